@@ -3,7 +3,7 @@
 #![no_main]
 
 use http::header::{ACCEPT_ENCODING, HeaderMap, HeaderValue};
-use http_engine::encoding::{Accepted, PREFERENCE};
+use http_engine::encoding::{AcceptedCodings, PREFERENCE};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
             headers.append(ACCEPT_ENCODING, value);
         }
     }
-    let accepted = Accepted::of(&headers);
+    let accepted = AcceptedCodings::of(&headers);
     for offers in [&PREFERENCE[..], &PREFERENCE[1..], &PREFERENCE[2..], &[]] {
         if let Some(chosen) = accepted.choose(offers) {
             assert!(offers.contains(&chosen), "it was not offered");

@@ -3,7 +3,7 @@
 #![no_main]
 
 use dns_wire::ask_options::{self, ResponseOpt};
-use dns_wire::{Answer, Query};
+use dns_wire::{DnsQuery, WireAnswer};
 use domain::base::iana::Class;
 use domain::base::{Message, ParsedName};
 use domain::rdata::AllRecordData;
@@ -36,17 +36,17 @@ fuzz_target!(|data: &[u8]| {
     let mut aged = data.to_vec();
     ask_options::age_ttls(&mut aged, 7);
     assert!(aged.len() == data.len() && ask_options::question_name(data) <= Some(255));
-    if let Ok(taken) = Answer::from_upstream(data) {
+    if let Ok(taken) = WireAnswer::from_upstream(data) {
         assert_sound(taken.message());
         // What was scrubbed once has nothing left to scrub.
-        let again = Answer::from_upstream(taken.message()).map(|it| it.with_options_of(&taken));
+        let again = WireAnswer::from_upstream(taken.message()).map(|it| it.with_options_of(&taken));
         assert_eq!(again.as_ref(), Ok(&taken));
     }
-    let Ok(answer) = Answer::from_response(data) else { return };
+    let Ok(answer) = WireAnswer::from_response(data) else { return };
     assert!(answer.len() <= data.len());
     let _ = (answer.aliases().len(), answer.addresses().count(), answer.ttl(), answer.rcode());
     let mut name = NameBuffer::new();
-    let query = Query::parse(QUERY, &mut name).expect("written above");
+    let query = DnsQuery::parse(QUERY, &mut name).expect("written above");
     if !answer.matches(query.question) {
         return;
     }

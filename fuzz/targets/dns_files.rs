@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pipeline::sets::dat::{Selector, networks, sites};
+use pipeline::sets::dat::{DatSelector, networks, sites};
 use sha2::{Digest, Sha256};
 use upstream::resolver::check_snapshot;
 
@@ -11,7 +11,9 @@ fuzz_target!(|data: &[u8]| {
     let Some((which, data)) = data.split_first() else { return };
     let selectors = match which & 0x80 {
         0 => Vec::new(),
-        _ => vec![Selector::parse("cn").expect("one"), Selector::parse("us@ads").expect("one")],
+        _ => {
+            vec![DatSelector::parse("cn").expect("one"), DatSelector::parse("us@ads").expect("one")]
+        }
     };
     match which & 3 {
         0 => {

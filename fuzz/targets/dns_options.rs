@@ -3,9 +3,9 @@
 //! The first byte says which.
 #![no_main]
 
-use dns_wire::options::{AnswerOptions, ClientOptions, CookieSecrets, Padding, each};
+use dns_wire::options::{AnswerOptions, ClientOptions, CookieSecrets, PaddingPolicy, each};
 use dns_wire::reply::{drop_additional, records};
-use dns_wire::{Query, record_type, svcb};
+use dns_wire::{DnsQuery, record_type, svcb};
 use libfuzzer_sys::fuzz_target;
 use std::net::{IpAddr, Ipv4Addr};
 use vocab::NameBuffer;
@@ -32,11 +32,11 @@ fn options(data: &[u8]) {
         subnet.write(&mut option);
         assert_eq!(ClientOptions::read(&option).ok().and_then(|it| it.subnet), Some(subnet));
     }
-    let padding = if found.is_padded { Padding::Block } else { Padding::None };
+    let padding = if found.is_padded { PaddingPolicy::Block } else { PaddingPolicy::None };
     let keepalive = found.wants_keepalive.then_some(100);
     let answer = AnswerOptions { cookie, keepalive, subnet, padding };
     let mut name = NameBuffer::new();
-    let query = Query::parse(QUERY, &mut name).expect("written above");
+    let query = DnsQuery::parse(QUERY, &mut name).expect("written above");
     for limit in [512, 1232, 65_535] {
         let written = answer.write(&query, None, 100, limit);
         let again = ClientOptions::read(written.as_bytes()).expect("written by us");

@@ -2,7 +2,7 @@
 //! what is read is a message of bounded length, and what is written is JSON.
 #![no_main]
 
-use dns_wire::{Query, json};
+use dns_wire::{DnsQuery, json};
 use door_dns::doh_question;
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         // whose key may be written with percent signs, may be anything.
         if !text.contains("dns") && !text.contains('%') {
             let mut name = NameBuffer::new();
-            let query = Query::parse(&message, &mut name).expect("it was written here");
+            let query = DnsQuery::parse(&message, &mut name).expect("it was written here");
             assert_eq!(query.id, 0);
         }
     }

@@ -3,7 +3,7 @@
 #![no_main]
 
 use dns_wire::options::each;
-use dns_wire::{Query, ask_options};
+use dns_wire::{DnsQuery, ask_options};
 use door_dns::doq_question;
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(usize::from(u16::from_be_bytes([data[0], data[1]])), message.len());
     assert!(message == &data[2..] && message[..2] == [0, 0]);
     let mut name = NameBuffer::new();
-    if let Ok(query) = Query::parse(message, &mut name) {
+    if let Ok(query) = DnsQuery::parse(message, &mut name) {
         assert!(each(query.options).all(|(code, _)| code != ask_options::OPTION_KEEPALIVE));
     }
 });

@@ -1,7 +1,7 @@
 //! Any bytes as a DNS query: read or refused; every reply made for it echoes its ID and reads back.
 #![no_main]
 
-use dns_wire::{BadQuery, Ede, EdeCode, KeyBuffer, Query, Rcode, forge};
+use dns_wire::{BadQuery, DnsQuery, Ede, EdeCode, KeyBuffer, Rcode, forge};
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
 
@@ -10,12 +10,12 @@ const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
 fuzz_target!(|data: &[u8]| {
     let mut name = NameBuffer::new();
     let mut out = Vec::new();
-    match Query::parse(data, &mut name) {
+    match DnsQuery::parse(data, &mut name) {
         Ok(query) => {
             let mut key = KeyBuffer::default();
             query.key(&mut key);
             assert_eq!(KeyBuffer::question(key.as_bytes()).len(), query.question.len());
-            let makers: [fn(&Query<'_>, &mut Vec<u8>); 5] = [
+            let makers: [fn(&DnsQuery<'_>, &mut Vec<u8>); 5] = [
                 |query, out| forge::nodata(query, 10, BLOCKED, out),
                 |query, out| forge::nxdomain(query, 10, BLOCKED, out),
                 |query, out| forge::null(query, 10, BLOCKED, out),

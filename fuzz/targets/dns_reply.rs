@@ -2,7 +2,7 @@
 //! and what is renamed still reads.
 #![no_main]
 
-use dns_wire::{Query, reply};
+use dns_wire::{DnsQuery, reply};
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
 
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let mut name = NameBuffer::new();
-    let query = Query::parse(QUERY, &mut name).expect("written above");
+    let query = DnsQuery::parse(QUERY, &mut name).expect("written above");
     let records = reply::records(data).count();
     let _ = (reply::addresses(data).count(), reply::services(data).count());
     let _ = (reply::has_type(data, 1), reply::least_ttl(data));

@@ -2,10 +2,10 @@
 //! put into JSON. The first byte says which.
 #![no_main]
 
-use dns_wire::json::{Asking, Checking, Dnssec, write_answer, write_asking};
-use dns_wire::{Query, reply};
+use dns_wire::json::{CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_asking};
+use dns_wire::{DnsQuery, reply};
 use libfuzzer_sys::fuzz_target;
-use pipeline::records::{Answered, Zone};
+use pipeline::records::{RecordsAnswered, ZoneTable};
 use vocab::{Name, NameBuffer};
 
 /// `a.example A`, as a client asks it.
@@ -33,7 +33,7 @@ fn zone(data: &[u8]) {
     if text.to_ascii_uppercase().matches("$GENERATE").count() > 1 {
         return;
     }
-    let mut builder = Zone::builder();
+    let mut builder = ZoneTable::builder();
     // What is included is what includes it: the depth is bounded.
     let mut include = |path: &str, _: &str| match path {
         "more" => Ok("b.example. 60 IN A 192.0.2.2".to_owned()),
@@ -44,10 +44,10 @@ fn zone(data: &[u8]) {
     }
     let zone = builder.build();
     let mut buffer = NameBuffer::new();
-    let query = Query::parse(QUERY, &mut buffer).expect("written above");
+    let query = DnsQuery::parse(QUERY, &mut buffer).expect("written above");
     let name = Name::from_lowercase("a.example").expect("written here");
     let mut out = Vec::new();
-    if zone.write(&query, name, &mut out) == Answered::Yes {
+    if zone.write(&query, name, &mut out) == RecordsAnswered::Yes {
         assert!(!zone.is_empty() && out.len() <= 65_535);
         assert!(reply::has_type(&out, 1));
     }
@@ -56,13 +56,13 @@ fn zone(data: &[u8]) {
 fn asking(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let (name, rtype) = text.split_once('\n').unwrap_or((text, "A"));
-    let (checking, dnssec) = (Checking::Disabled, Dnssec::Wanted);
+    let (checking, dnssec) = (CheckingDisabled::Disabled, DnssecOk::Wanted);
     let mut message = Vec::new();
-    if write_asking(&Asking { name, rtype, checking, dnssec }, &mut message).is_err() {
+    if write_asking(&JsonQuestion { name, rtype, checking, dnssec }, &mut message).is_err() {
         return;
     }
     let mut buffer = NameBuffer::new();
     // A name of wildcards and escapes is one as good as any: what we write, we read.
-    let query = Query::parse(&message, &mut buffer).expect("written by us");
+    let query = DnsQuery::parse(&message, &mut buffer).expect("written by us");
     assert!(query.wants_dnssec() && query.flags.checking_disabled() && query.qtype != 0);
 }

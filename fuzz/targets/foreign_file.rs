@@ -4,14 +4,14 @@
 
 use libfuzzer_sys::fuzz_target;
 use pipeline::compile::{compile, describe};
-use pipeline::language::{self, Base, Files};
+use pipeline::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
 use vocab::Complaint;
 
 /// Every file holds the same.
 struct Same<'d>(&'d [u8]);
 
-impl Files for Same<'_> {
+impl ForeignFiles for Same<'_> {
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
         Ok(self.0.to_vec())
     }
@@ -20,7 +20,7 @@ impl Files for Same<'_> {
         false
     }
 
-    fn read_document(&self, _: &str, _: Base) -> Result<Value, Complaint> {
+    fn read_document(&self, _: &str, _: PathBase) -> Result<Value, Complaint> {
         serde_json::from_slice(self.0).map_err(|why| Complaint::new("", why.to_string()))
     }
 

@@ -8,12 +8,12 @@
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use libfuzzer_sys::fuzz_target;
-use store::Head;
-use store::freshness::Terms;
+use store::StoredHead;
+use store::freshness::ReuseTerms;
 use store::freshness::{
-    Answered, Asked, DELTA_SECS_MAX, Reuse, Rules, Trouble, choose, confirmed, explain, first_part,
-    freshened, freshness, head_effect, invalidation, kept, matches, next_part, rescue, reuse,
-    storing,
+    CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, choose,
+    confirmed, explain, first_part, freshened, freshness, head_effect, invalidation, kept, matches,
+    next_part, rescue, reuse, storing,
 };
 use vocab::Now;
 
@@ -42,24 +42,24 @@ fn message(head: &[u8]) -> Message {
     message
 }
 
-fn asked<'a>(message: &'a Message, method: &'a Method, after_ms: u64) -> Asked<'a> {
+fn asked<'a>(message: &'a Message, method: &'a Method, after_ms: u64) -> RequestFacts<'a> {
     let now = Now { unix_ms: NOW_MS + after_ms, mono_ms: after_ms };
-    Asked { method, url: "http://example.com/dir/page", fields: &message.fields, now }
+    RequestFacts { method, url: "http://example.com/dir/page", fields: &message.fields, now }
 }
 
-fn answered(message: &Message) -> Answered<'_> {
+fn answered(message: &Message) -> ResponseFacts<'_> {
     let (status, fields) = (message.status, &message.fields);
-    Answered { status, fields, requested_ms: NOW_MS - 400, received_ms: NOW_MS }
+    ResponseFacts { status, fields, requested_ms: NOW_MS - 400, received_ms: NOW_MS }
 }
 
 /// A head that may be kept is the same when it is read from disk, and so are its terms.
-fn is_kept_alike(rules: &Rules, head: &Head, terms: &Terms) {
+fn is_kept_alike(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms) {
     let bytes = head.encode().expect("what may be stored fits");
-    assert_eq!(Head::decode(&bytes).as_ref(), Ok(head));
-    assert_eq!(&Terms::of(rules, head), terms);
+    assert_eq!(StoredHead::decode(&bytes).as_ref(), Ok(head));
+    assert_eq!(&ReuseTerms::of(rules, head), terms);
 }
 
-fn live(rules: &Rules, messages: &[Message; 4], method: &Method) {
+fn live(rules: &CachingRules, messages: &[Message; 4], method: &Method) {
     let [request, answer, second, later] = messages;
     let (first, came) = (asked(request, method, 0), answered(answer));
     assert!(invalidation(&first, &came).len() <= 3);
@@ -77,7 +77,7 @@ fn live(rules: &Rules, messages: &[Message; 4], method: &Method) {
     if matches!(reuse(rules, &next, &head, &terms), Reuse::Fresh(_)) {
         assert!(fresh.age_secs < terms.lifetime_secs);
     }
-    let _ = rescue(rules, &next, &head, &terms, Trouble::Unreachable);
+    let _ = rescue(rules, &next, &head, &terms, OriginTrouble::Unreachable);
     let _ = explain(rules, &head, &terms, next.now);
     let _ =
         (head_effect(&head, &later), next_part(&head, &later), confirmed(&[&head], later.fields));
@@ -87,9 +87,9 @@ fn live(rules: &Rules, messages: &[Message; 4], method: &Method) {
 }
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok(head) = Head::decode(data) {
+    if let Ok(head) = StoredHead::decode(data) {
         let again = head.encode().expect("what was read fits");
-        assert_eq!(Head::decode(&again), Ok(head));
+        assert_eq!(StoredHead::decode(&again), Ok(head));
     }
     let mut rest = data;
     let messages = std::array::from_fn(|_| {
@@ -98,7 +98,7 @@ fuzz_target!(|data: &[u8]| {
         rest = behind.get(2..).unwrap_or_default();
         message(head)
     });
-    for rules in [Rules::forward(), Rules::reverse()] {
+    for rules in [CachingRules::forward(), CachingRules::reverse()] {
         live(&rules, &messages, &Method::GET);
         live(&rules, &messages, &Method::POST);
     }

@@ -2,14 +2,14 @@
 //! found in itself.
 #![no_main]
 
-use door_gateway::Patterns;
+use door_gateway::PatternSet;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     // The first line is a URL, the rest are patterns.
     let Some((url, lines)) = text.split_once('\n') else { return };
-    let Ok(patterns) = Patterns::compile(lines.lines()) else { return };
+    let Ok(patterns) = PatternSet::compile(lines.lines()) else { return };
     if let Some(line) = patterns.hit(url) {
         assert!(patterns.text(line).is_some());
     }

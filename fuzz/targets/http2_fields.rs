@@ -7,7 +7,7 @@
 
 use http::{Request, Response};
 use http_engine::client::connect_http1;
-use http_engine::{Body, Incoming, Limits, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -93,7 +93,7 @@ fuzz_target!(|data: &[u8]| {
             }
         };
         let served =
-            serve(server, Versions::Http2, Limits::default(), std::future::pending(), handler);
+            serve(server, HttpVersions::Http2, Limits::default(), std::future::pending(), handler);
         let talk = async move {
             let _ = client.write_all(&wire).await;
             // Until it has idled for too long: time is simulated.

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Version, header};
 use http_body::Body as HttpBody;
 use http_engine::Body;
-use http_engine::client::{Error, connect_http1};
+use http_engine::client::{ClientError, connect_http1};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use libfuzzer_sys::fuzz_target;
@@ -68,7 +68,7 @@ async fn ours(method: &Method, wire: &[u8], piece: usize) -> Option<Understood> 
         let answer = match sender.send(request(method)).await {
             Ok(answer) => answer,
             Err(failed) => {
-                assert!(!matches!(failed.why, Error::Engine(_) | Error::Body(_)));
+                assert!(!matches!(failed.why, ClientError::Engine(_) | ClientError::Body(_)));
                 return None;
             }
         };

@@ -5,7 +5,7 @@
 use http::{Response, header};
 use http_engine::first_head::{self, FirstHead};
 use http_engine::refuse::is_host;
-use http_engine::{Body, Limits, Versions, serve};
+use http_engine::{Body, HttpVersions, Limits, serve};
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, LocalOptions};
@@ -28,8 +28,13 @@ fuzz_target!(|data: &[u8]| {
             assert!(framed + usize::from(chunked) <= 1, "two framings got through");
             async move { Response::new(Body::full("fine")) }
         };
-        let served =
-            serve(server, Versions::Http1And2, Limits::default(), std::future::pending(), handler);
+        let served = serve(
+            server,
+            HttpVersions::Http1And2,
+            Limits::default(),
+            std::future::pending(),
+            handler,
+        );
         let bytes = data.to_vec();
         let talk = async move {
             let _ = client.write_all(&bytes).await;

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use vocab::{Door, Kind, Name, Now};
+use vocab::{Door, Name, Now, RequestKind};
 
 const NOW: Now = Now { unix_ms: 1_700_000_000_000, mono_ms: 1 };
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
         &[ListSource { name: "fuzz", kind: ListKind::Block, text: data, files: &[] }],
         7,
     );
-    let policy = Policy::new(Arc::new(rules), Profiles::everyone());
+    let policy = Policy::new(Arc::new(rules), ClientProfiles::everyone());
     for host in ["ads.example", "www.example", "a.b.c.d.example", "localhost"] {
         let host = Name::from_lowercase(host).expect("written above");
         let url = format!("https://{host}/ad/banner.js?x=1&utm=2");
@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| {
                 client: CLIENT,
                 who: None,
                 host,
-                kind: Kind::Script,
+                kind: RequestKind::Script,
                 url: Some(&url),
                 page: Some(host),
             },

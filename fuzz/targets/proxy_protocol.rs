@@ -4,33 +4,37 @@
 
 use libfuzzer_sys::fuzz_target;
 use std::net::SocketAddr;
-use transport::proxy_protocol::{Header, Introduced, V2_BYTES_MAX, parse};
+use transport::proxy_protocol::{ProxyHeader, ProxyIntroduction, V2_BYTES_MAX, parse};
 
 fuzz_target!(|data: &[u8]| {
     // Parts that may decide: all short ones, and those about the ends of what was found.
     let parts = (0..data.len().min(V2_BYTES_MAX + 2)).chain([data.len()]);
-    let mut before = Ok(Header::Beginning);
+    let mut before = Ok(ProxyHeader::Beginning);
     for end in parts {
         let here = parse(&data[..end]);
         match before {
-            Ok(Header::Beginning) => {}
-            Ok(Header::Whole(..)) | Err(_) => assert_eq!(here, before, "more bytes changed it"),
+            Ok(ProxyHeader::Beginning) => {}
+            Ok(ProxyHeader::Whole(..)) | Err(_) => {
+                assert_eq!(here, before, "more bytes changed it")
+            }
         }
-        if let (Ok(Header::Whole(introduced, length)), Ok(Header::Beginning)) = (here, before) {
+        if let (Ok(ProxyHeader::Whole(introduced, length)), Ok(ProxyHeader::Beginning)) =
+            (here, before)
+        {
             assert_eq!(length, end, "it was whole before, or is not");
             assert!(length <= V2_BYTES_MAX);
             named_as_written(&data[..length], introduced);
         }
         if end > V2_BYTES_MAX {
-            assert_ne!(here, Ok(Header::Beginning), "longer than any header");
+            assert_ne!(here, Ok(ProxyHeader::Beginning), "longer than any header");
         }
         before = here;
     }
 });
 
 /// A second, simpler reading: an IPv4 client has one spelling in version 1 and four bytes in 2.
-fn named_as_written(header: &[u8], introduced: Introduced) {
-    let Introduced::Client(SocketAddr::V4(client)) = introduced else { return };
+fn named_as_written(header: &[u8], introduced: ProxyIntroduction) {
+    let ProxyIntroduction::Client(SocketAddr::V4(client)) = introduced else { return };
     let (ip, port) = (client.ip(), client.port());
     if header.starts_with(b"PROXY ") {
         let line = String::from_utf8(header.to_vec()).expect("version 1 is text");

@@ -6,8 +6,8 @@
 #![no_main]
 
 use http::{HeaderMap, Method, Response, Version, header};
-use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
-use http_engine::{Body, Incoming, Limits, Versions, serve, serve_quickly};
+use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve, serve_quickly};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -28,8 +28,8 @@ type Requests = Rc<RefCell<Vec<Understood>>>;
 /// Claims every request, and notes it.
 struct Noting(Requests);
 
-impl Quick for Noting {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Noting {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let fields = request.header_map();
         let host = fields.get(header::HOST).map(|host| host.as_bytes());
         assert_eq!(request.host().map(str::as_bytes), host);
@@ -44,7 +44,7 @@ impl Quick for Noting {
         });
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n");
         request.end_head(out);
-        Quickly::Written
+        FastReply::Written
     }
 }
 
@@ -64,7 +64,7 @@ async fn by_quick(wire: &[u8]) -> Vec<Understood> {
     let (lane, stop) = (Noting(Rc::clone(&taken)), std::future::pending());
     // What it does not claim is looked at by itself.
     let handler = |_| async { Response::new(Body::empty()) };
-    let serving = serve_quickly(server, Versions::Http1, limits, stop, lane, handler);
+    let serving = serve_quickly(server, HttpVersions::Http1, limits, stop, lane, handler);
     let _ = tokio::join!(serving, talk(client, wire));
     taken.take()
 }
@@ -85,7 +85,7 @@ async fn by_handler(wire: &[u8]) -> (Vec<Understood>, Vec<u8>) {
         async { Response::new(Body::empty()) }
     };
     let stop = std::future::pending();
-    let serving = serve(server, Versions::Http1, Limits::default(), stop, handler);
+    let serving = serve(server, HttpVersions::Http1, Limits::default(), stop, handler);
     let (_, answer) = tokio::join!(serving, talk(client, wire));
     (taken.take(), answer)
 }

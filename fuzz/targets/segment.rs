@@ -3,9 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use store::Seed;
+use store::KeySeed;
 use store::disk::{
-    Ending, HEADER_BYTES, Header, OPENING_BYTES, RECORD_ALIGN, Salt, Spot, opening, survey,
+    ChecksumSalt, HEADER_BYTES, OPENING_BYTES, RECORD_ALIGN, RecordHeader, SegmentEnding,
+    SegmentOffset, opening, survey,
 };
 
 const SEGMENT: u64 = 1;
@@ -13,7 +14,7 @@ const TAIL_BYTES: usize = 64;
 const TRAILER_BYTES: usize = 16;
 
 fuzz_target!(|data: &[u8]| {
-    let salt = Salt::of(&Seed([0; 16]));
+    let salt = ChecksumSalt::of(&KeySeed([0; 16]));
     let mut bytes = opening(salt, SEGMENT).to_vec();
     bytes.extend(data);
     for at in (OPENING_BYTES as usize..bytes.len()).step_by(RECORD_ALIGN as usize) {
@@ -31,19 +32,19 @@ fuzz_target!(|data: &[u8]| {
     bytes.resize(found.end as usize, 0);
     bytes.extend(found.footer(salt, SEGMENT));
     let again = survey(&bytes[..], bytes.len() as u64, SEGMENT, salt).expect("it is the same");
-    assert_eq!((again.entries, again.ending), (found.entries, Ending::Sealed));
+    assert_eq!((again.entries, again.ending), (found.entries, SegmentEnding::Sealed));
 });
 
 /// Makes the sums of a record at `at` fit, if there is room for one.
-fn mend_record(bytes: &mut [u8], at: usize, salt: Salt) {
-    let spot = Spot { segment: SEGMENT, at: at as u64 };
+fn mend_record(bytes: &mut [u8], at: usize, salt: ChecksumSalt) {
+    let spot = SegmentOffset { segment: SEGMENT, at: at as u64 };
     let Some(header) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<HEADER_BYTES>())
     else {
         return;
     };
     let sum = salt.sum(spot, &header[8..92]);
     header[92..].copy_from_slice(&sum.to_le_bytes());
-    let Some(header) = Header::decode(salt, spot, header) else { return };
+    let Some(header) = RecordHeader::decode(salt, spot, header) else { return };
     let layout = header.layout(spot.at);
     let from = layout.trailer_at as usize;
     let Some(trailer) = bytes.get_mut(from..from + layout.trailer_len as usize) else { return };
@@ -54,7 +55,7 @@ fn mend_record(bytes: &mut [u8], at: usize, salt: Salt) {
 }
 
 /// Makes the sums of a footer fit, if the last bytes can be one.
-fn mend_footer(bytes: &mut [u8], salt: Salt) {
+fn mend_footer(bytes: &mut [u8], salt: ChecksumSalt) {
     let at = bytes.len() - TAIL_BYTES;
     if at < OPENING_BYTES as usize {
         return;
@@ -62,10 +63,10 @@ fn mend_footer(bytes: &mut [u8], salt: Salt) {
     let end = u64::from_le_bytes(bytes[at + 16..at + 24].try_into().expect("eight bytes"));
     let entries = usize::try_from(end).ok().and_then(|end| bytes.get(end..at));
     if let Some(entries) = entries {
-        let sum = salt.sum(Spot { segment: SEGMENT, at: end }, entries);
+        let sum = salt.sum(SegmentOffset { segment: SEGMENT, at: end }, entries);
         bytes[at + 56..at + 60].copy_from_slice(&sum.to_le_bytes());
     }
     bytes[at + 8..at + 16].copy_from_slice(&SEGMENT.to_le_bytes());
-    let sum = salt.sum(Spot { segment: SEGMENT, at: at as u64 }, &bytes[at..at + 60]);
+    let sum = salt.sum(SegmentOffset { segment: SEGMENT, at: at as u64 }, &bytes[at..at + 60]);
     bytes[at + 60..].copy_from_slice(&sum.to_le_bytes());
 }

@@ -3,13 +3,17 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use upstream::origins::{SOCKET_PATH_BYTES_MAX, Server};
+use upstream::origins::{OriginServer, SOCKET_PATH_BYTES_MAX};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else { return };
-    let Ok(server) = text.parse::<Server>() else { return };
+    let Ok(server) = text.parse::<OriginServer>() else { return };
     let printed = server.to_string();
-    assert_eq!(printed.parse::<Server>().as_ref(), Ok(&server), "{text:?} became {printed:?}");
+    assert_eq!(
+        printed.parse::<OriginServer>().as_ref(),
+        Ok(&server),
+        "{text:?} became {printed:?}"
+    );
     let authority = server.authority();
     assert!(authority.bytes().all(|byte| byte.is_ascii_graphic()), "{authority:?}");
     assert!(!authority.contains(['/', '@', '?', '#']), "{authority:?}");

@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_engine::{hop_by_hop, kind};
 use std::hint::black_box;
-use vocab::Kind;
+use vocab::RequestKind;
 
 /// A browser's, without a page's metadata, which it sends over HTTPS only.
 const FIELDS: [(&str, &str); 8] = [
@@ -27,7 +27,7 @@ pub fn kind(count: usize) -> usize {
     let (fields, uri) = (fields(), Uri::from_static("/static/app.js?v=12"));
     let is_script = |_: &usize| {
         let found = kind::of_request(black_box(&Method::GET), black_box(&uri), black_box(&fields));
-        found == Kind::Script
+        found == RequestKind::Script
     };
     (0..count).filter(is_script).count()
 }

@@ -5,9 +5,9 @@
 
 use crate::stored::{LATER, NOW, URL, answer_fields};
 use http::{HeaderMap, Method, Request, Response};
-use http_cache::{Around, Cache, Fetch, Question};
-use http_engine::quick::{Quick, Quickly, Simple, TargetForm};
-use http_engine::{Body, Incoming, Limits, Versions, serve_quickly};
+use http_cache::{CacheEnvironment, CacheRequest, HttpCache, OriginFetcher};
+use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve_quickly};
 use std::future::pending;
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use store::freshness::Rules;
+use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
@@ -79,26 +79,26 @@ impl AsyncWrite for Client {
 /// Serves `count` requests on one connection.
 fn serve<Q, H, F>(asked: &'static str, count: usize, quick: Q, handler: H)
 where
-    Q: Quick,
+    Q: FastPath,
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
     let client = Client { asked, left: count };
     let (limits, stop) = (Limits::default(), pending::<()>());
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let serving = serve_quickly(client, Versions::Http1, limits, stop, quick, handler);
+    let serving = serve_quickly(client, HttpVersions::Http1, limits, stop, quick, handler);
     LocalSet::new().block_on(&runtime, serving).expect("the connection ends in order");
 }
 
 /// Answers every request with an empty head: what is left is the engine's.
 struct Nothing(Arc<AtomicUsize>);
 
-impl Quick for Nothing {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Nothing {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         self.0.fetch_add(request.path().len(), Relaxed);
         out.extend_from_slice(b"HTTP/1.1 204 No Content\r\n");
         request.end_head(out);
-        Quickly::Written
+        FastReply::Written
     }
 }
 
@@ -112,20 +112,20 @@ pub fn head_read(count: usize) -> usize {
 
 /// Answers from the cache, as the proxy does.
 struct Hits {
-    cache: Arc<Cache>,
+    cache: Arc<HttpCache>,
     count: Arc<AtomicUsize>,
 }
 
-impl Quick for Hits {
+impl FastPath for Hits {
     const FORM: TargetForm = TargetForm::Absolute;
 
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         match self.cache.at_once(request, URL, LATER, SIGNATURE, out) {
             Some(written) => {
                 self.count.fetch_add(1, Relaxed);
                 written.quickly
             }
-            None => Quickly::NotMine,
+            None => FastReply::NotMine,
         }
     }
 }
@@ -134,7 +134,7 @@ impl Quick for Hits {
 #[derive(Clone)]
 struct Origin;
 
-impl Fetch for Origin {
+impl OriginFetcher for Origin {
     type Failure = ();
 
     async fn fetch(&self, _: &Method, _: HeaderMap) -> Result<Response<Body>, ()> {
@@ -147,15 +147,17 @@ impl Fetch for Origin {
 /// A page of 4 KiB is sent from the cache in the quick lane. The proxy asks its policy too, which is counted
 /// by itself, and its ledger, which is no pure function.
 pub fn cache_hit(count: usize) -> usize {
-    let around = Around { clock: || NOW, folder: PathBuf::new(), tell: Arc::new(|_: &str| ()) };
-    let cache = Cache::new(&http_cache::Settings::default(), &Rules::forward(), None, &around);
+    let around =
+        CacheEnvironment { clock: || NOW, folder: PathBuf::new(), tell: Arc::new(|_: &str| ()) };
+    let cache =
+        HttpCache::new(&http_cache::Settings::default(), &CachingRules::forward(), None, &around);
     let hits = Arc::new(AtomicUsize::new(0));
     let lane = Hits { cache: Arc::clone(&cache), count: Arc::clone(&hits) };
     let handler = move |_: Request<Incoming>| {
         let cache = Arc::clone(&cache);
         async move {
             let (method, fields) = (Method::GET, HeaderMap::new());
-            let question = Question { method, url: URL.into(), fields, now: NOW };
+            let question = CacheRequest { method, url: URL.into(), fields, now: NOW };
             let answered = cache.answer(question, Origin).await;
             answered.map_or_else(|_| Response::new(Body::empty()), |served| served.response)
         }

@@ -10,11 +10,11 @@ mod lane;
 mod names;
 mod stored;
 
-use dns_wire::{Answer, KeyBuffer, Query};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
+use dns_wire::{DnsQuery, KeyBuffer, WireAnswer};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
 use std::hint::black_box;
 use std::process::ExitCode;
-use vocab::{Action, Door, Kind, Name, NameBuffer, Now};
+use vocab::{Action, Door, Name, NameBuffer, Now, RequestKind};
 
 const NOW: Now = Now { unix_ms: 1, mono_ms: 1 };
 const LISTED: usize = 20_000;
@@ -78,7 +78,7 @@ fn query_read(count: usize) -> usize {
     let packet = query();
     let (mut name, mut key) = (NameBuffer::new(), KeyBuffer::new());
     (0..count)
-        .map(|_| match Query::parse(black_box(&packet), &mut name) {
+        .map(|_| match DnsQuery::parse(black_box(&packet), &mut name) {
             Ok(query) => {
                 query.key(&mut key);
                 key.as_bytes().len()
@@ -91,13 +91,14 @@ fn query_read(count: usize) -> usize {
 /// As it comes from an upstream: with the checks of everything in it.
 fn answer_read(count: usize) -> usize {
     let packet = response();
-    (0..count).map(|_| Answer::from_upstream(black_box(&packet)).map_or(0, |it| it.len())).sum()
+    (0..count).map(|_| WireAnswer::from_upstream(black_box(&packet)).map_or(0, |it| it.len())).sum()
 }
 
 fn answer_write(count: usize) -> usize {
     let (asked, told) = (query(), response());
     let mut name = NameBuffer::new();
-    let (Ok(query), Ok(answer)) = (Query::parse(&asked, &mut name), Answer::from_response(&told))
+    let (Ok(query), Ok(answer)) =
+        (DnsQuery::parse(&asked, &mut name), WireAnswer::from_response(&told))
     else {
         return 0;
     };
@@ -114,7 +115,7 @@ fn answer_write(count: usize) -> usize {
 fn policy_of(text: &str) -> Policy {
     let lists =
         [ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes(), files: &[] }];
-    Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone())
+    Policy::new(policy::compile(&lists, 7).into(), ClientProfiles::everyone())
 }
 
 fn decide_listed(count: usize) -> usize {
@@ -156,7 +157,7 @@ fn decide_url(count: usize) -> usize {
                 client: [127, 0, 0, 1].into(),
                 who: None,
                 host,
-                kind: Kind::Script,
+                kind: RequestKind::Script,
                 url: Some(black_box(&urls[at * 7919 % URL_RULES])),
                 page: None,
             };

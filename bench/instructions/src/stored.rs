@@ -9,8 +9,8 @@ use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use store::freshness::{Answered, Asked, Reuse, Rules, kept, reuse, storing};
-use store::{Answer, Found, Seed, Settings, Store, Storing};
+use store::freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
+use store::{AnswerPlan, CacheLookup, KeySeed, Settings, Store, StoringAnswer};
 use vocab::Now;
 
 /// When everything is answered: Sun, 06 Nov 1994 08:49:37 GMT.
@@ -52,34 +52,34 @@ pub fn answer_fields() -> HeaderMap {
     ])
 }
 
-fn answered(fields: &HeaderMap) -> Answered<'_> {
+fn answered(fields: &HeaderMap) -> ResponseFacts<'_> {
     let ms = NOW.unix_ms;
-    Answered { status: StatusCode::OK, fields, requested_ms: ms, received_ms: ms }
+    ResponseFacts { status: StatusCode::OK, fields, requested_ms: ms, received_ms: ms }
 }
 
-fn put(store: &Arc<Store>, rules: &Rules, url: &str) {
+fn put(store: &Arc<Store>, rules: &CachingRules, url: &str) {
     let (request, mut answer) = (request_fields(), answer_fields());
     let body = [b'x'; 4 << 10];
     answer.insert("content-length", body.len().into());
-    let asked = Asked { method: &Method::GET, url, fields: &request, now: NOW };
-    let Found::Lead(lead) = store.look_up(&store.key(url), rules, &asked) else {
+    let asked = RequestFacts { method: &Method::GET, url, fields: &request, now: NOW };
+    let CacheLookup::Lead(lead) = store.look_up(&store.key(url), rules, &asked) else {
         panic!("{url} is there already")
     };
-    let Answer::Storing(mut storing) = lead.answered(rules, &asked, &answered(&answer)) else {
+    let AnswerPlan::Storing(mut storing) = lead.answered(rules, &asked, &answered(&answer)) else {
         panic!("{url} is not stored")
     };
     assert!(write(&mut storing, &body), "{url}: there is room");
     storing.finish(NOW).expect("it is whole");
 }
 
-fn write(storing: &mut Storing, bytes: &[u8]) -> bool {
+fn write(storing: &mut StoringAnswer, bytes: &[u8]) -> bool {
     pin!(storing.write(bytes)).poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(Ok(()))
 }
 
 /// The key of a URL is made, and what is stored for it found fresh.
 pub fn look_up(count: usize) -> usize {
-    let (rules, request) = (Rules::forward(), request_fields());
-    let opened = Store::open(Settings::default(), Seed([7; 16]), 1, NOW);
+    let (rules, request) = (CachingRules::forward(), request_fields());
+    let opened = Store::open(Settings::default(), KeySeed([7; 16]), 1, NOW);
     let (store, _) = opened.expect("only a disk can fail to open");
     let named = names::made(PAGES);
     let urls: Vec<String> =
@@ -88,19 +88,19 @@ pub fn look_up(count: usize) -> usize {
     (0..count)
         .filter(|at| {
             let url = black_box(urls[at * 7919 % PAGES].as_str());
-            let asked = Asked { method: &Method::GET, url, fields: &request, now: LATER };
-            matches!(store.look_up(&store.key(url), &rules, &asked), Found::Hit(..))
+            let asked = RequestFacts { method: &Method::GET, url, fields: &request, now: LATER };
+            matches!(store.look_up(&store.key(url), &rules, &asked), CacheLookup::Hit(..))
         })
         .count()
 }
 
 /// Whether a stored answer may be sent: variant, wishes of the client, age and lifetime.
 pub fn freshness(count: usize) -> usize {
-    let (rules, request, answer) = (Rules::forward(), request_fields(), answer_fields());
-    let first = Asked { method: &Method::GET, url: URL, fields: &request, now: NOW };
+    let (rules, request, answer) = (CachingRules::forward(), request_fields(), answer_fields());
+    let first = RequestFacts { method: &Method::GET, url: URL, fields: &request, now: NOW };
     let terms = storing(&rules, &first, &answered(&answer)).expect("it may be stored");
     let head = kept(&rules, &first, &answered(&answer));
-    let later = Asked { now: LATER, ..first };
+    let later = RequestFacts { now: LATER, ..first };
     (0..count)
         .filter(|_| {
             let found = reuse(&rules, black_box(&later), black_box(&head), &terms);

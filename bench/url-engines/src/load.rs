@@ -1,7 +1,7 @@
 //! The four lists from text, and back from a snapshot.
 
 use crate::{clock, counting, median, read};
-use policy::{ListKind, ListSource, Rules};
+use policy::{ListKind, ListSource, RuleSet};
 use std::path::Path;
 
 const ROUNDS: usize = 7;
@@ -45,7 +45,7 @@ pub fn run(dir: &Path) {
         bytes.len(),
         timed(&|| drop(rules.to_snapshot([0; 32])))
     );
-    let load = || Rules::from_snapshot(&bytes, [0; 32]).expect("written just now");
+    let load = || RuleSet::from_snapshot(&bytes, [0; 32]).expect("written just now");
     println!("read it: {:.1} ms", timed(&|| drop(load())));
     drop(rules);
     let before = counting::held();

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use crate::{clock, counting, median, read};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
 use std::hint::black_box;
 use std::path::Path;
 use vocab::{Action, Name, Now};
@@ -82,7 +82,7 @@ fn measure(what: &str, texts: &[&str], listed: &[String]) {
             files: &[],
         })
         .collect();
-    let policy = Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone());
+    let policy = Policy::new(policy::compile(&lists, 7).into(), ClientProfiles::everyone());
     let took = clock::cpu_seconds() - start;
     let held = (counting::held() - before) as f64 / 1_048_576.0;
     let memory = policy.rules().memory();

@@ -2,32 +2,32 @@
 
 use crate::dice::Dice;
 use std::collections::HashSet;
-use vocab::{Kind, Name};
+use vocab::{Name, RequestKind};
 
 /// One request.
 pub struct Case {
     pub url: String,
     pub host: String,
     pub page: String,
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The word that `adblock` has for the kind.
     pub word: &'static str,
 }
 
-const KINDS: &[(Kind, &str, &str)] = &[
-    (Kind::Script, "script", "js"),
-    (Kind::Script, "script", "js"),
-    (Kind::Script, "script", "js"),
-    (Kind::Image, "image", "png"),
-    (Kind::Image, "image", "gif"),
-    (Kind::Image, "image", "jpg"),
-    (Kind::Fetch, "xmlhttprequest", "json"),
-    (Kind::Fetch, "xmlhttprequest", ""),
-    (Kind::Stylesheet, "stylesheet", "css"),
-    (Kind::Font, "font", "woff2"),
-    (Kind::Subdocument, "subdocument", "html"),
-    (Kind::Ping, "ping", ""),
-    (Kind::Media, "media", "mp4"),
+const KINDS: &[(RequestKind, &str, &str)] = &[
+    (RequestKind::Script, "script", "js"),
+    (RequestKind::Script, "script", "js"),
+    (RequestKind::Script, "script", "js"),
+    (RequestKind::Image, "image", "png"),
+    (RequestKind::Image, "image", "gif"),
+    (RequestKind::Image, "image", "jpg"),
+    (RequestKind::Fetch, "xmlhttprequest", "json"),
+    (RequestKind::Fetch, "xmlhttprequest", ""),
+    (RequestKind::Stylesheet, "stylesheet", "css"),
+    (RequestKind::Font, "font", "woff2"),
+    (RequestKind::Subdocument, "subdocument", "html"),
+    (RequestKind::Ping, "ping", ""),
+    (RequestKind::Media, "media", "mp4"),
 ];
 
 const SITES: &[&str] = &[

@@ -3,7 +3,7 @@
 
 use crate::dice::Dice;
 use crate::{clock, counting, median, names, read, requests, urls};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleSet};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::path::Path;
@@ -45,13 +45,13 @@ pub fn run(dir: &Path) {
     again(&rules, &lists, about_urls);
     beside(&rules, &lists, text);
     let rules = snapshot(rules);
-    let policy = Policy::new(rules.into(), Profiles::everyone());
+    let policy = Policy::new(rules.into(), ClientProfiles::everyone());
     ask_names(&policy, text, &mut dice);
     ask_urls(&policy, &real);
 }
 
 /// What it takes to compile when one list of the two has changed.
-fn again(rules: &Rules, lists: &[ListSource<'_>; 2], urls: &str) {
+fn again(rules: &RuleSet, lists: &[ListSource<'_>; 2], urls: &str) {
     let longer = format!("{urls}||one-more.example^$script\n");
     let changed = [lists[0], ListSource { text: longer.as_bytes(), ..lists[1] }];
     let (new, seconds) = clocked(|| policy::recompile(rules, &changed));
@@ -61,7 +61,7 @@ fn again(rules: &Rules, lists: &[ListSource<'_>; 2], urls: &str) {
 
 /// How much memory a refresh takes while the rules of before are still in force: the longer list has
 /// changed, and is in memory as it came.
-fn beside(rules: &Rules, lists: &[ListSource<'_>; 2], names: &str) {
+fn beside(rules: &RuleSet, lists: &[ListSource<'_>; 2], names: &str) {
     let base = resident();
     // The highest mark from now on (proc_pid_clear_refs(5)).
     std::fs::write("/proc/self/clear_refs", "5").expect("every Linux has it");
@@ -78,19 +78,19 @@ fn beside(rules: &Rules, lists: &[ListSource<'_>; 2], names: &str) {
     assert_eq!(new.lists()[0].rules_names, rules.lists()[0].rules_names + 1);
 }
 
-fn snapshot(rules: Rules) -> Rules {
+fn snapshot(rules: RuleSet) -> RuleSet {
     let path = std::env::temp_dir().join("tidegate-bench.snapshot");
     std::fs::write(&path, rules.to_snapshot(KEY)).expect("there is room for a snapshot");
     drop(rules);
     let before = resident();
-    let mut loaded: Option<Rules> = None;
+    let mut loaded: Option<RuleSet> = None;
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         drop(loaded.take());
         let start = Instant::now();
         let cpu = clock::cpu_seconds();
         let bytes = std::fs::read(&path).expect("it was just written");
-        loaded = Some(Rules::from_snapshot(&bytes, KEY).expect("it was just written"));
+        loaded = Some(RuleSet::from_snapshot(&bytes, KEY).expect("it was just written"));
         times.push(((clock::cpu_seconds() - cpu) * 1e3, start.elapsed().as_secs_f64() * 1e3));
     }
     times.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -190,7 +190,7 @@ fn names_text(dice: &mut Dice) -> String {
     text
 }
 
-/// Rules in the shapes of the real ones: each is one of them with its words changed.
+/// RuleSet in the shapes of the real ones: each is one of them with its words changed.
 fn rules_about_urls(real: &str, dice: &mut Dice) -> String {
     let shapes: Vec<&str> = real
         .lines()

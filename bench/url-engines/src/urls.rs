@@ -4,7 +4,7 @@ use crate::requests::{self, Case};
 use crate::{clock, counting, median};
 use adblock::lists::{FilterSet, ParseOptions, RuleTypes};
 use adblock::request::Request;
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
 use std::hint::black_box;
 use std::time::Instant;
 use vocab::{Action, Door, Name, Now};
@@ -72,7 +72,7 @@ fn ours(easylist: &str, easyprivacy: &str) -> Policy {
     let source = |name, text| ListSource { name, kind: ListKind::Block, text, files: &[] };
     let lists =
         [source("easylist", easylist.as_bytes()), source("easyprivacy", easyprivacy.as_bytes())];
-    Policy::new(policy::compile(&lists, 7).into(), Profiles::everyone())
+    Policy::new(policy::compile(&lists, 7).into(), ClientProfiles::everyone())
 }
 
 fn brave(easylist: &str, easyprivacy: &str) -> adblock::Engine {

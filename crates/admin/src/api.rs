@@ -1,7 +1,7 @@
 //! The API's routes and what they share.
 //!
 //! Every route is described for OpenAPI beside its handler, so none can be there undescribed. A
-//! handler reads words, asks the ledger or [`Control`] on a thread that may block, and shapes JSON.
+//! handler reads words, asks the ledger or [`ProgramControl`] on a thread that may block, and shapes JSON.
 //! Mounted by [`crate::Admin`] behind the guard.
 
 pub(crate) mod allows;
@@ -16,10 +16,10 @@ pub(crate) mod state;
 mod stores;
 pub(crate) mod why;
 
-use crate::control::Control;
-use crate::gate::Gate;
-use crate::once::Once;
-use crate::refused::Refused;
+use crate::control::ProgramControl;
+use crate::gate::AuthGate;
+use crate::once::OneTimeTokens;
+use crate::refused::ApiRefusal;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
 use http::request::Parts;
@@ -37,40 +37,40 @@ use vocab::Now;
 const QUESTIONS_MAX: usize = 4;
 
 /// What the handlers share.
-pub(crate) struct App {
-    pub(crate) control: Arc<dyn Control>,
+pub(crate) struct ApiState {
+    pub(crate) control: Arc<dyn ProgramControl>,
     pub(crate) ledger: Ledger,
-    pub(crate) gate: Gate,
+    pub(crate) gate: AuthGate,
     pub(crate) clock: fn() -> Now,
-    pub(crate) once: Once,
+    pub(crate) once: OneTimeTokens,
     questions: Arc<Semaphore>,
 }
 
 /// Who asks, and when: put beside the request by the guard.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct ApiRequest {
     pub(crate) client: IpAddr,
     pub(crate) now: Now,
 }
 
-impl App {
+impl ApiState {
     pub(crate) fn new(
-        control: Arc<dyn Control>,
+        control: Arc<dyn ProgramControl>,
         ledger: Ledger,
-        gate: Gate,
+        gate: AuthGate,
         clock: fn() -> Now,
     ) -> Self {
         let questions = Arc::new(Semaphore::new(QUESTIONS_MAX));
-        Self { control, ledger, gate, clock, once: Once::default(), questions }
+        Self { control, ledger, gate, clock, once: OneTimeTokens::default(), questions }
     }
 
     /// Runs what may block on a thread made for that.
     pub(crate) async fn ask<T: Send + 'static>(
         self: &Arc<Self>,
         question: impl FnOnce(&Self) -> T + Send + 'static,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ApiRefusal> {
         let gone = || {
-            Refused::new(
+            ApiRefusal::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "the question was not answered",
                 "ask again; if it stays so, restart Tidegate and report it",
@@ -86,12 +86,12 @@ impl App {
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Asked {
-    type Rejection = Refused;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+impl<S: Send + Sync> FromRequestParts<S> for ApiRequest {
+    type Rejection = ApiRefusal;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiRefusal> {
         // The guard put it there; without it the request has passed no guard.
         parts.extensions.get().copied().ok_or_else(|| {
-            Refused::new(StatusCode::UNAUTHORIZED, "the request passed no guard", "report this")
+            ApiRefusal::new(StatusCode::UNAUTHORIZED, "the request passed no guard", "report this")
         })
     }
 }
@@ -105,13 +105,13 @@ impl<S: Send + Sync> FromRequestParts<S> for Asked {
                        changed while it runs. Errors are JSON with `error` and `remedy`."
     ),
     security(("token" = []), ("session" = [])),
-    modifiers(&Schemes)
+    modifiers(&SecuritySchemes)
 )]
-struct Description;
+struct OpenApiDocument;
 
-struct Schemes;
+struct SecuritySchemes;
 
-impl Modify for Schemes {
+impl Modify for SecuritySchemes {
     fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
         use utoipa::openapi::security::{ApiKey, ApiKeyValue};
         let components = api.components.get_or_insert_default();
@@ -129,8 +129,8 @@ impl Modify for Schemes {
 }
 
 /// Routes that need the token or a session.
-pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Description::openapi())
+pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
+    OpenApiRouter::with_openapi(OpenApiDocument::openapi())
         .routes(routes!(state::status))
         .routes(routes!(counts::totals))
         .routes(routes!(counts::series))
@@ -162,7 +162,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<App>> {
 }
 
 /// Routes that anybody may call under a name of ours.
-pub(crate) fn open() -> OpenApiRouter<Arc<App>> {
+pub(crate) fn open() -> OpenApiRouter<Arc<ApiState>> {
     OpenApiRouter::new()
         .routes(routes!(session::login))
         .routes(routes!(session::logout))

@@ -4,7 +4,7 @@
 //! content in its name and is kept by browsers for a year. Nothing here needs the token: it holds
 //! no data. Called for every path that is none of the API's.
 
-use crate::refused::Refused;
+use crate::refused::ApiRefusal;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
@@ -14,15 +14,15 @@ use std::fmt::Write as _;
 
 #[derive(RustEmbed)]
 #[folder = "../../dashboard/dist"]
-struct Dist;
+struct DashboardAssets;
 
 /// The file of a path.
 pub(crate) fn answer(uri: &Uri, headers: &HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
-    let Some(file) = Dist::get(path) else {
+    let Some(file) = DashboardAssets::get(path) else {
         let remedy = "the dashboard is at /, the API is described in /api/openapi.json";
-        return Refused::new(StatusCode::NOT_FOUND, "nothing is here", remedy).into_response();
+        return ApiRefusal::new(StatusCode::NOT_FOUND, "nothing is here", remedy).into_response();
     };
     let keep = if path.starts_with("assets/") {
         HeaderValue::from_static("public, max-age=31536000, immutable")

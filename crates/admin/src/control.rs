@@ -4,36 +4,37 @@
 //! compiles every list): the handlers call them on a thread made for that, never on a core's.
 
 use crate::model::{
-    Allow, Cache, ClientTrust, List, NewServer, Origin, Pool, Reloaded, Running, Store,
-    TakeBackRequest, TakenBack, UpdateRequest, Updated, Upstream, Why,
+    AllowInfo, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, NewServer, OriginInfo,
+    PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
+    UpstreamInfo, WhyAnswer,
 };
 use ledger::Collector;
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::{DomainName, Door, Kind, Now};
+use vocab::{DomainName, Door, Now, RequestKind};
 
 /// The running program, as the API sees it.
-pub trait Control: Send + Sync + 'static {
+pub trait ProgramControl: Send + Sync + 'static {
     /// What the program says of itself.
-    fn running(&self, now: Now) -> Running;
+    fn running(&self, now: Now) -> ProgramInfo;
 
     /// What the policy says to a question, and what the door would do about it.
-    fn why(&self, question: &Question, now: Now) -> Why;
+    fn why(&self, question: &WhyQuestion, now: Now) -> WhyAnswer;
 
     /// The lists in force, in the order of the configuration.
-    fn lists(&self) -> Vec<List>;
+    fn lists(&self) -> Vec<ListInfo>;
 
     /// The upstream resolvers, in the order of the configuration.
-    fn upstreams(&self) -> Vec<Upstream>;
+    fn upstreams(&self) -> Vec<UpstreamInfo>;
 
     /// The caches of answers, in the order of the configuration.
-    fn caches(&self) -> Vec<Cache>;
+    fn caches(&self) -> Vec<DnsCacheInfo>;
 
     /// What the proxy's connections have taught of origins, those used last first; 200 at most.
-    fn origins(&self) -> Vec<Origin>;
+    fn origins(&self) -> Vec<OriginInfo>;
 
     /// The gateway's pools, by name.
-    fn pools(&self) -> Vec<Pool>;
+    fn pools(&self) -> Vec<PoolInfo>;
 
     /// Changes the servers of a pool until the program ends; or says why not.
     fn change_pool(&self, change: &PoolChange) -> Result<(), String>;
@@ -43,11 +44,11 @@ pub trait Control: Send + Sync + 'static {
 
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.
-    fn reload(&self) -> Result<Reloaded, Vec<String>>;
+    fn reload(&self) -> Result<ReloadOutcome, Vec<String>>;
 
     /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when that is
     /// done or has taken a minute. An error says that there is no such list, or that too many ask.
-    fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String>;
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String>;
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends a pause.
     fn pause_until(&self, unix_ms: u64);
@@ -56,19 +57,19 @@ pub trait Control: Send + Sync + 'static {
     fn paused_until(&self) -> u64;
 
     /// Lets a name pass; or says why not.
-    fn allow(&self, grant: &Grant, now: Now) -> Result<(), String>;
+    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String>;
 
     /// What is let through, by name.
-    fn allows(&self, now: Now) -> Vec<Allow>;
+    fn allows(&self, now: Now) -> Vec<AllowInfo>;
 
     /// Ends what was let through for this client, or for all; says whether there was such a leave.
     fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool;
 
     /// Forgets answers to DNS questions, in every cache; says how many.
-    fn purge(&self, what: &Purge) -> u64;
+    fn purge(&self, what: &DnsCachePurge) -> u64;
 
     /// The stores of what doors fetch over HTTP.
-    fn stores(&self) -> Vec<Store>;
+    fn stores(&self) -> Vec<StoreInfo>;
 
     /// Takes back what is stored, in the stores of these doors; or says why that does not last.
     fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String>;
@@ -108,7 +109,7 @@ pub enum PoolServerChange {
 
 /// Answers to DNS questions that are to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purge {
+pub enum DnsCachePurge {
     /// All of them.
     All,
     /// Those about this name, of every type.
@@ -119,7 +120,7 @@ pub enum Purge {
 
 /// A name that is to pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Grant {
+pub struct NameAllow {
     /// The name, with all below it.
     pub host: DomainName,
     /// For which client; for all if none.
@@ -130,7 +131,7 @@ pub struct Grant {
 
 /// A question why something is blocked or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct WhyQuestion {
     /// The host asked about.
     pub host: DomainName,
     /// The absolute URL, if one was given.
@@ -138,7 +139,7 @@ pub struct Question {
     /// Who asks.
     pub client: IpAddr,
     /// What kind of thing is asked for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// At which door.
     pub door: Door,
     /// The host of the page that asks, for rules about third parties; none if that is unknown.

@@ -5,11 +5,11 @@
 //! the token or a session. The right token always passes: wrong ones are rationed for each client,
 //! and those that a page of another site sends are refused uncounted. Asked by the guard.
 
-use crate::guesses::{Guess, WrongGuesses};
-use crate::refused::Refused;
-use crate::sender::Sender;
-use crate::sessions::{SESSION_SECONDS, Sessions};
-use crate::token::{Token, TokenError};
+use crate::guesses::{GuessVerdict, WrongGuesses};
+use crate::refused::ApiRefusal;
+use crate::sender::RequestOrigin;
+use crate::sessions::{OpenSessions, SESSION_SECONDS};
+use crate::token::{AdminToken, TokenError};
 use http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, ORIGIN};
 use http::{Method, StatusCode, Uri};
 use std::net::{IpAddr, SocketAddr};
@@ -22,36 +22,36 @@ pub(crate) const COOKIE_NAME: &str = "tidegate_session";
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// The gate.
-pub(crate) struct Gate {
-    token: Token,
+pub(crate) struct AuthGate {
+    token: AdminToken,
     listen: SocketAddr,
     hosts: Vec<DomainName>,
-    sessions: Sessions,
+    sessions: OpenSessions,
     guesses: WrongGuesses,
 }
 
 /// How a request showed that it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
+pub(crate) enum AuthMethod {
     /// By the token itself, which no foreign page can send.
     Token,
     /// By the cookie, which a browser sends by itself.
     Session,
 }
 
-impl Gate {
+impl AuthGate {
     /// The gate of a listener, with the sessions of the state folder that have not ended.
     pub(crate) fn new(
-        (token, state_dir): (Token, &Path),
+        (token, state_dir): (AdminToken, &Path),
         (listen, hosts): (SocketAddr, Vec<DomainName>),
         now: Now,
     ) -> Self {
-        let sessions = Sessions::open(state_dir, token.clone(), now);
+        let sessions = OpenSessions::open(state_dir, token.clone(), now);
         Self { token, listen, hosts, sessions, guesses: WrongGuesses::default() }
     }
 
     /// Whether the request calls us by a name of ours.
-    pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+    pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiRefusal> {
         let authority = host_of(uri, headers).unwrap_or_default();
         let host = bare_host(authority);
         let known = if let Ok(address) = host.parse::<IpAddr>() {
@@ -66,7 +66,7 @@ impl Gate {
         if known {
             return Ok(());
         }
-        Err(Refused::new(
+        Err(ApiRefusal::new(
             StatusCode::MISDIRECTED_REQUEST,
             format!("{host:?} is no name of this Tidegate"),
             "call it by its address, or add the name to `admin.hosts` in the configuration",
@@ -79,7 +79,7 @@ impl Gate {
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ApiRefusal> {
         if method.is_safe() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl Gate {
         if own_page || bearer(headers).is_some() {
             return Ok(());
         }
-        Err(Refused::new(
+        Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,
             "a change can only be asked for by the dashboard's own page",
             "open the dashboard by its address, or send the token as `Authorization: Bearer`",
@@ -111,13 +111,13 @@ impl Gate {
         headers: &HeaderMap,
         client: IpAddr,
         now: Now,
-    ) -> Result<Pass, Refused> {
+    ) -> Result<AuthMethod, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
-            let sender = Sender::of(headers, own_host(headers));
-            return self.check_token(guess, (client, sender), now).map(|()| Pass::Token);
+            let sender = RequestOrigin::of(headers, own_host(headers));
+            return self.check_token(guess, (client, sender), now).map(|()| AuthMethod::Token);
         }
         if session_of(headers).is_some_and(|id| self.sessions.has(id, now)) {
-            return Ok(Pass::Session);
+            return Ok(AuthMethod::Session);
         }
         Err(unauthorised("no token and no session"))
     }
@@ -127,22 +127,22 @@ impl Gate {
     pub(crate) fn check_token(
         &self,
         guess: &str,
-        (client, sender): (IpAddr, Sender),
+        (client, sender): (IpAddr, RequestOrigin),
         now: Now,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ApiRefusal> {
         if self.token.is(guess) {
             return Ok(());
         }
         if sender.is_foreign() {
-            return Err(Refused::new(
+            return Err(ApiRefusal::new(
                 StatusCode::FORBIDDEN,
                 "a page of another site sent this token, and it is wrong",
                 "open the dashboard by its address",
             ));
         }
         match self.guesses.add(client, now) {
-            Guess::Counted => Err(unauthorised("this is not the token")),
-            Guess::TooMany => Err(Refused::new(
+            GuessVerdict::Counted => Err(unauthorised("this is not the token")),
+            GuessVerdict::TooMany => Err(ApiRefusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
                 "too many wrong tokens",
                 "send the right one, which is never refused: the text of admin.token in the state \
@@ -169,8 +169,8 @@ impl Gate {
     }
 }
 
-fn unauthorised(error: &str) -> Refused {
-    Refused::new(
+fn unauthorised(error: &str) -> ApiRefusal {
+    ApiRefusal::new(
         StatusCode::UNAUTHORIZED,
         error,
         "log in with the text of admin.token in the state folder, or send it as \

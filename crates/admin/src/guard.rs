@@ -3,9 +3,9 @@
 //! Host name, origin of changes, then token or session; on the way out the headers that keep a
 //! browser from being turned against its owner. Wrapped around the routes by [`crate::Admin`].
 
-use crate::api::{App, Asked};
-use crate::gate::Gate;
-use crate::refused::Refused;
+use crate::api::{ApiRequest, ApiState};
+use crate::gate::AuthGate;
+use crate::refused::ApiRefusal;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Who is at the other end of the connection: put beside the request by [`crate::Admin`].
 #[derive(Clone, Copy)]
-pub(crate) struct Peer(pub(crate) IpAddr);
+pub(crate) struct PeerInfo(pub(crate) IpAddr);
 
 const FIELDS: [(HeaderName, HeaderValue); 7] = [
     (
@@ -48,20 +48,20 @@ const FIELDS: [(HeaderName, HeaderValue); 7] = [
 
 /// For every path: the host name, the origin of a change, the answer's headers.
 pub(crate) async fn around(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<ApiState>>,
     mut request: Request,
     next: Next,
 ) -> Response {
     let client = request
         .extensions()
         .get()
-        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(address)| *address);
-    request.extensions_mut().insert(Asked { client, now: (app.clock)() });
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |PeerInfo(address)| *address);
+    request.extensions_mut().insert(ApiRequest { client, now: (app.clock)() });
     let (uri, headers) = (request.uri(), request.headers());
     let allowed = app
         .gate
         .check_host(uri, headers)
-        .and_then(|()| Gate::check_origin(request.method(), uri, headers));
+        .and_then(|()| AuthGate::check_origin(request.method(), uri, headers));
     let mut response = match allowed {
         Ok(()) => next.run(request).await,
         Err(refused) => refused.into_response(),
@@ -72,11 +72,11 @@ pub(crate) async fn around(
 
 /// For everything that needs it: the token or a session.
 pub(crate) async fn inside(
-    State(app): State<Arc<App>>,
-    asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
     request: Request,
     next: Next,
-) -> Result<Response, Refused> {
+) -> Result<Response, ApiRefusal> {
     app.gate.check_pass(request.headers(), asked.client, asked.now)?;
     Ok(next.run(request).await)
 }

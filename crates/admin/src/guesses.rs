@@ -16,17 +16,17 @@ const GUESSERS_MAX: usize = 1024;
 
 /// Wrong tokens of each client.
 #[derive(Default)]
-pub(crate) struct WrongGuesses(Mutex<HashMap<IpAddr, Window>>);
+pub(crate) struct WrongGuesses(Mutex<HashMap<IpAddr, GuessWindow>>);
 
 /// Wrong tokens of one client since the window began.
-struct Window {
+struct GuessWindow {
     count: u32,
     since_ms: u64,
 }
 
 /// Judgement of one more wrong token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Guess {
+pub(crate) enum GuessVerdict {
     Counted,
     /// The client is to wait for a minute.
     TooMany,
@@ -34,25 +34,26 @@ pub(crate) enum Guess {
 
 impl WrongGuesses {
     /// Counts a wrong token of this client.
-    pub(crate) fn add(&self, client: IpAddr, now: Now) -> Guess {
+    pub(crate) fn add(&self, client: IpAddr, now: Now) -> GuessVerdict {
         let client = customer(client);
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_over = |it: &Window| now.mono_ms >= it.since_ms + GUESS_WINDOW_MS;
+        let is_over = |it: &GuessWindow| now.mono_ms >= it.since_ms + GUESS_WINDOW_MS;
         if windows.len() >= GUESSERS_MAX && !windows.contains_key(&client) {
             windows.retain(|_, window| !is_over(window));
             if windows.len() >= GUESSERS_MAX {
-                return Guess::TooMany;
+                return GuessVerdict::TooMany;
             }
         }
-        let window = windows.entry(client).or_insert(Window { count: 0, since_ms: now.mono_ms });
+        let window =
+            windows.entry(client).or_insert(GuessWindow { count: 0, since_ms: now.mono_ms });
         if is_over(window) {
-            *window = Window { count: 0, since_ms: now.mono_ms };
+            *window = GuessWindow { count: 0, since_ms: now.mono_ms };
         }
         if window.count >= GUESSES_MAX {
-            return Guess::TooMany;
+            return GuessVerdict::TooMany;
         }
         window.count += 1;
-        Guess::Counted
+        GuessVerdict::Counted
     }
 }
 
@@ -78,12 +79,12 @@ mod tests {
         let guesses = WrongGuesses::default();
         let (one, other) = ("2001:db8::1".parse().unwrap(), "2001:db8:0:1::1".parse().unwrap());
         for _ in 0..GUESSES_MAX {
-            assert_eq!(guesses.add(one, at(0)), Guess::Counted);
+            assert_eq!(guesses.add(one, at(0)), GuessVerdict::Counted);
         }
         let neighbour = "2001:db8::2".parse().unwrap();
-        assert_eq!(guesses.add(neighbour, at(1)), Guess::TooMany, "the same customer");
-        assert_eq!(guesses.add(other, at(1)), Guess::Counted);
-        assert_eq!(guesses.add(one, at(GUESS_WINDOW_MS)), Guess::Counted);
+        assert_eq!(guesses.add(neighbour, at(1)), GuessVerdict::TooMany, "the same customer");
+        assert_eq!(guesses.add(other, at(1)), GuessVerdict::Counted);
+        assert_eq!(guesses.add(one, at(GUESS_WINDOW_MS)), GuessVerdict::Counted);
     }
 
     #[test]
@@ -91,10 +92,14 @@ mod tests {
         let guesses = WrongGuesses::default();
         let client = |number: usize| IpAddr::V4(Ipv4Addr::from_bits(number as u32));
         for number in 0..GUESSERS_MAX {
-            assert_eq!(guesses.add(client(number), at(0)), Guess::Counted);
+            assert_eq!(guesses.add(client(number), at(0)), GuessVerdict::Counted);
         }
-        assert_eq!(guesses.add(client(GUESSERS_MAX), at(1)), Guess::TooMany);
-        assert_eq!(guesses.add(client(7), at(1)), Guess::Counted, "a known one has its own count");
-        assert_eq!(guesses.add(client(GUESSERS_MAX), at(GUESS_WINDOW_MS)), Guess::Counted);
+        assert_eq!(guesses.add(client(GUESSERS_MAX), at(1)), GuessVerdict::TooMany);
+        assert_eq!(
+            guesses.add(client(7), at(1)),
+            GuessVerdict::Counted,
+            "a known one has its own count"
+        );
+        assert_eq!(guesses.add(client(GUESSERS_MAX), at(GUESS_WINDOW_MS)), GuessVerdict::Counted);
     }
 }

@@ -1,7 +1,7 @@
 //! The admin API, the metrics page and the dashboard.
 //!
 //! Nobody gets in without the token, under a foreign host name or, for a change, from a foreign
-//! page; it names no door and reads no configuration: it acts through [`Control`], which the binary
+//! page; it names no door and reads no configuration: it acts through [`ProgramControl`], which the binary
 //! implements. The binary serves it on a listener of its own, on loopback unless told otherwise.
 
 mod api;
@@ -26,8 +26,10 @@ mod setup;
 mod tests;
 mod token;
 
-pub use control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
+pub use control::{
+    DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl, WhyQuestion,
+};
 pub use iso::iso;
-pub use serve::{Admin, Parts};
+pub use serve::{Admin, AdminParts};
 pub use setup::Settings;
-pub use token::{TOKEN_FILE, Token, TokenError};
+pub use token::{AdminToken, TOKEN_FILE, TokenError};

@@ -14,26 +14,27 @@ mod pools;
 mod stores;
 mod why;
 
-pub use self::allows::{Allow, AllowRequest, Allows, Minutes, RevokeRequest};
+pub use self::allows::{AllowInfo, AllowList, AllowMinutes, AllowRequest, RevokeRequest};
 pub use self::clients::{ClientTrust, ClientsTrust};
 pub use self::lists::{
-    List, Lists, SkippedCount, SkippedLine, Subscription, UpdateRequest, Updated, UpdatedList,
+    ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, SkippedLine, SubscriptionInfo,
+    UpdateRequest, UpdatedList,
 };
 pub use self::notes::{NoteLine, NoteTable};
-pub use self::origins::{Origin, Origins};
+pub use self::origins::{OriginInfo, OriginList};
 pub use self::pools::{
-    NewServer, Pool, PoolChangeRequest, PoolName, PoolResolve, PoolServer, PoolServersRequest,
-    Pools, ServerRequest,
+    NewServer, PoolChangeRequest, PoolInfo, PoolList, PoolName, PoolResolve, PoolServer,
+    PoolServersRequest, ServerRequest,
 };
-pub use self::stores::{Store, StoreDisk, Stores, TakeBackRequest, TakenBack};
-pub use self::why::{GatewayWhy, RuleMatch, Why, WhyQuery};
+pub use self::stores::{StoreDisk, StoreInfo, StoreList, TakeBackRequest, TakenBack};
+pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 /// What went wrong, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Problem {
+pub struct ApiProblem {
     /// What is wrong, in one sentence.
     pub error: String,
     /// What to do about it.
@@ -45,10 +46,10 @@ pub struct Problem {
 
 /// How the running Tidegate does.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Status {
+pub struct ProgramStatus {
     /// What the program says of itself.
     #[serde(flatten)]
-    pub running: Running,
+    pub running: ProgramInfo,
     /// How the request log does.
     pub ledger: LedgerHealth,
     /// Latency of each door that was used, since the start.
@@ -57,7 +58,7 @@ pub struct Status {
 
 /// What the running program says of itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Running {
+pub struct ProgramInfo {
     /// Version of the program.
     pub version: String,
     /// When it started.
@@ -73,7 +74,7 @@ pub struct Running {
     /// The state folder, absolute.
     pub state: String,
     /// Where each door listens.
-    pub listeners: Vec<Listener>,
+    pub listeners: Vec<ListenerInfo>,
     /// Lists in force.
     pub lists: u32,
     /// Rules in force.
@@ -92,7 +93,7 @@ pub struct Running {
 
 /// One place where a door listens.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Listener {
+pub struct ListenerInfo {
     /// `dns`, `pixel`, `proxy`, `web`, `gateway` or `admin`.
     pub door: String,
     /// The address as a URL: `udp://127.0.0.1:5353`.
@@ -133,7 +134,7 @@ pub struct RangeQuery {
 
 /// Counts over a range of time.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Totals {
+pub struct RequestTotals {
     /// The range: `1h`, `24h`, `7d` or `30d`.
     pub range: String,
     /// Its start.
@@ -177,18 +178,18 @@ pub struct SourceCount {
 
 /// Counts over time, for a chart.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Series {
+pub struct TimeSeries {
     /// The range: `1h`, `24h`, `7d` or `30d`.
     pub range: String,
     /// Length of a step, in seconds.
     pub step_s: u32,
     /// Steps from old to new, those without requests too; the last is not over yet.
-    pub points: Vec<Point>,
+    pub points: Vec<TimePoint>,
 }
 
 /// One step of a chart.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub struct Point {
+pub struct TimePoint {
     /// Start of the step.
     pub at: String,
     /// Requests that passed.
@@ -282,7 +283,7 @@ pub struct RequestRow {
     /// lets it pass, and the client's profile blocks all others).
     pub cause: String,
     /// The rule that decided; null if none did.
-    pub rule: Option<Rule>,
+    pub rule: Option<RuleInfo>,
     /// Where the answer came from.
     pub source: String,
     /// What the door's HTTP cache did, in the words of `Cache-Status`: `hit`, or why it did not answer
@@ -304,7 +305,7 @@ pub struct RequestRow {
 
 /// A rule and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Rule {
+pub struct RuleInfo {
     /// The list's name.
     pub list: String,
     /// The line in it, from 1.
@@ -315,14 +316,14 @@ pub struct Rule {
 
 /// The upstream resolvers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Upstreams {
+pub struct UpstreamList {
     /// In the order of the configuration.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamInfo>,
 }
 
 /// One upstream resolver.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Upstream {
+pub struct UpstreamInfo {
     /// The group that asks it: a view, `fallback`, a plugin of a foreign file; empty for the first.
     /// Groups that share it are joined by `+`.
     pub group: String,
@@ -347,14 +348,14 @@ pub struct Upstream {
 
 /// The caches of answers to DNS questions.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Caches {
+pub struct DnsCacheList {
     /// In the order of the configuration.
-    pub caches: Vec<Cache>,
+    pub caches: Vec<DnsCacheInfo>,
 }
 
 /// One cache of answers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Cache {
+pub struct DnsCacheInfo {
     /// Its name: `everybody`, a view, a plugin of a foreign file. No two are alike.
     pub name: String,
     /// Answers held.
@@ -373,7 +374,7 @@ pub struct Cache {
 
 /// What a reload did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Reloaded {
+pub struct ReloadOutcome {
     /// Lists in force now.
     pub lists: u32,
     /// Rules in force now.
@@ -394,7 +395,7 @@ pub struct PauseRequest {
 
 /// Whether protection is paused.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Paused {
+pub struct PauseState {
     /// Until when; null if it is not.
     pub paused_until: Option<String>,
 }
@@ -411,7 +412,7 @@ pub struct PurgeRequest {
 
 /// What a purge did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Purged {
+pub struct PurgeOutcome {
     /// Answers that were forgotten, in all caches together.
     pub answers: u64,
 }

@@ -16,15 +16,15 @@ const TOKENS_MAX: usize = 256;
 
 /// Tokens that are out.
 #[derive(Default)]
-pub(crate) struct Once(Mutex<HashMap<String, Issued>>);
+pub(crate) struct OneTimeTokens(Mutex<HashMap<String, IssuedToken>>);
 
-struct Issued {
+struct IssuedToken {
     session: String,
     purpose: String,
     until_ms: u64,
 }
 
-impl Once {
+impl OneTimeTokens {
     /// A token for one use, in this session, for this purpose.
     pub(crate) fn issue(
         &self,
@@ -42,7 +42,10 @@ impl Once {
             }
         }
         let (session, purpose) = (session.to_owned(), purpose.to_owned());
-        issued.insert(token.clone(), Issued { session, purpose, until_ms: now.mono_ms + LIFE_MS });
+        issued.insert(
+            token.clone(),
+            IssuedToken { session, purpose, until_ms: now.mono_ms + LIFE_MS },
+        );
         Ok(token)
     }
 
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_once_for_its_session_and_purpose_and_for_a_while() {
-        let once = Once::default();
+        let once = OneTimeTokens::default();
         let issue = || once.issue("s", "p", at(0)).unwrap();
         let token = issue();
         assert!(once.take(&token, "s", "p", at(1)));
@@ -79,7 +82,7 @@ mod tests {
 
     #[test]
     fn the_oldest_ends_at_the_cap() {
-        let once = Once::default();
+        let once = OneTimeTokens::default();
         let first = once.issue("s", "p", at(0)).unwrap();
         let second = once.issue("s", "p", at(1)).unwrap();
         for _ in 1..TOKENS_MAX {

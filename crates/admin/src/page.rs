@@ -6,11 +6,11 @@
 mod show;
 
 use crate::api::allows::{self, allowed, revoked};
-use crate::api::{App, Asked};
-use crate::control::Question;
+use crate::api::{ApiRequest, ApiState};
+use crate::control::WhyQuestion;
 use crate::gate::session_of;
-use crate::model::{Allow, AllowRequest, Minutes, Why};
-use crate::refused::Refused;
+use crate::model::{AllowInfo, AllowMinutes, AllowRequest, WhyAnswer};
+use crate::refused::ApiRefusal;
 use axum::Form;
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, State};
@@ -22,14 +22,14 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use std::net::IpAddr;
 use std::sync::Arc;
-use vocab::{DomainName, Door, Kind};
+use vocab::{DomainName, Door, RequestKind};
 
 /// Longest address of a page to go back to, in bytes.
 const BACK_BYTES_MAX: usize = 2048;
 
 /// What the address of the page says.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Words {
+pub(crate) struct AllowPageQuery {
     host: String,
     #[serde(default)]
     client: String,
@@ -45,7 +45,7 @@ pub(crate) struct Words {
 
 /// What its form sends.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Sent {
+pub(crate) struct AllowPageForm {
     host: String,
     client: String,
     back: String,
@@ -58,15 +58,15 @@ pub(crate) struct Sent {
 }
 
 /// What is wished for, checked.
-pub(crate) struct Wish {
+pub(crate) struct AllowPage {
     host: DomainName,
     client: Option<IpAddr>,
     /// The page that was blocked: an `http` or `https` URL; none if it is another thing.
     back: Option<String>,
 }
 
-impl Wish {
-    fn read(host: &str, client: &str, back: &str) -> Result<Self, Refused> {
+impl AllowPage {
+    fn read(host: &str, client: &str, back: &str) -> Result<Self, ApiRefusal> {
         let (host, client) = (allows::host(host)?, allows::client(Some(client))?);
         Ok(Self { host, client, back: way_back(back) })
     }
@@ -90,13 +90,13 @@ impl Wish {
 
 /// The page. Changes nothing.
 pub(crate) async fn show(
-    State(app): State<Arc<App>>,
-    asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
     headers: HeaderMap,
-    words: Result<Query<Words>, QueryRejection>,
+    words: Result<Query<AllowPageQuery>, QueryRejection>,
 ) -> Response {
-    let read = words.map_err(Refused::from).and_then(|Query(words)| {
-        Wish::read(&words.host, &words.client, &words.back).map(|wish| (wish, words))
+    let read = words.map_err(ApiRefusal::from).and_then(|Query(words)| {
+        AllowPage::read(&words.host, &words.client, &words.back).map(|wish| (wish, words))
     });
     let (wish, words) = match read {
         Ok(read) => read,
@@ -109,7 +109,11 @@ pub(crate) async fn show(
         } else {
             show::login(
                 &wish,
-                if words.wrong.is_empty() { show::Login::First } else { show::Login::Wrong },
+                if words.wrong.is_empty() {
+                    show::LoginReason::First
+                } else {
+                    show::LoginReason::Wrong
+                },
             )
         };
     }
@@ -120,7 +124,7 @@ pub(crate) async fn show(
             asked.now,
         ) {
             Ok(once) => show::state(&wish, &why, passing.as_ref(), &once),
-            Err(why) => show::refused(&Refused::new(
+            Err(why) => show::refused(&ApiRefusal::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 why.to_string(),
                 "look at the system's random number generator, then try again",
@@ -132,10 +136,10 @@ pub(crate) async fn show(
 
 /// What its form asks for, done; then the page again.
 pub(crate) async fn act(
-    State(app): State<Arc<App>>,
-    asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
     headers: HeaderMap,
-    sent: Result<Form<Sent>, FormRejection>,
+    sent: Result<Form<AllowPageForm>, FormRejection>,
 ) -> Response {
     match acted(&app, asked, &headers, sent).await {
         Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),
@@ -144,19 +148,19 @@ pub(crate) async fn act(
 }
 
 async fn acted(
-    app: &Arc<App>,
-    asked: Asked,
+    app: &Arc<ApiState>,
+    asked: ApiRequest,
     headers: &HeaderMap,
-    sent: Result<Form<Sent>, FormRejection>,
-) -> Result<Wish, Refused> {
+    sent: Result<Form<AllowPageForm>, FormRejection>,
+) -> Result<AllowPage, ApiRefusal> {
     app.gate.check_pass(headers, asked.client, asked.now)?;
     let Form(sent) = sent.map_err(|why| {
-        Refused::new(why.status(), why.body_text(), "send the form of the page as it is")
+        ApiRefusal::new(why.status(), why.body_text(), "send the form of the page as it is")
     })?;
-    let wish = Wish::read(&sent.host, &sent.client, &sent.back)?;
+    let wish = AllowPage::read(&sent.host, &sent.client, &sent.back)?;
     let session = session_of(headers).unwrap_or_default();
     if !app.once.take(&sent.once, session, &wish.purpose(), asked.now) {
-        return Err(Refused::new(
+        return Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,
             "this form was sent already, or stood open for too long",
             "open the page again from the block page",
@@ -167,7 +171,8 @@ async fn acted(
         revoked(app, wish.host.clone(), client, asked.now).await?;
         return Ok(wish);
     }
-    let minutes = sent.act.parse().map_or_else(|_| Minutes::Word(sent.act.clone()), Minutes::Count);
+    let minutes =
+        sent.act.parse().map_or_else(|_| AllowMinutes::Word(sent.act.clone()), AllowMinutes::Count);
     let client = client.map(|it| it.to_string());
     let request = AllowRequest { host: wish.host.to_string(), minutes, client };
     allowed(app, allows::grant(&request, asked.now)?, asked.now).await?;
@@ -182,12 +187,16 @@ pub(crate) async fn style() -> Response {
 
 /// What the policy says of the name now, and the leave that lets it through, if one does: the
 /// client's own before that for all.
-async fn state(app: &Arc<App>, wish: &Wish, asked: Asked) -> Result<(Why, Option<Allow>), Refused> {
-    let question = Question {
+async fn state(
+    app: &Arc<ApiState>,
+    wish: &AllowPage,
+    asked: ApiRequest,
+) -> Result<(WhyAnswer, Option<AllowInfo>), ApiRefusal> {
+    let question = WhyQuestion {
         host: wish.host.clone(),
         url: wish.back.clone(),
         client: wish.client.unwrap_or(asked.client),
-        kind: Kind::Document,
+        kind: RequestKind::Document,
         door: Door::Pixel,
         page: None,
     };

@@ -3,13 +3,13 @@
 //! The API and the command line read them here, so that both ask the same. What is left out is
 //! guessed from what is there. It decides nothing.
 
-use crate::control::Question;
+use crate::control::WhyQuestion;
 use crate::model::WhyQuery;
 use http::Uri;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 use url::{Host, Url};
-use vocab::{DomainName, Door, Kind};
+use vocab::{DomainName, Door, RequestKind};
 
 /// Longest target that is taken, in bytes.
 pub const TARGET_BYTES_MAX: usize = 8192;
@@ -39,7 +39,7 @@ impl UnreadableQuestion {
 }
 
 /// Reads a question.
-pub fn read(query: &WhyQuery) -> Result<Question, UnreadableQuestion> {
+pub fn read(query: &WhyQuery) -> Result<WhyQuestion, UnreadableQuestion> {
     let wrong = UnreadableQuestion::word;
     let (host, url) = host_and_url(query.target.trim())?;
     let door = match filled(query.door.as_ref()) {
@@ -67,7 +67,7 @@ pub fn read(query: &WhyQuery) -> Result<Question, UnreadableQuestion> {
         None => None,
     };
     let (url, kind) = asked_at(door, &host, url, kind)?;
-    Ok(Question { host, url, client, kind, door, page })
+    Ok(WhyQuestion { host, url, client, kind, door, page })
 }
 
 fn filled(word: Option<&String>) -> Option<&str> {
@@ -84,23 +84,23 @@ fn asked_at(
     door: Door,
     host: &DomainName,
     url: Option<String>,
-    kind: Option<Kind>,
-) -> Result<(Option<String>, Kind), UnreadableQuestion> {
+    kind: Option<RequestKind>,
+) -> Result<(Option<String>, RequestKind), UnreadableQuestion> {
     match (door, kind) {
-        (Door::Dns, None) => Ok((None, Kind::Lookup(1))),
-        (Door::Dns, Some(kind @ Kind::Lookup(_))) => Ok((None, kind)),
+        (Door::Dns, None) => Ok((None, RequestKind::Lookup(1))),
+        (Door::Dns, Some(kind @ RequestKind::Lookup(_))) => Ok((None, kind)),
         (Door::Dns, Some(other)) => Err(UnreadableQuestion::word(
             "kind",
             &other.to_string(),
             "the record types at the DNS door, as in A, AAAA, HTTPS",
         )),
-        (_, Some(Kind::Lookup(_))) => Err(UnreadableQuestion::word(
+        (_, Some(RequestKind::Lookup(_))) => Err(UnreadableQuestion::word(
             "kind",
             &filled_kind(kind),
             "document, script, image, fetch and so on: record types are for the DNS door",
         )),
-        (Door::Proxy, None) if url.is_none() => Ok((None, Kind::Tunnel)),
-        (_, Some(Kind::Tunnel)) => Ok((None, Kind::Tunnel)),
+        (Door::Proxy, None) if url.is_none() => Ok((None, RequestKind::Tunnel)),
+        (_, Some(RequestKind::Tunnel)) => Ok((None, RequestKind::Tunnel)),
         (_, kind) => {
             let url = url.unwrap_or_else(|| format!("http://{host}/"));
             let kind = kind.unwrap_or_else(|| guess_kind(&url));
@@ -109,7 +109,7 @@ fn asked_at(
     }
 }
 
-fn filled_kind(kind: Option<Kind>) -> String {
+fn filled_kind(kind: Option<RequestKind>) -> String {
     kind.map_or_else(String::new, |kind| kind.to_string())
 }
 
@@ -167,22 +167,24 @@ fn name(text: &str) -> Result<DomainName, UnreadableQuestion> {
 }
 
 /// The kind that a URL's file extension suggests.
-fn guess_kind(url: &str) -> Kind {
+fn guess_kind(url: &str) -> RequestKind {
     let path = url.split(['?', '#']).next().unwrap_or(url);
     let file = path.rsplit('/').next().unwrap_or(path);
     let extension = file.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
     // A bare `https://ads.example` ends in its host, whose last label is no extension.
     if path.matches('/').count() < 3 {
-        return Kind::Document;
+        return RequestKind::Document;
     }
     match extension.as_deref() {
-        Some("js" | "mjs") => Kind::Script,
-        Some("css") => Kind::Stylesheet,
-        Some("gif" | "png" | "jpg" | "jpeg" | "webp" | "svg" | "ico" | "avif") => Kind::Image,
-        Some("woff" | "woff2" | "ttf" | "otf") => Kind::Font,
-        Some("mp4" | "webm" | "mp3" | "m3u8" | "ogg") => Kind::Media,
-        Some("json") => Kind::Fetch,
-        Some(_) | None => Kind::Document,
+        Some("js" | "mjs") => RequestKind::Script,
+        Some("css") => RequestKind::Stylesheet,
+        Some("gif" | "png" | "jpg" | "jpeg" | "webp" | "svg" | "ico" | "avif") => {
+            RequestKind::Image
+        }
+        Some("woff" | "woff2" | "ttf" | "otf") => RequestKind::Font,
+        Some("mp4" | "webm" | "mp3" | "m3u8" | "ogg") => RequestKind::Media,
+        Some("json") => RequestKind::Fetch,
+        Some(_) | None => RequestKind::Document,
     }
 }
 
@@ -198,13 +200,13 @@ impl std::error::Error for UnreadableQuestion {}
 mod tests {
     use super::*;
 
-    fn asked(target: &str, [kind, door]: [&str; 2]) -> Result<Question, UnreadableQuestion> {
+    fn asked(target: &str, [kind, door]: [&str; 2]) -> Result<WhyQuestion, UnreadableQuestion> {
         let word = |word: &str| Some(word.to_owned());
         let (kind, door) = (word(kind), word(door));
         read(&WhyQuery { target: target.into(), client: None, kind, door, page: None })
     }
 
-    fn check(target: &str, words: [&str; 2], expected: (Door, Kind, Option<&str>)) {
+    fn check(target: &str, words: [&str; 2], expected: (Door, RequestKind, Option<&str>)) {
         let question = asked(target, words).unwrap();
         let found = (question.door, question.kind, question.url.as_deref());
         assert_eq!(found, expected, "{target} {words:?}");
@@ -212,20 +214,20 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_what_clients_would_ask_there() {
-        check("ads.example", ["", ""], (Door::Dns, Kind::Lookup(1), None));
+        check("ads.example", ["", ""], (Door::Dns, RequestKind::Lookup(1), None));
         let script = "https://ads.example/x.js?a=b.css";
-        check(script, ["", ""], (Door::Proxy, Kind::Script, Some(script)));
+        check(script, ["", ""], (Door::Proxy, RequestKind::Script, Some(script)));
         check(
             "https://ads.example",
             ["", ""],
-            (Door::Proxy, Kind::Document, Some("https://ads.example")),
+            (Door::Proxy, RequestKind::Document, Some("https://ads.example")),
         );
-        check("ads.example", ["", "proxy"], (Door::Proxy, Kind::Tunnel, None));
-        check(script, ["tunnel", ""], (Door::Proxy, Kind::Tunnel, None));
-        check(script, ["", "dns"], (Door::Dns, Kind::Lookup(1), None));
+        check("ads.example", ["", "proxy"], (Door::Proxy, RequestKind::Tunnel, None));
+        check(script, ["tunnel", ""], (Door::Proxy, RequestKind::Tunnel, None));
+        check(script, ["", "dns"], (Door::Dns, RequestKind::Lookup(1), None));
         let page = Some("http://ads.example/");
-        check("ads.example", ["", "pixel"], (Door::Pixel, Kind::Document, page));
-        check("ads.example", ["script", "gateway"], (Door::Gateway, Kind::Script, page));
+        check("ads.example", ["", "pixel"], (Door::Pixel, RequestKind::Document, page));
+        check("ads.example", ["script", "gateway"], (Door::Gateway, RequestKind::Script, page));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Every error of the API is this, as JSON: `{"error", "remedy"}`. Made by the gate and the
 //! handlers.
 
-use crate::model::Problem;
+use crate::model::ApiProblem;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::response::{IntoResponse, Response};
@@ -12,19 +12,19 @@ use ledger::ReadError;
 
 /// Why a request is not answered as it wished.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct ApiRefusal {
     pub(crate) status: StatusCode,
-    pub(crate) problem: Problem,
+    pub(crate) problem: ApiProblem,
 }
 
-impl Refused {
+impl ApiRefusal {
     pub(crate) fn new(
         status: StatusCode,
         error: impl Into<String>,
         remedy: impl Into<String>,
     ) -> Self {
         let problem =
-            Problem { error: error.into(), remedy: remedy.into(), complaints: Vec::new() };
+            ApiProblem { error: error.into(), remedy: remedy.into(), complaints: Vec::new() };
         Self { status, problem }
     }
 
@@ -39,7 +39,7 @@ impl Refused {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for ApiRefusal {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.problem)).into_response();
         if self.status == StatusCode::UNAUTHORIZED {
@@ -50,7 +50,7 @@ impl IntoResponse for Refused {
     }
 }
 
-impl From<ReadError> for Refused {
+impl From<ReadError> for ApiRefusal {
     fn from(error: ReadError) -> Self {
         Self::new(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -60,13 +60,13 @@ impl From<ReadError> for Refused {
     }
 }
 
-impl From<QueryRejection> for Refused {
+impl From<QueryRejection> for ApiRefusal {
     fn from(rejection: QueryRejection) -> Self {
         Self::new(rejection.status(), rejection.body_text(), "see /api/openapi.json")
     }
 }
 
-impl From<JsonRejection> for Refused {
+impl From<JsonRejection> for ApiRefusal {
     fn from(rejection: JsonRejection) -> Self {
         Self::new(
             rejection.status(),

@@ -10,7 +10,7 @@ const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Origin of a request, as far as its fields tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sender {
+pub(crate) enum RequestOrigin {
     /// A program, or a browser that says nothing.
     Unknown,
     /// A person: an address typed in, or opened from a bookmark or a terminal.
@@ -23,7 +23,7 @@ pub(crate) enum Sender {
     Embedded,
 }
 
-impl Sender {
+impl RequestOrigin {
     /// Reads the fields of a request to `host`, which is ours.
     pub(crate) fn of(headers: &HeaderMap, host: &str) -> Self {
         let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
@@ -65,29 +65,41 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn sender(fields: &[(&'static str, &'static str)]) -> Sender {
+    fn sender(fields: &[(&'static str, &'static str)]) -> RequestOrigin {
         let field = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        Sender::of(&fields.iter().map(field).collect(), "127.0.0.1:9053")
+        RequestOrigin::of(&fields.iter().map(field).collect(), "127.0.0.1:9053")
     }
 
     #[test]
     fn browsers_say_who_had_them_send_it() {
         let own = "http://127.0.0.1:9053";
         for (fields, expected) in [
-            (vec![], Sender::Unknown),
-            (vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "document")], Sender::Person),
-            (vec![("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "empty")], Sender::OwnPage),
-            (vec![("sec-fetch-site", "same-site")], Sender::OtherSite),
-            (vec![("sec-fetch-site", "cross-site"), ("origin", own)], Sender::OtherSite),
-            (vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "image")], Sender::Embedded),
-            (vec![("origin", own)], Sender::OwnPage),
-            (vec![("origin", "null"), ("referer", "http://127.0.0.1:9053/")], Sender::OtherSite),
-            (vec![("referer", "http://127.0.0.1:9053/allow?host=a")], Sender::OwnPage),
-            (vec![("referer", "https://evil.example/")], Sender::OtherSite),
-            (vec![("referer", "http://127.0.0.1:8000/")], Sender::OtherSite),
-            (vec![("referer", "http://127.0.0.1:9053@evil.example/")], Sender::OtherSite),
+            (vec![], RequestOrigin::Unknown),
+            (
+                vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "document")],
+                RequestOrigin::Person,
+            ),
+            (
+                vec![("sec-fetch-site", "same-origin"), ("sec-fetch-dest", "empty")],
+                RequestOrigin::OwnPage,
+            ),
+            (vec![("sec-fetch-site", "same-site")], RequestOrigin::OtherSite),
+            (vec![("sec-fetch-site", "cross-site"), ("origin", own)], RequestOrigin::OtherSite),
+            (
+                vec![("sec-fetch-site", "none"), ("sec-fetch-dest", "image")],
+                RequestOrigin::Embedded,
+            ),
+            (vec![("origin", own)], RequestOrigin::OwnPage),
+            (
+                vec![("origin", "null"), ("referer", "http://127.0.0.1:9053/")],
+                RequestOrigin::OtherSite,
+            ),
+            (vec![("referer", "http://127.0.0.1:9053/allow?host=a")], RequestOrigin::OwnPage),
+            (vec![("referer", "https://evil.example/")], RequestOrigin::OtherSite),
+            (vec![("referer", "http://127.0.0.1:8000/")], RequestOrigin::OtherSite),
+            (vec![("referer", "http://127.0.0.1:9053@evil.example/")], RequestOrigin::OtherSite),
         ] {
             assert_eq!(sender(&fields), expected, "{fields:?}");
         }

@@ -4,22 +4,22 @@
 //! makes one [`Admin`], listens, and hands connections over.
 
 use crate::api::state::ApiText;
-use crate::api::{self, App, Asked};
+use crate::api::{self, ApiRequest, ApiState};
 use crate::assets;
-use crate::control::Control;
-use crate::gate::Gate;
-use crate::guard::{self, Peer};
+use crate::control::ProgramControl;
+use crate::gate::AuthGate;
+use crate::guard::{self, PeerInfo};
 use crate::page;
-use crate::refused::Refused;
+use crate::refused::ApiRefusal;
 use crate::setup::Settings;
-use crate::token::Token;
+use crate::token::AdminToken;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::middleware::{from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{Method, StatusCode};
-use http_engine::{Body, Incoming, Limits, ServeError, Versions};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError};
 use ledger::Ledger;
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -32,13 +32,13 @@ use vocab::Now;
 const BODY_BYTES_MAX: usize = 16 << 10;
 
 /// What the admin is made of.
-pub struct Parts {
+pub struct AdminParts {
     /// The running program.
-    pub control: Arc<dyn Control>,
+    pub control: Arc<dyn ProgramControl>,
     /// The ledger.
     pub ledger: Ledger,
     /// The token.
-    pub token: Token,
+    pub token: AdminToken,
     /// The state folder, which keeps sessions over restarts.
     pub state_dir: PathBuf,
     /// Where the time comes from: once a request.
@@ -53,11 +53,11 @@ pub struct Admin {
 
 impl Admin {
     /// Puts the routes together.
-    pub fn new(settings: &Settings, parts: Parts) -> Self {
+    pub fn new(settings: &Settings, parts: AdminParts) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
         let (own, place) = ((parts.token, &*parts.state_dir), (settings.listen.0, hosts));
-        let gate = Gate::new(own, place, (parts.clock)());
-        let app = Arc::new(App::new(parts.control, parts.ledger, gate, parts.clock));
+        let gate = AuthGate::new(own, place, (parts.clock)());
+        let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
         description.merge(open_description);
@@ -86,7 +86,7 @@ impl Admin {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let mut request = request.map(axum::body::Body::new);
-        request.extensions_mut().insert(Peer(client));
+        request.extensions_mut().insert(PeerInfo(client));
         let answered: Result<_, Infallible> = self.router.clone().call(request).await;
         match answered {
             Ok(response) => response.map(Body::boxed),
@@ -105,12 +105,12 @@ impl Admin {
             let admin = self.clone();
             async move { admin.answer(request, client).await }
         };
-        http_engine::serve(stream, Versions::Http1, Limits::default(), stop, answer).await
+        http_engine::serve(stream, HttpVersions::Http1, Limits::default(), stop, answer).await
     }
 }
 
 /// Everything that is no route: the dashboard's files, and logging in by address.
-async fn other(State(app): State<Arc<App>>, asked: Asked, request: Request) -> Response {
+async fn other(State(app): State<Arc<ApiState>>, asked: ApiRequest, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return wrong_method().await.into_response();
     }
@@ -124,8 +124,8 @@ async fn other(State(app): State<Arc<App>>, asked: Asked, request: Request) -> R
     assets::answer(uri, headers)
 }
 
-async fn wrong_method() -> Refused {
-    Refused::new(
+async fn wrong_method() -> ApiRefusal {
+    ApiRefusal::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "this path does not take this method",
         "see /api/openapi.json",
@@ -139,7 +139,7 @@ async fn as_json(response: Response) -> Response {
         return response;
     }
     let remedy = format!("send at most {BODY_BYTES_MAX} bytes");
-    Refused::new(status, "the body is too large", remedy).into_response()
+    ApiRefusal::new(status, "the body is too large", remedy).into_response()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! login, asked by the gate.
 
 use crate::secret_file;
-use crate::token::{Token, TokenError, random_hex};
+use crate::token::{AdminToken, TokenError, random_hex};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -25,18 +25,18 @@ const FILE_BYTES_MAX: u64 = SESSIONS_MAX as u64 * 96;
 type Sum = [u8; 32];
 
 /// Open sessions, by digest, with the moment when each ends in milliseconds since 1970.
-pub(crate) struct Sessions {
+pub(crate) struct OpenSessions {
     path: PathBuf,
-    token: Token,
+    token: AdminToken,
     open: Mutex<HashMap<Sum, u64>>,
     /// Held while the file is written: what was begun last is what stands there.
     writing: Mutex<()>,
 }
 
-impl Sessions {
+impl OpenSessions {
     /// The sessions of a state folder that have not ended. A file that cannot be read costs its
     /// sessions and nothing else.
-    pub(crate) fn open(state_dir: &Path, token: Token, now: Now) -> Self {
+    pub(crate) fn open(state_dir: &Path, token: AdminToken, now: Now) -> Self {
         let path = state_dir.join(FILE);
         let text = secret_file::read(&path, FILE_BYTES_MAX).unwrap_or_default();
         let latest_ms = now.unix_ms.saturating_add(SESSION_SECONDS * 1000);
@@ -136,8 +136,8 @@ mod tests {
         Now { unix_ms, mono_ms: 0 }
     }
 
-    fn open(folder: &Folder, now: Now) -> Sessions {
-        Sessions::open(folder.path(), Token::open(folder.path()).unwrap(), now)
+    fn open(folder: &Folder, now: Now) -> OpenSessions {
+        OpenSessions::open(folder.path(), AdminToken::open(folder.path()).unwrap(), now)
     }
 
     #[test]

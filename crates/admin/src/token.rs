@@ -21,7 +21,7 @@ const BY_HAND: std::ops::RangeInclusive<usize> = 32..=256;
 
 /// The token.
 #[derive(Clone)]
-pub struct Token(Box<str>);
+pub struct AdminToken(Box<str>);
 
 /// Why there is no token.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub enum TokenError {
     Random(String),
 }
 
-impl Token {
+impl AdminToken {
     /// Reads the token of a state folder, or makes one. A file that others can read is closed to
     /// them.
     pub fn open(state_dir: &Path) -> Result<Self, TokenError> {
@@ -127,7 +127,7 @@ fn hex(digit: u8) -> char {
     char::from_digit(u32::from(digit), 16).unwrap_or('0')
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AdminToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token(…)")
     }
@@ -161,12 +161,12 @@ mod tests {
     #[test]
     fn a_token_is_made_once_for_its_owner_only() {
         let folder = Folder::new();
-        let made = Token::open(folder.path()).unwrap();
+        let made = AdminToken::open(folder.path()).unwrap();
         assert_eq!(made.as_str().len(), TEXT_BYTES);
         let path = folder.path().join(TOKEN_FILE);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-        let read = Token::open(folder.path()).unwrap();
+        let read = AdminToken::open(folder.path()).unwrap();
         assert!(made.is(read.as_str()));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!format!("{made:?}").contains(made.as_str()));
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_is_the_token() {
-        let token = Token("abcdef".into());
+        let token = AdminToken("abcdef".into());
         assert!(token.is("abcdef"));
         for wrong in ["", "abcde", "abcdeg", "abcdefg", "ABCDEF"] {
             assert!(!token.is(wrong), "{wrong}");
@@ -185,7 +185,7 @@ mod tests {
     fn an_empty_token_file_is_an_error_with_its_remedy() {
         let folder = Folder::new();
         fs::write(folder.path().join(TOKEN_FILE), "\n").unwrap();
-        let error = Token::open(folder.path()).unwrap_err();
+        let error = AdminToken::open(folder.path()).unwrap_err();
         assert!(error.to_string().contains("delete the file"));
     }
 }

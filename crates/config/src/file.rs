@@ -9,7 +9,7 @@ pub const DEFAULT_YAML: &str = include_str!("default.yaml");
 /// Bounds of the kernel on what may be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Landlock {
+pub enum LandlockMode {
     /// To the folders of the start, where the kernel can.
     #[default]
     On,
@@ -20,7 +20,7 @@ pub enum Landlock {
 /// A Tidegate configuration. A door whose section is absent does not run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct File {
+pub struct ConfigFile {
     /// Folder for everything that is kept: certificates, compiled lists, the ledger, the admin
     /// token. No door serves what is in it. Default: systemd's `$STATE_DIRECTORY`; for root
     /// `/var/lib/tidegate`, where the configuration lies elsewhere than in the current folder; else
@@ -38,7 +38,7 @@ pub struct File {
     /// Refusal by the kernel to write outside the folders that this file names at the start: the
     /// state folder, caches, uploads, logs (landlock): `on` or `off`. A reload that names another one then
     /// asks for a restart. Without effect where pipelines run programs. Default `on`.
-    pub landlock: Landlock,
+    pub landlock: LandlockMode,
     /// Lists, clients and which lists apply to whom.
     pub policy: policy::Settings,
     /// The policy DNS forwarder.

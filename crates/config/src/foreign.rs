@@ -4,11 +4,11 @@
 //! the door's settings are made of it. The same serves `dns.pipeline` of our own files. Called by
 //! [`crate::parse`].
 
-use crate::file::File;
-use crate::yaml::{self, Node};
-use door_dns::Foreign;
-use pipeline::compile::{self, Compiled};
-use pipeline::language::{self, Base, Files};
+use crate::file::ConfigFile;
+use crate::yaml::{self, YamlNode};
+use door_dns::ForeignConfig;
+use pipeline::compile::{self, CompiledPipeline};
+use pipeline::language::{self, ForeignFiles, PathBase};
 use serde_json::{Value as Json, json};
 use settings::Text;
 use std::io::Read;
@@ -25,11 +25,11 @@ const MAIN: &str = "main";
 const ADMIN_ANYWHERE: &str = "127.0.0.1:0";
 
 /// The files around the one at `main`.
-pub(crate) struct Disk<'p> {
+pub(crate) struct DiskFiles<'p> {
     main: &'p Path,
 }
 
-impl<'p> Disk<'p> {
+impl<'p> DiskFiles<'p> {
     pub(crate) fn around(main: &'p Path) -> Self {
         Self { main }
     }
@@ -46,7 +46,7 @@ impl<'p> Disk<'p> {
     }
 }
 
-impl Files for Disk<'_> {
+impl ForeignFiles for DiskFiles<'_> {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         let file = std::fs::File::open(self.found(path)).map_err(|why| why.to_string())?;
         let expected = file.metadata().map_or(0, |it| it.len().min(RULES_BYTES_MAX));
@@ -64,16 +64,16 @@ impl Files for Disk<'_> {
         !self.found(path).exists()
     }
 
-    fn read_document(&self, path: &str, base: Base) -> Result<Json, Complaint> {
+    fn read_document(&self, path: &str, base: PathBase) -> Result<Json, Complaint> {
         let file = match base {
-            Base::WorkingDirectory => PathBuf::from(path),
-            Base::MainFile => self.folder().join(path),
+            PathBase::WorkingDirectory => PathBuf::from(path),
+            PathBase::MainFile => self.folder().join(path),
         };
         let text = std::fs::read_to_string(file).map_err(|why| {
             Complaint::new("", why.to_string()).remedy("name a file that can be read")
         })?;
         let node = yaml::read(&text).map_err(|wrong| {
-            let yaml::Place { line, column } = wrong.place;
+            let yaml::TextPosition { line, column } = wrong.place;
             Complaint::new("", format!("line {line}, column {column}: {}", wrong.message))
         })?;
         Ok(node.to_json())
@@ -85,18 +85,18 @@ impl Files for Disk<'_> {
 }
 
 /// Whether `node` is a file of one of the peers.
-pub(crate) fn is_foreign(node: &Node) -> bool {
+pub(crate) fn is_foreign(node: &YamlNode) -> bool {
     language::is_foreign(&node.to_json())
 }
 
 /// What a foreign file comes to as one of ours.
-pub(crate) fn file(node: &Node, path: &Path) -> Result<File, Vec<Complaint>> {
-    let disk = Disk::around(path);
+pub(crate) fn file(node: &YamlNode, path: &Path) -> Result<ConfigFile, Vec<Complaint>> {
+    let disk = DiskFiles::around(path);
     let read = language::read(&node.to_json(), &disk)?;
     let admin = read.api.as_ref().map(|api| api.listen.text.clone());
-    let foreign = Foreign::new(compiled(&read, &disk)?)?;
+    let foreign = ForeignConfig::new(compiled(&read, &disk)?)?;
     let dns = door_dns::Settings::of_foreign(foreign);
-    let mut file = File { dns: Some(dns), ..File::default() };
+    let mut file = ConfigFile { dns: Some(dns), ..ConfigFile::default() };
     let listen = admin.unwrap_or_else(|| ADMIN_ANYWHERE.into());
     file.admin.listen = listen.parse().map(Text).map_err(|_| {
         let message = format!("{listen:?} is no address to listen on");
@@ -106,8 +106,8 @@ pub(crate) fn file(node: &Node, path: &Path) -> Result<File, Vec<Complaint>> {
 }
 
 /// The pipeline of our own file's `dns` section, which begins at `main`.
-pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<Foreign, Vec<Complaint>> {
-    let disk = Disk::around(path);
+pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<ForeignConfig, Vec<Complaint>> {
+    let disk = DiskFiles::around(path);
     let servers = plugins.iter().enumerate().filter(|(_, plugin)| is_server(plugin));
     let complaints: Vec<_> = servers.map(|(index, _)| server_here(index)).collect();
     if !complaints.is_empty() {
@@ -131,7 +131,7 @@ pub(crate) fn own(plugins: &[Json], path: &Path) -> Result<Foreign, Vec<Complain
     let placed = |all: Vec<Complaint>| all.into_iter().map(place).collect::<Vec<_>>();
     let read = language::read(&json!({ "plugins": all }), &disk).map_err(placed)?;
     let compiled = compiled(&read, &disk).map_err(placed)?;
-    Foreign::new(compiled).map(Foreign::without_servers).map_err(placed)
+    ForeignConfig::new(compiled).map(ForeignConfig::without_servers).map_err(placed)
 }
 
 fn is_server(plugin: &Json) -> bool {
@@ -143,7 +143,10 @@ fn server_here(index: usize) -> Complaint {
         .remedy("leave it out, and write its address under dns.listen")
 }
 
-fn compiled(read: &language::Foreign, disk: &Disk<'_>) -> Result<Compiled, Vec<Complaint>> {
+fn compiled(
+    read: &language::ForeignFile,
+    disk: &DiskFiles<'_>,
+) -> Result<CompiledPipeline, Vec<Complaint>> {
     compile::compile(read, seed(), disk)
 }
 

@@ -4,10 +4,10 @@
 //! only if its form is known here; serde alone would say that no variant fits. It reads no file.
 //! Called by `shape` for every text that the schema gives a format.
 
-use door_proxy::{Place, TokenDigest};
-use settings::{Written, check_written};
-use upstream::origins::Hop;
-use upstream::resolver::{Pin, PlainServer, Proxy};
+use door_proxy::{ParentHosts, TokenDigest};
+use settings::{WrittenWord, check_written};
+use upstream::origins::ParentHop;
+use upstream::resolver::{KeyPin, PlainServer, SocksProxy};
 
 /// Reads `text` in the form called `format`. Formats that nobody has declared accept everything:
 /// they come from the types of numbers (`uint32`).
@@ -16,11 +16,11 @@ pub(crate) fn check(format: &str, text: &str) -> Result<(), String> {
         return checked;
     }
     match format {
-        Hop::FORMAT => check_written::<Hop>(text),
-        Pin::FORMAT => check_written::<Pin>(text),
-        Place::FORMAT => check_written::<Place>(text),
+        ParentHop::FORMAT => check_written::<ParentHop>(text),
+        KeyPin::FORMAT => check_written::<KeyPin>(text),
+        ParentHosts::FORMAT => check_written::<ParentHosts>(text),
         PlainServer::FORMAT => check_written::<PlainServer>(text),
-        Proxy::FORMAT => check_written::<Proxy>(text),
+        SocksProxy::FORMAT => check_written::<SocksProxy>(text),
         TokenDigest::FORMAT => check_written::<TokenDigest>(text),
         _ => Ok(()),
     }
@@ -49,7 +49,7 @@ mod tests {
     fn every_text_with_a_form_is_checked_by_it() {
         let mut found = Vec::new();
         formats(crate::schema(), &mut found);
-        assert!(found.contains(&Hop::FORMAT.to_owned()) && found.len() > 50, "{found:?}");
+        assert!(found.contains(&ParentHop::FORMAT.to_owned()) && found.len() > 50, "{found:?}");
         for format in found {
             // Nothing is written with a line break inside.
             assert!(check(&format, "\n").is_err(), "the form {format:?} is checked by nobody");

@@ -15,7 +15,7 @@ mod polipo;
 mod shape;
 mod yaml;
 
-pub use file::{DEFAULT_YAML, File, Landlock};
+pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
 pub use own_certificates::PlacedCertificate;
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
@@ -41,7 +41,7 @@ pub struct FileComplaint {
 }
 
 impl FileComplaint {
-    fn at(file: &Path, place: yaml::Place, complaint: vocab::Complaint) -> Self {
+    fn at(file: &Path, place: yaml::TextPosition, complaint: vocab::Complaint) -> Self {
         Self {
             file: file.into(),
             line: place.line,
@@ -96,7 +96,7 @@ pub fn default_plan() -> Plan {
 
 /// Reads and checks a configuration; `path` names it in complaints and anchors relative paths.
 pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
-    let placed = |place: yaml::Place, path_in_file: String, message, remedy| FileComplaint {
+    let placed = |place: yaml::TextPosition, path_in_file: String, message, remedy| FileComplaint {
         file: path.into(),
         line: place.line,
         column: place.column,
@@ -115,7 +115,7 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         .map(|found| placed(found.place, found.path, found.message, found.remedy))
         .collect();
     if complaints.is_empty() {
-        match serde_path_to_error::deserialize::<_, File>(node.to_json()) {
+        match serde_path_to_error::deserialize::<_, ConfigFile>(node.to_json()) {
             Ok(file) => match plan::plan(file, path, &node) {
                 Ok(plan) => return Ok(plan),
                 Err(found) => return Err(in_order(path, &node, found)),
@@ -133,7 +133,11 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
 }
 
 /// Complaints of parts with their places, in the order of the file.
-fn in_order(path: &Path, node: &yaml::Node, found: Vec<vocab::Complaint>) -> Vec<FileComplaint> {
+fn in_order(
+    path: &Path,
+    node: &yaml::YamlNode,
+    found: Vec<vocab::Complaint>,
+) -> Vec<FileComplaint> {
     let place = |found: vocab::Complaint| FileComplaint::at(path, node.locate(&found.path), found);
     let mut complaints: Vec<_> = found.into_iter().map(place).collect();
     complaints.sort_by_key(|complaint| (complaint.line, complaint.column));

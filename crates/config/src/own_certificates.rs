@@ -1,10 +1,10 @@
 //! Certificates that our own authority is to sign for the doors' listeners, of all sections.
 //!
 //! The signer's process signs for these names and no others, so it must know of every one: a section
-//! added to [`File`] does not compile before it is looked through here. Read when the configuration is
+//! added to [`ConfigFile`] does not compile before it is looked through here. Read when the configuration is
 //! checked, and by the signer.
 
-use crate::file::File;
+use crate::file::ConfigFile;
 use transport::tls::OwnCertificate;
 use vocab::Complaint;
 
@@ -17,7 +17,7 @@ pub struct PlacedCertificate {
     pub certificate: OwnCertificate,
 }
 
-impl File {
+impl ConfigFile {
     /// The certificates that our own authority is to sign, of every section.
     pub fn own_certificates(&self) -> Vec<PlacedCertificate> {
         // Without `..`, so that a new section has to be thought of here.
@@ -52,7 +52,7 @@ impl File {
 }
 
 /// Names that the signer would refuse: no host names, public suffixes, and what is excluded.
-pub(crate) fn check(file: &File) -> Vec<Complaint> {
+pub(crate) fn check(file: &ConfigFile) -> Vec<Complaint> {
     let exclusions = file.signer.exclusions(Vec::new());
     let mut complaints = Vec::new();
     for PlacedCertificate { section, certificate } in file.own_certificates() {

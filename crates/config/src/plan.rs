@@ -4,11 +4,11 @@
 //! style that needs a door that does not run) is checked here.
 
 use crate::FileComplaint;
-use crate::file::File;
+use crate::file::ConfigFile;
 use crate::foreign;
 use crate::own_certificates;
-use crate::yaml::Node;
-use policy::Style;
+use crate::yaml::YamlNode;
+use policy::BlockStyle;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 use std::collections::HashMap;
@@ -21,11 +21,11 @@ use vocab::{Complaint, Listen, Scheme};
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The sections, every one checked.
-    pub file: File,
+    pub file: ConfigFile,
     /// The file it came from, `built-in` for the default.
     pub source: PathBuf,
     /// The file as it was read, for places.
-    tree: Node,
+    tree: YamlNode,
 }
 
 impl Plan {
@@ -86,11 +86,15 @@ pub fn schema() -> &'static Json {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
     SCHEMA.get_or_init(|| {
         let generator = SchemaSettings::draft2020_12().into_generator();
-        generator.into_root_schema_for::<File>().to_value()
+        generator.into_root_schema_for::<ConfigFile>().to_value()
     })
 }
 
-pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, Vec<Complaint>> {
+pub(crate) fn plan(
+    mut file: ConfigFile,
+    source: &Path,
+    tree: &YamlNode,
+) -> Result<Plan, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let mut section = |name: &str, found: Vec<Complaint>| {
         let place = |it: Complaint| if name.is_empty() { it } else { it.under(name) };
@@ -131,7 +135,7 @@ pub(crate) fn plan(mut file: File, source: &Path, tree: &Node) -> Result<Plan, V
 }
 
 /// Every listen entry of the file with its path.
-fn listeners(file: &File) -> Vec<(String, Listen)> {
+fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
     let mut all = Vec::new();
     let mut add = |section: &str, listen: &[settings::Text<Listen>]| {
         for (index, entry) in listen.iter().enumerate() {
@@ -165,7 +169,7 @@ fn listeners(file: &File) -> Vec<(String, Listen)> {
     all
 }
 
-fn clashing_addresses(file: &File) -> Vec<Complaint> {
+fn clashing_addresses(file: &ConfigFile) -> Vec<Complaint> {
     let mut taken: HashMap<(bool, SocketAddr), String> = HashMap::new();
     let mut complaints = Vec::new();
     for (path, listen) in listeners(file) {
@@ -187,7 +191,7 @@ fn clashing_addresses(file: &File) -> Vec<Complaint> {
 }
 
 /// A folder of a cache belongs to one of them.
-fn shared_folder(file: &File) -> Option<Complaint> {
+fn shared_folder(file: &ConfigFile) -> Option<Complaint> {
     let proxy = file.proxy.as_ref()?.cache.as_ref()?.disk.as_ref()?;
     let gateway = file.gateway.as_ref()?.cache.disk.as_ref()?;
     let complaint = || {
@@ -197,10 +201,10 @@ fn shared_folder(file: &File) -> Option<Complaint> {
     (proxy.path == gateway.path).then(complaint)
 }
 
-fn pixel_without_door(file: &File) -> Option<Complaint> {
+fn pixel_without_door(file: &ConfigFile) -> Option<Complaint> {
     let dns = file.dns.as_ref()?;
-    let all = dns.blocked == Style::Pixel;
-    let some = file.policy.clients.iter().position(|it| it.blocked == Some(Style::Pixel));
+    let all = dns.blocked == BlockStyle::Pixel;
+    let some = file.policy.clients.iter().position(|it| it.blocked == Some(BlockStyle::Pixel));
     let path = match some {
         _ if all => "dns.blocked".to_owned(),
         Some(at) => format!("policy.clients.{at}.blocked"),

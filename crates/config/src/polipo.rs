@@ -8,10 +8,10 @@ mod absent;
 mod forbidden;
 mod said;
 
-use self::forbidden::Forbidden;
-use self::said::{Degree, Said};
+use self::forbidden::ForbiddenRules;
+use self::said::{PolipoDegree, PolipoSetting};
 use crate::FileComplaint;
-use crate::yaml::Place;
+use crate::yaml::TextPosition;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,11 +71,11 @@ pub fn from_polipo(
     read_file: ReadFile<'_>,
 ) -> Result<String, Vec<FileComplaint>> {
     let placed =
-        |(line, complaint)| FileComplaint::at(source, Place { line, column: 1 }, complaint);
+        |(line, complaint)| FileComplaint::at(source, TextPosition { line, column: 1 }, complaint);
     let lines = said::read(text).map_err(|bad| bad.into_iter().map(placed).collect::<Vec<_>>())?;
     // As with Polipo, the last of two counts.
     let said = lines.into_iter().map(|it| (it.name.clone(), it)).collect();
-    let mut import = Import { said, ..Import::default() };
+    let mut import = PolipoImport { said, ..PolipoImport::default() };
     import.carry(read_file);
     if import.wrong.is_empty() {
         return Ok(import.written(source));
@@ -85,9 +85,9 @@ pub fn from_polipo(
 }
 
 #[derive(Default)]
-struct Import {
+struct PolipoImport {
     /// What is not looked at yet, by name.
-    said: BTreeMap<String, Said>,
+    said: BTreeMap<String, PolipoSetting>,
     proxy: Vec<(&'static str, serde_json::Value)>,
     cache: Vec<(&'static str, serde_json::Value)>,
     /// Rules, by the name of their list.
@@ -96,7 +96,7 @@ struct Import {
     wrong: Vec<(usize, Complaint)>,
 }
 
-impl Import {
+impl PolipoImport {
     fn carry(&mut self, read_file: ReadFile<'_>) {
         self.listen();
         self.clients();
@@ -113,7 +113,7 @@ impl Import {
         }
     }
 
-    fn take(&mut self, name: &str) -> Option<Said> {
+    fn take(&mut self, name: &str) -> Option<PolipoSetting> {
         debug_assert!(CARRIED.contains(&name), "{name} is carried over, and not in the table");
         self.said.remove(name)
     }
@@ -122,8 +122,8 @@ impl Import {
     fn read<T>(
         &mut self,
         name: &str,
-        read: impl FnOnce(&Said) -> Result<T, Complaint>,
-    ) -> Option<(Said, T)> {
+        read: impl FnOnce(&PolipoSetting) -> Result<T, Complaint>,
+    ) -> Option<(PolipoSetting, T)> {
         let said = self.take(name)?;
         match read(&said) {
             Ok(value) => Some((said, value)),
@@ -135,24 +135,24 @@ impl Import {
         }
     }
 
-    fn text(&mut self, name: &str) -> Option<(Said, String)> {
-        let read = |said: &Said| said.one().map(str::to_owned);
+    fn text(&mut self, name: &str) -> Option<(PolipoSetting, String)> {
+        let read = |said: &PolipoSetting| said.one().map(str::to_owned);
         self.read(name, read).filter(|(_, text)| !text.is_empty())
     }
 
-    fn note(&mut self, said: &Said, why: &str) {
+    fn note(&mut self, said: &PolipoSetting, why: &str) {
         self.notes.push(format!("line {}, {}: {why}", said.line, said.name));
     }
 
     fn listen(&mut self) {
-        let address = |said: &Said| {
+        let address = |said: &PolipoSetting| {
             let text = said.one()?;
             text.parse::<IpAddr>().map_err(|_| {
                 Complaint::new("", format!("{text:?} is no address")).remedy("write it in digits")
             })
         };
         let address = self.read("proxyAddress", address).map(|(_, address)| address);
-        let port = |said: &Said| {
+        let port = |said: &PolipoSetting| {
             let number = said.number()?;
             u16::try_from(number)
                 .map_err(|_| Complaint::new("", format!("there is no port {number}")))
@@ -166,7 +166,7 @@ impl Import {
     }
 
     fn clients(&mut self) {
-        let networks = |said: &Said| {
+        let networks = |said: &PolipoSetting| {
             said.values.iter().try_for_each(|text| {
                 text.parse::<Network>().map(drop).map_err(|_| {
                     Complaint::new("", format!("{text:?} is no network"))
@@ -261,19 +261,19 @@ impl Import {
         {
             self.proxy.push(("censor", json!(said.values)));
         }
-        if let Some((_, degree)) = self.read("censorReferer", Said::degree) {
+        if let Some((_, degree)) = self.read("censorReferer", PolipoSetting::degree) {
             let referer = match degree {
-                Degree::No => "keep",
-                Degree::Maybe => "same-site",
-                Degree::Yes => "drop",
+                PolipoDegree::No => "keep",
+                PolipoDegree::Maybe => "same-site",
+                PolipoDegree::Yes => "drop",
             };
             self.proxy.push(("referer", json!(referer)));
         }
-        if let Some((_, degree)) = self.read("disableVia", Said::degree) {
-            let via = if degree == Degree::No { "on" } else { "off" };
+        if let Some((_, degree)) = self.read("disableVia", PolipoSetting::degree) {
+            let via = if degree == PolipoDegree::No { "on" } else { "off" };
             self.proxy.push(("via", json!(via)));
         }
-        if let Some((said, seconds)) = self.read("serverTimeout", Said::seconds) {
+        if let Some((said, seconds)) = self.read("serverTimeout", PolipoSetting::seconds) {
             if (1..=3600).contains(&seconds) {
                 self.proxy.push(("response_timeout", json!(format!("{seconds}s"))));
             } else {
@@ -283,7 +283,7 @@ impl Import {
     }
 
     fn store(&mut self) {
-        if let Some((said, bytes)) = self.read("chunkHighMark", Said::number) {
+        if let Some((said, bytes)) = self.read("chunkHighMark", PolipoSetting::number) {
             if bytes < MEMORY_MIN {
                 self.note(&said, "the smallest cache has 256 KiB");
             }
@@ -294,14 +294,15 @@ impl Import {
             };
             self.cache.push(("memory", json!(size)));
         }
-        let relaxed = self.read("relaxTransparency", Said::degree).map(|(_, degree)| degree);
-        let offline = self.read("proxyOffline", Said::degree).map(|(_, degree)| degree);
+        let relaxed =
+            self.read("relaxTransparency", PolipoSetting::degree).map(|(_, degree)| degree);
+        let offline = self.read("proxyOffline", PolipoSetting::degree).map(|(_, degree)| degree);
         let stale = match (offline, relaxed) {
-            (Some(Degree::Yes | Degree::Maybe), _) => Some("offline"),
-            (_, Some(Degree::Yes)) => Some("always"),
-            (_, Some(Degree::Maybe)) => Some("unreachable"),
-            (_, Some(Degree::No)) => Some("never"),
-            (Some(Degree::No) | None, None) => None,
+            (Some(PolipoDegree::Yes | PolipoDegree::Maybe), _) => Some("offline"),
+            (_, Some(PolipoDegree::Yes)) => Some("always"),
+            (_, Some(PolipoDegree::Maybe)) => Some("unreachable"),
+            (_, Some(PolipoDegree::No)) => Some("never"),
+            (Some(PolipoDegree::No) | None, None) => None,
         };
         self.cache.extend(stale.map(|stale| ("stale", json!(stale))));
         if let Some((said, _)) = self.text("diskCacheRoot") {
@@ -362,7 +363,7 @@ impl Import {
         what: &str,
         is_taken: impl Fn(&String) -> bool,
     ) -> Vec<String> {
-        let Forbidden { rules, left_out } = forbidden::read(text, is_taken);
+        let ForbiddenRules { rules, left_out } = forbidden::read(text, is_taken);
         if !left_out.is_empty() {
             let count = left_out.len();
             let shown: Vec<_> =
@@ -407,7 +408,7 @@ impl Import {
 }
 
 /// Single ports and ranges of them.
-fn ports(said: &Said) -> Result<Vec<PortRange>, Complaint> {
+fn ports(said: &PolipoSetting) -> Result<Vec<PortRange>, Complaint> {
     let mut ports = Vec::new();
     for text in &said.values {
         // There "0-1023" is written for all below 1024.

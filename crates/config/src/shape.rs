@@ -6,15 +6,15 @@
 //! here is then read by serde.
 
 use crate::formats;
-use crate::yaml::{Node, Place, Value};
+use crate::yaml::{TextPosition, YamlNode, YamlValue};
 use serde_json::Value as Json;
 use settings::suggest;
 
 /// A complaint and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedComplaint {
     /// Where.
-    pub place: Place,
+    pub place: TextPosition,
     /// The setting, as keys joined by dots.
     pub path: String,
     /// What is wrong.
@@ -25,18 +25,24 @@ pub(crate) struct Placed {
 
 /// Every difference between `node` and `schema`. An unquoted `null` where the word is expected (a
 /// block style is called so) becomes that word.
-pub(crate) fn check(node: &mut Node, schema: &Json) -> Vec<Placed> {
+pub(crate) fn check(node: &mut YamlNode, schema: &Json) -> Vec<PlacedComplaint> {
     let mut complaints = Vec::new();
-    Checker { root: schema }.check(node, schema, "", &mut complaints);
+    ShapeChecker { root: schema }.check(node, schema, "", &mut complaints);
     complaints
 }
 
-struct Checker<'s> {
+struct ShapeChecker<'s> {
     root: &'s Json,
 }
 
-impl<'s> Checker<'s> {
-    fn check(&self, node: &mut Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
+impl<'s> ShapeChecker<'s> {
+    fn check(
+        &self,
+        node: &mut YamlNode,
+        schema: &'s Json,
+        path: &str,
+        out: &mut Vec<PlacedComplaint>,
+    ) {
         let schema = self.resolve(schema);
         for key in ["anyOf", "oneOf"] {
             if let Some(choices) = schema.get(key).and_then(Json::as_array) {
@@ -59,24 +65,24 @@ impl<'s> Checker<'s> {
             return;
         }
         match &mut node.value {
-            Value::Section(_) => self.check_section(node, schema, path, out),
-            Value::List(items) => {
+            YamlValue::Section(_) => self.check_section(node, schema, path, out),
+            YamlValue::List(items) => {
                 if let Some(item_schema) = schema.get("items") {
                     for (index, item) in items.iter_mut().enumerate() {
                         self.check(item, item_schema, &join(path, &index.to_string()), out);
                     }
                 }
             }
-            Value::Text(text) => check_text(node.place, text, schema, path, out),
-            Value::Integer(number) => {
+            YamlValue::Text(text) => check_text(node.place, text, schema, path, out),
+            YamlValue::Integer(number) => {
                 if has_type(schema, "string") {
                     check_text(node.place, &number.to_string(), schema, path, out);
                 } else {
                     check_bounds(node.place, *number as f64, schema, path, out);
                 }
             }
-            Value::Float(number) => check_bounds(node.place, *number, schema, path, out),
-            Value::Null | Value::Bool(_) => {}
+            YamlValue::Float(number) => check_bounds(node.place, *number, schema, path, out),
+            YamlValue::Null | YamlValue::Bool(_) => {}
         }
     }
 
@@ -97,8 +103,14 @@ impl<'s> Checker<'s> {
         schema
     }
 
-    fn check_section(&self, node: &mut Node, schema: &'s Json, path: &str, out: &mut Vec<Placed>) {
-        let Value::Section(entries) = &mut node.value else { return };
+    fn check_section(
+        &self,
+        node: &mut YamlNode,
+        schema: &'s Json,
+        path: &str,
+        out: &mut Vec<PlacedComplaint>,
+    ) {
+        let YamlValue::Section(entries) = &mut node.value else { return };
         let empty = serde_json::Map::new();
         let properties = schema.get("properties").and_then(Json::as_object).unwrap_or(&empty);
         let others = schema.get("additionalProperties");
@@ -106,7 +118,7 @@ impl<'s> Checker<'s> {
             let inner = join(path, &entry.key);
             match (properties.get(&entry.key), others) {
                 (Some(property), _) => self.check(&mut entry.node, property, &inner, out),
-                (None, Some(Json::Bool(false))) => out.push(Placed {
+                (None, Some(Json::Bool(false))) => out.push(PlacedComplaint {
                     place: entry.place,
                     path: inner,
                     message: "this key is not known".into(),
@@ -129,23 +141,24 @@ impl<'s> Checker<'s> {
     /// closest: one of the right type, with the fewest complaints.
     fn check_choices(
         &self,
-        node: &mut Node,
+        node: &mut YamlNode,
         choices: &'s [Json],
         path: &str,
-        out: &mut Vec<Placed>,
+        out: &mut Vec<PlacedComplaint>,
     ) {
         let words: Vec<Json> = choices.iter().filter_map(|c| c.get("const").cloned()).collect();
         if words.len() == choices.len() {
             return check_word(node, &words, path, out);
         }
-        let mut best: Option<Vec<Placed>> = None;
+        let mut best: Option<Vec<PlacedComplaint>> = None;
         for choice in choices {
             let mut complaints = Vec::new();
             self.check(node, choice, path, &mut complaints);
             if complaints.is_empty() {
                 return;
             }
-            let rank = |found: &[Placed]| (found.iter().any(|c| c.path == path), found.len());
+            let rank =
+                |found: &[PlacedComplaint]| (found.iter().any(|c| c.path == path), found.len());
             if best.as_ref().is_none_or(|held| rank(&complaints) < rank(held)) {
                 best = Some(complaints);
             }
@@ -154,16 +167,16 @@ impl<'s> Checker<'s> {
     }
 }
 
-fn check_word(node: &mut Node, words: &[Json], path: &str, out: &mut Vec<Placed>) {
-    if matches!(node.value, Value::Null) && words.iter().any(|word| word == "null") {
-        node.value = Value::Text("null".into());
+fn check_word(node: &mut YamlNode, words: &[Json], path: &str, out: &mut Vec<PlacedComplaint>) {
+    if matches!(node.value, YamlValue::Null) && words.iter().any(|word| word == "null") {
+        node.value = YamlValue::Text("null".into());
     }
     if words.contains(&node.to_json()) {
         return;
     }
     let known: Vec<&str> = words.iter().filter_map(Json::as_str).collect();
     let mut complaint = wrong(node, path, &format!("expected one of {}", known.join(", ")));
-    if let Value::Text(text) = &node.value {
+    if let YamlValue::Text(text) = &node.value {
         complaint.remedy = suggest(text, known.into_iter());
     }
     out.push(complaint);
@@ -173,12 +186,12 @@ fn join(path: &str, step: &str) -> String {
     if path.is_empty() { step.into() } else { format!("{path}.{step}") }
 }
 
-fn wrong(node: &Node, path: &str, message: &str) -> Placed {
+fn wrong(node: &YamlNode, path: &str, message: &str) -> PlacedComplaint {
     wrong_at(node.place, path, message)
 }
 
-fn wrong_at(place: Place, path: &str, message: &str) -> Placed {
-    Placed { place, path: path.into(), message: message.into(), remedy: None }
+fn wrong_at(place: TextPosition, path: &str, message: &str) -> PlacedComplaint {
+    PlacedComplaint { place, path: path.into(), message: message.into(), remedy: None }
 }
 
 fn types(schema: &Json) -> Vec<&str> {
@@ -193,21 +206,21 @@ fn has_type(schema: &Json, name: &str) -> bool {
     types(schema).contains(&name)
 }
 
-fn type_fits(node: &Node, schema: &Json) -> bool {
+fn type_fits(node: &YamlNode, schema: &Json) -> bool {
     let allowed = types(schema);
     if allowed.is_empty() {
         return true;
     }
     allowed.iter().any(|name| match (&node.value, *name) {
-        (Value::Null, "null")
-        | (Value::Bool(_), "boolean")
-        | (Value::Text(_), "string")
-        | (Value::Integer(_), "integer")
-        | (Value::Integer(_) | Value::Float(_), "number")
-        | (Value::List(_), "array")
-        | (Value::Section(_), "object") => true,
+        (YamlValue::Null, "null")
+        | (YamlValue::Bool(_), "boolean")
+        | (YamlValue::Text(_), "string")
+        | (YamlValue::Integer(_), "integer")
+        | (YamlValue::Integer(_) | YamlValue::Float(_), "number")
+        | (YamlValue::List(_), "array")
+        | (YamlValue::Section(_), "object") => true,
         // An unquoted number is text where the text has a written form that numbers can have.
-        (Value::Integer(_), "string") => schema.get("format").is_some(),
+        (YamlValue::Integer(_), "string") => schema.get("format").is_some(),
         _ => false,
     })
 }
@@ -234,7 +247,13 @@ fn expected(schema: &Json) -> String {
     words.join(" or ")
 }
 
-fn check_text(place: Place, text: &str, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+fn check_text(
+    place: TextPosition,
+    text: &str,
+    schema: &Json,
+    path: &str,
+    out: &mut Vec<PlacedComplaint>,
+) {
     if let Some(format) = schema.get("format").and_then(Json::as_str)
         && let Err(message) = formats::check(format, text)
     {
@@ -242,7 +261,13 @@ fn check_text(place: Place, text: &str, schema: &Json, path: &str, out: &mut Vec
     }
 }
 
-fn check_bounds(place: Place, number: f64, schema: &Json, path: &str, out: &mut Vec<Placed>) {
+fn check_bounds(
+    place: TextPosition,
+    number: f64,
+    schema: &Json,
+    path: &str,
+    out: &mut Vec<PlacedComplaint>,
+) {
     let bound = |key: &str| schema.get(key).and_then(Json::as_f64);
     if let Some(least) = bound("minimum").filter(|least| number < *least) {
         out.push(wrong_at(place, path, &format!("{number} is less than {least}")));

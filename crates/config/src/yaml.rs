@@ -13,30 +13,30 @@ const DEPTH_MAX: usize = 32;
 
 /// A position in the file, both counted from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct TextPosition {
     /// The line.
     pub line: usize,
     /// The column.
     pub column: usize,
 }
 
-impl Place {
+impl TextPosition {
     /// The start of the file.
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 }
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Node {
+pub(crate) struct YamlNode {
     /// The value.
-    pub value: Value,
+    pub value: YamlValue,
     /// Where it begins.
-    pub place: Place,
+    pub place: TextPosition,
 }
 
 /// What a YAML value can be here.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub(crate) enum YamlValue {
     /// Nothing, `null` or `~`.
     Null,
     /// `true` or `false`.
@@ -48,70 +48,70 @@ pub(crate) enum Value {
     /// Text.
     Text(String),
     /// A list.
-    List(Vec<Node>),
+    List(Vec<YamlNode>),
     /// A section: keys in the order of the file.
-    Section(Vec<Entry>),
+    Section(Vec<YamlEntry>),
 }
 
 /// One key of a section and its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct YamlEntry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub place: Place,
+    pub place: TextPosition,
     /// Its value.
-    pub node: Node,
+    pub node: YamlNode,
 }
 
 /// Why a text is no configuration, and where.
 #[derive(Debug)]
 pub(crate) struct YamlError {
     /// Where reading stopped.
-    pub place: Place,
+    pub place: TextPosition,
     /// What is wrong.
     pub message: String,
 }
 
-impl Node {
+impl YamlNode {
     /// What it is, in a word for complaints.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
-            Value::Null => "nothing",
-            Value::Bool(_) => "true or false",
-            Value::Integer(_) | Value::Float(_) => "a number",
-            Value::Text(_) => "text",
-            Value::List(_) => "a list",
-            Value::Section(_) => "a section of keys",
+            YamlValue::Null => "nothing",
+            YamlValue::Bool(_) => "true or false",
+            YamlValue::Integer(_) | YamlValue::Float(_) => "a number",
+            YamlValue::Text(_) => "text",
+            YamlValue::List(_) => "a list",
+            YamlValue::Section(_) => "a section of keys",
         }
     }
 
     /// The entry of a section by its key.
-    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+    pub(crate) fn entry(&self, key: &str) -> Option<&YamlEntry> {
         match &self.value {
-            Value::Section(entries) => entries.iter().find(|entry| entry.key == key),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Integer(_)
-            | Value::Float(_)
-            | Value::Text(_)
-            | Value::List(_) => None,
+            YamlValue::Section(entries) => entries.iter().find(|entry| entry.key == key),
+            YamlValue::Null
+            | YamlValue::Bool(_)
+            | YamlValue::Integer(_)
+            | YamlValue::Float(_)
+            | YamlValue::Text(_)
+            | YamlValue::List(_) => None,
         }
     }
 
     /// The place of the value at a dotted path, or of the nearest thing above it that exists.
-    pub(crate) fn locate(&self, path: &str) -> Place {
+    pub(crate) fn locate(&self, path: &str) -> TextPosition {
         let mut node = self;
         let mut place = self.place;
         for step in path.split('.').filter(|step| !step.is_empty()) {
             let next = match &node.value {
-                Value::List(items) => step.parse::<usize>().ok().and_then(|i| items.get(i)),
-                Value::Section(_) => node.entry(step).map(|entry| &entry.node),
-                Value::Null
-                | Value::Bool(_)
-                | Value::Integer(_)
-                | Value::Float(_)
-                | Value::Text(_) => None,
+                YamlValue::List(items) => step.parse::<usize>().ok().and_then(|i| items.get(i)),
+                YamlValue::Section(_) => node.entry(step).map(|entry| &entry.node),
+                YamlValue::Null
+                | YamlValue::Bool(_)
+                | YamlValue::Integer(_)
+                | YamlValue::Float(_)
+                | YamlValue::Text(_) => None,
             };
             match next {
                 Some(found) => {
@@ -128,13 +128,13 @@ impl Node {
     pub(crate) fn to_json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match &self.value {
-            Value::Null => Json::Null,
-            Value::Bool(yes) => Json::Bool(*yes),
-            Value::Integer(number) => Json::from(*number),
-            Value::Float(number) => Json::from(*number),
-            Value::Text(text) => Json::String(text.clone()),
-            Value::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
-            Value::Section(entries) => Json::Object(
+            YamlValue::Null => Json::Null,
+            YamlValue::Bool(yes) => Json::Bool(*yes),
+            YamlValue::Integer(number) => Json::from(*number),
+            YamlValue::Float(number) => Json::from(*number),
+            YamlValue::Text(text) => Json::String(text.clone()),
+            YamlValue::List(items) => Json::Array(items.iter().map(Self::to_json).collect()),
+            YamlValue::Section(entries) => Json::Object(
                 entries.iter().map(|entry| (entry.key.clone(), entry.node.to_json())).collect(),
             ),
         }
@@ -142,18 +142,18 @@ impl Node {
 }
 
 /// Reads one YAML document. An empty file is an empty section.
-pub(crate) fn read(text: &str) -> Result<Node, YamlError> {
-    let start = |message: String| YamlError { place: Place::START, message };
+pub(crate) fn read(text: &str) -> Result<YamlNode, YamlError> {
+    let start = |message: String| YamlError { place: TextPosition::START, message };
     if text.len() > FILE_BYTES_MAX {
         return Err(start(format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20)));
     }
     refuse_deep_nesting(text)?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| YamlError {
-        place: Place { line: error.marker().line(), column: error.marker().col() + 1 },
+        place: TextPosition { line: error.marker().line(), column: error.marker().col() + 1 },
         message: format!("this is no YAML: {}", error.info()),
     })?;
     match documents.as_slice() {
-        [] => Ok(Node { value: Value::Section(Vec::new()), place: Place::START }),
+        [] => Ok(YamlNode { value: YamlValue::Section(Vec::new()), place: TextPosition::START }),
         [document] => convert(document, 0),
         [_, second, ..] => Err(YamlError {
             place: place_of(second),
@@ -168,7 +168,7 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
     let mut open = 0usize;
     for (index, line) in text.lines().enumerate() {
         let too_deep = |message: &str| YamlError {
-            place: Place { line: index + 1, column: 1 },
+            place: TextPosition { line: index + 1, column: 1 },
             message: message.into(),
         };
         let indent = line.len() - line.trim_start_matches([' ', '-', '?']).len();
@@ -190,11 +190,11 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
     Ok(())
 }
 
-fn place_of(node: &MarkedYaml<'_>) -> Place {
-    Place { line: node.span.start.line(), column: node.span.start.col() + 1 }
+fn place_of(node: &MarkedYaml<'_>) -> TextPosition {
+    TextPosition { line: node.span.start.line(), column: node.span.start.col() + 1 }
 }
 
-fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<Node, YamlError> {
+fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
     let place = place_of(node);
     let error = |message: &str| YamlError { place, message: message.into() };
     if depth > DEPTH_MAX {
@@ -202,14 +202,14 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<Node, YamlError> {
     }
     let value = match &node.data {
         YamlData::Value(scalar) => match scalar {
-            Scalar::Null => Value::Null,
-            Scalar::Boolean(yes) => Value::Bool(*yes),
-            Scalar::Integer(number) => Value::Integer(*number),
-            Scalar::FloatingPoint(number) => Value::Float(number.into_inner()),
-            Scalar::String(text) => Value::Text(text.to_string()),
+            Scalar::Null => YamlValue::Null,
+            Scalar::Boolean(yes) => YamlValue::Bool(*yes),
+            Scalar::Integer(number) => YamlValue::Integer(*number),
+            Scalar::FloatingPoint(number) => YamlValue::Float(number.into_inner()),
+            Scalar::String(text) => YamlValue::Text(text.to_string()),
         },
-        YamlData::Representation(text, _, _) => Value::Text(text.to_string()),
-        YamlData::Sequence(items) => Value::List(
+        YamlData::Representation(text, _, _) => YamlValue::Text(text.to_string()),
+        YamlData::Sequence(items) => YamlValue::List(
             items.iter().map(|item| convert(item, depth + 1)).collect::<Result<_, _>>()?,
         ),
         YamlData::Mapping(mapping) => {
@@ -220,14 +220,14 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<Node, YamlError> {
                     place: key_place,
                     message: "a key has to be a word".into(),
                 })?;
-                entries.push(Entry { key, place: key_place, node: convert(item, depth + 1)? });
+                entries.push(YamlEntry { key, place: key_place, node: convert(item, depth + 1)? });
             }
-            Value::Section(entries)
+            YamlValue::Section(entries)
         }
         YamlData::Tagged(_, _) => return Err(error("tags (!something) are not used here")),
         YamlData::Alias(_) | YamlData::BadValue => return Err(error("this value cannot be read")),
     };
-    Ok(Node { value, place })
+    Ok(YamlNode { value, place })
 }
 
 fn key_text(key: &MarkedYaml<'_>) -> Option<String> {
@@ -248,8 +248,8 @@ mod tests {
     fn values_know_their_place() {
         let node =
             read("dns:\n  listen:\n    - udp://127.0.0.1:53\n  cache: { size: 64MiB }\n").unwrap();
-        assert_eq!(node.locate("dns.listen.0"), Place { line: 3, column: 7 });
-        assert_eq!(node.locate("dns.cache.size"), Place { line: 4, column: 18 });
+        assert_eq!(node.locate("dns.listen.0"), TextPosition { line: 3, column: 7 });
+        assert_eq!(node.locate("dns.cache.size"), TextPosition { line: 4, column: 18 });
         assert_eq!(node.locate("dns.nothing.here"), node.locate("dns"));
     }
 
@@ -266,7 +266,9 @@ mod tests {
 
     #[test]
     fn an_empty_file_is_an_empty_section() {
-        assert!(matches!(read("").unwrap().value, Value::Section(entries) if entries.is_empty()));
+        assert!(
+            matches!(read("").unwrap().value, YamlValue::Section(entries) if entries.is_empty())
+        );
         assert!(read("# nothing\n").is_ok());
     }
 }

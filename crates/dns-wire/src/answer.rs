@@ -1,6 +1,6 @@
 //! An answer as it is kept: the response in wire form, without OPT, with the places of its TTLs.
 //!
-//! [`Answer::from_response`] reads a foreign message once, strictly; from then on every client gets
+//! [`WireAnswer::from_response`] reads a foreign message once, strictly; from then on every client gets
 //! a copy with a few bytes patched. It never takes a truncated response, and never keeps anything
 //! longer than a day. Called by the resolver (in) and the DNS door (out).
 
@@ -11,10 +11,10 @@ pub use said::OPTIONS_BYTES_MAX;
 
 use crate::codes::{Ede, EdeCode, record_type};
 use crate::forge;
-use crate::query::Query;
-use crate::reply::{self, Section};
-use crate::wire::{self, HEADER_BYTES, Malformed, Record, bits, u16_at, u32_at};
-use scrub::{Inspect, NoInspection, Scrubbed, Scrubber};
+use crate::query::DnsQuery;
+use crate::reply::{self, MessageSection};
+use crate::wire::{self, HEADER_BYTES, MalformedMessage, WireRecord, bits, u16_at, u32_at};
+use scrub::{AnswerScrubber, NoInspection, RecordInspector, ScrubOutcome};
 use std::fmt;
 use std::net::IpAddr;
 use vocab::{DomainName, NameBuffer};
@@ -39,7 +39,7 @@ const RCODE_NXDOMAIN: u8 = 3;
 
 /// A response, kept.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct WireAnswer {
     /// Header, question and records; no OPT, no signature of the transaction.
     wire: Box<[u8]>,
     /// Where its TTLs stand, in order.
@@ -91,14 +91,14 @@ impl fmt::Display for BadAnswer {
 
 impl std::error::Error for BadAnswer {}
 
-impl From<Malformed> for BadAnswer {
-    fn from(_: Malformed) -> Self {
+impl From<MalformedMessage> for BadAnswer {
+    fn from(_: MalformedMessage) -> Self {
         Self::Malformed
     }
 }
 
 /// What is learnt on the way through the records.
-struct Survey {
+struct AnswerSurvey {
     ttls: Vec<u16>,
     aliases: Vec<DomainName>,
     /// The least TTL of the answer section.
@@ -110,7 +110,7 @@ struct Survey {
     qtype: u16,
 }
 
-impl Answer {
+impl WireAnswer {
     /// Reads a response that was made or checked here, and keeps what answers are made of.
     ///
     /// OPT and TSIG belong to the transaction and are left out, and with them whatever additional
@@ -124,15 +124,15 @@ impl Answer {
     /// Every name, length and known type in it must be sound, or all of it is refused; records that
     /// do not belong to the question are left out.
     pub fn from_upstream(message: &[u8]) -> Result<Self, BadAnswer> {
-        let mut scrubber = Scrubber::new();
+        let mut scrubber = AnswerScrubber::new();
         let answer = Self::read(message, &mut scrubber)?;
         match scrubber.finish(message)? {
-            Scrubbed::Whole => Ok(answer),
-            Scrubbed::Partly(message) => Self::from_response(&message),
+            ScrubOutcome::Whole => Ok(answer),
+            ScrubOutcome::Partly(message) => Self::from_response(&message),
         }
     }
 
-    fn read(message: &[u8], inspection: &mut impl Inspect) -> Result<Self, BadAnswer> {
+    fn read(message: &[u8], inspection: &mut impl RecordInspector) -> Result<Self, BadAnswer> {
         let flags = u16_at(message, 2)?;
         let [questions, answers, authorities, additionals] =
             [u16_at(message, 4)?, u16_at(message, 6)?, u16_at(message, 8)?, u16_at(message, 10)?];
@@ -147,7 +147,7 @@ impl Answer {
         }
         let records_at = question_end(message)?;
         inspection.begin(message, records_at)?;
-        let mut survey = Survey {
+        let mut survey = AnswerSurvey {
             ttls: Vec::new(),
             aliases: Vec::new(),
             least: u32::MAX,
@@ -158,13 +158,13 @@ impl Answer {
         let mut here = records_at;
         for _ in 0..answers {
             let record = record(message, here)?;
-            inspection.record(message, Section::Answer, &record)?;
+            inspection.record(message, MessageSection::Answer, &record)?;
             survey.answer(message, &record)?;
             here = record.end;
         }
         for _ in 0..authorities {
             let record = record(message, here)?;
-            inspection.record(message, Section::Authority, &record)?;
+            inspection.record(message, MessageSection::Authority, &record)?;
             survey.authority(message, &record)?;
             here = record.end;
         }
@@ -177,7 +177,7 @@ impl Answer {
                 options = is_opt.then(|| said::kept(&message[record.data_at..record.end]));
                 break;
             }
-            inspection.record(message, Section::Additional, &record)?;
+            inspection.record(message, MessageSection::Additional, &record)?;
             survey.ttls.push(record.ttl_at as u16);
             here = record.end;
             kept += 1;
@@ -252,7 +252,7 @@ impl Answer {
     }
 
     /// The SRV records in its answer section.
-    pub fn services(&self) -> impl Iterator<Item = reply::Service> + '_ {
+    pub fn services(&self) -> impl Iterator<Item = reply::ServiceTarget> + '_ {
         reply::services(&self.wire)
     }
 
@@ -263,13 +263,13 @@ impl Answer {
 
     /// Appends the answer to `query`, `age_s` seconds after it was kept, whole and without OPT: to
     /// be looked into, changed, and ended by [`crate::reply::finish`].
-    pub fn write_message(&self, query: &Query<'_>, age_s: u32, out: &mut Vec<u8>) {
-        self.copy_message(query, Ttls::Aged(age_s), self.wire.len(), out);
+    pub fn write_message(&self, query: &DnsQuery<'_>, age_s: u32, out: &mut Vec<u8>) {
+        self.copy_message(query, AnswerTtls::Aged(age_s), self.wire.len(), out);
     }
 
     /// The same for an answer past its time: every TTL is [`STALE_TTL_S`].
-    pub fn write_stale_message(&self, query: &Query<'_>, out: &mut Vec<u8>) {
-        self.copy_message(query, Ttls::Stale, self.wire.len(), out);
+    pub fn write_stale_message(&self, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
+        self.copy_message(query, AnswerTtls::Stale, self.wire.len(), out);
     }
 
     /// The extended error of an answer past its time (RFC 8914 §4.4).
@@ -279,23 +279,29 @@ impl Answer {
 
     /// Appends the answer to `query`, `age_s` seconds after it was kept, in at most `limit` bytes.
     ///
-    /// The question must be the one it answers ([`Answer::matches`]), which the cache key ensures.
+    /// The question must be the one it answers ([`WireAnswer::matches`]), which the cache key ensures.
     /// What does not fit is left out by sections: additional records silently, then everything,
     /// with TC set (RFC 2181 §9). AD is passed on to clients that set AD or DO (RFC 6840 §5.7).
-    pub fn write(&self, query: &Query<'_>, age_s: u32, limit: usize, out: &mut Vec<u8>) {
-        self.copy(query, Ttls::Aged(age_s), None, limit, out);
+    pub fn write(&self, query: &DnsQuery<'_>, age_s: u32, limit: usize, out: &mut Vec<u8>) {
+        self.copy(query, AnswerTtls::Aged(age_s), None, limit, out);
     }
 
     /// The same for an answer past its time: every TTL is [`STALE_TTL_S`], and the extended error
     /// says so (RFC 8914 §4.4).
-    pub fn write_stale(&self, query: &Query<'_>, limit: usize, out: &mut Vec<u8>) {
-        self.copy(query, Ttls::Stale, Some(Ede { code: self.stale_error(), text: "" }), limit, out);
+    pub fn write_stale(&self, query: &DnsQuery<'_>, limit: usize, out: &mut Vec<u8>) {
+        self.copy(
+            query,
+            AnswerTtls::Stale,
+            Some(Ede { code: self.stale_error(), text: "" }),
+            limit,
+            out,
+        );
     }
 
     fn copy(
         &self,
-        query: &Query<'_>,
-        ttls: Ttls,
+        query: &DnsQuery<'_>,
+        ttls: AnswerTtls,
         ede: Option<Ede<'_>>,
         limit: usize,
         out: &mut Vec<u8>,
@@ -317,7 +323,7 @@ impl Answer {
     }
 
     /// Appends the message up to `end`.
-    fn copy_message(&self, query: &Query<'_>, ttls: Ttls, end: usize, out: &mut Vec<u8>) {
+    fn copy_message(&self, query: &DnsQuery<'_>, ttls: AnswerTtls, end: usize, out: &mut Vec<u8>) {
         let start = out.len();
         let records_at = usize::from(self.records_at);
         out.extend_from_slice(&self.wire[..end]);
@@ -337,7 +343,7 @@ impl Answer {
         }
     }
 
-    fn patch_header(&self, query: &Query<'_>, end: usize, message: &mut [u8]) {
+    fn patch_header(&self, query: &DnsQuery<'_>, end: usize, message: &mut [u8]) {
         let kept = u16::from_be_bytes([message[2], message[3]]);
         let mut flags = bits::RESPONSE
             | bits::RECURSION_AVAILABLE
@@ -359,12 +365,12 @@ impl Answer {
 }
 
 #[derive(Clone, Copy)]
-enum Ttls {
+enum AnswerTtls {
     Aged(u32),
     Stale,
 }
 
-impl Ttls {
+impl AnswerTtls {
     fn apply(self, ttl: u32) -> u32 {
         match self {
             // A TTL that was not 0 stays so: "use once" is another meaning.
@@ -382,8 +388,8 @@ fn sane(ttl: u32) -> u32 {
     if ttl > i32::MAX as u32 { 0 } else { ttl.min(TTL_MAX_S) }
 }
 
-impl Survey {
-    fn answer(&mut self, message: &[u8], record: &Record) -> Result<(), BadAnswer> {
+impl AnswerSurvey {
+    fn answer(&mut self, message: &[u8], record: &WireRecord) -> Result<(), BadAnswer> {
         self.ttls.push(record.ttl_at as u16);
         self.least = self.least.min(sane(record.ttl));
         self.positive |= record.rtype == self.qtype || self.qtype == record_type::ANY;
@@ -398,7 +404,7 @@ impl Survey {
         Ok(())
     }
 
-    fn authority(&mut self, message: &[u8], record: &Record) -> Result<(), BadAnswer> {
+    fn authority(&mut self, message: &[u8], record: &WireRecord) -> Result<(), BadAnswer> {
         self.ttls.push(record.ttl_at as u16);
         if record.rtype == record_type::SOA {
             let numbers = wire::skip_name(message, wire::skip_name(message, record.data_at)?)?;
@@ -425,7 +431,7 @@ impl Survey {
 }
 
 /// The record at `at`, whose places a `u16` can hold.
-fn record(message: &[u8], at: usize) -> Result<Record, BadAnswer> {
+fn record(message: &[u8], at: usize) -> Result<WireRecord, BadAnswer> {
     let record = wire::record_at(message, at)?;
     if record.end > usize::from(u16::MAX) {
         return Err(BadAnswer::Malformed);
@@ -449,7 +455,7 @@ fn question_end(message: &[u8]) -> Result<usize, BadAnswer> {
     }
 }
 
-impl fmt::Debug for Answer {
+impl fmt::Debug for WireAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Answer({} bytes, rcode {}, ttl {})", self.len(), self.rcode(), self.ttl)
     }

@@ -9,7 +9,7 @@ use crate::wire::{HEADER_BYTES, bits, push_u16, push_u32, u16_at};
 
 /// What stands in the header of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Received {
+pub struct ResponseHeader {
     /// TC: the answer is cut, ask again over a stream.
     pub truncated: bool,
     /// The response code, without EDNS's upper bits.
@@ -98,7 +98,7 @@ pub fn key_of(name: vocab::Name<'_>, qtype: u16) -> Option<Box<[u8]>> {
 
 /// Whether `message` answers the query with number `id` and `question` (name, type, class; case
 /// does not matter).
-pub fn check_response(message: &[u8], id: u16, question: &[u8]) -> Result<Received, NotOurs> {
+pub fn check_response(message: &[u8], id: u16, question: &[u8]) -> Result<ResponseHeader, NotOurs> {
     let word = |at| u16_at(message, at).map_err(|_| NotOurs::NoResponse);
     let flags = word(2)?;
     if message.len() < HEADER_BYTES || flags & bits::RESPONSE == 0 || flags & bits::OPCODE != 0 {
@@ -113,5 +113,8 @@ pub fn check_response(message: &[u8], id: u16, question: &[u8]) -> Result<Receiv
     if word(4)? != 1 || !same || question.is_empty() {
         return Err(NotOurs::Question);
     }
-    Ok(Received { truncated: flags & bits::TRUNCATED != 0, rcode: (flags & bits::RCODE) as u8 })
+    Ok(ResponseHeader {
+        truncated: flags & bits::TRUNCATED != 0,
+        rcode: (flags & bits::RCODE) as u8,
+    })
 }

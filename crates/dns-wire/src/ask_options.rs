@@ -5,7 +5,7 @@
 //! decides nothing by what it finds. Called by `upstream`'s resolver.
 
 use crate::codes::record_type;
-use crate::wire::{self, HEADER_BYTES, Malformed, u16_at};
+use crate::wire::{self, HEADER_BYTES, MalformedMessage, u16_at};
 
 /// Cookies (RFC 7873 §4).
 pub const OPTION_COOKIE: u16 = 10;
@@ -129,7 +129,10 @@ pub fn age_ttls(message: &mut [u8], age_s: u32) {
     }
 }
 
-fn each_record(message: &[u8], mut each: impl FnMut(&wire::Record)) -> Result<(), Malformed> {
+fn each_record(
+    message: &[u8],
+    mut each: impl FnMut(&wire::WireRecord),
+) -> Result<(), MalformedMessage> {
     let mut here = HEADER_BYTES;
     for _ in 0..u16_at(message, 4)? {
         here = wire::skip_name(message, here)? + 4;
@@ -149,7 +152,7 @@ fn each_record(message: &[u8], mut each: impl FnMut(&wire::Record)) -> Result<()
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use crate::{Answer, Query, key_of, write_query};
+    use crate::{DnsQuery, WireAnswer, key_of, write_query};
     use vocab::{DomainName, NameBuffer};
 
     fn query(name: &str) -> Vec<u8> {
@@ -165,7 +168,7 @@ mod tests {
         add_option(&mut query, OPTION_KEEPALIVE, &[]);
         add_option(&mut query, OPTION_COOKIE, &[1; 8]);
         let mut text = NameBuffer::new();
-        let read = Query::parse(&query, &mut text).unwrap();
+        let read = DnsQuery::parse(&query, &mut text).unwrap();
         assert_eq!(read.options[..4], [0, 11, 0, 0]);
         assert_eq!(read.options[4..], [0, 10, 0, 8, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
@@ -176,7 +179,7 @@ mod tests {
             let mut query = query(&format!("{}.example", "a".repeat(length)));
             pad_query(&mut query);
             assert_eq!(query.len() % PADDING_BLOCK_BYTES, 0, "{length}");
-            assert!(Query::parse(&query, &mut NameBuffer::new()).is_ok());
+            assert!(DnsQuery::parse(&query, &mut NameBuffer::new()).is_ok());
         }
     }
 
@@ -225,9 +228,9 @@ mod tests {
         let mut message = answer(&[]);
         message[3] = 0x80;
         age_ttls(&mut message, 100);
-        assert_eq!(Answer::from_response(&message).unwrap().ttl(), 200);
+        assert_eq!(WireAnswer::from_response(&message).unwrap().ttl(), 200);
         assert_eq!(ResponseOpt::of(&message).unwrap().rcode, 16);
         age_ttls(&mut message, u32::MAX);
-        assert_eq!(Answer::from_response(&message).unwrap().ttl(), 0);
+        assert_eq!(WireAnswer::from_response(&message).unwrap().ttl(), 0);
     }
 }

@@ -8,7 +8,7 @@
 pub use crate::codes::{Ede, EdeCode, Rcode};
 
 use crate::codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, record_type};
-use crate::query::{BadReply, Edns, Query, UDP_BYTES_MAX, UDP_BYTES_PLAIN};
+use crate::query::{BadReply, DnsQuery, Edns, UDP_BYTES_MAX, UDP_BYTES_PLAIN};
 use crate::wire::{HEADER_BYTES, POINTER_TO_QUESTION, bits, push_u16, push_u32};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -29,19 +29,19 @@ const SOA_NAMES: &[u8] = b"\x08tidegate\x07invalid\x00\x06nobody\x07invalid\x00"
 const SOA_NUMBERS: [u32; 4] = [1, 1800, 900, 604_800];
 
 /// Just a response code.
-pub fn error(query: &Query<'_>, rcode: Rcode, out: &mut Vec<u8>) {
+pub fn error(query: &DnsQuery<'_>, rcode: Rcode, out: &mut Vec<u8>) {
     error_with(query, rcode, None, out);
 }
 
 /// A response code with its reason.
-pub fn error_with(query: &Query<'_>, rcode: Rcode, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn error_with(query: &DnsQuery<'_>, rcode: Rcode, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     let start = begin(query, rcode, [0, 0], out);
     push_opt_with(query, rcode, ede, start, out);
 }
 
 /// Just a response code by its number, of which the header holds the lower four bits; with an SOA
 /// record where `soa_ttl` says how long clients may keep it.
-pub fn code(query: &Query<'_>, rcode: u16, soa_ttl: Option<u32>, out: &mut Vec<u8>) {
+pub fn code(query: &DnsQuery<'_>, rcode: u16, soa_ttl: Option<u32>, out: &mut Vec<u8>) {
     let start = begin(query, Rcode::NoError, [0, u16::from(soa_ttl.is_some())], out);
     out[start + 3] |= (rcode & bits::RCODE) as u8;
     if let Some(ttl) = soa_ttl {
@@ -51,27 +51,27 @@ pub fn code(query: &Query<'_>, rcode: u16, soa_ttl: Option<u32>, out: &mut Vec<u
 }
 
 /// REFUSED.
-pub fn refused(query: &Query<'_>, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn refused(query: &DnsQuery<'_>, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     error_with(query, Rcode::Refused, ede, out);
 }
 
 /// SERVFAIL.
-pub fn servfail(query: &Query<'_>, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn servfail(query: &DnsQuery<'_>, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     error_with(query, Rcode::ServFail, ede, out);
 }
 
 /// The name exists and has nothing of that type; to be kept for `ttl` seconds.
-pub fn nodata(query: &Query<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn nodata(query: &DnsQuery<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     negative(query, Rcode::NoError, ttl, ede, out);
 }
 
 /// There is no such name; to be kept for `ttl` seconds.
-pub fn nxdomain(query: &Query<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn nxdomain(query: &DnsQuery<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     negative(query, Rcode::NxDomain, ttl, ede, out);
 }
 
 /// `0.0.0.0` or `::` for a query of type A or AAAA, [`nodata`] for any other.
-pub fn null(query: &Query<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+pub fn null(query: &DnsQuery<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     let nowhere = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
     addresses(query, &nowhere, ttl, ede, out);
 }
@@ -79,7 +79,7 @@ pub fn null(query: &Query<'_>, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>
 /// Those of `addresses` that are of the type asked for, at most [`ADDRESSES_MAX`]; [`nodata`] if
 /// there is none.
 pub fn addresses(
-    query: &Query<'_>,
+    query: &DnsQuery<'_>,
     addresses: &[IpAddr],
     ttl: u32,
     ede: Option<Ede<'_>>,
@@ -107,19 +107,24 @@ pub fn addresses(
 }
 
 /// The answer to a PTR question: `target`. Nothing is written where that is no name for the wire.
-pub fn pointer(query: &Query<'_>, target: vocab::Name<'_>, ttl: u32, out: &mut Vec<u8>) -> Written {
-    let Some(key) = crate::key_of(target, query.qtype) else { return Written::No };
+pub fn pointer(
+    query: &DnsQuery<'_>,
+    target: vocab::Name<'_>,
+    ttl: u32,
+    out: &mut Vec<u8>,
+) -> ForgeOutcome {
+    let Some(key) = crate::key_of(target, query.qtype) else { return ForgeOutcome::No };
     // Type, class and the last byte of a key follow the name.
     let name = &key[..key.len() - 5];
     let start = begin(query, Rcode::NoError, [1, 0], out);
     push_record(record_type::PTR, ttl, name, out);
     push_opt(query, None, start, out);
-    Written::Yes
+    ForgeOutcome::Yes
 }
 
 /// Whether something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
+pub enum ForgeOutcome {
     /// It was.
     Yes,
     /// It was not.
@@ -127,7 +132,7 @@ pub enum Written {
 }
 
 /// The answer to ANY that says as little as is allowed: one HINFO record (RFC 8482 §4.2).
-pub fn any(query: &Query<'_>, ttl: u32, out: &mut Vec<u8>) {
+pub fn any(query: &DnsQuery<'_>, ttl: u32, out: &mut Vec<u8>) {
     const HINFO: u16 = 13;
     let start = begin(query, Rcode::NoError, [1, 0], out);
     push_record(HINFO, ttl, b"\x07RFC8482\x00", out);
@@ -159,7 +164,7 @@ pub fn cookie_reply(reply: &BadReply<'_>, rcode: u16, options: &[u8], out: &mut 
     write_opt(edns, rcode, None, options, out);
 }
 
-fn negative(query: &Query<'_>, rcode: Rcode, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
+fn negative(query: &DnsQuery<'_>, rcode: Rcode, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
     let start = begin(query, rcode, [0, 1], out);
     push_soa(ttl, out);
     push_opt(query, ede, start, out);
@@ -178,7 +183,7 @@ pub(crate) fn push_soa(ttl: u32, out: &mut Vec<u8>) {
 
 /// Appends header and question; gives where the message starts.
 pub(crate) fn begin(
-    query: &Query<'_>,
+    query: &DnsQuery<'_>,
     rcode: Rcode,
     [answers, authorities]: [u16; 2],
     out: &mut Vec<u8>,
@@ -210,7 +215,7 @@ fn push_head(rtype: u16, ttl: u32, data_len: usize, out: &mut Vec<u8>) {
 }
 
 /// How many bytes [`push_opt`] will add.
-pub(crate) fn opt_len(query: &Query<'_>, ede: Option<Ede<'_>>) -> usize {
+pub(crate) fn opt_len(query: &DnsQuery<'_>, ede: Option<Ede<'_>>) -> usize {
     match (query.edns, ede) {
         (None, _) => 0,
         (Some(_), None) => OPT_BYTES,
@@ -219,12 +224,17 @@ pub(crate) fn opt_len(query: &Query<'_>, ede: Option<Ede<'_>>) -> usize {
 }
 
 /// Ends the message that starts at `start` with OPT, if the query had one.
-pub(crate) fn push_opt(query: &Query<'_>, ede: Option<Ede<'_>>, start: usize, out: &mut Vec<u8>) {
+pub(crate) fn push_opt(
+    query: &DnsQuery<'_>,
+    ede: Option<Ede<'_>>,
+    start: usize,
+    out: &mut Vec<u8>,
+) {
     push_opt_with(query, Rcode::NoError, ede, start, out);
 }
 
 fn push_opt_with(
-    query: &Query<'_>,
+    query: &DnsQuery<'_>,
     rcode: Rcode,
     ede: Option<Ede<'_>>,
     start: usize,
@@ -238,7 +248,7 @@ fn push_opt_with(
 /// The same with a response code that may be over 15, with raw `options` before the extended error,
 /// and whatever its length: that it fits is the caller's to see to.
 pub(crate) fn push_opt_raw(
-    query: &Query<'_>,
+    query: &DnsQuery<'_>,
     rcode: u16,
     ede: Option<Ede<'_>>,
     options: &[u8],

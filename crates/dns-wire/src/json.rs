@@ -29,20 +29,20 @@ const OPTION_EDE: u16 = 15;
 
 /// A question in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Asking<'a> {
+pub struct JsonQuestion<'a> {
     /// The name, as in a zone file; a final dot may be missing.
     pub name: &'a str,
     /// The type by name or number: `AAAA`, `28`, `TYPE28`.
     pub rtype: &'a str,
     /// Whether to validate for the client.
-    pub checking: Checking,
+    pub checking: CheckingDisabled,
     /// Whether the client wants the records of DNSSEC.
-    pub dnssec: Dnssec,
+    pub dnssec: DnssecOk,
 }
 
 /// CD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Checking {
+pub enum CheckingDisabled {
     /// Validate for me.
     #[default]
     Enabled,
@@ -52,7 +52,7 @@ pub enum Checking {
 
 /// DO.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dnssec {
+pub enum DnssecOk {
     /// Only what I asked for.
     #[default]
     Off,
@@ -74,14 +74,14 @@ pub enum BadAsking {
 pub struct NotWritten;
 
 /// Appends the query that `asking` means, with number 0 (RFC 8484 §4.1) and EDNS.
-pub fn write_asking(asking: &Asking<'_>, out: &mut Vec<u8>) -> Result<(), BadAsking> {
+pub fn write_asking(asking: &JsonQuestion<'_>, out: &mut Vec<u8>) -> Result<(), BadAsking> {
     if asking.name.is_empty() || asking.name.len() > NAME_TEXT_BYTES_MAX {
         return Err(BadAsking::Name);
     }
     let name = WireName::<Vec<u8>>::from_str(asking.name).map_err(|_| BadAsking::Name)?;
     let rtype = type_of(asking.rtype)?;
     let mut flags = bits::RECURSION_DESIRED;
-    if asking.checking == Checking::Disabled {
+    if asking.checking == CheckingDisabled::Disabled {
         flags |= bits::CHECKING_DISABLED;
     }
     for word in [0, flags, 1, 0, 0, 1] {
@@ -93,7 +93,7 @@ pub fn write_asking(asking: &Asking<'_>, out: &mut Vec<u8>) -> Result<(), BadAsk
     out.push(0);
     push_u16(out, record_type::OPT);
     push_u16(out, CLAIMED_BYTES);
-    push_u32(out, if asking.dnssec == Dnssec::Wanted { bits::DNSSEC_OK } else { 0 });
+    push_u32(out, if asking.dnssec == DnssecOk::Wanted { bits::DNSSEC_OK } else { 0 });
     push_u16(out, 0);
     Ok(())
 }

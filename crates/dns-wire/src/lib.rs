@@ -21,11 +21,12 @@ pub mod svcb;
 mod wire;
 
 pub use answer::{
-    ALIASES_MAX, Answer, BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_MAX_S, NEGATIVE_TTL_WITHOUT_SOA_S,
-    OPTIONS_BYTES_MAX, STALE_TTL_S, TTL_MAX_S,
+    ALIASES_MAX, BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_MAX_S, NEGATIVE_TTL_WITHOUT_SOA_S,
+    OPTIONS_BYTES_MAX, STALE_TTL_S, TTL_MAX_S, WireAnswer,
 };
-pub use ask::{NotOurs, Received, check_response, key_of, write_query};
+pub use ask::{NotOurs, ResponseHeader, check_response, key_of, write_query};
 pub use codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Rcode, record_type};
 pub use query::{
-    BadQuery, BadReply, DropReason, Edns, Flags, KeyBuffer, Query, UDP_BYTES_MAX, UDP_BYTES_PLAIN,
+    BadQuery, BadReply, DnsQuery, DropReason, Edns, KeyBuffer, QueryFlags, UDP_BYTES_MAX,
+    UDP_BYTES_PLAIN,
 };

@@ -9,8 +9,8 @@ mod answer;
 mod cookie;
 mod subnet;
 
-pub use answer::{ANSWER_BLOCK_BYTES, AnswerOptions, OptionBuffer, Padding};
-pub use cookie::{BADCOOKIE, COOKIE_BYTES, Cookie, CookieSays, CookieSecrets};
+pub use answer::{ANSWER_BLOCK_BYTES, AnswerOptions, OptionBuffer, PaddingPolicy};
+pub use cookie::{BADCOOKIE, COOKIE_BYTES, CookieSays, CookieSecrets, DnsCookie};
 pub use subnet::ClientSubnet;
 
 use crate::ask_options::{OPTION_COOKIE, OPTION_KEEPALIVE, OPTION_PADDING};
@@ -30,7 +30,7 @@ const OPTION_HEAD_BYTES: usize = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientOptions<'q> {
     /// Its cookie; the first, where there are several (RFC 7873 §5.2).
-    pub cookie: Option<Cookie<'q>>,
+    pub cookie: Option<DnsCookie<'q>>,
     /// Where it wants the answer for; scope is 0.
     pub subnet: Option<ClientSubnet>,
     /// Whether it is padded, so that its answer must be (RFC 7830 §4).
@@ -55,7 +55,7 @@ pub enum BadOption {
     Keepalive,
 }
 
-/// The options in `raw` ([`crate::Query::options`]): code and data; ends where one is cut.
+/// The options in `raw` ([`crate::DnsQuery::options`]): code and data; ends where one is cut.
 pub fn each(raw: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = raw;
     std::iter::from_fn(move || {
@@ -76,7 +76,7 @@ impl<'q> ClientOptions<'q> {
             bytes += OPTION_HEAD_BYTES + data.len();
             match code {
                 OPTION_COOKIE if found.cookie.is_none() => {
-                    found.cookie = Some(Cookie::read(data).ok_or(BadOption::Cookie)?);
+                    found.cookie = Some(DnsCookie::read(data).ok_or(BadOption::Cookie)?);
                 }
                 OPTION_SUBNET if found.subnet.is_none() => {
                     let subnet = ClientSubnet::read(data).ok_or(BadOption::Subnet)?;
@@ -125,7 +125,7 @@ mod tests {
         let raw = b"\0\x0b\0\0\xff\xf0\0\x02xy\0\x0a\0\x08COOKIE!!\0\x0c\0\x03\0\0\0\0\x08\0\x07\0\x01\x18\0\xc0\0\x02";
         let read = ClientOptions::read(raw).unwrap();
         assert!(read.is_padded && read.wants_keepalive && !read.reads_structured);
-        assert_eq!(read.cookie, Cookie::read(b"COOKIE!!"));
+        assert_eq!(read.cookie, DnsCookie::read(b"COOKIE!!"));
         assert_eq!(read.subnet, Some(ClientSubnet::of("192.0.2.77".parse().unwrap(), 24)));
     }
 
@@ -153,6 +153,6 @@ mod tests {
     #[test]
     fn the_first_of_two_cookies_counts() {
         let raw = b"\0\x0a\0\x08COOKIE!!\0\x0a\0\x01x";
-        assert_eq!(ClientOptions::read(raw).unwrap().cookie, Cookie::read(b"COOKIE!!"));
+        assert_eq!(ClientOptions::read(raw).unwrap().cookie, DnsCookie::read(b"COOKIE!!"));
     }
 }

@@ -8,7 +8,7 @@
 use crate::ask_options::OPTION_COOKIE;
 use crate::codes::{Rcode, record_type};
 use crate::options::each;
-use crate::wire::{self, HEADER_BYTES, Malformed, NAME_BYTES_MAX, bits, u16_at};
+use crate::wire::{self, HEADER_BYTES, MalformedMessage, NAME_BYTES_MAX, bits, u16_at};
 use vocab::NameBuffer;
 
 /// The largest UDP answer we send, and say that we take (DNS Flag Day 2020: it fits any path
@@ -19,11 +19,11 @@ pub const UDP_BYTES_PLAIN: usize = 512;
 
 /// A query, read in place.
 #[derive(Clone, Copy, Debug)]
-pub struct Query<'p> {
+pub struct DnsQuery<'p> {
     /// Its number, which the answer repeats.
     pub id: u16,
     /// RD, AD and CD.
-    pub flags: Flags,
+    pub flags: QueryFlags,
     /// Name, type and class as sent, case kept.
     pub question: &'p [u8],
     /// What is asked for.
@@ -39,7 +39,7 @@ pub struct Query<'p> {
 
 /// The flags of a query that the answer depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flags(u16);
+pub struct QueryFlags(u16);
 
 /// EDNS (RFC 6891).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ const KEY_DNSSEC_OK: u8 = 1;
 /// CD in the last byte of a key.
 const KEY_CHECKING_DISABLED: u8 = 2;
 
-impl Flags {
+impl QueryFlags {
     /// RD: look it up for me.
     pub const fn recursion_desired(self) -> bool {
         self.0 & bits::RECURSION_DESIRED != 0
@@ -121,7 +121,7 @@ impl Flags {
     }
 }
 
-impl<'p> Query<'p> {
+impl<'p> DnsQuery<'p> {
     /// Reads `packet`; its name goes to `name` as text.
     pub fn parse(packet: &'p [u8], name: &mut NameBuffer) -> Result<Self, BadQuery<'p>> {
         name.clear();
@@ -147,7 +147,7 @@ impl<'p> Query<'p> {
         let tail = question.len() - 4;
         Ok(Self {
             id,
-            flags: Flags(flags),
+            flags: QueryFlags(flags),
             question,
             qtype: u16::from_be_bytes([question[tail], question[tail + 1]]),
             qclass: u16::from_be_bytes([question[tail + 2], question[tail + 3]]),
@@ -195,30 +195,30 @@ fn read<'p>(
     packet: &'p [u8],
     [questions, answers, authorities, additionals]: [u16; 4],
     name: &mut NameBuffer,
-) -> Result<Parts<'p>, Malformed> {
+) -> Result<Parts<'p>, MalformedMessage> {
     // A query holds one question (RFC 9619 §4) and no records but OPT and a signature.
     if questions != 1 || answers != 0 || authorities != 0 || additionals > 2 {
-        return Err(Malformed);
+        return Err(MalformedMessage);
     }
     let mut here = HEADER_BYTES;
     loop {
-        let length = usize::from(*packet.get(here).ok_or(Malformed)?);
+        let length = usize::from(*packet.get(here).ok_or(MalformedMessage)?);
         here += 1;
         match length {
             0 => break,
             1..=63 => {
-                let label = packet.get(here..here + length).ok_or(Malformed)?;
-                name.push_label(label).map_err(|_| Malformed)?;
+                let label = packet.get(here..here + length).ok_or(MalformedMessage)?;
+                name.push_label(label).map_err(|_| MalformedMessage)?;
                 here += length;
                 if here - HEADER_BYTES >= NAME_BYTES_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
             }
             // There is nothing before the first name that it could point to.
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         }
     }
-    let question = packet.get(HEADER_BYTES..here + 4).ok_or(Malformed)?;
+    let question = packet.get(HEADER_BYTES..here + 4).ok_or(MalformedMessage)?;
     here += 4;
     let mut edns = None;
     let mut options: &[u8] = &[];
@@ -228,7 +228,7 @@ fn read<'p>(
         if record.rtype == record_type::OPT {
             let root = packet[record.start] == 0;
             if edns.replace(edns_of(packet, &record)?).is_some() || !root {
-                return Err(Malformed);
+                return Err(MalformedMessage);
             }
             options = &packet[record.data_at..record.end];
         }
@@ -274,7 +274,7 @@ fn legible(packet: &[u8], counts: [u16; 4]) -> (Option<&[u8]>, Option<Edns>, &[u
             Ok(edns) if found.0.is_none() && packet[record.start] == 0 => {
                 found = (Some(edns), &packet[record.data_at..record.end]);
             }
-            Ok(_) | Err(Malformed) => return (question, None, &[]),
+            Ok(_) | Err(MalformedMessage) => return (question, None, &[]),
         }
     }
     (question, found.0, found.1)
@@ -284,14 +284,14 @@ fn has_cookie(options: &[u8]) -> bool {
     each(options).any(|(code, _)| code == OPTION_COOKIE)
 }
 
-fn edns_of(packet: &[u8], record: &wire::Record) -> Result<Edns, Malformed> {
+fn edns_of(packet: &[u8], record: &wire::WireRecord) -> Result<Edns, MalformedMessage> {
     // Ones that do not fill their record are no options.
     let mut option = record.data_at;
     while option < record.end {
         option += 4 + usize::from(u16_at(packet, option + 2)?);
     }
     if option != record.end {
-        return Err(Malformed);
+        return Err(MalformedMessage);
     }
     Ok(Edns {
         udp_size: record.class,

@@ -5,7 +5,7 @@
 //! Called for each record of an upstream's answer.
 
 use crate::codes::{CLASS_IN, record_type};
-use crate::wire::{self, Malformed, Record, u16_at};
+use crate::wire::{self, MalformedMessage, WireRecord, u16_at};
 
 /// Octets of an address in an IPSECKEY record, by its gateway type (RFC 4025 §2.3).
 const GATEWAY_BYTES: [usize; 3] = [0, 4, 16];
@@ -18,21 +18,21 @@ struct DataForm {
     fixed: usize,
     /// Names.
     names: usize,
-    pointers: Pointers,
-    tail: Tail,
+    pointers: NameCompression,
+    tail: DataTail,
 }
 
 /// Whether names may be compressed. Only those may that everybody knows to mend when records move
 /// (RFC 3597 §4).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pointers {
+enum NameCompression {
     Allowed,
     Forbidden,
 }
 
 /// What follows the names.
 #[derive(Clone, Copy)]
-enum Tail {
+enum DataTail {
     /// So many octets.
     Exactly(usize),
     Anything,
@@ -60,7 +60,7 @@ enum Tail {
 
 /// Checks the data of `record`. Types are the same in all classes, as far as we read their data,
 /// but addresses, of which nothing is known outside IN (RFC 1035 §3.4).
-pub(crate) fn check(message: &[u8], record: &Record) -> Result<(), Malformed> {
+pub(crate) fn check(message: &[u8], record: &WireRecord) -> Result<(), MalformedMessage> {
     let length = record.end - record.data_at;
     match record.rtype {
         record_type::A | record_type::AAAA if record.class != CLASS_IN => Ok(()),
@@ -71,114 +71,114 @@ pub(crate) fn check(message: &[u8], record: &Record) -> Result<(), Malformed> {
     }
 }
 
-fn exactly(length: usize, wanted: usize) -> Result<(), Malformed> {
-    if length == wanted { Ok(()) } else { Err(Malformed) }
+fn exactly(length: usize, wanted: usize) -> Result<(), MalformedMessage> {
+    if length == wanted { Ok(()) } else { Err(MalformedMessage) }
 }
 
 const fn form_of(rtype: u16) -> Option<DataForm> {
     let (fixed, names, pointers, tail) = match rtype {
         // NS MD MF CNAME MB MG MR PTR DNAME
-        2..=5 | 7..=9 | 12 | 39 => (0, 1, Pointers::Allowed, Tail::Exactly(0)),
+        2..=5 | 7..=9 | 12 | 39 => (0, 1, NameCompression::Allowed, DataTail::Exactly(0)),
         // SOA
-        6 => (0, 2, Pointers::Allowed, Tail::Exactly(20)),
+        6 => (0, 2, NameCompression::Allowed, DataTail::Exactly(20)),
         // MINFO RP
-        14 | 17 => (0, 2, Pointers::Allowed, Tail::Exactly(0)),
+        14 | 17 => (0, 2, NameCompression::Allowed, DataTail::Exactly(0)),
         // MX AFSDB RT KX
-        15 | 18 | 21 | 36 => (2, 1, Pointers::Allowed, Tail::Exactly(0)),
+        15 | 18 | 21 | 36 => (2, 1, NameCompression::Allowed, DataTail::Exactly(0)),
         // PX
-        26 => (2, 2, Pointers::Allowed, Tail::Exactly(0)),
+        26 => (2, 2, NameCompression::Allowed, DataTail::Exactly(0)),
         // SRV
-        33 => (6, 1, Pointers::Allowed, Tail::Exactly(0)),
+        33 => (6, 1, NameCompression::Allowed, DataTail::Exactly(0)),
         // HINFO
-        13 => (0, 0, Pointers::Forbidden, Tail::TextsExactly(2)),
+        13 => (0, 0, NameCompression::Forbidden, DataTail::TextsExactly(2)),
         // TXT SPF
-        16 | 99 => (0, 0, Pointers::Forbidden, Tail::Texts),
+        16 | 99 => (0, 0, NameCompression::Forbidden, DataTail::Texts),
         // NAPTR
-        35 => (4, 0, Pointers::Forbidden, Tail::NamingAuthority),
+        35 => (4, 0, NameCompression::Forbidden, DataTail::NamingAuthority),
         // IPSECKEY
-        45 => (0, 0, Pointers::Forbidden, Tail::Gateway),
+        45 => (0, 0, NameCompression::Forbidden, DataTail::Gateway),
         // RRSIG
-        46 => (18, 1, Pointers::Forbidden, Tail::Anything),
+        46 => (18, 1, NameCompression::Forbidden, DataTail::Anything),
         // NSEC
-        47 => (0, 1, Pointers::Forbidden, Tail::TypeBitmap),
+        47 => (0, 1, NameCompression::Forbidden, DataTail::TypeBitmap),
         // DS DNSKEY CDS CDNSKEY
-        43 | 48 | 59 | 60 => (4, 0, Pointers::Forbidden, Tail::Anything),
+        43 | 48 | 59 | 60 => (4, 0, NameCompression::Forbidden, DataTail::Anything),
         // NSEC3
-        50 => (4, 0, Pointers::Forbidden, Tail::HashedNext),
+        50 => (4, 0, NameCompression::Forbidden, DataTail::HashedNext),
         // NSEC3PARAM
-        51 => (4, 0, Pointers::Forbidden, Tail::Salt),
+        51 => (4, 0, NameCompression::Forbidden, DataTail::Salt),
         // SSHFP
-        44 => (2, 0, Pointers::Forbidden, Tail::Anything),
+        44 => (2, 0, NameCompression::Forbidden, DataTail::Anything),
         // TLSA SMIMEA
-        52 | 53 => (3, 0, Pointers::Forbidden, Tail::Anything),
+        52 | 53 => (3, 0, NameCompression::Forbidden, DataTail::Anything),
         // ZONEMD
-        63 => (6, 0, Pointers::Forbidden, Tail::AtLeast(ZONE_DIGEST_BYTES_MIN)),
+        63 => (6, 0, NameCompression::Forbidden, DataTail::AtLeast(ZONE_DIGEST_BYTES_MIN)),
         // SVCB HTTPS
-        64 | 65 => (2, 1, Pointers::Forbidden, Tail::Parameters),
+        64 | 65 => (2, 1, NameCompression::Forbidden, DataTail::Parameters),
         // CAA
-        257 => (1, 0, Pointers::Forbidden, Tail::Property),
+        257 => (1, 0, NameCompression::Forbidden, DataTail::Property),
         _ => return None,
     };
     Some(DataForm { fixed, names, pointers, tail })
 }
 
 impl DataForm {
-    fn check(&self, message: &[u8], record: &Record) -> Result<(), Malformed> {
+    fn check(&self, message: &[u8], record: &WireRecord) -> Result<(), MalformedMessage> {
         let mut here = record.data_at + self.fixed;
         for _ in 0..self.names {
             here = name(message, here, self.pointers)?;
         }
-        let rest = message.get(here..record.end).ok_or(Malformed)?;
+        let rest = message.get(here..record.end).ok_or(MalformedMessage)?;
         match self.tail {
-            Tail::Exactly(octets) => exactly(rest.len(), octets),
-            Tail::AtLeast(octets) if rest.len() < octets => Err(Malformed),
-            Tail::Anything | Tail::AtLeast(_) => Ok(()),
-            Tail::Texts => texts(rest),
-            Tail::TextsExactly(count) => {
+            DataTail::Exactly(octets) => exactly(rest.len(), octets),
+            DataTail::AtLeast(octets) if rest.len() < octets => Err(MalformedMessage),
+            DataTail::Anything | DataTail::AtLeast(_) => Ok(()),
+            DataTail::Texts => texts(rest),
+            DataTail::TextsExactly(count) => {
                 let end = (0..count).try_fold(rest, |rest, _| text(rest).map(|it| it.1))?;
                 exactly(end.len(), 0)
             }
-            Tail::TypeBitmap => type_bitmap(rest),
-            Tail::Parameters => parameters(rest),
-            Tail::Property => property(rest),
-            Tail::HashedNext => {
+            DataTail::TypeBitmap => type_bitmap(rest),
+            DataTail::Parameters => parameters(rest),
+            DataTail::Property => property(rest),
+            DataTail::HashedNext => {
                 let (_, rest) = text(rest)?;
                 let (hash, types) = text(rest)?;
-                if hash.is_empty() { Err(Malformed) } else { type_bitmap(types) }
+                if hash.is_empty() { Err(MalformedMessage) } else { type_bitmap(types) }
             }
-            Tail::Salt => exactly(text(rest)?.1.len(), 0),
-            Tail::NamingAuthority => naming_authority(message, here, record.end),
-            Tail::Gateway => gateway(message, here, record.end),
+            DataTail::Salt => exactly(text(rest)?.1.len(), 0),
+            DataTail::NamingAuthority => naming_authority(message, here, record.end),
+            DataTail::Gateway => gateway(message, here, record.end),
         }
     }
 }
 
 /// The end of the name at `at`.
-fn name(message: &[u8], at: usize, pointers: Pointers) -> Result<usize, Malformed> {
+fn name(message: &[u8], at: usize, pointers: NameCompression) -> Result<usize, MalformedMessage> {
     let end = wire::sound_name(message, at)?;
     // A name ends with its root label, or with the second octet of a pointer.
     let is_plain = || wire::plain_name_end(message, at) == Some(end);
-    if pointers == Pointers::Allowed || is_plain() { Ok(end) } else { Err(Malformed) }
+    if pointers == NameCompression::Allowed || is_plain() { Ok(end) } else { Err(MalformedMessage) }
 }
 
 /// The first character string, and what follows it.
-fn text(data: &[u8]) -> Result<(&[u8], &[u8]), Malformed> {
-    let (length, rest) = data.split_first().ok_or(Malformed)?;
-    rest.split_at_checked(usize::from(*length)).ok_or(Malformed)
+fn text(data: &[u8]) -> Result<(&[u8], &[u8]), MalformedMessage> {
+    let (length, rest) = data.split_first().ok_or(MalformedMessage)?;
+    rest.split_at_checked(usize::from(*length)).ok_or(MalformedMessage)
 }
 
-fn texts(mut data: &[u8]) -> Result<(), Malformed> {
+fn texts(mut data: &[u8]) -> Result<(), MalformedMessage> {
     while !data.is_empty() {
         data = text(data)?.1;
     }
     Ok(())
 }
 
-fn type_bitmap(mut data: &[u8]) -> Result<(), Malformed> {
+fn type_bitmap(mut data: &[u8]) -> Result<(), MalformedMessage> {
     while let Some((_window, rest)) = data.split_first() {
         let (types, rest) = text(rest)?;
         if !(1..=32).contains(&types.len()) {
-            return Err(Malformed);
+            return Err(MalformedMessage);
         }
         data = rest;
     }
@@ -186,38 +186,38 @@ fn type_bitmap(mut data: &[u8]) -> Result<(), Malformed> {
 }
 
 /// Parameters in the order of their keys, none twice.
-fn parameters(data: &[u8]) -> Result<(), Malformed> {
+fn parameters(data: &[u8]) -> Result<(), MalformedMessage> {
     let (mut here, mut last) = (0, None);
     while here < data.len() {
         let key = u16_at(data, here)?;
         here += 4 + usize::from(u16_at(data, here + 2)?);
         if last.replace(key).is_some_and(|last| last >= key) {
-            return Err(Malformed);
+            return Err(MalformedMessage);
         }
     }
     exactly(here, data.len())
 }
 
-fn property(data: &[u8]) -> Result<(), Malformed> {
+fn property(data: &[u8]) -> Result<(), MalformedMessage> {
     let (tag, _value) = text(data)?;
     let is_sound = !tag.is_empty() && tag.iter().all(u8::is_ascii_alphanumeric);
-    if is_sound { Ok(()) } else { Err(Malformed) }
+    if is_sound { Ok(()) } else { Err(MalformedMessage) }
 }
 
-fn naming_authority(message: &[u8], at: usize, end: usize) -> Result<(), Malformed> {
-    let data = message.get(at..end).ok_or(Malformed)?;
+fn naming_authority(message: &[u8], at: usize, end: usize) -> Result<(), MalformedMessage> {
+    let data = message.get(at..end).ok_or(MalformedMessage)?;
     let rest = (0..3).try_fold(data, |rest, _| text(rest).map(|it| it.1))?;
-    exactly(name(message, end - rest.len(), Pointers::Forbidden)?, end)
+    exactly(name(message, end - rest.len(), NameCompression::Forbidden)?, end)
 }
 
-fn gateway(message: &[u8], at: usize, end: usize) -> Result<(), Malformed> {
-    let data = message.get(at..end).ok_or(Malformed)?;
-    let [_precedence, gateway, algorithm] = *data.first_chunk().ok_or(Malformed)?;
+fn gateway(message: &[u8], at: usize, end: usize) -> Result<(), MalformedMessage> {
+    let data = message.get(at..end).ok_or(MalformedMessage)?;
+    let [_precedence, gateway, algorithm] = *data.first_chunk().ok_or(MalformedMessage)?;
     let key_at = match GATEWAY_BYTES.get(usize::from(gateway)) {
         Some(bytes) => at + 3 + bytes,
-        None if gateway == 3 => name(message, at + 3, Pointers::Forbidden)?,
-        None => return Err(Malformed),
+        None if gateway == 3 => name(message, at + 3, NameCompression::Forbidden)?,
+        None => return Err(MalformedMessage),
     };
-    let key = message.get(key_at..end).ok_or(Malformed)?;
-    if key.is_empty() && algorithm != 0 { Err(Malformed) } else { Ok(()) }
+    let key = message.get(key_at..end).ok_or(MalformedMessage)?;
+    if key.is_empty() && algorithm != 0 { Err(MalformedMessage) } else { Ok(()) }
 }

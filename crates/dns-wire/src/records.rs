@@ -6,7 +6,7 @@
 
 use crate::codes::{Rcode, record_type};
 use crate::forge;
-use crate::query::Query;
+use crate::query::DnsQuery;
 use crate::wire::{POINTER_TO_QUESTION, bits, push_u16, push_u32};
 use domain::base::iana::Class;
 use domain::base::name::ToName;
@@ -32,29 +32,29 @@ const ALIASES_MAX: usize = 8;
 /// All local records.
 #[derive(Clone, Debug, Default)]
 pub struct LocalRecords {
-    exact: HashMap<Box<str>, Node>,
+    exact: HashMap<Box<str>, OwnerNode>,
     /// Of a name and everything below it.
-    below: HashMap<Box<str>, Node>,
+    below: HashMap<Box<str>, OwnerNode>,
 }
 
 /// The rendered answers for one name.
 #[derive(Clone, Debug, Default)]
-struct Node {
-    sets: BTreeMap<u16, Set>,
+struct OwnerNode {
+    sets: BTreeMap<u16, RecordSet>,
     /// For every other type, if the name is an alias.
-    alias: Option<Set>,
+    alias: Option<RecordSet>,
 }
 
 /// The records of an answer: their owner is a pointer to the question, so they fit any query.
 #[derive(Clone, Debug)]
-struct Set {
+struct RecordSet {
     count: u16,
     wire: Box<[u8]>,
 }
 
 /// What is here for a name that is local.
 #[derive(Clone, Copy, Debug)]
-pub struct LocalAnswer<'r>(Option<&'r Set>);
+pub struct LocalAnswer<'r>(Option<&'r RecordSet>);
 
 /// A line that is no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,10 +74,10 @@ impl fmt::Display for BadRecord {
 impl std::error::Error for BadRecord {}
 
 /// One line, read.
-struct Parsed {
+struct ParsedRecord {
     index: usize,
     name: DomainName,
-    reach: Reach,
+    reach: OwnerMatch,
     rtype: u16,
     ttl: u32,
     data: Vec<u8>,
@@ -86,7 +86,7 @@ struct Parsed {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum OwnerMatch {
     Exact,
     Below,
 }
@@ -107,7 +107,7 @@ impl LocalRecords {
                 format!("{} records are too many; {RECORDS_MAX} is the most", parsed.len());
             bad.push(BadRecord { index: RECORDS_MAX, message });
         }
-        let plain = Draft::new(&parsed, &mut bad);
+        let plain = RecordsBuilder::new(&parsed, &mut bad);
         let records = plain.render(&mut bad);
         if bad.is_empty() { Ok(records) } else { Err(bad) }
     }
@@ -124,7 +124,7 @@ impl LocalRecords {
         self.exact.is_empty() && self.below.is_empty()
     }
 
-    fn node(&self, name: Name<'_>) -> Option<&Node> {
+    fn node(&self, name: Name<'_>) -> Option<&OwnerNode> {
         if !self.exact.is_empty()
             && let Some(node) = self.exact.get(name.as_str())
         {
@@ -152,7 +152,7 @@ impl LocalAnswer<'_> {
 
     /// Appends the answer to `query`, in at most `limit` bytes; what does not fit is left out, with
     /// TC set.
-    pub fn write(&self, query: &Query<'_>, limit: usize, out: &mut Vec<u8>) {
+    pub fn write(&self, query: &DnsQuery<'_>, limit: usize, out: &mut Vec<u8>) {
         let Some(set) = self.0 else { return forge::nodata(query, TTL_DEFAULT_S, None, out) };
         let start = forge::begin(query, Rcode::NoError, [set.count, 0], out);
         let opt = forge::opt_len(query, None);
@@ -167,7 +167,7 @@ impl LocalAnswer<'_> {
     }
 }
 
-fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
+fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
     let line = line.trim();
     if line.len() > LINE_BYTES_MAX {
         return Err(format!("the record is longer than {LINE_BYTES_MAX} bytes"));
@@ -180,8 +180,8 @@ fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
         .split_once(char::is_whitespace)
         .ok_or("a name, a type and a value are needed, as in router.lan A 192.168.1.1")?;
     let (reach, owner) = match owner.strip_prefix("||") {
-        Some(name) => (Reach::Below, name.strip_suffix('^').unwrap_or(name)),
-        None => (Reach::Exact, owner),
+        Some(name) => (OwnerMatch::Below, name.strip_suffix('^').unwrap_or(name)),
+        None => (OwnerMatch::Exact, owner),
     };
     let name = DomainName::parse(owner).map_err(|why| format!("{owner:?}: {why}"))?;
     // Its name was read here; the rest is the zone-file reader's, which sees this one line only.
@@ -212,7 +212,7 @@ fn read_line(index: usize, line: &str) -> Result<Parsed, String> {
     if matches!(rtype, record_type::OPT | record_type::TSIG | record_type::DNAME | 128..=255) {
         return Err(format!("type {} cannot be a local record", record.data().rtype()));
     }
-    Ok(Parsed { index, name, reach, rtype, ttl: record.ttl().as_secs(), data, target })
+    Ok(ParsedRecord { index, name, reach, rtype, ttl: record.ttl().as_secs(), data, target })
 }
 
 /// Refuses what only makes sense over several lines, and what ends in the middle: the zone-file
@@ -243,18 +243,18 @@ fn to_text(name: &impl ToName) -> Result<DomainName, String> {
 
 /// The records by name, before their answers are rendered.
 #[derive(Default)]
-struct Draft<'p> {
-    exact: BTreeMap<&'p str, Vec<&'p Parsed>>,
-    below: BTreeMap<&'p str, Vec<&'p Parsed>>,
+struct RecordsBuilder<'p> {
+    exact: BTreeMap<&'p str, Vec<&'p ParsedRecord>>,
+    below: BTreeMap<&'p str, Vec<&'p ParsedRecord>>,
 }
 
-impl<'p> Draft<'p> {
-    fn new(parsed: &'p [Parsed], bad: &mut Vec<BadRecord>) -> Self {
+impl<'p> RecordsBuilder<'p> {
+    fn new(parsed: &'p [ParsedRecord], bad: &mut Vec<BadRecord>) -> Self {
         let mut draft = Self::default();
         for record in parsed {
             let names = match record.reach {
-                Reach::Exact => &mut draft.exact,
-                Reach::Below => &mut draft.below,
+                OwnerMatch::Exact => &mut draft.exact,
+                OwnerMatch::Below => &mut draft.below,
             };
             let others = names.entry(record.name.as_str()).or_default();
             let mut complain = |message| bad.push(BadRecord { index: record.index, message });
@@ -273,7 +273,7 @@ impl<'p> Draft<'p> {
         draft
     }
 
-    fn find(&self, name: &DomainName) -> Option<&[&'p Parsed]> {
+    fn find(&self, name: &DomainName) -> Option<&[&'p ParsedRecord]> {
         if let Some(records) = self.exact.get(name.as_str()) {
             return Some(records);
         }
@@ -288,20 +288,20 @@ impl<'p> Draft<'p> {
     }
 
     fn render(&self, bad: &mut Vec<BadRecord>) -> LocalRecords {
-        let mut node = |records: &[&Parsed]| match self.node(records) {
+        let mut node = |records: &[&ParsedRecord]| match self.node(records) {
             Ok(node) => node,
             Err(complaint) => {
                 bad.push(complaint);
-                Node::default()
+                OwnerNode::default()
             }
         };
-        let mut all = |names: &BTreeMap<&str, Vec<&Parsed>>| {
+        let mut all = |names: &BTreeMap<&str, Vec<&ParsedRecord>>| {
             names.iter().map(|(name, records)| ((*name).into(), node(records))).collect()
         };
         LocalRecords { exact: all(&self.exact), below: all(&self.below) }
     }
 
-    fn node(&self, records: &[&Parsed]) -> Result<Node, BadRecord> {
+    fn node(&self, records: &[&ParsedRecord]) -> Result<OwnerNode, BadRecord> {
         let mut chain = Vec::new();
         let mut last = records;
         while let Some((alias, target)) = alias_of(last) {
@@ -323,35 +323,35 @@ impl<'p> Draft<'p> {
             push(alias, &owner, &mut prefix);
             owner = wire_name(target);
         }
-        let with_prefix = |records: &[&&Parsed]| {
+        let with_prefix = |records: &[&&ParsedRecord]| {
             let mut wire = prefix.clone();
             for record in records {
                 push(record, &owner, &mut wire);
             }
-            Set { count: (chain.len() + records.len()) as u16, wire: wire.into() }
+            RecordSet { count: (chain.len() + records.len()) as u16, wire: wire.into() }
         };
-        let mut by_type: BTreeMap<u16, Vec<&&Parsed>> = BTreeMap::new();
+        let mut by_type: BTreeMap<u16, Vec<&&ParsedRecord>> = BTreeMap::new();
         for record in last {
             by_type.entry(record.rtype).or_default().push(record);
         }
-        let mut sets: BTreeMap<u16, Set> =
+        let mut sets: BTreeMap<u16, RecordSet> =
             by_type.iter().map(|(&rtype, records)| (rtype, with_prefix(records))).collect();
         let alias = (!chain.is_empty()).then(|| with_prefix(&[]));
         if let Some((first, _)) = chain.first() {
             // Asked for the alias itself, nothing more is said.
             let mut wire = Vec::new();
             push(first, &POINTER_TO_QUESTION, &mut wire);
-            sets.insert(record_type::CNAME, Set { count: 1, wire: wire.into() });
+            sets.insert(record_type::CNAME, RecordSet { count: 1, wire: wire.into() });
         }
-        Ok(Node { sets, alias })
+        Ok(OwnerNode { sets, alias })
     }
 }
 
-fn alias_of<'p>(records: &[&'p Parsed]) -> Option<(&'p Parsed, &'p DomainName)> {
+fn alias_of<'p>(records: &[&'p ParsedRecord]) -> Option<(&'p ParsedRecord, &'p DomainName)> {
     records.iter().find_map(|it| it.target.as_ref().map(|target| (*it, target)))
 }
 
-fn push(record: &Parsed, owner: &[u8], out: &mut Vec<u8>) {
+fn push(record: &ParsedRecord, owner: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(owner);
     push_u16(out, record.rtype);
     push_u16(out, Class::IN.to_int());

@@ -6,7 +6,7 @@
 
 use crate::codes::Rcode;
 use crate::forge;
-use crate::query::Query;
+use crate::query::DnsQuery;
 use crate::wire::{HEADER_BYTES, POINTER_TO_QUESTION, QUESTION_BYTES_MAX, push_u16, push_u32};
 
 /// Bytes of the records of one answer, at most: a message has 65,535 with header, question and what
@@ -17,7 +17,7 @@ const _: () = assert!(RENDERED_BYTES_MAX + HEADER_BYTES + QUESTION_BYTES_MAX < 6
 
 /// The records of one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedRecords {
     count: u16,
     wire: Vec<u8>,
 }
@@ -26,7 +26,7 @@ pub struct Rendered {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TooLarge;
 
-impl Rendered {
+impl RenderedRecords {
     /// Adds a record of the name asked for. `data` is in wire form, without compressed names.
     pub fn push(&mut self, rtype: u16, class: u16, ttl: u32, data: &[u8]) -> Result<(), TooLarge> {
         let length = u16::try_from(data.len()).map_err(|_| TooLarge)?;
@@ -65,7 +65,7 @@ impl Rendered {
 
     /// Appends the whole answer to `query`, in full: without regard to what the client takes, and
     /// without OPT, whatever the query had.
-    pub fn write(&self, query: &Query<'_>, out: &mut Vec<u8>) {
+    pub fn write(&self, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
         forge::begin(query, Rcode::NoError, [self.count, 0], out);
         out.extend_from_slice(&self.wire);
     }

@@ -6,8 +6,10 @@
 
 use crate::codes::{CLASS_IN, Ede, record_type};
 use crate::forge;
-use crate::query::Query;
-use crate::wire::{self, HEADER_BYTES, Malformed, POINTER_TO_QUESTION, bits, push_u16, push_u32};
+use crate::query::DnsQuery;
+use crate::wire::{
+    self, HEADER_BYTES, MalformedMessage, POINTER_TO_QUESTION, bits, push_u16, push_u32,
+};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::{DomainName, Name, NameBuffer};
 
@@ -20,7 +22,7 @@ pub struct CannotRename;
 
 /// A section of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub enum MessageSection {
     /// What was asked for.
     Answer,
     /// Who is in charge.
@@ -31,9 +33,9 @@ pub enum Section {
 
 /// One record of a reply.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'m> {
+pub struct ReplyRecord<'m> {
     /// Where it stands.
-    pub section: Section,
+    pub section: MessageSection,
     /// Its type.
     pub rtype: u16,
     /// Its class.
@@ -42,12 +44,12 @@ pub struct Record<'m> {
     pub ttl: u32,
     /// Its data; names in it may be compressed.
     pub data: &'m [u8],
-    places: wire::Record,
+    places: wire::WireRecord,
 }
 
 /// Where a service stands (RFC 2782): what an SRV record says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Service {
+pub struct ServiceTarget {
     /// The lowest is asked first.
     pub priority: u16,
     /// How much it gets beside others of its priority.
@@ -59,13 +61,14 @@ pub struct Service {
 }
 
 /// The records of `message` in order; ends early where it is malformed.
-pub fn records(message: &[u8]) -> impl Iterator<Item = Record<'_>> {
+pub fn records(message: &[u8]) -> impl Iterator<Item = ReplyRecord<'_>> {
     let count = |at| wire::u16_at(message, at).unwrap_or(0);
     let left = [count(6), count(8), count(10)];
-    let mut sections = [Section::Answer, Section::Authority, Section::Additional]
-        .into_iter()
-        .zip(left)
-        .flat_map(|(section, count)| std::iter::repeat_n(section, usize::from(count)));
+    let mut sections =
+        [MessageSection::Answer, MessageSection::Authority, MessageSection::Additional]
+            .into_iter()
+            .zip(left)
+            .flat_map(|(section, count)| std::iter::repeat_n(section, usize::from(count)));
     let mut here = question_end(message);
     std::iter::from_fn(move || {
         let at = here?;
@@ -73,8 +76,8 @@ pub fn records(message: &[u8]) -> impl Iterator<Item = Record<'_>> {
         let places = wire::record_at(message, at).ok()?;
         here = Some(places.end);
         let data = &message[places.data_at..places.end];
-        let wire::Record { rtype, class, ttl, .. } = places;
-        Some(Record { section, rtype, class, ttl, data, places })
+        let wire::WireRecord { rtype, class, ttl, .. } = places;
+        Some(ReplyRecord { section, rtype, class, ttl, data, places })
     })
 }
 
@@ -86,18 +89,18 @@ pub fn rcode(message: &[u8]) -> u16 {
 /// The addresses in the answer section.
 pub fn addresses(message: &[u8]) -> impl Iterator<Item = IpAddr> + '_ {
     records(message)
-        .take_while(|record| record.section == Section::Answer)
+        .take_while(|record| record.section == MessageSection::Answer)
         .filter_map(|record| address(record.rtype, record.class, record.data))
 }
 
 /// The SRV records in the answer section; one that is malformed is left out.
-pub fn services(message: &[u8]) -> impl Iterator<Item = Service> + '_ {
+pub fn services(message: &[u8]) -> impl Iterator<Item = ServiceTarget> + '_ {
     records(message)
-        .take_while(|record| record.section == Section::Answer)
+        .take_while(|record| record.section == MessageSection::Answer)
         .filter_map(|record| service(message, &record))
 }
 
-fn service(message: &[u8], record: &Record<'_>) -> Option<Service> {
+fn service(message: &[u8], record: &ReplyRecord<'_>) -> Option<ServiceTarget> {
     if (record.rtype, record.class) != (record_type::SRV, CLASS_IN) {
         return None;
     }
@@ -110,20 +113,20 @@ fn service(message: &[u8], record: &Record<'_>) -> Option<Service> {
     let mut target = NameBuffer::new();
     wire::read_name(message, at + 6, &mut target).ok()?;
     let target = target.as_name().to_owned();
-    Some(Service { priority: number(0)?, weight: number(1)?, port: number(2)?, target })
+    Some(ServiceTarget { priority: number(0)?, weight: number(1)?, port: number(2)?, target })
 }
 
 /// Whether the answer section holds a record of type `qtype`.
 pub fn has_type(message: &[u8], qtype: u16) -> bool {
     records(message)
-        .take_while(|record| record.section == Section::Answer)
+        .take_while(|record| record.section == MessageSection::Answer)
         .any(|record| record.rtype == qtype)
 }
 
 /// Whether `found` holds for the target of an alias in the answer section.
 pub fn any_alias(message: &[u8], mut found: impl FnMut(Name<'_>) -> bool) -> bool {
     let mut text = NameBuffer::new();
-    records(message).take_while(|record| record.section == Section::Answer).any(|record| {
+    records(message).take_while(|record| record.section == MessageSection::Answer).any(|record| {
         record.rtype == record_type::CNAME
             && wire::read_name(message, record.places.data_at, &mut text).is_ok()
             && found(text.as_name())
@@ -172,7 +175,7 @@ pub fn order_addresses<K: Ord>(message: &mut [u8], rank: impl Fn(IpAddr) -> K) {
 /// is neither.
 pub fn least_ttl(message: &[u8]) -> Option<u32> {
     records(message)
-        .filter(|it| it.section == Section::Answer || it.rtype == record_type::SOA)
+        .filter(|it| it.section == MessageSection::Answer || it.rtype == record_type::SOA)
         .map(|it| it.ttl)
         .min()
 }
@@ -199,10 +202,11 @@ pub fn rename(
     push_u16(&mut renamed, CLASS_IN);
     push_u32(&mut renamed, ttl);
     push_u16(&mut renamed, old_name as u16);
-    let moved = Moved { name_to: renamed.len(), old_end, records_to: renamed.len() + old_name };
+    let moved =
+        MovedParts { name_to: renamed.len(), old_end, records_to: renamed.len() + old_name };
     renamed.extend_from_slice(&message[HEADER_BYTES..HEADER_BYTES + old_name]);
     renamed.extend_from_slice(&message[old_end..]);
-    moved.mend(message, &mut renamed).map_err(|Malformed| CannotRename)?;
+    moved.mend(message, &mut renamed).map_err(|MalformedMessage| CannotRename)?;
     let answers =
         u16::from_be_bytes([message[6], message[7]]).checked_add(1).ok_or(CannotRename)?;
     renamed[6..8].copy_from_slice(&answers.to_be_bytes());
@@ -212,7 +216,7 @@ pub fn rename(
 }
 
 /// Where the parts of a renamed message went.
-struct Moved {
+struct MovedParts {
     /// The old name, from the header's end.
     name_to: usize,
     /// Where the old question ended.
@@ -221,9 +225,9 @@ struct Moved {
     records_to: usize,
 }
 
-impl Moved {
+impl MovedParts {
     /// Mends the pointers of all records of `old` in `new`.
-    fn mend(&self, old: &[u8], new: &mut [u8]) -> Result<(), Malformed> {
+    fn mend(&self, old: &[u8], new: &mut [u8]) -> Result<(), MalformedMessage> {
         let count = |at| wire::u16_at(old, at).map(usize::from);
         let mut here = self.old_end;
         for _ in 0..count(6)? + count(8)? + count(10)? {
@@ -235,7 +239,7 @@ impl Moved {
                 self.mend_name(old, at, new)?;
                 at = wire::skip_name(old, at)?;
                 if at > record.end {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
             }
             here = record.end;
@@ -243,13 +247,13 @@ impl Moved {
         Ok(())
     }
 
-    fn mend_name(&self, old: &[u8], at: usize, new: &mut [u8]) -> Result<(), Malformed> {
+    fn mend_name(&self, old: &[u8], at: usize, new: &mut [u8]) -> Result<(), MalformedMessage> {
         let end = wire::skip_name(old, at)?;
         if ends_with_pointer(old, at, end) {
             let target = usize::from(wire::u16_at(old, end - 2)? & 0x3fff);
             let target = self.place_of(target);
             if target > POINTER_MAX {
-                return Err(Malformed);
+                return Err(MalformedMessage);
             }
             let place = self.place_of(end - 2);
             new[place..place + 2].copy_from_slice(&(0xc000 | target as u16).to_be_bytes());
@@ -313,7 +317,7 @@ pub(crate) const fn names_in(rtype: u16) -> NamesIn {
 /// everything, with TC set (RFC 2181 §9). `rcode` replaces the code of the message where one over 15
 /// is due.
 pub fn finish(
-    query: &Query<'_>,
+    query: &DnsQuery<'_>,
     rcode: Option<u16>,
     ede: Option<Ede<'_>>,
     options: &[u8],
@@ -341,7 +345,7 @@ pub fn drop_additional(out: &mut Vec<u8>, start: usize) {
     let message = &out[start..];
     let Some(question_end) = question_end(message) else { return };
     let end = records(message)
-        .take_while(|record| record.section != Section::Additional)
+        .take_while(|record| record.section != MessageSection::Additional)
         .last()
         .map_or(question_end, |record| record.places.end);
     out[start + 10..start + 12].fill(0);
@@ -352,7 +356,7 @@ fn cut(limit: usize, start: usize, out: &mut Vec<u8>) {
     let message = &out[start..];
     let Some(question_end) = question_end(message) else { return };
     let needed = records(message)
-        .take_while(|record| record.section != Section::Additional)
+        .take_while(|record| record.section != MessageSection::Additional)
         .last()
         .map_or(question_end, |record| record.places.end);
     let has_additional = message[10..12] != [0, 0];

@@ -6,11 +6,11 @@
 
 mod strip;
 
-pub use strip::{CUTS_MAX, CannotStrip, Stripped, strip_hints};
+pub use strip::{CUTS_MAX, CannotStrip, StripOutcome, strip_hints};
 
 use crate::codes::Rcode;
 use crate::forge;
-use crate::query::Query;
+use crate::query::DnsQuery;
 use crate::wire::{self, u16_at};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::DomainName;
@@ -47,19 +47,19 @@ pub struct ServiceBinding<'b> {
 
 /// The parameters in a binding's data, key and value; ends where they are malformed, and is empty
 /// where the target is.
-pub(crate) fn parameters(data: &[u8]) -> impl Iterator<Item = Parameter<'_>> {
+pub(crate) fn parameters(data: &[u8]) -> impl Iterator<Item = SvcParam<'_>> {
     let mut here = target_end(data);
     std::iter::from_fn(move || {
         let at = here?;
         let length = usize::from(u16_at(data, at + 2).ok()?);
         let value = data.get(at + 4..at + 4 + length)?;
         here = Some(at + 4 + length);
-        Some(Parameter { at, key: u16_at(data, at).ok()?, value })
+        Some(SvcParam { at, key: u16_at(data, at).ok()?, value })
     })
 }
 
 /// One parameter of a binding.
-pub(crate) struct Parameter<'m> {
+pub(crate) struct SvcParam<'m> {
     /// Where it starts in the record's data.
     pub(crate) at: usize,
     pub(crate) key: u16,
@@ -138,7 +138,7 @@ fn push(key: u16, value: &[u8], data: &mut Vec<u8>) {
 
 /// Appends the answer to `query` that consists of these bindings' data, to be kept for `ttl`
 /// seconds.
-pub fn answer(query: &Query<'_>, bindings: &[Box<[u8]>], ttl: u32, out: &mut Vec<u8>) {
+pub fn answer(query: &DnsQuery<'_>, bindings: &[Box<[u8]>], ttl: u32, out: &mut Vec<u8>) {
     let start = forge::begin(query, Rcode::NoError, [bindings.len() as u16, 0], out);
     for data in bindings {
         forge::push_record(query.qtype, ttl, data, out);

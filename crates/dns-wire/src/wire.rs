@@ -33,29 +33,29 @@ pub(crate) mod bits {
 
 /// The message ends early, or a name in it is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Malformed;
+pub(crate) struct MalformedMessage;
 
-pub(crate) fn u16_at(message: &[u8], at: usize) -> Result<u16, Malformed> {
-    let bytes = message.get(at..at + 2).ok_or(Malformed)?;
+pub(crate) fn u16_at(message: &[u8], at: usize) -> Result<u16, MalformedMessage> {
+    let bytes = message.get(at..at + 2).ok_or(MalformedMessage)?;
     Ok(u16::from_be_bytes([bytes[0], bytes[1]]))
 }
 
-pub(crate) fn u32_at(message: &[u8], at: usize) -> Result<u32, Malformed> {
-    let bytes = message.get(at..at + 4).ok_or(Malformed)?;
+pub(crate) fn u32_at(message: &[u8], at: usize) -> Result<u32, MalformedMessage> {
+    let bytes = message.get(at..at + 4).ok_or(MalformedMessage)?;
     Ok(u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
 }
 
 /// Where the name that starts at `at` ends: after its root label or its first pointer.
-pub(crate) fn skip_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
+pub(crate) fn skip_name(message: &[u8], at: usize) -> Result<usize, MalformedMessage> {
     let mut here = at;
     loop {
-        let length = usize::from(*message.get(here).ok_or(Malformed)?);
+        let length = usize::from(*message.get(here).ok_or(MalformedMessage)?);
         match length {
             0 => here += 1,
             1..=63 => {
                 here += 1 + length;
                 if here - at >= NAME_BYTES_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
                 continue;
             }
@@ -63,25 +63,25 @@ pub(crate) fn skip_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
             192.. => {
                 here += 2;
                 if here > message.len() {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
             }
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         }
         return Ok(here);
     }
 }
 
 /// Where the pointer at `here` leads, which must be before `earliest` and behind the header.
-fn pointer_target(message: &[u8], here: usize, earliest: usize) -> Result<usize, Malformed> {
+fn pointer_target(message: &[u8], here: usize, earliest: usize) -> Result<usize, MalformedMessage> {
     let target = usize::from(u16_at(message, here)? & 0x3fff);
-    if (HEADER_BYTES..earliest).contains(&target) { Ok(target) } else { Err(Malformed) }
+    if (HEADER_BYTES..earliest).contains(&target) { Ok(target) } else { Err(MalformedMessage) }
 }
 
 /// Where the name that starts at `at` ends, as [`skip_name`] says, once all of it was followed to
 /// its root: pointers lead ever further back, to what ends before whatever points there (RFC 1035
 /// §4.1.4: a prior occurrence), and 255 bytes are the end.
-pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, Malformed> {
+pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, MalformedMessage> {
     // Nearly every owner; whoever asks this has read the question already.
     if message.get(at..at + 2) == Some(&POINTER_TO_QUESTION[..]) && at > HEADER_BYTES {
         return Ok(at + 2);
@@ -89,27 +89,27 @@ pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, Malformed> 
     let (mut here, mut earliest, mut bytes, mut pointers) = (at, at, 0, 0);
     let (mut end, mut within) = (None, message);
     loop {
-        let length = usize::from(*within.get(here).ok_or(Malformed)?);
+        let length = usize::from(*within.get(here).ok_or(MalformedMessage)?);
         match length {
             0 => return Ok(end.unwrap_or(here + 1)),
             1..=63 => {
                 bytes += 1 + length;
                 here += 1 + length;
                 if bytes >= NAME_BYTES_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
             }
             192.. => {
                 let target = pointer_target(within, here, earliest)?;
                 pointers += 1;
                 if pointers > POINTERS_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
                 end.get_or_insert(here + 2);
                 within = &message[..earliest];
                 (here, earliest) = (target, target);
             }
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         }
     }
 }
@@ -185,20 +185,20 @@ pub(crate) fn is_name_within(message: &[u8], name: usize, above: usize) -> bool 
 pub(crate) fn each_label(
     message: &[u8],
     at: usize,
-    mut each: impl FnMut(&[u8]) -> Result<(), Malformed>,
-) -> Result<(), Malformed> {
+    mut each: impl FnMut(&[u8]) -> Result<(), MalformedMessage>,
+) -> Result<(), MalformedMessage> {
     let mut here = at;
     let mut earliest = at;
     let (mut bytes, mut pointers) = (0, 0);
     loop {
-        let length = usize::from(*message.get(here).ok_or(Malformed)?);
+        let length = usize::from(*message.get(here).ok_or(MalformedMessage)?);
         match length {
             0 => return Ok(()),
             1..=63 => {
-                let label = message.get(here + 1..here + 1 + length).ok_or(Malformed)?;
+                let label = message.get(here + 1..here + 1 + length).ok_or(MalformedMessage)?;
                 bytes += 1 + length;
                 if bytes >= NAME_BYTES_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
                 each(label)?;
                 here += 1 + length;
@@ -207,25 +207,29 @@ pub(crate) fn each_label(
                 let target = pointer_target(message, here, earliest)?;
                 pointers += 1;
                 if pointers > POINTERS_MAX {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
                 earliest = target;
                 here = target;
             }
-            _ => return Err(Malformed),
+            _ => return Err(MalformedMessage),
         }
     }
 }
 
 /// Writes the name at `at` as text.
-pub(crate) fn read_name(message: &[u8], at: usize, text: &mut NameBuffer) -> Result<(), Malformed> {
+pub(crate) fn read_name(
+    message: &[u8],
+    at: usize,
+    text: &mut NameBuffer,
+) -> Result<(), MalformedMessage> {
     text.clear();
-    each_label(message, at, |label| text.push_label(label).map_err(|_| Malformed))
+    each_label(message, at, |label| text.push_label(label).map_err(|_| MalformedMessage))
 }
 
 /// One record, by its places in the message.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Record {
+pub(crate) struct WireRecord {
     /// Where its owner starts.
     pub(crate) start: usize,
     pub(crate) rtype: u16,
@@ -238,14 +242,14 @@ pub(crate) struct Record {
 }
 
 /// Reads the record at `at`.
-pub(crate) fn record_at(message: &[u8], at: usize) -> Result<Record, Malformed> {
+pub(crate) fn record_at(message: &[u8], at: usize) -> Result<WireRecord, MalformedMessage> {
     let fixed = skip_name(message, at)?;
     let data_at = fixed + 10;
     let end = data_at + usize::from(u16_at(message, fixed + 8)?);
     if end > message.len() {
-        return Err(Malformed);
+        return Err(MalformedMessage);
     }
-    Ok(Record {
+    Ok(WireRecord {
         start: at,
         rtype: u16_at(message, fixed)?,
         class: u16_at(message, fixed + 2)?,

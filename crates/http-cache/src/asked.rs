@@ -1,12 +1,12 @@
 //! What a client asked, kept for fetches that outlive its connection.
 
 use http::{HeaderMap, Method};
-use store::freshness::{Answered, Asked};
+use store::freshness::{RequestFacts, ResponseFacts};
 use vocab::Now;
 
 /// One request for a stored or storable response. It has no body.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct CacheRequest {
     /// `GET` or `HEAD`.
     pub method: Method,
     /// The canonical absolute URL: lower-case scheme and host, no default port, no fragment.
@@ -17,9 +17,9 @@ pub struct Question {
     pub now: Now,
 }
 
-impl Question {
-    pub(crate) fn asked(&self) -> Asked<'_> {
-        Asked { method: &self.method, url: &self.url, fields: &self.fields, now: self.now }
+impl CacheRequest {
+    pub(crate) fn asked(&self) -> RequestFacts<'_> {
+        RequestFacts { method: &self.method, url: &self.url, fields: &self.fields, now: self.now }
     }
 }
 
@@ -28,8 +28,8 @@ pub(crate) const fn answered(
     response: &http::response::Parts,
     requested: Now,
     received: Now,
-) -> Answered<'_> {
-    Answered {
+) -> ResponseFacts<'_> {
+    ResponseFacts {
         status: response.status,
         fields: &response.headers,
         requested_ms: requested.unix_ms,

@@ -4,14 +4,14 @@
 //! directives; everything else is for the [exchange](crate::exchange). Called by the quick lanes of doors.
 
 use crate::exchange::NAME;
-use crate::opening::Cache;
+use crate::opening::HttpCache;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{AGE, CONTENT_LENGTH, DATE};
-use http_engine::quick::{Quickly, Simple, SimpleMethod};
+use http_engine::quick::{FastReply, SimpleMethod, SimpleRequest};
 use std::io::Write;
 use store::freshness::Freshness;
-use store::{AtHand, Head};
+use store::{AtHand, StoredHead};
 use vocab::Now;
 
 /// Up to here a body is copied behind its head, for one write of one piece.
@@ -30,26 +30,26 @@ const SPECIAL: [&str; 8] = [
 
 /// An answer that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenAnswer {
     /// Its status.
     pub status: u16,
     /// Bytes of its body.
     pub bytes: u32,
     /// What is left to be sent.
-    pub quickly: Quickly,
+    pub quickly: FastReply,
 }
 
-impl Cache {
+impl HttpCache {
     /// Appends the stored response for `url` to `out`, with `signature`, lines that the door adds to
     /// every head. Nothing where it cannot be sent at once; nothing is appended then.
     pub fn at_once(
         &self,
-        request: &Simple<'_>,
+        request: &SimpleRequest<'_>,
         url: &str,
         now: Now,
         signature: &[u8],
         out: &mut Vec<u8>,
-    ) -> Option<Written> {
+    ) -> Option<WrittenAnswer> {
         if SPECIAL.iter().any(|name| request.field(name).is_some()) {
             return None;
         }
@@ -69,13 +69,13 @@ impl Cache {
         let status = entry.head().status.as_u16();
         let length = body.len() as u32;
         Some(match request.method() {
-            SimpleMethod::Head => Written { status, bytes: 0, quickly: Quickly::Written },
+            SimpleMethod::Head => WrittenAnswer { status, bytes: 0, quickly: FastReply::Written },
             SimpleMethod::Get if body.len() > COPIED_BYTES_MAX => {
-                Written { status, bytes: length, quickly: Quickly::Large(body) }
+                WrittenAnswer { status, bytes: length, quickly: FastReply::Large(body) }
             }
             SimpleMethod::Get => {
                 out.extend_from_slice(&body);
-                Written { status, bytes: length, quickly: Quickly::Written }
+                WrittenAnswer { status, bytes: length, quickly: FastReply::Written }
             }
         })
     }
@@ -89,7 +89,7 @@ fn handling(freshness: Freshness, out: &mut Vec<u8>) {
 
 /// The status line and the fields of a stored head that are the same for everybody; nothing where the
 /// exchange must send it: a status without a body of its own, or no `Date`.
-fn lines(head: &Head) -> Bytes {
+fn lines(head: &StoredHead) -> Bytes {
     let is_whole =
         head.status.is_success() || head.status.is_redirection() || is_error(head.status);
     let is_special = matches!(
@@ -126,7 +126,7 @@ fn is_error(status: StatusCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::freshness::{Handled, cache_status};
+    use store::freshness::{HandledRequest, cache_status};
 
     #[test]
     fn a_hit_is_told_in_the_words_of_the_exchange() {
@@ -134,7 +134,7 @@ mod tests {
             let freshness = Freshness { age_secs: 0, ttl_secs };
             let mut written = Vec::new();
             handling(freshness, &mut written);
-            let told = cache_status(NAME, &Handled::Hit { freshness, stale: None });
+            let told = cache_status(NAME, &HandledRequest::Hit { freshness, stale: None });
             let expected = format!("cache-status: {}\r\n", told.to_str().expect("it is text"));
             assert_eq!(String::from_utf8_lossy(&written), expected);
         }

@@ -5,7 +5,7 @@ use http_engine::Body;
 
 /// Sends requests without a body to the origin of one URL. Cloned for fetches that go on when the
 /// client has left.
-pub trait Fetch: Clone + 'static {
+pub trait OriginFetcher: Clone + 'static {
     /// Why no answer came.
     type Failure: Clone + 'static;
 

@@ -18,11 +18,11 @@ mod settings;
 mod shape;
 mod taking_back;
 
-pub use asked::Question;
-pub use at_once::Written;
-pub use exchange::{Missed, Served, Source};
-pub use fetch::Fetch;
-pub use opening::{Around, Cache};
-pub use settings::{Settings, Stale};
-pub use store::{DiskSettings, Figures, PurgeError, Purged, Strength};
+pub use asked::CacheRequest;
+pub use at_once::WrittenAnswer;
+pub use exchange::{AnswerSource, NoCachedAnswer, ServedAnswer};
+pub use fetch::OriginFetcher;
+pub use opening::{CacheEnvironment, HttpCache};
+pub use settings::{Settings, StalePolicy};
+pub use store::{DiskSettings, PurgeError, PurgeReport, PurgeStrength, StoreFigures};
 pub use taking_back::TakeBack;

@@ -4,8 +4,8 @@
 //! turns out damaged is not sent: from there on the body comes from the origin, or breaks off. Made by the
 //! exchange, given out by `shape`.
 
-use crate::opening::Cache;
-use crate::reading::{Again, Rest, Run};
+use crate::opening::HttpCache;
+use crate::reading::{Again, ByteRun, Rest};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::body::{Body, BodyError};
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use store::disk::BLOCK_BYTES;
-use store::{Charge, Store};
+use store::{ByteCharge, Store};
 use tokio::sync::Semaphore;
 
 /// Reads of one cache at once, each on a thread of its own. At the cap others wait for their turn: a disk
@@ -26,15 +26,15 @@ const AHEAD_BLOCKS: u64 = 4;
 
 /// Whose turn it is to read from disk.
 #[derive(Clone)]
-pub(crate) struct Reads(Arc<Semaphore>);
+pub(crate) struct DiskReadQueue(Arc<Semaphore>);
 
-impl Default for Reads {
+impl Default for DiskReadQueue {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(READS_MAX)))
     }
 }
 
-impl Reads {
+impl DiskReadQueue {
     /// Runs `read` on a thread that may wait. `None` only while the program ends.
     pub(crate) async fn read<T: Send + 'static>(
         &self,
@@ -53,16 +53,16 @@ impl Reads {
 /// A body on disk, and what it takes to send it.
 #[derive(Clone)]
 pub(crate) struct OnDisk {
-    body: store::disk::Body,
+    body: store::disk::DiskBody,
     /// Its first bytes, where they were read already.
     first: Option<Bytes>,
     store: Arc<Store>,
-    reads: Reads,
+    reads: DiskReadQueue,
     again: Again,
 }
 
 impl OnDisk {
-    pub(crate) fn new(cache: &Cache, body: store::disk::Body, again: Again) -> Self {
+    pub(crate) fn new(cache: &HttpCache, body: store::disk::DiskBody, again: Again) -> Self {
         let (store, reads) = (Arc::clone(cache.store()), cache.reads.clone());
         Self { body, first: None, store, reads, again }
     }
@@ -80,26 +80,26 @@ impl OnDisk {
     }
 
     /// Sends these runs.
-    pub(crate) fn send(self, runs: VecDeque<Run>) -> Body {
-        let left = runs.iter().map(Run::len).sum();
-        let (pieces, from) = (VecDeque::new(), From::Disk);
-        Body::boxed(Sending { of: self, runs, range: 0..0, pieces, left, from, charge: None })
+    pub(crate) fn send(self, runs: VecDeque<ByteRun>) -> Body {
+        let left = runs.iter().map(ByteRun::len).sum();
+        let (pieces, from) = (VecDeque::new(), DiskRunSource::Disk);
+        Body::boxed(DiskSend { of: self, runs, range: 0..0, pieces, left, from, charge: None })
     }
 }
 
 /// Pieces that were read, and the body that remembers which of its blocks are sound.
-struct Batch {
-    body: store::disk::Body,
+struct ReadBatch {
+    body: store::disk::DiskBody,
     pieces: Vec<Bytes>,
-    charge: Option<Charge>,
+    charge: Option<ByteCharge>,
 }
 
 /// Where the next bytes come from.
-enum From {
+enum DiskRunSource {
     /// What was read, or is still to be.
     Disk,
     /// A read under way.
-    Read(Pin<Box<dyn Future<Output = Option<Batch>>>>),
+    Read(Pin<Box<dyn Future<Output = Option<ReadBatch>>>>),
     /// What is on disk is damaged; its own fetch of the rest has begun.
     Rest(Rest),
     /// Its own fetch.
@@ -107,20 +107,20 @@ enum From {
 }
 
 /// Runs of a body on disk, being sent.
-struct Sending {
+struct DiskSend {
     of: OnDisk,
-    runs: VecDeque<Run>,
+    runs: VecDeque<ByteRun>,
     /// What is not read yet of the run that is being sent.
     range: Range<u64>,
     pieces: VecDeque<Bytes>,
     /// Bytes that are not sent yet.
     left: u64,
-    from: From,
+    from: DiskRunSource,
     /// For what was read.
-    charge: Option<Charge>,
+    charge: Option<ByteCharge>,
 }
 
-impl Sending {
+impl DiskSend {
     /// Begins to read on.
     fn read(&mut self) {
         let first = self.of.first.take().filter(|_| self.range.start == 0);
@@ -135,21 +135,21 @@ impl Sending {
         let blocks = if charge.is_some() { AHEAD_BLOCKS } else { 1 };
         let (mut body, range) = (self.of.body.clone(), self.range.clone());
         let reads = self.of.reads.clone();
-        self.from = From::Read(Box::pin(async move {
+        self.from = DiskRunSource::Read(Box::pin(async move {
             let read = move || {
                 let pieces = pieces(&mut body, range, blocks);
-                Batch { body, pieces, charge }
+                ReadBatch { body, pieces, charge }
             };
             reads.read(read).await
         }));
     }
 
     /// Takes what was read, or turns to the origin.
-    fn take(&mut self, batch: Option<Batch>) {
-        self.from = From::Disk;
+    fn take(&mut self, batch: Option<ReadBatch>) {
+        self.from = DiskRunSource::Disk;
         let Some(batch) = batch.filter(|batch| !batch.pieces.is_empty()) else {
             let last = self.range.end - 1;
-            self.from = From::Rest((self.of.again)(self.range.start, Some(last)));
+            self.from = DiskRunSource::Rest((self.of.again)(self.range.start, Some(last)));
             return;
         };
         self.of.body = batch.body;
@@ -160,8 +160,8 @@ impl Sending {
 
     fn next_run(&mut self) -> Option<()> {
         match self.runs.pop_front()? {
-            Run::Bytes(bytes) => self.pieces.push_back(bytes),
-            Run::Stored(range) => self.range = range,
+            ByteRun::Bytes(bytes) => self.pieces.push_back(bytes),
+            ByteRun::Stored(range) => self.range = range,
         }
         Some(())
     }
@@ -169,9 +169,12 @@ impl Sending {
     /// Gives out a piece; the next are read while it is sent.
     fn give(&mut self, piece: Bytes, context: &mut Context<'_>) -> Frame<Bytes> {
         self.left = self.left.saturating_sub(piece.len() as u64);
-        if self.pieces.is_empty() && matches!(self.from, From::Disk) && !self.range.is_empty() {
+        if self.pieces.is_empty()
+            && matches!(self.from, DiskRunSource::Disk)
+            && !self.range.is_empty()
+        {
             self.read();
-            if let From::Read(read) = &mut self.from
+            if let DiskRunSource::Read(read) = &mut self.from
                 && let Poll::Ready(batch) = read.as_mut().poll(context)
             {
                 self.take(batch);
@@ -182,7 +185,7 @@ impl Sending {
 }
 
 /// Whole pieces of a range, until one is damaged.
-fn pieces(body: &mut store::disk::Body, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
+fn pieces(body: &mut store::disk::DiskBody, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
     let mut pieces = Vec::new();
     for _ in 0..blocks {
         if range.is_empty() {
@@ -196,7 +199,7 @@ fn pieces(body: &mut store::disk::Body, mut range: Range<u64>, blocks: u64) -> V
     pieces
 }
 
-impl HttpBody for Sending {
+impl HttpBody for DiskSend {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -210,21 +213,21 @@ impl HttpBody for Sending {
                 return Poll::Ready(Some(Ok(this.give(piece, context))));
             }
             match &mut this.from {
-                From::Disk if this.range.is_empty() => {
+                DiskRunSource::Disk if this.range.is_empty() => {
                     if this.next_run().is_none() {
                         return Poll::Ready(None);
                     }
                 }
-                From::Disk => this.read(),
-                From::Read(read) => {
+                DiskRunSource::Disk => this.read(),
+                DiskRunSource::Read(read) => {
                     let batch = ready!(read.as_mut().poll(context));
                     this.take(batch);
                 }
-                From::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
-                    Some(body) => this.from = From::Own(body),
+                DiskRunSource::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => this.from = DiskRunSource::Own(body),
                     None => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 },
-                From::Own(body) => match ready!(Pin::new(body).poll_frame(context)) {
+                DiskRunSource::Own(body) => match ready!(Pin::new(body).poll_frame(context)) {
                     Some(Ok(frame)) => {
                         let Ok(piece) = frame.into_data() else { continue };
                         if piece.len() as u64 > this.range.end - this.range.start {
@@ -234,7 +237,7 @@ impl HttpBody for Sending {
                         this.pieces.push_back(piece);
                     }
                     Some(Err(why)) => return Poll::Ready(Some(Err(why))),
-                    None if this.range.is_empty() => this.from = From::Disk,
+                    None if this.range.is_empty() => this.from = DiskRunSource::Disk,
                     None => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 },
             }

@@ -3,18 +3,18 @@
 //! It decides nothing about requests. Made by a door from its settings, for a look whether they would do
 //! too: only what is opened or used takes its folder.
 
-use crate::on_disk::Reads;
+use crate::on_disk::DiskReadQueue;
 use crate::settings::Settings;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use store::disk::Completeness;
-use store::freshness::{Rules, SetCookie};
-use store::{Seed, Store};
+use store::disk::PurgeHistory;
+use store::freshness::{CachingRules, SetCookie};
+use store::{KeySeed, Store};
 use vocab::Now;
 
 /// What a cache finds around it.
 #[derive(Clone)]
-pub struct Around {
+pub struct CacheEnvironment {
     /// The time.
     pub clock: fn() -> Now,
     /// The state folder: relative paths of a disk tier begin here.
@@ -24,24 +24,24 @@ pub struct Around {
 }
 
 /// A store with the rules of one door, and the clock.
-pub struct Cache {
+pub struct HttpCache {
     wanted: store::Settings,
     /// Shared with the caches of reloads that leave it as it is.
     store: Arc<OnceLock<Arc<Store>>>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: CachingRules,
     pub(crate) clock: fn() -> Now,
-    pub(crate) reads: Reads,
+    pub(crate) reads: DiskReadQueue,
     tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Cache {
+impl HttpCache {
     /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
     /// unless the store itself is to be another.
     pub fn new(
         settings: &Settings,
-        of_door: &Rules,
+        of_door: &CachingRules,
         before: Option<&Self>,
-        around: &Around,
+        around: &CacheEnvironment,
     ) -> Arc<Self> {
         let mut wanted = settings.store(&around.folder);
         let kept = before.filter(|it| it.stays_for(&wanted));
@@ -64,7 +64,7 @@ impl Cache {
         Arc::new(Self {
             wanted: self.wanted.clone(),
             store: Arc::clone(&self.store),
-            rules: Rules { cookies, ..self.rules },
+            rules: CachingRules { cookies, ..self.rules },
             clock: self.clock,
             reads: self.reads.clone(),
             tell: Arc::clone(&self.tell),
@@ -98,9 +98,9 @@ impl Cache {
     fn opened(&self) -> Arc<Store> {
         let now = (self.clock)();
         let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-        let why = match Store::open(self.wanted.clone(), Seed::random(), cores, now) {
+        let why = match Store::open(self.wanted.clone(), KeySeed::random(), cores, now) {
             Ok((store, recovered)) => {
-                if recovered.is_some_and(|it| it.purges == Completeness::Lost) {
+                if recovered.is_some_and(|it| it.purges == PurgeHistory::Lost) {
                     (self.tell)(
                         "cache: the log of its purges is damaged, so all that was on disk is purged",
                     );
@@ -111,7 +111,7 @@ impl Cache {
         };
         (self.tell)(&format!("cache: {why}; it runs in memory alone until the next start"));
         let in_memory = store::Settings { disk: None, ..self.wanted.clone() };
-        let (store, _) = Store::open(in_memory, Seed::random(), cores, now)
+        let (store, _) = Store::open(in_memory, KeySeed::random(), cores, now)
             .expect("only a disk tier can fail to open");
         store
     }

@@ -3,22 +3,22 @@
 //!
 //! It sends nothing of its own accord. Called by a door for each request that is no plain `GET` or `HEAD`.
 
-use crate::asked::{Question, answered};
-use crate::fetch::Fetch;
-use crate::filling::{self, Came, Errand, Heard};
-use crate::opening::Cache;
+use crate::asked::{CacheRequest, answered};
+use crate::fetch::OriginFetcher;
+use crate::filling::{self, FetchEvent, FetchedAnswer, OriginFetch};
+use crate::opening::HttpCache;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE};
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
 use std::rc::Rc;
 use std::sync::Arc;
-use store::{Answer, Found};
+use store::{AnswerPlan, CacheLookup};
 use tokio::sync::oneshot;
 
-impl Cache {
+impl HttpCache {
     /// Takes note of a request that went past the cache and of its answer's head: what it may have changed
     /// is not used any longer (RFC 9111 §4.4).
-    pub async fn changed(&self, question: &Question, response: &http::response::Parts) {
+    pub async fn changed(&self, question: &CacheRequest, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
         self.store().invalidate(&question.asked(), &answered).await;
     }
@@ -27,9 +27,9 @@ impl Cache {
     /// same URL gives, and for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to
     /// that URL, for readers that fall behind; it is asked for only then. Within a `LocalSet` or local
     /// runtime only.
-    pub async fn passed<F: Fetch>(
+    pub async fn passed<F: OriginFetcher>(
         self: &Arc<Self>,
-        question: Question,
+        question: CacheRequest,
         response: Response<Body>,
         fetch: impl FnOnce() -> F,
     ) -> Response<Body> {
@@ -47,23 +47,23 @@ impl Cache {
         let as_get = as_get(&question);
         let key = self.store().key(&question.url);
         // Where somebody else fetches it by now, theirs is the newer one.
-        let Found::Lead(lead) = self.look_up(&key, &as_get.asked()).await else {
+        let CacheLookup::Lead(lead) = self.look_up(&key, &as_get.asked()).await else {
             return Response::from_parts(head, body);
         };
         let why = lead.why();
-        let Answer::Storing(storing) = lead.answered(&self.rules, &question.asked(), &answered)
+        let AnswerPlan::Storing(storing) = lead.answered(&self.rules, &question.asked(), &answered)
         else {
             return Response::from_parts(head, body);
         };
         let (cache, question) = (Arc::clone(self), Rc::new(as_get));
-        let errand = Errand { cache, question, fetch: fetch() };
-        let came = Came { head, body, requested, received };
+        let errand = OriginFetch { cache, question, fetch: fetch() };
+        let came = FetchedAnswer { head, body, requested, received };
         let (told, served) = oneshot::channel();
         tokio::task::spawn_local(filling::keep(errand, *storing, came, why, told));
         match served.await {
-            Ok(Heard::Served(served)) => served.response,
+            Ok(FetchEvent::Served(served)) => served.response,
             // The task ended without a word: only a panic in it does that. It sends nothing to hear of.
-            Ok(Heard::Ahead(..) | Heard::Failed(_)) | Err(_) => {
+            Ok(FetchEvent::Ahead(..) | FetchEvent::Failed(_)) | Err(_) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
                 response
@@ -73,8 +73,8 @@ impl Cache {
 }
 
 /// What a `GET` of the same URL would ask, for the whole.
-fn as_get(question: &Question) -> Question {
-    let mut as_get = Question { method: Method::GET, ..question.clone() };
+fn as_get(question: &CacheRequest) -> CacheRequest {
+    let mut as_get = CacheRequest { method: Method::GET, ..question.clone() };
     filling::strip_conditions(&mut as_get.fields);
     // They speak of what was sent.
     for name in [CONTENT_LENGTH, CONTENT_TYPE, CONTENT_ENCODING] {

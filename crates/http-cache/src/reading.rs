@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::body::{Body, BodyError};
-use http_engine::multipart::{Multipart, Piece};
+use http_engine::multipart::{MultipartAnswer, MultipartPiece};
 use http_engine::range::ByteRange;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,18 +15,18 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use store::{Broken, Fill, Reader};
+use store::{Fill, FillBroken, FillReader};
 
 /// The body of a stored response, or of one that is being stored.
-pub(crate) enum Content {
+pub(crate) enum StoredContent {
     /// All of it is in memory.
-    Memory(store::Body),
+    Memory(store::FillBody),
     /// Its front is in memory, and nothing behind that is sent; the length is that of the whole.
-    Front(store::Body, Option<u64>),
+    Front(store::FillBody, Option<u64>),
     /// All of it is on disk.
     Disk(Box<OnDisk>),
     /// It is being fetched, and this client reads it from its first byte on.
-    Coming { fill: Arc<Fill>, reader: Reader, again: Again },
+    Coming { fill: Arc<Fill>, reader: FillReader, again: Again },
 }
 
 /// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
@@ -34,7 +34,7 @@ pub(crate) enum Content {
 pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
 pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
-impl Content {
+impl StoredContent {
     /// Its length in bytes, where it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
@@ -50,13 +50,13 @@ impl Content {
         match self {
             Self::Memory(body) | Self::Front(body, _) => match body.whole() {
                 Some(bytes) => Body::full(bytes),
-                None => Body::boxed(Stored::of(body)),
+                None => Body::boxed(StoredRuns::of(body)),
             },
             Self::Disk(body) => {
-                let all = VecDeque::from([Run::Stored(0..body.len())]);
+                let all = VecDeque::from([ByteRun::Stored(0..body.len())]);
                 body.send(all)
             }
-            Self::Coming { reader, again, .. } => Body::boxed(Reading::of(reader, None, again)),
+            Self::Coming { reader, again, .. } => Body::boxed(FillReading::of(reader, None, again)),
         }
     }
 
@@ -64,53 +64,57 @@ impl Content {
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
             Self::Memory(body) | Self::Front(body, _) => {
-                Some(Body::boxed(Stored::part(body.clone(), range)))
+                Some(Body::boxed(StoredRuns::part(body.clone(), range)))
             }
-            Self::Disk(body) => Some(body.clone().send(VecDeque::from([Run::Stored(range)]))),
+            Self::Disk(body) => Some(body.clone().send(VecDeque::from([ByteRun::Stored(range)]))),
             Self::Coming { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
                 let reader = fill.attach(range).ok()?;
-                Some(Body::boxed(Reading::of(reader, last, Rc::clone(again))))
+                Some(Body::boxed(FillReading::of(reader, last, Rc::clone(again))))
             }
         }
     }
 
     /// Several parts of it, laid out; none where its bytes come in order alone.
-    pub(crate) fn parts(&self, parts: &[ByteRange], media: Option<&HeaderValue>) -> Option<Parts> {
-        let laid_out = Multipart::new(parts, media);
+    pub(crate) fn parts(
+        &self,
+        parts: &[ByteRange],
+        media: Option<&HeaderValue>,
+    ) -> Option<BodyParts> {
+        let laid_out = MultipartAnswer::new(parts, media);
         let length = laid_out.length();
         let runs = laid_out.pieces.into_iter().map(|piece| match piece {
-            Piece::Between(bytes) => Run::Bytes(bytes),
-            Piece::Part(part) => Run::Stored(part.first..part.last + 1),
+            MultipartPiece::Between(bytes) => ByteRun::Bytes(bytes),
+            MultipartPiece::Part(part) => ByteRun::Stored(part.first..part.last + 1),
         });
         let runs: VecDeque<_> = runs.collect();
         let body = match self {
             Self::Memory(body) | Self::Front(body, _) => {
-                Body::boxed(Stored { body: body.clone(), runs })
+                Body::boxed(StoredRuns { body: body.clone(), runs })
             }
             Self::Disk(body) => body.clone().send(runs),
             Self::Coming { .. } => return None,
         };
-        Some(Parts { media: laid_out.media, length, body })
+        Some(BodyParts { media: laid_out.media, length, body })
     }
 }
 
 /// Several parts of a body, laid out.
-pub(crate) struct Parts {
+pub(crate) struct BodyParts {
     pub(crate) media: HeaderValue,
     pub(crate) length: u64,
     pub(crate) body: Body,
 }
 
 /// A run of bytes of an answer.
-pub(crate) enum Run {
+pub(crate) enum ByteRun {
     /// These.
     Bytes(Bytes),
     /// Bytes of the stored body.
     Stored(Range<u64>),
 }
 
-impl Run {
+impl ByteRun {
     /// Its length in bytes.
     pub(crate) const fn len(&self) -> u64 {
         match self {
@@ -121,30 +125,30 @@ impl Run {
 }
 
 /// Runs of a body in memory, and what stands between them.
-struct Stored {
-    body: store::Body,
-    runs: VecDeque<Run>,
+struct StoredRuns {
+    body: store::FillBody,
+    runs: VecDeque<ByteRun>,
 }
 
-impl Stored {
-    fn of(body: store::Body) -> Self {
+impl StoredRuns {
+    fn of(body: store::FillBody) -> Self {
         let all = 0..body.len();
         Self::part(body, all)
     }
 
-    fn part(body: store::Body, range: Range<u64>) -> Self {
-        Self { body, runs: VecDeque::from([Run::Stored(range)]) }
+    fn part(body: store::FillBody, range: Range<u64>) -> Self {
+        Self { body, runs: VecDeque::from([ByteRun::Stored(range)]) }
     }
 
     fn next(&mut self) -> Option<Bytes> {
         loop {
             match self.runs.pop_front()? {
-                Run::Bytes(bytes) => return Some(bytes),
-                Run::Stored(range) => {
+                ByteRun::Bytes(bytes) => return Some(bytes),
+                ByteRun::Stored(range) => {
                     let Some(piece) = self.body.pieces(range.clone()).next() else { continue };
                     let rest = range.start + piece.len() as u64..range.end;
                     if !rest.is_empty() {
-                        self.runs.push_front(Run::Stored(rest));
+                        self.runs.push_front(ByteRun::Stored(rest));
                     }
                     return Some(piece);
                 }
@@ -153,7 +157,7 @@ impl Stored {
     }
 }
 
-impl HttpBody for Stored {
+impl HttpBody for StoredRuns {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -169,35 +173,35 @@ impl HttpBody for Stored {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.runs.iter().map(Run::len).sum())
+        SizeHint::with_exact(self.runs.iter().map(ByteRun::len).sum())
     }
 }
 
 /// What is read of a fetch under way.
-struct Reading {
-    from: From,
+struct FillReading {
+    from: FillRunSource,
     /// The last byte that is wanted; all if there is none.
     last: Option<u64>,
     again: Again,
 }
 
 /// Where the next bytes come from.
-enum From {
+enum FillRunSource {
     /// The common fetch.
-    Fill(Reader),
+    Fill(FillReader),
     /// The client was too slow for the others; its own fetch has begun.
     Rest(Rest),
     /// Its own fetch.
     Own(Body),
 }
 
-impl Reading {
-    const fn of(reader: Reader, last: Option<u64>, again: Again) -> Self {
-        Self { from: From::Fill(reader), last, again }
+impl FillReading {
+    const fn of(reader: FillReader, last: Option<u64>, again: Again) -> Self {
+        Self { from: FillRunSource::Fill(reader), last, again }
     }
 }
 
-impl HttpBody for Reading {
+impl HttpBody for FillReading {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -208,38 +212,40 @@ impl HttpBody for Reading {
         loop {
             let this = &mut *self;
             this.from = match &mut this.from {
-                From::Fill(reader) => match ready!(reader.poll_next(context)) {
-                    Some(Err(Broken::Detached(at))) => From::Rest((this.again)(at, this.last)),
+                FillRunSource::Fill(reader) => match ready!(reader.poll_next(context)) {
+                    Some(Err(FillBroken::Detached(at))) => {
+                        FillRunSource::Rest((this.again)(at, this.last))
+                    }
                     Some(Err(why)) => {
                         return Poll::Ready(Some(Err(BodyError::Other(Box::new(why)))));
                     }
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
                     None => return Poll::Ready(None),
                 },
-                From::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
-                    Some(body) => From::Own(body),
+                FillRunSource::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => FillRunSource::Own(body),
                     None => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 },
-                From::Own(body) => return Pin::new(body).poll_frame(context),
+                FillRunSource::Own(body) => return Pin::new(body).poll_frame(context),
             };
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.from {
-            From::Fill(reader) => reader.remaining() == Some(0),
-            From::Rest(_) => false,
-            From::Own(body) => body.is_end_stream(),
+            FillRunSource::Fill(reader) => reader.remaining() == Some(0),
+            FillRunSource::Rest(_) => false,
+            FillRunSource::Own(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.from {
-            From::Fill(reader) => {
+            FillRunSource::Fill(reader) => {
                 reader.remaining().map_or_else(SizeHint::default, SizeHint::with_exact)
             }
-            From::Rest(_) => SizeHint::default(),
-            From::Own(body) => body.size_hint(),
+            FillRunSource::Rest(_) => SizeHint::default(),
+            FillRunSource::Own(body) => body.size_hint(),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::{Path, PathBuf};
 use store::DiskSettings;
-use store::freshness::{Rules, StaleUse};
+use store::freshness::{CachingRules, StaleUse};
 use vocab::{ByteSize, Complaint};
 
 /// A cache.
@@ -27,7 +27,7 @@ pub struct Settings {
     /// `unreachable` (the default: when the origin cannot be reached), `failing` (also when it answers
     /// 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline` (always, and
     /// nothing is fetched).
-    pub stale: Stale,
+    pub stale: StalePolicy,
     /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
     pub disk: Option<DiskSettings>,
     /// URLs whose answers are neither stored nor taken from what is stored, as rules of filter lists
@@ -40,7 +40,7 @@ pub struct Settings {
 /// When an answer is sent past its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Stale {
+pub enum StalePolicy {
     /// Only as origin or client allow.
     Never,
     /// When the origin cannot be reached.
@@ -61,7 +61,7 @@ impl Default for Settings {
             memory: store.memory,
             memory_object: store.memory_object,
             finish_percent: store.finish_percent,
-            stale: Stale::default(),
+            stale: StalePolicy::default(),
             disk: None,
             never: Vec::new(),
         }
@@ -91,14 +91,14 @@ impl Settings {
     }
 
     /// On which terms responses are stored and sent, beside what the door's kind says.
-    pub(crate) const fn rules(&self, of_door: &Rules) -> Rules {
+    pub(crate) const fn rules(&self, of_door: &CachingRules) -> CachingRules {
         let stale = match self.stale {
-            Stale::Never => StaleUse::OnlyIfAllowed,
-            Stale::Unreachable => StaleUse::WhenUnreachable,
-            Stale::Failing => StaleUse::WhenFailing,
-            Stale::Always => StaleUse::Always,
-            Stale::Offline => StaleUse::Offline,
+            StalePolicy::Never => StaleUse::OnlyIfAllowed,
+            StalePolicy::Unreachable => StaleUse::WhenUnreachable,
+            StalePolicy::Failing => StaleUse::WhenFailing,
+            StalePolicy::Always => StaleUse::Always,
+            StalePolicy::Offline => StaleUse::Offline,
         };
-        Rules { stale, ..*of_door }
+        CachingRules { stale, ..*of_door }
     }
 }

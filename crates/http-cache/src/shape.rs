@@ -3,7 +3,7 @@
 //! The client's conditions and ranges are judged here and nowhere else. It stores and fetches nothing.
 //! Called by the exchange.
 
-use crate::reading::Content;
+use crate::reading::StoredContent;
 use http::header::{
     AGE, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_RANGE, CONTENT_TYPE, DATE, ETAG,
     EXPIRES, HeaderMap, HeaderName, HeaderValue, LAST_MODIFIED, VARY,
@@ -11,16 +11,16 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
 use http_engine::conditional::{self, ETag, IfRange, Precondition, Validators};
-use http_engine::range::{self, ByteRange, Selections};
-use store::freshness::Asked;
-use store::{Entry, Head};
+use http_engine::range::{self, ByteRange, RangeSelections};
+use store::freshness::RequestFacts;
+use store::{StoredEntry, StoredHead};
 
 /// What a 304 repeats of the stored head (RFC 9110 §15.4.5).
 static REPEATED: [HeaderName; 7] =
     [CACHE_CONTROL, CONTENT_LOCATION, DATE, ETAG, EXPIRES, VARY, LAST_MODIFIED];
 
 /// The request, as far as it shapes the answer.
-pub(crate) struct For<'a> {
+pub(crate) struct ShapeRequest<'a> {
     pub(crate) method: &'a Method,
     pub(crate) fields: &'a HeaderMap,
     pub(crate) unix_secs: u64,
@@ -29,10 +29,10 @@ pub(crate) struct For<'a> {
 /// An answer with the stored head and of the stored body what was asked for. `age_secs` is set as
 /// `Age`; without it, it stays as it came.
 pub(crate) fn shape(
-    asked: &For<'_>,
-    head: &Head,
+    asked: &ShapeRequest<'_>,
+    head: &StoredHead,
     age_secs: Option<u32>,
-    content: Content,
+    content: StoredContent,
 ) -> Response<Body> {
     let mut response = select(asked, head, content);
     if let Some(age_secs) = age_secs {
@@ -42,25 +42,25 @@ pub(crate) fn shape(
 }
 
 /// Whether the front that is stored holds all that is due for a request.
-pub(crate) fn is_within(asked: &Asked<'_>, front: &Entry) -> bool {
+pub(crate) fn is_within(asked: &RequestFacts<'_>, front: &StoredEntry) -> bool {
     let (head, there) = (front.head(), front.content().len());
     let unix_secs = asked.now.unix_secs();
-    let asked = For { method: asked.method, fields: asked.fields, unix_secs };
+    let asked = ShapeRequest { method: asked.method, fields: asked.fields, unix_secs };
     match due(&asked, head, whole_length(head)) {
-        Due::Whole => asked.method == Method::HEAD,
-        Due::NotModified | Due::Unsatisfiable(_) => true,
-        Due::Part(part) => part.last < there,
-        Due::Parts(parts) => parts.iter().all(|part| part.last < there),
+        DueResponse::Whole => asked.method == Method::HEAD,
+        DueResponse::NotModified | DueResponse::Unsatisfiable(_) => true,
+        DueResponse::Part(part) => part.last < there,
+        DueResponse::Parts(parts) => parts.iter().all(|part| part.last < there),
     }
 }
 
 /// The length of the whole body, as its head has it.
-pub(crate) fn whole_length(head: &Head) -> Option<u64> {
+pub(crate) fn whole_length(head: &StoredHead) -> Option<u64> {
     head.fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// What of a stored response is due.
-enum Due {
+enum DueResponse {
     Whole,
     NotModified,
     Part(ByteRange),
@@ -69,35 +69,35 @@ enum Due {
     Unsatisfiable(u64),
 }
 
-fn due(asked: &For<'_>, head: &Head, length: Option<u64>) -> Due {
+fn due(asked: &ShapeRequest<'_>, head: &StoredHead, length: Option<u64>) -> DueResponse {
     if head.status != StatusCode::OK {
-        return Due::Whole;
+        return DueResponse::Whole;
     }
     let current = validators(head);
     // Conditions on what the origin should change were sent on to it; these two are left.
     if conditional::precondition(asked.method, asked.fields, &current) == Precondition::NotModified
     {
-        return Due::NotModified;
+        return DueResponse::NotModified;
     }
-    let Some(length) = length else { return Due::Whole };
+    let Some(length) = length else { return DueResponse::Whole };
     if conditional::if_range(asked.fields, &current, asked.unix_secs) == IfRange::Ignore {
-        return Due::Whole;
+        return DueResponse::Whole;
     }
     match range::select_several(asked.method, asked.fields, length) {
-        Selections::Whole => Due::Whole,
-        Selections::Part(part) => Due::Part(part),
-        Selections::Parts(parts) => Due::Parts(parts),
-        Selections::Unsatisfiable => Due::Unsatisfiable(length),
+        RangeSelections::Whole => DueResponse::Whole,
+        RangeSelections::Part(part) => DueResponse::Part(part),
+        RangeSelections::Parts(parts) => DueResponse::Parts(parts),
+        RangeSelections::Unsatisfiable => DueResponse::Unsatisfiable(length),
     }
 }
 
-fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+fn select(asked: &ShapeRequest<'_>, head: &StoredHead, content: StoredContent) -> Response<Body> {
     match due(asked, head, content.length()) {
-        Due::Whole => whole(asked, head, content),
-        Due::NotModified => not_modified(head),
-        Due::Part(part) => one_part(asked, head, content, part),
-        Due::Parts(parts) => several_parts(asked, head, content, &parts),
-        Due::Unsatisfiable(length) => {
+        DueResponse::Whole => whole(asked, head, content),
+        DueResponse::NotModified => not_modified(head),
+        DueResponse::Part(part) => one_part(asked, head, content, part),
+        DueResponse::Parts(parts) => several_parts(asked, head, content, &parts),
+        DueResponse::Unsatisfiable(length) => {
             let mut response = answer(StatusCode::RANGE_NOT_SATISFIABLE, head, Body::empty());
             let fields = response.headers_mut();
             fields.remove(CONTENT_TYPE);
@@ -108,7 +108,7 @@ fn select(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
     }
 }
 
-fn whole(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
+fn whole(asked: &ShapeRequest<'_>, head: &StoredHead, content: StoredContent) -> Response<Body> {
     let length = content.length();
     let body = if asked.method == Method::HEAD { Body::empty() } else { content.all() };
     let mut response = answer(head.status, head, body);
@@ -118,7 +118,12 @@ fn whole(asked: &For<'_>, head: &Head, content: Content) -> Response<Body> {
     response
 }
 
-fn one_part(asked: &For<'_>, head: &Head, content: Content, part: ByteRange) -> Response<Body> {
+fn one_part(
+    asked: &ShapeRequest<'_>,
+    head: &StoredHead,
+    content: StoredContent,
+    part: ByteRange,
+) -> Response<Body> {
     let range = part.first..part.last + 1;
     // Its bytes are far from coming: they come with the whole, which is always a right answer.
     let Some(body) = content.range(range) else { return whole(asked, head, content) };
@@ -130,9 +135,9 @@ fn one_part(asked: &For<'_>, head: &Head, content: Content, part: ByteRange) -> 
 }
 
 fn several_parts(
-    asked: &For<'_>,
-    head: &Head,
-    content: Content,
+    asked: &ShapeRequest<'_>,
+    head: &StoredHead,
+    content: StoredContent,
     parts: &[ByteRange],
 ) -> Response<Body> {
     // What is coming comes in order: the whole of it is a right answer too.
@@ -145,7 +150,7 @@ fn several_parts(
     response
 }
 
-fn not_modified(head: &Head) -> Response<Body> {
+fn not_modified(head: &StoredHead) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NOT_MODIFIED;
     for name in &REPEATED {
@@ -156,14 +161,14 @@ fn not_modified(head: &Head) -> Response<Body> {
     response
 }
 
-fn answer(status: StatusCode, head: &Head, body: Body) -> Response<Body> {
+fn answer(status: StatusCode, head: &StoredHead, body: Body) -> Response<Body> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = head.fields.clone();
     response
 }
 
-fn validators(head: &Head) -> Validators {
+fn validators(head: &StoredHead) -> Validators {
     let text = |value: &HeaderValue| value.to_str().ok().and_then(ETag::parse);
     Validators {
         etag: head.etag().and_then(text),

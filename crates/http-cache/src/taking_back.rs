@@ -2,8 +2,8 @@
 //!
 //! Called through the doors by the admin API.
 
-use crate::opening::Cache;
-use store::{Figures, Purge, PurgeError, Purged, Strength};
+use crate::opening::HttpCache;
+use store::{Purge, PurgeError, PurgeReport, PurgeStrength, StoreFigures};
 
 /// Which stored responses to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,9 +20,13 @@ pub enum TakeBack {
     Everything,
 }
 
-impl Cache {
+impl HttpCache {
     /// Takes stored responses back: they are gone, or softly, stale. Waits for the disk.
-    pub fn take_back(&self, what: &TakeBack, strength: Strength) -> Result<Purged, PurgeError> {
+    pub fn take_back(
+        &self,
+        what: &TakeBack,
+        strength: PurgeStrength,
+    ) -> Result<PurgeReport, PurgeError> {
         let store = self.store();
         let purge = match what {
             TakeBack::Url(url) => Purge::Key(store.key(&canonical(url)).hash()),
@@ -42,7 +46,7 @@ impl Cache {
     }
 
     /// How its store stands.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> StoreFigures {
         self.store().figures()
     }
 }

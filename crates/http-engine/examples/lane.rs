@@ -5,8 +5,8 @@
 //! `cargo run --release -p http-engine --example lane -- 8080`. It takes a port, and serves HTTP/1
 //! and, by prior knowledge, HTTP/2 on one thread.
 
-use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
-use http_engine::{Limits, Versions, reply, serve_quickly};
+use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, reply, serve_quickly};
 use std::error::Error;
 use std::future::pending;
 use tokio::net::TcpListener;
@@ -16,10 +16,10 @@ const BODY: [u8; 102] = [b'x'; 102];
 
 struct Fixed;
 
-impl Quick for Fixed {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Fixed {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         if request.path() == "/handler" {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         out.extend_from_slice(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 102\r\n",
@@ -28,7 +28,7 @@ impl Quick for Fixed {
         if request.method() == SimpleMethod::Get {
             out.extend_from_slice(&BODY);
         }
-        Quickly::Written
+        FastReply::Written
     }
 }
 
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let (stream, _) = listener.accept().await?;
             let handler =
                 |_| async { reply::text(http::StatusCode::OK, String::from_utf8_lossy(&BODY)) };
-            let (versions, limits) = (Versions::Http1And2, Limits::default());
+            let (versions, limits) = (HttpVersions::Http1And2, Limits::default());
             let serving = serve_quickly(stream, versions, limits, pending(), Fixed, handler);
             tokio::task::spawn_local(async move { drop(serving.await) });
         }

@@ -6,12 +6,12 @@
 //! may hold a quote, which no name of HTTP/1 does. A length goes on as HTTP/1 servers agree on it:
 //! some read `010` as eight. Called by the server side, once per request, before [`crate::refuse`].
 
-use crate::refuse::Refusal;
+use crate::refuse::HeadRefusal;
 use http::header::{CONTENT_LENGTH, COOKIE, HeaderMap, HeaderName, HeaderValue};
 use http::{Request, Version};
 
 /// Puts `request` in order, or says why that cannot be done.
-pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), Refusal> {
+pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), HeadRefusal> {
     let is_http2 = request.version() == Version::HTTP_2;
     let headers = request.headers_mut();
     let (mut cookies, mut lengths, mut is_plain) = (0, 0, true);
@@ -22,7 +22,7 @@ pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), Refusal> {
             lengths += 1;
             is_plain = is_plain_length(value.as_bytes());
         } else if is_http2 && !is_token(name) {
-            return Err(Refusal::BadName);
+            return Err(HeadRefusal::BadName);
         }
     }
     if is_http2 && cookies > 1 {
@@ -32,15 +32,15 @@ pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), Refusal> {
         0 => Ok(()),
         1 if is_plain => Ok(()),
         1 => make_plain(headers),
-        _ => Err(Refusal::TwoLengths),
+        _ => Err(HeadRefusal::TwoLengths),
     }
 }
 
 /// Writes the length as everybody does.
-fn make_plain(headers: &mut HeaderMap) -> Result<(), Refusal> {
+fn make_plain(headers: &mut HeaderMap) -> Result<(), HeadRefusal> {
     let text = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
-    let bytes: u64 = digits.and_then(|it| it.parse().ok()).ok_or(Refusal::BadLength)?;
+    let bytes: u64 = digits.and_then(|it| it.parse().ok()).ok_or(HeadRefusal::BadLength)?;
     headers.insert(CONTENT_LENGTH, bytes.into());
     Ok(())
 }
@@ -72,7 +72,7 @@ pub(crate) fn is_token(name: &HeaderName) -> bool {
 mod tests {
     use super::*;
 
-    fn check(version: Version, fields: &[(&str, &str)], expected: &Result<&[&str], Refusal>) {
+    fn check(version: Version, fields: &[(&str, &str)], expected: &Result<&[&str], HeadRefusal>) {
         let mut request = Request::new(());
         *request.version_mut() = version;
         for (name, value) in fields {
@@ -108,21 +108,21 @@ mod tests {
                 ("010", Ok(&["content-length: 10"])),
                 ("000", Ok(&["content-length: 0"])),
                 ("18446744073709551615", Ok(&["content-length: 18446744073709551615"])),
-                ("18446744073709551616", Err(Refusal::BadLength)),
-                ("+5", Err(Refusal::BadLength)),
-                ("", Err(Refusal::BadLength)),
-                ("5, 5", Err(Refusal::BadLength)),
+                ("18446744073709551616", Err(HeadRefusal::BadLength)),
+                ("+5", Err(HeadRefusal::BadLength)),
+                ("", Err(HeadRefusal::BadLength)),
+                ("5, 5", Err(HeadRefusal::BadLength)),
             ] {
                 check(version, &[("content-length", sent)], &expected);
             }
             let two = [("content-length", "5"), ("content-length", "5")];
-            check(version, &two, &Err(Refusal::TwoLengths));
+            check(version, &two, &Err(HeadRefusal::TwoLengths));
         }
     }
 
     #[test]
     fn a_name_of_http2_is_a_token() {
-        check(Version::HTTP_2, &[("x\"y", "1")], &Err(Refusal::BadName));
+        check(Version::HTTP_2, &[("x\"y", "1")], &Err(HeadRefusal::BadName));
         check(Version::HTTP_2, &[("x!#$%&'*+-.^_`|~y", "1")], &Ok(&["x!#$%&'*+-.^_`|~y: 1"]));
     }
 }

@@ -31,7 +31,7 @@ const STEPS_MAX: u32 = 1024;
 
 /// Which symbolic links are followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Links {
+pub enum SymlinkPolicy {
     /// None.
     Refuse,
     /// Links that stay beneath the root; one to an absolute path does not.
@@ -43,7 +43,7 @@ pub enum Links {
 /// A folder by its path, opened again when something else stands there.
 pub struct FolderRoot {
     path: PathBuf,
-    links: Links,
+    links: SymlinkPolicy,
     private: Arc<PrivateFiles>,
     open: ArcSwap<OpenFolder>,
 }
@@ -53,7 +53,7 @@ pub struct OpenFolder {
     folder: OwnedFd,
     id: u64,
     identity: FileIdentity,
-    secrecy: Secrecy,
+    secrecy: PathSecrecy,
     private: Arc<PrivateFiles>,
     /// The generation of what is private when this was opened.
     generation: u64,
@@ -79,7 +79,7 @@ pub enum RootError {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Secrecy {
+enum PathSecrecy {
     Public,
     Private,
 }
@@ -88,14 +88,14 @@ impl FolderRoot {
     /// The folder at `path`. Fails if there is none, and if nothing in it may be served.
     pub fn open(
         path: &Path,
-        links: Links,
+        links: SymlinkPolicy,
         private: Arc<PrivateFiles>,
         now: Now,
     ) -> Result<Self, RootError> {
         let path = std::path::absolute(path).map_err(RootError::Io)?;
         let open = OpenFolder::open(&path, Arc::clone(&private), now);
         let open = open.map_err(|why| RootError::Io(why.into()))?;
-        if open.secrecy == Secrecy::Private {
+        if open.secrecy == PathSecrecy::Private {
             return Err(RootError::Private);
         }
         Ok(Self { path, links, private, open: ArcSwap::from_pointee(open) })
@@ -135,7 +135,7 @@ impl OpenFolder {
         let folder = open_folder(path)?;
         let identity = FileIdentity::of(&fstat(&folder)?);
         let set = private.current(now);
-        let secrecy = if set.covers(&folder)? { Secrecy::Private } else { Secrecy::Public };
+        let secrecy = if set.covers(&folder)? { PathSecrecy::Private } else { PathSecrecy::Public };
         let generation = set.generation();
         drop(set);
         let id = COUNT.fetch_add(1, Relaxed);
@@ -157,7 +157,7 @@ impl OpenFolder {
 
     /// `true` where nothing in it may be served any more.
     pub fn is_private(&self) -> bool {
-        self.secrecy == Secrecy::Private
+        self.secrecy == PathSecrecy::Private
     }
 
     /// `true` for an entry of a folder beneath this one that is not served.
@@ -175,12 +175,12 @@ impl OpenFolder {
         &self,
         below: &Path,
         flags: OFlags,
-        links: Links,
+        links: SymlinkPolicy,
     ) -> Result<OpenedFile, Errno> {
         if self.is_private() {
             return Err(Errno::NOENT);
         }
-        let walk = Walk {
+        let walk = PathWalk {
             root: self,
             private: &self.private.known(),
             links,
@@ -199,10 +199,10 @@ fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// A way from the root to what is opened.
-struct Walk<'r> {
+struct PathWalk<'r> {
     root: &'r OpenFolder,
     private: &'r PrivateSet,
-    links: Links,
+    links: SymlinkPolicy,
     /// The folders passed so far, below the root or below `outside`.
     way: Vec<PassedFolder>,
     /// Where the way begins since a link has led out of the root.
@@ -218,7 +218,7 @@ struct PassedFolder {
     identity: FileIdentity,
 }
 
-impl Walk<'_> {
+impl PathWalk<'_> {
     fn open(mut self, mut rest: Components<'_>, flags: OFlags) -> Result<OpenedFile, Errno> {
         loop {
             let name = match self.linked.pop() {
@@ -276,8 +276,8 @@ impl Walk<'_> {
             return Ok(());
         }
         match self.links {
-            Links::Refuse | Links::Inside => Err(Errno::XDEV),
-            Links::Follow => {
+            SymlinkPolicy::Refuse | SymlinkPolicy::Inside => Err(Errno::XDEV),
+            SymlinkPolicy::Follow => {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
                 let folder = openat(self.here().0, "..", flags, Mode::empty())?;
                 self.begin_at(folder)
@@ -296,14 +296,14 @@ impl Walk<'_> {
 
     /// Puts the text of the link `name` before what is left of the path.
     fn follow(&mut self, name: &OsStr) -> Result<(), Errno> {
-        if self.links == Links::Refuse {
+        if self.links == SymlinkPolicy::Refuse {
             return Err(Errno::LOOP);
         }
         self.links_left = self.links_left.checked_sub(1).ok_or(Errno::LOOP)?;
         let text = readlinkat(self.here().0, name, Vec::new())?;
         let target = PathBuf::from(OsString::from_vec(text.into_bytes()));
         if target.is_absolute() {
-            if self.links != Links::Follow {
+            if self.links != SymlinkPolicy::Follow {
                 return Err(Errno::XDEV);
             }
             self.way.clear();

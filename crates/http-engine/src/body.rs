@@ -32,10 +32,10 @@ pub enum BodyError {
 
 /// A body: see the module.
 #[derive(Default)]
-pub struct Body(Form);
+pub struct Body(BodyForm);
 
 #[derive(Default)]
-enum Form {
+enum BodyForm {
     #[default]
     Empty,
     Full(Bytes),
@@ -44,16 +44,16 @@ enum Form {
     Boxed(Pin<Box<dyn HttpBody<Data = Bytes, Error = BodyError>>>),
 }
 
-/// The writing end of [`Body::channel`]. Dropping it without [`Feed::finish`] ends the body as
+/// The writing end of [`Body::channel`]. Dropping it without [`BodyFeed::finish`] ends the body as
 /// [`BodyError::Aborted`].
 #[derive(Debug)]
-pub struct Feed {
+pub struct BodyFeed {
     sender: mpsc::Sender<Result<Bytes, BodyError>>,
-    finished: Finished,
+    finished: FeedEnd,
 }
 
 #[derive(Debug, PartialEq)]
-enum Finished {
+enum FeedEnd {
     Yes,
     No,
 }
@@ -65,19 +65,19 @@ pub struct ReaderGone;
 impl Body {
     /// No body.
     pub const fn empty() -> Self {
-        Self(Form::Empty)
+        Self(BodyForm::Empty)
     }
 
     /// These bytes.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        Self(if bytes.is_empty() { Form::Empty } else { Form::Full(bytes) })
+        Self(if bytes.is_empty() { BodyForm::Empty } else { BodyForm::Full(bytes) })
     }
 
-    /// A body fed piece by piece. At most `pieces` wait unread; then [`Feed::send`] waits.
-    pub fn channel(pieces: usize) -> (Feed, Self) {
+    /// A body fed piece by piece. At most `pieces` wait unread; then [`BodyFeed::send`] waits.
+    pub fn channel(pieces: usize) -> (BodyFeed, Self) {
         let (sender, receiver) = mpsc::channel(pieces.max(1));
-        (Feed { sender, finished: Finished::No }, Self(Form::Channel(receiver)))
+        (BodyFeed { sender, finished: FeedEnd::No }, Self(BodyForm::Channel(receiver)))
     }
 
     /// Any other body; it need not be `Send`.
@@ -87,20 +87,20 @@ impl Body {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         use http_body_util::BodyExt;
-        Self(Form::Boxed(Box::pin(body.map_err(|why| BodyError::Other(why.into())))))
+        Self(BodyForm::Boxed(Box::pin(body.map_err(|why| BodyError::Other(why.into())))))
     }
 
     /// The bytes, if they are all at hand.
     pub fn bytes(&self) -> Option<&[u8]> {
         match &self.0 {
-            Form::Empty => Some(b""),
-            Form::Full(bytes) => Some(bytes),
-            Form::Incoming(_) | Form::Channel(_) | Form::Boxed(_) => None,
+            BodyForm::Empty => Some(b""),
+            BodyForm::Full(bytes) => Some(bytes),
+            BodyForm::Incoming(_) | BodyForm::Channel(_) | BodyForm::Boxed(_) => None,
         }
     }
 }
 
-impl Feed {
+impl BodyFeed {
     /// Adds a piece, waiting while the body is full.
     pub async fn send(&mut self, piece: impl Into<Bytes>) -> Result<(), ReaderGone> {
         let piece = piece.into();
@@ -112,7 +112,7 @@ impl Feed {
 
     /// Ends the body as complete.
     pub fn finish(mut self) {
-        self.finished = Finished::Yes;
+        self.finished = FeedEnd::Yes;
     }
 
     /// Waits until nobody reads any more.
@@ -126,9 +126,9 @@ impl Feed {
     }
 }
 
-impl Drop for Feed {
+impl Drop for BodyFeed {
     fn drop(&mut self) {
-        if self.finished == Finished::No {
+        if self.finished == FeedEnd::No {
             // Where no place is free the notice travels by itself: a receiver that never hears
             // it would take a broken body for a whole one.
             let sender = self.sender.clone();
@@ -180,44 +180,44 @@ impl HttpBody for Body {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match &mut self.0 {
-            Form::Empty => Poll::Ready(None),
-            Form::Full(bytes) => {
+            BodyForm::Empty => Poll::Ready(None),
+            BodyForm::Full(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.0 = Form::Empty;
+                self.0 = BodyForm::Empty;
                 Poll::Ready(Some(Ok(Frame::data(bytes))))
             }
-            Form::Incoming(body) => Pin::new(body).poll_frame(cx),
-            Form::Channel(pieces) => {
+            BodyForm::Incoming(body) => Pin::new(body).poll_frame(cx),
+            BodyForm::Channel(pieces) => {
                 Poll::Ready(ready!(pieces.poll_recv(cx)).map(|piece| piece.map(Frame::data)))
             }
-            Form::Boxed(body) => body.as_mut().poll_frame(cx),
+            BodyForm::Boxed(body) => body.as_mut().poll_frame(cx),
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match &self.0 {
-            Form::Empty => true,
-            Form::Full(bytes) => bytes.is_empty(),
-            Form::Incoming(body) => body.is_end_stream(),
-            Form::Channel(_) => false,
-            Form::Boxed(body) => body.is_end_stream(),
+            BodyForm::Empty => true,
+            BodyForm::Full(bytes) => bytes.is_empty(),
+            BodyForm::Incoming(body) => body.is_end_stream(),
+            BodyForm::Channel(_) => false,
+            BodyForm::Boxed(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
-            Form::Empty => SizeHint::with_exact(0),
-            Form::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Form::Incoming(body) => body.size_hint(),
-            Form::Channel(_) => SizeHint::default(),
-            Form::Boxed(body) => body.size_hint(),
+            BodyForm::Empty => SizeHint::with_exact(0),
+            BodyForm::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            BodyForm::Incoming(body) => body.size_hint(),
+            BodyForm::Channel(_) => SizeHint::default(),
+            BodyForm::Boxed(body) => body.size_hint(),
         }
     }
 }
 
 impl From<Incoming> for Body {
     fn from(mut body: Incoming) -> Self {
-        body.take_whole().map_or_else(|| Self(Form::Incoming(body)), Self::full)
+        body.take_whole().map_or_else(|| Self(BodyForm::Incoming(body)), Self::full)
     }
 }
 
@@ -242,11 +242,11 @@ impl From<&'static str> for Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let form = match &self.0 {
-            Form::Empty => "empty",
-            Form::Full(_) => "full",
-            Form::Incoming(_) => "incoming",
-            Form::Channel(_) => "channel",
-            Form::Boxed(_) => "boxed",
+            BodyForm::Empty => "empty",
+            BodyForm::Full(_) => "full",
+            BodyForm::Incoming(_) => "incoming",
+            BodyForm::Channel(_) => "channel",
+            BodyForm::Boxed(_) => "boxed",
         };
         write!(f, "Body({form})")
     }

@@ -2,12 +2,12 @@
 //! left.
 //!
 //! hyper ends a connection as soon as a body fails, with what it has not written of that body and
-//! its head; a client would get nothing of an answer that came and broke at once. [`Breaking`]
+//! its head; a client would get nothing of an answer that came and broke at once. [`BreakingBody`]
 //! holds the failure back until hyper has written everything. HTTP/2 has the same of its own
 //! ([`crate::taken`]). Called by the server side.
 
 use crate::body::{Body, BodyError};
-use crate::watch::Watch;
+use crate::watch::ConnectionWatch;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::pin::Pin;
@@ -15,20 +15,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 /// A body that fails late: see the module.
-pub(crate) struct Breaking {
+pub(crate) struct BreakingBody {
     body: Body,
-    watch: Arc<Watch>,
+    watch: Arc<ConnectionWatch>,
     /// Its failure, and the flushes of the connection until then.
     failed: Option<(BodyError, u32)>,
 }
 
-impl Breaking {
-    pub(crate) const fn new(body: Body, watch: Arc<Watch>) -> Self {
+impl BreakingBody {
+    pub(crate) const fn new(body: Body, watch: Arc<ConnectionWatch>) -> Self {
         Self { body, watch, failed: None }
     }
 }
 
-impl HttpBody for Breaking {
+impl HttpBody for BreakingBody {
     type Data = Bytes;
     type Error = BodyError;
 

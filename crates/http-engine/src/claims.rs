@@ -10,14 +10,14 @@ use http::header::{HeaderMap, HeaderName};
 
 /// Claim that a field makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum ClaimKind {
     /// Fields that the gateway writes itself: the client's address, and how it came.
     Ours,
     /// The client's address.
     Client,
     /// Another URL, host or scheme than the one that rules were held against.
     Target,
-    /// Another method, as [`Overrides`] treats it.
+    /// Another method, as [`MethodOverrides`] treats it.
     Method,
     /// The user's name, as an authority in front would tell it.
     User,
@@ -29,7 +29,7 @@ pub enum Claim {
 
 /// Treatment of fields that ask for another method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overrides {
+pub enum MethodOverrides {
     /// Passed on with a `POST`: forms and old proxies need them there.
     OfPosts,
     /// Never passed on: routes choose by method, or keep answers by URL.
@@ -37,79 +37,79 @@ pub enum Overrides {
 }
 
 /// All claims in the order of their names; `*` stands for the rest of a name.
-static CLAIMS: [(&str, Claim); TABLE.len()] = TABLE;
+static CLAIMS: [(&str, ClaimKind); TABLE.len()] = TABLE;
 
-const TABLE: [(&str, Claim); 70] = [
-    ("cf-access-authenticated-user-email", Claim::User), // Cloudflare Access
-    ("cf-connecting-ip", Claim::Client),                 // Cloudflare
-    ("cf-connecting-ipv6", Claim::Client),
-    ("client-cert", Claim::Ours), // RFC 9440
-    ("client-cert-chain", Claim::Certificate),
-    ("client-ip", Claim::Client),
-    ("fastly-client-ip", Claim::Client),
-    ("fly-client-ip", Claim::Client),
-    ("forwarded", Claim::Ours),         // RFC 7239
-    ("front-end-https", Claim::Target), // Microsoft
-    ("iv-creds", Claim::User),          // IBM
-    ("iv-groups", Claim::User),
-    ("iv-user", Claim::User),
-    ("oidc-claim-*", Claim::User), // mod_auth_openidc
-    ("proxy", Claim::Software),    // HTTP_PROXY of CGI scripts: httpoxy
-    ("remote-addr", Claim::Client),
-    ("remote-email", Claim::User), // Authelia
-    ("remote-groups", Claim::User),
-    ("remote-name", Claim::User),
-    ("remote-user", Claim::User),
-    ("ssl-client-*", Claim::Certificate),  // ingress-nginx
-    ("tailscale-user-*", Claim::User),     // tailscale serve
-    ("true-client-ip", Claim::Client),     // Akamai
-    ("x-accel-mapping", Claim::Software),  // has Rack name files: CVE-2025-61780
-    ("x-amzn-mtls-*", Claim::Certificate), // AWS load balancers
-    ("x-amzn-oidc-*", Claim::User),
-    ("x-arr-clientcert", Claim::Certificate), // IIS
-    ("x-arr-ssl", Claim::Certificate),
-    ("x-auth-request-*", Claim::User), // oauth2-proxy
-    ("x-authenticated-*", Claim::User),
-    ("x-authentik-*", Claim::User),
-    ("x-client-cert*", Claim::Certificate),
-    ("x-client-dn", Claim::Certificate),
-    ("x-client-ip", Claim::Client),
-    ("x-client-verify", Claim::Certificate),
-    ("x-cluster-client-ip", Claim::Client),
-    ("x-consumer-*", Claim::User), // Kong
-    ("x-envoy-*", Claim::Software),
-    ("x-forwarded-*", Claim::Target), // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
-    ("x-forwarded-for", Claim::Ours),
-    ("x-forwarded-host", Claim::Ours),
-    ("x-forwarded-port", Claim::Ours),
-    ("x-forwarded-proto", Claim::Ours),
-    ("x-goog-authenticated-*", Claim::User), // Google's Identity-Aware Proxy
-    ("x-host", Claim::Target),
-    ("x-http-host-override", Claim::Target),
-    ("x-http-method", Claim::Method), // Microsoft, OData
-    ("x-http-method-override", Claim::Method),
-    ("x-method-override", Claim::Method),         // IBM
-    ("x-middleware-subrequest", Claim::Software), // has Next.js skip its checks: CVE-2025-29927
-    ("x-ms-client-principal*", Claim::User),      // Azure
-    ("x-original-*", Claim::Target), // Url (Symfony, IIS), Host, Uri, Method, Forwarded-For
-    ("x-originating-ip", Claim::Client),
-    ("x-pomerium-claim-*", Claim::User),
-    ("x-proxy-capabilities", Claim::Software), // what we can be told to send: ours to say
-    ("x-proxyuser-ip", Claim::Client),
-    ("x-real-ip", Claim::Client),
-    ("x-remote-*", Claim::User), // User, Group, Extra (Kubernetes), Addr, Ip
-    ("x-rewrite-url", Claim::Target), // Zend, IIS
-    ("x-scheme", Claim::Target),
-    ("x-sendfile-type", Claim::Software), // has Rack name files: CVE-2025-61780
-    ("x-ssl", Claim::Certificate),
-    ("x-ssl-*", Claim::Certificate),
-    ("x-tls-client-*", Claim::Certificate),
-    ("x-token-subject", Claim::User), // caddy-security
-    ("x-token-user-*", Claim::User),
-    ("x-url-scheme", Claim::Target),
-    ("x-vouch-*", Claim::User),              // vouch-proxy
-    ("x-waws-unencoded-url", Claim::Target), // Azure
-    ("x-webauth-*", Claim::User),            // Grafana, Gitea
+const TABLE: [(&str, ClaimKind); 70] = [
+    ("cf-access-authenticated-user-email", ClaimKind::User), // Cloudflare Access
+    ("cf-connecting-ip", ClaimKind::Client),                 // Cloudflare
+    ("cf-connecting-ipv6", ClaimKind::Client),
+    ("client-cert", ClaimKind::Ours), // RFC 9440
+    ("client-cert-chain", ClaimKind::Certificate),
+    ("client-ip", ClaimKind::Client),
+    ("fastly-client-ip", ClaimKind::Client),
+    ("fly-client-ip", ClaimKind::Client),
+    ("forwarded", ClaimKind::Ours),         // RFC 7239
+    ("front-end-https", ClaimKind::Target), // Microsoft
+    ("iv-creds", ClaimKind::User),          // IBM
+    ("iv-groups", ClaimKind::User),
+    ("iv-user", ClaimKind::User),
+    ("oidc-claim-*", ClaimKind::User), // mod_auth_openidc
+    ("proxy", ClaimKind::Software),    // HTTP_PROXY of CGI scripts: httpoxy
+    ("remote-addr", ClaimKind::Client),
+    ("remote-email", ClaimKind::User), // Authelia
+    ("remote-groups", ClaimKind::User),
+    ("remote-name", ClaimKind::User),
+    ("remote-user", ClaimKind::User),
+    ("ssl-client-*", ClaimKind::Certificate), // ingress-nginx
+    ("tailscale-user-*", ClaimKind::User),    // tailscale serve
+    ("true-client-ip", ClaimKind::Client),    // Akamai
+    ("x-accel-mapping", ClaimKind::Software), // has Rack name files: CVE-2025-61780
+    ("x-amzn-mtls-*", ClaimKind::Certificate), // AWS load balancers
+    ("x-amzn-oidc-*", ClaimKind::User),
+    ("x-arr-clientcert", ClaimKind::Certificate), // IIS
+    ("x-arr-ssl", ClaimKind::Certificate),
+    ("x-auth-request-*", ClaimKind::User), // oauth2-proxy
+    ("x-authenticated-*", ClaimKind::User),
+    ("x-authentik-*", ClaimKind::User),
+    ("x-client-cert*", ClaimKind::Certificate),
+    ("x-client-dn", ClaimKind::Certificate),
+    ("x-client-ip", ClaimKind::Client),
+    ("x-client-verify", ClaimKind::Certificate),
+    ("x-cluster-client-ip", ClaimKind::Client),
+    ("x-consumer-*", ClaimKind::User), // Kong
+    ("x-envoy-*", ClaimKind::Software),
+    ("x-forwarded-*", ClaimKind::Target), // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
+    ("x-forwarded-for", ClaimKind::Ours),
+    ("x-forwarded-host", ClaimKind::Ours),
+    ("x-forwarded-port", ClaimKind::Ours),
+    ("x-forwarded-proto", ClaimKind::Ours),
+    ("x-goog-authenticated-*", ClaimKind::User), // Google's Identity-Aware Proxy
+    ("x-host", ClaimKind::Target),
+    ("x-http-host-override", ClaimKind::Target),
+    ("x-http-method", ClaimKind::Method), // Microsoft, OData
+    ("x-http-method-override", ClaimKind::Method),
+    ("x-method-override", ClaimKind::Method),         // IBM
+    ("x-middleware-subrequest", ClaimKind::Software), // has Next.js skip its checks: CVE-2025-29927
+    ("x-ms-client-principal*", ClaimKind::User),      // Azure
+    ("x-original-*", ClaimKind::Target), // Url (Symfony, IIS), Host, Uri, Method, Forwarded-For
+    ("x-originating-ip", ClaimKind::Client),
+    ("x-pomerium-claim-*", ClaimKind::User),
+    ("x-proxy-capabilities", ClaimKind::Software), // what we can be told to send: ours to say
+    ("x-proxyuser-ip", ClaimKind::Client),
+    ("x-real-ip", ClaimKind::Client),
+    ("x-remote-*", ClaimKind::User), // User, Group, Extra (Kubernetes), Addr, Ip
+    ("x-rewrite-url", ClaimKind::Target), // Zend, IIS
+    ("x-scheme", ClaimKind::Target),
+    ("x-sendfile-type", ClaimKind::Software), // has Rack name files: CVE-2025-61780
+    ("x-ssl", ClaimKind::Certificate),
+    ("x-ssl-*", ClaimKind::Certificate),
+    ("x-tls-client-*", ClaimKind::Certificate),
+    ("x-token-subject", ClaimKind::User), // caddy-security
+    ("x-token-user-*", ClaimKind::User),
+    ("x-url-scheme", ClaimKind::Target),
+    ("x-vouch-*", ClaimKind::User),              // vouch-proxy
+    ("x-waws-unencoded-url", ClaimKind::Target), // Azure
+    ("x-webauth-*", ClaimKind::User),            // Grafana, Gitea
 ];
 
 /// Places in [`CLAIMS`] where the names of each letter begin and end.
@@ -130,7 +130,7 @@ const fn by_letter() -> [(u8, u8); 26] {
 }
 
 /// Claim of the field `name`, in lower case; none for most.
-pub fn claim(name: &str) -> Option<Claim> {
+pub fn claim(name: &str) -> Option<ClaimKind> {
     let letter = name.as_bytes().first()?.wrapping_sub(b'a');
     let (from, to) = *BY_LETTER.get(usize::from(letter))?;
     let of_letter = &CLAIMS[usize::from(from)..usize::from(to)];
@@ -143,10 +143,10 @@ pub fn claim(name: &str) -> Option<Claim> {
 }
 
 /// True for a field that only a proxy in front may write in a request with this method.
-pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, Overrides)) -> bool {
+pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, MethodOverrides)) -> bool {
     match claim(name.as_str()) {
         None => false,
-        Some(Claim::Method) => *method != Method::POST || overrides == Overrides::None,
+        Some(ClaimKind::Method) => *method != Method::POST || overrides == MethodOverrides::None,
         Some(_) => true,
     }
 }
@@ -156,7 +156,7 @@ pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, Overrides)) ->
 pub fn take_out(
     headers: &mut HeaderMap,
     passed: &[HeaderName],
-    (method, overrides): (&Method, Overrides),
+    (method, overrides): (&Method, MethodOverrides),
 ) {
     let is_due = |name: &&HeaderName| is_claim(name, (method, overrides)) && !passed.contains(name);
     // Nearly no request has any, and no name is copied then.
@@ -226,8 +226,8 @@ mod tests {
             take_out(&mut headers, &[], (method, overrides));
             headers.len()
         };
-        assert_eq!(left(&Method::POST, Overrides::OfPosts), 1);
-        assert_eq!(left(&Method::GET, Overrides::OfPosts), 0);
-        assert_eq!(left(&Method::POST, Overrides::None), 0);
+        assert_eq!(left(&Method::POST, MethodOverrides::OfPosts), 1);
+        assert_eq!(left(&Method::GET, MethodOverrides::OfPosts), 0);
+        assert_eq!(left(&Method::POST, MethodOverrides::None), 0);
     }
 }

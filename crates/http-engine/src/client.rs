@@ -22,7 +22,7 @@ use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::limits::{HTTP2_SEND_BUFFER_BYTES, HTTP2_STREAM_WINDOW_BYTES};
 use crate::rt::LocalExec;
-use direct::Direct;
+use direct::DirectConnection;
 use http::{Request, Response};
 use http_body::Body as _;
 use hyper::client::conn::{TrySendError, http2};
@@ -68,19 +68,19 @@ const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Sends requests over one connection.
 #[derive(Debug)]
-pub struct Sender(Form);
+pub struct RequestSender(SenderForm);
 
 #[derive(Debug)]
-enum Form {
+enum SenderForm {
     /// HTTP/1.1.
-    Direct(Direct, AnswerLimits),
+    Direct(DirectConnection, AnswerLimits),
     /// With what the server takes at once.
     Http2(http2::SendRequest<Body>, Arc<AtomicUsize>),
 }
 
 /// Why there is no answer.
 #[derive(Debug)]
-pub enum Error {
+pub enum ClientError {
     /// The connection was closed before the whole head of an answer, or is busy with another.
     Closed,
     /// What came is not the head of an answer, or of one that two readers could read differently.
@@ -95,7 +95,7 @@ pub enum Error {
 #[derive(Debug)]
 pub struct SendError {
     /// What went wrong.
-    pub why: Error,
+    pub why: ClientError,
     /// The request, if not a byte of it was sent: it may go over another connection, whatever its
     /// method.
     pub unsent: Option<Box<Request<Body>>>,
@@ -105,14 +105,14 @@ pub struct SendError {
 }
 
 /// A byte stream to a server, whatever it goes through. It is `Send` because hyper's upgrades are.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<I: AsyncRead + AsyncWrite + Unpin + Send> Io for I {}
+pub(crate) trait ClientIo: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<I: AsyncRead + AsyncWrite + Unpin + Send> ClientIo for I {}
 
 /// Speaks HTTP/1.1 over `io`. Upgrades ([`crate::upgrade`]) work.
 ///
 /// Requests with a body must be sent within a `LocalSet` or a local runtime: what a server leaves
 /// unread when it answers becomes a task of it.
-pub fn connect_http1<I>(io: I) -> Sender
+pub fn connect_http1<I>(io: I) -> RequestSender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -120,17 +120,17 @@ where
 }
 
 /// The same for answers within `limits`.
-pub fn connect_http1_within<I>(limits: AnswerLimits, io: I) -> Sender
+pub fn connect_http1_within<I>(limits: AnswerLimits, io: I) -> RequestSender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    Sender(Form::Direct(Direct::new(Box::new(io)), limits))
+    RequestSender(SenderForm::Direct(DirectConnection::new(Box::new(io)), limits))
 }
 
 /// Opens HTTP/2 over `io`, on which ALPN has chosen `h2` (or by prior knowledge).
 ///
 /// Must be called within a `LocalSet` or a local runtime: the connection becomes tasks of it.
-pub async fn connect_http2<I>(io: I) -> Result<Sender, hyper::Error>
+pub async fn connect_http2<I>(io: I) -> Result<RequestSender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
@@ -138,7 +138,10 @@ where
 }
 
 /// The same for answers within `limits`.
-pub async fn connect_http2_within<I>(limits: AnswerLimits, io: I) -> Result<Sender, hyper::Error>
+pub async fn connect_http2_within<I>(
+    limits: AnswerLimits,
+    io: I,
+) -> Result<RequestSender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
@@ -161,15 +164,15 @@ where
         noted.store(connection.current_max_send_streams(), Relaxed);
         polled.map(drop)
     }));
-    Ok(Sender(Form::Http2(sender, room)))
+    Ok(RequestSender(SenderForm::Http2(sender, room)))
 }
 
-impl Sender {
+impl RequestSender {
     /// Waits until a request can be sent; an error means that the connection is gone.
-    pub async fn ready(&mut self) -> Result<(), Error> {
+    pub async fn ready(&mut self) -> Result<(), ClientError> {
         match &mut self.0 {
-            Form::Direct(direct, _) => direct.ready().await,
-            Form::Http2(sender, _) => sender.ready().await.map_err(Error::Engine),
+            SenderForm::Direct(direct, _) => direct.ready().await,
+            SenderForm::Http2(sender, _) => sender.ready().await.map_err(ClientError::Engine),
         }
     }
 
@@ -177,8 +180,8 @@ impl Sender {
     /// done with the connection.
     pub fn is_ready(&mut self) -> bool {
         match &mut self.0 {
-            Form::Direct(direct, _) => direct.is_here(),
-            Form::Http2(sender, _) => sender.is_ready(),
+            SenderForm::Direct(direct, _) => direct.is_here(),
+            SenderForm::Http2(sender, _) => sender.is_ready(),
         }
     }
 
@@ -186,8 +189,8 @@ impl Sender {
     /// too once its server has said anything unasked. Costs no system call unless something came.
     pub fn is_closed(&mut self) -> bool {
         match &mut self.0 {
-            Form::Direct(direct, _) => direct.is_closed(),
-            Form::Http2(sender, _) => sender.is_closed(),
+            SenderForm::Direct(direct, _) => direct.is_closed(),
+            SenderForm::Http2(sender, _) => sender.is_closed(),
         }
     }
 
@@ -195,8 +198,10 @@ impl Sender {
     /// once (HTTP/2).
     pub fn share(&self) -> Option<Self> {
         match &self.0 {
-            Form::Direct(..) => None,
-            Form::Http2(sender, room) => Some(Self(Form::Http2(sender.clone(), Arc::clone(room)))),
+            SenderForm::Direct(..) => None,
+            SenderForm::Http2(sender, room) => {
+                Some(Self(SenderForm::Http2(sender.clone(), Arc::clone(room))))
+            }
         }
     }
 
@@ -204,15 +209,15 @@ impl Sender {
     /// what it has announced, and 1 until then.
     pub fn streams_max(&self) -> usize {
         match &self.0 {
-            Form::Direct(..) => 1,
-            Form::Http2(_, room) => room.load(Relaxed),
+            SenderForm::Direct(..) => 1,
+            SenderForm::Http2(_, room) => room.load(Relaxed),
         }
     }
 
     /// Whether `request` would be kept until the first byte of its answer:
     /// [`SendError::unanswered`].
     pub fn keeps(&self, request: &Request<Body>) -> bool {
-        matches!(self.0, Form::Direct(..)) && request.body().is_end_stream()
+        matches!(self.0, SenderForm::Direct(..)) && request.body().is_end_stream()
     }
 
     /// Sends `request` and waits for the head of its response. Dropping the future, or later the
@@ -226,11 +231,11 @@ impl Sender {
     /// passes over those of HTTP/2.
     pub async fn send(&mut self, request: Request<Body>) -> Result<Response<Incoming>, SendError> {
         match &mut self.0 {
-            Form::Direct(direct, limits) => direct.send(request, *limits).await,
-            Form::Http2(sender, _) => {
+            SenderForm::Direct(direct, limits) => direct.send(request, *limits).await,
+            SenderForm::Http2(sender, _) => {
                 let answer = sender.try_send_request(request).await?;
                 if !answer.headers().keys().all(is_token) {
-                    let why = Error::BadHead(BadHead::Syntax);
+                    let why = ClientError::BadHead(BadHead::Syntax);
                     return Err(SendError { why, unsent: None, unanswered: None });
                 }
                 Ok(answer.map(Incoming::of_answer))
@@ -241,18 +246,18 @@ impl Sender {
 
 impl SendError {
     fn closed(request: Request<Body>) -> Self {
-        Self { why: Error::Closed, unsent: Some(Box::new(request)), unanswered: None }
+        Self { why: ClientError::Closed, unsent: Some(Box::new(request)), unanswered: None }
     }
 }
 
 impl From<TrySendError<Request<Body>>> for SendError {
     fn from(mut why: TrySendError<Request<Body>>) -> Self {
         let unsent = why.take_message().map(Box::new);
-        Self { why: Error::Engine(why.into_error()), unsent, unanswered: None }
+        Self { why: ClientError::Engine(why.into_error()), unsent, unanswered: None }
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Closed => f.write_str("the connection was closed"),
@@ -263,7 +268,7 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
+impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Closed => None,

@@ -21,11 +21,11 @@ pub struct Validators {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ETag {
     opaque: Box<str>,
-    strength: Strength,
+    strength: ComparisonStrength,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strength {
+enum ComparisonStrength {
     Strong,
     Weak,
 }
@@ -53,12 +53,14 @@ pub enum IfRange {
 impl ETag {
     /// A strong tag: equal tags mean equal bytes. `None` if `opaque` has bytes that a tag may not.
     pub fn strong(opaque: &str) -> Option<Self> {
-        opaque_is_right(opaque).then(|| Self { opaque: opaque.into(), strength: Strength::Strong })
+        opaque_is_right(opaque)
+            .then(|| Self { opaque: opaque.into(), strength: ComparisonStrength::Strong })
     }
 
     /// A weak tag: equal tags mean equal meaning.
     pub fn weak(opaque: &str) -> Option<Self> {
-        opaque_is_right(opaque).then(|| Self { opaque: opaque.into(), strength: Strength::Weak })
+        opaque_is_right(opaque)
+            .then(|| Self { opaque: opaque.into(), strength: ComparisonStrength::Weak })
     }
 
     /// Reads one tag as it stands in a field.
@@ -69,8 +71,8 @@ impl ETag {
 
     fn read(text: &str) -> Option<(Self, &str)> {
         let (strength, quoted) = match text.strip_prefix("W/") {
-            Some(quoted) => (Strength::Weak, quoted),
-            None => (Strength::Strong, text),
+            Some(quoted) => (ComparisonStrength::Weak, quoted),
+            None => (ComparisonStrength::Strong, text),
         };
         let (opaque, rest) = quoted.strip_prefix('"')?.split_once('"')?;
         opaque_is_right(opaque).then(|| (Self { opaque: opaque.into(), strength }, rest))
@@ -78,7 +80,7 @@ impl ETag {
 
     /// Strong comparison (RFC 9110 §8.8.3.2).
     pub fn is_same_bytes(&self, other: &Self) -> bool {
-        self.strength == Strength::Strong && *self == *other
+        self.strength == ComparisonStrength::Strong && *self == *other
     }
 
     /// Weak comparison (RFC 9110 §8.8.3.2).
@@ -100,7 +102,7 @@ fn opaque_is_right(opaque: &str) -> bool {
 
 impl fmt::Display for ETag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let prefix = if self.strength == Strength::Weak { "W/" } else { "" };
+        let prefix = if self.strength == ComparisonStrength::Weak { "W/" } else { "" };
         write!(f, "{prefix}\"{}\"", self.opaque)
     }
 }

@@ -5,7 +5,7 @@
 //! made room for. Called by the web door for what it serves, and by the gateway for what a server
 //! names and for uploads that were set down.
 
-use crate::multipart::Piece;
+use crate::multipart::MultipartPiece;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use rustix::fd::OwnedFd;
@@ -25,10 +25,10 @@ pub const PIECE_BYTES: usize = 256 << 10;
 const SMALL_BYTES: usize = 64 << 10;
 
 /// Parts of a file and bytes between them, piece by piece.
-pub struct Content<F: FnOnce(u64)> {
+pub struct FileContent<F: FnOnce(u64)> {
     file: Arc<OwnedFd>,
     /// What is still to be sent, in order; none of it is empty.
-    segments: VecDeque<Segment>,
+    segments: VecDeque<ContentSegment>,
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
     sent: u64,
     done: Option<F>,
@@ -36,7 +36,7 @@ pub struct Content<F: FnOnce(u64)> {
 
 /// A run of bytes of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Segment {
+pub enum ContentSegment {
     /// These.
     Bytes(Bytes),
     /// Those of the file.
@@ -48,7 +48,7 @@ pub enum Segment {
     },
 }
 
-impl Segment {
+impl ContentSegment {
     /// Its length in bytes.
     #[allow(clippy::len_without_is_empty, reason = "an empty one is never sent")]
     pub const fn len(&self) -> u64 {
@@ -59,11 +59,11 @@ impl Segment {
     }
 }
 
-impl From<Piece> for Segment {
-    fn from(piece: Piece) -> Self {
+impl From<MultipartPiece> for ContentSegment {
+    fn from(piece: MultipartPiece) -> Self {
         match piece {
-            Piece::Between(bytes) => Self::Bytes(bytes),
-            Piece::Part(part) => Self::File { offset: part.first, len: part.len() },
+            MultipartPiece::Between(bytes) => Self::Bytes(bytes),
+            MultipartPiece::Part(part) => Self::File { offset: part.first, len: part.len() },
         }
     }
 }
@@ -76,9 +76,9 @@ pub fn read_now(file: &OwnedFd, offset: u64, len: u64) -> Option<Bytes> {
     (piece.len() == len).then(|| Bytes::from(piece))
 }
 
-impl<F: FnOnce(u64)> Content<F> {
+impl<F: FnOnce(u64)> FileContent<F> {
     /// These segments. `done` is told how many bytes were taken, when no more will be.
-    pub fn new(file: Arc<OwnedFd>, segments: Vec<Segment>, done: F) -> Self {
+    pub fn new(file: Arc<OwnedFd>, segments: Vec<ContentSegment>, done: F) -> Self {
         let segments = segments.into_iter().filter(|it| it.len() > 0).collect();
         Self { file, segments, reading: None, sent: 0, done: Some(done) }
     }
@@ -90,7 +90,7 @@ impl<F: FnOnce(u64)> Content<F> {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file was cut short"));
         }
         let count = piece.len() as u64;
-        if let Some(Segment::File { offset, len }) = self.segments.front_mut() {
+        if let Some(ContentSegment::File { offset, len }) = self.segments.front_mut() {
             *offset += count;
             *len -= count;
             if *len == 0 {
@@ -102,7 +102,7 @@ impl<F: FnOnce(u64)> Content<F> {
     }
 }
 
-impl<F: FnOnce(u64) + Unpin> HttpBody for Content<F> {
+impl<F: FnOnce(u64) + Unpin> HttpBody for FileContent<F> {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -113,8 +113,8 @@ impl<F: FnOnce(u64) + Unpin> HttpBody for Content<F> {
         let this = &mut *self;
         let (offset, left) = match this.segments.front() {
             None => return Poll::Ready(None),
-            Some(Segment::File { offset, len }) => (*offset, *len),
-            Some(Segment::Bytes(bytes)) => {
+            Some(ContentSegment::File { offset, len }) => (*offset, *len),
+            Some(ContentSegment::Bytes(bytes)) => {
                 let bytes = bytes.clone();
                 this.segments.pop_front();
                 this.sent += bytes.len() as u64;
@@ -142,11 +142,11 @@ impl<F: FnOnce(u64) + Unpin> HttpBody for Content<F> {
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.segments.iter().map(Segment::len).sum())
+        SizeHint::with_exact(self.segments.iter().map(ContentSegment::len).sum())
     }
 }
 
-impl<F: FnOnce(u64)> Drop for Content<F> {
+impl<F: FnOnce(u64)> Drop for FileContent<F> {
     fn drop(&mut self) {
         if let Some(done) = self.done.take() {
             done(self.sent);

@@ -11,14 +11,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub const DATE_BYTES: usize = 29;
 
 #[derive(Clone, Copy)]
-struct Written {
+struct DateText {
     unix_secs: u64,
     text: [u8; DATE_BYTES],
 }
 
 thread_local! {
-    static PRESENT: Cell<Written> =
-        const { Cell::new(Written { unix_secs: u64::MAX, text: [0; DATE_BYTES] }) };
+    static PRESENT: Cell<DateText> =
+        const { Cell::new(DateText { unix_secs: u64::MAX, text: [0; DATE_BYTES] }) };
 }
 
 /// The present moment as the value of a `Date` field.
@@ -46,7 +46,7 @@ pub fn field_at(unix_secs: u64) -> [u8; DATE_BYTES] {
         let value = crate::conditional::format_date(unix_secs);
         // Every date up to the year 9999 has this length.
         text.copy_from_slice(value.as_bytes());
-        present.set(Written { unix_secs, text });
+        present.set(DateText { unix_secs, text });
         text
     })
 }

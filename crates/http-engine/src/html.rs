@@ -23,7 +23,7 @@ const ANSWER: &str = include_str!("html/answer.html");
 
 /// Who reads an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reader {
+pub enum PageReader {
     /// Somebody who looks at a page.
     Person,
     /// A program, and whoever reads what it prints.
@@ -65,7 +65,7 @@ pub fn page(status: StatusCode, title: &str, content: &str) -> Response<Body> {
     response
 }
 
-impl Reader {
+impl PageReader {
     /// The reader of the answer to a request with these fields: browsers name HTML in `Accept` where
     /// they show a page, and `*/*` or another type where a script or picture is to come.
     pub fn of(headers: &HeaderMap) -> Self {
@@ -152,11 +152,11 @@ mod tests {
     #[test]
     fn words_become_a_page_where_a_browser_shows_one() {
         let reader = |accept: &'static str| {
-            Reader::of(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
+            PageReader::of(&HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]))
         };
-        assert_eq!(reader("text/html,application/xhtml+xml,*/*;q=0.8"), Reader::Person);
-        assert_eq!(reader("image/avif,image/webp,*/*;q=0.8"), Reader::Program);
-        assert_eq!(Reader::of(&HeaderMap::new()), Reader::Program);
+        assert_eq!(reader("text/html,application/xhtml+xml,*/*;q=0.8"), PageReader::Person);
+        assert_eq!(reader("image/avif,image/webp,*/*;q=0.8"), PageReader::Program);
+        assert_eq!(PageReader::of(&HeaderMap::new()), PageReader::Program);
 
         let answer = || {
             let text = "No <b> & {{status}}.\n\nTwo.\n";
@@ -164,11 +164,11 @@ mod tests {
             answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
             answer
         };
-        let words = Reader::Program.shown(answer());
+        let words = PageReader::Program.shown(answer());
         assert_eq!(words.headers().len(), 2);
         assert_eq!(words.body().bytes(), answer().body().bytes());
 
-        let page = Reader::Person.shown(answer());
+        let page = PageReader::Person.shown(answer());
         let bytes = page.body().bytes().expect("it is made at once");
         let text = std::str::from_utf8(bytes).expect("it is text");
         assert_eq!(page.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -187,7 +187,7 @@ mod tests {
         let (feed, body) = Body::channel(1);
         drop(feed);
         for body in [Body::empty(), body] {
-            let answer = Reader::Person.shown(Response::new(body));
+            let answer = PageReader::Person.shown(Response::new(body));
             assert!(answer.headers().is_empty(), "{answer:?}");
         }
     }

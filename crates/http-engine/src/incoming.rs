@@ -8,9 +8,9 @@
 
 use crate::body::BodyError;
 use crate::client::answer_body::AnswerBody;
-use crate::pace::{Course, Pace};
-use crate::trailers::{self, Behind};
-use crate::unfinished::Place;
+use crate::pace::{BodyCourse, StreamPace};
+use crate::trailers::{self, TrailerOf};
+use crate::unfinished::UnfinishedPermit;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::fmt;
@@ -20,15 +20,15 @@ use std::task::{Context, Poll};
 
 /// A body that is being received: see the module.
 pub struct Incoming {
-    source: Source,
-    stream: Option<Arc<Pace>>,
-    behind: Behind,
+    source: IncomingSource,
+    stream: Option<Arc<StreamPace>>,
+    behind: TrailerOf,
     /// Given up once all of it has come.
-    place: Option<Box<Place>>,
+    place: Option<Box<UnfinishedPermit>>,
 }
 
 /// Where it comes from.
-enum Source {
+enum IncomingSource {
     /// There is nothing to receive.
     None,
     /// All of it came with its head.
@@ -40,52 +40,69 @@ enum Source {
 impl Incoming {
     /// The body of a request that nobody sends: ours, to ourselves.
     pub const fn none() -> Self {
-        Self { source: Source::None, stream: None, behind: Behind::Request, place: None }
+        Self { source: IncomingSource::None, stream: None, behind: TrailerOf::Request, place: None }
     }
 
     /// A body that came with its head.
     pub(crate) fn whole(bytes: Bytes) -> Self {
-        let source = if bytes.is_empty() { Source::None } else { Source::Whole(bytes) };
-        Self { source, stream: None, behind: Behind::Answer, place: None }
+        let source =
+            if bytes.is_empty() { IncomingSource::None } else { IncomingSource::Whole(bytes) };
+        Self { source, stream: None, behind: TrailerOf::Answer, place: None }
     }
 
     /// The body of a request on a stream of HTTP/2.
-    pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<Pace>) -> Self {
+    pub(crate) fn of_stream(body: hyper::body::Incoming, stream: &Arc<StreamPace>) -> Self {
         // Most requests have none: they are not waited for.
         let stream = (!body.is_end_stream()).then(|| Arc::clone(stream));
-        Self { source: Source::Engine(body), stream, behind: Behind::Request, place: None }
+        Self {
+            source: IncomingSource::Engine(body),
+            stream,
+            behind: TrailerOf::Request,
+            place: None,
+        }
     }
 
     /// The body of a request over HTTP/1.
     pub(crate) fn of_request(body: hyper::body::Incoming) -> Self {
-        Self { source: Source::Engine(body), stream: None, behind: Behind::Request, place: None }
+        Self {
+            source: IncomingSource::Engine(body),
+            stream: None,
+            behind: TrailerOf::Request,
+            place: None,
+        }
     }
 
     /// The body of an answer over HTTP/2.
     pub(crate) fn of_answer(body: hyper::body::Incoming) -> Self {
-        Self { source: Source::Engine(body), stream: None, behind: Behind::Answer, place: None }
+        Self {
+            source: IncomingSource::Engine(body),
+            stream: None,
+            behind: TrailerOf::Answer,
+            place: None,
+        }
     }
 
     /// Whether some of it has still to come.
     pub(crate) fn is_awaited(&self) -> bool {
-        matches!(self.source, Source::Engine(_) | Source::Answer(_)) && !self.is_end_stream()
+        matches!(self.source, IncomingSource::Engine(_) | IncomingSource::Answer(_))
+            && !self.is_end_stream()
     }
 
     /// Holds `place` until all of it has come, or it is dropped.
-    pub(crate) fn hold(&mut self, place: Place) {
+    pub(crate) fn hold(&mut self, place: UnfinishedPermit) {
         self.place = Some(Box::new(place));
     }
 
     /// What is left of it, if all of that has come.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         match &mut self.source {
-            Source::None => Some(Bytes::new()),
-            Source::Whole(bytes) => {
+            IncomingSource::None => Some(Bytes::new()),
+            IncomingSource::Whole(bytes) => {
                 let bytes = std::mem::take(bytes);
-                self.source = Source::None;
+                self.source = IncomingSource::None;
                 Some(bytes)
             }
-            Source::Engine(_) | Source::Answer(_) => None,
+            IncomingSource::Engine(_) | IncomingSource::Answer(_) => None,
         }
     }
 }
@@ -93,9 +110,9 @@ impl Incoming {
 impl From<AnswerBody> for Incoming {
     fn from(body: AnswerBody) -> Self {
         Self {
-            source: Source::Answer(Box::new(body)),
+            source: IncomingSource::Answer(Box::new(body)),
             stream: None,
-            behind: Behind::Answer,
+            behind: TrailerOf::Answer,
             place: None,
         }
     }
@@ -110,20 +127,20 @@ impl HttpBody for Incoming {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        if this.stream.as_ref().is_some_and(|stream| stream.course() == Course::Cut) {
+        if this.stream.as_ref().is_some_and(|stream| stream.course() == BodyCourse::Cut) {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
         let behind = this.behind;
         let body = match &mut this.source {
-            Source::None | Source::Whole(_) => {
+            IncomingSource::None | IncomingSource::Whole(_) => {
                 let bytes = this.take_whole().filter(|bytes| !bytes.is_empty());
                 return Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
-            Source::Answer(body) => {
+            IncomingSource::Answer(body) => {
                 let frame = body.poll_frame(cx).map_err(BodyError::Answer);
                 return frame.map_ok(|frame| sifted(frame, behind));
             }
-            Source::Engine(body) => body,
+            IncomingSource::Engine(body) => body,
         };
         let frame = Pin::new(&mut *body).poll_frame(cx).map_ok(|frame| sifted(frame, behind));
         let is_over = match &frame {
@@ -148,19 +165,19 @@ impl HttpBody for Incoming {
 
     fn is_end_stream(&self) -> bool {
         match &self.source {
-            Source::None => true,
-            Source::Whole(_) => false,
-            Source::Engine(body) => body.is_end_stream(),
-            Source::Answer(body) => body.is_end_stream(),
+            IncomingSource::None => true,
+            IncomingSource::Whole(_) => false,
+            IncomingSource::Engine(body) => body.is_end_stream(),
+            IncomingSource::Answer(body) => body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::None => SizeHint::with_exact(0),
-            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Source::Engine(body) => body.size_hint(),
-            Source::Answer(body) => body.size_hint(),
+            IncomingSource::None => SizeHint::with_exact(0),
+            IncomingSource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            IncomingSource::Engine(body) => body.size_hint(),
+            IncomingSource::Answer(body) => body.size_hint(),
         }
     }
 }
@@ -174,7 +191,7 @@ impl Drop for Incoming {
 }
 
 /// The frame with those trailers that go on.
-fn sifted(mut frame: Frame<Bytes>, behind: Behind) -> Frame<Bytes> {
+fn sifted(mut frame: Frame<Bytes>, behind: TrailerOf) -> Frame<Bytes> {
     if let Some(trailers) = frame.trailers_mut() {
         trailers::sift(trailers, behind);
     }

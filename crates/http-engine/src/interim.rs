@@ -20,7 +20,7 @@ pub const INTERIM_MAX: usize = 16;
 
 /// Who hears what is told at the moment.
 #[derive(Default)]
-enum Ear {
+enum InterimListener {
     #[default]
     Nobody,
     /// A door: what servers say, and what it tells itself behind another [`hearing`].
@@ -30,32 +30,32 @@ enum Ear {
 }
 
 thread_local! {
-    static EAR: Cell<Ear> = const { Cell::new(Ear::Nobody) };
+    static EAR: Cell<InterimListener> = const { Cell::new(InterimListener::Nobody) };
 }
 
 /// Who heard before, and hears again: also where a poll panics.
-struct Before(Ear);
+struct PreviousListener(InterimListener);
 
-impl Drop for Before {
+impl Drop for PreviousListener {
     fn drop(&mut self) {
         EAR.set(mem::take(&mut self.0));
     }
 }
 
 /// Runs `poll` while `ear` hears; what it heard.
-fn listen<T>(ear: Ear, poll: impl FnOnce() -> T) -> (T, Vec<Response<()>>) {
-    let _before = Before(EAR.replace(ear));
+fn listen<T>(ear: InterimListener, poll: impl FnOnce() -> T) -> (T, Vec<Response<()>>) {
+    let _before = PreviousListener(EAR.replace(ear));
     let done = poll();
     match EAR.take() {
-        Ear::Door(heard) | Ear::Client(heard) => (done, heard),
-        Ear::Nobody => (done, Vec::new()),
+        InterimListener::Door(heard) | InterimListener::Client(heard) => (done, heard),
+        InterimListener::Nobody => (done, Vec::new()),
     }
 }
 
 /// A server said so: for the door that hears it.
 pub(crate) fn came(interim: Response<()>) {
     let mut ear = EAR.take();
-    if let Ear::Door(heard) = &mut ear {
+    if let InterimListener::Door(heard) = &mut ear {
         heard.push(interim);
     }
     EAR.set(ear);
@@ -72,7 +72,7 @@ pub fn tell(interim: Response<()>) {
         return;
     }
     let mut ear = EAR.take();
-    if let Ear::Door(heard) | Ear::Client(heard) = &mut ear {
+    if let InterimListener::Door(heard) | InterimListener::Client(heard) = &mut ear {
         heard.push(interim);
     }
     EAR.set(ear);
@@ -85,7 +85,7 @@ pub fn hearing<F: Future + ?Sized>(
     mut hear: impl FnMut(Response<()>),
 ) -> impl Future<Output = F::Output> {
     poll_fn(move |cx| {
-        let (polled, heard) = listen(Ear::Door(Vec::new()), || work.as_mut().poll(cx));
+        let (polled, heard) = listen(InterimListener::Door(Vec::new()), || work.as_mut().poll(cx));
         heard.into_iter().for_each(&mut hear);
         polled
     })
@@ -93,7 +93,7 @@ pub fn hearing<F: Future + ?Sized>(
 
 /// Runs one poll of a handler; what its client is to be told.
 pub(crate) fn for_client<T>(poll: impl FnOnce() -> T) -> (T, Vec<Response<()>>) {
-    listen(Ear::Client(Vec::new()), poll)
+    listen(InterimListener::Client(Vec::new()), poll)
 }
 
 /// Appends an interim answer, as HTTP/1.1 has it.

@@ -6,16 +6,16 @@
 
 use crate::hop_by_hop::upgrade_to;
 use http::{HeaderMap, HeaderValue, Method, Uri};
-use vocab::Kind;
+use vocab::RequestKind;
 
 /// The kind of a request.
-pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> Kind {
+pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> RequestKind {
     if *method == Method::CONNECT {
-        return Kind::Tunnel;
+        return RequestKind::Tunnel;
     }
     // Wherever it stands in the list: the doors ask servers for it then.
     if upgrade_to(headers, &["websocket"]).is_some() {
-        return Kind::Websocket;
+        return RequestKind::Websocket;
     }
     // Walked over once: a map would parse and hash each name that it is asked for.
     let mut told: [Option<&HeaderValue>; TELLING.len()] = [None; TELLING.len()];
@@ -41,40 +41,42 @@ fn position(name: &str) -> Option<usize> {
 
 /// The kind of a request that is neither a tunnel nor an upgrade. `field` gives the value of a
 /// field by its name in lower case, or nothing.
-pub fn of_fields<'f>(method: &Method, path: &str, field: impl Fn(&str) -> &'f str) -> Kind {
+pub fn of_fields<'f>(method: &Method, path: &str, field: impl Fn(&str) -> &'f str) -> RequestKind {
     if let Some(kind) = of_destination(field("sec-fetch-dest"), field("sec-fetch-mode"), method) {
         return kind;
     }
     // Without metadata, what is posted and not a form is a report or an API call; both want the
     // same treatment, and what tells them apart is the type of what is sent.
     if is_report(field("content-type")) {
-        return Kind::Ping;
+        return RequestKind::Ping;
     }
     if field("x-requested-with").eq_ignore_ascii_case("xmlhttprequest") {
-        return Kind::Fetch;
+        return RequestKind::Fetch;
     }
-    of_accept(field("accept")).or_else(|| of_extension(extension(path))).unwrap_or(Kind::Other)
+    of_accept(field("accept"))
+        .or_else(|| of_extension(extension(path)))
+        .unwrap_or(RequestKind::Other)
 }
 
 /// By the Fetch standard's destination.
-fn of_destination(destination: &str, mode: &str, method: &Method) -> Option<Kind> {
+fn of_destination(destination: &str, mode: &str, method: &Method) -> Option<RequestKind> {
     Some(match destination {
-        "document" => Kind::Document,
-        "iframe" | "frame" | "fencedframe" => Kind::Subdocument,
+        "document" => RequestKind::Document,
+        "iframe" | "frame" | "fencedframe" => RequestKind::Subdocument,
         "script" | "worker" | "sharedworker" | "serviceworker" | "audioworklet"
-        | "paintworklet" => Kind::Script,
-        "style" | "xslt" => Kind::Stylesheet,
-        "image" => Kind::Image,
-        "font" => Kind::Font,
-        "audio" | "video" | "track" => Kind::Media,
-        "object" | "embed" => Kind::Object,
-        "report" => Kind::Ping,
+        | "paintworklet" => RequestKind::Script,
+        "style" | "xslt" => RequestKind::Stylesheet,
+        "image" => RequestKind::Image,
+        "font" => RequestKind::Font,
+        "audio" | "video" | "track" => RequestKind::Media,
+        "object" | "embed" => RequestKind::Object,
+        "report" => RequestKind::Ping,
         // `fetch`, XMLHttpRequest, EventSource and beacons all have the empty destination. Beacons
         // and pings are the ones that post without asking to read (mode no-cors).
-        "empty" if mode == "websocket" => Kind::Websocket,
-        "empty" if mode == "no-cors" && *method == Method::POST => Kind::Ping,
-        "empty" | "json" | "manifest" | "webidentity" => Kind::Fetch,
-        "websocket" => Kind::Websocket,
+        "empty" if mode == "websocket" => RequestKind::Websocket,
+        "empty" if mode == "no-cors" && *method == Method::POST => RequestKind::Ping,
+        "empty" | "json" | "manifest" | "webidentity" => RequestKind::Fetch,
+        "websocket" => RequestKind::Websocket,
         _ => return None,
     })
 }
@@ -87,26 +89,26 @@ fn is_report(content_type: &str) -> bool {
 }
 
 /// By what the client accepts first. `*/*` says nothing.
-fn of_accept(accept: &str) -> Option<Kind> {
+fn of_accept(accept: &str) -> Option<RequestKind> {
     let first = accept.split(',').next().unwrap_or("");
     let essence = first.split(';').next().unwrap_or("").trim();
     let known = [
-        ("text/html", Kind::Document),
-        ("application/xhtml+xml", Kind::Document),
-        ("text/css", Kind::Stylesheet),
-        ("text/javascript", Kind::Script),
-        ("application/javascript", Kind::Script),
-        ("application/json", Kind::Fetch),
-        ("text/event-stream", Kind::Fetch),
+        ("text/html", RequestKind::Document),
+        ("application/xhtml+xml", RequestKind::Document),
+        ("text/css", RequestKind::Stylesheet),
+        ("text/javascript", RequestKind::Script),
+        ("application/javascript", RequestKind::Script),
+        ("application/json", RequestKind::Fetch),
+        ("text/event-stream", RequestKind::Fetch),
     ];
     let family = [
-        ("image", Kind::Image),
-        ("font", Kind::Font),
-        ("audio", Kind::Media),
-        ("video", Kind::Media),
+        ("image", RequestKind::Image),
+        ("font", RequestKind::Font),
+        ("audio", RequestKind::Media),
+        ("video", RequestKind::Media),
     ];
     let (before, _) = essence.split_once('/')?;
-    let named = |word: &str, of: &[(&str, Kind)]| {
+    let named = |word: &str, of: &[(&str, RequestKind)]| {
         of.iter().find(|(it, _)| it.eq_ignore_ascii_case(word)).map(|(_, kind)| *kind)
     };
     named(essence, &known).or_else(|| named(before, &family))
@@ -116,24 +118,24 @@ fn of_accept(accept: &str) -> Option<Kind> {
 const EXTENSION_BYTES_MAX: usize = 8;
 
 /// By the extension of a path, without its dot.
-pub fn of_extension(extension: &str) -> Option<Kind> {
+pub fn of_extension(extension: &str) -> Option<RequestKind> {
     // Lower case on the stack: no extension that is known is longer.
     let mut lower = [0; EXTENSION_BYTES_MAX];
     let lower = lower.get_mut(..extension.len())?;
     lower.copy_from_slice(extension.as_bytes());
     lower.make_ascii_lowercase();
     Some(match std::str::from_utf8(lower).ok()? {
-        "html" | "htm" | "xhtml" => Kind::Document,
-        "js" | "mjs" | "cjs" => Kind::Script,
-        "css" => Kind::Stylesheet,
+        "html" | "htm" | "xhtml" => RequestKind::Document,
+        "js" | "mjs" | "cjs" => RequestKind::Script,
+        "css" => RequestKind::Stylesheet,
         "gif" | "png" | "jpg" | "jpeg" | "webp" | "avif" | "svg" | "ico" | "bmp" | "jxl" => {
-            Kind::Image
+            RequestKind::Image
         }
-        "woff" | "woff2" | "ttf" | "otf" | "eot" => Kind::Font,
+        "woff" | "woff2" | "ttf" | "otf" | "eot" => RequestKind::Font,
         "mp3" | "mp4" | "m4a" | "m4v" | "webm" | "ogg" | "ogv" | "opus" | "wav" | "flac"
-        | "m3u8" | "mpd" | "vtt" => Kind::Media,
-        "json" | "xml" | "vast" | "vmap" => Kind::Fetch,
-        "swf" | "jar" => Kind::Object,
+        | "m3u8" | "mpd" | "vtt" => RequestKind::Media,
+        "json" | "xml" | "vast" | "vmap" => RequestKind::Fetch,
+        "swf" | "jar" => RequestKind::Object,
         _ => return None,
     })
 }
@@ -152,7 +154,7 @@ mod tests {
     use super::*;
     use http::{HeaderName, HeaderValue};
 
-    fn check(request: &str, fields: &[(&'static str, &'static str)], expected: Kind) {
+    fn check(request: &str, fields: &[(&'static str, &'static str)], expected: RequestKind) {
         let (method, path) = request.split_once(' ').unwrap();
         let headers = fields
             .iter()
@@ -164,41 +166,53 @@ mod tests {
 
     #[test]
     fn fetch_metadata_decides_where_it_is_sent() {
-        check("GET /x.gif", &[("sec-fetch-dest", "script")], Kind::Script);
-        check("GET /", &[("sec-fetch-dest", "document"), ("accept", "image/png")], Kind::Document);
-        check("GET /", &[("sec-fetch-dest", "iframe")], Kind::Subdocument);
-        check("GET /a.js", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")], Kind::Fetch);
-        check("POST /c", &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "no-cors")], Kind::Ping);
+        check("GET /x.gif", &[("sec-fetch-dest", "script")], RequestKind::Script);
+        check(
+            "GET /",
+            &[("sec-fetch-dest", "document"), ("accept", "image/png")],
+            RequestKind::Document,
+        );
+        check("GET /", &[("sec-fetch-dest", "iframe")], RequestKind::Subdocument);
+        check(
+            "GET /a.js",
+            &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "cors")],
+            RequestKind::Fetch,
+        );
+        check(
+            "POST /c",
+            &[("sec-fetch-dest", "empty"), ("sec-fetch-mode", "no-cors")],
+            RequestKind::Ping,
+        );
     }
 
     #[test]
     fn without_metadata_accept_and_then_the_extension_decide() {
-        check("GET /p", &[("accept", "image/avif,image/webp,*/*;q=0.8")], Kind::Image);
-        check("GET /p.js", &[("accept", "text/css,*/*;q=0.1")], Kind::Stylesheet);
-        check("GET /p.js", &[("accept", "*/*")], Kind::Script);
-        check("GET /a.b/p.PNG", &[], Kind::Image);
-        check("GET /p.json?x=a.js", &[], Kind::Fetch);
-        check("GET /a.min.js;v=1.2", &[], Kind::Script);
-        check("GET /", &[("accept", "text/html,application/xhtml+xml")], Kind::Document);
-        check("GET /stream", &[("accept", "text/event-stream")], Kind::Fetch);
-        check("GET /p", &[("accept", "*/*")], Kind::Other);
-        check("GET /p", &[("sec-fetch-dest", "nonsense")], Kind::Other);
+        check("GET /p", &[("accept", "image/avif,image/webp,*/*;q=0.8")], RequestKind::Image);
+        check("GET /p.js", &[("accept", "text/css,*/*;q=0.1")], RequestKind::Stylesheet);
+        check("GET /p.js", &[("accept", "*/*")], RequestKind::Script);
+        check("GET /a.b/p.PNG", &[], RequestKind::Image);
+        check("GET /p.json?x=a.js", &[], RequestKind::Fetch);
+        check("GET /a.min.js;v=1.2", &[], RequestKind::Script);
+        check("GET /", &[("accept", "text/html,application/xhtml+xml")], RequestKind::Document);
+        check("GET /stream", &[("accept", "text/event-stream")], RequestKind::Fetch);
+        check("GET /p", &[("accept", "*/*")], RequestKind::Other);
+        check("GET /p", &[("sec-fetch-dest", "nonsense")], RequestKind::Other);
     }
 
     #[test]
     fn tunnels_sockets_and_reports_are_known_by_their_form() {
-        check("CONNECT a.example:443", &[("accept", "text/html")], Kind::Tunnel);
+        check("CONNECT a.example:443", &[("accept", "text/html")], RequestKind::Tunnel);
         check(
             "GET /s",
             &[("upgrade", "WebSocket"), ("connection", "Upgrade"), ("sec-fetch-dest", "empty")],
-            Kind::Websocket,
+            RequestKind::Websocket,
         );
-        check("POST /r", &[("content-type", "application/csp-report")], Kind::Ping);
-        check("POST /r", &[("content-type", "text/ping; a=b")], Kind::Ping);
+        check("POST /r", &[("content-type", "application/csp-report")], RequestKind::Ping);
+        check("POST /r", &[("content-type", "text/ping; a=b")], RequestKind::Ping);
         check(
             "GET /r",
             &[("x-requested-with", "XMLHttpRequest"), ("accept", "text/html")],
-            Kind::Fetch,
+            RequestKind::Fetch,
         );
     }
 }

@@ -45,9 +45,9 @@ pub mod unprocessed;
 pub mod upgrade;
 mod watch;
 
-pub use body::{Body, BodyError, Feed};
+pub use body::{Body, BodyError, BodyFeed};
 pub use incoming::Incoming;
 pub use limits::{ExtendedConnect, Limits};
-pub use serve::{Versions, serve, serve_quickly};
+pub use serve::{HttpVersions, serve, serve_quickly};
 pub use serve_error::ServeError;
 pub use unfinished::{UnfinishedCounts, UnfinishedRequests};

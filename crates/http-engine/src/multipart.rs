@@ -10,23 +10,23 @@ use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An answer of several parts, laid out.
-pub struct Multipart {
+pub struct MultipartAnswer {
     /// Its `Content-Type`.
     pub media: HeaderValue,
     /// What is sent, in order.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<MultipartPiece>,
 }
 
 /// A piece of such an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Piece {
+pub enum MultipartPiece {
     /// What stands between the parts.
     Between(Bytes),
     /// A part of the representation.
     Part(ByteRange),
 }
 
-impl Multipart {
+impl MultipartAnswer {
     /// These parts of a representation of type `media`.
     pub fn new(parts: &[ByteRange], media: Option<&HeaderValue>) -> Self {
         let boundary = boundary();
@@ -42,10 +42,10 @@ impl Multipart {
             head.extend_from_slice(b"\r\ncontent-range: ");
             head.extend_from_slice(part.content_range().as_bytes());
             head.extend_from_slice(b"\r\n\r\n");
-            pieces.push(Piece::Between(head.into()));
-            pieces.push(Piece::Part(*part));
+            pieces.push(MultipartPiece::Between(head.into()));
+            pieces.push(MultipartPiece::Part(*part));
         }
-        pieces.push(Piece::Between(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
+        pieces.push(MultipartPiece::Between(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
         let media = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}"))
             .expect("hexadecimal digits are visible ASCII");
         Self { media, pieces }
@@ -54,8 +54,8 @@ impl Multipart {
     /// How long it is, in bytes.
     pub fn length(&self) -> u64 {
         let lengths = self.pieces.iter().map(|piece| match piece {
-            Piece::Between(bytes) => bytes.len() as u64,
-            Piece::Part(part) => part.len(),
+            MultipartPiece::Between(bytes) => bytes.len() as u64,
+            MultipartPiece::Part(part) => part.len(),
         });
         lengths.sum()
     }
@@ -77,11 +77,11 @@ mod tests {
     fn parts_stand_between_their_boundaries() {
         let part = |first, last| ByteRange { first, last, total: 100 };
         let media = HeaderValue::from_static("text/plain");
-        let laid_out = Multipart::new(&[part(0, 1), part(90, 99)], Some(&media));
+        let laid_out = MultipartAnswer::new(&[part(0, 1), part(90, 99)], Some(&media));
         let boundary = laid_out.media.to_str().unwrap().rsplit('=').next().unwrap().to_owned();
         let text = |at: usize| match &laid_out.pieces[at] {
-            Piece::Between(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
-            Piece::Part(part) => format!("{}+{}", part.first, part.len()),
+            MultipartPiece::Between(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
+            MultipartPiece::Part(part) => format!("{}+{}", part.first, part.len()),
         };
         let range = "\r\ncontent-type: text/plain\r\ncontent-range: bytes";
         assert_eq!(text(0), format!("--{boundary}{range} 0-1/100\r\n\r\n"));

@@ -4,7 +4,7 @@
 //! Requests that the quick lane answers go on, with a date of 1970. Called where hyper would begin.
 
 use crate::limits::Limits;
-use crate::quick::lane::Spoken;
+use crate::quick::lane::SpokenProtocol;
 use crate::serve_error::ServeError;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -14,15 +14,19 @@ const NO_CLOCK: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 60\r\
     content-length: 0\r\nconnection: close\r\n\r\n";
 
 /// Refuses what only hyper could serve, for it cannot without a date (RFC 9110 §6.6.1).
-pub(crate) async fn refuse<I>(io: &mut I, spoken: Spoken, limits: &Limits) -> Result<(), ServeError>
+pub(crate) async fn refuse<I>(
+    io: &mut I,
+    spoken: SpokenProtocol,
+    limits: &Limits,
+) -> Result<(), ServeError>
 where
     I: AsyncWrite + Unpin,
 {
     let refusal = async {
         match spoken {
-            Spoken::Http1 => io.write_all(NO_CLOCK).await?,
+            SpokenProtocol::Http1 => io.write_all(NO_CLOCK).await?,
             // Without a first frame of ours the client knows that nothing was begun.
-            Spoken::Http2 => {}
+            SpokenProtocol::Http2 => {}
         }
         io.shutdown().await
     };
@@ -40,7 +44,9 @@ mod tests {
 
     #[tokio::test]
     async fn http1_is_refused_in_words_and_http2_by_the_end() {
-        for (spoken, expected) in [(Spoken::Http1, NO_CLOCK), (Spoken::Http2, &b""[..])] {
+        for (spoken, expected) in
+            [(SpokenProtocol::Http1, NO_CLOCK), (SpokenProtocol::Http2, &b""[..])]
+        {
             let (mut ours, mut theirs) = tokio::io::duplex(1024);
             refuse(&mut ours, spoken, &Limits::default()).await.unwrap();
             drop(ours);

@@ -1,14 +1,14 @@
 //! One HTTP/2 stream seen from outside: whether the client keeps it waiting, and its end if so.
 //!
 //! A client may stall one stream while the socket flows, pings are answered and other streams live, so
-//! the connection's own figures say nothing of it. [`Pace`] is what a stream's bodies note of
+//! the connection's own figures say nothing of it. [`StreamPace`] is what a stream's bodies note of
 //! themselves; [`StreamExec`] runs each stream as a task that holds the notes against
 //! [`crate::patience`], and drops the stream, which resets it, when that is at its end. It never
 //! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
 
 use crate::limits::Limits;
-use crate::patience::{Awaits, Next, Patience, Standing};
-use crate::watch::{InFlight, Watch};
+use crate::patience::{AwaitedEvent, ConnectionPatience, ConnectionStanding, TickAction};
+use crate::watch::{ConnectionWatch, InFlight};
 use hyper::rt::Executor;
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -18,13 +18,13 @@ use std::task::{Poll, Waker};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// One stream. Touched by one thread only; a lock because bodies of requests may be sent.
-pub(crate) struct Pace {
-    watch: Arc<Watch>,
-    notes: Mutex<Notes>,
+pub(crate) struct StreamPace {
+    watch: Arc<ConnectionWatch>,
+    notes: Mutex<PaceNotes>,
 }
 
 /// What is noted of a stream.
-struct Notes {
+struct PaceNotes {
     /// The request counts as in flight until both bodies are done with, or the stream is cut.
     busy: Option<InFlight>,
     progress: u32,
@@ -32,7 +32,7 @@ struct Notes {
     waited_ms: u32,
     /// Answers, and pieces of them, for which the client is to make room.
     rooms_due: u32,
-    upload: Upload,
+    upload: UploadProgress,
     /// Since when the client is waited for.
     since: Option<Instant>,
     /// Told when the last room is made: all that is left of a stream whose answer is handed on.
@@ -40,7 +40,7 @@ struct Notes {
 }
 
 /// How far the request's body is.
-enum Upload {
+enum UploadProgress {
     /// Nobody has asked for it, or it is over.
     Idle,
     /// What came was taken, and the client owes more.
@@ -53,26 +53,26 @@ enum Upload {
 
 /// Whether a body may be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Course {
+pub(crate) enum BodyCourse {
     Open,
     Cut,
 }
 
 thread_local! {
     /// The stream whose task is running: its request says so at its first step.
-    static RUNNING: RefCell<Option<Arc<Pace>>> = const { RefCell::new(None) };
+    static RUNNING: RefCell<Option<Arc<StreamPace>>> = const { RefCell::new(None) };
 }
 
-impl Pace {
+impl StreamPace {
     pub(crate) fn new(busy: InFlight) -> Arc<Self> {
         let watch = Arc::clone(busy.watch());
-        let notes = Notes {
+        let notes = PaceNotes {
             busy: Some(busy),
             progress: 0,
             bytes: 0,
             waited_ms: 0,
             rooms_due: 0,
-            upload: Upload::Idle,
+            upload: UploadProgress::Idle,
             since: None,
             last_room: None,
         };
@@ -80,7 +80,7 @@ impl Pace {
     }
 
     /// The connection that it is on.
-    pub(crate) fn watch(&self) -> &Watch {
+    pub(crate) fn watch(&self) -> &ConnectionWatch {
         &self.watch
     }
 
@@ -122,8 +122,8 @@ impl Pace {
     /// The request's body has nothing at hand; `reader` waits for more.
     pub(crate) fn upload_waits(&self, reader: &Waker) {
         let mut notes = self.notes();
-        if !matches!(notes.upload, Upload::Cut) {
-            notes.upload = Upload::Awaited(reader.clone());
+        if !matches!(notes.upload, UploadProgress::Cut) {
+            notes.upload = UploadProgress::Awaited(reader.clone());
         }
         notes.settle();
     }
@@ -132,13 +132,13 @@ impl Pace {
     pub(crate) fn upload_came(&self, bytes: usize) {
         let mut notes = self.notes();
         notes.moved(bytes);
-        notes.upload_is(Upload::Within);
+        notes.upload_is(UploadProgress::Within);
         self.watch.stream_gave(bytes);
     }
 
     /// The request's body is over, or nobody reads it any more.
     pub(crate) fn upload_over(&self) {
-        self.notes().upload_is(Upload::Idle);
+        self.notes().upload_is(UploadProgress::Idle);
     }
 
     /// Whether all of the answer has left; if not, `watcher` is woken when it has.
@@ -151,19 +151,23 @@ impl Pace {
     }
 
     /// Whether the request's body may be read on.
-    pub(crate) fn course(&self) -> Course {
-        if matches!(self.notes().upload, Upload::Cut) { Course::Cut } else { Course::Open }
+    pub(crate) fn course(&self) -> BodyCourse {
+        if matches!(self.notes().upload, UploadProgress::Cut) {
+            BodyCourse::Cut
+        } else {
+            BodyCourse::Open
+        }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self) -> ConnectionStanding {
         let notes = self.notes();
         let awaits = match notes.upload {
-            _ if notes.rooms_due > 0 => Awaits::Client,
-            Upload::Awaited(_) => Awaits::Client,
-            Upload::Within => Awaits::UsWithinBody,
-            Upload::Idle | Upload::Cut => Awaits::Us,
+            _ if notes.rooms_due > 0 => AwaitedEvent::Client,
+            UploadProgress::Awaited(_) => AwaitedEvent::Client,
+            UploadProgress::Within => AwaitedEvent::UsWithinBody,
+            UploadProgress::Idle | UploadProgress::Cut => AwaitedEvent::Us,
         };
-        Standing {
+        ConnectionStanding {
             progress: notes.progress,
             awaits,
             messages: 0,
@@ -176,30 +180,30 @@ impl Pace {
     /// client takes no byte of stay there, and the reset behind them: the connection counts those.
     fn cut(&self) {
         let mut notes = self.notes();
-        let upload = std::mem::replace(&mut notes.upload, Upload::Cut);
+        let upload = std::mem::replace(&mut notes.upload, UploadProgress::Cut);
         notes.busy = None;
         if notes.rooms_due > 0 {
             self.watch.stuck_begins();
         }
         drop(notes);
-        if let Upload::Awaited(reader) = upload {
+        if let UploadProgress::Awaited(reader) = upload {
             reader.wake();
         }
     }
 
-    fn notes(&self) -> MutexGuard<'_, Notes> {
+    fn notes(&self) -> MutexGuard<'_, PaceNotes> {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Notes {
+impl PaceNotes {
     fn moved(&mut self, bytes: usize) {
         self.progress = self.progress.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(bytes as u32);
     }
 
-    fn upload_is(&mut self, upload: Upload) {
-        if !matches!(self.upload, Upload::Cut) {
+    fn upload_is(&mut self, upload: UploadProgress) {
+        if !matches!(self.upload, UploadProgress::Cut) {
             self.upload = upload;
         }
         self.settle();
@@ -207,7 +211,7 @@ impl Notes {
 
     /// Begins or ends the time for which the client is waited for.
     fn settle(&mut self) {
-        if self.rooms_due > 0 || matches!(self.upload, Upload::Awaited(_)) {
+        if self.rooms_due > 0 || matches!(self.upload, UploadProgress::Awaited(_)) {
             self.since.get_or_insert_with(Instant::now);
         } else {
             self.waited_ms = self.waited_ms.wrapping_add(self.waiting_ms());
@@ -239,10 +243,10 @@ async fn watch_over(stream: impl Future, limits: Limits) {
 
 /// Runs `stream`; gives its pace if it did not come to its end, and is no more. hyper is done with a
 /// stream when h2 has the last piece of its answer: that piece is waited for too.
-async fn run(stream: impl Future, limits: Limits) -> Option<Arc<Pace>> {
+async fn run(stream: impl Future, limits: Limits) -> Option<Arc<StreamPace>> {
     let mut stream = Some(Box::pin(stream));
-    let mut watched: Option<Arc<Pace>> = None;
-    let mut patience = Patience::new(&limits, Instant::now());
+    let mut watched: Option<Arc<StreamPace>> = None;
+    let mut patience = ConnectionPatience::new(&limits, Instant::now());
     let mut tick: Option<Pin<Box<Sleep>>> = None;
     poll_fn(|cx| {
         if let Some(running) = &mut stream {
@@ -262,8 +266,11 @@ async fn run(stream: impl Future, limits: Limits) -> Option<Arc<Pace>> {
         let tick = tick.get_or_insert_with(|| Box::pin(sleep(limits.header_timeout)));
         while tick.as_mut().poll(cx).is_ready() {
             match patience.judge(pace.standing(), &limits, Instant::now()) {
-                Next::Wait(until) => tick.as_mut().reset(until),
-                Next::Close | Next::HeadTooSlow | Next::Stalled | Next::TooSlow => {
+                TickAction::Wait(until) => tick.as_mut().reset(until),
+                TickAction::Close
+                | TickAction::HeadTooSlow
+                | TickAction::Stalled
+                | TickAction::TooSlow => {
                     return Poll::Ready(watched.take());
                 }
             }

@@ -1,8 +1,8 @@
 //! How long a client is waited for, judged at the ticks of one lazy timer per connection.
 //!
 //! Heads have a deadline, idle connections an end, and whoever takes an answer or sends a body a
-//! least rate: never a deadline that would kill a large upload. [`Standing`] is what a connection
-//! tells, [`Patience`] what is remembered of it between two ticks. No socket, no clock: the moment is
+//! least rate: never a deadline that would kill a large upload. [`ConnectionStanding`] is what a connection
+//! tells, [`ConnectionPatience`] what is remembered of it between two ticks. No socket, no clock: the moment is
 //! handed in. Called by the server side for hyper's connections and for those in the quick lane.
 
 use crate::limits::Limits;
@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 /// How a connection stands at a tick.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ConnectionStanding {
     /// Changes with every sign of life.
     pub(crate) progress: u32,
-    pub(crate) awaits: Awaits,
+    pub(crate) awaits: AwaitedEvent,
     /// Requests begun so far; wraps.
     pub(crate) messages: u32,
     /// Bytes of bodies and answers moved so far; wraps.
@@ -25,7 +25,7 @@ pub(crate) struct Standing {
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Awaits {
+pub(crate) enum AwaitedEvent {
     /// The end of a head, since then.
     Head { since: Instant },
     /// That the client takes what is written, or sends what it owes.
@@ -41,7 +41,7 @@ pub(crate) enum Awaits {
 
 /// What to do at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Next {
+pub(crate) enum TickAction {
     /// Look again then.
     Wait(Instant),
     /// Nothing has happened for long: close when nothing is going on.
@@ -56,7 +56,7 @@ pub(crate) enum Next {
 
 /// What is remembered of a connection between two ticks.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct ConnectionPatience {
     progress: u32,
     quiet_since: Instant,
     messages: u32,
@@ -67,14 +67,19 @@ pub(crate) struct Patience {
     credit: Duration,
 }
 
-impl Patience {
+impl ConnectionPatience {
     pub(crate) fn new(limits: &Limits, now: Instant) -> Self {
         let credit = limits.rate_grace;
         Self { progress: 0, quiet_since: now, messages: 0, bytes: 0, waited_ms: 0, credit }
     }
 
     /// Judges the connection. Quiet time is known to within one tick, which is the head timeout.
-    pub(crate) fn judge(&mut self, standing: Standing, limits: &Limits, now: Instant) -> Next {
+    pub(crate) fn judge(
+        &mut self,
+        standing: ConnectionStanding,
+        limits: &Limits,
+        now: Instant,
+    ) -> TickAction {
         if standing.progress != self.progress {
             self.progress = standing.progress;
             self.quiet_since = now;
@@ -82,28 +87,32 @@ impl Patience {
         let quiet = now.duration_since(self.quiet_since);
         let overdrawn = self.settle(standing, limits);
         match standing.awaits {
-            Awaits::Head { since } => {
+            AwaitedEvent::Head { since } => {
                 let due = since + limits.header_timeout;
-                if now >= due { Next::HeadTooSlow } else { Next::Wait(due) }
+                if now >= due { TickAction::HeadTooSlow } else { TickAction::Wait(due) }
             }
-            Awaits::Client if quiet >= limits.stall_timeout => Next::Stalled,
-            Awaits::Client if limits.rate_bytes_min == 0 => Next::Wait(now + limits.header_timeout),
-            Awaits::Client | Awaits::UsWithinBody if overdrawn && limits.rate_bytes_min > 0 => {
-                Next::TooSlow
+            AwaitedEvent::Client if quiet >= limits.stall_timeout => TickAction::Stalled,
+            AwaitedEvent::Client if limits.rate_bytes_min == 0 => {
+                TickAction::Wait(now + limits.header_timeout)
             }
-            Awaits::Client => {
+            AwaitedEvent::Client | AwaitedEvent::UsWithinBody
+                if overdrawn && limits.rate_bytes_min > 0 =>
+            {
+                TickAction::TooSlow
+            }
+            AwaitedEvent::Client => {
                 let soon = self.credit.clamp(TICK_MIN, limits.header_timeout.max(TICK_MIN));
-                Next::Wait(now + soon)
+                TickAction::Wait(now + soon)
             }
-            Awaits::Request if quiet >= limits.idle_timeout => Next::Close,
-            Awaits::Request | Awaits::Us | Awaits::UsWithinBody => {
-                Next::Wait(now + limits.header_timeout)
+            AwaitedEvent::Request if quiet >= limits.idle_timeout => TickAction::Close,
+            AwaitedEvent::Request | AwaitedEvent::Us | AwaitedEvent::UsWithinBody => {
+                TickAction::Wait(now + limits.header_timeout)
             }
         }
     }
 
     /// Brings the credit up to date; whether it does not cover the waiting.
-    fn settle(&mut self, standing: Standing, limits: &Limits) -> bool {
+    fn settle(&mut self, standing: ConnectionStanding, limits: &Limits) -> bool {
         let bytes = standing.bytes.wrapping_sub(self.bytes);
         let waited = Duration::from_millis(standing.waited_ms.wrapping_sub(self.waited_ms).into());
         if standing.messages != self.messages {
@@ -131,22 +140,22 @@ mod tests {
     /// seconds, if within an hour.
     fn cut_after(per_sec: impl Fn(u64) -> u32) -> Option<u64> {
         let (limits, start) = (Limits::default(), Instant::now());
-        let mut patience = Patience::new(&limits, start);
+        let mut patience = ConnectionPatience::new(&limits, start);
         let (mut due, mut bytes) = (start, 0_u32);
         for second in 0..3600 {
             let now = start + Duration::from_secs(second);
             bytes += per_sec(second);
             while due <= now {
-                let standing = Standing {
+                let standing = ConnectionStanding {
                     progress: bytes,
-                    awaits: Awaits::Client,
+                    awaits: AwaitedEvent::Client,
                     messages: 1,
                     bytes,
                     waited_ms: second as u32 * 1000,
                 };
                 match patience.judge(standing, &limits, now) {
-                    Next::Wait(until) => due = until,
-                    Next::TooSlow | Next::Stalled => return Some(second),
+                    TickAction::Wait(until) => due = until,
+                    TickAction::TooSlow | TickAction::Stalled => return Some(second),
                     other => panic!("{other:?}"),
                 }
             }

@@ -13,6 +13,7 @@ pub(crate) mod framing;
 pub(crate) mod head;
 pub(crate) mod lane;
 mod request;
+mod scratch;
 pub(crate) mod sending;
 
 use crate::date;
@@ -21,7 +22,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Version};
 use std::fmt;
 
 /// A door's short way to an answer.
-pub trait Quick {
+pub trait FastPath {
     /// The form of target that this way is asked in; any other is the handler's.
     const FORM: TargetForm = TargetForm::Origin;
 
@@ -51,7 +52,7 @@ pub trait Quick {
     ///     }
     /// }
     /// ```
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly;
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply;
 }
 
 /// The forms of target that the quick lane knows (RFC 9112 §3.2).
@@ -65,7 +66,7 @@ pub enum TargetForm {
 
 /// What became of a request at the quick lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Quickly {
+pub enum FastReply {
     /// The whole answer was appended.
     Written,
     /// The head was appended; these bytes are the body, and are sent without a copy. Worth it from
@@ -79,9 +80,9 @@ pub enum Quickly {
 #[derive(Clone, Copy, Debug)]
 pub struct NoQuick;
 
-impl Quick for NoQuick {
-    fn answer(&self, _: &Simple<'_>, _: &mut Vec<u8>) -> Quickly {
-        Quickly::NotMine
+impl FastPath for NoQuick {
+    fn answer(&self, _: &SimpleRequest<'_>, _: &mut Vec<u8>) -> FastReply {
+        FastReply::NotMine
     }
 }
 
@@ -96,7 +97,7 @@ pub enum SimpleMethod {
 
 /// Whether the connection lives on after an answer, and how that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Persistence {
+pub(crate) enum ConnectionPersistence {
     /// HTTP/1.1's default: nothing is said.
     Keep,
     /// HTTP/1.0 on request (RFC 9112 §9.3): said, or the client would wait for the close.
@@ -105,7 +106,7 @@ pub(crate) enum Persistence {
     Close,
 }
 
-impl Persistence {
+impl ConnectionPersistence {
     /// What says so, and the empty line.
     pub(crate) const fn end_of_head(self) -> &'static [u8] {
         match self {
@@ -121,7 +122,7 @@ impl Persistence {
 /// only those of its [`Quick::FORM`] in which **no field stands twice**. Borrowed from the bytes as they
 /// came.
 #[derive(Clone, Copy)]
-pub struct Simple<'r> {
+pub struct SimpleRequest<'r> {
     pub(crate) method: SimpleMethod,
     /// The target as it was sent.
     pub(crate) asked: &'r str,
@@ -130,16 +131,16 @@ pub struct Simple<'r> {
     pub(crate) target: &'r str,
     pub(crate) version: Version,
     pub(crate) host: Option<&'r str>,
-    pub(crate) persistence: Persistence,
+    pub(crate) persistence: ConnectionPersistence,
     pub(crate) fields: &'r [httparse::Header<'r>],
     /// Which lengths the names of its fields have: most look-ups end at one bit.
     pub(crate) lengths: NameLengths,
-    pub(crate) names: Names,
+    pub(crate) names: FieldRepetition,
 }
 
 /// Whether a name stands over two fields of a request: then it is a list, and the handler's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Names {
+pub(crate) enum FieldRepetition {
     Single,
     Repeated,
 }
@@ -162,7 +163,7 @@ impl NameLengths {
     }
 }
 
-impl<'r> Simple<'r> {
+impl<'r> SimpleRequest<'r> {
     /// `GET` or `HEAD`.
     pub const fn method(&self) -> SimpleMethod {
         self.method
@@ -245,7 +246,7 @@ impl From<SimpleMethod> for Method {
     }
 }
 
-impl fmt::Debug for Simple<'_> {
+impl fmt::Debug for SimpleRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Simple({:?} {} {:?})", self.method, self.target, self.host)
     }

@@ -19,7 +19,7 @@ pub struct ByteRange {
 
 /// What to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
+pub enum RangeSelection {
     /// All of it, with 200.
     Whole,
     /// This part, with 206 and `Content-Range`.
@@ -30,7 +30,7 @@ pub enum Selection {
 
 /// What to send to a client that may have several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selections {
+pub enum RangeSelections {
     /// All of it, with 200.
     Whole,
     /// This part, with 206 and `Content-Range`.
@@ -73,64 +73,67 @@ fn visible(text: &str) -> HeaderValue {
 
 /// What a request asks for of a representation of `total` bytes. `If-Range` must have been judged
 /// before: [`crate::conditional::if_range`].
-pub fn select(method: &Method, headers: &HeaderMap, total: u64) -> Selection {
+pub fn select(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelection {
     // Range is defined for GET only (§14.2); a server must ignore it elsewhere.
     if *method != Method::GET {
-        return Selection::Whole;
+        return RangeSelection::Whole;
     }
     let mut fields = headers.get_all(header::RANGE).iter();
     match (fields.next().and_then(|value| value.to_str().ok()), fields.next()) {
         (Some(text), None) => parse(text, total),
-        (None, _) | (Some(_), Some(_)) => Selection::Whole,
+        (None, _) | (Some(_), Some(_)) => RangeSelection::Whole,
     }
 }
 
 /// Reads one `Range` value. What is malformed, of another unit, or several ranges selects the
 /// whole.
-pub fn parse(text: &str, total: u64) -> Selection {
-    let Some((unit, set)) = text.split_once('=') else { return Selection::Whole };
+pub fn parse(text: &str, total: u64) -> RangeSelection {
+    let Some((unit, set)) = text.split_once('=') else { return RangeSelection::Whole };
     if !unit.trim().eq_ignore_ascii_case("bytes") || set.contains(',') {
-        return Selection::Whole;
+        return RangeSelection::Whole;
     }
-    let Some((first, last)) = set.trim().split_once('-') else { return Selection::Whole };
-    let part =
-        |first, last: u64| Selection::Part(ByteRange { first, last: last.min(total - 1), total });
+    let Some((first, last)) = set.trim().split_once('-') else { return RangeSelection::Whole };
+    let part = |first, last: u64| {
+        RangeSelection::Part(ByteRange { first, last: last.min(total - 1), total })
+    };
     match (number(first), number(last)) {
-        (Number::Is(first), Number::Is(last)) if first > last => Selection::Whole,
-        (Number::Is(first), Number::Is(_) | Number::Absent) if first >= total => {
-            Selection::Unsatisfiable
+        (RangeNumber::Is(first), RangeNumber::Is(last)) if first > last => RangeSelection::Whole,
+        (RangeNumber::Is(first), RangeNumber::Is(_) | RangeNumber::Absent) if first >= total => {
+            RangeSelection::Unsatisfiable
         }
-        (Number::Is(first), Number::Is(last)) => part(first, last),
-        (Number::Is(first), Number::Absent) => part(first, u64::MAX),
-        (Number::Absent, Number::Is(suffix)) if suffix == 0 || total == 0 => {
-            Selection::Unsatisfiable
+        (RangeNumber::Is(first), RangeNumber::Is(last)) => part(first, last),
+        (RangeNumber::Is(first), RangeNumber::Absent) => part(first, u64::MAX),
+        (RangeNumber::Absent, RangeNumber::Is(suffix)) if suffix == 0 || total == 0 => {
+            RangeSelection::Unsatisfiable
         }
-        (Number::Absent, Number::Is(suffix)) => part(total.saturating_sub(suffix), u64::MAX),
-        (Number::Absent, Number::Absent) | (Number::Malformed, _) | (_, Number::Malformed) => {
-            Selection::Whole
+        (RangeNumber::Absent, RangeNumber::Is(suffix)) => {
+            part(total.saturating_sub(suffix), u64::MAX)
         }
+        (RangeNumber::Absent, RangeNumber::Absent)
+        | (RangeNumber::Malformed, _)
+        | (_, RangeNumber::Malformed) => RangeSelection::Whole,
     }
 }
 
 /// What a request asks for of a representation of `total` bytes, several parts included. `If-Range`
 /// must have been judged before: [`crate::conditional::if_range`].
-pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> Selections {
+pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelections {
     if *method != Method::GET {
-        return Selections::Whole;
+        return RangeSelections::Whole;
     }
     let mut fields = headers.get_all(header::RANGE).iter();
     match (fields.next().and_then(|value| value.to_str().ok()), fields.next()) {
         (Some(text), None) => parse_several(text, total),
-        (None, _) | (Some(_), Some(_)) => Selections::Whole,
+        (None, _) | (Some(_), Some(_)) => RangeSelections::Whole,
     }
 }
 
 /// Reads one `Range` value of any number of ranges. One that is malformed spoils them all, and the
 /// whole is selected; those outside are left out.
-pub fn parse_several(text: &str, total: u64) -> Selections {
-    let Some((unit, set)) = text.split_once('=') else { return Selections::Whole };
+pub fn parse_several(text: &str, total: u64) -> RangeSelections {
+    let Some((unit, set)) = text.split_once('=') else { return RangeSelections::Whole };
     if set.bytes().filter(|byte| *byte == b',').count() >= RANGES_MAX {
-        return Selections::Whole;
+        return RangeSelections::Whole;
     }
     let mut parts: Vec<ByteRange> = Vec::new();
     // Empty elements of a list count for nothing (§5.6.1.2).
@@ -139,16 +142,16 @@ pub fn parse_several(text: &str, total: u64) -> Selections {
     for range in ranges {
         is_none = false;
         match parse(&format!("{unit}={range}"), total) {
-            Selection::Whole => return Selections::Whole,
-            Selection::Unsatisfiable => {}
-            Selection::Part(part) => join(&mut parts, part),
+            RangeSelection::Whole => return RangeSelections::Whole,
+            RangeSelection::Unsatisfiable => {}
+            RangeSelection::Part(part) => join(&mut parts, part),
         }
     }
     match parts.as_slice() {
-        [] if is_none => Selections::Whole,
-        [] => Selections::Unsatisfiable,
-        [part] => Selections::Part(*part),
-        [..] => Selections::Parts(parts),
+        [] if is_none => RangeSelections::Whole,
+        [] => RangeSelections::Unsatisfiable,
+        [part] => RangeSelections::Part(*part),
+        [..] => RangeSelections::Parts(parts),
     }
 }
 
@@ -169,21 +172,21 @@ fn join(parts: &mut Vec<ByteRange>, mut part: ByteRange) {
     parts.insert(place.unwrap_or(parts.len()), part);
 }
 
-enum Number {
+enum RangeNumber {
     Absent,
     Is(u64),
     Malformed,
 }
 
-fn number(text: &str) -> Number {
+fn number(text: &str) -> RangeNumber {
     if text.is_empty() {
-        return Number::Absent;
+        return RangeNumber::Absent;
     }
     if !text.bytes().all(|it| it.is_ascii_digit()) {
-        return Number::Malformed;
+        return RangeNumber::Malformed;
     }
     // More digits than fit are past the end of anything.
-    Number::Is(text.parse().unwrap_or(u64::MAX))
+    RangeNumber::Is(text.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -192,9 +195,9 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let found = match parse(text, 1000) {
-            Selection::Whole => "whole".into(),
-            Selection::Unsatisfiable => "416".into(),
-            Selection::Part(part) => format!("{}+{}", part.first, part.len()),
+            RangeSelection::Whole => "whole".into(),
+            RangeSelection::Unsatisfiable => "416".into(),
+            RangeSelection::Part(part) => format!("{}+{}", part.first, part.len()),
         };
         assert_eq!(found, expected, "{text:?}");
     }
@@ -215,8 +218,8 @@ mod tests {
         check("bytes=1000-", "416");
         check("bytes=1000-1001", "416");
         check("bytes=-0", "416");
-        assert_eq!(parse("bytes=0-", 0), Selection::Unsatisfiable);
-        assert_eq!(parse("bytes=-1", 0), Selection::Unsatisfiable);
+        assert_eq!(parse("bytes=0-", 0), RangeSelection::Unsatisfiable);
+        assert_eq!(parse("bytes=-1", 0), RangeSelection::Unsatisfiable);
     }
 
     #[test]
@@ -242,19 +245,19 @@ mod tests {
     fn a_range_counts_for_get_only_and_once() {
         let mut headers = HeaderMap::new();
         headers.append(header::RANGE, HeaderValue::from_static("bytes=0-0"));
-        assert!(matches!(select(&Method::GET, &headers, 9), Selection::Part(_)));
-        assert_eq!(select(&Method::HEAD, &headers, 9), Selection::Whole);
+        assert!(matches!(select(&Method::GET, &headers, 9), RangeSelection::Part(_)));
+        assert_eq!(select(&Method::HEAD, &headers, 9), RangeSelection::Whole);
         headers.append(header::RANGE, HeaderValue::from_static("bytes=1-1"));
-        assert_eq!(select(&Method::GET, &headers, 9), Selection::Whole);
+        assert_eq!(select(&Method::GET, &headers, 9), RangeSelection::Whole);
     }
 
     fn check_several(text: &str, expected: &str) {
         let show = |part: &ByteRange| format!("{}-{}", part.first, part.last);
         let found = match parse_several(text, 1000) {
-            Selections::Whole => "whole".into(),
-            Selections::Unsatisfiable => "416".into(),
-            Selections::Part(part) => show(&part),
-            Selections::Parts(parts) => parts.iter().map(show).collect::<Vec<_>>().join(" "),
+            RangeSelections::Whole => "whole".into(),
+            RangeSelections::Unsatisfiable => "416".into(),
+            RangeSelections::Part(part) => show(&part),
+            RangeSelections::Parts(parts) => parts.iter().map(show).collect::<Vec<_>>().join(" "),
         };
         assert_eq!(found, expected, "{text:?}");
     }

@@ -4,13 +4,13 @@
 //! is, a transfer coding that we know. It looks at the head only and changes nothing. Called by the
 //! server side before any handler.
 
-use crate::scan::Faults;
+use crate::scan::HeadFaults;
 use http::{HeaderMap, Method, Request, StatusCode, Version, header};
 use std::fmt;
 
 /// Why a request is refused before a handler sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum HeadRefusal {
     /// A line ends in LF without CR.
     BareLf,
     /// `Content-Length` stands beside `Transfer-Encoding`.
@@ -39,7 +39,7 @@ pub enum Refusal {
     HeadTooLong,
 }
 
-impl Refusal {
+impl HeadRefusal {
     /// The status to answer with.
     pub const fn status(self) -> StatusCode {
         match self {
@@ -62,35 +62,35 @@ impl Refusal {
 }
 
 /// Whether `request`, in whose bytes `faults` were found, is refused.
-pub fn refusal<B>(request: &Request<B>, faults: Faults) -> Option<Refusal> {
-    if faults != Faults::NONE {
-        if faults.has(Faults::LENGTH_AND_ENCODING) {
-            return Some(Refusal::LengthAndEncoding);
+pub fn refusal<B>(request: &Request<B>, faults: HeadFaults) -> Option<HeadRefusal> {
+    if faults != HeadFaults::NONE {
+        if faults.has(HeadFaults::LENGTH_AND_ENCODING) {
+            return Some(HeadRefusal::LengthAndEncoding);
         }
-        if faults.has(Faults::TWO_LENGTHS) {
-            return Some(Refusal::TwoLengths);
+        if faults.has(HeadFaults::TWO_LENGTHS) {
+            return Some(HeadRefusal::TwoLengths);
         }
-        if faults.has(Faults::HEAD_TOO_LONG) {
-            return Some(Refusal::HeadTooLong);
+        if faults.has(HeadFaults::HEAD_TOO_LONG) {
+            return Some(HeadRefusal::HeadTooLong);
         }
-        if faults.has(Faults::CHUNK) {
-            return Some(Refusal::BadChunk);
+        if faults.has(HeadFaults::CHUNK) {
+            return Some(HeadRefusal::BadChunk);
         }
-        if faults.has(Faults::FRAGMENT) {
-            return Some(Refusal::BadTarget);
+        if faults.has(HeadFaults::FRAGMENT) {
+            return Some(HeadRefusal::BadTarget);
         }
-        return Some(Refusal::BareLf);
+        return Some(HeadRefusal::BareLf);
     }
     if !target_is_right(request) {
-        return Some(Refusal::BadTarget);
+        return Some(HeadRefusal::BadTarget);
     }
     let headers = request.headers();
     if headers.contains_key(header::TRANSFER_ENCODING) {
         if headers.contains_key(header::CONTENT_LENGTH) {
-            return Some(Refusal::LengthAndEncoding);
+            return Some(HeadRefusal::LengthAndEncoding);
         }
         if !only_chunked(headers) {
-            return Some(Refusal::Encoding);
+            return Some(HeadRefusal::Encoding);
         }
     }
     host_refusal(request)
@@ -126,27 +126,27 @@ fn only_chunked(headers: &HeaderMap) -> bool {
     first && codings.next().is_none()
 }
 
-fn host_refusal<B>(request: &Request<B>) -> Option<Refusal> {
+fn host_refusal<B>(request: &Request<B>) -> Option<HeadRefusal> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (first, second) = (hosts.next(), hosts.next());
     if second.is_some() {
-        return Some(Refusal::TwoHosts);
+        return Some(HeadRefusal::TwoHosts);
     }
     let authority = request.uri().authority();
     match (request.version(), first) {
-        (Version::HTTP_11, None) => return Some(Refusal::NoHost),
-        (Version::HTTP_2, None) if authority.is_none() => return Some(Refusal::NoHost),
+        (Version::HTTP_11, None) => return Some(HeadRefusal::NoHost),
+        (Version::HTTP_2, None) if authority.is_none() => return Some(HeadRefusal::NoHost),
         (Version::HTTP_2, Some(host))
             if authority.is_some_and(|it| {
                 !it.as_str().as_bytes().eq_ignore_ascii_case(host.as_bytes())
             }) =>
         {
-            return Some(Refusal::HostDiffers);
+            return Some(HeadRefusal::HostDiffers);
         }
         _ => {}
     }
     match first {
-        Some(host) if !is_host(host.as_bytes()) => Some(Refusal::BadHost),
+        Some(host) if !is_host(host.as_bytes()) => Some(HeadRefusal::BadHost),
         Some(_) | None => None,
     }
 }
@@ -178,7 +178,7 @@ pub fn is_host(host: &[u8]) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=".contains(byte))
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for HeadRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BareLf => "a line of the request ends in LF without CR",

@@ -8,9 +8,9 @@
 
 /// Faults found in request heads; several may be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Faults(u8);
+pub struct HeadFaults(u8);
 
-impl Faults {
+impl HeadFaults {
     /// None.
     pub const NONE: Self = Self(0);
     /// A line that ends in LF without CR (RFC 9112 §2.2 lets a server refuse it).
@@ -59,7 +59,7 @@ const CHUNK_DIGITS_MAX: usize = 16;
 
 /// Where in the stream of messages the next byte belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
+enum ScanPosition {
     Head,
     Body {
         left: u64,
@@ -77,22 +77,22 @@ enum At {
 /// Follows one connection's incoming bytes.
 #[derive(Debug)]
 pub struct HeadScan {
-    at: At,
+    at: ScanPosition,
     line: [u8; LINE_BYTES_KEPT],
     line_bytes: usize,
     last_byte: u8,
     head_bytes: usize,
     head_bytes_max: usize,
-    request_line: Seen,
+    request_line: FaultSeen,
     lengths: u8,
     length: Option<u64>,
-    encoded: Seen,
+    encoded: FaultSeen,
     heads: u32,
-    faults: Faults,
+    faults: HeadFaults,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+enum FaultSeen {
     Yes,
     No,
 }
@@ -107,32 +107,39 @@ impl HeadScan {
     /// At the start of a connection whose heads may have so many bytes.
     pub const fn new(head_bytes_max: usize) -> Self {
         Self {
-            at: At::Head,
+            at: ScanPosition::Head,
             line: [0; LINE_BYTES_KEPT],
             line_bytes: 0,
             last_byte: 0,
             head_bytes: 0,
             head_bytes_max,
-            request_line: Seen::No,
+            request_line: FaultSeen::No,
             lengths: 0,
             length: None,
-            encoded: Seen::No,
+            encoded: FaultSeen::No,
             heads: 0,
-            faults: Faults::NONE,
+            faults: HeadFaults::NONE,
         }
     }
 
     /// Reads on; returns the faults of this piece.
-    pub fn feed(&mut self, mut bytes: &[u8]) -> Faults {
-        self.faults = Faults::NONE;
+    pub fn feed(&mut self, mut bytes: &[u8]) -> HeadFaults {
+        self.faults = HeadFaults::NONE;
         while !bytes.is_empty() {
             bytes = match self.at {
-                At::Off => break,
-                At::Body { left } => self.skip(bytes, left, At::Head, |left| At::Body { left }),
-                At::ChunkData { left } => {
-                    self.skip(bytes, left, At::ChunkEnd, |left| At::ChunkData { left })
+                ScanPosition::Off => break,
+                ScanPosition::Body { left } => {
+                    self.skip(bytes, left, ScanPosition::Head, |left| ScanPosition::Body { left })
                 }
-                At::Head | At::ChunkSize | At::ChunkEnd | At::Trailers => self.line(bytes),
+                ScanPosition::ChunkData { left } => {
+                    self.skip(bytes, left, ScanPosition::ChunkEnd, |left| ScanPosition::ChunkData {
+                        left,
+                    })
+                }
+                ScanPosition::Head
+                | ScanPosition::ChunkSize
+                | ScanPosition::ChunkEnd
+                | ScanPosition::Trailers => self.line(bytes),
             };
         }
         self.faults
@@ -145,22 +152,29 @@ impl HeadScan {
 
     /// Whether a head has begun and not ended.
     pub fn in_head(&self) -> bool {
-        self.at == At::Head && (self.request_line == Seen::Yes || self.line_bytes > 0)
+        self.at == ScanPosition::Head
+            && (self.request_line == FaultSeen::Yes || self.line_bytes > 0)
     }
 
     /// Whether the client still owes bytes of a body.
     pub fn in_body(&self) -> bool {
         match self.at {
-            At::Body { .. }
-            | At::ChunkSize
-            | At::ChunkData { .. }
-            | At::ChunkEnd
-            | At::Trailers => true,
-            At::Head | At::Off => false,
+            ScanPosition::Body { .. }
+            | ScanPosition::ChunkSize
+            | ScanPosition::ChunkData { .. }
+            | ScanPosition::ChunkEnd
+            | ScanPosition::Trailers => true,
+            ScanPosition::Head | ScanPosition::Off => false,
         }
     }
 
-    fn skip<'b>(&mut self, bytes: &'b [u8], left: u64, then: At, on: fn(u64) -> At) -> &'b [u8] {
+    fn skip<'b>(
+        &mut self,
+        bytes: &'b [u8],
+        left: u64,
+        then: ScanPosition,
+        on: fn(u64) -> ScanPosition,
+    ) -> &'b [u8] {
         let here = (bytes.len() as u64).min(left);
         self.at = if here == left { then } else { on(left - here) };
         &bytes[here as usize..]
@@ -174,11 +188,11 @@ impl HeadScan {
             let kept = part.len().min(LINE_BYTES_KEPT - self.line_bytes);
             self.line[self.line_bytes..self.line_bytes + kept].copy_from_slice(&part[..kept]);
         }
-        if self.at == At::Head
-            && self.request_line == Seen::No
+        if self.at == ScanPosition::Head
+            && self.request_line == FaultSeen::No
             && memchr::memchr(b'#', part).is_some()
         {
-            self.faults = self.faults.with(Faults::FRAGMENT);
+            self.faults = self.faults.with(HeadFaults::FRAGMENT);
         }
         self.line_bytes += part.len();
         self.head_bytes += part.len() + 1;
@@ -186,7 +200,7 @@ impl HeadScan {
             self.last_byte = *last;
         }
         if self.head_bytes > HEAD_BYTES_MAX {
-            self.at = At::Off;
+            self.at = ScanPosition::Off;
             return &[];
         }
         let Some(end) = end else { return &[] };
@@ -194,7 +208,7 @@ impl HeadScan {
         if length > 0 && self.last_byte == b'\r' {
             length -= 1;
         } else {
-            self.faults = self.faults.with(Faults::BARE_LF);
+            self.faults = self.faults.with(HeadFaults::BARE_LF);
         }
         let kept = self.line;
         self.line_ended(&kept[..length.min(LINE_BYTES_KEPT)], length);
@@ -207,19 +221,27 @@ impl HeadScan {
     fn line_ended(&mut self, line: &[u8], length: usize) {
         match (self.at, length) {
             // Empty lines before a request line are skipped (RFC 9112 §2.2).
-            (At::Head, 0) if self.request_line == Seen::No => {}
-            (At::Head, 0) => self.head_ended(),
-            (At::Head, _) if self.request_line == Seen::No => self.request_line = Seen::Yes,
-            (At::Head, _) => self.field(line),
-            (At::ChunkSize, _) => self.chunk_size(line),
-            (At::ChunkEnd, 0) => self.at = At::ChunkSize,
-            (At::Trailers, 0) => self.at = At::Head,
-            (At::Trailers, _) => {}
-            (At::ChunkEnd | At::Body { .. } | At::ChunkData { .. } | At::Off, _) => {
-                self.at = At::Off;
+            (ScanPosition::Head, 0) if self.request_line == FaultSeen::No => {}
+            (ScanPosition::Head, 0) => self.head_ended(),
+            (ScanPosition::Head, _) if self.request_line == FaultSeen::No => {
+                self.request_line = FaultSeen::Yes;
+            }
+            (ScanPosition::Head, _) => self.field(line),
+            (ScanPosition::ChunkSize, _) => self.chunk_size(line),
+            (ScanPosition::ChunkEnd, 0) => self.at = ScanPosition::ChunkSize,
+            (ScanPosition::Trailers, 0) => self.at = ScanPosition::Head,
+            (ScanPosition::Trailers, _) => {}
+            (
+                ScanPosition::ChunkEnd
+                | ScanPosition::Body { .. }
+                | ScanPosition::ChunkData { .. }
+                | ScanPosition::Off,
+                _,
+            ) => {
+                self.at = ScanPosition::Off;
             }
         }
-        if self.at != At::Head && self.at != At::Trailers {
+        if self.at != ScanPosition::Head && self.at != ScanPosition::Trailers {
             self.head_bytes = 0;
         }
     }
@@ -233,32 +255,32 @@ impl HeadScan {
                 .ok()
                 .and_then(|digits| digits.parse().ok());
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
-            self.encoded = Seen::Yes;
+            self.encoded = FaultSeen::Yes;
         }
     }
 
     fn head_ended(&mut self) {
         self.heads = self.heads.wrapping_add(1);
         if self.head_bytes > self.head_bytes_max {
-            self.faults = self.faults.with(Faults::HEAD_TOO_LONG);
+            self.faults = self.faults.with(HeadFaults::HEAD_TOO_LONG);
         }
-        if self.lengths > 0 && self.encoded == Seen::Yes {
-            self.faults = self.faults.with(Faults::LENGTH_AND_ENCODING);
+        if self.lengths > 0 && self.encoded == FaultSeen::Yes {
+            self.faults = self.faults.with(HeadFaults::LENGTH_AND_ENCODING);
         }
         if self.lengths > 1 {
-            self.faults = self.faults.with(Faults::TWO_LENGTHS);
+            self.faults = self.faults.with(HeadFaults::TWO_LENGTHS);
         }
         self.at = match (self.encoded, self.lengths, self.length) {
-            (Seen::Yes, _, _) => At::ChunkSize,
-            (Seen::No, 0, _) | (Seen::No, _, Some(0)) => At::Head,
-            (Seen::No, _, Some(left)) => At::Body { left },
-            (Seen::No, _, None) => At::Off,
+            (FaultSeen::Yes, _, _) => ScanPosition::ChunkSize,
+            (FaultSeen::No, 0, _) | (FaultSeen::No, _, Some(0)) => ScanPosition::Head,
+            (FaultSeen::No, _, Some(left)) => ScanPosition::Body { left },
+            (FaultSeen::No, _, None) => ScanPosition::Off,
         };
         self.head_bytes = 0;
-        self.request_line = Seen::No;
+        self.request_line = FaultSeen::No;
         self.lengths = 0;
         self.length = None;
-        self.encoded = Seen::No;
+        self.encoded = FaultSeen::No;
     }
 
     fn chunk_size(&mut self, line: &[u8]) {
@@ -268,15 +290,15 @@ impl HeadScan {
         let is_plain = behind.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
         let ends = matches!(behind.first(), None | Some(b';'));
         if !(1..=CHUNK_DIGITS_MAX).contains(&digits) || !is_plain || !ends {
-            self.faults = self.faults.with(Faults::CHUNK);
+            self.faults = self.faults.with(HeadFaults::CHUNK);
         }
         let size = std::str::from_utf8(&line[..digits])
             .ok()
             .and_then(|digits| u64::from_str_radix(digits, 16).ok());
         self.at = match size {
-            Some(0) => At::Trailers,
-            Some(left) => At::ChunkData { left },
-            None => At::Off,
+            Some(0) => ScanPosition::Trailers,
+            Some(left) => ScanPosition::ChunkData { left },
+            None => ScanPosition::Off,
         };
     }
 }
@@ -285,28 +307,28 @@ impl HeadScan {
 mod tests {
     use super::*;
 
-    fn faults(wire: &str) -> Faults {
+    fn faults(wire: &str) -> HeadFaults {
         // Whatever way the bytes are cut, the finding is the same.
         let whole = HeadScan::default().feed(wire.as_bytes());
         let mut scan = HeadScan::default();
-        let single = wire.bytes().fold(Faults::NONE, |all, byte| all.with(scan.feed(&[byte])));
+        let single = wire.bytes().fold(HeadFaults::NONE, |all, byte| all.with(scan.feed(&[byte])));
         assert_eq!(whole, single, "{wire:?}");
         whole
     }
 
     #[test]
     fn clean_requests_have_no_faults() {
-        assert_eq!(faults("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Faults::NONE);
+        assert_eq!(faults("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), HeadFaults::NONE);
         assert_eq!(
             faults("POST / HTTP/1.1\r\ncontent-length: 5\r\n\r\na\nb\ncGET / HTTP/1.1\r\n\r\n"),
-            Faults::NONE
+            HeadFaults::NONE
         );
         assert_eq!(
             faults(
                 "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n\
                  3;x=y\r\na\nb\r\n0\r\nContent-Length: 9\r\n\r\nGET / HTTP/1.1\r\nA: b\r\n\r\n"
             ),
-            Faults::NONE
+            HeadFaults::NONE
         );
     }
 
@@ -315,19 +337,19 @@ mod tests {
         let bodies = "POST / HTTP/1.1\r\ncontent-length: 3\r\n\r\nabc\
                       POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n";
         let bad = "POST / HTTP/1.1\r\ncontent-length: 3\r\nTransfer-Encoding: chunked\r\n\r\n";
-        assert_eq!(faults(&format!("{bodies}{bad}")), Faults::LENGTH_AND_ENCODING);
+        assert_eq!(faults(&format!("{bodies}{bad}")), HeadFaults::LENGTH_AND_ENCODING);
     }
 
     #[test]
     fn each_fault_is_named() {
-        assert!(faults("GET / HTTP/1.1\nHost: a\n\n").has(Faults::BARE_LF));
+        assert!(faults("GET / HTTP/1.1\nHost: a\n\n").has(HeadFaults::BARE_LF));
         assert!(
             faults("GET / HTTP/1.1\r\nContent-Length: 1\r\ncontent-length: 1\r\n\r\n")
-                .has(Faults::TWO_LENGTHS)
+                .has(HeadFaults::TWO_LENGTHS)
         );
         assert!(
             faults("GET / HTTP/1.1\r\nTransfer-Encoding : x\r\nCONTENT-LENGTH:1\r\n\r\n")
-                .has(Faults::LENGTH_AND_ENCODING)
+                .has(HeadFaults::LENGTH_AND_ENCODING)
         );
     }
 
@@ -337,17 +359,17 @@ mod tests {
             faults(&format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{line}\r\nabc"))
         };
         for line in ["3", "0003", "3;a", "3;a=\"b c\";d"] {
-            assert_eq!(with(line), Faults::NONE, "{line}");
+            assert_eq!(with(line), HeadFaults::NONE, "{line}");
         }
         for line in ["3 ", "3\t;a", " 3", "", "+3", "0x3", "3;a\0b", "3,a", "00000000000000003"] {
-            assert!(with(line).has(Faults::CHUNK), "{line:?}");
+            assert!(with(line).has(HeadFaults::CHUNK), "{line:?}");
         }
     }
 
     #[test]
     fn a_fragment_is_found_in_the_request_line_only() {
-        assert!(faults("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n").has(Faults::FRAGMENT));
-        assert_eq!(faults("GET /a HTTP/1.1\r\nHost: a\r\nX: #\r\n\r\n"), Faults::NONE);
+        assert!(faults("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n").has(HeadFaults::FRAGMENT));
+        assert_eq!(faults("GET /a HTTP/1.1\r\nHost: a\r\nX: #\r\n\r\n"), HeadFaults::NONE);
     }
 
     #[test]

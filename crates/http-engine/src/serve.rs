@@ -6,7 +6,7 @@
 
 use crate::admit::admitted;
 use crate::body::Body;
-use crate::breaking::Breaking;
+use crate::breaking::BreakingBody;
 use crate::incoming::Incoming;
 use crate::interim;
 use crate::limits::{
@@ -15,16 +15,18 @@ use crate::limits::{
     HTTP2_STREAM_WINDOW_BYTES, HTTP2_STUCK_MAX, Limits,
 };
 use crate::no_clock;
-use crate::pace::{Pace, StreamExec};
-use crate::patience::{Next, Patience};
-use crate::quick::lane::{Begun, End, Lane, Preface, Spoken};
-use crate::quick::{NoQuick, Quick};
-use crate::refuse::{Refusal, refusal};
+use crate::pace::{StreamExec, StreamPace};
+use crate::patience::{ConnectionPatience, TickAction};
+use crate::quick::lane::{
+    FastPathConnection, FastPathEnd, HandedOver, PrefaceExpectation, SpokenProtocol,
+};
+use crate::quick::{FastPath, NoQuick};
+use crate::refuse::{HeadRefusal, refusal};
 use crate::reply;
 use crate::serve_error::ServeError;
-use crate::taken::Taken;
-use crate::upgrade::Held;
-use crate::watch::{Guarded, InFlight, Watch};
+use crate::taken::TakenBody;
+use crate::upgrade::BusyGuard;
+use crate::watch::{ConnectionWatch, InFlight, WatchedStream};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, Version, header};
 use hyper::server::conn::{http1, http2};
@@ -41,7 +43,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// Which versions of HTTP a connection may speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Versions {
+pub enum HttpVersions {
     /// HTTP/1.0 and 1.1: plain listeners, and TLS that agreed on `http/1.1` or nothing.
     Http1,
     /// HTTP/2 only: TLS that agreed on `h2`.
@@ -64,7 +66,7 @@ const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// what handlers say of the length and the framing of a body gives way to what the body says.
 pub fn serve<I, S, H, F>(
     io: I,
-    versions: Versions,
+    versions: HttpVersions,
     limits: Limits,
     stop: S,
     handler: H,
@@ -87,7 +89,7 @@ where
 /// once.
 pub fn serve_quickly<I, S, Q, H, F>(
     io: I,
-    versions: Versions,
+    versions: HttpVersions,
     limits: Limits,
     stop: S,
     quick: Q,
@@ -96,29 +98,33 @@ pub fn serve_quickly<I, S, Q, H, F>(
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     S: Future<Output = ()> + Unpin,
-    Q: Quick,
+    Q: FastPath,
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
     let preface = match versions {
-        Versions::Http1 | Versions::Http2 => Preface::No,
-        Versions::Http1And2 => Preface::Expected,
+        HttpVersions::Http1 | HttpVersions::Http2 => PrefaceExpectation::No,
+        HttpVersions::Http1And2 => PrefaceExpectation::Expected,
     };
-    let mut lane = Lane::new(io, preface, Instant::now());
-    let mut stop = Once(Some(stop));
+    let mut lane = FastPathConnection::new(io, preface, Instant::now());
+    let mut stop = OnceFuture(Some(stop));
     // Not an async function: its arguments would stand in the future beside what becomes of them.
     async move {
         let end = match versions {
-            Versions::Http2 => {
+            HttpVersions::Http2 => {
                 let since = Instant::now();
-                End::Over(Begun { early: Bytes::new(), spoken: Spoken::Http2, since })
+                FastPathEnd::Over(HandedOver {
+                    early: Bytes::new(),
+                    spoken: SpokenProtocol::Http2,
+                    since,
+                })
             }
-            Versions::Http1 | Versions::Http1And2 => {
+            HttpVersions::Http1 | HttpVersions::Http1And2 => {
                 drive_lane(&mut lane, (&quick, &handler), Pin::new(&mut stop), &limits).await?
             }
         };
         match end {
-            End::Closed => {
+            FastPathEnd::Closed => {
                 // TLS says goodbye, or the client must take the end for somebody's in between.
                 match timeout(limits.stall_timeout, lane.io.shutdown()).await {
                     // Whoever has gone already needs none.
@@ -126,10 +132,10 @@ where
                     Err(_) => Err(ServeError::Stalled),
                 }
             }
-            End::Failed(why) => Err(ServeError::Io(why)),
-            End::Broken(why) => Err(ServeError::Answer(why)),
+            FastPathEnd::Failed(why) => Err(ServeError::Io(why)),
+            FastPathEnd::Broken(why) => Err(ServeError::Answer(why)),
             // Boxed: hyper's part is large, and most connections never need it.
-            End::Over(begun) => {
+            FastPathEnd::Over(begun) => {
                 let stop = Pin::new(&mut stop);
                 Box::pin(by_hyper(lane.io, begun, limits, stop, handler)).await
             }
@@ -138,9 +144,9 @@ where
 }
 
 /// A future that lane and hyper both ask: once it has completed, it is not asked again.
-struct Once<S>(Option<S>);
+struct OnceFuture<S>(Option<S>);
 
-impl<S: Future<Output = ()> + Unpin> Future for Once<S> {
+impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -155,7 +161,7 @@ impl<S: Future<Output = ()> + Unpin> Future for Once<S> {
 /// Serves what the lane does not, or a connection without one.
 async fn by_hyper<I, S, H, F>(
     mut io: I,
-    Begun { early, spoken, since }: Begun,
+    HandedOver { early, spoken, since }: HandedOver,
     limits: Limits,
     stop: Pin<&mut S>,
     handler: H,
@@ -169,19 +175,19 @@ where
     if crate::date::is_before_1970() {
         return no_clock::refuse(&mut io, spoken, &limits).await;
     }
-    let watch = Arc::new(Watch::new(since));
+    let watch = Arc::new(ConnectionWatch::new(since));
     match spoken {
-        Spoken::Http2 => {
-            let service = service_of(handler, &watch, Pace::new);
-            let io = TokioIo::new(Guarded::http2(io, early, Arc::clone(&watch)));
+        SpokenProtocol::Http2 => {
+            let service = service_of(handler, &watch, StreamPace::new);
+            let io = TokioIo::new(WatchedStream::http2(io, early, Arc::clone(&watch)));
             let connection = http2_builder(&limits).serve_connection(io, service);
             let close = http2::Connection::graceful_shutdown;
             drive(pin!(connection), close, stop, &watch, &limits).await
         }
-        Spoken::Http1 => {
+        SpokenProtocol::Http1 => {
             let service = service_of(handler, &watch, |busy| busy);
             let head_bytes_max = limits.header_bytes_max.max(HEADER_BYTES_MIN);
-            let io = Guarded::http1(io, early, Arc::clone(&watch), head_bytes_max);
+            let io = WatchedStream::http1(io, early, Arc::clone(&watch), head_bytes_max);
             let io = TokioIo::new(io);
             let connection = http1_builder(&limits).serve_connection(io, service).with_upgrades();
             let close = http1::UpgradeableConnection::graceful_shutdown;
@@ -191,20 +197,20 @@ where
 }
 
 /// How a version of HTTP carries the bodies of a request and its answer.
-trait Exchange: 'static {
+trait VersionExchange: 'static {
     type Answer: http_body::Body + 'static;
 
     fn received(&self, body: hyper::body::Incoming) -> Incoming;
     /// The task that runs now is the exchange's own.
     fn run_by_this_task(&self);
     /// The connection to which interim answers can be sent, if there is a way.
-    fn ahead(&self) -> Option<&Watch>;
+    fn ahead(&self) -> Option<&ConnectionWatch>;
     fn answered(self, body: Body) -> Self::Answer;
 }
 
 /// HTTP/1 carries one at a time: what there is to note, the connection notes.
-impl Exchange for InFlight {
-    type Answer = Breaking;
+impl VersionExchange for InFlight {
+    type Answer = BreakingBody;
 
     fn received(&self, body: hyper::body::Incoming) -> Incoming {
         Incoming::of_request(body)
@@ -212,41 +218,41 @@ impl Exchange for InFlight {
 
     fn run_by_this_task(&self) {}
 
-    fn ahead(&self) -> Option<&Watch> {
+    fn ahead(&self) -> Option<&ConnectionWatch> {
         Some(self.watch())
     }
 
-    fn answered(self, body: Body) -> Breaking {
-        Breaking::new(body, Arc::clone(self.watch()))
+    fn answered(self, body: Body) -> BreakingBody {
+        BreakingBody::new(body, Arc::clone(self.watch()))
     }
 }
 
 /// Each stream of HTTP/2 has a pace of its own.
-impl Exchange for Arc<Pace> {
-    type Answer = Taken;
+impl VersionExchange for Arc<StreamPace> {
+    type Answer = TakenBody;
 
     fn received(&self, body: hyper::body::Incoming) -> Incoming {
         Incoming::of_stream(body, self)
     }
 
     fn run_by_this_task(&self) {
-        Pace::run_by_this_task(self);
+        StreamPace::run_by_this_task(self);
     }
 
     /// hyper has none.
-    fn ahead(&self) -> Option<&Watch> {
+    fn ahead(&self) -> Option<&ConnectionWatch> {
         None
     }
 
-    fn answered(self, body: Body) -> Taken {
-        Taken::new(body, self)
+    fn answered(self, body: Body) -> TakenBody {
+        TakenBody::new(body, self)
     }
 }
 
 /// What hyper calls for each request: refuses, or asks the handler.
 fn service_of<H, F, E>(
     handler: H,
-    watch: &Arc<Watch>,
+    watch: &Arc<ConnectionWatch>,
     begin: fn(InFlight) -> E,
 ) -> impl Service<
     Request<hyper::body::Incoming>,
@@ -257,7 +263,7 @@ fn service_of<H, F, E>(
 where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
-    E: Exchange,
+    E: VersionExchange,
 {
     let watch = Arc::clone(watch);
     service_fn(move |mut request: Request<hyper::body::Incoming>| {
@@ -267,7 +273,7 @@ where
         let is_bodiless = version == Version::HTTP_2 && request.method() == Method::HEAD;
         if version == Version::HTTP_2 && request.method() == Method::CONNECT {
             // The stream's task is over when its answer is sent; the tunnel is not.
-            request.extensions_mut().insert(Held::new(watch.begin_request()));
+            request.extensions_mut().insert(BusyGuard::new(watch.begin_request()));
         }
         let faults = watch.take_faults();
         let refused_for = admitted(&mut request).err().or_else(|| refusal(&request, faults));
@@ -304,7 +310,7 @@ fn without_body(answer: Response<Body>) -> Response<Body> {
 }
 
 /// Runs a handler. Its answer follows the interim answers that it tells of.
-async fn answered<F>(mut handler: Pin<&mut F>, ahead: Option<&Watch>) -> F::Output
+async fn answered<F>(mut handler: Pin<&mut F>, ahead: Option<&ConnectionWatch>) -> F::Output
 where
     F: Future<Output = Response<Body>>,
 {
@@ -356,7 +362,7 @@ fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
     builder
 }
 
-fn refused(why: Refusal, version: Version) -> Response<Body> {
+fn refused(why: HeadRefusal, version: Version) -> Response<Body> {
     let mut answer = reply::text(why.status(), format!("{why}\n"));
     if version != Version::HTTP_2 {
         // Whatever follows on this connection cannot be trusted to start where it seems to.
@@ -370,14 +376,14 @@ async fn drive<C, S>(
     mut connection: Pin<&mut C>,
     close: fn(Pin<&mut C>),
     mut stop: Pin<&mut S>,
-    watch: &Watch,
+    watch: &ConnectionWatch,
     limits: &Limits,
 ) -> Result<(), ServeError>
 where
     C: Future<Output = hyper::Result<()>>,
     S: Future<Output = ()>,
 {
-    let mut patience = Patience::new(limits, Instant::now());
+    let mut patience = ConnectionPatience::new(limits, Instant::now());
     // Time that the quick lane has waited for the head is not given twice.
     let mut tick = pin!(sleep_until(watch.started() + limits.header_timeout));
     let mut open = true;
@@ -399,18 +405,18 @@ where
                 return Poll::Ready(Err(ServeError::Stalled));
             }
             match patience.judge(watch.standing(), limits, now) {
-                Next::Wait(until) => tick.as_mut().reset(until),
-                Next::Close if open => {
+                TickAction::Wait(until) => tick.as_mut().reset(until),
+                TickAction::Close if open => {
                     tick.as_mut().reset(now + limits.idle_timeout);
                     open = false;
                     close(connection.as_mut());
                 }
                 // It was asked to close, nothing is in flight, and still it is there.
-                Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
-                Next::Close | Next::Stalled => {
+                TickAction::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
+                TickAction::Close | TickAction::Stalled => {
                     return Poll::Ready(Err(ServeError::Stalled));
                 }
-                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
+                TickAction::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }
     })
@@ -419,20 +425,20 @@ where
 
 /// Runs the lane beside one timer, which costs nothing where everything is ready at once.
 async fn drive_lane<I, Q, H, F, S>(
-    lane: &mut Lane<I, F>,
+    lane: &mut FastPathConnection<I, F>,
     (quick, handler): (&Q, &H),
     mut stop: Pin<&mut S>,
     limits: &Limits,
-) -> Result<End, ServeError>
+) -> Result<FastPathEnd, ServeError>
 where
     I: AsyncRead + AsyncWrite + Unpin,
-    Q: Quick,
+    Q: FastPath,
     H: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<Body>>,
     S: Future<Output = ()>,
 {
     let now = Instant::now();
-    let mut patience = Patience::new(limits, now);
+    let mut patience = ConnectionPatience::new(limits, now);
     let mut tick = pin!(sleep_until(now + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
@@ -442,17 +448,17 @@ where
         if open && stop.as_mut().poll(cx).is_ready() {
             open = false;
             if lane.stop().is_break() {
-                return Poll::Ready(Ok(End::Closed));
+                return Poll::Ready(Ok(FastPathEnd::Closed));
             }
         }
         while tick.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
             match patience.judge(lane.standing(), limits, now) {
-                Next::Wait(until) => tick.as_mut().reset(until),
-                Next::Close => return Poll::Ready(Ok(End::Closed)),
-                Next::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
-                Next::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
-                Next::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
+                TickAction::Wait(until) => tick.as_mut().reset(until),
+                TickAction::Close => return Poll::Ready(Ok(FastPathEnd::Closed)),
+                TickAction::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),
+                TickAction::Stalled => return Poll::Ready(Err(ServeError::Stalled)),
+                TickAction::TooSlow => return Poll::Ready(Err(ServeError::TooSlow)),
             }
         }
         Poll::Pending

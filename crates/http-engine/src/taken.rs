@@ -1,14 +1,14 @@
 //! Bodies of HTTP/2 answers that say whether the client takes them.
 //!
 //! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are
-//! answered: nothing of that is seen from below. [`Taken`] wraps a body and notes when the next
-//! move is the client's; [`Piece`] is a frame of it and counts the bytes that leave. It cuts
-//! nothing: the notes go to the stream's [`Pace`], and [`crate::patience`] judges. A body that
+//! answered: nothing of that is seen from below. [`TakenBody`] wraps a body and notes when the next
+//! move is the client's; [`TakenPiece`] is a frame of it and counts the bytes that leave. It cuts
+//! nothing: the notes go to the stream's [`StreamPace`], and [`crate::patience`] judges. A body that
 //! fails says so once what came before it has left, for a stream that is reset loses what h2 has
 //! not sent of it. Called by the server side for HTTP/2 only.
 
 use crate::body::{Body, BodyError};
-use crate::pace::Pace;
+use crate::pace::StreamPace;
 use bytes::{Buf, Bytes};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::io::IoSlice;
@@ -17,43 +17,43 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A body in whose streams the client is waited for.
-pub(crate) struct Taken {
+pub(crate) struct TakenBody {
     body: Body,
-    stream: Arc<Pace>,
+    stream: Arc<StreamPace>,
     /// While the client is to make room before more is asked of the body.
-    room_due: Option<Due>,
+    room_due: Option<ClientDue>,
     failed: Option<BodyError>,
     /// Flushes of the connection until the head was handed to h2.
     flushes: u32,
 }
 
 /// Bytes that wait to be sent.
-pub(crate) struct Piece {
+pub(crate) struct TakenPiece {
     bytes: Bytes,
-    due: Due,
+    due: ClientDue,
 }
 
 /// The next move is the client's while this lives.
-struct Due(Arc<Pace>);
+struct ClientDue(Arc<StreamPace>);
 
-impl Due {
-    fn new(stream: &Arc<Pace>) -> Self {
+impl ClientDue {
+    fn new(stream: &Arc<StreamPace>) -> Self {
         stream.room_due();
         Self(Arc::clone(stream))
     }
 }
 
-impl Drop for Due {
+impl Drop for ClientDue {
     fn drop(&mut self) {
         self.0.room_made();
     }
 }
 
-impl Taken {
+impl TakenBody {
     /// hyper asks for the first piece once the stream has room.
-    pub(crate) fn new(body: Body, stream: Arc<Pace>) -> Self {
+    pub(crate) fn new(body: Body, stream: Arc<StreamPace>) -> Self {
         let flushes = stream.watch().flushes();
-        Self { body, room_due: Some(Due::new(&stream)), stream, failed: None, flushes }
+        Self { body, room_due: Some(ClientDue::new(&stream)), stream, failed: None, flushes }
     }
 
     /// The failure of the body, once its head and all of its pieces have left.
@@ -69,14 +69,14 @@ impl Taken {
     }
 }
 
-impl HttpBody for Taken {
-    type Data = Piece;
+impl HttpBody for TakenBody {
+    type Data = TakenPiece;
     type Error = BodyError;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, BodyError>>> {
+    ) -> Poll<Option<Result<Frame<TakenPiece>, BodyError>>> {
         self.room_due = None;
         if let Some(why) = self.failed.take() {
             return self.poll_failure(why, cx).map(|why| Some(Err(why)));
@@ -86,10 +86,10 @@ impl HttpBody for Taken {
             return self.poll_failure(why, cx).map(|why| Some(Err(why)));
         }
         if let Poll::Ready(Some(Ok(_))) = &frame {
-            self.room_due = Some(Due::new(&self.stream));
+            self.room_due = Some(ClientDue::new(&self.stream));
         }
         let stream = &self.stream;
-        frame.map_ok(|it| it.map_data(|bytes| Piece { bytes, due: Due::new(stream) }))
+        frame.map_ok(|it| it.map_data(|bytes| TakenPiece { bytes, due: ClientDue::new(stream) }))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -101,7 +101,7 @@ impl HttpBody for Taken {
     }
 }
 
-impl Buf for Piece {
+impl Buf for TakenPiece {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }

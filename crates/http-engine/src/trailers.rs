@@ -12,7 +12,7 @@ use http::header::{self, HeaderMap, HeaderName};
 
 /// The message whose body they stand behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Behind {
+pub(crate) enum TrailerOf {
     Request,
     Answer,
 }
@@ -71,16 +71,18 @@ const HEAD_ONLY_KINDS: [&str; 7] =
     ["access-control-", "http2-", "proxy-", "sec-", "x-accel-", "x-forwarded-", "x-reproxy-"];
 
 /// Tells of a field of this name that it goes on behind a body.
-pub(crate) fn may_follow(name: &HeaderName, behind: Behind) -> bool {
+pub(crate) fn may_follow(name: &HeaderName, behind: TrailerOf) -> bool {
     let begins = |kinds: &[&str]| kinds.iter().any(|kind| name.as_str().starts_with(kind));
     match behind {
-        Behind::Request => SUMS.contains(&name.as_str()) || begins(&SUMS_OF_KINDS),
-        Behind::Answer => is_token(name) && !HEAD_ONLY.contains(name) && !begins(&HEAD_ONLY_KINDS),
+        TrailerOf::Request => SUMS.contains(&name.as_str()) || begins(&SUMS_OF_KINDS),
+        TrailerOf::Answer => {
+            is_token(name) && !HEAD_ONLY.contains(name) && !begins(&HEAD_ONLY_KINDS)
+        }
     }
 }
 
 /// Drops what does not go on.
-pub(crate) fn sift(trailers: &mut HeaderMap, behind: Behind) {
+pub(crate) fn sift(trailers: &mut HeaderMap, behind: TrailerOf) {
     if trailers.keys().all(|name| may_follow(name, behind)) {
         return;
     }
@@ -91,7 +93,7 @@ pub(crate) fn sift(trailers: &mut HeaderMap, behind: Behind) {
 }
 
 /// The names of those among what `Trailer` announces.
-pub(crate) fn announced(headers: &HeaderMap, behind: Behind) -> Vec<HeaderName> {
+pub(crate) fn announced(headers: &HeaderMap, behind: TrailerOf) -> Vec<HeaderName> {
     let lists = headers.get_all(header::TRAILER).iter();
     let names = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b','));
     let names = names.filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok());
@@ -103,7 +105,7 @@ mod tests {
     use super::*;
     use http::HeaderValue;
 
-    fn left(names: &[&str], behind: Behind) -> String {
+    fn left(names: &[&str], behind: TrailerOf) -> String {
         let mut trailers = HeaderMap::new();
         for name in names {
             let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
@@ -126,7 +128,7 @@ mod tests {
             "Cookie",
             "grpc-status",
         ];
-        assert_eq!(left(&names, Behind::Request), "content-digest x-amz-checksum-sha256");
+        assert_eq!(left(&names, TrailerOf::Request), "content-digest x-amz-checksum-sha256");
     }
 
     #[test]
@@ -141,13 +143,13 @@ mod tests {
             "X-Accel-Redirect",
             "Access-Control-Allow-Origin",
         ];
-        assert_eq!(left(&names, Behind::Answer), "etag grpc-status server-timing x-trace-bin");
+        assert_eq!(left(&names, TrailerOf::Answer), "etag grpc-status server-timing x-trace-bin");
     }
 
     #[test]
     fn what_may_follow_a_request_may_follow_an_answer() {
         for name in SUMS {
-            assert!(may_follow(&HeaderName::from_static(name), Behind::Answer));
+            assert!(may_follow(&HeaderName::from_static(name), TrailerOf::Answer));
         }
     }
 
@@ -156,7 +158,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(header::TRAILER, HeaderValue::from_static("X-User, Digest ,,x y"));
         headers.append(header::TRAILER, HeaderValue::from_static("content-digest"));
-        let names = announced(&headers, Behind::Request);
+        let names = announced(&headers, TrailerOf::Request);
         assert_eq!(names, ["digest", "content-digest"]);
     }
 }

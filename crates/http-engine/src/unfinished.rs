@@ -24,18 +24,18 @@ const RETRY_AFTER_S: u32 = 5;
 
 /// The unfinished requests of one door. Clones share their counts.
 #[derive(Clone, Debug)]
-pub struct UnfinishedRequests(Arc<Table>);
+pub struct UnfinishedRequests(Arc<UnfinishedTable>);
 
 #[derive(Debug)]
-struct Table {
+struct UnfinishedTable {
     max: AtomicUsize,
     refused: AtomicU64,
     /// Only clients with unfinished requests are in it: the greatest `max` so far bounds it.
-    held: Mutex<Held>,
+    held: Mutex<UnfinishedByClient>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct UnfinishedByClient {
     all: usize,
     by_client: HashMap<IpAddr, usize>,
 }
@@ -57,8 +57,8 @@ pub struct TooMany {
 
 /// One request's place, until its body has come or nobody reads it any more.
 #[derive(Debug)]
-pub(crate) struct Place {
-    table: Arc<Table>,
+pub(crate) struct UnfinishedPermit {
+    table: Arc<UnfinishedTable>,
     client: IpAddr,
 }
 
@@ -66,7 +66,7 @@ impl UnfinishedRequests {
     /// For a door with at most `connections`: a fifth of these, and 64 at least.
     pub fn for_connections(connections: usize) -> Self {
         let max = max_for(connections).into();
-        Self(Arc::new(Table { max, refused: AtomicU64::new(0), held: Mutex::default() }))
+        Self(Arc::new(UnfinishedTable { max, refused: AtomicU64::new(0), held: Mutex::default() }))
     }
 
     /// As many as befit `connections` from now on. Requests that are over it go on.
@@ -94,7 +94,7 @@ impl UnfinishedRequests {
         Ok(request)
     }
 
-    fn place(&self, client: IpAddr) -> Option<Place> {
+    fn place(&self, client: IpAddr) -> Option<UnfinishedPermit> {
         let table = &self.0;
         let max = table.max.load(Relaxed);
         let mut held = table.held();
@@ -111,7 +111,7 @@ impl UnfinishedRequests {
         *mine += 1;
         held.all += 1;
         drop(held);
-        Some(Place { table: Arc::clone(table), client })
+        Some(UnfinishedPermit { table: Arc::clone(table), client })
     }
 }
 
@@ -119,13 +119,13 @@ fn max_for(connections: usize) -> usize {
     (connections / CONNECTIONS_EACH).max(MAX_LEAST)
 }
 
-impl Table {
-    fn held(&self) -> MutexGuard<'_, Held> {
+impl UnfinishedTable {
+    fn held(&self) -> MutexGuard<'_, UnfinishedByClient> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for UnfinishedPermit {
     fn drop(&mut self) {
         let mut held = self.table.held();
         held.all -= 1;
@@ -160,7 +160,7 @@ mod tests {
         [192, 0, 2, number].into()
     }
 
-    fn fill(door: &UnfinishedRequests, number: u8) -> Vec<Place> {
+    fn fill(door: &UnfinishedRequests, number: u8) -> Vec<UnfinishedPermit> {
         iter::from_fn(|| door.place(client(number))).collect()
     }
 

@@ -9,7 +9,7 @@ use std::error::Error;
 
 /// What became of a request that got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum RequestFate {
     /// The server has not looked at it, for it takes no more of them at once.
     Refused,
     /// The server has not looked at it, for it is going away with its connection.
@@ -22,7 +22,7 @@ pub enum Fate {
     Unknown,
 }
 
-impl Fate {
+impl RequestFate {
     /// Whether the server has done nothing about the request.
     pub const fn is_unprocessed(self) -> bool {
         matches!(self, Self::Refused | Self::LeftBehind)
@@ -31,11 +31,13 @@ impl Fate {
 
 impl SendError {
     /// What became of the request, as far as HTTP/2 or the parser tells.
-    pub fn fate(&self) -> Fate {
+    pub fn fate(&self) -> RequestFate {
         let engine = match &self.why {
-            client::Error::Closed | client::Error::Body(_) => return Fate::Unknown,
-            client::Error::BadHead(_) => return Fate::Misanswered,
-            client::Error::Engine(engine) => engine,
+            client::ClientError::Closed | client::ClientError::Body(_) => {
+                return RequestFate::Unknown;
+            }
+            client::ClientError::BadHead(_) => return RequestFate::Misanswered,
+            client::ClientError::Engine(engine) => engine,
         };
         let mut cause: Option<&(dyn Error + 'static)> = Some(engine);
         while let Some(why) = cause {
@@ -44,18 +46,18 @@ impl SendError {
             }
             cause = why.source();
         }
-        if engine.is_parse() { Fate::Misanswered } else { Fate::Unknown }
+        if engine.is_parse() { RequestFate::Misanswered } else { RequestFate::Unknown }
     }
 }
 
-fn fate_of(why: &h2::Error) -> Fate {
+fn fate_of(why: &h2::Error) -> RequestFate {
     match () {
-        () if why.is_library() => Fate::Misanswered,
-        () if !why.is_remote() => Fate::Unknown,
+        () if why.is_library() => RequestFate::Misanswered,
+        () if !why.is_remote() => RequestFate::Unknown,
         // A single stream ends by GOAWAY only where its number is above the last one looked at.
-        () if why.is_go_away() => Fate::LeftBehind,
-        () if why.reason() == Some(h2::Reason::REFUSED_STREAM) => Fate::Refused,
-        () if why.is_reset() => Fate::Reset,
-        () => Fate::Unknown,
+        () if why.is_go_away() => RequestFate::LeftBehind,
+        () if why.reason() == Some(h2::Reason::REFUSED_STREAM) => RequestFate::Refused,
+        () if why.is_reset() => RequestFate::Reset,
+        () => RequestFate::Unknown,
     }
 }

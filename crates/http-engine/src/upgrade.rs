@@ -4,7 +4,7 @@
 //! await it in a task of its own. The stream is tokio's kind of byte stream, with whatever the
 //! other side sent early still in it.
 
-use crate::client::Io;
+use crate::client::ClientIo;
 use crate::watch::InFlight;
 use bytes::{Buf, Bytes};
 use http::{Extensions, Request, Response};
@@ -20,10 +20,10 @@ pub use hyper::ext::Protocol;
 
 /// A connection that is about to leave HTTP, or does not.
 #[derive(Debug)]
-pub struct OnUpgrade(Leaving);
+pub struct OnUpgrade(UpgradeStage);
 
 #[derive(Debug)]
-enum Leaving {
+enum UpgradeStage {
     /// Once hyper is through with it.
     Engine(hyper::upgrade::OnUpgrade),
     /// It has left.
@@ -42,17 +42,17 @@ pub enum UpgradeError {
 }
 
 /// An upgraded connection as a tokio byte stream.
-pub struct UpgradedStream(Source);
+pub struct UpgradedStream(UpgradeSource);
 
-enum Source {
+enum UpgradeSource {
     Engine(TokioIo<hyper::upgrade::Upgraded>),
     /// A connection to a server, and what came with its answer.
-    Direct(Bytes, Box<dyn Io>),
+    Direct(Bytes, Box<dyn ClientIo>),
 }
 
 /// The stream behind an answer that has left HTTP: an extension of it, for whoever takes it first.
 #[derive(Clone)]
-struct Behind(Arc<Mutex<Option<UpgradedStream>>>);
+struct DetachedStream(Arc<Mutex<Option<UpgradedStream>>>);
 
 /// A message that may be the last of its connection.
 pub trait MayLeave {
@@ -75,11 +75,11 @@ impl<B> MayLeave for Response<B> {
 /// Takes the upgrade of the connection that `message` came over.
 pub fn on(message: &mut impl MayLeave) -> OnUpgrade {
     let extensions = message.extensions_mut();
-    if let Some(Behind(stream)) = extensions.remove() {
+    if let Some(DetachedStream(stream)) = extensions.remove() {
         let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        return OnUpgrade(stream.map_or(Leaving::Not, |it| Leaving::Left(Box::new(it))));
+        return OnUpgrade(stream.map_or(UpgradeStage::Not, |it| UpgradeStage::Left(Box::new(it))));
     }
-    OnUpgrade(extensions.remove().map_or(Leaving::Not, Leaving::Engine))
+    OnUpgrade(extensions.remove().map_or(UpgradeStage::Not, UpgradeStage::Engine))
 }
 
 /// The protocol that doors let through where their settings say nothing.
@@ -132,19 +132,19 @@ impl std::error::Error for ProtocolError {}
 /// Waits for the upgrade and hands out the byte stream.
 pub async fn stream(upgrade: OnUpgrade) -> Result<UpgradedStream, UpgradeError> {
     match upgrade.0 {
-        Leaving::Engine(engine) => match engine.await {
-            Ok(upgraded) => Ok(UpgradedStream(Source::Engine(TokioIo::new(upgraded)))),
+        UpgradeStage::Engine(engine) => match engine.await {
+            Ok(upgraded) => Ok(UpgradedStream(UpgradeSource::Engine(TokioIo::new(upgraded)))),
             Err(why) => Err(UpgradeError::Engine(why)),
         },
-        Leaving::Left(stream) => Ok(*stream),
-        Leaving::Not => Err(UpgradeError::Stayed),
+        UpgradeStage::Left(stream) => Ok(*stream),
+        UpgradeStage::Not => Err(UpgradeError::Stayed),
     }
 }
 
 /// Notes with an answer that its connection `io` has left HTTP; `ahead` came behind the head.
-pub(crate) fn leave(extensions: &mut Extensions, ahead: Bytes, io: Box<dyn Io>) {
-    let stream = UpgradedStream(Source::Direct(ahead, io));
-    extensions.insert(Behind(Arc::new(Mutex::new(Some(stream)))));
+pub(crate) fn leave(extensions: &mut Extensions, ahead: Bytes, io: Box<dyn ClientIo>) {
+    let stream = UpgradedStream(UpgradeSource::Direct(ahead, io));
+    extensions.insert(DetachedStream(Arc::new(Mutex::new(Some(stream)))));
 }
 
 impl AsyncRead for UpgradedStream {
@@ -154,9 +154,9 @@ impl AsyncRead for UpgradedStream {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         match &mut self.0 {
-            Source::Engine(io) => Pin::new(io).poll_read(cx, buf),
-            Source::Direct(ahead, io) if ahead.is_empty() => Pin::new(io).poll_read(cx, buf),
-            Source::Direct(ahead, _) => {
+            UpgradeSource::Engine(io) => Pin::new(io).poll_read(cx, buf),
+            UpgradeSource::Direct(ahead, io) if ahead.is_empty() => Pin::new(io).poll_read(cx, buf),
+            UpgradeSource::Direct(ahead, _) => {
                 let count = ahead.len().min(buf.remaining());
                 buf.put_slice(&ahead[..count]);
                 ahead.advance(count);
@@ -169,8 +169,8 @@ impl AsyncRead for UpgradedStream {
 impl UpgradedStream {
     fn sink(self: Pin<&mut Self>) -> Pin<&mut (dyn AsyncWrite + Unpin)> {
         let sink: &mut (dyn AsyncWrite + Unpin) = match &mut self.get_mut().0 {
-            Source::Engine(io) => io,
-            Source::Direct(_, io) => io,
+            UpgradeSource::Engine(io) => io,
+            UpgradeSource::Direct(_, io) => io,
         };
         Pin::new(sink)
     }
@@ -195,8 +195,8 @@ impl AsyncWrite for UpgradedStream {
 
     fn is_write_vectored(&self) -> bool {
         match &self.0 {
-            Source::Engine(io) => io.is_write_vectored(),
-            Source::Direct(_, io) => io.is_write_vectored(),
+            UpgradeSource::Engine(io) => io.is_write_vectored(),
+            UpgradeSource::Direct(_, io) => io.is_write_vectored(),
         }
     }
 
@@ -229,25 +229,25 @@ impl std::error::Error for UpgradeError {}
 /// Keeps the connection of an HTTP/2 `CONNECT` (RFC 9113 §8.5) counted as busy for as long as its
 /// tunnel lasts: an extension of the request, to be kept with the tunnel.
 #[derive(Clone)]
-pub struct Held(#[expect(dead_code, reason = "it is there to be dropped")] Arc<Tunnel>);
+pub struct BusyGuard(#[expect(dead_code, reason = "it is there to be dropped")] Arc<StreamTunnel>);
 
 /// A tunnel on a stream: its bytes pass no body of ours, and are no sign that nothing goes on.
-struct Tunnel(InFlight);
+struct StreamTunnel(InFlight);
 
-impl Held {
+impl BusyGuard {
     pub(crate) fn new(busy: InFlight) -> Self {
         busy.watch().tunnel_begins();
-        Self(Arc::new(Tunnel(busy)))
+        Self(Arc::new(StreamTunnel(busy)))
     }
 }
 
-impl Drop for Tunnel {
+impl Drop for StreamTunnel {
     fn drop(&mut self) {
         self.0.watch().tunnel_ends();
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for BusyGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Held")
     }

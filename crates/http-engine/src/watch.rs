@@ -1,14 +1,14 @@
 //! One connection seen from outside: how far it is, and whether the client keeps it waiting.
 //!
-//! [`Guarded`] passes bytes through, notes progress, and puts interim answers between those of hyper, which
-//! has no way for them; [`Watch`] is what it notes. It decides
+//! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers between those of hyper, which
+//! has no way for them; [`ConnectionWatch`] is what it notes. It decides
 //! nothing: [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer
 //! entry per request, and would count idle time between requests as a slow head.
 
 use crate::interim;
 use crate::limits::HTTP2_IDLE_BYTES_MAX;
-use crate::patience::{Awaits, Standing};
-use crate::scan::{Faults, HeadScan};
+use crate::patience::{AwaitedEvent, ConnectionStanding};
+use crate::scan::{HeadFaults, HeadScan};
 use bytes::{Buf, Bytes};
 use http::Response;
 use std::io::{self, IoSlice};
@@ -23,7 +23,7 @@ use tokio::time::Instant;
 /// What is known of a connection. All of it is touched by one thread only; atomics because hyper
 /// wants streams that may be sent.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct ConnectionWatch {
     /// Since when the first head is due.
     started: Instant,
     progress: AtomicU32,
@@ -56,9 +56,9 @@ pub(crate) struct Watch {
 }
 
 /// Counts a request as in flight while it lives.
-pub(crate) struct InFlight(Arc<Watch>);
+pub(crate) struct InFlight(Arc<ConnectionWatch>);
 
-impl Watch {
+impl ConnectionWatch {
     /// A connection whose first head is due since `since`, whoever has waited for it until now.
     pub(crate) fn new(since: Instant) -> Self {
         Self {
@@ -92,8 +92,8 @@ impl Watch {
     }
 
     /// The faults found since last asked.
-    pub(crate) fn take_faults(&self) -> Faults {
-        Faults::from_bits(self.faults.swap(0, Relaxed))
+    pub(crate) fn take_faults(&self) -> HeadFaults {
+        HeadFaults::from_bits(self.faults.swap(0, Relaxed))
     }
 
     pub(crate) fn begin_request(self: &Arc<Self>) -> InFlight {
@@ -104,24 +104,24 @@ impl Watch {
     }
 
     /// How the connection stands.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> ConnectionStanding {
         let busy = self.in_flight.load(Relaxed) > 0;
         let owes = self.in_body.load(Relaxed) && self.read_waits.load(Relaxed);
         let awaits = if !busy && self.in_head.load(Relaxed) {
             let since = Duration::from_millis(self.head_since_ms.load(Relaxed).into());
-            Awaits::Head { since: self.started + since }
+            AwaitedEvent::Head { since: self.started + since }
         } else if owes || self.write_waits.load(Relaxed) {
-            Awaits::Client
+            AwaitedEvent::Client
         } else if busy && self.in_body.load(Relaxed) {
-            Awaits::UsWithinBody
+            AwaitedEvent::UsWithinBody
         } else if busy {
-            Awaits::Us
+            AwaitedEvent::Us
         } else {
-            Awaits::Request
+            AwaitedEvent::Request
         };
         let waits = self.waits_since_ms.load(Relaxed);
         let waiting = if waits == 0 { 0 } else { self.now_ms().saturating_sub(waits) };
-        Standing {
+        ConnectionStanding {
             progress: self.progress.load(Relaxed),
             awaits,
             messages: self.begun.load(Relaxed),
@@ -249,7 +249,7 @@ impl Watch {
 }
 
 impl InFlight {
-    pub(crate) fn watch(&self) -> &Arc<Watch> {
+    pub(crate) fn watch(&self) -> &Arc<ConnectionWatch> {
         &self.0
     }
 }
@@ -262,11 +262,11 @@ impl Drop for InFlight {
 }
 
 /// A byte stream whose progress is noted. `scan` is `None` where the stream carries HTTP/2.
-pub(crate) struct Guarded<I> {
+pub(crate) struct WatchedStream<I> {
     io: I,
     early: Bytes,
     scan: Option<HeadScan>,
-    watch: Arc<Watch>,
+    watch: Arc<ConnectionWatch>,
     /// What is left of interim answers that are being sent.
     ahead: Bytes,
     /// HTTP/2: bytes that came since the connection was of use, when its figures were these.
@@ -274,15 +274,20 @@ pub(crate) struct Guarded<I> {
     last_use: (u32, u32),
 }
 
-impl<I> Guarded<I> {
+impl<I> WatchedStream<I> {
     /// `early` was read already and comes first.
-    pub(crate) fn http1(io: I, early: Bytes, watch: Arc<Watch>, head_bytes_max: usize) -> Self {
+    pub(crate) fn http1(
+        io: I,
+        early: Bytes,
+        watch: Arc<ConnectionWatch>,
+        head_bytes_max: usize,
+    ) -> Self {
         let scan = Some(HeadScan::new(head_bytes_max));
         Self { io, early, scan, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
     }
 
     /// The same for HTTP/2, which has framing that needs no second reading.
-    pub(crate) fn http2(io: I, early: Bytes, watch: Arc<Watch>) -> Self {
+    pub(crate) fn http2(io: I, early: Bytes, watch: Arc<ConnectionWatch>) -> Self {
         watch.in_head.store(false, Relaxed);
         Self { io, early, scan: None, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
     }
@@ -299,10 +304,10 @@ impl<I> Guarded<I> {
         }
         let faults = scan.feed(bytes);
         self.watch.stands(scan);
-        if faults == Faults::NONE {
+        if faults == HeadFaults::NONE {
             return Ok(());
         }
-        if faults.has(Faults::CHUNK) && scan.heads() == self.watch.begun.load(Relaxed) {
+        if faults.has(HeadFaults::CHUNK) && scan.heads() == self.watch.begun.load(Relaxed) {
             // Within a body whose handler runs: the body must break off, not end well. (A tunnel's
             // bytes may look like anything, but their requests never begin.)
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk size"));
@@ -343,7 +348,7 @@ impl<I> Guarded<I> {
     }
 }
 
-impl<I: AsyncRead + Unpin> AsyncRead for Guarded<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for WatchedStream<I> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -368,7 +373,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for Guarded<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> Guarded<I> {
+impl<I: AsyncWrite + Unpin> WatchedStream<I> {
     /// Sends on what has begun to leave ahead of an answer.
     fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.ahead.is_empty() {
@@ -392,7 +397,7 @@ impl<I: AsyncWrite + Unpin> Guarded<I> {
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Guarded<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for WatchedStream<I> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

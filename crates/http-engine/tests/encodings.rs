@@ -4,18 +4,22 @@
 use bytes::Bytes;
 use http_body::Body as _;
 use http_engine::body::{Body, read_all};
-use http_engine::encoding::{Coding, Encoded, Level, PREFERENCE, compress};
+use http_engine::encoding::{CodingLevel, ContentCoding, EncodedBody, PREFERENCE, compress};
 use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::pin::Pin;
 use std::time::Duration;
 
-fn decode(coding: Coding, coded: &[u8]) -> Vec<u8> {
+fn decode(coding: ContentCoding, coded: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     match coding {
-        Coding::Gzip => flate2::read::MultiGzDecoder::new(coded).read_to_end(&mut plain).unwrap(),
-        Coding::Brotli => brotli::Decompressor::new(coded, 4096).read_to_end(&mut plain).unwrap(),
-        Coding::Zstd => {
+        ContentCoding::Gzip => {
+            flate2::read::MultiGzDecoder::new(coded).read_to_end(&mut plain).unwrap()
+        }
+        ContentCoding::Brotli => {
+            brotli::Decompressor::new(coded, 4096).read_to_end(&mut plain).unwrap()
+        }
+        ContentCoding::Zstd => {
             zstd::stream::read::Decoder::new(coded).unwrap().read_to_end(&mut plain).unwrap()
         }
     };
@@ -37,10 +41,10 @@ fn text(len: usize) -> Vec<u8> {
 #[test]
 fn whole_bodies_come_back_at_every_level() {
     for coding in PREFERENCE {
-        for level in Level::MIN..=Level::MAX {
+        for level in CodingLevel::MIN..=CodingLevel::MAX {
             for len in [0, 1, 255, 90_000] {
                 let plain = text(len);
-                let coded = compress(coding, Level::new(level).unwrap(), &plain).unwrap();
+                let coded = compress(coding, CodingLevel::new(level).unwrap(), &plain).unwrap();
                 assert_eq!(decode(coding, &coded), plain, "{coding} {level} {len}");
                 assert!(len < 1000 || coded.len() < len / 2, "{coding} {level}: {}", coded.len());
             }
@@ -53,7 +57,7 @@ fn equal_input_gives_equal_bytes() {
     // The strong entity tag of a coded file stands on this.
     let plain = text(50_000);
     for coding in PREFERENCE {
-        let level = Level::usual(coding);
+        let level = CodingLevel::usual(coding);
         let first = compress(coding, level, &plain).unwrap();
         compress(coding, level, &text(10)).unwrap();
         assert_eq!(compress(coding, level, &plain).unwrap(), first, "{coding}");
@@ -69,7 +73,8 @@ fn gzip_is_no_larger_than_zlib_at_the_same_level() {
             flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(level.into()));
         zlib.write_all(&plain).unwrap();
         let zlib = zlib.finish().unwrap().len();
-        let ours = compress(Coding::Gzip, Level::new(level).unwrap(), &plain).unwrap().len();
+        let ours =
+            compress(ContentCoding::Gzip, CodingLevel::new(level).unwrap(), &plain).unwrap().len();
         assert!(ours <= zlib + zlib / 50, "level {level}: {ours} beside {zlib}");
     }
 }
@@ -87,7 +92,7 @@ async fn streamed_bodies_come_back() {
                 }
                 feed.finish();
             });
-            let coded = Encoded::new(body, coding, Level::usual(coding)).unwrap();
+            let coded = EncodedBody::new(body, coding, CodingLevel::usual(coding)).unwrap();
             let coded = read_all(coded, 10 << 20, Duration::from_secs(30)).await.unwrap();
             feeding.await.unwrap();
             assert_eq!(decode(coding, &coded), plain, "{coding} {len}");
@@ -99,7 +104,7 @@ async fn streamed_bodies_come_back() {
 async fn a_slow_writers_line_leaves_when_it_is_written() {
     for coding in PREFERENCE {
         let (mut feed, body) = Body::channel(1);
-        let mut coded = Encoded::new(body, coding, Level::usual(coding)).unwrap();
+        let mut coded = EncodedBody::new(body, coding, CodingLevel::usual(coding)).unwrap();
         let mut seen: Vec<u8> = Vec::new();
         for line in ["first line\n", "second line\n"] {
             feed.send(line).await.unwrap();
@@ -120,6 +125,8 @@ async fn a_body_that_breaks_off_is_not_finished() {
     let (mut feed, body) = Body::channel(2);
     feed.send("half").await.unwrap();
     drop(feed);
-    let coded = Encoded::new(body, Coding::Gzip, Level::usual(Coding::Gzip)).unwrap();
+    let coded =
+        EncodedBody::new(body, ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip))
+            .unwrap();
     assert!(read_all(coded, 1 << 20, Duration::from_secs(5)).await.is_err());
 }

@@ -4,7 +4,7 @@
 //! unknown number (from a newer store, or damage) reads as nothing. Used by the queue, the
 //! counters and the store.
 
-use vocab::{Action, Door, Kind, Source};
+use vocab::{Action, Door, RequestKind, Source};
 
 /// How many doors, actions and sources there are.
 pub(crate) const DOORS: usize = Door::ALL.len();
@@ -15,12 +15,12 @@ pub(crate) const SOURCES: usize = Source::ALL.len();
 pub(crate) const ALL_ACTIONS: [Action; ACTIONS] = [Action::Pass, Action::Block];
 
 /// A word with a number that is its own for ever.
-pub(crate) trait Code: Sized {
+pub(crate) trait LedgerCode: Sized {
     fn code(self) -> u8;
     fn from_code(code: u8) -> Option<Self>;
 }
 
-impl Code for Door {
+impl LedgerCode for Door {
     fn code(self) -> u8 {
         match self {
             Self::Dns => 0,
@@ -35,7 +35,7 @@ impl Code for Door {
     }
 }
 
-impl Code for Action {
+impl LedgerCode for Action {
     fn code(self) -> u8 {
         match self {
             Self::Pass => 0,
@@ -47,7 +47,7 @@ impl Code for Action {
     }
 }
 
-impl Code for Source {
+impl LedgerCode for Source {
     fn code(self) -> u8 {
         match self {
             Self::Policy => 0,
@@ -71,44 +71,46 @@ impl Code for Source {
 const LOOKUP: u32 = 1 << 16;
 
 /// The number of a kind.
-pub(crate) fn kind_code(kind: Kind) -> u32 {
+pub(crate) fn kind_code(kind: RequestKind) -> u32 {
     match kind {
-        Kind::Lookup(record_type) => LOOKUP + u32::from(record_type),
-        Kind::Document => 0,
-        Kind::Subdocument => 1,
-        Kind::Script => 2,
-        Kind::Stylesheet => 3,
-        Kind::Image => 4,
-        Kind::Font => 5,
-        Kind::Media => 6,
-        Kind::Object => 7,
-        Kind::Fetch => 8,
-        Kind::Ping => 9,
-        Kind::Websocket => 10,
-        Kind::Tunnel => 11,
-        Kind::Other => 12,
+        RequestKind::Lookup(record_type) => LOOKUP + u32::from(record_type),
+        RequestKind::Document => 0,
+        RequestKind::Subdocument => 1,
+        RequestKind::Script => 2,
+        RequestKind::Stylesheet => 3,
+        RequestKind::Image => 4,
+        RequestKind::Font => 5,
+        RequestKind::Media => 6,
+        RequestKind::Object => 7,
+        RequestKind::Fetch => 8,
+        RequestKind::Ping => 9,
+        RequestKind::Websocket => 10,
+        RequestKind::Tunnel => 11,
+        RequestKind::Other => 12,
     }
 }
 
-/// The kind of a number; an unknown one is [`Kind::Other`].
-pub(crate) fn kind_from_code(code: u32) -> Kind {
-    const WORDS: [Kind; 12] = [
-        Kind::Document,
-        Kind::Subdocument,
-        Kind::Script,
-        Kind::Stylesheet,
-        Kind::Image,
-        Kind::Font,
-        Kind::Media,
-        Kind::Object,
-        Kind::Fetch,
-        Kind::Ping,
-        Kind::Websocket,
-        Kind::Tunnel,
+/// The kind of a number; an unknown one is [`RequestKind::Other`].
+pub(crate) fn kind_from_code(code: u32) -> RequestKind {
+    const WORDS: [RequestKind; 12] = [
+        RequestKind::Document,
+        RequestKind::Subdocument,
+        RequestKind::Script,
+        RequestKind::Stylesheet,
+        RequestKind::Image,
+        RequestKind::Font,
+        RequestKind::Media,
+        RequestKind::Object,
+        RequestKind::Fetch,
+        RequestKind::Ping,
+        RequestKind::Websocket,
+        RequestKind::Tunnel,
     ];
     match code.checked_sub(LOOKUP) {
-        Some(record_type) => u16::try_from(record_type).map_or(Kind::Other, Kind::Lookup),
-        None => WORDS.get(code as usize).copied().unwrap_or(Kind::Other),
+        Some(record_type) => {
+            u16::try_from(record_type).map_or(RequestKind::Other, RequestKind::Lookup)
+        }
+        None => WORDS.get(code as usize).copied().unwrap_or(RequestKind::Other),
     }
 }
 
@@ -128,10 +130,10 @@ mod tests {
             assert_eq!(Action::from_code(action.code()), Some(action));
         }
         for kind in ["document", "ping", "tunnel", "other", "AAAA", "TYPE65535"] {
-            let kind: Kind = kind.parse().unwrap();
+            let kind: RequestKind = kind.parse().unwrap();
             assert_eq!(kind_from_code(kind_code(kind)), kind);
         }
         assert_eq!(Door::from_code(200), None);
-        assert_eq!(kind_from_code(u32::MAX), Kind::Other);
+        assert_eq!(kind_from_code(u32::MAX), RequestKind::Other);
     }
 }

@@ -5,7 +5,7 @@
 //! ever reset. Written by [`crate::Ledger::record`]; summed by the writer, the metrics and the
 //! reads.
 
-use crate::codes::{ACTIONS, ALL_ACTIONS, Code, DOORS, SOURCES};
+use crate::codes::{ACTIONS, ALL_ACTIONS, DOORS, LedgerCode, SOURCES};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use vocab::{Action, Door, Source};
 
@@ -25,25 +25,25 @@ const LAST_POWER: u32 = 27;
 pub(crate) const BUCKETS: usize = LINEAR as usize + (LAST_POWER - FIRST_POWER) as usize * STEPS + 1;
 
 /// All shards.
-pub(crate) struct Counters {
-    shards: Box<[Shard]>,
+pub(crate) struct LedgerCounters {
+    shards: Box<[CounterShard]>,
 }
 
 /// One thread's counters, on cache lines of its own.
 #[repr(align(128))]
-struct Shard {
+struct CounterShard {
     cells: [AtomicU64; CELLS],
-    latency: [Latency; DOORS],
+    latency: [LatencyBuckets; DOORS],
 }
 
-struct Latency {
+struct LatencyBuckets {
     buckets: [AtomicU64; BUCKETS],
     sum_us: AtomicU64,
 }
 
 /// A sum over all shards, at about one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Sums {
+pub(crate) struct CounterSums {
     pub(crate) cells: [u64; CELLS],
 }
 
@@ -61,9 +61,9 @@ thread_local! {
     };
 }
 
-impl Counters {
+impl LedgerCounters {
     pub(crate) fn new() -> Self {
-        Self { shards: (0..SHARDS).map(|_| Shard::new()).collect() }
+        Self { shards: (0..SHARDS).map(|_| CounterShard::new()).collect() }
     }
 
     /// The number of the calling thread's shard, under which its rows queue too.
@@ -103,14 +103,14 @@ impl Counters {
     }
 
     /// The counters of all shards added up.
-    pub(crate) fn sums(&self) -> Sums {
+    pub(crate) fn sums(&self) -> CounterSums {
         let mut cells = [0; CELLS];
         for shard in &self.shards {
             for (sum, cell) in cells.iter_mut().zip(&shard.cells) {
                 *sum += cell.load(Relaxed);
             }
         }
-        Sums { cells }
+        CounterSums { cells }
     }
 
     /// One door's latency over all shards.
@@ -127,12 +127,12 @@ impl Counters {
     }
 }
 
-impl Shard {
+impl CounterShard {
     fn new() -> Self {
         Self {
             cells: [const { AtomicU64::new(0) }; CELLS],
             latency: [const {
-                Latency {
+                LatencyBuckets {
                     buckets: [const { AtomicU64::new(0) }; BUCKETS],
                     sum_us: AtomicU64::new(0),
                 }
@@ -141,7 +141,7 @@ impl Shard {
     }
 }
 
-impl Sums {
+impl CounterSums {
     /// Each door, action and source with its count; the zeros are left out.
     pub(crate) fn each(&self) -> impl Iterator<Item = (Door, Action, Source, u64)> {
         Door::ALL
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn quantiles_are_at_most_an_eighth_too_high() {
-        let counters = Counters::new();
+        let counters = LedgerCounters::new();
         for us in 1..=1000 {
             counters.count(0, Door::Dns, Action::Pass, Source::Cache, us);
         }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn metric_buckets_are_cumulative_and_exact_at_their_bounds() {
-        let counters = Counters::new();
+        let counters = LedgerCounters::new();
         for us in [3, 16, 17, 32, 1024, u32::MAX] {
             counters.count(0, Door::Web, Action::Pass, Source::File, us);
         }
@@ -272,12 +272,12 @@ mod tests {
 
     #[test]
     fn threads_past_the_last_shard_lose_no_count() {
-        let counters = Counters::new();
+        let counters = LedgerCounters::new();
         std::thread::scope(|scope| {
             for _ in 0..SHARDS + 8 {
                 scope.spawn(|| {
                     for _ in 0..1000 {
-                        let shard = Counters::shard_here();
+                        let shard = LedgerCounters::shard_here();
                         counters.count(shard, Door::Dns, Action::Block, Source::Policy, 1);
                     }
                 });

@@ -1,11 +1,11 @@
 //! One request, as it is recorded.
 //!
-//! An [`Event`] has a fixed size but for a boxed URL, so that a door can make one on its stack.
+//! An [`RequestEvent`] has a fixed size but for a boxed URL, so that a door can make one on its stack.
 //! Texts over their cap are cut at a character's edge and marked, never refused. Every door makes
 //! one event a request and hands it to [`crate::Ledger::record`].
 
 use std::net::IpAddr;
-use vocab::{Action, Caching, Cause, Door, Kind, Name, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Name, Now, RequestKind, Source};
 
 /// Longest text of a name that is stored, in bytes (RFC 1035 §2.3.4); longer ones (escapes) are cut.
 pub const NAME_BYTES_MAX: usize = 253;
@@ -18,7 +18,7 @@ pub const CUT_MARK: &str = "…";
 
 /// One request at one door.
 #[derive(Clone, Debug)]
-pub struct Event {
+pub struct RequestEvent {
     /// When the request was read.
     pub at: Now,
     /// From the request's last byte in to the answer's first byte out, in microseconds.
@@ -28,9 +28,9 @@ pub struct Event {
     /// Who asked.
     pub client: IpAddr,
     /// What kind of thing was asked for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// What was asked for.
-    pub subject: Subject,
+    pub subject: EventSubject,
     /// What was done.
     pub action: Action,
     /// Why.
@@ -51,7 +51,7 @@ pub struct Event {
     clippy::large_enum_variant,
     reason = "a name is inline so that a DNS query's event allocates nothing"
 )]
-pub enum Subject {
+pub enum EventSubject {
     /// A domain name; the empty one is the root.
     Name(NameText),
     /// An absolute URL.
@@ -65,7 +65,7 @@ pub struct NameText {
     bytes: [u8; NAME_BYTES_MAX],
 }
 
-impl Subject {
+impl EventSubject {
     /// A domain name.
     pub fn name(name: Name<'_>) -> Self {
         Self::Name(NameText::new(name.as_str()))
@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn a_long_url_is_cut_at_a_characters_edge_and_marked() {
         let url = format!("http://a.example/{}", "ü".repeat(2000));
-        let Subject::Url(kept) = Subject::url(&url) else { panic!("a URL stays one") };
+        let EventSubject::Url(kept) = EventSubject::url(&url) else { panic!("a URL stays one") };
         assert!(kept.len() <= URL_BYTES_MAX && kept.len() > URL_BYTES_MAX - 4);
         assert!(kept.ends_with("ü…"));
-        assert_eq!(Subject::url("http://a.example/").as_str(), "http://a.example/");
+        assert_eq!(EventSubject::url("http://a.example/").as_str(), "http://a.example/");
     }
 
     #[test]

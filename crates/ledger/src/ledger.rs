@@ -5,19 +5,20 @@
 //! they take milliseconds and belong on no core's thread. Opened once, by the binary.
 
 use crate::clock::{self, Clock};
-use crate::counters::Counters;
+use crate::counters::LedgerCounters;
 use crate::error::OpenError;
-use crate::event::Event;
+use crate::event::RequestEvent;
 use crate::metrics;
-use crate::notes::Notes;
-use crate::queue::Full;
+use crate::notes::RecentNotes;
+use crate::queue::QueueFull;
 use crate::report::{
-    Filter, Health, Latency, Page, Range, ReadError, Row, Series, Top, TopLine, Totals,
+    LatencyReport, LogRow, ReadError, ReportRange, ReportSeries, ReportTotals, RowFilter, RowPage,
+    TopKind, TopLine, WriterHealth,
 };
-use crate::setup::{Log, Settings};
-use crate::store::Store;
-use crate::store::read::Reader;
-use crate::writer::{Shared, Writer, lock, rows_wanted};
+use crate::setup::{LogScope, Settings};
+use crate::store::LedgerStore;
+use crate::store::read::LedgerReader;
+use crate::writer::{LedgerWriter, WriterShared, lock, rows_wanted};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -34,11 +35,11 @@ pub trait RuleTexts: Send + Sync + 'static {
 /// The ledger. Clones are handles to the same one; the last one dropped closes it.
 #[derive(Clone)]
 pub struct Ledger {
-    inner: Arc<Inner>,
+    inner: Arc<LedgerInner>,
 }
 
-struct Inner {
-    shared: Arc<Shared>,
+struct LedgerInner {
+    shared: Arc<WriterShared>,
     /// Which requests become rows, as [`rows_code`] says.
     rows: AtomicU8,
     writer: Mutex<Option<JoinHandle<()>>>,
@@ -64,20 +65,20 @@ pub(crate) fn open_with_clock(
     rules: Arc<dyn RuleTexts>,
     clock: Clock,
 ) -> Result<Ledger, OpenError> {
-    let opened = Store::open(dir, clock());
+    let opened = LedgerStore::open(dir, clock());
     if let Err(why) = &opened
         && !why.may_pass()
     {
         return Err(why.clone());
     }
-    let shared = Arc::new(Shared::new(settings.clone(), rules));
-    let writer = Writer::new(shared.clone(), (dir, opened), clock);
+    let shared = Arc::new(WriterShared::new(settings.clone(), rules));
+    let writer = LedgerWriter::new(shared.clone(), (dir, opened), clock);
     let thread = std::thread::Builder::new()
         .name("ledger".into())
         .spawn(move || writer.run())
         .map_err(|why| OpenError::Thread { why: why.to_string() })?;
     Ok(Ledger {
-        inner: Arc::new(Inner {
+        inner: Arc::new(LedgerInner {
             shared,
             rows: AtomicU8::new(rows_code(rows_wanted(settings))),
             writer: Mutex::new(Some(thread)),
@@ -89,11 +90,11 @@ impl Ledger {
     /// Records one request: counted at once, and its row queued if the settings want one. A full
     /// queue drops the row and counts it. Never waits.
     #[allow(clippy::needless_pass_by_value, reason = "an event is used up by being recorded")]
-    pub fn record(&self, event: Event) {
+    pub fn record(&self, event: RequestEvent) {
         let shared = &*self.inner.shared;
-        let here = Counters::shard_here();
+        let here = LedgerCounters::shard_here();
         shared.counters.count(here, event.door, event.action, event.source, event.took_us);
-        if self.wants_row(event.action) && shared.queue.push(here, &event) == Err(Full) {
+        if self.wants_row(event.action) && shared.queue.push(here, &event) == Err(QueueFull) {
             shared.dropped_queue.fetch_add(1, Relaxed);
         }
     }
@@ -102,14 +103,14 @@ impl Ledger {
     /// asks [`Ledger::wants_row`] first and spares itself the making of the event.
     pub fn count(&self, door: Door, action: Action, source: Source, took_us: u32) {
         let counters = &self.inner.shared.counters;
-        counters.count(Counters::shard_here(), door, action, source, took_us);
+        counters.count(LedgerCounters::shard_here(), door, action, source, took_us);
     }
 
     /// Whether a request with this action becomes a row.
     pub fn wants_row(&self, action: Action) -> bool {
         match action {
-            Action::Pass => self.inner.rows.load(Relaxed) == rows_code(Log::All),
-            Action::Block => self.inner.rows.load(Relaxed) != rows_code(Log::None),
+            Action::Pass => self.inner.rows.load(Relaxed) == rows_code(LogScope::All),
+            Action::Block => self.inner.rows.load(Relaxed) != rows_code(LogScope::None),
         }
     }
 
@@ -120,7 +121,7 @@ impl Ledger {
     }
 
     /// The notes.
-    pub fn notes(&self) -> Notes {
+    pub fn notes(&self) -> RecentNotes {
         self.inner.shared.notes.read()
     }
 
@@ -148,12 +149,12 @@ impl Ledger {
     }
 
     /// What was counted over a range that ends at `now`.
-    pub fn totals(&self, range: Range, now: Now) -> Result<Totals, ReadError> {
+    pub fn totals(&self, range: ReportRange, now: Now) -> Result<ReportTotals, ReadError> {
         self.reader()?.totals(range, now)
     }
 
     /// Counts over time, for a chart that ends at `now`.
-    pub fn series(&self, range: Range, now: Now) -> Result<Series, ReadError> {
+    pub fn series(&self, range: ReportRange, now: Now) -> Result<ReportSeries, ReadError> {
         self.reader()?.series(range, now)
     }
 
@@ -161,8 +162,8 @@ impl Ledger {
     /// ends at `now`, widened to whole hours.
     pub fn top(
         &self,
-        top: Top,
-        range: Range,
+        top: TopKind,
+        range: ReportRange,
         n: usize,
         now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
@@ -170,26 +171,26 @@ impl Ledger {
     }
 
     /// Rows of the log, newest first, at most `limit` (1 to [`crate::LIMIT_MAX`]).
-    pub fn rows(&self, filter: &Filter, limit: usize) -> Result<Page, ReadError> {
+    pub fn rows(&self, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
         self.reader()?.rows(filter, limit)
     }
 
     /// One row, if it is there.
-    pub fn row(&self, id: u64) -> Result<Option<Row>, ReadError> {
+    pub fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
         self.reader()?.row(id)
     }
 
     /// Rows of requests that were made at one moment, in milliseconds since 1970, newest first; at
     /// most [`crate::LIMIT_MAX`]. Costs little, however long the log is.
-    pub fn rows_at(&self, at_ms: u64) -> Result<Vec<Row>, ReadError> {
+    pub fn rows_at(&self, at_ms: u64) -> Result<Vec<LogRow>, ReadError> {
         self.reader()?.rows_at(at_ms)
     }
 
     /// Latency since the start, of every door that had a request.
-    pub fn latencies(&self) -> Vec<Latency> {
+    pub fn latencies(&self) -> Vec<LatencyReport> {
         let of = |door| {
             let sum = self.inner.shared.counters.latency(door);
-            Some(Latency {
+            Some(LatencyReport {
                 door,
                 count: sum.count(),
                 median_us: sum.quantile(0.5)?,
@@ -200,10 +201,10 @@ impl Ledger {
     }
 
     /// How the ledger itself does.
-    pub fn health(&self) -> Health {
+    pub fn health(&self) -> WriterHealth {
         let shared = &self.inner.shared;
         let warnings = lock(&shared.warnings);
-        Health {
+        WriterHealth {
             dropped_queue: shared.dropped_queue.load(Relaxed),
             dropped_store: shared.dropped_store.load(Relaxed),
             stored: shared.stored.load(Relaxed),
@@ -211,11 +212,11 @@ impl Ledger {
         }
     }
 
-    fn reader(&self) -> Result<Reader, ReadError> {
+    fn reader(&self) -> Result<LedgerReader, ReadError> {
         self.flush();
         let path = self.inner.shared.path.get();
         let path = path.ok_or_else(|| ReadError("the ledger is not open".into()))?;
-        Reader::open(path)
+        LedgerReader::open(path)
     }
 }
 
@@ -227,7 +228,7 @@ impl std::fmt::Debug for Ledger {
     }
 }
 
-impl Inner {
+impl LedgerInner {
     fn close(&self) {
         self.shared.close();
         if let Some(thread) = lock(&self.writer).take() {
@@ -237,17 +238,17 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for LedgerInner {
     fn drop(&mut self) {
         self.close();
     }
 }
 
-fn rows_code(log: Log) -> u8 {
+fn rows_code(log: LogScope) -> u8 {
     match log {
-        Log::None => 0,
-        Log::Blocked => 1,
-        Log::All => 2,
+        LogScope::None => 0,
+        LogScope::Blocked => 1,
+        LogScope::All => 2,
     }
 }
 

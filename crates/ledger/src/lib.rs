@@ -2,7 +2,7 @@
 //! request log a moment later.
 //!
 //! It refuses nothing and nobody waits for it: at a cap it drops rows and counts what it dropped.
-//! Doors call [`Ledger::record`]; the admin API asks for [`Totals`], [`Series`], top tables, rows
+//! Doors call [`Ledger::record`]; the admin API asks for [`ReportTotals`], [`ReportSeries`], top tables, rows
 //! and metrics; the binary opens and closes it.
 
 mod clock;
@@ -23,16 +23,16 @@ mod tests;
 mod writer;
 
 pub use error::OpenError;
-pub use event::{CUT_MARK, Event, NAME_BYTES_MAX, NameText, Subject, URL_BYTES_MAX};
+pub use event::{CUT_MARK, EventSubject, NAME_BYTES_MAX, NameText, RequestEvent, URL_BYTES_MAX};
 pub use ledger::{Ledger, RuleTexts, open};
-pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, Note, Notes};
+pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, OperatorNote, RecentNotes};
 pub use prometheus_client;
 pub use prometheus_client::collector::Collector;
 pub use report::{
-    Count, Filter, Health, Latency, Page, Point, Range, ReadError, Row, RowCause, Series, Top,
-    TopLine, Totals,
+    LatencyReport, LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries,
+    ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine, WriterHealth,
 };
-pub use setup::{Anonymise, Log, Settings};
+pub use setup::{AnonymiseMode, LogScope, Settings};
 
 /// Rows that one question for rows looks through at most; the page says where to go on.
 pub const SCAN_ROWS_MAX: u64 = 100_000;

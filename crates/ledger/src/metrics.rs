@@ -4,8 +4,8 @@
 //! twice. Other parts add families as collectors of their own. Called through
 //! [`crate::Ledger::metrics_text`].
 
-use crate::counters::Counters;
-use crate::writer::Shared;
+use crate::counters::LedgerCounters;
+use crate::writer::WriterShared;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, NoLabelSet};
 use prometheus_client::metrics::MetricType;
@@ -16,11 +16,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use vocab::Door;
 
 /// The page.
-pub(crate) fn text(shared: &Arc<Shared>, extra: &[Arc<dyn Collector>]) -> String {
+pub(crate) fn text(shared: &Arc<WriterShared>, extra: &[Arc<dyn Collector>]) -> String {
     let mut registry = Registry::default();
-    registry.register_collector(Box::new(Own(shared.clone())));
+    registry.register_collector(Box::new(LedgerMetrics(shared.clone())));
     for collector in extra {
-        registry.register_collector(Box::new(Other(collector.clone())));
+        registry.register_collector(Box::new(OtherCollector(collector.clone())));
     }
     let mut page = String::new();
     match prometheus_client::encoding::text::encode(&mut page, &registry) {
@@ -32,24 +32,24 @@ pub(crate) fn text(shared: &Arc<Shared>, extra: &[Arc<dyn Collector>]) -> String
 
 /// A collector of another part.
 #[derive(Debug)]
-struct Other(Arc<dyn Collector>);
+struct OtherCollector(Arc<dyn Collector>);
 
-impl Collector for Other {
+impl Collector for OtherCollector {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.0.encode(encoder)
     }
 }
 
 /// What the ledger counts.
-struct Own(Arc<Shared>);
+struct LedgerMetrics(Arc<WriterShared>);
 
-impl fmt::Debug for Own {
+impl fmt::Debug for LedgerMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ledger")
     }
 }
 
-impl Collector for Own {
+impl Collector for LedgerMetrics {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         requests(&self.0.counters, &mut encoder)?;
         latency(&self.0.counters, &mut encoder)?;
@@ -80,7 +80,7 @@ impl Collector for Own {
     }
 }
 
-fn requests(counters: &Counters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn requests(counters: &LedgerCounters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut family = encoder.encode_descriptor(
         "tidegate_requests",
         "Requests by door, by what was done and by where the answer came from",
@@ -95,7 +95,7 @@ fn requests(counters: &Counters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Re
     Ok(())
 }
 
-fn latency(counters: &Counters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+fn latency(counters: &LedgerCounters, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
     let mut family = encoder.encode_descriptor(
         "tidegate_request_seconds",
         "Time from a request's last byte in to its answer's first byte out",

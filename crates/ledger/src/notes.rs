@@ -17,7 +17,7 @@ pub const NOTE_BYTES_MAX: usize = 1024;
 
 /// One line that somebody has complained with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct OperatorNote {
     /// When it came, in milliseconds since 1970.
     pub at_ms: u64,
     /// Behind which door; none if it is about the program itself.
@@ -30,26 +30,26 @@ pub struct Note {
 
 /// The last notes, and how many there were.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct RecentNotes {
     /// The last ones, oldest first; at most [`NOTES_MAX`].
-    pub notes: Vec<Note>,
+    pub notes: Vec<OperatorNote>,
     /// All of them since the start.
     pub seen: u64,
 }
 
 /// Where notes are kept.
 #[derive(Default)]
-pub(crate) struct Book(Mutex<Pages>);
+pub(crate) struct NoteBook(Mutex<NotePages>);
 
 #[derive(Default)]
-struct Pages {
-    notes: VecDeque<Note>,
+struct NotePages {
+    notes: VecDeque<OperatorNote>,
     seen: u64,
 }
 
-impl Book {
+impl NoteBook {
     pub(crate) fn add(&self, now: Now, door: Option<Door>, from: &str, text: &str) {
-        let note = Note { at_ms: now.unix_ms, door, from: clean(from), text: clean(text) };
+        let note = OperatorNote { at_ms: now.unix_ms, door, from: clean(from), text: clean(text) };
         let mut pages = self.pages();
         if pages.notes.len() == NOTES_MAX {
             pages.notes.pop_front();
@@ -58,16 +58,16 @@ impl Book {
         pages.seen += 1;
     }
 
-    pub(crate) fn read(&self) -> Notes {
+    pub(crate) fn read(&self) -> RecentNotes {
         let pages = self.pages();
-        Notes { notes: pages.notes.iter().cloned().collect(), seen: pages.seen }
+        RecentNotes { notes: pages.notes.iter().cloned().collect(), seen: pages.seen }
     }
 
     pub(crate) fn seen(&self) -> u64 {
         self.pages().seen
     }
 
-    fn pages(&self) -> MutexGuard<'_, Pages> {
+    fn pages(&self) -> MutexGuard<'_, NotePages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -83,17 +83,17 @@ mod tests {
 
     #[test]
     fn notes_are_cleaned_cut_and_counted() {
-        let (book, now) = (Book::default(), Now { mono_ms: 1, unix_ms: 5 });
+        let (book, now) = (NoteBook::default(), Now { mono_ms: 1, unix_ms: 5 });
         book.add(now, Some(Door::Web), "a.example/x.php", "PHP Fatal \x1b[31merror\r");
         book.add(now, Some(Door::Web), "a", &"ü".repeat(2000));
-        let Notes { notes, seen } = book.read();
+        let RecentNotes { notes, seen } = book.read();
         assert_eq!((notes.len(), seen, notes[0].at_ms), (2, 2, 5));
         assert_eq!(notes[0].text, "PHP Fatal [31merror");
         assert_eq!(notes[1].text.len(), NOTE_BYTES_MAX);
         for number in 0..1000 {
             book.add(now, Some(Door::Web), "b", &number.to_string());
         }
-        let Notes { notes, seen } = book.read();
+        let RecentNotes { notes, seen } = book.read();
         assert_eq!((notes.len(), seen), (NOTES_MAX, 1002));
         assert_eq!(notes.last().map(|it| it.text.as_str()), Some("999"));
     }

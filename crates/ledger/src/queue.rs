@@ -4,13 +4,13 @@
 //! that only the writer's drain contends for, and wakes nobody. At the cap, in rows or in bytes,
 //! the row is refused and counted. Filled by [`crate::Ledger::record`], drained by the writer.
 
-use crate::codes::{Code, kind_code, kind_from_code};
-use crate::counters::Counters;
-use crate::event::{Event, Subject};
+use crate::codes::{LedgerCode, kind_code, kind_from_code};
+use crate::counters::LedgerCounters;
+use crate::event::{EventSubject, RequestEvent};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use vocab::{Action, Caching, Cause, Door, Kind, ListId, RuleRef, Source};
+use vocab::{Action, Caching, Cause, Door, ListId, RequestKind, RuleRef, Source};
 
 /// Rows that may wait.
 pub(crate) const QUEUE_ROWS_MAX: usize = 16_384;
@@ -20,8 +20,8 @@ const QUEUE_BYTES_MAX: usize = 8 << 20;
 const HEAD_BYTES: usize = 52;
 
 /// The queue.
-pub(crate) struct Queue {
-    parts: Box<[Part]>,
+pub(crate) struct RowQueue {
+    parts: Box<[QueuePart]>,
     rows: AtomicUsize,
     bytes: AtomicUsize,
 }
@@ -29,22 +29,22 @@ pub(crate) struct Queue {
 /// One thread's buffer, on cache lines of its own.
 #[repr(align(128))]
 #[derive(Default)]
-struct Part(Mutex<Vec<u8>>);
+struct QueuePart(Mutex<Vec<u8>>);
 
 /// The queue was full: the row is not stored.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct QueueFull;
 
 /// A row as the writer reads it out of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packed<'b> {
+pub(crate) struct PackedRow<'b> {
     pub(crate) unix_ms: u64,
     pub(crate) took_us: u32,
     pub(crate) door: Door,
     pub(crate) client: IpAddr,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     pub(crate) text: &'b str,
-    pub(crate) form: Form,
+    pub(crate) form: RowTextForm,
     pub(crate) action: Action,
     pub(crate) cause: Cause,
     pub(crate) source: Source,
@@ -55,27 +55,27 @@ pub(crate) struct Packed<'b> {
 
 /// What the text of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum RowTextForm {
     Name,
     Url,
 }
 
-impl Queue {
+impl RowQueue {
     pub(crate) fn new() -> Self {
         Self {
-            parts: (0..Counters::shard_count()).map(|_| Part::default()).collect(),
+            parts: (0..LedgerCounters::shard_count()).map(|_| QueuePart::default()).collect(),
             rows: AtomicUsize::new(0),
             bytes: AtomicUsize::new(0),
         }
     }
 
     /// Takes the row of an event, or refuses it at the cap.
-    pub(crate) fn push(&self, shard: usize, event: &Event) -> Result<(), Full> {
+    pub(crate) fn push(&self, shard: usize, event: &RequestEvent) -> Result<(), QueueFull> {
         // Read before written, without a reservation: threads that meet at the cap can overshoot
         // it by a row each, which is cheaper than an atomic addition taken back.
         if self.rows.load(Relaxed) >= QUEUE_ROWS_MAX || self.bytes.load(Relaxed) >= QUEUE_BYTES_MAX
         {
-            return Err(Full);
+            return Err(QueueFull);
         }
         let mut part = lock(&self.parts[shard].0);
         let before = part.len();
@@ -117,7 +117,7 @@ impl Queue {
 }
 
 /// The rows of a buffer, oldest first.
-pub(crate) fn unpack_all(mut buffer: &[u8]) -> impl Iterator<Item = Packed<'_>> {
+pub(crate) fn unpack_all(mut buffer: &[u8]) -> impl Iterator<Item = PackedRow<'_>> {
     std::iter::from_fn(move || {
         let (row, rest) = unpack(buffer)?;
         buffer = rest;
@@ -130,10 +130,10 @@ fn lock(mutex: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pack(event: &Event, out: &mut Vec<u8>) {
+fn pack(event: &RequestEvent, out: &mut Vec<u8>) {
     let (form, text) = match &event.subject {
-        Subject::Name(name) => (0, name.as_bytes()),
-        Subject::Url(url) => (1, url.as_bytes()),
+        EventSubject::Name(name) => (0, name.as_bytes()),
+        EventSubject::Url(url) => (1, url.as_bytes()),
     };
     let (cause, list, line) = match event.cause {
         Cause::NoRule => (0, 0, 0),
@@ -166,11 +166,11 @@ fn pack(event: &Event, out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-fn unpack(buffer: &[u8]) -> Option<(Packed<'_>, &[u8])> {
+fn unpack(buffer: &[u8]) -> Option<(PackedRow<'_>, &[u8])> {
     let (head, rest) = buffer.split_first_chunk::<HEAD_BYTES>()?;
     let (text, rest) = rest.split_at_checked(usize::from(u16::from_le_bytes(part(head, 42))))?;
     let client = Ipv6Addr::from(part::<16>(head, 16));
-    let row = Packed {
+    let row = PackedRow {
         unix_ms: u64::from_le_bytes(part(head, 0)),
         took_us: u32::from_le_bytes(part(head, 8)),
         bytes: u32::from_le_bytes(part(head, 12)),
@@ -192,7 +192,7 @@ fn unpack(buffer: &[u8]) -> Option<(Packed<'_>, &[u8])> {
             4 => Cause::Unlisted,
             _ => Cause::NoRule,
         },
-        form: if head[49] == 1 { Form::Url } else { Form::Name },
+        form: if head[49] == 1 { RowTextForm::Url } else { RowTextForm::Name },
     };
     Some((row, rest))
 }
@@ -209,16 +209,16 @@ mod tests {
 
     #[test]
     fn a_row_comes_out_as_it_went_in() {
-        let queue = Queue::new();
+        let queue = RowQueue::new();
         let mut asked = event("ads.example", Action::Block);
         asked.cause = Cause::Rule(RuleRef { list: ListId(7), line: 1_000_000 });
         asked.client = "2001:db8::1".parse().unwrap();
         queue.push(3, &asked).unwrap();
-        let page = Event {
-            subject: Subject::url("http://www.example/ü?q=1"),
+        let page = RequestEvent {
+            subject: EventSubject::url("http://www.example/ü?q=1"),
             cause: Cause::NotAsked,
             client: "192.0.2.7".parse().unwrap(),
-            kind: Kind::Script,
+            kind: RequestKind::Script,
             caching: Caching { used: CacheUse::UriMiss, not_stored: Some(NotStored::HeadTooLarge) },
             ..asked.clone()
         };
@@ -227,11 +227,11 @@ mod tests {
         assert_eq!(queue.drain(&mut buffers), 2);
         assert_eq!(queue.len(), 0);
         let rows: Vec<_> = unpack_all(&buffers[3]).collect();
-        assert_eq!((rows[0].text, rows[0].form), ("ads.example", Form::Name));
+        assert_eq!((rows[0].text, rows[0].form), ("ads.example", RowTextForm::Name));
         assert_eq!((rows[0].client, rows[0].cause), (asked.client, asked.cause));
         assert_eq!((rows[0].unix_ms, rows[0].bytes), (asked.at.unix_ms, asked.bytes));
-        assert_eq!((rows[1].text, rows[1].form), ("http://www.example/ü?q=1", Form::Url));
-        assert_eq!((rows[1].client, rows[1].kind), (page.client, Kind::Script));
+        assert_eq!((rows[1].text, rows[1].form), ("http://www.example/ü?q=1", RowTextForm::Url));
+        assert_eq!((rows[1].client, rows[1].kind), (page.client, RequestKind::Script));
         assert_eq!(rows[1].cause, Cause::NotAsked);
         assert_eq!((rows[0].caching, rows[1].caching), (asked.caching, page.caching));
         assert_eq!(queue.drain(&mut buffers), 0);
@@ -239,28 +239,29 @@ mod tests {
 
     #[test]
     fn a_full_queue_refuses_rows_until_it_is_drained() {
-        let queue = Queue::new();
+        let queue = RowQueue::new();
         let row = event("a.example", Action::Pass);
         for _ in 0..QUEUE_ROWS_MAX {
             queue.push(0, &row).unwrap();
         }
-        assert_eq!(queue.push(1, &row), Err(Full));
+        assert_eq!(queue.push(1, &row), Err(QueueFull));
         queue.drain(&mut Vec::new());
         assert_eq!(queue.push(1, &row), Ok(()));
     }
 
     #[test]
     fn a_queue_of_long_urls_is_full_by_its_bytes() {
-        let queue = Queue::new();
+        let queue = RowQueue::new();
         let url = format!("http://a.example/{}", "x".repeat(3000));
-        let row = Event { subject: Subject::url(&url), ..event("a.example", Action::Pass) };
+        let row =
+            RequestEvent { subject: EventSubject::url(&url), ..event("a.example", Action::Pass) };
         let taken = (0..QUEUE_ROWS_MAX).take_while(|_| queue.push(0, &row).is_ok()).count();
         assert_eq!(taken, QUEUE_BYTES_MAX.div_ceil(HEAD_BYTES + 2048));
     }
 
     #[test]
     fn a_torn_buffer_ends_early_and_harms_nobody() {
-        let queue = Queue::new();
+        let queue = RowQueue::new();
         queue.push(0, &event("a.example", Action::Pass)).unwrap();
         let mut buffers = Vec::new();
         queue.drain(&mut buffers);

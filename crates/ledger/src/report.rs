@@ -6,11 +6,11 @@
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
-use vocab::{Action, Caching, Door, Kind, Now, Source, UnknownWord};
+use vocab::{Action, Caching, Door, Now, RequestKind, Source, UnknownWord};
 
 /// How far back a question reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Range {
+pub enum ReportRange {
     /// The last hour, in steps of a minute.
     Hour,
     /// The last 24 hours, in steps of ten minutes.
@@ -23,16 +23,16 @@ pub enum Range {
 
 /// What is counted, over a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Totals {
+pub struct ReportTotals {
     /// From here, in milliseconds since 1970: the start of a whole minute.
     pub since_ms: u64,
     /// Each door, action and source with its count; what was not seen is left out.
-    pub counts: Vec<Count>,
+    pub counts: Vec<NamedCount>,
 }
 
 /// One count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Count {
+pub struct NamedCount {
     /// Where the requests came in.
     pub door: Door,
     /// What was done.
@@ -45,16 +45,16 @@ pub struct Count {
 
 /// Counts over time. Steps without a request are there, with zeros.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Series {
+pub struct ReportSeries {
     /// Length of a step, in seconds.
     pub step_s: u32,
     /// Steps from old to new; the last one is not over yet.
-    pub points: Vec<Point>,
+    pub points: Vec<ReportPoint>,
 }
 
 /// One step of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct ReportPoint {
     /// Start of the step, in milliseconds since 1970.
     pub at_ms: u64,
     /// Requests that passed.
@@ -65,7 +65,7 @@ pub struct Point {
 
 /// What a top table ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Top {
+pub enum TopKind {
     /// Names that were blocked.
     Blocked,
     /// Names that were asked for and passed.
@@ -87,7 +87,7 @@ pub struct TopLine {
 
 /// Which rows are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct RowFilter {
     /// Part of the subject or of the client's address, in any case; empty for all.
     pub text: String,
     /// Only this door.
@@ -100,17 +100,17 @@ pub struct Filter {
 
 /// Rows of the log, newest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct RowPage {
     /// The rows.
-    pub rows: Vec<Row>,
-    /// Where to go on ([`Filter::before`]); none if there is nothing older. It can be there with
+    pub rows: Vec<LogRow>,
+    /// Where to go on ([`RowFilter::before`]); none if there is nothing older. It can be there with
     /// few rows or none: a question looks through at most [`crate::SCAN_ROWS_MAX`] rows.
     pub next: Option<u64>,
 }
 
 /// One request as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct LogRow {
     /// Its number; newer rows have larger ones.
     pub id: u64,
     /// When, in milliseconds since 1970.
@@ -122,7 +122,7 @@ pub struct Row {
     /// The name or URL.
     pub subject: String,
     /// What kind of thing was asked for.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// What was done.
     pub action: Action,
     /// Why.
@@ -163,7 +163,7 @@ pub enum RowCause {
 
 /// How the ledger itself does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Health {
+pub struct WriterHealth {
     /// Rows that were not stored because the queue was full.
     pub dropped_queue: u64,
     /// Rows that were not stored because the store failed, as on a full disk.
@@ -176,7 +176,7 @@ pub struct Health {
 
 /// Latency of one door since the start, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Latency {
+pub struct LatencyReport {
     /// The door.
     pub door: Door,
     /// Requests.
@@ -191,7 +191,7 @@ pub struct Latency {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError(pub(crate) String);
 
-impl Range {
+impl ReportRange {
     /// All of them, from short to long.
     pub const ALL: [Self; 4] = [Self::Hour, Self::Day, Self::Week, Self::Month];
 
@@ -233,7 +233,7 @@ impl Range {
     }
 }
 
-impl FromStr for Range {
+impl FromStr for ReportRange {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
         Self::ALL
@@ -243,7 +243,7 @@ impl FromStr for Range {
     }
 }
 
-impl Top {
+impl TopKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Blocked, Self::Names, Self::Clients];
 
@@ -257,7 +257,7 @@ impl Top {
     }
 }
 
-impl FromStr for Top {
+impl FromStr for TopKind {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
         Self::ALL
@@ -267,7 +267,7 @@ impl FromStr for Top {
     }
 }
 
-impl Totals {
+impl ReportTotals {
     /// Requests of one action, over all doors and sources.
     pub fn of(&self, action: Action) -> u64 {
         self.counts.iter().filter(|count| count.action == action).map(|count| count.count).sum()

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, TimeSpan};
 
 /// Longest time that rows are kept: ten years of 365 days.
 const KEEP_MAX: Duration = Duration::from_hours(3650 * 24);
@@ -20,13 +20,13 @@ const SIZE_MAX: u64 = 1 << 40;
 pub struct Settings {
     /// How long a row of the request log is kept, and with it the names and clients that the top
     /// tables count. `0` keeps no rows, names or clients at all. Default 30d, from 0 to 3650d.
-    pub keep: Text<Span>,
+    pub keep: Text<TimeSpan>,
     /// How much of a client's address is stored: all of it (`none`), or only its network
     /// (`network`: IPv4 /24, IPv6 /48). Default none.
-    pub anonymise: Anonymise,
+    pub anonymise: AnonymiseMode,
     /// Which requests become rows. Counters, charts and metrics count all of them in any case.
     /// Default all.
-    pub log: Log,
+    pub log: LogScope,
     /// How large the ledger's file may grow; above it the oldest rows go before their time.
     /// Default 2GiB, from 16MiB to 1TiB.
     pub max_size: Text<ByteSize>,
@@ -35,7 +35,7 @@ pub struct Settings {
 /// How much of a client's address is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Anonymise {
+pub enum AnonymiseMode {
     /// The whole address.
     None,
     /// The network only: IPv4 /24, IPv6 /48.
@@ -45,7 +45,7 @@ pub enum Anonymise {
 /// Which requests become rows of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Log {
+pub enum LogScope {
     /// Every request.
     All,
     /// Only what was blocked.
@@ -57,9 +57,9 @@ pub enum Log {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            keep: Text(Span(Duration::from_hours(30 * 24))),
-            anonymise: Anonymise::None,
-            log: Log::All,
+            keep: Text(TimeSpan(Duration::from_hours(30 * 24))),
+            anonymise: AnonymiseMode::None,
+            log: LogScope::All,
             max_size: Text(ByteSize(2 << 30)),
         }
     }
@@ -97,14 +97,14 @@ mod tests {
     #[test]
     fn every_setting_out_of_bounds_is_a_complaint() {
         let wrong = Settings {
-            keep: Text(Span(KEEP_MAX + Duration::from_millis(1))),
+            keep: Text(TimeSpan(KEEP_MAX + Duration::from_millis(1))),
             max_size: Text(ByteSize(SIZE_MIN - 1)),
             ..Settings::default()
         };
         let complaints = wrong.check();
         let paths: Vec<_> = complaints.iter().map(|complaint| complaint.path.as_str()).collect();
         assert_eq!(paths, ["keep", "max_size"]);
-        let nothing_kept = Settings { keep: Text(Span(Duration::ZERO)), ..Settings::default() };
+        let nothing_kept = Settings { keep: Text(TimeSpan(Duration::ZERO)), ..Settings::default() };
         assert_eq!(nothing_kept.check(), []);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! kill -9 loses at most the batch that was not committed; a damaged file is set aside under
 //! another name and a new one begun, so that nothing stored is lost; a newer version's file is
-//! refused. The writer thread owns the [`Store`]; each question opens a [`read::Reader`].
+//! refused. The writer thread owns the [`LedgerStore`]; each question opens a [`read::LedgerReader`].
 #![allow(
     clippy::cast_possible_wrap,
     reason = "SQLite's integers are signed, and no time, count or number of ours reaches 2^63"
@@ -14,7 +14,7 @@ pub(crate) mod retain;
 pub(crate) mod write;
 
 use crate::error::OpenError;
-use dictionary::Dictionaries;
+use dictionary::WordDictionaries;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::{File, OpenOptions, Permissions, TryLockError};
 use std::io;
@@ -66,10 +66,10 @@ const SCHEMA: &str = "
 const FROM_1: &str = "ALTER TABLE events ADD COLUMN caching INTEGER NOT NULL DEFAULT 0";
 
 /// The writing side of the store.
-pub(crate) struct Store {
+pub(crate) struct LedgerStore {
     path: PathBuf,
     connection: Connection,
-    dictionaries: Dictionaries,
+    dictionaries: WordDictionaries,
     /// Held as long as the store is open, so that no second process writes the same file.
     _lock: File,
 }
@@ -79,19 +79,19 @@ pub(crate) struct Store {
 pub(crate) struct StoreError {
     pub(crate) why: String,
     /// What is to be done about it.
-    pub(crate) cure: Cure,
+    pub(crate) cure: StoreRemedy,
 }
 
 /// What is to be done about a store that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Cure {
+pub(crate) enum StoreRemedy {
     /// Try again with the next batch: a full disk, a lock.
     Retry,
     /// Set the file aside: it is damaged.
     Renew,
 }
 
-impl Store {
+impl LedgerStore {
     /// Opens the store of the folder `dir`, or begins one. A damaged file is set aside under
     /// another name; beside a newer version's or another program's, which stay as they are, a file
     /// of another name is used. Both are told in the warning.
@@ -103,7 +103,7 @@ impl Store {
         close_to_others(&path);
         let (path, warning) = match connect(&path) {
             Ok(connection) => return Ok((Self::new(path, connection, lock), None)),
-            Err(Fault::Damaged(why)) => {
+            Err(StoreFault::Damaged(why)) => {
                 let aside = set_aside(&path, now_ms).map_err(|fault| OpenError::Store {
                     path: path.clone(),
                     why: format!("it is damaged ({why}) and cannot be renamed: {fault}"),
@@ -111,12 +111,12 @@ impl Store {
                 let warning = damage_warning(&path, &aside, &why);
                 (path, warning)
             }
-            Err(fault @ (Fault::Newer(_) | Fault::Foreign)) => {
+            Err(fault @ (StoreFault::Newer(_) | StoreFault::Foreign)) => {
                 let beside = suffixed(&path, &format!(".version-{VERSION}"));
                 let why = fault.open_error(&path);
                 (beside.clone(), format!("{why}; until then {} is used", beside.display()))
             }
-            Err(fault @ Fault::Sqlite(_)) => return Err(fault.open_error(&path)),
+            Err(fault @ StoreFault::Sqlite(_)) => return Err(fault.open_error(&path)),
         };
         let connection = connect(&path).map_err(|fault| fault.open_error(&path))?;
         Ok((Self::new(path, connection, lock), Some(warning)))
@@ -125,18 +125,18 @@ impl Store {
     fn new(path: PathBuf, connection: Connection, lock: File) -> Self {
         // Every statement of a batch stays prepared.
         connection.set_prepared_statement_cache_capacity(32);
-        Self { path, connection, dictionaries: Dictionaries::default(), _lock: lock }
+        Self { path, connection, dictionaries: WordDictionaries::default(), _lock: lock }
     }
 
     /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
     pub(crate) fn renew(&mut self, why: &str, now_ms: u64) -> Result<String, StoreError> {
-        let retry = |why: String| StoreError { why, cure: Cure::Retry };
+        let retry = |why: String| StoreError { why, cure: StoreRemedy::Retry };
         let aside = set_aside(&self.path, now_ms).map_err(|fault| retry(fault.to_string()))?;
         let fresh =
             connect(&self.path).map_err(|fault| retry(fault.open_error(&self.path).to_string()))?;
         fresh.set_prepared_statement_cache_capacity(32);
         self.connection = fresh;
-        self.dictionaries = Dictionaries::default();
+        self.dictionaries = WordDictionaries::default();
         Ok(damage_warning(&self.path, &aside, why))
     }
 
@@ -152,20 +152,20 @@ impl Store {
 }
 
 /// Why a file could not be used.
-enum Fault {
+enum StoreFault {
     Damaged(String),
     Newer(u32),
     Foreign,
     Sqlite(rusqlite::Error),
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for StoreFault {
     fn from(error: rusqlite::Error) -> Self {
         if is_damage(&error) { Self::Damaged(error.to_string()) } else { Self::Sqlite(error) }
     }
 }
 
-impl Fault {
+impl StoreFault {
     fn open_error(self, path: &Path) -> OpenError {
         let path = path.to_path_buf();
         match self {
@@ -191,7 +191,7 @@ impl Fault {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        let cure = if is_damage(&error) { Cure::Renew } else { Cure::Retry };
+        let cure = if is_damage(&error) { StoreRemedy::Renew } else { StoreRemedy::Retry };
         Self { why: error.to_string(), cure }
     }
 }
@@ -212,7 +212,7 @@ fn close_to_others(path: &Path) {
 }
 
 /// Opens the file for writing and brings its tables about.
-fn connect(path: &Path) -> Result<Connection, Fault> {
+fn connect(path: &Path) -> Result<Connection, StoreFault> {
     // SQLite makes files that everybody may read, and its log and index with the rights of the
     // file. Only where there is none: to close a file that is open elsewhere would end SQLite's
     // locks on it.
@@ -224,12 +224,12 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     connection.busy_timeout(BUSY)?;
     let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version > VERSION {
-        return Err(Fault::Newer(version));
+        return Err(StoreFault::Newer(version));
     }
     let tables: u32 =
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get(0))?;
     if version == 0 && tables > 0 {
-        return Err(Fault::Foreign);
+        return Err(StoreFault::Foreign);
     }
     // WAL with NORMAL: a commit costs no fsync. kill -9 loses nothing committed; a power cut may
     // lose the last commits, and never the file (sqlite.org/wal.html).
@@ -256,12 +256,12 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
 }
 
 /// Looks for damage: in a small file everywhere, in a large one where it costs nothing.
-fn check(connection: &Connection, path: &Path) -> Result<(), Fault> {
+fn check(connection: &Connection, path: &Path) -> Result<(), StoreFault> {
     connection.query_row("SELECT max(id) FROM events", [], |_| Ok(()))?;
     if std::fs::metadata(path).is_ok_and(|file| file.len() <= CHECKED_BYTES_MAX) {
         let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
         if said != "ok" {
-            return Err(Fault::Damaged(said));
+            return Err(StoreFault::Damaged(said));
         }
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! What the tests of several modules share.
 
-use crate::{Event, RuleTexts, Subject};
+use crate::{EventSubject, RequestEvent, RuleTexts};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use vocab::{Action, Caching, Cause, Door, Kind, ListId, Name, Now, RuleRef, Source};
+use vocab::{Action, Caching, Cause, Door, ListId, Name, Now, RequestKind, RuleRef, Source};
 
 /// 2026-11-21T12:00:00Z.
 pub(crate) const NOON: u64 = 1_795_262_400_000;
@@ -12,14 +12,14 @@ pub(crate) const NOON: u64 = 1_795_262_400_000;
 pub(crate) const AT_NOON: Now = Now { unix_ms: NOON, mono_ms: 0 };
 
 /// A look-up of `name` at noon.
-pub(crate) fn event(name: &str, action: Action) -> Event {
-    Event {
+pub(crate) fn event(name: &str, action: Action) -> RequestEvent {
+    RequestEvent {
         at: AT_NOON,
         took_us: 41,
         door: Door::Dns,
         client: "192.168.1.77".parse().unwrap(),
-        kind: Kind::Lookup(1),
-        subject: Subject::name(Name::from_lowercase(name).unwrap()),
+        kind: RequestKind::Lookup(1),
+        subject: EventSubject::name(Name::from_lowercase(name).unwrap()),
         action,
         cause: match action {
             Action::Pass => Cause::NoRule,

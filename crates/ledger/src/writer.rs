@@ -6,14 +6,14 @@
 
 use crate::RuleTexts;
 use crate::clock::Clock;
-use crate::counters::{Counters, Sums};
+use crate::counters::{CounterSums, LedgerCounters};
 use crate::error::OpenError;
-use crate::notes::Book;
-use crate::queue::Queue;
-use crate::setup::{Log, Settings};
-use crate::store::retain::{Bounds, Progress};
-use crate::store::write::Batch;
-use crate::store::{Cure, Store, StoreError};
+use crate::notes::NoteBook;
+use crate::queue::RowQueue;
+use crate::setup::{LogScope, Settings};
+use crate::store::retain::{CleanupProgress, RetentionBounds};
+use crate::store::write::RowBatch;
+use crate::store::{LedgerStore, StoreError, StoreRemedy};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -38,19 +38,19 @@ const OPEN_EVERY: Duration = Duration::from_secs(5);
 const WARNINGS_MAX: usize = 16;
 
 /// What the doors' side and the writer share.
-pub(crate) struct Shared {
-    pub(crate) counters: Counters,
-    pub(crate) queue: Queue,
-    pub(crate) notes: Book,
+pub(crate) struct WriterShared {
+    pub(crate) counters: LedgerCounters,
+    pub(crate) queue: RowQueue,
+    pub(crate) notes: NoteBook,
     pub(crate) rules: Arc<dyn RuleTexts>,
     pub(crate) dropped_queue: AtomicU64,
     pub(crate) dropped_store: AtomicU64,
     pub(crate) stored: AtomicU64,
     pub(crate) settings: Mutex<Settings>,
-    pub(crate) warnings: Mutex<Warnings>,
+    pub(crate) warnings: Mutex<LedgerWarnings>,
     /// The file, once it is open.
     pub(crate) path: OnceLock<PathBuf>,
-    orders: Mutex<Orders>,
+    orders: Mutex<WriterOrders>,
     /// Rung for the writer: an order was given.
     ordered: Condvar,
     /// Rung by the writer: an order was carried out.
@@ -59,7 +59,7 @@ pub(crate) struct Shared {
 
 /// What the operator should know.
 #[derive(Default)]
-pub(crate) struct Warnings {
+pub(crate) struct LedgerWarnings {
     /// What happened, once for each.
     pub(crate) past: Vec<String>,
     /// What is wrong right now.
@@ -68,29 +68,29 @@ pub(crate) struct Warnings {
 
 /// What the writer is asked to do.
 #[derive(Default)]
-struct Orders {
+struct WriterOrders {
     flush_wanted: u64,
     flush_done: u64,
     /// New settings: look for old rows at once.
-    retain: Wanted,
-    close: Wanted,
+    retain: WriterWake,
+    close: WriterWake,
     /// The writer has ended, whatever the reason: nobody waits for it any more.
-    ended: Wanted,
+    ended: WriterWake,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Wanted {
+enum WriterWake {
     #[default]
     No,
     Yes,
 }
 
-impl Shared {
+impl WriterShared {
     pub(crate) fn new(settings: Settings, rules: Arc<dyn RuleTexts>) -> Self {
         Self {
-            counters: Counters::new(),
-            queue: Queue::new(),
-            notes: Book::default(),
+            counters: LedgerCounters::new(),
+            queue: RowQueue::new(),
+            notes: NoteBook::default(),
             rules,
             dropped_queue: AtomicU64::new(0),
             dropped_store: AtomicU64::new(0),
@@ -110,20 +110,20 @@ impl Shared {
         orders.flush_wanted += 1;
         let ticket = orders.flush_wanted;
         self.ordered.notify_one();
-        while orders.flush_done < ticket && orders.ended == Wanted::No {
+        while orders.flush_done < ticket && orders.ended == WriterWake::No {
             orders = self.obeyed.wait(orders).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Has old rows looked for at once.
     pub(crate) fn retain(&self) {
-        lock(&self.orders).retain = Wanted::Yes;
+        lock(&self.orders).retain = WriterWake::Yes;
         self.ordered.notify_one();
     }
 
     /// Has the writer write what waits and end.
     pub(crate) fn close(&self) {
-        lock(&self.orders).close = Wanted::Yes;
+        lock(&self.orders).close = WriterWake::Yes;
         self.ordered.notify_one();
     }
 
@@ -141,46 +141,46 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The thread's own things.
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
+pub(crate) struct LedgerWriter {
+    shared: Arc<WriterShared>,
     dir: PathBuf,
     /// None until it can be opened.
-    store: Option<Store>,
+    store: Option<LedgerStore>,
     open_at: Instant,
     clock: Clock,
     buffers: Vec<Vec<u8>>,
     /// What was counted and stored so far.
-    counted: Sums,
+    counted: CounterSums,
     written_at: Instant,
     retain_at: Instant,
     size_at: Instant,
     /// Everything older than this is being deleted, in steps.
     retaining: Option<u64>,
-    room: Room,
+    room: FileRoom,
 }
 
 /// Whether the file may grow.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
+enum FileRoom {
     Enough,
     None,
 }
 
 /// Lets everybody who waits for the writer go, even if it ends by a panic.
-struct Ended(Arc<Shared>);
+struct WriterEnd(Arc<WriterShared>);
 
-impl Drop for Ended {
+impl Drop for WriterEnd {
     fn drop(&mut self) {
-        lock(&self.0.orders).ended = Wanted::Yes;
+        lock(&self.0.orders).ended = WriterWake::Yes;
         self.0.obeyed.notify_all();
     }
 }
 
-impl Writer {
+impl LedgerWriter {
     /// The writer for the folder `dir`; `opened` came of the first try to open the store there.
     pub(crate) fn new(
-        shared: Arc<Shared>,
-        (dir, opened): (&Path, Result<(Store, Option<String>), OpenError>),
+        shared: Arc<WriterShared>,
+        (dir, opened): (&Path, Result<(LedgerStore, Option<String>), OpenError>),
         clock: Clock,
     ) -> Self {
         let now = Instant::now();
@@ -191,19 +191,19 @@ impl Writer {
             open_at: now,
             clock,
             buffers: Vec::new(),
-            counted: Sums::zero(),
+            counted: CounterSums::zero(),
             written_at: now,
             retain_at: now,
             size_at: now,
             retaining: None,
-            room: Room::Enough,
+            room: FileRoom::Enough,
         };
         writer.take(opened);
         writer
     }
 
     /// Takes the store that was opened, or says why there is none.
-    fn take(&mut self, opened: Result<(Store, Option<String>), OpenError>) {
+    fn take(&mut self, opened: Result<(LedgerStore, Option<String>), OpenError>) {
         match opened {
             Ok((store, warning)) => {
                 if let Some(warning) = warning {
@@ -224,22 +224,22 @@ impl Writer {
     }
 
     /// The store; tried again now and then where it could not be opened.
-    fn store(&mut self) -> Option<&mut Store> {
+    fn store(&mut self) -> Option<&mut LedgerStore> {
         if self.store.is_none() && Instant::now() >= self.open_at {
-            self.take(Store::open(&self.dir, (self.clock)()));
+            self.take(LedgerStore::open(&self.dir, (self.clock)()));
         }
         self.store.as_mut()
     }
 
     /// Writes until it is closed.
     pub(crate) fn run(mut self) {
-        let _ended = Ended(self.shared.clone());
+        let _ended = WriterEnd(self.shared.clone());
         let mut look = LOOK;
         loop {
             let (flush, close) = self.wait(look);
             let waiting = self.shared.queue.len();
             let due = self.written_at.elapsed() >= AGE_MAX || waiting >= BATCH_ROWS;
-            if due || flush.is_some() || close == Wanted::Yes {
+            if due || flush.is_some() || close == WriterWake::Yes {
                 self.write();
             }
             look = if waiting >= BATCH_ROWS { LOOK_BUSY } else { LOOK };
@@ -247,25 +247,25 @@ impl Writer {
                 lock(&self.shared.orders).flush_done = ticket;
                 self.shared.obeyed.notify_all();
             }
-            if close == Wanted::Yes {
+            if close == WriterWake::Yes {
                 if let Some(store) = &self.store {
                     // What fails here is read from the write-ahead log at the next start.
                     let _ = store.checkpoint();
                 }
                 return;
             }
-            if self.retain() == Progress::More {
+            if self.retain() == CleanupProgress::More {
                 look = LOOK_BUSY;
             }
         }
     }
 
     /// Sleeps until it is time to look, or an order comes. Gives the flush to be answered.
-    fn wait(&mut self, look: Duration) -> (Option<u64>, Wanted) {
-        let idle = |orders: &mut Orders| {
+    fn wait(&mut self, look: Duration) -> (Option<u64>, WriterWake) {
+        let idle = |orders: &mut WriterOrders| {
             orders.flush_wanted == orders.flush_done
-                && orders.close == Wanted::No
-                && orders.retain == Wanted::No
+                && orders.close == WriterWake::No
+                && orders.retain == WriterWake::No
         };
         let orders = lock(&self.shared.orders);
         let (mut orders, _) = self
@@ -273,8 +273,8 @@ impl Writer {
             .ordered
             .wait_timeout_while(orders, look, idle)
             .unwrap_or_else(PoisonError::into_inner);
-        if orders.retain == Wanted::Yes {
-            orders.retain = Wanted::No;
+        if orders.retain == WriterWake::Yes {
+            orders.retain = WriterWake::No;
             self.retain_at = Instant::now();
         }
         let flush = (orders.flush_wanted > orders.flush_done).then_some(orders.flush_wanted);
@@ -286,7 +286,7 @@ impl Writer {
         self.written_at = Instant::now();
         let mut rows = self.shared.queue.drain(&mut self.buffers) as u64;
         let has_store = self.store().is_some();
-        if (self.room == Room::None || !has_store) && rows > 0 {
+        if (self.room == FileRoom::None || !has_store) && rows > 0 {
             self.shared.dropped_store.fetch_add(rows, Relaxed);
             self.buffers.iter_mut().for_each(Vec::clear);
             rows = 0;
@@ -298,7 +298,7 @@ impl Writer {
         }
         let Some(store) = &mut self.store else { return };
         let anonymise = lock(&self.shared.settings).anonymise;
-        let batch = Batch {
+        let batch = RowBatch {
             buffers: &self.buffers,
             counts: &counts,
             minute: (self.clock)() / 60_000,
@@ -322,8 +322,8 @@ impl Writer {
     /// Does what can be done about a store that failed.
     fn suffer(&mut self, error: &StoreError) {
         let renewed = match error.cure {
-            Cure::Retry => Err(error.why.clone()),
-            Cure::Renew => match &mut self.store {
+            StoreRemedy::Retry => Err(error.why.clone()),
+            StoreRemedy::Renew => match &mut self.store {
                 Some(store) => store.renew(&error.why, (self.clock)()).map_err(|again| again.why),
                 None => Err(error.why.clone()),
             },
@@ -341,49 +341,49 @@ impl Writer {
     }
 
     /// Looks for what is past its time when that is due, and deletes a step of it.
-    fn retain(&mut self) -> Progress {
+    fn retain(&mut self) -> CleanupProgress {
         match self.try_retain() {
             Ok(progress) => progress,
             Err(error) => {
                 self.retaining = None;
                 self.suffer(&error);
-                Progress::Done
+                CleanupProgress::Done
             }
         }
     }
 
-    fn try_retain(&mut self) -> Result<Progress, StoreError> {
+    fn try_retain(&mut self) -> Result<CleanupProgress, StoreError> {
         let now = Instant::now();
         let bounds = self.bounds();
-        let Some(store) = &mut self.store else { return Ok(Progress::Done) };
+        let Some(store) = &mut self.store else { return Ok(CleanupProgress::Done) };
         if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
             let bytes = store.bytes()?;
             self.size_at = now + SIZE_EVERY;
             self.room = if bytes > bounds.bytes_max + bounds.bytes_max / OVERSIZE_PART {
-                Room::None
+                FileRoom::None
             } else {
-                Room::Enough
+                FileRoom::Enough
             };
             if now >= self.retain_at || bytes > bounds.bytes_max {
                 self.retain_at = now + RETAIN_EVERY;
                 self.retaining = Some(store.cutoff((self.clock)(), bounds)?);
             }
         }
-        let Some(cutoff) = self.retaining else { return Ok(Progress::Done) };
+        let Some(cutoff) = self.retaining else { return Ok(CleanupProgress::Done) };
         let progress = store.retain_step((self.clock)(), cutoff)?;
-        if progress == Progress::Done {
+        if progress == CleanupProgress::Done {
             self.retaining = None;
         }
         Ok(progress)
     }
 
-    fn bounds(&self) -> Bounds {
+    fn bounds(&self) -> RetentionBounds {
         let settings = lock(&self.shared.settings);
-        Bounds { keep: settings.keep.0.0, bytes_max: settings.max_size.bytes() }
+        RetentionBounds { keep: settings.keep.0.0, bytes_max: settings.max_size.bytes() }
     }
 }
 
 /// Which requests become rows: none if none is kept.
-pub(crate) fn rows_wanted(settings: &Settings) -> Log {
-    if settings.keep.0.0.is_zero() { Log::None } else { settings.log }
+pub(crate) fn rows_wanted(settings: &Settings) -> LogScope {
+    if settings.keep.0.0.is_zero() { LogScope::None } else { settings.log }
 }

@@ -5,8 +5,8 @@
 //! the doors with hyper's kind of answer, or with bytes as they go over the wire.
 
 use crate::callback;
-use crate::null::{Blank, Null};
-use crate::ready::{self, Carrier, Ready};
+use crate::null::{BlankBody, NullAnswer};
+use crate::ready::{self, HttpCarrier, ReadyAnswer};
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
@@ -15,8 +15,8 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
-use http_engine::quick::{Simple, SimpleMethod};
-use http_engine::range::{self, Selection};
+use http_engine::quick::{SimpleMethod, SimpleRequest};
+use http_engine::range::{self, RangeSelection};
 use std::io::Write as _;
 
 const ASKS_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
@@ -29,7 +29,7 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 
 /// Whether caches may keep an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keep {
+pub enum AnswerCaching {
     /// For a minute.
     Briefly,
     /// Not at all.
@@ -37,22 +37,27 @@ pub enum Keep {
 }
 
 /// The answer to a request of this method with these fields.
-pub fn render(null: &Null<'_>, keep: Keep, method: &Method, headers: &HeaderMap) -> Response<Body> {
+pub fn render(
+    null: &NullAnswer<'_>,
+    keep: AnswerCaching,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Response<Body> {
     let mut answer = match null {
-        Null::Blank(blank @ (Blank::Sound | Blank::Film)) => {
+        NullAnswer::Blank(blank @ (BlankBody::Sound | BlankBody::Film)) => {
             part(ready::blank(*blank), method, headers)
         }
-        Null::Blank(blank) => copy(ready::blank(*blank)),
-        Null::Stub(stub) => copy(ready::stub(*stub)),
-        Null::Callback(name) => call(name),
+        NullAnswer::Blank(blank) => copy(ready::blank(*blank)),
+        NullAnswer::Stub(stub) => copy(ready::stub(*stub)),
+        NullAnswer::Callback(name) => call(name),
         // Where it can be opened, `request` has done so.
-        Null::Socket => copy(ready::blank(Blank::NoSocket)),
-        Null::Preflight => preflight(headers),
+        NullAnswer::Socket => copy(ready::blank(BlankBody::NoSocket)),
+        NullAnswer::Preflight => preflight(headers),
     };
     let fields = answer.headers_mut();
     share(fields, headers);
     // A fetch that was posted, or an answer that stands for a name not blocked by itself.
-    if keep == Keep::No || (*method != Method::GET && *method != Method::HEAD) {
+    if keep == AnswerCaching::No || (*method != Method::GET && *method != Method::HEAD) {
         fields.insert(CACHE_CONTROL, NO_STORE);
     }
     answer
@@ -67,7 +72,7 @@ pub fn share(fields: &mut HeaderMap, asked: &HeaderMap) {
     }
 }
 
-fn copy(ready: &Ready) -> Response<Body> {
+fn copy(ready: &ReadyAnswer) -> Response<Body> {
     let mut answer = Response::new(Body::full(ready.body.clone()));
     *answer.status_mut() = ready.status;
     *answer.headers_mut() = ready.headers.clone();
@@ -79,26 +84,26 @@ fn call(name: &str) -> Response<Body> {
     let [before, behind] = callback::AROUND;
     let body = [before, name, behind].concat();
     let length = body.len();
-    let mut answer = copy(ready::blank(Blank::Script));
+    let mut answer = copy(ready::blank(BlankBody::Script));
     answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     *answer.body_mut() = Body::from(body);
     answer
 }
 
 /// Media players insist on ranges.
-fn part(whole: &Ready, method: &Method, headers: &HeaderMap) -> Response<Body> {
+fn part(whole: &ReadyAnswer, method: &Method, headers: &HeaderMap) -> Response<Body> {
     let total = whole.body.len() as u64;
     let mut answer = copy(whole);
     match range::select(method, headers, total) {
-        Selection::Whole => {}
-        Selection::Part(part) => {
+        RangeSelection::Whole => {}
+        RangeSelection::Part(part) => {
             let bytes = whole.body.slice(part.first as usize..=part.last as usize);
             *answer.status_mut() = StatusCode::PARTIAL_CONTENT;
             answer.headers_mut().insert(CONTENT_RANGE, part.content_range());
             answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(bytes.len()));
             *answer.body_mut() = Body::full(bytes);
         }
-        Selection::Unsatisfiable => {
+        RangeSelection::Unsatisfiable => {
             *answer.status_mut() = StatusCode::RANGE_NOT_SATISFIABLE;
             answer.headers_mut().insert(CONTENT_RANGE, range::unsatisfied(total));
             answer.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(0));
@@ -110,7 +115,7 @@ fn part(whole: &Ready, method: &Method, headers: &HeaderMap) -> Response<Body> {
 
 /// Allows what is asked for (Fetch §3.2): refusing would only have the page try again.
 fn preflight(headers: &HeaderMap) -> Response<Body> {
-    let mut answer = copy(ready::blank(Blank::Nothing));
+    let mut answer = copy(ready::blank(BlankBody::Nothing));
     let fields = answer.headers_mut();
     let Some(method) = headers.get(ACCESS_CONTROL_REQUEST_METHOD) else {
         fields.insert(ALLOW, ready::METHODS);
@@ -129,7 +134,7 @@ fn preflight(headers: &HeaderMap) -> Response<Body> {
 
 /// What was written to a client at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct WrittenNull {
     /// The status.
     pub status: u16,
     /// Of the body.
@@ -139,17 +144,21 @@ pub struct Written {
 /// Appends the whole answer to a simple request; `None`, and nothing appended, where it is for
 /// `render` to make.
 pub fn write(
-    null: &Null<'_>,
-    carrier: Carrier,
-    request: &Simple<'_>,
+    null: &NullAnswer<'_>,
+    carrier: HttpCarrier,
+    request: &SimpleRequest<'_>,
     out: &mut Vec<u8>,
-) -> Option<Written> {
+) -> Option<WrittenNull> {
     let (ready, called) = match null {
-        Null::Blank(Blank::Sound | Blank::Film) if request.field("range").is_some() => return None,
-        Null::Blank(blank) => (ready::blank(*blank), None),
-        Null::Stub(stub) => (ready::stub(*stub), None),
-        Null::Callback(name) => (ready::blank(Blank::Script), Some(*name)),
-        Null::Socket | Null::Preflight => return None,
+        NullAnswer::Blank(BlankBody::Sound | BlankBody::Film)
+            if request.field("range").is_some() =>
+        {
+            return None;
+        }
+        NullAnswer::Blank(blank) => (ready::blank(*blank), None),
+        NullAnswer::Stub(stub) => (ready::stub(*stub), None),
+        NullAnswer::Callback(name) => (ready::blank(BlankBody::Script), Some(*name)),
+        NullAnswer::Socket | NullAnswer::Preflight => return None,
     };
     out.extend_from_slice(ready.head(carrier));
     let [before, behind] = callback::AROUND;
@@ -173,7 +182,7 @@ pub fn write(
     request.end_head(out);
     let status = ready.status.as_u16();
     if request.method() == SimpleMethod::Head {
-        return Some(Written { status, bytes: 0 });
+        return Some(WrittenNull { status, bytes: 0 });
     }
     match called {
         None => out.extend_from_slice(&ready.body),
@@ -183,5 +192,5 @@ pub fn write(
             }
         }
     }
-    Some(Written { status, bytes: length as u32 })
+    Some(WrittenNull { status, bytes: length as u32 })
 }

@@ -17,8 +17,10 @@ mod ready;
 mod stubs;
 mod words;
 
-pub use crate::answer::{Keep, Written, render, share, write};
-pub use crate::null::{Blank, Due, Hints, Null, Seat, due, seat};
-pub use crate::ready::{Carrier, FORGET_HTTP3};
+pub use crate::answer::{AnswerCaching, WrittenNull, render, share, write};
+pub use crate::null::{
+    AnswerAudience, BlankBody, FrameContext, NullAnswer, RequestHints, due, seat,
+};
+pub use crate::ready::{FORGET_HTTP3, HttpCarrier};
 pub use crate::stubs::Stub;
 pub use crate::words::{due_to_get, in_words};

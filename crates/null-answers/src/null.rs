@@ -8,12 +8,12 @@ use crate::callback;
 use crate::named;
 use crate::stubs::{self, Stub};
 use http::Method;
-use vocab::{Kind, Name};
+use vocab::{Name, RequestKind};
 
 /// An answer of fixed bytes that does nothing, of the type that whoever asked can digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Blank {
+pub enum BlankBody {
     /// An empty page inside another, whose load event fires.
     Frame,
     /// In place of what a page embeds: a link that opens it in a tab of its own.
@@ -70,7 +70,7 @@ pub enum Blank {
     NoMethod,
 }
 
-impl Blank {
+impl BlankBody {
     /// All, in the order of their numbers.
     pub const ALL: [Self; 27] = [
         Self::Frame,
@@ -143,9 +143,9 @@ impl Blank {
 
 /// A null answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Null<'r> {
+pub enum NullAnswer<'r> {
     /// One of fixed bytes.
-    Blank(Blank),
+    Blank(BlankBody),
     /// A script that stands in for a well-known one.
     Stub(Stub),
     /// A script that calls this function with an empty object (JSONP).
@@ -158,16 +158,16 @@ pub enum Null<'r> {
 
 /// What is due: words for a person, or nothing for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due<'r> {
+pub enum AnswerAudience<'r> {
     /// The page for people.
     Page,
     /// A null answer.
-    Null(Null<'r>),
+    Null(NullAnswer<'r>),
 }
 
 /// Whether a page was asked for by a person or by another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seat {
+pub enum FrameContext {
     /// A tab of its own.
     Tab,
     /// Within a page of another host, as far as is known.
@@ -176,20 +176,20 @@ pub enum Seat {
 
 /// Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host is
 /// taken for a frame: a block page amid an article would be worse than an empty one.
-pub fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> Seat {
+pub fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> FrameContext {
     let is_foreign = page.is_some_and(|page| page != host);
-    if destination.is_empty() && is_foreign { Seat::Frame } else { Seat::Tab }
+    if destination.is_empty() && is_foreign { FrameContext::Frame } else { FrameContext::Tab }
 }
 
 /// What the choice depends on.
 #[derive(Clone, Copy, Debug)]
-pub struct Hints<'r> {
+pub struct RequestHints<'r> {
     /// The method.
     pub method: &'r Method,
     /// What is asked for, as far as it shows.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// Who asks.
-    pub seat: Seat,
+    pub seat: FrameContext,
     /// The host that is blocked.
     pub host: Name<'r>,
     /// The path, without the query.
@@ -207,140 +207,149 @@ pub struct Hints<'r> {
 }
 
 /// The answer that is due.
-pub fn due<'r>(hints: &Hints<'r>) -> Due<'r> {
+pub fn due<'r>(hints: &RequestHints<'r>) -> AnswerAudience<'r> {
     match null(hints) {
-        Null::Blank(Blank::Frame | Blank::ClickToLoad)
-            if hints.kind == Kind::Document && hints.seat == Seat::Tab =>
+        NullAnswer::Blank(BlankBody::Frame | BlankBody::ClickToLoad)
+            if hints.kind == RequestKind::Document && hints.seat == FrameContext::Tab =>
         {
-            Due::Page
+            AnswerAudience::Page
         }
-        null => Due::Null(null),
+        null => AnswerAudience::Null(null),
     }
 }
 
-fn null<'r>(hints: &Hints<'r>) -> Null<'r> {
+fn null<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     if *hints.method == Method::OPTIONS {
-        return Null::Preflight;
+        return NullAnswer::Preflight;
     }
     if *hints.method == Method::CONNECT || *hints.method == Method::TRACE {
-        return Null::Blank(Blank::NoMethod);
+        return NullAnswer::Blank(BlankBody::NoMethod);
     }
     let reads = *hints.method == Method::GET || *hints.method == Method::HEAD;
     if reads && is_connectivity_check(hints.path) {
-        return Null::Blank(Blank::Nothing);
+        return NullAnswer::Blank(BlankBody::Nothing);
     }
     if reads && let Some(null) = hints.named.and_then(named::find) {
         return null;
     }
     // What is posted as an image or a script is a beacon in disguise.
     if !reads && is_element(hints.kind) {
-        return Null::Blank(Blank::Nothing);
+        return NullAnswer::Blank(BlankBody::Nothing);
     }
     match hints.kind {
-        Kind::Document | Kind::Subdocument | Kind::Object => Null::Blank(Blank::Frame),
-        Kind::Websocket => Null::Socket,
-        Kind::Ping => Null::Blank(Blank::Nothing),
-        Kind::Fetch | Kind::Other => fetched(hints),
-        Kind::Script => script(hints),
-        Kind::Stylesheet => Null::Blank(Blank::Style),
-        Kind::Image => Null::Blank(image(hints)),
-        Kind::Font => Null::Blank(Blank::Font),
-        Kind::Media => Null::Blank(media(hints)),
-        Kind::Tunnel | Kind::Lookup(_) => Null::Blank(Blank::NoMethod),
+        RequestKind::Document | RequestKind::Subdocument | RequestKind::Object => {
+            NullAnswer::Blank(BlankBody::Frame)
+        }
+        RequestKind::Websocket => NullAnswer::Socket,
+        RequestKind::Ping => NullAnswer::Blank(BlankBody::Nothing),
+        RequestKind::Fetch | RequestKind::Other => fetched(hints),
+        RequestKind::Script => script(hints),
+        RequestKind::Stylesheet => NullAnswer::Blank(BlankBody::Style),
+        RequestKind::Image => NullAnswer::Blank(image(hints)),
+        RequestKind::Font => NullAnswer::Blank(BlankBody::Font),
+        RequestKind::Media => NullAnswer::Blank(media(hints)),
+        RequestKind::Tunnel | RequestKind::Lookup(_) => NullAnswer::Blank(BlankBody::NoMethod),
     }
 }
 
-fn is_element(kind: Kind) -> bool {
-    matches!(kind, Kind::Script | Kind::Stylesheet | Kind::Image | Kind::Font | Kind::Media)
+fn is_element(kind: RequestKind) -> bool {
+    matches!(
+        kind,
+        RequestKind::Script
+            | RequestKind::Stylesheet
+            | RequestKind::Image
+            | RequestKind::Font
+            | RequestKind::Media
+    )
 }
 
-fn script<'r>(hints: &Hints<'r>) -> Null<'r> {
+fn script<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     if hints.destination == "serviceworker" || hints.service_worker == "script" {
-        return Null::Blank(Blank::Worker);
+        return NullAnswer::Blank(BlankBody::Worker);
     }
-    let called = || callback::named(hints.query).map(Null::Callback);
+    let called = || callback::named(hints.query).map(NullAnswer::Callback);
     stubs::find(hints.host, hints.path)
-        .map(Null::Stub)
+        .map(NullAnswer::Stub)
         .or_else(called)
-        .unwrap_or(Null::Blank(Blank::Script))
+        .unwrap_or(NullAnswer::Blank(BlankBody::Script))
 }
 
-fn image(hints: &Hints<'_>) -> Blank {
+fn image(hints: &RequestHints<'_>) -> BlankBody {
     if hints.path == "/favicon.ico" {
-        return Blank::Favicon;
+        return BlankBody::Favicon;
     }
     match http_engine::kind::extension(hints.path) {
-        it if it.eq_ignore_ascii_case("svg") => Blank::Drawing,
-        it if it.eq_ignore_ascii_case("png") => Blank::Png,
-        it if it.eq_ignore_ascii_case("ico") => Blank::Icon,
-        _ => Blank::Bitmap,
+        it if it.eq_ignore_ascii_case("svg") => BlankBody::Drawing,
+        it if it.eq_ignore_ascii_case("png") => BlankBody::Png,
+        it if it.eq_ignore_ascii_case("ico") => BlankBody::Icon,
+        _ => BlankBody::Bitmap,
     }
 }
 
-fn media(hints: &Hints<'_>) -> Blank {
+fn media(hints: &RequestHints<'_>) -> BlankBody {
     let extension = http_engine::kind::extension(hints.path);
     let is = |known: &[&str]| known.iter().any(|it| it.eq_ignore_ascii_case(extension));
     if is(&["vtt"]) || hints.destination == "track" {
-        return Blank::Captions;
+        return BlankBody::Captions;
     }
     if is(&["m3u8"]) {
-        return Blank::Playlist;
+        return BlankBody::Playlist;
     }
     // A video element plays sound too, but some players wait for a picture's measures.
     match hints.destination {
-        "video" => Blank::Film,
-        "audio" => Blank::Sound,
-        _ if is(&["mp4", "m4v", "webm", "ogv", "mpd"]) => Blank::Film,
-        _ if hints.accept.starts_with("video/") => Blank::Film,
-        _ => Blank::Sound,
+        "video" => BlankBody::Film,
+        "audio" => BlankBody::Sound,
+        _ if is(&["mp4", "m4v", "webm", "ogv", "mpd"]) => BlankBody::Film,
+        _ if hints.accept.starts_with("video/") => BlankBody::Film,
+        _ => BlankBody::Sound,
     }
 }
 
 /// What a script fetches, or what nothing is known of.
-fn fetched<'r>(hints: &Hints<'r>) -> Null<'r> {
+fn fetched<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     let accepts = |word| contains_ignoring_case(hints.accept, word);
     // Anything but 204 has an EventSource connect again for ever (HTML §9.2).
     if accepts("text/event-stream") {
-        return Null::Blank(Blank::Nothing);
+        return NullAnswer::Blank(BlankBody::Nothing);
     }
     if accepts("application/json") || accepts("+json") || extension_is(hints.path, "json") {
-        return Null::Blank(Blank::Json);
+        return NullAnswer::Blank(BlankBody::Json);
     }
     if *hints.method != Method::GET && *hints.method != Method::HEAD {
-        return Null::Blank(Blank::Nothing);
+        return NullAnswer::Blank(BlankBody::Nothing);
     }
     let says = |word| {
         contains_ignoring_case(hints.path, word) || contains_ignoring_case(hints.query, word)
     };
     if says("vmap") {
-        return Null::Blank(Blank::Vmap);
+        return NullAnswer::Blank(BlankBody::Vmap);
     }
     let is_xml =
         extension_is(hints.path, "xml") || accepts("application/xml") || accepts("text/xml");
     if is_xml || says("vast") {
         let version = vast_version(hints.path).or_else(|| vast_version(hints.query));
-        return Null::Blank(version.unwrap_or(Blank::Vast3));
+        return NullAnswer::Blank(version.unwrap_or(BlankBody::Vast3));
     }
     if extension_is(hints.path, "m3u8") {
-        return Null::Blank(Blank::Playlist);
+        return NullAnswer::Blank(BlankBody::Playlist);
     }
     // Pages probe for blockers by fetching the script that they have a tag for, too.
     if let Some(stub) = stubs::find(hints.host, hints.path) {
-        return Null::Stub(stub);
+        return NullAnswer::Stub(stub);
     }
-    callback::named(hints.query).map_or(Null::Blank(Blank::Text), Null::Callback)
+    callback::named(hints.query).map_or(NullAnswer::Blank(BlankBody::Text), NullAnswer::Callback)
 }
 
 /// The version that stands behind the word: `vast4`, `xml_vast2`, `vast_version=3`, `vast/v4.1`.
-fn vast_version(text: &str) -> Option<Blank> {
+fn vast_version(text: &str) -> Option<BlankBody> {
     let bytes = text.as_bytes();
     let behind = bytes.windows(4).position(|it| it.eq_ignore_ascii_case(b"vast"))? + 4;
     // Between the word and its number stand some letters at most.
     let number = bytes[behind..].iter().take(12).find(|it| it.is_ascii_digit())?;
     match number {
-        b'2' => Some(Blank::Vast2),
-        b'3' => Some(Blank::Vast3),
-        b'4' => Some(Blank::Vast4),
+        b'2' => Some(BlankBody::Vast2),
+        b'3' => Some(BlankBody::Vast3),
+        b'4' => Some(BlankBody::Vast4),
         _ => None,
     }
 }
@@ -364,24 +373,24 @@ mod tests {
 
     #[test]
     fn a_blanks_number_is_its_place() {
-        for (index, blank) in Blank::ALL.into_iter().enumerate() {
+        for (index, blank) in BlankBody::ALL.into_iter().enumerate() {
             assert_eq!(blank.index(), index, "{blank:?}");
         }
     }
 
     #[test]
     fn every_blank_has_a_name_of_its_own() {
-        let names: std::collections::HashSet<_> = Blank::ALL.map(Blank::as_str).into();
-        assert_eq!(names.len(), Blank::ALL.len(), "two of one name are one series twice");
+        let names: std::collections::HashSet<_> = BlankBody::ALL.map(BlankBody::as_str).into();
+        assert_eq!(names.len(), BlankBody::ALL.len(), "two of one name are one series twice");
     }
 
     #[test]
     fn the_version_of_an_advertisement_is_read_behind_its_word() {
         for (text, version) in [
-            ("/vast4.xml", Some(Blank::Vast4)),
-            ("output=xml_vast2&x=3", Some(Blank::Vast2)),
-            ("env=vp&VAST_version=3.0", Some(Blank::Vast3)),
-            ("/vast/v4.1/tag", Some(Blank::Vast4)),
+            ("/vast4.xml", Some(BlankBody::Vast4)),
+            ("output=xml_vast2&x=3", Some(BlankBody::Vast2)),
+            ("env=vp&VAST_version=3.0", Some(BlankBody::Vast3)),
+            ("/vast/v4.1/tag", Some(BlankBody::Vast4)),
             ("/vast?x", None),
             ("/vast1", None),
             ("", None),

@@ -17,13 +17,13 @@ const PARTS_MAX: usize = 64;
 
 /// An address to go on to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Onward {
+pub(crate) struct OnwardUrl {
     pub(crate) host: DomainName,
     pub(crate) url: String,
 }
 
 /// The address that the blocked `url` of `host` was to lead to, if it carries one.
-pub(crate) fn find(url: &str, host: &DomainName) -> Option<Onward> {
+pub(crate) fn find(url: &str, host: &DomainName) -> Option<OnwardUrl> {
     let behind = url.split_once("://")?.1;
     // Values of a query, of a path's parameters, and what follows a `?` as a whole.
     let values = behind.split(['?', '&', ';', '#']).skip(1).take(PARTS_MAX);
@@ -38,7 +38,7 @@ fn embedded(behind: &str) -> impl Iterator<Item = &str> {
         .filter_map(move |start| behind.find(start).map(|at| &behind[at + 1..]))
 }
 
-fn decoded(value: &str) -> Option<Onward> {
+fn decoded(value: &str) -> Option<OnwardUrl> {
     let mut text = Cow::Borrowed(value);
     for _ in 0..=DECODINGS_MAX {
         if let Some(onward) = checked(&text) {
@@ -49,7 +49,7 @@ fn decoded(value: &str) -> Option<Onward> {
     None
 }
 
-fn checked(text: &str) -> Option<Onward> {
+fn checked(text: &str) -> Option<OnwardUrl> {
     let (scheme, behind) = text.split_once("://")?;
     let is_web = ["http", "https"].iter().any(|it| it.eq_ignore_ascii_case(scheme));
     let is_whole = text.len() <= ONWARD_BYTES_MAX
@@ -64,7 +64,7 @@ fn checked(text: &str) -> Option<Onward> {
     // `a.example@b.example` shows one name and leads to the other; a name without a dot, or a number,
     // leads into the own network.
     let is_public = host.as_str().contains('.') && authority.parse::<std::net::Ipv4Addr>().is_err();
-    is_public.then(|| Onward { host, url: text.to_owned() })
+    is_public.then(|| OnwardUrl { host, url: text.to_owned() })
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use http::{Response, StatusCode};
 use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use policy::{Policy, Verdict, Who};
+use policy::{ClientIdentity, Policy, Verdict};
 use std::net::{IpAddr, SocketAddr};
 use vocab::{Cause, DomainName, Door, Now, RequestNumber};
 
@@ -23,7 +23,7 @@ const URL_SHOWN_MAX: usize = 400;
 const BACK_BYTES_MAX: usize = 2048;
 
 /// What a block page tells.
-pub struct Told<'p> {
+pub struct BlockNotice<'p> {
     /// The policy that decided.
     pub policy: &'p Policy,
     /// What it decided.
@@ -33,7 +33,7 @@ pub struct Told<'p> {
     /// Who asked.
     pub client: IpAddr,
     /// What else is known of the client.
-    pub who: &'p Who<'p>,
+    pub who: &'p ClientIdentity<'p>,
     /// Where the dashboard is.
     pub dashboard: Option<SocketAddr>,
     /// Where devices find our authority's certificate.
@@ -43,7 +43,7 @@ pub struct Told<'p> {
 }
 
 /// The page in place of a blocked one: 403.
-pub fn blocked(host: &DomainName, url: &str, told: &Told<'_>) -> Response<Body> {
+pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response<Body> {
     let rule = told.verdict.cause.rule();
     let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(since);
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
@@ -115,7 +115,7 @@ fn setup_link(address: Option<&str>) -> String {
 }
 
 /// Where the dashboard is, for a client that can reach it.
-fn reachable(told: &Told<'_>) -> Option<SocketAddr> {
+fn reachable(told: &BlockNotice<'_>) -> Option<SocketAddr> {
     told.dashboard.filter(|address| match address.ip() {
         ip if ip.is_unspecified() => false,
         ip => !ip.is_loopback() || told.client.is_loopback(),
@@ -127,7 +127,7 @@ fn encoded(text: &str) -> String {
 }
 
 /// A link to the page that lets the name through.
-fn allow(host: &DomainName, url: &str, told: &Told<'_>) -> String {
+fn allow(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> String {
     let Some(address) = reachable(told) else { return String::new() };
     // A top-level domain cannot be let through, and an address cut short leads elsewhere.
     if !host.as_str().contains('.') {
@@ -141,7 +141,7 @@ fn allow(host: &DomainName, url: &str, told: &Told<'_>) -> String {
 }
 
 /// A link to the dashboard's account of it.
-fn dashboard(url: &str, told: &Told<'_>) -> String {
+fn dashboard(url: &str, told: &BlockNotice<'_>) -> String {
     let Some(address) = reachable(told) else { return String::new() };
     let (target, client) = (encoded(shortened(url)), encoded(&told.client.to_string()));
     let door = told.door.as_str();

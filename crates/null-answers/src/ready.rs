@@ -4,7 +4,7 @@
 //! caches. Read by `answer`.
 
 use crate::media;
-use crate::null::Blank;
+use crate::null::BlankBody;
 use crate::objects;
 use crate::stubs::Stub;
 use bytes::Bytes;
@@ -33,7 +33,7 @@ const XML: &str = "application/xml; charset=utf-8";
 
 /// What carries HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum HttpCarrier {
     /// Nothing but TCP.
     Plain,
     /// TLS.
@@ -41,7 +41,7 @@ pub enum Carrier {
 }
 
 /// One answer, ready to be copied.
-pub(crate) struct Ready {
+pub(crate) struct ReadyAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
@@ -54,40 +54,46 @@ pub(crate) struct Ready {
 }
 
 /// The type of an answer, and whether browsers may be told to take it at its word.
-enum Type {
+enum AnswerType {
     Exact(&'static str),
     /// Asked for by who knows what: a script tag must not be refused for it.
     Loose(&'static str),
     None,
 }
 
-static BLANKS: LazyLock<Vec<Ready>> = LazyLock::new(|| Blank::ALL.map(make).into());
-static STAND_INS: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-    let script = |stub: &Stub| Ready::of(Type::Exact(SCRIPT), stub.text().as_bytes());
+static BLANKS: LazyLock<Vec<ReadyAnswer>> = LazyLock::new(|| BlankBody::ALL.map(make).into());
+static STAND_INS: LazyLock<Vec<ReadyAnswer>> = LazyLock::new(|| {
+    let script = |stub: &Stub| ReadyAnswer::of(AnswerType::Exact(SCRIPT), stub.text().as_bytes());
     Stub::ALL.iter().map(script).collect()
 });
 
 /// An answer of fixed bytes.
-pub(crate) fn blank(blank: Blank) -> &'static Ready {
+pub(crate) fn blank(blank: BlankBody) -> &'static ReadyAnswer {
     &BLANKS[blank.index()]
 }
 
 /// A script that stands in for a well-known one.
-pub(crate) fn stub(stub: Stub) -> &'static Ready {
+pub(crate) fn stub(stub: Stub) -> &'static ReadyAnswer {
     &STAND_INS[stub.index()]
 }
 
-fn make(blank: Blank) -> Ready {
-    let exact = |media, body| Ready::of(Type::Exact(media), body);
+fn make(blank: BlankBody) -> ReadyAnswer {
+    let exact = |media, body| ReadyAnswer::of(AnswerType::Exact(media), body);
     let played = |media, body: Vec<u8>| {
         let body = Bytes::from(body);
-        Ready::new(StatusCode::OK, &Type::Exact(media), &[(ACCEPT_RANGES, "bytes")], body)
-    };
-    let bare = |status, fields: &[_]| Ready::new(status, &Type::None, fields, Bytes::new());
-    match blank {
-        Blank::Frame => Ready::new(
+        ReadyAnswer::new(
             StatusCode::OK,
-            &Type::Exact(HTML),
+            &AnswerType::Exact(media),
+            &[(ACCEPT_RANGES, "bytes")],
+            body,
+        )
+    };
+    let bare =
+        |status, fields: &[_]| ReadyAnswer::new(status, &AnswerType::None, fields, Bytes::new());
+    match blank {
+        BlankBody::Frame => ReadyAnswer::new(
+            StatusCode::OK,
+            &AnswerType::Exact(HTML),
             &[
                 (CONTENT_SECURITY_POLICY, "default-src 'none'"),
                 // A page that requires this of its frames (COEP) would show an error in it.
@@ -95,45 +101,45 @@ fn make(blank: Blank) -> Ready {
             ],
             Bytes::from_static(objects::FRAME),
         ),
-        Blank::ClickToLoad => Ready::new(
+        BlankBody::ClickToLoad => ReadyAnswer::new(
             StatusCode::OK,
-            &Type::Exact(HTML),
+            &AnswerType::Exact(HTML),
             &[
                 (CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"),
                 (EMBEDDER_POLICY, "require-corp"),
             ],
             Bytes::from_static(objects::CLICK_TO_LOAD),
         ),
-        Blank::Script => exact(SCRIPT, b""),
-        Blank::Worker => Ready::new(
+        BlankBody::Script => exact(SCRIPT, b""),
+        BlankBody::Worker => ReadyAnswer::new(
             StatusCode::OK,
-            &Type::Exact(SCRIPT),
+            &AnswerType::Exact(SCRIPT),
             &[(CACHE_CONTROL, NEVER)],
             Bytes::from_static(objects::WORKER),
         ),
-        Blank::Style => exact("text/css; charset=utf-8", b""),
-        Blank::Bitmap => exact("image/gif", objects::BITMAP),
-        Blank::Png => exact("image/png", objects::PNG),
-        Blank::Png2x2 => exact("image/png", objects::PNG_2X2),
-        Blank::Png3x2 => exact("image/png", objects::PNG_3X2),
-        Blank::Png32x32 => exact("image/png", objects::PNG_32X32),
-        Blank::Icon => exact("image/x-icon", objects::ICON),
-        Blank::Favicon => exact("image/x-icon", objects::FAVICON),
-        Blank::Drawing => exact("image/svg+xml", objects::DRAWING),
-        Blank::Font => exact("font/woff2", objects::FONT),
-        Blank::Sound => played("audio/mpeg", media::sound()),
-        Blank::Film => played("video/mp4", media::film()),
-        Blank::Captions => exact("text/vtt; charset=utf-8", objects::CAPTIONS),
-        Blank::Playlist => exact("application/vnd.apple.mpegurl", objects::PLAYLIST),
-        Blank::Json => exact("application/json", b"{}"),
-        Blank::Vast2 => exact(XML, objects::VAST[0]),
-        Blank::Vast3 => exact(XML, objects::VAST[1]),
-        Blank::Vast4 => exact(XML, objects::VAST[2]),
-        Blank::Vmap => exact(XML, objects::VMAP),
-        Blank::Text => Ready::of(Type::Loose("text/plain; charset=utf-8"), b""),
-        Blank::Nothing => bare(StatusCode::NO_CONTENT, &[(CACHE_CONTROL, NEVER)]),
-        Blank::NoSocket => bare(StatusCode::FORBIDDEN, &[(CACHE_CONTROL, NEVER)]),
-        Blank::NoMethod => {
+        BlankBody::Style => exact("text/css; charset=utf-8", b""),
+        BlankBody::Bitmap => exact("image/gif", objects::BITMAP),
+        BlankBody::Png => exact("image/png", objects::PNG),
+        BlankBody::Png2x2 => exact("image/png", objects::PNG_2X2),
+        BlankBody::Png3x2 => exact("image/png", objects::PNG_3X2),
+        BlankBody::Png32x32 => exact("image/png", objects::PNG_32X32),
+        BlankBody::Icon => exact("image/x-icon", objects::ICON),
+        BlankBody::Favicon => exact("image/x-icon", objects::FAVICON),
+        BlankBody::Drawing => exact("image/svg+xml", objects::DRAWING),
+        BlankBody::Font => exact("font/woff2", objects::FONT),
+        BlankBody::Sound => played("audio/mpeg", media::sound()),
+        BlankBody::Film => played("video/mp4", media::film()),
+        BlankBody::Captions => exact("text/vtt; charset=utf-8", objects::CAPTIONS),
+        BlankBody::Playlist => exact("application/vnd.apple.mpegurl", objects::PLAYLIST),
+        BlankBody::Json => exact("application/json", b"{}"),
+        BlankBody::Vast2 => exact(XML, objects::VAST[0]),
+        BlankBody::Vast3 => exact(XML, objects::VAST[1]),
+        BlankBody::Vast4 => exact(XML, objects::VAST[2]),
+        BlankBody::Vmap => exact(XML, objects::VMAP),
+        BlankBody::Text => ReadyAnswer::of(AnswerType::Loose("text/plain; charset=utf-8"), b""),
+        BlankBody::Nothing => bare(StatusCode::NO_CONTENT, &[(CACHE_CONTROL, NEVER)]),
+        BlankBody::NoSocket => bare(StatusCode::FORBIDDEN, &[(CACHE_CONTROL, NEVER)]),
+        BlankBody::NoMethod => {
             let mut none = bare(StatusCode::METHOD_NOT_ALLOWED, &[]);
             none.headers.insert(ALLOW, METHODS);
             none.write_heads();
@@ -142,15 +148,15 @@ fn make(blank: Blank) -> Ready {
     }
 }
 
-impl Ready {
+impl ReadyAnswer {
     #[allow(clippy::needless_pass_by_value, reason = "a type is written where it is used")]
-    fn of(media: Type, body: &'static [u8]) -> Self {
+    fn of(media: AnswerType, body: &'static [u8]) -> Self {
         Self::new(StatusCode::OK, &media, &[], Bytes::from_static(body))
     }
 
     fn new(
         status: StatusCode,
-        media: &Type,
+        media: &AnswerType,
         more: &[(HeaderName, &'static str)],
         body: Bytes,
     ) -> Self {
@@ -162,14 +168,14 @@ impl Ready {
         headers.insert(TIMING, HeaderValue::from_static("*"));
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(BRIEFLY));
         match media {
-            Type::Exact(media) => {
+            AnswerType::Exact(media) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
                 headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             }
-            Type::Loose(media) => {
+            AnswerType::Loose(media) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
             }
-            Type::None => {}
+            AnswerType::None => {}
         }
         for (field, value) in more {
             headers.insert(field, HeaderValue::from_static(value));
@@ -206,10 +212,10 @@ impl Ready {
     }
 
     /// Status line and fields, less length and date.
-    pub(crate) fn head(&self, carrier: Carrier) -> &[u8] {
+    pub(crate) fn head(&self, carrier: HttpCarrier) -> &[u8] {
         match carrier {
-            Carrier::Plain => &self.plain_head,
-            Carrier::Tls => &self.secure_head,
+            HttpCarrier::Plain => &self.plain_head,
+            HttpCarrier::Tls => &self.secure_head,
         }
     }
 }

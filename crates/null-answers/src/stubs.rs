@@ -81,14 +81,14 @@ impl Stub {
 
 /// What a path must be like, its query left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Path {
+enum StubPath {
     Any,
     Is(&'static str),
     Begins(&'static str),
     Ends(&'static str),
 }
 
-impl Path {
+impl StubPath {
     fn matches(self, path: &str) -> bool {
         match self {
             Self::Any => true,
@@ -99,10 +99,10 @@ impl Path {
     }
 }
 
-use Path::{Any, Begins, Ends, Is};
+use StubPath::{Any, Begins, Ends, Is};
 
 /// By host, which stands for all below it, sorted; the first of a host that matches counts.
-const PLACES: &[(&str, Path, Stub)] = &[
+const PLACES: &[(&str, StubPath, Stub)] = &[
     ("c.amazon-adsystem.com", Ends("/amzn_ads.js"), Stub::AmazonAds),
     ("c.amazon-adsystem.com", Ends("/apstag.js"), Stub::Apstag),
     ("cdn.mxpnl.com", Any, Stub::Mixpanel),

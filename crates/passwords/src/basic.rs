@@ -12,7 +12,7 @@ pub const FIELD_BYTES_MAX: usize = 1024;
 
 /// A name and a password, not proven.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Basic {
+pub struct BasicCredentials {
     /// The name, which has no colon.
     pub user: String,
     /// The password, of whatever bytes.
@@ -20,7 +20,7 @@ pub struct Basic {
 }
 
 /// Reads a field that says `Basic …`; nothing, if it says something else or is malformed or long.
-pub fn basic(field: &[u8]) -> Option<Basic> {
+pub fn basic(field: &[u8]) -> Option<BasicCredentials> {
     if field.len() > FIELD_BYTES_MAX {
         return None;
     }
@@ -31,10 +31,10 @@ pub fn basic(field: &[u8]) -> Option<Basic> {
     let decoded = STANDARD.decode(rest.trim_ascii()).ok()?;
     let colon = decoded.iter().position(|it| *it == b':')?;
     let user = String::from_utf8(decoded[..colon].to_vec()).ok()?;
-    Some(Basic { user, password: decoded[colon + 1..].to_vec() })
+    Some(BasicCredentials { user, password: decoded[colon + 1..].to_vec() })
 }
 
-impl fmt::Debug for Basic {
+impl fmt::Debug for BasicCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never the password.
         write!(f, "Basic({:?})", self.user)

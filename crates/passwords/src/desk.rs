@@ -3,8 +3,8 @@
 //! What was right is remembered for a minute under a key that nobody else knows. An unknown name
 //! costs as much as a wrong password. Called by the doors.
 
-use crate::basic::Basic;
-use crate::users::{Exists, Users};
+use crate::basic::BasicCredentials;
+use crate::users::{UserExistence, UserTable};
 use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::HashMap;
 use std::fmt;
@@ -18,7 +18,7 @@ use vocab::Now;
 
 /// Passwords checked at once: half of two cores is left for those that know theirs.
 const JOBS_MAX: usize = 1;
-/// Requests that wait for a check; the next is turned away as [`Outcome::Busy`].
+/// Requests that wait for a check; the next is turned away as [`LoginOutcome::Busy`].
 const WAITING_MAX: u32 = 64;
 /// Credentials that are remembered as right.
 const KNOWN_MAX: usize = 1024;
@@ -26,7 +26,7 @@ const KNOWN_MAX: usize = 1024;
 const KNOWN_MS: u64 = 60_000;
 
 /// Checks passwords.
-pub struct Desk {
+pub struct PasswordChecker {
     known: Mutex<HashMap<u128, u64>>,
     /// Of this desk alone.
     secret: [u8; 16],
@@ -36,7 +36,7 @@ pub struct Desk {
 
 /// Credentials for one set of users, not proven.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Attempt {
+pub struct LoginAttempt {
     user: Arc<str>,
     password: Vec<u8>,
     key: u128,
@@ -44,7 +44,7 @@ pub struct Attempt {
 
 /// What came of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LoginOutcome {
     /// It is this user.
     Right(Arc<str>),
     /// Nobody, or a wrong password.
@@ -53,7 +53,7 @@ pub enum Outcome {
     Busy,
 }
 
-impl Desk {
+impl PasswordChecker {
     /// A desk that remembers nobody. Fails where the system gives no randomness.
     pub fn new() -> io::Result<Self> {
         let mut secret = [0; 16];
@@ -67,48 +67,48 @@ impl Desk {
     }
 
     /// An attempt to be one of the users whom the caller counts as number `room`.
-    pub fn attempt(&self, room: usize, shown: Basic) -> Attempt {
+    pub fn attempt(&self, room: usize, shown: BasicCredentials) -> LoginAttempt {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         hasher.write_usize(room);
         hasher.write_usize(shown.user.len());
         hasher.write(shown.user.as_bytes());
         hasher.write(&shown.password);
         let key = hasher.finish128().as_u128();
-        Attempt { user: shown.user.into(), password: shown.password, key }
+        LoginAttempt { user: shown.user.into(), password: shown.password, key }
     }
 
     /// The user, if the same was right within the last minute.
-    pub fn remembers(&self, attempt: &Attempt, now: Now) -> Option<Arc<str>> {
+    pub fn remembers(&self, attempt: &LoginAttempt, now: Now) -> Option<Arc<str>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = known.get(&attempt.key).is_some_and(|until| now.mono_ms < *until);
         is_known.then(|| Arc::clone(&attempt.user))
     }
 
     /// Checks it against `users`. Within a tokio run time only.
-    pub async fn check(&self, users: &Users, attempt: Attempt, now: Now) -> Outcome {
-        let Attempt { user, password, key } = attempt;
+    pub async fn check(&self, users: &UserTable, attempt: LoginAttempt, now: Now) -> LoginOutcome {
+        let LoginAttempt { user, password, key } = attempt;
         let (hash, exists) = users.hash_of(&user);
         let hash = hash.clone();
         if self.waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
             self.waiting.fetch_sub(1, Relaxed);
-            return Outcome::Busy;
+            return LoginOutcome::Busy;
         }
         let turn = {
-            let _place = Place(&self.waiting);
+            let _place = CheckPermit(&self.waiting);
             Arc::clone(&self.jobs).acquire_owned().await
         };
-        let Ok(turn) = turn else { return Outcome::Busy };
+        let Ok(turn) = turn else { return LoginOutcome::Busy };
         let work = spawn_blocking(move || {
             let right = hash.is_of(&password);
             drop(turn);
             right
         });
         let right = work.await.unwrap_or(false);
-        if right && exists == Exists::Yes {
+        if right && exists == UserExistence::Yes {
             self.remember(key, now);
-            Outcome::Right(user)
+            LoginOutcome::Right(user)
         } else {
-            Outcome::Wrong
+            LoginOutcome::Wrong
         }
     }
 
@@ -125,21 +125,21 @@ impl Desk {
 }
 
 /// A place among those that wait.
-struct Place<'w>(&'w AtomicU32);
+struct CheckPermit<'w>(&'w AtomicU32);
 
-impl Drop for Place<'_> {
+impl Drop for CheckPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for PasswordChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Desk")
     }
 }
 
-impl fmt::Debug for Attempt {
+impl fmt::Debug for LoginAttempt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Never the password.
         write!(f, "Attempt({:?})", self.user)

@@ -22,7 +22,7 @@ const BCRYPT_PASSWORD_BYTES_MAX: usize = 72;
 
 /// A password's hash of a form that is taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hash {
+pub struct PasswordHash {
     kind: HashKind,
     text: String,
 }
@@ -47,7 +47,7 @@ pub enum BadHash {
     TooDear,
 }
 
-impl Hash {
+impl PasswordHash {
     /// Reads a hash as it stands in a file.
     pub fn parse(text: &str) -> Result<Self, BadHash> {
         let is = |marks: &[&str]| marks.iter().any(|mark| text.starts_with(mark));
@@ -149,12 +149,12 @@ mod tests {
                 .unwrap()
         };
         for text in [&bcrypt, &argon2] {
-            let hash = Hash::parse(text).unwrap();
+            let hash = PasswordHash::parse(text).unwrap();
             assert!(hash.is_of(b"secret"), "{text}");
             assert!(!hash.is_of(b"Secret"), "{text}");
             assert!(!hash.is_of(b""), "{text}");
         }
-        let hash = Hash::parse(SHA512).unwrap();
+        let hash = PasswordHash::parse(SHA512).unwrap();
         assert!(hash.is_of(b"Hello world!"));
         assert!(!hash.is_of(b"Hello world"));
     }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn what_is_weak_or_plain_is_refused() {
         let check = |text: &str, expected: BadHash| {
-            assert_eq!(Hash::parse(text), Err(expected), "{text}");
+            assert_eq!(PasswordHash::parse(text), Err(expected), "{text}");
         };
         check("$apr1$xxxxxxxx$0123456789012345678901", BadHash::Weak);
         check("$1$abc$def", BadHash::Weak);

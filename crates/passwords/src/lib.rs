@@ -1,7 +1,7 @@
 //! Names and passwords that people prove themselves with, for every door that asks for them.
 //!
-//! [`Users`] are names with hashed passwords, [`basic`] reads what a client shows (RFC 7617), and a
-//! [`Desk`] checks it: off the core's thread, a few at a time. It stores no password, knows no
+//! [`UserTable`] are names with hashed passwords, [`basic`] reads what a client shows (RFC 7617), and a
+//! [`PasswordChecker`] checks it: off the core's thread, a few at a time. It stores no password, knows no
 //! HTTP and decides nothing about who may do what. Called by the web door and the proxy door.
 
 mod basic;
@@ -9,7 +9,7 @@ mod desk;
 mod hashes;
 mod users;
 
-pub use crate::basic::{Basic, FIELD_BYTES_MAX, basic};
-pub use crate::desk::{Attempt, Desk, Outcome};
-pub use crate::hashes::{BadHash, Hash};
-pub use crate::users::{USERS_FILE_BYTES_MAX, Users};
+pub use crate::basic::{BasicCredentials, FIELD_BYTES_MAX, basic};
+pub use crate::desk::{LoginAttempt, LoginOutcome, PasswordChecker};
+pub use crate::hashes::{BadHash, PasswordHash};
+pub use crate::users::{USERS_FILE_BYTES_MAX, UserTable};

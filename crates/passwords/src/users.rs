@@ -3,7 +3,7 @@
 //! A line that is wrong is named by its number and never quoted: it may be somebody's password.
 //! Nothing is written. Called by the doors when they are made and reloaded.
 
-use crate::hashes::Hash;
+use crate::hashes::PasswordHash;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -16,13 +16,13 @@ const REMEDY: &str = "make one with: htpasswd -nB USER, or argon2, or mkpasswd -
 
 /// Names and hashes, at least one.
 #[derive(Clone, Debug)]
-pub struct Users {
-    all: BTreeMap<Box<str>, Hash>,
+pub struct UserTable {
+    all: BTreeMap<Box<str>, PasswordHash>,
     /// What an unknown name's password is held against.
-    nobody: Hash,
+    nobody: PasswordHash,
 }
 
-impl Users {
+impl UserTable {
     /// Reads `users` and `file`, a relative one from `base`. Complaints stand at `users.NAME` and
     /// `file`.
     pub fn open(
@@ -42,9 +42,9 @@ impl Users {
             }
         }
         let hashed = |(user, hash): (&String, &String)| {
-            Some((user.as_str().into(), Hash::parse(hash).ok()?))
+            Some((user.as_str().into(), PasswordHash::parse(hash).ok()?))
         };
-        let all: BTreeMap<Box<str>, Hash> = all.iter().filter_map(hashed).collect();
+        let all: BTreeMap<Box<str>, PasswordHash> = all.iter().filter_map(hashed).collect();
         match all.values().next().cloned() {
             Some(nobody) if complaints.is_empty() => Ok(Self { all, nobody }),
             Some(_) => Err(complaints),
@@ -65,17 +65,17 @@ impl Users {
     }
 
     /// The hash to hold a password of `user` against, and whether there is such a user.
-    pub(crate) fn hash_of(&self, user: &str) -> (&Hash, Exists) {
+    pub(crate) fn hash_of(&self, user: &str) -> (&PasswordHash, UserExistence) {
         match self.all.get(user) {
-            Some(hash) => (hash, Exists::Yes),
-            None => (&self.nobody, Exists::No),
+            Some(hash) => (hash, UserExistence::Yes),
+            None => (&self.nobody, UserExistence::No),
         }
     }
 }
 
 /// Whether a name is somebody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exists {
+pub(crate) enum UserExistence {
     Yes,
     No,
 }
@@ -85,7 +85,7 @@ fn check_user(path: &str, user: &str, hash: &str) -> Option<Complaint> {
         // RFC 7617 §2: the first colon ends the name.
         return Some(Complaint::new(path, "a user's name is not empty and has no colon"));
     }
-    let why = Hash::parse(hash).err()?;
+    let why = PasswordHash::parse(hash).err()?;
     Some(Complaint::new(path, why.to_string()).remedy(REMEDY))
 }
 

@@ -9,44 +9,44 @@ use std::sync::Arc;
 
 /// A matcher and what it must say.
 #[derive(Debug)]
-pub struct Test {
+pub struct GuardTest {
     /// The matcher.
-    pub matcher: Matcher,
+    pub matcher: GuardMatcher,
     /// What it must say.
-    pub sense: Sense,
+    pub sense: TestSense,
 }
 
 /// Whether a test holds when its matcher does, or when it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sense {
+pub enum TestSense {
     /// When it does.
     Is,
     /// When it does not: `!` in front of it.
     IsNot,
 }
 
-/// One matcher. What is known when the program is made (`_true`, `env`…) is [`Matcher::Always`] or
-/// [`Matcher::Never`].
+/// One matcher. What is known when the program is made (`_true`, `env`…) is [`GuardMatcher::Always`] or
+/// [`GuardMatcher::Never`].
 #[derive(Debug)]
-pub enum Matcher {
+pub enum GuardMatcher {
     /// It holds.
     Always,
     /// It does not.
     Never,
     /// The name asked for is in a set.
-    Name(Names),
+    Name(NameSets),
     /// Its type is one of these.
     Type(Box<[u16]>),
     /// Its class is one of these.
     Class(Box<[u16]>),
     /// The client is in a set.
-    Client(Addresses),
+    Client(AddressSets),
     /// An address of the answer is in a set.
-    ResponseAddress(Addresses),
+    ResponseAddress(AddressSets),
     /// The address that a PTR question is about is in a set.
-    PointerAddress(Addresses),
+    PointerAddress(AddressSets),
     /// An alias in the answer is in a set.
-    Alias(Names),
+    Alias(NameSets),
     /// The response code of the answer is one of these.
     Rcode(Box<[u16]>),
     /// There is an answer.
@@ -62,12 +62,12 @@ pub enum Matcher {
     /// A text of the request fits.
     Text(TextTest),
     /// One of these tests holds.
-    Any(Box<[Test]>),
+    Any(Box<[GuardTest]>),
 }
 
 /// Sets of names, asked one after the other.
 #[derive(Debug, Default)]
-pub struct Names {
+pub struct NameSets {
     /// Plain sets; rules written in place are one of them.
     pub sets: Box<[Arc<DomainSet>]>,
     /// Rules that look at the type too.
@@ -76,7 +76,7 @@ pub struct Names {
 
 /// Sets of addresses, asked one after the other.
 #[derive(Debug, Default)]
-pub struct Addresses(pub Box<[Arc<IpSet>]>);
+pub struct AddressSets(pub Box<[Arc<IpSet>]>);
 
 /// A test of a text.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ pub struct TextTest {
     /// Which text.
     pub source: TextSource,
     /// What it must be.
-    pub comparison: Comparison,
+    pub comparison: TextComparison,
 }
 
 /// A text of the request.
@@ -112,7 +112,7 @@ pub enum TextSource {
 
 /// How a text is compared; one of the words is enough.
 #[derive(Debug)]
-pub enum Comparison {
+pub enum TextComparison {
     /// It is empty.
     Empty,
     /// It is this.

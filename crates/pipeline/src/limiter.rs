@@ -45,7 +45,7 @@ pub type Seed = [u64; 2];
 
 /// How much, and how much at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
+pub struct BucketRate {
     /// Units between two tokens.
     interval: u64,
     /// Units of debt at which the bucket is empty.
@@ -65,7 +65,7 @@ pub enum BadRate {
 
 /// How much of an address tells clients apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Prefixes {
+pub struct ClientPrefixes {
     /// Leading bits of an IPv4 address; over 32 is 32.
     pub ipv4: u8,
     /// Leading bits of an IPv6 address; over 128 is 128.
@@ -84,7 +84,7 @@ pub enum WhenEmpty {
 
 /// Whether a token was there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TokenOutcome {
     /// It was.
     Yes,
     /// The bucket is empty.
@@ -93,27 +93,27 @@ pub enum Taken {
 
 /// How far a bucket is in debt once a token was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Debt(u64);
+pub struct BucketDebt(u64);
 
 /// The buckets.
-pub struct Buckets {
-    lines: Box<[Line]>,
+pub struct LimiterBuckets {
+    lines: Box<[BucketLine]>,
     gates: [Mutex<()>; GATES],
     seed: Seed,
 }
 
 #[repr(align(64))]
-struct Line([AtomicU64; SLOTS]);
+struct BucketLine([AtomicU64; SLOTS]);
 
 /// Queries of clients, by their addresses' prefixes.
 #[derive(Clone, Debug)]
 pub struct RateLimiter {
-    buckets: Arc<Buckets>,
-    rate: Rate,
-    prefixes: Prefixes,
+    buckets: Arc<LimiterBuckets>,
+    rate: BucketRate,
+    prefixes: ClientPrefixes,
 }
 
-impl Rate {
+impl BucketRate {
     /// `count` in `per_ms` milliseconds, and `burst` at once after a rest.
     pub fn new(count: u32, per_ms: u32, burst: u32) -> Result<Self, BadRate> {
         let (count, per_ms, burst) = (u64::from(count), u64::from(per_ms), u64::from(burst));
@@ -144,29 +144,29 @@ impl Rate {
     }
 
     /// Tokens that can be taken at once.
-    pub fn left(&self, debt: Debt) -> u64 {
+    pub fn left(&self, debt: BucketDebt) -> u64 {
         self.debt_max.saturating_sub(debt.0) / self.interval
     }
 
     /// Milliseconds until a token can be taken; 0 where one can.
-    pub fn wait_ms(&self, debt: Debt) -> u64 {
+    pub fn wait_ms(&self, debt: BucketDebt) -> u64 {
         (debt.0 + self.interval).saturating_sub(self.debt_max).div_ceil(UNITS_PER_MS)
     }
 
     /// Milliseconds until a bucket is full; of an empty one, where no debt is told.
-    pub fn refill_ms(&self, debt: Option<Debt>) -> u64 {
+    pub fn refill_ms(&self, debt: Option<BucketDebt>) -> u64 {
         debt.map_or(self.debt_max, |debt| debt.0).div_ceil(UNITS_PER_MS)
     }
 
     /// The debt after one more token, and whether that was still to be had.
-    fn spend(&self, debt: u64, empty: WhenEmpty) -> (u64, Taken) {
+    fn spend(&self, debt: u64, empty: WhenEmpty) -> (u64, TokenOutcome) {
         let next = debt + self.interval;
         if next <= self.debt_max {
-            return (next, Taken::Yes);
+            return (next, TokenOutcome::Yes);
         }
         match empty {
-            WhenEmpty::Free => (debt, Taken::No),
-            WhenEmpty::Charged(_) => (next.min(self.most(empty)).max(debt), Taken::No),
+            WhenEmpty::Free => (debt, TokenOutcome::No),
+            WhenEmpty::Charged(_) => (next.min(self.most(empty)).max(debt), TokenOutcome::No),
         }
     }
 
@@ -179,10 +179,10 @@ impl Rate {
     }
 }
 
-impl Buckets {
+impl LimiterBuckets {
     /// Full ones.
     pub fn new(seed: Seed) -> Self {
-        let line = || Line([const { AtomicU64::new(0) }; SLOTS]);
+        let line = || BucketLine([const { AtomicU64::new(0) }; SLOTS]);
         Self {
             lines: std::iter::repeat_with(line).take(LINES).collect(),
             gates: [const { Mutex::new(()) }; GATES],
@@ -190,14 +190,14 @@ impl Buckets {
         }
     }
 
-    /// A hasher that nobody outside can foresee, for [`Buckets::take`].
+    /// A hasher that nobody outside can foresee, for [`LimiterBuckets::take`].
     pub fn hasher(&self) -> SipHasher13 {
         SipHasher13::new_with_keys(self.seed[0], self.seed[1])
     }
 
-    /// Takes a token from the bucket of whoever `hash` (of [`Buckets::hasher`]) stands for. Two who
+    /// Takes a token from the bucket of whoever `hash` (of [`LimiterBuckets::hasher`]) stands for. Two who
     /// share 29 bits of it share a bucket.
-    pub fn take(&self, hash: u64, rate: &Rate, empty: WhenEmpty, now: Now) -> Taken {
+    pub fn take(&self, hash: u64, rate: &BucketRate, empty: WhenEmpty, now: Now) -> TokenOutcome {
         self.take_and_tell(hash, rate, empty, now).0
     }
 
@@ -205,10 +205,10 @@ impl Buckets {
     pub fn take_and_tell(
         &self,
         hash: u64,
-        rate: &Rate,
+        rate: &BucketRate,
         empty: WhenEmpty,
         now: Now,
-    ) -> (Taken, Debt) {
+    ) -> (TokenOutcome, BucketDebt) {
         let at = hash as usize % LINES;
         let line = &self.lines[at];
         // No bucket is marked 0, which is what an unused one says.
@@ -219,21 +219,21 @@ impl Buckets {
             let Some((slot, word)) = line.find(mark) else {
                 let _gate = self.gates[at % GATES].lock().unwrap_or_else(PoisonError::into_inner);
                 match line.admit(mark, rate, now, most) {
-                    Some(taken) => return (taken, Debt(rate.interval)),
+                    Some(taken) => return (taken, BucketDebt(rate.interval)),
                     None => continue,
                 }
             };
             let (debt, taken) = rate.spend(debt(word, now, most), empty);
             let next = mark << MOMENT_BITS | (now + debt) & MOMENT;
-            if next == word || slot.replace(word, next) == Changed::Yes {
-                return (taken, Debt(debt));
+            if next == word || slot.replace(word, next) == BucketChange::Yes {
+                return (taken, BucketDebt(debt));
             }
         }
-        (Taken::No, Debt(rate.debt_max))
+        (TokenOutcome::No, BucketDebt(rate.debt_max))
     }
 }
 
-impl Line {
+impl BucketLine {
     fn find(&self, mark: u64) -> Option<(&AtomicU64, u64)> {
         self.0.iter().find_map(|slot| {
             let word = slot.load(Ordering::Acquire);
@@ -243,32 +243,32 @@ impl Line {
 
     /// Gives `mark` a bucket and takes its first token; none if it has got one meanwhile, or if the
     /// place was changed by its owner. Only whoever holds the gate calls this.
-    fn admit(&self, mark: u64, rate: &Rate, now: u64, most: u64) -> Option<Taken> {
+    fn admit(&self, mark: u64, rate: &BucketRate, now: u64, most: u64) -> Option<TokenOutcome> {
         if self.find(mark).is_some() {
             return None;
         }
         let words = self.0.iter().map(|slot| (slot, slot.load(Ordering::Acquire)));
         let (slot, word) = words.min_by_key(|(_, word)| debt(*word, now, most))?;
         let first = mark << MOMENT_BITS | (now + rate.interval) & MOMENT;
-        (slot.replace(word, first) == Changed::Yes).then_some(Taken::Yes)
+        (slot.replace(word, first) == BucketChange::Yes).then_some(TokenOutcome::Yes)
     }
 }
 
 #[derive(PartialEq, Eq)]
-enum Changed {
+enum BucketChange {
     Yes,
     No,
 }
 
 trait Replace {
-    fn replace(&self, old: u64, new: u64) -> Changed;
+    fn replace(&self, old: u64, new: u64) -> BucketChange;
 }
 
 impl Replace for AtomicU64 {
-    fn replace(&self, old: u64, new: u64) -> Changed {
+    fn replace(&self, old: u64, new: u64) -> BucketChange {
         match self.compare_exchange_weak(old, new, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => Changed::Yes,
-            Err(_) => Changed::No,
+            Ok(_) => BucketChange::Yes,
+            Err(_) => BucketChange::No,
         }
     }
 }
@@ -279,7 +279,7 @@ fn debt(word: u64, now: u64, most: u64) -> u64 {
     if ahead > most + SKEW { 0 } else { ahead }
 }
 
-impl Prefixes {
+impl ClientPrefixes {
     /// Feeds the family and the leading bits of `client` to `hasher`. An IPv4 address mapped into
     /// IPv6 counts as IPv4.
     pub fn feed(self, client: IpAddr, hasher: &mut impl Hasher) {
@@ -300,13 +300,13 @@ impl Prefixes {
 
 impl RateLimiter {
     /// A limiter whose buckets are all full.
-    pub fn new(rate: Rate, prefixes: Prefixes, seed: Seed) -> Self {
-        Self { buckets: Arc::new(Buckets::new(seed)), rate, prefixes }
+    pub fn new(rate: BucketRate, prefixes: ClientPrefixes, seed: Seed) -> Self {
+        Self { buckets: Arc::new(LimiterBuckets::new(seed)), rate, prefixes }
     }
 
     /// One for other numbers with the same buckets: a reload forgives no debts.
     #[must_use]
-    pub fn renewed(&self, rate: Rate, prefixes: Prefixes) -> Self {
+    pub fn renewed(&self, rate: BucketRate, prefixes: ClientPrefixes) -> Self {
         Self { buckets: Arc::clone(&self.buckets), rate, prefixes }
     }
 
@@ -314,11 +314,11 @@ impl RateLimiter {
     pub fn allows(&self, client: IpAddr, now: Now) -> bool {
         let mut hasher = self.buckets.hasher();
         self.prefixes.feed(client, &mut hasher);
-        self.buckets.take(hasher.finish(), &self.rate, WhenEmpty::Free, now) == Taken::Yes
+        self.buckets.take(hasher.finish(), &self.rate, WhenEmpty::Free, now) == TokenOutcome::Yes
     }
 }
 
-impl fmt::Debug for Buckets {
+impl fmt::Debug for LimiterBuckets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buckets({BUCKETS_MAX})")
     }

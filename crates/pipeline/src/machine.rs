@@ -12,13 +12,17 @@ mod wrapping;
 pub use matching::pointer_address;
 pub use returning::{Returned, returned};
 
-use crate::program::{Keeper, Op, Own, Place, Program, Scope, Silence, Then};
-use crate::state::{
-    Arrived, Blank, Ending, Extra, Failure, Frame, FrameKind, Response, STEPS_MAX, State, Step,
-    Target, Wait, Wrapper,
+use crate::program::{
+    AfterAnswer, CacheKeeper, EndScope, Op, OwnAnswer, Place, Program, SilentAnswer,
 };
-use crate::world::{Asked, Held, Looked, Renewal, Said, Tidings, World};
-use dns_wire::{KeyBuffer, Query, forge};
+use crate::state::{
+    CallFrame, EmptyAnswer, FrameKind, RedirectTarget, ReturnWrapper, RunFailure, RunResponse,
+    RunState, RunStep, RunWait, STEPS_MAX, SequenceEnd, UpstreamExtra, WaitOutcome,
+};
+use crate::world::{
+    CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion, RenewalState,
+};
+use dns_wire::{DnsQuery, KeyBuffer, forge};
 use std::sync::Arc;
 use vocab::{Name, Source};
 
@@ -26,52 +30,52 @@ use vocab::{Name, Source};
 const QUESTION_BYTES_MAX: usize = 259;
 
 /// What an operation leads to.
-enum Flow {
+enum OpFlow {
     Next,
     To(Place),
     /// The question is another now.
     Changed,
-    End(Scope),
-    Fail(Failure),
-    Wait(Wait),
+    End(EndScope),
+    Fail(RunFailure),
+    Wait(RunWait),
 }
 
 /// What a run works with, the question apart.
-struct Run<'r, W> {
+struct RunContext<'r, W> {
     program: &'r Program,
-    state: &'r mut State,
+    state: &'r mut RunState,
     /// The client's question.
-    original: &'r Query<'r>,
+    original: &'r DnsQuery<'r>,
     world: &'r mut W,
     out: &'r mut Vec<u8>,
 }
 
 /// A question other than the client's.
-struct Changed {
+struct ChangedQuestion {
     question: [u8; QUESTION_BYTES_MAX],
     len: usize,
-    target: Option<Arc<Target>>,
+    target: Option<Arc<RedirectTarget>>,
     qtype: u16,
 }
 
 /// Runs `state` until it ends or waits. `query` and `name` are the client's, the same each time;
 /// `out` holds what the run has written so far and nothing else, and is empty at first.
-pub fn run<W: World>(
+pub fn run<W: PipelineEnv>(
     program: &Program,
-    state: &mut State,
-    query: &Query<'_>,
+    state: &mut RunState,
+    query: &DnsQuery<'_>,
     name: Name<'_>,
     world: &mut W,
     out: &mut Vec<u8>,
-) -> Step {
-    let mut run = Run { program, state, original: query, world, out };
+) -> RunStep {
+    let mut run = RunContext { program, state, original: query, world, out };
     loop {
-        let changed = Changed::of(run.state, query);
+        let changed = ChangedQuestion::of(run.state, query);
         let step = match &changed {
-            None => run.segment(Asked { query, name }),
+            None => run.segment(PipelineQuestion { query, name }),
             Some(changed) => {
                 let query = changed.query(query);
-                run.segment(Asked { query: &query, name: changed.name(name) })
+                run.segment(PipelineQuestion { query: &query, name: changed.name(name) })
             }
         };
         if let Some(step) = step {
@@ -82,82 +86,83 @@ pub fn run<W: World>(
 
 /// Gives a waiting `state` what it waited for; [`run`] then goes on. A response that was made
 /// elsewhere must stand in `out` already.
-pub fn arrive(program: &Program, state: &mut State, arrived: Arrived) {
+pub fn arrive(program: &Program, state: &mut RunState, arrived: WaitOutcome) {
     let waiting = program.ops.get(state.at as usize);
     let then = match waiting {
         Some(Op::Forward { then, .. }) => *then,
         Some(Op::Fallback(fallback)) => fallback.then,
         // Its rest was run already.
-        Some(Op::Prefer(_)) => Then::Stop,
-        _ => Then::Next,
+        Some(Op::Prefer(_)) => AfterAnswer::Stop,
+        _ => AfterAnswer::Next,
     };
     let is_prefer = matches!(waiting, Some(Op::Prefer(_)));
     match arrived {
-        Arrived::Answer(answer, age_s, source) => {
-            state.response = Response::Kept(answer, age_s);
+        WaitOutcome::Answer(answer, age_s, source) => {
+            state.response = RunResponse::Kept(answer, age_s);
             state.source = source;
         }
-        Arrived::Response(response, source) => {
+        WaitOutcome::Response(response, source) => {
             state.heard = None;
             state.response = response;
             state.source = source;
         }
-        Arrived::Blank => {
-            state.blank = Blank::Due;
+        WaitOutcome::Blank => {
+            state.blank = EmptyAnswer::Due;
             return;
         }
-        Arrived::Nothing => {}
-        Arrived::Stop => return state.end(Scope::Everything),
-        Arrived::Failed(why) => return state.fail(why),
+        WaitOutcome::Nothing => {}
+        WaitOutcome::Stop => return state.end(EndScope::Everything),
+        WaitOutcome::Failed(why) => return state.fail(why),
     }
     match then {
-        Then::Next => state.at += 1,
-        Then::Stop if is_prefer => state.end(Scope::Called),
-        Then::Stop => state.end(Scope::Everything),
+        AfterAnswer::Next => state.at += 1,
+        AfterAnswer::Stop if is_prefer => state.end(EndScope::Called),
+        AfterAnswer::Stop => state.end(EndScope::Everything),
     }
 }
 
 /// Writes what is answered where a program gave no answer.
-pub fn silence(program: &Program, query: &Query<'_>, out: &mut Vec<u8>) {
+pub fn silence(program: &Program, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
     const REFUSED: u16 = 5;
     let rcode = match program.silence {
-        Silence::Refused => REFUSED,
-        Silence::Empty => 0,
+        SilentAnswer::Refused => REFUSED,
+        SilentAnswer::Empty => 0,
     };
     forge::code(&bare(query), rcode, None, out);
 }
 
 /// The query as one without EDNS: what is written for it has no OPT.
-fn bare<'q>(query: &Query<'q>) -> Query<'q> {
-    Query { edns: None, ..*query }
+fn bare<'q>(query: &DnsQuery<'q>) -> DnsQuery<'q> {
+    DnsQuery { edns: None, ..*query }
 }
 
-impl State {
-    fn fail(&mut self, why: Failure) {
+impl RunState {
+    fn fail(&mut self, why: RunFailure) {
         self.failed = Some(why);
-        self.response = Response::Nothing;
+        self.response = RunResponse::Nothing;
         self.source = Source::Failed;
-        self.end(Scope::Everything);
+        self.end(EndScope::Everything);
     }
 
     /// Begins to end what `scope` names.
-    fn end(&mut self, scope: Scope) {
+    fn end(&mut self, scope: EndScope) {
         while let Some(frame) = self.frames.pop() {
-            if scope == Scope::Called && frame.kind == FrameKind::Call {
-                self.ending = Some(Ending { wrappers: frame.wrappers, back: Some(frame.back) });
+            if scope == EndScope::Called && frame.kind == FrameKind::Call {
+                self.ending =
+                    Some(SequenceEnd { wrappers: frame.wrappers, back: Some(frame.back) });
                 return;
             }
         }
-        self.ending = Some(Ending { wrappers: 0, back: None });
+        self.ending = Some(SequenceEnd { wrappers: 0, back: None });
     }
 
     /// The end of a sequence.
     fn go_back(&mut self) {
         match self.frames.pop() {
-            None => self.ending = Some(Ending { wrappers: 0, back: None }),
-            Some(Frame { back, kind: FrameKind::Jump, .. }) => self.at = back,
-            Some(Frame { back, kind: FrameKind::Call, wrappers }) => {
-                self.ending = Some(Ending { wrappers, back: Some(back) });
+            None => self.ending = Some(SequenceEnd { wrappers: 0, back: None }),
+            Some(CallFrame { back, kind: FrameKind::Jump, .. }) => self.at = back,
+            Some(CallFrame { back, kind: FrameKind::Call, wrappers }) => {
+                self.ending = Some(SequenceEnd { wrappers, back: Some(back) });
             }
         }
     }
@@ -174,21 +179,21 @@ impl State {
             wrappers = frame.wrappers;
         }
         let wrappers = if back.is_some() { wrappers } else { 0 };
-        self.ending = Some(Ending { wrappers, back });
+        self.ending = Some(SequenceEnd { wrappers, back });
     }
 
-    fn enter(&mut self, to: Place, kind: FrameKind) -> Flow {
+    fn enter(&mut self, to: Place, kind: FrameKind) -> OpFlow {
         let wrappers = self.wrappers.len() as u8;
-        match self.frames.push(Frame { back: self.at + 1, kind, wrappers }) {
-            Ok(()) => Flow::To(to),
-            Err(_) => Flow::Fail(Failure::Program),
+        match self.frames.push(CallFrame { back: self.at + 1, kind, wrappers }) {
+            Ok(()) => OpFlow::To(to),
+            Err(_) => OpFlow::Fail(RunFailure::Program),
         }
     }
 }
 
-impl Changed {
+impl ChangedQuestion {
     /// The question of `state`, if it is not the client's.
-    fn of(state: &State, query: &Query<'_>) -> Option<Self> {
+    fn of(state: &RunState, query: &DnsQuery<'_>) -> Option<Self> {
         if !state.is_changed() {
             return None;
         }
@@ -214,8 +219,8 @@ impl Changed {
         &self.question[..self.len]
     }
 
-    fn query<'q>(&'q self, query: &Query<'q>) -> Query<'q> {
-        Query { question: self.question(), qtype: self.qtype, ..*query }
+    fn query<'q>(&'q self, query: &DnsQuery<'q>) -> DnsQuery<'q> {
+        DnsQuery { question: self.question(), qtype: self.qtype, ..*query }
     }
 
     fn name<'n>(&'n self, asked: Name<'n>) -> Name<'n> {
@@ -223,26 +228,26 @@ impl Changed {
     }
 }
 
-impl<W: World> Run<'_, W> {
+impl<W: PipelineEnv> RunContext<'_, W> {
     /// Runs until the question changes (nothing), or the run ends or waits.
-    fn segment(&mut self, asked: Asked<'_>) -> Option<Step> {
+    fn segment(&mut self, asked: PipelineQuestion<'_>) -> Option<RunStep> {
         loop {
             if let Some(ending) = self.state.ending {
                 match self.unwind(asked, ending) {
-                    wrapping::Unwound::Changed => return None,
-                    wrapping::Unwound::Back => continue,
-                    wrapping::Unwound::Done => return Some(Step::Done),
+                    wrapping::UnwindState::Changed => return None,
+                    wrapping::UnwindState::Back => continue,
+                    wrapping::UnwindState::Done => return Some(RunStep::Done),
                 }
             }
-            if self.state.blank == Blank::Due {
-                self.state.blank = Blank::No;
+            if self.state.blank == EmptyAnswer::Due {
+                self.state.blank = EmptyAnswer::No;
                 self.answer_blank(asked);
-                self.state.end(Scope::Called);
+                self.state.end(EndScope::Called);
                 continue;
             }
             self.state.steps += 1;
             if self.state.steps > STEPS_MAX {
-                self.state.fail(Failure::Program);
+                self.state.fail(RunFailure::Program);
                 continue;
             }
             let program = self.program;
@@ -251,41 +256,41 @@ impl<W: World> Run<'_, W> {
                 continue;
             };
             match self.step(op, asked) {
-                Flow::Next => self.state.at += 1,
-                Flow::To(place) => self.state.at = place,
-                Flow::Changed => {
+                OpFlow::Next => self.state.at += 1,
+                OpFlow::To(place) => self.state.at = place,
+                OpFlow::Changed => {
                     self.state.at += 1;
                     return None;
                 }
-                Flow::End(scope) => self.state.end(scope),
-                Flow::Fail(why) => self.state.fail(why),
-                Flow::Wait(wait) => return Some(Step::Wait(wait)),
+                OpFlow::End(scope) => self.state.end(scope),
+                OpFlow::Fail(why) => self.state.fail(why),
+                OpFlow::Wait(wait) => return Some(RunStep::Wait(wait)),
             }
         }
     }
 
-    fn step(&mut self, op: &Op, asked: Asked<'_>) -> Flow {
+    fn step(&mut self, op: &Op, asked: PipelineQuestion<'_>) -> OpFlow {
         match op {
             Op::When { tests, otherwise } => {
                 if self.all_hold(tests, asked) {
-                    Flow::Next
+                    OpFlow::Next
                 } else {
-                    Flow::To(*otherwise)
+                    OpFlow::To(*otherwise)
                 }
             }
-            Op::Accept(scope) => Flow::End(*scope),
+            Op::Accept(scope) => OpFlow::End(*scope),
             Op::Return | Op::End => {
                 self.state.go_back();
                 // Where it goes on is known already.
-                Flow::To(self.state.at)
+                OpFlow::To(self.state.at)
             }
             Op::Leave => {
                 self.state.leave();
-                Flow::To(self.state.at)
+                OpFlow::To(self.state.at)
             }
             Op::Reject { rcode, soa, scope } => self.reject(*rcode, *soa, *scope, asked),
             Op::Jump(to) => self.state.enter(*to, FrameKind::Jump),
-            Op::Goto(to) => Flow::To(*to),
+            Op::Goto(to) => OpFlow::To(*to),
             Op::Call(to) => self.state.enter(*to, FrameKind::Call),
             Op::Mark(marks) => self.mark(marks),
             Op::Own(own) => self.own(*own, asked),
@@ -298,7 +303,7 @@ impl<W: World> Run<'_, W> {
             Op::Subnet(rule) => self.subnet(rule, asked),
             Op::PassOptions(_) => {
                 self.state.extra.passed = Some(self.state.at);
-                Flow::Next
+                OpFlow::Next
             }
             Op::Cache { cache, keeper, then } => self.cache(*cache, *keeper, *then, asked),
             Op::Forward { group, cache, .. } => {
@@ -306,84 +311,90 @@ impl<W: World> Run<'_, W> {
                 let mut key = KeyBuffer::new();
                 asked.query.key(&mut key);
                 let key = key.as_bytes().into();
-                Flow::Wait(Wait::Forward { group: *group, cache: *cache, key, options })
+                OpFlow::Wait(RunWait::Forward { group: *group, cache: *cache, key, options })
             }
-            Op::Fallback(fallback) => Flow::Wait(Wait::Fallback(fallback.clone())),
+            Op::Fallback(fallback) => OpFlow::Wait(RunWait::Fallback(fallback.clone())),
             Op::Prefer(prefer) => self.prefer(prefer, asked),
-            Op::Sleep(long) => Flow::Wait(Wait::Sleep(*long)),
+            Op::Sleep(long) => OpFlow::Wait(RunWait::Sleep(*long)),
             Op::ReverseLookup { memory, pointers } => {
                 self.reverse_lookup(*memory, *pointers, asked)
             }
-            Op::Collect(collector) => self.wrap(Wrapper::Collect(*collector)),
-            Op::Summary(title) => self.wrap(Wrapper::Summary(Arc::clone(title))),
+            Op::Collect(collector) => self.wrap(ReturnWrapper::Collect(*collector)),
+            Op::Summary(title) => self.wrap(ReturnWrapper::Summary(Arc::clone(title))),
             Op::Print(line) => {
-                self.world.tell(asked, Tidings::Line(line));
-                Flow::Next
+                self.world.tell(asked, PipelineEvent::Line(line));
+                OpFlow::Next
             }
             Op::Effect { effect, phase } => self.effect(*effect, *phase, asked),
             Op::Await { effect, on_error } => {
-                Flow::Wait(Wait::Effect { effect: *effect, on_error: *on_error })
+                OpFlow::Wait(RunWait::Effect { effect: *effect, on_error: *on_error })
             }
         }
     }
 
-    fn own(&mut self, own: Own, asked: Asked<'_>) -> Flow {
-        if own == Own::Subnet {
+    fn own(&mut self, own: OwnAnswer, asked: PipelineQuestion<'_>) -> OpFlow {
+        if own == OwnAnswer::Subnet {
             self.state.extra.subnet = self.world.subnet(asked);
-            return Flow::Next;
+            return OpFlow::Next;
         }
         let query = bare(asked.query);
-        let asked = Asked { query: &query, ..asked };
+        let asked = PipelineQuestion { query: &query, ..asked };
         match self.world.own(own, asked, self.out) {
-            Said::Nothing => Flow::Next,
-            Said::Instead(target) => self.ask_instead(target),
-            Said::Answered(source) => {
-                self.state.response = Response::Made;
+            DoorAnswer::Nothing => OpFlow::Next,
+            DoorAnswer::Instead(target) => self.ask_instead(target),
+            DoorAnswer::Answered(source) => {
+                self.state.response = RunResponse::Made;
                 self.state.source = source;
-                Flow::End(Scope::Everything)
+                OpFlow::End(EndScope::Everything)
             }
         }
     }
 
-    fn mark(&mut self, marks: &[u32]) -> Flow {
+    fn mark(&mut self, marks: &[u32]) -> OpFlow {
         for mark in marks {
             if !self.state.marks.as_slice().contains(mark) && self.state.marks.push(*mark).is_err()
             {
                 break;
             }
         }
-        Flow::Next
+        OpFlow::Next
     }
 
-    fn cache(&mut self, cache: u16, keeper: Keeper, then: Then, asked: Asked<'_>) -> Flow {
+    fn cache(
+        &mut self,
+        cache: u16,
+        keeper: CacheKeeper,
+        then: AfterAnswer,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         let mut key = KeyBuffer::new();
         asked.query.key(&mut key);
         let extended = self.extended_key(&key, asked);
         let key = extended.as_deref().unwrap_or(key.as_bytes());
-        let Looked { held, renew } = self.world.cached(cache, key);
+        let CacheResult { held, renew } = self.world.cached(cache, key);
         let (answer, age_s, source) = match held {
-            Held::Fresh(answer, age_s) => (answer, age_s, Source::Cache),
-            Held::Stale(answer, age_s) => (answer, age_s, Source::Stale),
-            Held::Nothing => {
+            HeldAnswer::Fresh(answer, age_s) => (answer, age_s, Source::Cache),
+            HeldAnswer::Stale(answer, age_s) => (answer, age_s, Source::Stale),
+            HeldAnswer::Nothing => {
                 return match keeper {
-                    Keeper::Exchange => Flow::Next,
-                    Keeper::Run => self.wrap(Wrapper::Keep { cache, key: key.into() }),
+                    CacheKeeper::Exchange => OpFlow::Next,
+                    CacheKeeper::Run => self.wrap(ReturnWrapper::Keep { cache, key: key.into() }),
                 };
             }
         };
-        if renew == Renewal::Due {
+        if renew == RenewalState::Due {
             self.renew(cache, keeper, key);
         }
-        self.state.response = Response::Kept(answer, age_s);
+        self.state.response = RunResponse::Kept(answer, age_s);
         self.state.source = source;
         after(then)
     }
 
     /// Lets the rest of this run be run again in the background, from after the cache.
-    fn renew(&mut self, cache: u16, keeper: Keeper, key: &[u8]) {
+    fn renew(&mut self, cache: u16, keeper: CacheKeeper, key: &[u8]) {
         let mut state = self.state.branch_for_rest();
-        if keeper == Keeper::Run {
-            let wrapper = Wrapper::Keep { cache, key: key.into() };
+        if keeper == CacheKeeper::Run {
+            let wrapper = ReturnWrapper::Keep { cache, key: key.into() };
             // It is the first one there.
             let _ = state.wrappers.push(Some(wrapper));
         }
@@ -391,8 +402,8 @@ impl<W: World> Run<'_, W> {
     }
 
     /// The key of the cache where something besides the question tells answers apart.
-    fn extended_key(&self, key: &KeyBuffer, asked: Asked<'_>) -> Option<Box<[u8]>> {
-        if self.state.extra == Extra::default() {
+    fn extended_key(&self, key: &KeyBuffer, asked: PipelineQuestion<'_>) -> Option<Box<[u8]>> {
+        if self.state.extra == UpstreamExtra::default() {
             return None;
         }
         let options = self.upstream_options(asked);
@@ -401,9 +412,9 @@ impl<W: World> Run<'_, W> {
 }
 
 /// What follows an answer.
-fn after(then: Then) -> Flow {
+fn after(then: AfterAnswer) -> OpFlow {
     match then {
-        Then::Next => Flow::Next,
-        Then::Stop => Flow::End(Scope::Everything),
+        AfterAnswer::Next => OpFlow::Next,
+        AfterAnswer::Stop => OpFlow::End(EndScope::Everything),
     }
 }

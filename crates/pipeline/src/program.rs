@@ -4,12 +4,14 @@
 //! another's first operation. Nothing here acts: [`crate::machine`] does. Made by
 //! [`crate::compile`] from a foreign file, and by the DNS door from its own settings.
 
-use crate::records::{Hosts, Redirect, Zone};
+use crate::records::{HostsTable, RedirectTable, ZoneTable};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::guards::{Addresses, Comparison, Matcher, Names, Sense, Test, TextSource, TextTest};
+pub use crate::guards::{
+    AddressSets, GuardMatcher, GuardTest, NameSets, TestSense, TextComparison, TextSource, TextTest,
+};
 
 /// The place of an operation in its program.
 pub type Place = u32;
@@ -30,12 +32,12 @@ pub struct Program {
     /// The operations of all sequences.
     pub ops: Box<[Op]>,
     /// What is answered where a program ends without an answer.
-    pub silence: Silence,
+    pub silence: SilentAnswer,
 }
 
 /// What is answered where a program ends without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Silence {
+pub enum SilentAnswer {
     /// REFUSED, as in mosdns.
     #[default]
     Refused,
@@ -50,12 +52,12 @@ pub enum Op {
     /// order, and the first that fails ends it.
     When {
         /// All must hold.
-        tests: Box<[Test]>,
+        tests: Box<[GuardTest]>,
         /// Where it goes on otherwise.
         otherwise: Place,
     },
     /// Ends the run.
-    Accept(Scope),
+    Accept(EndScope),
     /// Goes back to whoever jumped or called here; ends the run if nobody did.
     Return,
     /// Goes back to whoever jumped, out of all sequences that were called since; ends the run if
@@ -70,7 +72,7 @@ pub enum Op {
         /// Whether an SOA record goes with it.
         soa: WithSoa,
         /// What ends.
-        scope: Scope,
+        scope: EndScope,
     },
     /// Goes on at another sequence and comes back at its end. What wraps the rest there wraps the
     /// rest here too.
@@ -82,34 +84,34 @@ pub enum Op {
     /// Sets marks.
     Mark(Box<[u32]>),
     /// An answer of the door's own: its records, special names, its policy.
-    Own(Own),
+    Own(OwnAnswer),
     /// Addresses from hosts entries.
     Hosts {
         /// The entries.
-        hosts: Arc<Hosts>,
+        hosts: Arc<HostsTable>,
         /// What follows an answer.
-        then: Then,
+        then: AfterAnswer,
     },
     /// Records of one's own.
     Records {
         /// The records.
-        zone: Arc<Zone>,
+        zone: Arc<ZoneTable>,
         /// What follows an answer.
-        then: Then,
+        then: AfterAnswer,
     },
     /// Fixed addresses, or nothing, for every name.
     BlackHole {
         /// What it answers.
         answer: BlackHole,
         /// What follows an answer.
-        then: Then,
+        then: AfterAnswer,
     },
     /// Forgets the answer.
     DropResponse,
     /// Changes the TTLs of the answer.
     Ttl(TtlRule),
     /// Asks for another name instead, and answers as if the first had been an alias of it.
-    Redirect(Arc<Redirect>),
+    Redirect(Arc<RedirectTable>),
     /// Client subnet (RFC 7871) towards upstreams.
     Subnet(SubnetRule),
     /// Passes these EDNS options of the client on to upstreams.
@@ -119,9 +121,9 @@ pub enum Op {
         /// Which.
         cache: u16,
         /// Who keeps the answer.
-        keeper: Keeper,
+        keeper: CacheKeeper,
         /// What follows a hit.
-        then: Then,
+        then: AfterAnswer,
     },
     /// Asks upstreams.
     Forward {
@@ -130,12 +132,12 @@ pub enum Op {
         /// The cache in which the exchange itself keeps the answer.
         cache: Option<u16>,
         /// What follows an answer.
-        then: Then,
+        then: AfterAnswer,
     },
     /// Runs one sequence, and another if that fails or is slow.
-    Fallback(Fallback),
+    Fallback(FallbackOp),
     /// Prefers one address family.
-    Prefer(Prefer),
+    Prefer(FamilyPreference),
     /// Waits.
     Sleep(Duration),
     /// Remembers whose addresses the answer holds, and answers PTR questions from that.
@@ -143,7 +145,7 @@ pub enum Op {
         /// Which memory.
         memory: u16,
         /// Whether PTR questions are answered.
-        pointers: Pointers,
+        pointers: PtrAnswering,
     },
     /// Counts the rest of the run under a name.
     Collect(u16),
@@ -156,7 +158,7 @@ pub enum Op {
         /// Which.
         effect: u16,
         /// When.
-        phase: Phase,
+        phase: EffectTiming,
     },
     /// The same, but the answer waits for it.
     Await {
@@ -169,7 +171,7 @@ pub enum Op {
 
 /// What ends with an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum EndScope {
     /// The sequence that was called on its own; without one, everything (mosdns).
     Called,
     /// Everything (OxiDNS).
@@ -187,7 +189,7 @@ pub enum WithSoa {
 
 /// What follows an operation that has given an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterAnswer {
     /// The next operation.
     Next,
     /// The end of everything: `short_circuit` of OxiDNS, and our own form.
@@ -196,7 +198,7 @@ pub enum Then {
 
 /// Who keeps what was not in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeper {
+pub enum CacheKeeper {
     /// The run, at its end: operations in between may change the answer.
     Run,
     /// The exchange with the upstreams: nothing changes the answer after it. See [`Program::link`].
@@ -205,7 +207,7 @@ pub enum Keeper {
 
 /// Whether PTR questions are answered from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pointers {
+pub enum PtrAnswering {
     /// They are, with this TTL in seconds.
     Answer(u32),
     /// They are not.
@@ -214,7 +216,7 @@ pub enum Pointers {
 
 /// An answer that only the door can give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Own {
+pub enum OwnAnswer {
     /// What no forwarder should look up: other classes, transfers, ANY.
     Admission,
     /// Its local records.
@@ -231,7 +233,7 @@ pub enum Own {
 
 /// When an effect is set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
+pub enum EffectTiming {
     /// Where it stands.
     Now,
     /// At the end of the run, with the answer.
@@ -282,9 +284,9 @@ pub enum TtlRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubnetRule {
     /// Whether what the client sent is passed on.
-    pub forward: Passing,
+    pub forward: PassOn,
     /// Whether the client's address is sent where it sent none.
-    pub send: Passing,
+    pub send: PassOn,
     /// This address is sent instead of the client's.
     pub preset: Option<IpAddr>,
     /// Bits of an IPv4 address, 0 to 32.
@@ -295,7 +297,7 @@ pub struct SubnetRule {
 
 /// Whether something is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passing {
+pub enum PassOn {
     /// It is.
     Pass,
     /// It is not.
@@ -304,7 +306,7 @@ pub enum Passing {
 
 /// One sequence, and another in its stead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fallback {
+pub struct FallbackOp {
     /// Run first.
     pub primary: Place,
     /// Run when the first fails, or is slower than `threshold`.
@@ -312,14 +314,14 @@ pub struct Fallback {
     /// How long the first has.
     pub threshold: Duration,
     /// When the second is begun.
-    pub standby: Standby,
+    pub standby: StandbyMode,
     /// What follows an answer.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
 /// When a second way is begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standby {
+pub enum StandbyMode {
     /// With the first; its answer is held back.
     Always,
     /// When the first has failed or is slow.
@@ -328,7 +330,7 @@ pub enum Standby {
 
 /// A preferred address family.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Prefer {
+pub struct FamilyPreference {
     /// 1 (A) or 28 (AAAA).
     pub wanted: u16,
     /// How long the answer waits to learn whether the name has the wanted family.
@@ -381,8 +383,8 @@ impl Program {
             at += 2;
         }
         let Some(Op::Forward { then, .. }) = self.ops.get(at) else { return None };
-        let ends =
-            *then == Then::Stop || matches!(self.ops.get(at + 1), Some(Op::End | Op::Accept(_)));
+        let ends = *then == AfterAnswer::Stop
+            || matches!(self.ops.get(at + 1), Some(Op::End | Op::Accept(_)));
         ends.then_some(at)
     }
 
@@ -398,11 +400,11 @@ impl Program {
             *cache = Some(number);
         }
         if let Op::Cache { keeper, .. } = &mut self.ops[at] {
-            *keeper = Keeper::Exchange;
+            *keeper = CacheKeeper::Exchange;
         }
     }
 }
 
-fn is_has_response(tests: &[Test]) -> bool {
-    matches!(tests, [Test { matcher: Matcher::HasResponse, sense: Sense::Is }])
+fn is_has_response(tests: &[GuardTest]) -> bool {
+    matches!(tests, [GuardTest { matcher: GuardMatcher::HasResponse, sense: TestSense::Is }])
 }

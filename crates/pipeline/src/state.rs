@@ -3,8 +3,8 @@
 //! It lives on the stack of whoever runs it, in fixed room; a run that waits is moved to the heap by
 //! the door.
 
-use crate::program::{DEPTH_MAX, Fallback, OnError, Place, Prefer, WRAPPERS_MAX};
-use dns_wire::Answer;
+use crate::program::{DEPTH_MAX, FallbackOp, FamilyPreference, OnError, Place, WRAPPERS_MAX};
+use dns_wire::WireAnswer;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ pub const STEPS_MAX: u32 = 1 << 20;
 
 /// A run.
 #[derive(Clone)]
-pub struct State {
+pub struct RunState {
     pub(crate) at: Place,
-    pub(crate) frames: Stack<Frame, DEPTH_MAX>,
-    pub(crate) wrappers: Stack<Option<Wrapper>, WRAPPERS_MAX>,
-    pub(crate) marks: Stack<u32, MARKS_MAX>,
+    pub(crate) frames: FixedStack<CallFrame, DEPTH_MAX>,
+    pub(crate) wrappers: FixedStack<Option<ReturnWrapper>, WRAPPERS_MAX>,
+    pub(crate) marks: FixedStack<u32, MARKS_MAX>,
     pub(crate) steps: u32,
-    pub(crate) response: Response,
-    pub(crate) failed: Option<Failure>,
-    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) response: RunResponse,
+    pub(crate) failed: Option<RunFailure>,
+    pub(crate) target: Option<Arc<RedirectTarget>>,
     pub(crate) qtype: Option<u16>,
-    pub(crate) extra: Extra,
+    pub(crate) extra: UpstreamExtra,
     pub(crate) source: Source,
     pub(crate) refusal: Option<u16>,
     /// The upstreams' answer that a response was made of, where options went to them.
-    pub(crate) heard: Option<Arc<Answer>>,
-    pub(crate) ending: Option<Ending>,
-    pub(crate) blank: Blank,
+    pub(crate) heard: Option<Arc<WireAnswer>>,
+    pub(crate) ending: Option<SequenceEnd>,
+    pub(crate) blank: EmptyAnswer,
 }
 
 /// What goes to upstreams besides the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extra {
+pub(crate) struct UpstreamExtra {
     /// A network that the client is said to be in.
     pub(crate) subnet: Option<(IpAddr, u8)>,
     /// The operation that names the client's options to be passed on.
@@ -50,7 +50,7 @@ pub(crate) struct Extra {
 
 /// A sequence that was called is ending, or all of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ending {
+pub(crate) struct SequenceEnd {
     /// So many wrappers stay.
     pub(crate) wrappers: u8,
     /// Where it goes on; nowhere at the end of all.
@@ -59,7 +59,7 @@ pub(crate) struct Ending {
 
 /// Whom a sequence goes back to.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Frame {
+pub(crate) struct CallFrame {
     pub(crate) back: Place,
     pub(crate) kind: FrameKind,
     /// How many wrappers there were.
@@ -76,9 +76,9 @@ pub(crate) enum FrameKind {
 
 /// Something to be done on the way back.
 #[derive(Clone, Debug)]
-pub(crate) enum Wrapper {
+pub(crate) enum ReturnWrapper {
     Keep { cache: u16, key: Box<[u8]> },
-    Rename { before: Option<Arc<Target>> },
+    Rename { before: Option<Arc<RedirectTarget>> },
     Learn(u16),
     Collect(u16),
     Summary(Arc<str>),
@@ -88,14 +88,14 @@ pub(crate) enum Wrapper {
 
 /// Another name that is asked for.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct RedirectTarget {
     /// As text.
     pub name: DomainName,
     /// In wire form, root label included.
     pub wire: Box<[u8]>,
 }
 
-impl Target {
+impl RedirectTarget {
     /// Of a name; none if it is too long for the wire.
     pub fn new(name: DomainName) -> Option<Self> {
         // Type, class and the last byte of a key follow the name.
@@ -107,19 +107,19 @@ impl Target {
 
 /// The answer so far.
 #[derive(Clone, Debug, Default)]
-pub enum Response {
+pub enum RunResponse {
     /// None.
     #[default]
     Nothing,
     /// A whole message without OPT, in the buffer that the run writes to.
     Made,
     /// A kept answer and the seconds since it was stored, not yet written.
-    Kept(Arc<Answer>, u32),
+    Kept(Arc<WireAnswer>, u32),
 }
 
 /// Why a run failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
+pub enum RunFailure {
     /// No upstream answered.
     Upstream,
     /// No upstream could be reached.
@@ -136,8 +136,8 @@ pub enum Failure {
 
 /// What a run needs before it can go on.
 #[derive(Debug)]
-pub enum Wait {
-    /// An answer of upstreams, through [`Arrived::Answer`] or [`Arrived::Failed`].
+pub enum RunWait {
+    /// An answer of upstreams, through [`WaitOutcome::Answer`] or [`WaitOutcome::Failed`].
     Forward {
         /// Which group.
         group: u16,
@@ -148,19 +148,19 @@ pub enum Wait {
         /// Raw EDNS options to send.
         options: Box<[u8]>,
     },
-    /// That so long has passed, through [`Arrived::Nothing`].
+    /// That so long has passed, through [`WaitOutcome::Nothing`].
     Sleep(Duration),
-    /// One of two runs ([`State::branch`]), through [`Arrived::Response`] or [`Arrived::Failed`].
-    Fallback(Fallback),
+    /// One of two runs ([`RunState::branch`]), through [`WaitOutcome::Response`] or [`WaitOutcome::Failed`].
+    Fallback(FallbackOp),
     /// The rest of this run at `rest`, and besides the same for the other type; through
-    /// [`Arrived::Response`].
+    /// [`WaitOutcome::Response`].
     Prefer {
         /// How.
-        prefer: Prefer,
+        prefer: FamilyPreference,
         /// Where the rest begins.
         rest: Place,
     },
-    /// An effect, through [`Arrived::Nothing`] or [`Arrived::Failed`].
+    /// An effect, through [`WaitOutcome::Nothing`] or [`WaitOutcome::Failed`].
     Effect {
         /// Which.
         effect: u16,
@@ -171,11 +171,11 @@ pub enum Wait {
 
 /// What came of a wait.
 #[derive(Debug)]
-pub enum Arrived {
+pub enum WaitOutcome {
     /// An answer of upstreams, the seconds since it was stored, and whence it came.
-    Answer(Arc<Answer>, u32, Source),
+    Answer(Arc<WireAnswer>, u32, Source),
     /// A response of another run: what is in the buffer, a kept answer, or nothing.
-    Response(Response, Source),
+    Response(RunResponse, Source),
     /// The name has the preferred family: the other is answered as empty.
     Blank,
     /// It is over.
@@ -183,44 +183,44 @@ pub enum Arrived {
     /// It is over, and so is the run.
     Stop,
     /// It failed.
-    Failed(Failure),
+    Failed(RunFailure),
 }
 
 /// Whether an empty answer is to be written next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blank {
+pub(crate) enum EmptyAnswer {
     Due,
     No,
 }
 
 /// How a run stands after it ran.
 #[derive(Debug)]
-pub enum Step {
+pub enum RunStep {
     /// It has ended.
     Done,
     /// It waits.
-    Wait(Wait),
+    Wait(RunWait),
 }
 
-impl State {
+impl RunState {
     /// A run that begins at `entry`.
     pub fn new(entry: Place) -> Self {
         Self {
             at: entry,
-            frames: Stack::new(),
-            wrappers: Stack::new(),
-            marks: Stack::new(),
+            frames: FixedStack::new(),
+            wrappers: FixedStack::new(),
+            marks: FixedStack::new(),
             steps: 0,
-            response: Response::Nothing,
+            response: RunResponse::Nothing,
             failed: None,
             target: None,
             qtype: None,
-            extra: Extra::default(),
+            extra: UpstreamExtra::default(),
             source: Source::Local,
             refusal: None,
             heard: None,
             ending: None,
-            blank: Blank::No,
+            blank: EmptyAnswer::No,
         }
     }
 
@@ -251,12 +251,12 @@ impl State {
     /// The rest of this run at `rest`, asking for `qtype`.
     #[must_use]
     pub fn branch_for_type(&self, rest: Place, qtype: u16) -> Self {
-        let mut frames = Stack::new();
+        let mut frames = FixedStack::new();
         let jumps = self.frames.as_slice();
         let called = jumps.iter().rposition(|it| it.kind == FrameKind::Call).map_or(0, |it| it + 1);
         for frame in &jumps[called..] {
             // It fits: it is a part of a stack of the same room.
-            let _ = frames.push(Frame { wrappers: 0, ..*frame });
+            let _ = frames.push(CallFrame { wrappers: 0, ..*frame });
         }
         Self { frames, qtype: Some(qtype), ..self.branch(rest) }
     }
@@ -267,19 +267,19 @@ impl State {
     }
 
     /// The answer.
-    pub fn response(&self) -> &Response {
+    pub fn response(&self) -> &RunResponse {
         &self.response
     }
 
     /// Another answer was written to the buffer in the place of this one.
     pub fn answer_made(&mut self) {
-        self.response = Response::Made;
+        self.response = RunResponse::Made;
         self.refusal = None;
         self.heard = None;
     }
 
     /// Takes the answer away.
-    pub fn take_response(&mut self) -> Response {
+    pub fn take_response(&mut self) -> RunResponse {
         std::mem::take(&mut self.response)
     }
 
@@ -289,7 +289,7 @@ impl State {
     }
 
     /// Why there is none, if the run failed.
-    pub fn failure(&self) -> Option<Failure> {
+    pub fn failure(&self) -> Option<RunFailure> {
         self.failed
     }
 
@@ -299,7 +299,7 @@ impl State {
     }
 
     /// The name that is asked for instead of the client's, where there is one.
-    pub fn target(&self) -> Option<&Target> {
+    pub fn target(&self) -> Option<&RedirectTarget> {
         self.target.as_deref()
     }
 
@@ -309,13 +309,13 @@ impl State {
     }
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for RunState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "State(at {}, {:?})", self.at, self.response)
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for RedirectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Target({})", self.name)
     }
@@ -323,22 +323,22 @@ impl fmt::Debug for Target {
 
 /// A few things in fixed room.
 #[derive(Clone, Debug)]
-pub(crate) struct Stack<T, const MAX: usize> {
+pub(crate) struct FixedStack<T, const MAX: usize> {
     items: [T; MAX],
     len: u8,
 }
 
 /// There is no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct StackFull;
 
-impl<T: Default, const MAX: usize> Stack<T, MAX> {
+impl<T: Default, const MAX: usize> FixedStack<T, MAX> {
     pub(crate) fn new() -> Self {
         Self { items: std::array::from_fn(|_| T::default()), len: 0 }
     }
 
-    pub(crate) fn push(&mut self, item: T) -> Result<(), Full> {
-        let slot = self.items.get_mut(usize::from(self.len)).ok_or(Full)?;
+    pub(crate) fn push(&mut self, item: T) -> Result<(), StackFull> {
+        let slot = self.items.get_mut(usize::from(self.len)).ok_or(StackFull)?;
         *slot = item;
         self.len += 1;
         Ok(())

@@ -1,27 +1,27 @@
 //! What a run needs of the world outside: the request's surroundings, caches, and whoever is to be
 //! told something.
 //!
-//! The machine is pure; the DNS door implements [`World`] for one request at a time.
+//! The machine is pure; the DNS door implements [`PipelineEnv`] for one request at a time.
 
-use crate::program::Own;
-use crate::state::State;
-use dns_wire::{Answer, Query};
+use crate::program::OwnAnswer;
+use crate::state::RunState;
+use dns_wire::{DnsQuery, WireAnswer};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{Name, Now};
 
 /// The question as it stands: redirects and preferred families change it on the way.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct PipelineQuestion<'a> {
     /// The question, with the flags and EDNS of the client.
-    pub query: &'a Query<'a>,
+    pub query: &'a DnsQuery<'a>,
     /// The name asked for, lower-case.
     pub name: Name<'a>,
 }
 
 /// Who asks, and how the question came.
 #[derive(Clone, Copy, Debug)]
-pub struct Caller<'a> {
+pub struct PipelineCaller<'a> {
     /// The client's address.
     pub client: IpAddr,
     /// The server name of TLS; empty without.
@@ -34,48 +34,48 @@ pub struct Caller<'a> {
 
 /// What a cache holds for a question.
 #[derive(Clone, Debug)]
-pub enum Held {
+pub enum HeldAnswer {
     /// An answer, and the seconds since it was stored.
-    Fresh(Arc<Answer>, u32),
+    Fresh(Arc<WireAnswer>, u32),
     /// One past its time that goes out all the same.
-    Stale(Arc<Answer>, u32),
+    Stale(Arc<WireAnswer>, u32),
     /// Nothing that could go out now.
     Nothing,
 }
 
 /// What a look into a cache brings.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct CacheResult {
     /// What is there.
-    pub held: Held,
+    pub held: HeldAnswer,
     /// Whether whoever looks is to have it renewed in the background.
-    pub renew: Renewal,
+    pub renew: RenewalState,
 }
 
 /// Whether an answer is to be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renewal {
+pub enum RenewalState {
     /// It is, by whoever is told so.
     Due,
     /// It is not, or another does it.
     No,
 }
 
-/// What the door says to a question of its own kind ([`Own`]).
+/// What the door says to a question of its own kind ([`OwnAnswer`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum DoorAnswer {
     /// Nothing: the run goes on.
     Nothing,
     /// That the name is an alias of this one: the run goes on with it, and what it finds is answered
     /// as the alias's.
-    Instead(std::sync::Arc<crate::state::Target>),
+    Instead(std::sync::Arc<crate::state::RedirectTarget>),
     /// An answer, written as a whole message without OPT, and whence it came; the run ends.
     Answered(vocab::Source),
 }
 
 /// Something that others may want to know; nobody waits for what comes of it.
 #[derive(Debug)]
-pub enum Tidings<'a> {
+pub enum PipelineEvent<'a> {
     /// A line to be written, of [`crate::program::Op::Print`].
     Line(&'a str),
     /// A run, or the rest of one, has ended: of [`crate::program::Op::Summary`].
@@ -113,28 +113,29 @@ pub enum Tidings<'a> {
 }
 
 /// The world as one request sees it.
-pub trait World {
+pub trait PipelineEnv {
     /// Who asks.
-    fn caller(&self) -> Caller<'_>;
+    fn caller(&self) -> PipelineCaller<'_>;
 
     /// Any number of 32 bits.
     fn chance(&mut self) -> u32;
 
     /// What `cache` holds for `key` (see [`dns_wire::KeyBuffer`]).
-    fn cached(&mut self, cache: u16, key: &[u8]) -> Looked;
+    fn cached(&mut self, cache: u16, key: &[u8]) -> CacheResult;
 
     /// Keeps a whole message without OPT as the answer for `key`.
     fn keep(&mut self, cache: u16, key: &[u8], message: &[u8]);
 
     /// Runs `state` to its end in the background: an answer is to be renewed.
-    fn renew(&mut self, state: State);
+    fn renew(&mut self, state: RunState);
 
     /// The door's own answer, appended to `out` as a whole message without OPT.
-    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said;
+    fn own(&mut self, own: OwnAnswer, asked: PipelineQuestion<'_>, out: &mut Vec<u8>)
+    -> DoorAnswer;
 
     /// The network that upstreams are told the client is in, as address and bits; none where they
     /// are told nothing.
-    fn subnet(&self, _asked: Asked<'_>) -> Option<(IpAddr, u8)> {
+    fn subnet(&self, _asked: PipelineQuestion<'_>) -> Option<(IpAddr, u8)> {
         None
     }
 
@@ -145,5 +146,5 @@ pub trait World {
     fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool;
 
     /// Passes something on.
-    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>);
+    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>);
 }

@@ -18,15 +18,15 @@ const KEPT_MS: u64 = 60 * 60 * 1000;
 
 /// The names.
 #[derive(Debug, Default)]
-pub(crate) struct Aliased {
-    names: Mutex<HashMap<Box<str>, Behind>>,
+pub(crate) struct CnameTable {
+    names: Mutex<HashMap<Box<str>, CnameCloak>>,
     /// Whether a name was ever noted: until then nobody waits for the lock.
     noted: AtomicBool,
 }
 
 /// What stands behind a name.
 #[derive(Clone, Debug)]
-pub(crate) struct Behind {
+pub(crate) struct CnameCloak {
     /// The blocked name.
     pub(crate) alias: DomainName,
     /// The rule that blocks it.
@@ -34,7 +34,7 @@ pub(crate) struct Behind {
     noted_ms: u64,
 }
 
-impl Aliased {
+impl CnameTable {
     /// Whether no name was ever noted.
     pub(crate) fn is_empty(&self) -> bool {
         !self.noted.load(Ordering::Acquire)
@@ -55,13 +55,13 @@ impl Aliased {
             let middle = *middle;
             names.retain(|_, behind| behind.noted_ms > middle);
         }
-        let behind = Behind { alias: alias.to_owned(), rule, noted_ms: now.unix_ms };
+        let behind = CnameCloak { alias: alias.to_owned(), rule, noted_ms: now.unix_ms };
         names.insert(name.as_str().into(), behind);
         self.noted.store(true, Ordering::Release);
     }
 
     /// What was noted of a name, if it is not too long ago.
-    pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<Behind> {
+    pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<CnameCloak> {
         if self.is_empty() {
             return None;
         }
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_name_is_remembered_for_an_hour_after_its_last_look_up() {
-        let aliased = Aliased::default();
+        let aliased = CnameTable::default();
         aliased.note(name("m.example"), name("t.example"), RULE, at(0));
         aliased.note(name("m.example"), name("t.example"), RULE, at(1000));
         assert_eq!(aliased.behind(name("m.example"), at(KEPT_MS)).unwrap().rule, RULE);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_names_forgets_the_oldest() {
-        let aliased = Aliased::default();
+        let aliased = CnameTable::default();
         for number in 0..NAMES_MAX as u64 * 3 {
             let text = format!("n{number}.example");
             aliased.note(name(&text), name("t.example"), RULE, at(number));

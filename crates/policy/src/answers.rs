@@ -7,19 +7,19 @@
 use crate::lists::adblock;
 use crate::lists::options::StandInWord;
 use crate::lists::pihole;
-use crate::lists::rewrite::Rewrite;
-use crate::lists::trim::Trim;
+use crate::lists::rewrite::DnsRewrite;
+use crate::lists::trim::ParameterTrim;
 use crate::report::SkipReason;
-use crate::urls::rule::{Flags, RuleTable};
+use crate::urls::rule::{RuleFlags, RuleTable};
 
 /// The priority of a stand-in where the rule says none, as uBlock Origin has it.
 const PRIORITY_USUAL: i32 = 0;
 
 /// The values.
 #[derive(Debug, Default)]
-pub(crate) struct Answers {
-    rewrites: Vec<(u32, Rewrite)>,
-    trims: Vec<(u32, Trim)>,
+pub(crate) struct AnswerValues {
+    rewrites: Vec<(u32, DnsRewrite)>,
+    trims: Vec<(u32, ParameterTrim)>,
     stand_ins: Vec<(u32, StandIn)>,
 }
 
@@ -44,19 +44,20 @@ impl StandIn {
     }
 }
 
-impl Answers {
+impl AnswerValues {
     /// Those of a table; none if a text does not say what its flags promise.
     pub(crate) fn of(table: &RuleTable) -> Option<Self> {
         let mut answers = Self::default();
-        let special = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN);
+        let special = RuleFlags::REWRITE.with(RuleFlags::TRIM).with(RuleFlags::STAND_IN);
         for (id, rule) in table.rules.iter().enumerate().filter(|(_, it)| it.flags.has(special)) {
             let id = id as u32;
-            let read = if rule.flags.has(Flags::NAMES_ONLY) { pihole::read } else { adblock::read };
+            let read =
+                if rule.flags.has(RuleFlags::NAMES_ONLY) { pihole::read } else { adblock::read };
             let options = read(table.text(rule)).ok()?.options;
-            if rule.flags.has(Flags::REWRITE) {
-                answers.rewrites.push((id, Rewrite::read(options.dnsrewrite?).ok()?));
-            } else if rule.flags.has(Flags::TRIM) {
-                answers.trims.push((id, Trim::read(options.removeparam?).ok()?));
+            if rule.flags.has(RuleFlags::REWRITE) {
+                answers.rewrites.push((id, DnsRewrite::read(options.dnsrewrite?).ok()?));
+            } else if rule.flags.has(RuleFlags::TRIM) {
+                answers.trims.push((id, ParameterTrim::read(options.removeparam?).ok()?));
             } else {
                 answers.stand_ins.push((id, StandIn::read(options.stand_in?)));
             }
@@ -64,11 +65,11 @@ impl Answers {
         Some(answers)
     }
 
-    pub(crate) fn rewrite(&self, id: u32) -> Option<&Rewrite> {
+    pub(crate) fn rewrite(&self, id: u32) -> Option<&DnsRewrite> {
         find(&self.rewrites, id)
     }
 
-    pub(crate) fn trim(&self, id: u32) -> Option<&Trim> {
+    pub(crate) fn trim(&self, id: u32) -> Option<&ParameterTrim> {
         find(&self.trims, id)
     }
 
@@ -78,8 +79,8 @@ impl Answers {
 
     /// Bytes of memory, compiled expressions not counted.
     pub(crate) fn bytes(&self) -> u64 {
-        let size = self.rewrites.capacity() * size_of::<(u32, Rewrite)>()
-            + self.trims.capacity() * size_of::<(u32, Trim)>()
+        let size = self.rewrites.capacity() * size_of::<(u32, DnsRewrite)>()
+            + self.trims.capacity() * size_of::<(u32, ParameterTrim)>()
             + self.stand_ins.capacity() * size_of::<(u32, StandIn)>();
         size as u64
     }
@@ -94,28 +95,28 @@ fn find<T>(values: &[(u32, T)], id: u32) -> Option<&T> {
 pub(crate) fn flags(
     rule: &adblock::AdblockRule<'_>,
     is_exception: impl Fn() -> bool,
-) -> Result<Flags, SkipReason> {
-    use crate::lists::options::Reach;
+) -> Result<RuleFlags, SkipReason> {
+    use crate::lists::options::StandInReach;
     let options = &rule.options;
     if !options.is_consistent() {
         return Err(SkipReason::BadModifier);
     }
     if let Some(value) = options.dnsrewrite {
-        if Rewrite::read(value)? == Rewrite::Off && !is_exception() {
+        if DnsRewrite::read(value)? == DnsRewrite::Off && !is_exception() {
             return Err(SkipReason::DnsRewrite);
         }
-        return Ok(Flags::REWRITE);
+        return Ok(RuleFlags::REWRITE);
     }
     if let Some(value) = options.removeparam {
-        Trim::read(value)?;
-        return Ok(Flags::TRIM);
+        ParameterTrim::read(value)?;
+        return Ok(RuleFlags::TRIM);
     }
     match options.stand_in {
-        None => Ok(Flags::default()),
+        None => Ok(RuleFlags::default()),
         Some(word) if word.value.is_empty() && !is_exception() => Err(SkipReason::Redirect),
-        Some(StandInWord { reach: Reach::Blocks, .. }) => Ok(Flags::STAND_IN),
-        Some(StandInWord { reach: Reach::Waits, .. }) => {
-            Ok(Flags::STAND_IN.with(Flags::STAND_IN_ONLY))
+        Some(StandInWord { reach: StandInReach::Blocks, .. }) => Ok(RuleFlags::STAND_IN),
+        Some(StandInWord { reach: StandInReach::Waits, .. }) => {
+            Ok(RuleFlags::STAND_IN.with(RuleFlags::STAND_IN_ONLY))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! the request before it asks. Made by the doors, the signer's guard and `why`.
 
 use std::net::IpAddr;
-use vocab::{Door, Kind, Mac, Name, Near};
+use vocab::{Door, LinkInfo, MacAddress, Name, RequestKind};
 
 /// Who wants what.
 #[derive(Clone, Copy, Debug)]
@@ -14,11 +14,11 @@ pub struct Ask<'a> {
     /// Who asks; a profile is chosen by it.
     pub client: IpAddr,
     /// What else the door knows of the client; none if only its address is known.
-    pub who: Option<&'a Who<'a>>,
+    pub who: Option<&'a ClientIdentity<'a>>,
     /// The host that is wanted.
     pub host: Name<'a>,
     /// What kind of thing is wanted.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The absolute URL, where the door has one. Without it only rules about names count.
     pub url: Option<&'a str>,
     /// The host of the page that wants it (`Referer` or `Origin`), if known. While it is unknown,
@@ -29,9 +29,9 @@ pub struct Ask<'a> {
 /// What a door knows of a client besides its address. All of it is a claim of the client or of the
 /// network it sits in: good for choosing lists, not for keeping anybody out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Who<'a> {
+pub struct ClientIdentity<'a> {
     /// Its hardware address, from the neighbour table: only for clients of the same link.
-    pub mac: Option<Mac>,
+    pub mac: Option<MacAddress>,
     /// Its `ClientID`: the last part of a `DoH` path, or the first label of a `DoT` or `DoQ` name.
     pub id: Option<&'a str>,
     /// The user that logged in at the proxy.
@@ -40,8 +40,8 @@ pub struct Who<'a> {
     pub interface: Option<&'a str>,
 }
 
-impl From<Near> for Who<'_> {
-    fn from(Near { mac, interface }: Near) -> Self {
+impl From<LinkInfo> for ClientIdentity<'_> {
+    fn from(LinkInfo { mac, interface }: LinkInfo) -> Self {
         Self { mac, interface, ..Self::default() }
     }
 }
@@ -49,7 +49,7 @@ impl From<Near> for Who<'_> {
 impl<'a> Ask<'a> {
     /// A DNS question of type `qtype`.
     pub const fn lookup(host: Name<'a>, qtype: u16, client: IpAddr) -> Self {
-        let kind = Kind::Lookup(qtype);
+        let kind = RequestKind::Lookup(qtype);
         Self { door: Door::Dns, client, who: None, host, kind, url: None, page: None }
     }
 
@@ -60,7 +60,7 @@ impl<'a> Ask<'a> {
 
     /// The same question, by a client of whom more is known.
     #[must_use]
-    pub const fn by(self, who: &'a Who<'a>) -> Self {
+    pub const fn by(self, who: &'a ClientIdentity<'a>) -> Self {
         Self { who: Some(who), ..self }
     }
 }

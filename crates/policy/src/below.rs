@@ -7,14 +7,14 @@
 
 use crate::ask::Ask;
 use crate::decide::Policy;
-use crate::fingerprint::Keys;
+use crate::fingerprint::HashKeys;
 use crate::lists::adblock;
-use crate::request::Request;
-use crate::rules::Rules;
+use crate::request::RuleRequest;
+use crate::rules::RuleSet;
 use crate::urls::level;
-use crate::urls::pattern::{End, Start};
+use crate::urls::pattern::{MatchEnd, MatchStart};
 use crate::urls::regexes;
-use crate::urls::rule::{Flags, Part, RuleTable};
+use crate::urls::rule::{EntryPart, RuleFlags, RuleTable};
 use vocab::Now;
 
 /// Bits of an entry that say which list it came from, so that a list can be compiled again alone.
@@ -29,26 +29,26 @@ const PATTERNS_MAX: usize = 256;
 pub(crate) struct ExceptionsBelow {
     /// Fingerprints of the parents of the names that exceptions are about, in order.
     parents: Vec<u64>,
-    patterns: Patterns,
+    patterns: ExceptionPatterns,
 }
 
 /// Exceptions that are about no single name.
 #[derive(Debug)]
-enum Patterns {
-    Few(Vec<Loose>),
+enum ExceptionPatterns {
+    Few(Vec<LooseException>),
     /// More than [`PATTERNS_MAX`].
     Many,
 }
 
 /// One exception with a pattern.
 #[derive(Debug)]
-struct Loose {
+struct LooseException {
     rule: u32,
     /// Texts that whatever a regular expression matches must hold.
     literals: Vec<Vec<u8>>,
 }
 
-impl Default for Patterns {
+impl Default for ExceptionPatterns {
     fn default() -> Self {
         Self::Few(Vec::new())
     }
@@ -62,21 +62,21 @@ impl ExceptionsBelow {
         parents.shrink_to_fit();
         let is_loose = |rule: &u32| {
             let flags = table.rules[*rule as usize].flags;
-            let other = Flags::HOST_ONLY.with(Flags::REWRITE).with(Flags::TRIM);
-            flags.has(Flags::EXCEPTION) && flags.has(Flags::FOR_NAMES) && !flags.has(other)
+            let other = RuleFlags::HOST_ONLY.with(RuleFlags::REWRITE).with(RuleFlags::TRIM);
+            flags.has(RuleFlags::EXCEPTION) && flags.has(RuleFlags::FOR_NAMES) && !flags.has(other)
         };
         let loose: Vec<u32> = (0..table.rules.len() as u32).filter(is_loose).collect();
         let patterns = if loose.len() > PATTERNS_MAX {
-            Patterns::Many
+            ExceptionPatterns::Many
         } else {
-            let read = |rule: u32| Loose { rule, literals: literals(table, rule) };
-            Patterns::Few(loose.into_iter().map(read).collect())
+            let read = |rule: u32| LooseException { rule, literals: literals(table, rule) };
+            ExceptionPatterns::Few(loose.into_iter().map(read).collect())
         };
         Self { parents, patterns }
     }
 
     /// The entry of a name that an exception of a list is about; none for a name without a parent.
-    pub(crate) fn entry(keys: &Keys, name: &str, list: u8) -> Option<u64> {
+    pub(crate) fn entry(keys: &HashKeys, name: &str, list: u8) -> Option<u64> {
         let (_, parent) = name.split_once('.')?;
         Some(keys.of(parent).hash & !LIST_BITS | u64::from(list) & LIST_BITS)
     }
@@ -97,22 +97,22 @@ impl ExceptionsBelow {
     }
 
     /// Whether an exception may hold for `base` or a name directly below it, whoever asks.
-    fn may_hold(&self, base: &str, keys: &Keys, table: &RuleTable) -> bool {
+    fn may_hold(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
         let first = keys.of(base).hash & !LIST_BITS;
         let at = self.parents.partition_point(|entry| *entry < first);
         if self.parents.get(at).is_some_and(|entry| entry & !LIST_BITS == first) {
             return true;
         }
         match &self.patterns {
-            Patterns::Many => true,
-            Patterns::Few(loose) => loose.iter().any(|it| it.may_match(base, table)),
+            ExceptionPatterns::Many => true,
+            ExceptionPatterns::Few(loose) => loose.iter().any(|it| it.may_match(base, table)),
         }
     }
 }
 
 fn literals(table: &RuleTable, rule: u32) -> Vec<Vec<u8>> {
     let rule = &table.rules[rule as usize];
-    if rule.flags.has(Flags::REGEX) {
+    if rule.flags.has(RuleFlags::REGEX) {
         // Of an expression that cannot be read nothing is known.
         regexes::literals(table.pattern(rule)).unwrap_or_default()
     } else {
@@ -120,32 +120,30 @@ fn literals(table: &RuleTable, rule: u32) -> Vec<Vec<u8>> {
     }
 }
 
-impl Loose {
+impl LooseException {
     /// Whether it may match `base`, or a name directly below it.
     fn may_match(&self, base: &str, table: &RuleTable) -> bool {
         let rule = &table.rules[self.rule as usize];
-        if rule.flags.has(Flags::REGEX) {
+        if rule.flags.has(RuleFlags::REGEX) {
             let folded = |literal: &Vec<u8>| literal.to_ascii_lowercase();
-            return self
-                .literals
-                .iter()
-                .map(folded)
-                .all(|literal| level::may_match(&literal, (Start::Anywhere, End::Anywhere), base));
+            return self.literals.iter().map(folded).all(|literal| {
+                level::may_match(&literal, (MatchStart::Anywhere, MatchEnd::Anywhere), base)
+            });
         }
         let (pattern, end) = (table.pattern(rule), rule.flags.end());
         // `://name^` is held against names without its scheme, from their beginning.
         let (pattern, start) = match adblock::behind_scheme(pattern) {
-            Some(host) => (host, Start::Text),
+            Some(host) => (host, MatchStart::Text),
             None => (pattern, rule.flags.start()),
         };
         level::may_match(pattern.as_bytes(), (start, end), base)
     }
 }
 
-impl Rules {
+impl RuleSet {
     /// Whether one block is about all names directly below the request's name and itself, and no
     /// exception of any list, for anybody, may hold for one of them.
-    fn block_all_below(&self, request: &Request<'_>) -> bool {
+    fn block_all_below(&self, request: &RuleRequest<'_>) -> bool {
         let base = request.host_name();
         let (mut is_blocked, mut is_excepted) = (false, false);
         self.names.visit(&self.keys, base, |row| {
@@ -154,7 +152,7 @@ impl Rules {
                 let rule = || &self.table.rules[row.line as usize];
                 let names_hosts = |conditions: u32| {
                     let conditions = self.table.conditions.get(conditions as usize);
-                    conditions.is_some_and(|it| it.hosts != Part::default())
+                    conditions.is_some_and(|it| it.hosts != EntryPart::default())
                 };
                 !(row.tag.form().is_exact() || modified && names_hosts(rule().conditions))
             };

@@ -10,7 +10,7 @@ const BUCKET_HASHES: usize = 4;
 
 /// An index on the top bits of hashes that stand elsewhere, in ascending order.
 #[derive(Debug, Default)]
-pub(crate) struct Directory {
+pub(crate) struct BucketDirectory {
     /// For each bucket where it begins (lower half) and a bit for each of its hashes (upper half),
     /// then where the last one ends. The bits settle most misses by this word alone: the hashes of a
     /// million names are seldom in a cache, their index mostly is.
@@ -19,7 +19,7 @@ pub(crate) struct Directory {
     shift: u32,
 }
 
-impl Directory {
+impl BucketDirectory {
     /// An index of so many hashes on average, or up to twice as many, to a bucket.
     pub(crate) fn build(hashes: impl ExactSizeIterator<Item = u64>, per_bucket: usize) -> Self {
         let count = hashes.len();
@@ -40,9 +40,9 @@ impl Directory {
 
     /// What is known of a hash without looking at the hashes themselves.
     #[inline]
-    pub(crate) fn look(&self, hash: u64) -> Look {
+    pub(crate) fn look(&self, hash: u64) -> BucketLook {
         let bucket = bucket_of(hash, self.shift) as usize;
-        Look(self.words.get(bucket).copied().unwrap_or(0))
+        BucketLook(self.words.get(bucket).copied().unwrap_or(0))
     }
 
     /// Bytes of memory.
@@ -53,9 +53,9 @@ impl Directory {
 
 /// The word of a hash's bucket.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Look(u64);
+pub(crate) struct BucketLook(u64);
 
-impl Look {
+impl BucketLook {
     /// Where the bucket begins; none if the hash is surely not there.
     #[inline]
     pub(crate) fn start(self, hash: u64) -> Option<usize> {
@@ -65,15 +65,15 @@ impl Look {
 
 /// Sorted hashes and their index.
 #[derive(Debug, Default)]
-pub(crate) struct Buckets {
-    directory: Directory,
+pub(crate) struct HashBuckets {
+    directory: BucketDirectory,
     hashes: Vec<u64>,
 }
 
-impl Buckets {
+impl HashBuckets {
     /// Takes hashes in ascending order.
     pub(crate) fn build(hashes: Vec<u64>) -> Self {
-        Self { directory: Directory::build(hashes.iter().copied(), BUCKET_HASHES), hashes }
+        Self { directory: BucketDirectory::build(hashes.iter().copied(), BUCKET_HASHES), hashes }
     }
 
     /// Takes hashes that somebody else stored: none if they are not in order.
@@ -119,17 +119,17 @@ fn filter_bit(hash: u64) -> u32 {
 
 /// Hashes that each stand for some numbers: those of rules.
 #[derive(Debug, Default)]
-pub(crate) struct Multi {
-    pub(crate) index: Buckets,
+pub(crate) struct MultiHashes {
+    pub(crate) index: HashBuckets,
     pub(crate) values: Vec<u32>,
 }
 
-impl Multi {
+impl MultiHashes {
     pub(crate) fn build(mut entries: Vec<(u64, u32)>) -> Self {
         entries.sort_unstable();
         entries.dedup();
         let values = entries.iter().map(|(_, value)| *value).collect();
-        Self { index: Buckets::build(entries.iter().map(|(hash, _)| *hash).collect()), values }
+        Self { index: HashBuckets::build(entries.iter().map(|(hash, _)| *hash).collect()), values }
     }
 
     /// The numbers that this hash stands for.
@@ -152,7 +152,7 @@ mod tests {
         for count in [0u64, 1, 2, 7, 8, 9, 1000] {
             let hash = |n: u64| (n / 2).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let entries: Vec<_> = (0..count).map(|n| (hash(n), n as u32)).collect();
-            let multi = Multi::build(entries);
+            let multi = MultiHashes::build(entries);
             for n in 0..count {
                 assert!(multi.find(hash(n)).contains(&(n as u32)), "{n} of {count}");
                 assert!(multi.find(hash(n)).len() <= 2);
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn stored_hashes_out_of_order_are_refused() {
-        assert!(Buckets::from_stored(vec![1, 3, 2]).is_none());
-        assert!(Buckets::from_stored(vec![1, 2, 2, 3]).is_some());
+        assert!(HashBuckets::from_stored(vec![1, 3, 2]).is_none());
+        assert!(HashBuckets::from_stored(vec![1, 2, 2, 3]).is_some());
     }
 }

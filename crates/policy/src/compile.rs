@@ -10,27 +10,27 @@ mod report;
 
 pub use again::recompile;
 
-use crate::answers::{self, Answers};
+use crate::answers::{self, AnswerValues};
 use crate::below::ExceptionsBelow;
-use crate::fingerprint::{Keys, checksum};
+use crate::fingerprint::{HashKeys, checksum};
 use crate::lists::adblock::AdblockRule;
-use crate::lists::bare::{self, Bare, ExpressionSubject};
-use crate::lists::detect::{self, EntryEffect, Line, Separator};
+use crate::lists::bare::{self, BareWords, ExpressionSubject};
+use crate::lists::detect::{self, DetectedLine, EntryEffect, NameSeparator};
 use crate::lists::fitness;
 use crate::lists::hosts;
-use crate::lists::options::Party;
+use crate::lists::options::RequestParty;
 use crate::lists::punycode;
-use crate::lists::trim::Trim;
-use crate::names::{Form, Names, NamesBuilder, Tag};
-use crate::report::{ListKind, ListReport, SkipReason, Syntax};
-use crate::rules::Rules;
+use crate::lists::trim::ParameterTrim;
+use crate::names::{NameForm, NameTable, NamesBuilder, RowTag};
+use crate::report::{ListKind, ListReport, ListSyntax, SkipReason};
+use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
 use crate::urls::automata::AutomatonExtent;
-use crate::urls::index::{self, Draft};
-use crate::urls::regexes::{self, Case, Lazy, MeasuredExpression};
-use crate::urls::rule::{Flags, NO_CONDITIONS, Rule, RuleTable};
-use cancelled::Cancelled;
-use report::Tally;
+use crate::urls::index::{self, RuleDraft};
+use crate::urls::regexes::{self, CaseMatching, LazyRegex, MeasuredExpression};
+use crate::urls::rule::{NO_CONDITIONS, RuleFlags, RuleTable, UrlRule};
+use cancelled::CancelledRules;
+use report::ListTally;
 use std::borrow::Cow;
 use vocab::{DomainName, Name, NameError};
 
@@ -82,15 +82,15 @@ pub struct ListFile {
 /// assert_eq!(action("cdn.ads.example"), Action::Block);
 /// assert_eq!(action("good.ads.example"), Action::Pass);
 /// ```
-pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
+pub fn compile(lists: &[ListSource<'_>], seed: u64) -> RuleSet {
     let lists = &lists[..lists.len().min(LISTS_MAX)];
-    let mut compiler = Compiler {
-        keys: Keys::new(seed),
+    let mut compiler = ListCompiler {
+        keys: HashKeys::new(seed),
         names: NamesBuilder::default(),
         excepted: Vec::new(),
         table: RuleTable::default(),
         drafts: Vec::new(),
-        cancelled: Cancelled::read(lists),
+        cancelled: CancelledRules::read(lists),
         expressions: ExpressionTally::default(),
     };
     let reports: Vec<ListReport> =
@@ -99,14 +99,14 @@ pub fn compile(lists: &[ListSource<'_>], seed: u64) -> Rules {
     compiler.finish(lists, reports, names)
 }
 
-struct Compiler {
-    keys: Keys,
+struct ListCompiler {
+    keys: HashKeys,
     names: NamesBuilder,
     /// Entries of [`ExceptionsBelow`].
     excepted: Vec<u64>,
     table: RuleTable,
-    drafts: Vec<Draft>,
-    cancelled: Cancelled,
+    drafts: Vec<RuleDraft>,
+    cancelled: CancelledRules,
     expressions: ExpressionTally,
 }
 
@@ -121,17 +121,17 @@ struct ExpressionTally {
 
 /// Where a rule stands, and in what kind of list.
 #[derive(Clone, Copy)]
-struct Place {
+struct RulePlace {
     list: u8,
     kind: ListKind,
     line: u32,
 }
 
 /// What a line became.
-enum Made {
+enum LineOutcome {
     Nothing,
-    Names(Syntax, u32),
-    Url(Syntax),
+    Names(ListSyntax, u32),
+    Url(ListSyntax),
 }
 
 impl<'t> ListSource<'t> {
@@ -154,15 +154,15 @@ impl<'t> ListSource<'t> {
     }
 }
 
-impl Compiler {
+impl ListCompiler {
     /// The rules, once all lists are read.
     fn finish(
         self,
         lists: &[ListSource<'_>],
         mut reports: Vec<ListReport>,
-        (names, crowded): (Names, Vec<u32>),
-    ) -> Rules {
-        let Compiler { keys, names: _, excepted, mut table, drafts, cancelled, expressions: _ } =
+        (names, crowded): (NameTable, Vec<u32>),
+    ) -> RuleSet {
+        let ListCompiler { keys, names: _, excepted, mut table, drafts, cancelled, expressions: _ } =
             self;
         table.shrink();
         let (indexes, refused) = index::build(&table, &drafts, &keys);
@@ -173,15 +173,15 @@ impl Compiler {
             }
         }
         // Every value was read before its rule was written.
-        let answers = Answers::of(&table).unwrap_or_default();
+        let answers = AnswerValues::of(&table).unwrap_or_default();
         let sums = lists.iter().map(ListSource::sum).collect();
         let cancelled = cancelled.sum();
         let below = ExceptionsBelow::build(excepted, &table);
-        Rules { keys, lists: reports, sums, cancelled, names, below, table, indexes, answers }
+        RuleSet { keys, lists: reports, sums, cancelled, names, below, table, indexes, answers }
     }
 
     fn list(&mut self, list: u8, source: &ListSource<'_>) -> ListReport {
-        let mut tally = Tally::default();
+        let mut tally = ListTally::default();
         // The first of its files that is none; of others the rules are in force.
         let (mut unfit, mut is_any_fit) = (None, false);
         for (file, text) in source.parts() {
@@ -202,21 +202,21 @@ impl Compiler {
     }
 
     /// The lines of one text, which tell by themselves what they are written in.
-    fn lines(&mut self, list: u8, kind: ListKind, text: &[u8], tally: &mut Tally) {
-        let mut bare = Bare::of_list(text);
+    fn lines(&mut self, list: u8, kind: ListKind, text: &[u8], tally: &mut ListTally) {
+        let mut bare = BareWords::of_list(text);
         let mut rest = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
             let bytes = &rest[..end];
             rest = rest.get(end + 1..).unwrap_or_default();
             let Some(line) = tally.next_line() else { break };
-            if let Bare::Expressions(ExpressionSubject::Urls(case)) = &mut bare
+            if let BareWords::Expressions(ExpressionSubject::Urls(case)) = &mut bare
                 && let Some(told) = bare::toggles_case(&String::from_utf8_lossy(bytes.trim_ascii()))
             {
                 *case = told;
                 continue;
             }
-            let place = Place { list, kind, line };
+            let place = RulePlace { list, kind, line };
             let mut made = self.line(bytes, bare, place, tally);
             if made.as_ref().is_err_and(|reason| *reason == SkipReason::NotAscii)
                 && let Some(ascii) = str::from_utf8(bytes).ok().and_then(punycode::ascii_line)
@@ -224,9 +224,9 @@ impl Compiler {
                 made = self.line(ascii.as_bytes(), bare, place, tally);
             }
             match made {
-                Ok(Made::Nothing) => {}
-                Ok(Made::Names(syntax, count)) => tally.names(syntax, count),
-                Ok(Made::Url(syntax)) => tally.url(syntax),
+                Ok(LineOutcome::Nothing) => {}
+                Ok(LineOutcome::Names(syntax, count)) => tally.names(syntax, count),
+                Ok(LineOutcome::Url(syntax)) => tally.url(syntax),
                 Err(reason) => tally.skip(reason, bytes),
             }
         }
@@ -235,60 +235,60 @@ impl Compiler {
     fn line(
         &mut self,
         bytes: &[u8],
-        bare: Bare<'_>,
-        place: Place,
-        tally: &mut Tally,
-    ) -> Result<Made, SkipReason> {
+        bare: BareWords<'_>,
+        place: RulePlace,
+        tally: &mut ListTally,
+    ) -> Result<LineOutcome, SkipReason> {
         if bytes.len() > LINE_BYTES_MAX {
             return Err(SkipReason::TooLong);
         }
         let line = std::str::from_utf8(bytes).map_err(|_| SkipReason::NotAscii)?;
         match detect::read(line, bare) {
-            Line::Blank => Ok(Made::Nothing),
-            Line::Skip(reason) => Err(reason),
-            Line::Rule(rule) => self.rule(line.trim(), &rule, place),
-            Line::Entry { syntax, form, name, effect } => {
+            DetectedLine::Blank => Ok(LineOutcome::Nothing),
+            DetectedLine::Skip(reason) => Err(reason),
+            DetectedLine::Rule(rule) => self.rule(line.trim(), &rule, place),
+            DetectedLine::Entry { syntax, form, name, effect } => {
                 let exception = effect == EntryEffect::Excepts;
                 let place =
-                    if exception { Place { kind: ListKind::Allow, ..place } } else { place };
-                self.name(name, form, place).map(|()| Made::Names(syntax, 1))
+                    if exception { RulePlace { kind: ListKind::Allow, ..place } } else { place };
+                self.name(name, form, place).map(|()| LineOutcome::Names(syntax, 1))
             }
-            Line::Names { form, names, separator } => {
+            DetectedLine::Names { form, names, separator } => {
                 let mut made = 0;
                 let mut count = |result| match result {
                     Ok(()) => made += 1,
                     Err(reason) => tally.skip(reason, bytes),
                 };
                 match separator {
-                    Separator::Blank => {
+                    NameSeparator::Blank => {
                         for name in names.split_ascii_whitespace() {
                             count(self.name(name, form, place));
                         }
                     }
-                    Separator::Slash => {
+                    NameSeparator::Slash => {
                         for name in names.split('/').filter(|name| !name.is_empty()) {
                             count(self.name(name, form, place));
                         }
                     }
                 }
-                Ok(Made::Names(form.syntax(), made))
+                Ok(LineOutcome::Names(form.syntax(), made))
             }
         }
     }
 
     /// A plain name in one of the forms.
-    fn name(&mut self, name: &str, form: Form, place: Place) -> Result<(), SkipReason> {
+    fn name(&mut self, name: &str, form: NameForm, place: RulePlace) -> Result<(), SkipReason> {
         let name = lower_name(name)?;
         if form.is_hosts() && hosts::is_local(&name) {
             return Err(SkipReason::LocalName);
         }
-        if form == Form::Adblock && self.cancelled.is_any() {
+        if form == NameForm::Adblock && self.cancelled.is_any() {
             let head = form.write(&name);
             if self.cancelled.has(&head, "") {
                 return Err(SkipReason::Cancelled);
             }
         }
-        let tag = Tag::new(place.list, form);
+        let tag = RowTag::new(place.list, form);
         let tag = if place.kind == ListKind::Allow { tag.exception() } else { tag };
         if tag.is_exception() {
             self.excepted.extend(ExceptionsBelow::entry(&self.keys, &name, place.list));
@@ -301,31 +301,31 @@ impl Compiler {
         &mut self,
         line: &str,
         rule: &AdblockRule<'_>,
-        place: Place,
-    ) -> Result<Made, SkipReason> {
+        place: RulePlace,
+    ) -> Result<LineOutcome, SkipReason> {
         let syntax = rule.syntax;
         if rule.options.marks.badfilter {
-            return Ok(Made::Nothing);
+            return Ok(LineOutcome::Nothing);
         }
         if self.cancelled.is_any() && self.cancelled.has(rule.head, rule.tail) {
             return Err(SkipReason::Cancelled);
         }
         let options = &rule.options;
         let answers = answers::flags(rule, || is_exception(rule, place))?;
-        let is_plain = options.is_for_names() && answers == Flags::default();
+        let is_plain = options.is_for_names() && answers == RuleFlags::default();
         let whole_name = if is_plain { rule.whole_name() } else { None };
         if let Some(name) = whole_name {
-            return self.name_rule(line, rule, name, place).map(|()| Made::Names(syntax, 1));
+            return self.name_rule(line, rule, name, place).map(|()| LineOutcome::Names(syntax, 1));
         }
         let for_names = options.is_for_names() && rule.could_be_in_a_name();
-        if answers.has(Flags::REWRITE) && !for_names {
+        if answers.has(RuleFlags::REWRITE) && !for_names {
             return Err(SkipReason::BadModifier);
         }
         let expression = self.expression(rule)?;
-        let extra = if for_names { answers.with(Flags::FOR_NAMES) } else { answers };
+        let extra = if for_names { answers.with(RuleFlags::FOR_NAMES) } else { answers };
         let id = self.push(line, rule, extra, place)?;
-        self.drafts.push(Draft { id, expression });
-        Ok(if for_names { Made::Names(syntax, 1) } else { Made::Url(syntax) })
+        self.drafts.push(RuleDraft { id, expression });
+        Ok(if for_names { LineOutcome::Names(syntax, 1) } else { LineOutcome::Url(syntax) })
     }
 
     /// `||name^`, with modifiers or without.
@@ -334,12 +334,12 @@ impl Compiler {
         line: &str,
         rule: &AdblockRule<'_>,
         name: &str,
-        place: Place,
+        place: RulePlace,
     ) -> Result<(), SkipReason> {
         let text = lower_name(name)?;
         let name = self.keys.of(&text);
-        let form = if rule.exception { Form::AdblockException } else { Form::Adblock };
-        let mut tag = Tag::new(place.list, form);
+        let form = if rule.exception { NameForm::AdblockException } else { NameForm::Adblock };
+        let mut tag = RowTag::new(place.list, form);
         if is_exception(rule, place) {
             tag = tag.exception();
         }
@@ -347,7 +347,7 @@ impl Compiler {
             tag = tag.important();
         }
         if rule.options.restricts() || rule.options.marks.all {
-            let flags = Flags::FOR_NAMES.with(Flags::HOST_ONLY);
+            let flags = RuleFlags::FOR_NAMES.with(RuleFlags::HOST_ONLY);
             let id = self.push(line, rule, flags, place)?;
             self.names.push(name, tag.modified(), id);
         } else {
@@ -362,21 +362,28 @@ impl Compiler {
     /// Facts about a regular expression; none about other patterns. Those in the value of
     /// `$removeparam` cost as much.
     fn expression(&mut self, rule: &AdblockRule<'_>) -> Result<MeasuredExpression, SkipReason> {
-        let case = if rule.options.marks.match_case { Case::Differs } else { Case::Same };
-        if let Some((expression, case)) = rule.options.removeparam.and_then(Trim::expression) {
+        let case =
+            if rule.options.marks.match_case { CaseMatching::Differs } else { CaseMatching::Same };
+        if let Some((expression, case)) =
+            rule.options.removeparam.and_then(ParameterTrim::expression)
+        {
             let measured = self.measure(&expression, case)?;
             if measured.extent == AutomatonExtent::Unbounded {
                 return Err(SkipReason::TooDear);
             }
         }
-        if rule.flags.has(Flags::REGEX) {
+        if rule.flags.has(RuleFlags::REGEX) {
             self.measure(rule.pattern, case)
         } else {
             Ok(MeasuredExpression::default())
         }
     }
 
-    fn measure(&mut self, expression: &str, case: Case) -> Result<MeasuredExpression, SkipReason> {
+    fn measure(
+        &mut self,
+        expression: &str,
+        case: CaseMatching,
+    ) -> Result<MeasuredExpression, SkipReason> {
         if self.expressions.count >= regexes::REGEXES_MAX {
             return Err(SkipReason::TooManyRegexes);
         }
@@ -394,8 +401,8 @@ impl Compiler {
         &mut self,
         line: &str,
         rule: &AdblockRule<'_>,
-        extra: Flags,
-        place: Place,
+        extra: RuleFlags,
+        place: RulePlace,
     ) -> Result<u32, SkipReason> {
         if self.table.texts.len() > TEXT_BYTES_MAX {
             return Err(SkipReason::TooMany);
@@ -404,20 +411,20 @@ impl Compiler {
         let id = self.table.rules.len() as u32;
         let mut flags = rule.flags.with(extra);
         let marks = [
-            (is_exception(rule, place), Flags::EXCEPTION),
-            (rule.options.marks.important, Flags::IMPORTANT),
-            (rule.options.marks.match_case, Flags::MATCH_CASE),
-            (rule.options.party == Some(Party::Third), Flags::THIRD_PARTY),
-            (rule.options.party == Some(Party::First), Flags::FIRST_PARTY),
+            (is_exception(rule, place), RuleFlags::EXCEPTION),
+            (rule.options.marks.important, RuleFlags::IMPORTANT),
+            (rule.options.marks.match_case, RuleFlags::MATCH_CASE),
+            (rule.options.party == Some(RequestParty::Third), RuleFlags::THIRD_PARTY),
+            (rule.options.party == Some(RequestParty::First), RuleFlags::FIRST_PARTY),
             // A rewrite is filed by a token, which proves no name.
-            (rule.whole_name().is_some() && !extra.has(Flags::REWRITE), Flags::HOST_ONLY),
+            (rule.whole_name().is_some() && !extra.has(RuleFlags::REWRITE), RuleFlags::HOST_ONLY),
         ];
         for (holds, flag) in marks {
             flags = if holds { flags.with(flag) } else { flags };
         }
         let text = self.table.texts.len() as u32;
         self.table.texts.push_str(line);
-        let keeps_case = flags.has(Flags::REGEX.with(Flags::MATCH_CASE));
+        let keeps_case = flags.has(RuleFlags::REGEX.with(RuleFlags::MATCH_CASE));
         let pattern = if keeps_case || !rule.pattern.bytes().any(|byte| byte.is_ascii_uppercase()) {
             text + (rule.pattern.as_ptr().addr() - line.as_ptr().addr()) as u32
         } else {
@@ -425,11 +432,11 @@ impl Compiler {
             self.table.texts.push_str(&rule.pattern.to_ascii_lowercase());
             at
         };
-        if flags.has(Flags::REGEX) {
+        if flags.has(RuleFlags::REGEX) {
             self.table.regex_rules.push(id);
-            self.table.regexes.push(Lazy::default());
+            self.table.regexes.push(LazyRegex::default());
         }
-        self.table.rules.push(Rule {
+        self.table.rules.push(UrlRule {
             text,
             pattern,
             line: place.line,
@@ -444,7 +451,7 @@ impl Compiler {
     }
 }
 
-fn is_exception(rule: &AdblockRule<'_>, place: Place) -> bool {
+fn is_exception(rule: &AdblockRule<'_>, place: RulePlace) -> bool {
     rule.exception || place.kind == ListKind::Allow
 }
 

@@ -4,40 +4,44 @@
 //! allocates nothing, but for a regular expression that is met for the first time. Asked by every
 //! door.
 
-use crate::aliased::{Aliased, Behind};
-use crate::ask::{Ask, Who};
-use crate::clients::leaves::{Leave, Leaves, LeavesFull, Until, Whom};
-use crate::profiles::Profiles;
-use crate::request::{Request, URL_BYTES_MAX};
-use crate::rules::Rules;
-use crate::settings::Style;
-use crate::special::{Rewritten, Trimmed};
-use crate::verdict::{Effect, Manner, Outcome, RuleText, StandInId, Verdict};
+use crate::aliased::{CnameCloak, CnameTable};
+use crate::ask::{Ask, ClientIdentity};
+use crate::clients::leaves::{
+    AllowUntil, AllowedClients, LeavesFull, TemporaryAllow, TemporaryAllows,
+};
+use crate::profiles::ClientProfiles;
+use crate::request::{RuleRequest, URL_BYTES_MAX};
+use crate::rules::RuleSet;
+use crate::settings::BlockStyle;
+use crate::special::{RewrittenAnswer, TrimmedUrl};
+use crate::verdict::{RuleEffect, RuleOutcome, RuleText, StandInId, Verdict, VerdictManner};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use vocab::{Action, Cause, DomainName, Door, Kind, ListId, Name, NearWanted, Now, RuleRef};
+use vocab::{
+    Action, Cause, DomainName, Door, LinkInfoNeeds, ListId, Name, Now, RequestKind, RuleRef,
+};
 
 /// Rules, who they hold for, and whether they are in force.
 #[derive(Debug)]
 pub struct Policy {
-    pub(crate) rules: Arc<Rules>,
-    pub(crate) profiles: Profiles,
+    pub(crate) rules: Arc<RuleSet>,
+    pub(crate) profiles: ClientProfiles,
     paused_until_ms: AtomicU64,
-    aliased: Aliased,
-    pub(crate) leaves: Leaves,
+    aliased: CnameTable,
+    pub(crate) leaves: TemporaryAllows,
     list_times: Vec<Option<u64>>,
 }
 
 impl Policy {
     /// Joins compiled rules and profiles.
-    pub fn new(rules: Arc<Rules>, profiles: Profiles) -> Self {
+    pub fn new(rules: Arc<RuleSet>, profiles: ClientProfiles) -> Self {
         Self {
             rules,
             profiles,
             paused_until_ms: AtomicU64::new(0),
-            aliased: Aliased::default(),
-            leaves: Leaves::default(),
+            aliased: CnameTable::default(),
+            leaves: TemporaryAllows::default(),
             list_times: Vec::new(),
         }
     }
@@ -73,7 +77,7 @@ impl Policy {
         let verdict = self.with_request(ask, now, |request| self.rules.judge(request));
         // A look-up has its aliases judged by whoever makes it, answer by answer.
         if verdict == Verdict::NO_RULE
-            && !matches!(ask.kind, Kind::Lookup(_))
+            && !matches!(ask.kind, RequestKind::Lookup(_))
             && let Some(behind) = self.aliased.behind(ask.host, now)
             && let Some(cause) = self.blocked_behind(&behind, ask, now)
         {
@@ -85,7 +89,7 @@ impl Policy {
     /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it
     /// is: nobody else was sent there. Other doors are asked by others too: another rule or none may
     /// be for them, or an exception of theirs may name the name itself.
-    fn blocked_behind(&self, behind: &Behind, ask: &Ask<'_>, now: Now) -> Option<Cause> {
+    fn blocked_behind(&self, behind: &CnameCloak, ask: &Ask<'_>, now: Now) -> Option<Cause> {
         if ask.door == Door::Pixel {
             return Some(Cause::Rule(behind.rule));
         }
@@ -120,10 +124,10 @@ impl Policy {
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
-    /// The answer to a look-up whose verdict has [`Manner::Rewrite`], to the same question at the
+    /// The answer to a look-up whose verdict has [`VerdictManner::Rewrite`], to the same question at the
     /// same moment. Allocates.
-    pub fn rewritten(&self, ask: &Ask<'_>, now: Now) -> Option<Rewritten> {
-        let kept = self.decide(ask, now).manner == Manner::Rewrite;
+    pub fn rewritten(&self, ask: &Ask<'_>, now: Now) -> Option<RewrittenAnswer> {
+        let kept = self.decide(ask, now).manner == VerdictManner::Rewrite;
         if kept { self.with_request(ask, now, |it| self.rules.rewritten(it)) } else { None }
     }
 
@@ -134,7 +138,7 @@ impl Policy {
 
     /// The URL to ask for in place of one that passes, where rules take parameters off it. Costs
     /// nothing without such rules or parameters; allocates where there are both.
-    pub fn trim(&self, ask: &Ask<'_>, now: Now) -> Option<Trimmed> {
+    pub fn trim(&self, ask: &Ask<'_>, now: Now) -> Option<TrimmedUrl> {
         if self.rules.indexes.trims.is_empty() {
             return None;
         }
@@ -146,25 +150,25 @@ impl Policy {
     }
 
     /// Lets pass what rules block; one for the same name and clients is replaced.
-    pub fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
+    pub fn grant(&self, leave: TemporaryAllow, now: Now) -> Result<(), LeavesFull> {
         self.leaves.grant(leave, now)
     }
 
     /// Ends a leave now; says whether there was one.
-    pub fn withdraw(&self, host: Option<&DomainName>, whom: &Whom, now: Now) -> bool {
+    pub fn withdraw(&self, host: Option<&DomainName>, whom: &AllowedClients, now: Now) -> bool {
         self.leaves.withdraw(host, whom, now)
     }
 
     /// The leaves that have not ended. Whoever makes a new policy grants them there again.
-    pub fn leaves(&self, now: Now) -> Vec<Leave> {
+    pub fn leaves(&self, now: Now) -> Vec<TemporaryAllow> {
         self.leaves.all(now)
     }
 
     /// By which leave a request passes, if by one.
-    pub(crate) fn holding_leave(&self, ask: &Ask<'_>, now: Now) -> Option<Leave> {
+    pub(crate) fn holding_leave(&self, ask: &Ask<'_>, now: Now) -> Option<TemporaryAllow> {
         if self.is_paused(now) {
-            let until = Until::Moment(self.paused_until());
-            return Some(Leave { host: None, whom: Whom::Everyone, until });
+            let until = AllowUntil::Moment(self.paused_until());
+            return Some(TemporaryAllow { host: None, whom: AllowedClients::Everyone, until });
         }
         self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
     }
@@ -190,10 +194,10 @@ impl Policy {
     /// with a blocked alias are rare enough to bear.
     fn is_excepted(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.explain(ask, now).considered.iter().any(|rule| {
-            rule.effect == Effect::Exception
+            rule.effect == RuleEffect::Exception
                 && matches!(
                     rule.outcome,
-                    Outcome::Decides | Outcome::Outranked | Outcome::NothingToExcept
+                    RuleOutcome::Decides | RuleOutcome::Outranked | RuleOutcome::NothingToExcept
                 )
         })
     }
@@ -244,22 +248,22 @@ impl Policy {
     }
 
     /// The compiled rules.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &RuleSet {
         &self.rules
     }
 
     /// The name of the profile that holds for a client.
-    pub fn profile_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> &str {
+    pub fn profile_of(&self, client: IpAddr, who: Option<&ClientIdentity<'_>>) -> &str {
         &self.profiles.of(client, who).name
     }
 
     /// The block style of a client's own, if it has one.
-    pub fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+    pub fn style_of(&self, client: IpAddr, who: Option<&ClientIdentity<'_>>) -> Option<BlockStyle> {
         self.profiles.style_of(client, who)
     }
 
     /// What a door should find out about clients beside their addresses: a profile depends on it.
-    pub fn near_wanted(&self) -> NearWanted {
+    pub fn near_wanted(&self) -> LinkInfoNeeds {
         self.profiles.near_wanted()
     }
 
@@ -273,15 +277,15 @@ impl Policy {
         &self,
         ask: &Ask<'_>,
         now: Now,
-        judge: impl FnOnce(&Request<'_>) -> R,
+        judge: impl FnOnce(&RuleRequest<'_>) -> R,
     ) -> R {
         let standing = self.profiles.standing(ask, now);
         let keys = &self.rules.keys;
         match ask.url {
-            None => judge(&Request::of_name(ask, keys, standing)),
+            None => judge(&RuleRequest::of_name(ask, keys, standing)),
             Some(url) => {
                 let mut lower = [0; URL_BYTES_MAX];
-                judge(&Request::of_url(ask, url, &mut lower, keys, standing))
+                judge(&RuleRequest::of_url(ask, url, &mut lower, keys, standing))
             }
         }
     }

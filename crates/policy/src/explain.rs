@@ -5,32 +5,34 @@
 
 use crate::ask::Ask;
 use crate::decide::Policy;
-use crate::names::Row;
-use crate::profiles::Holds;
-use crate::report::Syntax;
-use crate::request::Request;
-use crate::special::Settled;
-use crate::urls::index::{Index, Indexes};
-use crate::urls::rule::{Flags, Place};
-use crate::verdict::{Considered, Effect, Explanation, Manner, Outcome, RuleText, StandInId};
+use crate::names::NameRow;
+use crate::profiles::ListHold;
+use crate::report::ListSyntax;
+use crate::request::RuleRequest;
+use crate::special::SettledRules;
+use crate::urls::index::{UrlIndex, UrlIndexes};
+use crate::urls::rule::{PatternTarget, RuleFlags};
+use crate::verdict::{
+    ConsideredRule, PolicyExplanation, RuleEffect, RuleOutcome, RuleText, StandInId, VerdictManner,
+};
 use std::collections::HashSet;
-use vocab::{Action, Cause, Kind, Name, Now, RuleRef};
+use vocab::{Action, Cause, Name, Now, RequestKind, RuleRef};
 
 /// Most rules that an explanation tells of; those beyond are left out, the deciding one never.
 const CONSIDERED_MAX: usize = 200;
 
 /// A rule that matches host or URL, before its text is looked up.
-struct Found {
+struct FoundRule {
     rule: RuleRef,
-    effect: Effect,
+    effect: RuleEffect,
     important: bool,
     /// Why it does not count, if it does not.
-    miss: Option<Outcome>,
+    miss: Option<RuleOutcome>,
 }
 
 /// What rules that answer in their own way come to.
 #[derive(Default)]
-struct Special {
+struct SpecialAnswers {
     deciding: Vec<RuleRef>,
     switched_off: Vec<RuleRef>,
     /// Rules that hold and have nothing to do.
@@ -39,7 +41,7 @@ struct Special {
 
 impl Policy {
     /// What `decide` says, with every rule that matches, in lists of this client and in others.
-    pub fn explain(&self, ask: &Ask<'_>, now: Now) -> Explanation {
+    pub fn explain(&self, ask: &Ask<'_>, now: Now) -> PolicyExplanation {
         let verdict = self.decide(ask, now);
         let leave = match verdict.cause {
             Cause::Paused => self.holding_leave(ask, now),
@@ -58,20 +60,22 @@ impl Policy {
             && let Cause::Rule(rule) = verdict.cause
         {
             // Nothing matches the name itself: a rule about what stands behind it decides.
-            found.push(Found { rule, effect: Effect::Block, important: false, miss: None });
+            found.push(FoundRule { rule, effect: RuleEffect::Block, important: false, miss: None });
         }
         let decisive = reasoned.cause.rule().or(verdict.cause.rule());
-        let outcome = |found: &Found| match found.miss {
+        let outcome = |found: &FoundRule| match found.miss {
             Some(miss) => miss,
-            None if special.switched_off.contains(&found.rule) => Outcome::SwitchedOff,
-            None if Some(found.rule) == decisive && leave.is_some() => Outcome::Paused,
-            None if Some(found.rule) == decisive => Outcome::Decides,
-            None if special.deciding.contains(&found.rule) && leave.is_none() => Outcome::Decides,
-            None if special.idle.contains(&found.rule) => Outcome::NothingToTake,
-            None if found.effect == Effect::Exception && verdict.cause == Cause::NoRule => {
-                Outcome::NothingToExcept
+            None if special.switched_off.contains(&found.rule) => RuleOutcome::SwitchedOff,
+            None if Some(found.rule) == decisive && leave.is_some() => RuleOutcome::Paused,
+            None if Some(found.rule) == decisive => RuleOutcome::Decides,
+            None if special.deciding.contains(&found.rule) && leave.is_none() => {
+                RuleOutcome::Decides
             }
-            None => Outcome::Outranked,
+            None if special.idle.contains(&found.rule) => RuleOutcome::NothingToTake,
+            None if found.effect == RuleEffect::Exception && verdict.cause == Cause::NoRule => {
+                RuleOutcome::NothingToExcept
+            }
+            None => RuleOutcome::Outranked,
         };
         // The rule that the verdict names comes first, whatever else has its say beside it.
         found.sort_by_key(|found| (outcome(found), Some(found.rule) != decisive, found.rule));
@@ -79,30 +83,28 @@ impl Policy {
         let mut seen = HashSet::new();
         found.retain(|found| seen.insert((found.rule, found.effect)));
         found.truncate(CONSIDERED_MAX);
-        let considered = found
-            .iter()
-            .map(|found| Considered {
-                rule: self.text_or_blank(found.rule, ask.host),
-                effect: found.effect,
-                important: found.important,
-                outcome: outcome(found),
-            })
-            .collect();
+        let considered = found.iter().map(|found| ConsideredRule {
+            rule: self.text_or_blank(found.rule, ask.host),
+            effect: found.effect,
+            important: found.important,
+            outcome: outcome(found),
+        });
+        let considered = considered.collect();
         let profile = self.profiles.of(ask.client, ask.who);
         let holds = decisive.map(|rule| self.profiles.holds(profile, rule.list.0, now));
-        Explanation {
+        PolicyExplanation {
             verdict,
             winner: verdict.cause.rule().and_then(|rule| self.rule_text(rule, ask.host)),
             profile: profile.name.clone(),
             schedule: match holds {
-                Some(Holds::BySchedule(text)) => Some(text),
-                Some(Holds::Always | Holds::NotNow | Holds::Never) | None => None,
+                Some(ListHold::BySchedule(text)) => Some(text),
+                Some(ListHold::Always | ListHold::NotNow | ListHold::Never) | None => None,
             },
             leave,
             rewritten,
             stand_in: match verdict.manner {
-                Manner::StandIn(id) => self.stand_in(id).map(str::to_owned),
-                Manner::Usual | Manner::Rewrite => None,
+                VerdictManner::StandIn(id) => self.stand_in(id).map(str::to_owned),
+                VerdictManner::Usual | VerdictManner::Rewrite => None,
             },
             trimmed,
             considered,
@@ -110,23 +112,23 @@ impl Policy {
     }
 
     /// The indexes in which rules for a request stand, with what they do.
-    fn kinds_for(&self, ask: &Ask<'_>) -> Vec<(&Index, Effect)> {
-        let Indexes { blocks, exceptions, rewrites, stand_ins, trims } = &self.rules.indexes;
-        let mut kinds = vec![(blocks, Effect::Block), (exceptions, Effect::Exception)];
-        if matches!(ask.kind, Kind::Lookup(_)) {
-            kinds.push((rewrites, Effect::Rewrite));
+    fn kinds_for(&self, ask: &Ask<'_>) -> Vec<(&UrlIndex, RuleEffect)> {
+        let UrlIndexes { blocks, exceptions, rewrites, stand_ins, trims } = &self.rules.indexes;
+        let mut kinds = vec![(blocks, RuleEffect::Block), (exceptions, RuleEffect::Exception)];
+        if matches!(ask.kind, RequestKind::Lookup(_)) {
+            kinds.push((rewrites, RuleEffect::Rewrite));
         }
         if ask.url.is_some() {
-            kinds.extend([(stand_ins, Effect::StandIn), (trims, Effect::Trim)]);
+            kinds.extend([(stand_ins, RuleEffect::StandIn), (trims, RuleEffect::Trim)]);
         }
         kinds
     }
 
     /// Which rules that answer in their own way have their say.
-    fn special(&self, request: &Request<'_>) -> Special {
+    fn special(&self, request: &RuleRequest<'_>) -> SpecialAnswers {
         let rules = &self.rules;
-        let mut special = Special::default();
-        let mut add = |settled: Settled, deciding: Vec<RuleRef>| {
+        let mut special = SpecialAnswers::default();
+        let mut add = |settled: SettledRules, deciding: Vec<RuleRef>| {
             let of = |id: &u32| rules.table.rule_ref(*id);
             special.deciding.extend(deciding);
             if !settled.taken_back.is_empty() {
@@ -134,14 +136,14 @@ impl Policy {
             }
             special.switched_off.extend(settled.taken_back.iter().map(of));
         };
-        if matches!(request.kind(), Kind::Lookup(_)) {
+        if matches!(request.kind(), RequestKind::Lookup(_)) {
             let deciding = rules.rewritten(request).map(|it| it.rules);
             add(rules.settle_rewrites(request), deciding.unwrap_or_default());
         }
         if let Some(url) = request.url() {
             let chosen = match rules.judge(request).manner {
-                Manner::StandIn(StandInId(id)) => vec![rules.table.rule_ref(id)],
-                Manner::Usual | Manner::Rewrite => Vec::new(),
+                VerdictManner::StandIn(StandInId(id)) => vec![rules.table.rule_ref(id)],
+                VerdictManner::Usual | VerdictManner::Rewrite => Vec::new(),
             };
             add(rules.settle_stand_ins(request), chosen);
             let deciding = rules.trimmed(request, url).map(|it| it.rules).unwrap_or_default();
@@ -155,39 +157,40 @@ impl Policy {
     }
 
     /// Why a list does not count for a client now, if it does not.
-    fn list_miss(&self, ask: &Ask<'_>, list: u8, now: Now) -> Option<Outcome> {
+    fn list_miss(&self, ask: &Ask<'_>, list: u8, now: Now) -> Option<RuleOutcome> {
         let profile = self.profiles.of(ask.client, ask.who);
         match self.profiles.holds(profile, list, now) {
-            Holds::Always | Holds::BySchedule(_) => None,
-            Holds::NotNow => Some(Outcome::NotAtThisHour),
-            Holds::Never => Some(Outcome::NotInProfile),
+            ListHold::Always | ListHold::BySchedule(_) => None,
+            ListHold::NotNow => Some(RuleOutcome::NotAtThisHour),
+            ListHold::Never => Some(RuleOutcome::NotInProfile),
         }
     }
 
-    fn matching_names(&self, ask: &Ask<'_>, request: &Request<'_>, now: Now) -> Vec<Found> {
+    fn matching_names(&self, ask: &Ask<'_>, request: &RuleRequest<'_>, now: Now) -> Vec<FoundRule> {
         let mut found = Vec::new();
         self.rules.names.visit(&self.rules.keys, request.host_name(), |row| {
             let miss = self
                 .list_miss(ask, row.tag.list(), now)
                 .or_else(|| self.rules.row_holds(row, request).err());
-            let effect = if row.tag.is_exception() { Effect::Exception } else { Effect::Block };
+            let effect =
+                if row.tag.is_exception() { RuleEffect::Exception } else { RuleEffect::Block };
             let rule = self.rules.row_rule(row);
-            found.push(Found { rule, effect, important: row.tag.is_important(), miss });
+            found.push(FoundRule { rule, effect, important: row.tag.is_important(), miss });
         });
         found
     }
 
     fn matching_patterns(
         &self,
-        index: &Index,
-        effect: Effect,
+        index: &UrlIndex,
+        effect: RuleEffect,
         ask: &Ask<'_>,
-        request: &Request<'_>,
+        request: &RuleRequest<'_>,
         now: Now,
-        found: &mut Vec<Found>,
+        found: &mut Vec<FoundRule>,
     ) {
         let rules = &self.rules;
-        let mut tell = |id: u32, place: Place| {
+        let mut tell = |id: u32, place: PatternTarget| {
             let rule = &rules.table.rules[id as usize];
             if !rules.table.pattern_holds(id, request, place) {
                 return;
@@ -196,23 +199,23 @@ impl Policy {
                 .list_miss(ask, rule.list, now)
                 .or_else(|| rules.rule_holds(rule, request, place).err());
             let effect = match effect {
-                Effect::Rewrite | Effect::StandIn | Effect::Trim
-                    if rule.flags.has(Flags::EXCEPTION) =>
+                RuleEffect::Rewrite | RuleEffect::StandIn | RuleEffect::Trim
+                    if rule.flags.has(RuleFlags::EXCEPTION) =>
                 {
-                    Effect::SwitchOff
+                    RuleEffect::SwitchOff
                 }
                 effect => effect,
             };
-            let important = rule.flags.has(Flags::IMPORTANT);
-            found.push(Found { rule: rules.table.rule_ref(id), effect, important, miss });
+            let important = rule.flags.has(RuleFlags::IMPORTANT);
+            found.push(FoundRule { rule: rules.table.rule_ref(id), effect, important, miss });
         };
         index.visit(&rules.table, request, &mut tell);
         if !request.has_url() {
             // Rules that wait for a URL of this host: a person who asks why it is not blocked
             // should see them. Those with paths cannot be told yet.
             index.visit_host_rules(request, |id| {
-                if rules.table.rules[id as usize].flags.has(Flags::HOST_ONLY) {
-                    tell(id, Place::Url);
+                if rules.table.rules[id as usize].flags.has(RuleFlags::HOST_ONLY) {
+                    tell(id, PatternTarget::Url);
                 }
             });
         }
@@ -227,10 +230,10 @@ impl Policy {
     }
 }
 
-impl Row {
+impl NameRow {
     /// The rule, written anew from the part of the host that it holds for, as a list of this syntax
     /// has it.
-    pub(crate) fn text(self, host: Name<'_>, syntax: Syntax) -> String {
+    pub(crate) fn text(self, host: Name<'_>, syntax: ListSyntax) -> String {
         let mut text = self.tag.form().write_in(&host.as_str()[self.start..], syntax);
         if self.tag.is_important() {
             text.push_str("$important");

@@ -7,16 +7,16 @@
 
 /// The secret numbers that a seed stands for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys {
+pub(crate) struct HashKeys {
     seed: u64,
-    start: State,
+    start: HashState,
     letters: (u64, u64),
     length: (u64, u64),
 }
 
 /// What is kept of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fingerprint {
+pub(crate) struct NameFingerprint {
     /// Places it in a table.
     pub(crate) hash: u64,
     /// Tells it from others in the same place.
@@ -24,29 +24,29 @@ pub(crate) struct Fingerprint {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct State {
+struct HashState {
     a: u64,
     b: u64,
 }
 
 /// The fingerprints of a name's parents and of itself, shortest first, each with the place in the
 /// name where it begins.
-pub(crate) struct Suffixes<'k, 'n> {
-    keys: &'k Keys,
+pub(crate) struct NameSuffixes<'k, 'n> {
+    keys: &'k HashKeys,
     bytes: &'n [u8],
     /// What stands left of this is still to be read; past the start when all is.
     end: usize,
     done: bool,
-    state: State,
+    state: HashState,
 }
 
-impl Keys {
+impl HashKeys {
     pub(crate) fn new(seed: u64) -> Self {
         let mut word = seed;
         let mut next = || split_mix(&mut word);
         Self {
             seed,
-            start: State { a: next(), b: next() },
+            start: HashState { a: next(), b: next() },
             // Odd and dense: a multiplier of few bits mixes little.
             letters: (next() | 1, next() | 1),
             length: (next() | 1, next() | 1),
@@ -58,8 +58,8 @@ impl Keys {
     }
 
     /// The name and its parents.
-    pub(crate) fn suffixes<'k, 'n>(&'k self, name: &'n str) -> Suffixes<'k, 'n> {
-        Suffixes {
+    pub(crate) fn suffixes<'k, 'n>(&'k self, name: &'n str) -> NameSuffixes<'k, 'n> {
+        NameSuffixes {
             keys: self,
             bytes: name.as_bytes(),
             end: name.len(),
@@ -69,7 +69,7 @@ impl Keys {
     }
 
     /// The names `b.*`, `a.b.*` for a page `a.b` whose public suffix was cut off.
-    pub(crate) fn entities<'k, 'n>(&'k self, stem: &'n str) -> Suffixes<'k, 'n> {
+    pub(crate) fn entities<'k, 'n>(&'k self, stem: &'n str) -> NameSuffixes<'k, 'n> {
         let mut suffixes = self.suffixes(stem);
         let star = self.mix(self.mix(self.start, u64::from(b'*')), 0);
         suffixes.state = self.label_end(star, 1);
@@ -77,33 +77,39 @@ impl Keys {
     }
 
     /// The fingerprint of the whole name.
-    pub(crate) fn of(&self, name: &str) -> Fingerprint {
+    pub(crate) fn of(&self, name: &str) -> NameFingerprint {
         self.suffixes(name).last().map_or(self.start.finish(), |(name, _)| name)
     }
 
     #[inline]
-    fn mix(&self, state: State, word: u64) -> State {
-        State { a: fold(state.a ^ word, self.letters.0), b: fold(state.b ^ word, self.letters.1) }
+    fn mix(&self, state: HashState, word: u64) -> HashState {
+        HashState {
+            a: fold(state.a ^ word, self.letters.0),
+            b: fold(state.b ^ word, self.letters.1),
+        }
     }
 
     #[inline]
-    fn label_end(&self, state: State, length: u64) -> State {
-        State { a: fold(state.a ^ length, self.length.0), b: fold(state.b ^ length, self.length.1) }
+    fn label_end(&self, state: HashState, length: u64) -> HashState {
+        HashState {
+            a: fold(state.a ^ length, self.length.0),
+            b: fold(state.b ^ length, self.length.1),
+        }
     }
 }
 
-impl State {
+impl HashState {
     #[inline]
-    fn finish(self) -> Fingerprint {
-        Fingerprint { hash: self.a, check: (self.b >> 48) as u16 }
+    fn finish(self) -> NameFingerprint {
+        NameFingerprint { hash: self.a, check: (self.b >> 48) as u16 }
     }
 }
 
-impl Iterator for Suffixes<'_, '_> {
-    type Item = (Fingerprint, usize);
+impl Iterator for NameSuffixes<'_, '_> {
+    type Item = (NameFingerprint, usize);
 
     #[inline]
-    fn next(&mut self) -> Option<(Fingerprint, usize)> {
+    fn next(&mut self) -> Option<(NameFingerprint, usize)> {
         if self.done {
             return None;
         }
@@ -127,7 +133,7 @@ impl Iterator for Suffixes<'_, '_> {
     }
 }
 
-impl Suffixes<'_, '_> {
+impl NameSuffixes<'_, '_> {
     /// Mixes in what stands left of a label's last sixteen bytes, and says where it begins.
     fn mix_more(&mut self, mut at: usize) -> usize {
         while at > 0 {
@@ -241,7 +247,7 @@ mod tests {
 
     #[test]
     fn every_parent_has_the_fingerprint_of_its_own_name() {
-        let keys = Keys::new(7);
+        let keys = HashKeys::new(7);
         let mut seen = Vec::new();
         for (fingerprint, start) in keys.suffixes("a-rather-long-label.ads.example.co") {
             let parent = &"a-rather-long-label.ads.example.co"[start..];
@@ -253,7 +259,7 @@ mod tests {
 
     #[test]
     fn every_length_of_label_is_read_whole() {
-        let keys = Keys::new(7);
+        let keys = HashKeys::new(7);
         let mut seen = std::collections::HashSet::new();
         for length in 1..=63 {
             let label = "abcdefghijklmnopqrstuvwxyz-0123456789_".repeat(2)[..length].to_owned();
@@ -272,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_label_of_any_length_is_the_same_below_others() {
-        let keys = Keys::new(7);
+        let keys = HashKeys::new(7);
         for length in 1..=63 {
             let label = "abcdefghijklmnopqrstuvwxyz-0123456789_".repeat(2)[..length].to_owned();
             for (parent, child) in [
@@ -288,11 +294,11 @@ mod tests {
 
     #[test]
     fn labels_that_run_together_differ() {
-        let keys = Keys::new(7);
+        let keys = HashKeys::new(7);
         assert_ne!(keys.of("ab.c"), keys.of("a.bc"));
         assert_ne!(keys.of("abc"), keys.of("ab.c"));
         assert_ne!(keys.of("aaaaaaaa.a"), keys.of("a.aaaaaaaa"));
-        assert_ne!(Keys::new(8).of("abc"), keys.of("abc"));
+        assert_ne!(HashKeys::new(8).of("abc"), keys.of("abc"));
     }
 
     #[test]

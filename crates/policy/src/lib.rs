@@ -52,23 +52,26 @@ mod urls;
 mod verdict;
 
 pub use self::settings::{
-    ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings, ScheduleSettings,
-    Settings, Style, UnlistedAction,
+    BlockStyle, ClientSettings, DefaultSettings, GroupSettings, LISTS_MAX, ListSettings,
+    ScheduleSettings, Settings, UnlistedAction,
 };
-pub use ask::{Ask, Who};
-pub use clients::leaves::{LEAVES_MAX, Leave, LeavesFull, Until, Whom};
+pub use ask::{Ask, ClientIdentity};
+pub use clients::leaves::{AllowUntil, AllowedClients, LEAVES_MAX, LeavesFull, TemporaryAllow};
 pub use compile::{ListFile, ListSource, compile, recompile};
 pub use decide::Policy;
 pub use fingerprint::{fold, split_mix};
-pub use lists::fitness::{Unfit, unfit};
-pub use lists::rewrite::Record;
-pub use profiles::Profiles;
+pub use lists::fitness::{UnfitList, unfit};
+pub use lists::rewrite::RewriteRecord;
+pub use profiles::ClientProfiles;
 pub use report::{
-    EXCERPT_BYTES_MAX, FileLines, ListKind, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine,
-    Syntax,
+    EXCERPT_BYTES_MAX, FileLines, ListKind, ListReport, ListSyntax, SKIPPED_KEPT_MAX, SkipReason,
+    SkippedLine,
 };
-pub use rules::{Memory, Rules};
+pub use rules::{RuleMemory, RuleSet};
 pub use snapshot::SnapshotError;
-pub use special::{RewriteAnswer, Rewritten, Trimmed};
+pub use special::{RewriteAnswer, RewrittenAnswer, TrimmedUrl};
 pub use urls::required_literals;
-pub use verdict::{Considered, Effect, Explanation, Manner, Outcome, RuleText, StandInId, Verdict};
+pub use verdict::{
+    ConsideredRule, PolicyExplanation, RuleEffect, RuleOutcome, RuleText, StandInId, Verdict,
+    VerdictManner,
+};

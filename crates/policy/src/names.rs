@@ -9,16 +9,16 @@ mod lines;
 mod prefetch;
 mod sieve;
 
-use crate::fingerprint::{Fingerprint, Keys, Suffixes};
-use crate::report::Syntax;
-use lines::{Lines, Look};
+use crate::fingerprint::{HashKeys, NameFingerprint, NameSuffixes};
+use crate::report::ListSyntax;
+use lines::{LineLook, RowLines};
 use std::ops::Range;
 use vocab::{ListId, RuleRef};
 
 /// How a name was written in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Form {
+pub(crate) enum NameForm {
     /// `0.0.0.0 name`.
     HostsNull,
     /// `127.0.0.1 name`.
@@ -53,26 +53,26 @@ pub(crate) enum Form {
     UnboundData,
 }
 
-const FORMS: [Form; 16] = [
-    Form::HostsNull,
-    Form::HostsLoopback,
-    Form::HostsNullV6,
-    Form::HostsLoopbackV6,
-    Form::Plain,
-    Form::Wildcard,
-    Form::Dotted,
-    Form::Adblock,
-    Form::AdblockException,
-    Form::DnsmasqAddress,
-    Form::DnsmasqServer,
-    Form::DnsmasqLocal,
-    Form::GeositeDomain,
-    Form::GeositeFull,
-    Form::UnboundZone,
-    Form::UnboundData,
+const FORMS: [NameForm; 16] = [
+    NameForm::HostsNull,
+    NameForm::HostsLoopback,
+    NameForm::HostsNullV6,
+    NameForm::HostsLoopbackV6,
+    NameForm::Plain,
+    NameForm::Wildcard,
+    NameForm::Dotted,
+    NameForm::Adblock,
+    NameForm::AdblockException,
+    NameForm::DnsmasqAddress,
+    NameForm::DnsmasqServer,
+    NameForm::DnsmasqLocal,
+    NameForm::GeositeDomain,
+    NameForm::GeositeFull,
+    NameForm::UnboundZone,
+    NameForm::UnboundData,
 ];
 
-impl Form {
+impl NameForm {
     /// Whether the line is of a hosts file, which any other rule outranks.
     pub(crate) const fn is_hosts(self) -> bool {
         matches!(
@@ -88,12 +88,12 @@ impl Form {
 
     /// The rule about `name`, as it stands in a list of this syntax. Syntaxes without a form of
     /// their own are told by what most of the list is written in.
-    pub(crate) fn write_in(self, name: &str, syntax: Syntax) -> String {
+    pub(crate) fn write_in(self, name: &str, syntax: ListSyntax) -> String {
         match (syntax, self) {
-            (Syntax::Surge, Self::GeositeDomain) => format!("DOMAIN-SUFFIX,{name}"),
-            (Syntax::Surge, Self::GeositeFull) => format!("DOMAIN,{name}"),
-            (Syntax::ResponsePolicyZone, Self::Wildcard) => format!("*.{name} CNAME ."),
-            (Syntax::ResponsePolicyZone, Self::Plain) => format!("{name} CNAME ."),
+            (ListSyntax::Surge, Self::GeositeDomain) => format!("DOMAIN-SUFFIX,{name}"),
+            (ListSyntax::Surge, Self::GeositeFull) => format!("DOMAIN,{name}"),
+            (ListSyntax::ResponsePolicyZone, Self::Wildcard) => format!("*.{name} CNAME ."),
+            (ListSyntax::ResponsePolicyZone, Self::Plain) => format!("{name} CNAME ."),
             (_, form) => form.write(name),
         }
     }
@@ -124,16 +124,16 @@ impl Form {
 
 /// What a row says besides the name: list (6 bits), form (4), effect, weight, modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Tag(pub(crate) u16);
+pub(crate) struct RowTag(pub(crate) u16);
 
-impl Tag {
+impl RowTag {
     const EXCEPTION: u16 = 1 << 10;
     const IMPORTANT: u16 = 1 << 11;
     const MODIFIED: u16 = 1 << 12;
     /// The bits that a tag has; those above are for whoever stores it.
     pub(crate) const MASK: u16 = (1 << 13) - 1;
 
-    pub(crate) fn new(list: u8, form: Form) -> Self {
+    pub(crate) fn new(list: u8, form: NameForm) -> Self {
         Self(u16::from(list & 63) | (form as u16) << 6)
     }
 
@@ -154,7 +154,7 @@ impl Tag {
         (self.0 & 63) as u8
     }
 
-    pub(crate) fn form(self) -> Form {
+    pub(crate) fn form(self) -> NameForm {
         // A tag is only ever made above, or checked when a snapshot is read.
         FORMS[usize::from(self.0 >> 6 & 15).min(FORMS.len() - 1)]
     }
@@ -174,15 +174,15 @@ impl Tag {
 
 /// A row whose name is that of a host, or of a parent of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(crate) tag: Tag,
+pub(crate) struct NameRow {
+    pub(crate) tag: RowTag,
     /// The line, or the number of a rule with modifiers.
     pub(crate) line: u32,
     /// Where in the host its name begins.
     pub(crate) start: usize,
 }
 
-impl Row {
+impl NameRow {
     pub(crate) fn rule(self) -> RuleRef {
         RuleRef { list: ListId(self.tag.list()), line: self.line }
     }
@@ -198,33 +198,36 @@ const AHEAD: usize = 8;
 
 /// The table.
 #[derive(Debug, Default)]
-pub(crate) struct Names {
-    lines: Lines,
+pub(crate) struct NameTable {
+    lines: RowLines,
 }
 
 /// What is kept of a name: 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Cell {
+pub(crate) struct NameCell {
     pub(crate) hash: u64,
     pub(crate) check: u16,
-    pub(crate) tag: Tag,
+    pub(crate) tag: RowTag,
     pub(crate) line: u32,
 }
 
 /// Rows on their way into the table.
 #[derive(Default)]
 pub(crate) struct NamesBuilder {
-    cells: Vec<Cell>,
+    cells: Vec<NameCell>,
 }
 
 impl NamesBuilder {
-    pub(crate) fn push(&mut self, name: Fingerprint, tag: Tag, line: u32) {
-        self.cells.push(Cell { hash: name.hash, check: name.check, tag, line });
+    pub(crate) fn push(&mut self, name: NameFingerprint, tag: RowTag, line: u32) {
+        self.cells.push(NameCell { hash: name.hash, check: name.check, tag, line });
     }
 
     /// The table of these rows and of others that come in their order; and the rules with modifiers
     /// for which there is no room.
-    pub(crate) fn build_with(self, kept: impl Iterator<Item = Cell> + Clone) -> (Names, Vec<u32>) {
+    pub(crate) fn build_with(
+        self,
+        kept: impl Iterator<Item = NameCell> + Clone,
+    ) -> (NameTable, Vec<u32>) {
         let (new, crowded) = self.sorted();
         let count = new.len() + kept.clone().count();
         let (mut new, mut kept) = (new.into_iter().peekable(), kept.peekable());
@@ -232,18 +235,18 @@ impl NamesBuilder {
             Some(next) => new.next_if(|cell| cell < next).or_else(|| kept.next()),
             None => new.next(),
         });
-        (Names { lines: Lines::build(count, merged) }, crowded)
+        (NameTable { lines: RowLines::build(count, merged) }, crowded)
     }
 
     /// The table of these rows, and the rules with modifiers for which there is no room.
-    pub(crate) fn build(self) -> (Names, Vec<u32>) {
+    pub(crate) fn build(self) -> (NameTable, Vec<u32>) {
         let (cells, crowded) = self.sorted();
-        (Names { lines: Lines::build(cells.len(), cells.into_iter()) }, crowded)
+        (NameTable { lines: RowLines::build(cells.len(), cells.into_iter()) }, crowded)
     }
 
     /// The rows in their order; of equal names in equal form and list the first line stays, and of
     /// those with modifiers the first [`MODIFIED_MAX`].
-    fn sorted(self) -> (Vec<Cell>, Vec<u32>) {
+    fn sorted(self) -> (Vec<NameCell>, Vec<u32>) {
         let mut cells = self.cells;
         cells.sort_unstable();
         cells.dedup_by(|next, kept| {
@@ -267,35 +270,35 @@ impl NamesBuilder {
     }
 }
 
-impl Names {
+impl NameTable {
     /// Takes rows that somebody else stored: none if they are not in order, or do not fit into so
     /// many lists and rules.
     pub(crate) fn from_stored(
-        cells: impl ExactSizeIterator<Item = Cell> + Clone,
+        cells: impl ExactSizeIterator<Item = NameCell> + Clone,
         lists: usize,
         rules: usize,
     ) -> Option<Self> {
-        let fits = |Cell { hash: _, check: _, tag, line }: Cell| {
-            tag.0 & !Tag::MASK == 0
+        let fits = |NameCell { hash: _, check: _, tag, line }: NameCell| {
+            tag.0 & !RowTag::MASK == 0
                 && usize::from(tag.list()) < lists
                 && (!tag.is_modified() || (line as usize) < rules)
         };
         let whole = cells.clone().all(fits) && cells.clone().is_sorted_by_key(|cell| cell.hash);
-        whole.then(|| Self { lines: Lines::build(cells.len(), cells) })
+        whole.then(|| Self { lines: RowLines::build(cells.len(), cells) })
     }
 
     /// Every row, in their order.
-    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
+    pub(crate) fn cells(&self) -> impl Iterator<Item = NameCell> + Clone {
         self.lines.cells()
     }
 
     /// Has the rows fetched that may hold for `host`, and waits for none.
     #[inline]
-    pub(crate) fn look<'t, 'h>(&'t self, keys: &'t Keys, host: &'h str) -> Looks<'t, 'h> {
-        let mut looks = Looks {
+    pub(crate) fn look<'t, 'h>(&'t self, keys: &'t HashKeys, host: &'h str) -> HostLooks<'t, 'h> {
+        let mut looks = HostLooks {
             lines: &self.lines,
             suffixes: keys.suffixes(if self.len() == 0 { "" } else { host }),
-            ahead: [(Fingerprint::default(), 0, Look::default()); AHEAD],
+            ahead: [(NameFingerprint::default(), 0, LineLook::default()); AHEAD],
             count: 0,
         };
         looks.go_ahead();
@@ -303,7 +306,7 @@ impl Names {
     }
 
     /// Shows every row that holds for `host`.
-    pub(crate) fn visit(&self, keys: &Keys, host: &str, found: impl FnMut(Row)) {
+    pub(crate) fn visit(&self, keys: &HashKeys, host: &str, found: impl FnMut(NameRow)) {
         self.look(keys, host).visit(found);
     }
 
@@ -324,15 +327,15 @@ impl Names {
 }
 
 /// A host and its parents, on the way to their rows.
-pub(crate) struct Looks<'t, 'h> {
-    lines: &'t Lines,
-    suffixes: Suffixes<'t, 'h>,
+pub(crate) struct HostLooks<'t, 'h> {
+    lines: &'t RowLines,
+    suffixes: NameSuffixes<'t, 'h>,
     /// Each name, where in the host it begins, and its row's place.
-    ahead: [(Fingerprint, usize, Look); AHEAD],
+    ahead: [(NameFingerprint, usize, LineLook); AHEAD],
     count: usize,
 }
 
-impl Looks<'_, '_> {
+impl HostLooks<'_, '_> {
     #[inline]
     fn go_ahead(&mut self) {
         self.count = 0;
@@ -347,12 +350,12 @@ impl Looks<'_, '_> {
     /// Shows every row that holds: for the host's own name, and for parents in forms that reach
     /// below.
     #[inline]
-    pub(crate) fn visit(&mut self, mut found: impl FnMut(Row)) {
+    pub(crate) fn visit(&mut self, mut found: impl FnMut(NameRow)) {
         loop {
             for (name, start, look) in &self.ahead[..self.count] {
                 self.lines.visit(*look, *name, |tag, line| {
                     if *start == 0 || !tag.form().is_exact() {
-                        found(Row { tag, line, start: *start });
+                        found(NameRow { tag, line, start: *start });
                     }
                 });
             }

@@ -4,39 +4,41 @@
 //! Built once from settings that were checked; what does not parse matches nobody. It asks no
 //! clock: the moment comes with the question. Asked by every decision.
 
-use crate::ask::{Ask, Who};
-use crate::clients::hours::Hours;
-use crate::clients::tags::Tags;
-use crate::clients::zone::Zone;
-use crate::settings::{ClientMatch, LISTS_MAX, ScheduleSettings, Settings, Style, UnlistedAction};
+use crate::ask::{Ask, ClientIdentity};
+use crate::clients::hours::HourSpan;
+use crate::clients::tags::ClientTags;
+use crate::clients::zone::ScheduleZone;
+use crate::settings::{
+    BlockStyle, ClientMatch, LISTS_MAX, ScheduleSettings, Settings, UnlistedAction,
+};
 use std::collections::HashMap;
 use std::net::IpAddr;
-use vocab::{Mac, NearWanted, Network, Now};
+use vocab::{LinkInfoNeeds, MacAddress, Network, Now};
 
 /// The name of the profile of everybody else.
 pub(crate) const DEFAULT_NAME: &str = "default";
 
 /// All profiles.
 #[derive(Clone, Debug)]
-pub struct Profiles {
+pub struct ClientProfiles {
     /// Everybody else first, then in the order of the configuration: of those that match a client
     /// the first counts.
-    all: Vec<Profile>,
+    all: Vec<ClientProfile>,
     /// Single addresses, so that a house of a thousand devices is no walk past a thousand rows.
     addresses: HashMap<IpAddr, u16>,
     /// In the order of the configuration.
     networks: Vec<(Network, u16)>,
-    macs: HashMap<Mac, u16>,
-    words: HashMap<Word, u16>,
-    near_wanted: NearWanted,
+    macs: HashMap<MacAddress, u16>,
+    words: HashMap<ClientWord, u16>,
+    near_wanted: LinkInfoNeeds,
     /// Whether some profile has a block style of its own.
     is_styled: bool,
-    zone: Zone,
+    zone: ScheduleZone,
 }
 
 /// A word that names a client, in lower case where case means nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Word {
+enum ClientWord {
     Id(Box<str>),
     User(Box<str>),
     Interface(Box<str>),
@@ -44,23 +46,23 @@ enum Word {
 
 /// One profile.
 #[derive(Clone, Debug)]
-pub(crate) struct Profile {
+pub(crate) struct ClientProfile {
     pub(crate) name: String,
     /// A bit for each list that holds at all hours.
     lists: u64,
     /// Lists that hold at some hours.
-    schedules: Vec<Schedule>,
-    pub(crate) tags: Tags,
+    schedules: Vec<ListSchedule>,
+    pub(crate) tags: ClientTags,
     /// How it is answered for what is blocked, if not like everybody.
-    pub(crate) blocked: Option<Style>,
+    pub(crate) blocked: Option<BlockStyle>,
     /// Fate of requests that no rule is about.
     pub(crate) otherwise: UnlistedAction,
 }
 
 /// Lists that hold at some hours.
 #[derive(Clone, Debug)]
-struct Schedule {
-    hours: Hours,
+struct ListSchedule {
+    hours: HourSpan,
     lists: u64,
     /// As the configuration has it, for people.
     text: String,
@@ -68,15 +70,15 @@ struct Schedule {
 
 /// A profile at one moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standing<'p> {
-    pub(crate) profile: &'p Profile,
+pub(crate) struct ProfileStanding<'p> {
+    pub(crate) profile: &'p ClientProfile,
     /// A bit for each list that holds now.
     pub(crate) lists: u64,
 }
 
 /// Whether a list holds for a client now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum ListHold {
     /// At all hours.
     Always,
     /// By this schedule, now.
@@ -87,14 +89,14 @@ pub(crate) enum Holds {
     Never,
 }
 
-impl Profiles {
+impl ClientProfiles {
     /// Everybody gets every list.
     pub fn everyone() -> Self {
-        let everybody = Profile {
+        let everybody = ClientProfile {
             name: DEFAULT_NAME.into(),
             lists: u64::MAX,
             schedules: Vec::new(),
-            tags: Tags::default(),
+            tags: ClientTags::default(),
             blocked: None,
             otherwise: UnlistedAction::Pass,
         };
@@ -104,9 +106,9 @@ impl Profiles {
             networks: Vec::new(),
             macs: HashMap::new(),
             words: HashMap::new(),
-            near_wanted: NearWanted::default(),
+            near_wanted: LinkInfoNeeds::default(),
             is_styled: false,
-            zone: Zone::UTC,
+            zone: ScheduleZone::UTC,
         }
     }
 
@@ -115,7 +117,7 @@ impl Profiles {
     pub fn build(settings: &Settings) -> Self {
         let mut built = Self::everyone();
         built.zone = settings.zone();
-        let mut draft = Draft { settings, next: settings.lists.len().min(LISTS_MAX) };
+        let mut draft = ProfileDraft { settings, next: settings.lists.len().min(LISTS_MAX) };
         let everybody = match settings.default.lists.as_deref() {
             Some(names) => draft.mask(names),
             // All lists, but for the rules of schedules.
@@ -140,11 +142,11 @@ impl Profiles {
                 lists |= also;
                 schedules.extend(scheduled.iter().cloned());
             }
-            let tags: Vec<Tags> =
-                client.tags.iter().filter_map(|word| Tags::of_word(word)).collect();
-            let tags = Tags::all_of(&tags);
+            let tags: Vec<ClientTags> =
+                client.tags.iter().filter_map(|word| ClientTags::of_word(word)).collect();
+            let tags = ClientTags::all_of(&tags);
             built.is_styled |= client.blocked.is_some();
-            built.all.push(Profile {
+            built.all.push(ClientProfile {
                 name: client.name.clone(),
                 lists,
                 schedules,
@@ -173,14 +175,14 @@ impl Profiles {
                 self.macs.entry(mac).or_insert(at);
             }
             Ok(ClientMatch::Id(id)) => {
-                self.words.entry(Word::Id(id.to_ascii_lowercase().into())).or_insert(at);
+                self.words.entry(ClientWord::Id(id.to_ascii_lowercase().into())).or_insert(at);
             }
             Ok(ClientMatch::User(user)) => {
-                self.words.entry(Word::User(user.into())).or_insert(at);
+                self.words.entry(ClientWord::User(user.into())).or_insert(at);
             }
             Ok(ClientMatch::Interface(name)) => {
                 self.near_wanted.interface = true;
-                self.words.entry(Word::Interface(name.into())).or_insert(at);
+                self.words.entry(ClientWord::Interface(name.into())).or_insert(at);
             }
             Err(_) => {}
         }
@@ -192,17 +194,21 @@ impl Profiles {
     }
 
     /// The block style of a client's own.
-    pub(crate) fn style_of(&self, client: IpAddr, who: Option<&Who<'_>>) -> Option<Style> {
+    pub(crate) fn style_of(
+        &self,
+        client: IpAddr,
+        who: Option<&ClientIdentity<'_>>,
+    ) -> Option<BlockStyle> {
         if self.is_styled { self.of(client, who).blocked } else { None }
     }
 
     /// What profiles depend on beside addresses and what clients say of themselves.
-    pub(crate) fn near_wanted(&self) -> NearWanted {
+    pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
         self.near_wanted
     }
 
     /// The profile of whoever asks.
-    pub(crate) fn of(&self, client: IpAddr, who: Option<&Who<'_>>) -> &Profile {
+    pub(crate) fn of(&self, client: IpAddr, who: Option<&ClientIdentity<'_>>) -> &ClientProfile {
         // Everybody else is profile 0, and means that none was found.
         let mut found = u16::MAX;
         if !self.addresses.is_empty()
@@ -220,15 +226,15 @@ impl Profiles {
         self.all.get(usize::from(found)).unwrap_or(&self.all[0])
     }
 
-    fn of_who(&self, who: &Who<'_>) -> u16 {
+    fn of_who(&self, who: &ClientIdentity<'_>) -> u16 {
         if self.macs.is_empty() && self.words.is_empty() {
             return u16::MAX;
         }
         let mac = who.mac.and_then(|mac| self.macs.get(&mac));
         let words = [
-            who.id.map(|id| Word::Id(id.to_ascii_lowercase().into())),
-            who.user.map(|user| Word::User(user.into())),
-            who.interface.map(|name| Word::Interface(name.into())),
+            who.id.map(|id| ClientWord::Id(id.to_ascii_lowercase().into())),
+            who.user.map(|user| ClientWord::User(user.into())),
+            who.interface.map(|name| ClientWord::Interface(name.into())),
         ];
         let words = words.iter().flatten().filter_map(|word| self.words.get(word));
         words.chain(mac).min().copied().unwrap_or(u16::MAX)
@@ -236,7 +242,7 @@ impl Profiles {
 
     /// The profile of whoever asks, with the lists that hold now.
     #[inline]
-    pub(crate) fn standing(&self, ask: &Ask<'_>, now: Now) -> Standing<'_> {
+    pub(crate) fn standing(&self, ask: &Ask<'_>, now: Now) -> ProfileStanding<'_> {
         let profile = self.of(ask.client, ask.who);
         let mut lists = profile.lists;
         if !profile.schedules.is_empty() {
@@ -244,33 +250,35 @@ impl Profiles {
             let holding = profile.schedules.iter().filter(|schedule| schedule.hours.hold(hour));
             lists |= holding.fold(0, |lists, schedule| lists | schedule.lists);
         }
-        Standing { profile, lists }
+        ProfileStanding { profile, lists }
     }
 
     /// Whether and why a list holds for a profile now.
-    pub(crate) fn holds(&self, profile: &Profile, list: u8, now: Now) -> Holds {
+    pub(crate) fn holds(&self, profile: &ClientProfile, list: u8, now: Now) -> ListHold {
         let among = |lists: u64| lists >> (list & 63) & 1 == 1;
         if among(profile.lists) {
-            return Holds::Always;
+            return ListHold::Always;
         }
         let hour = self.zone.hour(now);
         let mut scheduled = profile.schedules.iter().filter(|schedule| among(schedule.lists));
         match { &mut scheduled }.find(|schedule| schedule.hours.hold(hour)) {
-            Some(schedule) => Holds::BySchedule(schedule.text.clone()),
-            None if profile.schedules.iter().any(|schedule| among(schedule.lists)) => Holds::NotNow,
-            None => Holds::Never,
+            Some(schedule) => ListHold::BySchedule(schedule.text.clone()),
+            None if profile.schedules.iter().any(|schedule| among(schedule.lists)) => {
+                ListHold::NotNow
+            }
+            None => ListHold::Never,
         }
     }
 }
 
 /// Settings on their way into profiles.
-struct Draft<'s> {
+struct ProfileDraft<'s> {
     settings: &'s Settings,
     /// The number of the next list made of a schedule's own rule.
     next: usize,
 }
 
-impl Draft<'_> {
+impl ProfileDraft<'_> {
     fn mask(&self, names: &[String]) -> u64 {
         let bits = self.settings.lists.iter().take(LISTS_MAX).enumerate();
         bits.filter(|(_, list)| names.contains(&list.name)).fold(0, |mask, (at, _)| mask | 1 << at)
@@ -283,7 +291,7 @@ impl Draft<'_> {
         above(self.next) & !above(self.next + count)
     }
 
-    fn schedules(&mut self, settings: &[ScheduleSettings]) -> Vec<Schedule> {
+    fn schedules(&mut self, settings: &[ScheduleSettings]) -> Vec<ListSchedule> {
         let mut schedules = Vec::new();
         for entry in settings {
             let mut lists = self.mask(&entry.lists);
@@ -291,8 +299,8 @@ impl Draft<'_> {
                 lists |= 1u64.checked_shl(self.next as u32).unwrap_or(0);
                 self.next += 1;
             }
-            if let Ok(hours) = Hours::parse(&entry.days, &entry.from, &entry.to) {
-                schedules.push(Schedule { hours, lists, text: entry.text() });
+            if let Ok(hours) = HourSpan::parse(&entry.days, &entry.from, &entry.to) {
+                schedules.push(ListSchedule { hours, lists, text: entry.text() });
             }
         }
         schedules

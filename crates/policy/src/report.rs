@@ -3,8 +3,8 @@
 //! A bad line is never fatal; it is counted here, and the first of them are kept with an excerpt.
 //! Filled by `compile`, printed by `tidegate lists stats`.
 
-use crate::lists::fitness::Unfit;
-use crate::urls::rule::{Flags, Rule};
+use crate::lists::fitness::UnfitList;
+use crate::urls::rule::{RuleFlags, UrlRule};
 use std::fmt;
 
 /// How many skipped lines of a list are kept with their text. Those beyond are only counted.
@@ -20,9 +20,9 @@ pub struct ListReport {
     /// Whether it blocks or allows.
     pub kind: ListKind,
     /// The syntax most of its lines are written in.
-    pub syntax: Syntax,
+    pub syntax: ListSyntax,
     /// Why the whole text is no list; then nothing of it is in force.
-    pub unfit: Option<Unfit>,
+    pub unfit: Option<UnfitList>,
     /// Lines of text, comments and blank ones included.
     pub lines: u32,
     /// The files that it was put together from, in their order, if it is a folder. Their lines are
@@ -50,9 +50,9 @@ pub struct FileLines {
 
 impl ListReport {
     /// Counts a rule that had been taken as skipped, once it shows that there is no room for it.
-    pub(crate) fn refuse(&mut self, rule: &Rule, text: &str) {
+    pub(crate) fn refuse(&mut self, rule: &UrlRule, text: &str) {
         let (line, reason) = (rule.line, SkipReason::TooDear);
-        let is_for_names = rule.flags.has(Flags::FOR_NAMES);
+        let is_for_names = rule.flags.has(RuleFlags::FOR_NAMES);
         let rules = if is_for_names { &mut self.rules_names } else { &mut self.rules_urls };
         *rules = rules.saturating_sub(1);
         match self.skipped_by_reason.iter_mut().find(|(it, _)| *it == reason) {
@@ -123,7 +123,7 @@ pub enum ListKind {
 
 /// A syntax of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Syntax {
+pub enum ListSyntax {
     /// `0.0.0.0 name`.
     Hosts,
     /// A name a line.
@@ -228,7 +228,25 @@ skip_reasons! {
     TooDear = 24, "would slow down every request: give it a longer word that must occur whole";
 }
 
-impl fmt::Display for Syntax {
+impl ListSyntax {
+    /// All, in the order of their numbers in a snapshot.
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Empty,
+        Self::Hosts,
+        Self::Names,
+        Self::Wildcards,
+        Self::Dnsmasq,
+        Self::Adblock,
+        Self::Geosite,
+        Self::Unbound,
+        Self::UrlRegex,
+        Self::NameRegex,
+        Self::Surge,
+        Self::ResponsePolicyZone,
+    ];
+}
+
+impl fmt::Display for ListSyntax {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Hosts => "a hosts file",

@@ -2,17 +2,17 @@
 //! worked out once, when a rule first wants it.
 
 use crate::ask::Ask;
-use crate::clients::tags::Tags;
-use crate::fingerprint::Keys;
-use crate::profiles::Standing;
+use crate::clients::tags::ClientTags;
+use crate::fingerprint::HashKeys;
+use crate::profiles::ProfileStanding;
 use crate::settings::UnlistedAction;
-use crate::urls::pattern::Subject;
-use crate::urls::regexes::Case;
-use crate::urls::rule::{ADDRESSES, Client, Place};
+use crate::urls::pattern::MatchSubject;
+use crate::urls::regexes::CaseMatching;
+use crate::urls::rule::{ADDRESSES, PatternTarget, RuleClient};
 use crate::urls::tokens;
 use std::cell::OnceCell;
 use std::net::IpAddr;
-use vocab::{Door, Kind, Name};
+use vocab::{Door, Name, RequestKind};
 
 /// Longest URL that is looked at, in bytes; what lies beyond is cut. Rules name hosts, paths and
 /// the first parameters; Internet Explorer's limit taught sites to stay below.
@@ -24,12 +24,12 @@ const HOST_TOKENS_KEPT: usize = 12;
 const PAGE_NAMES_MAX: usize = 24;
 
 /// An ask, with all that rules want to know of it.
-pub(crate) struct Request<'a> {
+pub(crate) struct RuleRequest<'a> {
     ask: &'a Ask<'a>,
-    keys: &'a Keys,
-    standing: Standing<'a>,
-    host: Subject<'a>,
-    url: Option<Spellings<'a>>,
+    keys: &'a HashKeys,
+    standing: ProfileStanding<'a>,
+    host: MatchSubject<'a>,
+    url: Option<UrlSpellings<'a>>,
     host_tokens: OnceCell<HostTokens>,
     third_party: OnceCell<Option<bool>>,
     page: OnceCell<PageNames>,
@@ -37,9 +37,9 @@ pub(crate) struct Request<'a> {
 
 /// A URL as it came, and in lower case.
 #[derive(Clone, Copy)]
-struct Spellings<'a> {
-    exact: Subject<'a>,
-    lower: Subject<'a>,
+struct UrlSpellings<'a> {
+    exact: MatchSubject<'a>,
+    lower: MatchSubject<'a>,
 }
 
 /// The tokens of the host, if they are few.
@@ -56,14 +56,18 @@ struct PageNames {
     len: usize,
 }
 
-impl<'a> Request<'a> {
+impl<'a> RuleRequest<'a> {
     /// A request for a name.
-    pub(crate) fn of_name(ask: &'a Ask<'a>, keys: &'a Keys, standing: Standing<'a>) -> Self {
+    pub(crate) fn of_name(
+        ask: &'a Ask<'a>,
+        keys: &'a HashKeys,
+        standing: ProfileStanding<'a>,
+    ) -> Self {
         Self {
             ask,
             keys,
             standing,
-            host: Subject::host(ask.host.as_str().as_bytes()),
+            host: MatchSubject::host(ask.host.as_str().as_bytes()),
             url: None,
             host_tokens: OnceCell::new(),
             third_party: OnceCell::new(),
@@ -76,15 +80,15 @@ impl<'a> Request<'a> {
         ask: &'a Ask<'a>,
         url: &'a str,
         lower: &'a mut [u8; URL_BYTES_MAX],
-        keys: &'a Keys,
-        standing: Standing<'a>,
+        keys: &'a HashKeys,
+        standing: ProfileStanding<'a>,
     ) -> Self {
         let exact = &url.as_bytes()[..url.len().min(URL_BYTES_MAX)];
         let lower = &mut lower[..exact.len()];
         lower.copy_from_slice(exact);
         lower.make_ascii_lowercase();
-        let lower = Subject::url(lower);
-        let spellings = Spellings { exact: lower.with_text(exact), lower };
+        let lower = MatchSubject::url(lower);
+        let spellings = UrlSpellings { exact: lower.with_text(exact), lower };
         Self { url: Some(spellings), ..Self::of_name(ask, keys, standing) }
     }
 
@@ -100,11 +104,11 @@ impl<'a> Request<'a> {
         self.ask.url
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> RequestKind {
         self.ask.kind
     }
 
-    pub(crate) fn keys(&self) -> &'a Keys {
+    pub(crate) fn keys(&self) -> &'a HashKeys {
         self.keys
     }
 
@@ -124,11 +128,11 @@ impl<'a> Request<'a> {
     }
 
     /// What a pattern is held against; the host where there is no URL.
-    pub(crate) fn subject(&self, place: Place, case: Case) -> Subject<'a> {
+    pub(crate) fn subject(&self, place: PatternTarget, case: CaseMatching) -> MatchSubject<'a> {
         match (place, self.url, case) {
-            (Place::Url, Some(url), Case::Same) => url.lower,
-            (Place::Url, Some(url), Case::Differs) => url.exact,
-            (Place::Url, None, _) | (Place::Host, _, _) => self.host,
+            (PatternTarget::Url, Some(url), CaseMatching::Same) => url.lower,
+            (PatternTarget::Url, Some(url), CaseMatching::Differs) => url.exact,
+            (PatternTarget::Url, None, _) | (PatternTarget::Host, _, _) => self.host,
         }
     }
 
@@ -174,10 +178,10 @@ impl<'a> Request<'a> {
             .any(|(name, _)| sorted.binary_search(&name.hash).is_ok())
     }
 
-    pub(crate) fn client_is(&self, client: &Client) -> bool {
+    pub(crate) fn client_is(&self, client: &RuleClient) -> bool {
         match client {
-            Client::Network(network) => network.contains(self.ask.client),
-            Client::Name(name) => {
+            RuleClient::Network(network) => network.contains(self.ask.client),
+            RuleClient::Name(name) => {
                 *name == self.standing.profile.name
                     || self.ask.who.and_then(|who| who.id).is_some_and(|id| *id == **name)
             }
@@ -190,7 +194,7 @@ impl<'a> Request<'a> {
             && !matches!(self.ask.door, Door::Web | Door::Gateway)
     }
 
-    pub(crate) fn client_tags(&self) -> Tags {
+    pub(crate) fn client_tags(&self) -> ClientTags {
         self.standing.profile.tags
     }
 }
@@ -209,7 +213,7 @@ impl HostTokens {
 }
 
 impl PageNames {
-    fn of(page: Name<'_>, keys: &Keys) -> Self {
+    fn of(page: Name<'_>, keys: &HashKeys) -> Self {
         let mut names = Self::default();
         let page = page.as_str();
         let suffix = psl::suffix(page.as_bytes()).map_or(0, |suffix| suffix.as_bytes().len());

@@ -3,40 +3,40 @@
 //! Immutable; shared by every thread. It knows no client: a request brings its profile. Made by
 //! `compile` or read from a snapshot, asked by `Policy`.
 
-use crate::answers::Answers;
+use crate::answers::AnswerValues;
 use crate::below::ExceptionsBelow;
-use crate::fingerprint::Keys;
-use crate::names::{Names, Row};
+use crate::fingerprint::HashKeys;
+use crate::names::{NameRow, NameTable};
 use crate::report::ListReport;
-use crate::request::Request;
+use crate::request::RuleRequest;
 use crate::snapshot::{self, SnapshotError};
-use crate::urls::index::{Index, Indexes};
-use crate::urls::rule::{Flags, Place, Rule, RuleTable};
-use crate::verdict::{Outcome, Verdict};
+use crate::urls::index::{UrlIndex, UrlIndexes};
+use crate::urls::rule::{PatternTarget, RuleFlags, RuleTable, UrlRule};
+use crate::verdict::{RuleOutcome, Verdict};
 use std::fmt;
 use std::ops::Range;
-use vocab::{Action, Cause, Kind, RuleRef};
+use vocab::{Action, Cause, RequestKind, RuleRef};
 
 /// Compiled lists.
 #[derive(Debug)]
-pub struct Rules {
-    pub(crate) keys: Keys,
+pub struct RuleSet {
+    pub(crate) keys: HashKeys,
     pub(crate) lists: Vec<ListReport>,
     /// Of each list's text, by which an unchanged one is known.
     pub(crate) sums: Vec<u64>,
     /// Of all rules that `$badfilter` cancels.
     pub(crate) cancelled: u64,
-    pub(crate) names: Names,
+    pub(crate) names: NameTable,
     /// Which names exceptions may let through, for the signer.
     pub(crate) below: ExceptionsBelow,
     pub(crate) table: RuleTable,
-    pub(crate) indexes: Indexes,
-    pub(crate) answers: Answers,
+    pub(crate) indexes: UrlIndexes,
+    pub(crate) answers: AnswerValues,
 }
 
 /// What the rules cost, in bytes of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
+pub struct RuleMemory {
     /// How many rules about plain names there are.
     pub names: u64,
     /// Bytes of the table of names.
@@ -52,9 +52,9 @@ pub struct Memory {
 /// The best rule so far: important before not, other rules before hosts lines, earlier lists
 /// before later ones, then earlier lines.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Best(Option<(u64, RuleRef)>);
+pub(crate) struct BestRule(Option<(u64, RuleRef)>);
 
-impl Best {
+impl BestRule {
     #[inline]
     fn offer(&mut self, weight: u64, rule: RuleRef) {
         if self.beaten_by(weight) {
@@ -81,7 +81,7 @@ fn weight(important: bool, hosts: bool, rule: RuleRef) -> u64 {
     first | u64::from(u8::MAX - rule.list.0) << 32 | u64::from(u32::MAX - rule.line)
 }
 
-impl Rules {
+impl RuleSet {
     /// What each list holds, in the order given to `compile`.
     pub fn lists(&self) -> &[ListReport] {
         &self.lists
@@ -98,14 +98,14 @@ impl Rules {
     }
 
     /// What the rules cost.
-    pub fn memory(&self) -> Memory {
+    pub fn memory(&self) -> RuleMemory {
         let report = |report: &ListReport| {
             let lines = report.skipped.iter().map(|line| size_of_val(line) + line.text.capacity());
             let files = report.files.iter().map(|file| size_of_val(file) + file.name.capacity());
             let parts = lines.sum::<usize>() + files.sum::<usize>();
             size_of_val(report) + report.name.capacity() + parts
         };
-        Memory {
+        RuleMemory {
             names: self.names.len() as u64,
             names_bytes: self.names.bytes() + self.below.bytes(),
             patterns: self.table.rules.len() as u64,
@@ -132,14 +132,14 @@ impl Rules {
 
     /// The verdict on a request: by rewrites first, then by exceptions and blocks. Exceptions with
     /// patterns are looked for only when something blocks.
-    pub(crate) fn judge(&self, request: &Request<'_>) -> Verdict {
+    pub(crate) fn judge(&self, request: &RuleRequest<'_>) -> Verdict {
         if !self.indexes.rewrites.is_empty()
-            && matches!(request.kind(), Kind::Lookup(_))
+            && matches!(request.kind(), RequestKind::Lookup(_))
             && let Some(rewritten) = self.rewritten(request)
         {
             return rewritten.verdict();
         }
-        let (mut block, mut exception) = (Best::default(), Best::default());
+        let (mut block, mut exception) = (BestRule::default(), BestRule::default());
         // The rows come from memory while the patterns are gone through.
         let mut looks = self.names.look(&self.keys, request.host_name());
         self.best_pattern(&self.indexes.blocks, request, &mut block);
@@ -172,8 +172,8 @@ impl Rules {
     /// Shows every rule of an index that matches and holds, some more than once.
     pub(crate) fn each_match(
         &self,
-        index: &Index,
-        request: &Request<'_>,
+        index: &UrlIndex,
+        request: &RuleRequest<'_>,
         mut found: impl FnMut(u32),
     ) {
         index.visit(&self.table, request, |id, place| {
@@ -184,7 +184,7 @@ impl Rules {
     }
 
     #[inline]
-    fn holds(&self, id: u32, request: &Request<'_>, place: Place) -> bool {
+    fn holds(&self, id: u32, request: &RuleRequest<'_>, place: PatternTarget) -> bool {
         let rule = &self.table.rules[id as usize];
         request.in_profile(rule.list)
             && rule.suits(request, place).is_ok()
@@ -193,11 +193,11 @@ impl Rules {
     }
 
     #[inline]
-    fn best_pattern(&self, index: &Index, request: &Request<'_>, best: &mut Best) {
+    fn best_pattern(&self, index: &UrlIndex, request: &RuleRequest<'_>, best: &mut BestRule) {
         index.visit(&self.table, request, |id, place| {
             let rule = &self.table.rules[id as usize];
             let rule_ref = self.table.rule_ref(id);
-            let weight = weight(rule.flags.has(Flags::IMPORTANT), false, rule_ref);
+            let weight = weight(rule.flags.has(RuleFlags::IMPORTANT), false, rule_ref);
             if best.beaten_by(weight) && self.holds(id, request, place) {
                 best.offer(weight, rule_ref);
             }
@@ -205,12 +205,16 @@ impl Rules {
     }
 
     /// Where the row's rule stands.
-    pub(crate) fn row_rule(&self, row: Row) -> RuleRef {
+    pub(crate) fn row_rule(&self, row: NameRow) -> RuleRef {
         if row.tag.is_modified() { self.table.rule_ref(row.line) } else { row.rule() }
     }
 
     /// Whether the row's modifiers, if it has any, hold too.
-    pub(crate) fn row_holds(&self, row: Row, request: &Request<'_>) -> Result<(), Outcome> {
+    pub(crate) fn row_holds(
+        &self,
+        row: NameRow,
+        request: &RuleRequest<'_>,
+    ) -> Result<(), RuleOutcome> {
         if !row.tag.is_modified() {
             return Ok(());
         }
@@ -220,16 +224,16 @@ impl Rules {
     /// The rule with its conditions, as far as one look at it tells.
     pub(crate) fn rule_holds(
         &self,
-        rule: &Rule,
-        request: &Request<'_>,
-        place: Place,
-    ) -> Result<(), Outcome> {
+        rule: &UrlRule,
+        request: &RuleRequest<'_>,
+        place: PatternTarget,
+    ) -> Result<(), RuleOutcome> {
         rule.suits(request, place)?;
         self.table.conditions_hold(rule, request)
     }
 }
 
-impl Memory {
+impl RuleMemory {
     /// Bytes of memory for a name.
     pub fn bytes_per_name(&self) -> f64 {
         if self.names == 0 { 0.0 } else { self.names_bytes as f64 / self.names as f64 }
@@ -241,7 +245,7 @@ impl Memory {
     }
 }
 
-impl fmt::Display for Memory {
+impl fmt::Display for RuleMemory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
         write!(

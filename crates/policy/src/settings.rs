@@ -1,7 +1,7 @@
 //! The `policy` section of the configuration: which lists there are and who gets which.
 //!
 //! It reads no file and no list. `check` refuses what is wrong and what is not built yet, all at
-//! once. Read by `config`, turned into [`Profiles`](crate::Profiles) by the binary.
+//! once. Read by `config`, turned into [`ClientProfiles`](crate::ClientProfiles) by the binary.
 
 mod clients;
 mod dead_rules;
@@ -9,9 +9,9 @@ mod style;
 
 pub(crate) use clients::ClientMatch;
 pub use clients::{ClientSettings, GroupSettings, ScheduleSettings};
-pub use style::Style;
+pub use style::BlockStyle;
 
-use crate::clients::zone::Zone;
+use crate::clients::zone::ScheduleZone;
 use crate::report::ListKind;
 use clients::check_schedules;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ use settings::Text;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, TimeSpan};
 
 /// Most lists of a policy: the lists of a profile are one word of bits.
 pub const LISTS_MAX: usize = 64;
@@ -78,7 +78,7 @@ pub struct ListSettings {
     pub kind: ListKind,
     /// How often a `url` is asked for a newer version, give or take a tenth. Default 24h, from 10m
     /// to 30d.
-    pub refresh: Option<Text<Span>>,
+    pub refresh: Option<Text<TimeSpan>>,
     /// Largest size of the list; a larger one is refused. Default 32MiB with `url`, else 256MiB; at
     /// most 1GiB.
     pub max_size: Option<Text<ByteSize>>,
@@ -142,7 +142,7 @@ impl Settings {
             let remedy = "put rules of schedules into a list and name it there";
             complaints.push(Complaint::new("clients", message).remedy(remedy));
         }
-        if self.time_zone.as_deref().is_some_and(|zone| Zone::parse(zone).is_none()) {
+        if self.time_zone.as_deref().is_some_and(|zone| ScheduleZone::parse(zone).is_none()) {
             let message = format!("{:?} is no time zone", self.time_zone.as_deref().unwrap_or(""));
             let remedy = "write UTC, an offset such as +02:00, or a place such as Europe/Zurich";
             complaints.push(Complaint::new("time_zone", message).remedy(remedy));
@@ -170,8 +170,8 @@ impl Settings {
     }
 
     /// The zone of the schedules; UTC where it cannot be read, which `check` refuses first.
-    pub(crate) fn zone(&self) -> Zone {
-        self.time_zone.as_deref().and_then(Zone::parse).unwrap_or(Zone::UTC)
+    pub(crate) fn zone(&self) -> ScheduleZone {
+        self.time_zone.as_deref().and_then(ScheduleZone::parse).unwrap_or(ScheduleZone::UTC)
     }
 
     /// The rules of schedules as lists, each a name and a text, to be compiled behind

@@ -2,22 +2,24 @@
 //!
 //! Little-endian: magic, format, checksum, the caller's key, then every array with its length.
 //! Reading copies arrays in bulk and checks every bound that a later look-up relies on, so that a
-//! cut, flipped or forged file is an error and never a panic. Called by `Rules`.
+//! cut, flipped or forged file is an error and never a panic. Called by `RuleSet`.
 
-use crate::answers::Answers;
+use crate::answers::AnswerValues;
 use crate::below::ExceptionsBelow;
-use crate::buckets::{Buckets, Multi};
-use crate::clients::tags::Tags;
-use crate::fingerprint::{Keys, checksum};
-use crate::lists::fitness::Unfit;
-use crate::names::{Cell, Names, Tag};
-use crate::report::{FileLines, ListKind, ListReport, SkipReason, SkippedLine, Syntax};
-use crate::rules::Rules;
+use crate::buckets::{HashBuckets, MultiHashes};
+use crate::clients::tags::ClientTags;
+use crate::fingerprint::{HashKeys, checksum};
+use crate::lists::fitness::UnfitList;
+use crate::names::{NameCell, NameTable, RowTag};
+use crate::report::{FileLines, ListKind, ListReport, ListSyntax, SkipReason, SkippedLine};
+use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
 use crate::urls::grams::GramSieve;
-use crate::urls::index::{Index, Indexes};
-use crate::urls::regexes::{Group, Lazy};
-use crate::urls::rule::{Client, Conditions, Flags, Part, Rule, RuleTable, TagPart};
+use crate::urls::index::{UrlIndex, UrlIndexes};
+use crate::urls::regexes::{LazyRegex, RegexGroup};
+use crate::urls::rule::{
+    EntryPart, RuleClient, RuleConditions, RuleFlags, RuleTable, TagPart, UrlRule,
+};
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
@@ -55,13 +57,13 @@ impl fmt::Display for SnapshotError {
 
 impl std::error::Error for SnapshotError {}
 
-pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
+pub(crate) fn write(rules: &RuleSet, key: [u8; 32]) -> Vec<u8> {
     let mut out = Vec::with_capacity(rules.memory().total() as usize + 4096);
     out.extend_from_slice(&MAGIC);
     out.extend_from_slice(&FORMAT.to_le_bytes());
     out.extend_from_slice(&[0; 8]);
     out.extend_from_slice(&key);
-    let mut writer = Writer(out);
+    let mut writer = SnapshotWriter(out);
     writer.u64(rules.keys.seed());
     writer.u32(rules.lists.len() as u32);
     for list in &rules.lists {
@@ -91,7 +93,7 @@ pub(crate) fn write(rules: &Rules, key: [u8; 32]) -> Vec<u8> {
     out
 }
 
-pub(crate) fn read(bytes: &[u8], key: [u8; 32]) -> Result<Rules, SnapshotError> {
+pub(crate) fn read(bytes: &[u8], key: [u8; 32]) -> Result<RuleSet, SnapshotError> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(SnapshotError::NotASnapshot)?;
     let (format, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
     if u32::from_le_bytes(*format) != FORMAT {
@@ -105,12 +107,12 @@ pub(crate) fn read(bytes: &[u8], key: [u8; 32]) -> Result<Rules, SnapshotError> 
     if u64::from_le_bytes(*sum) != checksum(rest) {
         return Err(SnapshotError::Damaged);
     }
-    Reader(body).rules().ok_or(SnapshotError::Damaged)
+    SnapshotReader(body).rules().ok_or(SnapshotError::Damaged)
 }
 
-struct Writer(Vec<u8>);
+struct SnapshotWriter(Vec<u8>);
 
-impl Writer {
+impl SnapshotWriter {
     fn u32(&mut self, word: u32) {
         self.0.extend_from_slice(&word.to_le_bytes());
     }
@@ -142,8 +144,10 @@ impl Writer {
     fn report(&mut self, report: &ListReport) {
         self.text(&report.name);
         self.u32(u32::from(report.kind == ListKind::Allow));
-        self.u32(SYNTAXES.iter().position(|syntax| *syntax == report.syntax).unwrap_or(0) as u32);
-        let unfit = |why| Unfit::ALL.iter().position(|other| *other == why);
+        self.u32(
+            ListSyntax::ALL.iter().position(|syntax| *syntax == report.syntax).unwrap_or(0) as u32
+        );
+        let unfit = |why| UnfitList::ALL.iter().position(|other| *other == why);
         self.u32(report.unfit.and_then(unfit).map_or(0, |at| at as u32 + 1));
         self.u32(report.lines);
         self.u32(report.files.len() as u32);
@@ -174,11 +178,11 @@ impl Writer {
         self.u32(table.clients.len() as u32);
         for client in &table.clients {
             match client {
-                Client::Network(network) => {
+                RuleClient::Network(network) => {
                     self.u32(0);
                     self.text(&network.to_string());
                 }
-                Client::Name(name) => {
+                RuleClient::Name(name) => {
                     self.u32(1);
                     self.text(name);
                 }
@@ -187,34 +191,19 @@ impl Writer {
     }
 }
 
-const SYNTAXES: [Syntax; 12] = [
-    Syntax::Empty,
-    Syntax::Hosts,
-    Syntax::Names,
-    Syntax::Wildcards,
-    Syntax::Dnsmasq,
-    Syntax::Adblock,
-    Syntax::Geosite,
-    Syntax::Unbound,
-    Syntax::UrlRegex,
-    Syntax::NameRegex,
-    Syntax::Surge,
-    Syntax::ResponsePolicyZone,
-];
-
-fn cell_bytes(cell: &Cell) -> [u8; CELL_BYTES] {
-    let Cell { hash, check, tag, line } = *cell;
+fn cell_bytes(cell: &NameCell) -> [u8; CELL_BYTES] {
+    let NameCell { hash, check, tag, line } = *cell;
     let halves = u64::from(check) | u64::from(tag.0) << 16 | u64::from(line) << 32;
     (u128::from(hash) | u128::from(halves) << 64).to_le_bytes()
 }
 
-fn cell_of(bytes: [u8; CELL_BYTES]) -> Cell {
+fn cell_of(bytes: [u8; CELL_BYTES]) -> NameCell {
     let all = u128::from_le_bytes(bytes);
     let halves = (all >> 64) as u64;
-    Cell {
+    NameCell {
         hash: all as u64,
         check: halves as u16,
-        tag: Tag((halves >> 16) as u16),
+        tag: RowTag((halves >> 16) as u16),
         line: (halves >> 32) as u32,
     }
 }
@@ -228,7 +217,7 @@ fn half(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
-fn rule_bytes(rule: &Rule) -> [u8; RULE_BYTES] {
+fn rule_bytes(rule: &UrlRule) -> [u8; RULE_BYTES] {
     let mut bytes = [0; RULE_BYTES];
     let words = [rule.text, rule.pattern, rule.line, rule.conditions];
     for (slot, word) in bytes.chunks_exact_mut(4).zip(words) {
@@ -242,8 +231,8 @@ fn rule_bytes(rule: &Rule) -> [u8; RULE_BYTES] {
     bytes
 }
 
-fn rule_of(bytes: [u8; RULE_BYTES]) -> Rule {
-    Rule {
+fn rule_of(bytes: [u8; RULE_BYTES]) -> UrlRule {
+    UrlRule {
         text: word(&bytes, 0),
         pattern: word(&bytes, 4),
         line: word(&bytes, 8),
@@ -251,14 +240,14 @@ fn rule_of(bytes: [u8; RULE_BYTES]) -> Rule {
         text_len: half(&bytes, 16),
         pattern_len: half(&bytes, 18),
         types: half(&bytes, 20),
-        flags: Flags(half(&bytes, 22)),
+        flags: RuleFlags(half(&bytes, 22)),
         list: bytes[24],
     }
 }
 
-fn conditions_bytes(conditions: &Conditions) -> [u8; CONDITIONS_BYTES] {
+fn conditions_bytes(conditions: &RuleConditions) -> [u8; CONDITIONS_BYTES] {
     let mut bytes = [0; CONDITIONS_BYTES];
-    let Conditions { pages, hosts, record_types, clients, tags } = *conditions;
+    let RuleConditions { pages, hosts, record_types, clients, tags } = *conditions;
     for (slot, part) in bytes.chunks_exact_mut(8).zip([pages, hosts, record_types, clients]) {
         slot[..4].copy_from_slice(&part.start.to_le_bytes());
         slot[4..6].copy_from_slice(&part.only.to_le_bytes());
@@ -269,14 +258,14 @@ fn conditions_bytes(conditions: &Conditions) -> [u8; CONDITIONS_BYTES] {
     bytes
 }
 
-fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> Conditions {
-    let part = |at: usize| Part {
+fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> RuleConditions {
+    let part = |at: usize| EntryPart {
         start: word(&bytes, at),
         only: half(&bytes, at + 4),
         never: half(&bytes, at + 6),
     };
-    let tags = |at: usize| Tags::from_bits(word(&bytes, at)).unwrap_or_default();
-    Conditions {
+    let tags = |at: usize| ClientTags::from_bits(word(&bytes, at)).unwrap_or_default();
+    RuleConditions {
         pages: part(0),
         hosts: part(8),
         record_types: part(16),
@@ -287,9 +276,9 @@ fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> Conditions {
 
 /// What is still to be read. Every method gives none at the end of the bytes, or where they say
 /// what cannot be.
-struct Reader<'b>(&'b [u8]);
+struct SnapshotReader<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> SnapshotReader<'b> {
     fn take(&mut self, length: usize) -> Option<&'b [u8]> {
         let (head, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -334,8 +323,8 @@ impl<'b> Reader<'b> {
         std::str::from_utf8(self.take(length)?).ok().map(str::to_owned)
     }
 
-    fn rules(mut self) -> Option<Rules> {
-        let keys = Keys::new(self.u64()?);
+    fn rules(mut self) -> Option<RuleSet> {
+        let keys = HashKeys::new(self.u64()?);
         let lists = self.u32()? as usize;
         if lists > LISTS_MAX {
             return None;
@@ -347,18 +336,18 @@ impl<'b> Reader<'b> {
         let excepted = self.u64s()?;
         let table = self.table(lists.len())?;
         let cells = cells.iter().map(|bytes| cell_of(*bytes));
-        let names = Names::from_stored(cells, lists.len(), table.rules.len())?;
+        let names = NameTable::from_stored(cells, lists.len(), table.rules.len())?;
         let mut index = || self.index(table.rules.len());
-        let indexes = Indexes {
+        let indexes = UrlIndexes {
             blocks: index()?,
             exceptions: index()?,
             rewrites: index()?,
             stand_ins: index()?,
             trims: index()?,
         };
-        let answers = Answers::of(&table)?;
+        let answers = AnswerValues::of(&table)?;
         let below = ExceptionsBelow::build(excepted, &table);
-        self.0.is_empty().then_some(Rules {
+        self.0.is_empty().then_some(RuleSet {
             keys,
             lists,
             sums,
@@ -378,10 +367,10 @@ impl<'b> Reader<'b> {
             1 => ListKind::Allow,
             _ => return None,
         };
-        let syntax = *SYNTAXES.get(self.u32()? as usize)?;
+        let syntax = *ListSyntax::ALL.get(self.u32()? as usize)?;
         let unfit = match self.u32()? as usize {
             0 => None,
-            at => Some(*Unfit::ALL.get(at - 1)?),
+            at => Some(*UnfitList::ALL.get(at - 1)?),
         };
         let lines = self.u32()?;
         let mut files = Vec::new();
@@ -430,24 +419,24 @@ impl<'b> Reader<'b> {
             let kind = self.u32()?;
             let text = self.text()?;
             clients.push(match kind {
-                0 => Client::Network(text.parse().ok()?),
-                1 => Client::Name(text),
+                0 => RuleClient::Network(text.parse().ok()?),
+                1 => RuleClient::Name(text),
                 _ => return None,
             });
         }
         let regex_rules: Vec<u32> = (0..rules.len() as u32)
-            .filter(|id| rules[*id as usize].flags.has(Flags::REGEX))
+            .filter(|id| rules[*id as usize].flags.has(RuleFlags::REGEX))
             .collect();
-        let regexes = regex_rules.iter().map(|_| Lazy::default()).collect();
+        let regexes = regex_rules.iter().map(|_| LazyRegex::default()).collect();
         let table = RuleTable { rules, texts, conditions, numbers, clients, regex_rules, regexes };
         table.is_whole(lists).then_some(table)
     }
 
-    fn index(&mut self, rules: usize) -> Option<Index> {
+    fn index(&mut self, rules: usize) -> Option<UrlIndex> {
         let is_known = |id: &u32| (*id as usize) < rules;
         let (by_host, by_token, by_page) = (self.multi()?, self.multi()?, self.multi()?);
         let by_gram = self.multi()?;
-        let index = Index {
+        let index = UrlIndex {
             by_host,
             by_token,
             by_page,
@@ -455,9 +444,9 @@ impl<'b> Reader<'b> {
             by_gram,
             by_host_token: self.multi()?,
             always: self.u32s()?,
-            regexes: Group::new(self.u32s()?),
+            regexes: RegexGroup::new(self.u32s()?),
             host_always: self.u32s()?,
-            host_regexes: Group::new(self.u32s()?),
+            host_regexes: RegexGroup::new(self.u32s()?),
         };
         let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
         let lists = [&index.always, regexes, &index.host_always, host_regexes];
@@ -466,10 +455,10 @@ impl<'b> Reader<'b> {
         known.then_some(index)
     }
 
-    fn multi(&mut self) -> Option<Multi> {
-        let index = Buckets::from_stored(self.u64s()?)?;
+    fn multi(&mut self) -> Option<MultiHashes> {
+        let index = HashBuckets::from_stored(self.u64s()?)?;
         let values = self.u32s()?;
-        (values.len() == index.len()).then_some(Multi { index, values })
+        (values.len() == index.len()).then_some(MultiHashes { index, values })
     }
 }
 
@@ -480,7 +469,7 @@ impl RuleTable {
             let start = start as usize;
             self.texts.get(start..start + usize::from(length)).is_some()
         };
-        let part = |part: Part, length: usize| {
+        let part = |part: EntryPart, length: usize| {
             part.start as usize + usize::from(part.only) + usize::from(part.never) <= length
         };
         self.rules.is_sorted_by_key(|rule| (rule.list, rule.line))

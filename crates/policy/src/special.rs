@@ -5,14 +5,14 @@
 //! what is left, important rules silence the rest. What an allow list names is left as it is. Asked
 //! by `rules` and `decide` where such rules exist at all.
 
-use crate::lists::rewrite::{Record, Rewrite};
-use crate::lists::trim::{Query, Trim};
+use crate::lists::rewrite::{DnsRewrite, RewriteRecord};
+use crate::lists::trim::{ParameterTrim, UrlQuery};
 use crate::report::ListKind;
-use crate::request::Request;
-use crate::rules::Rules;
-use crate::urls::index::Index;
-use crate::urls::rule::Flags;
-use crate::verdict::{Manner, StandInId, Verdict};
+use crate::request::RuleRequest;
+use crate::rules::RuleSet;
+use crate::urls::index::UrlIndex;
+use crate::urls::rule::RuleFlags;
+use crate::verdict::{StandInId, Verdict, VerdictManner};
 use vocab::{Action, Cause, DomainName, RuleRef};
 
 /// Most rules of one kind that are weighed for one request; those beyond, in the order of lists and
@@ -23,7 +23,7 @@ const NO_STAND_IN: &str = "none";
 
 /// What a look-up is answered by `$dnsrewrite` rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RewrittenAnswer {
     /// The rules that say so, the first in the order of lists and lines first.
     pub rules: Vec<RuleRef>,
     /// What they say.
@@ -39,12 +39,12 @@ pub enum RewriteAnswer {
     Alias(DomainName),
     /// These records, at least one. A question of a type that none of them has is answered that there
     /// is nothing of that type.
-    Records(Vec<Record>),
+    Records(Vec<RewriteRecord>),
 }
 
 /// A URL with parameters taken off.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trimmed {
+pub struct TrimmedUrl {
     /// What to ask for in its stead.
     pub url: String,
     /// The rules that took something.
@@ -53,7 +53,7 @@ pub struct Trimmed {
 
 /// Rules of one kind that match a request.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct SettledRules {
     /// Those that hold, in the order of lists and lines.
     pub(crate) holding: Vec<u32>,
     /// Those that an exception took back.
@@ -62,39 +62,40 @@ pub(crate) struct Settled {
     pub(crate) exceptions: Vec<u32>,
 }
 
-impl Rules {
+impl RuleSet {
     /// Weighs the rules of one kind; `same` is whether an exception takes back a rule.
     fn settle(
         &self,
-        index: &Index,
-        request: &Request<'_>,
+        index: &UrlIndex,
+        request: &RuleRequest<'_>,
         same: impl Fn(u32, u32) -> bool,
-    ) -> Settled {
+    ) -> SettledRules {
         let mut found = Vec::new();
         self.each_match(index, request, |id| {
             if found.len() < MATCHES_MAX {
                 found.push(id);
             }
         });
-        let mut settled = Settled::default();
+        let mut settled = SettledRules::default();
         if found.is_empty() {
             return settled;
         }
         found.sort_unstable();
         found.dedup();
-        let has = |id: u32, flag: Flags| self.table.rules[id as usize].flags.has(flag);
+        let has = |id: u32, flag: RuleFlags| self.table.rules[id as usize].flags.has(flag);
         let (exceptions, rules): (Vec<u32>, Vec<u32>) =
-            found.into_iter().partition(|id| has(*id, Flags::EXCEPTION));
+            found.into_iter().partition(|id| has(*id, RuleFlags::EXCEPTION));
         let is_taken_back = |rule: &u32| {
             exceptions.iter().any(|exception| {
-                let may = has(*exception, Flags::IMPORTANT) || !has(*rule, Flags::IMPORTANT);
+                let may =
+                    has(*exception, RuleFlags::IMPORTANT) || !has(*rule, RuleFlags::IMPORTANT);
                 may && same(*exception, *rule)
             })
         };
         (settled.taken_back, settled.holding) = rules.into_iter().partition(is_taken_back);
         settled.exceptions = exceptions;
-        if settled.holding.iter().any(|id| has(*id, Flags::IMPORTANT)) {
-            settled.holding.retain(|id| has(*id, Flags::IMPORTANT));
+        if settled.holding.iter().any(|id| has(*id, RuleFlags::IMPORTANT)) {
+            settled.holding.retain(|id| has(*id, RuleFlags::IMPORTANT));
         }
         if !settled.holding.is_empty() && self.is_in_allow_list(request) {
             settled.taken_back.append(&mut settled.holding);
@@ -102,26 +103,26 @@ impl Rules {
         settled
     }
 
-    pub(crate) fn settle_rewrites(&self, request: &Request<'_>) -> Settled {
+    pub(crate) fn settle_rewrites(&self, request: &RuleRequest<'_>) -> SettledRules {
         self.settle(&self.indexes.rewrites, request, |exception, rule| {
             match self.answers.rewrite(exception) {
-                Some(Rewrite::Off) => true,
+                Some(DnsRewrite::Off) => true,
                 value => value == self.answers.rewrite(rule),
             }
         })
     }
 
-    pub(crate) fn settle_trims(&self, request: &Request<'_>) -> Settled {
+    pub(crate) fn settle_trims(&self, request: &RuleRequest<'_>) -> SettledRules {
         self.settle(&self.indexes.trims, request, |exception, rule| {
             match (self.answers.trim(exception), self.answers.trim(rule)) {
-                (Some(Trim::All), _) => true,
+                (Some(ParameterTrim::All), _) => true,
                 (Some(value), Some(other)) => value.equals(other),
                 (_, None) | (None, _) => false,
             }
         })
     }
 
-    pub(crate) fn settle_stand_ins(&self, request: &Request<'_>) -> Settled {
+    pub(crate) fn settle_stand_ins(&self, request: &RuleRequest<'_>) -> SettledRules {
         self.settle(&self.indexes.stand_ins, request, |exception, rule| {
             match (self.answers.stand_in(exception), self.answers.stand_in(rule)) {
                 (Some(value), Some(other)) => value.name.is_empty() || value.name == other.name,
@@ -131,50 +132,50 @@ impl Rules {
     }
 
     /// The answer to a look-up, if rules rewrite it.
-    pub(crate) fn rewritten(&self, request: &Request<'_>) -> Option<Rewritten> {
+    pub(crate) fn rewritten(&self, request: &RuleRequest<'_>) -> Option<RewrittenAnswer> {
         let holding = self.settle_rewrites(request).holding;
         let (mut rules, mut records) = (Vec::new(), Vec::new());
         for id in holding {
             let rule = self.table.rule_ref(id);
             let answer = match self.answers.rewrite(id)? {
-                Rewrite::Off => continue,
-                Rewrite::Record(record) => {
+                DnsRewrite::Off => continue,
+                DnsRewrite::Record(record) => {
                     rules.push(rule);
                     records.push(record.clone());
                     continue;
                 }
-                Rewrite::Code(code) => RewriteAnswer::Code(*code),
-                Rewrite::Alias(name) if name.as_name() == request.host() => continue,
-                Rewrite::Alias(name) => RewriteAnswer::Alias(name.clone()),
+                DnsRewrite::Code(code) => RewriteAnswer::Code(*code),
+                DnsRewrite::Alias(name) if name.as_name() == request.host() => continue,
+                DnsRewrite::Alias(name) => RewriteAnswer::Alias(name.clone()),
             };
             // A name that is an alias has no other records, and an error has none at all.
-            return Some(Rewritten { rules: vec![rule], answer });
+            return Some(RewrittenAnswer { rules: vec![rule], answer });
         }
         let answer = RewriteAnswer::Records(records);
-        (!rules.is_empty()).then_some(Rewritten { rules, answer })
+        (!rules.is_empty()).then_some(RewrittenAnswer { rules, answer })
     }
 
     /// The stand-in for a request that is blocked: that of the highest priority, then the first.
-    pub(crate) fn stand_in(&self, request: &Request<'_>) -> Manner {
+    pub(crate) fn stand_in(&self, request: &RuleRequest<'_>) -> VerdictManner {
         if !request.has_url() || self.indexes.stand_ins.is_empty() {
-            return Manner::Usual;
+            return VerdictManner::Usual;
         }
         let holding = self.settle_stand_ins(request).holding;
         let priority = |id: &u32| self.answers.stand_in(*id).map_or(0, |it| it.priority);
         // Of equals `max_by_key` gives the last.
         match holding.iter().rev().max_by_key(|id| priority(id)) {
             Some(id) if self.answers.stand_in(*id).is_some_and(|it| &*it.name != NO_STAND_IN) => {
-                Manner::StandIn(StandInId(*id))
+                VerdictManner::StandIn(StandInId(*id))
             }
-            Some(_) | None => Manner::Usual,
+            Some(_) | None => VerdictManner::Usual,
         }
     }
 
     /// The URL without what rules take off; none if they take nothing.
-    pub(crate) fn trimmed(&self, request: &Request<'_>, url: &str) -> Option<Trimmed> {
-        let query = Query::of(url)?;
+    pub(crate) fn trimmed(&self, request: &RuleRequest<'_>, url: &str) -> Option<TrimmedUrl> {
+        let query = UrlQuery::of(url)?;
         let holding = self.settle_trims(request).holding;
-        let taking: Vec<(u32, &Trim)> = holding
+        let taking: Vec<(u32, &ParameterTrim)> = holding
             .into_iter()
             .filter_map(|id| Some((id, self.answers.trim(id)?)))
             .filter(|(_, trim)| query.parameters().any(|parameter| trim.takes(parameter)))
@@ -183,14 +184,14 @@ impl Rules {
             return None;
         }
         let url = query.with(|parameter| !taking.iter().any(|(_, trim)| trim.takes(parameter)));
-        Some(Trimmed {
+        Some(TrimmedUrl {
             url,
             rules: taking.iter().map(|(id, _)| self.table.rule_ref(*id)).collect(),
         })
     }
 
     /// Whether a list of kind `allow` that holds for the client names the host or the URL.
-    fn is_in_allow_list(&self, request: &Request<'_>) -> bool {
+    fn is_in_allow_list(&self, request: &RuleRequest<'_>) -> bool {
         let allows = |list: u8| {
             self.lists.get(usize::from(list)).is_some_and(|list| list.kind == ListKind::Allow)
         };
@@ -212,7 +213,7 @@ impl Rules {
     }
 }
 
-impl Rewritten {
+impl RewrittenAnswer {
     /// What a door does that knows nothing of rewrites: an answer without records blocks.
     pub(crate) fn verdict(&self) -> Verdict {
         let action = match self.answer {
@@ -220,6 +221,6 @@ impl Rewritten {
             RewriteAnswer::Alias(_) | RewriteAnswer::Records(_) => Action::Pass,
         };
         let cause = self.rules.first().map_or(Cause::NoRule, |rule| Cause::Rule(*rule));
-        Verdict { action, cause, manner: Manner::Rewrite }
+        Verdict { action, cause, manner: VerdictManner::Rewrite }
     }
 }

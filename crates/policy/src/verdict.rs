@@ -1,10 +1,10 @@
 //! The answer, and the whole reasoning behind it for people.
 //!
-//! A [`Verdict`] is two words and is made on the hot path; an [`Explanation`] is made of strings
+//! A [`Verdict`] is two words and is made on the hot path; an [`PolicyExplanation`] is made of strings
 //! and is made when a person asks. Neither decides anything: that is `decide`.
 
-use crate::clients::leaves::Leave;
-use crate::special::{Rewritten, Trimmed};
+use crate::clients::leaves::TemporaryAllow;
+use crate::special::{RewrittenAnswer, TrimmedUrl};
 use std::fmt;
 use vocab::{Action, Cause};
 
@@ -16,12 +16,12 @@ pub struct Verdict {
     /// The rule, or that there is none.
     pub cause: Cause,
     /// How, where a rule says so.
-    pub manner: Manner,
+    pub manner: VerdictManner,
 }
 
 /// How a door does what is to be done. A door that cannot act on it goes by the action alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Manner {
+pub enum VerdictManner {
     /// In the door's own way.
     #[default]
     Usual,
@@ -42,7 +42,7 @@ impl Verdict {
 
     /// A verdict that the door carries out in its own way.
     pub const fn usual(action: Action, cause: Cause) -> Self {
-        Self { action, cause, manner: Manner::Usual }
+        Self { action, cause, manner: VerdictManner::Usual }
     }
 }
 
@@ -60,7 +60,7 @@ pub struct RuleText {
 
 /// Every rule that concerns a request, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explanation {
+pub struct PolicyExplanation {
     /// What `decide` says to the same request.
     pub verdict: Verdict,
     /// The rule that decided.
@@ -70,33 +70,33 @@ pub struct Explanation {
     /// The schedule by which the list of the rule that decided holds now, if it does not always.
     pub schedule: Option<String>,
     /// The leave, or pause, by which it passes.
-    pub leave: Option<Leave>,
+    pub leave: Option<TemporaryAllow>,
     /// What a look-up is answered with in place of the truth.
-    pub rewritten: Option<Rewritten>,
+    pub rewritten: Option<RewrittenAnswer>,
     /// The name of the stand-in that a blocked request gets.
     pub stand_in: Option<String>,
     /// The URL that is asked for in place of this one.
-    pub trimmed: Option<Trimmed>,
+    pub trimmed: Option<TrimmedUrl>,
     /// All rules that match host or URL, the deciding one first, those of no account last.
-    pub considered: Vec<Considered>,
+    pub considered: Vec<ConsideredRule>,
 }
 
 /// One rule that matches host or URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Considered {
+pub struct ConsideredRule {
     /// The rule.
     pub rule: RuleText,
     /// What it would do.
-    pub effect: Effect,
+    pub effect: RuleEffect,
     /// Whether it carries `$important`.
     pub important: bool,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: RuleOutcome,
 }
 
 /// What a rule does when it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Effect {
+pub enum RuleEffect {
     /// It blocks.
     Block,
     /// It lets pass what another rule blocks.
@@ -113,7 +113,7 @@ pub enum Effect {
 
 /// What became of a rule that matches host or URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
+pub enum RuleOutcome {
     /// It decides.
     Decides,
     /// It would decide if protection were not paused.
@@ -146,7 +146,7 @@ pub enum Outcome {
     HostSpared,
 }
 
-impl Effect {
+impl RuleEffect {
     /// Its name in logs and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -160,13 +160,13 @@ impl Effect {
     }
 }
 
-impl fmt::Display for Effect {
+impl fmt::Display for RuleEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for RuleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Decides => "decides",

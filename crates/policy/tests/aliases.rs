@@ -1,10 +1,10 @@
 //! Names that are blocked for what stands behind them: at every door but where look-ups are judged.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-use policy::{Ask, ListKind, ListSource, Outcome, Policy, Profiles};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleOutcome};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use vocab::{Action, Cause, Door, Kind, Name, Now};
+use vocab::{Action, Cause, Door, Name, Now, RequestKind};
 
 const NOW: Now = Now { unix_ms: 1_700_000_000_000, mono_ms: 1 };
 const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -17,7 +17,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
         text: b"! title\n||tracker.example^\n",
         files: &[],
     };
-    let policy = Policy::new(Arc::new(policy::compile(&[list], 1)), Profiles::everyone());
+    let policy = Policy::new(Arc::new(policy::compile(&[list], 1)), ClientProfiles::everyone());
     let front = Name::from_lowercase("metrics.shop.example").unwrap();
     let behind = Name::from_lowercase("t.tracker.example").unwrap();
     let url = "https://metrics.shop.example/c.js";
@@ -26,7 +26,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
         client: CLIENT,
         who: None,
         host: front,
-        kind: Kind::Script,
+        kind: RequestKind::Script,
         url: Some(url),
         page: None,
     };
@@ -43,7 +43,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
     let winner = explanation.winner.unwrap();
     assert_eq!((winner.list.as_str(), winner.line), ("ads", 2));
     assert!(winner.text.contains("tracker.example"), "{}", winner.text);
-    assert_eq!(explanation.considered[0].outcome, Outcome::Decides);
+    assert_eq!(explanation.considered[0].outcome, RuleOutcome::Decides);
     // A look-up is judged by its own answer, which may lead elsewhere by now.
     assert_eq!(policy.decide(&Ask::lookup(front, 1, CLIENT), NOW).action, Action::Pass);
 }
@@ -82,7 +82,10 @@ fn policy() -> Policy {
         ..policy::Settings::default()
     };
     settings.default.lists = Some(vec!["ads".into()]);
-    Policy::new(Arc::new(policy::compile(&[list, spare, strict], 1)), Profiles::build(&settings))
+    Policy::new(
+        Arc::new(policy::compile(&[list, spare, strict], 1)),
+        ClientProfiles::build(&settings),
+    )
 }
 
 fn name(text: &str) -> Name<'_> {
@@ -110,7 +113,7 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     policy.judge_alias(&look_up, name("t.tracker.example"), NOW).unwrap();
     let action = |door, client: &str| {
         let client = client.parse().unwrap();
-        let ask = Ask { door, client, kind: Kind::Document, ..look_up };
+        let ask = Ask { door, client, kind: RequestKind::Document, ..look_up };
         policy.decide(&ask, NOW).action
     };
     assert_eq!(action(Door::Proxy, "127.0.0.1"), Action::Block);
@@ -125,7 +128,7 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     // Whoever has other lists is told the rule of these.
     let winner = |client: &str| {
         let client = client.parse().unwrap();
-        let ask = Ask { door: Door::Proxy, client, kind: Kind::Document, ..look_up };
+        let ask = Ask { door: Door::Proxy, client, kind: RequestKind::Document, ..look_up };
         let winner = policy.explain(&ask, NOW).winner.unwrap();
         (winner.list, winner.line)
     };

@@ -14,10 +14,10 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Deref;
 use std::str::FromStr;
-use vocab::{ByteSize, DomainName, Listen, Network, PortRange, Span};
+use vocab::{ByteSize, DomainName, Listen, Network, PortRange, TimeSpan};
 
 /// A word that stands in a configuration as text.
-pub trait Written: FromStr<Err: fmt::Display> + fmt::Display {
+pub trait WrittenWord: FromStr<Err: fmt::Display> + fmt::Display {
     /// The name of its form, which the schema carries as `format` and `config` checks by.
     const FORMAT: &'static str;
     /// One that is right.
@@ -38,35 +38,35 @@ pub fn without_credentials(text: &str) -> Cow<'_, str> {
     format!("{scheme}…@{host}").into()
 }
 
-impl Written for ByteSize {
+impl WrittenWord for ByteSize {
     const FORMAT: &'static str = "size";
     const EXAMPLE: &'static str = "64MiB";
 }
-impl Written for Span {
+impl WrittenWord for TimeSpan {
     const FORMAT: &'static str = "span";
     const EXAMPLE: &'static str = "24h";
 }
-impl Written for Listen {
+impl WrittenWord for Listen {
     const FORMAT: &'static str = "listen";
     const EXAMPLE: &'static str = "udp://127.0.0.1:5353";
 }
-impl Written for DomainName {
+impl WrittenWord for DomainName {
     const FORMAT: &'static str = "name";
     const EXAMPLE: &'static str = "www.example";
 }
-impl Written for SocketAddr {
+impl WrittenWord for SocketAddr {
     const FORMAT: &'static str = "address";
     const EXAMPLE: &'static str = "127.0.0.1:9053";
 }
-impl Written for IpAddr {
+impl WrittenWord for IpAddr {
     const FORMAT: &'static str = "ip";
     const EXAMPLE: &'static str = "192.168.1.2";
 }
-impl Written for Network {
+impl WrittenWord for Network {
     const FORMAT: &'static str = "network";
     const EXAMPLE: &'static str = "192.168.0.0/16";
 }
-impl Written for PortRange {
+impl WrittenWord for PortRange {
     const FORMAT: &'static str = "ports";
     const EXAMPLE: &'static str = "1024-65535";
 }
@@ -88,22 +88,22 @@ impl<T> From<T> for Text<T> {
     }
 }
 
-impl<T: Written> fmt::Display for Text<T> {
+impl<T: WrittenWord> fmt::Display for Text<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl<T: Written> Serialize for Text<T> {
+impl<T: WrittenWord> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }
 }
 
-impl<'de, T: Written> Deserialize<'de> for Text<T> {
+impl<'de, T: WrittenWord> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader<T>(PhantomData<T>);
-        impl<T: Written> Visitor<'_> for Reader<T> {
+        struct TextReader<T>(PhantomData<T>);
+        impl<T: WrittenWord> Visitor<'_> for TextReader<T> {
             type Value = Text<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, "a {} such as {}", T::FORMAT, T::EXAMPLE)
@@ -121,11 +121,11 @@ impl<'de, T: Written> Deserialize<'de> for Text<T> {
                     .and_then(|number| Self(PhantomData).visit_u64(number))
             }
         }
-        deserializer.deserialize_any(Reader(PhantomData))
+        deserializer.deserialize_any(TextReader(PhantomData))
     }
 }
 
-impl<T: Written> JsonSchema for Text<T> {
+impl<T: WrittenWord> JsonSchema for Text<T> {
     fn schema_name() -> Cow<'static, str> {
         T::FORMAT.into()
     }
@@ -138,14 +138,14 @@ impl<T: Written> JsonSchema for Text<T> {
 }
 
 /// Reads `text` as a `T`, or says why it is none, with an example of one that is right.
-pub fn check_written<T: Written>(text: &str) -> Result<(), String> {
+pub fn check_written<T: WrittenWord>(text: &str) -> Result<(), String> {
     match text.parse::<T>() {
         Ok(_) => Ok(()),
         Err(why) => Err(not_written::<T>(text, &why)),
     }
 }
 
-fn not_written<T: Written>(text: &str, why: &T::Err) -> String {
+fn not_written<T: WrittenWord>(text: &str, why: &T::Err) -> String {
     format!("{:?} is no {}: {why}, as in {}", T::redacted(text), T::FORMAT, T::EXAMPLE)
 }
 
@@ -155,7 +155,7 @@ fn not_written<T: Written>(text: &str, why: &T::Err) -> String {
 pub fn check_format(format: &str, text: &str) -> Option<Result<(), String>> {
     let check = match format {
         ByteSize::FORMAT => check_written::<ByteSize>,
-        Span::FORMAT => check_written::<Span>,
+        TimeSpan::FORMAT => check_written::<TimeSpan>,
         Listen::FORMAT => check_written::<Listen>,
         DomainName::FORMAT => check_written::<DomainName>,
         SocketAddr::FORMAT => check_written::<SocketAddr>,

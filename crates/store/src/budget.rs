@@ -27,7 +27,7 @@ const ENTRY_PART: u64 = 16;
 /// What bytes are held for, in the order in which they are defended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Class {
+pub enum ByteClass {
     /// Bytes on their way to a reader. Never given up.
     Windows,
     /// Heads of fetches under way, and the tables that find things. Never given up.
@@ -36,10 +36,10 @@ pub enum Class {
     Cache,
 }
 
-const CLASSES: [Class; 3] = [Class::Windows, Class::Heads, Class::Cache];
+const CLASSES: [ByteClass; 3] = [ByteClass::Windows, ByteClass::Heads, ByteClass::Cache];
 
-/// Who can give bytes of [`Class::Cache`] back: the memory tier.
-pub(crate) trait Yields: Send + Sync {
+/// Who can give bytes of [`ByteClass::Cache`] back: the memory tier.
+pub(crate) trait CacheYield: Send + Sync {
     /// Gives back at least `bytes` if there are as many. Called without any lock held.
     fn give_back(&self, bytes: u64);
 }
@@ -51,7 +51,7 @@ pub struct Budget {
     classes: [AtomicU64; 3],
     peak: AtomicU64,
     fills: AtomicU64,
-    yields: OnceLock<Weak<dyn Yields>>,
+    yields: OnceLock<Weak<dyn CacheYield>>,
 }
 
 impl Budget {
@@ -68,7 +68,7 @@ impl Budget {
     }
 
     /// Names who gives way when the limit is reached. The first one stays.
-    pub(crate) fn yields_by(&self, who: Weak<dyn Yields>) {
+    pub(crate) fn yields_by(&self, who: Weak<dyn CacheYield>) {
         // A second tier on one account would be a mistake in this crate; the first keeps its place.
         let _ = self.yields.set(who);
     }
@@ -89,7 +89,7 @@ impl Budget {
     }
 
     /// Bytes of one class held now.
-    pub fn held(&self, class: Class) -> u64 {
+    pub fn held(&self, class: ByteClass) -> u64 {
         self.classes[class as usize].load(Ordering::Relaxed)
     }
 
@@ -100,7 +100,7 @@ impl Budget {
 
     /// What the memory tier may hold beside all that goes before it, in bytes.
     pub(crate) fn cache_room(&self) -> u64 {
-        let before = self.held(Class::Windows) + self.held(Class::Heads) + self.reserved();
+        let before = self.held(ByteClass::Windows) + self.held(ByteClass::Heads) + self.reserved();
         self.limit.saturating_sub(before)
     }
 
@@ -110,21 +110,23 @@ impl Budget {
     }
 
     /// Counts bytes whatever the limit says.
-    pub(crate) fn charge(self: &Arc<Self>, class: Class, bytes: u64) -> Charge {
+    pub(crate) fn charge(self: &Arc<Self>, class: ByteClass, bytes: u64) -> ByteCharge {
         let total = self.total.fetch_add(bytes, Ordering::Relaxed) + bytes;
         self.peak.fetch_max(total, Ordering::Relaxed);
         self.counted(class, bytes)
     }
 
     /// Counts bytes if they fit, after the cache has given way.
-    pub(crate) fn try_charge(self: &Arc<Self>, class: Class, bytes: u64) -> Option<Charge> {
+    pub(crate) fn try_charge(self: &Arc<Self>, class: ByteClass, bytes: u64) -> Option<ByteCharge> {
         let room = match class {
-            Class::Windows if self.held(class) + bytes > self.limit / WINDOWS_PART => return None,
-            Class::Windows => self.limit - self.limit / ENTRY_PART,
-            Class::Heads | Class::Cache => self.limit,
+            ByteClass::Windows if self.held(class) + bytes > self.limit / WINDOWS_PART => {
+                return None;
+            }
+            ByteClass::Windows => self.limit - self.limit / ENTRY_PART,
+            ByteClass::Heads | ByteClass::Cache => self.limit,
         };
         let mut fits = self.add_within(bytes, room);
-        if !fits && class != Class::Cache {
+        if !fits && class != ByteClass::Cache {
             let over = (self.total() + self.reserved() + bytes).saturating_sub(room);
             // An upgrade fails only while the store itself is dropped.
             if let Some(tier) = self.yields.get().and_then(Weak::upgrade) {
@@ -135,9 +137,9 @@ impl Budget {
         fits.then(|| self.counted(class, bytes))
     }
 
-    fn counted(self: &Arc<Self>, class: Class, bytes: u64) -> Charge {
+    fn counted(self: &Arc<Self>, class: ByteClass, bytes: u64) -> ByteCharge {
         self.classes[class as usize].fetch_add(bytes, Ordering::Relaxed);
-        Charge { budget: Arc::clone(self), bytes, class: AtomicU8::new(class as u8) }
+        ByteCharge { budget: Arc::clone(self), bytes, class: AtomicU8::new(class as u8) }
     }
 
     fn reserved(&self) -> u64 {
@@ -156,39 +158,39 @@ impl Budget {
     }
 
     /// Counts a fill and what it takes beside its bytes, or says that there is no room for another.
-    pub(crate) fn enter(self: &Arc<Self>, overhead: u64) -> Option<Entered> {
+    pub(crate) fn enter(self: &Arc<Self>, overhead: u64) -> Option<CountedFill> {
         self.fills.fetch_add(1, Ordering::Relaxed);
-        let left = Left(Arc::clone(self));
+        let left = FillCount(Arc::clone(self));
         // Its reserve counts already, so that a fill which gets in can always go on.
-        self.try_charge(Class::Heads, overhead)
-            .map(|charge| Entered { _charge: charge, _left: left })
+        self.try_charge(ByteClass::Heads, overhead)
+            .map(|charge| CountedFill { _charge: charge, _left: left })
     }
 }
 
 /// A fill that is counted; dropping it ends that.
-pub(crate) struct Entered {
-    _charge: Charge,
-    _left: Left,
+pub(crate) struct CountedFill {
+    _charge: ByteCharge,
+    _left: FillCount,
 }
 
-struct Left(Arc<Budget>);
+struct FillCount(Arc<Budget>);
 
-impl Drop for Left {
+impl Drop for FillCount {
     fn drop(&mut self) {
         self.0.fills.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// Bytes that are counted; dropping it counts them out.
-pub struct Charge {
+pub struct ByteCharge {
     budget: Arc<Budget>,
     bytes: u64,
     class: AtomicU8,
 }
 
-impl Charge {
+impl ByteCharge {
     /// Moves the bytes to another class.
-    pub(crate) fn move_to(&self, class: Class) {
+    pub(crate) fn move_to(&self, class: ByteClass) {
         let before = self.class.swap(class as u8, Ordering::Relaxed);
         self.budget.classes[class as usize].fetch_add(self.bytes, Ordering::Relaxed);
         self.budget.classes[usize::from(before)].fetch_sub(self.bytes, Ordering::Relaxed);
@@ -200,7 +202,7 @@ impl Charge {
     }
 }
 
-impl Drop for Charge {
+impl Drop for ByteCharge {
     fn drop(&mut self) {
         let class = usize::from(*self.class.get_mut());
         debug_assert!(class < CLASSES.len(), "set from a Class only");
@@ -214,9 +216,9 @@ mod tests {
     use super::*;
     use std::sync::Mutex;
 
-    struct Hoard(Mutex<Vec<Charge>>);
+    struct Hoard(Mutex<Vec<ByteCharge>>);
 
-    impl Yields for Hoard {
+    impl CacheYield for Hoard {
         fn give_back(&self, bytes: u64) {
             let mut given = 0;
             while given < bytes {
@@ -229,16 +231,19 @@ mod tests {
     #[test]
     fn the_cache_gives_way_before_a_window_is_refused() {
         let budget = Budget::new(1000);
-        let hoard = (0..10).map(|_| budget.try_charge(Class::Cache, 100).unwrap()).collect();
+        let hoard = (0..10).map(|_| budget.try_charge(ByteClass::Cache, 100).unwrap()).collect();
         let hoard: Arc<Hoard> = Arc::new(Hoard(Mutex::new(hoard)));
         let weak: Weak<Hoard> = Arc::downgrade(&hoard);
         budget.yields_by(weak);
-        assert!(budget.try_charge(Class::Cache, 1).is_none(), "the cache makes its own room");
-        let window = budget.try_charge(Class::Windows, 250).unwrap();
-        assert_eq!((budget.held(Class::Cache), budget.total()), (600, 850));
-        assert!(budget.try_charge(Class::Windows, 251).is_none(), "more than half");
+        assert!(budget.try_charge(ByteClass::Cache, 1).is_none(), "the cache makes its own room");
+        let window = budget.try_charge(ByteClass::Windows, 250).unwrap();
+        assert_eq!((budget.held(ByteClass::Cache), budget.total()), (600, 850));
+        assert!(budget.try_charge(ByteClass::Windows, 251).is_none(), "more than half");
         drop(window);
-        assert_eq!((budget.held(Class::Windows), budget.total(), budget.peak()), (0, 600, 1000));
+        assert_eq!(
+            (budget.held(ByteClass::Windows), budget.total(), budget.peak()),
+            (0, 600, 1000)
+        );
     }
 
     #[test]
@@ -249,7 +254,7 @@ mod tests {
             fills.push(entered);
         }
         let pieces: Vec<_> =
-            fills.iter().map(|_| budget.charge(Class::Windows, RESERVE_BYTES)).collect();
+            fills.iter().map(|_| budget.charge(ByteClass::Windows, RESERVE_BYTES)).collect();
         assert!(!fills.is_empty() && budget.total() <= budget.limit());
         assert_eq!(budget.fills(), fills.len() as u64);
         drop((fills, pieces));

@@ -32,29 +32,31 @@ mod survey;
 mod table;
 mod writer;
 
-pub use body::{Body, Corrupted, Extent, Stored};
-pub use figures::{Figures, Trouble};
+pub use body::{BodyExtent, CorruptedBody, DiskBody, StoredAnswer};
+pub use figures::{DiskFigures, DiskTrouble};
 pub use folder::OpenError;
 pub use format::{
-    BLOCK_BYTES, BODY_ALIGN, BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADER_BYTES, Header,
-    INLINE_BODY_BYTES_MAX, Kind, LABELS_BYTES_MAX, Layout, Life, RECORD_ALIGN, Salt, Spot,
-    decode_trailer, encode_trailer,
+    BLOCK_BYTES, BODY_ALIGN, BODY_BYTES_MAX, ChecksumSalt, HEAD_BYTES_MAX, HEADER_BYTES,
+    INLINE_BODY_BYTES_MAX, LABELS_BYTES_MAX, RECORD_ALIGN, RecordHeader, RecordKind, RecordLayout,
+    RecordLife, SegmentOffset, decode_trailer, encode_trailer,
 };
 pub use index::VARIANTS_MAX;
-pub use purge_log::Completeness;
-pub use purges::{PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeError, Purged, Strength};
+pub use purge_log::PurgeHistory;
+pub use purges::{PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeEffect, PurgeError, PurgeStrength};
 pub use queue::{QUEUE_BYTES_USUAL, QUEUE_JOBS_MAX};
-pub use survey::{Ending, Entry, OPENING_BYTES, Source, Survey, opening, survey};
-pub use writer::{Draft, GATHERED_BYTES_MAX, Moment, NotStored, RecordWriter};
+pub use survey::{
+    FooterEntry, OPENING_BYTES, SegmentEnding, SegmentSurvey, SurveySource, opening, survey,
+};
+pub use writer::{GATHERED_BYTES_MAX, LearnedAt, NotStored, RecordDraft, RecordWriter};
 
-use crate::key::{KeyHash, Seed};
-use folder::Folder;
-use index::{Mark, Object};
-use labels::Labels;
-use queue::Job;
-use record::{Loaded, Record, Unread};
-use segments::Segment;
-use shared::{Limits, Shared};
+use crate::key::{KeyHash, KeySeed};
+use folder::DiskFolder;
+use index::{DiskObject, RecordMark};
+use labels::RecordLabels;
+use queue::DiskJob;
+use record::{LoadedRecord, PendingRecord, ReadFailure};
+use segments::DiskSegment;
+use shared::{DiskLimits, DiskShared};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -88,13 +90,13 @@ pub struct Settings {
     /// Bytes of memory for what waits to be written: what would make more wait is not stored.
     pub queue_bytes: usize,
     /// The secret of a new folder: 128 random bits. A folder that has one keeps it.
-    pub seed: Seed,
+    pub seed: KeySeed,
 }
 
 impl Settings {
     /// The usual segments for a store of `bytes`, and as many objects as fit if they have 2 KiB each, up
     /// to 16 Mi.
-    pub fn new(path: PathBuf, bytes: u64, seed: Seed) -> Self {
+    pub fn new(path: PathBuf, bytes: u64, seed: KeySeed) -> Self {
         let (least, most) = SEGMENT_BYTES.into_inner();
         let segment_bytes = (bytes / SEGMENTS_USUAL).clamp(least, most);
         Self {
@@ -107,7 +109,7 @@ impl Settings {
         }
     }
 
-    fn limits(&self) -> Result<Limits, OpenError> {
+    fn limits(&self) -> Result<DiskLimits, OpenError> {
         let limit = |what: String| Err(OpenError::Limits(what));
         let count = self.bytes / self.segment_bytes.max(1);
         if !SEGMENT_BYTES.contains(&self.segment_bytes) {
@@ -121,7 +123,7 @@ impl Settings {
             let objects = self.objects;
             return limit(format!("{objects} objects; allow between 1 and {OBJECTS_MAX}"));
         }
-        Ok(Limits {
+        Ok(DiskLimits {
             bytes: self.bytes,
             segment_bytes: self.segment_bytes,
             objects: self.objects,
@@ -130,7 +132,7 @@ impl Settings {
     }
 }
 
-impl std::fmt::Debug for Seed {
+impl std::fmt::Debug for KeySeed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Seed")
     }
@@ -138,9 +140,9 @@ impl std::fmt::Debug for Seed {
 
 /// What was found at the start.
 #[derive(Clone, Debug)]
-pub struct Recovered {
+pub struct RecoveredDisk {
     /// The secret of the folder: keys are made with it.
-    pub seed: Seed,
+    pub seed: KeySeed,
     /// Objects that can be found.
     pub objects: u64,
     /// Bytes of segments.
@@ -154,39 +156,39 @@ pub struct Recovered {
     /// Names of some files that are not ours; they are left alone.
     pub foreign: Vec<String>,
     /// Whether all purges of former runs are known.
-    pub purges: Completeness,
+    pub purges: PurgeHistory,
 }
 
 /// A store on disk. Dropped, it closes its segments and ends its thread.
-pub struct Disk {
-    shared: Arc<Shared>,
+pub struct DiskStore {
+    shared: Arc<DiskShared>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Something under a key, not read yet.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub struct DiskCandidate {
     key: KeyHash,
-    object: Object,
-    full: Arc<Segment>,
-    head: Option<Arc<Segment>>,
+    object: DiskObject,
+    full: Arc<DiskSegment>,
+    head: Option<Arc<DiskSegment>>,
 }
 
-impl Disk {
+impl DiskStore {
     /// Opens the store, or makes it.
-    pub fn open(settings: &Settings, now: Now) -> Result<(Self, Recovered), OpenError> {
+    pub fn open(settings: &Settings, now: Now) -> Result<(Self, RecoveredDisk), OpenError> {
         let limits = settings.limits()?;
-        let (folder, listing, log) = Folder::take(&settings.path, settings.seed)?;
+        let (folder, listing, log) = DiskFolder::take(&settings.path, settings.seed)?;
         let purges = log.read.completeness;
-        let shared = Arc::new(Shared::new(folder, limits, log, now));
+        let shared = Arc::new(DiskShared::new(folder, limits, log, now));
         let found = recover::recover(&shared, &listing)?;
         let mut disk = Self { thread: None, shared };
-        if purges == Completeness::Lost {
+        if purges == PurgeHistory::Lost {
             // Should it not be written, the next start comes here again.
-            let _ = disk.purge(&[Purge::Everything], Strength::Hard);
+            let _ = disk.purge(&[Purge::Everything], PurgeStrength::Hard);
         }
         let shared = &disk.shared;
-        let recovered = Recovered {
+        let recovered = RecoveredDisk {
             seed: shared.folder.seed,
             objects: shared.index.objects(),
             bytes: shared.segments.bytes(),
@@ -203,18 +205,18 @@ impl Disk {
     }
 
     /// What was learned from now on is not concerned by purges that were made before.
-    pub fn moment(&self) -> Moment {
+    pub fn moment(&self) -> LearnedAt {
         self.shared.moment()
     }
 
     /// What may be stored under a key, in no order: an object for each variant, at most
     /// [`VARIANTS_MAX`]. Looks into memory alone.
-    pub fn find(&self, key: KeyHash) -> Vec<Candidate> {
-        let segment = |slot: slot::Slot| self.shared.segments.get(slot.place().segment);
-        let candidate = |object: Object| {
+    pub fn find(&self, key: KeyHash) -> Vec<DiskCandidate> {
+        let segment = |slot: slot::IndexSlot| self.shared.segments.get(slot.place().segment);
+        let candidate = |object: DiskObject| {
             let full = segment(object.full)?;
             let head = object.head.and_then(segment);
-            Some(Candidate { key, object, full, head })
+            Some(DiskCandidate { key, object, full, head })
         };
         let found: Vec<_> = self.shared.index.find(key).into_iter().filter_map(candidate).collect();
         if found.is_empty() {
@@ -225,8 +227,8 @@ impl Disk {
 
     /// Reads a candidate: its head, and its body where that is small. `None` where it was purged, is
     /// damaged (then it is dropped), gone since, or under another key after all. May wait for the disk.
-    pub fn read(&self, candidate: &Candidate) -> Option<Stored> {
-        let Candidate { key, object, full, head } = candidate;
+    pub fn read(&self, candidate: &DiskCandidate) -> Option<StoredAnswer> {
+        let DiskCandidate { key, object, full, head } = candidate;
         let body = self.load(*key, full, object.full)?;
         let newer = match (head, object.head) {
             (Some(segment), Some(slot)) => {
@@ -245,17 +247,17 @@ impl Disk {
         };
         let place = object.full.place();
         let labels_len = header.labels_len as usize;
-        let purged = match text.get(..labels_len).and_then(Labels::decode) {
+        let purged = match text.get(..labels_len).and_then(RecordLabels::decode) {
             Some(labels) => self.shared.purges.on(header.moment, *key, &labels),
-            None => Purged::Hard,
+            None => PurgeEffect::Hard,
         };
-        if purged == Purged::Hard {
+        if purged == PurgeEffect::Hard {
             self.shared.index.remove(*key, place);
             return None;
         }
         let is_checked = object.full.is_checked();
         let checked = if is_checked { format::blocks(body.header.body_len) } else { 0 };
-        let body = Body {
+        let body = DiskBody {
             shared: self.shared.clone(),
             segment: full.clone(),
             header: body.header,
@@ -265,19 +267,24 @@ impl Disk {
             sums: None,
             checked,
         };
-        Some(Stored { text, labels_len, purged, body })
+        Some(StoredAnswer { text, labels_len, purged, body })
     }
 
     /// Reads the record of a slot.
-    fn load(&self, key: KeyHash, segment: &Arc<Segment>, slot: slot::Slot) -> Option<Loaded> {
+    fn load(
+        &self,
+        key: KeyHash,
+        segment: &Arc<DiskSegment>,
+        slot: slot::IndexSlot,
+    ) -> Option<LoadedRecord> {
         let place = slot.place();
         match record::load(segment, place.at, slot.len(), self.shared.salt) {
             Ok(loaded) => (loaded.header.key == key).then_some(loaded),
-            Err(Unread::Dead) => {
+            Err(ReadFailure::Dead) => {
                 self.shared.index.remove(key, place);
                 None
             }
-            Err(Unread::Damaged) => {
+            Err(ReadFailure::Damaged) => {
                 self.shared.drop_corrupted(key, segment, place.at);
                 None
             }
@@ -285,30 +292,39 @@ impl Disk {
     }
 
     /// Notes that something stored was of use: it is moved when its segment is reclaimed.
-    pub fn hit(&self, stored: &Stored) {
+    pub fn hit(&self, stored: &StoredAnswer) {
         self.shared.count(|counts| &counts.hits);
-        self.shared.index.mark(stored.body.header.key, stored.body.place, Mark::Hot);
+        self.shared.index.mark(stored.body.header.key, stored.body.place, RecordMark::Hot);
     }
 
     /// Begins to store an answer.
-    pub fn writer(&self, draft: &Draft<'_>, now: Now) -> Result<RecordWriter, NotStored> {
+    pub fn writer(&self, draft: &RecordDraft<'_>, now: Now) -> Result<RecordWriter, NotStored> {
         let number = self.shared.number();
-        let record = self.admit(draft.record(Kind::Full, number, number), now)?;
+        let record = self.admit(draft.record(RecordKind::Full, number, number), now)?;
         Ok(RecordWriter::new(self.shared.clone(), record))
     }
 
     /// Stores a newer head for a body that is stored (RFC 9111 §4.3.4), which stays where it is. The
     /// draft is that of the whole answer; its key and variant are those of `stored`.
-    pub fn renew(&self, stored: &Stored, draft: &Draft<'_>, now: Now) -> Result<(), NotStored> {
+    pub fn renew(
+        &self,
+        stored: &StoredAnswer,
+        draft: &RecordDraft<'_>,
+        now: Now,
+    ) -> Result<(), NotStored> {
         let body = &stored.body.header;
-        let record = draft.record(Kind::Head, self.shared.number(), body.sequence);
+        let record = draft.record(RecordKind::Head, self.shared.number(), body.sequence);
         let mut record = self.admit(record, now)?;
         (record.header.key, record.header.variant) = (body.key, body.variant);
-        let offered = self.shared.queue.offer(Job::Renew(record));
+        let offered = self.shared.queue.offer(DiskJob::Renew(record));
         offered.inspect_err(|_| self.shared.count(|counts| &counts.not_stored))
     }
 
-    fn admit(&self, record: Result<Record, NotStored>, now: Now) -> Result<Record, NotStored> {
+    fn admit(
+        &self,
+        record: Result<PendingRecord, NotStored>,
+        now: Now,
+    ) -> Result<PendingRecord, NotStored> {
         let may_write = self.shared.may_write(now);
         let record = if may_write { record } else { Err(NotStored::Trouble) };
         record.inspect_err(|_| self.shared.count(|counts| &counts.not_stored))
@@ -316,9 +332,9 @@ impl Disk {
 
     /// Purges what was learned until now. It holds when this returns, and after any crash if it returns
     /// `Ok`. Waits for the disk.
-    pub fn purge(&self, purges: &[Purge], strength: Strength) -> Result<(), PurgeError> {
+    pub fn purge(&self, purges: &[Purge], strength: PurgeStrength) -> Result<(), PurgeError> {
         let kept = self.shared.purges.purge(purges, strength, &self.shared.next);
-        if matches!(kept, Err(PurgeError::PatternTooLong)) || strength == Strength::Soft {
+        if matches!(kept, Err(PurgeError::PatternTooLong)) || strength == PurgeStrength::Soft {
             return kept;
         }
         // Sooner out of the index than a look-up would find out. What is purged by a pattern stays
@@ -336,20 +352,20 @@ impl Disk {
     /// Waits until everything that was handed in so far is written, or is given up.
     pub fn settle(&self) {
         let (done, settled) = sync_channel(1);
-        self.shared.queue.push(Job::Settle(done));
+        self.shared.queue.push(DiskJob::Settle(done));
         // An error is a thread that has ended: then nothing is waited for.
         let _ = settled.recv();
     }
 
     /// The figures of this moment.
-    pub fn figures(&self) -> Figures {
+    pub fn figures(&self) -> DiskFigures {
         self.shared.figures()
     }
 }
 
-impl Drop for Disk {
+impl Drop for DiskStore {
     fn drop(&mut self) {
-        self.shared.queue.push(Job::Stop);
+        self.shared.queue.push(DiskJob::Stop);
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has said so; its segments are walked at the next start.
             let _ = thread.join();

@@ -1,7 +1,7 @@
 //! One body on its way: one writer, any number of readers, each at its own pace.
 //!
-//! A byte that an attached reader has not got is never freed. A fill is [`Mode::Kept`] while every
-//! byte stays until the body is whole and can be stored, or [`Mode::Passing`] when it is too large
+//! A byte that an attached reader has not got is never freed. A fill is [`FillMode::Kept`] while every
+//! byte stays until the body is whole and can be stored, or [`FillMode::Passing`] when it is too large
 //! for that: then bytes that every reader has got are freed, and the writer waits while its slowest
 //! reader lags by a window. It fetches nothing. Made by the store when an answer's head is there;
 //! doors write what the origin sends and read what their clients get.
@@ -14,15 +14,15 @@ mod state;
 mod tests;
 mod writer;
 
-use crate::budget::{Budget, Entered};
-pub use body::Body;
-pub use reader::Reader;
-use state::{Outcome, Place, State};
+use crate::budget::{Budget, CountedFill};
+pub use body::FillBody;
+pub use reader::FillReader;
+use state::{FillOutcome, FillState, ReaderOffset};
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-pub use writer::Writer;
+pub use writer::FillWriter;
 
 /// Readers of one fill. At the cap a further one is refused and its door fetches for itself: more
 /// than this many waiting on one wake-up stall a core.
@@ -43,7 +43,7 @@ pub(crate) const FILL_BYTES: u64 = 1 << 10;
 
 /// Whether a fill's bytes stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
+pub enum FillMode {
     /// Every byte stays until the body is whole.
     Kept,
     /// What every attached reader has got is freed.
@@ -52,7 +52,7 @@ pub enum Mode {
 
 /// Why a body is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
+pub enum FillPurpose {
     /// For clients: once the last has left, it is finished only where that is cheap.
     Clients,
     /// To have it (a revalidation in the background): it is finished without readers.
@@ -62,7 +62,7 @@ pub enum Purpose {
 /// Whether the rest of a body can be asked for by `Range` and `If-Range`: it needs a strong validator
 /// (RFC 9110 §13.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resume {
+pub enum ResumeSupport {
     /// It can.
     Possible,
     /// It cannot: what breaks stays broken, and nobody is sent off.
@@ -71,7 +71,7 @@ pub enum Resume {
 
 /// Whether a body is kept elsewhere too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub(crate) enum OtherCopy {
     /// Nowhere: only a kept one is worth finishing when nobody reads it.
     Nothing,
     /// On disk.
@@ -79,23 +79,23 @@ pub(crate) enum Beside {
 }
 
 /// What is known of a body before its first byte.
-pub(crate) struct Plan {
+pub(crate) struct FillPlan {
     /// Its length in bytes, where the head says so.
     pub(crate) length: Option<u64>,
     /// More than this many bytes are not kept.
     pub(crate) keep_bytes_max: u64,
-    pub(crate) purpose: Purpose,
-    pub(crate) resume: Resume,
-    pub(crate) beside: Beside,
+    pub(crate) purpose: FillPurpose,
+    pub(crate) resume: ResumeSupport,
+    pub(crate) beside: OtherCopy,
     /// A fill that lost its last reader is finished if at least this share of it is there, in percent.
     pub(crate) finish_percent: u8,
     /// What is there from an earlier fetch that broke; empty otherwise.
-    pub(crate) prefix: Body,
+    pub(crate) prefix: FillBody,
 }
 
 /// Why a reader gets no more, or a writer may not go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum FillBroken {
     /// The writer was dropped or said that the origin failed.
     Origin,
     /// The body ended before its stated length.
@@ -112,7 +112,7 @@ pub enum Broken {
 
 /// Why nobody can start reading here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum ReadRefused {
     /// The first bytes of the range are freed already.
     Freed,
     /// The writer is far from its first byte.
@@ -120,59 +120,59 @@ pub enum Refused {
     /// [`READERS_MAX`] read it.
     Crowded,
     /// It is broken.
-    Broken(Broken),
+    Broken(FillBroken),
 }
 
 /// A body on its way.
 pub struct Fill {
     budget: Arc<Budget>,
-    plan: Plan,
-    state: Mutex<State>,
-    _entered: Entered,
+    plan: FillPlan,
+    state: Mutex<FillState>,
+    _entered: CountedFill,
 }
 
 impl Fill {
     /// A fill and its writer. `None` where the account has no room for another: the body then goes
     /// from origin to client without the store.
-    pub(crate) fn begin(budget: &Arc<Budget>, plan: Plan) -> Option<(Arc<Self>, Writer)> {
+    pub(crate) fn begin(budget: &Arc<Budget>, plan: FillPlan) -> Option<(Arc<Self>, FillWriter)> {
         let entered = budget.enter(FILL_BYTES)?;
         let mode = match plan.length {
-            Some(length) if length > plan.keep_bytes_max => Mode::Passing,
-            Some(_) | None => Mode::Kept,
+            Some(length) if length > plan.keep_bytes_max => FillMode::Passing,
+            Some(_) | None => FillMode::Kept,
         };
-        let state = Mutex::new(State::new(mode, &plan.prefix));
+        let state = Mutex::new(FillState::new(mode, &plan.prefix));
         let fill = Arc::new(Self { budget: Arc::clone(budget), plan, state, _entered: entered });
-        let writer = Writer::new(Arc::clone(&fill));
+        let writer = FillWriter::new(Arc::clone(&fill));
         Some((fill, writer))
     }
 
     /// Begins to read a range of the body; `0..u64::MAX` is all of it.
-    pub fn attach(self: &Arc<Self>, range: Range<u64>) -> Result<Reader, Refused> {
+    pub fn attach(self: &Arc<Self>, range: Range<u64>) -> Result<FillReader, ReadRefused> {
         let mut state = self.lock();
-        if let Outcome::Broken(why) = state.outcome {
-            return Err(Refused::Broken(why));
+        if let FillOutcome::Broken(why) = state.outcome {
+            return Err(ReadRefused::Broken(why));
         }
         if range.start < state.base() {
-            return Err(Refused::Freed);
+            return Err(ReadRefused::Freed);
         }
         if range.start.saturating_sub(state.end) > AHEAD_BYTES_MAX {
-            return Err(Refused::FarAhead);
+            return Err(ReadRefused::FarAhead);
         }
         if state.readers.len() >= READERS_MAX {
-            return Err(Refused::Crowded);
+            return Err(ReadRefused::Crowded);
         }
-        let id = state.readers.insert(Place::at(range.start));
+        let id = state.readers.insert(ReaderOffset::at(range.start));
         state.attached = state.attached.saturating_add(1);
         state.slowest = state.slowest.min(range.start);
         drop(state);
-        Ok(Reader::new(Arc::clone(self), id, range))
+        Ok(FillReader::new(Arc::clone(self), id, range))
     }
 
     /// The body's length in bytes, where it is known.
     pub fn length(&self) -> Option<u64> {
         match self.lock().outcome {
-            Outcome::Finished(length) => Some(length),
-            Outcome::Running | Outcome::Broken(_) => self.plan.length,
+            FillOutcome::Finished(length) => Some(length),
+            FillOutcome::Running | FillOutcome::Broken(_) => self.plan.length,
         }
     }
 
@@ -182,7 +182,7 @@ impl Fill {
     }
 
     /// Whether its bytes stay.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> FillMode {
         self.lock().mode
     }
 
@@ -191,14 +191,14 @@ impl Fill {
         self.lock().readers.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, FillState> {
         // Nothing under this lock leaves the state half changed: a panic there is a mistake of ours
         // in one fill, and the others go on.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for FillBroken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Origin => f.write_str("the origin broke off: ask again"),
@@ -213,9 +213,9 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for FillBroken {}
 
-impl fmt::Display for Refused {
+impl fmt::Display for ReadRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Freed => f.write_str("its first bytes are gone already: fetch it"),
@@ -226,4 +226,4 @@ impl fmt::Display for Refused {
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ReadRefused {}

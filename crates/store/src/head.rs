@@ -1,7 +1,7 @@
 //! A stored response without its body, and the bytes it is kept as.
 //!
 //! It decides nothing: the rules read it (`freshness`). Bytes come from a disk that may lie, so
-//! [`Head::decode`] takes anything and answers with a head or with what is wrong. Called by the
+//! [`StoredHead::decode`] takes anything and answers with a head or with what is wrong. Called by the
 //! tiers, which keep it, and by the doors, which send it.
 
 use crate::freshness::date;
@@ -13,7 +13,7 @@ mod names;
 
 /// A response's head as it is stored, with what RFC 9111 §4.2.3 needs to know its age.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct StoredHead {
     /// Its status; 200 where parts of a body are kept, whatever came first (`freshness::partial`).
     pub status: StatusCode,
     /// Its fields as received, without those that are not stored (RFC 9111 §3.1).
@@ -47,7 +47,7 @@ pub enum TooLarge {
 
 /// Why bytes are no head. What was stored there is to be dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unreadable {
+pub enum UnreadableHead {
     /// Written by another version; its first byte.
     Format(u8),
     /// Ends too early.
@@ -60,7 +60,7 @@ pub enum Unreadable {
     Malformed,
 }
 
-impl Head {
+impl StoredHead {
     /// As bytes, at most [`HEAD_BYTES_MAX`].
     pub fn encode(&self) -> Result<Vec<u8>, TooLarge> {
         if self.fields.len() + self.selecting.len() > FIELDS_MAX {
@@ -76,26 +76,26 @@ impl Head {
         if bytes.len() > HEAD_BYTES_MAX { Err(TooLarge::Bytes) } else { Ok(bytes) }
     }
 
-    /// Reads what [`Head::encode`] wrote.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Unreadable> {
+    /// Reads what [`StoredHead::encode`] wrote.
+    pub fn decode(bytes: &[u8]) -> Result<Self, UnreadableHead> {
         if bytes.len() > HEAD_BYTES_MAX {
-            return Err(Unreadable::TooLarge);
+            return Err(UnreadableHead::TooLarge);
         }
         let mut rest = bytes;
         let format = take(&mut rest, 1)?[0];
         if format != FORMAT {
-            return Err(Unreadable::Format(format));
+            return Err(UnreadableHead::Format(format));
         }
         let status = take(&mut rest, 2)?;
         let status = StatusCode::from_u16(u16::from_le_bytes([status[0], status[1]]))
-            .map_err(|_| Unreadable::Malformed)?;
+            .map_err(|_| UnreadableHead::Malformed)?;
         let requested_ms = number(&mut rest)?;
         let received_ms = number(&mut rest)?;
         let mut fields_left = FIELDS_MAX;
         let fields = fields(&mut rest, &mut fields_left)?;
         let selecting = self::fields(&mut rest, &mut fields_left)?;
         if !rest.is_empty() {
-            return Err(Unreadable::Longer);
+            return Err(UnreadableHead::Longer);
         }
         Ok(Self { status, fields, selecting, requested_ms, received_ms })
     }
@@ -145,45 +145,45 @@ fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend_from_slice(text);
 }
 
-fn take<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], Unreadable> {
-    let (taken, behind) = rest.split_at_checked(count).ok_or(Unreadable::Cut)?;
+fn take<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], UnreadableHead> {
+    let (taken, behind) = rest.split_at_checked(count).ok_or(UnreadableHead::Cut)?;
     *rest = behind;
     Ok(taken)
 }
 
-fn number(rest: &mut &[u8]) -> Result<u64, Unreadable> {
+fn number(rest: &mut &[u8]) -> Result<u64, UnreadableHead> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let byte = take(rest, 1)?[0];
         // The tenth byte has room for one bit.
         if shift == 63 && byte > 1 {
-            return Err(Unreadable::Malformed);
+            return Err(UnreadableHead::Malformed);
         }
         number |= u64::from(byte & 0x7F) << shift;
         if byte < 0x80 {
             return Ok(number);
         }
     }
-    Err(Unreadable::Malformed)
+    Err(UnreadableHead::Malformed)
 }
 
-fn text<'b>(rest: &mut &'b [u8]) -> Result<&'b [u8], Unreadable> {
+fn text<'b>(rest: &mut &'b [u8]) -> Result<&'b [u8], UnreadableHead> {
     let count = number(rest)?;
-    take(rest, usize::try_from(count).map_err(|_| Unreadable::Cut)?)
+    take(rest, usize::try_from(count).map_err(|_| UnreadableHead::Cut)?)
 }
 
-fn fields(rest: &mut &[u8], left: &mut usize) -> Result<HeaderMap, Unreadable> {
-    let count = usize::try_from(number(rest)?).map_err(|_| Unreadable::TooLarge)?;
-    *left = left.checked_sub(count).ok_or(Unreadable::TooLarge)?;
+fn fields(rest: &mut &[u8], left: &mut usize) -> Result<HeaderMap, UnreadableHead> {
+    let count = usize::try_from(number(rest)?).map_err(|_| UnreadableHead::TooLarge)?;
+    *left = left.checked_sub(count).ok_or(UnreadableHead::TooLarge)?;
     // No capacity is set aside by a number that may lie.
     let mut fields = HeaderMap::new();
     for _ in 0..count {
         let name = match number(rest)? {
-            0 => HeaderName::from_bytes(text(rest)?).map_err(|_| Unreadable::Malformed)?,
-            known => names::name(known - 1).ok_or(Unreadable::Malformed)?,
+            0 => HeaderName::from_bytes(text(rest)?).map_err(|_| UnreadableHead::Malformed)?,
+            known => names::name(known - 1).ok_or(UnreadableHead::Malformed)?,
         };
-        let value = HeaderValue::from_bytes(text(rest)?).map_err(|_| Unreadable::Malformed)?;
-        fields.try_append(name, value).map_err(|_| Unreadable::TooLarge)?;
+        let value = HeaderValue::from_bytes(text(rest)?).map_err(|_| UnreadableHead::Malformed)?;
+        fields.try_append(name, value).map_err(|_| UnreadableHead::TooLarge)?;
     }
     Ok(fields)
 }
@@ -197,7 +197,7 @@ impl fmt::Display for TooLarge {
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Format(format) => write!(f, "a head of format {format}, not {FORMAT}"),
@@ -210,4 +210,4 @@ impl fmt::Display for Unreadable {
 }
 
 impl std::error::Error for TooLarge {}
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableHead {}

@@ -4,11 +4,11 @@
 //! cannot be shared they are all let go at once, and the key is remembered for a while, so that the
 //! next herd is not stopped at all. It fetches nothing and sends nothing. Called by the store.
 
-use crate::budget::{Budget, Charge, Class};
-use crate::fill::{Fill, Reader};
-use crate::key::{Key, KeyHash};
-use crate::memory::{Entry, Filed};
-use crate::recent::Recent;
+use crate::budget::{Budget, ByteCharge, ByteClass};
+use crate::fill::{Fill, FillReader};
+use crate::key::{CacheKey, KeyHash};
+use crate::memory::{FiledHead, StoredEntry};
+use crate::recent::RecentKeys;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,13 +31,13 @@ const ALONE_PART: u64 = 8 << 10;
 
 /// How a fetch stands.
 #[derive(Clone)]
-pub(crate) enum Stage {
+pub(crate) enum FetchStage {
     /// No head yet.
     Pending,
     /// Its head is there, and its body comes.
-    Answered(Arc<Filed>, Arc<Fill>),
+    Answered(Arc<FiledHead>, Arc<Fill>),
     /// What was stored was right, and has this head now.
-    Freshened(Arc<Entry>),
+    Freshened(Arc<StoredEntry>),
     /// Its answer is for its own client only.
     Unshared,
     /// Its client left before the head came.
@@ -47,37 +47,37 @@ pub(crate) enum Stage {
 }
 
 /// One fetch that others may join.
-pub(crate) struct Flight {
-    key: Key,
-    stage: watch::Sender<Stage>,
+pub(crate) struct SharedFetch {
+    key: CacheKey,
+    stage: watch::Sender<FetchStage>,
     /// Whether a purge came since it began: who asks later must not get what was asked for before.
     is_outdated: AtomicBool,
     waiting: AtomicUsize,
     /// Holds the body's first bytes until all have come who waited for them.
-    anchor: Mutex<Option<Reader>>,
+    anchor: Mutex<Option<FillReader>>,
 }
 
-struct Pen {
-    flights: HashMap<KeyHash, Vec<Arc<Flight>>>,
+struct CollapserShard {
+    flights: HashMap<KeyHash, Vec<Arc<SharedFetch>>>,
     count: usize,
-    alone: Recent,
+    alone: RecentKeys,
 }
 
 /// What a client is to do.
-pub(crate) enum Role {
+pub(crate) enum CollapseRole {
     /// Fetch; others wait for it.
-    Lead(Flying),
+    Lead(InFlightGuard),
     /// Wait for a head.
-    Wait(Waiting),
+    Wait(HeadWaiter),
     /// Read what another fetches.
-    Read(Arc<Filed>, Arc<Fill>),
+    Read(Arc<FiledHead>, Arc<Fill>),
     /// Fetch; nobody waits for it.
     Alone,
 }
 
 /// Whether a client may have what another asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Company {
+pub(crate) enum CollapseMode {
     /// It may wait for another's answer, and others for its own.
     Welcome,
     /// Others may wait for its answer; it must ask for itself.
@@ -86,7 +86,7 @@ pub(crate) enum Company {
     Refused,
 }
 
-impl Company {
+impl CollapseMode {
     /// The same, but it must ask for itself.
     pub(crate) const fn asking_itself(self) -> Self {
         match self {
@@ -97,19 +97,24 @@ impl Company {
 }
 
 /// All fetches that can be joined.
-pub(crate) struct Herd {
-    pens: Box<[Mutex<Pen>]>,
-    _tables: Charge,
+pub(crate) struct RequestCollapser {
+    pens: Box<[Mutex<CollapserShard>]>,
+    _tables: ByteCharge,
 }
 
-impl Herd {
+impl RequestCollapser {
     pub(crate) fn new(budget: &Arc<Budget>) -> Arc<Self> {
         let alone = (budget.limit() / ALONE_PART) as usize / PENS;
-        let pen =
-            || Mutex::new(Pen { flights: HashMap::new(), count: 0, alone: Recent::new(alone) });
+        let pen = || {
+            Mutex::new(CollapserShard {
+                flights: HashMap::new(),
+                count: 0,
+                alone: RecentKeys::new(alone),
+            })
+        };
         Arc::new(Self {
             pens: (0..PENS).map(|_| pen()).collect(),
-            _tables: budget.charge(Class::Heads, PENS as u64 * (Recent::cost(alone) + 128)),
+            _tables: budget.charge(ByteClass::Heads, PENS as u64 * (RecentKeys::cost(alone) + 128)),
         })
     }
 
@@ -117,13 +122,13 @@ impl Herd {
     /// that has this head.
     pub(crate) fn role(
         self: &Arc<Self>,
-        key: &Key,
-        company: Company,
+        key: &CacheKey,
+        company: CollapseMode,
         now: Now,
-        suits: impl Fn(&Filed) -> bool,
-    ) -> Role {
-        if company == Company::Refused {
-            return Role::Alone;
+        suits: impl Fn(&FiledHead) -> bool,
+    ) -> CollapseRole {
+        if company == CollapseMode::Refused {
+            return CollapseRole::Alone;
         }
         let mut pen = self.pen(key);
         let flights = pen.flights.get(&key.hash()).map_or(&[][..], Vec::as_slice);
@@ -133,63 +138,70 @@ impl Herd {
         for flight in flights {
             count += 1;
             match &*flight.stage.borrow() {
-                Stage::Answered(filed, fill) if company == Company::Welcome && suits(filed) => {
-                    return Role::Read(Arc::clone(filed), Arc::clone(fill));
+                FetchStage::Answered(filed, fill)
+                    if company == CollapseMode::Welcome && suits(filed) =>
+                {
+                    return CollapseRole::Read(Arc::clone(filed), Arc::clone(fill));
                 }
-                Stage::Pending => pending = Some(flight),
-                Stage::Answered(..)
-                | Stage::Freshened(_)
-                | Stage::Unshared
-                | Stage::Vanished
-                | Stage::Failed => {}
+                FetchStage::Pending => pending = Some(flight),
+                FetchStage::Answered(..)
+                | FetchStage::Freshened(_)
+                | FetchStage::Unshared
+                | FetchStage::Vanished
+                | FetchStage::Failed => {}
             }
         }
         if let Some(flight) = pending {
-            let may_wait =
-                company == Company::Welcome && flight.waiting.load(Ordering::Relaxed) < WAITERS_MAX;
-            return if may_wait { Role::Wait(Waiting::on(flight)) } else { Role::Alone };
+            let may_wait = company == CollapseMode::Welcome
+                && flight.waiting.load(Ordering::Relaxed) < WAITERS_MAX;
+            return if may_wait {
+                CollapseRole::Wait(HeadWaiter::on(flight))
+            } else {
+                CollapseRole::Alone
+            };
         }
         let is_alone = pen.alone.has(key.hash().0, seconds(now), ALONE_SECS);
         if is_alone || count >= FLIGHTS_A_KEY_MAX || pen.count >= FLIGHTS_A_PEN_MAX {
-            return Role::Alone;
+            return CollapseRole::Alone;
         }
-        Role::Lead(Flying::begin(self, &mut pen, key))
+        CollapseRole::Lead(InFlightGuard::begin(self, &mut pen, key))
     }
 
     /// Leads a fetch behind the clients' backs, unless one is under way.
-    pub(crate) fn lead_quietly(self: &Arc<Self>, key: &Key) -> Option<Flying> {
+    pub(crate) fn lead_quietly(self: &Arc<Self>, key: &CacheKey) -> Option<InFlightGuard> {
         let mut pen = self.pen(key);
         let is_busy = pen
             .flights
             .get(&key.hash())
             .is_some_and(|flights| flights.iter().any(|it| it.key == *key && it.is_current()));
-        (!is_busy && pen.count < FLIGHTS_A_PEN_MAX).then(|| Flying::begin(self, &mut pen, key))
+        (!is_busy && pen.count < FLIGHTS_A_PEN_MAX)
+            .then(|| InFlightGuard::begin(self, &mut pen, key))
     }
 
     /// Remembers whether a key's answers can be shared.
-    pub(crate) fn learn(&self, key: &Key, company: Company, now: Now) {
+    pub(crate) fn learn(&self, key: &CacheKey, company: CollapseMode, now: Now) {
         let (hash, now) = (key.hash().0, seconds(now));
         let alone = &mut self.pen(key).alone;
         match company {
-            Company::Welcome => drop(alone.take(hash, now, ALONE_SECS)),
-            Company::Followed | Company::Refused => alone.note(hash, now),
+            CollapseMode::Welcome => drop(alone.take(hash, now, ALONE_SECS)),
+            CollapseMode::Followed | CollapseMode::Refused => alone.note(hash, now),
         }
     }
 
     /// Whether a key's last answer could not be shared.
-    pub(crate) fn is_alone(&self, key: &Key, now: Now) -> bool {
+    pub(crate) fn is_alone(&self, key: &CacheKey, now: Now) -> bool {
         self.pen(key).alone.has(key.hash().0, seconds(now), ALONE_SECS)
     }
 
     /// Sees to it that nobody joins what is being fetched. `concerns` is given the head where there is
     /// one. Returns how many fetches are concerned.
-    pub(crate) fn outdate(&self, concerns: impl Fn(&Key, Option<&Filed>) -> bool) -> u64 {
+    pub(crate) fn outdate(&self, concerns: impl Fn(&CacheKey, Option<&FiledHead>) -> bool) -> u64 {
         let mut count = 0;
         for pen in &self.pens {
             let pen = lock(pen);
             for flight in pen.flights.values().flatten() {
                 let is_concerned = match &*flight.stage.borrow() {
-                    Stage::Answered(filed, _) => concerns(&flight.key, Some(filed)),
+                    FetchStage::Answered(filed, _) => concerns(&flight.key, Some(filed)),
                     _ => concerns(&flight.key, None),
                 };
                 if is_concerned {
@@ -202,40 +214,40 @@ impl Herd {
     }
 
     /// Fetches of a key under way that others may join.
-    pub(crate) fn flights(&self, key: &Key) -> usize {
+    pub(crate) fn flights(&self, key: &CacheKey) -> usize {
         let pen = self.pen(key);
         pen.flights
             .get(&key.hash())
             .map_or(0, |them| them.iter().filter(|it| it.key == *key).count())
     }
 
-    fn pen(&self, key: &Key) -> MutexGuard<'_, Pen> {
+    fn pen(&self, key: &CacheKey) -> MutexGuard<'_, CollapserShard> {
         lock(&self.pens[(key.hash().0 >> 64) as usize % PENS])
     }
 }
 
-impl Flight {
+impl SharedFetch {
     /// Whether what it brings is as new as a fetch that would begin now.
     fn is_current(&self) -> bool {
         !self.is_outdated.load(Ordering::Relaxed)
     }
 
-    fn settle(&self, stage: Stage) {
+    fn settle(&self, stage: FetchStage) {
         self.stage.send_replace(stage);
     }
 }
 
 /// A fetch under way, held by whoever leads it. Dropped before its head came, it lets another lead.
-pub(crate) struct Flying {
-    herd: Arc<Herd>,
-    flight: Arc<Flight>,
+pub(crate) struct InFlightGuard {
+    herd: Arc<RequestCollapser>,
+    flight: Arc<SharedFetch>,
 }
 
-impl Flying {
-    fn begin(herd: &Arc<Herd>, pen: &mut Pen, key: &Key) -> Self {
-        let flight = Arc::new(Flight {
+impl InFlightGuard {
+    fn begin(herd: &Arc<RequestCollapser>, pen: &mut CollapserShard, key: &CacheKey) -> Self {
+        let flight = Arc::new(SharedFetch {
             key: key.clone(),
-            stage: watch::Sender::new(Stage::Pending),
+            stage: watch::Sender::new(FetchStage::Pending),
             is_outdated: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             anchor: Mutex::new(None),
@@ -246,12 +258,12 @@ impl Flying {
     }
 
     /// The head is there: all who wait may read.
-    pub(crate) fn answered(&self, filed: &Arc<Filed>, fill: &Arc<Fill>) {
+    pub(crate) fn answered(&self, filed: &Arc<FiledHead>, fill: &Arc<Fill>) {
         let flight = &self.flight;
         if flight.waiting.load(Ordering::SeqCst) > 0 {
             *lock(&flight.anchor) = fill.attach(0..u64::MAX).ok();
         }
-        flight.settle(Stage::Answered(Arc::clone(filed), Arc::clone(fill)));
+        flight.settle(FetchStage::Answered(Arc::clone(filed), Arc::clone(fill)));
         // All may have left meanwhile; the last of them found no anchor to raise.
         if flight.waiting.load(Ordering::SeqCst) == 0 {
             drop(lock(&flight.anchor).take());
@@ -259,12 +271,12 @@ impl Flying {
     }
 
     /// Tells all who wait how it stands.
-    pub(crate) fn settle(&self, stage: Stage) {
+    pub(crate) fn settle(&self, stage: FetchStage) {
         self.flight.settle(stage);
     }
 }
 
-impl Drop for Flying {
+impl Drop for InFlightGuard {
     fn drop(&mut self) {
         let Self { herd, flight } = self;
         {
@@ -278,9 +290,9 @@ impl Drop for Flying {
             }
         }
         flight.stage.send_if_modified(|stage| {
-            let is_pending = matches!(stage, Stage::Pending);
+            let is_pending = matches!(stage, FetchStage::Pending);
             if is_pending {
-                *stage = Stage::Vanished;
+                *stage = FetchStage::Vanished;
             }
             is_pending
         });
@@ -288,26 +300,26 @@ impl Drop for Flying {
 }
 
 /// A client that waits for a head.
-pub(crate) struct Waiting {
-    flight: Arc<Flight>,
-    stage: watch::Receiver<Stage>,
+pub(crate) struct HeadWaiter {
+    flight: Arc<SharedFetch>,
+    stage: watch::Receiver<FetchStage>,
 }
 
-impl Waiting {
-    fn on(flight: &Arc<Flight>) -> Self {
+impl HeadWaiter {
+    fn on(flight: &Arc<SharedFetch>) -> Self {
         flight.waiting.fetch_add(1, Ordering::SeqCst);
         Self { flight: Arc::clone(flight), stage: flight.stage.subscribe() }
     }
 
     /// How the fetch stands once its head has come, or will not come. The body's first byte is there
     /// as long as this waits.
-    pub(crate) async fn settled(&mut self) -> Stage {
-        let stage = self.stage.wait_for(|stage| !matches!(stage, Stage::Pending)).await;
-        stage.map_or(Stage::Vanished, |stage| stage.clone())
+    pub(crate) async fn settled(&mut self) -> FetchStage {
+        let stage = self.stage.wait_for(|stage| !matches!(stage, FetchStage::Pending)).await;
+        stage.map_or(FetchStage::Vanished, |stage| stage.clone())
     }
 }
 
-impl Drop for Waiting {
+impl Drop for HeadWaiter {
     fn drop(&mut self) {
         if self.flight.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
             let anchor = lock(&self.flight.anchor).take();

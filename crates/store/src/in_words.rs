@@ -7,16 +7,16 @@ use std::fmt;
 
 /// A span in seconds: `90 s`, `1 h 5 min`, `7 days`. The two largest units are said, and the rest is cut off.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Secs(pub(crate) u64);
+pub(crate) struct SecondsText(pub(crate) u64);
 
 /// A size in bytes: `355 bytes`, `1 MiB`, `1.4 MiB`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Size(pub(crate) u64);
+pub(crate) struct SizeText(pub(crate) u64);
 
 /// Below this, plain seconds read best: `90 s`, not `1 min 30 s`.
 const PLAIN_SECS: u64 = 120;
 
-impl fmt::Display for Secs {
+impl fmt::Display for SecondsText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let secs = self.0;
         let (minutes, hours, days) = (secs / 60, secs / 3600, secs / 86_400);
@@ -41,7 +41,7 @@ fn two(
     if small > 0 { write!(f, " {small} {small_unit}") } else { Ok(()) }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for SizeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
         // Each with where it begins: what would be rounded to 1024.0 of the unit below is one of this.
@@ -76,7 +76,7 @@ mod tests {
             (86_400 + 3600, "1 day 1 h"),
             (604_800, "7 days"),
         ] {
-            assert_eq!(Secs(secs).to_string(), text);
+            assert_eq!(SecondsText(secs).to_string(), text);
         }
     }
 
@@ -90,7 +90,7 @@ mod tests {
             ((1 << 20) + (1 << 19), "1.5 MiB"),
             (3 << 30, "3 GiB"),
         ] {
-            assert_eq!(Size(bytes).to_string(), text);
+            assert_eq!(SizeText(bytes).to_string(), text);
         }
     }
 }

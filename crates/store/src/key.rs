@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// What keeps hostile URLs from being filed on top of one another: secret and random, made once for a
 /// store's folder and kept there, so that what is on disk is found again.
 #[derive(Clone, Copy)]
-pub struct Seed(pub [u8; 16]);
+pub struct KeySeed(pub [u8; 16]);
 
-impl Seed {
+impl KeySeed {
     /// One that nobody can foresee: the keys of the standard library's hasher are the system's.
     pub fn random() -> Self {
         let random = RandomState::new();
@@ -29,14 +29,14 @@ pub struct KeyHash(pub u128);
 
 /// The primary key of stored responses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
+pub struct CacheKey {
     url: Arc<str>,
     hash: KeyHash,
 }
 
-impl Key {
+impl CacheKey {
     /// The key of a canonical absolute URL.
-    pub fn new(seed: &Seed, url: &str) -> Self {
+    pub fn new(seed: &KeySeed, url: &str) -> Self {
         let mut hasher = SipHasher13::new_with_key(&seed.0);
         hasher.write(url.as_bytes());
         Self { url: url.into(), hash: KeyHash(hasher.finish128().as_u128()) }

@@ -18,18 +18,19 @@ mod settings;
 mod store;
 mod unkept;
 
-pub use budget::{Budget, Charge, Class};
-pub use disk::{Purge, PurgeError, Strength};
+pub use budget::{Budget, ByteCharge, ByteClass};
+pub use disk::{Purge, PurgeError, PurgeStrength};
 pub use fill::{
-    AHEAD_BYTES_MAX, Body, Broken, FINISH_BYTES_MAX, Fill, Mode, Purpose, READERS_MAX, Reader,
-    Refused, Resume, Writer,
+    AHEAD_BYTES_MAX, FINISH_BYTES_MAX, Fill, FillBody, FillBroken, FillMode, FillPurpose,
+    FillReader, FillWriter, READERS_MAX, ReadRefused, ResumeSupport,
 };
-pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
+pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
-pub use key::{Key, KeyHash, Seed};
-pub use memory::{Content, Entry, Filed, NotKept, Stock, VARIANTS_MAX};
+pub use key::{CacheKey, KeyHash, KeySeed};
+pub use memory::{EntryContent, FiledHead, MemoryStock, NotKept, StoredEntry, VARIANTS_MAX};
 pub use settings::{DiskSettings, Settings};
 pub use store::{
-    Answer, AtHand, Counters, Figures, Found, Join, Joined, Kept, Lead, Purged, Reading, Recall,
-    Recalled, Store, Storing, Unfetched, Unstored,
+    AnswerPlan, AtHand, CacheLookup, Counters, DiskRead, DiskReadResult, FetchPermit, JoinOutcome,
+    JoinedFetch, PurgeReport, SharedReading, Store, StoreFigures, StoreOutcome, StoringAnswer,
+    UnfetchedReason, UnstoredReason,
 };

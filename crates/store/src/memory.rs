@@ -10,12 +10,12 @@ mod shard;
 #[cfg(test)]
 mod tests;
 
-use crate::budget::{Budget, Charge, Class, Yields};
-use crate::key::{Key, KeyHash};
-use crate::recent::Recent;
-pub use entry::{Content, Entry, Filed};
-pub(crate) use shard::Seen;
-use shard::Shard;
+use crate::budget::{Budget, ByteCharge, ByteClass, CacheYield};
+use crate::key::{CacheKey, KeyHash};
+use crate::recent::RecentKeys;
+pub use entry::{EntryContent, FiledHead, StoredEntry};
+pub(crate) use shard::EntrySeen;
+use shard::MemoryShard;
 pub use shard::{NotKept, VARIANTS_MAX};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ const SWEEP: usize = 1024;
 
 /// Entries, and the bytes they take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stock {
+pub struct MemoryStock {
     /// Stored responses.
     pub entries: u64,
     /// Bytes they take.
@@ -44,24 +44,24 @@ pub struct Stock {
 }
 
 /// The tier.
-pub(crate) struct Tier {
+pub(crate) struct MemoryTier {
     budget: Arc<Budget>,
-    shards: Box<[Mutex<Shard>]>,
+    shards: Box<[Mutex<MemoryShard>]>,
     /// The shard that gives way next.
     turn: AtomicUsize,
     evicted: AtomicU64,
-    _tables: Charge,
+    _tables: ByteCharge,
 }
 
-impl Tier {
+impl MemoryTier {
     /// An empty tier that keeps what the account leaves to it.
     pub(crate) fn new(budget: &Arc<Budget>, cores: u64) -> Arc<Self> {
         let most = (cores * SHARDS_A_CORE).next_power_of_two().min(SHARDS_MAX);
         let fitting = (budget.limit() / SHARD_BYTES_MIN).max(1);
         let count = most.min(1 << fitting.ilog2());
         let ghosts = (budget.limit() / count / GHOST_PART) as usize;
-        let shards = (0..count).map(|_| Mutex::new(Shard::new(ghosts))).collect();
-        let tables = budget.charge(Class::Heads, count * (Recent::cost(ghosts) + 256));
+        let shards = (0..count).map(|_| Mutex::new(MemoryShard::new(ghosts))).collect();
+        let tables = budget.charge(ByteClass::Heads, count * (RecentKeys::cost(ghosts) + 256));
         let tier = Arc::new(Self {
             budget: Arc::clone(budget),
             shards,
@@ -75,7 +75,7 @@ impl Tier {
     }
 
     /// The variants under a key, the newest first. The first alone costs no allocation.
-    pub(crate) fn find(&self, key: &Key) -> Option<(Arc<Entry>, Vec<Arc<Entry>>)> {
+    pub(crate) fn find(&self, key: &CacheKey) -> Option<(Arc<StoredEntry>, Vec<Arc<StoredEntry>>)> {
         let shard = self.shard(key.hash());
         let mut variants = shard.variants(key);
         let first = Arc::clone(variants.next()?);
@@ -83,55 +83,59 @@ impl Tier {
     }
 
     /// All that is kept under a hash, the newest first.
-    pub(crate) fn of_hash(&self, hash: KeyHash) -> Vec<Arc<Entry>> {
+    pub(crate) fn of_hash(&self, hash: KeyHash) -> Vec<Arc<StoredEntry>> {
         self.shard(hash).under(hash).cloned().collect()
     }
 
     /// Keeps an entry in place of the same variant.
-    pub(crate) fn insert(&self, entry: &Arc<Entry>, seen: Seen) -> Result<(), NotKept> {
+    pub(crate) fn insert(&self, entry: &Arc<StoredEntry>, seen: EntrySeen) -> Result<(), NotKept> {
         // Its bytes are counted as on their way until it is kept; they are the tier's to spend.
         let limit = self.limit() + entry.cost() / self.shards.len() as u64;
         let mut gone = Vec::new();
         let kept = {
             let mut shard = self.shard(entry.key().hash());
             // Counted within the lock: whoever evicts it at once must find it counted.
-            entry.move_to(Class::Cache);
+            entry.move_to(ByteClass::Cache);
             shard.insert(Arc::clone(entry), seen, limit, &mut gone)
         };
         if kept.is_err() {
-            entry.move_to(Class::Windows);
+            entry.move_to(ByteClass::Windows);
         }
         self.let_go(&gone);
         kept
     }
 
     /// Puts an entry with the same body in the place of another. Says whether that was still there.
-    pub(crate) fn freshen(&self, old: &Arc<Entry>, new: &Arc<Entry>) -> bool {
+    pub(crate) fn freshen(&self, old: &Arc<StoredEntry>, new: &Arc<StoredEntry>) -> bool {
         let replaced = {
             let mut shard = self.shard(old.key().hash());
             let replaced = shard.replace(old, Arc::clone(new));
             // Counted within the lock, as in `insert`. Otherwise the body is whose it was before.
             if replaced.is_some() {
-                new.move_to(Class::Cache);
+                new.move_to(ByteClass::Cache);
             }
             replaced
         };
         // The body is the new one's; the old head is counted out when its last reader is done.
         if let Some(old) = &replaced {
-            old.charge().move_to(Class::Heads);
+            old.charge().move_to(ByteClass::Heads);
         }
         replaced.is_some()
     }
 
     /// Takes an entry out. Says whether it was still there.
-    pub(crate) fn remove(&self, entry: &Arc<Entry>) -> bool {
+    pub(crate) fn remove(&self, entry: &Arc<StoredEntry>) -> bool {
         let gone = self.shard(entry.key().hash()).remove(entry);
         release(gone.as_slice());
         gone.is_some()
     }
 
     /// Gives every entry that `wanted` picks to `each`, without a lock, a part of a shard at a time.
-    pub(crate) fn sweep(&self, wanted: impl Fn(&Entry) -> bool, mut each: impl FnMut(Arc<Entry>)) {
+    pub(crate) fn sweep(
+        &self,
+        wanted: impl Fn(&StoredEntry) -> bool,
+        mut each: impl FnMut(Arc<StoredEntry>),
+    ) {
         for shard in &self.shards {
             let mut from = Some(0);
             while let Some(place) = from {
@@ -143,8 +147,9 @@ impl Tier {
     }
 
     /// Entries and bytes.
-    pub(crate) fn stock(&self) -> Stock {
-        let mut stock = Stock { evicted: self.evicted.load(Ordering::Relaxed), ..Stock::default() };
+    pub(crate) fn stock(&self) -> MemoryStock {
+        let mut stock =
+            MemoryStock { evicted: self.evicted.load(Ordering::Relaxed), ..MemoryStock::default() };
         for shard in &self.shards {
             let shard = lock(shard);
             stock.entries += shard.len() as u64;
@@ -163,20 +168,20 @@ impl Tier {
         self.budget.cache_room() / self.shards.len() as u64
     }
 
-    fn shard(&self, hash: KeyHash) -> MutexGuard<'_, Shard> {
+    fn shard(&self, hash: KeyHash) -> MutexGuard<'_, MemoryShard> {
         // The low bits choose the place in the shard's map.
         let number = (hash.0 >> 64) as usize & (self.shards.len() - 1);
         lock(&self.shards[number])
     }
 
     /// Takes account of what was evicted.
-    fn let_go(&self, gone: &[Arc<Entry>]) {
+    fn let_go(&self, gone: &[Arc<StoredEntry>]) {
         self.evicted.fetch_add(gone.len() as u64, Ordering::Relaxed);
         release(gone);
     }
 }
 
-impl Yields for Tier {
+impl CacheYield for MemoryTier {
     fn give_back(&self, bytes: u64) {
         let limit = self.limit();
         let mut wanted = bytes;
@@ -198,14 +203,14 @@ impl Yields for Tier {
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+fn lock(shard: &Mutex<MemoryShard>) -> MutexGuard<'_, MemoryShard> {
     // A panic under it would be a mistake in this module; what it left is still a cache.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What still has readers is held for them alone from now on.
-fn release(gone: &[Arc<Entry>]) {
+fn release(gone: &[Arc<StoredEntry>]) {
     for entry in gone {
-        entry.move_to(Class::Windows);
+        entry.move_to(ByteClass::Windows);
     }
 }

@@ -9,12 +9,12 @@
 const ROW: usize = 4;
 
 /// Fingerprints of keys, each with a stamp: any clock that counts up.
-pub(crate) struct Recent {
+pub(crate) struct RecentKeys {
     /// Fingerprint above, stamp below; 0 is an empty place.
     places: Box<[u64]>,
 }
 
-impl Recent {
+impl RecentKeys {
     /// A table for about `count` keys; rounded up to a power of two.
     pub(crate) fn new(count: usize) -> Self {
         Self { places: vec![0; Self::places(count)].into() }
@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_known_until_they_are_old_or_displaced() {
-        let mut recent = Recent::new(64);
+        let mut recent = RecentKeys::new(64);
         let hash = |number: u128| number << 97 | number << 33;
         (1..=20).for_each(|number| recent.note(hash(number), number as u32));
         assert!(recent.has(hash(20), 21, 8) && recent.take(hash(20), 21, 8));
@@ -86,12 +86,12 @@ mod tests {
         assert!(!recent.has(hash(21), 21, 64), "never noted");
         (100..300).for_each(|number| recent.note(hash(number), number as u32));
         assert!(recent.has(hash(299), 300, 64) && !recent.has(hash(6), 300, 1000));
-        assert_eq!(Recent::cost(60), 512);
+        assert_eq!(RecentKeys::cost(60), 512);
     }
 
     #[test]
     fn one_key_takes_one_place() {
-        let mut recent = Recent::new(4);
+        let mut recent = RecentKeys::new(4);
         (0..100).for_each(|now| recent.note(7, now));
         recent.note(9 << 96, 100);
         assert!(recent.has(7, 100, 1) && recent.has(9 << 96, 100, 1));

@@ -2,7 +2,7 @@
 //!
 //! It brings rules, fetches and the memory tier together, and decides nothing that they could. It sends
 //! nothing. A door calls [`Store::look_up`] once a request; what it gets says what to do next, and every
-//! way ends in a [`Filed`](crate::Filed) head with a body, or in a reason.
+//! way ends in a [`FiledHead`](crate::FiledHead) head with a body, or in a reason.
 
 mod answer;
 mod at_hand;
@@ -14,41 +14,41 @@ mod purge;
 mod since;
 mod storing;
 
-use crate::budget::{Budget, Charge, Class};
-use crate::disk::{self, Disk, OpenError, Recovered};
-use crate::fill::Body;
-use crate::freshness::{Rules, Terms, explain, not_as_it_is};
-use crate::head::Head;
-use crate::herd::Herd;
-use crate::in_words::{Secs, Size};
-use crate::key::{Key, Seed};
-use crate::memory::{Content, Entry, Filed, Tier};
+use crate::budget::{Budget, ByteCharge, ByteClass};
+use crate::disk::{self, DiskStore, OpenError, RecoveredDisk};
+use crate::fill::FillBody;
+use crate::freshness::{CachingRules, ReuseTerms, explain, not_as_it_is};
+use crate::head::StoredHead;
+use crate::herd::RequestCollapser;
+use crate::in_words::{SecondsText, SizeText};
+use crate::key::{CacheKey, KeySeed};
+use crate::memory::{EntryContent, FiledHead, MemoryTier, StoredEntry};
 use crate::settings::Settings;
-use crate::unkept::Unkept;
-pub use answer::{Answer, Unstored};
+use crate::unkept::UncacheableTable;
+pub use answer::{AnswerPlan, UnstoredReason};
 pub use at_hand::AtHand;
-use depot::Depot;
-pub use depot::{Recall, Recalled};
+use depot::DiskTier;
+pub use depot::{DiskRead, DiskReadResult};
 use figures::Counts;
-pub use figures::{Counters, Figures};
-pub use lead::{Join, Joined, Lead, Reading};
-pub use look_up::{Found, Unfetched};
-pub use purge::Purged;
-use since::Purges;
+pub use figures::{Counters, StoreFigures};
+pub use lead::{FetchPermit, JoinOutcome, JoinedFetch, SharedReading};
+pub use look_up::{CacheLookup, UnfetchedReason};
+pub use purge::PurgeReport;
+use since::RecentPurges;
 use std::sync::Arc;
-pub use storing::{Kept, Storing};
+pub use storing::{StoreOutcome, StoringAnswer};
 use vocab::Now;
 
 /// The store. One for all doors that fetch; shared by all cores.
 pub struct Store {
     settings: Settings,
-    seed: Seed,
+    seed: KeySeed,
     budget: Arc<Budget>,
-    tier: Arc<Tier>,
-    herd: Arc<Herd>,
-    depot: Option<Depot>,
-    purges: Arc<Purges>,
-    unkept: Unkept,
+    tier: Arc<MemoryTier>,
+    herd: Arc<RequestCollapser>,
+    depot: Option<DiskTier>,
+    purges: Arc<RecentPurges>,
+    unkept: UncacheableTable,
     counts: Counts,
 }
 
@@ -57,32 +57,32 @@ impl Store {
     /// new folder; `cores`: how many threads will ask it. Waits for the disk.
     pub fn open(
         settings: Settings,
-        seed: Seed,
+        seed: KeySeed,
         cores: u64,
         now: Now,
-    ) -> Result<(Arc<Self>, Option<Recovered>), OpenError> {
+    ) -> Result<(Arc<Self>, Option<RecoveredDisk>), OpenError> {
         let (mut seed, mut depot, mut recovered) = (seed, None, None);
         if let Some(on_disk) = &settings.disk {
             let usual = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
             let queue_bytes = settings.disk_queue_bytes();
             let place = disk::Settings { queue_bytes, ..usual };
-            let (disk, found) = Disk::open(&place, now)?;
+            let (disk, found) = DiskStore::open(&place, now)?;
             seed = found.seed;
             recovered = Some(found);
-            depot = Some(Depot::new(disk));
+            depot = Some(DiskTier::new(disk));
         }
         let budget = Budget::new(settings.memory.bytes());
-        let tier = Tier::new(&budget, cores);
-        let herd = Herd::new(&budget);
-        let (purges, counts) = (Arc::new(Purges::default()), Counts::default());
-        let unkept = Unkept::new(&budget);
+        let tier = MemoryTier::new(&budget, cores);
+        let herd = RequestCollapser::new(&budget);
+        let (purges, counts) = (Arc::new(RecentPurges::default()), Counts::default());
+        let unkept = UncacheableTable::new(&budget);
         let store = Self { settings, seed, budget, tier, herd, depot, purges, unkept, counts };
         Ok((Arc::new(store), recovered))
     }
 
     /// The key of a canonical absolute URL.
-    pub fn key(&self, url: &str) -> Key {
-        Key::new(&self.seed, url)
+    pub fn key(&self, url: &str) -> CacheKey {
+        CacheKey::new(&self.seed, url)
     }
 
     /// The account of its memory.
@@ -92,8 +92,8 @@ impl Store {
 
     /// Counts bytes that are read from disk for a client as on their way, until the charge is dropped.
     /// `None` where memory has no room for them: read less at once.
-    pub fn charge_reading(&self, bytes: u64) -> Option<Charge> {
-        self.budget.try_charge(Class::Windows, bytes)
+    pub fn charge_reading(&self, bytes: u64) -> Option<ByteCharge> {
+        self.budget.try_charge(ByteClass::Windows, bytes)
     }
 
     /// Waits until all that was handed to the disk so far is written, or given up: before the program
@@ -106,17 +106,17 @@ impl Store {
 
     /// What is known of a URL, a sentence for each variant, the newest first; whether it is being fetched;
     /// and why its last answer was not stored, if that is remembered.
-    pub fn explain(&self, key: &Key, rules: &Rules, now: Now) -> Vec<String> {
+    pub fn explain(&self, key: &CacheKey, rules: &CachingRules, now: Now) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some((first, others)) = self.tier.find(key) {
             lines.extend(std::iter::once(first).chain(others).map(|entry| {
                 let what = match entry.content() {
-                    Content::Memory(_) => "in memory",
-                    Content::Front(_) => "of its front in memory",
-                    Content::Disk(_) => "on disk",
+                    EntryContent::Memory(_) => "in memory",
+                    EntryContent::Front(_) => "of its front in memory",
+                    EntryContent::Disk(_) => "on disk",
                 };
                 let text = explain(rules, entry.head(), entry.terms(), now);
-                let size = Size(entry.content().len());
+                let size = SizeText(entry.content().len());
                 let mut line = format!("{}, {size} {what}: {text}", entry.head().status);
                 // Of a front the rest is asked for, whatever its age.
                 if !entry.is_front()
@@ -143,7 +143,7 @@ impl Store {
             lines.push("its last answer could not be shared, so nobody waits for another's".into());
         }
         if let Some((why, secs)) = self.unkept.find(key.hash(), now) {
-            let ago = Secs(secs);
+            let ago = SecondsText(secs);
             lines.push(format!("its last answer, asked for {ago} ago, was not stored: {why}"));
         }
         lines
@@ -151,9 +151,14 @@ impl Store {
 
     /// Files a head anew over the same body: freshened, or with its freshness ended. `None` where the
     /// account has no room for it.
-    fn refile(&self, entry: &Entry, head: &Head, terms: Terms) -> Option<Arc<Entry>> {
-        let filed = Filed::new(&self.budget, entry.key().clone(), head, terms)?;
-        Some(Arc::new(Entry::new(filed, entry.content().clone())))
+    fn refile(
+        &self,
+        entry: &StoredEntry,
+        head: &StoredHead,
+        terms: ReuseTerms,
+    ) -> Option<Arc<StoredEntry>> {
+        let filed = FiledHead::new(&self.budget, entry.key().clone(), head, terms)?;
+        Some(Arc::new(StoredEntry::new(filed, entry.content().clone())))
     }
 
     /// The longest body that a fetch keeps while it comes, in bytes.
@@ -163,9 +168,9 @@ impl Store {
 }
 
 /// What is there of a body whose fetch broke off.
-fn front_of(entry: &Entry) -> Body {
+fn front_of(entry: &StoredEntry) -> FillBody {
     match entry.content() {
-        Content::Front(body) => body.clone(),
-        Content::Memory(_) | Content::Disk(_) => Body::default(),
+        EntryContent::Front(body) => body.clone(),
+        EntryContent::Memory(_) | EntryContent::Disk(_) => FillBody::default(),
     }
 }

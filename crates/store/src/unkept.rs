@@ -5,7 +5,7 @@
 //! some hundred million, so nobody may rely on it for more than telling people. Atomics in place of locks:
 //! written where an answer is not stored, read where somebody asks, and never by a hit. Held by the store.
 
-use crate::budget::{Budget, Charge, Class};
+use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::freshness::NotStored;
 use crate::key::KeyHash;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ const SECS_BITS: u32 = 28;
 const SECS_MASK: u64 = (1 << SECS_BITS) - 1;
 
 /// The table.
-pub(crate) struct Unkept {
+pub(crate) struct UncacheableTable {
     /// 0 is an empty place: no reason has the number 0.
     places: Box<[AtomicU64]>,
-    _table: Charge,
+    _table: ByteCharge,
 }
 
-impl Unkept {
+impl UncacheableTable {
     /// An empty one.
     pub(crate) fn new(budget: &Arc<Budget>) -> Self {
         let count = (budget.limit() / PLACE_PART).clamp(1, PLACES_MAX);
         Self {
             places: (0..count).map(|_| AtomicU64::new(0)).collect(),
-            _table: budget.charge(Class::Heads, count * size_of::<AtomicU64>() as u64),
+            _table: budget.charge(ByteClass::Heads, count * size_of::<AtomicU64>() as u64),
         }
     }
 
@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_reason_is_found_with_its_age_until_it_is_forgotten() {
-        let unkept = Unkept::new(&Budget::new(1 << 30));
+        let unkept = UncacheableTable::new(&Budget::new(1 << 30));
         for (place, why) in (1..).zip(NotStored::ALL) {
             unkept.note(hash(place, place), *why, at(100));
         }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_place_is_the_last_keys_and_no_other_is_taken_for_it() {
-        let unkept = Unkept::new(&Budget::new(1 << 30));
+        let unkept = UncacheableTable::new(&Budget::new(1 << 30));
         assert_eq!(unkept.find(hash(7, 0), at(1)), None, "an empty place is nobody's");
         unkept.note(hash(7, 1), NotStored::NoStore, at(1));
         assert_eq!(unkept.find(hash(7, 2), at(1)), None);
@@ -120,9 +120,9 @@ mod tests {
     fn a_small_memory_has_a_small_table_that_is_counted() {
         for (memory, places) in [(256 << 10, 64), (16 << 20, 4096), (1 << 30, 4096)] {
             let budget = Budget::new(memory);
-            let unkept = Unkept::new(&budget);
+            let unkept = UncacheableTable::new(&budget);
             assert_eq!(unkept.places.len(), places);
-            assert_eq!(budget.held(Class::Heads), places as u64 * 8);
+            assert_eq!(budget.held(ByteClass::Heads), places as u64 * 8);
         }
     }
 }

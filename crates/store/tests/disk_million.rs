@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicIsize, Ordering::Relaxed};
 use std::time::Instant;
-use store::disk::{Disk, Draft, NotStored, Settings};
-use store::{Key, Seed};
+use store::disk::{DiskStore, NotStored, RecordDraft, Settings};
+use store::{CacheKey, KeySeed};
 use vocab::Now;
 
 const OBJECTS: u64 = 1_000_000;
 const FOLDER: &str = "TIDEGATE_TEST_FOLDER";
-const SEED: Seed = Seed([3; 16]);
+const SEED: KeySeed = KeySeed([3; 16]);
 const NOW: Now = Now { unix_ms: 1_800_000_000_000, mono_ms: 0 };
 
 static BYTES: AtomicIsize = AtomicIsize::new(0);
@@ -59,11 +59,11 @@ fn url(number: u64) -> String {
 #[test]
 fn the_process_that_is_killed() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
-    let (disk, _) = Disk::open(&settings(Path::new(&folder)), NOW).unwrap();
+    let (disk, _) = DiskStore::open(&settings(Path::new(&folder)), NOW).unwrap();
     for number in 0..OBJECTS {
         let url = url(number);
-        let draft = Draft {
-            key: Key::new(&SEED, &url).hash(),
+        let draft = RecordDraft {
+            key: CacheKey::new(&SEED, &url).hash(),
             variant: 0,
             moment: disk.moment(),
             url: &url,
@@ -117,7 +117,7 @@ fn a_million_objects_cost_24_bytes_each_at_most_and_are_found_after_a_kill() {
     assert!(stored);
 
     let (before, begun, busy) = (BYTES.load(Relaxed), Instant::now(), processor_ns());
-    let (disk, recovered) = Disk::open(&settings(&scratch.0), NOW).unwrap();
+    let (disk, recovered) = DiskStore::open(&settings(&scratch.0), NOW).unwrap();
     let (took, busy) = (begun.elapsed(), (processor_ns() - busy) / 1_000_000);
     disk.settle();
     let each = (BYTES.load(Relaxed) - before) as f64 / OBJECTS as f64;
@@ -132,7 +132,7 @@ fn a_million_objects_cost_24_bytes_each_at_most_and_are_found_after_a_kill() {
     let begun = Instant::now();
     for number in (0..OBJECTS).step_by(100) {
         let url = url(number);
-        let found = disk.find(Key::new(&SEED, &url).hash());
+        let found = disk.find(CacheKey::new(&SEED, &url).hash());
         let stored = disk.read(&found[0]).unwrap();
         assert_eq!(stored.body.whole().unwrap(), url);
     }

@@ -12,8 +12,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-use store::freshness::{Answered, Asked, Rules};
-use store::{Answer, Content, Found, Seed, Settings, Store, Storing};
+use store::freshness::{CachingRules, RequestFacts, ResponseFacts};
+use store::{AnswerPlan, CacheLookup, EntryContent, KeySeed, Settings, Store, StoringAnswer};
 use vocab::{ByteSize, Now};
 
 /// Bytes held; it begins high, for what was allocated before is freed later. Only differences count.
@@ -73,34 +73,38 @@ fn fields() -> HeaderMap {
 
 struct World {
     store: Arc<Store>,
-    rules: Rules,
+    rules: CachingRules,
     request: HeaderMap,
 }
 
 impl World {
     fn new(memory: u64) -> Self {
         let settings = Settings { memory: ByteSize(memory).into(), ..Settings::default() };
-        let (store, _) = Store::open(settings, Seed([9; 16]), 2, NOW).unwrap();
-        Self { store, rules: Rules::forward(), request: HeaderMap::new() }
+        let (store, _) = Store::open(settings, KeySeed([9; 16]), 2, NOW).unwrap();
+        Self { store, rules: CachingRules::forward(), request: HeaderMap::new() }
     }
 
-    fn look_up(&self, url: &str) -> Found {
-        let asked = Asked { method: &Method::GET, url, fields: &self.request, now: NOW };
+    fn look_up(&self, url: &str) -> CacheLookup {
+        let asked = RequestFacts { method: &Method::GET, url, fields: &self.request, now: NOW };
         self.store.look_up(&self.store.key(url), &self.rules, &asked)
     }
 
-    fn storing(&self, url: &str, length: Option<usize>) -> Option<Storing> {
-        let Found::Lead(lead) = self.look_up(url) else { return None };
-        let asked = Asked { method: &Method::GET, url, fields: &self.request, now: NOW };
+    fn storing(&self, url: &str, length: Option<usize>) -> Option<StoringAnswer> {
+        let CacheLookup::Lead(lead) = self.look_up(url) else { return None };
+        let asked = RequestFacts { method: &Method::GET, url, fields: &self.request, now: NOW };
         let mut fields = fields();
         if let Some(length) = length {
             fields.insert("content-length", length.into());
         }
         let ms = NOW.unix_ms;
-        let answered =
-            Answered { status: StatusCode::OK, fields: &fields, requested_ms: ms, received_ms: ms };
+        let answered = ResponseFacts {
+            status: StatusCode::OK,
+            fields: &fields,
+            requested_ms: ms,
+            received_ms: ms,
+        };
         match lead.answered(&self.rules, &asked, &answered) {
-            Answer::Storing(storing) => Some(*storing),
+            AnswerPlan::Storing(storing) => Some(*storing),
             _ => None,
         }
     }
@@ -116,7 +120,7 @@ impl World {
     }
 }
 
-fn write(storing: &mut Storing, bytes: &[u8]) -> bool {
+fn write(storing: &mut StoringAnswer, bytes: &[u8]) -> bool {
     pin!(storing.write(bytes)).poll(&mut Context::from_waker(Waker::noop())) == Poll::Ready(Ok(()))
 }
 
@@ -180,11 +184,11 @@ fn hits() {
     let keys = [world.store.key(small), world.store.key(large)];
     let calls = CALLS.load(Ordering::Relaxed);
     for (key, url) in keys.iter().zip([small, large]) {
-        let asked = Asked { method: &Method::GET, url, fields: &world.request, now: NOW };
-        let Found::Hit(entry, _) = world.store.look_up(key, &world.rules, &asked) else {
+        let asked = RequestFacts { method: &Method::GET, url, fields: &world.request, now: NOW };
+        let CacheLookup::Hit(entry, _) = world.store.look_up(key, &world.rules, &asked) else {
             panic!("it is stored")
         };
-        let Content::Memory(body) = entry.content() else { panic!("it is in memory") };
+        let EntryContent::Memory(body) = entry.content() else { panic!("it is in memory") };
         let sent: usize = body.pieces(0..u64::MAX).map(|piece| piece.len()).sum();
         assert_eq!(sent as u64, body.len());
     }

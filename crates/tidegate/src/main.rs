@@ -14,7 +14,7 @@ use clap::Parser;
 use std::process::ExitCode;
 
 #[global_allocator]
-static HEAP: app::allocator::Heap = app::allocator::Heap;
+static HEAP: app::allocator::HybridHeap = app::allocator::HybridHeap;
 
 fn main() -> ExitCode {
     app::allocator::begin();

@@ -11,34 +11,34 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// Prints a line on standard output.
 macro_rules! println {
     ($($text:tt)*) => {
-        $crate::output::line($crate::output::Stream::Out, format_args!($($text)*))
+        $crate::output::line($crate::output::OutputStream::Out, format_args!($($text)*))
     };
 }
 
 /// Prints on standard output.
 macro_rules! print {
     ($($text:tt)*) => {
-        $crate::output::text($crate::output::Stream::Out, format_args!($($text)*))
+        $crate::output::text($crate::output::OutputStream::Out, format_args!($($text)*))
     };
 }
 
 /// Prints a line on standard error.
 macro_rules! eprintln {
     ($($text:tt)*) => {
-        $crate::output::line($crate::output::Stream::Error, format_args!($($text)*))
+        $crate::output::line($crate::output::OutputStream::Error, format_args!($($text)*))
     };
 }
 
 /// Prints on standard error.
 macro_rules! eprint {
     ($($text:tt)*) => {
-        $crate::output::text($crate::output::Stream::Error, format_args!($($text)*))
+        $crate::output::text($crate::output::OutputStream::Error, format_args!($($text)*))
     };
 }
 
 /// Destination of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stream {
+pub(crate) enum OutputStream {
     Out,
     Error,
 }
@@ -52,7 +52,7 @@ pub(crate) fn outlive_readers() {
 }
 
 /// Prints a line.
-pub(crate) fn line(stream: Stream, text: fmt::Arguments<'_>) {
+pub(crate) fn line(stream: OutputStream, text: fmt::Arguments<'_>) {
     // In one piece, so that lines of several threads do not mix.
     let mut line = text.to_string();
     line.push('\n');
@@ -60,20 +60,20 @@ pub(crate) fn line(stream: Stream, text: fmt::Arguments<'_>) {
 }
 
 /// Prints a text.
-pub(crate) fn text(stream: Stream, text: fmt::Arguments<'_>) {
+pub(crate) fn text(stream: OutputStream, text: fmt::Arguments<'_>) {
     let mut whole = String::new();
     // A text grows in memory and cannot fail.
     let _ = whole.write_fmt(text);
     bytes(stream, whole.as_bytes());
 }
 
-fn bytes(stream: Stream, bytes: &[u8]) {
+fn bytes(stream: OutputStream, bytes: &[u8]) {
     let written = match stream {
-        Stream::Out => {
+        OutputStream::Out => {
             let mut out = io::stdout().lock();
             out.write_all(bytes).and_then(|()| out.flush())
         }
-        Stream::Error => io::stderr().lock().write_all(bytes),
+        OutputStream::Error => io::stderr().lock().write_all(bytes),
     };
     if let Err(why) = written {
         failed(&why);
@@ -92,7 +92,7 @@ pub(crate) fn failed(why: &io::Error) {
     // Nobody can be told if it was standard error.
     let _ = writeln!(io::stderr(), "tidegate: what was to be printed could not be: {why}");
     #[expect(clippy::disallowed_methods, reason = "nobody is left to hand a failure to")]
-    std::process::exit(crate::cli::Exit::Fault as i32)
+    std::process::exit(crate::cli::ExitReason::Fault as i32)
 }
 
 /// Ends the process as the system ends those that do not catch SIGPIPE, so that shells see why.

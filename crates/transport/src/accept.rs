@@ -4,7 +4,7 @@
 //! counted, never queued; when the process runs out of descriptors the loop pauses instead of
 //! spinning. It knows no protocol: each connection goes to the handler as a task of its own.
 
-use crate::drain::{Drain, Held};
+use crate::drain::{Drain, DrainGuard};
 use crate::listen::{self, TcpListener, internet};
 use crate::stream::Stream;
 use crate::sys;
@@ -34,10 +34,10 @@ const SHARDS: usize = 16;
 /// Caps on open connections. Clones share their counts, so one value bounds all listeners of a
 /// door over all cores.
 #[derive(Clone, Debug)]
-pub struct ConnectionLimits(Arc<Table>);
+pub struct ConnectionLimits(Arc<ConnectionTable>);
 
 #[derive(Debug)]
-struct Table {
+struct ConnectionTable {
     max: AtomicUsize,
     per_client_max: AtomicUsize,
     open: AtomicUsize,
@@ -65,10 +65,10 @@ pub struct ConnectionCounts {
 
 /// A connection's place under the caps and in the drain; dropping it gives it up.
 #[derive(Debug)]
-pub(crate) struct Place {
-    table: Arc<Table>,
+pub(crate) struct ConnectionPermit {
+    table: Arc<ConnectionTable>,
     client: IpAddr,
-    _held: Held,
+    _held: DrainGuard,
 }
 
 impl Default for ConnectionLimits {
@@ -81,7 +81,7 @@ impl ConnectionLimits {
     /// At most `max` connections, and `per_client_max` from one client. A client is an IPv4
     /// address or an IPv6 /64.
     pub fn new(max: usize, per_client_max: usize) -> Self {
-        Self(Arc::new(Table {
+        Self(Arc::new(ConnectionTable {
             max: AtomicUsize::new(max),
             per_client_max: AtomicUsize::new(per_client_max),
             open: AtomicUsize::new(0),
@@ -116,7 +116,7 @@ impl ConnectionLimits {
         self.0.open.load(Relaxed) >= max - max / 4
     }
 
-    pub(crate) fn place(&self, peer: IpAddr, drain: &Drain) -> Option<Place> {
+    pub(crate) fn place(&self, peer: IpAddr, drain: &Drain) -> Option<ConnectionPermit> {
         let table = &self.0;
         if table.open.fetch_add(1, Relaxed) >= table.max.load(Relaxed) {
             table.open.fetch_sub(1, Relaxed);
@@ -129,11 +129,11 @@ impl ConnectionLimits {
             return None;
         }
         table.accepted.fetch_add(1, Relaxed);
-        Some(Place { table: Arc::clone(table), client, _held: drain.hold() })
+        Some(ConnectionPermit { table: Arc::clone(table), client, _held: drain.hold() })
     }
 }
 
-impl Table {
+impl ConnectionTable {
     /// Counts a connection of `client`, unless it has too many.
     fn enter(&self, client: IpAddr) -> bool {
         let mut clients =
@@ -163,7 +163,7 @@ impl Table {
     }
 }
 
-impl Place {
+impl ConnectionPermit {
     /// Counts from now on as a connection of `peer`, unless that has too many.
     pub(crate) fn belongs_to(&mut self, peer: IpAddr) -> bool {
         let client = client_of(peer);
@@ -176,7 +176,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.table.open.fetch_sub(1, Relaxed);
         self.table.leave(self.client);
@@ -262,15 +262,15 @@ where
             biased;
             () = &mut begun => return Ok(()),
             pause = accept_batch((&socket, local), &limits, &drain, &handle) => match pause? {
-                Pause::None => {}
-                Pause::Yield => tokio::task::yield_now().await,
-                Pause::Exhausted => tokio::time::sleep(EXHAUSTED_PAUSE).await,
+                AcceptPause::None => {}
+                AcceptPause::Yield => tokio::task::yield_now().await,
+                AcceptPause::Exhausted => tokio::time::sleep(EXHAUSTED_PAUSE).await,
             },
         }
     }
 }
 
-enum Pause {
+enum AcceptPause {
     None,
     Yield,
     Exhausted,
@@ -281,7 +281,7 @@ async fn accept_batch<H, F>(
     limits: &ConnectionLimits,
     drain: &Drain,
     handle: &H,
-) -> io::Result<Pause>
+) -> io::Result<AcceptPause>
 where
     H: Fn(Stream) -> F,
     F: Future<Output = ()> + 'static,
@@ -289,7 +289,7 @@ where
     let mut waiting = socket.readable().await?;
     for _ in 0..BATCH {
         match waiting.try_io(|socket| accept_one(socket.get_ref()).map_err(Into::into)) {
-            Err(_none_left) => return Ok(Pause::None),
+            Err(_none_left) => return Ok(AcceptPause::None),
             Ok(Ok((connection, peer))) => {
                 // Over a cap, `connection` is dropped here, which closes it.
                 if let Some(place) = limits.place(peer.ip(), drain) {
@@ -299,7 +299,7 @@ where
             }
             Ok(Err(why)) if is_exhausted(&why) => {
                 limits.0.exhausted.fetch_add(1, Relaxed);
-                return Ok(Pause::Exhausted);
+                return Ok(AcceptPause::Exhausted);
             }
             // This one connection failed while it waited (accept(2): treat such errors like
             // EAGAIN); the next may be sound.
@@ -307,7 +307,7 @@ where
         }
     }
     waiting.retain_ready();
-    Ok(Pause::Yield)
+    Ok(AcceptPause::Yield)
 }
 
 fn accept_one(listener: &OwnedFd) -> rustix::io::Result<(OwnedFd, SocketAddr)> {

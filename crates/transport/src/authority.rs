@@ -6,7 +6,7 @@
 //! nothing about names: that is the signer's, its only caller.
 
 use crate::mint::{moment, positive};
-use crate::signer::Exclusions;
+use crate::signer::NameExclusions;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, PKCS_ECDSA_P256_SHA256, PublicKeyData,
@@ -48,7 +48,7 @@ pub enum AuthorityError {
 }
 
 /// The key and what it signs with.
-pub(crate) struct Authority {
+pub(crate) struct CertificateAuthority {
     certificate: CaCertificate,
     issuer: Issuer<'static, KeyPair>,
 }
@@ -148,12 +148,12 @@ impl CaCertificate {
     }
 }
 
-impl Authority {
+impl CertificateAuthority {
     /// Loads the authority in `dir`, or makes one there if there is none, which then never vouches
     /// for what `exclusions` name.
     pub(crate) fn open(
         dir: &Path,
-        exclusions: &Exclusions,
+        exclusions: &NameExclusions,
         unix_secs: u64,
     ) -> Result<Self, AuthorityError> {
         let (cert, key) = (dir.join("ca.pem"), dir.join("ca.key"));
@@ -186,7 +186,7 @@ impl Authority {
         cert: &Path,
         key: &Path,
         pair: KeyPair,
-        exclusions: &Exclusions,
+        exclusions: &NameExclusions,
         unix_secs: u64,
     ) -> Result<Self, AuthorityError> {
         let pem =
@@ -233,7 +233,10 @@ fn public_key(der: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// What every certificate of the authority says, but for its subject.
-fn params(exclusions: &Exclusions, unix_secs: u64) -> Result<CertificateParams, AuthorityError> {
+fn params(
+    exclusions: &NameExclusions,
+    unix_secs: u64,
+) -> Result<CertificateParams, AuthorityError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = DistinguishedName::new();
     params.serial_number = Some(positive(random()?));
@@ -251,7 +254,7 @@ fn renew(
     path: &Path,
     old: &[u8],
     key: &KeyPair,
-    exclusions: &Exclusions,
+    exclusions: &NameExclusions,
     unix_secs: u64,
 ) -> Option<String> {
     let (_, old) = X509Certificate::from_der(old).ok()?;

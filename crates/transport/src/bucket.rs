@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// How much is let through.
 #[derive(Clone, Copy, Debug)]
-pub struct Rate {
+pub struct ClientRate {
     /// At once.
     pub burst: u32,
     /// After that, in thousandths a second.
@@ -21,7 +21,7 @@ pub struct Rate {
 
 /// Leaves one client may cause. At once as many as the most never-seen names that a household was
 /// seen to meet, tenfold: some 2 s of computing. Then a fiftieth of a core.
-pub(crate) const PER_CLIENT: Rate = Rate { burst: 10_000, milli_per_second: 100_000 };
+pub(crate) const PER_CLIENT: ClientRate = ClientRate { burst: 10_000, milli_per_second: 100_000 };
 /// Clients remembered; at the cap those whose buckets are full again are forgotten, and if there
 /// is none, a new client is refused.
 pub(crate) const CLIENTS_MAX: usize = 4096;
@@ -29,7 +29,7 @@ pub(crate) const CLIENTS_MAX: usize = 4096;
 /// Millionths of a token in one token.
 const TOKEN: u64 = 1_000_000;
 
-impl Rate {
+impl ClientRate {
     fn full(self) -> u64 {
         u64::from(self.burst) * TOKEN
     }
@@ -37,26 +37,26 @@ impl Rate {
 
 /// The buckets of all clients.
 #[derive(Debug)]
-pub struct Buckets {
-    rate: Rate,
-    clients: Mutex<HashMap<IpAddr, Bucket>>,
+pub struct ClientBuckets {
+    rate: ClientRate,
+    clients: Mutex<HashMap<IpAddr, TokenBucket>>,
 }
 
 /// Millionths of a token, as of a moment.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bucket {
+pub(crate) struct TokenBucket {
     tokens: u64,
     mono_ms: u64,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// Full at this moment.
-    pub(crate) fn full(rate: Rate, mono_ms: u64) -> Self {
+    pub(crate) fn full(rate: ClientRate, mono_ms: u64) -> Self {
         Self { tokens: rate.full(), mono_ms }
     }
 
-    /// One that [`Bucket::to_stored`] described; never more than full.
-    pub(crate) fn stored(rate: Rate, tokens: u64, mono_ms: u64) -> Self {
+    /// One that [`TokenBucket::to_stored`] described; never more than full.
+    pub(crate) fn stored(rate: ClientRate, tokens: u64, mono_ms: u64) -> Self {
         Self { tokens: tokens.min(rate.full()), mono_ms }
     }
 
@@ -66,15 +66,18 @@ impl Bucket {
     }
 
     /// Takes one token, if there is one.
-    pub(crate) fn take(&mut self, rate: Rate, mono_ms: u64) -> Taken {
+    pub(crate) fn take(&mut self, rate: ClientRate, mono_ms: u64) -> TokenTaken {
         let tokens = self.at(rate, mono_ms);
-        let (tokens, taken) =
-            if tokens >= TOKEN { (tokens - TOKEN, Taken::Yes) } else { (tokens, Taken::No) };
+        let (tokens, taken) = if tokens >= TOKEN {
+            (tokens - TOKEN, TokenTaken::Yes)
+        } else {
+            (tokens, TokenTaken::No)
+        };
         *self = Self { tokens, mono_ms };
         taken
     }
 
-    fn at(self, rate: Rate, mono_ms: u64) -> u64 {
+    fn at(self, rate: ClientRate, mono_ms: u64) -> u64 {
         let passed_ms = mono_ms.saturating_sub(self.mono_ms);
         // A thousandth a second is a millionth a millisecond.
         let refilled = passed_ms.saturating_mul(u64::from(rate.milli_per_second));
@@ -84,30 +87,30 @@ impl Bucket {
 
 /// Whether a token was there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TokenTaken {
     /// It was.
     Yes,
     /// It was not: the client has had its share for now.
     No,
 }
 
-impl Buckets {
+impl ClientBuckets {
     /// So much for each client.
-    pub fn new(rate: Rate) -> Self {
+    pub fn new(rate: ClientRate) -> Self {
         Self { rate, clients: Mutex::default() }
     }
 
     /// Takes one token of the client's, if there is one. A /64 of IPv6 is one client.
-    pub fn take(&self, client: IpAddr, mono_ms: u64) -> Taken {
+    pub fn take(&self, client: IpAddr, mono_ms: u64) -> TokenTaken {
         let client = client_of(client);
         let mut buckets = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if !buckets.contains_key(&client) && buckets.len() >= CLIENTS_MAX {
             buckets.retain(|_, bucket| bucket.at(self.rate, mono_ms) < self.rate.full());
             if buckets.len() >= CLIENTS_MAX {
-                return Taken::No;
+                return TokenTaken::No;
             }
         }
-        let bucket = buckets.entry(client).or_insert_with(|| Bucket::full(self.rate, mono_ms));
+        let bucket = buckets.entry(client).or_insert_with(|| TokenBucket::full(self.rate, mono_ms));
         bucket.take(self.rate, mono_ms)
     }
 
@@ -131,33 +134,33 @@ mod tests {
 
     #[test]
     fn a_burst_passes_and_then_the_rate_holds() {
-        let (buckets, burst) = (Buckets::new(PER_CLIENT), PER_CLIENT.burst);
-        assert!((0..burst).all(|_| buckets.take(client(1), 0) == Taken::Yes));
-        assert_eq!(buckets.take(client(1), 0), Taken::No);
-        assert_eq!(buckets.take(client(2), 0), Taken::Yes);
-        assert_eq!(buckets.take(client(1), 10), Taken::Yes);
-        assert_eq!(buckets.take(client(1), 15), Taken::No);
-        assert!((0..burst).all(|_| buckets.take(client(1), 200_000) == Taken::Yes));
-        assert_eq!(buckets.take(client(1), 200_000), Taken::No);
+        let (buckets, burst) = (ClientBuckets::new(PER_CLIENT), PER_CLIENT.burst);
+        assert!((0..burst).all(|_| buckets.take(client(1), 0) == TokenTaken::Yes));
+        assert_eq!(buckets.take(client(1), 0), TokenTaken::No);
+        assert_eq!(buckets.take(client(2), 0), TokenTaken::Yes);
+        assert_eq!(buckets.take(client(1), 10), TokenTaken::Yes);
+        assert_eq!(buckets.take(client(1), 15), TokenTaken::No);
+        assert!((0..burst).all(|_| buckets.take(client(1), 200_000) == TokenTaken::Yes));
+        assert_eq!(buckets.take(client(1), 200_000), TokenTaken::No);
     }
 
     #[test]
     fn a_slow_rate_is_kept_too() {
-        let rate = Rate { burst: 2, milli_per_second: 100 };
-        let mut bucket = Bucket::full(rate, 0);
+        let rate = ClientRate { burst: 2, milli_per_second: 100 };
+        let mut bucket = TokenBucket::full(rate, 0);
         let taken: Vec<_> = [0, 0, 0, 9_999, 10_001, 10_002, 100_000]
-            .map(|at_ms| bucket.take(rate, at_ms) == Taken::Yes)
+            .map(|at_ms| bucket.take(rate, at_ms) == TokenTaken::Yes)
             .to_vec();
         assert_eq!(taken, [true, true, false, false, true, false, true]);
     }
 
     #[test]
     fn the_table_is_bounded_and_forgets_the_quiet_first() {
-        let buckets = Buckets::new(PER_CLIENT);
+        let buckets = ClientBuckets::new(PER_CLIENT);
         for number in 0..CLIENTS_MAX as u32 {
-            assert_eq!(buckets.take(client(number), 0), Taken::Yes);
+            assert_eq!(buckets.take(client(number), 0), TokenTaken::Yes);
         }
-        assert_eq!(buckets.take(client(u32::MAX), 0), Taken::No);
-        assert_eq!(buckets.take(client(u32::MAX), 1000), Taken::Yes);
+        assert_eq!(buckets.take(client(u32::MAX), 0), TokenTaken::No);
+        assert_eq!(buckets.take(client(u32::MAX), 1000), TokenTaken::Yes);
     }
 }

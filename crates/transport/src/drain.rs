@@ -14,10 +14,10 @@ use tokio::sync::Notify;
 
 /// A shared wish to stop, and a count of what is still open.
 #[derive(Clone, Debug)]
-pub struct Drain(Arc<Inner>);
+pub struct Drain(Arc<DrainInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct DrainInner {
     begun: AtomicBool,
     begins: Notify,
     open: AtomicUsize,
@@ -26,12 +26,12 @@ struct Inner {
 
 /// Counts one thing as open while it lives.
 #[derive(Debug)]
-pub struct Held(Drain);
+pub struct DrainGuard(Drain);
 
 /// Completes when the drain has begun, and as often as it is asked from then on.
 ///
 /// Small, and free of cost until it has to wait: most connections are closed before they ever do.
-pub struct Begun {
+pub struct DrainBegun {
     drain: Drain,
     waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
@@ -49,7 +49,7 @@ impl Default for Drain {
 impl Drain {
     /// Nothing open, not begun.
     pub fn new() -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(DrainInner {
             begun: AtomicBool::new(false),
             begins: Notify::new(),
             open: AtomicUsize::new(0),
@@ -69,8 +69,8 @@ impl Drain {
     }
 
     /// Completes when it has begun.
-    pub fn begun(&self) -> Begun {
-        Begun { drain: self.clone(), waiting: None }
+    pub fn begun(&self) -> DrainBegun {
+        DrainBegun { drain: self.clone(), waiting: None }
     }
 
     async fn wait(self) {
@@ -83,9 +83,9 @@ impl Drain {
 
     /// Counts something as open until the returned value is dropped.
     #[must_use]
-    pub fn hold(&self) -> Held {
+    pub fn hold(&self) -> DrainGuard {
         self.0.open.fetch_add(1, Ordering::Relaxed);
-        Held(self.clone())
+        DrainGuard(self.clone())
     }
 
     /// How many things are open.
@@ -108,7 +108,7 @@ impl Drain {
     }
 }
 
-impl Future for Begun {
+impl Future for DrainBegun {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
@@ -120,13 +120,13 @@ impl Future for Begun {
     }
 }
 
-impl fmt::Debug for Begun {
+impl fmt::Debug for DrainBegun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Begun").field("drain", &self.drain).finish_non_exhaustive()
     }
 }
 
-impl Drop for Held {
+impl Drop for DrainGuard {
     fn drop(&mut self) {
         if self.0.0.open.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.0.closed_one.notify_waiters();

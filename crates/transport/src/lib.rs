@@ -31,10 +31,10 @@ pub use accept::{
     CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts,
     ConnectionLimits, accept_loop, accept_until, client_of,
 };
-pub use bucket::{Buckets, Rate, Taken};
+pub use bucket::{ClientBuckets, ClientRate, TokenTaken};
 pub use cores::{CoreStuck, Cores, despite_panics};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
-pub use drain::{Drain, Held, StillOpen};
+pub use drain::{Drain, DrainGuard, StillOpen};
 pub use listen::{
     BACKLOG, BindError, BindProtocol, BindReason, TcpListener, WaitForData, check_bind, listen_tcp,
     listen_tcp_on_each,

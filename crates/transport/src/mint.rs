@@ -98,7 +98,7 @@ fn is_public_suffix(host: &str) -> bool {
 
 /// What a leaf covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Coverage {
+pub(crate) enum LeafCoverage {
     /// This name alone.
     Exact(String),
     /// This name and every name one label below it.
@@ -110,10 +110,10 @@ pub(crate) enum Coverage {
 /// One leaf for a registrable domain's whole level saves a handshake per tracker, and minting per
 /// random name. But it certifies names nobody asked about, so it needs the policy's word for the
 /// base and for every name directly below it.
-pub(crate) fn plan(host: &str, policy: &dyn MintPolicy) -> Coverage {
+pub(crate) fn plan(host: &str, policy: &dyn MintPolicy) -> LeafCoverage {
     match wildcard_base(host).filter(|base| is_wholly_permitted(base, policy)) {
-        Some(base) => Coverage::WithWildcard(base.to_owned()),
-        None => Coverage::Exact(host.to_owned()),
+        Some(base) => LeafCoverage::WithWildcard(base.to_owned()),
+        None => LeafCoverage::Exact(host.to_owned()),
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn wildcard_base(host: &str) -> Option<&str> {
     (parent.len() >= registrable.len()).then_some(parent)
 }
 
-impl Coverage {
+impl LeafCoverage {
     /// Bytes that it takes in a leaf: a tag and a length for each name (RFC 5280 §4.2.1.6).
     pub(crate) fn bytes(&self) -> usize {
         // Lengths over 127 take a second byte.

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use vocab::{Mac, Near, NearWanted, Now};
+use vocab::{LinkInfo, LinkInfoNeeds, MacAddress, Now};
 
 /// For how long what was read is believed: an address that moved to another device is found out by
 /// then, and a home's table costs some 50 µs to read.
@@ -27,16 +27,16 @@ const ENTRIES_MAX: usize = 16_384;
 /// Interfaces beyond are unknown.
 const NAMES_MAX: usize = 1_024;
 
-static NEIGHBOURS: Kept<Neighbours> = Kept::new();
-static INTERFACES: Kept<Interfaces> = Kept::new();
+static NEIGHBOURS: KernelTable<Neighbours> = KernelTable::new();
+static INTERFACES: KernelTable<InterfaceTable> = KernelTable::new();
 static NAMES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
 
 /// Hardware addresses; none where two links have the same address with different devices.
-type Neighbours = HashMap<IpAddr, Option<Mac>>;
+type Neighbours = HashMap<IpAddr, Option<MacAddress>>;
 
 /// The names of interfaces by their numbers, and whose an address is.
 #[derive(Debug, Default)]
-struct Interfaces {
+struct InterfaceTable {
     names: HashMap<u32, &'static str>,
     /// None where two interfaces have the same address.
     addresses: HashMap<IpAddr, Option<u32>>,
@@ -44,7 +44,7 @@ struct Interfaces {
 
 /// Where a request came in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CameTo {
+pub enum ArrivedAt {
     /// To this address of ours.
     Address(SocketAddr),
     /// By the interface with this number.
@@ -54,27 +54,27 @@ pub enum CameTo {
 /// What is known of a client, as far as it is wanted; `came_to` is asked only then.
 #[inline]
 pub fn of(
-    wanted: NearWanted,
+    wanted: LinkInfoNeeds,
     client: IpAddr,
-    came_to: impl FnOnce() -> Option<CameTo>,
+    came_to: impl FnOnce() -> Option<ArrivedAt>,
     now: Now,
-) -> Near {
+) -> LinkInfo {
     let mac = if wanted.mac { mac(client, now) } else { None };
     let came_to = if wanted.interface { came_to() } else { None };
-    Near { mac, interface: came_to.and_then(|came_to| interface(came_to, now)) }
+    LinkInfo { mac, interface: came_to.and_then(|came_to| interface(came_to, now)) }
 }
 
 /// The address of ours that a connection is to, if somebody may want to know its interface.
-pub fn local(wanted: NearWanted, stream: &Stream) -> Option<CameTo> {
+pub fn local(wanted: LinkInfoNeeds, stream: &Stream) -> Option<ArrivedAt> {
     let local = if wanted.interface { stream.local().ok() } else { None };
-    local.map(CameTo::Address)
+    local.map(ArrivedAt::Address)
 }
 
-fn interface(came_to: CameTo, now: Now) -> Option<&'static str> {
-    INTERFACES.find(now, Interfaces::read, |known| known.name(came_to))
+fn interface(came_to: ArrivedAt, now: Now) -> Option<&'static str> {
+    INTERFACES.find(now, InterfaceTable::read, |known| known.name(came_to))
 }
 
-fn mac(client: IpAddr, now: Now) -> Option<Mac> {
+fn mac(client: IpAddr, now: Now) -> Option<MacAddress> {
     let client = client.to_canonical();
     if client.is_loopback() {
         return None;
@@ -83,21 +83,21 @@ fn mac(client: IpAddr, now: Now) -> Option<Mac> {
     NEIGHBOURS.find(now, read, |known| known.get(&client).copied().flatten())
 }
 
-impl Interfaces {
+impl InterfaceTable {
     fn read() -> io::Result<Self> {
         let names = rtnetlink::links(ENTRIES_MAX)?;
         let names = names.into_iter().filter_map(|(index, name)| Some((index, kept(&name)?)));
         Ok(Self { names: names.collect(), addresses: rtnetlink::addresses(ENTRIES_MAX)? })
     }
 
-    fn name(&self, came_to: CameTo) -> Option<&'static str> {
+    fn name(&self, came_to: ArrivedAt) -> Option<&'static str> {
         let index = match came_to {
-            CameTo::Interface(index) => index,
+            ArrivedAt::Interface(index) => index,
             // A link-local address says its interface itself.
-            CameTo::Address(SocketAddr::V6(address)) if address.scope_id() != 0 => {
+            ArrivedAt::Address(SocketAddr::V6(address)) if address.scope_id() != 0 => {
                 address.scope_id()
             }
-            CameTo::Address(address) => {
+            ArrivedAt::Address(address) => {
                 *self.addresses.get(&address.ip().to_canonical())?.as_ref()?
             }
         };
@@ -119,13 +119,13 @@ fn kept(name: &str) -> Option<&'static str> {
 }
 
 /// A table of the kernel's, as it was read last.
-struct Kept<T> {
+struct KernelTable<T> {
     last: ArcSwapOption<(u64, T)>,
     /// Held by whoever reads: others make do with what there is.
     reading: Mutex<()>,
 }
 
-impl<T: Default> Kept<T> {
+impl<T: Default> KernelTable<T> {
     const fn new() -> Self {
         Self { last: ArcSwapOption::const_empty(), reading: Mutex::new(()) }
     }
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
-    const NOBODY: NearWanted = NearWanted { mac: false, interface: false };
-    const BOTH: NearWanted = NearWanted { mac: true, interface: true };
+    const NOBODY: LinkInfoNeeds = LinkInfoNeeds { mac: false, interface: false };
+    const BOTH: LinkInfoNeeds = LinkInfoNeeds { mac: true, interface: true };
 
     fn at(mono_ms: u64) -> Now {
         Now { unix_ms: 0, mono_ms }
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_table_is_read_again_when_it_is_old_or_knows_somebody_not() {
-        let kept = Kept::<HashMap<u8, u8>>::new();
+        let kept = KernelTable::<HashMap<u8, u8>>::new();
         let readings = Cell::new(0);
         let ask = |who: u8, mono_ms: u64| {
             let read = || {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_tells_nothing_is_not_asked_at_once_again() {
-        let kept = Kept::<HashMap<u8, u8>>::new();
+        let kept = KernelTable::<HashMap<u8, u8>>::new();
         let ask = |mono_ms| {
             let asked = Cell::new(false);
             let read = || {
@@ -219,23 +219,23 @@ mod tests {
         let client = "127.0.0.1".parse().unwrap();
         let check = |wanted, came_to, interface| {
             let known = of(wanted, client, || Some(came_to), at(1));
-            assert_eq!(known, Near { mac: None, interface }, "{came_to:?}");
+            assert_eq!(known, LinkInfo { mac: None, interface }, "{came_to:?}");
         };
-        let ours = CameTo::Address("127.0.0.1:53".parse().unwrap());
+        let ours = ArrivedAt::Address("127.0.0.1:53".parse().unwrap());
         check(BOTH, ours, Some("lo"));
-        check(BOTH, CameTo::Interface(1), Some("lo"));
-        check(BOTH, CameTo::Address("192.0.2.1:53".parse().unwrap()), None);
+        check(BOTH, ArrivedAt::Interface(1), Some("lo"));
+        check(BOTH, ArrivedAt::Address("192.0.2.1:53".parse().unwrap()), None);
         check(NOBODY, ours, None);
     }
 
     #[test]
     fn an_address_that_two_interfaces_have_is_nobodys() {
         let address: IpAddr = "fe80::1".parse().unwrap();
-        let known = Interfaces {
+        let known = InterfaceTable {
             names: HashMap::from([(3, "br-lan")]),
             addresses: HashMap::from([(address, None)]),
         };
-        let name = |text: &str| known.name(CameTo::Address(text.parse().unwrap()));
+        let name = |text: &str| known.name(ArrivedAt::Address(text.parse().unwrap()));
         assert_eq!(name("[fe80::1]:53"), None);
         assert_eq!(name("[fe80::1%3]:53"), Some("br-lan"));
     }

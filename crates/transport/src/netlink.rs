@@ -26,12 +26,12 @@ const KERNEL: SocketAddrNetlink = SocketAddrNetlink::new(0, 0);
 
 /// An open socket to the kernel, in the network namespace of the thread that opened it.
 #[derive(Debug)]
-pub struct Netlink {
+pub struct NetlinkSocket {
     socket: OwnedFd,
     reply: Box<[u8]>,
 }
 
-impl Netlink {
+impl NetlinkSocket {
     /// Opens one to netfilter. That needs no privilege; what is asked over it does
     /// (`CAP_NET_ADMIN`).
     pub fn netfilter() -> io::Result<Self> {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_kernel_replies_to_a_message_it_does_not_know() {
-        let mut netfilter = Netlink::netfilter().unwrap();
+        let mut netfilter = NetlinkSocket::netfilter().unwrap();
         // A header alone: length 20 with the family header, an unknown subsystem, request and
         // acknowledge, sequence 7.
         let mut message = Vec::new();

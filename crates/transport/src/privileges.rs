@@ -11,7 +11,7 @@ mod ownership;
 mod system_calls;
 mod write_bounds;
 
-pub use account::{Account, AccountError};
+pub use account::{AccountError, SystemAccount};
 pub use capabilities::{Capability, first_unprivileged_port, may_become};
 pub(crate) use capabilities::{become_reader, drop_all, reading};
 pub use ownership::{OwnershipError, hand_over, make_folder_of_root};
@@ -25,7 +25,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug)]
 pub struct PrivilegePlan {
     /// The account to become; none for a process that stays who it is.
-    pub account: Option<Account>,
+    pub account: Option<SystemAccount>,
     /// Capabilities that are kept, if the process has them.
     pub keep: Vec<Capability>,
     /// Programs that the process may start from now on.
@@ -45,7 +45,7 @@ pub enum ProgramStarts {
 
 /// Protection that holds for the rest of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protection {
+pub enum KernelProtection {
     /// No program gains privileges by being started (`PR_SET_NO_NEW_PRIVS`).
     NoNewPrivileges,
     /// System calls that no server needs are refused.
@@ -64,9 +64,9 @@ pub struct HeldPrivileges {
     /// Capabilities that the process had and has no more.
     pub dropped: Vec<Capability>,
     /// Protections in force.
-    pub protections: Vec<Protection>,
+    pub protections: Vec<KernelProtection>,
     /// Protections that were wanted and could not be had, with the reason.
-    pub missing: Vec<(Protection, String)>,
+    pub missing: Vec<(KernelProtection, String)>,
 }
 
 /// Privileges that could not be given up, so that the process must not go on.
@@ -75,7 +75,7 @@ pub enum PrivilegeError {
     /// There is a second thread, which would keep everything.
     Threads,
     /// The account could not be taken on.
-    Account(Account, io::Error),
+    Account(SystemAccount, io::Error),
     /// The capabilities could not be dropped.
     Capabilities(io::Error),
     /// `PR_SET_NO_NEW_PRIVS` was refused.
@@ -98,21 +98,21 @@ impl PrivilegePlan {
         let kept = capabilities::keep_only(&self.keep).map_err(PrivilegeError::Capabilities)?;
         rustix::thread::set_no_new_privs(true)
             .map_err(|why| PrivilegeError::NoNewPrivileges(why.into()))?;
-        let mut protections = vec![Protection::NoNewPrivileges];
+        let mut protections = vec![KernelProtection::NoNewPrivileges];
         let mut missing = Vec::new();
         let mut note = |protection, outcome: Result<(), String>| match outcome {
             Ok(()) => protections.push(protection),
             Err(why) => missing.push((protection, why)),
         };
         if let Some(folders) = &self.writable {
-            note(Protection::WriteBounds, write_bounds::raise(folders));
+            note(KernelProtection::WriteBounds, write_bounds::raise(folders));
         }
         // Last: the filter need not let through what the others are made with.
-        note(Protection::SystemCallFilter, system_calls::refuse(self.programs));
+        note(KernelProtection::SystemCallFilter, system_calls::refuse(self.programs));
         protections.sort_by_key(|it| *it as u8);
         let user = match &self.account {
             Some(account) => account.name.clone(),
-            None => Account::present().name,
+            None => SystemAccount::present().name,
         };
         let dropped = before.into_iter().filter(|it| !kept.contains(it)).collect();
         Ok(HeldPrivileges { user, kept, dropped, protections, missing })
@@ -127,12 +127,12 @@ fn has_threads() -> bool {
 
 impl HeldPrivileges {
     /// True if the protection is in force.
-    pub fn holds(&self, protection: Protection) -> bool {
+    pub fn holds(&self, protection: KernelProtection) -> bool {
         self.protections.contains(&protection)
     }
 }
 
-impl fmt::Display for Protection {
+impl fmt::Display for KernelProtection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoNewPrivileges => "no-new-privs",
@@ -189,12 +189,15 @@ mod tests {
             user: "tidegate".into(),
             kept: Vec::new(),
             dropped: Vec::new(),
-            protections: vec![Protection::NoNewPrivileges, Protection::SystemCallFilter],
+            protections: vec![
+                KernelProtection::NoNewPrivileges,
+                KernelProtection::SystemCallFilter,
+            ],
             missing: Vec::new(),
         };
         assert_eq!(held.to_string(), "user tidegate, no capabilities, no-new-privs, seccomp");
         held.kept.push(Capability::BindService);
-        held.missing.push((Protection::WriteBounds, "the kernel has none".into()));
+        held.missing.push((KernelProtection::WriteBounds, "the kernel has none".into()));
         assert_eq!(
             held.to_string(),
             "user tidegate, CAP_NET_BIND_SERVICE, no-new-privs, seccomp, no landlock (the kernel \

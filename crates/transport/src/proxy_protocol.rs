@@ -9,7 +9,7 @@
 
 mod write;
 
-pub use write::{Addresses, ProxyVersion};
+pub use write::{ProxyEndpoints, ProxyVersion};
 
 use crate::stream::Stream;
 use rustix::fd::AsFd;
@@ -35,7 +35,7 @@ const _: () = assert!(V1_BYTES_MAX < V2_BYTES_MAX);
 
 /// Whom a header speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Introduced {
+pub enum ProxyIntroduction {
     /// The proxy speaks for this client.
     Client(SocketAddr),
     /// The proxy speaks for itself (a health check), or does not know: its own address stands.
@@ -44,9 +44,9 @@ pub enum Introduced {
 
 /// What the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Header {
+pub enum ProxyHeader {
     /// A whole header of this many bytes.
-    Whole(Introduced, usize),
+    Whole(ProxyIntroduction, usize),
     /// The beginning of one.
     Beginning,
 }
@@ -69,7 +69,7 @@ pub enum NotIntroduced {
 }
 
 /// Reads the header that `bytes` begin with.
-pub fn parse(bytes: &[u8]) -> Result<Header, NotIntroduced> {
+pub fn parse(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
     let compared = bytes.len().min(V2_SIGNATURE.len());
     if bytes[..compared] == V2_SIGNATURE[..compared] {
         return parse_v2(bytes);
@@ -81,19 +81,19 @@ pub fn parse(bytes: &[u8]) -> Result<Header, NotIntroduced> {
     Err(NotIntroduced::NoHeader)
 }
 
-fn parse_v1(bytes: &[u8]) -> Result<Header, NotIntroduced> {
+fn parse_v1(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
     let within = &bytes[..bytes.len().min(V1_BYTES_MAX)];
     let Some(end) = within.iter().position(|byte| *byte == b'\n') else {
         let is_full = within.len() == V1_BYTES_MAX;
-        return if is_full { Err(NotIntroduced::TooLong) } else { Ok(Header::Beginning) };
+        return if is_full { Err(NotIntroduced::TooLong) } else { Ok(ProxyHeader::Beginning) };
     };
     let line = within[..end].strip_suffix(b"\r").and_then(|line| str::from_utf8(line).ok());
     let line = line.ok_or(NotIntroduced::Malformed)?;
     let introduced = words_v1(line).ok_or(NotIntroduced::Malformed)?;
-    Ok(Header::Whole(introduced, end + 1))
+    Ok(ProxyHeader::Whole(introduced, end + 1))
 }
 
-fn words_v1(line: &str) -> Option<Introduced> {
+fn words_v1(line: &str) -> Option<ProxyIntroduction> {
     let mut words = line.split(' ');
     if words.next() != Some("PROXY") {
         return None;
@@ -101,7 +101,7 @@ fn words_v1(line: &str) -> Option<Introduced> {
     let family = words.next()?;
     // What follows UNKNOWN is to be ignored (section 2.1).
     if family == "UNKNOWN" {
-        return Some(Introduced::Nobody);
+        return Some(ProxyIntroduction::Nobody);
     }
     let (client, server) = (words.next()?, words.next()?);
     let address = |text: &str| match family {
@@ -112,7 +112,7 @@ fn words_v1(line: &str) -> Option<Introduced> {
     let (client, _server) = (address(client)?, address(server)?);
     let (client_port, _server_port) = (port(words.next()?)?, port(words.next()?)?);
     match words.next() {
-        None => Some(Introduced::Client(SocketAddr::new(client, client_port))),
+        None => Some(ProxyIntroduction::Client(SocketAddr::new(client, client_port))),
         Some(_) => None,
     }
 }
@@ -123,9 +123,9 @@ fn port(text: &str) -> Option<u16> {
     (is_plain && (text.len() == 1 || !text.starts_with('0'))).then(|| text.parse().ok())?
 }
 
-fn parse_v2(bytes: &[u8]) -> Result<Header, NotIntroduced> {
+fn parse_v2(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
     let Some((fixed, rest)) = bytes.split_first_chunk::<V2_FIXED_BYTES>() else {
-        return Ok(Header::Beginning);
+        return Ok(ProxyHeader::Beginning);
     };
     let [.., version_command, family_protocol, high, low] = *fixed;
     let length = usize::from(u16::from_be_bytes([high, low]));
@@ -138,22 +138,22 @@ fn parse_v2(bytes: &[u8]) -> Result<Header, NotIntroduced> {
         return Err(NotIntroduced::TooLong);
     }
     if rest.len() < length {
-        return Ok(Header::Beginning);
+        return Ok(ProxyHeader::Beginning);
     }
     let body = &rest[..length];
     let introduced = match (for_another, family_protocol) {
         // LOCAL: what follows is to be skipped. UNSPEC: the sender does not know.
-        (false, _) | (true, 0x00) => Introduced::Nobody,
+        (false, _) | (true, 0x00) => ProxyIntroduction::Nobody,
         (true, 0x11) => client_v2::<4>(body)?,
         (true, 0x21) => client_v2::<16>(body)?,
         // Datagrams and sockets of files do not come over TCP.
         (true, _) => return Err(NotIntroduced::Malformed),
     };
-    Ok(Header::Whole(introduced, V2_FIXED_BYTES + length))
+    Ok(ProxyHeader::Whole(introduced, V2_FIXED_BYTES + length))
 }
 
 /// Two addresses, then two ports; the client's come first. Extensions may follow.
-fn client_v2<const N: usize>(body: &[u8]) -> Result<Introduced, NotIntroduced>
+fn client_v2<const N: usize>(body: &[u8]) -> Result<ProxyIntroduction, NotIntroduced>
 where
     IpAddr: From<[u8; N]>,
 {
@@ -163,7 +163,7 @@ where
         let ([high, low, _, _], _extensions) = rest.split_first_chunk::<4>()?;
         Some(SocketAddr::new(IpAddr::from(*client), u16::from_be_bytes([*high, *low])))
     };
-    client().map(Introduced::Client).ok_or(NotIntroduced::Malformed)
+    client().map(ProxyIntroduction::Client).ok_or(NotIntroduced::Malformed)
 }
 
 impl Stream {
@@ -175,13 +175,13 @@ impl Stream {
             Err(_) => return Err(NotIntroduced::Timeout),
         };
         match introduced {
-            Introduced::Nobody => Ok(self),
-            Introduced::Client(client) if self.speaks_for(client) => Ok(self),
-            Introduced::Client(_) => Err(NotIntroduced::ClientFull),
+            ProxyIntroduction::Nobody => Ok(self),
+            ProxyIntroduction::Client(client) if self.speaks_for(client) => Ok(self),
+            ProxyIntroduction::Client(_) => Err(NotIntroduced::ClientFull),
         }
     }
 
-    async fn take_header(&mut self) -> Result<Introduced, NotIntroduced> {
+    async fn take_header(&mut self) -> Result<ProxyIntroduction, NotIntroduced> {
         // One byte more than a header may have, so that one too long is seen to be.
         let mut bytes = [0; V2_BYTES_MAX + 1];
         let mut taken = 0;
@@ -197,10 +197,10 @@ impl Stream {
             };
             let seen = taken + peeked;
             let (end, whole) = match parse(&bytes[..seen])? {
-                Header::Whole(introduced, length) => (length, Some(introduced)),
+                ProxyHeader::Whole(introduced, length) => (length, Some(introduced)),
                 // All that was seen belongs to the header, whatever follows.
-                Header::Beginning if seen < bytes.len() => (seen, None),
-                Header::Beginning => return Err(NotIntroduced::TooLong),
+                ProxyHeader::Beginning if seen < bytes.len() => (seen, None),
+                ProxyHeader::Beginning => return Err(NotIntroduced::TooLong),
             };
             self.discard(end - taken)?;
             if let Some(introduced) = whole {
@@ -240,8 +240,8 @@ impl std::error::Error for NotIntroduced {}
 mod tests {
     use super::*;
 
-    fn client(text: &str) -> Introduced {
-        Introduced::Client(text.parse().unwrap())
+    fn client(text: &str) -> ProxyIntroduction {
+        ProxyIntroduction::Client(text.parse().unwrap())
     }
 
     fn v2(version_command: u8, family_protocol: u8, body: &[u8]) -> Vec<u8> {
@@ -251,12 +251,12 @@ mod tests {
     }
 
     /// Whole with something behind it, and every part of it only a beginning.
-    fn check(header: &[u8], expected: Introduced) {
-        let whole = Ok(Header::Whole(expected, header.len()));
+    fn check(header: &[u8], expected: ProxyIntroduction) {
+        let whole = Ok(ProxyHeader::Whole(expected, header.len()));
         assert_eq!(parse(header), whole, "{}", header.escape_ascii());
         assert_eq!(parse(&[header, b"GET / HTTP/1.1"].concat()), whole);
         for part in 0..header.len() {
-            assert_eq!(parse(&header[..part]), Ok(Header::Beginning), "{part} bytes");
+            assert_eq!(parse(&header[..part]), Ok(ProxyHeader::Beginning), "{part} bytes");
         }
     }
 
@@ -265,8 +265,8 @@ mod tests {
         let longest = b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n";
         check(b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n", client("192.0.2.7:56324"));
         check(b"PROXY TCP6 2001:db8::7 2001:db8::1 0 443\r\n", client("[2001:db8::7]:0"));
-        check(b"PROXY UNKNOWN\r\n", Introduced::Nobody);
-        check(longest, Introduced::Nobody);
+        check(b"PROXY UNKNOWN\r\n", ProxyIntroduction::Nobody);
+        check(longest, ProxyIntroduction::Nobody);
     }
 
     #[test]
@@ -278,9 +278,9 @@ mod tests {
         let mut six = [0; 36];
         (six[0], six[1], six[15], six[32], six[33]) = (0x20, 0x01, 7, 0x01, 0x02);
         check(&v2(0x21, 0x21, &six), client("[2001::7]:258"));
-        check(&v2(0x20, 0x00, &[]), Introduced::Nobody);
-        check(&v2(0x20, 0x11, &four), Introduced::Nobody);
-        check(&v2(0x21, 0x00, b"whatever"), Introduced::Nobody);
+        check(&v2(0x20, 0x00, &[]), ProxyIntroduction::Nobody);
+        check(&v2(0x20, 0x11, &four), ProxyIntroduction::Nobody);
+        check(&v2(0x21, 0x00, b"whatever"), ProxyIntroduction::Nobody);
         check(&v2(0x21, 0x11, &[7; V2_BYTES_MAX - 16]), client("7.7.7.7:1799"));
     }
 
@@ -329,7 +329,7 @@ mod tests {
                 for byte in 0..=u8::MAX {
                     let mut changed = good.clone();
                     changed[at] = byte;
-                    if let Ok(Header::Whole(_, length)) = parse(&changed) {
+                    if let Ok(ProxyHeader::Whole(_, length)) = parse(&changed) {
                         assert!(length <= changed.len(), "{}", changed.escape_ascii());
                     }
                 }

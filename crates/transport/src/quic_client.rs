@@ -49,7 +49,7 @@ pub struct QuicClient {
 pub struct QuicConnection {
     connection: Connection,
     cancelled: VarInt,
-    begun: Begun,
+    begun: QuicBegin,
 }
 
 /// Whether what is sent may leave before the server has answered at all (0-RTT). Anybody who sees
@@ -64,7 +64,7 @@ pub enum EarlyData {
 
 /// How a connection was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Begun {
+pub enum QuicBegin {
     /// The server has proved who it is.
     Proved,
     /// It has not yet: the connection rests on a remembered session, and may turn out dead.
@@ -74,9 +74,9 @@ pub enum Begun {
 /// What is known of a message under way. A server that does not even acknowledge it is dead, however
 /// slow its answers may be.
 #[derive(Debug, Default)]
-pub struct Delivery(AtomicBool);
+pub struct MessageDelivery(AtomicBool);
 
-impl Delivery {
+impl MessageDelivery {
     /// Whether the server has acknowledged all of it.
     pub fn is_acknowledged(&self) -> bool {
         self.0.load(Ordering::Relaxed)
@@ -145,12 +145,12 @@ impl QuicClient {
         let connecting = match early {
             EarlyData::Refused => connecting,
             EarlyData::Allowed => match connecting.into_0rtt() {
-                Ok((connection, _)) => return Ok(made(connection, Begun::Early)),
+                Ok((connection, _)) => return Ok(made(connection, QuicBegin::Early)),
                 Err(connecting) => connecting,
             },
         };
         let connection = connecting.await.map_err(|why| QuicError::from_connection(&why))?;
-        Ok(made(connection, Begun::Proved))
+        Ok(made(connection, QuicBegin::Proved))
     }
 
     fn endpoint(&self, peer: SocketAddr) -> io::Result<Endpoint> {
@@ -174,7 +174,7 @@ impl fmt::Debug for QuicClient {
 
 impl QuicConnection {
     /// How it was begun.
-    pub const fn begun(&self) -> Begun {
+    pub const fn begun(&self) -> QuicBegin {
         self.begun
     }
 
@@ -196,7 +196,7 @@ impl QuicConnection {
         &self,
         message: &[u8],
         answer_bytes_max: usize,
-        delivery: &Delivery,
+        delivery: &MessageDelivery,
     ) -> Result<Vec<u8>, QuicError> {
         match self.exchange_once(message, answer_bytes_max, delivery).await {
             // Once more, now that the handshake is through.
@@ -211,15 +211,16 @@ impl QuicConnection {
         &self,
         message: &[u8],
         most: usize,
-        delivery: &Delivery,
+        delivery: &MessageDelivery,
     ) -> Result<Vec<u8>, QuicError> {
         let opened = self.connection.open_bi().await;
         let (send, recv) = opened.map_err(|why| QuicError::from_connection(&why))?;
-        let mut running = Running { send, recv, stage: Stage::Sending, code: self.cancelled };
+        let mut running =
+            QuicRequest { send, recv, stage: ExchangeStage::Sending, code: self.cancelled };
         running.send.write_all(message).await.map_err(QuicError::from_write)?;
         // Fails only if the server wants no more of it, which reading will tell.
         let _ = running.send.finish();
-        running.stage = Stage::Receiving;
+        running.stage = ExchangeStage::Receiving;
         let delivered = running.send.stopped();
         let received = running.recv.read_to_end(most);
         tokio::pin!(delivered, received);
@@ -232,7 +233,7 @@ impl QuicConnection {
                 received.await
             }
         };
-        running.stage = Stage::Over;
+        running.stage = ExchangeStage::Over;
         answer.map_err(|why| match why {
             ReadToEndError::TooLong => QuicError::TooLong,
             ReadToEndError::Read(why) => QuicError::from_read(why),
@@ -241,27 +242,27 @@ impl QuicConnection {
 }
 
 /// An exchange, called off when dropped before its end.
-struct Running {
+struct QuicRequest {
     send: SendStream,
     recv: RecvStream,
-    stage: Stage,
+    stage: ExchangeStage,
     code: VarInt,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ExchangeStage {
     Sending,
     Receiving,
     Over,
 }
 
-impl Drop for Running {
+impl Drop for QuicRequest {
     fn drop(&mut self) {
         // Either fails where the stream is over already, which is as good.
-        if self.stage == Stage::Sending {
+        if self.stage == ExchangeStage::Sending {
             let _ = self.send.reset(self.code);
         }
-        if self.stage != Stage::Over {
+        if self.stage != ExchangeStage::Over {
             let _ = self.recv.stop(self.code);
         }
     }

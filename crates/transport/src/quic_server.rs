@@ -5,10 +5,10 @@
 //! packets costs a bounded number of handshakes: beyond some, clients prove their address first
 //! (Retry, RFC 9000 §8.1.2). Called by DNS over QUIC; its library is named in this crate alone.
 
-use crate::accept::{ConnectionLimits, Place};
+use crate::accept::{ConnectionLimits, ConnectionPermit};
 use crate::drain::Drain;
 use crate::listen::BindError;
-use crate::tls::{HANDSHAKE_DEADLINE, Identity, server_config};
+use crate::tls::{HANDSHAKE_DEADLINE, ServerIdentity, server_config};
 use quinn::crypto::rustls::{HandshakeData, QuicServerConfig};
 use quinn::{
     Connection, Endpoint, EndpointConfig, IdleTimeout, Incoming, ReadToEndError, RecvStream,
@@ -67,7 +67,7 @@ pub struct QuicListener {
 pub struct QuicPeer {
     connection: Connection,
     broken_off: VarInt,
-    _place: Place,
+    _place: ConnectionPermit,
 }
 
 /// A stream that the client opened. Dropped before its answer's end, it is broken off.
@@ -99,18 +99,18 @@ pub struct QuicOver;
 /// connects anew.
 pub fn listen_quic_on_each(
     address: SocketAddr,
-    identity: &Identity,
+    identity: &ServerIdentity,
     service: &QuicService,
     cores: usize,
 ) -> Result<Vec<QuicListener>, BindError> {
     let fail = |why| BindError::new(address, why);
     // Without SO_REUSEPORT this fails where anybody is bound: see `listen_tcp_on_each`.
-    drop(open(address, Shared::No).map_err(fail)?);
+    drop(open(address, QuicShared::No).map_err(fail)?);
     let (server, endpoint) = (server(identity, service), EndpointConfig::default());
     let mut listeners: Vec<QuicListener> = Vec::with_capacity(cores);
     for _ in 0..cores.max(1) {
         let chosen = listeners.first().map_or(address, |first| first.address);
-        let socket = open(chosen, Shared::Yes).map_err(fail)?;
+        let socket = open(chosen, QuicShared::Yes).map_err(fail)?;
         listeners.push(QuicListener {
             address: socket.local_addr().unwrap_or(chosen),
             socket,
@@ -124,24 +124,24 @@ pub fn listen_quic_on_each(
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shared {
+enum QuicShared {
     Yes,
     No,
 }
 
-fn open(address: SocketAddr, shared: Shared) -> rustix::io::Result<UdpSocket> {
+fn open(address: SocketAddr, shared: QuicShared) -> rustix::io::Result<UdpSocket> {
     let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
     if address.is_ipv6() {
         sockopt::set_ipv6_v6only(&socket, true)?;
     }
-    sockopt::set_socket_reuseport(&socket, shared == Shared::Yes)?;
+    sockopt::set_socket_reuseport(&socket, shared == QuicShared::Yes)?;
     bind(&socket, &address)?;
     Ok(socket.into())
 }
 
-fn server(identity: &Identity, service: &QuicService) -> ServerConfig {
+fn server(identity: &ServerIdentity, service: &QuicService) -> ServerConfig {
     let mut tls = server_config(Arc::new(identity.clone()));
     tls.alpn_protocols = vec![service.alpn.to_vec()];
     // No early data: `max_early_data_size` stays 0, and nothing that is asked can be replayed.
@@ -197,8 +197,14 @@ where
 {
     let QuicListener { socket, server, endpoint, overloaded, broken_off, .. } = listener;
     let endpoint = Endpoint::new(endpoint, Some(server), socket, Arc::new(TokioRuntime))?;
-    let door =
-        Rc::new(Lobby { limits, drain, overloaded, broken_off, handle, waiting: Cell::default() });
+    let door = Rc::new(HandshakeLobby {
+        limits,
+        drain,
+        overloaded,
+        broken_off,
+        handle,
+        waiting: Cell::default(),
+    });
     let mut stop = std::pin::pin!(stop);
     let drain = door.drain.clone();
     let mut begun = std::pin::pin!(drain.begun());
@@ -219,28 +225,28 @@ where
 }
 
 /// Where connections wait for the end of their handshake.
-struct Lobby<H> {
+struct HandshakeLobby<H> {
     limits: ConnectionLimits,
     drain: Drain,
     overloaded: VarInt,
     broken_off: VarInt,
     handle: H,
-    /// How many wait, by [`Proof`].
+    /// How many wait, by [`AddressProof`].
     waiting: Cell<[usize; 2]>,
 }
 
 /// Whether a client has shown that packets sent to its address reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Proof {
+enum AddressProof {
     None,
     Given,
 }
 
 /// A place in the lobby, free again when dropped.
-struct Seat<H>(Rc<Lobby<H>>, Proof);
+struct LobbySeat<H>(Rc<HandshakeLobby<H>>, AddressProof);
 
-impl<H> Seat<H> {
-    fn take(lobby: &Rc<Lobby<H>>, proof: Proof) -> Self {
+impl<H> LobbySeat<H> {
+    fn take(lobby: &Rc<HandshakeLobby<H>>, proof: AddressProof) -> Self {
         let mut waiting = lobby.waiting.get();
         waiting[proof as usize] += 1;
         lobby.waiting.set(waiting);
@@ -248,7 +254,7 @@ impl<H> Seat<H> {
     }
 }
 
-impl<H> Drop for Seat<H> {
+impl<H> Drop for LobbySeat<H> {
     fn drop(&mut self) {
         let mut waiting = self.0.waiting.get();
         waiting[self.1 as usize] -= 1;
@@ -256,7 +262,7 @@ impl<H> Drop for Seat<H> {
     }
 }
 
-impl<H, F> Lobby<H>
+impl<H, F> HandshakeLobby<H>
 where
     H: Fn(QuicPeer) -> F + 'static,
     F: Future<Output = ()> + 'static,
@@ -264,9 +270,13 @@ where
     /// Begins a handshake, or has the client come back with a proof, or sends it away.
     fn take_in(self: &Rc<Self>, incoming: Incoming) {
         let peer = incoming.remote_address();
-        let proof = if incoming.remote_address_validated() { Proof::Given } else { Proof::None };
+        let proof = if incoming.remote_address_validated() {
+            AddressProof::Given
+        } else {
+            AddressProof::None
+        };
         let [unproved, proved] = self.waiting.get();
-        if proof == Proof::None && unproved >= HANDSHAKES_UNPROVED_MAX {
+        if proof == AddressProof::None && unproved >= HANDSHAKES_UNPROVED_MAX {
             if let Err(why) = incoming.retry() {
                 why.into_incoming().refuse();
             }
@@ -277,14 +287,14 @@ where
         }
         // Who only claims an address takes no place under its cap, or strangers could fill it.
         let place = match proof {
-            Proof::None => None,
-            Proof::Given => match self.limits.place(peer.ip(), &self.drain) {
+            AddressProof::None => None,
+            AddressProof::Given => match self.limits.place(peer.ip(), &self.drain) {
                 None => return incoming.refuse(),
                 place @ Some(_) => place,
             },
         };
         let Ok(connecting) = incoming.accept() else { return };
-        let seat = Seat::take(self, proof);
+        let seat = LobbySeat::take(self, proof);
         let lobby = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let shaken = tokio::select! {

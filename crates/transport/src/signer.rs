@@ -3,7 +3,7 @@
 //! Every handshake asks the policy anew, cached leaf or not; what it does not block is refused
 //! whatever was signed before. Names are validated, minting is limited per client, and one P-256
 //! leaf key made at start serves all leaves (never the authority's own), with an RSA one for clients
-//! that know nothing else. The authority's key is with the [`Issuer`]: in a running Tidegate in a
+//! that know nothing else. The authority's key is with the [`LeafIssuer`]: in a running Tidegate in a
 //! process of its own, in tests and commands in this one. Called by `tls`.
 
 mod allowance;
@@ -16,6 +16,7 @@ mod keeper;
 mod launcher;
 mod leaf;
 mod mint_error;
+mod mint_policy;
 mod process;
 mod settings;
 #[cfg(test)]
@@ -23,13 +24,13 @@ mod tests;
 mod walls;
 
 use crate::authority::{AuthorityError, CaCertificate};
-use crate::bucket::{Buckets, PER_CLIENT, Taken};
-use crate::mint::{self, Coverage, RENEW_AFTER_DAYS};
-use crate::tls::{IDENTITY_NAMES_MAX, Subject, server_config};
-use bundles::Bundles;
-use issuer::{KeyKind, Order};
-use keeper::{Keeper, SignerStart};
-use leaf::{LeafKey, Rsa};
+use crate::bucket::{ClientBuckets, PER_CLIENT, TokenTaken};
+use crate::mint::{self, LeafCoverage, RENEW_AFTER_DAYS};
+use crate::tls::{CertificateSubject, IDENTITY_NAMES_MAX, server_config};
+use bundles::NameBundles;
+use issuer::{KeyKind, SigningOrder};
+use keeper::{SignerKeeper, SignerStart};
+use leaf::{LeafKey, RsaKey};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
@@ -46,97 +47,74 @@ pub use crate::authority::AuthorityError as SignerError;
 pub use crate::authority::CaCertificate as Ca;
 pub use crate::mint::{BadName, host_name};
 pub use audit::AUDIT_BYTES_MAX;
-pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
+pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, NameExclusions};
 pub use frame::comes_back;
-pub use issuer::{Issuer, Ours};
-pub use keeper::{ANSWER_MAX, ORDERS_MAX, Program, Succession};
-pub use launcher::{Launcher, run_launcher};
-pub(crate) use leaf::Leaf;
+pub use issuer::{LeafIssuer, OwnServerNames};
+pub use keeper::{ANSWER_MAX, ORDERS_MAX, SignerProgram, SignerSuccession};
+pub use launcher::{SignerLauncher, run_launcher};
+pub(crate) use leaf::LeafCertificate;
 pub use leaf::LeafNames;
 pub use mint_error::MintError;
-pub use process::{Process, ProcessError};
-pub use settings::{Bundled, Settings, Vouched};
+pub use mint_policy::{MintNothing, MintPolicy};
+pub use process::{ProcessError, SignerTask};
+pub use settings::{BundleMode, Settings, VouchMode};
 
 /// Leaves kept, one with many names counted for each kilobyte of it; beyond it the least useful are
 /// forgotten and minted again when asked for.
 pub const LEAVES_MAX: usize = 1000;
 const DAY_MS: u64 = 86_400_000;
 
-/// Who says which names may be certified. The binary implements it over the policy: exactly the
-/// names that are blocked at this moment.
-pub trait MintPolicy: Send + Sync {
-    /// Whether a certificate for `name` may be made. `name` is lower-case, without a final dot.
-    fn may_mint(&self, name: &str) -> bool;
-
-    /// Whether `may_mint` holds for every name one label below `base`, and nobody is let through to any
-    /// of them: what a wildcard is for. By default nothing is known of all names at once.
-    fn may_mint_below(&self, base: &str) -> bool {
-        let _ = base;
-        false
-    }
-}
-
-/// Permits nothing: for commands that only show the authority.
-#[derive(Clone, Copy, Debug)]
-pub struct MintNothing;
-
-impl MintPolicy for MintNothing {
-    fn may_mint(&self, _: &str) -> bool {
-        false
-    }
-}
-
 /// Has leaves signed and keeps them; shared by all cores.
 pub struct Signer {
-    desk: Desk,
+    desk: SignerDesk,
     policy: Arc<dyn MintPolicy>,
     p256: LeafKey,
     /// Made when the first client needs it.
-    rsa: Arc<Rsa>,
-    leaves: Cache<(Which, KeyKind), Leaf, Weighs>,
-    bundles: Bundles,
-    buckets: Buckets,
+    rsa: Arc<RsaKey>,
+    leaves: Cache<(LeafCacheKey, KeyKind), LeafCertificate, LeafWeight>,
+    bundles: NameBundles,
+    buckets: ClientBuckets,
     /// Whether names are ordered on our word.
     vouches: AtomicBool,
-    counters: Counters,
+    counters: SignerCounters,
 }
 
 /// Where orders go.
-enum Desk {
+enum SignerDesk {
     /// To the issuer, in this process.
-    Here(Box<Mutex<Issuer>>),
+    Here(Box<Mutex<LeafIssuer>>),
     /// To a process of its own.
-    Process(Keeper),
+    Process(SignerKeeper),
 }
 
 /// What a leaf is kept by: other names are another leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Which {
-    Alone(Coverage),
+enum LeafCacheKey {
+    Alone(LeafCoverage),
     /// A bundle's number.
     Bundle(u64),
 }
 
 #[derive(Clone)]
-struct Weighs;
+struct LeafWeight;
 
-impl Weighter<(Which, KeyKind), Leaf> for Weighs {
-    fn weight(&self, _: &(Which, KeyKind), leaf: &Leaf) -> u64 {
+impl Weighter<(LeafCacheKey, KeyKind), LeafCertificate> for LeafWeight {
+    fn weight(&self, _: &(LeafCacheKey, KeyKind), leaf: &LeafCertificate) -> u64 {
         leaf.weight()
     }
 }
 
 /// A leaf that is wanted.
-struct Wanted<'w> {
-    which: Which,
-    names: &'w [Coverage],
+struct WantedLeaf<'w> {
+    which: LeafCacheKey,
+    names: &'w [LeafCoverage],
     host: &'w str,
     client: IpAddr,
     kind: KeyKind,
 }
 
 #[derive(Debug, Default)]
-struct Counters {
+struct SignerCounters {
     minted: AtomicU64,
     cached: AtomicU64,
     refused_by_policy: AtomicU64,
@@ -158,7 +136,7 @@ pub struct SignerCounts {
 
 /// Which signatures a client can verify, as far as a leaf's key matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verifies {
+pub(crate) enum ClientSignatures {
     /// ECDSA, and perhaps others.
     Ecdsa,
     /// RSA alone.
@@ -169,18 +147,18 @@ impl Signer {
     /// Opens the authority in `dir` in this process, making it if there is none, with the default
     /// exclusions. See [`SignerError`] for what can be wrong with it.
     pub fn open(dir: &Path, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
-        Self::with(Issuer::open(dir, Arc::clone(&policy), Exclusions::default())?, policy)
+        Self::with(LeafIssuer::open(dir, Arc::clone(&policy), NameExclusions::default())?, policy)
     }
 
     /// Signs by this issuer, in this process.
-    pub fn with(issuer: Issuer, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
-        Self::at(Desk::Here(Box::new(Mutex::new(issuer))), policy)
+    pub fn with(issuer: LeafIssuer, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
+        Self::at(SignerDesk::Here(Box::new(Mutex::new(issuer))), policy)
     }
 
     /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is the
     /// authority's folder, of which only the certificate is read here.
     pub fn by_process(
-        program: Program,
+        program: SignerProgram,
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
     ) -> Result<Self, SignerError> {
@@ -189,7 +167,7 @@ impl Signer {
 
     /// The same by a launcher, which alone may read the authority's key.
     pub fn by_launcher(
-        launcher: Launcher,
+        launcher: SignerLauncher,
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
     ) -> Result<Self, SignerError> {
@@ -201,20 +179,20 @@ impl Signer {
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
     ) -> Result<Self, SignerError> {
-        Self::at(Desk::Process(Keeper::new(start, CaCertificate::read(dir))), policy)
+        Self::at(SignerDesk::Process(SignerKeeper::new(start, CaCertificate::read(dir))), policy)
     }
 
-    fn at(desk: Desk, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
+    fn at(desk: SignerDesk, policy: Arc<dyn MintPolicy>) -> Result<Self, SignerError> {
         let signer = Self {
             desk,
             policy,
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
             rsa: Arc::default(),
-            leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, Weighs),
-            bundles: Bundles::default(),
-            buckets: Buckets::new(PER_CLIENT),
+            leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, LeafWeight),
+            bundles: NameBundles::default(),
+            buckets: ClientBuckets::new(PER_CLIENT),
             vouches: AtomicBool::new(false),
-            counters: Counters::default(),
+            counters: SignerCounters::default(),
         };
         signer.tell(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
         Ok(signer)
@@ -224,32 +202,32 @@ impl Signer {
     /// why it cannot.
     pub fn start(&self) -> Result<(), String> {
         match &self.desk {
-            Desk::Here(_) => Ok(()),
-            Desk::Process(keeper) => keeper.start(),
+            SignerDesk::Here(_) => Ok(()),
+            SignerDesk::Process(keeper) => keeper.start(),
         }
     }
 
     /// Has the signer's process, if one runs, replaced by one that reads configuration and lists anew;
     /// waits until it has. Handshakes are served all the while, by the old one first.
-    pub fn reload(&self) -> Result<Succession, String> {
+    pub fn reload(&self) -> Result<SignerSuccession, String> {
         match &self.desk {
-            Desk::Here(_) => Ok(Succession::NONE),
-            Desk::Process(keeper) => keeper.restart(),
+            SignerDesk::Here(_) => Ok(SignerSuccession::NONE),
+            SignerDesk::Process(keeper) => keeper.restart(),
         }
     }
 
     /// `true` while orders are taken: the authority is open, and its process runs.
     pub fn answers(&self) -> bool {
         match &self.desk {
-            Desk::Here(_) => true,
-            Desk::Process(keeper) => keeper.is_ready(),
+            SignerDesk::Here(_) => true,
+            SignerDesk::Process(keeper) => keeper.is_ready(),
         }
     }
 
     /// Takes settings that hold for what is ordered from now on.
     pub fn take_settings(&self, settings: &Settings) {
         self.bundles.choose(settings.bundles);
-        self.vouches.store(settings.aliases == Vouched::Limited, Relaxed);
+        self.vouches.store(settings.aliases == VouchMode::Limited, Relaxed);
     }
 
     /// Drops every leaf kept here that covers a name which the policy does not block any more. To be
@@ -264,19 +242,19 @@ impl Signer {
     /// The number of the signer's process where one runs, and how many there have been.
     pub fn process(&self) -> (Option<u32>, u64) {
         match &self.desk {
-            Desk::Here(_) => (None, 0),
-            Desk::Process(keeper) => keeper.process(),
+            SignerDesk::Here(_) => (None, 0),
+            SignerDesk::Process(keeper) => keeper.process(),
         }
     }
 
     /// The authority's certificate; none while no authority was needed yet.
     pub fn ca(&self) -> Option<Arc<CaCertificate>> {
         match &self.desk {
-            Desk::Here(issuer) => {
+            SignerDesk::Here(issuer) => {
                 let issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
                 Some(Arc::new(issuer.certificate().clone()))
             }
-            Desk::Process(keeper) => keeper.certificate(),
+            SignerDesk::Process(keeper) => keeper.certificate(),
         }
     }
 
@@ -296,7 +274,7 @@ impl Signer {
     pub fn warnings(&self, now: Now) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.ca().and_then(|ca| ca.warning(now.unix_secs())));
-        if let Desk::Process(keeper) = &self.desk {
+        if let SignerDesk::Process(keeper) = &self.desk {
             warnings.extend(keeper.trouble().map(|why| format!("signer: {why}")));
             let lost = keeper.audit_lost();
             if lost > 0 {
@@ -323,9 +301,9 @@ impl Signer {
         &self,
         name: &str,
         client: IpAddr,
-        verifies: Verifies,
+        verifies: ClientSignatures,
         now: Now,
-    ) -> Result<Leaf, MintError> {
+    ) -> Result<LeafCertificate, MintError> {
         let permitted = mint::blockable_name(name).map_err(MintError::BadName).and_then(|host| {
             if self.policy.may_mint(&host) { Ok(host) } else { Err(MintError::NotBlocked) }
         });
@@ -336,13 +314,13 @@ impl Signer {
         // no longer blocked.
         let own = mint::plan(&host, self.policy.as_ref());
         let kind = match verifies {
-            Verifies::Ecdsa => KeyKind::P256,
-            Verifies::RsaOnly => KeyKind::Rsa,
+            ClientSignatures::Ecdsa => KeyKind::P256,
+            ClientSignatures::RsaOnly => KeyKind::Rsa,
         };
         let host = host.as_str();
         if let Some(bundle) = self.bundles.of(&own, client, self.policy.as_ref(), now) {
-            let which = Which::Bundle(bundle.number);
-            let wanted = Wanted { which, names: &bundle.names, host, client, kind };
+            let which = LeafCacheKey::Bundle(bundle.number);
+            let wanted = WantedLeaf { which, names: &bundle.names, host, client, kind };
             match self.kept_or_minted(&wanted, now).await {
                 Ok(leaf) if leaf.names.cover(host) => return Ok(leaf),
                 // The issuer leaves out what its policy does not block, or what is excluded.
@@ -350,11 +328,15 @@ impl Signer {
                 Err(why) => return Err(why),
             }
         }
-        let which = Which::Alone(own.clone());
-        self.kept_or_minted(&Wanted { which, names: &[own], host, client, kind }, now).await
+        let which = LeafCacheKey::Alone(own.clone());
+        self.kept_or_minted(&WantedLeaf { which, names: &[own], host, client, kind }, now).await
     }
 
-    async fn kept_or_minted(&self, wanted: &Wanted<'_>, now: Now) -> Result<Leaf, MintError> {
+    async fn kept_or_minted(
+        &self,
+        wanted: &WantedLeaf<'_>,
+        now: Now,
+    ) -> Result<LeafCertificate, MintError> {
         let key = (wanted.which.clone(), wanted.kind);
         if let Some(leaf) = self.leaves.get(&key) {
             // On the wall clock, as the certificate is; a clock set back renews early.
@@ -369,29 +351,30 @@ impl Signer {
         self.leaves.get_or_insert_async(&key, self.mint(wanted, now)).await
     }
 
-    async fn mint(&self, wanted: &Wanted<'_>, now: Now) -> Result<Leaf, MintError> {
-        let Wanted { names, host, client, kind, .. } = *wanted;
+    async fn mint(&self, wanted: &WantedLeaf<'_>, now: Now) -> Result<LeafCertificate, MintError> {
+        let WantedLeaf { names, host, client, kind, .. } = *wanted;
         let limited = |_: &MintError| {
             self.counters.rate_limited.fetch_add(1, Relaxed);
         };
-        if self.buckets.take(client, now.mono_ms) == Taken::No {
+        if self.buckets.take(client, now.mono_ms) == TokenTaken::No {
             return Err(MintError::RateLimited).inspect_err(limited);
         }
         let leaf_key = match kind {
             KeyKind::P256 => &self.p256,
             KeyKind::Rsa => self.rsa().await?,
         };
-        let blocked = |names| Order::Blocked { names, key: kind };
+        let blocked = |names| SigningOrder::Blocked { names, key: kind };
         let mut signed = self.order(blocked(names.to_vec()), now).await;
-        let is_alone = matches!(wanted.which, Which::Alone(_));
-        let is_wide = matches!(names, [Coverage::WithWildcard(_)]);
+        let is_alone = matches!(wanted.which, LeafCacheKey::Alone(_));
+        let is_wide = matches!(names, [LeafCoverage::WithWildcard(_)]);
         if is_alone && is_wide && signed == Err(MintError::NotBlocked) {
             // The issuer knows something below the base that is not blocked, or excluded.
-            signed = self.order(blocked(vec![Coverage::Exact(host.to_owned())]), now).await;
+            signed = self.order(blocked(vec![LeafCoverage::Exact(host.to_owned())]), now).await;
         }
         if is_alone && signed == Err(MintError::NotBlocked) && self.vouches.load(Relaxed) {
             // What only this process has seen: an alias of the name is blocked.
-            signed = self.order(Order::Vouched { name: host.to_owned(), key: kind }, now).await;
+            signed =
+                self.order(SigningOrder::Vouched { name: host.to_owned(), key: kind }, now).await;
         }
         let leaf = signed.inspect_err(|why| match why {
             MintError::RateLimited => limited(why),
@@ -411,7 +394,7 @@ impl Signer {
         // The authority itself is not sent: who trusts it has it.
         let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&leaf_key.signing));
         let config = Arc::new(server_config(Arc::new(SingleCertAndKey::from(certified))));
-        Ok(Leaf { config, names, minted_ms: now.unix_ms, bytes })
+        Ok(LeafCertificate { config, names, minted_ms: now.unix_ms, bytes })
     }
 
     /// A leaf for the administrator's own names and addresses, and the time by the wall clock, in
@@ -420,7 +403,7 @@ impl Signer {
     /// as long as `patience` until the signer's process answers.
     pub(crate) fn own_leaf(
         &self,
-        subject: &Subject,
+        subject: &CertificateSubject,
         patience: Duration,
         now: Now,
     ) -> Result<(CertifiedKey, Range<u64>), MintError> {
@@ -430,19 +413,19 @@ impl Signer {
         }
         let names = subject.names.iter().map(|name| mint::own_name(name));
         let names = names.collect::<Result<_, _>>().map_err(MintError::BadName)?;
-        let order = Order::Own { names, addresses: subject.addresses.clone() };
+        let order = SigningOrder::Own { names, addresses: subject.addresses.clone() };
         let leaf = match &self.desk {
-            Desk::Here(issuer) => issue(issuer, &order, now),
-            Desk::Process(keeper) => keeper.ask_now(order, patience).map_err(MintError::from),
+            SignerDesk::Here(issuer) => issue(issuer, &order, now),
+            SignerDesk::Process(keeper) => keeper.ask_now(order, patience).map_err(MintError::from),
         }?;
         let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&self.p256.signing));
         Ok((certified, now.unix_ms..now.unix_ms + RENEW_AFTER_DAYS * DAY_MS))
     }
 
-    async fn order(&self, order: Order, now: Now) -> Result<Vec<u8>, MintError> {
+    async fn order(&self, order: SigningOrder, now: Now) -> Result<Vec<u8>, MintError> {
         match &self.desk {
-            Desk::Here(issuer) => issue(issuer, &order, now),
-            Desk::Process(keeper) => keeper.ask(order).await.map_err(MintError::from),
+            SignerDesk::Here(issuer) => issue(issuer, &order, now),
+            SignerDesk::Process(keeper) => keeper.ask(order).await.map_err(MintError::from),
         }
     }
 
@@ -476,11 +459,11 @@ impl Signer {
 
     fn tell(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
         match &self.desk {
-            Desk::Here(issuer) => {
+            SignerDesk::Here(issuer) => {
                 let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
                 issuer.take_key(kind, &key.public).map_err(|why| format!("{why:?}"))
             }
-            Desk::Process(keeper) => {
+            SignerDesk::Process(keeper) => {
                 keeper.take_key(kind, key.public.clone());
                 Ok(())
             }
@@ -488,7 +471,7 @@ impl Signer {
     }
 }
 
-fn issue(issuer: &Mutex<Issuer>, order: &Order, now: Now) -> Result<Vec<u8>, MintError> {
+fn issue(issuer: &Mutex<LeafIssuer>, order: &SigningOrder, now: Now) -> Result<Vec<u8>, MintError> {
     let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
     issuer.issue(order, now).map_err(MintError::from)
 }

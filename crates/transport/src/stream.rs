@@ -5,7 +5,7 @@
 //! down writing is left to the close that follows (one system call less); a tunnel asks for it with
 //! [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and [`dial`].
 
-use crate::accept::Place;
+use crate::accept::ConnectionPermit;
 use crate::dial_options::DialOptions;
 use crate::listen::local_address;
 use crate::sys;
@@ -35,16 +35,16 @@ const SENT_AT_ONCE_MAX: usize = 256 << 10;
 /// A connection.
 #[derive(Debug)]
 pub struct Stream {
-    socket: Socket,
+    socket: StreamSocket,
     peer: SocketAddr,
     /// This end, where it is known without asking the kernel.
     local: Option<SocketAddr>,
     /// Its place under the caps and in the drain, given up when the connection closes.
-    place: Option<Place>,
+    place: Option<ConnectionPermit>,
 }
 
 #[derive(Debug)]
-enum Socket {
+enum StreamSocket {
     /// Not known to the reactor.
     Free(OwnedFd),
     Registered(AsyncFd<OwnedFd>),
@@ -101,12 +101,12 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
         bind(&socket, &local)?;
     }
     let socket = match connect(&socket, &address) {
-        Ok(()) => Socket::Free(socket),
+        Ok(()) => StreamSocket::Free(socket),
         Err(Errno::INPROGRESS) => {
             let socket = sys::register(socket).map_err(|(_, why)| why)?;
             socket.writable().await?.retain_ready();
             sockopt::socket_error(socket.get_ref())??;
-            Socket::Registered(socket)
+            StreamSocket::Registered(socket)
         }
         Err(why) => return Err(why.into()),
     };
@@ -118,16 +118,16 @@ impl Stream {
         socket: OwnedFd,
         peer: SocketAddr,
         local: Option<SocketAddr>,
-        place: Place,
+        place: ConnectionPermit,
     ) -> Self {
-        Self { socket: Socket::Free(socket), peer, local, place: Some(place) }
+        Self { socket: StreamSocket::Free(socket), peer, local, place: Some(place) }
     }
 
     /// Takes over a connection of the standard library.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let peer = stream.peer_addr()?;
-        Ok(Self { socket: Socket::Free(stream.into()), peer, local: None, place: None })
+        Ok(Self { socket: StreamSocket::Free(stream.into()), peer, local: None, place: None })
     }
 
     /// The other end.
@@ -203,26 +203,28 @@ impl Stream {
 
     /// Whether the reactor knows this connection; tests and figures ask.
     pub const fn is_registered(&self) -> bool {
-        matches!(self.socket, Socket::Registered(_))
+        matches!(self.socket, StreamSocket::Registered(_))
     }
 
     /// The socket as the reactor knows it, registered now if it was not.
     fn registered(&mut self) -> io::Result<&AsyncFd<OwnedFd>> {
-        if let Socket::Free(_) = self.socket {
-            let Socket::Free(socket) = std::mem::replace(&mut self.socket, Socket::Moving) else {
+        if let StreamSocket::Free(_) = self.socket {
+            let StreamSocket::Free(socket) =
+                std::mem::replace(&mut self.socket, StreamSocket::Moving)
+            else {
                 unreachable!("matched on the line above");
             };
             self.socket = match sys::register(socket) {
-                Ok(socket) => Socket::Registered(socket),
+                Ok(socket) => StreamSocket::Registered(socket),
                 Err((socket, why)) => {
-                    self.socket = Socket::Free(socket);
+                    self.socket = StreamSocket::Free(socket);
                     return Err(why);
                 }
             };
         }
         match &self.socket {
-            Socket::Registered(socket) => Ok(socket),
-            Socket::Free(_) | Socket::Moving => unreachable!("registered just above"),
+            StreamSocket::Registered(socket) => Ok(socket),
+            StreamSocket::Free(_) | StreamSocket::Moving => unreachable!("registered just above"),
         }
     }
 
@@ -232,7 +234,7 @@ impl Stream {
         cx: &mut Context<'_>,
         write: impl Fn(BorrowedFd<'_>) -> rustix::io::Result<usize>,
     ) -> Poll<io::Result<usize>> {
-        if let Socket::Free(socket) = &self.socket {
+        if let StreamSocket::Free(socket) = &self.socket {
             let turn = ready!(coop::poll_proceed(cx));
             match write(socket.as_fd()) {
                 Err(Errno::AGAIN) => {}
@@ -270,9 +272,9 @@ fn count_moved(cx: &mut Context<'_>, moved: io::Result<usize>) -> io::Result<usi
 impl AsFd for Stream {
     fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.socket {
-            Socket::Free(socket) => socket.as_fd(),
-            Socket::Registered(socket) => socket.get_ref().as_fd(),
-            Socket::Moving => unreachable!("no method leaves it so"),
+            StreamSocket::Free(socket) => socket.as_fd(),
+            StreamSocket::Registered(socket) => socket.get_ref().as_fd(),
+            StreamSocket::Moving => unreachable!("no method leaves it so"),
         }
     }
 }
@@ -283,7 +285,7 @@ impl AsyncRead for Stream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Socket::Free(socket) = &self.socket {
+        if let StreamSocket::Free(socket) = &self.socket {
             let turn = ready!(coop::poll_proceed(cx));
             match sys::receive(socket.as_fd(), buf) {
                 Err(Errno::AGAIN) => {}

@@ -23,14 +23,17 @@ pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 pub use failed::record_failure;
 pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
-    Watched, hold_pem, read_pem,
+    WatchedIdentity, hold_pem, read_pem,
 };
-pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, Hello, peek_hello};
-pub use identity::{IDENTITY_NAMES_MAX, Identity, OwnCertificate, OwnName, Subject};
-pub use pins::{PINS_MAX, Verify, key_pin};
+pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, HelloFacts, peek_hello};
+pub use identity::{
+    CertificateSubject, IDENTITY_NAMES_MAX, OwnCertificate, OwnName, ServerIdentity,
+};
+pub use pins::{PINS_MAX, VerifyMode, key_pin};
 pub(crate) use server::server_config;
 pub use server::{
-    Distrust, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, Session, TlsStream, TlsVersion,
+    DistrustSign, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, SessionSecrets, TlsStream,
+    TlsVersion,
 };
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
 pub use under_way::HANDSHAKES_PER_CORE_MAX;

@@ -30,7 +30,7 @@ const ENOUGH_AFTER_TRUST: u32 = 60;
 
 /// What is known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Trust {
+pub enum AuthorityTrust {
     /// Too little.
     #[default]
     Unknown,
@@ -42,7 +42,7 @@ pub enum Trust {
 
 /// How a handshake ended, as far as it tells something about trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sign {
+pub enum TrustSign {
     /// A request came over the connection.
     Request,
     /// The client sent an alert against our certificate.
@@ -53,9 +53,9 @@ pub enum Sign {
 
 /// A client's record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Learned {
+pub struct TrustRecord {
     /// What is known now.
-    pub trust: Trust,
+    pub trust: AuthorityTrust,
     /// Connections with requests, since the client is remembered.
     pub requests: u64,
     /// Alerts against our certificate.
@@ -74,7 +74,7 @@ pub struct Learned {
 /// What is known of all clients. Shared by the doors.
 #[derive(Debug, Default)]
 pub struct TrustBook {
-    clients: Mutex<HashMap<IpAddr, Learned>>,
+    clients: Mutex<HashMap<IpAddr, TrustRecord>>,
     /// Who is left alone, and until when on the monotonic clock: what every blocked answer asks.
     avoided: ArcSwap<HashMap<IpAddr, u64>>,
 }
@@ -88,7 +88,7 @@ impl TrustBook {
     }
 
     /// Learns from a handshake.
-    pub fn learn(&self, client: IpAddr, sign: Sign, now: Now) {
+    pub fn learn(&self, client: IpAddr, sign: TrustSign, now: Now) {
         let client = client.to_canonical();
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if !clients.contains_key(&client) && clients.len() >= TRUST_CLIENTS_MAX {
@@ -101,14 +101,14 @@ impl TrustBook {
         if learned.avoided_until_mono_ms != before {
             let avoided = clients
                 .iter()
-                .filter(|(_, it)| it.trust == Trust::Distrusts)
+                .filter(|(_, it)| it.trust == AuthorityTrust::Distrusts)
                 .map(|(client, it)| (*client, it.avoided_until_mono_ms));
             self.avoided.store(Arc::new(avoided.collect()));
         }
     }
 
     /// Every client remembered, the one heard of last first.
-    pub fn all(&self, now: Now) -> Vec<(IpAddr, Learned)> {
+    pub fn all(&self, now: Now) -> Vec<(IpAddr, TrustRecord)> {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = clients.iter().map(|(client, it)| (*client, it.at(now))).collect();
         drop(clients);
@@ -117,31 +117,31 @@ impl TrustBook {
     }
 }
 
-impl Learned {
-    fn take(&mut self, sign: Sign, now: Now) {
+impl TrustRecord {
+    fn take(&mut self, sign: TrustSign, now: Now) {
         *self = self.at(now);
         self.heard_unix_ms = now.unix_ms;
         let (counter, weight) = match sign {
-            Sign::Request => {
+            TrustSign::Request => {
                 self.requests += 1;
-                (self.evidence, self.was_avoided, self.trust) = (0, 0, Trust::Trusts);
+                (self.evidence, self.was_avoided, self.trust) = (0, 0, AuthorityTrust::Trusts);
                 (self.avoided_until_unix_ms, self.avoided_until_mono_ms) = (0, 0);
                 return;
             }
-            Sign::Alert => (&mut self.alerts, ALERT_WEIGHT),
-            Sign::Silence => (&mut self.silences, SILENCE_WEIGHT),
+            TrustSign::Alert => (&mut self.alerts, ALERT_WEIGHT),
+            TrustSign::Silence => (&mut self.silences, SILENCE_WEIGHT),
         };
         *counter += 1;
         self.evidence = self.evidence.saturating_add(weight);
         let enough = match self.trust {
-            Trust::Trusts => ENOUGH_AFTER_TRUST,
-            Trust::Unknown if self.was_avoided > 0 => ALERT_WEIGHT,
-            Trust::Unknown => ENOUGH,
+            AuthorityTrust::Trusts => ENOUGH_AFTER_TRUST,
+            AuthorityTrust::Unknown if self.was_avoided > 0 => ALERT_WEIGHT,
+            AuthorityTrust::Unknown => ENOUGH,
             // Answers that it was given before still lead here.
-            Trust::Distrusts => return,
+            AuthorityTrust::Distrusts => return,
         };
         if self.evidence >= enough {
-            (self.trust, self.was_avoided, self.evidence) = (Trust::Distrusts, 1, 0);
+            (self.trust, self.was_avoided, self.evidence) = (AuthorityTrust::Distrusts, 1, 0);
             self.avoided_until_mono_ms = now.mono_ms + RELEARN_MS;
             self.avoided_until_unix_ms = now.unix_ms + RELEARN_MS;
         }
@@ -149,15 +149,15 @@ impl Learned {
 
     /// As it stands at `now`: one that was left alone for long enough is unknown again.
     fn at(mut self, now: Now) -> Self {
-        if self.trust == Trust::Distrusts && now.mono_ms >= self.avoided_until_mono_ms {
-            self.trust = Trust::Unknown;
+        if self.trust == AuthorityTrust::Distrusts && now.mono_ms >= self.avoided_until_mono_ms {
+            self.trust = AuthorityTrust::Unknown;
             (self.avoided_until_unix_ms, self.avoided_until_mono_ms) = (0, 0);
         }
         self
     }
 }
 
-impl Trust {
+impl AuthorityTrust {
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -179,53 +179,53 @@ mod tests {
         Now { unix_ms: 1_800_000_000_000 + ms, mono_ms: 5000 + ms }
     }
 
-    fn check(signs: &[Sign], expected: Trust) {
+    fn check(signs: &[TrustSign], expected: AuthorityTrust) {
         let book = TrustBook::default();
         for (ms, sign) in signs.iter().enumerate() {
             book.learn(CLIENT, *sign, at(ms as u64));
         }
         let now = at(signs.len() as u64);
         assert_eq!(book.all(now)[0].1.trust, expected, "{signs:?}");
-        assert_eq!(book.avoids(CLIENT, now), expected == Trust::Distrusts, "{signs:?}");
+        assert_eq!(book.avoids(CLIENT, now), expected == AuthorityTrust::Distrusts, "{signs:?}");
     }
 
     #[test]
     fn three_alerts_or_six_silences_mean_distrust_and_one_request_trust() {
-        use Sign::{Alert, Request, Silence};
-        check(&[Alert, Alert], Trust::Unknown);
-        check(&[Alert, Alert, Alert], Trust::Distrusts);
-        check(&[Silence; 5], Trust::Unknown);
-        check(&[Silence; 6], Trust::Distrusts);
-        check(&[Alert, Silence, Silence, Alert], Trust::Distrusts);
-        check(&[Alert, Alert, Request, Alert], Trust::Trusts);
-        check(&[Alert, Alert, Alert, Request], Trust::Trusts);
+        use TrustSign::{Alert, Request, Silence};
+        check(&[Alert, Alert], AuthorityTrust::Unknown);
+        check(&[Alert, Alert, Alert], AuthorityTrust::Distrusts);
+        check(&[Silence; 5], AuthorityTrust::Unknown);
+        check(&[Silence; 6], AuthorityTrust::Distrusts);
+        check(&[Alert, Silence, Silence, Alert], AuthorityTrust::Distrusts);
+        check(&[Alert, Alert, Request, Alert], AuthorityTrust::Trusts);
+        check(&[Alert, Alert, Alert, Request], AuthorityTrust::Trusts);
     }
 
     #[test]
     fn an_app_that_pins_does_not_cost_the_browser_beside_it_its_answers() {
-        let mut signs = vec![Sign::Request];
-        signs.extend([Sign::Alert; 29]);
-        check(&signs, Trust::Trusts);
+        let mut signs = vec![TrustSign::Request];
+        signs.extend([TrustSign::Alert; 29]);
+        check(&signs, AuthorityTrust::Trusts);
         // Nothing but refusals for long: the authority was removed.
-        signs.push(Sign::Alert);
-        check(&signs, Trust::Distrusts);
+        signs.push(TrustSign::Alert);
+        check(&signs, AuthorityTrust::Distrusts);
     }
 
     #[test]
     fn a_client_is_tried_again_and_one_refusal_is_enough_then() {
         let book = TrustBook::default();
         for _ in 0..3 {
-            book.learn(CLIENT, Sign::Alert, at(0));
+            book.learn(CLIENT, TrustSign::Alert, at(0));
         }
         assert!(book.avoids(CLIENT, at(RELEARN_MS - 1)));
         let later = at(RELEARN_MS);
         assert!(!book.avoids(CLIENT, later));
-        assert_eq!(book.all(later)[0].1.trust, Trust::Unknown);
-        book.learn(CLIENT, Sign::Alert, later);
+        assert_eq!(book.all(later)[0].1.trust, AuthorityTrust::Unknown);
+        book.learn(CLIENT, TrustSign::Alert, later);
         assert!(book.avoids(CLIENT, later));
         let mapped = Ipv4Addr::new(192, 0, 2, 7).to_ipv6_mapped();
         assert!(book.avoids(mapped.into(), later));
-        book.learn(CLIENT, Sign::Request, later);
+        book.learn(CLIENT, TrustSign::Request, later);
         assert!(!book.avoids(CLIENT, later));
     }
 
@@ -234,7 +234,7 @@ mod tests {
         let book = TrustBook::default();
         for number in 0..=TRUST_CLIENTS_MAX as u32 {
             let client = IpAddr::V4(Ipv4Addr::from_bits(number));
-            book.learn(client, Sign::Silence, at(u64::from(number)));
+            book.learn(client, TrustSign::Silence, at(u64::from(number)));
         }
         let all = book.all(at(0));
         assert_eq!(all.len(), TRUST_CLIENTS_MAX);

@@ -1,19 +1,19 @@
 //! UDP in batches: up to 64 datagrams a system call, replies from the address that was asked.
 //!
 //! This is the one place that speaks `recvmmsg`, `sendmmsg` and `IP_PKTINFO`; it knows nothing of
-//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`Batch`] and one
-//! [`UdpSocket`] each, and its resolver's thread replies through [`Replies`].
+//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`DatagramBatch`] and one
+//! [`UdpSocket`] each, and its resolver's thread replies through [`UdpReplies`].
 #![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
 
 pub mod lane;
 mod raw;
 mod replies;
 
-pub use replies::Replies;
+pub use replies::UdpReplies;
 
 use crate::BindError;
-use crate::near::CameTo;
-use raw::{Arrival, Control, local_address, raw_address, set, size_buffers, to_raw};
+use crate::near::ArrivedAt;
+use raw::{ArrivalAddress, Control, local_address, raw_address, set, size_buffers, to_raw};
 use rustix::io::Errno;
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -44,7 +44,7 @@ pub struct UdpSocket {
 
 /// Where a datagram came from and to which of our addresses, so that the reply goes the same way.
 #[derive(Clone, Copy)]
-pub struct Origin {
+pub struct DatagramOrigin {
     name: libc::sockaddr_in6,
     name_bytes: libc::socklen_t,
     control: Control,
@@ -53,8 +53,8 @@ pub struct Origin {
 
 /// What a receive brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received {
-    /// So many datagrams, at least one; see [`Batch::datagram`].
+pub enum ReceiveOutcome {
+    /// So many datagrams, at least one; see [`DatagramBatch::datagram`].
     Datagrams(usize),
     /// [`UdpSocket::stop`] was called and what had arrived before is done.
     Stopped,
@@ -68,24 +68,24 @@ pub struct Datagram<'b> {
     pub cut: bool,
     /// Who sent it.
     pub peer: SocketAddr,
-    /// The reply, empty at first. [`Batch::send`] sends what is not empty.
+    /// The reply, empty at first. [`DatagramBatch::send`] sends what is not empty.
     pub reply: &'b mut Vec<u8>,
     /// The way back, for a reply that takes longer than the batch.
-    pub route: Route<'b>,
+    pub route: ReplyRoute<'b>,
 }
 
 /// The way a datagram came, while its batch holds it.
 #[derive(Clone, Copy)]
-pub struct Route<'b>(&'b libc::msghdr);
+pub struct ReplyRoute<'b>(&'b libc::msghdr);
 
 /// Buffers for [`BATCH_DATAGRAMS`] datagrams and their replies, about 0.4 MiB, used again and again.
-pub struct Batch {
+pub struct DatagramBatch {
     /// Behind a raw pointer because the heads point into the same allocation.
-    slots: NonNull<Slots>,
+    slots: NonNull<DatagramSlots>,
     received: usize,
 }
 
-struct Slots {
+struct DatagramSlots {
     heads: [libc::mmsghdr; BATCH_DATAGRAMS],
     vectors: [libc::iovec; BATCH_DATAGRAMS],
     names: [libc::sockaddr_in6; BATCH_DATAGRAMS],
@@ -101,11 +101,12 @@ struct Slots {
 /// The first is bound alone, so that a port that another server holds is an error rather than a
 /// port that both get half of; only then is it opened to the others.
 pub fn listen_udp(address: SocketAddr, count: usize) -> Result<Vec<UdpSocket>, BindError> {
-    let first = UdpSocket::bind(address, Port::Alone).map_err(|why| failed(address, &why))?;
+    let first =
+        UdpSocket::bind(address, PortSharing::Alone).map_err(|why| failed(address, &why))?;
     let shared = first.local;
     let mut sockets = vec![first];
     while sockets.len() < count {
-        let next = UdpSocket::bind(shared, Port::Shared);
+        let next = UdpSocket::bind(shared, PortSharing::Shared);
         sockets.push(next.map_err(|why| failed(shared, &why))?);
     }
     Ok(sockets)
@@ -116,13 +117,13 @@ fn failed(address: SocketAddr, why: &io::Error) -> BindError {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Port {
+enum PortSharing {
     Alone,
     Shared,
 }
 
 impl UdpSocket {
-    fn bind(address: SocketAddr, port: Port) -> io::Result<Self> {
+    fn bind(address: SocketAddr, port: PortSharing) -> io::Result<Self> {
         let family = if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
         // SAFETY: no pointers; a fresh descriptor is owned by nobody else.
         let fd = unsafe {
@@ -136,7 +137,7 @@ impl UdpSocket {
         // Responders of multicast DNS share 0.0.0.0:5353 with whoever sets SO_REUSEADDR; it is
         // taken back below, so that a second Tidegate still finds the port taken.
         set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-        if port == Port::Shared {
+        if port == PortSharing::Shared {
             set(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
         }
         if address.is_ipv6() {
@@ -156,7 +157,7 @@ impl UdpSocket {
         if bound < 0 {
             return Err(io::Error::last_os_error());
         }
-        if port == Port::Alone {
+        if port == PortSharing::Alone {
             set(&fd, libc::SOL_SOCKET, libc::SO_REUSEADDR, 0)?;
             set(&fd, libc::SOL_SOCKET, libc::SO_REUSEPORT, 1)?;
         }
@@ -189,7 +190,7 @@ impl UdpSocket {
         Ok(usize::try_from(size).unwrap_or(0))
     }
 
-    /// Makes the receiving thread finish what has arrived and then return [`Received::Stopped`].
+    /// Makes the receiving thread finish what has arrived and then return [`ReceiveOutcome::Stopped`].
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,
@@ -200,7 +201,7 @@ impl UdpSocket {
 
     /// Sends one datagram back the way another came, from any thread, without waiting: where the
     /// send buffer is full the reply is lost and the error says so, as a network would lose it.
-    pub fn reply(&self, origin: &Origin, bytes: &[u8]) -> io::Result<()> {
+    pub fn reply(&self, origin: &DatagramOrigin, bytes: &[u8]) -> io::Result<()> {
         let mut to = *origin;
         let mut vector =
             libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
@@ -226,10 +227,11 @@ impl UdpSocket {
     }
 }
 
-impl Batch {
+impl DatagramBatch {
     /// Empty buffers.
     pub fn new() -> Self {
-        let slots = NonNull::from(Box::leak(Box::<Slots>::new_zeroed())).cast::<Slots>();
+        let slots =
+            NonNull::from(Box::leak(Box::<DatagramSlots>::new_zeroed())).cast::<DatagramSlots>();
         for index in 0..BATCH_DATAGRAMS {
             // SAFETY: the allocation is live and ours; a field is written without being read.
             unsafe {
@@ -270,7 +272,7 @@ impl Batch {
 
     /// Waits for at least one datagram and takes all that have arrived, up to the batch. Whatever
     /// the last batch held is gone. An error other than a signal or a time-out is the socket's end.
-    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<Received> {
+    pub fn receive(&mut self, socket: &UdpSocket) -> io::Result<ReceiveOutcome> {
         self.rearm();
         loop {
             let stopping = socket.stopping.load(Ordering::Acquire);
@@ -288,11 +290,11 @@ impl Batch {
             };
             if let Ok(got @ 1..) = usize::try_from(got) {
                 self.received = got.min(BATCH_DATAGRAMS);
-                return Ok(Received::Datagrams(self.received));
+                return Ok(ReceiveOutcome::Datagrams(self.received));
             }
             let why = io::Error::last_os_error();
             match why.kind() {
-                io::ErrorKind::WouldBlock if stopping => return Ok(Received::Stopped),
+                io::ErrorKind::WouldBlock if stopping => return Ok(ReceiveOutcome::Stopped),
                 // A time-out, a signal, or news of an earlier reply that did not arrive (ICMP).
                 io::ErrorKind::WouldBlock
                 | io::ErrorKind::Interrupted
@@ -326,7 +328,7 @@ impl Batch {
                 cut: head.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
                 peer,
                 reply,
-                route: Route(&head.msg_hdr),
+                route: ReplyRoute(&head.msg_hdr),
             })
         }
     }
@@ -350,7 +352,7 @@ impl Batch {
                 head.msg_iov = &raw mut (*slots).reply_vectors[count];
                 head.msg_iovlen = 1;
                 head.msg_flags = 0;
-                let arrival = if socket.wildcard { Arrival::of(&head) } else { None };
+                let arrival = if socket.wildcard { ArrivalAddress::of(&head) } else { None };
                 head.msg_controllen =
                     arrival.map_or(0, |arrival| arrival.write(&mut (*slots).controls[index])) as _;
                 (*slots).reply_heads[count].msg_hdr = head;
@@ -393,23 +395,23 @@ impl Batch {
     }
 }
 
-impl Default for Batch {
+impl Default for DatagramBatch {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Drop for Batch {
+impl Drop for DatagramBatch {
     fn drop(&mut self) {
         // SAFETY: it came out of a Box in `new`, where the vectors were initialised too.
         drop(unsafe { Box::from_raw(self.slots.as_ptr()) });
     }
 }
 
-impl Route<'_> {
+impl ReplyRoute<'_> {
     /// What [`UdpSocket::reply`] needs to answer later.
-    pub fn origin(&self) -> Origin {
-        let mut origin = Origin {
+    pub fn origin(&self) -> DatagramOrigin {
+        let mut origin = DatagramOrigin {
             // SAFETY: `msg_name` of a received head points at its slot's sockaddr_in6.
             name: unsafe { *self.0.msg_name.cast::<libc::sockaddr_in6>() },
             name_bytes: self.0.msg_namelen,
@@ -417,7 +419,7 @@ impl Route<'_> {
             control_bytes: 0,
         };
         // SAFETY: the head is a received one, and its slot lives as long as `self`.
-        if let Some(arrival) = unsafe { Arrival::of(self.0) } {
+        if let Some(arrival) = unsafe { ArrivalAddress::of(self.0) } {
             origin.control_bytes = arrival.write(&mut origin.control);
         }
         origin
@@ -425,11 +427,11 @@ impl Route<'_> {
 
     /// Where it came in: by the interface that the kernel told of, or to the address that its socket
     /// is bound to.
-    pub fn came_to(&self, socket: &UdpSocket) -> CameTo {
+    pub fn came_to(&self, socket: &UdpSocket) -> ArrivedAt {
         // SAFETY: the head is a received one, and its slot lives as long as `self`.
-        match unsafe { Arrival::told(self.0) } {
-            Some(arrival) => CameTo::Interface(arrival.interface()),
-            None => CameTo::Address(socket.local),
+        match unsafe { ArrivalAddress::told(self.0) } {
+            Some(arrival) => ArrivedAt::Interface(arrival.interface()),
+            None => ArrivedAt::Address(socket.local),
         }
     }
 }

@@ -5,7 +5,9 @@ use std::net::{SocketAddr, UdpSocket as Client};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
-use transport::udp::{Batch, DATAGRAM_BYTES_MAX, Origin, Received, UdpSocket, listen_udp};
+use transport::udp::{
+    DATAGRAM_BYTES_MAX, DatagramBatch, DatagramOrigin, ReceiveOutcome, UdpSocket, listen_udp,
+};
 
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -22,9 +24,9 @@ fn client(bind: &str, server: SocketAddr) -> Client {
 }
 
 /// Receives until something came and hands each datagram to `each`; what that writes is sent.
-fn serve(socket: &UdpSocket, mut each: impl FnMut(&[u8], Origin, &mut Vec<u8>)) -> usize {
-    let mut batch = Batch::new();
-    let Received::Datagrams(count) = batch.receive(socket).unwrap() else { return 0 };
+fn serve(socket: &UdpSocket, mut each: impl FnMut(&[u8], DatagramOrigin, &mut Vec<u8>)) -> usize {
+    let mut batch = DatagramBatch::new();
+    let ReceiveOutcome::Datagrams(count) = batch.receive(socket).unwrap() else { return 0 };
     for index in 0..count {
         if let Some(datagram) = batch.datagram(index) {
             let origin = datagram.route.origin();
@@ -86,8 +88,8 @@ fn a_datagram_says_who_sent_it() {
     let socket = listen("127.0.0.1:0");
     let client = client("127.0.0.1:0", socket.local());
     client.send(b"who").unwrap();
-    let mut batch = Batch::new();
-    assert_eq!(batch.receive(&socket).unwrap(), Received::Datagrams(1));
+    let mut batch = DatagramBatch::new();
+    assert_eq!(batch.receive(&socket).unwrap(), ReceiveOutcome::Datagrams(1));
     assert_eq!(batch.datagram(0).unwrap().peer, client.local_addr().unwrap());
     assert!(batch.datagram(1).is_none());
 }
@@ -103,9 +105,11 @@ fn a_burst_of_4096_queries_loses_none() {
         query[..4].copy_from_slice(&number.to_be_bytes());
         client.send(&query).unwrap();
     }
-    let (mut batch, mut next) = (Batch::new(), 0u32);
+    let (mut batch, mut next) = (DatagramBatch::new(), 0u32);
     while next < burst {
-        let Received::Datagrams(count) = batch.receive(&socket).unwrap() else { unreachable!() };
+        let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() else {
+            unreachable!()
+        };
         for index in 0..count {
             let datagram = batch.datagram(index).unwrap();
             assert_eq!(datagram.bytes[..4], next.to_be_bytes());
@@ -121,9 +125,11 @@ fn an_overlong_datagram_is_marked_and_the_next_one_is_whole() {
     client.send(&vec![7; DATAGRAM_BYTES_MAX + 1]).unwrap();
     client.send(&vec![7; DATAGRAM_BYTES_MAX]).unwrap();
     client.send(b"").unwrap();
-    let (mut batch, mut seen) = (Batch::new(), Vec::new());
+    let (mut batch, mut seen) = (DatagramBatch::new(), Vec::new());
     while seen.len() < 3 {
-        let Received::Datagrams(count) = batch.receive(&socket).unwrap() else { unreachable!() };
+        let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() else {
+            unreachable!()
+        };
         for index in 0..count {
             let datagram = batch.datagram(index).unwrap();
             seen.push((datagram.bytes.len(), datagram.cut));
@@ -136,10 +142,10 @@ fn an_overlong_datagram_is_marked_and_the_next_one_is_whole() {
 fn replies_that_were_never_sent_do_not_leak_into_the_next_batch() {
     let socket = listen("127.0.0.1:0");
     let client = client("127.0.0.1:0", socket.local());
-    let mut batch = Batch::new();
+    let mut batch = DatagramBatch::new();
     for _ in 0..2 {
         client.send(b"x").unwrap();
-        assert_eq!(batch.receive(&socket).unwrap(), Received::Datagrams(1));
+        assert_eq!(batch.receive(&socket).unwrap(), ReceiveOutcome::Datagrams(1));
         let datagram = batch.datagram(0).unwrap();
         assert!(datagram.reply.is_empty());
         datagram.reply.extend_from_slice(b"unsent");
@@ -154,14 +160,14 @@ fn stop_finishes_what_has_arrived_and_wakes_a_waiting_thread() {
     socket.stop();
     assert_eq!(serve(&socket, |_, _, reply| reply.extend_from_slice(b"still served")), 1);
     assert_eq!(read(&client), b"still served");
-    assert_eq!(Batch::new().receive(&socket).unwrap(), Received::Stopped);
+    assert_eq!(DatagramBatch::new().receive(&socket).unwrap(), ReceiveOutcome::Stopped);
 
     let waiting = listen("0.0.0.0:0");
     let thread = thread::spawn({
         let waiting = Arc::clone(&waiting);
         move || {
-            let mut batch = Batch::new();
-            while let Received::Datagrams(count) = batch.receive(&waiting).unwrap() {
+            let mut batch = DatagramBatch::new();
+            while let ReceiveOutcome::Datagrams(count) = batch.receive(&waiting).unwrap() {
                 assert!((0..count).all(|index| batch.datagram(index).is_none()));
             }
         }
@@ -186,8 +192,8 @@ fn several_sockets_share_a_port_and_a_stranger_finds_it_taken() {
         .map(|socket| {
             let socket = Arc::clone(socket);
             thread::spawn(move || {
-                let (mut batch, mut served) = (Batch::new(), 0);
-                while let Received::Datagrams(count) = batch.receive(&socket).unwrap() {
+                let (mut batch, mut served) = (DatagramBatch::new(), 0);
+                while let ReceiveOutcome::Datagrams(count) = batch.receive(&socket).unwrap() {
                     for index in 0..count {
                         let Some(datagram) = batch.datagram(index) else { continue };
                         datagram.reply.extend_from_slice(datagram.bytes);

@@ -21,7 +21,7 @@ pub enum Door {
 /// What is asked for: the words of the Fetch standard's destinations, of EasyList's types, and a
 /// DNS look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum RequestKind {
     /// A DNS question of this type (1 is A, 28 AAAA, 65 HTTPS).
     Lookup(u16),
     /// A page a person opens.
@@ -73,20 +73,20 @@ impl Door {
 }
 
 /// The names of the kinds that are one word; a look-up is its record type instead.
-const KINDS: &[(&str, Kind)] = &[
-    ("document", Kind::Document),
-    ("subdocument", Kind::Subdocument),
-    ("script", Kind::Script),
-    ("stylesheet", Kind::Stylesheet),
-    ("image", Kind::Image),
-    ("font", Kind::Font),
-    ("media", Kind::Media),
-    ("object", Kind::Object),
-    ("fetch", Kind::Fetch),
-    ("ping", Kind::Ping),
-    ("websocket", Kind::Websocket),
-    ("tunnel", Kind::Tunnel),
-    ("other", Kind::Other),
+const KINDS: &[(&str, RequestKind)] = &[
+    ("document", RequestKind::Document),
+    ("subdocument", RequestKind::Subdocument),
+    ("script", RequestKind::Script),
+    ("stylesheet", RequestKind::Stylesheet),
+    ("image", RequestKind::Image),
+    ("font", RequestKind::Font),
+    ("media", RequestKind::Media),
+    ("object", RequestKind::Object),
+    ("fetch", RequestKind::Fetch),
+    ("ping", RequestKind::Ping),
+    ("websocket", RequestKind::Websocket),
+    ("tunnel", RequestKind::Tunnel),
+    ("other", RequestKind::Other),
 ];
 
 /// Record types by name (IANA DNS parameters); others print as `TYPE123` (RFC 3597 §5).
@@ -115,7 +115,7 @@ const RECORD_TYPES: &[(&str, u16)] = &[
     ("CAA", 257),
 ];
 
-impl Kind {
+impl RequestKind {
     /// A record type by its name (`A`, `https`) or RFC 3597 form (`TYPE65`).
     pub fn record_type(word: &str) -> Option<u16> {
         let upper = word.to_ascii_uppercase();
@@ -127,7 +127,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for RequestKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Self::Lookup(code) = self {
             return match RECORD_TYPES.iter().find(|(_, known)| known == code) {
@@ -140,7 +140,7 @@ impl fmt::Display for Kind {
     }
 }
 
-impl FromStr for Kind {
+impl FromStr for RequestKind {
     type Err = UnknownWord;
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
         KINDS
@@ -186,10 +186,10 @@ mod tests {
             assert_eq!(word.parse(), Ok(*kind));
             assert_eq!(kind.to_string(), *word);
         }
-        assert_eq!("AAAA".parse(), Ok(Kind::Lookup(28)));
-        assert_eq!("TYPE731".parse(), Ok(Kind::Lookup(731)));
-        assert_eq!(Kind::Lookup(65).to_string(), "HTTPS");
-        assert_eq!(Kind::Lookup(731).to_string(), "TYPE731");
-        assert!("soup".parse::<Kind>().is_err());
+        assert_eq!("AAAA".parse(), Ok(RequestKind::Lookup(28)));
+        assert_eq!("TYPE731".parse(), Ok(RequestKind::Lookup(731)));
+        assert_eq!(RequestKind::Lookup(65).to_string(), "HTTPS");
+        assert_eq!(RequestKind::Lookup(731).to_string(), "TYPE731");
+        assert!("soup".parse::<RequestKind>().is_err());
     }
 }

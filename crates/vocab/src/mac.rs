@@ -12,13 +12,13 @@ use std::str::FromStr;
 /// assert_eq!(mac.to_string(), "aa:bb:cc:00:11:22");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mac(pub [u8; 6]);
+pub struct MacAddress(pub [u8; 6]);
 
 /// A text that is no MAC address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MacError(pub String);
 
-impl FromStr for Mac {
+impl FromStr for MacAddress {
     type Err = MacError;
     fn from_str(text: &str) -> Result<Self, MacError> {
         let wrong = || MacError(text.to_owned());
@@ -33,7 +33,7 @@ impl FromStr for Mac {
     }
 }
 
-impl fmt::Display for Mac {
+impl fmt::Display for MacAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, byte) in self.0.iter().enumerate() {
             write!(f, "{}{byte:02x}", if at == 0 { "" } else { ":" })?;
@@ -56,10 +56,10 @@ mod tests {
 
     #[test]
     fn six_pairs_of_digits_are_an_address() {
-        assert_eq!("01:23:45:67:89:ab".parse(), Ok(Mac([1, 0x23, 0x45, 0x67, 0x89, 0xab])));
+        assert_eq!("01:23:45:67:89:ab".parse(), Ok(MacAddress([1, 0x23, 0x45, 0x67, 0x89, 0xab])));
         for wrong in ["", "01:23:45:67:89", "01:23:45:67:89:ab:cd", "+1:23:45:67:89:ab", "fe80::1"]
         {
-            assert!(wrong.parse::<Mac>().is_err(), "{wrong}");
+            assert!(wrong.parse::<MacAddress>().is_err(), "{wrong}");
         }
     }
 }

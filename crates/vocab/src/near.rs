@@ -2,20 +2,20 @@
 //!
 //! Words only: it asks no kernel. Filled by `transport::near`, wanted by the policy.
 
-use crate::Mac;
+use crate::MacAddress;
 
 /// What is known of a client beside its address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Near {
+pub struct LinkInfo {
     /// Its hardware address: only of clients on a link of ours.
-    pub mac: Option<Mac>,
+    pub mac: Option<MacAddress>,
     /// The interface of ours that it came in by, such as `br-lan`.
     pub interface: Option<&'static str>,
 }
 
 /// Which of it makes a difference to somebody: the rest is not looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NearWanted {
+pub struct LinkInfoNeeds {
     /// Whether hardware addresses do.
     pub mac: bool,
     /// Whether interfaces do.

@@ -11,7 +11,7 @@ pub struct ByteSize(pub u64);
 
 /// A span of time. Written with a unit: `150ms`, `5s`, `10m`, `24h`, `30d`, or several: `1h30m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Span(pub Duration);
+pub struct TimeSpan(pub Duration);
 
 /// Why a text is no size or span.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl FromStr for ByteSize {
     }
 }
 
-impl FromStr for Span {
+impl FromStr for TimeSpan {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let mut rest = text.trim();
@@ -116,7 +116,7 @@ impl fmt::Display for ByteSize {
     }
 }
 
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ms = self.0.as_millis() as u64;
         for (name, factor) in SPANS_MS.iter().rev() {
@@ -157,11 +157,11 @@ mod tests {
 
     #[test]
     fn spans_read_and_print() {
-        assert_eq!("1h30m".parse(), Ok(Span(Duration::from_mins(90))));
-        assert_eq!("150ms".parse(), Ok(Span(Duration::from_millis(150))));
-        assert_eq!("0".parse(), Ok(Span(Duration::ZERO)));
-        assert_eq!("5".parse::<Span>(), Err(QuantityError::NoUnit));
-        assert_eq!("h".parse::<Span>(), Err(QuantityError::NoNumber));
-        assert_eq!(Span(Duration::from_hours(24)).to_string(), "1d");
+        assert_eq!("1h30m".parse(), Ok(TimeSpan(Duration::from_mins(90))));
+        assert_eq!("150ms".parse(), Ok(TimeSpan(Duration::from_millis(150))));
+        assert_eq!("0".parse(), Ok(TimeSpan(Duration::ZERO)));
+        assert_eq!("5".parse::<TimeSpan>(), Err(QuantityError::NoUnit));
+        assert_eq!("h".parse::<TimeSpan>(), Err(QuantityError::NoNumber));
+        assert_eq!(TimeSpan(Duration::from_hours(24)).to_string(), "1d");
     }
 }

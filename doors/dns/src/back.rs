@@ -6,24 +6,24 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
-use transport::udp::{Origin, Replies, UdpSocket};
+use transport::udp::{DatagramOrigin, UdpReplies, UdpSocket};
 
 /// See the module.
-pub(crate) enum Back {
+pub(crate) enum ReplySink {
     Udp {
         socket: Arc<UdpSocket>,
-        origin: Origin,
+        origin: DatagramOrigin,
     },
-    Tcp(Owed),
+    Tcp(OwedReply),
     /// To whoever waits for this one answer.
     Once(oneshot::Sender<Vec<u8>>),
 }
 
 /// An answer that a connection counts on. Lost on the way, it arrives as an empty one, so that the
 /// connection does not hold a place for it.
-pub(crate) struct Owed(Option<mpsc::Sender<Vec<u8>>>);
+pub(crate) struct OwedReply(Option<mpsc::Sender<Vec<u8>>>);
 
-impl Owed {
+impl OwedReply {
     pub(crate) fn to(answers: &mpsc::Sender<Vec<u8>>) -> Self {
         Self(Some(answers.clone()))
     }
@@ -36,14 +36,14 @@ impl Owed {
     }
 }
 
-impl Drop for Owed {
+impl Drop for OwedReply {
     fn drop(&mut self) {
         self.pay(Vec::new());
     }
 }
 
 thread_local! {
-    static GATHERED: RefCell<Replies> = const { RefCell::new(Replies::new()) };
+    static GATHERED: RefCell<UdpReplies> = const { RefCell::new(UdpReplies::new()) };
     /// Whether somebody flushes this thread's replies.
     static FLUSHED: Cell<bool> = const { Cell::new(false) };
 }
@@ -52,10 +52,10 @@ thread_local! {
 pub(crate) fn flush() {
     FLUSHED.set(true);
     // What the kernel refuses is lost, as a network would lose it.
-    let _ = GATHERED.with_borrow_mut(Replies::flush);
+    let _ = GATHERED.with_borrow_mut(UdpReplies::flush);
 }
 
-impl Back {
+impl ReplySink {
     pub(crate) fn send(self, reply: Vec<u8>) {
         match self {
             Self::Udp { socket, origin } if FLUSHED.get() => {
@@ -77,9 +77,9 @@ mod tests {
     #[test]
     fn a_lost_answer_arrives_as_an_empty_one_and_no_answer_arrives_twice() {
         let (answers, mut arriving) = mpsc::channel(4);
-        drop(Back::Tcp(Owed::to(&answers)));
+        drop(ReplySink::Tcp(OwedReply::to(&answers)));
         assert_eq!(arriving.try_recv(), Ok(vec![]));
-        Back::Tcp(Owed::to(&answers)).send(vec![1]);
+        ReplySink::Tcp(OwedReply::to(&answers)).send(vec![1]);
         assert_eq!(arriving.try_recv(), Ok(vec![1]));
         assert!(arriving.try_recv().is_err());
     }

@@ -4,8 +4,8 @@
 //! and SVCB of a blocked name is empty in every style that has addresses or empty answers, since a
 //! service binding would lead around them (RFC 9460 §3). Called by `request`; it decides nothing.
 
-use dns_wire::{Ede, EdeCode, Query, forge};
-use policy::Style;
+use dns_wire::{DnsQuery, Ede, EdeCode, forge};
+use policy::BlockStyle;
 use std::net::IpAddr;
 
 /// Extended error 15, Blocked (RFC 8914 §4.16). Without a text: `tidegate why` and the dashboard
@@ -14,7 +14,7 @@ const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
 
 /// What a client has of the pixel door's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reaches {
+pub(crate) enum PixelReach {
     /// An answer.
     Pixel,
     /// A broken handshake: the client does not trust our authority, or the name gets no certificate.
@@ -23,23 +23,27 @@ pub(crate) enum Reaches {
 
 /// How this door answers for blocked names now.
 #[derive(Debug)]
-pub(crate) struct Blocked {
-    /// For whom has no style of his own. Never [`Style::Auto`]: that is settled when this is made.
-    style: Style,
+pub(crate) struct BlockedAnswers {
+    /// For whom has no style of his own. Never [`BlockStyle::Auto`]: that is settled when this is made.
+    style: BlockStyle,
     /// How long clients may keep the answer, empty or not (RFC 2308 §5): short, so that they ask
     /// again soon after a block is lifted.
     ttl_s: u32,
     pixel: Vec<IpAddr>,
 }
 
-impl Blocked {
+impl BlockedAnswers {
     /// How to answer in `style`, where the pixel door is at `pixel`. Of these addresses the first
     /// [`forge::ADDRESSES_MAX`] of a family are given.
-    pub(crate) fn new(style: Style, ttl_s: u32, pixel: &[IpAddr]) -> Self {
+    pub(crate) fn new(style: BlockStyle, ttl_s: u32, pixel: &[IpAddr]) -> Self {
         let style = match style {
-            Style::Auto if pixel.is_empty() => Style::Nodata,
-            Style::Auto => Style::Pixel,
-            Style::Pixel | Style::Nodata | Style::Nxdomain | Style::Null | Style::Refused => style,
+            BlockStyle::Auto if pixel.is_empty() => BlockStyle::Nodata,
+            BlockStyle::Auto => BlockStyle::Pixel,
+            BlockStyle::Pixel
+            | BlockStyle::Nodata
+            | BlockStyle::Nxdomain
+            | BlockStyle::Null
+            | BlockStyle::Refused => style,
         };
         Self { style, ttl_s, pixel: pixel.to_vec() }
     }
@@ -53,21 +57,21 @@ impl Blocked {
     /// a style of its own.
     pub(crate) fn write(
         &self,
-        query: &Query<'_>,
-        (own, reaches): (Option<Style>, Reaches),
+        query: &DnsQuery<'_>,
+        (own, reaches): (Option<BlockStyle>, PixelReach),
         out: &mut Vec<u8>,
     ) {
         match own.unwrap_or(self.style) {
             // It would only refuse our certificate, and show an error where an empty answer shows
             // nothing.
-            Style::Pixel if reaches == Reaches::Nothing => {
+            BlockStyle::Pixel if reaches == PixelReach::Nothing => {
                 forge::nodata(query, self.ttl_s, BLOCKED, out);
             }
-            Style::Pixel => forge::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out),
-            Style::Auto | Style::Nodata => forge::nodata(query, self.ttl_s, BLOCKED, out),
-            Style::Nxdomain => forge::nxdomain(query, self.ttl_s, BLOCKED, out),
-            Style::Null => forge::null(query, self.ttl_s, BLOCKED, out),
-            Style::Refused => forge::refused(query, BLOCKED, out),
+            BlockStyle::Pixel => forge::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out),
+            BlockStyle::Auto | BlockStyle::Nodata => forge::nodata(query, self.ttl_s, BLOCKED, out),
+            BlockStyle::Nxdomain => forge::nxdomain(query, self.ttl_s, BLOCKED, out),
+            BlockStyle::Null => forge::null(query, self.ttl_s, BLOCKED, out),
+            BlockStyle::Refused => forge::refused(query, BLOCKED, out),
         }
     }
 }
@@ -79,13 +83,13 @@ mod tests {
     use vocab::NameBuffer;
 
     /// (rcode, answers, bytes at the end) of a blocked query of type `qtype`, without EDNS.
-    fn answer(style: Style, pixel: &[&str], qtype: u8) -> (u8, u8, [u8; 4]) {
+    fn answer(style: BlockStyle, pixel: &[&str], qtype: u8) -> (u8, u8, [u8; 4]) {
         answer_to((style, None), pixel, qtype)
     }
 
     /// The same for a client that may have a style of its own.
     fn answer_to(
-        (style, own): (Style, Option<Style>),
+        (style, own): (BlockStyle, Option<BlockStyle>),
         pixel: &[&str],
         qtype: u8,
     ) -> (u8, u8, [u8; 4]) {
@@ -93,9 +97,9 @@ mod tests {
             [b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x03ads\x04test\0\0", &[qtype, 0, 1][..]].concat();
         let pixel: Vec<IpAddr> = pixel.iter().map(|text| text.parse().unwrap()).collect();
         let mut name = NameBuffer::new();
-        let query = Query::parse(&packet, &mut name).unwrap();
+        let query = DnsQuery::parse(&packet, &mut name).unwrap();
         let mut out = Vec::new();
-        Blocked::new(style, 10, &pixel).write(&query, (own, Reaches::Pixel), &mut out);
+        BlockedAnswers::new(style, 10, &pixel).write(&query, (own, PixelReach::Pixel), &mut out);
         (out[3] & 15, out[7], *out.last_chunk().unwrap())
     }
 
@@ -103,38 +107,42 @@ mod tests {
 
     #[test]
     fn auto_is_pixel_where_there_is_one_and_empty_elsewhere() {
-        assert_eq!(answer(Style::Auto, &["192.0.2.9"], 1), (0, 1, [192, 0, 2, 9]));
-        assert_eq!(answer(Style::Auto, &[], 1), (0, 0, TTL));
+        assert_eq!(answer(BlockStyle::Auto, &["192.0.2.9"], 1), (0, 1, [192, 0, 2, 9]));
+        assert_eq!(answer(BlockStyle::Auto, &[], 1), (0, 0, TTL));
     }
 
     #[test]
     fn a_client_may_have_a_style_of_its_own() {
         let pixel = &["192.0.2.9"];
-        assert_eq!(answer_to((Style::Nxdomain, Some(Style::Null)), pixel, 1), (0, 1, [0; 4]));
-        assert_eq!(answer_to((Style::Pixel, Some(Style::Refused)), pixel, 1).0, 5);
-        assert_eq!(answer_to((Style::Nodata, Some(Style::Pixel)), pixel, 1).1, 1);
+        assert_eq!(
+            answer_to((BlockStyle::Nxdomain, Some(BlockStyle::Null)), pixel, 1),
+            (0, 1, [0; 4])
+        );
+        assert_eq!(answer_to((BlockStyle::Pixel, Some(BlockStyle::Refused)), pixel, 1).0, 5);
+        assert_eq!(answer_to((BlockStyle::Nodata, Some(BlockStyle::Pixel)), pixel, 1).1, 1);
     }
 
     #[test]
     fn a_family_without_a_pixel_address_is_empty() {
-        assert_eq!(answer(Style::Pixel, &["192.0.2.9"], 28), (0, 0, TTL));
-        assert_eq!(answer(Style::Pixel, &["192.0.2.9", "2001:db8::9"], 28).1, 1);
+        assert_eq!(answer(BlockStyle::Pixel, &["192.0.2.9"], 28), (0, 0, TTL));
+        assert_eq!(answer(BlockStyle::Pixel, &["192.0.2.9", "2001:db8::9"], 28).1, 1);
     }
 
     #[test]
     fn null_is_an_address_to_which_nothing_connects() {
-        assert_eq!(answer(Style::Null, &[], 1), (0, 1, [0; 4]));
-        assert_eq!(answer(Style::Null, &[], 28), (0, 1, [0; 4]));
+        assert_eq!(answer(BlockStyle::Null, &[], 1), (0, 1, [0; 4]));
+        assert_eq!(answer(BlockStyle::Null, &[], 28), (0, 1, [0; 4]));
     }
 
     #[test]
     fn service_bindings_of_blocked_names_are_empty_or_refused_like_the_name() {
         for qtype in [64, 65] {
-            for style in [Style::Auto, Style::Pixel, Style::Nodata, Style::Null] {
+            for style in [BlockStyle::Auto, BlockStyle::Pixel, BlockStyle::Nodata, BlockStyle::Null]
+            {
                 assert_eq!(answer(style, &["192.0.2.9"], qtype), (0, 0, TTL), "{style:?}");
             }
-            assert_eq!(answer(Style::Nxdomain, &[], qtype), (3, 0, TTL));
-            assert_eq!(answer(Style::Refused, &[], qtype).0, 5);
+            assert_eq!(answer(BlockStyle::Nxdomain, &[], qtype), (3, 0, TTL));
+            assert_eq!(answer(BlockStyle::Refused, &[], qtype).0, 5);
         }
     }
 }

@@ -4,16 +4,16 @@
 //! A branch is a run of its own with what its parent knows; it ends with an answer or without, and
 //! never speaks to the client. Runs as a task on a core. Called by `pending`.
 
-use crate::door::Shared;
-use crate::pending::{self, Request};
-use crate::plan::Plan;
-use crate::request::{Findings, View};
-use crate::surroundings::Surroundings;
-use dns_wire::{Query, reply};
+use crate::door::DoorShared;
+use crate::pending::{self, PendingRequest};
+use crate::plan::DnsPlan;
+use crate::request::{RequestView, RunFindings};
+use crate::surroundings::RequestEnv;
+use dns_wire::{DnsQuery, reply};
 use pipeline::machine;
-use pipeline::program::{Fallback, Prefer, Standby};
-use pipeline::state::{Arrived, Failure, Response, State, Step, Wait};
-use pipeline::world::{Asked, Tidings, World};
+use pipeline::program::{FallbackOp, FamilyPreference, StandbyMode};
+use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
+use pipeline::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,78 +26,78 @@ const BOTH_MAX: Duration = Duration::from_secs(30);
 
 /// What a branch belongs to.
 #[derive(Clone, Copy)]
-pub(crate) struct Origin<'o> {
-    pub(crate) shared: &'o Arc<Shared>,
-    pub(crate) plan: &'o Arc<Plan>,
-    pub(crate) request: &'o Arc<Request>,
+pub(crate) struct BranchOrigin<'o> {
+    pub(crate) shared: &'o Arc<DoorShared>,
+    pub(crate) plan: &'o Arc<DnsPlan>,
+    pub(crate) request: &'o Arc<PendingRequest>,
 }
 
 /// A branch that has ended.
-struct Ended {
-    response: Response,
+struct BranchEnd {
+    response: RunResponse,
     source: Source,
     /// What its response is made of.
     out: Vec<u8>,
 }
 
-type Branch<'b> = Pin<Box<dyn Future<Output = Result<Ended, Failure>> + 'b>>;
+type Branch<'b> = Pin<Box<dyn Future<Output = Result<BranchEnd, RunFailure>> + 'b>>;
 
 /// Waits for what `wait` names on behalf of `state`; a response that is made stands in `out`.
 pub(crate) async fn settle(
-    origin: Origin<'_>,
-    state: &State,
-    wait: Wait,
+    origin: BranchOrigin<'_>,
+    state: &RunState,
+    wait: RunWait,
     out: &mut Vec<u8>,
-) -> Arrived {
+) -> WaitOutcome {
     match wait {
-        Wait::Forward { group, cache, key, options } => {
+        RunWait::Forward { group, cache, key, options } => {
             let question = pending::question(group, cache, key, options);
             let (sender, receiver) = oneshot::channel();
             let done = Box::new(move |resolution| drop(sender.send(resolution)));
             let source = origin.request.source();
             match origin.shared.resolver.submit(question, source, done) {
-                Err(_overloaded) => Arrived::Failed(Failure::Overloaded),
-                Ok(()) => {
-                    receiver.await.map_or(Arrived::Failed(Failure::Upstream), pending::of_upstream)
-                }
+                Err(_overloaded) => WaitOutcome::Failed(RunFailure::Overloaded),
+                Ok(()) => receiver
+                    .await
+                    .map_or(WaitOutcome::Failed(RunFailure::Upstream), pending::of_upstream),
             }
         }
-        Wait::Sleep(long) => {
+        RunWait::Sleep(long) => {
             sleep(long).await;
-            Arrived::Nothing
+            WaitOutcome::Nothing
         }
-        Wait::Fallback(fallback) => match fall_back(origin, state, &fallback).await {
+        RunWait::Fallback(fallback) => match fall_back(origin, state, &fallback).await {
             Ok(ended) => ended.arrive(out),
-            Err(why) => Arrived::Failed(why),
+            Err(why) => WaitOutcome::Failed(why),
         },
-        Wait::Prefer { prefer, rest } => prefer_family(origin, state, &prefer, rest, out).await,
-        Wait::Effect { effect, on_error } => {
+        RunWait::Prefer { prefer, rest } => prefer_family(origin, state, &prefer, rest, out).await,
+        RunWait::Effect { effect, on_error } => {
             let mut text = NameBuffer::new();
             // It was read once already, from the same bytes.
-            let Ok(query) = Query::parse(&origin.request.message, &mut text) else {
-                return Arrived::Failed(Failure::Program);
+            let Ok(query) = DnsQuery::parse(&origin.request.message, &mut text) else {
+                return WaitOutcome::Failed(RunFailure::Program);
             };
             let name = state.target().map_or(text.as_name(), |target| target.name.as_name());
             let message = match state.response() {
-                Response::Nothing => None,
-                Response::Made => Some(&out[..]),
-                Response::Kept(answer, _) => Some(answer.message()),
+                RunResponse::Nothing => None,
+                RunResponse::Made => Some(&out[..]),
+                RunResponse::Kept(answer, _) => Some(answer.message()),
             };
             let (outside, caller) = (&origin.plan.outside, origin.request.caller());
-            let asked = Asked { query: &query, name };
+            let asked = PipelineQuestion { query: &query, name };
             outside.settle(caller, asked, (message, state.marks()), effect, on_error).await
         }
     }
 }
 
 /// Runs `state` to its end.
-fn run(origin: Origin<'_>, mut state: State) -> Branch<'_> {
+fn run(origin: BranchOrigin<'_>, mut state: RunState) -> Branch<'_> {
     Box::pin(async move {
         let mut out = Vec::new();
         loop {
             match step(origin, &mut state, &mut out)? {
-                Step::Done => break,
-                Step::Wait(wait) => {
+                RunStep::Done => break,
+                RunStep::Wait(wait) => {
                     let arrived = settle(origin, &state, wait, &mut out).await;
                     machine::arrive(&origin.plan.program, &mut state, arrived);
                 }
@@ -105,60 +105,65 @@ fn run(origin: Origin<'_>, mut state: State) -> Branch<'_> {
         }
         match state.failure() {
             Some(why) => Err(why),
-            None => Ok(Ended { source: state.source(), response: state.take_response(), out }),
+            None => Ok(BranchEnd { source: state.source(), response: state.take_response(), out }),
         }
     })
 }
 
-fn step(origin: Origin<'_>, state: &mut State, out: &mut Vec<u8>) -> Result<Step, Failure> {
+fn step(
+    origin: BranchOrigin<'_>,
+    state: &mut RunState,
+    out: &mut Vec<u8>,
+) -> Result<RunStep, RunFailure> {
     let mut text = NameBuffer::new();
     // It was read once already, from the same bytes.
-    let query = Query::parse(&origin.request.message, &mut text).map_err(|_| Failure::Program)?;
+    let query =
+        DnsQuery::parse(&origin.request.message, &mut text).map_err(|_| RunFailure::Program)?;
     let policy = origin.shared.policy.load();
-    let view = View { shared: origin.shared, policy: &policy, plan: origin.plan };
-    let mut around = Surroundings::new(view, origin.request.caller(), Findings::NONE);
+    let view = RequestView { shared: origin.shared, policy: &policy, plan: origin.plan };
+    let mut around = RequestEnv::new(view, origin.request.caller(), RunFindings::NONE);
     let name = text.as_name();
     Ok(machine::run(&origin.plan.program, state, &query, name, &mut around, out))
 }
 
-impl Ended {
+impl BranchEnd {
     fn is_answer(&self) -> bool {
-        !matches!(self.response, Response::Nothing)
+        !matches!(self.response, RunResponse::Nothing)
     }
 
-    fn arrive(self, out: &mut Vec<u8>) -> Arrived {
-        if matches!(self.response, Response::Made) {
+    fn arrive(self, out: &mut Vec<u8>) -> WaitOutcome {
+        if matches!(self.response, RunResponse::Made) {
             *out = self.out;
         }
-        Arrived::Response(self.response, self.source)
+        WaitOutcome::Response(self.response, self.source)
     }
 
     fn has_type(&self, qtype: u16) -> bool {
         match &self.response {
-            Response::Nothing => false,
-            Response::Made => reply::has_type(&self.out, qtype),
-            Response::Kept(answer, _) => reply::has_type(answer.message(), qtype),
+            RunResponse::Nothing => false,
+            RunResponse::Made => reply::has_type(&self.out, qtype),
+            RunResponse::Kept(answer, _) => reply::has_type(answer.message(), qtype),
         }
     }
 }
 
 /// The first answer of the primary, or of the secondary once the primary has failed or is slow.
 async fn fall_back(
-    origin: Origin<'_>,
-    state: &State,
-    fallback: &Fallback,
-) -> Result<Ended, Failure> {
+    origin: BranchOrigin<'_>,
+    state: &RunState,
+    fallback: &FallbackOp,
+) -> Result<BranchEnd, RunFailure> {
     let slow = Instant::now() + fallback.threshold;
     let mut primary = Some(run(origin, state.branch(fallback.primary)));
     let mut secondary = match fallback.standby {
-        Standby::Always => Some(run(origin, state.branch(fallback.secondary))),
-        Standby::WhenNeeded => None,
+        StandbyMode::Always => Some(run(origin, state.branch(fallback.secondary))),
+        StandbyMode::WhenNeeded => None,
     };
     let mut begun = secondary.is_some();
     // What the secondary said before it was its turn.
     let mut held = None;
     let mut is_slow = false;
-    let mut last = Err(Failure::Upstream);
+    let mut last = Err(RunFailure::Upstream);
     loop {
         if primary.is_none() || is_slow {
             if let Some(answer) = held.take() {
@@ -195,7 +200,7 @@ async fn fall_back(
 }
 
 /// The end of a branch that runs; never, where none does.
-async fn ended(branch: &mut Option<Branch<'_>>) -> Result<Ended, Failure> {
+async fn ended(branch: &mut Option<Branch<'_>>) -> Result<BranchEnd, RunFailure> {
     match branch {
         Some(branch) => branch.await,
         None => std::future::pending().await,
@@ -204,12 +209,12 @@ async fn ended(branch: &mut Option<Branch<'_>>) -> Result<Ended, Failure> {
 
 /// Answers for the family that is not preferred: as it is if the name lacks the preferred one.
 async fn prefer_family(
-    origin: Origin<'_>,
-    state: &State,
-    prefer: &Prefer,
+    origin: BranchOrigin<'_>,
+    state: &RunState,
+    prefer: &FamilyPreference,
     rest: u32,
     out: &mut Vec<u8>,
-) -> Arrived {
+) -> WaitOutcome {
     let wanted = run(origin, state.branch_for_type(rest, prefer.wanted));
     let own = run(origin, state.branch_for_rest_at(rest));
     tokio::pin!(wanted);
@@ -223,7 +228,7 @@ async fn prefer_family(
             found = &mut wanted => {
                 if found.is_ok_and(|found| found.has_type(prefer.wanted)) {
                     note_preferred(origin, state, prefer.wanted);
-                    return Arrived::Blank;
+                    return WaitOutcome::Blank;
                 }
                 break;
             }
@@ -237,22 +242,22 @@ async fn prefer_family(
     }
     let ended = match (answer, own) {
         (Some(ended), _) => ended,
-        (None, Some(own)) => timeout_at(deadline, own).await.unwrap_or(Err(Failure::Upstream)),
-        (None, None) => Err(Failure::Upstream),
+        (None, Some(own)) => timeout_at(deadline, own).await.unwrap_or(Err(RunFailure::Upstream)),
+        (None, None) => Err(RunFailure::Upstream),
     };
     match ended {
         Ok(ended) => ended.arrive(out),
-        Err(why) => Arrived::Failed(why),
+        Err(why) => WaitOutcome::Failed(why),
     }
 }
 
 /// Remembers that the name asked for has the preferred family.
-fn note_preferred(origin: Origin<'_>, state: &State, wanted: u16) {
+fn note_preferred(origin: BranchOrigin<'_>, state: &RunState, wanted: u16) {
     let mut text = NameBuffer::new();
-    let Ok(query) = Query::parse(&origin.request.message, &mut text) else { return };
+    let Ok(query) = DnsQuery::parse(&origin.request.message, &mut text) else { return };
     let policy = origin.shared.policy.load();
-    let view = View { shared: origin.shared, policy: &policy, plan: origin.plan };
-    let mut around = Surroundings::new(view, origin.request.caller(), Findings::NONE);
+    let view = RequestView { shared: origin.shared, policy: &policy, plan: origin.plan };
+    let mut around = RequestEnv::new(view, origin.request.caller(), RunFindings::NONE);
     let name = state.target().map_or(text.as_name(), |target| target.name.as_name());
-    around.tell(Asked { query: &query, name }, Tidings::Preferred(wanted));
+    around.tell(PipelineQuestion { query: &query, name }, PipelineEvent::Preferred(wanted));
 }

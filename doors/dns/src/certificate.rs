@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use transport::Signer;
 use transport::signer::MintError;
-use transport::tls::{FilesError, Identity, IdentityFiles, OwnCertificate, OwnName};
+use transport::tls::{FilesError, IdentityFiles, OwnCertificate, OwnName, ServerIdentity};
 use vocab::{DomainName, Listen, Scheme};
 
 /// Why there is no certificate to present.
@@ -31,7 +31,7 @@ pub(crate) fn identity(
     addresses: &[SocketAddr],
     base: &Path,
     signer: Option<&Arc<Signer>>,
-) -> Result<Identity, CertificateError> {
+) -> Result<ServerIdentity, CertificateError> {
     if let Some(files) = &settings.certificate {
         // An absolute path stands for itself.
         let files = IdentityFiles { chain: base.join(&files.cert), key: base.join(&files.key) };
@@ -41,7 +41,7 @@ pub(crate) fn identity(
     let own = settings.own_certificate().unwrap_or_default();
     // The addresses that were bound, which may be others than those written.
     let subject = OwnCertificate { listening: addresses.to_vec(), ..own }.subject();
-    Identity::signed(signer, subject, transport::clock::now()).map_err(CertificateError::Sign)
+    ServerIdentity::signed(signer, subject, transport::clock::now()).map_err(CertificateError::Sign)
 }
 
 impl Settings {

@@ -9,17 +9,17 @@
 pub(crate) mod client;
 mod read;
 
-use crate::back::Back;
-use crate::listeners::Line;
-use crate::request::{self, Caller, Handled, View, Way};
-use crate::tcp::Peer;
+use crate::back::ReplySink;
+use crate::listeners::ListenerContext;
+use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
+use crate::tcp::TcpPeer;
 use dns_wire::json;
 use dns_wire::record_type;
-use dns_wire::reply::{Section, records};
+use dns_wire::reply::{MessageSection, records};
 use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
 use http::{Request, Response, StatusCode, Version};
-use http_engine::{Body, Incoming, Limits, Versions, reply};
-use read::{Form, Refusal, Rest, Wish};
+use http_engine::{Body, HttpVersions, Incoming, Limits, reply};
+use read::{AnswerForm, BodyRest, DohRefusal, DohRequest};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -43,15 +43,16 @@ const MESSAGE: &str = "application/dns-message";
 const JSON: &str = "application/dns-json";
 
 /// Serves one connection without TLS to its end.
-pub(crate) async fn serve_plain(line: Line, stream: Stream) {
+pub(crate) async fn serve_plain(line: ListenerContext, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
     let local = line.local(&stream);
-    let peer = Peer { client, port, local, way: Way::Https, server_name: String::new() };
-    serve(line, peer, stream, Versions::Http1And2).await;
+    let peer =
+        TcpPeer { client, port, local, way: QueryTransport::Https, server_name: String::new() };
+    serve(line, peer, stream, HttpVersions::Http1And2).await;
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve<I>(line: Line, peer: Peer, io: I, versions: Versions)
+pub(crate) async fn serve<I>(line: ListenerContext, peer: TcpPeer, io: I, versions: HttpVersions)
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -73,7 +74,11 @@ where
     drop(http_engine::serve(io, versions, limits, stop, handler).await);
 }
 
-async fn answer(line: &Line, peer: &Peer, request: Request<Incoming>) -> Response<Body> {
+async fn answer(
+    line: &ListenerContext,
+    peer: &TcpPeer,
+    request: Request<Incoming>,
+) -> Response<Body> {
     let (head, mut body) = request.into_parts();
     let answered = match read::read(line, peer, &head, &mut body).await {
         Ok(wish) => ask(line, peer, &wish).await.and_then(|reply| shape(&wish, reply)),
@@ -86,46 +91,50 @@ async fn answer(line: &Line, peer: &Peer, request: Request<Incoming>) -> Respons
 }
 
 /// The answer to a question, as it was over any other way.
-async fn ask(line: &Line, peer: &Peer, wish: &Wish) -> Result<Vec<u8>, Refusal> {
+async fn ask(
+    line: &ListenerContext,
+    peer: &TcpPeer,
+    wish: &DohRequest,
+) -> Result<Vec<u8>, DohRefusal> {
     let (send, waiting) = oneshot::channel();
     let mut reply = Vec::new();
     let handled = {
         let shared = &line.shared;
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
-        let view = View { shared, policy: &policy, plan: &plan };
-        let caller = Caller {
+        let view = RequestView { shared, policy: &policy, plan: &plan };
+        let caller = DnsCaller {
             entry: wish.entry,
             // What a proxy says of its client has no port.
             client_port: if wish.client == peer.client { peer.port } else { 0 },
             server_name: &peer.server_name,
             url_path: &wish.path,
             client_id: &wish.client_id,
-            ..Caller::now(wish.client, peer.way).near(&policy, || peer.local)
+            ..DnsCaller::now(wish.client, peer.way).near(&policy, || peer.local)
         };
         if wish.message.len() > crate::tcp::QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
-            return Err(Refusal::TooLong);
+            return Err(DohRefusal::TooLong);
         }
-        request::handle(&view, &wish.message, caller, &mut reply, || Back::Once(send))
+        request::handle(&view, &wish.message, caller, &mut reply, || ReplySink::Once(send))
     };
     let reply = match handled {
-        Handled::Now => reply,
-        Handled::Later => match timeout(ANSWER_WAIT, waiting).await {
+        HandleOutcome::Now => reply,
+        HandleOutcome::Later => match timeout(ANSWER_WAIT, waiting).await {
             Ok(Ok(answer)) => answer,
             // Lost on the way, it is as good as late.
-            Ok(Err(_)) | Err(_) => return Err(Refusal::NoAnswer),
+            Ok(Err(_)) | Err(_) => return Err(DohRefusal::NoAnswer),
         },
     };
-    if reply.is_empty() { Err(Refusal::NotAnswered) } else { Ok(reply) }
+    if reply.is_empty() { Err(DohRefusal::NotAnswered) } else { Ok(reply) }
 }
 
-fn shape(wish: &Wish, reply: Vec<u8>) -> Result<Response<Body>, Refusal> {
+fn shape(wish: &DohRequest, reply: Vec<u8>) -> Result<Response<Body>, DohRefusal> {
     let fresh_s = freshness_s(&reply);
     let (body, media_type) = match wish.form {
-        Form::Message => (Body::full(reply), MESSAGE),
-        Form::Json => {
+        AnswerForm::Message => (Body::full(reply), MESSAGE),
+        AnswerForm::Json => {
             let mut text = String::new();
-            json::write_answer(&reply, &mut text).map_err(|_| Refusal::NotWritten)?;
+            json::write_answer(&reply, &mut text).map_err(|_| DohRefusal::NotWritten)?;
             (Body::full(text), JSON)
         }
     };
@@ -142,12 +151,12 @@ fn shape(wish: &Wish, reply: Vec<u8>) -> Result<Response<Body>, Refusal> {
 /// How long an answer may be kept (RFC 8484 §5.1): the least TTL of what was asked for, or for what
 /// there is not, as long as the SOA record allows (RFC 2308 §5); else not at all.
 fn freshness_s(reply: &[u8]) -> u32 {
-    let asked_for = records(reply).take_while(|it| it.section == Section::Answer);
+    let asked_for = records(reply).take_while(|it| it.section == MessageSection::Answer);
     if let Some(least) = asked_for.map(|it| it.ttl).min() {
         return least;
     }
-    let soa =
-        records(reply).find(|it| it.section == Section::Authority && it.rtype == record_type::SOA);
+    let soa = records(reply)
+        .find(|it| it.section == MessageSection::Authority && it.rtype == record_type::SOA);
     soa.and_then(|soa| {
         let minimum = u32::from_be_bytes(*soa.data.last_chunk()?);
         Some(minimum.min(soa.ttl))
@@ -161,14 +170,14 @@ pub fn doh_question(query: &str) -> Option<Vec<u8>> {
     read::asked_in_query(query).ok().map(|(message, _)| message)
 }
 
-fn refuse(why: Refusal, version: Version, rest: Rest) -> Response<Body> {
+fn refuse(why: DohRefusal, version: Version, rest: BodyRest) -> Response<Body> {
     let mut response = reply::text(why.status(), format!("{why}\n"));
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if why.status() == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
     }
-    if rest == Rest::Left && version != Version::HTTP_2 {
+    if rest == BodyRest::Left && version != Version::HTTP_2 {
         // Nothing can follow it on this connection.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }

@@ -5,13 +5,13 @@
 
 use crate::back;
 use crate::certificate::{self, CertificateError};
-use crate::doh::client::Forwarded;
-use crate::effects::Surroundings;
-use crate::guard::Secrets;
-use crate::listeners::{self, Listener, Opener, Opening, Wanted};
-use crate::outside::{Collected, Outside};
+use crate::doh::client::ForwardedTrust;
+use crate::effects::EffectsEnv;
+use crate::guard::GuardSecrets;
+use crate::listeners::{self, ListenerOpener, ListenerSpec, OpenListener, SocketSpec};
+use crate::outside::{CollectedRuns, PipelineResources};
 use crate::pending::TASKS_MAX;
-use crate::plan::Plan;
+use crate::plan::DnsPlan;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use ledger::Ledger;
@@ -21,14 +21,14 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
-use transport::tls::Identity;
+use transport::tls::ServerIdentity;
 use transport::trust::TrustBook;
 use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
 use upstream::resolver::{FairCap, OwnNames, Resolver};
 use vocab::{Complaint, Listen};
 
 /// What the door is made of; the binary owns each and hands it in.
-pub struct Parts {
+pub struct DnsParts {
     /// The policy, exchanged by whoever loads lists.
     pub policy: Arc<ArcSwap<Policy>>,
     /// Whom to ask, and the cache of what was answered.
@@ -46,45 +46,45 @@ pub struct Parts {
     /// Which clients get no address of the pixel door.
     pub trust: Arc<TrustBook>,
     /// What effects of pipelines need.
-    pub around: Surroundings,
+    pub around: EffectsEnv,
     /// The folder that files of the settings are relative to.
     pub base: PathBuf,
 }
 
 /// The DNS door.
-pub struct Door {
-    shared: Arc<Shared>,
+pub struct DnsDoor {
+    shared: Arc<DoorShared>,
     signer: Option<Arc<Signer>>,
-    around: Surroundings,
-    secrets: Secrets,
+    around: EffectsEnv,
+    secrets: GuardSecrets,
     base: PathBuf,
-    running: Mutex<Running>,
+    running: Mutex<OpenParts>,
     /// Replies that wait for upstreams leave in batches from the first listening on.
     batched: Once,
 }
 
 /// What is open, and what all of it shares.
 #[derive(Default)]
-struct Running {
-    listeners: Vec<Listener>,
+struct OpenParts {
+    listeners: Vec<OpenListener>,
     /// What encrypted listeners present; its content is exchanged, itself it stays.
-    identity: Option<Identity>,
+    identity: Option<ServerIdentity>,
     /// The caps on connections, shared by all listeners.
     limits: ConnectionLimits,
 }
 
 /// Listeners that are open and not yet the door's; dropped, they are closed again.
-struct Prepared {
-    fresh: Vec<Listener>,
-    wanted: Vec<Wanted>,
-    identity: Option<Identity>,
+struct PreparedListeners {
+    fresh: Vec<OpenListener>,
+    wanted: Vec<SocketSpec>,
+    identity: Option<ServerIdentity>,
     caps: (usize, usize),
 }
 
 /// What every request sees.
-pub(crate) struct Shared {
+pub(crate) struct DoorShared {
     pub(crate) policy: Arc<ArcSwap<Policy>>,
-    pub(crate) plan: Arc<ArcSwap<Plan>>,
+    pub(crate) plan: Arc<ArcSwap<DnsPlan>>,
     pub(crate) resolver: Resolver,
     pub(crate) ledger: Ledger,
     pub(crate) drain: Drain,
@@ -95,7 +95,7 @@ pub(crate) struct Shared {
     /// Which clients get no address of the pixel door.
     pub(crate) trust: Arc<TrustBook>,
     /// Whom DNS over HTTPS believes about its clients.
-    pub(crate) doh: ArcSwap<Forwarded>,
+    pub(crate) doh: ArcSwap<ForwardedTrust>,
 }
 
 /// Why the door could not open.
@@ -113,16 +113,16 @@ pub enum StartError {
     Certificate(CertificateError),
 }
 
-impl Door {
+impl DnsDoor {
     /// The door, not yet open.
-    pub fn new(settings: &Settings, parts: Parts) -> Result<Arc<Self>, StartError> {
-        let nothing = Outside::nothing(Arc::default());
+    pub fn new(settings: &Settings, parts: DnsParts) -> Result<Arc<Self>, StartError> {
+        let nothing = PipelineResources::nothing(Arc::default());
         let secrets =
-            Secrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
-        let plan = Plan::new(settings, &parts.pixel, nothing, (&secrets, None))?;
+            GuardSecrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
+        let plan = DnsPlan::new(settings, &parts.pixel, nothing, (&secrets, None))?;
         let doh = forwarded(settings)?;
         Ok(Arc::new(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(DoorShared {
                 policy: parts.policy,
                 plan: Arc::new(ArcSwap::from_pointee(plan)),
                 resolver: parts.resolver,
@@ -152,7 +152,7 @@ impl Door {
     /// The same with listeners of which each leads to an entry of its own.
     pub fn listen_at(
         &self,
-        openings: &[Opening],
+        openings: &[ListenerSpec],
         settings: &Settings,
         cores: &Cores,
     ) -> Result<(), StartError> {
@@ -176,7 +176,7 @@ impl Door {
         let before = self.shared.plan.load();
         let outside = before.outside.next(settings.foreign.as_ref(), &self.around);
         let outside = outside.map_err(StartError::Settings)?;
-        let plan = Plan::new(settings, pixel, outside, (&self.secrets, Some(&before)))?;
+        let plan = DnsPlan::new(settings, pixel, outside, (&self.secrets, Some(&before)))?;
         let doh = forwarded(settings)?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let openings = listeners::openings(settings);
@@ -189,14 +189,14 @@ impl Door {
     }
 
     /// Shared state that its requests see.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<DoorShared> {
         &self.shared
     }
 
     /// Every open listener as it was asked for, with the address it got.
     pub fn listeners(&self) -> Vec<Listen> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.listeners.iter().flat_map(Listener::list).collect()
+        running.listeners.iter().flat_map(OpenListener::list).collect()
     }
 
     /// What its settings answer by themselves: for whoever dials a name.
@@ -205,25 +205,25 @@ impl Door {
     }
 
     /// What the collectors of a pipeline have counted.
-    pub fn collected(&self) -> Vec<Collected> {
+    pub fn collected(&self) -> Vec<CollectedRuns> {
         self.shared.plan.load().outside.collected()
     }
 
     /// Closes every listener; questions that wait for upstreams are still answered.
     pub fn close(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.listeners.drain(..).for_each(Listener::close);
+        running.listeners.drain(..).for_each(OpenListener::close);
     }
 
     /// Does all that can fail: reads certificates, binds and starts what is not open yet.
     fn prepare(
         &self,
-        running: &Running,
-        openings: &[Opening],
+        running: &OpenParts,
+        openings: &[ListenerSpec],
         settings: &Settings,
         cores: &Cores,
         leaving: &[SocketAddr],
-    ) -> Result<Prepared, StartError> {
+    ) -> Result<PreparedListeners, StartError> {
         self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(back::flush)));
         let wanted = listeners::group(openings)?;
         let encrypted: Vec<_> =
@@ -236,8 +236,8 @@ impl Door {
             Some(made.map_err(StartError::Certificate)?)
         };
         let caps = settings.connection_caps();
-        let mut prepared = Prepared { fresh: Vec::new(), wanted, identity, caps };
-        let opener = Opener {
+        let mut prepared = PreparedListeners { fresh: Vec::new(), wanted, identity, caps };
+        let opener = ListenerOpener {
             shared: &self.shared,
             limits: &running.limits,
             identity: running.identity.as_ref().or(prepared.identity.as_ref()),
@@ -253,9 +253,9 @@ impl Door {
     }
 }
 
-impl Running {
+impl OpenParts {
     /// Makes what was prepared the door's own, and closes what is no longer wanted.
-    fn take(&mut self, mut prepared: Prepared) {
+    fn take(&mut self, mut prepared: PreparedListeners) {
         match (&self.identity, prepared.identity.take()) {
             (Some(ours), Some(fresh)) => ours.become_like(&fresh),
             (None, fresh @ Some(_)) => self.identity = fresh,
@@ -276,17 +276,17 @@ impl Running {
     }
 }
 
-impl Drop for Prepared {
+impl Drop for PreparedListeners {
     fn drop(&mut self) {
-        self.fresh.drain(..).for_each(Listener::close);
+        self.fresh.drain(..).for_each(OpenListener::close);
     }
 }
 
-fn forwarded(settings: &Settings) -> Result<Forwarded, StartError> {
-    Forwarded::new(&settings.doh).map_err(|complaint| StartError::Settings(vec![complaint]))
+fn forwarded(settings: &Settings) -> Result<ForwardedTrust, StartError> {
+    ForwardedTrust::new(&settings.doh).map_err(|complaint| StartError::Settings(vec![complaint]))
 }
 
-impl Drop for Door {
+impl Drop for DnsDoor {
     fn drop(&mut self) {
         self.close();
     }

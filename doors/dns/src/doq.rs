@@ -5,18 +5,18 @@
 //! that merely gets no answer ends its stream. Called by `listeners`, once per connection, on the
 //! connection's core.
 
-use crate::back::Back;
-use crate::listeners::Line;
-use crate::request::{self, Caller, Handled, View, Way};
+use crate::back::ReplySink;
+use crate::listeners::ListenerContext;
+use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
 use crate::tcp::QUERY_BYTES_MAX;
-use dns_wire::{Query, ask_options};
+use dns_wire::{DnsQuery, ask_options};
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use transport::near::CameTo;
+use transport::near::ArrivedAt;
 use transport::quic_server::{ExchangeError, QuicExchange, QuicPeer, QuicService};
 use vocab::NameBuffer;
 
@@ -51,8 +51,8 @@ pub(crate) const SERVICE: QuicService = QuicService {
     broken_off: code::INTERNAL_ERROR,
 };
 
-struct Connection {
-    line: Line,
+struct DoqConnection {
+    line: ListenerContext,
     peer: QuicPeer,
     server_name: String,
 }
@@ -62,7 +62,7 @@ struct Connection {
 struct ProtocolError(&'static str);
 
 /// Serves one connection to its end.
-pub(crate) async fn serve(line: Line, peer: QuicPeer) {
+pub(crate) async fn serve(line: ListenerContext, peer: QuicPeer) {
     let (drain, closing) = (line.shared.drain.clone(), line.closing.clone());
     let stop = async move {
         tokio::select! {
@@ -72,7 +72,7 @@ pub(crate) async fn serve(line: Line, peer: QuicPeer) {
     };
     tokio::pin!(stop);
     let server_name = peer.sni().unwrap_or_default();
-    let connection = Rc::new(Connection { line, peer, server_name });
+    let connection = Rc::new(DoqConnection { line, peer, server_name });
     let mut running = JoinSet::new();
     let mut progress = Instant::now();
     loop {
@@ -98,7 +98,7 @@ pub(crate) async fn serve(line: Line, peer: QuicPeer) {
     connection.peer.close(code::NO_ERROR, "");
 }
 
-async fn exchange(connection: &Connection, mut stream: QuicExchange) {
+async fn exchange(connection: &DoqConnection, mut stream: QuicExchange) {
     let framed = match timeout(EXCHANGE_WAIT, stream.read(FRAMED_BYTES_MAX)).await {
         Ok(Ok(framed)) => framed,
         Ok(Err(ExchangeError::TooLong)) => {
@@ -115,7 +115,7 @@ async fn exchange(connection: &Connection, mut stream: QuicExchange) {
     };
     let mut reply = Vec::new();
     let (send, waiting) = oneshot::channel();
-    if connection.handle(message, &mut reply, send) == Handled::Later {
+    if connection.handle(message, &mut reply, send) == HandleOutcome::Later {
         let answered = tokio::select! {
             answered = timeout(ANSWER_WAIT, waiting) => answered,
             () = stream.given_up() => return,
@@ -150,7 +150,7 @@ fn message_of(framed: &[u8]) -> Result<&[u8], ProtocolError> {
         return Err(ProtocolError("the number of a message must be 0"));
     }
     // Read twice, here and by `handle`: it takes some hundred nanoseconds beside QUIC's many.
-    if let Ok(query) = Query::parse(message, &mut NameBuffer::new())
+    if let Ok(query) = DnsQuery::parse(message, &mut NameBuffer::new())
         && has_option(query.options, ask_options::OPTION_KEEPALIVE)
     {
         return Err(ProtocolError("edns-tcp-keepalive is for TCP"));
@@ -172,31 +172,34 @@ fn has_option(mut options: &[u8], code: u16) -> bool {
     false
 }
 
-impl Connection {
+impl DoqConnection {
     fn handle(
         &self,
         message: &[u8],
         reply: &mut Vec<u8>,
         send: oneshot::Sender<Vec<u8>>,
-    ) -> Handled {
-        self.with(|view, caller| request::handle(view, message, caller, reply, || Back::Once(send)))
+    ) -> HandleOutcome {
+        self.with(|view, caller| {
+            request::handle(view, message, caller, reply, || ReplySink::Once(send))
+        })
     }
 
     fn refuse_oversized(&self) {
         self.with(request::refuse_oversized);
     }
 
-    fn with<T>(&self, act: impl FnOnce(&View<'_>, Caller<'_>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&RequestView<'_>, DnsCaller<'_>) -> T) -> T {
         let shared = &self.line.shared;
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
-        let view = View { shared, policy: &policy, plan: &plan };
-        let caller = Caller {
+        let view = RequestView { shared, policy: &policy, plan: &plan };
+        let caller = DnsCaller {
             entry: self.line.routes.load().entry(),
             client_port: self.peer.peer().port(),
             server_name: &self.server_name,
-            ..Caller::now(self.peer.peer().ip().to_canonical(), Way::Quic).near(&policy, || {
-                self.peer.local().map(|ip| CameTo::Address(SocketAddr::new(ip, 0)))
-            })
+            ..DnsCaller::now(self.peer.peer().ip().to_canonical(), QueryTransport::Quic)
+                .near(&policy, || {
+                    self.peer.local().map(|ip| ArrivedAt::Address(SocketAddr::new(ip, 0)))
+                })
         };
         act(&view, caller)
     }

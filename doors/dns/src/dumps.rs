@@ -1,10 +1,10 @@
 //! Files that a mosdns or OxiDNS file keeps its caches in over a restart (`dump_file`).
 //!
 //! They are written in our own form; one in a peer's is neither read nor written over, which is told.
-//! It reads and writes nothing itself but the first bytes of a file. Made with [`crate::Foreign`],
+//! It reads and writes nothing itself but the first bytes of a file. Made with [`crate::ForeignConfig`],
 //! carried out by the binary.
 
-use pipeline::compile::{CacheSpec, Compiled};
+use pipeline::compile::{CacheSpec, CompiledPipeline};
 use std::path::PathBuf;
 use std::time::Duration;
 use upstream::resolver::{CacheId, DumpFile};
@@ -44,7 +44,7 @@ impl CacheDump {
     }
 
     /// All of `compiled`; two caches cannot have one file.
-    pub(crate) fn of(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> Vec<Self> {
+    pub(crate) fn of(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for (number, spec) in compiled.caches.iter().enumerate() {
             let Some(dump) = Self::new(number, spec) else { continue };

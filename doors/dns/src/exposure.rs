@@ -1,12 +1,12 @@
 //! Warnings about a DNS door that strangers can use, or that would ask itself. The settings are
 //! valid, so nothing is refused: `check` and the start print them.
 //!
-//! It resolves nothing and opens nothing. Called by `config` for `Plan::warnings`.
+//! It resolves nothing and opens nothing. Called by `config` for `DnsPlan::warnings`.
 
 use crate::Settings;
-use pipeline::records::Redirect;
+use pipeline::records::RedirectTable;
 use std::net::{IpAddr, SocketAddr};
-use upstream::resolver::{Host, Protocol, UpstreamAddress, UpstreamSettings};
+use upstream::resolver::{UpstreamAddress, UpstreamHost, UpstreamProtocol, UpstreamSettings};
 use vocab::{Complaint, DomainName, Listen, Scheme};
 
 /// Steps that are followed from one rewritten name: longer chains end as circles do, with no answer.
@@ -92,8 +92,8 @@ impl Settings {
         let address: UpstreamAddress = written.parse().ok()?;
         let ip = match (dial, &address.host) {
             (Some(dial), _) => dial.0,
-            (None, Host::Ip(ip)) => *ip,
-            (None, Host::Name(_)) => return None,
+            (None, UpstreamHost::Ip(ip)) => *ip,
+            (None, UpstreamHost::Name(_)) => return None,
         };
         let at = SocketAddr::new(ip, address.port);
         let is_here = |listen: &Listen| {
@@ -126,7 +126,7 @@ impl Settings {
 }
 
 /// The names from `start` back to it, where following rewrites leads there.
-fn circle_from(redirects: &Redirect, start: DomainName) -> Option<Vec<DomainName>> {
+fn circle_from(redirects: &RedirectTable, start: DomainName) -> Option<Vec<DomainName>> {
     let mut names = vec![start];
     while names.len() <= REWRITES_FOLLOWED_MAX {
         let next = redirects.find(names.last()?.as_name())?.name.clone();
@@ -148,13 +148,13 @@ fn is_inside(address: IpAddr) -> bool {
 }
 
 /// Whether a listener of this scheme takes what an upstream of this protocol is sent.
-fn speaks(scheme: Scheme, protocol: Protocol) -> bool {
+fn speaks(scheme: Scheme, protocol: UpstreamProtocol) -> bool {
     match scheme {
-        Scheme::Udp => protocol == Protocol::Udp,
-        Scheme::Tcp => matches!(protocol, Protocol::Tcp | Protocol::Udp),
-        Scheme::Tls => protocol == Protocol::Tls,
-        Scheme::Https => protocol == Protocol::Https,
-        Scheme::Quic => protocol == Protocol::Quic,
+        Scheme::Udp => protocol == UpstreamProtocol::Udp,
+        Scheme::Tcp => matches!(protocol, UpstreamProtocol::Tcp | UpstreamProtocol::Udp),
+        Scheme::Tls => protocol == UpstreamProtocol::Tls,
+        Scheme::Https => protocol == UpstreamProtocol::Https,
+        Scheme::Quic => protocol == UpstreamProtocol::Quic,
         Scheme::Http => false,
     }
 }

@@ -4,11 +4,13 @@
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
 use crate::dumps::CacheDump;
-use crate::effects::{Effect, EffectId, EffectSpec, EffectsPlan, Job, When};
-use crate::listeners::Opening;
+use crate::effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
+use crate::listeners::ListenerSpec;
 use crate::settings::{CertificateSettings, Settings};
-use pipeline::compile::{CacheSpec, Compiled, GroupSpec, JobSpec, Protocol, ServerSpec};
-use pipeline::language::{Negative, Pipelining, Upstream, Verify};
+use pipeline::compile::{
+    CacheSpec, CompiledPipeline, GroupSpec, JobSpec, ServerProtocol, ServerSpec,
+};
+use pipeline::language::{NegativeCaching, PipeliningMode, UpstreamSpec, VerifyCertificate};
 use pipeline::program::{Place, Program};
 use settings::Text;
 use std::collections::BTreeSet;
@@ -16,21 +18,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use upstream::resolver::{
-    CacheSettings, CertificateCheck, Family, GroupSettings, Pipeline, PlainServer,
-    ResolverSettings, StaleMode, Strategy, TrustAd, UpstreamDetails, UpstreamSettings,
+    CacheSettings, CertificateCheck, FamilyChoice, GroupSettings, PipelineMode, PlainServer,
+    ResolverSettings, SelectionStrategy, StaleMode, TrustAd, UpstreamDetails, UpstreamSettings,
 };
-use vocab::{ByteSize, Complaint, Listen, Scheme, Span};
+use vocab::{ByteSize, Complaint, Listen, Scheme, TimeSpan};
 
 /// How long an upstream of a foreign file may take, as in both peers.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Foreign {
+pub struct ForeignConfig {
     pub(crate) program: Arc<Program>,
     /// Where runs begin, by the number that a listener has.
     pub(crate) entries: Box<[Place]>,
-    pub(crate) openings: Vec<Opening>,
+    pub(crate) openings: Vec<ListenerSpec>,
     pub(crate) resolver: ResolverSettings,
     pub(crate) effects: EffectsPlan,
     /// Memories of names by address: how many each holds, and for how long.
@@ -42,9 +44,9 @@ pub struct Foreign {
     warnings: Vec<Complaint>,
 }
 
-impl Foreign {
+impl ForeignConfig {
     /// What `compiled` comes to, or everything that the door cannot do of it.
-    pub fn new(compiled: Compiled) -> Result<Self, Vec<Complaint>> {
+    pub fn new(compiled: CompiledPipeline) -> Result<Self, Vec<Complaint>> {
         let mut complaints = Vec::new();
         let resolver = resolver(&compiled, &mut complaints);
         let effects = effects(&compiled, &mut complaints);
@@ -122,7 +124,7 @@ impl Foreign {
 
 impl Settings {
     /// The settings of a door that is nothing but `foreign`.
-    pub fn of_foreign(foreign: Foreign) -> Self {
+    pub fn of_foreign(foreign: ForeignConfig) -> Self {
         Self {
             listen: foreign.openings.iter().map(|it| Text(it.listen.clone())).collect(),
             certificate: foreign.certificate(),
@@ -132,17 +134,17 @@ impl Settings {
     }
 }
 
-fn openings(server: &ServerSpec) -> impl Iterator<Item = Opening> {
+fn openings(server: &ServerSpec) -> impl Iterator<Item = ListenerSpec> {
     let scheme = match server.protocol {
-        Protocol::Udp => Scheme::Udp,
-        Protocol::Tcp => Scheme::Tcp,
-        Protocol::Tls => Scheme::Tls,
-        Protocol::Http => Scheme::Http,
-        Protocol::Https => Scheme::Https,
-        Protocol::Quic => Scheme::Quic,
+        ServerProtocol::Udp => Scheme::Udp,
+        ServerProtocol::Tcp => Scheme::Tcp,
+        ServerProtocol::Tls => Scheme::Tls,
+        ServerProtocol::Http => Scheme::Http,
+        ServerProtocol::Https => Scheme::Https,
+        ServerProtocol::Quic => Scheme::Quic,
     };
     server.listen.iter().flat_map(move |address| {
-        server.entries.iter().map(move |entry| Opening {
+        server.entries.iter().map(move |entry| ListenerSpec {
             listen: Listen { scheme, address: *address, path: entry.path.clone() },
             entry: entry.entry,
         })
@@ -175,7 +177,7 @@ fn certificate(
     found
 }
 
-fn resolver(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> ResolverSettings {
+fn resolver(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> ResolverSettings {
     let mut settings = ResolverSettings::default();
     let groups: Vec<_> = compiled.groups.iter().map(group).collect();
     for (settings, spec) in groups.iter().zip(&compiled.groups) {
@@ -206,19 +208,20 @@ fn in_place(complaint: Complaint, group: &GroupSpec) -> Complaint {
 fn group(spec: &GroupSpec) -> GroupSettings {
     let bootstrap: BTreeSet<_> = spec.upstreams.iter().filter_map(|it| it.bootstrap).collect();
     let timeout = spec.upstreams.iter().filter_map(|it| it.timeout).max().unwrap_or(TIMEOUT);
-    let strategy = if spec.concurrent > 1 { Strategy::Race } else { Strategy::Random };
+    let strategy =
+        if spec.concurrent > 1 { SelectionStrategy::Race } else { SelectionStrategy::Random };
     GroupSettings {
         name: spec.name.clone(),
         upstreams: spec.upstreams.iter().enumerate().map(|(at, it)| one(at, it)).collect(),
         strategy,
         concurrent: spec.concurrent,
         bootstrap: bootstrap.into_iter().map(|it| Text(PlainServer(it))).collect(),
-        timeout: Text(Span(timeout)),
+        timeout: Text(TimeSpan(timeout)),
         ..GroupSettings::default()
     }
 }
 
-fn one(at: usize, spec: &Upstream) -> UpstreamSettings {
+fn one(at: usize, spec: &UpstreamSpec) -> UpstreamSettings {
     // Equal addresses may stand in one group twice; their names must differ.
     let name = match spec.tag.as_str() {
         "" => format!("{} ({})", spec.address, at + 1),
@@ -229,23 +232,23 @@ fn one(at: usize, spec: &Upstream) -> UpstreamSettings {
         name: Some(name),
         dial: spec.dial.map(Text),
         family: match spec.bootstrap_version {
-            Some(4) => Family::Ipv4,
-            Some(6) => Family::Ipv6,
-            Some(_) | None => Family::Any,
+            Some(4) => FamilyChoice::Ipv4,
+            Some(6) => FamilyChoice::Ipv6,
+            Some(_) | None => FamilyChoice::Any,
         },
         interface: spec.interface.clone(),
         mark: spec.mark,
         // It was parsed when the file was read; what is wrong all the same shows in the check.
         socks5: spec.socks5.as_deref().and_then(|it| it.parse().ok()).map(Text),
         verify: match spec.verify {
-            Verify::Yes => CertificateCheck::Full,
-            Verify::No => CertificateCheck::None,
+            VerifyCertificate::Yes => CertificateCheck::Full,
+            VerifyCertificate::No => CertificateCheck::None,
         },
         pipeline: match spec.pipeline {
-            Pipelining::Unsaid | Pipelining::On => Pipeline::On,
-            Pipelining::Off => Pipeline::Off,
+            PipeliningMode::Unsaid | PipeliningMode::On => PipelineMode::On,
+            PipeliningMode::Off => PipelineMode::Off,
         },
-        idle: spec.idle.map(|it| Text(Span(it))),
+        idle: spec.idle.map(|it| Text(TimeSpan(it))),
         connections: spec.connections,
         // The peers pass on what they are told.
         trust_ad: TrustAd::On,
@@ -255,30 +258,30 @@ fn one(at: usize, spec: &Upstream) -> UpstreamSettings {
 
 fn cache(spec: &CacheSpec) -> CacheSettings {
     let usual = CacheSettings::default();
-    let within = |given: Duration, most: Text<Span>| {
-        Text(Span(given.clamp(Duration::from_secs(1), most.0.0)))
+    let within = |given: Duration, most: Text<TimeSpan>| {
+        Text(TimeSpan(given.clamp(Duration::from_secs(1), most.0.0)))
     };
     CacheSettings {
         name: spec.name.clone(),
         size: Text(ByteSize(spec.bytes())),
-        stale: Text(Span(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
+        stale: Text(TimeSpan(spec.lazy.unwrap_or_default().min(Duration::from_hours(7 * 24)))),
         stale_mode: StaleMode::AtOnce,
         prefetch: false,
         max_ttl: spec.positive_max.map_or(usual.max_ttl, |it| within(it, usual.max_ttl)),
         max_negative_ttl: match spec.negative {
-            Negative::AtMost(long) => within(long, usual.max_negative_ttl),
+            NegativeCaching::AtMost(long) => within(long, usual.max_negative_ttl),
             // A second is as good as not at all, and spares upstreams a storm.
-            Negative::Off => Text(Span(Duration::from_secs(1))),
+            NegativeCaching::Off => Text(TimeSpan(Duration::from_secs(1))),
         },
         ..usual
     }
 }
 
-fn effects(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> EffectsPlan {
+fn effects(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> EffectsPlan {
     let mut effects = Vec::new();
     for spec in &compiled.effects {
         match serde_json::from_value(spec.outward.settings()) {
-            Ok(made) => effects.push(Effect { name: spec.name.clone(), spec: made }),
+            Ok(made) => effects.push(EffectSettings { name: spec.name.clone(), spec: made }),
             Err(why) => complaints.push(spec.place.complaint(why)),
         }
     }
@@ -290,7 +293,7 @@ fn effects(compiled: &Compiled, complaints: &mut Vec<Complaint>) -> EffectsPlan 
 }
 
 /// A complaint of the effects where its plugin stands.
-fn placed(complaint: Complaint, compiled: &Compiled) -> Complaint {
+fn placed(complaint: Complaint, compiled: &CompiledPipeline) -> Complaint {
     let mut parts = complaint.path.split('.');
     let kind = parts.next();
     let index = parts.next().and_then(|it| it.parse::<usize>().ok()).unwrap_or(0);
@@ -306,15 +309,15 @@ fn placed(complaint: Complaint, compiled: &Compiled) -> Complaint {
     }
 }
 
-fn job(spec: &JobSpec) -> Job {
-    Job {
+fn job(spec: &JobSpec) -> JobSettings {
+    JobSettings {
         schedule: spec.schedule.clone(),
         name: spec.name.clone(),
         when: match &spec.when {
-            pipeline::language::When::Fields(fields) => {
-                When::Cron { fields: fields.clone(), timezone: spec.timezone.clone() }
+            pipeline::language::CronTime::Fields(fields) => {
+                JobTime::Cron { fields: fields.clone(), timezone: spec.timezone.clone() }
             }
-            pipeline::language::When::Every(long) => When::Every(*long),
+            pipeline::language::CronTime::Every(long) => JobTime::Every(*long),
         },
         effects: spec.effects.iter().map(|it| EffectId(*it)).collect(),
     }

@@ -4,19 +4,22 @@
 //! A question that would have to wait for an upstream ends there. Foreign pipelines have effects:
 //! they are not to be asked here. Called for `why`.
 
-use crate::door::Door;
-use crate::request::{Asked, Caller, Findings, Reviewed, View, Way, keep_outside, review};
-use crate::surroundings::Surroundings;
-use dns_wire::reply::{self, Section};
-use dns_wire::{EdeCode, Query, key_of, record_type, write_query};
+use crate::door::DnsDoor;
+use crate::request::{
+    DnsCaller, DnsRequest, QueryTransport, RequestView, ReviewedAnswer, RunFindings, keep_outside,
+    review,
+};
+use crate::surroundings::RequestEnv;
+use dns_wire::reply::{self, MessageSection};
+use dns_wire::{DnsQuery, EdeCode, key_of, record_type, write_query};
 use pipeline::machine;
-use pipeline::state::{Response, State, Step};
+use pipeline::state::{RunResponse, RunState, RunStep};
 use std::net::IpAddr;
 use vocab::{Action, Cause, Name, NameBuffer, Now, Source};
 
 /// Forecast of the answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct DnsForecast {
     /// Action that the log would record.
     pub action: Action,
     /// Cause of that.
@@ -27,7 +30,7 @@ pub struct Foretold {
     pub outcome: String,
 }
 
-impl Door {
+impl DnsDoor {
     /// Forecast of the answer to a question of a client over UDP; none where the name has no form
     /// on the wire.
     pub fn foretell(
@@ -35,44 +38,45 @@ impl Door {
         client: IpAddr,
         (name, qtype): (Name<'_>, u16),
         now: Now,
-    ) -> Option<Foretold> {
+    ) -> Option<DnsForecast> {
         let shared = self.shared();
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
-        let view = View { shared, policy: &policy, plan: &plan };
+        let view = RequestView { shared, policy: &policy, plan: &plan };
         let mut message = Vec::new();
         write_query(0, &key_of(name, qtype)?, &mut message);
         let mut text = NameBuffer::new();
-        let query = Query::parse(&message, &mut text).ok()?;
-        let caller = Caller { now, ..Caller::now(client, Way::Udp) }.near(&policy, || None);
-        let asked = Asked { query: &query, name: text.as_name(), caller };
-        let (mut state, mut out) = (State::new(plan.entry(caller.entry)), Vec::new());
-        let mut around = Surroundings::new(view, caller, Findings::NONE);
+        let query = DnsQuery::parse(&message, &mut text).ok()?;
+        let caller =
+            DnsCaller { now, ..DnsCaller::now(client, QueryTransport::Udp) }.near(&policy, || None);
+        let asked = DnsRequest { query: &query, name: text.as_name(), caller };
+        let (mut state, mut out) = (RunState::new(plan.entry(caller.entry)), Vec::new());
+        let mut around = RequestEnv::new(view, caller, RunFindings::NONE);
         let program = &plan.program;
         let step = machine::run(program, &mut state, &query, asked.name, &mut around, &mut out);
         // A stale answer would be renewed by a real question.
         let (findings, _renewal) = around.leave();
-        if let Step::Wait(_) = step {
-            return Some(Foretold {
+        if let RunStep::Wait(_) = step {
+            return Some(DnsForecast {
                 action: Action::Pass,
                 cause: findings.cause,
                 source: None,
                 outcome: "asks the upstream resolvers".into(),
             });
         }
-        let Reviewed { mut findings, source } =
+        let ReviewedAnswer { mut findings, source } =
             review(&view, &asked, findings, &mut state, &mut out);
         if let Some(error) = keep_outside(&view, &asked, &mut state, &mut out) {
             findings.error = Some(error);
         }
         match state.response() {
-            Response::Made => {}
-            Response::Kept(answer, age_s) => answer.write_message(&query, *age_s, &mut out),
-            Response::Nothing => machine::silence(program, &query, &mut out),
+            RunResponse::Made => {}
+            RunResponse::Kept(answer, age_s) => answer.write_message(&query, *age_s, &mut out),
+            RunResponse::Nothing => machine::silence(program, &query, &mut out),
         }
         let action = if source == Source::Policy { Action::Block } else { Action::Pass };
         let error = findings.error.map(EdeCode::code);
         let outcome = in_words(&out, source, error);
-        Some(Foretold { action, cause: findings.cause, source: Some(source), outcome })
+        Some(DnsForecast { action, cause: findings.cause, source: Some(source), outcome })
     }
 }
 
@@ -89,7 +93,7 @@ fn named(rcode: u16) -> String {
 
 /// `NODATA with SOA and EDE 15`, `192.0.2.9, for 10 s`.
 fn in_words(message: &[u8], source: Source, error: Option<u16>) -> String {
-    let answers = || reply::records(message).filter(|it| it.section == Section::Answer);
+    let answers = || reply::records(message).filter(|it| it.section == MessageSection::Answer);
     let addresses: Vec<String> = reply::addresses(message).map(|it| it.to_string()).collect();
     let rcode = reply::rcode(message);
     let mut words = match (answers().count(), addresses.as_slice()) {
@@ -102,7 +106,7 @@ fn in_words(message: &[u8], source: Source, error: Option<u16>) -> String {
         words.extend([", for ", &ttl.to_string(), " s"]);
     }
     let has_soa = reply::records(message)
-        .any(|it| it.section == Section::Authority && it.rtype == record_type::SOA);
+        .any(|it| it.section == MessageSection::Authority && it.rtype == record_type::SOA);
     let error = error.map(|code| format!("EDE {code}"));
     let with: Vec<&str> = has_soa.then_some("SOA").into_iter().chain(error.as_deref()).collect();
     if !with.is_empty() {

@@ -39,18 +39,18 @@ mod worker;
 
 pub use certificate::CertificateError;
 pub use doh::doh_question;
-pub use door::{Door, Parts, StartError};
+pub use door::{DnsDoor, DnsParts, StartError};
 pub use doq::doq_question;
 pub use dumps::CacheDump;
-pub use effects::{OnReload, ReloadWhat, Surroundings, Tell};
-pub use foreign::Foreign;
-pub use foretell::Foretold;
+pub use effects::{EffectsEnv, OnReload, ReloadWhat, Tell};
+pub use foreign::ForeignConfig;
+pub use foretell::DnsForecast;
 pub use guard::{
-    AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, Ddr,
+    AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, DdrMode,
     RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,
 };
-pub use listeners::{DOH_PATH_DEFAULT, Opening, listens};
+pub use listeners::{DOH_PATH_DEFAULT, ListenerSpec, listens};
 pub use local_names::LocalNames;
-pub use lookups::{FallbackSettings, Standby, ViewSettings};
-pub use outside::Collected;
-pub use settings::{AliasesAtPixel, Canaries, CertificateSettings, DohSettings, Settings};
+pub use lookups::{FallbackSettings, StandbyRule, ViewSettings};
+pub use outside::CollectedRuns;
+pub use settings::{AliasesAtPixel, CanaryAction, CertificateSettings, DohSettings, Settings};

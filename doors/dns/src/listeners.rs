@@ -5,16 +5,16 @@
 //! goes to `worker` (UDP), `tcp`, `tls`, `doh` and `doq`.
 
 use crate::certificate::CertificateError;
-use crate::door::{Shared, StartError};
+use crate::door::{DoorShared, StartError};
 use crate::settings::Settings;
 use crate::{doh, doq, tcp, tls, worker};
 use arc_swap::ArcSwap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use transport::near::{self, CameTo};
+use transport::near::{self, ArrivedAt};
 use transport::quic_server::{accept_quic_loop, listen_quic_on_each};
-use transport::tls::{Alpn, Identity};
+use transport::tls::{Alpn, ServerIdentity};
 use transport::udp::{UdpSocket, listen_udp};
 use transport::{
     ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_until,
@@ -27,7 +27,7 @@ pub const DOH_PATH_DEFAULT: &str = "/dns-query";
 
 /// A listener as it is wanted: where, and at which of the plan's entries its questions begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct ListenerSpec {
     /// Protocol, address, and for DNS over HTTPS the path.
     pub listen: Listen,
     /// The number of the entry; 0 is the first.
@@ -36,27 +36,27 @@ pub struct Opening {
 
 /// What one socket serves: each path's entry; without HTTP there is one, and its path is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Routes(Vec<(Box<str>, u16)>);
+pub(crate) struct SocketRoutes(Vec<(Box<str>, u16)>);
 
 /// A socket as it is wanted: all openings of one protocol and address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted {
+pub(crate) struct SocketSpec {
     pub(crate) scheme: Scheme,
     pub(crate) address: SocketAddr,
-    pub(crate) routes: Routes,
+    pub(crate) routes: SocketRoutes,
 }
 
 /// An open one.
-pub(crate) struct Listener {
+pub(crate) struct OpenListener {
     scheme: Scheme,
     /// As it was asked for: what a reload compares.
     address: SocketAddr,
     bound: SocketAddr,
-    routes: Arc<ArcSwap<Routes>>,
-    open: Open,
+    routes: Arc<ArcSwap<SocketRoutes>>,
+    open: OpenSocket,
 }
 
-enum Open {
+enum OpenSocket {
     Udp {
         sockets: Vec<Arc<UdpSocket>>,
         threads: Vec<JoinHandle<()>>,
@@ -70,28 +70,28 @@ enum Open {
 
 /// What every connection of a listener knows.
 #[derive(Clone)]
-pub(crate) struct Line {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) routes: Arc<ArcSwap<Routes>>,
+pub(crate) struct ListenerContext {
+    pub(crate) shared: Arc<DoorShared>,
+    pub(crate) routes: Arc<ArcSwap<SocketRoutes>>,
     pub(crate) limits: ConnectionLimits,
     /// Begun when the listener closes.
     pub(crate) closing: Drain,
 }
 
-impl Line {
+impl ListenerContext {
     /// The address of ours that a connection is to, if the policy wants to know its interface.
-    pub(crate) fn local(&self, stream: &Stream) -> Option<CameTo> {
+    pub(crate) fn local(&self, stream: &Stream) -> Option<ArrivedAt> {
         near::local(self.shared.policy.load().near_wanted(), stream)
     }
 }
 
 /// What opening needs of the door.
 #[derive(Clone, Copy)]
-pub(crate) struct Opener<'d> {
-    pub(crate) shared: &'d Arc<Shared>,
+pub(crate) struct ListenerOpener<'d> {
+    pub(crate) shared: &'d Arc<DoorShared>,
     pub(crate) limits: &'d ConnectionLimits,
     /// What encrypted listeners present; there whenever one is wanted.
-    pub(crate) identity: Option<&'d Identity>,
+    pub(crate) identity: Option<&'d ServerIdentity>,
     pub(crate) cores: &'d Cores,
     /// Addresses that another door leaves to this one.
     pub(crate) leaving: &'d [SocketAddr],
@@ -99,14 +99,14 @@ pub(crate) struct Opener<'d> {
 
 /// What is spoken on a TCP connection.
 #[derive(Clone)]
-enum Spoken {
+enum TcpProtocol {
     Dns,
     DnsOverTls(ServerTls),
     Http,
     Https(ServerTls),
 }
 
-impl Routes {
+impl SocketRoutes {
     /// Where questions begin on a listener without paths.
     pub(crate) fn entry(&self) -> u16 {
         self.0.first().map_or(0, |(_, entry)| *entry)
@@ -129,11 +129,11 @@ impl Routes {
 
 /// The listeners of the settings: those that a foreign pipeline has itself, each at its entry; else
 /// those of `listen`, all at the first.
-pub(crate) fn openings(settings: &Settings) -> Vec<Opening> {
+pub(crate) fn openings(settings: &Settings) -> Vec<ListenerSpec> {
     if let Some(foreign) = settings.foreign.as_ref().filter(|it| it.has_servers()) {
         return foreign.openings.clone();
     }
-    settings.listen.iter().map(|it| Opening { listen: it.0.clone(), entry: 0 }).collect()
+    settings.listen.iter().map(|it| ListenerSpec { listen: it.0.clone(), entry: 0 }).collect()
 }
 
 /// The addresses and protocols at which a door of these settings listens.
@@ -142,33 +142,34 @@ pub fn listens(settings: &Settings) -> Vec<Listen> {
 }
 
 /// The sockets that `openings` come to, in their order.
-pub(crate) fn group(openings: &[Opening]) -> Result<Vec<Wanted>, StartError> {
-    let mut all: Vec<Wanted> = Vec::new();
-    for Opening { listen, entry } in openings {
+pub(crate) fn group(openings: &[ListenerSpec]) -> Result<Vec<SocketSpec>, StartError> {
+    let mut all: Vec<SocketSpec> = Vec::new();
+    for ListenerSpec { listen, entry } in openings {
         let path = match listen.scheme {
             Scheme::Http | Scheme::Https if listen.path.is_empty() => DOH_PATH_DEFAULT,
             Scheme::Http | Scheme::Https => listen.path.trim_end_matches('/'),
             Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "",
         };
         let route = (Box::from(path), *entry);
-        let same = |it: &&mut Wanted| it.scheme == listen.scheme && it.address == listen.address;
+        let same =
+            |it: &&mut SocketSpec| it.scheme == listen.scheme && it.address == listen.address;
         match all.iter_mut().find(same) {
             Some(wanted) if wanted.routes.0.iter().any(|(ours, _)| **ours == *path) => {
                 let twice = Complaint::new("listen", format!("{listen} stands here twice"));
                 return Err(StartError::Settings(vec![twice.remedy("leave one out")]));
             }
             Some(wanted) => wanted.routes.0.push(route),
-            None => all.push(Wanted {
+            None => all.push(SocketSpec {
                 scheme: listen.scheme,
                 address: listen.address,
-                routes: Routes(vec![route]),
+                routes: SocketRoutes(vec![route]),
             }),
         }
     }
     Ok(all)
 }
 
-impl Wanted {
+impl SocketSpec {
     /// Whether it presents a certificate.
     pub(crate) fn is_encrypted(&self) -> bool {
         match self.scheme {
@@ -178,31 +179,31 @@ impl Wanted {
     }
 }
 
-impl Opener<'_> {
+impl ListenerOpener<'_> {
     /// Binds and starts on every core.
-    pub(crate) fn open(self, wanted: &Wanted) -> Result<Listener, StartError> {
+    pub(crate) fn open(self, wanted: &SocketSpec) -> Result<OpenListener, StartError> {
         let tls = |protocols: &[Alpn]| {
             let identity = self.identity()?;
             Ok(ServerTls::with_identity(identity, protocols))
         };
         match wanted.scheme {
             Scheme::Udp => self.open_udp(wanted),
-            Scheme::Tcp => self.open_tcp(wanted, &Spoken::Dns),
-            Scheme::Tls => self.open_tcp(wanted, &Spoken::DnsOverTls(tls(&[Alpn::Dot])?)),
-            Scheme::Http => self.open_tcp(wanted, &Spoken::Http),
+            Scheme::Tcp => self.open_tcp(wanted, &TcpProtocol::Dns),
+            Scheme::Tls => self.open_tcp(wanted, &TcpProtocol::DnsOverTls(tls(&[Alpn::Dot])?)),
+            Scheme::Http => self.open_tcp(wanted, &TcpProtocol::Http),
             Scheme::Https => {
-                self.open_tcp(wanted, &Spoken::Https(tls(&[Alpn::Http2, Alpn::Http1])?))
+                self.open_tcp(wanted, &TcpProtocol::Https(tls(&[Alpn::Http2, Alpn::Http1])?))
             }
             Scheme::Quic => self.open_quic(wanted),
         }
     }
 
-    fn identity(&self) -> Result<&Identity, StartError> {
+    fn identity(&self) -> Result<&ServerIdentity, StartError> {
         self.identity.ok_or(StartError::Certificate(CertificateError::NoAuthority))
     }
 
-    fn line(self, wanted: &Wanted) -> Line {
-        Line {
+    fn line(self, wanted: &SocketSpec) -> ListenerContext {
+        ListenerContext {
             shared: Arc::clone(self.shared),
             routes: Arc::new(ArcSwap::from_pointee(wanted.routes.clone())),
             limits: self.limits.clone(),
@@ -210,7 +211,7 @@ impl Opener<'_> {
         }
     }
 
-    fn open_udp(self, wanted: &Wanted) -> Result<Listener, StartError> {
+    fn open_udp(self, wanted: &SocketSpec) -> Result<OpenListener, StartError> {
         let sockets = listen_udp(wanted.address, self.cores.count()).map_err(StartError::Bind)?;
         let bound = sockets[0].local();
         let sockets: Vec<_> = sockets.into_iter().map(Arc::new).collect();
@@ -226,8 +227,8 @@ impl Opener<'_> {
                 }
             }
         }
-        let open = Open::Udp { sockets: sockets.clone(), threads };
-        let listener = Listener::new(wanted, bound, routes, open);
+        let open = OpenSocket::Udp { sockets: sockets.clone(), threads };
+        let listener = OpenListener::new(wanted, bound, routes, open);
         if let Some(why) = failed {
             listener.close();
             return Err(StartError::Thread(why));
@@ -243,7 +244,11 @@ impl Opener<'_> {
         Ok(listener)
     }
 
-    fn open_tcp(self, wanted: &Wanted, spoken: &Spoken) -> Result<Listener, StartError> {
+    fn open_tcp(
+        self,
+        wanted: &SocketSpec,
+        spoken: &TcpProtocol,
+    ) -> Result<OpenListener, StartError> {
         let listeners =
             listen_tcp_on_each(wanted.address, WaitForData::Yes, self.cores.count(), self.leaving)
                 .map_err(StartError::Bind)?;
@@ -261,10 +266,10 @@ impl Opener<'_> {
             };
             self.start(core, &line, accept)?;
         }
-        Ok(Listener::with_connections(wanted, bound, line))
+        Ok(OpenListener::with_connections(wanted, bound, line))
     }
 
-    fn open_quic(self, wanted: &Wanted) -> Result<Listener, StartError> {
+    fn open_quic(self, wanted: &SocketSpec) -> Result<OpenListener, StartError> {
         let identity = self.identity()?;
         let listeners =
             listen_quic_on_each(wanted.address, identity, &doq::SERVICE, self.cores.count())
@@ -282,11 +287,11 @@ impl Opener<'_> {
             };
             self.start(core, &line, accept)?;
         }
-        Ok(Listener::with_connections(wanted, bound, line))
+        Ok(OpenListener::with_connections(wanted, bound, line))
     }
 
     /// Runs `accept` on a core; where that fails, the cores before it close again.
-    fn start<S, F>(self, core: usize, line: &Line, accept: S) -> Result<(), StartError>
+    fn start<S, F>(self, core: usize, line: &ListenerContext, accept: S) -> Result<(), StartError>
     where
         S: FnOnce() -> F + Send + 'static,
         F: Future<Output = ()> + 'static,
@@ -299,31 +304,36 @@ impl Opener<'_> {
 }
 
 /// Serves one TCP connection to its end.
-async fn serve(line: Line, spoken: Spoken, stream: Stream) {
+async fn serve(line: ListenerContext, spoken: TcpProtocol, stream: Stream) {
     match spoken {
-        Spoken::Dns => tcp::serve_plain(line, stream).await,
-        Spoken::DnsOverTls(with) => tls::serve_dns(line, with, stream).await,
-        Spoken::Http => doh::serve_plain(line, stream).await,
-        Spoken::Https(with) => tls::serve_https(line, with, stream).await,
+        TcpProtocol::Dns => tcp::serve_plain(line, stream).await,
+        TcpProtocol::DnsOverTls(with) => tls::serve_dns(line, with, stream).await,
+        TcpProtocol::Http => doh::serve_plain(line, stream).await,
+        TcpProtocol::Https(with) => tls::serve_https(line, with, stream).await,
     }
 }
 
-impl Listener {
-    fn new(wanted: &Wanted, bound: SocketAddr, routes: Arc<ArcSwap<Routes>>, open: Open) -> Self {
+impl OpenListener {
+    fn new(
+        wanted: &SocketSpec,
+        bound: SocketAddr,
+        routes: Arc<ArcSwap<SocketRoutes>>,
+        open: OpenSocket,
+    ) -> Self {
         Self { scheme: wanted.scheme, address: wanted.address, bound, routes, open }
     }
 
-    fn with_connections(wanted: &Wanted, bound: SocketAddr, line: Line) -> Self {
-        Self::new(wanted, bound, line.routes, Open::Connections { closing: line.closing })
+    fn with_connections(wanted: &SocketSpec, bound: SocketAddr, line: ListenerContext) -> Self {
+        Self::new(wanted, bound, line.routes, OpenSocket::Connections { closing: line.closing })
     }
 
     /// Whether it is the socket that is wanted.
-    pub(crate) fn is(&self, wanted: &Wanted) -> bool {
+    pub(crate) fn is(&self, wanted: &SocketSpec) -> bool {
         self.scheme == wanted.scheme && self.address == wanted.address
     }
 
     /// Serves `wanted`'s paths and entries from the next message on.
-    pub(crate) fn route(&self, wanted: &Wanted) {
+    pub(crate) fn route(&self, wanted: &SocketSpec) {
         self.routes.store(Arc::new(wanted.routes.clone()));
     }
 
@@ -340,7 +350,7 @@ impl Listener {
 
     pub(crate) fn close(self) {
         match self.open {
-            Open::Udp { sockets, threads } => {
+            OpenSocket::Udp { sockets, threads } => {
                 for socket in &sockets {
                     socket.stop();
                 }
@@ -349,7 +359,7 @@ impl Listener {
                     let _ = thread.join();
                 }
             }
-            Open::Connections { closing } => closing.begin(),
+            OpenSocket::Connections { closing } => closing.begin(),
         }
     }
 }
@@ -359,9 +369,11 @@ impl Listener {
 mod tests {
     use super::*;
 
-    fn openings(entries: &[(&str, u16)]) -> Vec<Opening> {
-        let opening =
-            |&(listen, entry): &(&str, u16)| Opening { listen: listen.parse().unwrap(), entry };
+    fn openings(entries: &[(&str, u16)]) -> Vec<ListenerSpec> {
+        let opening = |&(listen, entry): &(&str, u16)| ListenerSpec {
+            listen: listen.parse().unwrap(),
+            entry,
+        };
         entries.iter().map(opening).collect()
     }
 

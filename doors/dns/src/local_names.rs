@@ -5,8 +5,8 @@
 
 use crate::settings::Settings;
 use dns_wire::records::LocalRecords;
-use dns_wire::{Answer, Query, key_of, write_query};
-use pipeline::records::Redirect;
+use dns_wire::{DnsQuery, WireAnswer, key_of, write_query};
+use pipeline::records::RedirectTable;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use upstream::resolver::OwnNames;
@@ -18,7 +18,7 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 /// The records and rewrites of one configuration.
 #[derive(Debug, Default)]
 pub struct LocalNames {
-    pub(crate) rewrites: Option<Arc<Redirect>>,
+    pub(crate) rewrites: Option<Arc<RedirectTable>>,
     pub(crate) records: LocalRecords,
     /// Of the lines of both, in their order.
     digest: u64,
@@ -47,14 +47,14 @@ impl OwnNames for LocalNames {
         self.rewrites.as_ref()?.find(name).map(|target| target.name.clone())
     }
 
-    fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>> {
+    fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<WireAnswer>> {
         let local = self.records.lookup(name, qtype)?;
         let (mut asked, mut message) = (Vec::new(), Vec::new());
         write_query(0, &key_of(name, qtype)?, &mut asked);
         let mut text = NameBuffer::new();
-        let query = Query::parse(&asked, &mut text).ok()?;
+        let query = DnsQuery::parse(&asked, &mut text).ok()?;
         local.write(&query, MESSAGE_BYTES_MAX, &mut message);
-        Answer::from_response(&message).ok().map(Arc::new)
+        WireAnswer::from_response(&message).ok().map(Arc::new)
     }
 }
 

@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
 use upstream::resolver::{
-    CacheSettings, GroupSettings, ResolverSettings, Strategy, UpstreamDetails, UpstreamSettings,
+    CacheSettings, GroupSettings, ResolverSettings, SelectionStrategy, UpstreamDetails,
+    UpstreamSettings,
 };
-use vocab::{ByteSize, Complaint, DomainName, Network, Span};
+use vocab::{ByteSize, Complaint, DomainName, Network, TimeSpan};
 
 /// Views, at most: each has a cache.
 pub(crate) const VIEWS_MAX: usize = 32;
@@ -37,7 +38,7 @@ pub struct ViewSettings {
     pub upstreams: Vec<UpstreamSettings>,
     /// How one of several is chosen. Default: `dns.strategy`.
     #[serde(default)]
-    pub strategy: Option<Strategy>,
+    pub strategy: Option<SelectionStrategy>,
     /// Its cache. Default: as `dns.cache`, with a size of 16MiB.
     #[serde(default)]
     pub cache: Option<CacheSettings>,
@@ -51,17 +52,17 @@ pub struct FallbackSettings {
     pub upstreams: Vec<UpstreamSettings>,
     /// How long the first ones have. Default 500ms, at most 10s.
     #[serde(default = "after_default")]
-    pub after: Text<Span>,
+    pub after: Text<TimeSpan>,
     /// `always`: they are asked at the same time, and their answer is held back until it is needed.
     /// `when-needed`: they are asked then. Default `when-needed`.
     #[serde(default)]
-    pub standby: Standby,
+    pub standby: StandbyRule,
 }
 
 /// When the second resort is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Standby {
+pub enum StandbyRule {
     /// With the first.
     Always,
     /// When the first fails or is slow.
@@ -69,8 +70,8 @@ pub enum Standby {
     WhenNeeded,
 }
 
-fn after_default() -> Text<Span> {
-    Text(Span(Duration::from_millis(500)))
+fn after_default() -> Text<TimeSpan> {
+    Text(TimeSpan(Duration::from_millis(500)))
 }
 
 impl Settings {
@@ -99,7 +100,7 @@ impl Settings {
         &self,
         name: &str,
         upstreams: Vec<UpstreamSettings>,
-        strategy: Strategy,
+        strategy: SelectionStrategy,
     ) -> GroupSettings {
         GroupSettings {
             name: name.into(),
@@ -124,8 +125,8 @@ impl Settings {
     }
 
     /// How long the first upstreams have, and when the second resort is asked.
-    pub(crate) fn fallback_rule(&self) -> (Duration, Standby) {
-        self.fallback.as_ref().map_or((Duration::ZERO, Standby::WhenNeeded), |fallback| {
+    pub(crate) fn fallback_rule(&self) -> (Duration, StandbyRule) {
+        self.fallback.as_ref().map_or((Duration::ZERO, StandbyRule::WhenNeeded), |fallback| {
             (fallback.after.0.0, fallback.standby)
         })
     }

@@ -2,20 +2,20 @@
 //! collectors, lines for the operator, and effects.
 //!
 //! A plan holds it; what a reload leaves as it was goes over from the plan before. Nothing here makes
-//! a question wait but [`Outside::settle`], which is what it is for. Called by `surroundings` and
+//! a question wait but [`PipelineResources::settle`], which is what it is for. Called by `surroundings` and
 //! `branches`.
 
 use crate::effects::{
-    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsPlan, Given, ReverseMemory,
-    Surroundings,
+    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsEnv, EffectsPlan, GivenAnswer,
+    ReverseMemory,
 };
-use crate::foreign::Foreign;
+use crate::foreign::ForeignConfig;
 use crate::lines::Lines;
-use crate::request::Caller;
+use crate::request::DnsCaller;
 use dns_wire::reply;
 use pipeline::program::OnError;
-use pipeline::state::{Arrived, Failure};
-use pipeline::world::{Asked, Tidings};
+use pipeline::state::{RunFailure, WaitOutcome};
+use pipeline::world::{PipelineEvent, PipelineQuestion};
 use quick_cache::sync::Cache;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -32,24 +32,24 @@ const PREFERRED_MS: u64 = 3_600_000;
 
 /// See the module.
 #[derive(Clone)]
-pub(crate) struct Outside {
-    pub(crate) effects: Option<Arc<Running>>,
-    pub(crate) memories: Arc<[Memory]>,
-    pub(crate) collectors: Arc<[Collector]>,
+pub(crate) struct PipelineResources {
+    pub(crate) effects: Option<Arc<RunningEffects>>,
+    pub(crate) memories: Arc<[AddressMemory]>,
+    pub(crate) collectors: Arc<[RunCollector]>,
     preferred: Arc<Cache<(u16, Box<str>), u64>>,
     lines: Arc<Lines>,
 }
 
 /// Effects, and what they were started with. What still waits when the last plan that knows them is
 /// gone is carried out by a thread of its own, for at most [`CLOSING`].
-pub(crate) struct Running {
+pub(crate) struct RunningEffects {
     plan: EffectsPlan,
     /// There until it is dropped.
     effects: Option<Effects>,
 }
 
 /// A memory of names by address, and what it was set up with.
-pub(crate) struct Memory {
+pub(crate) struct AddressMemory {
     pub(crate) size: usize,
     pub(crate) ttl: Duration,
     pub(crate) names: ReverseMemory,
@@ -57,7 +57,7 @@ pub(crate) struct Memory {
 
 /// Numbers of the runs that pass one place of a pipeline.
 #[derive(Debug, Default)]
-pub(crate) struct Collector {
+pub(crate) struct RunCollector {
     /// What it is called.
     pub(crate) name: Box<str>,
     /// Runs that passed.
@@ -68,7 +68,7 @@ pub(crate) struct Collector {
 
 /// The numbers of a collector at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectedRuns {
     /// What it is called.
     pub name: String,
     /// Runs that passed.
@@ -77,19 +77,19 @@ pub struct Collected {
     pub answered: u64,
 }
 
-impl Memory {
+impl AddressMemory {
     fn new(size: usize, ttl: Duration) -> Self {
         Self { size, ttl, names: ReverseMemory::new(size, ttl) }
     }
 }
 
-impl Collector {
+impl RunCollector {
     fn new(name: &str) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningEffects {
     fn drop(&mut self) {
         // A plan that a reload replaces is dropped by whoever saw it last, who may be answering
         // questions and cannot wait.
@@ -103,7 +103,7 @@ impl Drop for Running {
     }
 }
 
-impl Outside {
+impl PipelineResources {
     pub(crate) fn nothing(lines: Arc<Lines>) -> Self {
         Self {
             effects: None,
@@ -117,26 +117,27 @@ impl Outside {
     /// What `foreign` wants of it: as far as that is what ran before, it goes on.
     pub(crate) fn next(
         &self,
-        foreign: Option<&Foreign>,
-        around: &Surroundings,
+        foreign: Option<&ForeignConfig>,
+        around: &EffectsEnv,
     ) -> Result<Self, Vec<Complaint>> {
         let Some(foreign) = foreign else {
             let nothing = Self::nothing(Arc::clone(&self.lines));
             return Ok(Self { preferred: Arc::clone(&self.preferred), ..nothing });
         };
-        let same = |(ours, theirs): (&Memory, &(usize, Duration))| (ours.size, ours.ttl) == *theirs;
+        let same =
+            |(ours, theirs): (&AddressMemory, &(usize, Duration))| (ours.size, ours.ttl) == *theirs;
         let kept = self.memories.len() == foreign.memories.len()
             && self.memories.iter().zip(&foreign.memories).all(same);
         let memories = if kept {
             Arc::clone(&self.memories)
         } else {
-            foreign.memories.iter().map(|(size, ttl)| Memory::new(*size, *ttl)).collect()
+            foreign.memories.iter().map(|(size, ttl)| AddressMemory::new(*size, *ttl)).collect()
         };
         let named = self.collectors.iter().map(|it| &*it.name);
         let collectors = if named.eq(foreign.collectors.iter().map(String::as_str)) {
             Arc::clone(&self.collectors)
         } else {
-            foreign.collectors.iter().map(|name| Collector::new(name)).collect()
+            foreign.collectors.iter().map(|name| RunCollector::new(name)).collect()
         };
         Ok(Self {
             effects: self.effects_of(&foreign.effects, around)?,
@@ -150,8 +151,8 @@ impl Outside {
     fn effects_of(
         &self,
         plan: &EffectsPlan,
-        around: &Surroundings,
-    ) -> Result<Option<Arc<Running>>, Vec<Complaint>> {
+        around: &EffectsEnv,
+    ) -> Result<Option<Arc<RunningEffects>>, Vec<Complaint>> {
         if plan.effects.is_empty() {
             return Ok(None);
         }
@@ -162,17 +163,17 @@ impl Outside {
                 // Nobody waits for lists: their sets are empty until then. What fails is told where
                 // it does.
                 drop(effects.fetch_missing(Duration::ZERO));
-                Ok(Some(Arc::new(Running { plan: plan.clone(), effects: Some(effects) })))
+                Ok(Some(Arc::new(RunningEffects { plan: plan.clone(), effects: Some(effects) })))
             }
         }
     }
 
-    pub(crate) fn collected(&self) -> Vec<Collected> {
-        let numbers = |it: &Collector| {
+    pub(crate) fn collected(&self) -> Vec<CollectedRuns> {
+        let numbers = |it: &RunCollector| {
             // In this order, so that no more are answered than passed.
             let answered = it.answered.load(Ordering::Relaxed);
             let queries = it.queries.load(Ordering::Relaxed).max(answered);
-            Collected { name: it.name.to_string(), queries, answered }
+            CollectedRuns { name: it.name.to_string(), queries, answered }
         };
         self.collectors.iter().map(numbers).collect()
     }
@@ -203,27 +204,32 @@ impl Outside {
     }
 
     /// Passes tidings on.
-    pub(crate) fn tell(&self, caller: &Caller<'_>, asked: Asked<'_>, tidings: &Tidings<'_>) {
+    pub(crate) fn tell(
+        &self,
+        caller: &DnsCaller<'_>,
+        asked: PipelineQuestion<'_>,
+        tidings: &PipelineEvent<'_>,
+    ) {
         match *tidings {
-            Tidings::Line(line) => self.line(caller, asked, line, None),
-            Tidings::Summary { title, message } => {
+            PipelineEvent::Line(line) => self.line(caller, asked, line, None),
+            PipelineEvent::Summary { title, message } => {
                 self.line(caller, asked, title, Some((message, caller.begun.elapsed())));
             }
-            Tidings::Collected { collector, message } => {
+            PipelineEvent::Collected { collector, message } => {
                 let Some(it) = self.collectors.get(usize::from(collector)) else { return };
                 it.queries.fetch_add(1, Ordering::Relaxed);
                 it.answered.fetch_add(u64::from(message.is_some()), Ordering::Relaxed);
             }
-            Tidings::Learn { memory, message } => {
+            PipelineEvent::Learn { memory, message } => {
                 let Some(it) = self.memories.get(usize::from(memory)) else { return };
                 it.names.learn(asked.name, reply::addresses(message), caller.now);
             }
-            Tidings::Effect { effect, marks, message } => {
+            PipelineEvent::Effect { effect, marks, message } => {
                 let Some(effects) = self.running() else { return };
-                let given = Shown::of(message);
+                let given = ShownAnswer::of(message);
                 effects.emit(EffectId(effect), &event(caller, asked, &given, marks));
             }
-            Tidings::Preferred(family) => {
+            PipelineEvent::Preferred(family) => {
                 let key = (family, asked.name.as_str().into());
                 self.preferred.insert(key, caller.now.mono_ms + PREFERRED_MS);
             }
@@ -232,8 +238,8 @@ impl Outside {
 
     fn line(
         &self,
-        caller: &Caller<'_>,
-        asked: Asked<'_>,
+        caller: &DnsCaller<'_>,
+        asked: PipelineQuestion<'_>,
         title: &str,
         ended: Option<(Option<&[u8]>, std::time::Duration)>,
     ) {
@@ -253,32 +259,32 @@ impl Outside {
     /// Sets an effect off and waits until it was carried out.
     pub(crate) async fn settle(
         &self,
-        caller: Caller<'_>,
-        asked: Asked<'_>,
+        caller: DnsCaller<'_>,
+        asked: PipelineQuestion<'_>,
         (message, marks): (Option<&[u8]>, &[u32]),
         effect: u16,
         on_error: OnError,
-    ) -> Arrived {
-        let Some(effects) = self.running() else { return Arrived::Nothing };
-        let given = Shown::of(message);
+    ) -> WaitOutcome {
+        let Some(effects) = self.running() else { return WaitOutcome::Nothing };
+        let given = ShownAnswer::of(message);
         let carried_out = effects.call(EffectId(effect), &event(&caller, asked, &given, marks));
         match (carried_out.await, on_error) {
-            (Ok(()), _) | (Err(_), OnError::Continue) => Arrived::Nothing,
-            (Err(_), OnError::Stop) => Arrived::Stop,
-            (Err(_), OnError::Fail) => Arrived::Failed(Failure::Effect),
+            (Ok(()), _) | (Err(_), OnError::Continue) => WaitOutcome::Nothing,
+            (Err(_), OnError::Stop) => WaitOutcome::Stop,
+            (Err(_), OnError::Fail) => WaitOutcome::Failed(RunFailure::Effect),
         }
     }
 }
 
 /// What effects get to see of an answer.
-struct Shown {
+struct ShownAnswer {
     rcode: u16,
     addresses: [IpAddr; ADDRESSES_MAX],
     count: usize,
     is_answer: bool,
 }
 
-impl Shown {
+impl ShownAnswer {
     fn of(message: Option<&[u8]>) -> Self {
         let mut addresses = [IpAddr::V4(Ipv4Addr::UNSPECIFIED); ADDRESSES_MAX];
         let mut count = 0;
@@ -298,9 +304,9 @@ impl Shown {
 }
 
 fn event<'e>(
-    caller: &Caller<'e>,
-    asked: Asked<'e>,
-    given: &'e Shown,
+    caller: &DnsCaller<'e>,
+    asked: PipelineQuestion<'e>,
+    given: &'e ShownAnswer,
     marks: &'e [u32],
 ) -> EffectEvent<'e> {
     EffectEvent {
@@ -315,8 +321,9 @@ fn event<'e>(
             url_path: caller.url_path,
             marks,
         }),
-        answer: given
-            .is_answer
-            .then(|| Given { rcode: given.rcode, addresses: &given.addresses[..given.count] }),
+        answer: given.is_answer.then(|| GivenAnswer {
+            rcode: given.rcode,
+            addresses: &given.addresses[..given.count],
+        }),
     }
 }

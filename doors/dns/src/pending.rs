@@ -5,29 +5,33 @@
 //! task on a core (`branches`). Made by `request`; nobody waits for ever: the resolver's time-out and
 //! the bounds of the program see to that.
 
-use crate::back::Back;
+use crate::back::ReplySink;
 use crate::branches;
-use crate::door::Shared;
-use crate::plan::Plan;
-use crate::request::{self, Asked, Caller, Findings, REPLY_BYTES, View, Way};
-use crate::surroundings::Surroundings;
-use dns_wire::Query;
+use crate::door::DoorShared;
+use crate::plan::DnsPlan;
+use crate::request::{
+    self, DnsCaller, DnsRequest, QueryTransport, REPLY_BYTES, RequestView, RunFindings,
+};
+use crate::surroundings::RequestEnv;
+use dns_wire::DnsQuery;
 use pipeline::machine;
-use pipeline::state::{Arrived, Failure, State, Step, Wait};
+use pipeline::state::{RunFailure, RunState, RunStep, RunWait, WaitOutcome};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use transport::Held;
-use upstream::resolver::{CacheId, GroupId, QuerySource, Question, Resolution, ResolveError};
-use vocab::{NameBuffer, Near, Now};
+use transport::DrainGuard;
+use upstream::resolver::{
+    CacheId, GroupId, QuerySource, Resolution, ResolveError, ResolverQuestion,
+};
+use vocab::{LinkInfo, NameBuffer, Now};
 
 /// The client's message and whence it came, for as long as anyone works on it.
-pub(crate) struct Request {
+pub(crate) struct PendingRequest {
     pub(crate) message: Box<[u8]>,
     client: IpAddr,
     client_port: u16,
-    near: Near,
-    way: Way,
+    near: LinkInfo,
+    way: QueryTransport,
     now: Now,
     begun: Instant,
     entry: u16,
@@ -37,18 +41,18 @@ pub(crate) struct Request {
 }
 
 /// See the module.
-pub(crate) struct Pending {
-    shared: Arc<Shared>,
+pub(crate) struct PendingQuestions {
+    shared: Arc<DoorShared>,
     /// The run's places are those of this plan, whatever a reload brings.
-    plan: Arc<Plan>,
-    request: Arc<Request>,
-    state: State,
-    findings: Findings,
+    plan: Arc<DnsPlan>,
+    request: Arc<PendingRequest>,
+    state: RunState,
+    findings: RunFindings,
     out: Vec<u8>,
     /// Nobody waits for a renewal.
-    back: Option<Back>,
+    back: Option<ReplySink>,
     /// The process does not end before it is answered.
-    _held: Held,
+    _held: DrainGuard,
 }
 
 /// Questions that may wait in tasks at once: what a second of sleep at 16,000 questions a second
@@ -57,25 +61,25 @@ pub(crate) struct Pending {
 pub(crate) const TASKS_MAX: usize = 16_384;
 
 /// A place among those.
-struct Place(Arc<Shared>, QuerySource);
+struct PendingPermit(Arc<DoorShared>, QuerySource);
 
-impl Place {
-    fn take(shared: &Arc<Shared>, source: QuerySource) -> Option<Self> {
+impl PendingPermit {
+    fn take(shared: &Arc<DoorShared>, source: QuerySource) -> Option<Self> {
         shared.tasks.enter(source).ok().map(|()| Self(Arc::clone(shared), source))
     }
 }
 
-impl Drop for Place {
+impl Drop for PendingPermit {
     fn drop(&mut self) {
         self.0.tasks.leave(self.1);
     }
 }
 
 /// Whoever is called back; told that there was no room if it never is.
-struct Callback(Option<Box<Pending>>);
+struct PendingCallback(Option<Box<PendingQuestions>>);
 
-impl Request {
-    fn new(message: &[u8], caller: Caller<'_>) -> Self {
+impl PendingRequest {
+    fn new(message: &[u8], caller: DnsCaller<'_>) -> Self {
         Self {
             message: message.into(),
             client: caller.client,
@@ -96,8 +100,8 @@ impl Request {
         QuerySource::client(self.client, self.client_port)
     }
 
-    pub(crate) fn caller(&self) -> Caller<'_> {
-        Caller {
+    pub(crate) fn caller(&self) -> DnsCaller<'_> {
+        DnsCaller {
             client: self.client,
             client_port: self.client_port,
             near: self.near,
@@ -112,19 +116,19 @@ impl Request {
     }
 }
 
-impl Pending {
+impl PendingQuestions {
     pub(crate) fn new(
-        view: &View<'_>,
+        view: &RequestView<'_>,
         message: &[u8],
-        caller: Caller<'_>,
-        state: State,
-        findings: Findings,
+        caller: DnsCaller<'_>,
+        state: RunState,
+        findings: RunFindings,
         out: Vec<u8>,
     ) -> Box<Self> {
         Box::new(Self {
             shared: Arc::clone(view.shared),
             plan: Arc::clone(view.plan),
-            request: Arc::new(Request::new(message, caller)),
+            request: Arc::new(PendingRequest::new(message, caller)),
             state,
             findings,
             out,
@@ -135,16 +139,16 @@ impl Pending {
 
     /// A run whose answer nobody waits for.
     pub(crate) fn renewal(
-        view: &View<'_>,
+        view: &RequestView<'_>,
         message: &[u8],
-        caller: Caller<'_>,
-        state: Box<State>,
+        caller: DnsCaller<'_>,
+        state: Box<RunState>,
     ) -> Box<Self> {
-        Self::new(view, message, caller, *state, Findings::NONE, Vec::new())
+        Self::new(view, message, caller, *state, RunFindings::NONE, Vec::new())
     }
 
     /// The answer goes this way.
-    pub(crate) fn answering(mut self: Box<Self>, back: Back) -> Box<Self> {
+    pub(crate) fn answering(mut self: Box<Self>, back: ReplySink) -> Box<Self> {
         self.back = Some(back);
         self
     }
@@ -154,25 +158,25 @@ impl Pending {
         let this = &mut *self;
         let mut text = NameBuffer::new();
         // It was read once already, from the same bytes.
-        let Ok(query) = Query::parse(&this.request.message, &mut text) else { return };
+        let Ok(query) = DnsQuery::parse(&this.request.message, &mut text) else { return };
         let policy = this.shared.policy.load();
-        let view = View { shared: &this.shared, policy: &policy, plan: &this.plan };
+        let view = RequestView { shared: &this.shared, policy: &policy, plan: &this.plan };
         let caller = this.request.caller();
-        let mut around = Surroundings::new(view, caller, this.findings);
+        let mut around = RequestEnv::new(view, caller, this.findings);
         let name = text.as_name();
         let (state, out) = (&mut this.state, &mut this.out);
         let step = machine::run(&this.plan.program, state, &query, name, &mut around, out);
         // A renewal is asked for where an answer is at hand, not behind a wait.
         (this.findings, _) = around.leave();
         match step {
-            Step::Wait(wait) => {
+            RunStep::Wait(wait) => {
                 drop(policy);
                 self.wait(wait);
             }
-            Step::Done => {
+            RunStep::Done => {
                 let Some(back) = this.back.take() else { return };
                 out.reserve(REPLY_BYTES);
-                let asked = Asked { query: &query, name, caller };
+                let asked = DnsRequest { query: &query, name, caller };
                 request::finish(&view, &asked, this.findings, state, out);
                 back.send(std::mem::take(out));
             }
@@ -180,13 +184,13 @@ impl Pending {
     }
 
     /// Waits, and runs on with what arrives.
-    pub(crate) fn wait(self: Box<Self>, wait: Wait) {
+    pub(crate) fn wait(self: Box<Self>, wait: RunWait) {
         match wait {
-            Wait::Forward { group, cache, key, options } => {
+            RunWait::Forward { group, cache, key, options } => {
                 let question = question(group, cache, key, options);
                 let shared = Arc::clone(&self.shared);
                 let source = self.request.source();
-                let mut callback = Callback(Some(self));
+                let mut callback = PendingCallback(Some(self));
                 let done = Box::new(move |resolution| callback.arrive(of_upstream(resolution)));
                 // Without room the callback is dropped, and says so to its client.
                 let _ = shared.resolver.submit(question, source, done);
@@ -195,18 +199,21 @@ impl Pending {
         }
     }
 
-    fn wait_in_task(self: Box<Self>, wait: Wait) {
+    fn wait_in_task(self: Box<Self>, wait: RunWait) {
         let shared = Arc::clone(&self.shared);
         let source = self.request.source();
-        let mut callback = Callback(Some(self));
-        let Some(place) = Place::take(&shared, source) else { return };
+        let mut callback = PendingCallback(Some(self));
+        let Some(place) = PendingPermit::take(&shared, source) else { return };
         let core = crate::chance::number() as usize % shared.cores.count();
         let task = move || async move {
             let _place = place;
             let Some(mut pending) = callback.0.take() else { return };
             let this = &mut *pending;
-            let branch =
-                branches::Origin { shared: &this.shared, plan: &this.plan, request: &this.request };
+            let branch = branches::BranchOrigin {
+                shared: &this.shared,
+                plan: &this.plan,
+                request: &this.request,
+            };
             let arrived = branches::settle(branch, &this.state, wait, &mut this.out).await;
             pending.arrive(arrived);
         };
@@ -214,23 +221,23 @@ impl Pending {
         let _ = shared.cores.spawn(core, task);
     }
 
-    fn arrive(mut self: Box<Self>, arrived: Arrived) {
+    fn arrive(mut self: Box<Self>, arrived: WaitOutcome) {
         machine::arrive(&self.plan.program, &mut self.state, arrived);
         self.start();
     }
 }
 
-impl Callback {
-    fn arrive(&mut self, arrived: Arrived) {
+impl PendingCallback {
+    fn arrive(&mut self, arrived: WaitOutcome) {
         if let Some(pending) = self.0.take() {
             pending.arrive(arrived);
         }
     }
 }
 
-impl Drop for Callback {
+impl Drop for PendingCallback {
     fn drop(&mut self) {
-        self.arrive(Arrived::Failed(Failure::Overloaded));
+        self.arrive(WaitOutcome::Failed(RunFailure::Overloaded));
     }
 }
 
@@ -240,20 +247,23 @@ pub(crate) fn question(
     cache: Option<u16>,
     key: Box<[u8]>,
     options: Box<[u8]>,
-) -> Question {
-    Question::from_key(key).to(GroupId(group)).kept_in(cache.map(CacheId)).with_options(options)
+) -> ResolverQuestion {
+    ResolverQuestion::from_key(key)
+        .to(GroupId(group))
+        .kept_in(cache.map(CacheId))
+        .with_options(options)
 }
 
 /// What came of an exchange, as the machine takes it.
-pub(crate) fn of_upstream(resolution: Resolution) -> Arrived {
+pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
     match resolution.result {
-        Ok((answer, age_s)) => Arrived::Answer(answer, age_s, resolution.source),
-        Err(why) => Arrived::Failed(match why {
-            ResolveError::Overloaded => Failure::Overloaded,
-            ResolveError::Circle => Failure::Circle,
-            ResolveError::Unreachable | ResolveError::Tls => Failure::Network,
+        Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),
+        Err(why) => WaitOutcome::Failed(match why {
+            ResolveError::Overloaded => RunFailure::Overloaded,
+            ResolveError::Circle => RunFailure::Circle,
+            ResolveError::Unreachable | ResolveError::Tls => RunFailure::Network,
             ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
-                Failure::Upstream
+                RunFailure::Upstream
             }
         }),
     }

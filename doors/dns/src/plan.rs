@@ -3,11 +3,11 @@
 //! The simple settings become the same kind of program as a foreign pipeline. Made by `door` at the
 //! start and on every reload; a request sees one plan from its beginning to its end.
 
-use crate::blocked::Blocked;
+use crate::blocked::BlockedAnswers;
 use crate::door::StartError;
-use crate::guard::{ClientSubnetSettings, Designated, Guard, Secrets};
+use crate::guard::{ClientSubnetSettings, DesignatedResolvers, GuardSecrets, QueryGuard};
 use crate::local_names::LocalNames;
-use crate::outside::Outside;
+use crate::outside::PipelineResources;
 use crate::settings::{AliasesAtPixel, Settings};
 use crate::simple;
 use crate::special::SpecialNames;
@@ -19,33 +19,33 @@ use std::sync::Arc;
 use vocab::DomainName;
 
 /// See the module.
-pub(crate) struct Plan {
+pub(crate) struct DnsPlan {
     pub(crate) program: Arc<Program>,
     /// Where runs begin, by the number that a listener has.
     entries: Box<[Place]>,
     pub(crate) local: Arc<LocalNames>,
     pub(crate) special: SpecialNames,
-    pub(crate) blocked: Blocked,
+    pub(crate) blocked: BlockedAnswers,
     /// What names get there that only their alias blocks.
     pub(crate) aliases_at_pixel: AliasesAtPixel,
     /// Whom to ask about what is blocked.
     pub(crate) in_charge: InCharge,
     /// Types that are answered as empty.
     pub(crate) filtered: Box<[u16]>,
-    pub(crate) outside: Outside,
-    pub(crate) guard: Guard,
-    pub(crate) designated: Designated,
+    pub(crate) outside: PipelineResources,
+    pub(crate) guard: QueryGuard,
+    pub(crate) designated: DesignatedResolvers,
     pub(crate) client_subnet: ClientSubnetSettings,
     /// What this server is called.
     names: Box<[DomainName]>,
 }
 
-impl Plan {
+impl DnsPlan {
     pub(crate) fn new(
         settings: &Settings,
         pixel: &[IpAddr],
-        outside: Outside,
-        (secrets, before): (&Secrets, Option<&Self>),
+        outside: PipelineResources,
+        (secrets, before): (&GuardSecrets, Option<&Self>),
     ) -> Result<Self, StartError> {
         let complaints = settings.check();
         if !complaints.is_empty() {
@@ -61,7 +61,7 @@ impl Plan {
             entries,
             local: Arc::new(local),
             special: SpecialNames::new(settings.canaries, settings.delegated()),
-            blocked: Blocked::new(settings.blocked, settings.blocked_ttl_s(), pixel),
+            blocked: BlockedAnswers::new(settings.blocked, settings.blocked_ttl_s(), pixel),
             aliases_at_pixel: settings.aliases_at_pixel,
             in_charge: InCharge::new(settings),
             // A pipeline alone says what is done.
@@ -70,7 +70,12 @@ impl Plan {
                 None => settings.filtered().map_err(StartError::Settings)?,
             },
             outside,
-            guard: Guard::new(settings.guard(), secrets, tcp::IDLE, before.map(|it| &it.guard)),
+            guard: QueryGuard::new(
+                settings.guard(),
+                secrets,
+                tcp::IDLE,
+                before.map(|it| &it.guard),
+            ),
             designated: designated(settings),
             client_subnet: settings.client_subnet.clone(),
             names: settings.names.iter().map(|name| name.0.clone()).collect(),
@@ -91,9 +96,14 @@ impl Plan {
 }
 
 /// What clients of plain DNS are told of our encrypted listeners.
-fn designated(settings: &Settings) -> Designated {
+fn designated(settings: &Settings) -> DesignatedResolvers {
     let names: Vec<_> = settings.names.iter().map(|name| name.0.clone()).collect();
     let listeners: Vec<_> = settings.listen.iter().map(|listen| listen.0.clone()).collect();
     let listening: Vec<_> = listeners.iter().map(|listen| listen.address).collect();
-    Designated::new(settings.ddr, &names, &transport::own_addresses(&listening), &listeners)
+    DesignatedResolvers::new(
+        settings.ddr,
+        &names,
+        &transport::own_addresses(&listening),
+        &listeners,
+    )
 }

@@ -5,80 +5,83 @@
 //! can be answered at once goes into the caller's buffer without an allocation; a question that must
 //! wait leaves with `pending` and comes back into the same [`finish`].
 
-use crate::back::Back;
-use crate::blocked::Reaches;
-use crate::door::Shared;
-use crate::guard::{self, Admission, Outgoing, Sender, TurnedAway};
-use crate::pending::Pending;
-use crate::plan::Plan;
+use crate::back::ReplySink;
+use crate::blocked::PixelReach;
+use crate::door::DoorShared;
+use crate::guard::{self, Admission, OutgoingFate, SenderProof, TurnedAway};
+use crate::pending::PendingQuestions;
+use crate::plan::DnsPlan;
 use crate::settings::AliasesAtPixel;
 use crate::shape;
-use crate::surroundings::Surroundings;
-use dns_wire::{BadQuery, EdeCode, Query, Rcode, UDP_BYTES_MAX, forge, reply};
-use ledger::{Event, Subject};
+use crate::surroundings::RequestEnv;
+use dns_wire::{BadQuery, DnsQuery, EdeCode, Rcode, UDP_BYTES_MAX, forge, reply};
+use ledger::{EventSubject, RequestEvent};
 use pipeline::machine;
-use pipeline::state::{Response, State, Step};
-use policy::{Ask, Policy, Who};
+use pipeline::state::{RunResponse, RunState, RunStep};
+use policy::{Ask, ClientIdentity, Policy};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
-use transport::near::{self, CameTo};
-use vocab::{Action, Caching, Cause, Door, Kind, Name, NameBuffer, Near, Now, Source};
+use transport::near::{self, ArrivedAt};
+use vocab::{Action, Caching, Cause, Door, LinkInfo, Name, NameBuffer, Now, RequestKind, Source};
 
 /// How long clients may keep that an answer was emptied.
 const EMPTIED_TTL_S: u32 = 60;
 
 /// What one request sees of the world; it does not change under its feet.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'v> {
-    pub(crate) shared: &'v Arc<Shared>,
+pub(crate) struct RequestView<'v> {
+    pub(crate) shared: &'v Arc<DoorShared>,
     pub(crate) policy: &'v Policy,
-    pub(crate) plan: &'v Arc<Plan>,
+    pub(crate) plan: &'v Arc<DnsPlan>,
 }
 
-impl View<'_> {
+impl RequestView<'_> {
     /// What is known of the client beside its address. It says itself who it is: in the path of DNS
     /// over HTTPS, or in the first label of the name that it connects to.
-    pub(crate) fn who<'c>(&self, caller: &Caller<'c>) -> Who<'c> {
+    pub(crate) fn who<'c>(&self, caller: &DnsCaller<'c>) -> ClientIdentity<'c> {
         let id = Some(caller.client_id).filter(|id| !id.is_empty());
-        Who { id: id.or_else(|| self.plan.id_in(caller.server_name)), ..caller.near.into() }
+        ClientIdentity {
+            id: id.or_else(|| self.plan.id_in(caller.server_name)),
+            ..caller.near.into()
+        }
     }
 
     /// Writes the answer to `query` for a blocked name.
-    pub(crate) fn block(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
+    pub(crate) fn block(&self, query: &DnsQuery<'_>, caller: &DnsCaller<'_>, out: &mut Vec<u8>) {
         let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
         self.plan.blocked.write(query, (style, self.reach(caller)), out);
     }
 
     /// Writes the answer to `query` for a name that is blocked for its alias alone.
-    fn block_alias(&self, query: &Query<'_>, caller: &Caller<'_>, out: &mut Vec<u8>) {
+    fn block_alias(&self, query: &DnsQuery<'_>, caller: &DnsCaller<'_>, out: &mut Vec<u8>) {
         let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
         let reaches = match self.plan.aliases_at_pixel {
-            AliasesAtPixel::Nothing => Reaches::Nothing,
+            AliasesAtPixel::Nothing => PixelReach::Nothing,
             AliasesAtPixel::Answers => self.reach(caller),
         };
         self.plan.blocked.write(query, (style, reaches), out);
     }
 
     /// What the client would have of the pixel door's address.
-    fn reach(&self, caller: &Caller<'_>) -> Reaches {
+    fn reach(&self, caller: &DnsCaller<'_>) -> PixelReach {
         if self.shared.trust.avoids(caller.client, caller.now) {
-            Reaches::Nothing
+            PixelReach::Nothing
         } else {
-            Reaches::Pixel
+            PixelReach::Pixel
         }
     }
 }
 
 /// Who asks, how, and when.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller<'c> {
+pub(crate) struct DnsCaller<'c> {
     pub(crate) client: IpAddr,
     /// From which port; 0 where a proxy speaks for the client.
     pub(crate) client_port: u16,
     /// What its link tells of it, as far as the policy wants to know.
-    pub(crate) near: Near,
-    pub(crate) way: Way,
+    pub(crate) near: LinkInfo,
+    pub(crate) way: QueryTransport,
     pub(crate) now: Now,
     /// The same moment, finer: how long the request took is counted from here.
     pub(crate) begun: Instant,
@@ -94,7 +97,7 @@ pub(crate) struct Caller<'c> {
 
 /// How the question came, which bounds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum QueryTransport {
     Udp,
     Tcp,
     Tls,
@@ -104,7 +107,7 @@ pub(crate) enum Way {
 
 /// Whether [`handle`] is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Handled {
+pub(crate) enum HandleOutcome {
     /// The reply is in the buffer; an empty one means that none is due.
     Now,
     /// The reply goes the way back that was given.
@@ -113,15 +116,15 @@ pub(crate) enum Handled {
 
 /// A question, read.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    pub(crate) query: &'a Query<'a>,
+pub(crate) struct DnsRequest<'a> {
+    pub(crate) query: &'a DnsQuery<'a>,
     pub(crate) name: Name<'a>,
-    pub(crate) caller: Caller<'a>,
+    pub(crate) caller: DnsCaller<'a>,
 }
 
 /// What a run has learnt beside the answer.
 #[derive(Clone, Copy)]
-pub(crate) struct Findings {
+pub(crate) struct RunFindings {
     /// Why the policy let it pass, or blocked it.
     pub(crate) cause: Cause,
     /// What the client is told of the reason.
@@ -130,24 +133,24 @@ pub(crate) struct Findings {
     pub(crate) words: Option<&'static str>,
 }
 
-impl Caller<'_> {
+impl DnsCaller<'_> {
     /// The same with what its link tells of it, where the policy wants to know.
     pub(crate) fn near(
         mut self,
         policy: &Policy,
-        came_to: impl FnOnce() -> Option<CameTo>,
+        came_to: impl FnOnce() -> Option<ArrivedAt>,
     ) -> Self {
         self.near = near::of(policy.near_wanted(), self.client, came_to, self.now);
         self
     }
 
     /// A client that asks now, at the plan's first entry.
-    pub(crate) fn now(client: IpAddr, way: Way) -> Self {
+    pub(crate) fn now(client: IpAddr, way: QueryTransport) -> Self {
         let (now, begun) = (transport::clock::now(), Instant::now());
         Self {
             client,
             client_port: 0,
-            near: Near::default(),
+            near: LinkInfo::default(),
             way,
             now,
             begun,
@@ -159,55 +162,60 @@ impl Caller<'_> {
     }
 }
 
-impl Findings {
+impl RunFindings {
     pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None, words: None };
 }
 
 /// Answers `message` into `reply`, which is empty, or takes it along for later.
 pub(crate) fn handle(
-    view: &View<'_>,
+    view: &RequestView<'_>,
     message: &[u8],
-    caller: Caller<'_>,
+    caller: DnsCaller<'_>,
     reply: &mut Vec<u8>,
-    back: impl FnOnce() -> Back,
-) -> Handled {
+    back: impl FnOnce() -> ReplySink,
+) -> HandleOutcome {
     let mut text = NameBuffer::new();
-    let query = match Query::parse(message, &mut text) {
+    let query = match DnsQuery::parse(message, &mut text) {
         Ok(query) => query,
         Err(bad) => {
             refuse_unread(view, bad, caller, reply);
-            return Handled::Now;
+            return HandleOutcome::Now;
         }
     };
-    let asked = Asked { query: &query, name: text.as_name(), caller };
+    let asked = DnsRequest { query: &query, name: text.as_name(), caller };
     if !is_welcome(view, &asked, reply) {
         record_turned_away(view, &asked, reply);
-        return Handled::Now;
+        return HandleOutcome::Now;
     }
-    let mut state = State::new(view.plan.entry(caller.entry));
-    let mut around = Surroundings::new(*view, caller, Findings::NONE);
+    let mut state = RunState::new(view.plan.entry(caller.entry));
+    let mut around = RequestEnv::new(*view, caller, RunFindings::NONE);
     let step = machine::run(&view.plan.program, &mut state, &query, asked.name, &mut around, reply);
     let (findings, renewal) = around.leave();
     if let Some(renewal) = renewal {
-        Pending::renewal(view, message, caller, renewal).start();
+        PendingQuestions::renewal(view, message, caller, renewal).start();
     }
     match step {
-        Step::Done => {
+        RunStep::Done => {
             finish(view, &asked, findings, &mut state, reply);
-            Handled::Now
+            HandleOutcome::Now
         }
-        Step::Wait(wait) => {
+        RunStep::Wait(wait) => {
             let written = std::mem::take(reply);
-            let pending = Pending::new(view, message, caller, state, findings, written);
+            let pending = PendingQuestions::new(view, message, caller, state, findings, written);
             pending.answering(back()).wait(wait);
-            Handled::Later
+            HandleOutcome::Later
         }
     }
 }
 
 /// Answers what is no question, if it gets an answer at all: who sends such things is limited as
 /// who asks is.
-fn refuse_unread(view: &View<'_>, bad: BadQuery<'_>, caller: Caller<'_>, reply: &mut Vec<u8>) {
+fn refuse_unread(
+    view: &RequestView<'_>,
+    bad: BadQuery<'_>,
+    caller: DnsCaller<'_>,
+    reply: &mut Vec<u8>,
+) {
     let admission = view.plan.guard.admit_unread(&caller);
     let (mut bad, cookie) = match bad {
         BadQuery::Drop(_) => return record_refused(view, caller, reply),
@@ -226,15 +234,15 @@ fn refuse_unread(view: &View<'_>, bad: BadQuery<'_>, caller: Caller<'_>, reply: 
             forge::bad(&bad, reply);
         }
     }
-    let judged = !reply.is_empty() && caller.way == Way::Udp;
-    if judged && view.plan.guard.judge(&caller, Sender::Claimed, reply) != Outgoing::Send {
+    let judged = !reply.is_empty() && caller.way == QueryTransport::Udp;
+    if judged && view.plan.guard.judge(&caller, SenderProof::Claimed, reply) != OutgoingFate::Send {
         reply.clear();
     }
     record_refused(view, caller, reply);
 }
 
 /// Whether the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
-fn is_welcome(view: &View<'_>, asked: &Asked<'_>, reply: &mut Vec<u8>) -> bool {
+fn is_welcome(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &mut Vec<u8>) -> bool {
     let guard = &view.plan.guard;
     let seen = guard.read(asked.query, &asked.caller);
     let seen = seen.as_ref();
@@ -250,10 +258,10 @@ fn is_welcome(view: &View<'_>, asked: &Asked<'_>, reply: &mut Vec<u8>) -> bool {
 
 /// The second half of a request, the same for what was at hand and for what was waited for.
 pub(crate) fn finish(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    findings: Findings,
-    state: &mut State,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    findings: RunFindings,
+    state: &mut RunState,
     out: &mut Vec<u8>,
 ) {
     let mut reviewed = review(view, asked, findings, state, out);
@@ -261,7 +269,7 @@ pub(crate) fn finish(
         reviewed.findings.error = Some(error);
         reviewed.findings.words = Some(guard::REBINDING_WORDS);
     }
-    let Reviewed { findings, source } = reviewed;
+    let ReviewedAnswer { findings, source } = reviewed;
     shape::shape(view, asked, (source, findings), state, out);
     if out.is_empty() {
         // The flood that it belongs to is refused, whatever would have been answered.
@@ -271,8 +279,8 @@ pub(crate) fn finish(
 }
 
 /// What is to be answered after the review.
-pub(crate) struct Reviewed {
-    pub(crate) findings: Findings,
+pub(crate) struct ReviewedAnswer {
+    pub(crate) findings: RunFindings,
     pub(crate) source: Source,
 }
 
@@ -284,14 +292,14 @@ pub(crate) fn is_foreign(source: Source) -> bool {
 /// Answers may lead to blocked names by their aliases; then they are as blocked as those, unless an
 /// exception names what was asked for.
 pub(crate) fn review(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    findings: Findings,
-    state: &mut State,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    findings: RunFindings,
+    state: &mut RunState,
     out: &mut Vec<u8>,
-) -> Reviewed {
+) -> ReviewedAnswer {
     let source = state.source();
-    let passed = Reviewed { findings, source };
+    let passed = ReviewedAnswer { findings, source };
     // A rule that lets the name itself pass covers where it leads; a pause covers everything.
     if !is_foreign(source) || !matches!(findings.cause, Cause::NoRule) {
         return passed;
@@ -300,25 +308,25 @@ pub(crate) fn review(
     out.clear();
     view.block_alias(&bare(asked.query), &asked.caller, out);
     state.answer_made();
-    let findings = Findings { cause, error: Some(EdeCode::Blocked), words: None };
-    Reviewed { findings, source: Source::Policy }
+    let findings = RunFindings { cause, error: Some(EdeCode::Blocked), words: None };
+    ReviewedAnswer { findings, source: Source::Policy }
 }
 
 /// Answers of public upstreams that point inside are empty: they would lead browsers around their
 /// same-origin rule. Zones that an upstream of ours is responsible for may point where they like.
 pub(crate) fn keep_outside(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    state: &mut State,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    state: &mut RunState,
     out: &mut Vec<u8>,
 ) -> Option<EdeCode> {
     if !is_foreign(state.source()) {
         return None;
     }
     let message = match state.response() {
-        Response::Nothing => return None,
-        Response::Made => &out[..],
-        Response::Kept(answer, _) => answer.message(),
+        RunResponse::Nothing => return None,
+        RunResponse::Made => &out[..],
+        RunResponse::Kept(answer, _) => answer.message(),
     };
     if !view.plan.guard.forbids(asked.name, message) || view.plan.special.is_delegated(asked.name) {
         return None;
@@ -330,9 +338,9 @@ pub(crate) fn keep_outside(
 }
 
 fn blocked_alias(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    response: &Response,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    response: &RunResponse,
     out: &[u8],
 ) -> Option<Cause> {
     let mut found = None;
@@ -343,16 +351,16 @@ fn blocked_alias(
         found.is_some()
     };
     match response {
-        Response::Nothing => {}
-        Response::Made => drop(reply::any_alias(out, look)),
-        Response::Kept(answer, _) => {
+        RunResponse::Nothing => {}
+        RunResponse::Made => drop(reply::any_alias(out, look)),
+        RunResponse::Kept(answer, _) => {
             answer.aliases().iter().any(|alias| look(alias.as_name()));
         }
     }
     found
 }
 
-fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8]) {
+fn record(view: &RequestView<'_>, asked: &DnsRequest<'_>, reviewed: &ReviewedAnswer, reply: &[u8]) {
     let source = reviewed.source;
     let action = if source == Source::Policy { Action::Block } else { Action::Pass };
     let ledger = &view.shared.ledger;
@@ -360,13 +368,13 @@ fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8])
     if !ledger.wants_row(action) {
         return ledger.count(Door::Dns, action, source, took_us);
     }
-    ledger.record(Event {
+    ledger.record(RequestEvent {
         at: asked.caller.now,
         took_us,
         door: Door::Dns,
         client: asked.caller.client,
-        kind: Kind::Lookup(asked.query.qtype),
-        subject: Subject::name(asked.name),
+        kind: RequestKind::Lookup(asked.query.qtype),
+        subject: EventSubject::name(asked.name),
         action,
         cause: reviewed.findings.cause,
         source,
@@ -377,20 +385,20 @@ fn record(view: &View<'_>, asked: &Asked<'_>, reviewed: &Reviewed, reply: &[u8])
 }
 
 /// A query that the guard turned away.
-fn record_turned_away(view: &View<'_>, asked: &Asked<'_>, reply: &[u8]) {
-    let reviewed = Reviewed { findings: Findings::NONE, source: Source::Refused };
+fn record_turned_away(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &[u8]) {
+    let reviewed = ReviewedAnswer { findings: RunFindings::NONE, source: Source::Refused };
     record(view, asked, &reviewed, reply);
 }
 
 /// A message that is no question: what could be read of it was too little to name it.
-fn record_refused(view: &View<'_>, caller: Caller<'_>, reply: &[u8]) {
-    view.shared.ledger.record(Event {
+fn record_refused(view: &RequestView<'_>, caller: DnsCaller<'_>, reply: &[u8]) {
+    view.shared.ledger.record(RequestEvent {
         at: caller.now,
         took_us: took_us(caller),
         door: Door::Dns,
         client: caller.client,
-        kind: Kind::Other,
-        subject: Subject::name(Name::ROOT),
+        kind: RequestKind::Other,
+        subject: EventSubject::name(Name::ROOT),
         action: Action::Pass,
         cause: Cause::NotAsked,
         source: Source::Refused,
@@ -401,13 +409,13 @@ fn record_refused(view: &View<'_>, caller: Caller<'_>, reply: &[u8]) {
 }
 
 /// A message longer than any question: no reply, one event, and it counts for its sender.
-pub(crate) fn refuse_oversized(view: &View<'_>, caller: Caller<'_>) {
+pub(crate) fn refuse_oversized(view: &RequestView<'_>, caller: DnsCaller<'_>) {
     // Whether it were let in makes no difference: there is nothing to read.
     let _ = view.plan.guard.admit_unread(&caller);
     record_refused(view, caller, &[]);
 }
 
-fn took_us(caller: Caller<'_>) -> u32 {
+fn took_us(caller: DnsCaller<'_>) -> u32 {
     u32::try_from(caller.begun.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
@@ -418,8 +426,8 @@ fn rcode_of(reply: &[u8]) -> u16 {
 }
 
 /// The query as one without EDNS: what is written for it has no OPT, which `shape` adds.
-pub(crate) fn bare<'q>(query: &Query<'q>) -> Query<'q> {
-    Query { edns: None, ..*query }
+pub(crate) fn bare<'q>(query: &DnsQuery<'q>) -> DnsQuery<'q> {
+    DnsQuery { edns: None, ..*query }
 }
 
 /// Room for a reply of usual length.

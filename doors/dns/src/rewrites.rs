@@ -5,22 +5,22 @@
 
 use dns_wire::forge;
 use dns_wire::records::LocalRecords;
-use pipeline::state::Target;
-use pipeline::world::{Asked, Said};
+use pipeline::state::RedirectTarget;
+use pipeline::world::{DoorAnswer, PipelineQuestion};
 use policy::RewriteAnswer;
 use std::sync::Arc;
-use vocab::{Kind, Source};
+use vocab::{RequestKind, Source};
 
 /// Longest message that is written here: what a stream can carry.
 const MESSAGE_BYTES_MAX: usize = 65_535;
 
 /// Writes the answer; `ttl_s` is how long clients may keep it, in seconds.
 pub(crate) fn answer(
-    asked: Asked<'_>,
+    asked: PipelineQuestion<'_>,
     answer: &RewriteAnswer,
     ttl_s: u32,
     out: &mut Vec<u8>,
-) -> Said {
+) -> DoorAnswer {
     match answer {
         RewriteAnswer::Code(code) => {
             // Numbers of RFC 1035 §4.1.1; the first two are kept by clients, so they need an SOA.
@@ -29,20 +29,20 @@ pub(crate) fn answer(
                 3 => forge::nxdomain(asked.query, ttl_s, None, out),
                 other => forge::code(asked.query, u16::from(*other), None, out),
             }
-            Said::Answered(Source::Policy)
+            DoorAnswer::Answered(Source::Policy)
         }
         RewriteAnswer::Alias(name) => {
-            if let Some(target) = Target::new(name.clone()) {
-                return Said::Instead(Arc::new(target));
+            if let Some(target) = RedirectTarget::new(name.clone()) {
+                return DoorAnswer::Instead(Arc::new(target));
             }
             forge::nodata(asked.query, ttl_s, None, out);
-            Said::Answered(Source::Local)
+            DoorAnswer::Answered(Source::Local)
         }
         RewriteAnswer::Records(records) => {
             let wanted = records.iter().filter(|it| it.record_type() == asked.query.qtype);
             let lines: Vec<String> = wanted
                 .map(|it| {
-                    let kind = Kind::Lookup(it.record_type());
+                    let kind = RequestKind::Lookup(it.record_type());
                     format!("{} {ttl_s} {kind} {it}", asked.name)
                 })
                 .collect();
@@ -53,7 +53,7 @@ pub(crate) fn answer(
                 Some(found) => found.write(asked.query, MESSAGE_BYTES_MAX, out),
                 None => forge::nodata(asked.query, ttl_s, None, out),
             }
-            Said::Answered(Source::Local)
+            DoorAnswer::Answered(Source::Local)
         }
     }
 }

@@ -3,26 +3,26 @@
 //! It holds the resolver's settings flat beside the door's own, as the file has them. It opens
 //! nothing and resolves nothing; `config` reads it and [`Settings::check`] says what is wrong.
 
-use crate::doh::client::Forwarded;
-use crate::foreign::Foreign;
+use crate::doh::client::ForwardedTrust;
+use crate::foreign::ForeignConfig;
 use crate::guard::{
-    AccessSettings, ClientSubnetSettings, CookieSettings, Ddr, GuardDefaults, GuardSettings,
+    AccessSettings, ClientSubnetSettings, CookieSettings, DdrMode, GuardDefaults, GuardSettings,
     RateLimitSettings, RebindingSettings, ResponseRateLimitSettings,
 };
 use crate::lookups::{FallbackSettings, ViewSettings};
 use crate::structured;
 use dns_wire::records::{BadRecord, LocalRecords};
-use pipeline::records::{BadEntry, Redirect};
-use policy::Style;
+use pipeline::records::{BadEntry, RedirectTable};
+use policy::BlockStyle;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
 use upstream::resolver::{
-    CacheSettings, GroupSettings, PlainServer, ProbeSettings, Strategy, UpstreamSettings,
+    CacheSettings, GroupSettings, PlainServer, ProbeSettings, SelectionStrategy, UpstreamSettings,
 };
-use vocab::{Complaint, DomainName, Kind, Listen, Network, Scheme, Span};
+use vocab::{Complaint, DomainName, Listen, Network, RequestKind, Scheme, TimeSpan};
 
 /// Longest time a made-up answer may be kept by clients: a day. Longer, and lifting a block would
 /// not be noticed.
@@ -55,7 +55,7 @@ pub struct Settings {
     /// How one of several upstreams is chosen: `race`, `ordered`, `fastest`, `random` or
     /// `fastest_address` (all are asked, and the address that connects soonest comes first). Default
     /// `race`.
-    pub strategy: Strategy,
+    pub strategy: SelectionStrategy,
     /// How `fastest_address` measures.
     pub probe: ProbeSettings,
     /// The cache of answers, shared by all doors that look names up.
@@ -64,7 +64,7 @@ pub struct Settings {
     /// Default: the upstreams given by IP that speak UDP or TCP, else those of `/etc/resolv.conf`.
     pub bootstrap: Vec<Text<PlainServer>>,
     /// How long an upstream may take, all tries together. Default 5s, from 100ms to 30s.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// How many upstreams a `race` asks at once. Default 3, from 1 to 32.
     pub concurrent: u8,
     /// Other upstreams, and a cache of their own, for some clients. At most 32. Default: none.
@@ -85,9 +85,9 @@ pub struct Settings {
     /// What is answered for a blocked name: `auto` (the pixel door's address where there is one,
     /// else nodata), `pixel`, `nodata`, `nxdomain`, `null` (0.0.0.0 and ::) or `refused`. Default
     /// `auto`.
-    pub blocked: Style,
+    pub blocked: BlockStyle,
     /// How long clients may keep the answer for a blocked name. Default 10s, at most 1d.
-    pub blocked_ttl: Text<Span>,
+    pub blocked_ttl: Text<TimeSpan>,
     /// Whom to ask about what is blocked, for programs that show it (structured DNS errors):
     /// `mailto:NAME@HOST` or `tel:NUMBER`. At most 3 of 80 bytes. Default: nobody.
     pub contact: Vec<String>,
@@ -100,10 +100,10 @@ pub struct Settings {
     /// `use-application-dns.net` (no such name), `mask.icloud.com` and `mask-h2.icloud.com` (no
     /// such name) and `_dns.resolver.arpa` (nothing there). Default `answer`; `pass` treats them
     /// like any name.
-    pub canaries: Canaries,
+    pub canaries: CanaryAction,
     /// Whether `_dns.resolver.arpa` tells clients of the encrypted listeners (RFC 9462): `auto`,
     /// where there are `names`, or `off`. Default `auto`.
-    pub ddr: Ddr,
+    pub ddr: DdrMode,
     /// Who may ask.
     pub access: AccessSettings,
     /// How much one client may ask.
@@ -129,7 +129,7 @@ pub struct Settings {
     pub keep_cache: bool,
     /// The pipeline, compiled. Set by whoever reads the file.
     #[serde(skip)]
-    pub foreign: Option<Foreign>,
+    pub foreign: Option<ForeignConfig>,
     /// What the pixel door has for names that only their alias blocks. Set by whoever reads the
     /// whole file.
     #[serde(skip)]
@@ -170,7 +170,7 @@ pub struct DohSettings {
 /// What becomes of canary names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Canaries {
+pub enum CanaryAction {
     /// They are answered so that programs keep using this door.
     Answer,
     /// They are names like any other.
@@ -197,13 +197,13 @@ impl Default for Settings {
             private_reverse: Vec::new(),
             rewrites: Vec::new(),
             filter_types: Vec::new(),
-            blocked: Style::default(),
-            blocked_ttl: Text(Span(Duration::from_secs(10))),
+            blocked: BlockStyle::default(),
+            blocked_ttl: Text(TimeSpan(Duration::from_secs(10))),
             contact: Vec::new(),
             organization: None,
             local: Vec::new(),
-            canaries: Canaries::Answer,
-            ddr: Ddr::default(),
+            canaries: CanaryAction::Answer,
+            ddr: DdrMode::default(),
             access: AccessSettings::default(),
             rate_limit: RateLimitSettings::default(),
             response_rate_limit: ResponseRateLimitSettings::default(),
@@ -245,7 +245,7 @@ impl Settings {
                 );
             }
         }
-        complaints.extend(Forwarded::new(&self.doh).err());
+        complaints.extend(ForwardedTrust::new(&self.doh).err());
         complaints.extend(self.check_lookups());
         complaints.extend(self.guard().check());
         complaints.extend(structured::check(self));
@@ -331,12 +331,12 @@ impl Settings {
     }
 
     /// The rewrites; none where there are none.
-    pub(crate) fn redirects(&self) -> Result<Option<Redirect>, Vec<Complaint>> {
+    pub(crate) fn redirects(&self) -> Result<Option<RedirectTable>, Vec<Complaint>> {
         if self.rewrites.is_empty() {
             return Ok(None);
         }
         let rules: Vec<String> = self.rewrites.iter().map(|line| redirect_rule(line)).collect();
-        Redirect::parse(&rules).map(Some).map_err(|bad| {
+        RedirectTable::parse(&rules).map(Some).map_err(|bad| {
             let complain = |(index, why): (usize, BadEntry)| {
                 Complaint::new(format!("rewrites.{index}"), why.to_string())
                     .remedy("write NAME OTHER or ||NAME^ OTHER")
@@ -349,7 +349,7 @@ impl Settings {
     pub(crate) fn filtered(&self) -> Result<Box<[u16]>, Vec<Complaint>> {
         let (mut types, mut complaints) = (Vec::new(), Vec::new());
         for (index, word) in self.filter_types.iter().enumerate() {
-            match Kind::record_type(word) {
+            match RequestKind::record_type(word) {
                 Some(number) => types.push(number),
                 None => complaints.push(
                     Complaint::new(

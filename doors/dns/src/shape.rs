@@ -4,13 +4,13 @@
 //! and, for a flood, the answer itself. Called by `request` for every answer that is not a refusal to
 //! read the question.
 
-use crate::guard::{self, Outgoing, Seen, Sender, SubnetMode};
-use crate::request::{Asked, Findings, View, Way, bare, is_foreign};
+use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof, SubnetMode};
+use crate::request::{DnsRequest, QueryTransport, RequestView, RunFindings, bare, is_foreign};
 use dns_wire::options::{ClientSubnet, OPTION_SUBNET, each};
-use dns_wire::reply::{self, Section};
+use dns_wire::reply::{self, MessageSection};
 use dns_wire::{CLASS_IN, Ede, EdeCode, forge, record_type, svcb};
 use pipeline::machine::{self, Returned};
-use pipeline::state::{Failure, Response, State};
+use pipeline::state::{RunFailure, RunResponse, RunState};
 use vocab::{Cause, Source};
 
 /// Longest answer over a stream: what its two length bytes can say (RFC 1035 §4.2.2).
@@ -26,52 +26,55 @@ const CIRCLE_TEXT: &str = "an upstream leads back to this server";
 const OPT_BYTES_MAX: usize = 17;
 
 /// How long the answer may be.
-pub(crate) fn limit_of(asked: &Asked<'_>) -> usize {
+pub(crate) fn limit_of(asked: &DnsRequest<'_>) -> usize {
     match asked.caller.way {
-        Way::Udp => asked.query.udp_limit(),
-        Way::Tcp | Way::Tls | Way::Https | Way::Quic => STREAM_REPLY_BYTES_MAX,
+        QueryTransport::Udp => asked.query.udp_limit(),
+        QueryTransport::Tcp
+        | QueryTransport::Tls
+        | QueryTransport::Https
+        | QueryTransport::Quic => STREAM_REPLY_BYTES_MAX,
     }
 }
 
 /// Lets the guard look at what is about to leave: a flood of answers to a forged address is none.
 pub(crate) fn send_or_not(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    seen: Option<&Seen>,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    seen: Option<&SeenOptions>,
     reply: &mut Vec<u8>,
 ) {
-    let sender = seen.map_or(Sender::Claimed, |seen| seen.sender);
-    if asked.caller.way != Way::Udp {
+    let sender = seen.map_or(SenderProof::Claimed, |seen| seen.sender);
+    if asked.caller.way != QueryTransport::Udp {
         return;
     }
     match view.plan.guard.judge(&asked.caller, sender, reply) {
-        Outgoing::Send => {}
-        Outgoing::Truncate => {
+        OutgoingFate::Send => {}
+        OutgoingFate::Truncate => {
             reply.clear();
             guard::write_truncated(asked.query, seen, limit_of(asked), reply);
         }
-        Outgoing::Drop => reply.clear(),
+        OutgoingFate::Drop => reply.clear(),
     }
 }
 
 /// Makes the answer of `state`, which came from `source`, with what was found, fit for the client;
 /// left empty, none goes out.
 pub(crate) fn shape(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    (source, findings): (Source, Findings),
-    state: &State,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    (source, findings): (Source, RunFindings),
+    state: &RunState,
     out: &mut Vec<u8>,
 ) {
     let (query, mut error) = (asked.query, findings.error);
     match state.response() {
-        Response::Made => {}
-        Response::Kept(answer, _) if source == Source::Stale => {
+        RunResponse::Made => {}
+        RunResponse::Kept(answer, _) if source == Source::Stale => {
             answer.write_stale_message(query, out);
             error = Some(answer.stale_error());
         }
-        Response::Kept(answer, age_s) => answer.write_message(query, *age_s, out),
-        Response::Nothing => match state.failure() {
+        RunResponse::Kept(answer, age_s) => answer.write_message(query, *age_s, out),
+        RunResponse::Nothing => match state.failure() {
             None => machine::silence(&view.plan.program, query, out),
             Some(why) => {
                 forge::servfail(&bare(query), None, out);
@@ -79,7 +82,7 @@ pub(crate) fn shape(
             }
         },
     }
-    if is_foreign(source) && filter_hints(view, asked, out) == Hints::InTheWay {
+    if is_foreign(source) && filter_hints(view, asked, out) == HintState::InTheWay {
         out.clear();
         forge::nodata(&bare(query), EMPTIED_TTL_S, None, out);
         error = Some(EdeCode::Filtered);
@@ -94,7 +97,7 @@ pub(crate) fn shape(
     seen.answer.subnet = echoed(view, source, &returned, seen.subnet);
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
     let text = match state.failure() {
-        Some(Failure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
+        Some(RunFailure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
         _ => match findings.words {
             Some(words) if !seen.reads_structured && room >= words.len() => words.to_owned(),
             _ => reason(view, asked, &seen, (error, findings.cause), room),
@@ -115,9 +118,9 @@ pub(crate) fn shape(
 
 /// The reason in a form that programs show, for a client that reads it; mostly none.
 fn reason(
-    view: &View<'_>,
-    asked: &Asked<'_>,
-    seen: &Seen,
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    seen: &SeenOptions,
     (error, cause): (Option<EdeCode>, Cause),
     room: usize,
 ) -> String {
@@ -128,7 +131,7 @@ fn reason(
 
 /// What is the matter with the hints of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hints {
+enum HintState {
     /// None of a filtered family is left.
     Fine,
     /// They cannot be taken out.
@@ -137,31 +140,32 @@ enum Hints {
 
 /// Takes the addresses of filtered families out of service bindings and of what stands beside them:
 /// whoever filters AAAA means that clients do not get such addresses at all.
-fn filter_hints(view: &View<'_>, asked: &Asked<'_>, out: &mut Vec<u8>) -> Hints {
+fn filter_hints(view: &RequestView<'_>, asked: &DnsRequest<'_>, out: &mut Vec<u8>) -> HintState {
     let filtered = &view.plan.filtered;
     let is_binding = matches!(asked.query.qtype, record_type::SVCB | record_type::HTTPS);
     if filtered.is_empty() || !is_binding || asked.query.qclass != CLASS_IN {
-        return Hints::Fine;
+        return HintState::Fine;
     }
     for family in [record_type::A, record_type::AAAA] {
         if !filtered.contains(&family) {
             continue;
         }
         if svcb::strip_hints(out, 0, family).is_err() {
-            return Hints::InTheWay;
+            return HintState::InTheWay;
         }
-        let beside = |it: reply::Record<'_>| it.section != Section::Answer && it.rtype == family;
+        let beside =
+            |it: reply::ReplyRecord<'_>| it.section != MessageSection::Answer && it.rtype == family;
         if reply::records(out).any(beside) {
             reply::drop_additional(out, 0);
         }
     }
-    Hints::Fine
+    HintState::Fine
 }
 
 /// The client's subnet with the scope of the answer, for a client that sent one and may be told
 /// (RFC 7871 §7.2.1); none for any other.
 fn echoed(
-    view: &View<'_>,
+    view: &RequestView<'_>,
     source: Source,
     returned: &Returned<'_>,
     sent: Option<ClientSubnet>,
@@ -175,7 +179,7 @@ fn echoed(
     let scope = match returned.subnet_bits {
         Some(bits) if is_foreign(source) && sent.bits() > 0 && mode != SubnetMode::Fixed => {
             // Where the scope is not known any more, it is no wider than what was sent.
-            returned.answer.and_then(dns_wire::Answer::subnet_scope).unwrap_or(bits)
+            returned.answer.and_then(dns_wire::WireAnswer::subnet_scope).unwrap_or(bits)
         }
         // The same answer for everybody.
         Some(_) | None => 0,
@@ -200,11 +204,11 @@ fn passed_back(source: Source, returned: &Returned<'_>, room: usize) -> Vec<u8> 
     passed
 }
 
-fn error_of(why: Failure) -> EdeCode {
+fn error_of(why: RunFailure) -> EdeCode {
     match why {
         // RFC 8914 §4.23 and §4.24.
-        Failure::Upstream | Failure::Overloaded => EdeCode::NoReachableAuthority,
-        Failure::Network | Failure::Circle => EdeCode::NetworkError,
-        Failure::Program | Failure::Effect => EdeCode::NotSupported,
+        RunFailure::Upstream | RunFailure::Overloaded => EdeCode::NoReachableAuthority,
+        RunFailure::Network | RunFailure::Circle => EdeCode::NetworkError,
+        RunFailure::Program | RunFailure::Effect => EdeCode::NotSupported,
     }
 }

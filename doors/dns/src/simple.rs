@@ -9,8 +9,8 @@ use crate::local_names::LocalNames;
 use crate::lookups;
 use crate::settings::Settings;
 use pipeline::program::{
-    Addresses, Fallback, Keeper, Matcher, Op, Own, Place, Program, Sense, Silence, Standby, Test,
-    Then,
+    AddressSets, AfterAnswer, CacheKeeper, FallbackOp, GuardMatcher, GuardTest, Op, OwnAnswer,
+    Place, Program, SilentAnswer, StandbyMode, TestSense,
 };
 use pipeline::sets::IpSet;
 use std::sync::Arc;
@@ -18,36 +18,36 @@ use vocab::Network;
 
 /// The program of `settings`, which were checked, with what they answer by themselves.
 pub(crate) fn program(settings: &Settings, local: &LocalNames) -> Program {
-    let mut draft = Draft::default();
-    draft.ops.push(Op::Own(Own::Admission));
+    let mut draft = SimpleDraft::default();
+    draft.ops.push(Op::Own(OwnAnswer::Admission));
     draft.ops.extend(local.rewrites.iter().map(|rules| Op::Redirect(Arc::clone(rules))));
-    draft.ops.extend([Op::Own(Own::Records), Op::Own(Own::Special)]);
+    draft.ops.extend([Op::Own(OwnAnswer::Records), Op::Own(OwnAnswer::Special)]);
     if !settings.filter_types.is_empty() {
-        draft.ops.push(Op::Own(Own::Filter));
+        draft.ops.push(Op::Own(OwnAnswer::Filter));
     }
-    draft.ops.push(Op::Own(Own::Policy));
+    draft.ops.push(Op::Own(OwnAnswer::Policy));
     if settings.client_subnet.mode != SubnetMode::Off {
-        draft.ops.push(Op::Own(Own::Subnet));
+        draft.ops.push(Op::Own(OwnAnswer::Subnet));
     }
     // Group and cache 0 are everybody's; each view has its own behind them.
     for (index, view) in settings.views.iter().enumerate() {
         let networks: Vec<Network> = view.clients.iter().map(|it| it.0).collect();
-        draft.guarded(&networks, |draft| draft.look_up(Source::of(index + 1)));
+        draft.guarded(&networks, |draft| draft.look_up(SimpleSource::of(index + 1)));
     }
-    draft.look_up(Source { fallback: settings.fallback_group(), ..Source::of(0) });
+    draft.look_up(SimpleSource { fallback: settings.fallback_group(), ..SimpleSource::of(0) });
     draft.finish(settings)
 }
 
 /// Where answers come from.
 #[derive(Clone, Copy)]
-struct Source {
+struct SimpleSource {
     cache: u16,
     group: u16,
     /// The group that is asked when the first fails or is slow.
     fallback: Option<u16>,
 }
 
-impl Source {
+impl SimpleSource {
     fn of(index: usize) -> Self {
         // There are at most 64 views.
         let number = index as u16;
@@ -56,13 +56,13 @@ impl Source {
 }
 
 #[derive(Default)]
-struct Draft {
+struct SimpleDraft {
     ops: Vec<Op>,
     /// Fallbacks whose ways are not placed yet: where they stand, and the two groups.
     open: Vec<(usize, [u16; 2])>,
 }
 
-impl Draft {
+impl SimpleDraft {
     /// Adds what `body` adds, for clients in `networks` only.
     fn guarded(&mut self, networks: &[Network], body: impl FnOnce(&mut Self)) {
         let mut set = IpSet::builder();
@@ -71,9 +71,9 @@ impl Draft {
             let _ = set.add(network.address(), network.prefix());
         }
         let set = Arc::new(set.build());
-        let matcher = Matcher::Client(Addresses([set].into()));
+        let matcher = GuardMatcher::Client(AddressSets([set].into()));
         let guard = self.ops.len();
-        let tests = Box::from([Test { matcher, sense: Sense::Is }]);
+        let tests = Box::from([GuardTest { matcher, sense: TestSense::Is }]);
         self.ops.push(Op::When { tests, otherwise: 0 });
         body(self);
         let behind = self.ops.len() as Place;
@@ -82,16 +82,16 @@ impl Draft {
         }
     }
 
-    fn look_up(&mut self, source: Source) {
-        let Source { cache, group, fallback } = source;
+    fn look_up(&mut self, source: SimpleSource) {
+        let SimpleSource { cache, group, fallback } = source;
         let (keeper, kept) = match fallback {
-            None => (Keeper::Exchange, Some(cache)),
+            None => (CacheKeeper::Exchange, Some(cache)),
             // Which of two ways answers is known at the end only.
-            Some(_) => (Keeper::Run, None),
+            Some(_) => (CacheKeeper::Run, None),
         };
-        self.ops.push(Op::Cache { cache, keeper, then: Then::Stop });
+        self.ops.push(Op::Cache { cache, keeper, then: AfterAnswer::Stop });
         match fallback {
-            None => self.ops.push(Op::Forward { group, cache: kept, then: Then::Stop }),
+            None => self.ops.push(Op::Forward { group, cache: kept, then: AfterAnswer::Stop }),
             Some(second) => {
                 self.open.push((self.ops.len(), [group, second]));
                 self.ops.push(Op::End);
@@ -104,18 +104,18 @@ impl Draft {
         for (place, groups) in std::mem::take(&mut self.open) {
             let [primary, secondary] = groups.map(|group| {
                 let at = self.ops.len() as Place;
-                self.ops.push(Op::Forward { group, cache: None, then: Then::Stop });
+                self.ops.push(Op::Forward { group, cache: None, then: AfterAnswer::Stop });
                 at
             });
             let (threshold, standby) = settings.fallback_rule();
             let standby = match standby {
-                lookups::Standby::Always => Standby::Always,
-                lookups::Standby::WhenNeeded => Standby::WhenNeeded,
+                lookups::StandbyRule::Always => StandbyMode::Always,
+                lookups::StandbyRule::WhenNeeded => StandbyMode::WhenNeeded,
             };
-            let then = Then::Stop;
+            let then = AfterAnswer::Stop;
             self.ops[place] =
-                Op::Fallback(Fallback { primary, secondary, threshold, standby, then });
+                Op::Fallback(FallbackOp { primary, secondary, threshold, standby, then });
         }
-        Program { ops: self.ops.into(), silence: Silence::Refused }
+        Program { ops: self.ops.into(), silence: SilentAnswer::Refused }
     }
 }

@@ -4,12 +4,12 @@
 //! upstreams; canary names tell programs not to go around this door. It knows no packets and no
 //! settings beyond its two switches. Called by `request` before the policy is asked.
 
-use crate::settings::Canaries;
+use crate::settings::CanaryAction;
 use vocab::{DomainName, Name};
 
 /// What a special name gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Special {
+pub(crate) enum SpecialAnswer {
     /// The loopback addresses (RFC 6761 §6.3).
     Loopback,
     /// There is no such name.
@@ -21,7 +21,7 @@ pub(crate) enum Special {
 /// Which special names are answered here.
 #[derive(Debug)]
 pub(crate) struct SpecialNames {
-    canaries: Canaries,
+    canaries: CanaryAction,
     /// Names that some upstream is responsible for: what stands below them goes there.
     delegated: Vec<DomainName>,
 }
@@ -29,11 +29,11 @@ pub(crate) struct SpecialNames {
 /// Canary names and their answers: Mozilla's (support.mozilla.org, "Canary domain"), Apple's for
 /// iCloud Private Relay (developer.apple.com, "Prepare your network"), and the one by which
 /// resolvers announce encrypted forms of themselves (RFC 9462 §4), which we do not have yet.
-const CANARIES: &[(&str, Special)] = &[
-    ("use-application-dns.net", Special::NoSuchName),
-    ("mask.icloud.com", Special::NoSuchName),
-    ("mask-h2.icloud.com", Special::NoSuchName),
-    ("_dns.resolver.arpa", Special::Nothing),
+const CANARIES: &[(&str, SpecialAnswer)] = &[
+    ("use-application-dns.net", SpecialAnswer::NoSuchName),
+    ("mask.icloud.com", SpecialAnswer::NoSuchName),
+    ("mask-h2.icloud.com", SpecialAnswer::NoSuchName),
+    ("_dns.resolver.arpa", SpecialAnswer::Nothing),
 ];
 
 /// Reverse zones of addresses that mean nothing outside one network (RFC 6303 §4, RFC 7793 for
@@ -68,18 +68,18 @@ pub(crate) fn private_zones() -> impl Iterator<Item = DomainName> {
 }
 
 impl SpecialNames {
-    pub(crate) fn new(canaries: Canaries, delegated: Vec<DomainName>) -> Self {
+    pub(crate) fn new(canaries: CanaryAction, delegated: Vec<DomainName>) -> Self {
         Self { canaries, delegated }
     }
 
     /// What `name` gets, if it is special.
-    pub(crate) fn find(&self, name: Name<'_>) -> Option<Special> {
+    pub(crate) fn find(&self, name: Name<'_>) -> Option<SpecialAnswer> {
         let text = name.as_str();
         // Nearly every name asked for ends otherwise, and is done here.
         let found = match text.rsplit('.').next() {
-            Some("localhost") => Special::Loopback,
-            Some("invalid") => Special::NoSuchName,
-            Some("arpa") if is_private_reverse(text) => Special::NoSuchName,
+            Some("localhost") => SpecialAnswer::Loopback,
+            Some("invalid") => SpecialAnswer::NoSuchName,
+            Some("arpa") if is_private_reverse(text) => SpecialAnswer::NoSuchName,
             Some("arpa" | "com" | "net") => self.canary(text)?,
             _ => return None,
         };
@@ -91,10 +91,10 @@ impl SpecialNames {
         self.delegated.iter().any(|zone| name.is_within(zone.as_name()))
     }
 
-    fn canary(&self, text: &str) -> Option<Special> {
+    fn canary(&self, text: &str) -> Option<SpecialAnswer> {
         match self.canaries {
-            Canaries::Answer => CANARIES.iter().find(|(name, _)| *name == text).map(|it| it.1),
-            Canaries::Pass => None,
+            CanaryAction::Answer => CANARIES.iter().find(|(name, _)| *name == text).map(|it| it.1),
+            CanaryAction::Pass => None,
         }
     }
 }
@@ -124,49 +124,49 @@ mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
 
-    fn check(given: &str, expected: Option<Special>) {
-        let names = SpecialNames::new(Canaries::Answer, vec![]);
+    fn check(given: &str, expected: Option<SpecialAnswer>) {
+        let names = SpecialNames::new(CanaryAction::Answer, vec![]);
         assert_eq!(names.find(Name::from_lowercase(given).unwrap()), expected, "{given}");
     }
 
     #[test]
     fn names_of_this_machine_and_no_machine_do_not_leak() {
-        check("localhost", Some(Special::Loopback));
-        check("a.b.localhost", Some(Special::Loopback));
+        check("localhost", Some(SpecialAnswer::Loopback));
+        check("a.b.localhost", Some(SpecialAnswer::Loopback));
         check("notlocalhost", None);
-        check("x.invalid", Some(Special::NoSuchName));
+        check("x.invalid", Some(SpecialAnswer::NoSuchName));
         check("localhost.example", None);
     }
 
     #[test]
     fn canaries_keep_programs_here() {
-        check("use-application-dns.net", Some(Special::NoSuchName));
-        check("mask-h2.icloud.com", Some(Special::NoSuchName));
-        check("_dns.resolver.arpa", Some(Special::Nothing));
+        check("use-application-dns.net", Some(SpecialAnswer::NoSuchName));
+        check("mask-h2.icloud.com", Some(SpecialAnswer::NoSuchName));
+        check("_dns.resolver.arpa", Some(SpecialAnswer::Nothing));
         check("icloud.com", None);
-        let passing = SpecialNames::new(Canaries::Pass, vec![]);
+        let passing = SpecialNames::new(CanaryAction::Pass, vec![]);
         assert_eq!(passing.find(Name::from_lowercase("mask.icloud.com").unwrap()), None);
     }
 
     #[test]
     fn private_reverse_zones_do_not_leak() {
-        check("1.1.168.192.in-addr.arpa", Some(Special::NoSuchName));
-        check("168.192.in-addr.arpa", Some(Special::NoSuchName));
-        check("4.3.16.172.in-addr.arpa", Some(Special::NoSuchName));
+        check("1.1.168.192.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
+        check("168.192.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
+        check("4.3.16.172.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
         check("4.3.32.172.in-addr.arpa", None);
         check("8.8.8.8.in-addr.arpa", None);
         check("1.110.in-addr.arpa", None);
-        check(&format!("1.{ZEROES}.ip6.arpa"), Some(Special::NoSuchName));
-        check("1.0.d.f.ip6.arpa", Some(Special::NoSuchName));
+        check(&format!("1.{ZEROES}.ip6.arpa"), Some(SpecialAnswer::NoSuchName));
+        check("1.0.d.f.ip6.arpa", Some(SpecialAnswer::NoSuchName));
         check("1.0.0.0.8.f.4.0.1.0.0.2.ip6.arpa", None);
     }
 
     #[test]
     fn what_an_upstream_is_responsible_for_goes_there() {
         let zone = DomainName::parse("168.192.in-addr.arpa").unwrap();
-        let names = SpecialNames::new(Canaries::Answer, vec![zone]);
+        let names = SpecialNames::new(CanaryAction::Answer, vec![zone]);
         let find = |text| names.find(Name::from_lowercase(text).unwrap());
         assert_eq!(find("1.1.168.192.in-addr.arpa"), None);
-        assert_eq!(find("1.10.in-addr.arpa"), Some(Special::NoSuchName));
+        assert_eq!(find("1.10.in-addr.arpa"), Some(SpecialAnswer::NoSuchName));
     }
 }

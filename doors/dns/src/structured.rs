@@ -32,7 +32,7 @@ pub(crate) struct InCharge {
 
 /// The object, by the names of section 4.
 #[derive(Serialize)]
-struct Object<'t> {
+struct StructuredError<'t> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     c: &'t [String],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ impl InCharge {
                 _,
             ) => return String::new(),
         };
-        let whole = Object {
+        let whole = StructuredError {
             c: &self.contact,
             j: Some(&words),
             s: sub_error,
@@ -81,7 +81,7 @@ impl InCharge {
             l: Some(LANGUAGE),
         };
         // The words go first (section 5.2), and with them what says their language.
-        let bare = Object { j: None, o: None, l: None, ..whole };
+        let bare = StructuredError { j: None, o: None, l: None, ..whole };
         let room = room.min(EDE_TEXT_BYTES_MAX);
         let has_meaning = !bare.c.is_empty() || bare.s.is_some();
         let texts = [Some(&whole), Some(&bare).filter(|_| has_meaning)];

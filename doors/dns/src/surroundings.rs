@@ -2,17 +2,20 @@
 //!
 //! It decides nothing that the plan does not say. Made by `request` and `pending` for each run.
 
-use crate::guard::Told;
-use crate::request::{Caller, Findings, View};
+use crate::guard::DdrOutcome;
+use crate::request::{DnsCaller, RequestView, RunFindings};
 use crate::rewrites;
-use crate::special::Special;
-use dns_wire::{CLASS_IN, EdeCode, Query, forge, record_type};
-use pipeline::program::Own;
-use pipeline::state::State;
-use pipeline::world::{self, Asked, Held, Looked, Renewal, Said, Tidings, World};
-use policy::{Ask, Manner};
+use crate::special::SpecialAnswer;
+use dns_wire::{CLASS_IN, DnsQuery, EdeCode, forge, record_type};
+use pipeline::program::OwnAnswer;
+use pipeline::state::RunState;
+use pipeline::world::{
+    self, CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion,
+    RenewalState,
+};
+use policy::{Ask, VerdictManner};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use upstream::resolver::{CacheId, Cached, Renew};
+use upstream::resolver::{CacheId, CachedState, RenewAdvice};
 use vocab::{Action, Name, NameBuffer, Source};
 
 /// How long clients may keep what special names mean: that does not change.
@@ -30,79 +33,81 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
 /// See the module.
-pub(crate) struct Surroundings<'v> {
-    view: View<'v>,
-    caller: Caller<'v>,
-    findings: Findings,
-    renewal: Option<Box<State>>,
+pub(crate) struct RequestEnv<'v> {
+    view: RequestView<'v>,
+    caller: DnsCaller<'v>,
+    findings: RunFindings,
+    renewal: Option<Box<RunState>>,
 }
 
-impl<'v> Surroundings<'v> {
-    pub(crate) fn new(view: View<'v>, caller: Caller<'v>, findings: Findings) -> Self {
+impl<'v> RequestEnv<'v> {
+    pub(crate) fn new(view: RequestView<'v>, caller: DnsCaller<'v>, findings: RunFindings) -> Self {
         Self { view, caller, findings, renewal: None }
     }
 
     /// What was learnt, and a run that is to be made in the background.
-    pub(crate) fn leave(self) -> (Findings, Option<Box<State>>) {
+    pub(crate) fn leave(self) -> (RunFindings, Option<Box<RunState>>) {
         (self.findings, self.renewal)
     }
 
-    fn admission(query: &Query<'_>, out: &mut Vec<u8>) -> Said {
+    fn admission(query: &DnsQuery<'_>, out: &mut Vec<u8>) -> DoorAnswer {
         if query.qclass != CLASS_IN || is_meta(query.qtype) {
             forge::refused(query, None, out);
-            return Said::Answered(Source::Refused);
+            return DoorAnswer::Answered(Source::Refused);
         }
         if query.qtype == record_type::ANY {
             forge::any(query, ANY_TTL_S, out);
-            return Said::Answered(Source::Local);
+            return DoorAnswer::Answered(Source::Local);
         }
-        Said::Nothing
+        DoorAnswer::Nothing
     }
 
-    fn special(&self, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
-        if self.view.plan.designated.answer(asked.name, asked.query, out) == Told::Answered {
-            return Said::Answered(Source::Local);
+    fn special(&self, asked: PipelineQuestion<'_>, out: &mut Vec<u8>) -> DoorAnswer {
+        if self.view.plan.designated.answer(asked.name, asked.query, out) == DdrOutcome::Answered {
+            return DoorAnswer::Answered(Source::Local);
         }
-        let Some(special) = self.view.plan.special.find(asked.name) else { return Said::Nothing };
+        let Some(special) = self.view.plan.special.find(asked.name) else {
+            return DoorAnswer::Nothing;
+        };
         match special {
-            Special::Loopback => {
+            SpecialAnswer::Loopback => {
                 forge::addresses(asked.query, &LOOPBACK, SPECIAL_TTL_S, None, out);
             }
-            Special::NoSuchName => forge::nxdomain(asked.query, SPECIAL_TTL_S, None, out),
-            Special::Nothing => forge::nodata(asked.query, SPECIAL_TTL_S, None, out),
+            SpecialAnswer::NoSuchName => forge::nxdomain(asked.query, SPECIAL_TTL_S, None, out),
+            SpecialAnswer::Nothing => forge::nodata(asked.query, SPECIAL_TTL_S, None, out),
         }
-        Said::Answered(Source::Local)
+        DoorAnswer::Answered(Source::Local)
     }
 
-    fn policy(&mut self, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+    fn policy(&mut self, asked: PipelineQuestion<'_>, out: &mut Vec<u8>) -> DoorAnswer {
         let who = self.view.who(&self.caller);
         let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client).by(&who);
         let verdict = self.view.policy.decide(&ask, self.caller.now);
         self.findings.cause = verdict.cause;
-        if verdict.manner == Manner::Rewrite
+        if verdict.manner == VerdictManner::Rewrite
             && let Some(rewritten) = self.view.policy.rewritten(&ask, self.caller.now)
         {
             let ttl_s = self.view.plan.blocked.ttl_s();
             let said = rewrites::answer(asked, &rewritten.answer, ttl_s, out);
-            if said == Said::Answered(Source::Policy) {
+            if said == DoorAnswer::Answered(Source::Policy) {
                 self.findings.error = Some(EdeCode::Blocked);
             }
             return said;
         }
         match verdict.action {
-            Action::Pass => Said::Nothing,
+            Action::Pass => DoorAnswer::Nothing,
             Action::Block => {
                 self.findings.error = Some(EdeCode::Blocked);
                 self.view.block(asked.query, &self.caller, out);
-                Said::Answered(Source::Policy)
+                DoorAnswer::Answered(Source::Policy)
             }
         }
     }
 }
 
-impl World for Surroundings<'_> {
-    fn caller(&self) -> world::Caller<'_> {
-        world::Caller {
+impl PipelineEnv for RequestEnv<'_> {
+    fn caller(&self) -> world::PipelineCaller<'_> {
+        world::PipelineCaller {
             client: self.caller.client,
             server_name: self.caller.server_name,
             url_path: self.caller.url_path,
@@ -114,52 +119,57 @@ impl World for Surroundings<'_> {
         crate::chance::number()
     }
 
-    fn cached(&mut self, cache: u16, key: &[u8]) -> Looked {
+    fn cached(&mut self, cache: u16, key: &[u8]) -> CacheResult {
         let looked = self.view.shared.resolver.cached(CacheId(cache), key, self.caller.now);
         let held = match looked.cached {
-            Cached::Fresh { answer, age_s } => Held::Fresh(answer, age_s),
-            Cached::Stale { answer, age_s } => Held::Stale(answer, age_s),
-            Cached::Miss => Held::Nothing,
+            CachedState::Fresh { answer, age_s } => HeldAnswer::Fresh(answer, age_s),
+            CachedState::Stale { answer, age_s } => HeldAnswer::Stale(answer, age_s),
+            CachedState::Miss => HeldAnswer::Nothing,
         };
         let renew = match looked.renew {
-            Renew::Now => Renewal::Due,
-            Renew::No => Renewal::No,
+            RenewAdvice::Now => RenewalState::Due,
+            RenewAdvice::No => RenewalState::No,
         };
-        Looked { held, renew }
+        CacheResult { held, renew }
     }
 
     fn keep(&mut self, cache: u16, key: &[u8], message: &[u8]) {
         self.view.shared.resolver.keep(CacheId(cache), key, message, self.caller.now);
     }
 
-    fn renew(&mut self, state: State) {
+    fn renew(&mut self, state: RunState) {
         self.renewal = Some(Box::new(state));
     }
 
-    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
+    fn own(
+        &mut self,
+        own: OwnAnswer,
+        asked: PipelineQuestion<'_>,
+        out: &mut Vec<u8>,
+    ) -> DoorAnswer {
         match own {
-            Own::Admission => Self::admission(asked.query, out),
-            Own::Records => {
+            OwnAnswer::Admission => Self::admission(asked.query, out),
+            OwnAnswer::Records => {
                 match self.view.plan.local.records.lookup(asked.name, asked.query.qtype) {
-                    None => Said::Nothing,
+                    None => DoorAnswer::Nothing,
                     Some(records) => {
                         records.write(asked.query, MESSAGE_BYTES_MAX, out);
-                        Said::Answered(Source::Local)
+                        DoorAnswer::Answered(Source::Local)
                     }
                 }
             }
-            Own::Special => self.special(asked, out),
-            Own::Filter if self.view.plan.filtered.contains(&asked.query.qtype) => {
+            OwnAnswer::Special => self.special(asked, out),
+            OwnAnswer::Filter if self.view.plan.filtered.contains(&asked.query.qtype) => {
                 self.findings.error = Some(EdeCode::Filtered);
                 forge::nodata(asked.query, FILTERED_TTL_S, None, out);
-                Said::Answered(Source::Local)
+                DoorAnswer::Answered(Source::Local)
             }
-            Own::Filter | Own::Subnet => Said::Nothing,
-            Own::Policy => self.policy(asked, out),
+            OwnAnswer::Filter | OwnAnswer::Subnet => DoorAnswer::Nothing,
+            OwnAnswer::Policy => self.policy(asked, out),
         }
     }
 
-    fn subnet(&self, asked: Asked<'_>) -> Option<(IpAddr, u8)> {
+    fn subnet(&self, asked: PipelineQuestion<'_>) -> Option<(IpAddr, u8)> {
         let seen = self.view.plan.guard.read(asked.query, &self.caller).ok()?;
         let told = self.view.plan.client_subnet.told(seen.subnet, self.caller.client)?;
         Some((told.address()?, told.bits()))
@@ -173,7 +183,7 @@ impl World for Surroundings<'_> {
         self.view.plan.outside.is_preferred(family, name, self.caller.now)
     }
 
-    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>) {
+    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
         self.view.plan.outside.tell(&self.caller, asked, &tidings);
     }
 }

@@ -6,9 +6,9 @@
 //! what gets no answer; what it is owed besides still comes.
 //! Called by `listeners` and `tls`, once per accepted connection, on the connection's core.
 
-use crate::back::{Back, Owed};
-use crate::listeners::Line;
-use crate::request::{self, Caller, Handled, View, Way};
+use crate::back::{OwedReply, ReplySink};
+use crate::listeners::ListenerContext;
+use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::Stream;
-use transport::near::CameTo;
+use transport::near::ArrivedAt;
 use transport::udp::DATAGRAM_BYTES_MAX;
 
 /// Questions of one connection that may wait for upstreams at once.
@@ -41,19 +41,19 @@ const OUTPUT_BYTES: usize = 16 * 1024;
 pub(crate) const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
 
 /// Who is at the other end of a connection, and how.
-pub(crate) struct Peer {
+pub(crate) struct TcpPeer {
     pub(crate) client: IpAddr,
     pub(crate) port: u16,
     /// The address of ours that it connected to, if the policy wants to know the interface.
-    pub(crate) local: Option<CameTo>,
-    pub(crate) way: Way,
+    pub(crate) local: Option<ArrivedAt>,
+    pub(crate) way: QueryTransport,
     /// The server name of TLS; empty without.
     pub(crate) server_name: String,
 }
 
-struct Connection<S> {
-    line: Line,
-    peer: Peer,
+struct TcpConnection<S> {
+    line: ListenerContext,
+    peer: TcpPeer,
     stream: S,
     /// What was read, from `taken` on not yet looked at.
     input: Vec<u8>,
@@ -66,7 +66,7 @@ struct Connection<S> {
 
 /// What stands at the front of the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Front {
+enum InputFront {
     /// A whole message was there and is dealt with.
     Message,
     /// Less than a whole message, or no room for another question.
@@ -76,20 +76,25 @@ enum Front {
 }
 
 /// Serves one connection without TLS to its end.
-pub(crate) async fn serve_plain(line: Line, stream: Stream) {
+pub(crate) async fn serve_plain(line: ListenerContext, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
     let local = line.local(&stream);
-    let peer = Peer { client, port, local, way: Way::Tcp, server_name: String::new() };
+    let peer =
+        TcpPeer { client, port, local, way: QueryTransport::Tcp, server_name: String::new() };
     serve(line, peer, stream).await;
 }
 
 /// Serves one connection to its end.
-pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(line: Line, peer: Peer, stream: S) {
+pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
+    line: ListenerContext,
+    peer: TcpPeer,
+    stream: S,
+) {
     let (answers, mut arriving) = mpsc::channel(WAITING_MAX);
     let drain = line.shared.drain.clone();
     let begun = drain.begun();
     tokio::pin!(begun);
-    let mut connection = Connection {
+    let mut connection = TcpConnection {
         line,
         peer,
         stream,
@@ -104,19 +109,19 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(line: Line, peer: P
     loop {
         let front = connection.take_message();
         match front {
-            Front::Message => progress = Instant::now(),
-            Front::Nothing => {}
-            Front::End => {
+            InputFront::Message => progress = Instant::now(),
+            InputFront::Nothing => {}
+            InputFront::End => {
                 connection.input.clear();
                 connection.taken = 0;
                 reading = false;
             }
         }
         let full = connection.output.len() >= OUTPUT_BYTES;
-        if (full || front != Front::Message) && connection.flush().await.is_err() {
+        if (full || front != InputFront::Message) && connection.flush().await.is_err() {
             return;
         }
-        if front == Front::Message {
+        if front == InputFront::Message {
             continue;
         }
         if !reading && connection.waiting == 0 {
@@ -149,7 +154,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(line: Line, peer: P
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
     /// How long nothing may happen from now on.
     fn patience(&self) -> Duration {
         if self.waiting > 0 {
@@ -167,48 +172,48 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let _ = timeout(IDLE_CROWDED, self.stream.shutdown()).await;
     }
 
-    fn take_message(&mut self) -> Front {
+    fn take_message(&mut self) -> InputFront {
         let unread = &self.input[self.taken..];
         let Some((head, rest)) = unread.split_first_chunk::<2>() else { return self.compact() };
         let length = usize::from(u16::from_be_bytes(*head));
         if self.waiting >= WAITING_MAX {
-            return Front::Nothing;
+            return InputFront::Nothing;
         }
         let shared = &self.line.shared;
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
-        let view = View { shared, policy: &policy, plan: &plan };
-        let caller = Caller {
+        let view = RequestView { shared, policy: &policy, plan: &plan };
+        let caller = DnsCaller {
             entry: self.line.routes.load().entry(),
             client_port: self.peer.port,
             server_name: &self.peer.server_name,
-            ..Caller::now(self.peer.client, self.peer.way).near(&policy, || self.peer.local)
+            ..DnsCaller::now(self.peer.client, self.peer.way).near(&policy, || self.peer.local)
         };
         if length > QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
-            return Front::End;
+            return InputFront::End;
         }
         let Some(message) = rest.get(..length) else { return self.compact() };
         self.reply.clear();
-        let back = || Back::Tcp(Owed::to(&self.answers));
+        let back = || ReplySink::Tcp(OwedReply::to(&self.answers));
         let handled = request::handle(&view, message, caller, &mut self.reply, back);
         self.taken += 2 + length;
         match handled {
-            Handled::Later => self.waiting += 1,
-            Handled::Now if self.reply.is_empty() => return Front::End,
-            Handled::Now => {
+            HandleOutcome::Later => self.waiting += 1,
+            HandleOutcome::Now if self.reply.is_empty() => return InputFront::End,
+            HandleOutcome::Now => {
                 let reply = std::mem::take(&mut self.reply);
                 self.frame(&reply);
                 self.reply = reply;
             }
         }
-        Front::Message
+        InputFront::Message
     }
 
     /// Moves the unfinished message to the front, so that the buffer stays about one long.
-    fn compact(&mut self) -> Front {
+    fn compact(&mut self) -> InputFront {
         self.input.drain(..self.taken);
         self.taken = 0;
-        Front::Nothing
+        InputFront::Nothing
     }
 
     fn frame(&mut self, answer: &[u8]) {

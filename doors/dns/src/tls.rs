@@ -3,35 +3,35 @@
 //! A client that fails the handshake has asked for nothing and leaves no row. It reads no message.
 //! Called by `listeners`, once per accepted connection, on the connection's core.
 
-use crate::listeners::Line;
-use crate::request::Way;
-use crate::tcp::Peer;
+use crate::listeners::ListenerContext;
+use crate::request::QueryTransport;
+use crate::tcp::TcpPeer;
 use crate::{doh, tcp};
-use http_engine::Versions;
+use http_engine::HttpVersions;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, TlsStream};
 use transport::{ServerTls, Stream};
 
 /// DNS over TLS (RFC 7858).
-pub(crate) async fn serve_dns(line: Line, with: ServerTls, stream: Stream) {
+pub(crate) async fn serve_dns(line: ListenerContext, with: ServerTls, stream: Stream) {
     if let Some(stream) = shake(&line, &with, stream).await {
-        let peer = peer(&line, &stream, Way::Tls);
+        let peer = peer(&line, &stream, QueryTransport::Tls);
         tcp::serve(line, peer, stream).await;
     }
 }
 
 /// DNS over HTTPS (RFC 8484).
-pub(crate) async fn serve_https(line: Line, with: ServerTls, stream: Stream) {
+pub(crate) async fn serve_https(line: ListenerContext, with: ServerTls, stream: Stream) {
     if let Some(stream) = shake(&line, &with, stream).await {
         let versions = match stream.alpn() {
-            Some(Alpn::Http2) => Versions::Http2,
-            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+            Some(Alpn::Http2) => HttpVersions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
         };
-        let peer = peer(&line, &stream, Way::Https);
+        let peer = peer(&line, &stream, QueryTransport::Https);
         doh::serve(line, peer, stream, versions).await;
     }
 }
 
-async fn shake(line: &Line, with: &ServerTls, stream: Stream) -> Option<TlsStream> {
+async fn shake(line: &ListenerContext, with: &ServerTls, stream: Stream) -> Option<TlsStream> {
     tokio::select! {
         accepted = with.accept(stream, HANDSHAKE_DEADLINE) => accepted.ok(),
         // A handshake that is not through yet has asked for nothing.
@@ -39,8 +39,8 @@ async fn shake(line: &Line, with: &ServerTls, stream: Stream) -> Option<TlsStrea
     }
 }
 
-fn peer(line: &Line, stream: &TlsStream, way: Way) -> Peer {
+fn peer(line: &ListenerContext, stream: &TlsStream, way: QueryTransport) -> TcpPeer {
     let server_name = stream.sni().unwrap_or_default().to_owned();
     let (peer, local) = (stream.peer(), line.local(stream.tcp()));
-    Peer { client: peer.ip().to_canonical(), port: peer.port(), local, way, server_name }
+    TcpPeer { client: peer.ip().to_canonical(), port: peer.port(), local, way, server_name }
 }

@@ -3,22 +3,22 @@
 //! A worker reads the clock, the policy and the plan once a batch, answers what it can into the
 //! batch's own buffers and sends them together. It decides nothing. Started and stopped by `listeners`.
 
-use crate::back::Back;
-use crate::door::Shared;
-use crate::listeners::Routes;
-use crate::request::{self, Caller, Handled, View, Way};
+use crate::back::ReplySink;
+use crate::door::DoorShared;
+use crate::listeners::SocketRoutes;
+use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
 use arc_swap::{ArcSwap, Cache};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Instant;
-use transport::udp::{Batch, Datagram, Received, UdpSocket};
-use vocab::Near;
+use transport::udp::{Datagram, DatagramBatch, ReceiveOutcome, UdpSocket};
+use vocab::LinkInfo;
 
 /// Starts the thread that answers at `socket` until that is stopped.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
-    routes: &Arc<ArcSwap<Routes>>,
+    shared: &Arc<DoorShared>,
+    routes: &Arc<ArcSwap<SocketRoutes>>,
     socket: &Arc<UdpSocket>,
     index: usize,
 ) -> io::Result<JoinHandle<()>> {
@@ -31,30 +31,30 @@ pub(crate) fn start(
     })
 }
 
-fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocket>) {
-    let mut batch = Batch::new();
+fn run(shared: &Arc<DoorShared>, routes: Arc<ArcSwap<SocketRoutes>>, socket: &Arc<UdpSocket>) {
+    let mut batch = DatagramBatch::new();
     let mut routes = Cache::new(routes);
     loop {
         let count = match batch.receive(socket) {
-            Ok(Received::Datagrams(count)) => count,
+            Ok(ReceiveOutcome::Datagrams(count)) => count,
             // A socket that can no longer receive: the others of its port go on without it.
-            Ok(Received::Stopped) | Err(_) => return,
+            Ok(ReceiveOutcome::Stopped) | Err(_) => return,
         };
         let (now, begun) = (transport::clock::now(), Instant::now());
         // Given back before the next batch is waited for: a worker that nobody asks would keep the
         // tables of millions of names that a reload replaced.
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
-        let view = View { shared, policy: &policy, plan: &plan };
+        let view = RequestView { shared, policy: &policy, plan: &plan };
         let entry = routes.load().entry();
         for index in 0..count {
             let Some(Datagram { bytes, cut, peer, reply, route }) = batch.datagram(index) else {
                 continue;
             };
-            let caller = Caller {
+            let caller = DnsCaller {
                 client: peer.ip(),
                 client_port: peer.port(),
-                near: Near::default(),
-                way: Way::Udp,
+                near: LinkInfo::default(),
+                way: QueryTransport::Udp,
                 now,
                 begun,
                 entry,
@@ -67,9 +67,9 @@ fn run(shared: &Arc<Shared>, routes: Arc<ArcSwap<Routes>>, socket: &Arc<UdpSocke
                 request::refuse_oversized(&view, caller);
                 continue;
             }
-            let back = || Back::Udp { socket: Arc::clone(socket), origin: route.origin() };
+            let back = || ReplySink::Udp { socket: Arc::clone(socket), origin: route.origin() };
             // Whatever comes later finds its own way back.
-            let (Handled::Now | Handled::Later) =
+            let (HandleOutcome::Now | HandleOutcome::Later) =
                 request::handle(&view, bytes, caller, reply, back);
         }
         // What the kernel refuses here (no route, a firewall) is lost as it would be further on;

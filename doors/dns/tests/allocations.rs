@@ -120,7 +120,7 @@ fn a_mosdns_file() {
     ]);
     let foreign = foreign(&plugins, &rules);
     let bench = Bench::start(|settings| settings.foreign = Some(foreign));
-    bench.ledger.apply(&ledger::Settings { log: ledger::Log::None, ..Default::default() });
+    bench.ledger.apply(&ledger::Settings { log: ledger::LogScope::None, ..Default::default() });
     let client = bench.client();
     for (what, packet) in [
         ("from hosts", query(1, "near.test", A)),
@@ -141,7 +141,7 @@ fn our_own_settings() {
         settings.rate_limit.queries_per_second = Some(1_000_000);
     });
     // The query log packs its rows into a buffer that grows; that is counted below.
-    bench.ledger.apply(&ledger::Settings { log: ledger::Log::None, ..Default::default() });
+    bench.ledger.apply(&ledger::Settings { log: ledger::LogScope::None, ..Default::default() });
     let client = bench.client();
     let ask = |packet: &[u8], rounds| ask(&bench, &client, packet, rounds);
     let cookie = {

@@ -7,31 +7,31 @@ use crate::pools::CookieScope;
 use http::HeaderValue;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
-use transport::near::CameTo;
-use transport::proxy_protocol::Addresses;
+use transport::near::ArrivedAt;
+use transport::proxy_protocol::ProxyEndpoints;
 use transport::{Stream, near};
 use upstream::origins::BecomesTunnel;
-use vocab::{NearWanted, address_text};
+use vocab::{LinkInfoNeeds, address_text};
 
 /// Who is at the other end of a connection, and how it came.
 #[derive(Debug)]
-pub(crate) struct Caller {
+pub(crate) struct ClientConnection {
     /// The other end, or the client of whom a PROXY header has told.
     pub(crate) peer: IpAddr,
     /// Both ends, as they are; none where the connection is gone already.
-    pub(crate) ends: Option<Addresses>,
+    pub(crate) ends: Option<ProxyEndpoints>,
     /// Where it came in, where a rule asks for that.
-    pub(crate) local: Option<CameTo>,
+    pub(crate) local: Option<ArrivedAt>,
     /// The handshake that began it, if it has TLS.
-    pub(crate) secured: Option<Secured>,
+    pub(crate) secured: Option<HandshakeInfo>,
     pub(crate) tunnel: BecomesTunnel,
     /// Made for the first request that goes on.
-    told: OnceLock<Told>,
+    told: OnceLock<ForwardedAddresses>,
 }
 
 /// What servers behind are told of the client's end, the same for all requests of a connection.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ForwardedAddresses {
     /// The peer, for `X-Forwarded-For`.
     pub(crate) address: HeaderValue,
     /// The port that it came to, for `X-Forwarded-Port`.
@@ -40,7 +40,7 @@ pub(crate) struct Told {
 
 /// What a connection knows of the handshake that began it.
 #[derive(Debug)]
-pub(crate) struct Secured {
+pub(crate) struct HandshakeInfo {
     /// The name that the client asked for, lower-case.
     pub(crate) name: Option<String>,
     /// The number of the certificate that it was shown.
@@ -49,33 +49,34 @@ pub(crate) struct Secured {
     pub(crate) client_certificate: Option<HeaderValue>,
 }
 
-impl Caller {
+impl ClientConnection {
     pub(crate) fn of(
         stream: &Stream,
-        wanted: NearWanted,
-        secured: Option<Secured>,
+        wanted: LinkInfoNeeds,
+        secured: Option<HandshakeInfo>,
         tunnel: BecomesTunnel,
     ) -> Self {
-        let ends = stream.local().ok().map(|server| Addresses { client: stream.peer(), server });
+        let ends =
+            stream.local().ok().map(|server| ProxyEndpoints { client: stream.peer(), server });
         let local = near::local(wanted, stream);
         Self::at(stream.peer().ip().to_canonical(), ends, local, secured, tunnel)
     }
 
     pub(crate) const fn at(
         peer: IpAddr,
-        ends: Option<Addresses>,
-        local: Option<CameTo>,
-        secured: Option<Secured>,
+        ends: Option<ProxyEndpoints>,
+        local: Option<ArrivedAt>,
+        secured: Option<HandshakeInfo>,
         tunnel: BecomesTunnel,
     ) -> Self {
         Self { peer, ends, local, secured, tunnel, told: OnceLock::new() }
     }
 
     /// What servers behind are told of it.
-    pub(crate) fn told(&self) -> &Told {
+    pub(crate) fn told(&self) -> &ForwardedAddresses {
         self.told.get_or_init(|| {
             let address = HeaderValue::try_from(address_text(self.peer));
-            Told {
+            ForwardedAddresses {
                 address: address.expect("digits, dots and colons are visible ASCII"),
                 port: self.ends.map(|ends| HeaderValue::from(ends.server.port())),
             }
@@ -84,12 +85,12 @@ impl Caller {
 
     /// Between whom a server is told that the connection is: `client` and us. Of one for whom a proxy
     /// in front speaks, no port is known.
-    pub(crate) fn ends_for(&self, client: IpAddr) -> Option<Addresses> {
+    pub(crate) fn ends_for(&self, client: IpAddr) -> Option<ProxyEndpoints> {
         let ends = self.ends?;
         if client == self.peer {
             return Some(ends);
         }
-        Some(Addresses { client: SocketAddr::new(client, 0), server: ends.server })
+        Some(ProxyEndpoints { client: SocketAddr::new(client, 0), server: ends.server })
     }
 
     /// Over what a cookie that it is given may come back.

@@ -2,31 +2,31 @@
 //!
 //! It touches no socket. Called by `request`, by `reproxy` for a path that a server names, and by `foretell`.
 
-use crate::door::{Door, Setup};
-use crate::guards::{Block, Mode, Occasion, decide_in_both_spellings};
-use crate::matching::Asked;
+use crate::door::{GatewayDoor, GatewaySetup};
+use crate::guards::{BlockMode, BlockOccasion, BlockRules, decide_in_both_spellings};
+use crate::matching::MatchInput;
 use crate::path::BadPath;
-use crate::readings::{Readings, RouteFit};
-use crate::request::{Led, Wish};
-use crate::route::Route;
+use crate::readings::{PathReadings, RouteFit};
+use crate::request::{GatewayRequest, PathChooser};
+use crate::route::GatewayRoute;
 use policy::Verdict;
 use std::sync::Arc;
 use transport::near;
 use vocab::{Action, Cause, Now};
 
 /// What is to be done with a request.
-pub(crate) enum Decision {
+pub(crate) enum RouteDecision {
     /// By the policy, or by this block.
-    Block(Verdict, Option<Arc<Block>>),
+    Block(Verdict, Option<Arc<BlockRules>>),
     /// Where this route leads.
-    Pass(Verdict, Arc<Route>),
+    Pass(Verdict, Arc<GatewayRoute>),
     /// No route fits.
     Nowhere(Verdict),
     /// Its path leads elsewhere for some servers.
     Refuse(BadPath),
 }
 
-impl Decision {
+impl RouteDecision {
     /// What patterns and policy say, if they were asked.
     pub(crate) const fn verdict(&self) -> Option<&Verdict> {
         match self {
@@ -38,7 +38,7 @@ impl Decision {
     }
 
     /// The route that it takes, if any.
-    pub(crate) const fn route(&self) -> Option<&Arc<Route>> {
+    pub(crate) const fn route(&self) -> Option<&Arc<GatewayRoute>> {
         match self {
             Self::Pass(_, route) => Some(route),
             Self::Block(..) | Self::Nowhere(_) | Self::Refuse(_) => None,
@@ -52,25 +52,25 @@ impl Decision {
 /// Servers do not all read a path alike: rules are held against every [reading](Readings), and
 /// where routes would differ, it is refused.
 pub(crate) fn decide(
-    (door, setup): (&Door, &Setup),
-    wish: &Wish,
-    (asked, occasion): (Asked<'_>, Occasion),
+    (door, setup): (&GatewayDoor, &GatewaySetup),
+    wish: &GatewayRequest,
+    (asked, occasion): (MatchInput<'_>, BlockOccasion),
     now: Now,
-) -> Decision {
+) -> RouteDecision {
     let (mut taken, mut would) = (None, None);
-    let readings = Readings::of(wish);
+    let readings = PathReadings::of(wish);
     // A hit of what only logs is noted, and the search goes on.
-    let mut hit = |block: &Option<Arc<Block>>| {
+    let mut hit = |block: &Option<Arc<BlockRules>>| {
         let block = block.as_ref()?;
         let rule = readings.all().find_map(|wish| block.hit(wish, occasion, now))?;
         match block.mode {
-            Mode::LogOnly => {
+            BlockMode::LogOnly => {
                 would.get_or_insert(rule);
                 None
             }
-            Mode::Refuse => {
+            BlockMode::Refuse => {
                 let verdict = Verdict::usual(Action::Block, Cause::Rule(rule));
-                Some(Decision::Block(verdict, Some(Arc::clone(block))))
+                Some(RouteDecision::Block(verdict, Some(Arc::clone(block))))
             }
         }
     };
@@ -79,13 +79,13 @@ pub(crate) fn decide(
     }
     for number in setup.table.candidates(wish.host.as_name()) {
         let route = &setup.routes[usize::from(*number)];
-        if route.internal && wish.led == Led::ByClient {
+        if route.internal && wish.led == PathChooser::ByClient {
             continue;
         }
         match readings.fit(route, asked) {
             RouteFit::Taken => {}
             RouteFit::NotTaken => continue,
-            RouteFit::Refused(why) => return Decision::Refuse(why),
+            RouteFit::Refused(why) => return RouteDecision::Refuse(why),
         }
         if let Some(blocked) = hit(&route.block) {
             return blocked;
@@ -111,8 +111,8 @@ pub(crate) fn decide(
         verdict.cause = Cause::Rule(rule);
     }
     match (verdict.action, taken) {
-        (Action::Block, _) => Decision::Block(verdict, None),
-        (Action::Pass, Some(route)) => Decision::Pass(verdict, route),
-        (Action::Pass, None) => Decision::Nowhere(verdict),
+        (Action::Block, _) => RouteDecision::Block(verdict, None),
+        (Action::Pass, Some(route)) => RouteDecision::Pass(verdict, route),
+        (Action::Pass, None) => RouteDecision::Nowhere(verdict),
     }
 }

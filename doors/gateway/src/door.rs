@@ -1,42 +1,42 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::caller::Caller;
+use crate::caller::ClientConnection;
 use crate::fields::FieldRules;
 use crate::folders::OpenFolders;
-use crate::forwarded::Telling;
-use crate::guards::{Block, Numbers};
-use crate::leaving::Left;
-use crate::matching::Table;
+use crate::forwarded::ForwardedHeaders;
+use crate::guards::{BlockRules, ListNumbers};
+use crate::leaving::LeftConnections;
+use crate::matching::HostTable;
 use crate::path::SlashRule;
-use crate::pools::{Means, Pool, PoolChange, PoolState, Unchanged, Watch};
+use crate::pools::{PoolChange, PoolState, PoolUnchanged, PoolWatch, ServerPool, WatchMeans};
 use crate::readings::SlashRules;
 use crate::request;
-use crate::route::{self, Caches, Route};
-use crate::secure::{self, Secure};
+use crate::route::{self, GatewayRoute, RouteCaches};
+use crate::secure::{self, GatewayTls};
 use crate::settings::Settings;
-use crate::uploads::Uploads;
+use crate::uploads::UploadRules;
 use crate::ways;
 use arc_swap::ArcSwap;
-use http_cache::{Around, Cache};
-use http_engine::claims::Overrides;
+use http_cache::{CacheEnvironment, HttpCache};
+use http_engine::claims::MethodOverrides;
 use http_engine::private_files::PrivateFiles;
-use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve};
 use ledger::Ledger;
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use store::freshness::Rules;
+use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::{ConnectionLimits, Drain, Signer, Stream, client_of, clock};
-use upstream::origins::{BecomesTunnel, ClientStream, Dialer, Limits as OriginLimits, Origins};
-use vocab::{Complaint, Listen, NearWanted, Network, RuleRef};
+use upstream::origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
+use vocab::{Complaint, LinkInfoNeeds, Listen, Network, RuleRef};
 
 /// What the door is built from.
 #[derive(Clone)]
-pub struct Parts {
+pub struct GatewayParts {
     /// The policy, swapped as a whole on reload.
     pub policy: Arc<ArcSwap<Policy>>,
     /// Where requests are recorded.
@@ -50,7 +50,7 @@ pub struct Parts {
     /// Files and folders that no server's word has sent, whatever folder it may name files in.
     pub private: Arc<PrivateFiles>,
     /// What the cache finds around it.
-    pub cache: Around,
+    pub cache: CacheEnvironment,
     /// Who signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
@@ -58,36 +58,36 @@ pub struct Parts {
 }
 
 /// The gateway door.
-pub struct Door {
-    pub(crate) parts: Parts,
-    setup: ArcSwap<Setup>,
+pub struct GatewayDoor {
+    pub(crate) parts: GatewayParts,
+    setup: ArcSwap<GatewaySetup>,
     connections: ConnectionLimits,
     unfinished: UnfinishedRequests,
-    watch: Watch,
+    watch: PoolWatch,
 }
 
 /// What follows from the settings, swapped as a whole.
-pub(crate) struct Setup {
+pub(crate) struct GatewaySetup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
-    pub(crate) routes: Vec<Arc<Route>>,
+    pub(crate) routes: Vec<Arc<GatewayRoute>>,
     /// Their numbers by host.
-    pub(crate) table: Table,
+    pub(crate) table: HostTable,
     pub(crate) origins: Origins,
-    pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) cache: Option<Arc<HttpCache>>,
     /// What is refused whatever the route.
-    pub(crate) block: Option<Arc<Block>>,
-    pub(crate) secure: Option<Secure>,
+    pub(crate) block: Option<Arc<BlockRules>>,
+    pub(crate) secure: Option<GatewayTls>,
     /// What is expected of clients.
     pub(crate) limits: Limits,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     /// Treatment of fields in which strangers ask for another method.
-    pub(crate) overrides: Overrides,
+    pub(crate) overrides: MethodOverrides,
     pub(crate) slashes: SlashRules,
-    pub(crate) left: Left,
-    pub(crate) pools: BTreeMap<String, Arc<Pool>>,
-    pub(crate) uploads: Uploads,
+    pub(crate) left: LeftConnections,
+    pub(crate) pools: BTreeMap<String, Arc<ServerPool>>,
+    pub(crate) uploads: UploadRules,
 }
 
 /// How often one pattern of a route has blocked.
@@ -112,21 +112,21 @@ pub struct GuardCounts {
     pub spared: u64,
 }
 
-impl fmt::Debug for Door {
+impl fmt::Debug for GatewayDoor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Door").finish_non_exhaustive()
     }
 }
 
-impl Door {
+impl GatewayDoor {
     /// A door with settings that [`Settings::check`] finds right. Reads the pattern files; what is
     /// wrong with them is returned.
-    pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+    pub fn new(settings: Settings, parts: GatewayParts) -> Result<Arc<Self>, Vec<Complaint>> {
         let (all, each) = caps(&settings);
-        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
+        let setup = ArcSwap::from_pointee(GatewaySetup::new(settings, &parts, None)?);
         let connections = ConnectionLimits::new(all, each);
         let unfinished = UnfinishedRequests::for_connections(all);
-        Ok(Arc::new(Self { parts, setup, connections, unfinished, watch: Watch::default() }))
+        Ok(Arc::new(Self { parts, setup, connections, unfinished, watch: PoolWatch::default() }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
@@ -134,7 +134,7 @@ impl Door {
     /// ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
-        let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        let setup = GatewaySetup::new(settings, &self.parts, Some(&before))?;
         self.watch.prepare(&setup.pools, &self.means()).map_err(|why| {
             vec![Complaint::new("pools", format!("no thread that sees to them: {why}"))]
         })?;
@@ -150,12 +150,12 @@ impl Door {
     }
 
     /// What pools are seen to with.
-    fn means(&self) -> Means {
-        Means { dialer: self.parts.dialer.clone(), tell: Arc::clone(&self.parts.tell) }
+    fn means(&self) -> WatchMeans {
+        WatchMeans { dialer: self.parts.dialer.clone(), tell: Arc::clone(&self.parts.tell) }
     }
 
     /// The cache of what it fetches, where it has one.
-    pub fn cache(&self) -> Option<Arc<Cache>> {
+    pub fn cache(&self) -> Option<Arc<HttpCache>> {
         self.setup().cache.clone()
     }
 
@@ -210,8 +210,8 @@ impl Door {
         let guards = || setup.routes.iter().map(|route| &route.guards);
         let blocks = setup.blocks().map(|block| block.spared()).sum::<u64>();
         GuardCounts {
-            limited: guards().map(crate::guards::Guards::limited).sum(),
-            spared: guards().map(crate::guards::Guards::spared).sum::<u64>() + blocks,
+            limited: guards().map(crate::guards::RouteGuards::limited).sum(),
+            spared: guards().map(crate::guards::RouteGuards::spared).sum::<u64>() + blocks,
         }
     }
 
@@ -222,12 +222,12 @@ impl Door {
     }
 
     /// Changes a pool while it runs, until the process ends or a reload brings other settings for it.
-    pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), Unchanged> {
+    pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), PoolUnchanged> {
         let setup = self.setup();
-        let found = setup.pools.get(pool).ok_or_else(|| Unchanged::NoPool(pool.into()))?;
+        let found = setup.pools.get(pool).ok_or_else(|| PoolUnchanged::NoPool(pool.into()))?;
         found.change(change)?;
         // It may be the first with a name to look up.
-        let no_thread = |why| Unchanged::Wrong(format!("no thread looks its names up: {why}"));
+        let no_thread = |why| PoolUnchanged::Wrong(format!("no thread looks its names up: {why}"));
         self.watch.prepare(&setup.pools, &self.means()).map_err(no_thread)?;
         self.watch.see_to(|| self.setup().pools.clone());
         Ok(())
@@ -237,10 +237,12 @@ impl Door {
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let setup = self.setup();
         let Some(stream) = setup.introduced(stream, &drain).await else { return };
-        let versions = if setup.settings.h2c { Versions::Http1And2 } else { Versions::Http1 };
+        let versions =
+            if setup.settings.h2c { HttpVersions::Http1And2 } else { HttpVersions::Http1 };
         let how = (versions, setup.limits);
         drop(setup);
-        let mut caller = Caller::of(&stream, self.near_wanted(), None, BecomesTunnel::default());
+        let mut caller =
+            ClientConnection::of(&stream, self.near_wanted(), None, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
         caller.tunnel = tunnel;
         self.serve(stream, how, caller, drain).await;
@@ -249,8 +251,8 @@ impl Door {
     pub(crate) async fn serve<S>(
         self: Arc<Self>,
         stream: S,
-        (versions, limits): (Versions, Limits),
-        caller: Caller,
+        (versions, limits): (HttpVersions, Limits),
+        caller: ClientConnection,
         drain: Drain,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -272,11 +274,11 @@ impl Door {
     }
 
     /// What the policy wants to know of clients beside their address.
-    pub(crate) fn near_wanted(&self) -> NearWanted {
+    pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
         self.parts.policy.load().near_wanted()
     }
 
-    pub(crate) fn setup(&self) -> Arc<Setup> {
+    pub(crate) fn setup(&self) -> Arc<GatewaySetup> {
         self.setup.load_full()
     }
 }
@@ -296,11 +298,11 @@ pub fn check_files(
 /// Where request bodies wait, those of `before` among them.
 fn uploads(
     settings: &Settings,
-    parts: &Parts,
-    before: Option<&Setup>,
-) -> Result<Uploads, Vec<Complaint>> {
+    parts: &GatewayParts,
+    before: Option<&GatewaySetup>,
+) -> Result<UploadRules, Vec<Complaint>> {
     let before = before.map(|setup| &setup.uploads);
-    Uploads::new(&settings.uploads, &parts.cache.folder, before).map_err(|why| {
+    UploadRules::new(&settings.uploads, &parts.cache.folder, before).map_err(|why| {
         vec![
             Complaint::new("uploads.disk_folder", why.to_string())
                 .remedy("name a folder that can be made"),
@@ -308,7 +310,7 @@ fn uploads(
     })
 }
 
-impl Setup {
+impl GatewaySetup {
     /// The connection with the client's own address, where a proxy in front says who that is;
     /// nothing where it should and does not, or where it comes from somebody else.
     pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
@@ -328,19 +330,19 @@ impl Setup {
 
     fn new(
         settings: Settings,
-        parts: &Parts,
+        parts: &GatewayParts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let pools = pools_of(&settings, parts, before)?;
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
-            Cache::new(&settings.cache, &Rules::reverse(), before, &parts.cache)
+            HttpCache::new(&settings.cache, &CachingRules::reverse(), before, &parts.cache)
         });
         let (request_fields, response_fields) = settings.headers.compile();
-        let caches = cache.clone().map(Caches::of_store);
-        let (numbers, base) = (Numbers::new(), parts.base.as_path());
-        let around = route::Around {
+        let caches = cache.clone().map(RouteCaches::of_store);
+        let (numbers, base) = (ListNumbers::new(), parts.base.as_path());
+        let around = route::RouteEnvironment {
             pools: &pools,
             caches: caches.as_ref(),
             base,
@@ -353,8 +355,10 @@ impl Setup {
         };
         let uploads = uploads(&settings, parts, before)?;
         let mut complaints = Vec::new();
-        let block =
-            settings.block.as_ref().map(|block| Block::open(block, route::FOR_ALL, base, &numbers));
+        let block = settings
+            .block
+            .as_ref()
+            .map(|block| BlockRules::open(block, route::FOR_ALL, base, &numbers));
         let block = block.transpose().unwrap_or_else(|why| {
             complaints.push(why.under("block"));
             None
@@ -368,12 +372,12 @@ impl Setup {
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);
         let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
-        let table = Table::new(&hosts);
+        let table = HostTable::new(&hosts);
         let by_method = routes.iter().any(|route| !route.takes.methods.is_empty());
         let alike = routes.iter().all(|route| route.slashes == SlashRule::default());
         Ok(Self {
             slashes: if alike { SlashRules::Alike } else { SlashRules::ByRoute },
-            overrides: if by_method { Overrides::None } else { Overrides::OfPosts },
+            overrides: if by_method { MethodOverrides::None } else { MethodOverrides::OfPosts },
             trusted,
             routes,
             table,
@@ -382,7 +386,7 @@ impl Setup {
             block,
             pools,
             uploads,
-            secure: Secure::open(&settings, parts)?,
+            secure: GatewayTls::open(&settings, parts)?,
             limits: settings.client.limits(),
             request_fields,
             response_fields,
@@ -392,15 +396,15 @@ impl Setup {
     }
 
     /// Who is believed, and how servers behind are told.
-    pub(crate) fn telling(&self) -> Telling<'_> {
-        Telling { trusted: &self.trusted, style: self.settings.forwarded }
+    pub(crate) fn telling(&self) -> ForwardedHeaders<'_> {
+        ForwardedHeaders { trusted: &self.trusted, style: self.settings.forwarded }
     }
 
     pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
         self.blocks().find_map(|block| block.rule_text(rule))
     }
 
-    fn blocks(&self) -> impl Iterator<Item = &Arc<Block>> {
+    fn blocks(&self) -> impl Iterator<Item = &Arc<BlockRules>> {
         let of_routes = self.routes.iter().filter_map(|route| route.block.as_ref());
         self.block.iter().chain(of_routes)
     }
@@ -412,10 +416,13 @@ fn caps(settings: &Settings) -> (usize, usize) {
 }
 
 /// The routes of `settings`, and everything that is wrong with them.
-fn routes_of(settings: &Settings, around: &route::Around<'_>) -> (Vec<Arc<Route>>, Vec<Complaint>) {
+fn routes_of(
+    settings: &Settings,
+    around: &route::RouteEnvironment<'_>,
+) -> (Vec<Arc<GatewayRoute>>, Vec<Complaint>) {
     let (mut routes, mut complaints) = (Vec::new(), Vec::new());
     for (index, route) in settings.routes.iter().enumerate() {
-        match Route::new(index, route, around) {
+        match GatewayRoute::new(index, route, around) {
             Ok(route) => routes.push(Arc::new(route)),
             Err(found) => {
                 let place = format!("routes.{index}");
@@ -427,7 +434,7 @@ fn routes_of(settings: &Settings, around: &route::Around<'_>) -> (Vec<Arc<Route>
 }
 
 /// What sends to servers: with the connections of `before`, where there are some.
-fn origins_of(settings: &Settings, parts: &Parts, before: Option<&Setup>) -> Origins {
+fn origins_of(settings: &Settings, parts: &GatewayParts, before: Option<&GatewaySetup>) -> Origins {
     let limits = OriginLimits {
         response_timeout: settings.response_timeout.0.0,
         answer: settings.response_head.limits(),
@@ -443,9 +450,9 @@ fn origins_of(settings: &Settings, parts: &Parts, before: Option<&Setup>) -> Ori
 /// what was changed while it ran.
 fn pools_of(
     settings: &Settings,
-    parts: &Parts,
-    before: Option<&Setup>,
-) -> Result<BTreeMap<String, Arc<Pool>>, Vec<Complaint>> {
+    parts: &GatewayParts,
+    before: Option<&GatewaySetup>,
+) -> Result<BTreeMap<String, Arc<ServerPool>>, Vec<Complaint>> {
     let (mut pools, mut complaints) = (BTreeMap::new(), Vec::new());
     for (name, settings) in &settings.pools {
         let before = before.and_then(|setup| setup.pools.get(name));
@@ -463,10 +470,10 @@ fn pools_of(
                 if pool.settings() == settings {
                     Arc::clone(pool)
                 } else {
-                    Arc::new(Pool::new(settings, terms, Some(pool)))
+                    Arc::new(ServerPool::new(settings, terms, Some(pool)))
                 }
             }
-            Some(_) | None => Arc::new(Pool::new(settings, terms, before.map(Arc::as_ref))),
+            Some(_) | None => Arc::new(ServerPool::new(settings, terms, before.map(Arc::as_ref))),
         };
         pools.insert(name.clone(), pool);
     }

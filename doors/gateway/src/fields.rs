@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 /// What texts may say of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Facts<'f> {
+pub(crate) struct TemplateFacts<'f> {
     pub(crate) client: IpAddr,
     pub(crate) host: &'f str,
     pub(crate) scheme: &'static str,
@@ -26,11 +26,11 @@ pub(crate) struct FieldRules(Vec<FieldChange>);
 #[derive(Clone, Debug)]
 pub(crate) enum FieldChange {
     /// Replaces the field.
-    Set(HeaderName, Text),
+    Set(HeaderName, FieldTemplate),
     /// Adds one more.
-    Add(HeaderName, Text),
+    Add(HeaderName, FieldTemplate),
     /// Sets the field where there is none.
-    Default(HeaderName, Text),
+    Default(HeaderName, FieldTemplate),
     Remove(HeaderName),
     /// Leaves the field in the message where it is taken out otherwise.
     Pass(HeaderName),
@@ -38,7 +38,7 @@ pub(crate) enum FieldChange {
 
 /// What a message gets: the same rule with its value.
 #[derive(Clone, Debug)]
-pub(crate) enum Change {
+pub(crate) enum ValueChange {
     Set(HeaderName, HeaderValue),
     Add(HeaderName, HeaderValue),
     Default(HeaderName, HeaderValue),
@@ -48,10 +48,10 @@ pub(crate) enum Change {
 /// A value with places for facts: `{client}`, `{host}`, `{scheme}`, `{path}`, `{query}`, and `{uri}` for
 /// path and query with what stands between them; `{{` and `}}` stand for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Text(Vec<Piece>);
+pub(crate) struct FieldTemplate(Vec<FieldPiece>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum FieldPiece {
     Literal(String),
     Client,
     Host,
@@ -98,7 +98,7 @@ pub(crate) fn field_name(text: &str) -> Result<HeaderName, BadRule> {
     if FRAMING.contains(&name.as_str()) { Err(BadRule::Framing(name)) } else { Ok(name) }
 }
 
-impl Text {
+impl FieldTemplate {
     /// Reads a text with places for facts.
     pub(crate) fn parse(text: &str) -> Result<Self, BadRule> {
         if HeaderValue::try_from(text).is_err() {
@@ -116,39 +116,39 @@ impl Text {
             let inside = rest.strip_prefix('{').ok_or(BadRule::Brace)?;
             let (word, behind) = inside.split_once('}').ok_or(BadRule::Brace)?;
             if !literal.is_empty() {
-                pieces.push(Piece::Literal(std::mem::take(&mut literal)));
+                pieces.push(FieldPiece::Literal(std::mem::take(&mut literal)));
             }
             pieces.push(match word {
-                "client" => Piece::Client,
-                "host" => Piece::Host,
-                "scheme" => Piece::Scheme,
-                "path" => Piece::Path,
-                "query" => Piece::Query,
-                "uri" => Piece::Uri,
+                "client" => FieldPiece::Client,
+                "host" => FieldPiece::Host,
+                "scheme" => FieldPiece::Scheme,
+                "path" => FieldPiece::Path,
+                "query" => FieldPiece::Query,
+                "uri" => FieldPiece::Uri,
                 _ => return Err(BadRule::Word(word.to_owned())),
             });
             rest = behind;
         }
         literal.push_str(rest);
         if !literal.is_empty() || pieces.is_empty() {
-            pieces.push(Piece::Literal(literal));
+            pieces.push(FieldPiece::Literal(literal));
         }
         Ok(Self(pieces))
     }
 
     /// The value for a request; none where it would be none that a field may have.
-    pub(crate) fn value(&self, facts: &Facts<'_>) -> Option<HeaderValue> {
+    pub(crate) fn value(&self, facts: &TemplateFacts<'_>) -> Option<HeaderValue> {
         let mut value = String::new();
         let (path, query) = facts.path.split_once('?').unwrap_or((facts.path, ""));
         for piece in &self.0 {
             match piece {
-                Piece::Literal(literal) => value.push_str(literal),
-                Piece::Client => value.push_str(&facts.client.to_string()),
-                Piece::Host => value.push_str(facts.host),
-                Piece::Scheme => value.push_str(facts.scheme),
-                Piece::Path => value.push_str(path),
-                Piece::Query => value.push_str(query),
-                Piece::Uri => value.push_str(facts.path),
+                FieldPiece::Literal(literal) => value.push_str(literal),
+                FieldPiece::Client => value.push_str(&facts.client.to_string()),
+                FieldPiece::Host => value.push_str(facts.host),
+                FieldPiece::Scheme => value.push_str(facts.scheme),
+                FieldPiece::Path => value.push_str(path),
+                FieldPiece::Query => value.push_str(query),
+                FieldPiece::Uri => value.push_str(facts.path),
             }
         }
         HeaderValue::try_from(value).ok()
@@ -156,18 +156,18 @@ impl Text {
 
     /// Whether it says the host that was asked for.
     pub(crate) fn says_host(&self) -> bool {
-        self.0.contains(&Piece::Host)
+        self.0.contains(&FieldPiece::Host)
     }
 
     /// A text that says nothing of the request.
     pub(crate) fn plain(text: &str) -> Self {
-        Self(vec![Piece::Literal(text.to_owned())])
+        Self(vec![FieldPiece::Literal(text.to_owned())])
     }
 
     /// The whole text, where it says nothing of the request.
     fn literal(&self) -> Option<&str> {
         match self.0.as_slice() {
-            [Piece::Literal(literal)] => Some(literal),
+            [FieldPiece::Literal(literal)] => Some(literal),
             _ => None,
         }
     }
@@ -185,15 +185,15 @@ impl FieldRules {
     }
 
     /// What a message of this request gets.
-    pub(crate) fn changes(&self, facts: &Facts<'_>) -> impl Iterator<Item = Change> {
+    pub(crate) fn changes(&self, facts: &TemplateFacts<'_>) -> impl Iterator<Item = ValueChange> {
         self.0.iter().filter_map(|rule| {
             Some(match rule {
-                FieldChange::Set(name, text) => Change::Set(name.clone(), text.value(facts)?),
-                FieldChange::Add(name, text) => Change::Add(name.clone(), text.value(facts)?),
+                FieldChange::Set(name, text) => ValueChange::Set(name.clone(), text.value(facts)?),
+                FieldChange::Add(name, text) => ValueChange::Add(name.clone(), text.value(facts)?),
                 FieldChange::Default(name, text) => {
-                    Change::Default(name.clone(), text.value(facts)?)
+                    ValueChange::Default(name.clone(), text.value(facts)?)
                 }
-                FieldChange::Remove(name) => Change::Remove(name.clone()),
+                FieldChange::Remove(name) => ValueChange::Remove(name.clone()),
                 // Done already, by not taking it out.
                 FieldChange::Pass(_) => return None,
             })
@@ -229,15 +229,15 @@ impl FieldRules {
 }
 
 /// Makes the changes, in their order.
-pub(crate) fn apply(changes: &[Change], headers: &mut HeaderMap) {
+pub(crate) fn apply(changes: &[ValueChange], headers: &mut HeaderMap) {
     for change in changes {
         match change {
-            Change::Set(name, value) => drop(headers.insert(name, value.clone())),
-            Change::Add(name, value) => drop(headers.append(name, value.clone())),
-            Change::Default(name, value) => {
+            ValueChange::Set(name, value) => drop(headers.insert(name, value.clone())),
+            ValueChange::Add(name, value) => drop(headers.append(name, value.clone())),
+            ValueChange::Default(name, value) => {
                 headers.entry(name).or_insert_with(|| value.clone());
             }
-            Change::Remove(name) => drop(headers.remove(name)),
+            ValueChange::Remove(name) => drop(headers.remove(name)),
         }
     }
 }
@@ -261,7 +261,7 @@ impl fmt::Display for BadRule {
 mod tests {
     use super::*;
 
-    const FACTS: Facts<'_> = Facts {
+    const FACTS: TemplateFacts<'_> = TemplateFacts {
         client: IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 7)),
         host: "app.example",
         scheme: "https",
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn a_text_says_what_is_known() {
         let check = |text: &str, expected: &str| {
-            let value = Text::parse(text).unwrap().value(&FACTS).unwrap();
+            let value = FieldTemplate::parse(text).unwrap().value(&FACTS).unwrap();
             assert_eq!(value, expected, "{text}");
         };
         check(
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said_is_refused() {
-        let why = |text: &str| Text::parse(text).unwrap_err();
+        let why = |text: &str| FieldTemplate::parse(text).unwrap_err();
         assert_eq!(why("a\r\nSet-Cookie: b"), BadRule::Value("a\r\nSet-Cookie: b".into()));
         assert_eq!(why("{client"), BadRule::Brace);
         assert_eq!(why("client}"), BadRule::Brace);
@@ -297,14 +297,14 @@ mod tests {
 
     #[test]
     fn no_fact_can_begin_a_field() {
-        let hostile = Facts { path: "/a\r\nX: y", ..FACTS };
-        assert_eq!(Text::parse("{path}").unwrap().value(&hostile), None);
+        let hostile = TemplateFacts { path: "/a\r\nX: y", ..FACTS };
+        assert_eq!(FieldTemplate::parse("{path}").unwrap().value(&hostile), None);
     }
 
     #[test]
     fn rules_are_done_in_their_order() {
         let name = |text: &str| field_name(text).unwrap();
-        let text = |text: &str| Text::parse(text).unwrap();
+        let text = |text: &str| FieldTemplate::parse(text).unwrap();
         let rules = FieldRules::new(vec![
             FieldChange::Remove(name("Server")),
             FieldChange::Set(name("X-A"), text("{host}")),

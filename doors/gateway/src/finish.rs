@@ -3,26 +3,26 @@
 //! What the request says about it is noted before the request goes on, for it is gone afterwards. It
 //! decides nothing and sends nothing. Called by `request`.
 
-use crate::caller::Caller;
-use crate::door::Setup;
-use crate::fields::{self, Change, FieldRules};
+use crate::caller::ClientConnection;
+use crate::door::GatewaySetup;
+use crate::fields::{self, FieldRules, ValueChange};
 use crate::public;
-use crate::request::Wish;
-use crate::route::Route;
-use crate::shape::{Shaped, passed_on};
+use crate::request::GatewayRequest;
+use crate::route::GatewayRoute;
+use crate::shape::{ShapedAnswer, passed_on};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, Version};
 use http_body::Body as _;
 use http_engine::Body;
-use http_engine::encoding::Accepted;
+use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
 use std::sync::Arc;
 
 /// What an answer gets.
-pub(crate) struct Finish {
-    route: Option<Arc<Route>>,
-    changes: Vec<Change>,
-    accepted: Accepted,
+pub(crate) struct AnswerFinish {
+    route: Option<Arc<GatewayRoute>>,
+    changes: Vec<ValueChange>,
+    accepted: AcceptedCodings,
     method: Method,
     version: Version,
 }
@@ -31,13 +31,13 @@ pub(crate) struct Finish {
 /// those of the route.
 pub(crate) fn changes(
     (all, own): (&FieldRules, Option<&FieldRules>),
-    wish: &Wish,
-    caller: &Caller,
-) -> Vec<Change> {
+    wish: &GatewayRequest,
+    caller: &ClientConnection,
+) -> Vec<ValueChange> {
     if all.is_empty() && own.is_none_or(FieldRules::is_empty) {
         return Vec::new();
     }
-    let facts = fields::Facts {
+    let facts = fields::TemplateFacts {
         client: wish.client,
         host: wish.host.as_str(),
         scheme: caller.scheme(),
@@ -47,19 +47,23 @@ pub(crate) fn changes(
     all.changes(&facts).chain(own).collect()
 }
 
-impl Finish {
+impl AnswerFinish {
     /// What the answer to `request` will get on `route`.
     pub(crate) fn of<B>(
-        setup: &Setup,
-        route: Option<&Arc<Route>>,
-        (wish, caller): (&Wish, &Caller),
+        setup: &GatewaySetup,
+        route: Option<&Arc<GatewayRoute>>,
+        (wish, caller): (&GatewayRequest, &ClientConnection),
         request: &Request<B>,
     ) -> Self {
         let coded = route.is_some_and(|route| route.compress.is_some());
         let rules = (&setup.response_fields, route.map(|route| &route.response_fields));
         Self {
             changes: changes(rules, wish, caller),
-            accepted: if coded { Accepted::of(request.headers()) } else { Accepted::default() },
+            accepted: if coded {
+                AcceptedCodings::of(request.headers())
+            } else {
+                AcceptedCodings::default()
+            },
             method: request.method().clone(),
             version: request.version(),
             route: route.cloned(),
@@ -74,7 +78,7 @@ impl Finish {
     }
 
     /// Makes the answer ready to go out.
-    pub(crate) fn apply(&self, mut shaped: Shaped) -> Shaped {
+    pub(crate) fn apply(&self, mut shaped: ShapedAnswer) -> ShapedAnswer {
         let route = self.route.as_deref();
         self.change(shaped.response.headers_mut());
         if shaped.switched.is_some() {

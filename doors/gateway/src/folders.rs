@@ -4,8 +4,8 @@
 //! that one implementation serves here and at the web door. Made with a route from its settings;
 //! called by `request`.
 
-use crate::caller::Caller;
-use crate::request::Wish;
+use crate::caller::ClientConnection;
+use crate::request::GatewayRequest;
 use crate::settings::FolderSettings;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -33,12 +33,12 @@ pub type Serving<'s> = Pin<Box<dyn Future<Output = (Response<Body>, Source)> + '
 /// One open folder with its scripts.
 pub trait ServeFolder: Send + Sync {
     /// Answers a request whose path is in normal form. Within a `LocalSet` or local runtime only.
-    fn serve(&self, visitor: Visitor, request: Request<Incoming>) -> Serving<'_>;
+    fn serve(&self, visitor: FolderVisitor, request: Request<Incoming>) -> Serving<'_>;
 }
 
 /// Who asks a folder.
 #[derive(Clone, Debug)]
-pub struct Visitor {
+pub struct FolderVisitor {
     /// The client; its port is 0 where a proxy in front speaks for it.
     pub client: SocketAddr,
     /// Where it came to.
@@ -56,12 +56,12 @@ pub struct Visitor {
 }
 
 /// The folder of a route.
-pub(crate) struct Mount {
+pub(crate) struct FolderMount {
     settings: FolderSettings,
     folder: Arc<dyn ServeFolder>,
 }
 
-impl Mount {
+impl FolderMount {
     /// Opens a folder, or takes that of `before` if nothing about it is another and it is there yet.
     pub(crate) fn open(
         settings: FolderSettings,
@@ -80,15 +80,15 @@ impl Mount {
     /// What it has for a request of this user, if a password was due.
     pub(crate) async fn serve(
         &self,
-        (wish, user): (&Wish, Option<Arc<str>>),
-        caller: &Caller,
+        (wish, user): (&GatewayRequest, Option<Arc<str>>),
+        caller: &ClientConnection,
         request: Request<Incoming>,
         now: Now,
     ) -> (Response<Body>, Source) {
         let ends = caller.ends_for(wish.client);
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let shown = caller.secured.as_ref().and_then(|secured| secured.client_certificate.as_ref());
-        let visitor = Visitor {
+        let visitor = FolderVisitor {
             client: SocketAddr::new(wish.client, ends.map_or(0, |ends| ends.client.port())),
             server: ends.map_or(nowhere, |ends| ends.server),
             host: wish.host.as_str().to_owned(),

@@ -3,26 +3,26 @@
 //! It knows neither fields nor connection, so routes that ask for fields are held against none, and
 //! guards that look at clients (limits, passwords) are not asked. Called for `why`.
 
-use crate::decide::{Decision, decide};
-use crate::door::{Door, Setup};
-use crate::guards::Occasion;
-use crate::matching::Asked;
-use crate::own::Own;
+use crate::decide::{RouteDecision, decide};
+use crate::door::{GatewayDoor, GatewaySetup};
+use crate::guards::BlockOccasion;
+use crate::matching::MatchInput;
+use crate::own::FixedAnswer;
 use crate::path::BadPath;
 use crate::readings::SlashRules;
-use crate::request::{Aim, Led, Wish, aim};
-use crate::route::{Destination, Route, in_words};
+use crate::request::{GatewayRequest, PathChooser, RequestAim, aim};
+use crate::route::{GatewayRoute, RouteDestination, in_words};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
 use policy::{RuleText, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
 use upstream::origins::{Origin, OriginScheme};
-use vocab::{DomainName, Kind, Now};
+use vocab::{DomainName, Now, RequestKind};
 
 /// What a request would meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct GatewayForecast {
     /// The pattern of the gateway's own that refuses it; not one that only logs.
     pub refused_by: Option<RuleText>,
     /// Verdict of the policy that blocks it, in one spelling of its path or another.
@@ -31,37 +31,37 @@ pub struct Foretold {
     pub outcome: String,
 }
 
-impl Door {
+impl GatewayDoor {
     /// Forecast for a `GET` of this absolute URL, from this page; none where no client could ask
     /// the gateway for it.
     pub fn foretell(
         &self,
         (client, page): (IpAddr, Option<&DomainName>),
-        (url, kind): (&str, Kind),
+        (url, kind): (&str, RequestKind),
         now: Now,
-    ) -> Option<Foretold> {
+    ) -> Option<GatewayForecast> {
         let setup = self.setup();
         let wish = match wish(client, url, kind, setup.slashes)? {
-            Ok(wish) => Wish { page: page.cloned(), ..wish },
+            Ok(wish) => GatewayRequest { page: page.cloned(), ..wish },
             Err(why) => {
                 let outcome = refused(why);
-                return Some(Foretold { refused_by: None, blocked: None, outcome });
+                return Some(GatewayForecast { refused_by: None, blocked: None, outcome });
             }
         };
         let (method, headers) = (Method::GET, HeaderMap::new());
-        let asked = Asked { method: &method, headers: &headers };
-        let decision = decide((self, &setup), &wish, (asked, Occasion::Question), now);
+        let asked = MatchInput { method: &method, headers: &headers };
+        let decision = decide((self, &setup), &wish, (asked, BlockOccasion::Question), now);
         let mut blocked = None;
         let (refused_by, outcome) = match &decision {
-            Decision::Block(verdict, Some(block)) => {
+            RouteDecision::Block(verdict, Some(block)) => {
                 let rule = verdict.cause.rule().and_then(|rule| block.rule_text(rule));
                 (rule, block.answer.in_words())
             }
-            Decision::Block(verdict, None) => {
+            RouteDecision::Block(verdict, None) => {
                 blocked = Some(*verdict);
                 (None, "403 that names list and rule".into())
             }
-            Decision::Pass(verdict, route) => {
+            RouteDecision::Pass(verdict, route) => {
                 let noted = verdict.cause.rule().and_then(|rule| setup.rule_text(rule));
                 let noted = noted.map_or_else(String::new, |rule| {
                     format!(
@@ -71,10 +71,10 @@ impl Door {
                 });
                 (None, format!("{}{noted}", setup.leads(route)))
             }
-            Decision::Nowhere(_) => (None, "404: no route fits".into()),
-            Decision::Refuse(why) => (None, refused(*why)),
+            RouteDecision::Nowhere(_) => (None, "404: no route fits".into()),
+            RouteDecision::Refuse(why) => (None, refused(*why)),
         };
-        Some(Foretold { refused_by, blocked, outcome })
+        Some(GatewayForecast { refused_by, blocked, outcome })
     }
 }
 
@@ -84,16 +84,21 @@ fn refused(why: BadPath) -> String {
 
 /// As `request` reads it from a client, which sends no field but `Host`; none where no client could
 /// ask for it.
-fn wish(client: IpAddr, url: &str, kind: Kind, rules: SlashRules) -> Option<Result<Wish, BadPath>> {
+fn wish(
+    client: IpAddr,
+    url: &str,
+    kind: RequestKind,
+    rules: SlashRules,
+) -> Option<Result<GatewayRequest, BadPath>> {
     let uri: Uri = url.parse().ok()?;
     let scheme =
         if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
     let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
-    let Aim { path, plain, raw } = match aim(uri.path(), uri.query(), rules) {
+    let RequestAim { path, plain, raw } = match aim(uri.path(), uri.query(), rules) {
         Ok(aimed) => aimed,
         Err(why) => return Some(Err(why)),
     };
-    Some(Ok(Wish {
+    Some(Ok(GatewayRequest {
         client,
         local: None,
         host: origin.host.to_name(),
@@ -103,27 +108,27 @@ fn wish(client: IpAddr, url: &str, kind: Kind, rules: SlashRules) -> Option<Resu
         path,
         plain,
         raw,
-        led: Led::ByClient,
+        led: PathChooser::ByClient,
     }))
 }
 
-impl Setup {
+impl GatewaySetup {
     /// Where a route leads, in words.
-    fn leads(&self, route: &Arc<Route>) -> String {
+    fn leads(&self, route: &Arc<GatewayRoute>) -> String {
         let number = self.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
         let does = match &route.to {
-            Some(Destination::Pool(_)) => {
+            Some(RouteDestination::Pool(_)) => {
                 let pool = self.settings.routes.get(number).and_then(|it| it.pool.as_deref());
                 format!("passes it to the pool {}", pool.unwrap_or("?"))
             }
-            Some(Destination::Own(Own::Redirect { status, .. })) => {
+            Some(RouteDestination::Own(FixedAnswer::Redirect { status, .. })) => {
                 format!("sends the client elsewhere with {}", status.as_str())
             }
-            Some(Destination::Own(Own::Fixed { status, .. })) => {
+            Some(RouteDestination::Own(FixedAnswer::Fixed { status, .. })) => {
                 format!("answers with {} and fixed words", status.as_str())
             }
-            Some(Destination::Own(Own::Null)) => "gives an empty answer".into(),
-            Some(Destination::Folder(_)) => "serves it from a folder".into(),
+            Some(RouteDestination::Own(FixedAnswer::Null)) => "gives an empty answer".into(),
+            Some(RouteDestination::Folder(_)) => "serves it from a folder".into(),
             None => "404".into(),
         };
         format!("{does} ({})", in_words(number))

@@ -4,11 +4,11 @@
 //! that the settings trust; from anybody else they are replaced, and so is whatever else only such
 //! a proxy may say (`claims`). Called by `request` and `passing`.
 
-use crate::caller::Caller;
+use crate::caller::ClientConnection;
 use crate::settings::ForwardedStyle;
 use http::Method;
 use http::header::{FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue};
-use http_engine::claims::{self, Overrides};
+use http_engine::claims::{self, MethodOverrides};
 use std::net::{IpAddr, SocketAddr};
 use vocab::Network;
 
@@ -20,12 +20,12 @@ const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
 /// Who is believed, and in which words servers behind are told.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Telling<'s> {
+pub(crate) struct ForwardedHeaders<'s> {
     pub(crate) trusted: &'s [Network],
     pub(crate) style: ForwardedStyle,
 }
 
-impl Telling<'_> {
+impl ForwardedHeaders<'_> {
     fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|network| network.contains(address))
     }
@@ -58,8 +58,8 @@ impl Telling<'_> {
     pub(crate) fn disbelieve(
         &self,
         headers: &mut HeaderMap,
-        (caller, passed): (&Caller, &[HeaderName]),
-        method: (&Method, Overrides),
+        (caller, passed): (&ClientConnection, &[HeaderName]),
+        method: (&Method, MethodOverrides),
     ) {
         drop_look_alikes(headers);
         if !self.trusts(caller.peer) {
@@ -68,7 +68,7 @@ impl Telling<'_> {
     }
 
     /// Sets what servers behind are told, in fields that [`Self::disbelieve`] has looked at.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &Caller) {
+    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &ClientConnection) {
         if let Some(secured) = &caller.secured
             && let Some(shown) = &secured.client_certificate
         {
@@ -86,7 +86,7 @@ impl Telling<'_> {
     }
 }
 
-fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
+fn tell_x(headers: &mut HeaderMap, caller: &ClientConnection) {
     let told = caller.told();
     headers.append(FOR, told.address.clone());
     // A proxy in front that told of another scheme was come to at another port.
@@ -102,7 +102,7 @@ fn tell_x(headers: &mut HeaderMap, caller: &Caller) {
 }
 
 /// Appends an element of RFC 7239 §4.
-fn tell_standard(headers: &mut HeaderMap, caller: &Caller) {
+fn tell_standard(headers: &mut HeaderMap, caller: &ClientConnection) {
     let mut element = match caller.peer {
         IpAddr::V4(address) => format!("for={address};proto={}", caller.scheme()),
         IpAddr::V6(address) => format!("for=\"[{address}]\";proto={}", caller.scheme()),
@@ -150,7 +150,7 @@ fn drop_look_alikes(headers: &mut HeaderMap) {
 mod tests {
     use super::*;
     use std::net::SocketAddr;
-    use transport::proxy_protocol::Addresses;
+    use transport::proxy_protocol::ProxyEndpoints;
     use upstream::origins::BecomesTunnel;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -164,19 +164,19 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn caller(peer: &str) -> Caller {
+    fn caller(peer: &str) -> ClientConnection {
         let tunnel = BecomesTunnel::default();
         let client = SocketAddr::new(ip(peer), 50_000);
-        let ends = Some(Addresses { client, server: ([127, 0, 0, 1], 8081).into() });
-        Caller::at(ip(peer), ends, None, None, tunnel)
+        let ends = Some(ProxyEndpoints { client, server: ([127, 0, 0, 1], 8081).into() });
+        ClientConnection::at(ip(peer), ends, None, None, tunnel)
     }
 
-    const fn telling(trusted: &[Network], style: ForwardedStyle) -> Telling<'_> {
-        Telling { trusted, style }
+    const fn telling(trusted: &[Network], style: ForwardedStyle) -> ForwardedHeaders<'_> {
+        ForwardedHeaders { trusted, style }
     }
 
-    fn disbelieve(telling: Telling<'_>, fields: &mut HeaderMap, peer: &str) {
-        let method = (&Method::GET, Overrides::OfPosts);
+    fn disbelieve(telling: ForwardedHeaders<'_>, fields: &mut HeaderMap, peer: &str) {
+        let method = (&Method::GET, MethodOverrides::OfPosts);
         telling.disbelieve(fields, (&caller(peer), &[]), method);
     }
 

@@ -12,21 +12,23 @@ mod in_flight;
 mod key;
 mod limit;
 
-pub(crate) use self::answer::Answer;
-pub(crate) use self::block::{Block, Mode, Numbers, Occasion, decide_in_both_spellings};
+pub(crate) use self::answer::BlockAnswer;
+pub(crate) use self::block::{
+    BlockMode, BlockOccasion, BlockRules, ListNumbers, decide_in_both_spellings,
+};
 pub(crate) use self::forward_auth::check_copied;
-pub(crate) use self::in_flight::Permit;
-pub(crate) use self::key::Key;
-pub(crate) use self::limit::Limiter;
+pub(crate) use self::in_flight::InFlightPermit;
+pub(crate) use self::key::LimitKey;
+pub(crate) use self::limit::RateLimiter;
 
-use self::basic::Basic;
+use self::basic::BasicAuth;
 use self::forward_auth::ForwardAuth;
 use self::in_flight::InFlight;
-use self::limit::Told;
-use crate::caller::Caller;
-use crate::door::Setup;
+use self::limit::LimitNotice;
+use crate::caller::ClientConnection;
+use crate::door::GatewaySetup;
 use crate::pages;
-use crate::request::Wish;
+use crate::request::GatewayRequest;
 use crate::settings::RouteSettings;
 use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
@@ -40,49 +42,49 @@ pub(crate) const LIMITS_MAX: usize = 64;
 
 /// The guards of one route, but for its block.
 #[derive(Default)]
-pub(crate) struct Guards {
-    limit: Option<Limiter>,
+pub(crate) struct RouteGuards {
+    limit: Option<RateLimiter>,
     requests: Option<InFlight>,
-    basic: Option<Basic>,
+    basic: Option<BasicAuth>,
     authority: Option<ForwardAuth>,
 }
 
 /// A request that stands before them.
-pub(crate) struct Visit<'v> {
-    pub(crate) setup: &'v Setup,
-    pub(crate) wish: &'v Wish,
+pub(crate) struct GuardVisit<'v> {
+    pub(crate) setup: &'v GatewaySetup,
+    pub(crate) wish: &'v GatewayRequest,
     pub(crate) method: &'v Method,
-    pub(crate) caller: &'v Caller,
+    pub(crate) caller: &'v ClientConnection,
     pub(crate) now: Now,
 }
 
 /// A request that was let through.
 #[derive(Default)]
-pub(crate) struct Stood {
+pub(crate) struct AdmittedRequest {
     /// What its answer says of the limit.
-    told: Option<Told>,
+    told: Option<LimitNotice>,
     /// Its places among those under way, to be kept until its answer is over.
-    pub(crate) permits: Vec<Permit>,
+    pub(crate) permits: Vec<InFlightPermit>,
     /// The name that was proven with a password.
     pub(crate) user: Option<Arc<str>>,
 }
 
 /// An answer in place of what was asked for.
-pub(crate) struct Turned {
+pub(crate) struct GuardAnswer {
     pub(crate) response: Response<Body>,
-    pub(crate) words: Words,
+    pub(crate) words: AnswerAuthor,
 }
 
 /// Whose words an answer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Words {
+pub(crate) enum AnswerAuthor {
     Ours,
     OfAuthority,
 }
 
-impl Turned {
+impl GuardAnswer {
     fn refused(status: StatusCode, text: &str) -> Self {
-        Self { response: pages::page(status, text.into()), words: Words::Ours }
+        Self { response: pages::page(status, text.into()), words: AnswerAuthor::Ours }
     }
 
     /// The same, to be tried again in a second: what is full now is seldom full for long.
@@ -93,7 +95,7 @@ impl Turned {
     }
 }
 
-impl Stood {
+impl AdmittedRequest {
     /// At another route, to which a server has led it.
     pub(crate) fn add(&mut self, other: Self) {
         self.told = self.told.or(other.told);
@@ -109,7 +111,7 @@ impl Stood {
     }
 }
 
-impl Guards {
+impl RouteGuards {
     /// The guards of the route of these settings; files are read from `base`. `before` are those that
     /// stood there until now: nobody's debts are forgiven.
     pub(crate) fn open(
@@ -122,14 +124,14 @@ impl Guards {
         };
         let limit = settings.limit.as_ref().map(|limit| {
             let before = before.and_then(|guards| guards.limit.as_ref());
-            Limiter::new(limit, before).map_err(|why| vec![Complaint::new("limit", why)])
+            RateLimiter::new(limit, before).map_err(|why| vec![Complaint::new("limit", why)])
         });
         let requests = settings.requests.as_ref().map(|requests| {
             let before = before.and_then(|guards| guards.requests.as_ref());
             InFlight::new(requests, before).map_err(|why| vec![Complaint::new("requests", why)])
         });
         let basic = settings.auth.as_ref();
-        let basic = basic.map(|auth| Basic::open(auth, base).map_err(|why| under("auth", why)));
+        let basic = basic.map(|auth| BasicAuth::open(auth, base).map_err(|why| under("auth", why)));
         let authority = settings.forward_auth.as_ref().map(|settings| {
             let made = ForwardAuth::new(settings);
             made.map_err(|why| vec![Complaint::new("forward_auth.url", why)])
@@ -145,10 +147,10 @@ impl Guards {
     /// Holds a request against all of them, the cheap ones first.
     pub(crate) async fn stand(
         &self,
-        visit: &Visit<'_>,
+        visit: &GuardVisit<'_>,
         headers: &mut HeaderMap,
-    ) -> Result<Stood, Box<Turned>> {
-        let mut stood = Stood::default();
+    ) -> Result<AdmittedRequest, Box<GuardAnswer>> {
+        let mut stood = AdmittedRequest::default();
         if let Some(limit) = &self.limit {
             stood.told = limit.take(visit.wish.client, headers, visit.now)?;
         }
@@ -166,12 +168,12 @@ impl Guards {
 
     /// Requests that a limit would have refused, had it not been told to log only.
     pub(crate) fn spared(&self) -> u64 {
-        self.limit.as_ref().map_or(0, Limiter::spared)
+        self.limit.as_ref().map_or(0, RateLimiter::spared)
     }
 
     /// Requests that a limit has refused.
     pub(crate) fn limited(&self) -> u64 {
         let requests = self.requests.as_ref().map_or(0, InFlight::refused);
-        self.limit.as_ref().map_or(0, Limiter::refused) + requests
+        self.limit.as_ref().map_or(0, RateLimiter::refused) + requests
     }
 }

@@ -3,30 +3,30 @@
 //! A connection that has left runs by itself: no reload and no removed route touches it, only its ends
 //! and its idle time. It carries no byte here. Called by `passing`, `shape` and `request`.
 
-use http_engine::upgrade::{Held, OnUpgrade};
+use http_engine::upgrade::{BusyGuard, OnUpgrade};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Connections that have left HTTP or are about to, counted over all reloads.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Left(Arc<AtomicU32>);
+pub(crate) struct LeftConnections(Arc<AtomicU32>);
 
 /// A place among them, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place(Arc<AtomicU32>);
+pub(crate) struct UpgradePermit(Arc<AtomicU32>);
 
 /// A client's connection that leaves HTTP.
-pub(crate) struct Leaving {
+pub(crate) struct LeavingConnection {
     pub(crate) client: OnUpgrade,
     /// What keeps a stream of HTTP/2 open.
-    pub(crate) held: Option<Held>,
-    pub(crate) place: Place,
+    pub(crate) held: Option<BusyGuard>,
+    pub(crate) place: UpgradePermit,
 }
 
-impl Left {
+impl LeftConnections {
     /// One more, unless there are `most` already.
-    pub(crate) fn place(&self, most: u32) -> Option<Place> {
-        let place = Place(Arc::clone(&self.0));
+    pub(crate) fn place(&self, most: u32) -> Option<UpgradePermit> {
+        let place = UpgradePermit(Arc::clone(&self.0));
         // Counted first: two that come at once must not both take the last place.
         (self.0.fetch_add(1, Relaxed) < most).then_some(place)
     }
@@ -37,7 +37,7 @@ impl Left {
     }
 }
 
-impl Drop for Place {
+impl Drop for UpgradePermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn places_are_given_back() {
-        let left = Left::default();
+        let left = LeftConnections::default();
         let first = left.place(1);
         assert!(first.is_some() && left.place(1).is_none());
         assert_eq!(left.count(), 1);

@@ -2,7 +2,7 @@
 //!
 //! It routes by what a request asks for and who asks, refuses URLs that a pattern or the policy blocks,
 //! and passes the rest to a pool, both bodies streaming, or answers by itself. Files and scripts are served
-//! by what the binary hands in ([`OpenFolders`]). The binary makes a [`Door`] and hands it connections.
+//! by what the binary hands in ([`OpenFolders`]). The binary makes a [`GatewayDoor`] and hands it connections.
 
 mod cached;
 mod caller;
@@ -38,25 +38,25 @@ mod uploads;
 mod ways;
 mod websocket;
 
-pub use crate::door::{Door, GuardCounts, Parts, PatternHits, check_files};
-pub use crate::folders::{OpenFolders, ServeFolder, Serving, Visitor};
-pub use crate::foretell::Foretold;
+pub use crate::door::{GatewayDoor, GatewayParts, GuardCounts, PatternHits, check_files};
+pub use crate::folders::{FolderVisitor, OpenFolders, ServeFolder, Serving};
+pub use crate::foretell::GatewayForecast;
 pub use crate::path::{BadPath, EmptySegments, RequestPath, SlashRule};
 pub use crate::patterns::{
-    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError,
+    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
 };
-pub use crate::pools::{NameState, PoolChange, PoolState, ServerState, Unchanged};
+pub use crate::pools::{NameState, PoolChange, PoolState, PoolUnchanged, ServerState};
 pub use crate::settings::{
-    AnswerSettings, AuthSettings, Balance, BlockSettings, CertificateSettings, ClientCertificate,
-    ClientSettings, CodingName, CompressChoice, CompressSettings, Elsewhere, EncodedSlash,
+    AnswerSettings, AuthSettings, BalanceMethod, BlockRedirect, BlockSettings, CertificateSettings,
+    ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, EncodedSlash,
     FieldRule, FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings,
     ForwardedStyle, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings,
-    PassiveSettings, PatternSource, PoolSettings, Priority, ProxyProtocolChoice, QueueSettings,
-    RedirectSettings, ReliefSettings, ReproxySettings, RequestsSettings, ResolveChoice, RetryCause,
-    RetryOn, RetrySettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings,
-    ServerDetails, ServerSettings, ServerTlsSettings, Settings, Silence, StickySettings,
-    TimeoutSettings, TlsSettings, UploadMode, UploadSettings, UploadThreshold, VerifyChoice,
-    WEIGHT_MAX,
+    PassiveSettings, PatternSource, PoolSettings, ProxyProtocolChoice, QueueSettings,
+    RedirectSettings, ReliefSettings, ReproxySettings, RequestPriority, RequestsSettings,
+    ResolveChoice, RetryCause, RetryOn, RetrySettings, RewriteSettings, RouteSettings,
+    ScriptChoice, ScriptSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings,
+    SilentClose, StickySettings, TimeoutSettings, TlsSettings, UploadMode, UploadSettings,
+    UploadThreshold, VerifyChoice, WEIGHT_MAX,
 };
-pub use http_cache::Around;
+pub use http_cache::CacheEnvironment;

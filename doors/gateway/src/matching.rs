@@ -10,10 +10,10 @@ mod value;
 
 pub(crate) use self::host::HostPattern;
 pub(crate) use self::path::PathPattern;
-pub(crate) use self::table::Table;
+pub(crate) use self::table::HostTable;
 pub(crate) use self::value::ValuePattern;
 
-use crate::request::Wish;
+use crate::request::GatewayRequest;
 use http::header::{HeaderMap, HeaderName};
 use http::{Method, Request};
 use regex::{Regex, RegexBuilder};
@@ -26,11 +26,11 @@ const REGEX_BYTES_MAX: usize = 256 << 10;
 
 /// A regular expression; equal to another of the same text.
 #[derive(Clone, Debug)]
-pub(crate) struct Expression(Regex);
+pub(crate) struct MatchExpression(Regex);
 
 /// What a request must be.
 #[derive(Clone, Debug)]
-pub(crate) struct Match {
+pub(crate) struct RouteMatch {
     pub(crate) host: Option<HostPattern>,
     pub(crate) path: PathPattern,
     /// One of these; any where there is none.
@@ -43,12 +43,12 @@ pub(crate) struct Match {
 
 /// What of a request is not in its wish.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'r> {
+pub(crate) struct MatchInput<'r> {
     pub(crate) method: &'r Method,
     pub(crate) headers: &'r HeaderMap,
 }
 
-impl<'r> Asked<'r> {
+impl<'r> MatchInput<'r> {
     /// Of a request that has been read.
     pub(crate) fn of<B>(request: &'r Request<B>) -> Self {
         static GET: Method = Method::GET;
@@ -59,7 +59,7 @@ impl<'r> Asked<'r> {
     }
 }
 
-impl Expression {
+impl MatchExpression {
     /// Compiles a text.
     pub(crate) fn new(text: &str) -> Result<Self, String> {
         let regex = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
@@ -77,17 +77,17 @@ impl Expression {
     }
 }
 
-impl PartialEq for Expression {
+impl PartialEq for MatchExpression {
     fn eq(&self, other: &Self) -> bool {
         self.0.as_str() == other.0.as_str()
     }
 }
 
-impl Eq for Expression {}
+impl Eq for MatchExpression {}
 
-impl Match {
+impl RouteMatch {
     /// Whether a request takes the route. What costs least is looked at first.
-    pub(crate) fn fits(&self, wish: &Wish, asked: Asked<'_>) -> bool {
+    pub(crate) fn fits(&self, wish: &GatewayRequest, asked: MatchInput<'_>) -> bool {
         self.path.fits(wish.plain_path())
             && (self.methods.is_empty() || self.methods.contains(asked.method))
             && self.host.as_ref().is_none_or(|host| host.fits(wish.host.as_name()))

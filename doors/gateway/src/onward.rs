@@ -3,7 +3,7 @@
 //! The path that comes out is read like one that comes in, so nothing gets to a server that would not have
 //! been let in. Made with a route from its settings; called by `passing`, `cached` and `public`.
 
-use crate::matching::Expression;
+use crate::matching::MatchExpression;
 use crate::path::{BadPath, RequestPath, SlashRule};
 use crate::settings::RewriteSettings;
 use http::Uri;
@@ -12,9 +12,9 @@ use std::borrow::Cow;
 
 /// What is done to the path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rewriting {
-    strip: Option<Prefix>,
-    rewrite: Option<(Expression, String)>,
+pub(crate) struct PathRewrite {
+    strip: Option<PathPrefix>,
+    rewrite: Option<(MatchExpression, String)>,
     pub(crate) host: HostSent,
     /// The rule by which the result is read.
     slashes: SlashRule,
@@ -31,14 +31,14 @@ pub(crate) enum HostSent {
 
 /// Whole segments at the beginning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Prefix {
+pub(crate) struct PathPrefix {
     /// In normal form, without a slash at its end.
     sent: String,
     decoded: String,
     segments: usize,
 }
 
-impl Prefix {
+impl PathPrefix {
     /// Reads `/app`; a slash at the end says nothing.
     pub(crate) fn parse(text: &str) -> Result<Self, BadPath> {
         let path = RequestPath::read(text)?;
@@ -64,9 +64,9 @@ impl Prefix {
     }
 }
 
-impl Rewriting {
+impl PathRewrite {
     pub(crate) fn new(
-        strip: Option<Prefix>,
+        strip: Option<PathPrefix>,
         rewrite: Option<&RewriteSettings>,
         host: HostSent,
         slashes: SlashRule,
@@ -134,11 +134,11 @@ impl Rewriting {
 mod tests {
     use super::*;
 
-    fn rewriting(strip: Option<&str>, rewrite: Option<(&str, &str)>) -> Rewriting {
+    fn rewriting(strip: Option<&str>, rewrite: Option<(&str, &str)>) -> PathRewrite {
         let rewrite =
             rewrite.map(|(from, to)| RewriteSettings { from: from.into(), to: to.into() });
-        let strip = strip.map(|text| Prefix::parse(text).unwrap());
-        Rewriting::new(strip, rewrite.as_ref(), HostSent::AsAsked, SlashRule::default()).unwrap()
+        let strip = strip.map(|text| PathPrefix::parse(text).unwrap());
+        PathRewrite::new(strip, rewrite.as_ref(), HostSent::AsAsked, SlashRule::default()).unwrap()
     }
 
     #[test]

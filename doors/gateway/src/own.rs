@@ -3,24 +3,26 @@
 //! It asks nobody and keeps nothing. Made with a route from its settings; called by `request` once the
 //! route's guards have let a request through.
 
-use crate::caller::Caller;
-use crate::fields::{Facts, Text};
+use crate::caller::ClientConnection;
+use crate::fields::{FieldTemplate, TemplateFacts};
 use crate::pages;
-use crate::request::Wish;
+use crate::request::GatewayRequest;
 use crate::settings::RouteSettings;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use http::{Request, Response, StatusCode};
 use http_engine::{Body, reply};
-use null_answers::{Blank, Due, Hints, Keep, Null, due, render, seat};
+use null_answers::{
+    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, due, render, seat,
+};
 use vocab::{Complaint, DomainName};
 
 /// What a route answers.
 #[derive(Clone, Debug)]
-pub(crate) enum Own {
+pub(crate) enum FixedAnswer {
     /// It is elsewhere.
     Redirect {
-        to: Text,
+        to: FieldTemplate,
         status: StatusCode,
     },
     Fixed {
@@ -32,7 +34,7 @@ pub(crate) enum Own {
     Null,
 }
 
-impl Own {
+impl FixedAnswer {
     /// What these settings have a route answer, if it answers by itself. Complaints have paths relative to
     /// the route.
     pub(crate) fn new(settings: &RouteSettings) -> Result<Option<Self>, Complaint> {
@@ -51,8 +53,8 @@ impl Own {
     /// The answer to a request.
     pub(crate) fn give<B>(
         &self,
-        wish: &Wish,
-        caller: &Caller,
+        wish: &GatewayRequest,
+        caller: &ClientConnection,
         request: &Request<B>,
     ) -> Response<Body> {
         match self {
@@ -70,8 +72,13 @@ impl Own {
     }
 }
 
-fn elsewhere(to: &Text, status: StatusCode, wish: &Wish, caller: &Caller) -> Response<Body> {
-    let facts = Facts {
+fn elsewhere(
+    to: &FieldTemplate,
+    status: StatusCode,
+    wish: &GatewayRequest,
+    caller: &ClientConnection,
+) -> Response<Body> {
+    let facts = TemplateFacts {
         client: wish.client,
         host: wish.host.as_str(),
         scheme: caller.scheme(),
@@ -90,12 +97,12 @@ fn elsewhere(to: &Text, status: StatusCode, wish: &Wish, caller: &Caller) -> Res
     }
 }
 
-fn nothing<B>(wish: &Wish, request: &Request<B>) -> Response<Body> {
+fn nothing<B>(wish: &GatewayRequest, request: &Request<B>) -> Response<Body> {
     let headers = request.headers();
     let field = |name| text(headers, &HeaderName::from_static(name));
     let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
     let (path, query) = wish.split();
-    let hints = Hints {
+    let hints = RequestHints {
         method: request.method(),
         kind: wish.kind,
         seat: seat(destination, wish.page.as_ref().map(DomainName::as_name), host),
@@ -109,11 +116,11 @@ fn nothing<B>(wish: &Wish, request: &Request<B>) -> Response<Body> {
     };
     let null = match due(&hints) {
         // There is no rule to tell a person of.
-        Due::Page => Null::Blank(Blank::Frame),
-        Due::Null(Null::Socket) => Null::Blank(Blank::NoSocket),
-        Due::Null(null) => null,
+        AnswerAudience::Page => NullAnswer::Blank(BlankBody::Frame),
+        AnswerAudience::Null(NullAnswer::Socket) => NullAnswer::Blank(BlankBody::NoSocket),
+        AnswerAudience::Null(null) => null,
     };
-    render(&null, Keep::Briefly, request.method(), headers)
+    render(&null, AnswerCaching::Briefly, request.method(), headers)
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {

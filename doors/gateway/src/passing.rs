@@ -2,53 +2,53 @@
 //!
 //! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
 
-use crate::cached::{self, Errand, Failed, Way};
-use crate::caller::Caller;
-use crate::door::Setup;
-use crate::fields::{self, Change};
+use crate::cached::{self, CacheFetchFailed, FetchContext, RouteFetcher};
+use crate::caller::ClientConnection;
+use crate::door::GatewaySetup;
+use crate::fields::{self, ValueChange};
 use crate::finish;
-use crate::leaving::Leaving;
-use crate::pools::Pool;
+use crate::leaving::LeavingConnection;
+use crate::pools::ServerPool;
 use crate::reproxy;
-use crate::request::{Outcome, Refusal, Wish};
-use crate::route::Route;
-use crate::sending::{Asker, Stickiness};
+use crate::request::{GatewayOutcome, GatewayRefusal, GatewayRequest};
+use crate::route::GatewayRoute;
+use crate::sending::{ServedClient, Stickiness};
 use crate::uploads;
-use crate::websocket::{self, Handshake};
+use crate::websocket::{self, WebSocketHandshake};
 use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_body::Body as _;
 use http_body_util::Limited;
-use http_cache::{Cache, Question};
+use http_cache::{CacheRequest, HttpCache};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use std::sync::Arc;
-use upstream::origins::{Loop, Metered, SendError, add_via};
+use upstream::origins::{MeteredBody, RequestLoop, SendError, add_via};
 use vocab::Now;
 
 /// What passing a request on needs to know.
-pub(crate) struct Trip<'s> {
-    pub(crate) setup: &'s Arc<Setup>,
-    pub(crate) route: &'s Arc<Route>,
-    pub(crate) pool: &'s Arc<Pool>,
-    pub(crate) caller: &'s Arc<Caller>,
+pub(crate) struct PassContext<'s> {
+    pub(crate) setup: &'s Arc<GatewaySetup>,
+    pub(crate) route: &'s Arc<GatewayRoute>,
+    pub(crate) pool: &'s Arc<ServerPool>,
+    pub(crate) caller: &'s Arc<ClientConnection>,
     pub(crate) now: Now,
 }
 
 /// What is put into a request that goes on.
-pub(crate) struct Onward<'s> {
-    pub(crate) setup: &'s Setup,
-    pub(crate) caller: &'s Caller,
+pub(crate) struct OnwardFields<'s> {
+    pub(crate) setup: &'s GatewaySetup,
+    pub(crate) caller: &'s ClientConnection,
     pub(crate) received: Version,
-    pub(crate) changes: &'s [Change],
+    pub(crate) changes: &'s [ValueChange],
 }
 
-impl Onward<'_> {
+impl OnwardFields<'_> {
     /// Makes its fields ours to send; a protocol to switch to is asked for on our own behalf.
     pub(crate) fn prepare(
         &self,
         headers: &mut HeaderMap,
         wants: Option<HeaderValue>,
-    ) -> Result<(), Loop> {
+    ) -> Result<(), RequestLoop> {
         hop_by_hop::strip(headers);
         if let Some(protocol) = wants {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
@@ -66,27 +66,27 @@ impl Onward<'_> {
 }
 
 pub(crate) async fn pass(
-    trip: &Trip<'_>,
-    wish: &Wish,
+    trip: &PassContext<'_>,
+    wish: &GatewayRequest,
     mut request: Box<Request<Incoming>>,
-) -> Outcome {
+) -> GatewayOutcome {
     let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
     if request.body().size_hint().lower() > body_max {
-        return Outcome::Refused(Refusal::BodyTooLarge);
+        return GatewayOutcome::Refused(GatewayRefusal::BodyTooLarge);
     }
     let (wants, handshake) = match protocol_wanted(trip.route, &request) {
         Ok(wanted) => wanted,
-        Err(refusal) => return Outcome::Refused(refusal),
+        Err(refusal) => return GatewayOutcome::Refused(refusal),
     };
     let leaving = match wants.is_some().then(|| leave(trip, &mut request)) {
-        Some(None) => return Outcome::Refused(Refusal::TooManyUpgrades),
+        Some(None) => return GatewayOutcome::Refused(GatewayRefusal::TooManyUpgrades),
         Some(Some(leaving)) => Some(leaving),
         None => None,
     };
     let (mut head, body) = request.into_parts();
     let uri = match trip.route.onward.target(&wish.path) {
         Ok(uri) => uri,
-        Err(why) => return Outcome::Refused(Refusal::Path(why)),
+        Err(why) => return GatewayOutcome::Refused(GatewayRefusal::Path(why)),
     };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
     let is_get = head.method == Method::GET || head.method == Method::HEAD;
@@ -100,9 +100,10 @@ pub(crate) async fn pass(
     head.uri = uri.clone();
     let question = trip.passing(wish, &head);
     let changes = trip.changes(wish);
-    let onward = Onward { setup: trip.setup, caller: trip.caller, received, changes: &changes };
+    let onward =
+        OnwardFields { setup: trip.setup, caller: trip.caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants.clone()).is_err() {
-        return Outcome::GoingRound;
+        return GatewayOutcome::GoingRound;
     }
     if let Some(handshake) = &handshake {
         head.method = Method::GET;
@@ -115,39 +116,43 @@ pub(crate) async fn pass(
         Ok(response) => response,
     };
     match came(&response, leaving, (wants.as_ref(), handshake.as_ref())) {
-        Came::Answer => Outcome::Fetched(match question {
+        UpgradeOutcome::Answer => GatewayOutcome::Fetched(match question {
             None => response,
             Some(question) => {
                 Box::pin(passed(trip, wish, (question, uri, received), response)).await
             }
         }),
-        Came::Switched(leaving) => Outcome::Switched(response, leaving),
-        Came::WebSocket(leaving) => Outcome::Switched(websocket::accepted(response), leaving),
-        Came::Misunderstood => {
-            let why = "it took a WebSocket's handshake for something else";
-            Outcome::Failed(SendError::BadResponse(why.into()))
+        UpgradeOutcome::Switched(leaving) => GatewayOutcome::Switched(response, leaving),
+        UpgradeOutcome::WebSocket(leaving) => {
+            GatewayOutcome::Switched(websocket::accepted(response), leaving)
         }
-        Came::SwitchedElsewhere => {
-            let why = "it switched to another protocol than it was asked for";
-            Outcome::Failed(SendError::BadResponse(why.into()))
+        UpgradeOutcome::Misunderstood => {
+            bad_response("it took a WebSocket's handshake for something else")
+        }
+        UpgradeOutcome::SwitchedElsewhere => {
+            bad_response("it switched to another protocol than it was asked for")
         }
     }
+}
+
+fn bad_response(why: &'static str) -> GatewayOutcome {
+    GatewayOutcome::Failed(SendError::BadResponse(why.into()))
 }
 
 /// The protocol to ask the server for, if the request asks for one that its route allows, and the
 /// handshake of a WebSocket over HTTP/2. Whatever else a request asks for is left out of it:
 /// requests inside `h2c` would pass every route, rule and password unread.
 fn protocol_wanted<B>(
-    route: &Route,
+    route: &GatewayRoute,
     request: &Request<B>,
-) -> Result<(Option<HeaderValue>, Option<Handshake>), Refusal> {
+) -> Result<(Option<HeaderValue>, Option<WebSocketHandshake>), GatewayRefusal> {
     if websocket::asked(request).is_some() {
-        let protocol = Handshake::protocol();
+        let protocol = WebSocketHandshake::protocol();
         let is_allowed = |it: &String| it.as_bytes().eq_ignore_ascii_case(protocol.as_bytes());
         if !route.upgrade.iter().any(is_allowed) {
-            return Err(Refusal::Method);
+            return Err(GatewayRefusal::Method);
         }
-        let handshake = Handshake::new().map_err(|_| Refusal::TooManyUpgrades)?;
+        let handshake = WebSocketHandshake::new().map_err(|_| GatewayRefusal::TooManyUpgrades)?;
         return Ok((Some(protocol), Some(handshake)));
     }
     // RFC 9110 §7.8: HTTP/1.0 and HTTP/2 know no such field.
@@ -160,26 +165,26 @@ fn protocol_wanted<B>(
 
 /// Sends a request, once as much of its body is here as the route wants.
 async fn exchanged(
-    trip: &Trip<'_>,
-    wish: &Wish,
+    trip: &PassContext<'_>,
+    wish: &GatewayRequest,
     mut onward: Box<Request<Body>>,
-) -> Result<Response<Body>, Outcome> {
+) -> Result<Response<Body>, GatewayOutcome> {
     if !onward.body().is_end_stream() {
         // Boxed, like all that most requests do without: each would carry its room.
         let taken = Box::pin(uploads::take(&trip.setup.uploads, trip.route.uploads, onward));
-        onward = taken.await.map_err(Outcome::Failed)?;
+        onward = taken.await.map_err(GatewayOutcome::Failed)?;
     }
     Ok(reproxy::exchange(&trip.errand(wish), onward).await?)
 }
 
 /// What an answer means for the connection.
-enum Came {
+enum UpgradeOutcome {
     /// It stays what it was.
     Answer,
     /// It leaves HTTP.
-    Switched(Leaving),
+    Switched(LeavingConnection),
     /// It becomes the WebSocket that a stream of HTTP/2 asked for.
-    WebSocket(Leaving),
+    WebSocket(LeavingConnection),
     Misunderstood,
     /// A switch to a protocol that nobody asked for.
     SwitchedElsewhere,
@@ -187,48 +192,52 @@ enum Came {
 
 fn came(
     response: &Response<Body>,
-    leaving: Option<Leaving>,
-    (wanted, handshake): (Option<&HeaderValue>, Option<&Handshake>),
-) -> Came {
+    leaving: Option<LeavingConnection>,
+    (wanted, handshake): (Option<&HeaderValue>, Option<&WebSocketHandshake>),
+) -> UpgradeOutcome {
     let is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let wanted = wanted.and_then(|protocol| protocol.to_str().ok());
     let is_as_asked =
         || wanted.is_some_and(|protocol| hop_by_hop::switches_to(response.headers(), protocol));
     match (leaving, handshake) {
-        (Some(_), None) if is_switched && !is_as_asked() => Came::SwitchedElsewhere,
-        (Some(leaving), Some(handshake)) if handshake.is_met(response) => Came::WebSocket(leaving),
+        (Some(_), None) if is_switched && !is_as_asked() => UpgradeOutcome::SwitchedElsewhere,
+        (Some(leaving), Some(handshake)) if handshake.is_met(response) => {
+            UpgradeOutcome::WebSocket(leaving)
+        }
         // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
-        (_, Some(_)) if response.status().is_success() || is_switched => Came::Misunderstood,
-        (Some(leaving), None) if is_switched => Came::Switched(leaving),
-        _ => Came::Answer,
+        (_, Some(_)) if response.status().is_success() || is_switched => {
+            UpgradeOutcome::Misunderstood
+        }
+        (Some(leaving), None) if is_switched => UpgradeOutcome::Switched(leaving),
+        _ => UpgradeOutcome::Answer,
     }
 }
 
 /// The client's connection, should the server agree to leave HTTP; none where too many have.
-fn leave(trip: &Trip<'_>, request: &mut Request<Incoming>) -> Option<Leaving> {
+fn leave(trip: &PassContext<'_>, request: &mut Request<Incoming>) -> Option<LeavingConnection> {
     let place = trip.setup.left.place(trip.setup.settings.upgrades)?;
-    let held = request.extensions_mut().remove::<upgrade::Held>();
-    Some(Leaving { client: upgrade::on(request), held, place })
+    let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
+    Some(LeavingConnection { client: upgrade::on(request), held, place })
 }
 
-impl Trip<'_> {
+impl PassContext<'_> {
     /// What is sent, and for whom.
-    fn errand<'t>(&'t self, wish: &'t Wish) -> reproxy::Errand<'t> {
+    fn errand<'t>(&'t self, wish: &'t GatewayRequest) -> reproxy::ForwardRequest<'t> {
         let (client, priority) = (wish.client, self.route.priority);
         let ends = self.caller.ends_for(client);
         let stickiness = Stickiness::AsSet(self.caller.cookie_scope());
-        reproxy::Errand {
+        reproxy::ForwardRequest {
             setup: self.setup,
             route: self.route,
             pool: self.pool,
             url: &wish.url,
-            asker: Asker { client, ends, stickiness, priority },
+            asker: ServedClient { client, ends, stickiness, priority },
             now: self.now,
         }
     }
 
     /// A request that goes past the cache, as far as the cache cares; none where there is none.
-    fn passing(&self, wish: &Wish, head: &http::request::Parts) -> Option<Question> {
+    fn passing(&self, wish: &GatewayRequest, head: &http::request::Parts) -> Option<CacheRequest> {
         self.setup.cache.as_ref()?;
         // Only what a POST is answered with may be kept, and then it may vary by these.
         let fields = match head.method {
@@ -236,12 +245,12 @@ impl Trip<'_> {
             _ => HeaderMap::new(),
         };
         let (method, url) = (head.method.clone(), wish.url.clone());
-        Some(Question { method, url, fields, now: self.now })
+        Some(CacheRequest { method, url, fields, now: self.now })
     }
 
     /// How the cache gets what it lacks.
-    fn way(&self, wish: &Wish, path: Uri, received: Version) -> Errand {
-        Errand {
+    fn way(&self, wish: &GatewayRequest, path: Uri, received: Version) -> FetchContext {
+        FetchContext {
             setup: Arc::clone(self.setup),
             route: Arc::clone(self.route),
             url: wish.url.clone(),
@@ -257,36 +266,36 @@ impl Trip<'_> {
     }
 
     /// What the rules do to the request.
-    fn changes(&self, wish: &Wish) -> Vec<Change> {
+    fn changes(&self, wish: &GatewayRequest) -> Vec<ValueChange> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
         finish::changes(rules, wish, self.caller)
     }
 }
 
 async fn through_cache(
-    trip: &Trip<'_>,
-    cache: &Arc<Cache>,
-    wish: &Wish,
+    trip: &PassContext<'_>,
+    cache: &Arc<HttpCache>,
+    wish: &GatewayRequest,
     (head, path, received): (http::request::Parts, Uri, Version),
-) -> Outcome {
-    let question = Question {
+) -> GatewayOutcome {
+    let question = CacheRequest {
         method: head.method,
         url: wish.url.clone(),
         fields: head.headers,
         now: trip.now,
     };
     match cached::answer(cache, question, trip.way(wish, path, received)).await {
-        Ok(served) => Outcome::Cached(served),
-        Err(Failed::GoingRound) => Outcome::GoingRound,
-        Err(Failed::NoAnswer(why)) => why.into(),
+        Ok(served) => GatewayOutcome::Cached(served),
+        Err(CacheFetchFailed::GoingRound) => GatewayOutcome::GoingRound,
+        Err(CacheFetchFailed::NoAnswer(why)) => why.into(),
     }
 }
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
 async fn passed(
-    trip: &Trip<'_>,
-    wish: &Wish,
-    (question, path, received): (Question, Uri, Version),
+    trip: &PassContext<'_>,
+    wish: &GatewayRequest,
+    (question, path, received): (CacheRequest, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
     // Another route, for other methods, may keep what this one changes.
@@ -298,8 +307,8 @@ async fn passed(
     };
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
-    let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));
-    cache.passed(question, response, || Way::new(trip.way(wish, path, received))).await
+    let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
+    cache.passed(question, response, || RouteFetcher::new(trip.way(wish, path, received))).await
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

@@ -11,9 +11,9 @@ mod regexes;
 pub use self::line::{BadPattern, PATTERN_BYTES_MAX};
 pub use self::regexes::{REGEXES_BARE_MAX, REGEXES_MAX};
 
-use self::grams::{Counts, Gram, Grams};
-use self::line::{Anchor, Line, MatchedUrl};
-use self::regexes::{Bare, LITERAL_BYTES_MIN, Lazy};
+use self::grams::{GramCounts, GramIndex, GramKey};
+use self::line::{MatchedUrl, PatternAnchor, PatternLine};
+use self::regexes::{BareExpressions, LITERAL_BYTES_MIN, LazyExpression};
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt;
@@ -27,20 +27,20 @@ const TEXT_BYTES_MAX: usize = 1 << 30;
 
 /// Compiled patterns with their counters.
 #[derive(Debug)]
-pub struct Patterns {
+pub struct PatternSet {
     /// Every pattern as it was written, and again in lower case where that differs.
     texts: String,
-    rules: Box<[Rule]>,
-    grams: Grams,
+    rules: Box<[CompiledPattern]>,
+    grams: GramIndex,
     /// The regular expressions, by the numbers of their rules, which stand in order.
-    regexes: Box<[(u32, Lazy)]>,
-    bare: Bare,
+    regexes: Box<[(u32, LazyExpression)]>,
+    bare: BareExpressions,
     hits: Box<[AtomicU64]>,
 }
 
 /// One pattern.
 #[derive(Clone, Copy, Debug)]
-struct Rule {
+struct CompiledPattern {
     /// Where it stands, from 1.
     line: u32,
     /// As it was written, in `texts`.
@@ -51,16 +51,16 @@ struct Rule {
     body: u32,
     /// Where in the body its gram stands.
     gram: u16,
-    kind: Kind,
+    kind: PatternKind,
 }
 
 /// How a pattern is held against a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum PatternKind {
     /// Its body stands there.
     Plain,
     /// Its pieces stand there in their order.
-    Glob { start: Anchor, end: Anchor },
+    Glob { start: PatternAnchor, end: PatternAnchor },
     /// It is a regular expression.
     Regex,
 }
@@ -90,28 +90,30 @@ pub(crate) fn check_line(line: &str) -> Result<(), BadPattern> {
 
 /// Patterns that are being read.
 #[derive(Default)]
-struct Draft {
+struct PatternDraft {
     texts: String,
-    rules: Vec<Rule>,
+    rules: Vec<CompiledPattern>,
     /// The texts of expressions, by the number of the rule.
     literals: Vec<(u32, Vec<Vec<u8>>)>,
 }
 
-impl Draft {
+impl PatternDraft {
     fn add(&mut self, number: u32, written: &str) -> Result<(), PatternsError> {
         let line = line::read(written).map_err(|why| PatternsError::Line { line: number, why })?;
         let (body, kind) = match line {
-            Line::Blank => return Ok(()),
-            Line::Glob { body, start: Anchor::Free, end: Anchor::Free } if !body.contains('*') => {
-                (body, Kind::Plain)
+            PatternLine::Blank => return Ok(()),
+            PatternLine::Glob { body, start: PatternAnchor::Free, end: PatternAnchor::Free }
+                if !body.contains('*') =>
+            {
+                (body, PatternKind::Plain)
             }
-            Line::Glob { body, start, end } => (body, Kind::Glob { start, end }),
-            Line::Regex { expression, literals } => {
+            PatternLine::Glob { body, start, end } => (body, PatternKind::Glob { start, end }),
+            PatternLine::Regex { expression, literals } => {
                 if self.literals.len() >= REGEXES_MAX {
                     return Err(PatternsError::TooManyRegexes);
                 }
                 self.literals.push((self.rules.len() as u32, literals));
-                (expression, Kind::Regex)
+                (expression, PatternKind::Regex)
             }
         };
         if self.texts.len() > TEXT_BYTES_MAX {
@@ -120,7 +122,8 @@ impl Draft {
         let written = written.trim();
         let text = self.texts.len() as u32;
         self.texts.push_str(written);
-        let as_written = kind == Kind::Regex || !body.bytes().any(|byte| byte.is_ascii_uppercase());
+        let as_written =
+            kind == PatternKind::Regex || !body.bytes().any(|byte| byte.is_ascii_uppercase());
         let at = if as_written {
             text + (body.as_ptr().addr() - written.as_ptr().addr()) as u32
         } else {
@@ -129,28 +132,36 @@ impl Draft {
         };
         // Lines are at most [`PATTERN_BYTES_MAX`] long, so lengths fit 16 bits.
         let (text_len, body_len) = (written.len() as u16, body.len() as u16);
-        self.rules.push(Rule { line: number, text, text_len, body_len, body: at, gram: 0, kind });
+        self.rules.push(CompiledPattern {
+            line: number,
+            text,
+            text_len,
+            body_len,
+            body: at,
+            gram: 0,
+            kind,
+        });
         Ok(())
     }
 
     /// The texts that must stand in a URL which the rule matches: pieces, or literals.
     fn with_texts<R>(&self, id: u32, then: impl FnOnce(&[&[u8]]) -> R) -> R {
         let rule = &self.rules[id as usize];
-        if rule.kind == Kind::Regex {
+        if rule.kind == PatternKind::Regex {
             let at = self.literals.binary_search_by_key(&id, |(rule, _)| *rule);
             let literals = at.map_or(&[][..], |at| &self.literals[at].1);
             let long = literals.iter().filter(|literal| literal.len() >= LITERAL_BYTES_MIN);
             return then(&long.map(Vec::as_slice).collect::<Vec<_>>());
         }
         let body = body_of(&self.texts, rule).as_bytes();
-        if rule.kind == Kind::Plain {
+        if rule.kind == PatternKind::Plain {
             return then(&[body]);
         }
         then(&body.split(|byte| *byte == b'*').collect::<Vec<_>>())
     }
 
-    fn finish(mut self) -> Result<Patterns, PatternsError> {
-        let mut counts = Counts::new();
+    fn finish(mut self) -> Result<PatternSet, PatternsError> {
+        let mut counts = GramCounts::new();
         let ids = 0..self.rules.len() as u32;
         ids.clone().for_each(|id| self.with_texts(id, |texts| counts.add(texts)));
         let (mut filed, mut bare) = (Vec::with_capacity(self.rules.len()), Vec::new());
@@ -169,7 +180,7 @@ impl Draft {
             }
         }
         let hits = self.rules.iter().map(|_| AtomicU64::new(0)).collect();
-        let grams = Grams::build(&filed as &[(Gram, u32)]);
+        let grams = GramIndex::build(&filed as &[(GramKey, u32)]);
         if bare.len() > REGEXES_BARE_MAX {
             let message = format!(
                 "{} expressions hold no text of {LITERAL_BYTES_MIN} bytes that every match must \
@@ -178,23 +189,24 @@ impl Draft {
             );
             return Err(PatternsError::BareRegexes(message));
         }
-        let bare = Bare::new(&bare).map_err(PatternsError::BareRegexes)?;
-        let regexes = self.literals.iter().map(|(id, _)| (*id, Lazy::default())).collect();
+        let bare = BareExpressions::new(&bare).map_err(PatternsError::BareRegexes)?;
+        let regexes =
+            self.literals.iter().map(|(id, _)| (*id, LazyExpression::default())).collect();
         self.texts.shrink_to_fit();
         let rules = self.rules.into();
-        Ok(Patterns { texts: self.texts, rules, grams, regexes, bare, hits })
+        Ok(PatternSet { texts: self.texts, rules, grams, regexes, bare, hits })
     }
 }
 
-fn body_of<'t>(texts: &'t str, rule: &Rule) -> &'t str {
+fn body_of<'t>(texts: &'t str, rule: &CompiledPattern) -> &'t str {
     let start = rule.body as usize;
     texts.get(start..start + usize::from(rule.body_len)).unwrap_or_default()
 }
 
-impl Patterns {
+impl PatternSet {
     /// Compiles one pattern a line.
     pub fn compile<'t>(lines: impl Iterator<Item = &'t str>) -> Result<Self, PatternsError> {
-        let mut draft = Draft::default();
+        let mut draft = PatternDraft::default();
         for (index, text) in lines.enumerate() {
             draft.add(u32::try_from(index + 1).unwrap_or(u32::MAX), text)?;
         }
@@ -244,17 +256,17 @@ impl Patterns {
             let rule = &self.rules[id as usize];
             let (body, gram) = (body_of(&self.texts, rule), usize::from(rule.gram));
             let fits = match rule.kind {
-                Kind::Plain => {
+                PatternKind::Plain => {
                     let start = at.checked_sub(gram);
                     start.is_some_and(|start| lower[start..].starts_with(body.as_bytes()))
                 }
-                Kind::Glob { start, end } => {
+                PatternKind::Glob { start, end } => {
                     let piece = body.as_bytes()[gram..].split(|byte| *byte == b'*').next();
                     piece.is_some_and(|piece| lower[at..].starts_with(piece))
                         && first_try(id)
                         && line::fits(body.as_bytes(), start, end, &matched)
                 }
-                Kind::Regex => first_try(id) && self.matches(id, body, url),
+                PatternKind::Regex => first_try(id) && self.matches(id, body, url),
             };
             if fits { ControlFlow::Break(id as usize) } else { ControlFlow::Continue(()) }
         });
@@ -272,7 +284,7 @@ impl Patterns {
         Some(self.text_of(&self.rules[at]))
     }
 
-    fn text_of(&self, rule: &Rule) -> &str {
+    fn text_of(&self, rule: &CompiledPattern) -> &str {
         let start = rule.text as usize;
         self.texts.get(start..start + usize::from(rule.text_len)).unwrap_or_default()
     }

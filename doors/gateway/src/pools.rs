@@ -21,23 +21,23 @@ mod tried;
 mod watch;
 
 pub(crate) use self::key::{HashKey, cookie};
-pub(crate) use self::lease::{CookieScope, Lease};
-pub use self::live::{NameState, PoolChange, PoolState, ServerState, Unchanged};
-pub(crate) use self::queue::Unserved;
-pub(crate) use self::record::Met;
-pub(crate) use self::tried::{TRIES_MAX, Tried};
-pub(crate) use self::watch::{Means, Watch};
+pub(crate) use self::lease::{CookieScope, ServerLease};
+pub use self::live::{NameState, PoolChange, PoolState, PoolUnchanged, ServerState};
+pub(crate) use self::queue::UnservedReason;
+pub(crate) use self::record::AttemptOutcome;
+pub(crate) use self::tried::{TRIES_MAX, TriedServers};
+pub(crate) use self::watch::{PoolWatch, WatchMeans};
 
-use self::balance::Choice;
-use self::budget::Budget;
-use self::names::Entry;
-use self::order::{Lane, Order};
-use self::queue::Queue;
-use self::record::Patience;
-use self::server::{Claim, Server, Standing};
+use self::balance::BalanceChoice;
+use self::budget::RetryBudget;
+use self::names::ResolvedEntry;
+use self::order::{PoolTiers, ServerTier};
+use self::queue::PoolQueue;
+use self::record::OutlierEjection;
+use self::server::{LeasePurpose, PooledServer, ServerStanding};
 use crate::settings::{
-    Balance, PoolSettings, Priority, RetryCause, RetryOn, SERVERS_MAX, ServerDetails,
-    ServerSettings, Sign,
+    BalanceMethod, PoolSettings, RequestPriority, RequestSign, RetryCause, RetryOn, SERVERS_MAX,
+    ServerDetails, ServerSettings,
 };
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
@@ -46,7 +46,7 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use transport::clock;
-use upstream::origins::{Host, Origin, Terms};
+use upstream::origins::{ConnectionPolicy, Origin, UrlHost};
 use vocab::Now;
 
 /// The shortest time that a client is asked to wait before it comes again.
@@ -56,37 +56,37 @@ const RETRY_AFTER_MAX_MS: u64 = 30_000;
 
 /// The servers of one pool.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct ServerPool {
     settings: PoolSettings,
-    terms: Terms,
+    terms: ConnectionPolicy,
     hash: HashKey,
-    patience: Patience,
+    patience: OutlierEjection,
     slow_start_ms: u64,
-    members: ArcSwap<Members>,
+    members: ArcSwap<PoolMembers>,
     turn: AtomicUsize,
     /// Held by whoever changes it while it runs.
     changing: Mutex<()>,
     pending: AtomicU32,
     requests: AtomicU64,
     retries: AtomicU64,
-    budget: Budget,
-    queue: Queue,
+    budget: RetryBudget,
+    queue: PoolQueue,
     /// What makes a request wait in the high class, and what in the low.
-    signs: [Vec<Sign>; 2],
+    signs: [Vec<RequestSign>; 2],
 }
 
 /// The servers, and the order in which they take turns; swapped as a whole.
 #[derive(Debug)]
-struct Members {
-    servers: Vec<Arc<Server>>,
+struct PoolMembers {
+    servers: Vec<Arc<PooledServer>>,
     /// The names that some of them are found by.
-    entries: Vec<Arc<Entry>>,
-    order: Order,
+    entries: Vec<Arc<ResolvedEntry>>,
+    order: PoolTiers,
 }
 
 /// What a request brings along when a server is picked for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asking {
+pub(crate) struct PickRequest {
     /// What a hash keeps together; 0 where none chooses.
     pub(crate) key: u64,
     /// The server that its cookie leads to.
@@ -97,9 +97,9 @@ pub(crate) struct Asking {
 
 /// What came of picking.
 #[derive(Debug)]
-pub(crate) enum Pick {
+pub(crate) enum PickOutcome {
     /// This one, and a place on it.
-    Server(Lease),
+    Server(ServerLease),
     /// Servers are up, but all are busy.
     Full,
     /// Every server that is up was tried.
@@ -108,21 +108,25 @@ pub(crate) enum Pick {
     Nobody(u64),
 }
 
-impl Pool {
+impl ServerPool {
     /// A pool of settings that were checked; what is no server is left out, as are those over the
     /// cap. What is known of servers that were in the pool of `before` stays known.
-    pub(crate) fn new(settings: &PoolSettings, terms: Terms, before: Option<&Self>) -> Self {
+    pub(crate) fn new(
+        settings: &PoolSettings,
+        terms: ConnectionPolicy,
+        before: Option<&Self>,
+    ) -> Self {
         let known = before.map(|pool| pool.members.load_full());
         let written = settings.servers.iter().map(ServerSettings::details);
-        let members = Members::of(written, known.as_deref());
+        let members = PoolMembers::of(written, known.as_deref());
         let passive = &settings.passive;
         Self {
-            hash: if settings.balance == Balance::ClientHash {
+            hash: if settings.balance == BalanceMethod::ClientHash {
                 HashKey::Client
             } else {
                 settings.hash.parse().unwrap_or(HashKey::Uri)
             },
-            patience: Patience {
+            patience: OutlierEjection {
                 failures: passive.failures,
                 percent: passive.percent,
                 requests: passive.requests,
@@ -136,10 +140,10 @@ impl Pool {
             pending: AtomicU32::new(0),
             requests: AtomicU64::new(0),
             retries: AtomicU64::new(0),
-            budget: Budget::new(settings.retry.budget, settings.retry.budget_minimum),
-            queue: Queue::new(&settings.queue),
+            budget: RetryBudget::new(settings.retry.budget, settings.retry.budget_minimum),
+            queue: PoolQueue::new(&settings.queue),
             signs: [&settings.queue.high, &settings.queue.low]
-                .map(|signs| signs.iter().filter_map(|sign| Sign::parse(sign)).collect()),
+                .map(|signs| signs.iter().filter_map(|sign| RequestSign::parse(sign)).collect()),
             settings: settings.clone(),
             terms,
         }
@@ -151,7 +155,7 @@ impl Pool {
     }
 
     /// How its servers are spoken to.
-    pub(crate) fn terms(&self) -> &Terms {
+    pub(crate) fn terms(&self) -> &ConnectionPolicy {
         &self.terms
     }
 
@@ -166,30 +170,35 @@ impl Pool {
     }
 
     /// Whether a server has this host.
-    pub(crate) fn has_host(&self, host: &Host) -> bool {
+    pub(crate) fn has_host(&self, host: &UrlHost) -> bool {
         self.members.load().servers.iter().any(|server| server.address.has_host(host))
     }
 
     /// What of a request counts when a server is picked for it. Counts it.
-    pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> Asking {
+    pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
         self.requests.fetch_add(1, Relaxed);
         let key = match self.settings.balance {
-            Balance::ConsistentHash | Balance::ClientHash => self.hash.of(request, client),
-            Balance::P2c | Balance::RoundRobin | Balance::Random | Balance::LeastConnections => 0,
+            BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => {
+                self.hash.of(request, client)
+            }
+            BalanceMethod::P2c
+            | BalanceMethod::RoundRobin
+            | BalanceMethod::Random
+            | BalanceMethod::LeastConnections => 0,
         };
         let sticky = self.settings.sticky.as_ref();
         let cookie = sticky.and_then(|sticky| cookie(request.headers(), &sticky.cookie));
         let stuck_to = cookie.and_then(|value| u64::from_str_radix(value, 16).ok());
-        Asking { key, stuck_to, dice }
+        PickRequest { key, stuck_to, dice }
     }
 
     /// How urgent a request is: by its signs, or as its route has it.
-    pub(crate) fn class(&self, headers: &HeaderMap, route: Priority) -> Priority {
+    pub(crate) fn class(&self, headers: &HeaderMap, route: RequestPriority) -> RequestPriority {
         let [high, low] = &self.signs;
         if high.iter().any(|sign| sign.is_on(headers)) {
-            Priority::High
+            RequestPriority::High
         } else if low.iter().any(|sign| sign.is_on(headers)) {
-            Priority::Low
+            RequestPriority::Low
         } else {
             route
         }
@@ -215,17 +224,27 @@ impl Pool {
     }
 
     /// Picks a server for a request that comes new: behind those who wait.
-    pub(crate) fn pick(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
-        if self.queue.is_empty() { self.pick_now(asking, tried, now) } else { Pick::Full }
+    pub(crate) fn pick(
+        self: &Arc<Self>,
+        asking: &PickRequest,
+        tried: &mut TriedServers,
+        now: Now,
+    ) -> PickOutcome {
+        if self.queue.is_empty() { self.pick_now(asking, tried, now) } else { PickOutcome::Full }
     }
 
     /// Picks a server that `tried` does not hold, notes it there, and takes a place on it.
-    pub(crate) fn pick_now(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+    pub(crate) fn pick_now(
+        self: &Arc<Self>,
+        asking: &PickRequest,
+        tried: &mut TriedServers,
+        now: Now,
+    ) -> PickOutcome {
         if !self.claim() {
-            return Pick::Full;
+            return PickOutcome::Full;
         }
         let pick = self.pick_server(asking, tried, now);
-        if !matches!(pick, Pick::Server(_)) {
+        if !matches!(pick, PickOutcome::Server(_)) {
             self.release();
         }
         pick
@@ -252,7 +271,12 @@ impl Pool {
         }
     }
 
-    fn pick_server(self: &Arc<Self>, asking: &Asking, tried: &mut Tried, now: Now) -> Pick {
+    fn pick_server(
+        self: &Arc<Self>,
+        asking: &PickRequest,
+        tried: &mut TriedServers,
+        now: Now,
+    ) -> PickOutcome {
         let members = self.members.load();
         let servers = &members.servers;
         if let Some(tag) = asking.stuck_to
@@ -261,12 +285,12 @@ impl Pool {
             && let Some(claim) = server.claim(now)
         {
             tried.add(tag);
-            return Pick::Server(Lease::new(self, server, claim));
+            return PickOutcome::Server(ServerLease::new(self, server, claim));
         }
         let turn = self.turn.fetch_add(1, Relaxed);
         // Whoever loses a place to another core looks again; as often as that can go on.
         for _ in 0..=servers.len() {
-            let choice = Choice {
+            let choice = BalanceChoice {
                 servers,
                 tried,
                 slow_start_ms: self.slow_start_ms,
@@ -279,18 +303,18 @@ impl Pool {
             let server = &servers[index];
             if let Some(claim) = server.claim(now) {
                 tried.add(server.tag);
-                return Pick::Server(Lease::new(self, server, claim));
+                return PickOutcome::Server(ServerLease::new(self, server, claim));
             }
         }
         if let Some((server, claim)) = members.last_resort(tried, now) {
             tried.add(server.tag);
-            return Pick::Server(Lease::new(self, server, claim));
+            return PickOutcome::Server(ServerLease::new(self, server, claim));
         }
         members.nobody(tried, now)
     }
 
     /// Those that stand by serve where none of the others is up.
-    fn choose(&self, members: &Members, choice: &Choice<'_>) -> Option<usize> {
+    fn choose(&self, members: &PoolMembers, choice: &BalanceChoice<'_>) -> Option<usize> {
         let (order, balance) = (&members.order, self.settings.balance);
         choice.make(balance, &order.first).or_else(|| {
             let busy = members.is_up(&order.first, choice.tried, choice.now);
@@ -299,7 +323,7 @@ impl Pool {
     }
 
     /// Notes what a request met at `server`.
-    fn met(&self, server: &Server, met: Met, now: Now) {
+    fn met(&self, server: &PooledServer, met: AttemptOutcome, now: Now) {
         server.met(met, &self.patience, || self.may_one_more_rest(), now);
     }
 
@@ -311,22 +335,22 @@ impl Pool {
     }
 }
 
-impl Members {
-    fn new(servers: Vec<Arc<Server>>, entries: Vec<Arc<Entry>>) -> Self {
-        let order = Order::of(&servers);
+impl PoolMembers {
+    fn new(servers: Vec<Arc<PooledServer>>, entries: Vec<Arc<ResolvedEntry>>) -> Self {
+        let order = PoolTiers::of(&servers);
         Self { servers, entries, order }
     }
 
     /// Those that are written, in their order, and behind them those that names stand for as far as that
     /// is known. What is known of the same server before stays known; others begin slowly.
     fn of(written: impl Iterator<Item = ServerDetails>, known: Option<&Self>) -> Self {
-        let (mut servers, mut entries) = (Vec::<Arc<Server>>::new(), Vec::new());
+        let (mut servers, mut entries) = (Vec::<Arc<PooledServer>>::new(), Vec::new());
         for details in written.take(SERVERS_MAX) {
-            if let Some(entry) = Entry::new(&details) {
+            if let Some(entry) = ResolvedEntry::new(&details) {
                 entries.push(Arc::new(entry));
                 continue;
             }
-            let Some(server) = Server::new(&details) else { continue };
+            let Some(server) = PooledServer::new(&details) else { continue };
             let same = known.and_then(|it| it.servers.iter().find(|it| it.url == server.url));
             match same {
                 Some(same) => server.follow(same),
@@ -347,13 +371,17 @@ impl Members {
     }
 
     /// Whether one of `lane` is up that was not tried, be it full.
-    fn is_up(&self, lane: &Lane, tried: &Tried, now: Now) -> bool {
+    fn is_up(&self, lane: &ServerTier, tried: &TriedServers, now: Now) -> bool {
         let mut servers = lane.each.iter().map(|&index| &self.servers[usize::from(index)]);
         servers.any(|it| !it.is_draining() && !tried.has(it.tag) && it.is_up(now))
     }
 
     /// One that rests, claimed, where none is up and none is to come.
-    fn last_resort(&self, tried: &Tried, now: Now) -> Option<(&Arc<Server>, Claim)> {
+    fn last_resort(
+        &self,
+        tried: &TriedServers,
+        now: Now,
+    ) -> Option<(&Arc<PooledServer>, LeasePurpose)> {
         let serving = self.servers.iter().filter(|it| !it.is_draining());
         if serving.clone().any(|it| it.is_up(now)) || self.entries.iter().any(|it| it.is_open()) {
             return None;
@@ -363,29 +391,29 @@ impl Members {
     }
 
     /// Why no server was found.
-    fn nobody(&self, tried: &Tried, now: Now) -> Pick {
+    fn nobody(&self, tried: &TriedServers, now: Now) -> PickOutcome {
         let mut wait = RETRY_AFTER_MAX_MS;
         let mut all_tried = false;
         for server in self.servers.iter().filter(|it| !it.is_draining()) {
             let was_tried = tried.has(server.tag);
             match server.standing(now) {
-                Standing::Up | Standing::OnTrial if was_tried => all_tried = true,
-                Standing::Up | Standing::OnTrial => return Pick::Full,
-                Standing::Resting(left) => wait = wait.min(left),
-                Standing::Down => {}
+                ServerStanding::Up | ServerStanding::OnTrial if was_tried => all_tried = true,
+                ServerStanding::Up | ServerStanding::OnTrial => return PickOutcome::Full,
+                ServerStanding::Resting(left) => wait = wait.min(left),
+                ServerStanding::Down => {}
             }
         }
         if all_tried {
-            return Pick::Tried;
+            return PickOutcome::Tried;
         }
         for entry in &self.entries {
             if entry.is_open() {
                 // Who its servers are will be known in a moment.
-                return Pick::Full;
+                return PickOutcome::Full;
             }
             wait = wait.min(entry.due_ms().saturating_sub(now.mono_ms));
         }
-        Pick::Nobody(wait.max(RETRY_AFTER_MIN_MS))
+        PickOutcome::Nobody(wait.max(RETRY_AFTER_MIN_MS))
     }
 }
 

@@ -4,36 +4,36 @@
 //! server of the route's pool is made a path, which clients read against the URL that they asked for:
 //! scheme, host and port are then the public ones, whatever stands in front. Called by `finish`.
 
-use crate::route::Route;
+use crate::route::GatewayRoute;
 use http::header::{
     CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, REFRESH, SET_COOKIE,
 };
-use upstream::origins::{Host, Origin, OriginScheme};
+use upstream::origins::{Origin, OriginScheme, UrlHost};
 use vocab::DomainName;
 
 /// What a route does about its servers' addresses.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Public {
+pub(crate) struct PublicAddress {
     /// In `Location`, `Content-Location` and `Refresh`; none where they are left alone.
-    pub(crate) links: Option<Links>,
+    pub(crate) links: Option<PublicAuthorities>,
     /// In the `Domain` and `Path` of cookies.
-    pub(crate) cookies: Cookies,
+    pub(crate) cookies: CookieRewrite,
 }
 
 /// Authorities besides those of the pool's servers: a `Host` that a rule sets.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Links(pub(crate) Vec<String>);
+pub(crate) struct PublicAuthorities(pub(crate) Vec<String>);
 
 /// Whether cookies for a server's own name and path are made cookies of the public ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Cookies {
+pub(crate) enum CookieRewrite {
     #[default]
     AsTheyAre,
     Public,
 }
 
 /// Takes the addresses of the route's servers out of `headers`.
-pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
+pub(crate) fn make(route: &GatewayRoute, headers: &mut HeaderMap) {
     if let Some(links) = &route.public.links {
         let is_ours = |origin: &Origin| {
             route.pool().is_some_and(|pool| pool.stands_at(origin))
@@ -48,10 +48,10 @@ pub(crate) fn make(route: &Route, headers: &mut HeaderMap) {
         }
         replace(headers, &REFRESH, |value| refresh(value, &public));
     }
-    if route.public.cookies == Cookies::Public && headers.contains_key(SET_COOKIE) {
+    if route.public.cookies == CookieRewrite::Public && headers.contains_key(SET_COOKIE) {
         let is_ours = |name: &DomainName| {
             let pool = route.pool();
-            pool.is_some_and(|pool| pool.has_host(&Host::Name(name.clone())))
+            pool.is_some_and(|pool| pool.has_host(&UrlHost::Name(name.clone())))
         };
         let ours = route.pool().and_then(|pool| pool.settings().sticky.as_ref());
         let is_sticky = |cookie: &str| {

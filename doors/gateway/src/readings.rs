@@ -6,10 +6,10 @@
 //! server that sees the very path which they are for. It decides about no request as a whole. Made
 //! and asked by `decide`.
 
-use crate::matching::Asked;
+use crate::matching::MatchInput;
 use crate::path::{BadPath, EmptySegments, SlashRule, has_encoded_slash};
-use crate::request::Wish;
-use crate::route::Route;
+use crate::request::GatewayRequest;
+use crate::route::GatewayRoute;
 use crate::settings::EncodedSlash;
 use std::iter::once;
 
@@ -23,10 +23,10 @@ pub(crate) enum SlashRules {
 }
 
 /// A request in every reading that servers might have of it.
-pub(crate) struct Readings<'w> {
-    wish: &'w Wish,
+pub(crate) struct PathReadings<'w> {
+    wish: &'w GatewayRequest,
     /// Without the parameters of its segments.
-    bare: Option<Wish>,
+    bare: Option<GatewayRequest>,
     /// By each rule, where those differ.
     by_rule: Option<Box<ReadingsByRule>>,
 }
@@ -36,14 +36,14 @@ struct ReadingsByRule {
     /// Reason for which a route that reads no encoded slash refuses it; none where it has none.
     encoded: Option<BadPath>,
     /// In the order of [`index`].
-    all: [Result<Reading, BadPath>; 4],
+    all: [Result<PathReading, BadPath>; 4],
 }
 
 /// A path by one rule.
-struct Reading {
-    wish: Wish,
+struct PathReading {
+    wish: GatewayRequest,
     /// Without the parameters of its segments.
-    bare: Option<Wish>,
+    bare: Option<GatewayRequest>,
 }
 
 /// Answer of a route to a request: taken or not.
@@ -55,28 +55,28 @@ pub(crate) enum RouteFit {
     Refused(BadPath),
 }
 
-impl<'w> Readings<'w> {
-    pub(crate) fn of(wish: &'w Wish) -> Self {
+impl<'w> PathReadings<'w> {
+    pub(crate) fn of(wish: &'w GatewayRequest) -> Self {
         let by_rule = wish.raw.as_deref().map(|raw| Box::new(ReadingsByRule::of(wish, raw)));
         Self { wish, bare: wish.without_parameters(SlashRule::default()), by_rule }
     }
 
     /// Every reading, as first read first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Wish> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &GatewayRequest> {
         let by_rule = self.by_rule.iter().flat_map(|by_rule| by_rule.all.iter().flatten());
         let others = by_rule.flat_map(|reading| once(&reading.wish).chain(&reading.bare));
         once(self.wish).chain(&self.bare).chain(others)
     }
 
     /// The one that `route` goes by, if it takes the request.
-    pub(crate) fn of_route(&self, route: &Route) -> &Wish {
+    pub(crate) fn of_route(&self, route: &GatewayRoute) -> &GatewayRequest {
         let own = self.by_rule.as_ref().and_then(|it| it.all[index(route.slashes)].as_ref().ok());
         own.map_or(self.wish, |reading| &reading.wish)
     }
 
     /// Answer of `route` to the request. One that leads nowhere, and only blocks, takes it if any
     /// reading fits.
-    pub(crate) fn fit(&self, route: &Route, asked: Asked<'_>) -> RouteFit {
+    pub(crate) fn fit(&self, route: &GatewayRoute, asked: MatchInput<'_>) -> RouteFit {
         if let Some(by_rule) = &self.by_rule {
             return by_rule.fit(route, asked);
         }
@@ -90,19 +90,19 @@ impl<'w> Readings<'w> {
 }
 
 impl ReadingsByRule {
-    fn of(wish: &Wish, raw: &str) -> Self {
+    fn of(wish: &GatewayRequest, raw: &str) -> Self {
         let encoded = has_encoded_slash(raw).then(|| {
             let has_backslash = raw.contains('\\') || raw.to_ascii_lowercase().contains("%5c");
             if has_backslash { BadPath::Backslash } else { BadPath::EncodedSlash }
         });
         let all = RULES.map(|rule| {
             let wish = wish.reread(raw, rule)?;
-            Ok(Reading { bare: wish.without_parameters(rule), wish })
+            Ok(PathReading { bare: wish.without_parameters(rule), wish })
         });
         Self { encoded, all }
     }
 
-    fn fit(&self, route: &Route, asked: Asked<'_>) -> RouteFit {
+    fn fit(&self, route: &GatewayRoute, asked: MatchInput<'_>) -> RouteFit {
         let own = &self.all[index(route.slashes)];
         let (mut any, mut all, why) = match own {
             Err(wrong) => (false, false, *wrong),
@@ -128,7 +128,7 @@ impl ReadingsByRule {
 
     /// Readings that servers of a route might have besides its own: none, where all is decoded and
     /// merged for them, or where its pattern is about such slashes itself.
-    fn others(&self, route: &Route) -> &'static [usize] {
+    fn others(&self, route: &GatewayRoute) -> &'static [usize] {
         let SlashRule { encoded, empty } = route.slashes;
         let is_encoded = self.encoded.is_some();
         if encoded == EncodedSlash::Refuse && is_encoded {
@@ -165,7 +165,12 @@ const fn index(rule: SlashRule) -> usize {
 
 /// Agreement of a route with any of two readings, and with both; the second counts unless the
 /// route's pattern is about parameters itself.
-fn agreement(wish: &Wish, bare: Option<&Wish>, route: &Route, asked: Asked<'_>) -> (bool, bool) {
+fn agreement(
+    wish: &GatewayRequest,
+    bare: Option<&GatewayRequest>,
+    route: &GatewayRoute,
+    asked: MatchInput<'_>,
+) -> (bool, bool) {
     let fits = route.takes.fits(wish, asked);
     match bare.filter(|_| !route.takes.path.says_parameters()) {
         None => (fits, fits),

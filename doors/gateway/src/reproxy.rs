@@ -11,20 +11,20 @@ mod remembered;
 mod reroute;
 mod urls;
 
-pub(crate) use self::allowed::Allowed;
-use self::fields::{CAPABILITIES, Order, Orders, Remember};
-use self::files::Folder;
-use self::remembered::{Entry, Remembered};
+pub(crate) use self::allowed::AllowedTargets;
+use self::fields::{CAPABILITIES, RememberUrls, ReproxyOrder, ReproxyOrders};
+use self::files::ReproxyFolder;
+use self::remembered::{RememberedEntry, RememberedUrls};
 pub(crate) use self::reroute::act;
-use self::urls::Target;
-use crate::door::Setup;
+use self::urls::ReproxyUrl;
+use crate::door::GatewaySetup;
 use crate::onward::HostSent;
 use crate::pages;
-use crate::pools::Pool;
-use crate::route::Route;
-use crate::sending::{Asker, NoAnswer, send};
+use crate::pools::ServerPool;
+use crate::route::GatewayRoute;
+use crate::sending::{NoAnswer, ServedClient, send};
 use crate::settings::ReproxySettings;
-use crate::uploads::Replay;
+use crate::uploads::ReplayBody;
 use http::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, TRAILER,
     TRANSFER_ENCODING,
@@ -35,7 +35,7 @@ use http_body_util::BodyExt as _;
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
 };
-use http_engine::html::Reader;
+use http_engine::html::PageReader;
 use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, interim};
 use std::path::Path;
@@ -53,12 +53,12 @@ const LEFTOVER_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// What servers of one route may name.
 #[derive(Debug)]
-pub(crate) struct Reproxy {
-    files: Option<Folder>,
-    urls: Option<Allowed>,
+pub(crate) struct ReproxyRules {
+    files: Option<ReproxyFolder>,
+    urls: Option<AllowedTargets>,
     services: Services,
     reroute: Reroute,
-    remembered: Remembered,
+    remembered: RememberedUrls,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ enum Reroute {
 
 /// A path that is to be routed: an extension of an answer without a body.
 #[derive(Clone, Debug)]
-struct Rerouted {
+struct ReroutedPath {
     /// Path and query.
     path: String,
     /// What stands over the fields of what it leads to.
@@ -84,35 +84,35 @@ struct Rerouted {
 
 /// One request to a pool.
 #[derive(Clone, Copy)]
-pub(crate) struct Errand<'s> {
-    pub(crate) setup: &'s Setup,
-    pub(crate) route: &'s Route,
-    pub(crate) pool: &'s Arc<Pool>,
+pub(crate) struct ForwardRequest<'s> {
+    pub(crate) setup: &'s GatewaySetup,
+    pub(crate) route: &'s GatewayRoute,
+    pub(crate) pool: &'s Arc<ServerPool>,
     /// The URL that the client asked for: what is remembered is remembered for it.
     pub(crate) url: &'s str,
-    pub(crate) asker: Asker,
+    pub(crate) asker: ServedClient,
     pub(crate) now: Now,
 }
 
 /// What of a request is needed after it was sent.
-struct Asked {
+struct OriginalRequest {
     method: Method,
     uri: Uri,
     version: Version,
     headers: HeaderMap,
     host: HostSent,
-    body: Again,
+    body: RepeatBody,
 }
 
 /// Whether a request's body can be sent once more.
-enum Again {
+enum RepeatBody {
     Empty,
-    Replay(Replay),
+    Replay(ReplayBody),
     Never,
 }
 
 /// What the request's conditions leave to be sent.
-enum Place {
+enum ConditionsLeft {
     /// Nothing but this.
     Answer(StatusCode),
     Whole,
@@ -120,7 +120,7 @@ enum Place {
     Ranges,
 }
 
-impl Reproxy {
+impl ReproxyRules {
     /// Of settings that were checked; relative folders start from `base`.
     pub(crate) fn new(
         settings: &ReproxySettings,
@@ -128,13 +128,13 @@ impl Reproxy {
         private: &Arc<PrivateFiles>,
     ) -> Result<Self, Complaint> {
         let files = settings.files.as_ref().map(|files| {
-            Folder::new(base.join(files), private).map_err(|why| {
+            ReproxyFolder::new(base.join(files), private).map_err(|why| {
                 Complaint::new("reproxy.files", format!("{files}: {why}")).remedy(
                     "name a folder that this process may read, with nothing private above it",
                 )
             })
         });
-        let mut urls = Allowed::default();
+        let mut urls = AllowedTargets::default();
         for (index, text) in settings.urls.iter().enumerate() {
             let wrong = |why: allowed::NotAllowed| {
                 Complaint::new(format!("reproxy.urls.{index}"), format!("{text:?}: {why}"))
@@ -146,7 +146,7 @@ impl Reproxy {
             urls: (!settings.urls.is_empty()).then_some(urls),
             services: if settings.services { Services::Named } else { Services::Never },
             reroute: if settings.reroute { Reroute::Followed } else { Reroute::Never },
-            remembered: Remembered::new(settings.remembered),
+            remembered: RememberedUrls::new(settings.remembered),
         })
     }
 
@@ -156,7 +156,11 @@ impl Reproxy {
     }
 
     /// What is remembered for a request, fetched.
-    async fn recall(&self, errand: &Errand<'_>, asked: &Asked) -> Option<Response<Body>> {
+    async fn recall(
+        &self,
+        errand: &ForwardRequest<'_>,
+        asked: &OriginalRequest,
+    ) -> Option<Response<Body>> {
         let urls = self.urls.as_ref().filter(|_| asked.reads())?;
         let entry = self.remembered.get(errand.url, errand.now)?;
         let named = (entry.targets.as_slice(), entry.expected);
@@ -172,15 +176,15 @@ impl Reproxy {
     /// What the first good of these URLs gives.
     async fn fetch(
         &self,
-        (errand, urls): (&Errand<'_>, &Allowed),
-        asked: &Asked,
+        (errand, urls): (&ForwardRequest<'_>, &AllowedTargets),
+        asked: &OriginalRequest,
         head: response::Parts,
-        (targets, expected): (Vec<Target>, Option<u64>),
-        remember: Option<Remember>,
+        (targets, expected): (Vec<ReproxyUrl>, Option<u64>),
+        remember: Option<RememberUrls>,
     ) -> Option<Response<Body>> {
         let is_lasting = asked.reads() && head.status == StatusCode::OK;
         let entry = remember.filter(|_| is_lasting).map(|remember| {
-            Entry::new((targets.clone(), expected), &head.headers, &remember, errand.now)
+            RememberedEntry::new((targets.clone(), expected), &head.headers, &remember, errand.now)
         });
         let origins = &errand.setup.origins;
         let named = (targets.as_slice(), expected);
@@ -195,10 +199,10 @@ impl Reproxy {
 /// Sends a request to its pool, and gives what is to be sent to the client: the server's answer, or
 /// what it names. An answer that leads to another path is for [`act`].
 pub(crate) async fn exchange(
-    errand: &Errand<'_>,
+    errand: &ForwardRequest<'_>,
     mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, NoAnswer> {
-    let Errand { setup, route, asker, now, .. } = *errand;
+    let ForwardRequest { setup, route, asker, now, .. } = *errand;
     let Some(reproxy) = &route.reproxy else {
         // Whoever lets a client claim this for us tells it the inner names of its files.
         request.headers_mut().remove(CAPABILITIES);
@@ -210,13 +214,13 @@ pub(crate) async fn exchange(
 
 /// Sends it, and what servers name in place of an answer.
 async fn followed(
-    errand: &Errand<'_>,
-    reproxy: &Reproxy,
+    errand: &ForwardRequest<'_>,
+    reproxy: &ReproxyRules,
     mut request: Box<Request<Body>>,
 ) -> Result<Response<Body>, NoAnswer> {
-    let Errand { setup, asker, now, .. } = *errand;
+    let ForwardRequest { setup, asker, now, .. } = *errand;
     request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
-    let asked = Asked::of(&request);
+    let asked = OriginalRequest::of(&request);
     if let Some(answer) = reproxy.recall(errand, &asked).await {
         return Ok(answer);
     }
@@ -225,7 +229,7 @@ async fn followed(
         let sending = pin!(send(setup, pool, request, asker, now));
         let response = interim::hearing(sending, tell_without_orders).await?;
         let (mut head, body) = response.into_parts();
-        let Orders { order, expected, remember } = fields::take(&mut head.headers);
+        let ReproxyOrders { order, expected, remember } = fields::take(&mut head.headers);
         if !asked.method.is_safe() && head.status.is_success() {
             reproxy.remembered.forget(errand.url);
         }
@@ -237,23 +241,23 @@ async fn followed(
         let field = order.field();
         let forbidden = || SendError::BadResponse(format!("{field} is of no use here"));
         match order {
-            Order::File(path) => {
+            ReproxyOrder::File(path) => {
                 let folder = reproxy.files.as_ref().ok_or_else(forbidden)?;
                 return Ok(folder.answer(&asked, head, &path, expected, now));
             }
-            Order::Urls(targets) => {
+            ReproxyOrder::Urls(targets) => {
                 let urls = reproxy.urls.as_ref().ok_or_else(forbidden)?;
                 let named = (targets, expected);
                 let answer = reproxy.fetch((errand, urls), &asked, head, named, remember).await;
                 let nothing = || asked.reader().shown(pages::nothing_to_send());
                 return Ok(answer.unwrap_or_else(nothing));
             }
-            Order::Service(name) if reproxy.services == Services::Named => {
+            ReproxyOrder::Service(name) if reproxy.services == Services::Named => {
                 pool = setup.pools.get(&name).ok_or_else(|| no_pool(&name))?;
                 request = asked.again().ok_or_else(read_already)?;
             }
-            Order::Path(path) if reproxy.reroutes() => return Ok(rerouted(head, path)),
-            Order::Service(_) | Order::Path(_) | Order::Senseless(_) => {
+            ReproxyOrder::Path(path) if reproxy.reroutes() => return Ok(rerouted(head, path)),
+            ReproxyOrder::Service(_) | ReproxyOrder::Path(_) | ReproxyOrder::Senseless(_) => {
                 return Err(forbidden().into());
             }
         }
@@ -279,7 +283,7 @@ fn read_already() -> SendError {
 fn rerouted(mut head: response::Parts, path: String) -> Response<Body> {
     plain(&mut head);
     let fields = reroute::kept(&head.headers);
-    head.extensions.insert(Rerouted { path, fields });
+    head.extensions.insert(ReroutedPath { path, fields });
     Response::from_parts(head, Body::empty())
 }
 
@@ -305,9 +309,9 @@ fn plain(head: &mut response::Parts) {
 }
 
 /// Judges the request's conditions by what the head says of the body to come.
-fn judge(asked: &Asked, head: &response::Parts, now: Now) -> Place {
+fn judge(asked: &OriginalRequest, head: &response::Parts, now: Now) -> ConditionsLeft {
     if head.status != StatusCode::OK || !asked.reads() {
-        return Place::Whole;
+        return ConditionsLeft::Whole;
     }
     let text = |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let current = Validators {
@@ -316,23 +320,23 @@ fn judge(asked: &Asked, head: &response::Parts, now: Now) -> Place {
     };
     if current.etag.is_some() || current.modified_unix_secs.is_some() {
         match precondition(&asked.method, &asked.headers, &current) {
-            Precondition::NotModified => return Place::Answer(StatusCode::NOT_MODIFIED),
-            Precondition::Failed => return Place::Answer(StatusCode::PRECONDITION_FAILED),
+            Precondition::NotModified => return ConditionsLeft::Answer(StatusCode::NOT_MODIFIED),
+            Precondition::Failed => return ConditionsLeft::Answer(StatusCode::PRECONDITION_FAILED),
             Precondition::Met => {}
         }
     }
     match if_range(&asked.headers, &current, now.unix_secs()) {
-        IfRange::Honour => Place::Ranges,
-        IfRange::Ignore => Place::Whole,
+        IfRange::Honour => ConditionsLeft::Ranges,
+        IfRange::Ignore => ConditionsLeft::Whole,
     }
 }
 
-impl Asked {
+impl OriginalRequest {
     fn of(request: &Request<Body>) -> Self {
-        let body = match request.extensions().get::<Replay>() {
-            Some(replay) => Again::Replay(replay.clone()),
-            None if request.body().is_end_stream() => Again::Empty,
-            None => Again::Never,
+        let body = match request.extensions().get::<ReplayBody>() {
+            Some(replay) => RepeatBody::Replay(replay.clone()),
+            None if request.body().is_end_stream() => RepeatBody::Empty,
+            None => RepeatBody::Never,
         };
         Self {
             method: request.method().clone(),
@@ -345,8 +349,8 @@ impl Asked {
     }
 
     /// Who gets what is ours to say.
-    fn reader(&self) -> Reader {
-        Reader::of(&self.headers)
+    fn reader(&self) -> PageReader {
+        PageReader::of(&self.headers)
     }
 
     /// Whether it only asks for something.
@@ -357,9 +361,9 @@ impl Asked {
     /// The same request once more.
     fn again(&self) -> Option<Box<Request<Body>>> {
         let mut request = Box::new(match &self.body {
-            Again::Empty => Request::new(Body::empty()),
-            Again::Replay(replay) => replay.request(),
-            Again::Never => return None,
+            RepeatBody::Empty => Request::new(Body::empty()),
+            RepeatBody::Replay(replay) => replay.request(),
+            RepeatBody::Never => return None,
         });
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = self.uri.clone();

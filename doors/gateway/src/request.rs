@@ -1,30 +1,30 @@
 //! One request through the gateway, top to bottom: read, decide, act, review, shape, record.
 
-use crate::caller::Caller;
-use crate::decide::{Decision, decide};
-use crate::door::{Door, Setup};
-use crate::finish::Finish;
-use crate::guards::{Block, Occasion, Stood, Turned, Visit};
-use crate::leaving::Leaving;
-use crate::matching::Asked;
-use crate::passing::{Trip, pass};
+use crate::caller::ClientConnection;
+use crate::decide::{RouteDecision, decide};
+use crate::door::{GatewayDoor, GatewaySetup};
+use crate::finish::AnswerFinish;
+use crate::guards::{AdmittedRequest, BlockOccasion, BlockRules, GuardAnswer, GuardVisit};
+use crate::leaving::LeavingConnection;
+use crate::matching::MatchInput;
+use crate::passing::{PassContext, pass};
 use crate::path::{BadPath, RequestPath, SlashRule, depends_on_slashes};
-use crate::pools::Lease;
+use crate::pools::ServerLease;
 use crate::readings::SlashRules;
 use crate::reproxy;
-use crate::route::Destination;
+use crate::route::RouteDestination;
 use crate::settings::EncodedSlash;
-use crate::shape::{Shaped, review, shape};
-use crate::ticket::Ticket;
-use crate::websocket::{self, Connect};
+use crate::shape::{ShapedAnswer, review, shape};
+use crate::ticket::GatewayTicket;
+use crate::websocket::{self, ConnectRequest};
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
-use http_engine::claims::Overrides;
-use http_engine::html::Reader;
+use http_engine::claims::MethodOverrides;
+use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, interim, kind, upgrade};
-use ledger::Subject;
+use ledger::EventSubject;
 use policy::Verdict;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -32,21 +32,21 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
-use transport::near::CameTo;
+use transport::near::ArrivedAt;
 use upstream::origins::{
-    BecomesTunnel, Host, Metered, Origin, OriginScheme, SendError, carry_switched,
+    BecomesTunnel, MeteredBody, Origin, OriginScheme, SendError, UrlHost, carry_switched,
 };
-use vocab::{DomainName, Kind, Name, Now, Source};
+use vocab::{DomainName, Name, Now, RequestKind, Source};
 
 /// What a client wants, once it is understood.
 #[derive(Clone)]
-pub(crate) struct Wish {
+pub(crate) struct GatewayRequest {
     pub(crate) client: IpAddr,
     /// The address of ours that its connection is to, if the policy wants to know the interface.
-    pub(crate) local: Option<CameTo>,
+    pub(crate) local: Option<ArrivedAt>,
     pub(crate) host: DomainName,
     pub(crate) page: Option<DomainName>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// Path and query; the path in normal form.
     pub(crate) path: String,
     /// The path percent-decoded, where that is another text.
@@ -55,12 +55,12 @@ pub(crate) struct Wish {
     pub(crate) url: String,
     /// The path as it came, where routes read its slashes by rules of their own.
     pub(crate) raw: Option<Box<str>>,
-    pub(crate) led: Led,
+    pub(crate) led: PathChooser,
 }
 
 /// Who has chosen the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Led {
+pub(crate) enum PathChooser {
     ByClient,
     /// One of ours: see `reproxy`.
     ByServer,
@@ -68,22 +68,22 @@ pub(crate) enum Led {
 
 /// What doing something about a request needs to know.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'s> {
-    pub(crate) door: &'s Arc<Door>,
-    pub(crate) setup: &'s Arc<Setup>,
-    pub(crate) caller: &'s Arc<Caller>,
+pub(crate) struct RequestContext<'s> {
+    pub(crate) door: &'s Arc<GatewayDoor>,
+    pub(crate) setup: &'s Arc<GatewaySetup>,
+    pub(crate) caller: &'s Arc<ClientConnection>,
     pub(crate) now: Now,
     /// What the guards of its routes have to say with the answer.
-    pub(crate) stood: &'s RefCell<Stood>,
+    pub(crate) stood: &'s RefCell<AdmittedRequest>,
 }
 
-impl Wish {
+impl GatewayRequest {
     /// The same at another path and query that a server names.
     pub(crate) fn led_to(&self, path: &str, rules: SlashRules) -> Result<Self, BadPath> {
         let target: PathAndQuery = path.parse().map_err(|_| BadPath::NotAPath)?;
-        let Aim { path, plain, raw } = aim(target.path(), target.query(), rules)?;
+        let RequestAim { path, plain, raw } = aim(target.path(), target.query(), rules)?;
         let url = self.url_of(&path);
-        Ok(Self { path, plain, url, raw, led: Led::ByServer, ..self.clone() })
+        Ok(Self { path, plain, url, raw, led: PathChooser::ByServer, ..self.clone() })
     }
 
     /// The same as a server sees it that takes the parameters of segments off; none where there are none.
@@ -127,7 +127,7 @@ impl Wish {
 }
 
 /// Why a request goes no further than being read.
-pub(crate) enum Refusal {
+pub(crate) enum GatewayRefusal {
     Method,
     Host,
     Path(BadPath),
@@ -139,23 +139,23 @@ pub(crate) enum Refusal {
 }
 
 /// What came of a request.
-pub(crate) enum Outcome {
-    Refused(Refusal),
+pub(crate) enum GatewayOutcome {
+    Refused(GatewayRefusal),
     Blocked {
         verdict: Verdict,
         host: DomainName,
         /// What refuses it, where that is not the policy.
-        block: Option<Arc<Block>>,
+        block: Option<Arc<BlockRules>>,
     },
     Nowhere,
     /// The route's own answer, or what its folder has.
     Answered(Response<Body>, Source),
     /// A guard of its route did not let it through.
-    Turned(Box<Turned>),
+    Turned(Box<GuardAnswer>),
     Fetched(Response<Body>),
-    Cached(http_cache::Served),
+    Cached(http_cache::ServedAnswer),
     /// The server agreed to leave HTTP, and the client had asked for it.
-    Switched(Response<Body>, Leaving),
+    Switched(Response<Body>, LeavingConnection),
     GoingRound,
     Failed(SendError),
     /// The pool has nobody for it; this is when to ask again.
@@ -164,43 +164,44 @@ pub(crate) enum Outcome {
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
-    door: &Arc<Door>,
-    caller: &Arc<Caller>,
+    door: &Arc<GatewayDoor>,
+    caller: &Arc<ClientConnection>,
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, caller.peer);
-    let reader = Reader::of(request.headers());
+    let mut ticket = GatewayTicket::open(&door.parts.ledger, now, caller.peer);
+    let reader = PageReader::of(request.headers());
 
     // read
     let wish = match read(&setup, caller, &mut request) {
         Ok(wish) => wish,
         Err(refusal) => {
-            ticket.asked(Kind::Other, Subject::url(&request.uri().to_string()));
-            let shaped = shape(door, &setup, Outcome::Refused(refusal), reader);
+            ticket.asked(RequestKind::Other, EventSubject::url(&request.uri().to_string()));
+            let shaped = shape(door, &setup, GatewayOutcome::Refused(refusal), reader);
             return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
     ticket.came_from(wish.client);
-    ticket.asked(wish.kind, Subject::url(&wish.url));
+    ticket.asked(wish.kind, EventSubject::url(&wish.url));
 
     // decide
-    let decision = decide((door, &setup), &wish, (Asked::of(&request), Occasion::Request), now);
+    let decision =
+        decide((door, &setup), &wish, (MatchInput::of(&request), BlockOccasion::Request), now);
     if let Some(verdict) = decision.verdict() {
         ticket.decided(verdict.action, verdict.cause);
     }
     let wish = as_taken(wish, &decision, &mut request);
     if wish.raw.is_some() {
-        ticket.asked(wish.kind, Subject::url(&wish.url));
+        ticket.asked(wish.kind, EventSubject::url(&wish.url));
     }
     let route = decision.route();
-    let finish = Finish::of(&setup, route, (&wish, caller), &request);
+    let finish = AnswerFinish::of(&setup, route, (&wish, caller), &request);
     let stall = route.and_then(|route| route.silence_max());
 
     // act
-    let stood = RefCell::new(Stood::default());
-    let scene = Scene { door, setup: &setup, caller, now, stood: &stood };
+    let stood = RefCell::new(AdmittedRequest::default());
+    let scene = RequestContext { door, setup: &setup, caller, now, stood: &stood };
     let tell = |early| interim::tell(finish.interim(early));
     let acted = interim::hearing(pin!(reproxy::act(scene, decision, &wish, request)), tell).await;
     let stood = stood.into_inner();
@@ -209,7 +210,7 @@ pub(crate) async fn answer(
     let reviewed = review(acted);
 
     // shape
-    if let Outcome::Cached(served) = &reviewed {
+    if let GatewayOutcome::Cached(served) = &reviewed {
         ticket.cached(served.caching);
     }
     let mut shaped = finish.apply(shape(door, &setup, reviewed, reader));
@@ -222,72 +223,77 @@ pub(crate) async fn answer(
 
 /// Does what was decided.
 pub(crate) async fn act(
-    scene: Scene<'_>,
-    decision: Decision,
-    wish: &Wish,
+    scene: RequestContext<'_>,
+    decision: RouteDecision,
+    wish: &GatewayRequest,
     mut request: Box<Request<Incoming>>,
-) -> Outcome {
-    let Scene { setup, caller, now, .. } = scene;
+) -> GatewayOutcome {
+    let RequestContext { setup, caller, now, .. } = scene;
     match decision {
-        Decision::Block(verdict, block) => {
-            Outcome::Blocked { verdict, host: wish.host.clone(), block }
+        RouteDecision::Block(verdict, block) => {
+            GatewayOutcome::Blocked { verdict, host: wish.host.clone(), block }
         }
-        Decision::Nowhere(_) => Outcome::Nowhere,
-        Decision::Refuse(why) => Outcome::Refused(Refusal::Path(why)),
-        Decision::Pass(_, route) => {
-            let Some(to) = &route.to else { return Outcome::Nowhere };
+        RouteDecision::Nowhere(_) => GatewayOutcome::Nowhere,
+        RouteDecision::Refuse(why) => GatewayOutcome::Refused(GatewayRefusal::Path(why)),
+        RouteDecision::Pass(_, route) => {
+            let Some(to) = &route.to else { return GatewayOutcome::Nowhere };
             let method = request.method().clone();
-            let visit = Visit { setup, wish, method: &method, caller, now };
+            let visit = GuardVisit { setup, wish, method: &method, caller, now };
             match route.guards.stand(&visit, request.headers_mut()).await {
-                Err(turned) => return Outcome::Turned(turned),
+                Err(turned) => return GatewayOutcome::Turned(turned),
                 Ok(through) => scene.stood.borrow_mut().add(through),
             }
             let user = scene.stood.borrow().user.clone();
             // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
             if method == Method::CONNECT && route.pool().is_none() {
-                return Outcome::Refused(Refusal::Method);
+                return GatewayOutcome::Refused(GatewayRefusal::Method);
             }
             let strange = (&**caller, route.passed.request.as_slice());
-            let overrides = if route.cache.is_some() { Overrides::None } else { setup.overrides };
+            let overrides =
+                if route.cache.is_some() { MethodOverrides::None } else { setup.overrides };
             setup.telling().disbelieve(request.headers_mut(), strange, (&method, overrides));
             match to {
-                Destination::Pool(pool) => {
-                    let trip = Trip { setup, route: &route, pool, caller, now };
+                RouteDestination::Pool(pool) => {
+                    let trip = PassContext { setup, route: &route, pool, caller, now };
                     pass(&trip, wish, request).await
                 }
-                Destination::Own(own) => {
-                    Outcome::Answered(own.give(wish, caller, &request), Source::Local)
+                RouteDestination::Own(own) => {
+                    GatewayOutcome::Answered(own.give(wish, caller, &request), Source::Local)
                 }
-                Destination::Folder(mount) => {
+                RouteDestination::Folder(mount) => {
                     let body_max = route.body_max.unwrap_or(setup.settings.body_max.bytes());
                     if request.body().size_hint().lower() > body_max {
-                        return Outcome::Refused(Refusal::BodyTooLarge);
+                        return GatewayOutcome::Refused(GatewayRefusal::BodyTooLarge);
                     }
                     let (response, source) = mount.serve((wish, user), caller, *request, now).await;
-                    Outcome::Answered(response, source)
+                    GatewayOutcome::Answered(response, source)
                 }
             }
         }
     }
 }
 
-fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Result<Wish, Refusal> {
+fn read(
+    setup: &GatewaySetup,
+    caller: &ClientConnection,
+    request: &mut Request<Incoming>,
+) -> Result<GatewayRequest, GatewayRefusal> {
     match websocket::asked(request) {
-        Some(Connect::Other) => return Err(Refusal::Method),
-        Some(Connect::WebSocket) | None => {}
+        Some(ConnectRequest::Other) => return Err(GatewayRefusal::Method),
+        Some(ConnectRequest::WebSocket) | None => {}
     }
     if *request.method() == Method::TRACE {
-        return Err(Refusal::Method);
+        return Err(GatewayRefusal::Method);
     }
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     if let Some(authority) = request.uri().authority() {
-        let host = HeaderValue::from_str(authority.as_str()).map_err(|_| Refusal::Host)?;
+        let host = HeaderValue::from_str(authority.as_str()).map_err(|_| GatewayRefusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
     let aimed = aim(request.uri().path(), request.uri().query(), setup.slashes);
-    let Aim { path, plain, raw } = aimed.map_err(Refusal::Path)?;
+    let RequestAim { path, plain, raw } = aimed.map_err(GatewayRefusal::Path)?;
     if path.split('?').next() != Some(request.uri().path()) {
-        *request.uri_mut() = path.parse().map_err(|_| Refusal::Host)?;
+        *request.uri_mut() = path.parse().map_err(|_| GatewayRefusal::Host)?;
     }
     let headers = request.headers();
     let asked = match headers.get(HOST).map(HeaderValue::to_str) {
@@ -298,9 +304,9 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
                 Some(_) => OriginScheme::Https,
                 None => OriginScheme::Http,
             };
-            Some(Origin::from_authority(scheme, host).map_err(|_| Refusal::Host)?)
+            Some(Origin::from_authority(scheme, host).map_err(|_| GatewayRefusal::Host)?)
         }
-        Some(Err(_)) => return Err(Refusal::Host),
+        Some(Err(_)) => return Err(GatewayRefusal::Host),
     };
     let url = match &asked {
         Some(origin) => origin.url(&path),
@@ -308,15 +314,15 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
     };
     let host = match asked.map(|origin| origin.host) {
         None => Name::ROOT.to_owned(),
-        Some(Host::Name(name)) => name,
-        Some(address @ Host::Address(_)) => address.to_name(),
+        Some(UrlHost::Name(name)) => name,
+        Some(address @ UrlHost::Address(_)) => address.to_name(),
     };
     if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
         && !secure.serves(secured, host.as_name())
     {
-        return Err(Refusal::Misdirected);
+        return Err(GatewayRefusal::Misdirected);
     }
-    Ok(Wish {
+    Ok(GatewayRequest {
         client: setup.telling().client(caller.peer, headers),
         local: caller.local,
         host,
@@ -326,12 +332,12 @@ fn read(setup: &Setup, caller: &Caller, request: &mut Request<Incoming>) -> Resu
         plain,
         url,
         raw,
-        led: Led::ByClient,
+        led: PathChooser::ByClient,
     })
 }
 
 /// Path and query of a request, read.
-pub(crate) struct Aim {
+pub(crate) struct RequestAim {
     /// Path and query; the path in normal form.
     pub(crate) path: String,
     /// The path decoded, where that is another text.
@@ -342,7 +348,11 @@ pub(crate) struct Aim {
 
 /// Reads path and query. Where routes have rules for slashes, and it depends on them, all slashes
 /// are decoded and merged until a route is found: whoever reads it otherwise reads less of them.
-pub(crate) fn aim(path: &str, query: Option<&str>, rules: SlashRules) -> Result<Aim, BadPath> {
+pub(crate) fn aim(
+    path: &str,
+    query: Option<&str>,
+    rules: SlashRules,
+) -> Result<RequestAim, BadPath> {
     // An absolute URL without a path asks for the root (RFC 9112 §3.2.1).
     let path = if path.is_empty() { "/" } else { path };
     let by_route = rules == SlashRules::ByRoute && depends_on_slashes(path);
@@ -353,11 +363,15 @@ pub(crate) fn aim(path: &str, query: Option<&str>, rules: SlashRules) -> Result<
         text.push('?');
         text.push_str(query);
     }
-    Ok(Aim { path: text, plain, raw: by_route.then(|| path.into()) })
+    Ok(RequestAim { path: text, plain, raw: by_route.then(|| path.into()) })
 }
 
 /// The request as the route that it takes reads its path.
-pub(crate) fn as_taken<B>(wish: Wish, decision: &Decision, request: &mut Request<B>) -> Wish {
+pub(crate) fn as_taken<B>(
+    wish: GatewayRequest,
+    decision: &RouteDecision,
+    request: &mut Request<B>,
+) -> GatewayRequest {
     let (Some(raw), Some(route)) = (&wish.raw, decision.route()) else { return wish };
     // It was read so before, or the route would not have taken it.
     let Ok(taken) = wish.reread(raw, route.slashes) else { return wish };
@@ -369,22 +383,23 @@ pub(crate) fn as_taken<B>(wish: Wish, decision: &Decision, request: &mut Request
 
 /// Closes the ticket when the answer's last byte is gone, or the connection that left HTTP ends.
 fn record(
-    mut ticket: Ticket,
-    shaped: Shaped,
-    (setup, stall): (&Setup, Option<Duration>),
+    mut ticket: GatewayTicket,
+    shaped: ShapedAnswer,
+    (setup, stall): (&GatewaySetup, Option<Duration>),
     becomes: &BecomesTunnel,
 ) -> Response<Body> {
-    let Shaped { mut response, source, switched } = shaped;
+    let ShapedAnswer { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(Leaving { client, held, place }) = switched else {
+    let Some(LeavingConnection { client, held, place }) = switched else {
         let stall = stall.unwrap_or(setup.settings.response_timeout.0.0);
-        return response
-            .map(|body| Metered::wrap(body, stall, move |bytes, end| ticket.ended(bytes, end)));
+        return response.map(|body| {
+            MeteredBody::wrap(body, stall, move |bytes, end| ticket.ended(bytes, end))
+        });
     };
     becomes.now();
     let idle = setup.settings.upgrade_idle.0.0;
     let server = upgrade::on(&mut response);
-    let lease = response.extensions_mut().remove::<Arc<Lease>>();
+    let lease = response.extensions_mut().remove::<Arc<ServerLease>>();
     tokio::task::spawn_local(async move {
         let carried = carry_switched(client, server, idle).await;
         ticket.close(carried);

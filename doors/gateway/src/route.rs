@@ -3,21 +3,21 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
-use crate::fields::{FieldChange, FieldRules, Text};
-use crate::folders::{Mount, OpenFolders};
-use crate::guards::{Block, Guards, Numbers, check_copied};
-use crate::matching::Match;
-use crate::onward::{HostSent, Rewriting};
-use crate::own::Own;
+use crate::fields::{FieldChange, FieldRules, FieldTemplate};
+use crate::folders::{FolderMount, OpenFolders};
+use crate::guards::{BlockRules, ListNumbers, RouteGuards, check_copied};
+use crate::matching::RouteMatch;
+use crate::onward::{HostSent, PathRewrite};
+use crate::own::FixedAnswer;
 use crate::path::SlashRule;
-use crate::pools::Pool;
-use crate::public::{Cookies, Links, Public};
-use crate::reproxy::Reproxy;
-use crate::settings::{HostSetting, Priority, RouteSettings, Settings, UploadMode};
+use crate::pools::ServerPool;
+use crate::public::{CookieRewrite, PublicAddress, PublicAuthorities};
+use crate::reproxy::ReproxyRules;
+use crate::settings::{HostSetting, RequestPriority, RouteSettings, Settings, UploadMode};
 use http::Extensions;
 use http::header::{HOST, HeaderName};
-use http_cache::Cache;
-use http_engine::encoding::Offer;
+use http_cache::HttpCache;
+use http_engine::encoding::CodingOffer;
 use http_engine::private_files::PrivateFiles;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,41 +28,41 @@ use upstream::origins::ResponseTimeout;
 use vocab::Complaint;
 
 /// Where a route leads.
-pub(crate) enum Destination {
-    Pool(Arc<Pool>),
-    Own(Own),
-    Folder(Mount),
+pub(crate) enum RouteDestination {
+    Pool(Arc<ServerPool>),
+    Own(FixedAnswer),
+    Folder(FolderMount),
 }
 
 /// Where some requests go.
-pub(crate) struct Route {
+pub(crate) struct GatewayRoute {
     /// Which requests.
-    pub(crate) takes: Match,
+    pub(crate) takes: RouteMatch,
     /// The rule by which it reads slashes of a path.
     pub(crate) slashes: SlashRule,
-    pub(crate) block: Option<Arc<Block>>,
-    pub(crate) guards: Guards,
+    pub(crate) block: Option<Arc<BlockRules>>,
+    pub(crate) guards: RouteGuards,
     /// None where it only blocks: those that follow decide then.
-    pub(crate) to: Option<Destination>,
+    pub(crate) to: Option<RouteDestination>,
     /// What servers of its pool are asked for.
-    pub(crate) onward: Rewriting,
+    pub(crate) onward: PathRewrite,
     /// Where its answers are kept, if they are.
-    pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) cache: Option<Arc<HttpCache>>,
     /// How urgent its requests are.
-    pub(crate) priority: Priority,
+    pub(crate) priority: RequestPriority,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     /// Fields that are not taken out.
     pub(crate) passed: PassedFields,
     /// What answers are offered, if anything.
-    pub(crate) compress: Option<Offer>,
-    pub(crate) public: Public,
+    pub(crate) compress: Option<CodingOffer>,
+    pub(crate) public: PublicAddress,
     /// The largest request body, in bytes; the gateway's own where there is none.
     pub(crate) body_max: Option<u64>,
     /// How long a server may be silent; the gateway's own where there is none.
     pub(crate) response_timeout: Option<Duration>,
     /// What its servers may name to be sent in their place.
-    pub(crate) reproxy: Option<Reproxy>,
+    pub(crate) reproxy: Option<ReproxyRules>,
     /// Whether only servers lead here.
     pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
@@ -110,63 +110,63 @@ pub(crate) fn check_files(
     base: &Path,
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
-    let numbers = Numbers::new();
+    let numbers = ListNumbers::new();
     let mut wrong = Vec::new();
     if let Some(block) = &settings.block {
-        let made = Block::open(block, FOR_ALL, base, &numbers);
+        let made = BlockRules::open(block, FOR_ALL, base, &numbers);
         wrong.extend(made.err().map(|why| why.under("block")));
     }
     for (index, route) in settings.routes.iter().enumerate() {
         let place = format!("routes.{index}");
         let block = route.block.as_ref();
         let made =
-            block.and_then(|block| Block::open(block, &in_words(index), base, &numbers).err());
+            block.and_then(|block| BlockRules::open(block, &in_words(index), base, &numbers).err());
         wrong.extend(made.map(|why| why.under("block").under(&place)));
-        let guards = Guards::open(route, base, None).err().unwrap_or_default();
+        let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
         let reproxy = route.reproxy.as_ref();
-        let reproxy = reproxy.and_then(|it| Reproxy::new(it, base, private).err());
+        let reproxy = reproxy.and_then(|it| ReproxyRules::new(it, base, private).err());
         wrong.extend(reproxy.map(|why| why.under(&place)));
     }
     wrong
 }
 
 /// The gateway's store, under the rules that routes choose among.
-pub(crate) struct Caches {
+pub(crate) struct RouteCaches {
     /// Stores nothing that sets a cookie.
-    strict: Arc<Cache>,
+    strict: Arc<HttpCache>,
     /// Stores cookies for everybody.
-    lenient: Arc<Cache>,
+    lenient: Arc<HttpCache>,
 }
 
-impl Caches {
+impl RouteCaches {
     /// The store of `cache`.
-    pub(crate) fn of_store(cache: Arc<Cache>) -> Self {
+    pub(crate) fn of_store(cache: Arc<HttpCache>) -> Self {
         Self { lenient: cache.with_cookies(SetCookie::Kept), strict: cache }
     }
 
-    fn of(&self, settings: &RouteSettings) -> &Arc<Cache> {
+    fn of(&self, settings: &RouteSettings) -> &Arc<HttpCache> {
         if settings.store_set_cookie { &self.lenient } else { &self.strict }
     }
 }
 
 /// What a route is made with.
-pub(crate) struct Around<'s> {
-    pub(crate) pools: &'s BTreeMap<String, Arc<Pool>>,
-    pub(crate) caches: Option<&'s Caches>,
+pub(crate) struct RouteEnvironment<'s> {
+    pub(crate) pools: &'s BTreeMap<String, Arc<ServerPool>>,
+    pub(crate) caches: Option<&'s RouteCaches>,
     pub(crate) base: &'s Path,
     pub(crate) private: &'s Arc<PrivateFiles>,
-    pub(crate) numbers: &'s Numbers,
+    pub(crate) numbers: &'s ListNumbers,
     pub(crate) folders: &'s dyn OpenFolders,
     /// The gateway's `body_max`, in bytes.
     pub(crate) body_max: u64,
     /// Rules for fields on every route: of requests, and of answers.
     pub(crate) fields: (&'s FieldRules, &'s FieldRules),
     /// The routes until now.
-    pub(crate) before: &'s [Arc<Route>],
+    pub(crate) before: &'s [Arc<GatewayRoute>],
 }
 
-impl Route {
+impl GatewayRoute {
     /// How long a server may be silent within its answer: what the route says, or else its pool.
     pub(crate) fn silence_max(&self) -> Option<Duration> {
         let of_pool = || self.pool()?.terms().options().between_bytes;
@@ -187,34 +187,39 @@ impl Route {
     pub(crate) fn new(
         index: usize,
         settings: &RouteSettings,
-        around: &Around<'_>,
+        around: &RouteEnvironment<'_>,
     ) -> Result<Self, Vec<Complaint>> {
         let takes = settings.takes()?;
         let block = match &settings.block {
             None => None,
             Some(block) => {
-                let made = Block::open(block, &in_words(index), around.base, around.numbers);
+                let made = BlockRules::open(block, &in_words(index), around.base, around.numbers);
                 Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
             }
         };
         let before = around.before.get(index).map(Arc::as_ref);
-        let guards = Guards::open(settings, around.base, before.map(|route| &route.guards))?;
+        let guards = RouteGuards::open(settings, around.base, before.map(|route| &route.guards))?;
         let reproxy = settings
             .reproxy
             .as_ref()
-            .map(|reproxy| Reproxy::new(reproxy, around.base, around.private));
+            .map(|reproxy| ReproxyRules::new(reproxy, around.base, around.private));
         let to = destination(settings, around, before)?;
         let (mut request_fields, response_fields) = settings.headers.compile();
         let passed = PassedFields::of(around.fields, (&request_fields, &response_fields), settings);
         let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
         if let HostSetting::Text(host) = &host {
-            request_fields = request_fields.after(FieldChange::Set(HOST, Text::plain(host)));
+            request_fields =
+                request_fields.after(FieldChange::Set(HOST, FieldTemplate::plain(host)));
         }
         let onward = settings.onward(&host).map_err(|why| vec![why])?;
         let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
-        let public = Public {
-            links: settings.rewrite_location.then(|| Links(hosts())),
-            cookies: if settings.rewrite_cookies { Cookies::Public } else { Cookies::AsTheyAre },
+        let public = PublicAddress {
+            links: settings.rewrite_location.then(|| PublicAuthorities(hosts())),
+            cookies: if settings.rewrite_cookies {
+                CookieRewrite::Public
+            } else {
+                CookieRewrite::AsTheyAre
+            },
         };
         Ok(Self {
             takes,
@@ -240,34 +245,34 @@ impl Route {
     }
 
     /// The pool that it leads to, if it does.
-    pub(crate) fn pool(&self) -> Option<&Arc<Pool>> {
+    pub(crate) fn pool(&self) -> Option<&Arc<ServerPool>> {
         match &self.to {
-            Some(Destination::Pool(pool)) => Some(pool),
-            Some(Destination::Own(_) | Destination::Folder(_)) | None => None,
+            Some(RouteDestination::Pool(pool)) => Some(pool),
+            Some(RouteDestination::Own(_) | RouteDestination::Folder(_)) | None => None,
         }
     }
 
-    fn mount(&self) -> Option<&Mount> {
+    fn mount(&self) -> Option<&FolderMount> {
         match &self.to {
-            Some(Destination::Folder(mount)) => Some(mount),
-            Some(Destination::Own(_) | Destination::Pool(_)) | None => None,
+            Some(RouteDestination::Folder(mount)) => Some(mount),
+            Some(RouteDestination::Own(_) | RouteDestination::Pool(_)) | None => None,
         }
     }
 }
 
 fn destination(
     settings: &RouteSettings,
-    around: &Around<'_>,
-    before: Option<&Route>,
-) -> Result<Option<Destination>, Vec<Complaint>> {
-    if let Some(own) = Own::new(settings).map_err(|why| vec![why])? {
-        return Ok(Some(Destination::Own(own)));
+    around: &RouteEnvironment<'_>,
+    before: Option<&GatewayRoute>,
+) -> Result<Option<RouteDestination>, Vec<Complaint>> {
+    if let Some(own) = FixedAnswer::new(settings).map_err(|why| vec![why])? {
+        return Ok(Some(RouteDestination::Own(own)));
     }
     if let Some(folder) = settings.folder(around.body_max) {
-        let before = before.and_then(Route::mount);
-        let mount = Mount::open(folder, around.base, around.folders, before)?;
-        return Ok(Some(Destination::Folder(mount)));
+        let before = before.and_then(GatewayRoute::mount);
+        let mount = FolderMount::open(folder, around.base, around.folders, before)?;
+        return Ok(Some(RouteDestination::Folder(mount)));
     }
     let pool = settings.pool.as_deref().and_then(|name| around.pools.get(name));
-    Ok(pool.cloned().map(Destination::Pool))
+    Ok(pool.cloned().map(RouteDestination::Pool))
 }

@@ -3,19 +3,20 @@
 //! Certificates are read from files, which are watched, or signed by our own authority. It reads no
 //! request, but says for which hosts a connection may be used. Called by `door` and `request`.
 
-use crate::caller::{Caller, Secured};
-use crate::door::{Door, Parts};
+use crate::caller::{ClientConnection, HandshakeInfo};
+use crate::door::{GatewayDoor, GatewayParts};
 use crate::settings::{CertificateSettings, Settings};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
-use http_engine::Versions;
+use http_engine::HttpVersions;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::tls::{
-    Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
-    IdentityFiles, OwnCertificate, OwnName, SiteIdentity, Watched, read_pem, record_failure,
+    Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, IdentityFiles,
+    OwnCertificate, OwnName, ServerIdentity, SiteIdentity, WatchedIdentity, read_pem,
+    record_failure,
 };
 use transport::{Drain, ServerTls, Stream};
 use upstream::origins::BecomesTunnel;
@@ -24,28 +25,31 @@ use vocab::{Complaint, Name, Scheme};
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
 
 /// How `https` listeners speak TLS.
-pub(crate) struct Secure {
+pub(crate) struct GatewayTls {
     tls: ServerTls,
     /// Follows the files while this is in use.
     _watch: Option<FilesWatch>,
 }
 
-impl Secure {
+impl GatewayTls {
     /// Reads the certificates or has one signed; nothing where no listener needs any. Complaints have
     /// paths relative to the section.
-    pub(crate) fn open(settings: &Settings, parts: &Parts) -> Result<Option<Self>, Vec<Complaint>> {
+    pub(crate) fn open(
+        settings: &Settings,
+        parts: &GatewayParts,
+    ) -> Result<Option<Self>, Vec<Complaint>> {
         if !settings.listen.iter().any(|listen| listen.scheme == Scheme::Https) {
             return Ok(None);
         }
         let clients = clients(settings, &parts.base).map_err(|why| vec![why])?;
         let (mut sites, mut watched, mut complaints) = (Vec::new(), Vec::new(), Vec::new());
-        let site = |names: Vec<String>, identity: Identity| SiteIdentity {
+        let site = |names: Vec<String>, identity: ServerIdentity| SiteIdentity {
             names,
             identity,
             clients: clients.clone(),
         };
         for (index, files) in settings.tls.certificates.iter().enumerate() {
-            match Watched::open(files_of(files, &parts.base)) {
+            match WatchedIdentity::open(files_of(files, &parts.base)) {
                 Ok(files) => {
                     sites.push(site(Vec::new(), files.identity().clone()));
                     watched.push(files);
@@ -75,7 +79,7 @@ impl Secure {
     /// Whether a connection that began with this handshake may ask for `host` (RFC 9110 §15.5.20): for
     /// the name of the handshake itself, or one that has the same certificate, as browsers that share
     /// a connection do (RFC 9113 §9.1.1). A client that named none was taken for the first.
-    pub(crate) fn serves(&self, secured: &Secured, host: Name<'_>) -> bool {
+    pub(crate) fn serves(&self, secured: &HandshakeInfo, host: Name<'_>) -> bool {
         if secured.name.as_deref() == Some(host.as_str()) {
             return true;
         }
@@ -104,14 +108,14 @@ impl Settings {
     }
 }
 
-fn signed(own: &OwnCertificate, parts: &Parts) -> Result<Identity, Complaint> {
+fn signed(own: &OwnCertificate, parts: &GatewayParts) -> Result<ServerIdentity, Complaint> {
     let wrong = |why: String| {
         Complaint::new("tls.certificates", why).remedy("give certificates and their keys as files")
     };
     let Some(signer) = &parts.signer else {
         return Err(wrong("the gateway has no certificate".into()));
     };
-    let made = Identity::signed(signer, own.subject(), transport::clock::now());
+    let made = ServerIdentity::signed(signer, own.subject(), transport::clock::now());
     made.map_err(|why| wrong(why.to_string()))
 }
 
@@ -144,7 +148,7 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     wrong.chain(clients(settings, base).err()).collect()
 }
 
-impl Door {
+impl GatewayDoor {
     /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local runtime
     /// only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
@@ -165,10 +169,10 @@ impl Door {
             }
         };
         let versions = match stream.alpn() {
-            Some(Alpn::Http2) => Versions::Http2,
-            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+            Some(Alpn::Http2) => HttpVersions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
         };
-        let secured = Secured {
+        let secured = HandshakeInfo {
             name: stream.sni().map(str::to_ascii_lowercase),
             certificate: stream.site(),
             client_certificate: stream.client_certificate().and_then(client_cert),
@@ -176,8 +180,12 @@ impl Door {
         let limits = setup.limits;
         drop(setup);
         // TLS ends one half by itself.
-        let caller =
-            Caller::of(stream.tcp(), self.near_wanted(), Some(secured), BecomesTunnel::default());
+        let caller = ClientConnection::of(
+            stream.tcp(),
+            self.near_wanted(),
+            Some(secured),
+            BecomesTunnel::default(),
+        );
         self.serve(stream, (versions, limits), caller, drain).await;
     }
 }

@@ -4,12 +4,15 @@
 //! what the cache fetches.
 
 use crate::dice;
-use crate::door::Setup;
+use crate::door::GatewaySetup;
 use crate::onward::HostSent;
-use crate::pools::{Asking, CookieScope, Lease, Met, Pick, Pool, TRIES_MAX, Tried, Unserved};
-use crate::request::Outcome;
-use crate::settings::{Priority, RetryCause};
-use crate::uploads::Replay;
+use crate::pools::{
+    AttemptOutcome, CookieScope, PickOutcome, PickRequest, ServerLease, ServerPool, TRIES_MAX,
+    TriedServers, UnservedReason,
+};
+use crate::request::GatewayOutcome;
+use crate::settings::{RequestPriority, RetryCause};
+use crate::uploads::ReplayBody;
 use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
@@ -20,8 +23,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use transport::clock;
-use transport::proxy_protocol::Addresses;
-use upstream::origins::{ResponseTimeout, SendError, Unanswered};
+use transport::proxy_protocol::ProxyEndpoints;
+use upstream::origins::{ResponseTimeout, SendError, UnansweredRequest};
 use vocab::Now;
 
 /// What a client is told to wait for that found all servers busy.
@@ -31,13 +34,13 @@ const RETRY_AFTER_SECS_MAX: u32 = 60;
 
 /// For whom a request is sent.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct ServedClient {
     pub(crate) client: IpAddr,
     /// The client's connection, of which servers with a PROXY header are told.
-    pub(crate) ends: Option<Addresses>,
+    pub(crate) ends: Option<ProxyEndpoints>,
     pub(crate) stickiness: Stickiness,
     /// What its route says.
-    pub(crate) priority: Priority,
+    pub(crate) priority: RequestPriority,
 }
 
 /// Whether the client is to come back to the same server.
@@ -60,7 +63,7 @@ pub(crate) enum NoAnswer {
     Busy,
 }
 
-impl From<NoAnswer> for Outcome {
+impl From<NoAnswer> for GatewayOutcome {
     fn from(why: NoAnswer) -> Self {
         match why {
             NoAnswer::Failed(why) => Self::Failed(why),
@@ -76,21 +79,21 @@ impl From<SendError> for NoAnswer {
     }
 }
 
-impl From<Unserved> for NoAnswer {
-    fn from(why: Unserved) -> Self {
+impl From<UnservedReason> for NoAnswer {
+    fn from(why: UnservedReason) -> Self {
         match why {
-            Unserved::Full | Unserved::TooLate => Self::Busy,
-            Unserved::Nobody(wait_ms) => Self::AllDown(Duration::from_millis(wait_ms)),
+            UnservedReason::Full | UnservedReason::TooLate => Self::Busy,
+            UnservedReason::Nobody(wait_ms) => Self::AllDown(Duration::from_millis(wait_ms)),
         }
     }
 }
 
 /// Tries servers until one answers, as the pool's settings allow.
 pub(crate) async fn send(
-    setup: &Setup,
-    pool: &Arc<Pool>,
+    setup: &GatewaySetup,
+    pool: &Arc<ServerPool>,
     request: Box<Request<Body>>,
-    asker: Asker,
+    asker: ServedClient,
     now: Now,
 ) -> Result<Response<Body>, NoAnswer> {
     let mut asking = pool.asking(&request, asker.client, dice::throw());
@@ -98,8 +101,8 @@ pub(crate) async fn send(
         asking.stuck_to = None;
     }
     let class = pool.class(request.headers(), asker.priority);
-    let (ends, tried) = (asker.ends, Tried::default());
-    let mut sending = Sending { setup, pool, asking, class, ends, tried, asked: 0 };
+    let (ends, tried) = (asker.ends, TriedServers::default());
+    let mut sending = PoolRequest { setup, pool, asking, class, ends, tried, asked: 0 };
     let mut lease = sending.first(now).await?;
     let mut request = request;
     loop {
@@ -118,13 +121,13 @@ pub(crate) async fn send(
         sending.asked += 1;
         let now = clock::now();
         done.note(now);
-        let Exchanged { lease: place, outcome, .. } = done;
+        let ExchangeOutcome { lease: place, outcome, .. } = done;
         (lease, request) = match outcome {
             Ok(response) => match sending.after_status(response.status(), copy, now) {
                 Some(next) => next,
                 None => return Ok(answered(response, place, &asker, &asking)),
             },
-            Err(Unanswered { why, unsent }) => {
+            Err(UnansweredRequest { why, unsent }) => {
                 drop(place);
                 sending.after_failure(why, unsent, copy, now).await?
             }
@@ -133,28 +136,28 @@ pub(crate) async fn send(
 }
 
 /// One request on its way through a pool.
-struct Sending<'s> {
-    setup: &'s Setup,
-    pool: &'s Arc<Pool>,
-    asking: Asking,
-    class: Priority,
-    ends: Option<Addresses>,
-    tried: Tried,
+struct PoolRequest<'s> {
+    setup: &'s GatewaySetup,
+    pool: &'s Arc<ServerPool>,
+    asking: PickRequest,
+    class: RequestPriority,
+    ends: Option<ProxyEndpoints>,
+    tried: TriedServers,
     /// Servers that something was sent to.
     asked: u32,
 }
 
-impl Sending<'_> {
+impl PoolRequest<'_> {
     /// A place for the first try, waited for if need be.
-    async fn first(&mut self, now: Now) -> Result<Lease, NoAnswer> {
+    async fn first(&mut self, now: Now) -> Result<ServerLease, NoAnswer> {
         match self.pool.pick(&self.asking, &mut self.tried, now) {
-            Pick::Server(lease) => Ok(lease),
-            Pick::Full | Pick::Tried => self.wait().await,
-            Pick::Nobody(wait_ms) => Err(NoAnswer::AllDown(Duration::from_millis(wait_ms))),
+            PickOutcome::Server(lease) => Ok(lease),
+            PickOutcome::Full | PickOutcome::Tried => self.wait().await,
+            PickOutcome::Nobody(wait_ms) => Err(NoAnswer::AllDown(Duration::from_millis(wait_ms))),
         }
     }
 
-    async fn wait(&mut self) -> Result<Lease, NoAnswer> {
+    async fn wait(&mut self) -> Result<ServerLease, NoAnswer> {
         let lease = Box::pin(self.pool.wait(self.asking, self.class)).await?;
         lease.tried_in(&mut self.tried);
         Ok(lease)
@@ -166,9 +169,9 @@ impl Sending<'_> {
         let again = self.asked + 1 < self.pool.settings().retry.attempts
             && request.method().is_idempotent()
             && self.pool.len() > 1;
-        let replay = request.extensions().get::<Replay>();
+        let replay = request.extensions().get::<ReplayBody>();
         (again && (replay.is_some() || request.body().is_end_stream())).then(|| {
-            let copy = replay.map_or_else(|| Request::new(Body::empty()), Replay::request);
+            let copy = replay.map_or_else(|| Request::new(Body::empty()), ReplayBody::request);
             let mut copy = Box::new(copy);
             *copy.method_mut() = request.method().clone();
             *copy.uri_mut() = request.uri().clone();
@@ -190,9 +193,10 @@ impl Sending<'_> {
         status: StatusCode,
         copy: Option<Box<Request<Body>>>,
         now: Now,
-    ) -> Option<(Lease, Box<Request<Body>>)> {
+    ) -> Option<(ServerLease, Box<Request<Body>>)> {
         let copy = copy.filter(|_| self.pool.repeats_status(status))?;
-        let Pick::Server(next) = self.pool.pick_now(&self.asking, &mut self.tried, now) else {
+        let PickOutcome::Server(next) = self.pool.pick_now(&self.asking, &mut self.tried, now)
+        else {
             return None;
         };
         self.pool.may_retry(now).then_some((next, copy))
@@ -205,7 +209,7 @@ impl Sending<'_> {
         unsent: Option<Box<Request<Body>>>,
         copy: Option<Box<Request<Body>>>,
         now: Now,
-    ) -> Result<(Lease, Box<Request<Body>>), NoAnswer> {
+    ) -> Result<(ServerLease, Box<Request<Body>>), NoAnswer> {
         let again = match unsent {
             Some(unsent) => {
                 self.asked -= 1;
@@ -228,9 +232,9 @@ impl Sending<'_> {
             return Err(failed);
         };
         match self.pool.pick_now(&self.asking, &mut self.tried, now) {
-            Pick::Server(lease) => Ok((lease, again)),
-            Pick::Full => Ok((self.wait().await?, again)),
-            Pick::Tried | Pick::Nobody(_) => Err(failed),
+            PickOutcome::Server(lease) => Ok((lease, again)),
+            PickOutcome::Full => Ok((self.wait().await?, again)),
+            PickOutcome::Tried | PickOutcome::Nobody(_) => Err(failed),
         }
     }
 
@@ -238,11 +242,11 @@ impl Sending<'_> {
     /// the other request is dropped, and with it its connection.
     async fn hedged(
         &mut self,
-        lease: Lease,
+        lease: ServerLease,
         request: Box<Request<Body>>,
         copy: Box<Request<Body>>,
         after: Duration,
-    ) -> Exchanged {
+    ) -> ExchangeOutcome {
         let mut first = pin!(exchange(self.setup, lease, request, self.ends));
         tokio::select! {
             biased;
@@ -251,8 +255,11 @@ impl Sending<'_> {
         }
         let now = clock::now();
         let second = match self.pool.pick_now(&self.asking, &mut self.tried, now) {
-            Pick::Server(second) if self.pool.may_retry(now) => second,
-            Pick::Server(_) | Pick::Full | Pick::Tried | Pick::Nobody(_) => return first.await,
+            PickOutcome::Server(second) if self.pool.may_retry(now) => second,
+            PickOutcome::Server(_)
+            | PickOutcome::Full
+            | PickOutcome::Tried
+            | PickOutcome::Nobody(_) => return first.await,
         };
         let mut second = pin!(exchange(self.setup, second, copy, self.ends));
         let (done, rest) = tokio::select! {
@@ -269,15 +276,15 @@ impl Sending<'_> {
 }
 
 /// What came of asking one server.
-struct Exchanged {
-    lease: Lease,
+struct ExchangeOutcome {
+    lease: ServerLease,
     took_us: u32,
-    outcome: Result<Response<Body>, Unanswered>,
+    outcome: Result<Response<Body>, UnansweredRequest>,
 }
 
-impl Exchanged {
+impl ExchangeOutcome {
     fn is_good(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|response| met(response.status()) == Met::Answer)
+        self.outcome.as_ref().is_ok_and(|response| met(response.status()) == AttemptOutcome::Answer)
     }
 
     /// Tells the pool what it says of the server.
@@ -290,10 +297,10 @@ impl Exchanged {
                     self.lease.took(secs.min(RETRY_AFTER_SECS_MAX) * 1_000_000, now);
                 }
             }
-            Err(Unanswered { why, .. }) => match why {
-                SendError::Dial(_) => self.lease.met(Met::NoConnection, now),
+            Err(UnansweredRequest { why, .. }) => match why {
+                SendError::Dial(_) => self.lease.met(AttemptOutcome::NoConnection, now),
                 SendError::Closed | SendError::Timeout | SendError::BadResponse(_) => {
-                    self.lease.met(Met::Failure, now);
+                    self.lease.met(AttemptOutcome::Failure, now);
                 }
                 // The client's doing.
                 SendError::BodyTooLarge | SendError::BodyBroken => {}
@@ -303,12 +310,12 @@ impl Exchanged {
 }
 
 async fn exchange(
-    setup: &Setup,
-    lease: Lease,
+    setup: &GatewaySetup,
+    lease: ServerLease,
     mut request: Box<Request<Body>>,
-    ends: Option<Addresses>,
-) -> Exchanged {
-    let watch = Watch { lease: Some(lease), began: Instant::now() };
+    ends: Option<ProxyEndpoints>,
+) -> ExchangeOutcome {
+    let watch = WaitWatch { lease: Some(lease), began: Instant::now() };
     let lease = watch.lease.as_ref().expect("it was put there one line above");
     if request.extensions().get() == Some(&HostSent::Servers)
         && let Some(host) = lease.host()
@@ -317,23 +324,23 @@ async fn exchange(
     }
     let outcome = setup.origins.send_to(lease.address(), lease.terms(), request, ends).await;
     let took_us = micros(watch.began.elapsed());
-    Exchanged { lease: watch.done(), took_us, outcome }
+    ExchangeOutcome { lease: watch.done(), took_us, outcome }
 }
 
 /// Notes how long a server was waited for in vain when the waiting is given up: the client has gone,
 /// or another server was faster.
-struct Watch {
-    lease: Option<Lease>,
+struct WaitWatch {
+    lease: Option<ServerLease>,
     began: Instant,
 }
 
-impl Watch {
-    fn done(mut self) -> Lease {
+impl WaitWatch {
+    fn done(mut self) -> ServerLease {
         self.lease.take().expect("only this takes it, and it takes the watch along")
     }
 }
 
-impl Drop for Watch {
+impl Drop for WaitWatch {
     fn drop(&mut self) {
         if let Some(lease) = &self.lease {
             lease.took_longer_than(micros(self.began.elapsed()), clock::now());
@@ -343,9 +350,9 @@ impl Drop for Watch {
 
 fn answered(
     mut response: Response<Body>,
-    lease: Lease,
-    asker: &Asker,
-    asking: &Asking,
+    lease: ServerLease,
+    asker: &ServedClient,
+    asking: &PickRequest,
 ) -> Response<Body> {
     if let Stickiness::AsSet(scope) = asker.stickiness
         && let Some(cookie) = lease.cookie(asking.stuck_to, scope)
@@ -360,10 +367,10 @@ fn answered(
     response.map(|body| lease.hold(body))
 }
 
-fn met(status: StatusCode) -> Met {
+fn met(status: StatusCode) -> AttemptOutcome {
     // 501 says what a server cannot do at all, not that it fails.
     let failed = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
-    if failed { Met::Failure } else { Met::Answer }
+    if failed { AttemptOutcome::Failure } else { AttemptOutcome::Answer }
 }
 
 /// The seconds for which a server asks to be spared (RFC 9110 §10.2.3); a date is left alone.

@@ -22,16 +22,16 @@ mod uploads;
 mod ways;
 
 pub(crate) use self::balancing::is_token;
-pub use self::balancing::{Balance, PassiveSettings, StickySettings};
+pub use self::balancing::{BalanceMethod, PassiveSettings, StickySettings};
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
 pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
 pub use self::guards::{
-    AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, LimitSettings,
-    PatternSource, RequestsSettings, Silence,
+    AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
+    PatternSource, RequestsSettings, SilentClose,
 };
 pub use self::health::{HealthKind, HealthSettings};
-use self::listeners::Https;
+use self::listeners::HttpsUse;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub(crate) use self::onward::HostSetting;
 pub use self::onward::RewriteSettings;
@@ -40,9 +40,9 @@ pub use self::pools::PoolSettings;
 pub(crate) use self::pools::SERVERS_MAX;
 pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
-pub(crate) use self::sending::Sign;
+pub(crate) use self::sending::RequestSign;
 pub use self::sending::{
-    Priority, QueueSettings, ReliefSettings, RetryCause, RetryOn, RetrySettings,
+    QueueSettings, ReliefSettings, RequestPriority, RetryCause, RetryOn, RetrySettings,
 };
 pub use self::servers::{ResolveChoice, ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::slashes::EncodedSlash;
@@ -58,7 +58,7 @@ use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use upstream::origins::AnswerHeadSettings;
-use vocab::{ByteSize, Complaint, Listen, Network, Scheme, Span};
+use vocab::{ByteSize, Complaint, Listen, Network, Scheme, TimeSpan};
 
 /// Routes: those of one host are looked at one by one.
 const ROUTES_MAX: usize = 1_024;
@@ -106,11 +106,11 @@ pub struct Settings {
     pub body_max: Text<ByteSize>,
     /// How long a server may take to begin its answer, and may fall silent within it. Default 60s,
     /// from 1s to 1h. Beyond it: 504.
-    pub response_timeout: Text<Span>,
+    pub response_timeout: Text<TimeSpan>,
     /// The largest head of a server's answer that is taken. Beyond it: 502.
     pub response_head: AnswerHeadSettings,
     /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
-    pub upgrade_idle: Text<Span>,
+    pub upgrade_idle: Text<TimeSpan>,
     /// How many such connections may be open at once. Default 10000. Beyond it: 503.
     pub upgrades: u32,
     /// How request bodies reach a server.
@@ -143,9 +143,9 @@ impl Default for Settings {
             forwarded: ForwardedStyle::default(),
             headers: FieldSettings::default(),
             body_max: Text(ByteSize(64 << 20)),
-            response_timeout: Text(Span(Duration::from_mins(1))),
+            response_timeout: Text(TimeSpan(Duration::from_mins(1))),
             response_head: AnswerHeadSettings::default(),
-            upgrade_idle: Text(Span(Duration::from_mins(5))),
+            upgrade_idle: Text(TimeSpan(Duration::from_mins(5))),
             upgrades: 10_000,
             uploads: UploadSettings::default(),
             cache: http_cache::Settings::default(),
@@ -229,15 +229,15 @@ impl Settings {
     fn check_clients(&self) -> Vec<Complaint> {
         let is_https = |listen: &Text<Listen>| listen.scheme == Scheme::Https;
         let https = match () {
-            () if self.listen.iter().all(is_https) => Https::Everywhere,
-            () if self.listen.iter().any(is_https) => Https::Somewhere,
-            () => Https::Nowhere,
+            () if self.listen.iter().all(is_https) => HttpsUse::Everywhere,
+            () if self.listen.iter().any(is_https) => HttpsUse::Somewhere,
+            () => HttpsUse::Nowhere,
         };
         let tls = self.tls.check(https).into_iter().map(|it| it.under("tls"));
         let client = self.client.check().into_iter().map(|it| it.under("client"));
         let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
         let mut complaints: Vec<_> = tls.chain(client).chain(headers).collect();
-        if self.h2c && https == Https::Everywhere {
+        if self.h2c && https == HttpsUse::Everywhere {
             complaints.push(
                 Complaint::new("h2c", "every listener speaks TLS, so this is not used")
                     .remedy("leave h2c out: over TLS clients choose HTTP/2 by themselves"),
@@ -254,9 +254,9 @@ impl Settings {
 
     fn check_bounds(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        let mut check = |path: &str, span: Span, least: Duration, most: Duration| {
+        let mut check = |path: &str, span: TimeSpan, least: Duration, most: Duration| {
             if span.0 < least || span.0 > most {
-                let (least, most) = (Span(least), Span(most));
+                let (least, most) = (TimeSpan(least), TimeSpan(most));
                 complaints.push(
                     Complaint::new(path, format!("{span} is out of bounds"))
                         .remedy(format!("write a span from {least} to {most}")),

@@ -2,14 +2,14 @@
 //!
 //! Called by `request`.
 
-use crate::door::{Door, Setup};
-use crate::guards::Words;
-use crate::leaving::Leaving;
+use crate::door::{GatewayDoor, GatewaySetup};
+use crate::guards::AnswerAuthor;
+use crate::leaving::LeavingConnection;
 use crate::pages;
-use crate::request::{Outcome, Refusal};
+use crate::request::{GatewayOutcome, GatewayRefusal};
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
-use http_engine::html::Reader;
+use http_engine::html::PageReader;
 use http_engine::{Body, hop_by_hop};
 use policy::{RuleText, Verdict};
 use upstream::origins::{Blame, SendError, add_via};
@@ -17,11 +17,11 @@ use vocab::{Name, Source};
 
 /// What a server sent is passed on only if it is an answer to what was asked. What came through the
 /// cache was looked at before it was stored.
-pub(crate) fn review(outcome: Outcome) -> Outcome {
+pub(crate) fn review(outcome: GatewayOutcome) -> GatewayOutcome {
     match &outcome {
-        Outcome::Fetched(response) => match answers(response) {
+        GatewayOutcome::Fetched(response) => match answers(response) {
             Ok(()) => outcome,
-            Err(why) => Outcome::Failed(why),
+            Err(why) => GatewayOutcome::Failed(why),
         },
         _ => outcome,
     }
@@ -38,38 +38,35 @@ pub(crate) fn answers(response: &Response<Body>) -> Result<(), SendError> {
 }
 
 /// An answer ready to go out.
-pub(crate) struct Shaped {
+pub(crate) struct ShapedAnswer {
     pub(crate) response: Response<Body>,
     pub(crate) source: Source,
-    pub(crate) switched: Option<Leaving>,
+    pub(crate) switched: Option<LeavingConnection>,
 }
 
-impl Shaped {
+impl ShapedAnswer {
     fn new(response: Response<Body>, source: Source) -> Self {
         Self { response, source, switched: None }
     }
 
     /// Words of ours, as whoever reads them likes them.
-    fn told(words: Response<Body>, source: Source, reader: Reader) -> Self {
+    fn told(words: Response<Body>, source: Source, reader: PageReader) -> Self {
         Self::new(reader.shown(words), source)
     }
 }
 
 /// `reader` is who gets what is ours to say.
-pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome, reader: Reader) -> Shaped {
+pub(crate) fn shape(
+    door: &GatewayDoor,
+    setup: &GatewaySetup,
+    outcome: GatewayOutcome,
+    reader: PageReader,
+) -> ShapedAnswer {
     match outcome {
-        Outcome::Refused(refusal) => {
-            let page = match refusal {
-                Refusal::Method => pages::method(),
-                Refusal::Host => pages::bad_request("The request names no host that can be served"),
-                Refusal::Path(why) => pages::bad_request(&why.to_string()),
-                Refusal::BodyTooLarge => pages::too_large(),
-                Refusal::Misdirected => pages::misdirected(),
-                Refusal::TooManyUpgrades => pages::busy(),
-            };
-            Shaped::told(page, Source::Refused, reader)
+        GatewayOutcome::Refused(refusal) => {
+            ShapedAnswer::told(refused(&refusal), Source::Refused, reader)
         }
-        Outcome::Blocked { verdict, host, block } => {
+        GatewayOutcome::Blocked { verdict, host, block } => {
             let rule = rule_text(door, setup, verdict, host.as_name());
             let page = match block {
                 None => pages::blocked(rule.as_ref()),
@@ -77,28 +74,28 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome, reader: Reader
                     block.answer.give(rule.as_ref(), setup.settings.response_timeout.0.0)
                 }
             };
-            Shaped::told(page, Source::Policy, reader)
+            ShapedAnswer::told(page, Source::Policy, reader)
         }
-        Outcome::Turned(turned) => match turned.words {
-            Words::Ours => Shaped::told(turned.response, Source::Refused, reader),
-            Words::OfAuthority => Shaped::new(turned.response, Source::Refused),
+        GatewayOutcome::Turned(turned) => match turned.words {
+            AnswerAuthor::Ours => ShapedAnswer::told(turned.response, Source::Refused, reader),
+            AnswerAuthor::OfAuthority => ShapedAnswer::new(turned.response, Source::Refused),
         },
-        Outcome::Nowhere => Shaped::told(pages::no_route(), Source::Local, reader),
-        Outcome::Answered(response, source) => Shaped::new(response, source),
-        Outcome::Fetched(response) => Shaped::new(passed_on(response), Source::Origin),
-        Outcome::Cached(served) => {
+        GatewayOutcome::Nowhere => ShapedAnswer::told(pages::no_route(), Source::Local, reader),
+        GatewayOutcome::Answered(response, source) => ShapedAnswer::new(response, source),
+        GatewayOutcome::Fetched(response) => ShapedAnswer::new(passed_on(response), Source::Origin),
+        GatewayOutcome::Cached(served) => {
             let source = match served.source {
-                http_cache::Source::Fresh => Source::Cache,
-                http_cache::Source::Stale => Source::Stale,
-                http_cache::Source::Origin => Source::Origin,
-                http_cache::Source::Nowhere => Source::Refused,
+                http_cache::AnswerSource::Fresh => Source::Cache,
+                http_cache::AnswerSource::Stale => Source::Stale,
+                http_cache::AnswerSource::Origin => Source::Origin,
+                http_cache::AnswerSource::Nowhere => Source::Refused,
             };
-            if served.source == http_cache::Source::Nowhere {
-                return Shaped::told(served.response, source, reader);
+            if served.source == http_cache::AnswerSource::Nowhere {
+                return ShapedAnswer::told(served.response, source, reader);
             }
-            Shaped::new(passed_on(served.response), source)
+            ShapedAnswer::new(passed_on(served.response), source)
         }
-        Outcome::Switched(response, client) => {
+        GatewayOutcome::Switched(response, client) => {
             let protocol = response.headers().get(UPGRADE).cloned();
             let mut response = passed_on(response);
             // HTTP/2 has no such fields: its answer is a 200.
@@ -109,19 +106,33 @@ pub(crate) fn shape(door: &Door, setup: &Setup, outcome: Outcome, reader: Reader
                 response.headers_mut().insert(CONNECTION, upgrade);
                 response.headers_mut().insert(UPGRADE, protocol);
             }
-            Shaped { response, source: Source::Tunnel, switched: Some(client) }
+            ShapedAnswer { response, source: Source::Tunnel, switched: Some(client) }
         }
-        Outcome::GoingRound => Shaped::told(pages::going_round(), Source::Refused, reader),
-        Outcome::Unavailable(wait) => {
-            Shaped::told(pages::unavailable(wait), Source::Failed, reader)
+        GatewayOutcome::GoingRound => {
+            ShapedAnswer::told(pages::going_round(), Source::Refused, reader)
         }
-        Outcome::Failed(why) => {
+        GatewayOutcome::Unavailable(wait) => {
+            ShapedAnswer::told(pages::unavailable(wait), Source::Failed, reader)
+        }
+        GatewayOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow | Blame::Guard => Source::Failed,
             };
-            Shaped::told(pages::rescue(&why), source, reader)
+            ShapedAnswer::told(pages::rescue(&why), source, reader)
         }
+    }
+}
+
+/// Page about a request that goes no further than being read.
+fn refused(refusal: &GatewayRefusal) -> Response<Body> {
+    match refusal {
+        GatewayRefusal::Method => pages::method(),
+        GatewayRefusal::Host => pages::bad_request("The request names no host that can be served"),
+        GatewayRefusal::Path(why) => pages::bad_request(&why.to_string()),
+        GatewayRefusal::BodyTooLarge => pages::too_large(),
+        GatewayRefusal::Misdirected => pages::misdirected(),
+        GatewayRefusal::TooManyUpgrades => pages::busy(),
     }
 }
 
@@ -135,7 +146,12 @@ pub(crate) fn passed_on<B>(mut response: Response<B>) -> Response<B> {
     response
 }
 
-fn rule_text(door: &Door, setup: &Setup, verdict: Verdict, host: Name<'_>) -> Option<RuleText> {
+fn rule_text(
+    door: &GatewayDoor,
+    setup: &GatewaySetup,
+    verdict: Verdict,
+    host: Name<'_>,
+) -> Option<RuleText> {
     let rule = verdict.cause.rule()?;
     setup.rule_text(rule).or_else(|| door.parts.policy.load().rule_text(rule, host))
 }

@@ -3,35 +3,35 @@
 //! A ticket is opened when a request is read and closed when its last byte is gone. One that is
 //! dropped before that tells the ledger that the client went away.
 
-use crate::guards::Permit;
-use ledger::{Event, Ledger, Subject};
+use crate::guards::InFlightPermit;
+use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::time::Instant;
 use upstream::origins::BodyEnd;
-use vocab::{Action, Caching, Cause, Door, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 pub(crate) const CLIENT_GONE: u16 = 499;
 
 /// The event of a request under way.
-pub(crate) struct Ticket {
+pub(crate) struct GatewayTicket {
     ledger: Ledger,
     started: Instant,
-    event: Option<Event>,
+    event: Option<RequestEvent>,
     /// Given back with the last byte.
-    permits: Vec<Permit>,
+    permits: Vec<InFlightPermit>,
 }
 
-impl Ticket {
+impl GatewayTicket {
     /// Opens the event of a request.
     pub(crate) fn open(ledger: &Ledger, at: Now, client: IpAddr) -> Self {
-        let event = Event {
+        let event = RequestEvent {
             at,
             took_us: 0,
             door: Door::Gateway,
             client,
-            kind: Kind::Other,
-            subject: Subject::url(""),
+            kind: RequestKind::Other,
+            subject: EventSubject::url(""),
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
@@ -55,7 +55,7 @@ impl Ticket {
     }
 
     /// What is asked for.
-    pub(crate) fn asked(&mut self, kind: Kind, subject: Subject) {
+    pub(crate) fn asked(&mut self, kind: RequestKind, subject: EventSubject) {
         if let Some(event) = &mut self.event {
             (event.kind, event.subject) = (kind, subject);
         }
@@ -69,7 +69,7 @@ impl Ticket {
     }
 
     /// Keeps places among requests under way until all is done.
-    pub(crate) fn keep(&mut self, permits: Vec<Permit>) {
+    pub(crate) fn keep(&mut self, permits: Vec<InFlightPermit>) {
         self.permits = permits;
     }
 
@@ -109,7 +109,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for GatewayTicket {
     fn drop(&mut self) {
         if let Some(mut event) = self.event.take() {
             if event.took_us == 0 {

@@ -2,16 +2,16 @@
 //!
 //! A slow client then holds no server, a body that breaks off reaches none, and a whole body can be sent
 //! again. It parses nothing and picks no server. `passing` calls [`take`] with a request that is ready
-//! to be sent; whoever repeats one looks for its [`Replay`].
+//! to be sent; whoever repeats one looks for its [`ReplayBody`].
 
 mod budget;
 mod replay;
 mod spool;
 
-use self::budget::Budget;
-pub(crate) use self::replay::Replay;
-use self::replay::Then;
-use self::spool::{Kept, Spool};
+use self::budget::UploadBudget;
+use self::replay::ChainedBody;
+pub(crate) use self::replay::ReplayBody;
+use self::spool::{SpoolOutcome, UploadSpool};
 use crate::settings::{UploadMode, UploadSettings, UploadThreshold};
 use bytes::Bytes;
 use http::Request;
@@ -27,35 +27,35 @@ use upstream::origins::SendError;
 
 /// How bodies are taken, and how much is in use for it.
 #[derive(Debug)]
-pub(crate) struct Uploads {
+pub(crate) struct UploadRules {
     settings: UploadSettings,
     folder: PathBuf,
-    used: Arc<Used>,
+    used: Arc<UploadUse>,
 }
 
 /// Shared with the settings before and after a reload.
 #[derive(Debug, Default)]
-struct Used {
-    memory: Arc<Budget>,
-    disk: Arc<Budget>,
+struct UploadUse {
+    memory: Arc<UploadBudget>,
+    disk: Arc<UploadBudget>,
 }
 
 /// A body that is being taken.
-struct Taking<'s> {
-    uploads: &'s Uploads,
-    spool: Spool,
+struct UploadTaking<'s> {
+    uploads: &'s UploadRules,
+    spool: UploadSpool,
     started: Instant,
     declared: Option<u64>,
 }
 
 /// Whether more is taken.
-enum Next {
+enum TakeNext {
     More,
     /// The rest is passed on as it comes.
     Enough,
 }
 
-impl Uploads {
+impl UploadRules {
     /// By these settings; relative folders start from `state`. Makes the folder if bodies may go there.
     pub(crate) fn new(
         settings: &UploadSettings,
@@ -82,9 +82,9 @@ impl Uploads {
 }
 
 /// Takes the body of `request` as far as its mode asks for, and gives the request to be sent: with a
-/// [`Replay`] if all of the body is here.
+/// [`ReplayBody`] if all of the body is here.
 pub(crate) async fn take(
-    uploads: &Uploads,
+    uploads: &UploadRules,
     of_route: Option<UploadMode>,
     request: Box<Request<Body>>,
 ) -> Result<Box<Request<Body>>, SendError> {
@@ -93,9 +93,9 @@ pub(crate) async fn take(
         return Ok(request);
     }
     let (mut head, mut body) = request.into_parts();
-    let mut taking = Taking {
+    let mut taking = UploadTaking {
         uploads,
-        spool: Spool::new(uploads),
+        spool: UploadSpool::new(uploads),
         started: Instant::now(),
         declared: body.size_hint().exact(),
     };
@@ -105,8 +105,8 @@ pub(crate) async fn take(
         let frame = frame.map_err(|why| blamed(&why))?;
         // Trailers that nobody has announced are dropped (RFC 9110 §6.5.1).
         let Ok(piece) = frame.into_data() else { continue };
-        if let Next::Enough = taking.add(piece, mode).await {
-            let body = Then::new(taking.spool.finish().body(), body);
+        if let TakeNext::Enough = taking.add(piece, mode).await {
+            let body = ChainedBody::new(taking.spool.finish().body(), body);
             return Ok(Box::new(Request::from_parts(head, Body::boxed(body))));
         }
     }
@@ -117,32 +117,35 @@ pub(crate) async fn take(
     Ok(Box::new(Request::from_parts(head, body)))
 }
 
-impl Taking<'_> {
-    async fn add(&mut self, piece: Bytes, mode: UploadMode) -> Next {
+impl UploadTaking<'_> {
+    async fn add(&mut self, piece: Bytes, mode: UploadMode) -> TakeNext {
         let was_in_memory = self.spool.is_in_memory();
-        if let Kept::Unwritten = self.spool.add(piece).await {
-            return Next::Enough;
+        if let SpoolOutcome::Unwritten = self.spool.add(piece).await {
+            return TakeNext::Enough;
         }
         let has_filled_it = was_in_memory && !self.spool.is_in_memory();
         let threshold = &self.uploads.settings.threshold;
-        let pace =
-            Pace { came: self.spool.len(), took: self.started.elapsed(), declared: self.declared };
+        let pace = UploadPace {
+            came: self.spool.len(),
+            took: self.started.elapsed(),
+            declared: self.declared,
+        };
         if mode == UploadMode::Auto && has_filled_it && !pace.is_slow(threshold) {
-            return Next::Enough;
+            return TakeNext::Enough;
         }
-        Next::More
+        TakeNext::More
     }
 }
 
 /// How a body has come so far.
 #[derive(Clone, Copy, Debug)]
-struct Pace {
+struct UploadPace {
     came: u64,
     took: Duration,
     declared: Option<u64>,
 }
 
-impl Pace {
+impl UploadPace {
     /// Whether it is to be waited for.
     fn is_slow(self, threshold: &UploadThreshold) -> bool {
         let size = threshold.size.as_ref().map(|size| size.bytes());
@@ -181,10 +184,11 @@ fn blamed(why: &BodyError) -> SendError {
 mod tests {
     use super::*;
     use settings::Text;
-    use vocab::{ByteSize, Span};
+    use vocab::{ByteSize, TimeSpan};
 
     fn slow(declared: Option<u64>, millis: u64, threshold: &UploadThreshold) -> bool {
-        Pace { came: 256 << 10, took: Duration::from_millis(millis), declared }.is_slow(threshold)
+        UploadPace { came: 256 << 10, took: Duration::from_millis(millis), declared }
+            .is_slow(threshold)
     }
 
     #[test]
@@ -198,7 +202,7 @@ mod tests {
         assert!(slow(
             Some(u64::MAX),
             0,
-            &UploadThreshold { time: Text(Span(Duration::from_hours(1_000_000))), ..usual }
+            &UploadThreshold { time: Text(TimeSpan(Duration::from_hours(1_000_000))), ..usual }
         ));
     }
 

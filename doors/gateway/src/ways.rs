@@ -6,7 +6,9 @@ use crate::settings::{PoolSettings, ServerTlsSettings, Settings};
 use std::path::Path;
 use std::sync::Arc;
 use transport::tls::{BadClientTls, read_pem};
-use upstream::origins::{Dialer, Fresh, KeepAlive, OwnCertificate, Terms, TermsOptions, TlsTerms};
+use upstream::origins::{
+    ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
+};
 use vocab::Complaint;
 
 /// The terms of the pool's servers, whose connections `dialer` opens; files are read from `base`.
@@ -15,8 +17,8 @@ pub(crate) fn terms(
     settings: &PoolSettings,
     base: &Path,
     dialer: &Dialer,
-) -> Result<Terms, Complaint> {
-    Terms::new(options(settings, base)?, dialer).map_err(|why| unusable(&why))
+) -> Result<ConnectionPolicy, Complaint> {
+    ConnectionPolicy::new(options(settings, base)?, dialer).map_err(|why| unusable(&why))
 }
 
 /// Reads the files that pools name, relative ones from `base`, and says what is wrong with them.
@@ -44,7 +46,11 @@ fn options(settings: &PoolSettings, base: &Path) -> Result<TermsOptions, Complai
             age: keep_alive.age.map(|span| span.0.0),
             requests: Some(keep_alive.requests).filter(|requests| *requests != 0),
         },
-        fresh: if settings.verify_connection { Fresh::Verified } else { Fresh::Trusted },
+        fresh: if settings.verify_connection {
+            FreshConnection::Verified
+        } else {
+            FreshConnection::Trusted
+        },
     })
 }
 

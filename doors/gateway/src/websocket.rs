@@ -15,13 +15,13 @@ use sha1::{Digest, Sha1};
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The handshake of a stream that becomes a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Handshake {
+pub(crate) struct WebSocketHandshake {
     key: HeaderValue,
 }
 
 /// What a `CONNECT` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Connect {
+pub(crate) enum ConnectRequest {
     /// A WebSocket.
     WebSocket,
     /// A tunnel, or a protocol that nobody knows here.
@@ -29,16 +29,16 @@ pub(crate) enum Connect {
 }
 
 /// What `request` asks for, if it is a `CONNECT`.
-pub(crate) fn asked<B>(request: &Request<B>) -> Option<Connect> {
+pub(crate) fn asked<B>(request: &Request<B>) -> Option<ConnectRequest> {
     (*request.method() == Method::CONNECT).then(|| {
         // The only protocol for which RFC 8441 says what its handshake is in HTTP/1.1.
         let protocol = request.extensions().get::<Protocol>();
         let is_known = protocol.is_some_and(|protocol| protocol.as_str() == WEBSOCKET);
-        if is_known { Connect::WebSocket } else { Connect::Other }
+        if is_known { ConnectRequest::WebSocket } else { ConnectRequest::Other }
     })
 }
 
-impl Handshake {
+impl WebSocketHandshake {
     /// A handshake with a key of its own.
     pub(crate) fn new() -> Result<Self, getrandom::Error> {
         let mut nonce = [0; 16];
@@ -89,15 +89,16 @@ mod tests {
 
     #[test]
     fn the_example_of_rfc_6455_is_met() {
-        let handshake = Handshake { key: HeaderValue::from_static("dGhlIHNhbXBsZSBub25jZQ==") };
+        let handshake =
+            WebSocketHandshake { key: HeaderValue::from_static("dGhlIHNhbXBsZSBub25jZQ==") };
         let mut response = Response::new(Body::empty());
         let accept = HeaderValue::from_static("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         response.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, accept);
-        response.headers_mut().insert(UPGRADE, Handshake::protocol());
+        response.headers_mut().insert(UPGRADE, WebSocketHandshake::protocol());
         assert!(!handshake.is_met(&response));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
         assert!(handshake.is_met(&response));
-        assert!(!Handshake::new().unwrap().is_met(&response));
+        assert!(!WebSocketHandshake::new().unwrap().is_met(&response));
         response.headers_mut().append(UPGRADE, HeaderValue::from_static("h2c"));
         assert!(!handshake.is_met(&response));
     }

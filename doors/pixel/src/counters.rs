@@ -6,9 +6,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use transport::HandshakeError;
-use transport::tls::Distrust;
+use transport::tls::DistrustSign;
 
-use null_answers::{Blank, Null};
+use null_answers::{BlankBody, NullAnswer};
 
 /// Shards; threads past the last share it, which costs time and loses nothing.
 const SHARDS: usize = 16;
@@ -37,18 +37,18 @@ counted! {
     BadCertificate, CertificateUnknown, Expired, OtherFailure,
 }
 
-const CELLS: usize = NAMED + Blank::ALL.len();
+const CELLS: usize = NAMED + BlankBody::ALL.len();
 
 #[derive(Debug)]
 #[repr(align(128))]
-struct Shard {
+struct PixelShard {
     cells: [AtomicU64; CELLS],
 }
 
 /// The door's counters.
 #[derive(Debug)]
-pub(crate) struct Counters {
-    shards: Box<[Shard]>,
+pub(crate) struct PixelCounters {
+    shards: Box<[PixelShard]>,
     /// Connections open now.
     pub(crate) open: AtomicU64,
     /// The most that were open at once.
@@ -64,9 +64,9 @@ thread_local! {
     };
 }
 
-impl Counters {
+impl PixelCounters {
     pub(crate) fn new() -> Self {
-        let shard = |_| Shard { cells: [const { AtomicU64::new(0) }; CELLS] };
+        let shard = |_| PixelShard { cells: [const { AtomicU64::new(0) }; CELLS] };
         Self {
             shards: (0..SHARDS).map(shard).collect(),
             open: AtomicU64::new(0),
@@ -90,13 +90,13 @@ impl Counters {
     }
 
     /// A null answer was given.
-    pub(crate) fn answered(&self, null: &Null<'_>) {
+    pub(crate) fn answered(&self, null: &NullAnswer<'_>) {
         match null {
-            Null::Blank(blank) => self.cell(NAMED + blank.index(), 1),
-            Null::Stub(_) => self.one(Count::StandIn),
-            Null::Callback(_) => self.one(Count::Callback),
-            Null::Socket => self.one(Count::Socket),
-            Null::Preflight => self.one(Count::Preflight),
+            NullAnswer::Blank(blank) => self.cell(NAMED + blank.index(), 1),
+            NullAnswer::Stub(_) => self.one(Count::StandIn),
+            NullAnswer::Callback(_) => self.one(Count::Callback),
+            NullAnswer::Socket => self.one(Count::Socket),
+            NullAnswer::Preflight => self.one(Count::Preflight),
         }
     }
 
@@ -113,12 +113,12 @@ impl Counters {
             HandshakeError::BadName(_) => Count::BadName,
             HandshakeError::NameNotBlocked(_) => Count::NameNotBlocked,
             HandshakeError::RateLimited(_) => Count::RateLimited,
-            HandshakeError::ClientDistrusts(Distrust::UnknownCa) => Count::UnknownCa,
-            HandshakeError::ClientDistrusts(Distrust::BadCertificate) => Count::BadCertificate,
-            HandshakeError::ClientDistrusts(Distrust::CertificateUnknown) => {
+            HandshakeError::ClientDistrusts(DistrustSign::UnknownCa) => Count::UnknownCa,
+            HandshakeError::ClientDistrusts(DistrustSign::BadCertificate) => Count::BadCertificate,
+            HandshakeError::ClientDistrusts(DistrustSign::CertificateUnknown) => {
                 Count::CertificateUnknown
             }
-            HandshakeError::ClientDistrusts(Distrust::Expired) => Count::Expired,
+            HandshakeError::ClientDistrusts(DistrustSign::Expired) => Count::Expired,
             HandshakeError::Other(_) => Count::OtherFailure,
         });
     }
@@ -129,7 +129,7 @@ impl Counters {
     }
 
     /// How often this answer was given.
-    pub(crate) fn of_blank(&self, blank: Blank) -> u64 {
+    pub(crate) fn of_blank(&self, blank: BlankBody) -> u64 {
         self.sum(NAMED + blank.index())
     }
 

@@ -3,29 +3,29 @@
 //! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`,
 //! and by `splice` for the name alone.
 
-use crate::door::{Connection, Transport};
-use policy::{Ask, Manner, Policy, Verdict, Who};
+use crate::door::{HttpTransport, PixelConnection};
+use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
 use std::net::IpAddr;
-use vocab::{Action, Kind, Name, Now};
+use vocab::{Action, Name, Now, RequestKind};
 
 /// DNS type A, the question that led here.
 pub(crate) const TYPE_A: u16 = 1;
 
 /// A request as the policy sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked<'r> {
+pub(crate) struct PixelQuery<'r> {
     /// The host asked for; the root where none is named, or one that is no name.
     pub(crate) host: Name<'r>,
     /// Absolute.
     pub(crate) url: &'r str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// The host of the page that asks.
     pub(crate) page: Option<Name<'r>>,
 }
 
 /// What is to be done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Decision {
+pub(crate) enum PixelDecision {
     Block(Verdict),
     /// The name is not blocked: it came here by an address that a device remembers.
     NotBlocked(Verdict),
@@ -33,7 +33,7 @@ pub(crate) enum Decision {
     NotCovered(Verdict),
 }
 
-impl Decision {
+impl PixelDecision {
     pub(crate) const fn verdict(&self) -> Verdict {
         let (Self::Block(verdict) | Self::NotBlocked(verdict) | Self::NotCovered(verdict)) = self;
         *verdict
@@ -42,8 +42,8 @@ impl Decision {
     /// The stand-in that the rule of `policy` names which decided.
     pub(crate) fn named<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
         match self.verdict().manner {
-            Manner::StandIn(id) => policy.stand_in(id),
-            Manner::Usual | Manner::Rewrite => None,
+            VerdictManner::StandIn(id) => policy.stand_in(id),
+            VerdictManner::Usual | VerdictManner::Rewrite => None,
         }
     }
 }
@@ -52,11 +52,11 @@ impl Decision {
 /// blocked all the same, is answered too: the real one cannot be reached from here.
 pub(crate) fn decide(
     policy: &Policy,
-    connection: &Connection,
-    asked: &Asked<'_>,
+    connection: &PixelConnection,
+    asked: &PixelQuery<'_>,
     now: Now,
-) -> Decision {
-    let Asked { host, url, kind, page } = *asked;
+) -> PixelDecision {
+    let PixelQuery { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client);
     let who = &connection.near(policy, now).into();
     let of_url =
@@ -70,15 +70,17 @@ pub(crate) fn decide(
     };
     // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.
     let is_covered = match &connection.transport {
-        Transport::Plain => true,
-        Transport::Tls(secured) => secured.names.as_ref().is_some_and(|it| it.cover(host.as_str())),
+        HttpTransport::Plain => true,
+        HttpTransport::Tls(secured) => {
+            secured.names.as_ref().is_some_and(|it| it.cover(host.as_str()))
+        }
     };
     if !is_covered {
-        return Decision::NotCovered(verdict);
+        return PixelDecision::NotCovered(verdict);
     }
     match verdict.action {
-        Action::Block => Decision::Block(verdict),
-        Action::Pass => Decision::NotBlocked(verdict),
+        Action::Block => PixelDecision::Block(verdict),
+        Action::Pass => PixelDecision::NotBlocked(verdict),
     }
 }
 
@@ -86,11 +88,11 @@ pub(crate) fn decide(
 /// would block it, and led here.
 pub(crate) fn is_spared(
     policy: &Policy,
-    (client, who): (IpAddr, &Who<'_>),
+    (client, who): (IpAddr, &ClientIdentity<'_>),
     host: Name<'_>,
     now: Now,
 ) -> bool {
-    let asks = [Kind::Lookup(TYPE_A), Kind::Other].map(|kind| Ask {
+    let asks = [RequestKind::Lookup(TYPE_A), RequestKind::Other].map(|kind| Ask {
         door: vocab::Door::Pixel,
         client,
         who: Some(who),
@@ -107,10 +109,10 @@ pub(crate) fn is_spared(
 /// What the DNS door would say to the question for the name's address.
 pub(crate) fn of_name(
     policy: &Policy,
-    (client, who): (IpAddr, &Who<'_>),
+    (client, who): (IpAddr, &ClientIdentity<'_>),
     host: Name<'_>,
     now: Now,
 ) -> Verdict {
-    let (door, kind) = (vocab::Door::Pixel, Kind::Lookup(TYPE_A));
+    let (door, kind) = (vocab::Door::Pixel, RequestKind::Lookup(TYPE_A));
     policy.decide(&Ask { door, client, who: Some(who), host, kind, url: None, page: None }, now)
 }

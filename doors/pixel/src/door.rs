@@ -1,20 +1,20 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::counters::{Count, Counters};
-use crate::figures::Figures;
+use crate::counters::{Count, PixelCounters};
+use crate::figures::PixelFigures;
 use crate::handshake;
-use crate::quick::Lane;
+use crate::quick::PixelFastPath;
 use crate::request;
 use crate::settings::Settings;
 use crate::socket;
-use crate::splice::{self, Bounds, Way};
-use crate::tunnels::Tunnels;
+use crate::splice::{self, SpliceBounds, SpliceProtocol};
+use crate::tunnels::OpenTunnels;
 use arc_swap::ArcSwap;
 use http::Method;
 use http_engine::upgrade::OnUpgrade;
-use http_engine::{Limits, Versions, serve_quickly};
+use http_engine::{HttpVersions, Limits, serve_quickly};
 use ledger::Ledger;
-use null_answers::Carrier;
+use null_answers::HttpCarrier;
 use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -25,17 +25,17 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::near::{self, CameTo};
+use transport::near::{self, ArrivedAt};
 use transport::signer::LeafNames;
-use transport::tls::{Alpn, HANDSHAKE_DEADLINE, Session, TlsVersion};
-use transport::trust::{Sign, TrustBook};
+use transport::tls::{Alpn, HANDSHAKE_DEADLINE, SessionSecrets, TlsVersion};
+use transport::trust::{TrustBook, TrustSign};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
 use upstream::origins::Dialer;
-use vocab::{DomainName, Listen, Name, Near, Now, Scheme};
+use vocab::{DomainName, LinkInfo, Listen, Name, Now, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
-pub struct Parts {
+pub struct PixelParts {
     /// The policy, swapped as a whole on reload.
     pub policy: Arc<ArcSwap<Policy>>,
     /// Where requests are recorded.
@@ -53,37 +53,37 @@ pub struct Parts {
 }
 
 /// The pixel door.
-pub struct Door {
-    pub(crate) parts: Parts,
-    pub(crate) counters: Arc<Counters>,
+pub struct PixelDoor {
+    pub(crate) parts: PixelParts,
+    pub(crate) counters: Arc<PixelCounters>,
     /// The connections that are carried to other servers.
-    pub(crate) tunnels: Arc<Tunnels>,
+    pub(crate) tunnels: Arc<OpenTunnels>,
     /// Where they may lead.
-    pub(crate) bounds: ArcSwap<Bounds>,
+    pub(crate) bounds: ArcSwap<SpliceBounds>,
     settings: ArcSwap<Settings>,
     /// The caps on its connections, which know how many were refused.
     limits: ConnectionLimits,
 }
 
 /// One connection, as its requests see it.
-pub(crate) struct Connection {
+pub(crate) struct PixelConnection {
     pub(crate) client: IpAddr,
     /// The address of ours that it is to, if the policy wants to know the interface.
-    local: Option<CameTo>,
-    pub(crate) transport: Transport,
+    local: Option<ArrivedAt>,
+    pub(crate) transport: HttpTransport,
     /// Requests so far.
     requests: Cell<u64>,
     /// A WebSocket that waits for the connection to leave HTTP.
     pub(crate) upgrade: Cell<Option<OnUpgrade>>,
     /// What came of carrying it to the real server.
-    pub(crate) attempt: Attempt,
-    over: Cell<Over>,
+    pub(crate) attempt: CarryAttempt,
+    over: Cell<ConnectionOver>,
     waiting: Cell<Option<Waker>>,
 }
 
 /// What came of carrying a connection to its real server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub(crate) enum CarryAttempt {
     /// There was no reason to.
     None,
     /// It could not be: another one would not fare better.
@@ -92,32 +92,32 @@ pub(crate) enum Attempt {
 
 /// Whether a connection is to take no more requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Over {
+enum ConnectionOver {
     No,
     Yes,
 }
 
 /// What carries HTTP.
-pub(crate) enum Transport {
+pub(crate) enum HttpTransport {
     /// Nothing but TCP.
     Plain,
     /// TLS.
-    Tls(Secured),
+    Tls(SniHandshake),
 }
 
 /// What a TLS connection was opened for.
-pub(crate) struct Secured {
+pub(crate) struct SniHandshake {
     /// The name that was asked for; the root where there was none.
     pub(crate) asked: DomainName,
     /// The names that its certificate is for; none where the door was given one.
     pub(crate) names: Option<Arc<LeafNames>>,
 }
 
-impl Connection {
+impl PixelConnection {
     fn new(
-        (client, local): (IpAddr, Option<CameTo>),
-        transport: Transport,
-        attempt: Attempt,
+        (client, local): (IpAddr, Option<ArrivedAt>),
+        transport: HttpTransport,
+        attempt: CarryAttempt,
     ) -> Self {
         Self {
             client,
@@ -126,19 +126,19 @@ impl Connection {
             attempt,
             requests: Cell::new(0),
             upgrade: Cell::new(None),
-            over: Cell::new(Over::No),
+            over: Cell::new(ConnectionOver::No),
             waiting: Cell::new(None),
         }
     }
 
     /// What the link tells of the client, as far as the policy wants to know.
-    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
         near::of(policy.near_wanted(), self.client, || self.local, now)
     }
 
     /// Has the client open another connection for its next request.
     pub(crate) fn end(&self) {
-        self.over.set(Over::Yes);
+        self.over.set(ConnectionOver::Yes);
         if let Some(waker) = self.waiting.take() {
             waker.wake();
         }
@@ -146,11 +146,11 @@ impl Connection {
 
     /// Whether it takes no more requests.
     pub(crate) fn is_over(&self) -> bool {
-        self.over.get() == Over::Yes
+        self.over.get() == ConnectionOver::Yes
     }
 
     /// Counts a request.
-    pub(crate) fn note_request(&self, door: &Door, method: &Method) {
+    pub(crate) fn note_request(&self, door: &PixelDoor, method: &Method) {
         self.requests.set(self.requests.get() + 1);
         door.counters.one(match *method {
             Method::GET => Count::Get,
@@ -160,17 +160,17 @@ impl Connection {
             _ => Count::OtherMethod,
         });
         door.counters.one(match self.transport {
-            Transport::Plain => Count::Plain,
-            Transport::Tls(_) => Count::Secure,
+            HttpTransport::Plain => Count::Plain,
+            HttpTransport::Tls(_) => Count::Secure,
         });
-        if self.requests.get() == 1 && matches!(self.transport, Transport::Tls(_)) {
+        if self.requests.get() == 1 && matches!(self.transport, HttpTransport::Tls(_)) {
             // Only who took our certificate asks for anything.
-            door.parts.trust.learn(self.client, Sign::Request, transport::clock::now());
+            door.parts.trust.learn(self.client, TrustSign::Request, transport::clock::now());
         }
     }
 }
 
-impl Transport {
+impl HttpTransport {
     pub(crate) fn scheme(&self) -> &'static str {
         match self {
             Self::Plain => "http",
@@ -178,35 +178,35 @@ impl Transport {
         }
     }
 
-    pub(crate) fn carrier(&self) -> Carrier {
+    pub(crate) fn carrier(&self) -> HttpCarrier {
         match self {
-            Self::Plain => Carrier::Plain,
-            Self::Tls(_) => Carrier::Tls,
+            Self::Plain => HttpCarrier::Plain,
+            Self::Tls(_) => HttpCarrier::Tls,
         }
     }
 }
 
-impl Door {
+impl PixelDoor {
     /// A door with settings that [`Settings::check`] finds right.
-    pub fn new(settings: Settings, bounds: Bounds, parts: Parts) -> Arc<Self> {
+    pub fn new(settings: Settings, bounds: SpliceBounds, parts: PixelParts) -> Arc<Self> {
         let (all, each) = caps(&settings);
         let limits = ConnectionLimits::new(all, each);
         let settings = ArcSwap::from_pointee(settings);
         let (bounds, tunnels) = (ArcSwap::from_pointee(bounds), Arc::default());
-        let counters = Arc::new(Counters::new());
+        let counters = Arc::new(PixelCounters::new());
         Arc::new(Self { parts, counters, tunnels, bounds, settings, limits })
     }
 
     /// Takes new settings. Listeners are the caller's.
-    pub fn reload(&self, settings: Settings, bounds: Bounds) {
+    pub fn reload(&self, settings: Settings, bounds: SpliceBounds) {
         let (all, each) = caps(&settings);
         self.limits.set(all, each);
         self.settings.store(Arc::new(settings));
         self.bounds.store(Arc::new(bounds));
     }
 
-    /// Where to listen. Connections of `http` entries go to [`Door::serve_connection`], those of
-    /// `https` entries to [`Door::serve_tls_connection`].
+    /// Where to listen. Connections of `http` entries go to [`PixelDoor::serve_connection`], those of
+    /// `https` entries to [`PixelDoor::serve_tls_connection`].
     pub fn listeners(&self) -> Vec<Listen> {
         self.settings.load().listen.iter().map(|listen| listen.0.clone()).collect()
     }
@@ -219,7 +219,7 @@ impl Door {
     /// The door's own figures, for the metrics page.
     pub fn figures(&self) -> Arc<dyn ledger::Collector> {
         let (limits, tunnels) = (self.limits.counts(), Arc::clone(&self.tunnels));
-        Arc::new(Figures::new(Arc::clone(&self.counters), limits, tunnels))
+        Arc::new(PixelFigures::new(Arc::clone(&self.counters), limits, tunnels))
     }
 
     /// Where devices find our authority's certificate; none if there is no listener for it.
@@ -238,18 +238,21 @@ impl Door {
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let Some((stream, attempt)) = self.unless_spared(stream, Way::Plain, &drain).await else {
+        let Some((stream, attempt)) =
+            self.unless_spared(stream, SpliceProtocol::Plain, &drain).await
+        else {
             return;
         };
-        let connection = Connection::new(self.ends(&stream), Transport::Plain, attempt);
+        let connection = PixelConnection::new(self.ends(&stream), HttpTransport::Plain, attempt);
         self.counters.one(Count::ConnectionPlain);
-        self.serve(stream, connection, Versions::Http1, drain).await;
+        self.serve(stream, connection, HttpVersions::Http1, drain).await;
     }
 
     /// Serves one connection with TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let started = Instant::now();
-        let Some((stream, attempt)) = self.unless_spared(stream, Way::Tls, &drain).await else {
+        let Some((stream, attempt)) = self.unless_spared(stream, SpliceProtocol::Tls, &drain).await
+        else {
             return;
         };
         let ends = self.ends(&stream);
@@ -267,15 +270,15 @@ impl Door {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let ends = (client, local.map(CameTo::Address));
-        self.secure(stream, ends, (Instant::now(), Attempt::None), drain).await;
+        let ends = (client, local.map(ArrivedAt::Address));
+        self.secure(stream, ends, (Instant::now(), CarryAttempt::None), drain).await;
     }
 
     async fn secure<S>(
         self: Arc<Self>,
         stream: S,
-        (client, local): (IpAddr, Option<CameTo>),
-        (started, attempt): (Instant, Attempt),
+        (client, local): (IpAddr, Option<ArrivedAt>),
+        (started, attempt): (Instant, CarryAttempt),
         drain: Drain,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -288,14 +291,17 @@ impl Door {
         };
         match accepted {
             Ok(stream) => {
-                let secured =
-                    Secured { asked: asked_name(&stream), names: stream.leaf_names().cloned() };
+                let secured = SniHandshake {
+                    asked: asked_name(&stream),
+                    names: stream.leaf_names().cloned(),
+                };
                 let versions = match stream.alpn() {
-                    Some(Alpn::Http2) => Versions::Http2,
-                    Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+                    Some(Alpn::Http2) => HttpVersions::Http2,
+                    Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
                 };
                 self.note_handshake(&stream);
-                let connection = Connection::new((client, local), Transport::Tls(secured), attempt);
+                let connection =
+                    PixelConnection::new((client, local), HttpTransport::Tls(secured), attempt);
                 self.serve(stream, connection, versions, drain).await;
             }
             Err(why) => {
@@ -314,11 +320,11 @@ impl Door {
     async fn unless_spared(
         &self,
         stream: Stream,
-        way: Way,
+        way: SpliceProtocol,
         drain: &Drain,
-    ) -> Option<(Stream, Attempt)> {
+    ) -> Option<(Stream, CarryAttempt)> {
         if !self.parts.policy.load().spares_some(transport::clock::now()) {
-            return Some((stream, Attempt::None));
+            return Some((stream, CarryAttempt::None));
         }
         // Boxed: most connections never need it.
         Box::pin(self.given_back(stream, way, drain)).await
@@ -327,9 +333,9 @@ impl Door {
     async fn given_back(
         &self,
         mut stream: Stream,
-        way: Way,
+        way: SpliceProtocol,
         drain: &Drain,
-    ) -> Option<(Stream, Attempt)> {
+    ) -> Option<(Stream, CarryAttempt)> {
         let looking = splice::spared(self, &mut stream, way);
         let found = tokio::select! {
             // Whoever is slow is told so by what comes next, within the same time.
@@ -337,16 +343,16 @@ impl Door {
             () = drain.begun() => None,
         };
         match found {
-            None => Some((stream, Attempt::None)),
+            None => Some((stream, CarryAttempt::None)),
             Some(spared) => {
                 let back = splice::carry(self, stream, spared).await;
-                back.map(|stream| (stream, Attempt::Failed))
+                back.map(|stream| (stream, CarryAttempt::Failed))
             }
         }
     }
 
     /// The client of a connection, and the address of ours that it is to, if that is wanted.
-    fn ends(&self, stream: &Stream) -> (IpAddr, Option<CameTo>) {
+    fn ends(&self, stream: &Stream) -> (IpAddr, Option<ArrivedAt>) {
         let local = near::local(self.parts.policy.load().near_wanted(), stream);
         (stream.peer().ip().to_canonical(), local)
     }
@@ -354,21 +360,21 @@ impl Door {
     async fn serve<I>(
         self: Arc<Self>,
         io: I,
-        connection: Connection,
-        versions: Versions,
+        connection: PixelConnection,
+        versions: HttpVersions,
         drain: Drain,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let connection = Rc::new(connection);
-        let _open = Open::note(Arc::clone(&self.counters), Rc::clone(&connection));
+        let _open = OpenCount::note(Arc::clone(&self.counters), Rc::clone(&connection));
         let (door, at) = (Arc::clone(&self), Rc::clone(&connection));
         let handler = move |incoming| {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = Stop { begun: drain.begun(), connection: Rc::clone(&connection) };
-        let lane = Lane { door: self, connection: Rc::clone(&connection) };
+        let stop = StopSignal { begun: drain.begun(), connection: Rc::clone(&connection) };
+        let lane = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);
         // A WebSocket is closed here, so that it keeps its place under the caps until it is.
@@ -384,23 +390,23 @@ impl Door {
             TlsVersion::Tls13 => Count::Tls13,
         });
         self.counters.one(match stream.session() {
-            Session::Resumed => Count::Resumed,
-            Session::New => Count::Full,
+            SessionSecrets::Resumed => Count::Resumed,
+            SessionSecrets::New => Count::Full,
         });
     }
 }
 
 /// When a connection takes no more requests: the program ends, or the connection is over.
-struct Stop<F> {
+struct StopSignal<F> {
     begun: F,
-    connection: Rc<Connection>,
+    connection: Rc<PixelConnection>,
 }
 
-impl<F: Future<Output = ()> + Unpin> Future for Stop<F> {
+impl<F: Future<Output = ()> + Unpin> Future for StopSignal<F> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.connection.over.get() == Over::Yes {
+        if self.connection.over.get() == ConnectionOver::Yes {
             return Poll::Ready(());
         }
         // One task polls it, so the first waker is good for all.
@@ -411,28 +417,28 @@ impl<F: Future<Output = ()> + Unpin> Future for Stop<F> {
 }
 
 /// An open connection, counted until it is dropped.
-struct Open {
-    counters: Arc<Counters>,
-    connection: Rc<Connection>,
+struct OpenCount {
+    counters: Arc<PixelCounters>,
+    connection: Rc<PixelConnection>,
 }
 
-impl Open {
-    fn note(counters: Arc<Counters>, connection: Rc<Connection>) -> Self {
+impl OpenCount {
+    fn note(counters: Arc<PixelCounters>, connection: Rc<PixelConnection>) -> Self {
         let now = counters.open.fetch_add(1, Relaxed) + 1;
         counters.open_max.fetch_max(now, Relaxed);
         Self { counters, connection }
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenCount {
     fn drop(&mut self) {
         self.counters.open.fetch_sub(1, Relaxed);
         let requests = self.connection.requests.get();
         self.counters.requests_max.fetch_max(requests, Relaxed);
         if requests == 0 {
             self.counters.one(match self.connection.transport {
-                Transport::Plain => Count::SilentPlain,
-                Transport::Tls(_) => Count::SilentSecure,
+                HttpTransport::Plain => Count::SilentPlain,
+                HttpTransport::Tls(_) => Count::SilentSecure,
             });
         }
     }

@@ -1,14 +1,14 @@
 //! The door's counters as families of the metrics page.
 //!
 //! Read once, when the page is asked for. `docs/manual/pixel.md` says which counter of pixelserv-tls
-//! each stands for. Made by [`crate::Door::figures`].
+//! each stands for. Made by [`crate::PixelDoor::figures`].
 
-use crate::counters::{Count, Counters};
-use crate::tunnels::Tunnels;
+use crate::counters::{Count, PixelCounters};
+use crate::tunnels::OpenTunnels;
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
-use null_answers::Blank;
+use null_answers::BlankBody;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -131,30 +131,30 @@ const MADE: [(&str, Count); 4] = [
 
 /// The figures, read when they are shown.
 #[derive(Debug)]
-pub(crate) struct Figures {
-    counters: Arc<Counters>,
+pub(crate) struct PixelFigures {
+    counters: Arc<PixelCounters>,
     limits: ConnectionCounts,
-    tunnels: Arc<Tunnels>,
+    tunnels: Arc<OpenTunnels>,
 }
 
-impl Figures {
+impl PixelFigures {
     pub(crate) fn new(
-        counters: Arc<Counters>,
+        counters: Arc<PixelCounters>,
         limits: ConnectionCounts,
-        tunnels: Arc<Tunnels>,
+        tunnels: Arc<OpenTunnels>,
     ) -> Self {
         Self { counters, limits, tunnels }
     }
 
     fn answers(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let made = MADE.iter().map(|(word, count)| (*word, self.counters.of(*count)));
-        let blank = |it: Blank| (it.as_str(), self.counters.of_blank(it));
-        let all: Vec<_> = Blank::ALL.into_iter().map(blank).chain(made).collect();
+        let blank = |it: BlankBody| (it.as_str(), self.counters.of_blank(it));
+        let all: Vec<_> = BlankBody::ALL.into_iter().map(blank).chain(made).collect();
         family(encoder, "tidegate_pixel_answers", "Null answers by kind", "kind", &all)
     }
 }
 
-impl Collector for Figures {
+impl Collector for PixelFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let (to, counters) = (&mut encoder, &*self.counters);
         self.answers(to)?;

@@ -8,13 +8,13 @@ use crate::decision::{TYPE_A, is_spared, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;
-use null_answers::{Due, due_to_get, in_words};
-use policy::{Ask, Manner, Policy, Verdict, Who};
-use vocab::{Action, Kind, Now};
+use null_answers::{AnswerAudience, due_to_get, in_words};
+use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
+use vocab::{Action, Now, RequestKind};
 
 /// Part of a request that a verdict is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Judged {
+pub enum JudgedPart {
     /// The URL with all that is known of the request.
     Url,
     /// The name alone, as the DNS door is asked for it: it led the client here.
@@ -25,31 +25,31 @@ pub enum Judged {
 
 /// Forecast of the answer to a `GET`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Foretold {
+pub struct PixelForecast {
     /// Part of the request that decides.
-    pub judged: Judged,
+    pub judged: JudgedPart,
     /// The answer, in a few words.
     pub outcome: String,
 }
 
 /// The question about the name that led a client here.
 pub fn lookup<'a>(ask: &Ask<'a>) -> Ask<'a> {
-    Ask { kind: Kind::Lookup(TYPE_A), url: None, page: None, ..*ask }
+    Ask { kind: RequestKind::Lookup(TYPE_A), url: None, page: None, ..*ask }
 }
 
 /// Forecast for a client that sends this question here as a `GET`.
-pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> Foretold {
+pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
     if !is_secure(ask.url) && asks_for_own_page(ask.url.unwrap_or_default()) {
         let outcome = "answers with the page that sets devices up, or a file of it".into();
-        return Foretold { judged: Judged::Own, outcome };
+        return PixelForecast { judged: JudgedPart::Own, outcome };
     }
-    let nobody = Who::default();
+    let nobody = ClientIdentity::default();
     let who = ask.who.unwrap_or(&nobody);
     let of_url = policy.decide(ask, now);
     let by_name = of_name(policy, (ask.client, who), ask.host, now);
     let (judged, verdict) = match (of_url.action, by_name.action) {
-        (Action::Pass, Action::Block) => (Judged::Name, by_name),
-        (Action::Block, _) | (Action::Pass, Action::Pass) => (Judged::Url, of_url),
+        (Action::Pass, Action::Block) => (JudgedPart::Name, by_name),
+        (Action::Block, _) | (Action::Pass, Action::Pass) => (JudgedPart::Url, of_url),
     };
     let outcome = match (verdict.action, ask.kind) {
         (Action::Pass, _) if is_spared(policy, (ask.client, who), ask.host, now) => {
@@ -59,20 +59,22 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> Foretold {
             "breaks the handshake off: the name is not blocked, so it gets no certificate".into()
         }
         (Action::Pass, _) => not_blocked(policy, ask, verdict),
-        (Action::Block, Kind::Tunnel) => "405, a method that has no meaning here".into(),
+        (Action::Block, RequestKind::Tunnel) => "405, a method that has no meaning here".into(),
         (Action::Block, _) => match answer(policy, ask, verdict) {
-            Due::Page => "403 with a page that says why".into(),
-            Due::Null(null) => in_words(&null),
+            AnswerAudience::Page => "403 with a page that says why".into(),
+            AnswerAudience::Null(null) => in_words(&null),
         },
     };
-    Foretold { judged, outcome }
+    PixelForecast { judged, outcome }
 }
 
 /// Over plain HTTP a name that is not blocked is answered all the same: an alias behind it may be.
 fn not_blocked(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
     match answer(policy, ask, verdict) {
-        Due::Page => "421 with a page that says that it is not blocked".into(),
-        Due::Null(null) => format!("{}: not blocked, but asked for here", in_words(&null)),
+        AnswerAudience::Page => "421 with a page that says that it is not blocked".into(),
+        AnswerAudience::Null(null) => {
+            format!("{}: not blocked, but asked for here", in_words(&null))
+        }
     }
 }
 
@@ -89,12 +91,12 @@ fn is_secure(url: Option<&str>) -> bool {
 }
 
 /// The answer that is due.
-fn answer<'a>(policy: &'a Policy, ask: &Ask<'a>, verdict: Verdict) -> Due<'a> {
+fn answer<'a>(policy: &'a Policy, ask: &Ask<'a>, verdict: Verdict) -> AnswerAudience<'a> {
     due_to_get(
         ask,
         match verdict.manner {
-            Manner::StandIn(id) => policy.stand_in(id),
-            Manner::Usual | Manner::Rewrite => None,
+            VerdictManner::StandIn(id) => policy.stand_in(id),
+            VerdictManner::Usual | VerdictManner::Rewrite => None,
         },
     )
 }

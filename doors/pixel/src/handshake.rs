@@ -3,23 +3,25 @@
 //! It decides nothing: the signer and the TLS library did. A client that merely went away is not
 //! recorded: browsers open connections on suspicion and drop them. Called by `door`.
 
-use ledger::{Event, Ledger, Subject};
+use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::time::Instant;
-use transport::tls::Distrust;
-use transport::trust::Sign;
+use transport::tls::DistrustSign;
+use transport::trust::TrustSign;
 use transport::{HandshakeError, clock};
-use vocab::{Action, Caching, Cause, Door, Kind, Name, Source};
+use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
 /// What a failed handshake says about the client's trust in our authority.
-pub(crate) fn sign(why: &HandshakeError) -> Option<Sign> {
+pub(crate) fn sign(why: &HandshakeError) -> Option<TrustSign> {
     match why {
         HandshakeError::ClientDistrusts(
-            Distrust::UnknownCa | Distrust::BadCertificate | Distrust::CertificateUnknown,
-        ) => Some(Sign::Alert),
-        HandshakeError::ClosedAtCertificate => Some(Sign::Silence),
+            DistrustSign::UnknownCa
+            | DistrustSign::BadCertificate
+            | DistrustSign::CertificateUnknown,
+        ) => Some(TrustSign::Alert),
+        HandshakeError::ClosedAtCertificate => Some(TrustSign::Silence),
         // A wrong clock is no distrust, and the rest never got as far as our certificate.
-        HandshakeError::ClientDistrusts(Distrust::Expired)
+        HandshakeError::ClientDistrusts(DistrustSign::Expired)
         | HandshakeError::Closed
         | HandshakeError::Timeout
         | HandshakeError::Busy
@@ -50,13 +52,13 @@ pub(crate) fn record(ledger: &Ledger, client: IpAddr, started: Instant, why: &Ha
         HandshakeError::ClientDistrusts(_) => (495, Cause::NotAsked, None),
     };
     let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
-    ledger.record(Event {
+    ledger.record(RequestEvent {
         at: clock::now(),
         took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
         door: Door::Pixel,
         client,
-        kind: Kind::Other,
-        subject: Subject::name(name),
+        kind: RequestKind::Other,
+        subject: EventSubject::name(name),
         action: Action::Pass,
         cause,
         source: Source::Refused,

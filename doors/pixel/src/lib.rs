@@ -2,7 +2,7 @@
 //!
 //! A script gets an empty script, an image a transparent one, a preflight its headers, a person a
 //! page that says why. It never fetches anything and sets nothing that outlives a block; connections to
-//! names that were let through are carried on, unread. The binary makes a [`Door`] and hands it
+//! names that were let through are carried on, unread. The binary makes a [`PixelDoor`] and hands it
 //! connections.
 
 mod counters;
@@ -22,7 +22,7 @@ mod ticket;
 mod tunnels;
 mod wish;
 
-pub use crate::door::{Door, Parts};
-pub use crate::foretell::{Foretold, Judged, foretell, lookup};
+pub use crate::door::{PixelDoor, PixelParts};
+pub use crate::foretell::{JudgedPart, PixelForecast, foretell, lookup};
 pub use crate::settings::Settings;
-pub use crate::splice::Bounds;
+pub use crate::splice::SpliceBounds;

@@ -3,7 +3,7 @@
 //! For names that are not blocked, for connections that are for other names, and for setting a device
 //! up. Called by `request` and `setup`.
 
-use crate::setup::Platform;
+use crate::setup::DevicePlatform;
 use http::{Response, StatusCode};
 use http_engine::Body;
 use http_engine::html::{self, escape, fill};
@@ -26,7 +26,7 @@ pub(crate) fn not_covered(host: &DomainName) -> Response<Body> {
 }
 
 /// The page with which a device comes to trust our certificates: 200.
-pub(crate) fn setup(fingerprint: &str, platform: Platform) -> Response<Body> {
+pub(crate) fn setup(fingerprint: &str, platform: DevicePlatform) -> Response<Body> {
     // Between bytes is where a line may break.
     let fingerprint = fingerprint.replace(':', ":<wbr>");
     let slots = [("fingerprint", fingerprint.as_str()), (platform.as_str(), "open")];

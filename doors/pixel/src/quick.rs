@@ -6,26 +6,26 @@
 //! simple request of a connection.
 
 use crate::counters::Count;
-use crate::decision::{Asked, Decision, decide};
-use crate::door::{Connection, Door};
+use crate::decision::{PixelDecision, PixelQuery, decide};
+use crate::door::{PixelConnection, PixelDoor};
 use crate::wish::page_text;
 use http::Method;
-use http_engine::quick::{Quick, Quickly, Simple};
+use http_engine::quick::{FastPath, FastReply, SimpleRequest};
 use http_engine::{authority, kind};
-use ledger::{Event, Subject};
-use null_answers::{Due, Hints, Null, Written, due, seat, write};
+use ledger::{EventSubject, RequestEvent};
+use null_answers::{AnswerAudience, NullAnswer, RequestHints, WrittenNull, due, seat, write};
 use policy::Verdict;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Caching, Kind, Name, Now, Source};
+use vocab::{Caching, Name, Now, RequestKind, Source};
 
 /// The door, as one connection sees it.
-pub(crate) struct Lane {
-    pub(crate) door: Arc<Door>,
-    pub(crate) connection: Rc<Connection>,
+pub(crate) struct PixelFastPath {
+    pub(crate) door: Arc<PixelDoor>,
+    pub(crate) connection: Rc<PixelConnection>,
 }
 
 thread_local! {
@@ -34,38 +34,39 @@ thread_local! {
 }
 
 /// What is to be told of an answer.
-struct Told {
+struct AnswerNotes {
     now: Now,
     started: Instant,
-    kind: Kind,
+    kind: RequestKind,
     verdict: Verdict,
-    written: Written,
+    written: WrittenNull,
 }
 
-impl Quick for Lane {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for PixelFastPath {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         };
         // No name ends in a digit: it is an address, under which `request` has pages of our own.
         if host.as_str().ends_with(|last: char| last.is_ascii_digit()) {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         URL.with_borrow_mut(|url| {
             url.clear();
             let scheme = self.connection.transport.scheme();
             url.extend([scheme, "://", authority, request.target()]);
-            self.answer_url(request, host, url, out).map_or(Quickly::NotMine, |()| Quickly::Written)
+            self.answer_url(request, host, url, out)
+                .map_or(FastReply::NotMine, |()| FastReply::Written)
         })
     }
 }
 
-impl Lane {
+impl PixelFastPath {
     fn answer_url(
         &self,
-        request: &Simple<'_>,
+        request: &SimpleRequest<'_>,
         host: Name<'_>,
         url: &str,
         out: &mut Vec<u8>,
@@ -81,13 +82,13 @@ impl Lane {
             Some(page) => Some(Name::from_lowercase(page).ok()?),
         };
         // decide
-        let asked = Asked { host, url, kind, page };
+        let asked = PixelQuery { host, url, kind, page };
         let policy = self.door.parts.policy.load();
         let decision = decide(&policy, connection, &asked, now);
-        let Decision::Block(verdict) = decision else { return None };
+        let PixelDecision::Block(verdict) = decision else { return None };
         // act
         let destination = field("sec-fetch-dest");
-        let hints = Hints {
+        let hints = RequestHints {
             method: &method,
             kind,
             seat: seat(destination, page, host),
@@ -99,31 +100,31 @@ impl Lane {
             service_worker: field("service-worker"),
             named: decision.named(&policy),
         };
-        let Due::Null(null) = due(&hints) else { return None };
+        let AnswerAudience::Null(null) = due(&hints) else { return None };
         // shape
         let written = write(&null, connection.transport.carrier(), request, out)?;
         // record
         connection.note_request(&self.door, &method);
-        self.record(&null, url, &Told { now, started, kind, verdict, written });
+        self.record(&null, url, &AnswerNotes { now, started, kind, verdict, written });
         Some(())
     }
 
-    fn record(&self, null: &Null<'_>, url: &str, told: &Told) {
+    fn record(&self, null: &NullAnswer<'_>, url: &str, told: &AnswerNotes) {
         self.door.counters.one(Count::Quick);
         self.door.counters.answered(null);
-        let Told { now, started, kind, verdict, written } = *told;
+        let AnswerNotes { now, started, kind, verdict, written } = *told;
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
         let (ledger, door, source) = (&self.door.parts.ledger, vocab::Door::Pixel, Source::Policy);
         if !ledger.wants_row(verdict.action) {
             return ledger.count(door, verdict.action, source, took_us);
         }
-        ledger.record(Event {
+        ledger.record(RequestEvent {
             at: now,
             took_us,
             door,
             client: self.connection.client,
             kind,
-            subject: Subject::url(url),
+            subject: EventSubject::url(url),
             action: verdict.action,
             cause: verdict.cause,
             source,

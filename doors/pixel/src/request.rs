@@ -4,13 +4,13 @@
 //! `door`, once per request.
 
 use crate::counters::Count;
-use crate::decision::{Asked, Decision, decide, is_spared};
-use crate::door::{Attempt, Connection, Door, Transport};
+use crate::decision::{PixelDecision, PixelQuery, decide, is_spared};
+use crate::door::{CarryAttempt, HttpTransport, PixelConnection, PixelDoor};
 use crate::page;
-use crate::setup::{self, Wanted};
+use crate::setup::{self, SetupPage};
 use crate::socket;
-use crate::splice::{Way, names_no_other_port};
-use crate::ticket::Ticket;
+use crate::splice::{SpliceProtocol, names_no_other_port};
+use crate::ticket::PixelTicket;
 use crate::wish::{host_of, page_text};
 use http::header::{
     ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION,
@@ -21,13 +21,16 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_engine::upgrade::{self, OnUpgrade};
 use http_engine::{Body, Incoming, authority, kind, reply};
-use ledger::Subject;
-use null_answers::page::Told;
-use null_answers::{Blank, Due, FORGET_HTTP3, Hints, Keep, Null, due, render, seat};
+use ledger::EventSubject;
+use null_answers::page::BlockNotice;
+use null_answers::{
+    AnswerAudience, AnswerCaching, BlankBody, FORGET_HTTP3, NullAnswer, RequestHints, due, render,
+    seat,
+};
 use policy::{Policy, Verdict};
 use std::time::Duration;
 use transport::clock;
-use vocab::{Action, Cause, DomainName, Kind, Name, Source};
+use vocab::{Action, Cause, DomainName, Name, RequestKind, Source};
 
 /// Bytes of a request body that are taken and thrown away; beyond it the connection is closed. The
 /// longest reports that pages send are some 100 KiB, and taking one costs less than a new handshake.
@@ -36,30 +39,30 @@ const BODY_BYTES_MAX: u64 = 1 << 20;
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
 
 /// What a client wants, once it is understood.
-struct Wish {
+struct PixelRequest {
     /// The host asked for; the root where none is named, or one that is no name.
     host: DomainName,
     page: Option<DomainName>,
-    kind: Kind,
+    kind: RequestKind,
     /// Absolute.
     url: String,
     /// One of our own pages.
-    own: Option<Wanted>,
+    own: Option<SetupPage>,
 }
 
 /// What the client gets.
-enum Outcome<'r> {
-    Null(Null<'r>, Keep),
+enum PixelOutcome<'r> {
+    Null(NullAnswer<'r>, AnswerCaching),
     BlockPage(Verdict),
     NotBlockedPage,
     NotCoveredPage,
     /// The name was let through since the connection began: it is to be asked for on a new one.
     Anew,
-    Own(Wanted),
+    Own(SetupPage),
 }
 
 /// Whether the request's body has been read to its end.
-enum Drained {
+enum BodyDrained {
     Yes,
     /// This is left of it.
     No(Incoming),
@@ -67,31 +70,31 @@ enum Drained {
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
-    door: &Door,
-    connection: &Connection,
+    door: &PixelDoor,
+    connection: &PixelConnection,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
-    let mut ticket = Ticket::open(door, now, connection.client);
+    let mut ticket = PixelTicket::open(door, now, connection.client);
 
     // read
     let upgrade = request.headers().contains_key(UPGRADE).then(|| upgrade::on(&mut request));
     let (head, body) = request.into_parts();
     connection.note_request(door, &head.method);
     let wish = read(connection, &head);
-    ticket.asked(wish.kind, Subject::url(&wish.url));
+    ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let drained = drain(door, body).await;
 
     // decide
     let policy = door.parts.policy.load();
     let page = wish.page.as_ref().map(DomainName::as_name);
-    let asked = Asked { host: wish.host.as_name(), url: &wish.url, kind: wish.kind, page };
+    let asked = PixelQuery { host: wish.host.as_name(), url: &wish.url, kind: wish.kind, page };
     let decision = decide(&policy, connection, &asked, now);
     let verdict = decision.verdict();
 
     // act
     let outcome = if is_spared_since(&decision, connection, &policy, &wish, now) {
-        Outcome::Anew
+        PixelOutcome::Anew
     } else {
         act(&decision, connection, &policy, &wish, &head)
     };
@@ -102,27 +105,31 @@ pub(crate) async fn answer(
 
     // shape
     let mut response = match outcome {
-        Outcome::Null(Null::Socket, keep) => open_socket(door, connection, &head, upgrade, keep),
-        Outcome::Null(null, keep) => {
+        PixelOutcome::Null(NullAnswer::Socket, keep) => {
+            open_socket(door, connection, &head, upgrade, keep)
+        }
+        PixelOutcome::Null(null, keep) => {
             door.counters.answered(&null);
             render(&null, keep, &head.method, &head.headers)
         }
-        Outcome::BlockPage(verdict) => blocked_page(door, connection, &policy, verdict, &wish, now),
-        Outcome::NotBlockedPage => {
+        PixelOutcome::BlockPage(verdict) => {
+            blocked_page(door, connection, &policy, verdict, &wish, now)
+        }
+        PixelOutcome::NotBlockedPage => {
             door.counters.one(Count::NotBlocked);
             page::not_blocked(&wish.host)
         }
-        Outcome::NotCoveredPage => {
+        PixelOutcome::NotCoveredPage => {
             door.counters.one(Count::NotCovered);
             page::not_covered(&wish.host)
         }
-        Outcome::Anew => {
+        PixelOutcome::Anew => {
             door.counters.one(Count::Anew);
             // Over HTTP/2 a client may ask once more before it has heard of the end.
             connection.end();
             anew(&wish, &head)
         }
-        Outcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
+        PixelOutcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
     };
     shape(&mut response, connection, &head, &drained);
     linger(drained, head.version);
@@ -134,18 +141,18 @@ pub(crate) async fn answer(
 }
 
 /// What is recorded of an outcome.
-const fn told(outcome: &Outcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
+const fn told(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
     let source = match outcome {
-        Outcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
-        Outcome::Anew => Source::Local,
-        Outcome::Null(..) if matches!(verdict.action, Action::Pass) => Source::Local,
-        Outcome::Null(..) | Outcome::BlockPage(_) => Source::Policy,
-        Outcome::NotBlockedPage | Outcome::NotCoveredPage => Source::Refused,
+        PixelOutcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
+        PixelOutcome::Anew => Source::Local,
+        PixelOutcome::Null(..) if matches!(verdict.action, Action::Pass) => Source::Local,
+        PixelOutcome::Null(..) | PixelOutcome::BlockPage(_) => Source::Policy,
+        PixelOutcome::NotBlockedPage | PixelOutcome::NotCoveredPage => Source::Refused,
     };
     (source, verdict.action, verdict.cause)
 }
 
-fn read(connection: &Connection, head: &http::request::Parts) -> Wish {
+fn read(connection: &PixelConnection, head: &http::request::Parts) -> PixelRequest {
     let headers = &head.headers;
     // RFC 9112 §3.2.2: the authority of an absolute target, or of HTTP/2, stands over Host.
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
@@ -154,13 +161,13 @@ fn read(connection: &Connection, head: &http::request::Parts) -> Wish {
     let url = [connection.transport.scheme(), "://", authority, path].concat();
     let page = page_text(|name| text(headers, &HeaderName::from_static(name)));
     let own = match connection.transport {
-        Transport::Plain => {
+        HttpTransport::Plain => {
             setup::wanted(authority::host(authority), &head.method, head.uri.path())
         }
         // Nobody certifies an address.
-        Transport::Tls(_) => None,
+        HttpTransport::Tls(_) => None,
     };
-    Wish {
+    PixelRequest {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: page.and_then(|page| DomainName::parse(page).ok()),
         kind: kind::of_request(&head.method, &head.uri, headers),
@@ -170,22 +177,22 @@ fn read(connection: &Connection, head: &http::request::Parts) -> Wish {
 }
 
 /// Takes a body and throws it away, so that the connection can go on.
-async fn drain(door: &Door, mut body: Incoming) -> Drained {
+async fn drain(door: &PixelDoor, mut body: Incoming) -> BodyDrained {
     if body.is_end_stream() {
-        return Drained::Yes;
+        return BodyDrained::Yes;
     }
     if body.size_hint().lower() > BODY_BYTES_MAX {
         door.counters.one(Count::BodyCut);
-        return Drained::No(body);
+        return BodyDrained::No(body);
     }
     let mut taken = 0;
     let whole = discard(&mut body, &mut taken).await;
     door.counters.add(Count::BodyBytes, taken);
     if !whole {
         door.counters.one(Count::BodyCut);
-        return Drained::No(body);
+        return BodyDrained::No(body);
     }
-    Drained::Yes
+    BodyDrained::Yes
 }
 
 /// Whether the body's end came within cap and time; `taken` is how much came.
@@ -204,18 +211,18 @@ async fn discard(body: &mut Incoming, taken: &mut u64) -> bool {
 }
 
 fn act<'r>(
-    decision: &Decision,
-    connection: &Connection,
+    decision: &PixelDecision,
+    connection: &PixelConnection,
     policy: &'r Policy,
-    wish: &'r Wish,
+    wish: &'r PixelRequest,
     head: &'r http::request::Parts,
-) -> Outcome<'r> {
+) -> PixelOutcome<'r> {
     if let Some(own) = wish.own {
-        return Outcome::Own(own);
+        return PixelOutcome::Own(own);
     }
     let field = |name| text(&head.headers, &HeaderName::from_static(name));
     let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
-    let hints = Hints {
+    let hints = RequestHints {
         method: &head.method,
         kind: wish.kind,
         seat: seat(destination, wish.page.as_ref().map(DomainName::as_name), host),
@@ -228,16 +235,18 @@ fn act<'r>(
         named: decision.named(policy),
     };
     match (decision, due(&hints)) {
-        (Decision::NotCovered(_), _) => Outcome::NotCoveredPage,
-        (Decision::Block(verdict), Due::Page) => Outcome::BlockPage(*verdict),
-        (Decision::Block(_), Due::Null(null)) => Outcome::Null(null, Keep::Briefly),
-        (Decision::NotBlocked(_), Due::Page) => Outcome::NotBlockedPage,
-        (Decision::NotBlocked(_), Due::Null(null)) => match connection.transport {
+        (PixelDecision::NotCovered(_), _) => PixelOutcome::NotCoveredPage,
+        (PixelDecision::Block(verdict), AnswerAudience::Page) => PixelOutcome::BlockPage(*verdict),
+        (PixelDecision::Block(_), AnswerAudience::Null(null)) => {
+            PixelOutcome::Null(null, AnswerCaching::Briefly)
+        }
+        (PixelDecision::NotBlocked(_), AnswerAudience::Page) => PixelOutcome::NotBlockedPage,
+        (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => match connection.transport {
             // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
-            Transport::Tls(_) => Outcome::NotBlockedPage,
+            HttpTransport::Tls(_) => PixelOutcome::NotBlockedPage,
             // An alias behind the name may be blocked, and forgotten here since the device asked: to
             // the page that embeds it, it is blocked.
-            Transport::Plain => Outcome::Null(null, Keep::No),
+            HttpTransport::Plain => PixelOutcome::Null(null, AnswerCaching::No),
         },
     }
 }
@@ -245,22 +254,22 @@ fn act<'r>(
 /// Whether the name was let through after this connection had begun: the next one to it is carried to
 /// its server. Over a connection for another name it is asked for on one of its own, by 421.
 fn is_spared_since(
-    decision: &Decision,
-    connection: &Connection,
+    decision: &PixelDecision,
+    connection: &PixelConnection,
     policy: &Policy,
-    wish: &Wish,
+    wish: &PixelRequest,
     now: vocab::Now,
 ) -> bool {
     let (is_own, way) = match &connection.transport {
-        Transport::Plain => (true, Way::Plain),
-        Transport::Tls(secured) => (secured.asked == wish.host, Way::Tls),
+        HttpTransport::Plain => (true, SpliceProtocol::Plain),
+        HttpTransport::Tls(secured) => (secured.asked == wish.host, SpliceProtocol::Tls),
     };
     let authority = wish.url.split('/').nth(2).unwrap_or("");
-    matches!(decision, Decision::NotBlocked(_))
+    matches!(decision, PixelDecision::NotBlocked(_))
         && is_own
         && names_no_other_port(authority, way)
         && wish.own.is_none()
-        && connection.attempt == Attempt::None
+        && connection.attempt == CarryAttempt::None
         && is_spared(
             policy,
             (connection.client, &connection.near(policy, now).into()),
@@ -271,7 +280,7 @@ fn is_spared_since(
 
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
 /// preflight must not be redirected (Fetch section 4.10), and fails once.
-fn anew(wish: &Wish, head: &http::request::Parts) -> Response<Body> {
+fn anew(wish: &PixelRequest, head: &http::request::Parts) -> Response<Body> {
     let location = HeaderValue::try_from(&wish.url).ok().filter(|_| head.method != Method::OPTIONS);
     let Some(location) = location else { return page::not_blocked(&wish.host) };
     let mut response = reply::empty(StatusCode::TEMPORARY_REDIRECT);
@@ -285,33 +294,33 @@ fn anew(wish: &Wish, head: &http::request::Parts) -> Response<Body> {
 /// Opens a WebSocket, which `door` closes once the connection has left HTTP; one that cannot be
 /// opened is refused.
 fn open_socket(
-    door: &Door,
-    connection: &Connection,
+    door: &PixelDoor,
+    connection: &PixelConnection,
     head: &http::request::Parts,
     upgrade: Option<OnUpgrade>,
-    keep: Keep,
+    keep: AnswerCaching,
 ) -> Response<Body> {
     let opened = upgrade.and_then(|upgrade| Some((upgrade, socket::accept(&head.headers)?)));
     let Some((upgrade, response)) = opened else {
-        let refused = Null::Blank(Blank::NoSocket);
+        let refused = NullAnswer::Blank(BlankBody::NoSocket);
         door.counters.answered(&refused);
         return render(&refused, keep, &head.method, &head.headers);
     };
-    door.counters.answered(&Null::Socket);
+    door.counters.answered(&NullAnswer::Socket);
     connection.upgrade.set(Some(upgrade));
     response
 }
 
 fn blocked_page(
-    door: &Door,
-    connection: &Connection,
+    door: &PixelDoor,
+    connection: &PixelConnection,
     policy: &Policy,
     verdict: Verdict,
-    wish: &Wish,
+    wish: &PixelRequest,
     now: vocab::Now,
 ) -> Response<Body> {
     door.counters.one(Count::BlockPage);
-    let told = Told {
+    let told = BlockNotice {
         policy,
         verdict,
         door: vocab::Door::Pixel,
@@ -327,11 +336,11 @@ fn blocked_page(
 /// What depends on the form of the request and on the connection alone.
 fn shape(
     response: &mut Response<Body>,
-    connection: &Connection,
+    connection: &PixelConnection,
     head: &http::request::Parts,
-    drained: &Drained,
+    drained: &BodyDrained,
 ) {
-    if let Transport::Tls(_) = connection.transport {
+    if let HttpTransport::Tls(_) = connection.transport {
         // A blocked host may have promised HTTP/3 before: have the browser forget it.
         response.headers_mut().insert(ALT_SVC, FORGET_HTTP3);
     }
@@ -339,7 +348,7 @@ fn shape(
         // The length stands in its field already.
         *response.body_mut() = Body::empty();
     }
-    let is_last = matches!(drained, Drained::No(_)) || connection.is_over();
+    let is_last = matches!(drained, BodyDrained::No(_)) || connection.is_over();
     if is_last && head.version != Version::HTTP_2 {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -347,8 +356,8 @@ fn shape(
 
 /// Over HTTP/2, dropping a body resets its stream, and the reset would overtake the answer: the rest
 /// is taken for a while longer, within the same cap. Over HTTP/1 the connection closes anyway.
-fn linger(drained: Drained, version: Version) {
-    if let Drained::No(mut rest) = drained
+fn linger(drained: BodyDrained, version: Version) {
+    if let BodyDrained::No(mut rest) = drained
         && version == Version::HTTP_2
     {
         tokio::task::spawn_local(async move {

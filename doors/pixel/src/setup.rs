@@ -4,7 +4,7 @@
 //! or not ever leads here, and nothing can be changed. Called by `request`.
 
 use crate::counters::Count;
-use crate::door::Door;
+use crate::door::PixelDoor;
 use crate::page;
 use bytes::Bytes;
 use http::header::{
@@ -17,7 +17,7 @@ use std::net::IpAddr;
 
 /// One of our own answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum SetupPage {
     /// The page with instructions.
     Instructions,
     /// The authority's certificate, for devices to install.
@@ -27,35 +27,35 @@ pub(crate) enum Wanted {
 }
 
 /// What is wanted of our own, if a request for this host and path wants any of it.
-pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<Wanted> {
+pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<SetupPage> {
     let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
     if address.parse::<IpAddr>().is_err() || (*method != Method::GET && *method != Method::HEAD) {
         return None;
     }
     match path {
-        "/" => Some(Wanted::Instructions),
-        "/ca.crt" | "/tidegate-ca.crt" => Some(Wanted::Certificate),
-        "/ca.pem" | "/tidegate-ca.pem" => Some(Wanted::File),
+        "/" => Some(SetupPage::Instructions),
+        "/ca.crt" | "/tidegate-ca.crt" => Some(SetupPage::Certificate),
+        "/ca.pem" | "/tidegate-ca.pem" => Some(SetupPage::File),
         _ => None,
     }
 }
 
 /// The answer to it.
-pub(crate) fn answer(door: &Door, wanted: Wanted, headers: &HeaderMap) -> Response<Body> {
+pub(crate) fn answer(door: &PixelDoor, wanted: SetupPage, headers: &HeaderMap) -> Response<Body> {
     let signer = &door.parts.signer;
     match wanted {
-        Wanted::Instructions => {
+        SetupPage::Instructions => {
             door.counters.one(Count::Setup);
             let agent = headers.get(USER_AGENT).and_then(|it| it.to_str().ok()).unwrap_or("");
-            page::setup(&signer.ca_fingerprint(), Platform::of(agent))
+            page::setup(&signer.ca_fingerprint(), DevicePlatform::of(agent))
         }
-        Wanted::Certificate => {
+        SetupPage::Certificate => {
             door.counters.one(Count::Certificate);
             // The type that has phones and Firefox offer to install it, which they do not for a
             // file that is to be kept.
             file(&signer.ca_pem(), "application/x-x509-ca-cert")
         }
-        Wanted::File => {
+        SetupPage::File => {
             door.counters.one(Count::Certificate);
             let mut kept = file(&signer.ca_pem(), "application/x-pem-file");
             let name = HeaderValue::from_static("attachment; filename=\"tidegate-ca.pem\"");
@@ -79,7 +79,7 @@ fn file(text: &str, media: &'static str) -> Response<Body> {
 
 /// What a device runs, as far as its browser tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Platform {
+pub(crate) enum DevicePlatform {
     Windows,
     MacOs,
     Ios,
@@ -88,7 +88,7 @@ pub(crate) enum Platform {
     Unknown,
 }
 
-impl Platform {
+impl DevicePlatform {
     /// Read from a `User-Agent`. An iPad says that it is a Mac; its page shows both.
     pub(crate) fn of(agent: &str) -> Self {
         let known = [
@@ -124,9 +124,9 @@ mod tests {
         let check = |host, path, expected| {
             assert_eq!(wanted(host, &Method::GET, path), expected, "{host}{path}");
         };
-        check("192.0.2.1", "/", Some(Wanted::Instructions));
-        check("[2001:db8::1]", "/ca.crt", Some(Wanted::Certificate));
-        check("192.0.2.1", "/ca.pem", Some(Wanted::File));
+        check("192.0.2.1", "/", Some(SetupPage::Instructions));
+        check("[2001:db8::1]", "/ca.crt", Some(SetupPage::Certificate));
+        check("192.0.2.1", "/ca.pem", Some(SetupPage::File));
         check("192.0.2.1", "/x", None);
         check("ads.example", "/", None);
         check("", "/", None);
@@ -136,14 +136,14 @@ mod tests {
     #[test]
     fn the_platform_is_read_from_what_browsers_say() {
         for (agent, platform) in [
-            ("Mozilla/5.0 (Linux; Android 15; Pixel 9)", Platform::Android),
-            ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", Platform::Ios),
-            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", Platform::MacOs),
-            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", Platform::Windows),
-            ("Mozilla/5.0 (X11; Linux x86_64)", Platform::Linux),
-            ("curl/8", Platform::Unknown),
+            ("Mozilla/5.0 (Linux; Android 15; Pixel 9)", DevicePlatform::Android),
+            ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X)", DevicePlatform::Ios),
+            ("Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)", DevicePlatform::MacOs),
+            ("Mozilla/5.0 (Windows NT 10.0; Win64; x64)", DevicePlatform::Windows),
+            ("Mozilla/5.0 (X11; Linux x86_64)", DevicePlatform::Linux),
+            ("curl/8", DevicePlatform::Unknown),
         ] {
-            assert_eq!(Platform::of(agent), platform, "{agent}");
+            assert_eq!(DevicePlatform::of(agent), platform, "{agent}");
         }
     }
 }

@@ -7,20 +7,21 @@
 
 use crate::counters::Count;
 use crate::decision::is_spared;
-use crate::door::Door;
-use crate::ticket::Ticket;
-use crate::tunnels::{Beginning, NoTunnel, Place};
+use crate::door::PixelDoor;
+use crate::ticket::PixelTicket;
+use crate::tunnels::{Beginning, NoTunnel, TunnelPermit};
 use http_engine::authority;
 use http_engine::first_head::{self, FirstHead};
-use ledger::Subject;
+use ledger::EventSubject;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use transport::tls::peek_hello;
 use transport::{Stream, clock, is_own_address, near};
 use upstream::origins::{
-    Blame, ClientStream, Connection, Destinations, DialError, Guard, Host, Reach, tunnel,
+    Blame, ClientReach, ClientStream, DestinationScope, DialError, DialGuard, OriginConnection,
+    UrlHost, tunnel,
 };
-use vocab::{Action, Cause, DomainName, Kind, Source};
+use vocab::{Action, Cause, DomainName, RequestKind, Source};
 
 /// How long a tunnel may be quiet, as at the proxy door.
 const TUNNEL_IDLE: Duration = Duration::from_mins(5);
@@ -30,9 +31,9 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Where connections of clients may be carried.
 #[derive(Clone, Debug)]
-pub struct Bounds {
+pub struct SpliceBounds {
     /// How far clients are taken.
-    pub destinations: Destinations,
+    pub destinations: DestinationScope,
     /// Listeners of this program and the addresses that it gives for blocked names: a connection there
     /// would go round in circles.
     pub doors: Vec<SocketAddr>,
@@ -40,7 +41,7 @@ pub struct Bounds {
 
 /// What a connection speaks, and so which port of the server it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum SpliceProtocol {
     /// HTTP, at port 80.
     Plain,
     /// TLS, at port 443.
@@ -49,22 +50,22 @@ pub(crate) enum Way {
 
 /// A connection that is to be carried on.
 #[derive(Debug)]
-pub(crate) struct Spared {
+pub(crate) struct SplicedConnection {
     name: DomainName,
     port: u16,
     beginning: Option<Beginning>,
 }
 
 /// The bounds of one client.
-struct Within<'b> {
-    reach: Reach<'b>,
+struct SpliceGuard<'b> {
+    reach: ClientReach<'b>,
     doors: &'b [SocketAddr],
     /// The addresses that the operator himself gave the name (`dns.local`): there the DNS door sends clients,
     /// however it protects them from the answers of strangers.
     own: &'b [IpAddr],
 }
 
-impl Guard for Within<'_> {
+impl DialGuard for SpliceGuard<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
         let is_door = |door: &SocketAddr| {
             door.port() == address.port()
@@ -73,7 +74,7 @@ impl Guard for Within<'_> {
         };
         let is_own = |given: &IpAddr| given.to_canonical() == address.ip().to_canonical();
         let reach = if self.own.iter().any(is_own) {
-            Reach { destinations: Destinations::Guarded, ..self.reach }
+            ClientReach { destinations: DestinationScope::Guarded, ..self.reach }
         } else {
             self.reach
         };
@@ -82,11 +83,15 @@ impl Guard for Within<'_> {
 }
 
 /// Whom a connection is for, once its first bytes say so, if that name is spared.
-pub(crate) async fn spared(door: &Door, stream: &mut Stream, way: Way) -> Option<Spared> {
+pub(crate) async fn spared(
+    door: &PixelDoor,
+    stream: &mut Stream,
+    way: SpliceProtocol,
+) -> Option<SplicedConnection> {
     let client = stream.peer().ip().to_canonical();
     let (name, port, beginning) = match way {
-        Way::Plain => (first_host(stream).await?, 80, None),
-        Way::Tls => {
+        SpliceProtocol::Plain => (first_host(stream).await?, 80, None),
+        SpliceProtocol::Tls => {
             let hello = peek_hello(stream).await?;
             (DomainName::parse(&hello.name).ok()?, 443, Some(hello.beginning))
         }
@@ -95,7 +100,7 @@ pub(crate) async fn spared(door: &Door, stream: &mut Stream, way: Way) -> Option
     let (wanted, now) = (policy.near_wanted(), clock::now());
     let who = near::of(wanted, client, || near::local(wanted, stream), now).into();
     let is_spared = is_spared(&policy, (client, &who), name.as_name(), now);
-    is_spared.then_some(Spared { name, port, beginning })
+    is_spared.then_some(SplicedConnection { name, port, beginning })
 }
 
 /// The host of the first request, if it is a name at the usual port.
@@ -113,27 +118,31 @@ async fn first_host(stream: &mut Stream) -> Option<DomainName> {
             FirstHead::Other => return None,
             FirstHead::For(authority) => {
                 let name = DomainName::parse(authority::host(authority)).ok()?;
-                return names_no_other_port(authority, Way::Plain).then_some(name);
+                return names_no_other_port(authority, SpliceProtocol::Plain).then_some(name);
             }
         }
     }
 }
 
 /// Whether an authority is that of the usual port, which is all that a connection is carried to.
-pub(crate) fn names_no_other_port(authority: &str, way: Way) -> bool {
+pub(crate) fn names_no_other_port(authority: &str, way: SpliceProtocol) -> bool {
     let port = &authority[authority::host(authority).len()..];
     match way {
-        Way::Plain => matches!(port, "" | ":80"),
-        Way::Tls => matches!(port, "" | ":443"),
+        SpliceProtocol::Plain => matches!(port, "" | ":80"),
+        SpliceProtocol::Tls => matches!(port, "" | ":443"),
     }
 }
 
 /// Carries the connection to its end, or gives it back untouched where its server cannot be reached;
 /// records which.
-pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) -> Option<Stream> {
+pub(crate) async fn carry(
+    door: &PixelDoor,
+    stream: Stream,
+    spared: SplicedConnection,
+) -> Option<Stream> {
     let client = stream.peer().ip().to_canonical();
-    let mut ticket = Ticket::open(door, clock::now(), client);
-    ticket.asked(Kind::Tunnel, Subject::name(spared.name.as_name()));
+    let mut ticket = PixelTicket::open(door, clock::now(), client);
+    ticket.asked(RequestKind::Tunnel, EventSubject::name(spared.name.as_name()));
     ticket.decided(Action::Pass, Cause::Paused);
     match reached(door, client, spared).await {
         Ok((place, server)) => {
@@ -141,7 +150,7 @@ pub(crate) async fn carry(door: &Door, stream: Stream, spared: Spared) -> Option
             ticket.begun(Source::Tunnel, 200);
             let (client, becomes) = ClientStream::new(stream);
             becomes.now();
-            let carried = tunnel(client, Connection::Plain(server), TUNNEL_IDLE).await;
+            let carried = tunnel(client, OriginConnection::Plain(server), TUNNEL_IDLE).await;
             drop(place);
             ticket.close(Source::Tunnel, 200, carried.down);
             None
@@ -163,16 +172,16 @@ enum NotCarried {
 }
 
 async fn reached(
-    door: &Door,
+    door: &PixelDoor,
     client: IpAddr,
-    spared: Spared,
-) -> Result<(Place, Stream), NotCarried> {
+    spared: SplicedConnection,
+) -> Result<(TunnelPermit, Stream), NotCarried> {
     let place = door.tunnels.open(client, spared.beginning).map_err(NotCarried::NoTunnel)?;
     let bounds = door.bounds.load();
-    let reach = Reach { client, destinations: bounds.destinations, off_limits: &[] };
+    let reach = ClientReach { client, destinations: bounds.destinations, off_limits: &[] };
     let word = door.parts.dialer.own_word(&spared.name);
-    let guard = Within { reach, doors: &bounds.doors, own: &word.addresses };
-    let host = Host::Name(spared.name);
+    let guard = SpliceGuard { reach, doors: &bounds.doors, own: &word.addresses };
+    let host = UrlHost::Name(spared.name);
     let server = door.parts.dialer.dial_tcp(&host, spared.port, &guard).await;
     server.map(|(server, _)| (place, server)).map_err(NotCarried::Dial)
 }
@@ -199,13 +208,13 @@ impl NotCarried {
 mod tests {
     use super::*;
 
-    fn permits(destinations: Destinations, to: &str) -> bool {
+    fn permits(destinations: DestinationScope, to: &str) -> bool {
         let doors: Vec<SocketAddr> =
             ["9.9.9.80:443", "0.0.0.0:80"].iter().map(|it| it.parse().unwrap()).collect();
         let client = "192.168.1.7".parse().unwrap();
-        let reach = Reach { client, destinations, off_limits: &[] };
+        let reach = ClientReach { client, destinations, off_limits: &[] };
         let own = ["192.168.1.20", "127.0.0.1"].map(|it| it.parse().unwrap());
-        Within { reach, doors: &doors, own: &own }.permits(to.parse().unwrap())
+        SpliceGuard { reach, doors: &doors, own: &own }.permits(to.parse().unwrap())
     }
 
     #[test]
@@ -224,8 +233,8 @@ mod tests {
             ("192.168.1.20:443", true, true),
             ("127.0.0.1:443", false, false),
         ] {
-            assert_eq!(permits(Destinations::Guarded, to), guarded, "{to}");
-            assert_eq!(permits(Destinations::Public, to), public, "{to}");
+            assert_eq!(permits(DestinationScope::Guarded, to), guarded, "{to}");
+            assert_eq!(permits(DestinationScope::Public, to), public, "{to}");
         }
     }
 }

@@ -3,34 +3,34 @@
 //! A ticket is opened when a request is read and closed when its answer is made. One that is
 //! dropped before that tells the ledger that the client went away.
 
-use crate::counters::{Count, Counters};
-use crate::door::Door;
-use ledger::{Event, Ledger, Subject};
+use crate::counters::{Count, PixelCounters};
+use crate::door::PixelDoor;
+use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Caching, Cause, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 const CLIENT_GONE: u16 = 499;
 
 /// The event of a request under way.
-pub(crate) struct Ticket<'d> {
+pub(crate) struct PixelTicket<'d> {
     ledger: &'d Ledger,
-    counters: &'d Counters,
+    counters: &'d PixelCounters,
     started: Instant,
-    event: Option<Event>,
+    event: Option<RequestEvent>,
 }
 
-impl<'d> Ticket<'d> {
+impl<'d> PixelTicket<'d> {
     /// Opens the event of a request.
-    pub(crate) fn open(door: &'d Door, at: Now, client: IpAddr) -> Self {
-        let event = Event {
+    pub(crate) fn open(door: &'d PixelDoor, at: Now, client: IpAddr) -> Self {
+        let event = RequestEvent {
             at,
             took_us: 0,
             door: vocab::Door::Pixel,
             client,
-            kind: Kind::Other,
-            subject: Subject::Url("".into()),
+            kind: RequestKind::Other,
+            subject: EventSubject::Url("".into()),
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
@@ -43,7 +43,7 @@ impl<'d> Ticket<'d> {
     }
 
     /// What is asked for.
-    pub(crate) fn asked(&mut self, kind: Kind, subject: Subject) {
+    pub(crate) fn asked(&mut self, kind: RequestKind, subject: EventSubject) {
         if let Some(event) = &mut self.event {
             (event.kind, event.subject) = (kind, subject);
         }
@@ -73,7 +73,7 @@ impl<'d> Ticket<'d> {
     }
 }
 
-impl Drop for Ticket<'_> {
+impl Drop for PixelTicket<'_> {
     fn drop(&mut self) {
         if let Some(mut event) = self.event.take() {
             if event.status == CLIENT_GONE {

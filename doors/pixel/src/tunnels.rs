@@ -30,28 +30,28 @@ pub(crate) enum NoTunnel {
 
 /// The open tunnels, for all cores.
 #[derive(Debug, Default)]
-pub(crate) struct Tunnels(Mutex<Table>);
+pub(crate) struct OpenTunnels(Mutex<TunnelTable>);
 
 #[derive(Debug, Default)]
-struct Table {
+struct TunnelTable {
     next: u64,
     open: HashMap<u64, (IpAddr, Option<Beginning>)>,
 }
 
 /// A tunnel's place among them; dropping it gives it up.
 #[derive(Debug)]
-pub(crate) struct Place {
-    tunnels: Arc<Tunnels>,
+pub(crate) struct TunnelPermit {
+    tunnels: Arc<OpenTunnels>,
     number: u64,
 }
 
-impl Tunnels {
+impl OpenTunnels {
     /// A place for a tunnel of `client`, that begins so if it is one with TLS.
     pub(crate) fn open(
         self: &Arc<Self>,
         client: IpAddr,
         beginning: Option<Beginning>,
-    ) -> Result<Place, NoTunnel> {
+    ) -> Result<TunnelPermit, NoTunnel> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if table.open.len() >= TUNNELS_MAX {
             return Err(NoTunnel::Full);
@@ -68,7 +68,7 @@ impl Tunnels {
         let number = table.next;
         table.next += 1;
         table.open.insert(number, (client, beginning));
-        Ok(Place { tunnels: Arc::clone(self), number })
+        Ok(TunnelPermit { tunnels: Arc::clone(self), number })
     }
 
     /// How many are open.
@@ -77,7 +77,7 @@ impl Tunnels {
     }
 }
 
-impl Drop for Place {
+impl Drop for TunnelPermit {
     fn drop(&mut self) {
         let mut table = self.tunnels.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.open.remove(&self.number);
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn there_are_so_many_tunnels_and_so_many_for_a_client() {
-        let tunnels = Arc::new(Tunnels::default());
+        let tunnels = Arc::new(OpenTunnels::default());
         let mut held: Vec<_> =
             (0..TUNNELS_PER_CLIENT_MAX).map(|_| tunnels.open(client(0), None).unwrap()).collect();
         assert_eq!(tunnels.open(client(0), None).unwrap_err(), NoTunnel::ClientFull);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_beginning_that_comes_again_has_come_round() {
-        let tunnels = Arc::new(Tunnels::default());
+        let tunnels = Arc::new(OpenTunnels::default());
         let open = |byte| tunnels.open(client(1), Some([byte; BEGINNING_BYTES]));
         let first = open(1).unwrap();
         let _other = open(2).unwrap();

@@ -87,7 +87,8 @@ fn a_null_answer_of_the_quick_lane_allocates_nothing() {
     IS_CLIENT.set(true);
     let edge = Edge::start("||ads.example^\n");
     // A row of the log is the ledger's, and holds its address.
-    edge.ledger.apply(&ledger::Settings { log: ledger::Log::None, ..ledger::Settings::default() });
+    edge.ledger
+        .apply(&ledger::Settings { log: ledger::LogScope::None, ..ledger::Settings::default() });
     let (mut stream, mut room) = (edge.connect(), vec![0; 64 << 10]);
     round(&mut stream, &mut room);
     // The fewest of three tries: a thread that starts late makes its buffers in one of them.

@@ -7,30 +7,30 @@
 use crate::settings::AuthSettings;
 use http::HeaderValue;
 use http::header::{HeaderMap, PROXY_AUTHORIZATION};
-use passwords::{Desk, FIELD_BYTES_MAX, Outcome, Users, basic};
+use passwords::{FIELD_BYTES_MAX, LoginOutcome, PasswordChecker, UserTable, basic};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::{Buckets, Rate, Taken};
+use transport::{ClientBuckets, ClientRate, TokenTaken};
 use vocab::{Complaint, Network, Now};
 
 /// Wrong credentials of one client: twenty at once, then one in five seconds.
-pub(crate) const GUESSES: Rate = Rate { burst: 20, milli_per_second: 200 };
+pub(crate) const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
 /// Who is let in.
-pub(crate) struct Access {
+pub(crate) struct ProxyAccess {
     challenges: Vec<HeaderValue>,
-    users: Option<Users>,
+    users: Option<UserTable>,
     tokens: HashMap<[u8; 32], Arc<str>>,
     exempt: Vec<Network>,
-    desk: Desk,
+    desk: PasswordChecker,
 }
 
 /// Why somebody is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Denied {
+pub(crate) enum AccessDenied {
     /// Credentials are due: 407 with these `Proxy-Authenticate`.
     Asked(Vec<HeaderValue>),
     /// Too many were wrong: 429.
@@ -39,15 +39,15 @@ pub(crate) enum Denied {
     Busy,
 }
 
-impl Access {
+impl ProxyAccess {
     /// Reads the file of users, a relative one from `base`. Complaints have paths relative to `auth`.
     pub(crate) fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
         let users = if settings.users.is_empty() && settings.file.is_none() {
             None
         } else {
-            Some(Users::open(&settings.users, settings.file.as_deref(), base)?)
+            Some(UserTable::open(&settings.users, settings.file.as_deref(), base)?)
         };
-        let desk = Desk::new().map_err(|why| {
+        let desk = PasswordChecker::new().map_err(|why| {
             vec![Complaint::new("", format!("the system gives no randomness: {why}"))]
         })?;
         let schemes = [
@@ -68,65 +68,67 @@ impl Access {
     /// Lets `client` in, as a user where it is one; wrong credentials count in `guesses`.
     pub(crate) async fn admit(
         &self,
-        guesses: &Buckets,
+        guesses: &ClientBuckets,
         client: IpAddr,
         headers: &HeaderMap,
         now: Now,
-    ) -> Result<Option<Arc<str>>, Denied> {
+    ) -> Result<Option<Arc<str>>, AccessDenied> {
         let shown = shown(headers);
         if shown.is_none() && self.exempt.iter().any(|network| network.contains(client)) {
             return Ok(None);
         }
         let attempt = match shown {
             None => return Err(self.asked()),
-            Some(Shown::Token(token)) => Err(self.tokens.get(&token)),
-            Some(Shown::Basic(shown)) => match self.tokens.get(&digest(shown.user.as_bytes())) {
-                Some(user) => Err(Some(user)),
-                None => Ok(self.desk.attempt(0, shown)),
-            },
+            Some(ShownCredentials::Token(token)) => Err(self.tokens.get(&token)),
+            Some(ShownCredentials::Basic(shown)) => {
+                match self.tokens.get(&digest(shown.user.as_bytes())) {
+                    Some(user) => Err(Some(user)),
+                    None => Ok(self.desk.attempt(0, shown)),
+                }
+            }
         };
         match attempt {
             Err(Some(user)) => Ok(Some(Arc::clone(user))),
             Err(None) => match guesses.take(client, now.mono_ms) {
-                Taken::Yes => Err(self.asked()),
-                Taken::No => Err(Denied::Guessing),
+                TokenTaken::Yes => Err(self.asked()),
+                TokenTaken::No => Err(AccessDenied::Guessing),
             },
             Ok(attempt) => {
                 if let Some(user) = self.desk.remembers(&attempt, now) {
                     return Ok(Some(user));
                 }
                 // Taken before the check, so that many at once are no way around.
-                if guesses.take(client, now.mono_ms) == Taken::No {
-                    return Err(Denied::Guessing);
+                if guesses.take(client, now.mono_ms) == TokenTaken::No {
+                    return Err(AccessDenied::Guessing);
                 }
                 let Some(users) = &self.users else { return Err(self.asked()) };
                 let outcome = self.desk.check(users, attempt, now).await;
-                if outcome != Outcome::Wrong {
+                if outcome != LoginOutcome::Wrong {
                     guesses.give_back(client);
                 }
                 match outcome {
-                    Outcome::Right(user) => Ok(Some(user)),
-                    Outcome::Wrong => Err(self.asked()),
-                    Outcome::Busy => Err(Denied::Busy),
+                    LoginOutcome::Right(user) => Ok(Some(user)),
+                    LoginOutcome::Wrong => Err(self.asked()),
+                    LoginOutcome::Busy => Err(AccessDenied::Busy),
                 }
             }
         }
     }
 
-    fn asked(&self) -> Denied {
-        Denied::Asked(self.challenges.clone())
+    fn asked(&self) -> AccessDenied {
+        AccessDenied::Asked(self.challenges.clone())
     }
 }
 
 /// What a client shows.
-enum Shown {
-    Basic(passwords::Basic),
+enum ShownCredentials {
+    Basic(passwords::BasicCredentials),
     /// A token's digest.
     Token([u8; 32]),
 }
 
 /// Reads `Proxy-Authorization`; nothing where it is malformed, or there twice.
-fn shown(headers: &HeaderMap) -> Option<Shown> {
+fn shown(headers: &HeaderMap) -> Option<ShownCredentials> {
     let mut fields = headers.get_all(PROXY_AUTHORIZATION).iter();
     let field = fields.next()?.as_bytes();
     if fields.next().is_some() || field.len() > FIELD_BYTES_MAX {
@@ -134,9 +136,9 @@ fn shown(headers: &HeaderMap) -> Option<Shown> {
     }
     match field.split_at_checked(7) {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case(b"bearer ") => {
-            Some(Shown::Token(digest(token.trim_ascii())))
+            Some(ShownCredentials::Token(digest(token.trim_ascii())))
         }
-        _ => basic(field).map(Shown::Basic),
+        _ => basic(field).map(ShownCredentials::Basic),
     }
 }
 
@@ -152,7 +154,7 @@ mod tests {
     const NOW: Now = Now { unix_ms: 0, mono_ms: 1_000 };
     const CLIENT: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
-    fn access() -> Access {
+    fn access() -> ProxyAccess {
         let token = crate::settings::TokenDigest(digest(b"t0ken"));
         let settings = AuthSettings {
             users: [("ann".into(), bcrypt::hash("secret", 4).unwrap())].into(),
@@ -160,7 +162,7 @@ mod tests {
             exempt: vec![Text("10.0.0.0/8".parse().unwrap())],
             ..AuthSettings::default()
         };
-        Access::open(&settings, Path::new("/")).unwrap()
+        ProxyAccess::open(&settings, Path::new("/")).unwrap()
     }
 
     fn showing(field: &str) -> HeaderMap {
@@ -169,7 +171,7 @@ mod tests {
 
     #[tokio::test]
     async fn users_tokens_and_exempt_clients_are_let_in() {
-        let (access, guesses) = (access(), Buckets::new(GUESSES));
+        let (access, guesses) = (access(), ClientBuckets::new(GUESSES));
         let check = async |client: IpAddr, field: &str, expected: Option<&str>| {
             let admitted = access.admit(&guesses, client, &showing(field), NOW).await;
             assert_eq!(admitted, Ok(expected.map(Into::into)), "{field}");
@@ -183,20 +185,20 @@ mod tests {
 
     #[tokio::test]
     async fn guessing_is_slowed_down_and_does_not_lock_out_who_is_known() {
-        let (access, guesses) = (access(), Buckets::new(GUESSES));
+        let (access, guesses) = (access(), ClientBuckets::new(GUESSES));
         let known = showing("Basic YW5uOnNlY3JldA==");
         assert!(access.admit(&guesses, CLIENT, &known, NOW).await.is_ok());
         for _ in 0..GUESSES.burst {
             let wrong = access.admit(&guesses, CLIENT, &showing("Bearer wrong"), NOW).await;
-            assert!(matches!(wrong, Err(Denied::Asked(_))), "{wrong:?}");
+            assert!(matches!(wrong, Err(AccessDenied::Asked(_))), "{wrong:?}");
         }
         for field in ["Bearer wrong", "Basic YW5uOndyb25n"] {
             let wrong = access.admit(&guesses, CLIENT, &showing(field), NOW).await;
-            assert_eq!(wrong, Err(Denied::Guessing));
+            assert_eq!(wrong, Err(AccessDenied::Guessing));
         }
         assert_eq!(access.admit(&guesses, CLIENT, &known, NOW).await, Ok(Some("ann".into())));
         let nothing = access.admit(&guesses, CLIENT, &HeaderMap::new(), NOW).await;
-        let Err(Denied::Asked(challenges)) = nothing else { panic!("{nothing:?}") };
+        let Err(AccessDenied::Asked(challenges)) = nothing else { panic!("{nothing:?}") };
         assert_eq!(challenges[0], "Basic realm=\"Tidegate\", charset=\"UTF-8\"");
         assert_eq!(challenges.len(), 2);
     }

@@ -4,41 +4,43 @@
 //! be said. Every such answer says in `Proxy-Status` that it is ours. Called by `request`.
 
 use crate::pages;
-use crate::request::Trip;
+use crate::request::ProxyContext;
 use http::header::{HeaderMap, HeaderName};
 use http::{Method, Request, Response};
 use http_engine::Body;
-use http_engine::html::Reader;
-use null_answers::page::{self, Told};
-use null_answers::{Blank, Due, Hints, Keep, Null, due, render, seat};
-use policy::{Manner, Policy, Verdict};
-use vocab::{DomainName, Kind};
+use http_engine::html::PageReader;
+use null_answers::page::{self, BlockNotice};
+use null_answers::{
+    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, due, render, seat,
+};
+use policy::{Policy, Verdict, VerdictManner};
+use vocab::{DomainName, RequestKind};
 
 /// What was asked for.
-pub(crate) struct Asked<'w> {
+pub(crate) struct BlockedRequest<'w> {
     pub(crate) verdict: Verdict,
     pub(crate) host: &'w DomainName,
     pub(crate) page: Option<&'w DomainName>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     /// The URL, or `host:port` of a tunnel.
     pub(crate) subject: &'w str,
 }
 
 /// The answer to `request`, which is blocked.
 pub(crate) fn answer<B>(
-    trip: &Trip<'_>,
-    asked: &Asked<'_>,
+    trip: &ProxyContext<'_>,
+    asked: &BlockedRequest<'_>,
     request: &Request<B>,
 ) -> Response<Body> {
     let policy = trip.door.parts.policy.load();
     let headers = request.headers();
     let hints = hints(asked, &policy, request);
     let who = trip.who();
-    let reader = Reader::of(headers);
+    let reader = PageReader::of(headers);
     let mut answer = match due(&hints) {
-        _ if asked.kind == Kind::Tunnel => in_words(asked, &policy),
-        Due::Page if reader == Reader::Person || hints.destination == "document" => {
-            let told = Told {
+        _ if asked.kind == RequestKind::Tunnel => in_words(asked, &policy),
+        AnswerAudience::Page if reader == PageReader::Person || hints.destination == "document" => {
+            let told = BlockNotice {
                 policy: &policy,
                 verdict: asked.verdict,
                 door: vocab::Door::Proxy,
@@ -51,14 +53,20 @@ pub(crate) fn answer<B>(
             page::blocked(asked.host, asked.subject, &told)
         }
         // Nobody knows what would do for it: an empty file would be taken for the real one.
-        Due::Page | Due::Null(Null::Blank(Blank::Text | Blank::NoMethod)) => {
+        AnswerAudience::Page
+        | AnswerAudience::Null(NullAnswer::Blank(BlankBody::Text | BlankBody::NoMethod)) => {
             in_words(asked, &policy)
         }
         // A WebSocket is opened by the door that stands for the host.
-        Due::Null(Null::Socket) => {
-            render(&Null::Blank(Blank::NoSocket), Keep::No, request.method(), headers)
+        AnswerAudience::Null(NullAnswer::Socket) => render(
+            &NullAnswer::Blank(BlankBody::NoSocket),
+            AnswerCaching::No,
+            request.method(),
+            headers,
+        ),
+        AnswerAudience::Null(null) => {
+            render(&null, AnswerCaching::Briefly, request.method(), headers)
         }
-        Due::Null(null) => render(&null, Keep::Briefly, request.method(), headers),
     };
     pages::denied_by_policy(&mut answer);
     if request.method() == Method::HEAD {
@@ -68,16 +76,20 @@ pub(crate) fn answer<B>(
     answer
 }
 
-fn in_words(asked: &Asked<'_>, policy: &Policy) -> Response<Body> {
+fn in_words(asked: &BlockedRequest<'_>, policy: &Policy) -> Response<Body> {
     let rule = asked.verdict.cause.rule();
     let rule = rule.and_then(|rule| policy.rule_text(rule, asked.host.as_name()));
     pages::blocked(asked.subject, None, rule.as_ref())
 }
 
-fn hints<'r, B>(asked: &Asked<'r>, policy: &'r Policy, request: &'r Request<B>) -> Hints<'r> {
+fn hints<'r, B>(
+    asked: &BlockedRequest<'r>,
+    policy: &'r Policy,
+    request: &'r Request<B>,
+) -> RequestHints<'r> {
     let field = |name| text(request.headers(), &HeaderName::from_static(name));
     let (host, destination) = (asked.host.as_name(), field("sec-fetch-dest"));
-    Hints {
+    RequestHints {
         method: request.method(),
         kind: asked.kind,
         seat: seat(destination, asked.page.map(DomainName::as_name), host),
@@ -88,8 +100,8 @@ fn hints<'r, B>(asked: &Asked<'r>, policy: &'r Policy, request: &'r Request<B>) 
         destination,
         service_worker: field("service-worker"),
         named: match asked.verdict.manner {
-            Manner::StandIn(id) => policy.stand_in(id),
-            Manner::Usual | Manner::Rewrite => None,
+            VerdictManner::StandIn(id) => policy.stand_in(id),
+            VerdictManner::Usual | VerdictManner::Rewrite => None,
         },
     }
 }

@@ -3,35 +3,35 @@
 //! It lends the cache our way to origins, as parents, guards and header rules have it, and drops what
 //! other requests may have changed. Called by `request`.
 
-use crate::door::{Caller, Door, Setup};
-use crate::request::Trip;
-use crate::within::Asker;
+use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
+use crate::request::ProxyContext;
+use crate::within::HostAsker;
 use http::header::HeaderMap;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
-use http_cache::{Fetch, Missed, Question, Served};
+use http_cache::{CacheRequest, NoCachedAnswer, OriginFetcher, ServedAnswer};
 use http_engine::{Body, Incoming};
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Blame, Metered, Origin, SendError};
+use upstream::origins::{Blame, MeteredBody, Origin, SendError};
 use vocab::{Cause, Now};
 
 /// Why the cache's fetch brought nothing.
 #[derive(Clone)]
-pub(crate) enum Failed {
+pub(crate) enum ProxyFetchFailed {
     GoingRound,
     Send(SendError),
 }
 
 /// Our way to one URL.
 #[derive(Clone)]
-struct Onward(Rc<Errand>);
+struct UrlFetcher(Rc<ProxyFetch>);
 
-struct Errand {
-    door: Arc<Door>,
-    setup: Arc<Setup>,
-    caller: Arc<Caller>,
+struct ProxyFetch {
+    door: Arc<ProxyDoor>,
+    setup: Arc<ProxySetup>,
+    caller: Arc<ProxyClient>,
     user: Option<Arc<str>>,
     /// Why the request passes.
     cause: Cause,
@@ -41,9 +41,9 @@ struct Errand {
     now: Now,
 }
 
-impl Onward {
-    fn new(trip: &Trip<'_>, origin: &Origin, path: Uri, received: Version) -> Self {
-        Self(Rc::new(Errand {
+impl UrlFetcher {
+    fn new(trip: &ProxyContext<'_>, origin: &Origin, path: Uri, received: Version) -> Self {
+        Self(Rc::new(ProxyFetch {
             door: Arc::clone(trip.door),
             setup: Arc::clone(trip.setup),
             caller: Arc::clone(trip.caller),
@@ -64,19 +64,19 @@ pub(crate) fn concerns(head: &request::Parts, body: &Incoming) -> bool {
 
 /// Answers it from the cache, or through it.
 pub(crate) async fn answer(
-    trip: &Trip<'_>,
-    cache: &Arc<http_cache::Cache>,
+    trip: &ProxyContext<'_>,
+    cache: &Arc<http_cache::HttpCache>,
     origin: &Origin,
     path: Uri,
     head: request::Parts,
-) -> Result<Served, Failed> {
-    let question = Question {
+) -> Result<ServedAnswer, ProxyFetchFailed> {
+    let question = CacheRequest {
         url: origin.url(path.path_and_query().map_or("/", PathAndQuery::as_str)),
         method: head.method,
         fields: head.headers,
         now: trip.now,
     };
-    let onward = Onward::new(trip, origin, path, head.version);
+    let onward = UrlFetcher::new(trip, origin, path, head.version);
     let answered = if trip.setup.never_keeps(origin, &question.url, trip.now) {
         // Boxed: what the cache answers would carry its room.
         Box::pin(cache.bypass(&question, &onward)).await
@@ -84,31 +84,31 @@ pub(crate) async fn answer(
         cache.answer(question, onward).await
     };
     answered.map_err(|why| match why {
-        Missed::Failed(why) => why,
-        Missed::Elsewhere => Failed::Send(SendError::Closed),
+        NoCachedAnswer::Failed(why) => why,
+        NoCachedAnswer::Elsewhere => ProxyFetchFailed::Send(SendError::Closed),
     })
 }
 
 /// A request that goes past the cache, as far as the cache cares; none for requests that change nothing.
 pub(crate) fn passing(
-    trip: &Trip<'_>,
+    trip: &ProxyContext<'_>,
     head: &request::Parts,
     origin: &Origin,
     path: &str,
-) -> Option<Question> {
+) -> Option<CacheRequest> {
     trip.setup.cache.as_ref()?;
     // Only what a POST is answered with may be kept, and then it may vary by these.
     let fields = match head.method {
         Method::POST => head.headers.clone(),
         _ => HeaderMap::new(),
     };
-    Some(Question { url: origin.url(path), method: head.method.clone(), fields, now: trip.now })
+    Some(CacheRequest { url: origin.url(path), method: head.method.clone(), fields, now: trip.now })
 }
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
 pub(crate) async fn passed(
-    trip: &Trip<'_>,
-    question: Option<Question>,
+    trip: &ProxyContext<'_>,
+    question: Option<CacheRequest>,
     (origin, path, received): (&Origin, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
@@ -120,14 +120,18 @@ pub(crate) async fn passed(
     }
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.setup.settings.response_timeout.0.0;
-    let response = response.map(|body| Metered::wrap(body, stall, |_, _| ()));
-    cache.passed(question, response, || Onward::new(trip, origin, path, received)).await
+    let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
+    cache.passed(question, response, || UrlFetcher::new(trip, origin, path, received)).await
 }
 
-impl Fetch for Onward {
-    type Failure = Failed;
+impl OriginFetcher for UrlFetcher {
+    type Failure = ProxyFetchFailed;
 
-    async fn fetch(&self, method: &Method, fields: HeaderMap) -> Result<Response<Body>, Failed> {
+    async fn fetch(
+        &self,
+        method: &Method,
+        fields: HeaderMap,
+    ) -> Result<Response<Body>, ProxyFetchFailed> {
         let errand = &*self.0;
         let (setup, origin) = (&errand.setup, &errand.origin);
         let mut request = Request::new(Body::empty());
@@ -137,23 +141,23 @@ impl Fetch for Onward {
         setup
             .fields
             .onward(request.headers_mut(), origin, errand.received, errand.caller.client, None)
-            .map_err(|_| Failed::GoingRound)?;
-        let Errand { door, caller, user, cause, now, .. } = errand;
-        let asker = Asker::of(door, caller, user.clone(), *cause, *now);
+            .map_err(|_| ProxyFetchFailed::GoingRound)?;
+        let ProxyFetch { door, caller, user, cause, now, .. } = errand;
+        let asker = HostAsker::of(door, caller, user.clone(), *cause, *now);
         let within = setup.within(door, asker, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
-        let response = sent.map_err(|unanswered| Failed::Send(unanswered.why))?;
+        let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.why))?;
         if let Some(why) = no_answer(response.status()) {
-            return Err(Failed::Send(SendError::BadResponse(why.into())));
+            return Err(ProxyFetchFailed::Send(SendError::BadResponse(why.into())));
         }
         // A fetch may outlive the client whose own patience would end it.
         let stall = setup.settings.response_timeout.0.0;
-        Ok(response.map(|body| Metered::wrap(body, stall, |_, _| ())))
+        Ok(response.map(|body| MeteredBody::wrap(body, stall, |_, _| ())))
     }
 
-    fn is_refusal(why: &Failed) -> bool {
-        matches!(why, Failed::Send(why) if why.blame() == Blame::Guard)
+    fn is_refusal(why: &ProxyFetchFailed) -> bool {
+        matches!(why, ProxyFetchFailed::Send(why) if why.blame() == Blame::Guard)
     }
 }
 

@@ -2,35 +2,40 @@
 //!
 //! The same for both lanes. It answers nothing and counts nothing. Called by `request` and `quick`.
 
-use crate::door::{Caller, Door};
-use crate::trims::Trim;
+use crate::door::{ProxyClient, ProxyDoor};
+use crate::trims::TrimRedirect;
 use http::Method;
-use policy::{Ask, Verdict, Who};
-use vocab::{Action, Cause, Kind, Name, Now};
+use policy::{Ask, ClientIdentity, Verdict};
+use vocab::{Action, Cause, Name, Now, RequestKind};
 
 /// What the policy is asked about a request, beside who asks from where.
-pub(crate) struct Asked<'a> {
+pub(crate) struct ProxyQuery<'a> {
     pub(crate) method: &'a Method,
     pub(crate) host: Name<'a>,
     pub(crate) page: Option<Name<'a>>,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RequestKind,
     pub(crate) user: Option<&'a str>,
     /// None of a tunnel.
     pub(crate) url: Option<&'a str>,
 }
 
 /// What is to be done with a request.
-pub(crate) enum Decision {
+pub(crate) enum ProxyDecision {
     Block(Verdict),
     /// It passes, and its URL has parameters too many.
-    Trim(Verdict, Trim),
+    Trim(Verdict, TrimRedirect),
     Pass(Verdict),
 }
 
 /// What the policy says.
-pub(crate) fn decide(door: &Door, caller: &Caller, asked: &Asked<'_>, now: Now) -> Decision {
+pub(crate) fn decide(
+    door: &ProxyDoor,
+    caller: &ProxyClient,
+    asked: &ProxyQuery<'_>,
+    now: Now,
+) -> ProxyDecision {
     let policy = door.parts.policy.load();
-    let who = Who { user: asked.user, ..caller.near(&policy, now).into() };
+    let who = ClientIdentity { user: asked.user, ..caller.near(&policy, now).into() };
     let ask = Ask {
         door: vocab::Door::Proxy,
         client: caller.client,
@@ -42,15 +47,15 @@ pub(crate) fn decide(door: &Door, caller: &Caller, asked: &Asked<'_>, now: Now) 
     };
     let verdict = policy.decide(&ask, now);
     match verdict.action {
-        Action::Block => Decision::Block(verdict),
-        Action::Pass => match Trim::of(&policy, &ask, asked.method, now) {
-            Some(trim) => Decision::Trim(verdict, trim),
-            None => Decision::Pass(verdict),
+        Action::Block => ProxyDecision::Block(verdict),
+        Action::Pass => match TrimRedirect::of(&policy, &ask, asked.method, now) {
+            Some(trim) => ProxyDecision::Trim(verdict, trim),
+            None => ProxyDecision::Pass(verdict),
         },
     }
 }
 
-impl Decision {
+impl ProxyDecision {
     /// What the policy says of passing.
     pub(crate) fn verdict(&self) -> Verdict {
         let (Self::Block(verdict) | Self::Trim(verdict, _) | Self::Pass(verdict)) = self;

@@ -1,38 +1,38 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
-use crate::access::{Access, GUESSES};
-use crate::headers::Fields;
+use crate::access::{GUESSES, ProxyAccess};
+use crate::headers::FieldPolicy;
 use crate::never::Never;
-use crate::quick::Lane;
+use crate::quick::ProxyFastPath;
 use crate::request;
-use crate::routes::Routes;
-use crate::secure::{self, Secure};
+use crate::routes::ParentRoutes;
+use crate::secure::{self, ProxyTls};
 use crate::settings::Settings;
-use crate::trims::Trims;
+use crate::trims::RecentTrims;
 use crate::tunnel::BlockedTunnels;
-use crate::within::{Asker, Within};
+use crate::within::{DestinationGuard, HostAsker};
 use arc_swap::ArcSwap;
-use http_cache::{Around, Cache};
-use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve_quickly};
+use http_cache::{CacheEnvironment, HttpCache};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve_quickly};
 use ledger::Ledger;
-use passwords::Users;
+use passwords::UserTable;
 use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use store::freshness::Rules;
+use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::near::{self, CameTo};
-use transport::{Buckets, ConnectionLimits, Drain, Signer, Stream, client_of};
+use transport::near::{self, ArrivedAt};
+use transport::{ClientBuckets, ConnectionLimits, Drain, Signer, Stream, client_of};
 use upstream::origins::{
-    BecomesTunnel, ClientStream, Dialer, Host, KnownOrigin, Limits as OriginLimits, Origin,
-    Origins, Reach,
+    BecomesTunnel, ClientReach, ClientStream, Dialer, KnownOrigin, Origin, OriginLimits, Origins,
+    UrlHost,
 };
-use vocab::{Complaint, Listen, Near, Now};
+use vocab::{Complaint, LinkInfo, Listen, Now};
 
 /// What the door is built from.
 #[derive(Clone)]
-pub struct Parts {
+pub struct ProxyParts {
     /// The policy, swapped as a whole on reload.
     pub policy: Arc<ArcSwap<Policy>>,
     /// Where requests are recorded.
@@ -50,59 +50,59 @@ pub struct Parts {
     /// Whoever answers for hosts that are blocked, inside tunnels to them; none: they are refused.
     pub blocked_tunnels: Option<Arc<dyn BlockedTunnels>>,
     /// What the cache finds around it.
-    pub cache: Around,
+    pub cache: CacheEnvironment,
     /// Takes a line for the administrator: what came of a certificate that has changed.
     pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The proxy door.
-pub struct Door {
-    pub(crate) parts: Parts,
+pub struct ProxyDoor {
+    pub(crate) parts: ProxyParts,
     /// Wrong credentials, by client. They outlive a reload.
-    pub(crate) guesses: Buckets,
-    pub(crate) trims: Trims,
+    pub(crate) guesses: ClientBuckets,
+    pub(crate) trims: RecentTrims,
     connections: ConnectionLimits,
     unfinished: UnfinishedRequests,
-    setup: ArcSwap<Setup>,
+    setup: ArcSwap<ProxySetup>,
 }
 
 /// What follows from the settings, swapped as a whole.
-pub(crate) struct Setup {
+pub(crate) struct ProxySetup {
     pub(crate) settings: Settings,
     pub(crate) origins: Origins,
-    pub(crate) access: Option<Access>,
-    pub(crate) routes: Routes,
-    pub(crate) fields: Fields,
-    pub(crate) secure: Option<Secure>,
-    pub(crate) cache: Option<Arc<Cache>>,
+    pub(crate) access: Option<ProxyAccess>,
+    pub(crate) routes: ParentRoutes,
+    pub(crate) fields: FieldPolicy,
+    pub(crate) secure: Option<ProxyTls>,
+    pub(crate) cache: Option<Arc<HttpCache>>,
     pub(crate) never: Option<Never>,
 }
 
 /// Whether clients speak TLS with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Security {
+pub(crate) enum ClientSecurity {
     Plain,
     Tls,
 }
 
 /// Who is at the other end of a connection, and how it came.
-pub(crate) struct Caller {
+pub(crate) struct ProxyClient {
     pub(crate) client: IpAddr,
     /// Our end; none where the connection is gone already.
     pub(crate) local: Option<SocketAddr>,
-    pub(crate) security: Security,
+    pub(crate) security: ClientSecurity,
     pub(crate) tunnel: BecomesTunnel,
 }
 
-impl Door {
+impl ProxyDoor {
     /// A door with settings that [`Settings::check`] finds right. Reads the files that they name; what
     /// is wrong with them is returned, with paths relative to the section.
-    pub fn new(settings: Settings, parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
+    pub fn new(settings: Settings, parts: ProxyParts) -> Result<Arc<Self>, Vec<Complaint>> {
         let (all, each) = caps(&settings);
-        let setup = ArcSwap::from_pointee(Setup::new(settings, &parts, None)?);
+        let setup = ArcSwap::from_pointee(ProxySetup::new(settings, &parts, None)?);
         let connections = ConnectionLimits::new(all, each);
         let unfinished = UnfinishedRequests::for_connections(all);
-        let (guesses, trims) = (Buckets::new(GUESSES), Trims::default());
+        let (guesses, trims) = (ClientBuckets::new(GUESSES), RecentTrims::default());
         Ok(Arc::new(Self { parts, guesses, trims, connections, unfinished, setup }))
     }
 
@@ -110,7 +110,7 @@ impl Door {
     /// cache. Requests under way keep the old ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
-        let setup = Setup::new(settings, &self.parts, Some(&before))?;
+        let setup = ProxySetup::new(settings, &self.parts, Some(&before))?;
         if let Some(cache) = &setup.cache {
             cache.open();
         }
@@ -122,7 +122,7 @@ impl Door {
     }
 
     /// The cache of what it fetches, where it has one.
-    pub fn cache(&self) -> Option<Arc<Cache>> {
+    pub fn cache(&self) -> Option<Arc<HttpCache>> {
         self.setup().cache.clone()
     }
 
@@ -155,23 +155,23 @@ impl Door {
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let mut caller = Caller::of(&stream, Security::Plain, BecomesTunnel::default());
+        let mut caller = ProxyClient::of(&stream, ClientSecurity::Plain, BecomesTunnel::default());
         let (stream, tunnel) = ClientStream::new(stream);
         caller.tunnel = tunnel;
-        self.serve(stream, Versions::Http1And2, caller, drain).await;
+        self.serve(stream, HttpVersions::Http1And2, caller, drain).await;
     }
 
     pub(crate) async fn serve<S>(
         self: Arc<Self>,
         stream: S,
-        versions: Versions,
-        caller: Caller,
+        versions: HttpVersions,
+        caller: ProxyClient,
         drain: Drain,
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (stop, caller) = (drain.begun(), Arc::new(caller));
-        let lane = Lane { door: Arc::clone(&self), caller: Arc::clone(&caller) };
+        let lane = ProxyFastPath { door: Arc::clone(&self), caller: Arc::clone(&caller) };
         let handler = move |incoming| {
             let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
             async move {
@@ -185,7 +185,7 @@ impl Door {
         drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
     }
 
-    pub(crate) fn setup(&self) -> Arc<Setup> {
+    pub(crate) fn setup(&self) -> Arc<ProxySetup> {
         self.setup.load_full()
     }
 }
@@ -198,16 +198,16 @@ fn caps(settings: &Settings) -> (usize, usize) {
 /// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
 pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let users = settings.auth.as_ref().filter(|auth| auth.file.is_some()).map(|auth| {
-        let opened = Users::open(&auth.users, auth.file.as_deref(), base);
+        let opened = UserTable::open(&auth.users, auth.file.as_deref(), base);
         opened.err().unwrap_or_default().into_iter().map(|it| it.under("auth")).collect::<Vec<_>>()
     });
     users.into_iter().flatten().chain(secure::check_files(settings, base)).collect()
 }
 
-impl Setup {
+impl ProxySetup {
     fn new(
         settings: Settings,
-        parts: &Parts,
+        parts: &ProxyParts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
         let limits = OriginLimits {
@@ -215,7 +215,7 @@ impl Setup {
             answer: settings.response_head.limits(),
             ..Default::default()
         };
-        let access = settings.auth.as_ref().map(|auth| Access::open(auth, &parts.base));
+        let access = settings.auth.as_ref().map(|auth| ProxyAccess::open(auth, &parts.base));
         let access = access
             .transpose()
             .map_err(|wrong| wrong.into_iter().map(|it| it.under("auth")).collect::<Vec<_>>())?;
@@ -225,12 +225,12 @@ impl Setup {
                 |setup| setup.origins.with_limits(limits),
             ),
             access,
-            routes: Routes::new(&settings, before.map(|setup| &setup.routes)),
-            fields: Fields::new(&settings),
-            secure: Secure::open(&settings, parts)?,
+            routes: ParentRoutes::new(&settings, before.map(|setup| &setup.routes)),
+            fields: FieldPolicy::new(&settings),
+            secure: ProxyTls::open(&settings, parts)?,
             cache: settings.cache.as_ref().map(|wanted| {
                 let before = before.and_then(|setup| setup.cache.as_deref());
-                Cache::new(wanted, &Rules::forward(), before, &parts.cache)
+                HttpCache::new(wanted, &CachingRules::forward(), before, &parts.cache)
             }),
             never: settings.cache.as_ref().and_then(Never::of),
             settings,
@@ -250,15 +250,18 @@ impl Setup {
     /// How far whoever asks is taken to `host`.
     pub(crate) fn within<'d>(
         &'d self,
-        door: &'d Door,
-        asker: Asker<'d>,
-        host: Option<&'d Host>,
-    ) -> Within<'d> {
+        door: &'d ProxyDoor,
+        asker: HostAsker<'d>,
+        host: Option<&'d UrlHost>,
+    ) -> DestinationGuard<'d> {
         let destinations = self.settings.destinations;
-        let reach =
-            Reach { client: asker.client(), destinations, off_limits: &door.parts.off_limits };
+        let reach = ClientReach {
+            client: asker.client(),
+            destinations,
+            off_limits: &door.parts.off_limits,
+        };
         let (dialer, spared) = (self.origins.dialer(), &*self.settings.rebinding_allow);
-        Within { reach, host, dialer, spared, asker }
+        DestinationGuard { reach, host, dialer, spared, asker }
     }
 
     /// True for a port that tunnels may lead to.
@@ -276,20 +279,20 @@ impl Setup {
     }
 }
 
-impl Caller {
+impl ProxyClient {
     /// What the link tells of the client, as far as the policy wants to know.
-    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
-        let came_to = || self.local.map(CameTo::Address);
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
+        let came_to = || self.local.map(ArrivedAt::Address);
         near::of(policy.near_wanted(), self.client, came_to, now)
     }
 
-    pub(crate) fn of(stream: &Stream, security: Security, tunnel: BecomesTunnel) -> Self {
+    pub(crate) fn of(stream: &Stream, security: ClientSecurity, tunnel: BecomesTunnel) -> Self {
         let client = stream.peer().ip().to_canonical();
         Self { client, local: stream.local().ok(), security, tunnel }
     }
 }
 
-impl Security {
+impl ClientSecurity {
     /// How URLs of the proxy itself begin.
     pub(crate) const fn scheme(self) -> &'static str {
         match self {

@@ -3,9 +3,9 @@
 //! The same choice as in `blocked`, for a program's `GET` without fields beyond those that its kind
 //! implies. Called for `why`.
 
-use null_answers::{Blank, Due, Null, due_to_get, in_words};
-use policy::{Ask, Manner, Policy, Verdict};
-use vocab::Kind;
+use null_answers::{AnswerAudience, BlankBody, NullAnswer, due_to_get, in_words};
+use policy::{Ask, Policy, Verdict, VerdictManner};
+use vocab::RequestKind;
 
 /// Fate of a tunnel to a blocked host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum BlockedTunnel {
 
 /// The answer to a blocked request, in a few words.
 pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: BlockedTunnel) -> String {
-    if ask.kind == Kind::Tunnel || ask.url.is_none() {
+    if ask.kind == RequestKind::Tunnel || ask.url.is_none() {
         return match tunnel {
             BlockedTunnel::Refused => "403 that names list and rule".into(),
             BlockedTunnel::Answered => {
@@ -29,16 +29,18 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: Blocke
         };
     }
     let named = match verdict.manner {
-        Manner::StandIn(id) => policy.stand_in(id),
-        Manner::Usual | Manner::Rewrite => None,
+        VerdictManner::StandIn(id) => policy.stand_in(id),
+        VerdictManner::Usual | VerdictManner::Rewrite => None,
     };
     match due_to_get(ask, named) {
-        Due::Page => "403 with a page that says why".into(),
-        Due::Null(Null::Blank(Blank::Text | Blank::NoMethod)) => {
+        AnswerAudience::Page => "403 with a page that says why".into(),
+        AnswerAudience::Null(NullAnswer::Blank(BlankBody::Text | BlankBody::NoMethod)) => {
             "403 that names list and rule".into()
         }
         // A WebSocket is opened by the door that stands for the host.
-        Due::Null(Null::Socket) => in_words(&Null::Blank(Blank::NoSocket)),
-        Due::Null(null) => in_words(&null),
+        AnswerAudience::Null(NullAnswer::Socket) => {
+            in_words(&NullAnswer::Blank(BlankBody::NoSocket))
+        }
+        AnswerAudience::Null(null) => in_words(&null),
     }
 }

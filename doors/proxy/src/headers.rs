@@ -3,7 +3,7 @@
 //! Hop-by-hop fields go (RFC 9110 §7.6), the owner's censorship is done, and we sign. It reads no
 //! body. Called by `request`.
 
-use crate::settings::{Referer, Settings, Shown};
+use crate::settings::{FieldDisclosure, RefererPolicy, Settings};
 use http::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN,
     PROXY_AUTHORIZATION, REFERER, UPGRADE,
@@ -11,20 +11,20 @@ use http::header::{
 use http::{Response, Version};
 use http_engine::{Body, authority, hop_by_hop};
 use std::net::IpAddr;
-use upstream::origins::{Host, Loop, Origin, add_via, check_via};
+use upstream::origins::{Origin, RequestLoop, UrlHost, add_via, check_via};
 use vocab::{DomainName, address_text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// What is done with header fields.
-pub(crate) struct Fields {
+pub(crate) struct FieldPolicy {
     censored: Vec<HeaderName>,
-    referer: Referer,
-    via: Shown,
-    x_forwarded_for: Shown,
+    referer: RefererPolicy,
+    via: FieldDisclosure,
+    x_forwarded_for: FieldDisclosure,
 }
 
-impl Fields {
+impl FieldPolicy {
     pub(crate) fn new(settings: &Settings) -> Self {
         let names = settings.censor.iter();
         Self {
@@ -46,16 +46,16 @@ impl Fields {
         received: Version,
         client: IpAddr,
         wanted: Option<HeaderValue>,
-    ) -> Result<(), Loop> {
+    ) -> Result<(), RequestLoop> {
         hop_by_hop::strip(headers);
         headers.remove(PROXY_AUTHORIZATION);
         self.censor(headers);
         let keeps = match self.referer {
-            Referer::Keep => true,
-            Referer::SameSite => {
+            RefererPolicy::Keep => true,
+            RefererPolicy::SameSite => {
                 page_host(headers, &REFERER).is_some_and(|page| is_same_site(&page, &origin.host))
             }
-            Referer::Drop => false,
+            RefererPolicy::Drop => false,
         };
         if !keeps {
             headers.remove(REFERER);
@@ -65,7 +65,7 @@ impl Fields {
         if let Some(left) = max_forwards(headers) {
             headers.insert(MAX_FORWARDS, HeaderValue::from(left.saturating_sub(1)));
         }
-        if self.x_forwarded_for == Shown::On {
+        if self.x_forwarded_for == FieldDisclosure::On {
             let client = HeaderValue::try_from(address_text(client));
             headers.append(X_FORWARDED_FOR, client.expect("an address is visible ASCII"));
         }
@@ -77,10 +77,14 @@ impl Fields {
     }
 
     /// Signs what passes, or says that it has come round.
-    pub(crate) fn sign(&self, headers: &mut HeaderMap, received: Version) -> Result<(), Loop> {
+    pub(crate) fn sign(
+        &self,
+        headers: &mut HeaderMap,
+        received: Version,
+    ) -> Result<(), RequestLoop> {
         match self.via {
-            Shown::On => add_via(headers, received),
-            Shown::Off => check_via(headers),
+            FieldDisclosure::On => add_via(headers, received),
+            FieldDisclosure::Off => check_via(headers),
         }
     }
 
@@ -103,8 +107,8 @@ impl Fields {
     /// Our signature under a stored answer, as a line of its head.
     pub(crate) const fn signature(&self) -> &'static [u8] {
         match self.via {
-            Shown::On => b"via: 1.1 tidegate\r\n",
-            Shown::Off => b"",
+            FieldDisclosure::On => b"via: 1.1 tidegate\r\n",
+            FieldDisclosure::Off => b"",
         }
     }
 
@@ -151,7 +155,7 @@ pub(crate) fn max_forwards(headers: &HeaderMap) -> Option<u32> {
     headers.get(MAX_FORWARDS)?.to_str().ok()?.parse().ok()
 }
 
-fn is_same_site(page: &DomainName, host: &Host) -> bool {
+fn is_same_site(page: &DomainName, host: &UrlHost) -> bool {
     let host = host.to_name();
     let site = |name: &'_ DomainName| psl::domain_str(name.as_str()).map(str::to_owned);
     page == &host || site(page).is_some_and(|page| site(&host) == Some(page))

@@ -3,11 +3,11 @@
 //! It looks at the URL alone, not at who asks or for what, so it refuses rules with options. Made anew
 //! from the settings on every reload; called by both lanes, where there are such rules.
 
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules, compile};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleSet, compile};
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use vocab::{Action, Complaint, Kind, Name, Now};
+use vocab::{Action, Complaint, Name, Now, RequestKind};
 
 /// Rules that are compiled on every reload.
 const RULES_MAX: usize = 10_000;
@@ -22,7 +22,7 @@ impl Never {
     /// Those of a cache's settings; none where there are none.
     pub(crate) fn of(cache: &http_cache::Settings) -> Option<Self> {
         let rules = cache.never.iter().map(String::as_str);
-        let policy = || Policy::new(Arc::new(compiled(rules)), Profiles::everyone());
+        let policy = || Policy::new(Arc::new(compiled(rules)), ClientProfiles::everyone());
         (!cache.never.is_empty()).then(policy).map(Self)
     }
 
@@ -34,7 +34,7 @@ impl Never {
             who: None,
             host,
             // Of pages themselves most rules say nothing.
-            kind: Kind::Other,
+            kind: RequestKind::Other,
             url: Some(url),
             page: None,
         };
@@ -101,7 +101,7 @@ fn has_options_behind(body: &str) -> bool {
         .any(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '~'))
 }
 
-fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> Rules {
+fn compiled<'r>(rules: impl Iterator<Item = &'r str>) -> RuleSet {
     let lines: Vec<_> = std::iter::once(HEADER).chain(rules).collect();
     let text = lines.join("\n");
     let source =

@@ -3,7 +3,7 @@
 //! Nobody is asked for a password here: a browser must learn of the proxy before it can use it. It
 //! fetches nothing. Called by `request`.
 
-use crate::door::Caller;
+use crate::door::ProxyClient;
 use crate::pac;
 use crate::settings::PacSettings;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
@@ -11,7 +11,7 @@ use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_engine::Body;
 use http_engine::html::{self, escape, fill};
-use upstream::origins::{Host, Origin, OriginScheme};
+use upstream::origins::{Origin, OriginScheme, UrlHost};
 
 const HELP: &str = include_str!("help.html");
 /// What scripts for browsers are called, ours and that of WPAD.
@@ -19,7 +19,7 @@ const PAC_PATHS: [&str; 2] = ["/proxy.pac", "/wpad.dat"];
 
 /// Something of the proxy's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum LocalEndpoint {
     /// The script.
     Pac,
     /// The page.
@@ -28,7 +28,7 @@ pub(crate) enum Own {
     Nothing,
 }
 
-impl Own {
+impl LocalEndpoint {
     /// What stands at `path`.
     pub(crate) fn at(method: &Method, path: &str) -> Self {
         if !matches!(*method, Method::GET | Method::HEAD) {
@@ -45,19 +45,19 @@ impl Own {
 
 /// Whether a URL in absolute form leads back here: over HTTP/2 every request has that form. The name
 /// by which a client knows us is known to it alone, so a script at our port is taken for ours.
-pub(crate) fn leads_here(caller: &Caller, origin: &Origin, path: &str) -> bool {
+pub(crate) fn leads_here(caller: &ProxyClient, origin: &Origin, path: &str) -> bool {
     let Some(local) = caller.local else { return false };
     if origin.port != local.port() {
         return false;
     }
     match &origin.host {
-        Host::Address(address) if address.to_canonical() == local.ip().to_canonical() => true,
-        Host::Address(_) | Host::Name(_) => PAC_PATHS.contains(&path),
+        UrlHost::Address(address) if address.to_canonical() == local.ip().to_canonical() => true,
+        UrlHost::Address(_) | UrlHost::Name(_) => PAC_PATHS.contains(&path),
     }
 }
 
 /// How clients reach this proxy: the host by which this one has.
-pub(crate) fn address_for<B>(caller: &Caller, request: &Request<B>) -> String {
+pub(crate) fn address_for<B>(caller: &ProxyClient, request: &Request<B>) -> String {
     let local = caller.local.map(|local| local.to_string());
     let port = caller.local.map(|local| local.port());
     let named = named(request.headers(), request.uri().authority().map(Authority::as_str));
@@ -67,13 +67,17 @@ pub(crate) fn address_for<B>(caller: &Caller, request: &Request<B>) -> String {
     }
 }
 
-fn named(headers: &HeaderMap, authority: Option<&str>) -> Option<Host> {
+fn named(headers: &HeaderMap, authority: Option<&str>) -> Option<UrlHost> {
     let authority = authority.or_else(|| headers.get(HOST)?.to_str().ok())?;
     Origin::from_authority(OriginScheme::Http, authority).ok().map(|origin| origin.host)
 }
 
 /// The script for clients that reach this proxy at `address`.
-pub(crate) fn script(caller: &Caller, address: &str, settings: &PacSettings) -> Response<Body> {
+pub(crate) fn script(
+    caller: &ProxyClient,
+    address: &str,
+    settings: &PacSettings,
+) -> Response<Body> {
     let script = pac::script(caller.security, address, settings);
     let length = HeaderValue::from(script.len());
     let mut answer = Response::new(Body::from(script));
@@ -86,7 +90,7 @@ pub(crate) fn script(caller: &Caller, address: &str, settings: &PacSettings) -> 
 }
 
 /// The page that says how to use this proxy.
-pub(crate) fn help(caller: &Caller, address: &str) -> Response<Body> {
+pub(crate) fn help(caller: &ProxyClient, address: &str) -> Response<Body> {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
     let scheme = caller.security.scheme();
     let slots = [

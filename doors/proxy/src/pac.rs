@@ -3,8 +3,8 @@
 //! Only text: what may go past the proxy, and where the proxy is. Nothing in it comes unchecked from a
 //! request. Called by `own`.
 
-use crate::door::Security;
-use crate::settings::{PacFallback, PacSettings, Place};
+use crate::door::ClientSecurity;
+use crate::settings::{PacFallback, PacSettings, ParentHosts};
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use vocab::Network;
@@ -24,16 +24,16 @@ const HEAD: &str = "function FindProxyForURL(url, host) {
 const NEAR: [&str; 4] = ["127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"];
 
 /// The script for a proxy at `address`, `host:port`.
-pub(crate) fn script(security: Security, address: &str, settings: &PacSettings) -> String {
+pub(crate) fn script(security: ClientSecurity, address: &str, settings: &PacSettings) -> String {
     let mut script = HEAD.to_owned();
-    let near = NEAR.iter().filter_map(|text| text.parse().ok()).map(Place::Network);
+    let near = NEAR.iter().filter_map(|text| text.parse().ok()).map(ParentHosts::Network);
     for place in near.chain(settings.bypass.iter().map(|place| place.0.clone())) {
         // Writing to a string cannot fail.
         let _ = writeln!(script, "  if ({}) return 'DIRECT';", condition(&place));
     }
     let keyword = match security {
-        Security::Plain => "PROXY",
-        Security::Tls => "HTTPS",
+        ClientSecurity::Plain => "PROXY",
+        ClientSecurity::Tls => "HTTPS",
     };
     let otherwise = match settings.fallback {
         PacFallback::None => "",
@@ -43,10 +43,10 @@ pub(crate) fn script(security: Security, address: &str, settings: &PacSettings) 
     script
 }
 
-fn condition(place: &Place) -> String {
+fn condition(place: &ParentHosts) -> String {
     match place {
-        Place::Below(name) => format!("below('{name}')"),
-        Place::Network(network) => of_network(network),
+        ParentHosts::Below(name) => format!("below('{name}')"),
+        ParentHosts::Network(network) => of_network(network),
     }
 }
 
@@ -76,7 +76,7 @@ mod tests {
             bypass: bypass.map(|place| Text(place.parse().unwrap())).to_vec(),
             fallback: PacFallback::Direct,
         };
-        let script = script(Security::Tls, "p.example:3129", &settings);
+        let script = script(ClientSecurity::Tls, "p.example:3129", &settings);
         for line in [
             "if (below('lan.example')) return 'DIRECT';",
             "if (v4 && isInNet(host, '10.0.0.0', '255.0.0.0')) return 'DIRECT';",

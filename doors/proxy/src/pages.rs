@@ -3,7 +3,7 @@
 //! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs; `request` shows it to
 //! people as a page.
 
-use crate::access::Denied;
+use crate::access::AccessDenied;
 use http::header::{
     ALLOW, CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, RETRY_AFTER,
 };
@@ -72,9 +72,9 @@ pub(crate) fn stranger() -> Response<Body> {
 }
 
 /// The client has not said who it is, or not rightly.
-pub(crate) fn denied(why: &Denied) -> Response<Body> {
+pub(crate) fn denied(why: &AccessDenied) -> Response<Body> {
     match why {
-        Denied::Asked(challenges) => {
+        AccessDenied::Asked(challenges) => {
             let text = "This proxy wants to know who you are: give a user name and its password.\n";
             let mut page = page(
                 StatusCode::PROXY_AUTHENTICATION_REQUIRED,
@@ -86,7 +86,7 @@ pub(crate) fn denied(why: &Denied) -> Response<Body> {
             }
             page
         }
-        Denied::Guessing => {
+        AccessDenied::Guessing => {
             let text = "Too many wrong passwords from your address. Wait some seconds.\n";
             let mut page = page(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -96,7 +96,7 @@ pub(crate) fn denied(why: &Denied) -> Response<Body> {
             page.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
             page
         }
-        Denied::Busy => {
+        AccessDenied::Busy => {
             let text = "Too many passwords are being checked. Try again.\n";
             let mut page = page(
                 StatusCode::SERVICE_UNAVAILABLE,

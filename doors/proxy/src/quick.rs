@@ -4,24 +4,24 @@
 //! (anything but a fresh hit in memory for a client that needs no password) it leaves to `request`,
 //! untouched and unrecorded. Called by the engine for every simple request of a connection.
 
-use crate::decide::{Asked, Decision, decide};
-use crate::door::{Caller, Door, Setup};
+use crate::decide::{ProxyDecision, ProxyQuery, decide};
+use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
 use crate::headers::page_host_of;
-use http_cache::Written;
-use http_engine::quick::{Quick, Quickly, Simple, TargetForm};
+use http_cache::WrittenAnswer;
+use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
 use http_engine::{authority, kind};
-use ledger::{Event, Subject};
+use ledger::{EventSubject, RequestEvent};
 use policy::Verdict;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Caching, DomainName, Kind, Name, Now, Source};
+use vocab::{Caching, DomainName, Name, Now, RequestKind, Source};
 
 /// The door, as one connection sees it.
-pub(crate) struct Lane {
-    pub(crate) door: Arc<Door>,
-    pub(crate) caller: Arc<Caller>,
+pub(crate) struct ProxyFastPath {
+    pub(crate) door: Arc<ProxyDoor>,
+    pub(crate) caller: Arc<ProxyClient>,
 }
 
 thread_local! {
@@ -29,30 +29,30 @@ thread_local! {
     static URL: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-impl Quick for Lane {
+impl FastPath for ProxyFastPath {
     const FORM: TargetForm = TargetForm::Absolute;
 
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let setup = self.door.setup();
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         };
         if !self.is_open(&setup, authority, host) {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         URL.with_borrow_mut(|url| {
             url.clear();
             url.extend(["http://", authority, request.target()]);
-            self.answer_url(&setup, request, host, url, out).unwrap_or(Quickly::NotMine)
+            self.answer_url(&setup, request, host, url, out).unwrap_or(FastReply::NotMine)
         })
     }
 }
 
-impl Lane {
+impl ProxyFastPath {
     /// Whether this client is served this host's pages without further questions.
-    fn is_open(&self, setup: &Setup, authority: &str, host: Name<'_>) -> bool {
+    fn is_open(&self, setup: &ProxySetup, authority: &str, host: Name<'_>) -> bool {
         let port = match authority.strip_prefix(host.as_str()) {
             Some("") => 80,
             // What would be left out of the URL is left to `request`.
@@ -71,12 +71,12 @@ impl Lane {
 
     fn answer_url(
         &self,
-        setup: &Setup,
-        request: &Simple<'_>,
+        setup: &ProxySetup,
+        request: &SimpleRequest<'_>,
         host: Name<'_>,
         url: &str,
         out: &mut Vec<u8>,
-    ) -> Option<Quickly> {
+    ) -> Option<FastReply> {
         let cache = setup.cache.as_ref()?;
         let (started, now) = (Instant::now(), clock::now());
         if setup.never.as_ref().is_some_and(|never| never.holds(host, url, now)) {
@@ -89,8 +89,9 @@ impl Lane {
         let kind = kind::of_fields(&method, request.path(), field);
         let page_name = page.as_ref().map(DomainName::as_name);
         let (user, url_asked) = (None, Some(url));
-        let asked = Asked { method: &method, host, page: page_name, kind, user, url: url_asked };
-        let Decision::Pass(verdict) = decide(&self.door, &self.caller, &asked, now) else {
+        let asked =
+            ProxyQuery { method: &method, host, page: page_name, kind, user, url: url_asked };
+        let ProxyDecision::Pass(verdict) = decide(&self.door, &self.caller, &asked, now) else {
             return None;
         };
         // act, shape
@@ -103,9 +104,9 @@ impl Lane {
     fn record(
         &self,
         url: &str,
-        kind: Kind,
+        kind: RequestKind,
         verdict: Verdict,
-        written: &Written,
+        written: &WrittenAnswer,
         (started, now): (Instant, Now),
     ) {
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
@@ -113,13 +114,13 @@ impl Lane {
         if !ledger.wants_row(verdict.action) {
             return ledger.count(door, verdict.action, Source::Cache, took_us);
         }
-        ledger.record(Event {
+        ledger.record(RequestEvent {
             at: now,
             took_us,
             door,
             client: self.caller.client,
             kind,
-            subject: Subject::url(url),
+            subject: EventSubject::url(url),
             action: verdict.action,
             cause: verdict.cause,
             source: Source::Cache,

@@ -3,34 +3,34 @@
 //! It connects to nobody. Made from the settings on every reload, with the parents that it had
 //! before; called by `request`.
 
-use crate::settings::{Place, Settings};
-use upstream::origins::{Host, Way};
+use crate::settings::{ParentHosts, Settings};
+use upstream::origins::{ProxyRoute, UrlHost};
 
 /// The ways out.
-pub(crate) struct Routes {
-    rules: Vec<(Vec<Place>, Way)>,
-    rest: Way,
+pub(crate) struct ParentRoutes {
+    rules: Vec<(Vec<ParentHosts>, ProxyRoute)>,
+    rest: ProxyRoute,
 }
 
-impl Routes {
+impl ParentRoutes {
     /// The ways of `settings`. Parents that `before` has too stay as they are.
     pub(crate) fn new(settings: &Settings, before: Option<&Self>) -> Self {
-        let before: Vec<Way> = before.map_or_else(Vec::new, Self::ways);
+        let before: Vec<ProxyRoute> = before.map_or_else(Vec::new, Self::ways);
         let rules = settings.parents.iter().map(|rule| {
             let places = rule.domains.iter().map(|place| place.0.clone()).collect();
-            (places, Way::new(rule.parent.hops().cloned(), &before))
+            (places, ProxyRoute::new(rule.parent.hops().cloned(), &before))
         });
         let rest = settings.parent.iter().flat_map(|parent| parent.hops().cloned());
-        Self { rules: rules.collect(), rest: Way::new(rest, &before) }
+        Self { rules: rules.collect(), rest: ProxyRoute::new(rest, &before) }
     }
 
-    fn ways(&self) -> Vec<Way> {
+    fn ways(&self) -> Vec<ProxyRoute> {
         let rules = self.rules.iter().map(|(_, way)| way.clone());
         rules.chain([self.rest.clone()]).collect()
     }
 
     /// The way to `host`: of the first entry that has it.
-    pub(crate) fn way(&self, host: &Host) -> &Way {
+    pub(crate) fn way(&self, host: &UrlHost) -> &ProxyRoute {
         let rule = self.rules.iter().find(|(places, _)| places.iter().any(|it| it.holds(host)));
         rule.map_or(&self.rest, |(_, way)| way)
     }

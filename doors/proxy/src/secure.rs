@@ -3,15 +3,15 @@
 //! The certificate is read from files, which are watched, or signed by our own authority for the
 //! listener's addresses and names. It reads no request. Called by `door`.
 
-use crate::door::{Caller, Door, Parts, Security};
+use crate::door::{ClientSecurity, ProxyClient, ProxyDoor, ProxyParts};
 use crate::settings::Settings;
-use http_engine::Versions;
+use http_engine::HttpVersions;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::tls::{
-    Alpn, FilesWatch, HANDSHAKE_DEADLINE, Identity, IdentityFiles, OwnCertificate, OwnName,
-    Watched, record_failure,
+    Alpn, FilesWatch, HANDSHAKE_DEADLINE, IdentityFiles, OwnCertificate, OwnName, ServerIdentity,
+    WatchedIdentity, record_failure,
 };
 use transport::{Drain, ServerTls, Stream};
 use upstream::origins::BecomesTunnel;
@@ -20,16 +20,19 @@ use vocab::{Complaint, Scheme};
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
 
 /// How `https` listeners speak TLS.
-pub(crate) struct Secure {
+pub(crate) struct ProxyTls {
     tls: ServerTls,
     /// Follows the files while this is in use.
     _watch: Option<FilesWatch>,
 }
 
-impl Secure {
+impl ProxyTls {
     /// Reads the certificate or has it signed; nothing where no listener needs one. Complaints have
     /// paths relative to the section.
-    pub(crate) fn open(settings: &Settings, parts: &Parts) -> Result<Option<Self>, Vec<Complaint>> {
+    pub(crate) fn open(
+        settings: &Settings,
+        parts: &ProxyParts,
+    ) -> Result<Option<Self>, Vec<Complaint>> {
         if !settings.listen.iter().any(|listen| listen.scheme == Scheme::Https) {
             return Ok(None);
         }
@@ -37,7 +40,8 @@ impl Secure {
             vec![Complaint::new("tls.certificate", why).remedy(remedy.to_owned())]
         };
         let (identity, watch) = if let Some(files) = files_of(settings, &parts.base) {
-            let watched = Watched::open(files).map_err(|why| wrong(why.to_string(), REMEDY))?;
+            let watched =
+                WatchedIdentity::open(files).map_err(|why| wrong(why.to_string(), REMEDY))?;
             let (identity, tell) = (watched.identity().clone(), Arc::clone(&parts.tell));
             let watch =
                 FilesWatch::start(vec![watched], move |news| tell(&format!("proxy: {news}")));
@@ -49,7 +53,7 @@ impl Secure {
                 return Err(wrong("the proxy has no certificate".into(), remedy));
             };
             let subject = settings.own_certificate().unwrap_or_default().subject();
-            let made = Identity::signed(signer, subject, transport::clock::now());
+            let made = ServerIdentity::signed(signer, subject, transport::clock::now());
             (made.map_err(|why| wrong(why.to_string(), remedy))?, None)
         };
         let tls = ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]);
@@ -85,7 +89,7 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Option<Complaint>
     Some(Complaint::new("tls.certificate", why.to_string()).remedy(REMEDY))
 }
 
-impl Door {
+impl ProxyDoor {
     /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local runtime
     /// only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
@@ -106,11 +110,11 @@ impl Door {
         };
         drop(setup);
         let versions = match stream.alpn() {
-            Some(Alpn::Http2) => Versions::Http2,
-            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+            Some(Alpn::Http2) => HttpVersions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
         };
         // TLS ends one half by itself.
-        let caller = Caller::of(stream.tcp(), Security::Tls, BecomesTunnel::default());
+        let caller = ProxyClient::of(stream.tcp(), ClientSecurity::Tls, BecomesTunnel::default());
         self.serve(stream, versions, caller, drain).await;
     }
 }

@@ -11,16 +11,16 @@ mod passing;
 
 pub use self::access::{AuthSettings, TokenDigest};
 pub use self::own::{PacFallback, PacSettings, TlsSettings};
-pub use self::parents::{ParentSettings, ParentsOf, Place};
-pub use self::passing::{ConnectSni, Referer, Shown};
+pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
+pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
 use http_engine::upgrade::WEBSOCKET;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use upstream::origins::{AnswerHeadSettings, Destinations};
-use vocab::{DomainName, Listen, Network, PortRange, Scheme, Span};
+use upstream::origins::{AnswerHeadSettings, DestinationScope};
+use vocab::{DomainName, Listen, Network, PortRange, Scheme, TimeSpan};
 
 /// The proxy door.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -50,17 +50,17 @@ pub struct Settings {
     /// private clients; this machine's loopback only for itself), `public` (the internet only) or
     /// `any`. Link-local addresses, where clouds keep credentials, and the admin listener are
     /// refused always.
-    pub destinations: Destinations,
+    pub destinations: DestinationScope,
     /// Public names that may lead a `guarded` client to private addresses, with all below them, as in
     /// `home.example.com`. Others may not, or a page of theirs could talk to what stands inside ("DNS
     /// rebinding"); names that only a network of its own knows (`nas`, `nas.lan`, `nas.home.arpa`) may, and
     /// those to which `dns.local` gives that address. At most 1000. Default: none.
     pub rebinding_allow: Vec<Text<DomainName>>,
     /// How long a tunnel may be quiet before it is closed. Default 5m, from 10s to 1d.
-    pub tunnel_idle: Text<Span>,
+    pub tunnel_idle: Text<TimeSpan>,
     /// How long an origin may take to begin its answer, and may fall silent within it. Default 5m,
     /// from 1s to 1h. Beyond it: 504.
-    pub response_timeout: Text<Span>,
+    pub response_timeout: Text<TimeSpan>,
     /// The largest head of an origin's answer that is taken. Beyond it: 502.
     pub response_head: AnswerHeadSettings,
     /// How many connections may be open at once, all clients together. Default 10000.
@@ -77,12 +77,12 @@ pub struct Settings {
     pub censor: Vec<String>,
     /// What origins learn of the page that asks, from `Referer`: `keep` (the default), `same-site`
     /// (only pages of the same site) or `drop`.
-    pub referer: Referer,
+    pub referer: RefererPolicy,
     /// Whether messages are signed with `Via` (RFC 9110 §7.6.3): `on` (the default) or `off`. Without,
     /// circles of proxies are not noticed.
-    pub via: Shown,
+    pub via: FieldDisclosure,
     /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the default).
-    pub x_forwarded_for: Shown,
+    pub x_forwarded_for: FieldDisclosure,
     /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by
     /// their names. Any other is not passed on, and the request is answered without it. `h2c`,
     /// `HTTP` and `TLS` are refused, because URLs inside them would pass unread. At most 8. Default
@@ -113,19 +113,19 @@ impl Default for Settings {
                 .collect(),
             connect_sni: ConnectSni::Check,
             fetch_ports: Vec::new(),
-            destinations: Destinations::Guarded,
+            destinations: DestinationScope::Guarded,
             rebinding_allow: Vec::new(),
-            tunnel_idle: Text(Span(Duration::from_mins(5))),
-            response_timeout: Text(Span(Duration::from_mins(5))),
+            tunnel_idle: Text(TimeSpan(Duration::from_mins(5))),
+            response_timeout: Text(TimeSpan(Duration::from_mins(5))),
             response_head: AnswerHeadSettings::default(),
             connections: 10_000,
             connections_per_client: 1_024,
             parent: None,
             parents: Vec::new(),
             censor: Vec::new(),
-            referer: Referer::Keep,
-            via: Shown::On,
-            x_forwarded_for: Shown::Off,
+            referer: RefererPolicy::Keep,
+            via: FieldDisclosure::On,
+            x_forwarded_for: FieldDisclosure::Off,
             upgrade: vec![WEBSOCKET.into()],
             pac: PacSettings::default(),
             cache: None,

@@ -6,7 +6,7 @@
 
 use crate::settings::ConnectSni;
 use arc_swap::ArcSwap;
-use policy::{Ask, Policy, Verdict, Who};
+use policy::{Ask, ClientIdentity, Policy, Verdict};
 use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use transport::clock;
 use transport::tls::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
-use vocab::{Action, DomainName, Kind, Near};
+use vocab::{Action, DomainName, LinkInfo, RequestKind};
 
 /// What is read at once of a hello, in bytes.
 const PIECE_BYTES: usize = 4096;
@@ -23,12 +23,12 @@ const PIECE_BYTES: usize = 4096;
 pub(crate) const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
 
 /// Decides about the names of one tunnel.
-pub(crate) struct Judge {
+pub(crate) struct SniJudge {
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) client: IpAddr,
     pub(crate) user: Option<Arc<str>>,
     /// What its link tells of it.
-    pub(crate) near: Near,
+    pub(crate) near: LinkInfo,
     /// Where the tunnel leads, which the policy let pass.
     pub(crate) host: DomainName,
     pub(crate) mode: ConnectSni,
@@ -36,7 +36,7 @@ pub(crate) struct Judge {
 
 /// Why a tunnel is cut.
 #[derive(Debug)]
-pub(crate) enum Cut {
+pub(crate) enum TunnelCut {
     /// It asks for a server that the policy blocks.
     Blocked(Verdict, DomainName),
     /// It begins as TLS and does not go on so.
@@ -46,82 +46,82 @@ pub(crate) enum Cut {
 }
 
 /// The client's end of a tunnel, of which the first bytes are read in passing.
-pub(crate) struct Inspected<S> {
+pub(crate) struct InspectedClient<S> {
     stream: S,
-    judge: Judge,
+    judge: SniJudge,
     /// What is held back, or was and is not all handed on yet.
     early: Vec<u8>,
     handed_on: usize,
-    phase: Phase,
+    phase: InspectPhase,
 }
 
-enum Phase {
+enum InspectPhase {
     Reading,
     Passing,
-    Cut(Cut),
+    Cut(TunnelCut),
 }
 
-impl Judge {
+impl SniJudge {
     /// `None`: too few bytes to tell.
-    fn judge(&self, hello: ClientHello) -> Option<Result<(), Cut>> {
+    fn judge(&self, hello: ClientHello) -> Option<Result<(), TunnelCut>> {
         match hello {
             ClientHello::Unfinished => None,
-            ClientHello::Malformed => Some(Err(Cut::Malformed)),
+            ClientHello::Malformed => Some(Err(TunnelCut::Malformed)),
             ClientHello::Other | ClientHello::Nameless => Some(match self.mode {
-                ConnectSni::Require => Err(Cut::Nameless),
+                ConnectSni::Require => Err(TunnelCut::Nameless),
                 ConnectSni::Check | ConnectSni::Off => Ok(()),
             }),
             ClientHello::Server(name) => Some(match DomainName::parse(&name) {
                 Ok(name) => self.judge_name(name),
-                Err(_) => Err(Cut::Malformed),
+                Err(_) => Err(TunnelCut::Malformed),
             }),
         }
     }
 
-    fn judge_name(&self, name: DomainName) -> Result<(), Cut> {
+    fn judge_name(&self, name: DomainName) -> Result<(), TunnelCut> {
         if name == self.host {
             return Ok(());
         }
-        let who = Who { user: self.user.as_deref(), ..self.near.into() };
+        let who = ClientIdentity { user: self.user.as_deref(), ..self.near.into() };
         let ask = Ask {
             door: vocab::Door::Proxy,
             client: self.client,
             who: Some(&who),
             host: name.as_name(),
-            kind: Kind::Tunnel,
+            kind: RequestKind::Tunnel,
             url: None,
             page: None,
         };
         let verdict = self.policy.load().decide(&ask, clock::now());
         match verdict.action {
             Action::Pass => Ok(()),
-            Action::Block => Err(Cut::Blocked(verdict, name)),
+            Action::Block => Err(TunnelCut::Blocked(verdict, name)),
         }
     }
 }
 
-impl<S> Inspected<S> {
-    pub(crate) fn new(stream: S, judge: Judge) -> Self {
+impl<S> InspectedClient<S> {
+    pub(crate) fn new(stream: S, judge: SniJudge) -> Self {
         let phase = match judge.mode {
-            ConnectSni::Check | ConnectSni::Require => Phase::Reading,
-            ConnectSni::Off => Phase::Passing,
+            ConnectSni::Check | ConnectSni::Require => InspectPhase::Reading,
+            ConnectSni::Off => InspectPhase::Passing,
         };
         Self { stream, judge, early: Vec::new(), handed_on: 0, phase }
     }
 
     /// Why it was cut, and the stream itself for a last word.
-    pub(crate) fn cut(self) -> Option<(Cut, S)> {
+    pub(crate) fn cut(self) -> Option<(TunnelCut, S)> {
         match self.phase {
-            Phase::Cut(why) => Some((why, self.stream)),
-            Phase::Reading | Phase::Passing => None,
+            InspectPhase::Cut(why) => Some((why, self.stream)),
+            InspectPhase::Reading | InspectPhase::Passing => None,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> Inspected<S> {
+impl<S: AsyncRead + Unpin> InspectedClient<S> {
     /// Reads until it is clear what the first bytes are.
     fn poll_first(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while matches!(self.phase, Phase::Reading) {
+        while matches!(self.phase, InspectPhase::Reading) {
             let mut piece = [0; PIECE_BYTES];
             let mut window = ReadBuf::new(&mut piece);
             ready!(Pin::new(&mut self.stream).poll_read(cx, &mut window))?;
@@ -140,15 +140,15 @@ impl<S: AsyncRead + Unpin> Inspected<S> {
             };
             match self.judge.judge(hello) {
                 None => {}
-                Some(Ok(())) => self.phase = Phase::Passing,
-                Some(Err(why)) => self.phase = Phase::Cut(why),
+                Some(Ok(())) => self.phase = InspectPhase::Passing,
+                Some(Err(why)) => self.phase = InspectPhase::Cut(why),
             }
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Inspected<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for InspectedClient<S> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -156,7 +156,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inspected<S> {
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.poll_first(cx))?;
-        if matches!(this.phase, Phase::Cut(_)) {
+        if matches!(this.phase, InspectPhase::Cut(_)) {
             return Poll::Ready(Err(io::ErrorKind::PermissionDenied.into()));
         }
         if this.handed_on < this.early.len() {
@@ -173,7 +173,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Inspected<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Inspected<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for InspectedClient<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

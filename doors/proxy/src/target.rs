@@ -1,13 +1,13 @@
 //! What a proxy request asks for: the form of its target (RFC 9112 §3.2).
 
-use crate::own::Own;
+use crate::own::LocalEndpoint;
 use http::{Method, Uri};
 use std::fmt;
-use upstream::origins::{Host, Origin, OriginError, OriginScheme};
+use upstream::origins::{Origin, OriginError, OriginScheme, UrlHost};
 
 /// What is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum ProxyTarget {
     /// Absolute-form: fetch this from there.
     Fetch {
         /// The server.
@@ -18,12 +18,12 @@ pub(crate) enum Target {
     /// `CONNECT`: carry bytes to this host and port.
     Tunnel(Origin),
     /// Origin-form: the proxy itself is asked.
-    Own(Own),
+    Own(LocalEndpoint),
 }
 
-impl Target {
+impl ProxyTarget {
     /// Whom it leads to, if not to the proxy itself.
-    pub(crate) const fn host(&self) -> Option<&Host> {
+    pub(crate) const fn host(&self) -> Option<&UrlHost> {
         match self {
             Self::Fetch { origin, .. } | Self::Tunnel(origin) => Some(&origin.host),
             Self::Own(_) => None,
@@ -43,17 +43,17 @@ pub(crate) enum BadTarget {
 }
 
 /// Reads the target of a request.
-pub(crate) fn read(method: &Method, uri: &Uri) -> Result<Target, BadTarget> {
+pub(crate) fn read(method: &Method, uri: &Uri) -> Result<ProxyTarget, BadTarget> {
     let authority = uri.authority().map_or("", http::uri::Authority::as_str);
     if method == Method::CONNECT {
         if uri.authority().and_then(http::uri::Authority::port).is_none() {
             return Err(BadTarget::NoPort);
         }
         let origin = Origin::from_authority(OriginScheme::Https, authority);
-        return origin.map(Target::Tunnel).map_err(BadTarget::Host);
+        return origin.map(ProxyTarget::Tunnel).map_err(BadTarget::Host);
     }
     let scheme = match uri.scheme_str() {
-        None => return Ok(Target::Own(Own::at(method, uri.path()))),
+        None => return Ok(ProxyTarget::Own(LocalEndpoint::at(method, uri.path()))),
         Some("http") => OriginScheme::Http,
         Some("https") => OriginScheme::Https,
         Some(other) => return Err(BadTarget::Scheme(other.to_owned())),
@@ -61,7 +61,7 @@ pub(crate) fn read(method: &Method, uri: &Uri) -> Result<Target, BadTarget> {
     let origin = Origin::from_authority(scheme, authority).map_err(BadTarget::Host)?;
     let path = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    Ok(Target::Fetch { origin, path })
+    Ok(ProxyTarget::Fetch { origin, path })
 }
 
 impl fmt::Display for BadTarget {
@@ -81,7 +81,7 @@ impl fmt::Display for BadTarget {
 mod tests {
     use super::*;
 
-    fn read_text(method: &str, uri: &str) -> Result<Target, BadTarget> {
+    fn read_text(method: &str, uri: &str) -> Result<ProxyTarget, BadTarget> {
         read(&method.parse().unwrap(), &uri.parse().unwrap())
     }
 
@@ -90,19 +90,19 @@ mod tests {
         let origin = "http://a.example:8080".parse().unwrap();
         assert_eq!(
             read_text("GET", "http://A.example:8080/x?y=1"),
-            Ok(Target::Fetch { origin, path: "/x?y=1".into() })
+            Ok(ProxyTarget::Fetch { origin, path: "/x?y=1".into() })
         );
         let origin = "http://a.example".parse().unwrap();
         assert_eq!(
             read_text("GET", "http://a.example?y"),
-            Ok(Target::Fetch { origin, path: "/?y".into() })
+            Ok(ProxyTarget::Fetch { origin, path: "/?y".into() })
         );
         let tunnel = "https://a.example:443".parse().unwrap();
-        assert_eq!(read_text("CONNECT", "a.example:443"), Ok(Target::Tunnel(tunnel)));
-        assert_eq!(read_text("GET", "/index.html"), Ok(Target::Own(Own::Nothing)));
-        assert_eq!(read_text("OPTIONS", "*"), Ok(Target::Own(Own::Nothing)));
-        assert_eq!(read_text("GET", "/proxy.pac"), Ok(Target::Own(Own::Pac)));
-        assert_eq!(read_text("GET", "/"), Ok(Target::Own(Own::Help)));
+        assert_eq!(read_text("CONNECT", "a.example:443"), Ok(ProxyTarget::Tunnel(tunnel)));
+        assert_eq!(read_text("GET", "/index.html"), Ok(ProxyTarget::Own(LocalEndpoint::Nothing)));
+        assert_eq!(read_text("OPTIONS", "*"), Ok(ProxyTarget::Own(LocalEndpoint::Nothing)));
+        assert_eq!(read_text("GET", "/proxy.pac"), Ok(ProxyTarget::Own(LocalEndpoint::Pac)));
+        assert_eq!(read_text("GET", "/"), Ok(ProxyTarget::Own(LocalEndpoint::Help)));
     }
 
     #[test]

@@ -3,32 +3,32 @@
 //! A ticket is opened when a request is read and closed when its last byte is gone. One that is
 //! dropped before that tells the ledger that the client went away.
 
-use ledger::{Event, Ledger, Subject};
+use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::time::Instant;
 use upstream::origins::BodyEnd;
-use vocab::{Action, Caching, Cause, Door, Kind, Now, Source};
+use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer.
 pub(crate) const CLIENT_GONE: u16 = 499;
 
 /// The event of a request under way.
-pub(crate) struct Ticket {
+pub(crate) struct ProxyTicket {
     ledger: Ledger,
     started: Instant,
-    event: Option<Event>,
+    event: Option<RequestEvent>,
 }
 
-impl Ticket {
+impl ProxyTicket {
     /// Opens the event of a request.
     pub(crate) fn open(ledger: &Ledger, at: Now, client: IpAddr) -> Self {
-        let event = Event {
+        let event = RequestEvent {
             at,
             took_us: 0,
             door: Door::Proxy,
             client,
-            kind: Kind::Other,
-            subject: Subject::url(""),
+            kind: RequestKind::Other,
+            subject: EventSubject::url(""),
             action: Action::Pass,
             cause: Cause::NotAsked,
             source: Source::Failed,
@@ -40,7 +40,7 @@ impl Ticket {
     }
 
     /// What is asked for.
-    pub(crate) fn asked(&mut self, kind: Kind, subject: Subject) {
+    pub(crate) fn asked(&mut self, kind: RequestKind, subject: EventSubject) {
         if let Some(event) = &mut self.event {
             (event.kind, event.subject) = (kind, subject);
         }
@@ -88,7 +88,7 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for ProxyTicket {
     fn drop(&mut self) {
         if let Some(mut event) = self.event.take() {
             if event.took_us == 0 {

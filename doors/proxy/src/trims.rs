@@ -4,7 +4,7 @@
 //! puts a parameter back on gets it in the end. Called by `request`.
 
 use crate::pages;
-use crate::request::Trip;
+use crate::request::ProxyContext;
 use http::{HeaderValue, Method, Response};
 use http_engine::Body;
 use policy::{Ask, Policy};
@@ -25,26 +25,30 @@ const URLS_MAX: usize = 4096;
 
 /// Where a client is sent, and by which rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Trim {
+pub(crate) struct TrimRedirect {
     pub(crate) location: HeaderValue,
     pub(crate) rule: RuleRef,
 }
 
 /// Who was sent from which URL a moment ago.
 #[derive(Debug, Default)]
-pub(crate) struct Trims {
+pub(crate) struct RecentTrims {
     /// When the first turn was, on the monotonic clock, and how many there were since.
     turns: Mutex<HashMap<u64, (u64, u8)>>,
     hasher: RandomState,
 }
 
 /// The answer that sends the client there. Nothing is said of a rule that is gone by now.
-pub(crate) fn answer(trip: &Trip<'_>, host: &DomainName, shorter: Trim) -> Response<Body> {
+pub(crate) fn answer(
+    trip: &ProxyContext<'_>,
+    host: &DomainName,
+    shorter: TrimRedirect,
+) -> Response<Body> {
     let rule = trip.door.parts.policy.load().rule_text(shorter.rule, host.as_name());
     pages::trimmed(shorter.location, rule.as_ref())
 }
 
-impl Trim {
+impl TrimRedirect {
     /// Where a request that passes is sent, if rules take something off its URL.
     pub(crate) fn of(policy: &Policy, ask: &Ask<'_>, method: &Method, now: Now) -> Option<Self> {
         if !matches!(*method, Method::GET | Method::HEAD) {
@@ -56,7 +60,7 @@ impl Trim {
     }
 }
 
-impl Trims {
+impl RecentTrims {
     /// Whether a client may be sent from this URL once more.
     pub(crate) fn may_turn(&self, client: IpAddr, url: &str, now: Now) -> bool {
         let key = self.hasher.hash_one((client, url));
@@ -90,7 +94,7 @@ mod tests {
 
     #[test]
     fn whoever_comes_back_too_often_is_let_through() {
-        let trims = Trims::default();
+        let trims = RecentTrims::default();
         let may = |url, mono_ms| trims.may_turn(CLIENT, url, at(mono_ms));
         assert!(may("http://a/?x", 0) && may("http://a/?x", 1) && may("http://a/?x", 2));
         assert!(!may("http://a/?x", 3) && !may("http://a/?x", ROUND_MS - 1));
@@ -100,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_urls_is_forgotten() {
-        let trims = Trims::default();
+        let trims = RecentTrims::default();
         for number in 0..3 * URLS_MAX {
             assert!(trims.may_turn(CLIENT, &number.to_string(), at(number as u64 % 7)));
         }

@@ -5,20 +5,22 @@
 //! host's place, and its ticket is closed at once: what is asked for inside has tickets of its own. Called
 //! by `request`.
 
-use crate::request::Trip;
-use crate::sni::{ACCESS_DENIED, Cut, Inspected, Judge};
-use crate::ticket::Ticket;
+use crate::request::ProxyContext;
+use crate::sni::{ACCESS_DENIED, InspectedClient, SniJudge, TunnelCut};
+use crate::ticket::ProxyTicket;
 use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
-use ledger::Subject;
+use ledger::EventSubject;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use upstream::origins::{Connection, Host, Origin, SendError, Way, carry_switched, tunnel};
-use vocab::{Action, Kind, Name, Now, Source};
+use upstream::origins::{
+    Origin, OriginConnection, ProxyRoute, SendError, UrlHost, carry_switched, tunnel,
+};
+use vocab::{Action, Name, Now, RequestKind, Source};
 
 /// How long a client that is cut may take to hear of it.
 const LAST_WORD: Duration = Duration::from_secs(1);
@@ -54,12 +56,12 @@ pub(crate) enum HandOver {
 
 /// Opens a tunnel to `to` and has it carry what comes once the client was told so.
 pub(crate) async fn open(
-    trip: &Trip<'_>,
-    way: &Way,
+    trip: &ProxyContext<'_>,
+    way: &ProxyRoute,
     to: &Origin,
     mut request: Request<Incoming>,
-    mut ticket: Ticket,
-) -> Result<(), (SendError, Ticket)> {
+    mut ticket: ProxyTicket,
+) -> Result<(), (SendError, ProxyTicket)> {
     let target = (&to.host, to.port);
     let dialled =
         trip.setup.origins.dialer().dial_by(way, target, request.headers(), &trip.within, trip.now);
@@ -70,7 +72,7 @@ pub(crate) async fn open(
     ticket.answered(Source::Tunnel, StatusCode::OK.as_u16());
     trip.caller.tunnel.now();
     let idle = trip.setup.settings.tunnel_idle.0.0;
-    let judge = Judge {
+    let judge = SniJudge {
         policy: Arc::clone(&trip.door.parts.policy),
         client: trip.caller.client,
         user: trip.within.asker.user.clone(),
@@ -78,12 +80,12 @@ pub(crate) async fn open(
         host: to.host.to_name(),
         mode: trip.setup.settings.connect_sni,
     };
-    let held = request.extensions_mut().remove::<upgrade::Held>();
+    let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
     let upgrading = upgrade::on(&mut request);
     tokio::task::spawn_local(async move {
         // The client may leave before it has heard that the tunnel stands.
         match upgrade::stream(upgrading).await {
-            Ok(client) => carry(Inspected::new(client, judge), server, idle, ticket).await,
+            Ok(client) => carry(InspectedClient::new(client, judge), server, idle, ticket).await,
             Err(_) => ticket.close(0),
         }
         drop(held);
@@ -93,12 +95,12 @@ pub(crate) async fn open(
 
 /// Has whoever answers for blocked hosts take the tunnel to one of them, if it takes this client's.
 pub(crate) fn hand_over(
-    trip: &Trip<'_>,
+    trip: &ProxyContext<'_>,
     to: &Origin,
     request: &mut Request<Incoming>,
-    ticket: &mut Ticket,
+    ticket: &mut ProxyTicket,
 ) -> HandOver {
-    let (Host::Name(name), 443) = (&to.host, to.port) else { return HandOver::Refused };
+    let (UrlHost::Name(name), 443) = (&to.host, to.port) else { return HandOver::Refused };
     let caller = trip.caller;
     let Some(blocked) = trip.door.parts.blocked_tunnels.clone() else { return HandOver::Refused };
     if !blocked.answers(caller.client, name.as_name(), trip.now) {
@@ -106,7 +108,7 @@ pub(crate) fn hand_over(
     }
     ticket.answered(Source::Policy, StatusCode::OK.as_u16());
     let client = TunnelClient { address: caller.client, came_to: caller.local };
-    let held = request.extensions_mut().remove::<upgrade::Held>();
+    let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
     let upgrading = upgrade::on(request);
     tokio::task::spawn_local(async move {
         // The client may leave before it has heard that the tunnel stands.
@@ -119,21 +121,21 @@ pub(crate) fn hand_over(
 }
 
 async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
-    mut client: Inspected<S>,
-    server: Connection,
+    mut client: InspectedClient<S>,
+    server: OriginConnection,
     idle: Duration,
-    mut ticket: Ticket,
+    mut ticket: ProxyTicket,
 ) {
     let carried = tunnel(&mut client, server, idle).await.down;
     let Some((why, mut client)) = client.cut() else { return ticket.close(carried) };
     let status = StatusCode::FORBIDDEN.as_u16();
     match &why {
-        Cut::Blocked(verdict, name) => {
-            ticket.asked(Kind::Tunnel, Subject::name(name.as_name()));
+        TunnelCut::Blocked(verdict, name) => {
+            ticket.asked(RequestKind::Tunnel, EventSubject::name(name.as_name()));
             ticket.decided(Action::Block, verdict.cause);
             ticket.answered(Source::Policy, status);
         }
-        Cut::Malformed | Cut::Nameless => ticket.answered(Source::Refused, status),
+        TunnelCut::Malformed | TunnelCut::Nameless => ticket.answered(Source::Refused, status),
     }
     // Whoever speaks TLS understands it, and whoever does not is cut all the same.
     let last_word = async {
@@ -146,9 +148,9 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
 
 /// Has the two ends of a connection that switched protocols carry what comes.
 pub(crate) fn switch(
-    trip: &Trip<'_>,
+    trip: &ProxyContext<'_>,
     (client, server): (upgrade::OnUpgrade, upgrade::OnUpgrade),
-    mut ticket: Ticket,
+    mut ticket: ProxyTicket,
 ) {
     ticket.answered(Source::Tunnel, StatusCode::SWITCHING_PROTOCOLS.as_u16());
     trip.caller.tunnel.now();

@@ -10,42 +10,43 @@
 //! What a name is an alias of counts as at the DNS door: where no rule lets the name itself pass, it is blocked
 //! for an alias that is. Made by `door`.
 
-use crate::door::{Caller, Door};
+use crate::door::{ProxyClient, ProxyDoor};
 use arc_swap::ArcSwap;
-use policy::{Ask, Policy, Who};
+use policy::{Ask, ClientIdentity, Policy};
 use settings::Text;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use upstream::origins::{Destinations, Dialer, Guard, Host, Reach};
+use upstream::origins::{ClientReach, DestinationScope, DialGuard, Dialer, UrlHost};
 use vocab::{Cause, DomainName, Name, Now};
 
 /// The bounds of one request.
-pub(crate) struct Within<'d> {
-    pub(crate) reach: Reach<'d>,
+pub(crate) struct DestinationGuard<'d> {
+    pub(crate) reach: ClientReach<'d>,
     /// Whom it is for; none where it is for the proxy itself.
-    pub(crate) host: Option<&'d Host>,
+    pub(crate) host: Option<&'d UrlHost>,
     /// Knows what the operator says of names.
     pub(crate) dialer: &'d Dialer,
     /// Public names that may lead inside, with all below them.
     pub(crate) spared: &'d [Text<DomainName>],
-    pub(crate) asker: Asker<'d>,
+    pub(crate) asker: HostAsker<'d>,
 }
 
 /// Who asks for the host, and what the policy says of that.
-pub(crate) struct Asker<'d> {
+pub(crate) struct HostAsker<'d> {
     policy: &'d ArcSwap<Policy>,
-    caller: &'d Caller,
+    caller: &'d ProxyClient,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) cause: Cause,
     now: Now,
 }
 
-impl Guard for Within<'_> {
+impl DialGuard for DestinationGuard<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
-        let is_public = Reach { destinations: Destinations::Public, ..self.reach }.permits(address);
+        let is_public =
+            ClientReach { destinations: DestinationScope::Public, ..self.reach }.permits(address);
         self.reach.permits(address)
             && (is_public
-                || self.reach.destinations == Destinations::Any
+                || self.reach.destinations == DestinationScope::Any
                 || self.may_lead_to(address.ip()))
     }
 
@@ -54,11 +55,11 @@ impl Guard for Within<'_> {
     }
 }
 
-impl<'d> Asker<'d> {
+impl<'d> HostAsker<'d> {
     /// `cause` is why the request passes.
     pub(crate) fn of(
-        door: &'d Door,
-        caller: &'d Caller,
+        door: &'d ProxyDoor,
+        caller: &'d ProxyClient,
         user: Option<Arc<str>>,
         cause: Cause,
         now: Now,
@@ -71,20 +72,20 @@ impl<'d> Asker<'d> {
     }
 }
 
-impl Within<'_> {
+impl DestinationGuard<'_> {
     /// Why the host is blocked for being an alias of this one, if it is.
     pub(crate) fn blocks(&self, alias: Name<'_>) -> Option<Cause> {
-        let Asker { policy, caller, user, cause, now } = &self.asker;
+        let HostAsker { policy, caller, user, cause, now } = &self.asker;
         // A rule that lets the name itself pass covers where it leads; a pause covers everything.
-        let (Some(Host::Name(name)), Cause::NoRule) = (self.host, cause) else { return None };
+        let (Some(UrlHost::Name(name)), Cause::NoRule) = (self.host, cause) else { return None };
         let policy = policy.load();
-        let who = Who { user: user.as_deref(), ..caller.near(&policy, *now).into() };
+        let who = ClientIdentity { user: user.as_deref(), ..caller.near(&policy, *now).into() };
         let ask = Ask::addresses(name.as_name(), caller.client).by(&who);
         policy.judge_alias(&ask, alias, *now)
     }
 
     fn may_lead_to(&self, inside: IpAddr) -> bool {
-        let Some(Host::Name(name)) = self.host else { return true };
+        let Some(UrlHost::Name(name)) = self.host else { return true };
         let word = self.dialer.own_word(name);
         let looked_up = word.instead.as_ref().unwrap_or(name);
         let is_spared = |name: &DomainName| {
@@ -110,9 +111,9 @@ fn is_public(name: &DomainName) -> bool {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::door::Security;
-    use dns_wire::Answer;
-    use policy::Profiles;
+    use crate::door::ClientSecurity;
+    use dns_wire::WireAnswer;
+    use policy::ClientProfiles;
     use transport::ClientTls;
     use upstream::origins::BecomesTunnel;
     use upstream::resolver::{OwnNames, Resolver, ResolverSettings};
@@ -134,31 +135,31 @@ mod tests {
             Some(DomainName::parse(other).unwrap())
         }
 
-        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>> {
+        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<WireAnswer>> {
             // A query for nas.com turned into its answer, with one record.
             let record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 168, 1, 1];
             let mut message = vec![0, 0, 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0];
             message.extend(b"\x03nas\x03com\0\0\x01\0\x01");
             message.extend(record);
             let is_its = name.as_str() == "nas.com" && qtype == 1;
-            is_its.then(|| Arc::new(Answer::from_response(&message).unwrap()))
+            is_its.then(|| Arc::new(WireAnswer::from_response(&message).unwrap()))
         }
     }
 
-    fn permits(destinations: Destinations, client: &str, host: &str, to: &str) -> bool {
-        let reach = Reach { client: client.parse().unwrap(), destinations, off_limits: &[] };
+    fn permits(destinations: DestinationScope, client: &str, host: &str, to: &str) -> bool {
+        let reach = ClientReach { client: client.parse().unwrap(), destinations, off_limits: &[] };
         let spared = ["home.com".parse().map(Text).unwrap()];
-        let host: Host = host.parse().unwrap();
+        let host: UrlHost = host.parse().unwrap();
         let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
         resolver.answer_from(Some(Arc::new(House)));
         let dialer = &Dialer::new(resolver, ClientTls::new());
         let rules = Arc::new(policy::compile(&[], 1));
-        let policy = ArcSwap::from_pointee(Policy::new(rules, Profiles::everyone()));
-        let (security, tunnel) = (Security::Plain, BecomesTunnel::default());
-        let caller = Caller { client: reach.client, local: None, security, tunnel };
+        let policy = ArcSwap::from_pointee(Policy::new(rules, ClientProfiles::everyone()));
+        let (security, tunnel) = (ClientSecurity::Plain, BecomesTunnel::default());
+        let caller = ProxyClient { client: reach.client, local: None, security, tunnel };
         let (cause, now) = (Cause::NoRule, transport::clock::now());
-        let asker = Asker { policy: &policy, caller: &caller, user: None, cause, now };
-        let within = Within { reach, host: Some(&host), dialer, spared: &spared, asker };
+        let asker = HostAsker { policy: &policy, caller: &caller, user: None, cause, now };
+        let within = DestinationGuard { reach, host: Some(&host), dialer, spared: &spared, asker };
         within.permits(to.parse().unwrap())
     }
 
@@ -166,17 +167,17 @@ mod tests {
     fn a_public_name_leads_nobody_inside() {
         for client in ["127.0.0.1", "192.168.1.5"] {
             let permits = |destinations, to| permits(destinations, client, "www.rebound.com", to);
-            assert!(permits(Destinations::Guarded, "8.8.8.8:80"));
+            assert!(permits(DestinationScope::Guarded, "8.8.8.8:80"));
             for to in ["192.168.1.1:80", "127.0.0.1:80", "[fd00::1]:80", "[::ffff:10.0.0.1]:80"] {
-                assert!(!permits(Destinations::Guarded, to), "{client} {to}");
-                assert!(permits(Destinations::Any, to), "{client} {to}");
+                assert!(!permits(DestinationScope::Guarded, to), "{client} {to}");
+                assert!(permits(DestinationScope::Any, to), "{client} {to}");
             }
         }
     }
 
     #[test]
     fn literals_names_of_a_home_and_spared_ones_do() {
-        let permits = |host: &str, to| permits(Destinations::Guarded, "192.168.1.5", host, to);
+        let permits = |host: &str, to| permits(DestinationScope::Guarded, "192.168.1.5", host, to);
         for host in ["192.168.1.1", "nas", "nas.lan", "nas.home.arpa", "home.com", "app.home.com"] {
             assert!(permits(host, "192.168.1.1:80"), "{host}");
             assert!(!permits(host, "127.0.0.1:80"), "no nearer than the client is: {host}");
@@ -186,7 +187,7 @@ mod tests {
 
     #[test]
     fn the_operator_may_give_a_public_name_an_address_inside() {
-        let permits = |host: &str, to| permits(Destinations::Guarded, "192.168.1.5", host, to);
+        let permits = |host: &str, to| permits(DestinationScope::Guarded, "192.168.1.5", host, to);
         assert!(permits("nas.com", "192.168.1.1:80"));
         assert!(!permits("nas.com", "192.168.1.2:80"), "this is not the one he gave it");
         assert!(permits("old.com", "192.168.1.1:80"), "he says that it is nas.lan");
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn his_word_takes_no_client_nearer_than_it_is() {
-        assert!(!permits(Destinations::Guarded, "9.9.9.9", "nas.com", "192.168.1.1:80"));
-        assert!(!permits(Destinations::Public, "192.168.1.5", "nas.com", "192.168.1.1:80"));
+        assert!(!permits(DestinationScope::Guarded, "9.9.9.9", "nas.com", "192.168.1.1:80"));
+        assert!(!permits(DestinationScope::Public, "192.168.1.5", "nas.com", "192.168.1.1:80"));
     }
 }

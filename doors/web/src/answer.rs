@@ -3,10 +3,10 @@
 //! It judges preconditions and ranges and writes heads; it opens nothing. Both lanes, `request` and
 //! `quick`, get their heads here, so that they cannot differ. Called by them and by `store`.
 
-use crate::path::Target;
-use crate::root::Facts;
-use crate::rules::Rules;
-use crate::store::Kept;
+use crate::path::PathTarget;
+use crate::root::FileFacts;
+use crate::rules::SiteRules;
+use crate::store::KeptFile;
 use bytes::{Bytes, BytesMut};
 use http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE,
@@ -16,10 +16,10 @@ use http::{Method, Response, StatusCode, request};
 use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, format_date, if_range, precondition,
 };
-use http_engine::content::{self, Segment};
-use http_engine::encoding::{Coding, Level, coded_tag, vary};
-use http_engine::multipart::Multipart;
-use http_engine::range::{self, ByteRange, Selections};
+use http_engine::content::{self, ContentSegment};
+use http_engine::encoding::{CodingLevel, ContentCoding, coded_tag, vary};
+use http_engine::multipart::MultipartAnswer;
+use http_engine::range::{self, ByteRange, RangeSelections};
 use http_engine::{Body, reply};
 use rustix::fd::OwnedFd;
 use std::sync::Arc;
@@ -27,43 +27,43 @@ use vocab::Now;
 
 /// What heads say of a file.
 #[derive(Clone)]
-pub(crate) struct Meta {
+pub(crate) struct FileMeta {
     pub(crate) validators: Validators,
     pub(crate) etag: Option<HeaderValue>,
     pub(crate) len: u64,
     /// Those of the file on disk, whatever form goes out.
-    pub(crate) facts: Facts,
+    pub(crate) facts: FileFacts,
     pub(crate) media: HeaderValue,
     /// Its path in decoded form, for the site's rules.
     pub(crate) path: Box<str>,
     /// Below the root.
-    pub(crate) file: Target,
-    pub(crate) form: Form,
+    pub(crate) file: PathTarget,
+    pub(crate) form: FileForm,
     last_modified: HeaderValue,
 }
 
 /// In which form a file goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum FileForm {
     /// As it is, whatever the client accepts.
     Plain,
     /// As it is, and there are others: `Vary` must say so.
     Negotiable,
     /// In this coding.
-    Coded(Coding),
+    Coded(ContentCoding),
 }
 
 /// Where the bytes of a file come from.
-pub(crate) enum Source {
-    Kept(Arc<Kept>),
-    Open(OwnedFd, Box<Meta>),
+pub(crate) enum FileSource {
+    Kept(Arc<KeptFile>),
+    Open(OwnedFd, Box<FileMeta>),
     /// A coded form that is not kept ready to be sent.
-    Coded(Bytes, Box<Meta>),
+    Coded(Bytes, Box<FileMeta>),
 }
 
 /// How much of a file the client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum FileDue {
     /// It has it already.
     NotModified,
     /// It means another version.
@@ -75,26 +75,26 @@ pub(crate) enum Due {
 }
 
 /// The head of an answer, and where its body stands.
-pub(crate) struct Head {
+pub(crate) struct FileHead {
     status: StatusCode,
     fields: HeaderMap,
-    segments: Vec<Segment>,
+    segments: Vec<ContentSegment>,
 }
 
 /// What follows the head of an answer.
-pub(crate) enum Payload {
+pub(crate) enum FilePayload {
     /// The response's own body, which is at hand.
     AtHand,
     /// The response's own body, which comes as it is made.
     Flowing,
     /// Segments of a file that is read as the client takes them.
-    Content(OwnedFd, Vec<Segment>),
+    Content(OwnedFd, Vec<ContentSegment>),
 }
 
-impl Meta {
+impl FileMeta {
     /// The tag is strong: a file's inode, size or time (to the grain of the file system's clock)
     /// changes with its bytes.
-    pub(crate) fn new(facts: Facts, media: HeaderValue, path: &str, file: Target) -> Self {
+    pub(crate) fn new(facts: FileFacts, media: HeaderValue, path: &str, file: PathTarget) -> Self {
         let nanos =
             u128::from(facts.modified_secs) * 1_000_000_000 + u128::from(facts.modified_nanos);
         let etag = ETag::strong(&format!("{:x}-{:x}-{nanos:x}", facts.inode, facts.len));
@@ -107,44 +107,44 @@ impl Meta {
             media,
             path: path.into(),
             file,
-            form: Form::Plain,
+            form: FileForm::Plain,
         }
     }
 
     /// The same of a form made from the file: `len` bytes with a tag of their own.
-    pub(crate) fn coded(&self, coding: Coding, level: Level, len: u64) -> Self {
+    pub(crate) fn coded(&self, coding: ContentCoding, level: CodingLevel, len: u64) -> Self {
         let etag = self.validators.etag.as_ref().and_then(|tag| coded_tag(tag, coding, level));
         let modified_unix_secs = self.validators.modified_unix_secs;
         Self {
             etag: etag.as_ref().map(ETag::to_value),
             validators: Validators { etag, modified_unix_secs },
             len,
-            form: Form::Coded(coding),
+            form: FileForm::Coded(coding),
             ..self.clone()
         }
     }
 
     /// How much of the file a request gets.
-    pub(crate) fn due(&self, request: &request::Parts, now: Now) -> Due {
+    pub(crate) fn due(&self, request: &request::Parts, now: Now) -> FileDue {
         let (method, headers) = (&request.method, &request.headers);
         match precondition(method, headers, &self.validators) {
-            Precondition::NotModified => return Due::NotModified,
-            Precondition::Failed => return Due::Failed,
+            Precondition::NotModified => return FileDue::NotModified,
+            Precondition::Failed => return FileDue::Failed,
             Precondition::Met => {}
         }
         if if_range(headers, &self.validators, now.unix_secs()) == IfRange::Ignore {
-            return Due::Whole;
+            return FileDue::Whole;
         }
         match range::select_several(method, headers, self.len) {
-            Selections::Whole => Due::Whole,
-            Selections::Part(part) => Due::Part(part),
-            Selections::Parts(parts) => Due::Parts(parts),
-            Selections::Unsatisfiable => Due::Unsatisfiable,
+            RangeSelections::Whole => FileDue::Whole,
+            RangeSelections::Part(part) => FileDue::Part(part),
+            RangeSelections::Parts(parts) => FileDue::Parts(parts),
+            RangeSelections::Unsatisfiable => FileDue::Unsatisfiable,
         }
     }
 
     /// The head of an answer, dressed by the site's rules.
-    pub(crate) fn head(&self, due: &Due, rules: &Rules) -> Head {
+    pub(crate) fn head(&self, due: &FileDue, rules: &SiteRules) -> FileHead {
         let mut fields = HeaderMap::with_capacity(10);
         if let Some(etag) = &self.etag {
             fields.insert(ETAG, etag.clone());
@@ -153,58 +153,58 @@ impl Meta {
         fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         // RFC 9110 §15.4.5: a 304 says what the 200 would have said.
         if let Some(value) = rules.cache_control(&self.path)
-            && !matches!(due, Due::Failed | Due::Unsatisfiable)
+            && !matches!(due, FileDue::Failed | FileDue::Unsatisfiable)
         {
             fields.insert(CACHE_CONTROL, value.clone());
         }
-        if matches!(due, Due::Whole | Due::Part(_) | Due::Parts(_)) {
+        if matches!(due, FileDue::Whole | FileDue::Part(_) | FileDue::Parts(_)) {
             fields.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
             fields.insert(CONTENT_TYPE, self.media.clone());
         }
         rules.dress(&self.path, &mut fields);
         match self.form {
-            Form::Plain => {}
-            Form::Negotiable => vary(&mut fields),
-            Form::Coded(coding) => {
+            FileForm::Plain => {}
+            FileForm::Negotiable => vary(&mut fields),
+            FileForm::Coded(coding) => {
                 vary(&mut fields);
-                if matches!(due, Due::Whole | Due::Part(_) | Due::Parts(_)) {
+                if matches!(due, FileDue::Whole | FileDue::Part(_) | FileDue::Parts(_)) {
                     fields.insert(CONTENT_ENCODING, coding.value());
                 }
             }
         }
         let segments = match due {
-            Due::Whole => vec![Segment::File { offset: 0, len: self.len }],
-            Due::Part(part) => {
+            FileDue::Whole => vec![ContentSegment::File { offset: 0, len: self.len }],
+            FileDue::Part(part) => {
                 fields.insert(CONTENT_RANGE, part.content_range());
-                vec![Segment::File { offset: part.first, len: part.len() }]
+                vec![ContentSegment::File { offset: part.first, len: part.len() }]
             }
-            Due::Parts(parts) => {
-                let laid_out = Multipart::new(parts, fields.get(CONTENT_TYPE));
+            FileDue::Parts(parts) => {
+                let laid_out = MultipartAnswer::new(parts, fields.get(CONTENT_TYPE));
                 fields.insert(CONTENT_TYPE, laid_out.media);
-                laid_out.pieces.into_iter().map(Segment::from).collect()
+                laid_out.pieces.into_iter().map(ContentSegment::from).collect()
             }
-            Due::Unsatisfiable => {
+            FileDue::Unsatisfiable => {
                 fields.insert(CONTENT_RANGE, range::unsatisfied(self.len));
                 Vec::new()
             }
-            Due::NotModified | Due::Failed => Vec::new(),
+            FileDue::NotModified | FileDue::Failed => Vec::new(),
         };
         let status = match due {
-            Due::NotModified => StatusCode::NOT_MODIFIED,
-            Due::Failed => StatusCode::PRECONDITION_FAILED,
-            Due::Whole => StatusCode::OK,
-            Due::Part(_) | Due::Parts(_) => StatusCode::PARTIAL_CONTENT,
-            Due::Unsatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
+            FileDue::NotModified => StatusCode::NOT_MODIFIED,
+            FileDue::Failed => StatusCode::PRECONDITION_FAILED,
+            FileDue::Whole => StatusCode::OK,
+            FileDue::Part(_) | FileDue::Parts(_) => StatusCode::PARTIAL_CONTENT,
+            FileDue::Unsatisfiable => StatusCode::RANGE_NOT_SATISFIABLE,
         };
         if status != StatusCode::NOT_MODIFIED {
-            let len: u64 = segments.iter().map(Segment::len).sum();
+            let len: u64 = segments.iter().map(ContentSegment::len).sum();
             fields.insert(CONTENT_LENGTH, HeaderValue::from(len));
         }
-        Head { status, fields, segments }
+        FileHead { status, fields, segments }
     }
 }
 
-impl Head {
+impl FileHead {
     /// As it goes out, but for `Date`, `Connection` and the empty line.
     pub(crate) fn written(&self) -> Box<[u8]> {
         let mut out = Vec::with_capacity(384);
@@ -223,8 +223,8 @@ impl Head {
     }
 }
 
-impl Source {
-    pub(crate) fn meta(&self) -> &Meta {
+impl FileSource {
+    pub(crate) fn meta(&self) -> &FileMeta {
         match self {
             Self::Kept(kept) => &kept.meta,
             Self::Open(_, meta) | Self::Coded(_, meta) => meta,
@@ -235,14 +235,14 @@ impl Source {
     pub(crate) fn send(
         self,
         request: &request::Parts,
-        rules: &Rules,
+        rules: &SiteRules,
         now: Now,
-    ) -> (Response<Body>, Payload) {
+    ) -> (Response<Body>, FilePayload) {
         let head = self.meta().head(&self.meta().due(request, now), rules);
         let mut response = reply::empty(head.status);
         *response.headers_mut() = head.fields;
         if request.method == Method::HEAD || head.segments.is_empty() {
-            return (response, Payload::AtHand);
+            return (response, FilePayload::AtHand);
         }
         match self {
             Self::Kept(kept) => {
@@ -252,33 +252,33 @@ impl Source {
                 *response.body_mut() = Body::full(gathered(&bytes, &head.segments));
             }
             Self::Open(file, _) => {
-                let [Segment::File { offset, len }] = head.segments[..] else {
-                    return (response, Payload::Content(file, head.segments));
+                let [ContentSegment::File { offset, len }] = head.segments[..] else {
+                    return (response, FilePayload::Content(file, head.segments));
                 };
                 match content::read_now(&file, offset, len) {
                     Some(bytes) => *response.body_mut() = Body::full(bytes),
-                    None => return (response, Payload::Content(file, head.segments)),
+                    None => return (response, FilePayload::Content(file, head.segments)),
                 }
             }
         }
-        (response, Payload::AtHand)
+        (response, FilePayload::AtHand)
     }
 }
 
 /// The bytes of these segments of a file that is in memory.
-fn gathered(file: &Bytes, segments: &[Segment]) -> Bytes {
+fn gathered(file: &Bytes, segments: &[ContentSegment]) -> Bytes {
     let part = |offset: u64, len: u64| {
         let first = (offset as usize).min(file.len());
         file.slice(first..(first + len as usize).min(file.len()))
     };
-    if let [Segment::File { offset, len }] = segments {
+    if let [ContentSegment::File { offset, len }] = segments {
         return part(*offset, *len);
     }
     let mut all = BytesMut::new();
     for segment in segments {
         match segment {
-            Segment::Bytes(bytes) => all.extend_from_slice(bytes),
-            Segment::File { offset, len } => all.extend_from_slice(&part(*offset, *len)),
+            ContentSegment::Bytes(bytes) => all.extend_from_slice(bytes),
+            ContentSegment::File { offset, len } => all.extend_from_slice(&part(*offset, *len)),
         }
     }
     all.freeze()

@@ -1,19 +1,19 @@
 //! The door itself: its sites, how it is reloaded, and one connection through it.
 
 use crate::access_log;
-use crate::quick::Lane;
+use crate::quick::WebFastPath;
 use crate::request;
-use crate::secure::Ends;
+use crate::secure::ConnectionEnds;
 use crate::settings::{SiteSettings, caps, claimed_twice};
-use crate::site::{Logs, Site, SiteContext};
-use crate::store::Watcher;
-use crate::table::Table;
-use crate::tls::{self, Fronts};
+use crate::site::{LogOpening, Site, SiteContext};
+use crate::store::FolderWatcher;
+use crate::table::SiteTable;
+use crate::tls::{self, ListenerFronts};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt;
 use futures_util::future::Either;
 use http_engine::private_files::PrivateFiles;
-use http_engine::{Limits, UnfinishedCounts, UnfinishedRequests, Versions, serve_quickly};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ use vocab::{Complaint, Listen, Scheme};
 
 /// What the door is built from.
 #[derive(Clone)]
-pub struct Parts {
+pub struct WebParts {
     /// The policy, swapped as a whole on reload.
     pub policy: Arc<ArcSwap<Policy>>,
     /// Where requests are recorded.
@@ -42,43 +42,43 @@ pub struct Parts {
 }
 
 /// The web door.
-pub struct Door {
-    pub(crate) parts: Parts,
-    watcher: Arc<Watcher>,
+pub struct WebDoor {
+    pub(crate) parts: WebParts,
+    watcher: Arc<FolderWatcher>,
     connections: ConnectionLimits,
     unfinished: UnfinishedRequests,
-    state: ArcSwap<State>,
+    state: ArcSwap<WebState>,
 }
 
 /// What the door knows of one connection.
-pub(crate) struct Connection {
-    pub(crate) door: Arc<Door>,
-    pub(crate) table: Arc<Table>,
-    pub(crate) ends: Ends,
-    pub(crate) versions: Versions,
+pub(crate) struct WebConnection {
+    pub(crate) door: Arc<WebDoor>,
+    pub(crate) table: Arc<SiteTable>,
+    pub(crate) ends: ConnectionEnds,
+    pub(crate) versions: HttpVersions,
 }
 
 /// What settings say, swapped as one: a front's numbers of sites mean the sites beside it.
-pub(crate) struct State {
-    sites: Sites,
-    pub(crate) fronts: Fronts,
+pub(crate) struct WebState {
+    sites: SiteSet,
+    pub(crate) fronts: ListenerFronts,
 }
 
 /// All sites.
-struct Sites {
+struct SiteSet {
     all: Vec<Arc<Site>>,
     /// What they were made from, in the same order.
     settings: Vec<SiteSettings>,
     /// The listeners, each once, with the sites that answer there.
-    tables: Vec<(Listen, Arc<Table>)>,
+    tables: Vec<(Listen, Arc<SiteTable>)>,
 }
 
-impl Door {
+impl WebDoor {
     /// A door with settings that [`crate::check`] finds right. Opens the folders; what is wrong
     /// with them is returned, with paths relative to the `web` list.
-    pub fn new(settings: &[SiteSettings], parts: Parts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let watcher = Watcher::start();
-        let state = ArcSwap::from_pointee(State::open(settings, &parts, &watcher, None)?);
+    pub fn new(settings: &[SiteSettings], parts: WebParts) -> Result<Arc<Self>, Vec<Complaint>> {
+        let watcher = FolderWatcher::start();
+        let state = ArcSwap::from_pointee(WebState::open(settings, &parts, &watcher, None)?);
         let (all, each) = caps(settings);
         let connections = ConnectionLimits::new(all, each);
         let unfinished = UnfinishedRequests::for_connections(all);
@@ -89,7 +89,7 @@ impl Door {
     /// old ones; listeners are the caller's. A site whose settings stay keeps what it has in memory.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
         let before = self.state();
-        let state = State::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
+        let state = WebState::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
         let (all, each) = caps(settings);
         self.connections.set(all, each);
         self.unfinished.set_connections(all);
@@ -141,7 +141,7 @@ impl Door {
     }
 
     /// What settings say now.
-    pub(crate) fn state(&self) -> Arc<State> {
+    pub(crate) fn state(&self) -> Arc<WebState> {
         self.state.load_full()
     }
 
@@ -156,11 +156,11 @@ impl Door {
     ) -> impl Future<Output = ()> {
         let state = self.state();
         if !state.fronts.are_introduced() {
-            return Either::Left(Connection::plain(self, &state, &stream).serve(stream, &drain));
+            return Either::Left(WebConnection::plain(self, &state, &stream).serve(stream, &drain));
         }
         Either::Right(Box::pin(async move {
             if let Some(stream) = state.fronts.introduced(stream, &drain).await {
-                let connection = Connection::plain(self, &state, &stream);
+                let connection = WebConnection::plain(self, &state, &stream);
                 drop(state);
                 connection.serve(stream, &drain).await;
             }
@@ -168,10 +168,11 @@ impl Door {
     }
 }
 
-impl Connection {
-    fn plain(door: Arc<Door>, state: &State, stream: &Stream) -> Arc<Self> {
-        let (table, ends) = (state.table_at(stream, Scheme::Http), Ends::of(stream, None));
-        Arc::new(Self { door, table, ends, versions: Versions::Http1 })
+impl WebConnection {
+    fn plain(door: Arc<WebDoor>, state: &WebState, stream: &Stream) -> Arc<Self> {
+        let (table, ends) =
+            (state.table_at(stream, Scheme::Http), ConnectionEnds::of(stream, None));
+        Arc::new(Self { door, table, ends, versions: HttpVersions::Http1 })
     }
 
     /// Serves what comes by `stream`, whose handshake is over if there is one.
@@ -183,7 +184,7 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (versions, lane) = (self.versions, Lane(Arc::clone(&self)));
+        let (versions, lane) = (self.versions, WebFastPath(Arc::clone(&self)));
         let handler = move |incoming| {
             let client = || client_of(self.ends.client.ip());
             match self.door.unfinished.admit(incoming, client) {
@@ -202,40 +203,41 @@ pub fn flush_logs_of_core() {
     access_log::flush_core(u64::MAX);
 }
 
-/// Opens every folder and every certificate as [`Door::new`] would, relative ones from `base`, and
+/// Opens every folder and every certificate as [`WebDoor::new`] would, relative ones from `base`, and
 /// says what is wrong with them.
 pub fn check_folders(
     settings: &[SiteSettings],
     base: &Path,
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
-    let context = SiteContext { base, logs: Logs::Leave, private, watcher: &Watcher::off() };
-    let sites = Sites::open(settings, &context, None);
+    let context =
+        SiteContext { base, logs: LogOpening::Leave, private, watcher: &FolderWatcher::off() };
+    let sites = SiteSet::open(settings, &context, None);
     let mut complaints = sites.err().unwrap_or_default();
     complaints.extend(tls::check_files(settings, base));
     complaints
 }
 
-impl State {
+impl WebState {
     fn open(
         settings: &[SiteSettings],
-        parts: &Parts,
-        watcher: &Arc<Watcher>,
-        before: Option<&Sites>,
+        parts: &WebParts,
+        watcher: &Arc<FolderWatcher>,
+        before: Option<&SiteSet>,
     ) -> Result<Self, Vec<Complaint>> {
         let (base, private) = (parts.base.as_path(), &parts.private);
-        let context = SiteContext { base, logs: Logs::Open, private, watcher };
-        let sites = Sites::open(settings, &context, before)?;
-        Ok(Self { sites, fronts: Fronts::open(settings, parts)? })
+        let context = SiteContext { base, logs: LogOpening::Open, private, watcher };
+        let sites = SiteSet::open(settings, &context, before)?;
+        Ok(Self { sites, fronts: ListenerFronts::open(settings, parts)? })
     }
 
     /// The sites of the listener that this connection came to.
-    pub(crate) fn table_at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+    pub(crate) fn table_at(&self, stream: &Stream, scheme: Scheme) -> Arc<SiteTable> {
         self.sites.at(stream, scheme)
     }
 }
 
-impl Sites {
+impl SiteSet {
     fn open(
         settings: &[SiteSettings],
         context: &SiteContext<'_>,
@@ -257,11 +259,11 @@ impl Sites {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let mut tables: Vec<(Listen, Arc<Table>)> = Vec::new();
+        let mut tables: Vec<(Listen, Arc<SiteTable>)> = Vec::new();
         for listen in all.iter().flat_map(|site| &site.listen) {
             if tables.iter().all(|(known, _)| known != listen) {
                 let there = all.iter().filter(|site| site.listen.contains(listen));
-                tables.push((listen.clone(), Arc::new(Table::new(there))));
+                tables.push((listen.clone(), Arc::new(SiteTable::new(there))));
             }
         }
         Ok(Self { all, settings: settings.to_vec(), tables })
@@ -279,7 +281,7 @@ impl Sites {
     }
 
     /// The sites of the listener that this connection came to.
-    fn at(&self, stream: &Stream, scheme: Scheme) -> Arc<Table> {
+    fn at(&self, stream: &Stream, scheme: Scheme) -> Arc<SiteTable> {
         if let [(_, table)] = &*self.tables {
             // One listener for all: no need to ask the kernel which it was.
             return Arc::clone(table);
@@ -299,6 +301,9 @@ impl Sites {
             fits.iter().find_map(fits_here)
         });
         // After a reload, a connection may come from a listener that has no site any more.
-        found.map_or_else(|| Arc::new(Table::new(self.all.iter())), |(_, table)| Arc::clone(table))
+        found.map_or_else(
+            || Arc::new(SiteTable::new(self.all.iter())),
+            |(_, table)| Arc::clone(table),
+        )
     }
 }

@@ -3,7 +3,7 @@
 //! It reads no file; a page that is not there, or too large, is replaced by the built-in one.
 //! Compiled from the settings; asked by `request` for every answer of 400 and above.
 
-use crate::path::Target;
+use crate::path::PathTarget;
 use crate::settings::file_below_root;
 use http::StatusCode;
 use std::collections::{BTreeMap, HashMap};
@@ -12,9 +12,9 @@ use vocab::Complaint;
 /// Pages by status, and by class.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorPages {
-    exact: HashMap<u16, Target>,
-    client: Option<Target>,
-    server: Option<Target>,
+    exact: HashMap<u16, PathTarget>,
+    client: Option<PathTarget>,
+    server: Option<PathTarget>,
 }
 
 impl ErrorPages {
@@ -44,7 +44,7 @@ impl ErrorPages {
     }
 
     /// The page for a status, if the site has one.
-    pub(crate) fn of(&self, status: StatusCode) -> Option<&Target> {
+    pub(crate) fn of(&self, status: StatusCode) -> Option<&PathTarget> {
         self.exact.get(&status.as_u16()).or(match status.as_u16() {
             400..=499 => self.client.as_ref(),
             500..=599 => self.server.as_ref(),
@@ -63,7 +63,7 @@ mod tests {
         let settings = settings.map(|(status, file)| (status.into(), file.into()));
         let (pages, complaints) = ErrorPages::compile(&BTreeMap::from(settings));
         assert_eq!(complaints, []);
-        let page = |status| pages.of(status).map(Target::as_url);
+        let page = |status| pages.of(status).map(PathTarget::as_url);
         assert_eq!(page(StatusCode::NOT_FOUND), Some("/404.html".into()));
         assert_eq!(page(StatusCode::FORBIDDEN), Some("/bad.html".into()));
         assert_eq!(page(StatusCode::BAD_GATEWAY), Some("/oops.html".into()));

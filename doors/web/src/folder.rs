@@ -3,17 +3,17 @@
 //! The same site that the web door serves, without its listeners, hosts, policy and records: those are
 //! the other door's. The binary joins the two. It decides nothing.
 
-use crate::answer::Payload;
-use crate::path::Target;
-use crate::request::{self, Outcome, Refusal};
+use crate::answer::FilePayload;
+use crate::path::PathTarget;
+use crate::request::{self, WebOutcome, WebRefusal};
 use crate::root::NotOpened;
-use crate::secure::{Demand, Ends, Secured};
+use crate::secure::{ConnectionEnds, HandshakeDemand, HandshakeInfo};
 use crate::settings::SiteSettings;
-use crate::site::{Logs, Site, SiteContext};
-use crate::store::Watcher;
-use crate::visit::{self, Standing, Visit};
+use crate::site::{LogOpening, Site, SiteContext};
+use crate::store::FolderWatcher;
+use crate::visit::{self, PathStanding, SiteVisit};
 use http::{Request, Response};
-use http_engine::content::Content;
+use http_engine::content::FileContent;
 use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, Incoming};
 use ledger::Ledger;
@@ -24,22 +24,22 @@ use std::sync::{Arc, OnceLock};
 use vocab::{Complaint, Now, Source};
 
 /// Opens folders, and hears of what changes in them.
-pub struct Folders {
+pub struct FolderService {
     ledger: Ledger,
     private: Arc<PrivateFiles>,
     /// Started by the first folder.
-    watcher: OnceLock<Arc<Watcher>>,
+    watcher: OnceLock<Arc<FolderWatcher>>,
 }
 
 /// One open folder.
-pub struct Folder {
+pub struct SiteFolder {
     site: Arc<Site>,
     ledger: Ledger,
 }
 
 /// Who asks a folder.
 #[derive(Clone, Debug)]
-pub struct Visitor {
+pub struct WebVisitor {
     /// The client; port 0 where it is not known.
     pub client: SocketAddr,
     /// Where it came to.
@@ -51,43 +51,44 @@ pub struct Visitor {
     /// The name that it has proven to be its own; none where nobody asked.
     pub user: Option<Arc<str>>,
     /// Whether it came by TLS.
-    pub carrier: Carrier,
+    pub carrier: RequestCarrier,
     /// When it asked.
     pub now: Now,
 }
 
 /// What carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Carrier {
+pub enum RequestCarrier {
     /// Nothing but TCP.
     Plain,
     /// TLS.
     Tls,
 }
 
-impl fmt::Debug for Folders {
+impl fmt::Debug for FolderService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Folders").finish_non_exhaustive()
     }
 }
 
-impl fmt::Debug for Folder {
+impl fmt::Debug for SiteFolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Folder").finish_non_exhaustive()
     }
 }
 
-/// Opens a folder as [`Folders::open`] would, and says what is wrong with it.
+/// Opens a folder as [`FolderService::open`] would, and says what is wrong with it.
 pub fn check_folder(
     settings: &SiteSettings,
     base: &Path,
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
-    let context = SiteContext { base, logs: Logs::Leave, private, watcher: &Watcher::off() };
+    let context =
+        SiteContext { base, logs: LogOpening::Leave, private, watcher: &FolderWatcher::off() };
     Site::open((0, settings), &context).err().unwrap_or_default()
 }
 
-impl Folders {
+impl FolderService {
     /// Folders whose scripts' complaints go to `ledger`, and that serve nothing of `private`.
     pub const fn new(ledger: Ledger, private: Arc<PrivateFiles>) -> Self {
         Self { ledger, private, watcher: OnceLock::new() }
@@ -95,35 +96,36 @@ impl Folders {
 
     /// Opens a folder, a relative root from `base`. Of the settings, where to listen, the hosts and
     /// the access log count for nothing. Complaints have paths relative to them.
-    pub fn open(&self, settings: &SiteSettings, base: &Path) -> Result<Folder, Vec<Complaint>> {
-        let watcher = self.watcher.get_or_init(Watcher::start);
-        let context = SiteContext { base, logs: Logs::Leave, private: &self.private, watcher };
+    pub fn open(&self, settings: &SiteSettings, base: &Path) -> Result<SiteFolder, Vec<Complaint>> {
+        let watcher = self.watcher.get_or_init(FolderWatcher::start);
+        let context =
+            SiteContext { base, logs: LogOpening::Leave, private: &self.private, watcher };
         let site = Site::open((0, settings), &context)?;
-        Ok(Folder { site: Arc::new(site), ledger: self.ledger.clone() })
+        Ok(SiteFolder { site: Arc::new(site), ledger: self.ledger.clone() })
     }
 }
 
-impl Folder {
+impl SiteFolder {
     /// Answers a request, and says where the answer comes from. Within a `LocalSet` or local runtime
     /// only.
     pub async fn answer(
         &self,
-        visitor: Visitor,
+        visitor: WebVisitor,
         request: Request<Incoming>,
     ) -> (Response<Body>, Source) {
         let (site, now) = (&self.site, visitor.now);
         let (head, body) = request.into_parts();
-        let target = Target::parse(head.uri.path());
+        let target = PathTarget::parse(head.uri.path());
         let outcome = match &target {
-            Err(why) => Outcome::Refused(Refusal::Path(*why)),
+            Err(why) => WebOutcome::Refused(WebRefusal::Path(*why)),
             Ok(target) => match standing(site, target) {
-                None => Outcome::NotOpened(NotOpened::Nothing),
+                None => WebOutcome::NotOpened(NotOpened::Nothing),
                 Some(standing) => {
                     let user = visitor.user.clone();
                     let (host, ends) = visitor.introduce();
                     let (host, ends) = (host.as_str(), &ends);
                     let ledger = &self.ledger;
-                    let mut visit = Visit { site, host, user, ends, ledger, now };
+                    let mut visit = SiteVisit { site, host, user, ends, ledger, now };
                     visit::answer(&mut visit, standing, target, (&head, body)).await
                 }
             },
@@ -136,33 +138,33 @@ impl Folder {
 }
 
 /// Where a path stands to the folder; none if elsewhere.
-fn standing(site: &Site, target: &Target) -> Option<Standing> {
+fn standing(site: &Site, target: &PathTarget) -> Option<PathStanding> {
     let path = target.text();
     if path.starts_with(&*site.path) {
-        return Some(Standing::Below);
+        return Some(PathStanding::Below);
     }
-    (site.path.strip_suffix('/') == Some(&*path)).then_some(Standing::Slash)
+    (site.path.strip_suffix('/') == Some(&*path)).then_some(PathStanding::Slash)
 }
 
-fn response_of(response: Response<Body>, payload: Payload) -> Response<Body> {
+fn response_of(response: Response<Body>, payload: FilePayload) -> Response<Body> {
     match payload {
-        Payload::AtHand | Payload::Flowing => response,
-        Payload::Content(open, segments) => {
-            response.map(|_| Body::boxed(Content::new(Arc::new(open), segments, |_| ())))
+        FilePayload::AtHand | FilePayload::Flowing => response,
+        FilePayload::Content(open, segments) => {
+            response.map(|_| Body::boxed(FileContent::new(Arc::new(open), segments, |_| ())))
         }
     }
 }
 
-impl Visitor {
+impl WebVisitor {
     /// Its host, and both ends of its connection as the site knows them.
-    fn introduce(self) -> (String, Ends) {
+    fn introduce(self) -> (String, ConnectionEnds) {
         let secured = match self.carrier {
-            Carrier::Plain => None,
-            Carrier::Tls => Some(Arc::new(Secured {
-                demand: Demand::None,
+            RequestCarrier::Plain => None,
+            RequestCarrier::Tls => Some(Arc::new(HandshakeInfo {
+                demand: HandshakeDemand::None,
                 client_certificate: self.client_certificate.map(Vec::into_boxed_slice),
             })),
         };
-        (self.host, Ends { client: self.client, server: self.server, secured })
+        (self.host, ConnectionEnds { client: self.client, server: self.server, secured })
     }
 }

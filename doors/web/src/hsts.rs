@@ -7,7 +7,7 @@ use http::HeaderValue;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// The port that a URL with `https` does not name.
 const HTTPS_PORT: u16 = 443;
@@ -21,7 +21,7 @@ const AGE_MAX_SECS: u64 = 10 * 31_536_000;
 #[serde(deny_unknown_fields)]
 pub struct HstsSettings {
     /// For how long a browser is to remember it; `0` has it forget. At most 10 years. No default.
-    pub max_age: Text<Span>,
+    pub max_age: Text<TimeSpan>,
     /// Whether the names below this one are meant too. Default false.
     #[serde(default)]
     pub subdomains: bool,
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn hsts_says_what_was_chosen() {
-        let year = Text(Span(Duration::from_secs(PRELOAD_MIN_SECS)));
+        let year = Text(TimeSpan(Duration::from_secs(PRELOAD_MIN_SECS)));
         let plain = HstsSettings { max_age: year, subdomains: false, preload: false };
         assert_eq!(plain.value(), "max-age=31536000");
         let all = HstsSettings { subdomains: true, preload: true, ..plain.clone() };

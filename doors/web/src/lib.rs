@@ -3,7 +3,7 @@
 //!
 //! It starts no program: scripts are answered by a `FastCGI` server. A request
 //! reads from top to bottom in `request`.
-//! The binary makes a [`Door`] from the list of sites and hands it connections.
+//! The binary makes a [`WebDoor`] from the list of sites and hands it connections.
 
 mod access_log;
 mod answer;
@@ -37,13 +37,15 @@ mod ticket;
 mod tls;
 mod visit;
 
-pub use crate::access_log::{AccessLogChoice, AccessLogSettings, Format};
+pub use crate::access_log::{AccessLogChoice, AccessLogSettings, LogFormat};
 pub use crate::auth::AuthSettings;
 pub use crate::compress::{CodingName, CompressChoice, CompressSettings};
-pub use crate::door::{Door, Parts, check_folders, flush_logs_of_core};
+pub use crate::door::{WebDoor, WebParts, check_folders, flush_logs_of_core};
 pub use crate::fastcgi::{FastcgiChoice, FastcgiSettings};
-pub use crate::folder::{Carrier, Folder, Folders, Visitor, check_folder};
+pub use crate::folder::{FolderService, RequestCarrier, SiteFolder, WebVisitor, check_folder};
 pub use crate::hsts::HstsSettings;
 pub use crate::secure::{ClientCertificate, TlsSettings};
-pub use crate::settings::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
+pub use crate::settings::written::{
+    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
+};
 pub use crate::settings::{SiteSettings, check};

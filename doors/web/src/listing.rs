@@ -6,9 +6,9 @@
 
 mod page;
 
-use crate::path::{Target, encoded};
-use crate::root::{Facts, NotOpened};
-use crate::settings::written::Hidden;
+use crate::path::{PathTarget, encoded};
+use crate::root::{FileFacts, NotOpened};
+use crate::settings::written::HiddenFiles;
 use crate::site::Site;
 use http::header::{
     ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderMap, HeaderValue, VARY,
@@ -31,29 +31,29 @@ pub(crate) const ENTRIES_MAX: usize = 10_000;
 
 /// What is in a folder.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedFolder {
     /// The path of its URL.
-    target: Target,
-    entries: Vec<Entry>,
-    extent: Extent,
+    target: PathTarget,
+    entries: Vec<ListingEntry>,
+    extent: ListingExtent,
 }
 
 /// Whether all of it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Extent {
+enum ListingExtent {
     All,
     Cut,
 }
 
 /// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Entry {
+struct ListingEntry {
     /// As text; what is no UTF-8 is replaced.
     name: String,
     /// Relative to the folder.
     url: String,
     #[serde(rename = "type")]
-    sort: Sort,
+    sort: ListingSort,
     /// In bytes; none for folders.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
@@ -63,47 +63,52 @@ struct Entry {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Sort {
+enum ListingSort {
     Folder,
     File,
 }
 
 /// What a listing is sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
+enum SortKey {
     Name,
     Size,
     Modified,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum SortOrder {
     Rising,
     Falling,
 }
 
 /// Reads a folder of a site, on a thread that may wait for the disk.
-pub(crate) async fn list(site: &Arc<Site>, below: Target, now: Now) -> Result<Listed, NotOpened> {
+pub(crate) async fn list(
+    site: &Arc<Site>,
+    below: PathTarget,
+    now: Now,
+) -> Result<ListedFolder, NotOpened> {
     let site = Arc::clone(site);
     let read = spawn_blocking(move || read(&site, &below, now));
     // The thread is not stopped, and what it runs does not panic.
     read.await.unwrap_or(Err(NotOpened::Failed))
 }
 
-fn read(site: &Site, below: &Target, now: Now) -> Result<Listed, NotOpened> {
+fn read(site: &Site, below: &PathTarget, now: Now) -> Result<ListedFolder, NotOpened> {
     let opened = site.root.open_at(below.path(), OFlags::RDONLY | OFlags::DIRECTORY, now)?;
     let (root, folder) = (Arc::clone(&site.root.current(now)), opened.file);
     let names = Dir::read_from(&folder).map_err(|_| NotOpened::Failed)?;
-    let (mut entries, mut extent) = (Vec::new(), Extent::All);
+    let (mut entries, mut extent) = (Vec::new(), ListingExtent::All);
     for found in names {
         let found = found.map_err(|_| NotOpened::Failed)?;
         let name = found.file_name().to_bytes();
-        if matches!(name, b"." | b"..") || (name.starts_with(b".") && site.hidden == Hidden::Refuse)
+        if matches!(name, b"." | b"..")
+            || (name.starts_with(b".") && site.hidden == HiddenFiles::Refuse)
         {
             continue;
         }
         if entries.len() == ENTRIES_MAX {
-            extent = Extent::Cut;
+            extent = ListingExtent::Cut;
             break;
         }
         let path = Path::new(OsStr::from_bytes(name));
@@ -116,26 +121,26 @@ fn read(site: &Site, below: &Target, now: Now) -> Result<Listed, NotOpened> {
         } else if root.hides(&opened.stat, path.as_os_str(), &stat) {
             continue;
         }
-        let facts = Facts::new(&stat);
+        let facts = FileFacts::new(&stat);
         let (sort, slash) = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => (Sort::Folder, "/"),
-            FileType::RegularFile => (Sort::File, ""),
+            FileType::Directory => (ListingSort::Folder, "/"),
+            FileType::RegularFile => (ListingSort::File, ""),
             _ => continue,
         };
-        entries.push(Entry {
+        entries.push(ListingEntry {
             name: String::from_utf8_lossy(name).into_owned(),
             // Without the dot, a name with a colon would be a URL of its own.
             url: format!("./{}{slash}", encoded(name)),
             sort,
-            size: (sort == Sort::File).then_some(facts.len),
+            size: (sort == ListingSort::File).then_some(facts.len),
             modified: facts.modified_secs,
         });
     }
-    Ok(Listed { target: below.under(&site.path), entries, extent })
+    Ok(ListedFolder { target: below.under(&site.path), entries, extent })
 }
 
 /// The answer: JSON for programs that ask for it, else a page.
-pub(crate) fn answer(listed: Listed, query: &str, headers: &HeaderMap) -> Response<Body> {
+pub(crate) fn answer(listed: ListedFolder, query: &str, headers: &HeaderMap) -> Response<Body> {
     let (by, order) = sorting(query);
     let listed = sorted(listed, by, order);
     let mut response = if wants_json(query, headers) {
@@ -154,16 +159,16 @@ pub(crate) fn answer(listed: Listed, query: &str, headers: &HeaderMap) -> Respon
     response
 }
 
-fn json(listed: &Listed) -> Response<Body> {
+fn json(listed: &ListedFolder) -> Response<Body> {
     #[derive(Serialize)]
-    struct Json<'l> {
+    struct JsonListing<'l> {
         path: &'l str,
         /// Whether all entries are listed.
         complete: bool,
-        entries: &'l [Entry],
+        entries: &'l [ListingEntry],
     }
-    let complete = listed.extent == Extent::All;
-    let json = Json { path: &listed.target.text(), complete, entries: &listed.entries };
+    let complete = listed.extent == ListingExtent::All;
+    let json = JsonListing { path: &listed.target.text(), complete, entries: &listed.entries };
     let Ok(text) = serde_json::to_string(&json) else {
         // Text and numbers are always JSON.
         return reply::text(StatusCode::INTERNAL_SERVER_ERROR, "This folder cannot be listed.\n");
@@ -178,15 +183,15 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")))
 }
 
-fn sorting(query: &str) -> (By, Order) {
-    let (mut by, mut order) = (By::Name, Order::Rising);
+fn sorting(query: &str) -> (SortKey, SortOrder) {
+    let (mut by, mut order) = (SortKey::Name, SortOrder::Rising);
     for parameter in parameters(query) {
         match parameter {
-            ("sort", "name") => by = By::Name,
-            ("sort", "size") => by = By::Size,
-            ("sort", "modified") => by = By::Modified,
-            ("order", "asc") => order = Order::Rising,
-            ("order", "desc") => order = Order::Falling,
+            ("sort", "name") => by = SortKey::Name,
+            ("sort", "size") => by = SortKey::Size,
+            ("sort", "modified") => by = SortKey::Modified,
+            ("order", "asc") => order = SortOrder::Rising,
+            ("order", "desc") => order = SortOrder::Falling,
             _ => {}
         }
     }
@@ -194,14 +199,14 @@ fn sorting(query: &str) -> (By, Order) {
 }
 
 /// Folders first; names as people read them, without regard to case.
-fn sorted(mut listed: Listed, by: By, order: Order) -> Listed {
+fn sorted(mut listed: ListedFolder, by: SortKey, order: SortOrder) -> ListedFolder {
     listed.entries.sort_by_cached_key(|entry| entry.name.to_lowercase());
     match by {
-        By::Name => {}
-        By::Size => listed.entries.sort_by_key(|entry| entry.size),
-        By::Modified => listed.entries.sort_by_key(|entry| entry.modified),
+        SortKey::Name => {}
+        SortKey::Size => listed.entries.sort_by_key(|entry| entry.size),
+        SortKey::Modified => listed.entries.sort_by_key(|entry| entry.modified),
     }
-    if order == Order::Falling {
+    if order == SortOrder::Falling {
         listed.entries.reverse();
     }
     listed.entries.sort_by_key(|entry| entry.sort);
@@ -231,23 +236,33 @@ fn wants_json(query: &str, headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
 
-    fn entry(name: &str, sort: Sort, size: u64, modified: u64) -> Entry {
+    fn entry(name: &str, sort: ListingSort, size: u64, modified: u64) -> ListingEntry {
         let (name, url) = (name.to_owned(), name.to_owned());
-        Entry { name, url, sort, size: (sort == Sort::File).then_some(size), modified }
+        ListingEntry {
+            name,
+            url,
+            sort,
+            size: (sort == ListingSort::File).then_some(size),
+            modified,
+        }
     }
 
     #[test]
     fn folders_come_first_in_every_order() {
         let names = |query: &str| {
             let entries = vec![
-                entry("b.txt", Sort::File, 1, 30),
-                entry("A.txt", Sort::File, 5, 10),
-                entry("z", Sort::Folder, 0, 20),
-                entry("c.txt", Sort::File, 3, 20),
+                entry("b.txt", ListingSort::File, 1, 30),
+                entry("A.txt", ListingSort::File, 5, 10),
+                entry("z", ListingSort::Folder, 0, 20),
+                entry("c.txt", ListingSort::File, 3, 20),
             ];
             let (by, order) = sorting(query);
             let listed = sorted(
-                Listed { target: Target::parse("/").unwrap(), entries, extent: Extent::All },
+                ListedFolder {
+                    target: PathTarget::parse("/").unwrap(),
+                    entries,
+                    extent: ListingExtent::All,
+                },
                 by,
                 order,
             );

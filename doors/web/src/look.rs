@@ -3,36 +3,40 @@
 //! Whatever leads to a file, be it an index or a fallback, a script is never taken for one. It decides nothing about the request and writes no answer. Called by `request`, and by `quick`
 //! for what may be answered at once.
 
-use crate::answer::{Form as Sent, Meta, Source};
-use crate::fastcgi::{Lookup, Script};
-use crate::path::{Form, Target};
-use crate::root::{Facts, Found, NotOpened};
-use crate::settings::written::{Hidden, Listing};
+use crate::answer::{FileForm as Sent, FileMeta, FileSource};
+use crate::fastcgi::{FoundScript, ScriptLookup};
+use crate::path::{PathForm, PathTarget};
+use crate::root::{FileFacts, FoundPath, NotOpened};
+use crate::settings::written::{HiddenFiles, ListingMode};
 use crate::site::Site;
-use crate::store::{self, Place};
+use crate::store::{self, ServedPlace};
 use http_engine::mime;
 use rustix::fd::OwnedFd;
 use std::path::Path;
 use vocab::Now;
 
 /// What stands at a path.
-pub(crate) enum Stands {
+pub(crate) enum PathContent {
     /// To be run.
-    Script(Script),
-    File(Source),
+    Script(FoundScript),
+    File(FileSource),
     /// A folder, asked for without its slash.
     Slash,
     /// A folder without an index page, to be listed; its path below the root.
-    Folder(Target),
+    Folder(PathTarget),
     Nothing(NotOpened),
 }
 
 /// Looks for what `url` names: the path of a request as it was sent, and decoded.
-pub(crate) fn look(site: &Site, url: &str, whole: &Target, now: Now) -> Stands {
-    let Some(below) = whole.below(&site.path) else { return Stands::Nothing(NotOpened::Nothing) };
+pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> PathContent {
+    let Some(below) = whole.below(&site.path) else {
+        return PathContent::Nothing(NotOpened::Nothing);
+    };
     match site.hidden {
-        Hidden::Refuse if below.is_hidden() => return Stands::Nothing(NotOpened::Nothing),
-        Hidden::Refuse | Hidden::Serve => {}
+        HiddenFiles::Refuse if below.is_hidden() => {
+            return PathContent::Nothing(NotOpened::Nothing);
+        }
+        HiddenFiles::Refuse | HiddenFiles::Serve => {}
     }
     if !site.fastcgi.is_empty()
         && let Some(script) = site.fastcgi.script(&whole.text())
@@ -40,66 +44,83 @@ pub(crate) fn look(site: &Site, url: &str, whole: &Target, now: Now) -> Stands {
         return runnable(site, script, now);
     }
     if !site.fastcgi.is_empty() && site.fastcgi.is_source(&whole.text()) {
-        return Stands::Nothing(NotOpened::Nothing);
+        return PathContent::Nothing(NotOpened::Nothing);
     }
-    if let Some(kept) = site.store.get(url, store::Form::Plain, &site.root, now) {
-        return Stands::File(Source::Kept(kept));
+    if let Some(kept) = site.store.get(url, store::StoredForm::Plain, &site.root, now) {
+        return PathContent::File(FileSource::Kept(kept));
     }
     match (below.form(), site.root.find(below.path(), now)) {
-        (Form::File, Ok(Found::File(open, facts))) => {
-            let place =
-                Place { url, form: store::Form::Plain, file: &below, before: &[], with: None };
-            Stands::File(source(site, &place, whole, whole, (open, facts), now))
+        (PathForm::File, Ok(FoundPath::File(open, facts))) => {
+            let place = ServedPlace {
+                url,
+                form: store::StoredForm::Plain,
+                file: &below,
+                before: &[],
+                with: None,
+            };
+            PathContent::File(source(site, &place, whole, whole, (open, facts), now))
         }
-        (Form::File, Ok(Found::Folder)) => Stands::Slash,
-        (Form::Folder, Ok(Found::Folder)) => folder(site, url, (whole, &below), now),
+        (PathForm::File, Ok(FoundPath::Folder)) => PathContent::Slash,
+        (PathForm::Folder, Ok(FoundPath::Folder)) => folder(site, url, (whole, &below), now),
         // A file does not become a folder by a slash.
-        (Form::Folder, Ok(Found::File(..))) | (_, Err(NotOpened::Nothing)) => nothing(site, now),
-        (_, Err(why)) => Stands::Nothing(why),
+        (PathForm::Folder, Ok(FoundPath::File(..))) | (_, Err(NotOpened::Nothing)) => {
+            nothing(site, now)
+        }
+        (_, Err(why)) => PathContent::Nothing(why),
     }
 }
 
 /// A script, if it is a file of the site where it must be one.
-fn runnable(site: &Site, script: Script, now: Now) -> Stands {
-    if script.lookup() == Lookup::Elsewhere {
-        return Stands::Script(script);
+fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
+    if script.lookup() == ScriptLookup::Elsewhere {
+        return PathContent::Script(script);
     }
     let below = script.below(&site.path).trim_start_matches('/');
     match site.root.find(Path::new(below), now) {
-        Ok(Found::File(..)) => Stands::Script(script),
-        Ok(Found::Folder) => Stands::Nothing(NotOpened::Nothing),
-        Err(why) => Stands::Nothing(why),
+        Ok(FoundPath::File(..)) => PathContent::Script(script),
+        Ok(FoundPath::Folder) => PathContent::Nothing(NotOpened::Nothing),
+        Err(why) => PathContent::Nothing(why),
     }
 }
 
 /// A file that the settings name: a fallback, or a page for an error. A script is none.
-pub(crate) fn named(site: &Site, file: &Target, now: Now) -> Option<Source> {
+pub(crate) fn named(site: &Site, file: &PathTarget, now: Now) -> Option<FileSource> {
     let whole = file.under(&site.path);
     let text = whole.text();
     if site.fastcgi.script(&text).is_some() || site.fastcgi.is_source(&text) {
         return None;
     }
     let url = whole.as_url();
-    if let Some(kept) = site.store.get(&url, store::Form::Plain, &site.root, now) {
-        return Some(Source::Kept(kept));
+    if let Some(kept) = site.store.get(&url, store::StoredForm::Plain, &site.root, now) {
+        return Some(FileSource::Kept(kept));
     }
     match site.root.find(file.path(), now) {
-        Ok(Found::File(open, facts)) => {
-            let place =
-                Place { url: &url, form: store::Form::Plain, file, before: &[], with: None };
+        Ok(FoundPath::File(open, facts)) => {
+            let place = ServedPlace {
+                url: &url,
+                form: store::StoredForm::Plain,
+                file,
+                before: &[],
+                with: None,
+            };
             Some(source(site, &place, &whole, &whole, (open, facts), now))
         }
-        Ok(Found::Folder) | Err(_) => None,
+        Ok(FoundPath::Folder) | Err(_) => None,
     }
 }
 
-fn folder(site: &Site, url: &str, (whole, below): (&Target, &Target), now: Now) -> Stands {
+fn folder(
+    site: &Site,
+    url: &str,
+    (whole, below): (&PathTarget, &PathTarget),
+    now: Now,
+) -> PathContent {
     let mut before = Vec::new();
     for name in &site.index {
         let (file, served) = (below.child(name), whole.child(name));
         if let Some(script) = site.fastcgi.script(&served.text()) {
             match runnable(site, script, now) {
-                Stands::Nothing(NotOpened::Nothing) => before.push(file),
+                PathContent::Nothing(NotOpened::Nothing) => before.push(file),
                 found => return found,
             }
             continue;
@@ -108,50 +129,50 @@ fn folder(site: &Site, url: &str, (whole, below): (&Target, &Target), now: Now) 
             continue;
         }
         match site.root.find(file.path(), now) {
-            Ok(Found::File(open, facts)) => {
-                let form = store::Form::Plain;
-                let place = Place { url, form, file: &file, before: &before, with: None };
-                return Stands::File(source(site, &place, whole, &served, (open, facts), now));
+            Ok(FoundPath::File(open, facts)) => {
+                let form = store::StoredForm::Plain;
+                let place = ServedPlace { url, form, file: &file, before: &before, with: None };
+                return PathContent::File(source(site, &place, whole, &served, (open, facts), now));
             }
             // A folder called index.html is none.
-            Ok(Found::Folder) | Err(NotOpened::Nothing) => before.push(file),
-            Err(why) => return Stands::Nothing(why),
+            Ok(FoundPath::Folder) | Err(NotOpened::Nothing) => before.push(file),
+            Err(why) => return PathContent::Nothing(why),
         }
     }
     for script in site.fastcgi.indexes(&whole.text()) {
         match runnable(site, script, now) {
-            Stands::Nothing(NotOpened::Nothing) => {}
+            PathContent::Nothing(NotOpened::Nothing) => {}
             found => return found,
         }
     }
     match site.listing {
-        Listing::On => Stands::Folder(below.clone()),
-        Listing::Off => nothing(site, now),
+        ListingMode::On => PathContent::Folder(below.clone()),
+        ListingMode::Off => nothing(site, now),
     }
 }
 
-fn nothing(site: &Site, now: Now) -> Stands {
-    let Some(file) = &site.fallback else { return Stands::Nothing(NotOpened::Nothing) };
+fn nothing(site: &Site, now: Now) -> PathContent {
+    let Some(file) = &site.fallback else { return PathContent::Nothing(NotOpened::Nothing) };
     if let Some(script) = site.fastcgi.script(&file.under(&site.path).text()) {
         // One script that answers for every path, as most frameworks want it.
         return runnable(site, script, now);
     }
-    named(site, file, now).map_or(Stands::Nothing(NotOpened::Nothing), Stands::File)
+    named(site, file, now).map_or(PathContent::Nothing(NotOpened::Nothing), PathContent::File)
 }
 
 /// The file, out of memory if it can be kept. `asked` is the path of the request, `served` that of the
 /// file.
 fn source(
     site: &Site,
-    place: &Place<'_>,
-    asked: &Target,
-    served: &Target,
-    (open, facts): (OwnedFd, Facts),
+    place: &ServedPlace<'_>,
+    asked: &PathTarget,
+    served: &PathTarget,
+    (open, facts): (OwnedFd, FileFacts),
     now: Now,
-) -> Source {
+) -> FileSource {
     let media = mime::of_path(served.file_name());
-    let meta = |facts: Facts| {
-        let mut meta = Meta::new(facts, media.clone(), &served.text(), place.file.clone());
+    let meta = |facts: FileFacts| {
+        let mut meta = FileMeta::new(facts, media.clone(), &served.text(), place.file.clone());
         if let Some(compress) = &site.compress
             && compress.may_code(&meta.media, facts.len)
         {
@@ -164,8 +185,8 @@ fn source(
     if is_plain && facts.len <= store::FILE_BYTES_MAX {
         let kept = site.store.keep(place, (&open, facts), (&site.root, &site.rules), meta, now);
         if let Some(kept) = kept {
-            return Source::Kept(kept);
+            return FileSource::Kept(kept);
         }
     }
-    Source::Open(open, Box::new(meta(facts)))
+    FileSource::Open(open, Box::new(meta(facts)))
 }

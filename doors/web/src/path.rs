@@ -32,14 +32,14 @@ const ENCODED: &AsciiSet = &CONTROLS
 
 /// The path of a URL, decoded once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct PathTarget {
     /// From the slash, without empty segments; ends in a slash if the URL's path does.
     whole: Vec<u8>,
 }
 
 /// What the URL takes its target for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum PathForm {
     /// It ends in a slash.
     Folder,
     /// It does not.
@@ -69,7 +69,7 @@ pub(crate) fn plain_text(path: &str) -> Option<Cow<'_, str>> {
     if is_plain(path) {
         return Some(Cow::Borrowed(path));
     }
-    let target = Target::parse(path).ok()?;
+    let target = PathTarget::parse(path).ok()?;
     Some(Cow::Owned(target.text().into_owned()))
 }
 
@@ -85,18 +85,18 @@ pub(crate) fn is_plain(path: &str) -> bool {
     bytes.first() == Some(&b'/') && path.is_ascii() && !(0..bytes.len()).any(is_odd)
 }
 
-impl Target {
+impl PathTarget {
     /// Reads the path of a URL, without its query.
     pub(crate) fn parse(path: &str) -> Result<Self, BadPath> {
         let inside = path.strip_prefix('/').ok_or(BadPath::NotAPath)?;
         let mut whole: Vec<u8> = Vec::with_capacity(path.len());
-        let mut form = Form::Folder;
+        let mut form = PathForm::Folder;
         // Several slashes count as one.
         for segment in inside.split('/').filter(|segment| !segment.is_empty()) {
             let begin = whole.len();
             whole.push(b'/');
             decode(segment, &mut whole)?;
-            form = Form::Folder;
+            form = PathForm::Folder;
             match &whole[begin + 1..] {
                 b"." => whole.truncate(begin),
                 b".." => {
@@ -104,10 +104,10 @@ impl Target {
                     let above = whole.iter().rposition(|byte| *byte == b'/');
                     whole.truncate(above.ok_or(BadPath::Parent)?);
                 }
-                _ => form = Form::File,
+                _ => form = PathForm::File,
             }
         }
-        if form == Form::Folder || inside.ends_with('/') {
+        if form == PathForm::Folder || inside.ends_with('/') {
             whole.push(b'/');
         }
         Ok(Self { whole })
@@ -124,8 +124,8 @@ impl Target {
         Path::new(OsStr::from_bytes(inside.strip_suffix(b"/").unwrap_or(inside)))
     }
 
-    pub(crate) fn form(&self) -> Form {
-        if self.whole.ends_with(b"/") { Form::Folder } else { Form::File }
+    pub(crate) fn form(&self) -> PathForm {
+        if self.whole.ends_with(b"/") { PathForm::Folder } else { PathForm::File }
     }
 
     /// The rest of the path below `prefix`, which begins and ends with a slash; none if it stands
@@ -142,7 +142,7 @@ impl Target {
 
     /// The file `name` in this folder.
     pub(crate) fn child(&self, name: &str) -> Self {
-        let slash: &[u8] = if self.form() == Form::Folder { b"" } else { b"/" };
+        let slash: &[u8] = if self.form() == PathForm::Folder { b"" } else { b"/" };
         Self { whole: [&*self.whole, slash, name.as_bytes()].concat() }
     }
 
@@ -167,7 +167,7 @@ impl Target {
 
     /// The path of the URL that has this as a folder.
     pub(crate) fn as_folder_url(&self) -> String {
-        let slash = if self.form() == Form::Folder { "" } else { "/" };
+        let slash = if self.form() == PathForm::Folder { "" } else { "/" };
         format!("{}{slash}", encoded(&self.whole))
     }
 
@@ -221,35 +221,35 @@ impl fmt::Display for BadPath {
 mod tests {
     use super::*;
 
-    fn check_path(url: &str, expected: &str, form: Form) {
-        let target = Target::parse(url).unwrap();
+    fn check_path(url: &str, expected: &str, form: PathForm) {
+        let target = PathTarget::parse(url).unwrap();
         assert_eq!((target.path(), target.form()), (Path::new(expected), form), "{url}");
     }
 
     #[test]
     fn a_path_is_decoded_once_and_made_relative() {
-        check_path("/", "", Form::Folder);
-        check_path("//", "", Form::Folder);
-        check_path("/a/b.txt", "a/b.txt", Form::File);
-        check_path("/a//b/", "a/b", Form::Folder);
-        check_path("/%61%20b", "a b", Form::File);
-        check_path("/%2561", "%61", Form::File);
-        check_path("/.well-known/x", ".well-known/x", Form::File);
-        check_path("/a..b/c.", "a..b/c.", Form::File);
+        check_path("/", "", PathForm::Folder);
+        check_path("//", "", PathForm::Folder);
+        check_path("/a/b.txt", "a/b.txt", PathForm::File);
+        check_path("/a//b/", "a/b", PathForm::Folder);
+        check_path("/%61%20b", "a b", PathForm::File);
+        check_path("/%2561", "%61", PathForm::File);
+        check_path("/.well-known/x", ".well-known/x", PathForm::File);
+        check_path("/a..b/c.", "a..b/c.", PathForm::File);
     }
 
     #[test]
     fn dot_segments_are_resolved_within_the_root() {
-        check_path("/./a", "a", Form::File);
-        check_path("/dir/./f", "dir/f", Form::File);
-        check_path("/dir/../a", "a", Form::File);
-        check_path("/dir/%2e%2E/a", "a", Form::File);
-        check_path("/a/b/../../c/", "c", Form::Folder);
-        check_path("/a/.", "a", Form::Folder);
-        check_path("/a/b/..", "a", Form::Folder);
-        check_path("/a/..", "", Form::Folder);
-        check_path("/a//../b", "b", Form::File);
-        let hidden = |url| Target::parse(url).unwrap().is_hidden();
+        check_path("/./a", "a", PathForm::File);
+        check_path("/dir/./f", "dir/f", PathForm::File);
+        check_path("/dir/../a", "a", PathForm::File);
+        check_path("/dir/%2e%2E/a", "a", PathForm::File);
+        check_path("/a/b/../../c/", "c", PathForm::Folder);
+        check_path("/a/.", "a", PathForm::Folder);
+        check_path("/a/b/..", "a", PathForm::Folder);
+        check_path("/a/..", "", PathForm::Folder);
+        check_path("/a//../b", "b", PathForm::File);
+        let hidden = |url| PathTarget::parse(url).unwrap().is_hidden();
         assert!(hidden("/a/../.git/x") && hidden("/./.env") && !hidden("/.git/../a"));
     }
 
@@ -271,13 +271,13 @@ mod tests {
             ("*", BadPath::NotAPath),
             ("", BadPath::NotAPath),
         ] {
-            assert_eq!(Target::parse(url), Err(why), "{url}");
+            assert_eq!(PathTarget::parse(url), Err(why), "{url}");
         }
     }
 
     #[test]
     fn dots_hide_but_for_what_is_well_known() {
-        let hidden = |url| Target::parse(url).unwrap().is_hidden();
+        let hidden = |url| PathTarget::parse(url).unwrap().is_hidden();
         for url in ["/.git/config", "/a/.env", "/a/.well-known/x", "/.wellknown", "/%2egit/"] {
             assert!(hidden(url), "{url}");
         }
@@ -289,18 +289,19 @@ mod tests {
 
     #[test]
     fn a_path_below_a_prefix_starts_anew() {
-        let below = |url, prefix| Target::parse(url).unwrap().below(prefix).map(|it| it.as_url());
+        let below =
+            |url, prefix| PathTarget::parse(url).unwrap().below(prefix).map(|it| it.as_url());
         assert_eq!(below("/docs/a/", "/docs/"), Some("/a/".into()));
         assert_eq!(below("/docs/", "/docs/"), Some("/".into()));
         assert_eq!(below("/docs", "/docs/"), None);
         assert_eq!(below("/a", "/"), Some("/a".into()));
-        assert_eq!(Target::parse("/a/").unwrap().under("/docs/").as_url(), "/docs/a/");
-        assert_eq!(Target::parse("/a/").unwrap().child("b").as_url(), "/a/b");
+        assert_eq!(PathTarget::parse("/a/").unwrap().under("/docs/").as_url(), "/docs/a/");
+        assert_eq!(PathTarget::parse("/a/").unwrap().child("b").as_url(), "/a/b");
     }
 
     #[test]
     fn a_redirect_stays_on_the_site() {
-        let folder = |url| Target::parse(url).unwrap().as_folder_url();
+        let folder = |url| PathTarget::parse(url).unwrap().as_folder_url();
         assert_eq!(folder("/a%20b"), "/a%20b/");
         assert_eq!(folder("//evil.example"), "/evil.example/");
         assert_eq!(folder("/%5cevil.example"), "/%5Cevil.example/");

@@ -14,14 +14,14 @@ pub(crate) const STARS_MAX: usize = 9;
 
 /// A pattern, cut at its stars.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Pattern {
-    scope: Scope,
+pub(crate) struct PathPattern {
+    scope: PatternScope,
     /// What must stand before, between and behind the stars.
     literals: Vec<Box<str>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scope {
+enum PatternScope {
     Path,
     Name,
 }
@@ -34,20 +34,20 @@ pub(crate) enum BadPattern {
     TooManyStars,
 }
 
-impl Pattern {
+impl PathPattern {
     /// Reads a pattern.
     pub(crate) fn parse(text: &str) -> Result<Self, BadPattern> {
-        let scope = if text.starts_with('/') { Scope::Path } else { Scope::Name };
+        let scope = if text.starts_with('/') { PatternScope::Path } else { PatternScope::Name };
         Self::of(text, scope)
     }
 
     /// Reads a pattern that is held against the whole path however it begins: what guards a path must
     /// not be slipped by a slash.
     pub(crate) fn whole(text: &str) -> Result<Self, BadPattern> {
-        Self::of(text, Scope::Path)
+        Self::of(text, PatternScope::Path)
     }
 
-    fn of(text: &str, scope: Scope) -> Result<Self, BadPattern> {
+    fn of(text: &str, scope: PatternScope) -> Result<Self, BadPattern> {
         if text.is_empty() {
             return Err(BadPattern::Empty);
         }
@@ -73,7 +73,7 @@ impl Pattern {
 
     /// Whether a whole path is meant.
     pub(crate) fn is_of_paths(&self) -> bool {
-        self.scope == Scope::Path
+        self.scope == PatternScope::Path
     }
 
     /// Whether `path`, decoded and with its leading slash, matches.
@@ -84,8 +84,8 @@ impl Pattern {
     /// What the stars stand for, if `path` matches. Each but the last takes as little as it can.
     pub(crate) fn captures<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         let text = match self.scope {
-            Scope::Path => path,
-            Scope::Name => path.rsplit_once('/').map_or(path, |(_, name)| name),
+            PatternScope::Path => path,
+            PatternScope::Name => path.rsplit_once('/').map_or(path, |(_, name)| name),
         };
         let (first, more) = self.literals.split_first().expect("split gives one part at least");
         let mut rest = text.strip_prefix(&**first)?;
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, path: &str, expected: Option<&[&str]>) {
-        let pattern = Pattern::parse(pattern).unwrap();
+        let pattern = PathPattern::parse(pattern).unwrap();
         assert_eq!(pattern.captures(path).as_deref(), expected, "{pattern:?} {path}");
     }
 
@@ -145,7 +145,7 @@ mod tests {
     fn a_pattern_that_guards_sees_the_whole_path() {
         let check = |pattern: &str, path: &str, expected: bool| {
             assert_eq!(
-                Pattern::whole(pattern).unwrap().matches(path),
+                PathPattern::whole(pattern).unwrap().matches(path),
                 expected,
                 "{pattern} {path}"
             );
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn what_is_no_pattern_is_refused() {
-        assert_eq!(Pattern::parse(""), Err(BadPattern::Empty));
-        assert_eq!(Pattern::parse(&"*".repeat(10)), Err(BadPattern::TooManyStars));
-        assert_eq!(Pattern::parse(&"a".repeat(5000)), Err(BadPattern::TooLong));
+        assert_eq!(PathPattern::parse(""), Err(BadPattern::Empty));
+        assert_eq!(PathPattern::parse(&"*".repeat(10)), Err(BadPattern::TooManyStars));
+        assert_eq!(PathPattern::parse(&"a".repeat(5000)), Err(BadPattern::TooLong));
     }
 }

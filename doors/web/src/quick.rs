@@ -4,28 +4,28 @@
 //! (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched and
 //! unrecorded. Called by the engine for every simple request of a connection.
 
-use crate::access_log::{AccessLog, Entry};
-use crate::answer::Source as FileSource;
-use crate::door::{Connection, Parts};
+use crate::access_log::{AccessLog, AccessLogEntry};
+use crate::answer::FileSource;
+use crate::door::{WebConnection, WebParts};
 use crate::forwarded::FORWARDED_PROTO;
-use crate::look::{self, Stands};
+use crate::look::{self, PathContent};
 use crate::negotiate;
-use crate::path::{self, Target};
+use crate::path::{self, PathTarget};
 use crate::request::page_host_of;
 use crate::site::Site;
-use crate::store::{Form, Kept};
-use crate::table::Routed;
+use crate::store::{KeptFile, StoredForm};
+use crate::table::RoutedSite;
 use http::{HeaderValue, Method, Version};
 use http_engine::conditional::{Precondition, precondition};
-use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
+use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{authority, kind};
-use ledger::{Event, Subject};
+use ledger::{EventSubject, RequestEvent};
 use policy::{Ask, Policy, Verdict};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Action, Caching, DomainName, Kind, Name, Now, Source};
+use vocab::{Action, Caching, DomainName, Name, Now, RequestKind, Source};
 
 /// Up to here a body is copied behind its head, for one write of one piece.
 const COPIED_BYTES_MAX: usize = 16 << 10;
@@ -33,13 +33,13 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 const NOT_SIMPLE: [&str; 4] = ["range", "if-range", "if-match", "if-unmodified-since"];
 
 /// The door, as one connection sees it.
-pub(crate) struct Lane(pub(crate) Arc<Connection>);
+pub(crate) struct WebFastPath(pub(crate) Arc<WebConnection>);
 
 /// What rules and rows ask of a request beyond its host. Nobody puts it together where there are
 /// neither.
-struct Asked<'a> {
+struct RuleInput<'a> {
     url: &'a str,
-    kind: Kind,
+    kind: RequestKind,
     page: Option<DomainName>,
 }
 
@@ -48,10 +48,10 @@ thread_local! {
     static URL: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-impl Quick for Lane {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for WebFastPath {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         if NOT_SIMPLE.iter().any(|name| request.field(name).is_some()) {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         let authority = request.host().unwrap_or("");
         let host = authority::host(authority);
@@ -64,7 +64,7 @@ impl Quick for Lane {
             lowered.as_ref().map_or(Name::ROOT, DomainName::as_name)
         };
         let (started, now) = (Instant::now(), clock::now());
-        let Parts { policy, ledger, .. } = &self.0.door.parts;
+        let WebParts { policy, ledger, .. } = &self.0.door.parts;
         let policy = policy.load();
         if let Some(verdict) = policy.verdict_for_all(now)
             && !ledger.wants_row(verdict.action)
@@ -75,7 +75,7 @@ impl Quick for Lane {
             url.clear();
             url.extend([self.0.ends.scheme(), authority, request.target()]);
             let field = |name: &str| request.text(name).unwrap_or("");
-            let asked = Asked {
+            let asked = RuleInput {
                 url,
                 kind: kind::of_fields(&request.method().into(), request.path(), field),
                 page: ["referer", "origin"].iter().find_map(|name| page_host_of(field(name))),
@@ -86,9 +86,9 @@ impl Quick for Lane {
     }
 }
 
-impl Lane {
-    fn decide(&self, policy: &Policy, host: Name<'_>, asked: &Asked<'_>, now: Now) -> Verdict {
-        let Asked { url, kind, page } = asked;
+impl WebFastPath {
+    fn decide(&self, policy: &Policy, host: Name<'_>, asked: &RuleInput<'_>, now: Now) -> Verdict {
+        let RuleInput { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
         let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
         let who = self.0.ends.near(policy, now).into();
@@ -99,23 +99,23 @@ impl Lane {
     /// The request once it is decided about: act, shape, record.
     fn answer_decided(
         &self,
-        request: &Simple<'_>,
+        request: &SimpleRequest<'_>,
         host: Name<'_>,
-        (verdict, asked): (Verdict, Option<Asked<'_>>),
+        (verdict, asked): (Verdict, Option<RuleInput<'_>>),
         out: &mut Vec<u8>,
         (started, now): (Instant, Now),
-    ) -> Quickly {
+    ) -> FastReply {
         if verdict.action == Action::Block {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         // act
         let said = request.field(FORWARDED_PROTO);
         let Some((site, kept)) = self.find(host, request.path(), said, now) else {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         };
         let accepts = request.text("accept-encoding");
         let Some(kept) = negotiate::at_hand(site, kept, accepts, now) else {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         };
         // shape
         let hsts = site.hsts.as_ref().filter(|_| self.0.ends.secured.is_some());
@@ -127,13 +127,13 @@ impl Lane {
         }
         let ledger = &self.0.door.parts.ledger;
         match asked {
-            Some(asked) if ledger.wants_row(verdict.action) => ledger.record(Event {
+            Some(asked) if ledger.wants_row(verdict.action) => ledger.record(RequestEvent {
                 at: now,
                 took_us,
                 door: vocab::Door::Web,
                 client: self.0.ends.client.ip(),
                 kind: asked.kind,
-                subject: Subject::url(asked.url),
+                subject: EventSubject::url(asked.url),
                 action: verdict.action,
                 cause: verdict.cause,
                 source: Source::File,
@@ -151,12 +151,12 @@ impl Lane {
     fn log(
         &self,
         log: &AccessLog,
-        request: &Simple<'_>,
+        request: &SimpleRequest<'_>,
         host: Name<'_>,
         (status, bytes, took_us): (u16, u32, u32),
         now: Now,
     ) {
-        let entry = Entry {
+        let entry = AccessLogEntry {
             client: self.0.ends.client.ip(),
             user: "",
             unix_ms: now.unix_ms,
@@ -181,10 +181,10 @@ impl Lane {
         path: &str,
         forwarded: Option<&[u8]>,
         now: Now,
-    ) -> Option<(&Site, Arc<Kept>)> {
-        let Connection { table, ends, .. } = &*self.0;
+    ) -> Option<(&Site, Arc<KeptFile>)> {
+        let WebConnection { table, ends, .. } = &*self.0;
         let text = path::plain_text(path)?;
-        let Routed::Site(site) = table.route(host, &text) else { return None };
+        let RoutedSite::Site(site) = table.route(host, &text) else { return None };
         if !site.demand.is_met(ends)
             || site.sends_on(ends, forwarded).is_some()
             || site.auth.guards(&text)
@@ -194,16 +194,16 @@ impl Lane {
         }
         // What is kept under a path was found there before, past scripts and hidden names.
         let kept =
-            site.store.get(path, Form::Plain, &site.root, now).or_else(|| {
-                match look::look(site, path, &Target::parse(path).ok()?, now) {
-                    Stands::File(FileSource::Kept(kept)) => Some(kept),
-                    Stands::Script(_)
-                    | Stands::File(FileSource::Open(..) | FileSource::Coded(..))
-                    | Stands::Slash
-                    | Stands::Folder(_)
-                    | Stands::Nothing(_) => None,
-                }
-            })?;
+            site.store.get(path, StoredForm::Plain, &site.root, now).or_else(
+                || match look::look(site, path, &PathTarget::parse(path).ok()?, now) {
+                    PathContent::File(FileSource::Kept(kept)) => Some(kept),
+                    PathContent::Script(_)
+                    | PathContent::File(FileSource::Open(..) | FileSource::Coded(..))
+                    | PathContent::Slash
+                    | PathContent::Folder(_)
+                    | PathContent::Nothing(_) => None,
+                },
+            )?;
         // An index or a fallback may be guarded where its folder is not.
         (!site.auth.guards(&kept.meta.path)).then_some((&**site, kept))
     }
@@ -211,11 +211,11 @@ impl Lane {
 
 /// Writes the answer: its status, what is left to be sent, and how many bytes of body it has.
 fn shape(
-    request: &Simple<'_>,
-    kept: &Kept,
+    request: &SimpleRequest<'_>,
+    kept: &KeptFile,
     hsts: Option<&HeaderValue>,
     out: &mut Vec<u8>,
-) -> (u16, Quickly, u32) {
+) -> (u16, FastReply, u32) {
     let mut begin = |head: &[u8]| {
         out.extend_from_slice(head);
         if let Some(value) = hsts {
@@ -227,18 +227,18 @@ fn shape(
     };
     if is_current(request, kept) {
         begin(&kept.head_not_modified);
-        return (304, Quickly::Written, 0);
+        return (304, FastReply::Written, 0);
     }
     begin(&kept.head);
     let len = kept.body.len();
     match request.method() {
-        SimpleMethod::Head => (200, Quickly::Written, 0),
+        SimpleMethod::Head => (200, FastReply::Written, 0),
         SimpleMethod::Get if len > COPIED_BYTES_MAX => {
-            (200, Quickly::Large(kept.body.clone()), len as u32)
+            (200, FastReply::Large(kept.body.clone()), len as u32)
         }
         SimpleMethod::Get => {
             out.extend_from_slice(&kept.body);
-            (200, Quickly::Written, len as u32)
+            (200, FastReply::Written, len as u32)
         }
     }
 }
@@ -253,7 +253,7 @@ pub(crate) fn protocol(version: Version) -> &'static str {
 }
 
 /// Whether the client's copy is current.
-fn is_current(request: &Simple<'_>, kept: &Kept) -> bool {
+fn is_current(request: &SimpleRequest<'_>, kept: &KeptFile) -> bool {
     let tag = request.field("if-none-match");
     if tag.is_none() && request.field("if-modified-since").is_none() {
         return false;

@@ -3,9 +3,9 @@
 //! A body that is still to be sent carries its line along and writes it when its last byte is gone, or
 //! when the client is. It decides nothing. Called by `request`.
 
-use crate::access_log::{AccessLog, Entry};
+use crate::access_log::{AccessLog, AccessLogEntry};
 use crate::quick::protocol;
-use crate::ticket::Ticket;
+use crate::ticket::WebTicket;
 use bytes::Bytes;
 use http::header::{HeaderValue, REFERER, USER_AGENT};
 use http::{Method, Uri, Version, request};
@@ -19,7 +19,7 @@ use std::time::Instant;
 use vocab::Now;
 
 /// A line that waits for its status and length.
-pub(crate) struct Line {
+pub(crate) struct PendingLine {
     log: Arc<AccessLog>,
     client: IpAddr,
     user: Option<Arc<str>>,
@@ -34,7 +34,7 @@ pub(crate) struct Line {
     status: u16,
 }
 
-impl Line {
+impl PendingLine {
     /// Begins a line.
     pub(crate) fn begin(
         log: Arc<AccessLog>,
@@ -73,7 +73,7 @@ impl Line {
     pub(crate) fn done(self, bytes: u64) {
         let target = self.uri.path_and_query().map_or("*", http::uri::PathAndQuery::as_str);
         let protocol = protocol(self.version);
-        let entry = Entry {
+        let entry = AccessLogEntry {
             client: self.client,
             user: self.user.as_deref().unwrap_or(""),
             unix_ms: self.at.unix_ms,
@@ -92,21 +92,21 @@ impl Line {
 }
 
 /// A body that is counted as it leaves, with what is to be closed after it.
-pub(crate) struct Counted {
+pub(crate) struct CountedBody {
     inner: Body,
     sent: u64,
-    ticket: Option<Ticket>,
-    line: Option<Line>,
+    ticket: Option<WebTicket>,
+    line: Option<PendingLine>,
 }
 
-impl Counted {
+impl CountedBody {
     /// Counts `inner`; ticket and line are closed with the count when it is dropped.
-    pub(crate) fn new(inner: Body, ticket: Option<Ticket>, line: Option<Line>) -> Self {
+    pub(crate) fn new(inner: Body, ticket: Option<WebTicket>, line: Option<PendingLine>) -> Self {
         Self { inner, sent: 0, ticket, line }
     }
 }
 
-impl HttpBody for Counted {
+impl HttpBody for CountedBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -136,7 +136,7 @@ impl HttpBody for Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedBody {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
             ticket.close(self.sent);

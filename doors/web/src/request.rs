@@ -1,55 +1,55 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
-use crate::answer::{Payload, Source as FileSource};
-use crate::door::Connection;
-use crate::fastcgi::{Answer, Failure};
+use crate::answer::{FilePayload, FileSource};
+use crate::door::WebConnection;
+use crate::fastcgi::{ScriptAnswer, ScriptFailure};
 use crate::listing;
-use crate::listing::Listed;
+use crate::listing::ListedFolder;
 use crate::look;
 use crate::pages;
-use crate::path::{self, BadPath, Target};
-use crate::record::{Counted, Line};
+use crate::path::{self, BadPath, PathTarget};
+use crate::record::{CountedBody, PendingLine};
 use crate::root::NotOpened;
 use crate::script;
-use crate::secure::Ends;
+use crate::secure::ConnectionEnds;
 use crate::site::Site;
 use crate::store::FILE_BYTES_MAX;
-use crate::table::{Routed, Table};
-use crate::ticket::Ticket;
-use crate::visit::{self, Standing, Visit, reads};
+use crate::table::{RoutedSite, SiteTable};
+use crate::ticket::WebTicket;
+use crate::visit::{self, PathStanding, SiteVisit, reads};
 use http::header::{
     CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
     HeaderValue, ORIGIN, REFERER, STRICT_TRANSPORT_SECURITY,
 };
 use http::{Method, Request, Response, StatusCode, request};
 use http_body::Body as _;
-use http_engine::content::{Content, read_now};
+use http_engine::content::{FileContent, read_now};
 use http_engine::{Body, Incoming, authority, kind};
-use ledger::Subject;
+use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Action, DomainName, Kind, Name, Now, Source};
+use vocab::{Action, DomainName, Name, Now, RequestKind, Source};
 
 /// What a client wants, once it is understood.
-struct Wish {
+struct WebRequest {
     host: DomainName,
     page: Option<DomainName>,
-    kind: Kind,
+    kind: RequestKind,
     /// Absolute, for the policy and the ledger.
     url: String,
-    target: Result<Target, BadPath>,
+    target: Result<PathTarget, BadPath>,
 }
 
 /// What came of a request.
-pub(crate) enum Outcome {
-    Refused(Refusal),
+pub(crate) enum WebOutcome {
+    Refused(WebRefusal),
     /// By this rule of the policy.
     Blocked(Option<RuleText>),
     File(FileSource),
-    Listing(Listed),
+    Listing(ListedFolder),
     /// What a script says, or why it says nothing.
-    Script(Result<Answer, Failure>),
+    Script(Result<ScriptAnswer, ScriptFailure>),
     /// A name and a password are due.
     Unauthorized(HeaderValue),
     /// Too many passwords are being checked.
@@ -64,7 +64,7 @@ pub(crate) enum Outcome {
 }
 
 /// Why a request is not served.
-pub(crate) enum Refusal {
+pub(crate) enum WebRefusal {
     Method,
     Path(BadPath),
     /// The handshake was another site's.
@@ -75,21 +75,21 @@ pub(crate) enum Refusal {
 
 /// Answers one request. The bytes of a large file follow as its body is read.
 pub(crate) async fn answer(
-    connection: Arc<Connection>,
+    connection: Arc<WebConnection>,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    let Connection { door, table, ends, .. } = &*connection;
+    let WebConnection { door, table, ends, .. } = &*connection;
     let now = clock::now();
     let client = ends.client.ip();
-    let mut ticket = Ticket::open(&door.parts.ledger, now, client);
+    let mut ticket = WebTicket::open(&door.parts.ledger, now, client);
 
     // read
     let (head, body) = request.into_parts();
     let wish = read(&head, ends);
-    ticket.asked(wish.kind, Subject::url(&wish.url));
+    ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let (site, standing) = route(table, &wish);
     let log = site.and_then(|site| site.log.clone());
-    let mut line = log.map(|log| Line::begin(log, &head, wish.host.as_str(), client, now));
+    let mut line = log.map(|log| PendingLine::begin(log, &head, wish.host.as_str(), client, now));
 
     // decide
     let policy = door.parts.policy.load_full();
@@ -98,13 +98,13 @@ pub(crate) async fn answer(
 
     // act
     let outcome = match (verdict.action, site, &wish.target) {
-        (Action::Block, _, _) => Outcome::Blocked(rule_text(&policy, verdict, &wish)),
-        (Action::Pass, _, Err(why)) if reads(&head) => Outcome::Refused(Refusal::Path(*why)),
-        (Action::Pass, _, Err(_)) => Outcome::Refused(Refusal::Method),
-        (Action::Pass, None, Ok(_)) => Outcome::NotOpened(NotOpened::Nothing),
+        (Action::Block, _, _) => WebOutcome::Blocked(rule_text(&policy, verdict, &wish)),
+        (Action::Pass, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
+        (Action::Pass, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
+        (Action::Pass, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::Nothing),
         (Action::Pass, Some(site), Ok(target)) => {
             let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
-            let mut visit = Visit { site, host, user: None, ends, ledger, now };
+            let mut visit = SiteVisit { site, host, user: None, ends, ledger, now };
             let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
@@ -129,14 +129,14 @@ pub(crate) async fn answer(
     record(ticket, line, source, response, payload)
 }
 
-fn read(head: &request::Parts, ends: &Ends) -> Wish {
+fn read(head: &request::Parts, ends: &ConnectionEnds) -> WebRequest {
     let headers = &head.headers;
     // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let authority = authority.unwrap_or_else(|| text(headers, &HOST));
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let target = Target::parse(head.uri.path());
-    Wish {
+    let target = PathTarget::parse(head.uri.path());
+    WebRequest {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(&head.method, &head.uri, headers),
@@ -154,16 +154,16 @@ fn read(head: &request::Parts, ends: &Ends) -> Wish {
 }
 
 /// The site that a request is for, if there is one.
-fn route<'t>(table: &'t Table, wish: &Wish) -> (Option<&'t Arc<Site>>, Standing) {
+fn route<'t>(table: &'t SiteTable, wish: &WebRequest) -> (Option<&'t Arc<Site>>, PathStanding) {
     let routed = wish.target.as_ref().map(|it| table.route(wish.host.as_name(), &it.text()));
     match routed {
-        Ok(Routed::Site(site)) => (Some(site), Standing::Below),
-        Ok(Routed::Slash(site)) => (Some(site), Standing::Slash),
-        Ok(Routed::Nowhere) | Err(_) => (None, Standing::Below),
+        Ok(RoutedSite::Site(site)) => (Some(site), PathStanding::Below),
+        Ok(RoutedSite::Slash(site)) => (Some(site), PathStanding::Slash),
+        Ok(RoutedSite::Nowhere) | Err(_) => (None, PathStanding::Below),
     }
 }
 
-fn decide(policy: &Policy, ends: &Ends, wish: &Wish, now: Now) -> Verdict {
+fn decide(policy: &Policy, ends: &ConnectionEnds, wish: &WebRequest, now: Now) -> Verdict {
     let who = ends.near(policy, now).into();
     let ask = Ask {
         door: vocab::Door::Web,
@@ -178,70 +178,70 @@ fn decide(policy: &Policy, ends: &Ends, wish: &Wish, now: Now) -> Verdict {
 }
 
 /// Where an answer comes from.
-pub(crate) fn source(outcome: &Outcome) -> Source {
+pub(crate) fn source(outcome: &WebOutcome) -> Source {
     match outcome {
-        Outcome::Refused(_) | Outcome::Unauthorized(_) | Outcome::Busy => Source::Refused,
-        Outcome::Blocked(_) => Source::Policy,
-        Outcome::File(_)
-        | Outcome::Listing(_)
-        | Outcome::Slash(_)
-        | Outcome::Moved(..)
-        | Outcome::Secure(_)
-        | Outcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
-        Outcome::Script(Ok(_)) => Source::Origin,
-        Outcome::Script(Err(_)) | Outcome::NotOpened(NotOpened::Failed) => Source::Failed,
+        WebOutcome::Refused(_) | WebOutcome::Unauthorized(_) | WebOutcome::Busy => Source::Refused,
+        WebOutcome::Blocked(_) => Source::Policy,
+        WebOutcome::File(_)
+        | WebOutcome::Listing(_)
+        | WebOutcome::Slash(_)
+        | WebOutcome::Moved(..)
+        | WebOutcome::Secure(_)
+        | WebOutcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
+        WebOutcome::Script(Ok(_)) => Source::Origin,
+        WebOutcome::Script(Err(_)) | WebOutcome::NotOpened(NotOpened::Failed) => Source::Failed,
     }
 }
 
-fn rule_text(policy: &Policy, verdict: Verdict, wish: &Wish) -> Option<RuleText> {
+fn rule_text(policy: &Policy, verdict: Verdict, wish: &WebRequest) -> Option<RuleText> {
     policy.rule_text(verdict.cause.rule()?, wish.host.as_name())
 }
 
 /// The answer as the client gets it, to a request of `target` where that is one.
 pub(crate) fn shape(
-    outcome: Outcome,
+    outcome: WebOutcome,
     site: Option<&Site>,
-    (head, target): (&request::Parts, Option<&Target>),
+    (head, target): (&request::Parts, Option<&PathTarget>),
     now: Now,
-) -> (Response<Body>, Payload) {
+) -> (Response<Body>, FilePayload) {
     let with_query = |path: &str| match head.uri.query() {
         Some(query) if !path.contains('?') => format!("{path}?{query}"),
         Some(_) | None => path.to_owned(),
     };
     let mut own_page = site;
     let mut response = match (outcome, site) {
-        (Outcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
-        (Outcome::Script(Ok(answer)), site) => {
+        (WebOutcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
+        (WebOutcome::Script(Ok(answer)), site) => {
             let compress = site.and_then(|site| site.compress.as_ref());
             let mut response = script::shape(answer, compress, head);
             dress(site, target, &mut response);
-            return (response, Payload::Flowing);
+            return (response, FilePayload::Flowing);
         }
-        (Outcome::Script(Err(why)), _) => pages::script_failed(why.status()),
-        (Outcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
-        (Outcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
-        (Outcome::Secure(location), _) => pages::secure(location),
-        (Outcome::Refused(Refusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
-        (Outcome::Listing(listed), _) => {
+        (WebOutcome::Script(Err(why)), _) => pages::script_failed(why.status()),
+        (WebOutcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
+        (WebOutcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
+        (WebOutcome::Secure(location), _) => pages::secure(location),
+        (WebOutcome::Refused(WebRefusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
+        (WebOutcome::Listing(listed), _) => {
             listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
         }
-        (Outcome::Refused(Refusal::Method), _) => pages::method(),
-        (Outcome::Refused(Refusal::Misdirected), _) => pages::misdirected(),
-        (Outcome::Refused(Refusal::Path(why)), _) => pages::bad_request(&why.to_string()),
-        (Outcome::NotOpened(NotOpened::Nothing), _)
+        (WebOutcome::Refused(WebRefusal::Method), _) => pages::method(),
+        (WebOutcome::Refused(WebRefusal::Misdirected), _) => pages::misdirected(),
+        (WebOutcome::Refused(WebRefusal::Path(why)), _) => pages::bad_request(&why.to_string()),
+        (WebOutcome::NotOpened(NotOpened::Nothing), _)
         // A file is a site's.
-        | (Outcome::File(_), None) => pages::not_found(),
-        (Outcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
-        (Outcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
-        (Outcome::Blocked(rule), _) => {
+        | (WebOutcome::File(_), None) => pages::not_found(),
+        (WebOutcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
+        (WebOutcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
+        (WebOutcome::Blocked(rule), _) => {
             // The reason is the answer: no page of the site hides it.
             own_page = None;
             pages::blocked(rule.as_ref())
         }
-        (Outcome::Slash(path), _) => {
+        (WebOutcome::Slash(path), _) => {
             pages::moved(&with_query(&path), StatusCode::MOVED_PERMANENTLY)
         }
-        (Outcome::Moved(to, status), _) => pages::moved(&with_query(&to), status),
+        (WebOutcome::Moved(to, status), _) => pages::moved(&with_query(&to), status),
     };
     if let Some(site) = own_page {
         show_own_page(site, &mut response, now);
@@ -252,11 +252,11 @@ pub(crate) fn shape(
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
         *response.body_mut() = Body::empty();
     }
-    (response, Payload::AtHand)
+    (response, FilePayload::AtHand)
 }
 
 /// Applies the site's rules about header fields.
-fn dress(site: Option<&Site>, target: Option<&Target>, response: &mut Response<Body>) {
+fn dress(site: Option<&Site>, target: Option<&PathTarget>, response: &mut Response<Body>) {
     if let (Some(site), Some(target)) = (site, target) {
         site.rules.dress(&target.text(), response.headers_mut());
     }
@@ -282,11 +282,11 @@ fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
 }
 
 fn record(
-    mut ticket: Ticket,
-    mut line: Option<Line>,
+    mut ticket: WebTicket,
+    mut line: Option<PendingLine>,
     source: Source,
     response: Response<Body>,
-    payload: Payload,
+    payload: FilePayload,
 ) -> Response<Body> {
     let status = response.status().as_u16();
     ticket.answered(source, status);
@@ -294,7 +294,7 @@ fn record(
         line.answered(status);
     }
     match payload {
-        Payload::AtHand => {
+        FilePayload::AtHand => {
             let bytes = response.body().size_hint().lower();
             ticket.close(bytes);
             if let Some(line) = line {
@@ -302,14 +302,14 @@ fn record(
             }
             response
         }
-        Payload::Flowing => {
-            response.map(|body| Body::boxed(Counted::new(body, Some(ticket), line)))
+        FilePayload::Flowing => {
+            response.map(|body| Body::boxed(CountedBody::new(body, Some(ticket), line)))
         }
-        Payload::Content(open, segments) => response.map(|_| {
+        FilePayload::Content(open, segments) => response.map(|_| {
             let body =
-                Body::boxed(Content::new(Arc::new(open), segments, |sent| ticket.close(sent)));
+                Body::boxed(FileContent::new(Arc::new(open), segments, |sent| ticket.close(sent)));
             match line {
-                Some(line) => Body::boxed(Counted::new(body, None, Some(line))),
+                Some(line) => Body::boxed(CountedBody::new(body, None, Some(line))),
                 None => body,
             }
         }),

@@ -5,8 +5,8 @@
 //! `look`, `store` and `listing`.
 
 use crate::compress::FileId;
-use crate::settings::written::Symlinks;
-use http_engine::beneath::{FolderRoot, Links, OpenFolder, OpenedFile, RootError};
+use crate::settings::written::SymlinkMode;
+use http_engine::beneath::{FolderRoot, OpenFolder, OpenedFile, RootError, SymlinkPolicy};
 use http_engine::private_files::PrivateFiles;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, OFlags, Stat};
@@ -16,17 +16,17 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// The folder of a site.
-pub(crate) struct Root(FolderRoot);
+pub(crate) struct SiteRoot(FolderRoot);
 
 /// What stands at a path.
-pub(crate) enum Found {
-    File(OwnedFd, Facts),
+pub(crate) enum FoundPath {
+    File(OwnedFd, FileFacts),
     Folder,
 }
 
 /// What is known of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct FileFacts {
     pub(crate) len: u64,
     pub(crate) modified_secs: u64,
     pub(crate) modified_nanos: u32,
@@ -50,18 +50,18 @@ pub(crate) enum NotOpened {
     Failed,
 }
 
-impl Root {
+impl SiteRoot {
     /// Opens the folder. Fails if it is none, or a private one.
     pub(crate) fn open(
         path: &Path,
-        symlinks: Symlinks,
+        symlinks: SymlinkMode,
         private: &Arc<PrivateFiles>,
         now: Now,
     ) -> Result<Self, RootError> {
         let links = match symlinks {
-            Symlinks::Inside => Links::Inside,
-            Symlinks::Refuse => Links::Refuse,
-            Symlinks::Follow => Links::Follow,
+            SymlinkMode::Inside => SymlinkPolicy::Inside,
+            SymlinkMode::Refuse => SymlinkPolicy::Refuse,
+            SymlinkMode::Follow => SymlinkPolicy::Follow,
         };
         FolderRoot::open(path, links, Arc::clone(private), now).map(Self)
     }
@@ -72,17 +72,17 @@ impl Root {
     }
 
     /// What stands at `below`, a relative path.
-    pub(crate) fn find(&self, below: &Path, now: Now) -> Result<Found, NotOpened> {
+    pub(crate) fn find(&self, below: &Path, now: Now) -> Result<FoundPath, NotOpened> {
         if below.as_os_str().is_empty() {
             let is_private = self.current(now).is_private();
-            return if is_private { Err(NotOpened::Nothing) } else { Ok(Found::Folder) };
+            return if is_private { Err(NotOpened::Nothing) } else { Ok(FoundPath::Folder) };
         }
         found(self.0.open_beneath(below, READING, now))
     }
 
     /// The same, if no link stands in the way.
-    pub(crate) fn find_plain(open: &OpenFolder, below: &Path) -> Result<Found, NotOpened> {
-        found(open.open_beneath(below, READING, Links::Refuse))
+    pub(crate) fn find_plain(open: &OpenFolder, below: &Path) -> Result<FoundPath, NotOpened> {
+        found(open.open_beneath(below, READING, SymlinkPolicy::Refuse))
     }
 
     /// Opens what stands at `below`, to be listed or looked at; no byte of it is read.
@@ -104,11 +104,11 @@ impl Root {
 /// A FIFO without a writer would have us wait.
 const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
 
-fn found(opened: Result<OpenedFile, Errno>) -> Result<Found, NotOpened> {
+fn found(opened: Result<OpenedFile, Errno>) -> Result<FoundPath, NotOpened> {
     let OpenedFile { file, stat } = opened.map_err(NotOpened::from_errno)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(Found::File(file, Facts::new(&stat))),
-        FileType::Directory => Ok(Found::Folder),
+        FileType::RegularFile => Ok(FoundPath::File(file, FileFacts::new(&stat))),
+        FileType::Directory => Ok(FoundPath::Folder),
         // Devices, sockets and pipes: no file to serve.
         _ => Err(NotOpened::Nothing),
     }
@@ -126,7 +126,7 @@ impl NotOpened {
     }
 }
 
-impl Facts {
+impl FileFacts {
     /// By what the file is known where its coded forms are kept.
     pub(crate) fn id(&self) -> FileId {
         FileId {

@@ -5,9 +5,9 @@
 //! `request`.
 
 use crate::path::encoded;
-use crate::pattern::Pattern;
+use crate::pattern::PathPattern;
 use crate::settings::SiteSettings;
-use crate::settings::written::{HeaderRule, Redirect};
+use crate::settings::written::{HeaderRule, SiteRedirectSettings};
 use http::header::{
     CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, DATE, HeaderMap, HeaderName,
     HeaderValue, TRAILER, TRANSFER_ENCODING, UPGRADE,
@@ -32,35 +32,35 @@ const FRAMING: [HeaderName; 8] = [
 
 /// All rules of a site.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
-    headers: Vec<Fields>,
-    cache: Vec<(Pattern, HeaderValue)>,
-    redirects: Vec<Elsewhere>,
+pub(crate) struct SiteRules {
+    headers: Vec<AddedFields>,
+    cache: Vec<(PathPattern, HeaderValue)>,
+    redirects: Vec<SiteRedirect>,
 }
 
 #[derive(Debug)]
-struct Fields {
-    pattern: Pattern,
+struct AddedFields {
+    pattern: PathPattern,
     set: Vec<(HeaderName, HeaderValue)>,
     remove: Vec<HeaderName>,
 }
 
 #[derive(Debug)]
-struct Elsewhere {
-    from: Pattern,
-    to: Vec<Piece>,
+struct SiteRedirect {
+    from: PathPattern,
+    to: Vec<RedirectPiece>,
     status: StatusCode,
 }
 
 /// A piece of a redirect's aim.
 #[derive(Debug)]
-enum Piece {
+enum RedirectPiece {
     Text(Box<str>),
     /// What this star stands for, from 0.
     Star(usize),
 }
 
-impl Rules {
+impl SiteRules {
     /// Compiles what can be, and complains about the rest with paths relative to the site.
     pub(crate) fn compile(settings: &SiteSettings) -> (Self, Vec<Complaint>) {
         let (mut rules, mut complaints) = (Self::default(), Vec::new());
@@ -133,12 +133,12 @@ fn at(wrong: impl IntoIterator<Item = Complaint>, place: &str) -> impl Iterator<
 }
 
 /// A pattern of `match`; absent means all.
-fn pattern(text: &str) -> Result<Pattern, Complaint> {
-    Pattern::parse(if text.is_empty() { "*" } else { text })
+fn pattern(text: &str) -> Result<PathPattern, Complaint> {
+    PathPattern::parse(if text.is_empty() { "*" } else { text })
         .map_err(|why| Complaint::new("match", why.to_string()))
 }
 
-fn fields(rule: &HeaderRule) -> Result<Fields, Vec<Complaint>> {
+fn fields(rule: &HeaderRule) -> Result<AddedFields, Vec<Complaint>> {
     let mut complaints = Vec::new();
     let mut field_name = |place: String, text: &str| match HeaderName::from_bytes(text.as_bytes()) {
         Ok(name) if FRAMING.contains(&name) => {
@@ -175,15 +175,16 @@ fn fields(rule: &HeaderRule) -> Result<Fields, Vec<Complaint>> {
         complaints.push(Complaint::new("", "the rule does nothing").remedy("give set or remove"));
     }
     match pattern(&rule.pattern) {
-        Ok(pattern) if complaints.is_empty() => return Ok(Fields { pattern, set, remove }),
+        Ok(pattern) if complaints.is_empty() => return Ok(AddedFields { pattern, set, remove }),
         Ok(_) => {}
         Err(why) => complaints.push(why),
     }
     Err(complaints)
 }
 
-fn elsewhere(rule: &Redirect) -> Result<Elsewhere, Complaint> {
-    let from = Pattern::parse(&rule.from).map_err(|why| Complaint::new("from", why.to_string()))?;
+fn elsewhere(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
+    let from =
+        PathPattern::parse(&rule.from).map_err(|why| Complaint::new("from", why.to_string()))?;
     if !from.is_of_paths() {
         let complaint = Complaint::new("from", format!("{:?} is no path", rule.from));
         return Err(complaint.remedy("begin with a slash: /old/*"));
@@ -209,7 +210,7 @@ fn elsewhere(rule: &Redirect) -> Result<Elsewhere, Complaint> {
         return Err(Complaint::new("to", "this leads to itself, over and over")
             .remedy("aim outside of what `from` matches"));
     }
-    Ok(Elsewhere { from, to, status })
+    Ok(SiteRedirect { from, to, status })
 }
 
 /// A path of this site, or a URL whose host no star can change.
@@ -230,32 +231,32 @@ fn is_aim(written: &str, example: &str) -> bool {
     }
 }
 
-fn pieces(text: &str, stars: usize) -> Result<Vec<Piece>, String> {
+fn pieces(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('$') {
         if !before.is_empty() {
-            pieces.push(Piece::Text(before.into()));
+            pieces.push(RedirectPiece::Text(before.into()));
         }
         let digit = behind.chars().next().and_then(|it| it.to_digit(10));
         match digit {
             Some(number @ 1..=9) if number as usize <= stars => {
-                pieces.push(Piece::Star(number as usize - 1));
+                pieces.push(RedirectPiece::Star(number as usize - 1));
                 rest = &behind[1..];
             }
             _ => return Err(format!("there are {stars} stars: write $1 to ${stars}, or none")),
         }
     }
-    pieces.push(Piece::Text(rest.into()));
+    pieces.push(RedirectPiece::Text(rest.into()));
     Ok(pieces)
 }
 
 /// A `Location`: what the stars stand for is encoded, so that it stays what it was, a piece of path.
-fn aim(to: &[Piece], stars: &[&str]) -> String {
+fn aim(to: &[RedirectPiece], stars: &[&str]) -> String {
     to.iter().fold(String::new(), |mut whole, piece| {
         match piece {
-            Piece::Text(text) => whole.push_str(text),
-            Piece::Star(number) => {
+            RedirectPiece::Text(text) => whole.push_str(text),
+            RedirectPiece::Star(number) => {
                 let star = stars.get(*number).copied().unwrap_or("");
                 // A star that begins an absolute path must not begin another host.
                 let star = if whole.ends_with('/') { star.trim_start_matches('/') } else { star };

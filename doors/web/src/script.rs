@@ -4,25 +4,25 @@
 //! it says: coded on the way where that is worth it, never where the script has coded it itself. Called
 //! by `request` and `visit`.
 
-use crate::compress::Compress;
-use crate::fastcgi::{Answer, Call, Failure, Script, Security};
-use crate::visit::Visit;
+use crate::compress::SiteCompression;
+use crate::fastcgi::{CallSecurity, FoundScript, ScriptAnswer, ScriptCall, ScriptFailure};
+use crate::visit::SiteVisit;
 use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response, request};
-use http_engine::encoding::{Accepted, Due};
+use http_engine::encoding::{AcceptedCodings, CodingDue};
 use http_engine::{Body, Incoming};
 
 /// Asks `script` for what the request wants.
 pub(crate) async fn ask(
-    script: &Script,
+    script: &FoundScript,
     head: &request::Parts,
     body: Incoming,
-    visit: &Visit<'_>,
-) -> Result<Answer, Failure> {
+    visit: &SiteVisit<'_>,
+) -> Result<ScriptAnswer, ScriptFailure> {
     let target = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
     let secured = visit.ends.secured.as_deref();
-    let call = Call {
+    let call = ScriptCall {
         method: &head.method,
         version: head.version,
         headers: &head.headers,
@@ -38,7 +38,7 @@ pub(crate) async fn ask(
         client: visit.ends.client,
         trust: visit.site.trust(visit.ends),
         server: visit.ends.server,
-        security: if secured.is_some() { Security::Tls } else { Security::Plain },
+        security: if secured.is_some() { CallSecurity::Tls } else { CallSecurity::Plain },
         client_certificate: secured.and_then(|it| it.client_certificate.as_deref()),
         user: visit.user.as_deref(),
         body_len: 0,
@@ -48,19 +48,19 @@ pub(crate) async fn ask(
 
 /// The script's answer as ours.
 pub(crate) fn shape(
-    answer: Answer,
-    compress: Option<&Compress>,
+    answer: ScriptAnswer,
+    compress: Option<&SiteCompression>,
     request: &request::Parts,
 ) -> Response<Body> {
-    let Answer { head, body } = answer;
+    let ScriptAnswer { head, body } = answer;
     let mut response = Response::new(body);
     *response.status_mut() = head.status;
     *response.headers_mut() = head.fields;
     if let Some(length) = head.length {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-    let due = compress.map_or(Due::Never, |compress| {
-        compress.offer().due(&Accepted::of(&request.headers), &response, head.length)
+    let due = compress.map_or(CodingDue::Never, |compress| {
+        compress.offer().due(&AcceptedCodings::of(&request.headers), &response, head.length)
     });
     due.apply(response, &request.method)
 }

@@ -1,6 +1,6 @@
 //! What can be set about HTTPS, and what a connection knows of the handshake that began it.
 //!
-//! A connection with TLS has [`Secured`] in its [`Ends`]; its absence says that it is in the clear. It
+//! A connection with TLS has [`HandshakeInfo`] in its [`ConnectionEnds`]; its absence says that it is in the clear. It
 //! reads no file and touches no socket. Called by `settings`, `tls`, `request` and `quick`.
 
 use crate::settings::SiteSettings;
@@ -12,9 +12,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use transport::Stream;
-use transport::near::{self, CameTo};
+use transport::near::{self, ArrivedAt};
 use transport::tls::{ClientAuthorities, ClientCertificates};
-use vocab::{Complaint, Near, Now, Scheme};
+use vocab::{Complaint, LinkInfo, Now, Scheme};
 
 /// Networks of proxies of one listener: more are better written as wider ones.
 const PROXY_NETWORKS_MAX: usize = 64;
@@ -52,7 +52,7 @@ pub enum ClientCertificate {
 
 /// Which handshake a site demands, or a connection has had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Demand {
+pub(crate) enum HandshakeDemand {
     /// Any, or none at all.
     None,
     /// That of the site with this number in the list.
@@ -61,18 +61,18 @@ pub(crate) enum Demand {
 
 /// Both ends of a client's connection, and what lies between.
 #[derive(Clone, Debug)]
-pub(crate) struct Ends {
+pub(crate) struct ConnectionEnds {
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
     /// The handshake that began it, if it has TLS.
-    pub(crate) secured: Option<Arc<Secured>>,
+    pub(crate) secured: Option<Arc<HandshakeInfo>>,
 }
 
 /// What a connection knows of the handshake that began it.
 #[derive(Debug)]
-pub(crate) struct Secured {
+pub(crate) struct HandshakeInfo {
     /// Whose handshake it was.
-    pub(crate) demand: Demand,
+    pub(crate) demand: HandshakeDemand,
     /// The client's certificate, as DER, verified.
     pub(crate) client_certificate: Option<Box<[u8]>>,
 }
@@ -87,7 +87,7 @@ impl ClientCertificate {
     }
 }
 
-impl Demand {
+impl HandshakeDemand {
     /// What the site with this number demands.
     pub(crate) fn of(number: usize, site: &SiteSettings) -> Self {
         match site.tls.client_certificate {
@@ -98,7 +98,7 @@ impl Demand {
 
     /// Whether a request of this connection may be answered: a handshake for one name must not open
     /// another site, which might have wanted a certificate (RFC 9110 §15.5.20).
-    pub(crate) fn is_met(self, ends: &Ends) -> bool {
+    pub(crate) fn is_met(self, ends: &ConnectionEnds) -> bool {
         let had = ends.secured.as_ref().map_or(Self::None, |it| it.demand);
         match self {
             Self::None => true,
@@ -107,9 +107,9 @@ impl Demand {
     }
 }
 
-impl Ends {
+impl ConnectionEnds {
     /// Both ends of a connection.
-    pub(crate) fn of(stream: &Stream, secured: Option<Secured>) -> Self {
+    pub(crate) fn of(stream: &Stream, secured: Option<HandshakeInfo>) -> Self {
         let peer = stream.peer();
         let nowhere = || SocketAddr::from(([0, 0, 0, 0], 0));
         Self {
@@ -120,8 +120,8 @@ impl Ends {
     }
 
     /// What the link tells of the client, as far as the policy wants to know.
-    pub(crate) fn near(&self, policy: &Policy, now: Now) -> Near {
-        let came_to = || Some(CameTo::Address(self.server));
+    pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
+        let came_to = || Some(ArrivedAt::Address(self.server));
         near::of(policy.near_wanted(), self.client.ip(), came_to, now)
     }
 

@@ -10,7 +10,9 @@ pub(crate) mod written;
 pub(crate) use self::caps::caps;
 pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
-use self::written::{CacheRule, HeaderRule, Hidden, Listing, Redirect, Symlinks};
+use self::written::{
+    CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
+};
 use crate::access_log::AccessLogChoice;
 use crate::auth::AuthSettings;
 use crate::compress::CompressChoice;
@@ -47,14 +49,14 @@ pub struct SiteSettings {
     /// `[index.html]`.
     pub index: Vec<String>,
     /// What a folder without an index page shows: `off` nothing, `on` what is in it. Default `off`.
-    pub listing: Listing,
+    pub listing: ListingMode,
     /// A file that is served, with 200, where nothing is found: `/index.html` for an application of
     /// one page. From the slash, below the root. Default none.
     pub fallback: Option<String>,
     /// Names that begin with a dot: `refuse`, but for `.well-known`, or `serve`. Default `refuse`.
-    pub hidden: Hidden,
+    pub hidden: HiddenFiles,
     /// Symbolic links: followed `inside` the root, `refuse`, or `follow` anywhere. Default `inside`.
-    pub symlinks: Symlinks,
+    pub symlinks: SymlinkMode,
     /// Pages of your own for errors, by status (`"404"`) or class (`"5xx"`): files from the slash,
     /// below the root, up to 256 KiB. Default none.
     pub errors: BTreeMap<String, String>,
@@ -65,7 +67,7 @@ pub struct SiteSettings {
     pub cache_control: Vec<CacheRule>,
     /// Other addresses by path; the first that matches counts, before any file. At most 256. Default
     /// none.
-    pub redirects: Vec<Redirect>,
+    pub redirects: Vec<SiteRedirectSettings>,
     /// How much of the site's small files (up to 256 KiB each) is kept in memory; those asked for
     /// most stay. 0 keeps none, 16 GiB is the most. Default 64 MiB.
     pub memory: Text<ByteSize>,
@@ -109,10 +111,10 @@ impl Default for SiteSettings {
             path: "/".into(),
             root: String::new(),
             index: vec!["index.html".into()],
-            listing: Listing::Off,
+            listing: ListingMode::Off,
             fallback: None,
-            hidden: Hidden::Refuse,
-            symlinks: Symlinks::Inside,
+            hidden: HiddenFiles::Refuse,
+            symlinks: SymlinkMode::Inside,
             errors: BTreeMap::new(),
             headers: Vec::new(),
             cache_control: Vec::new(),

@@ -4,21 +4,21 @@
 //! `table`, `look` and `request`.
 
 use crate::access_log::AccessLog;
-use crate::auth::Auth;
-use crate::compress::Compress;
+use crate::auth::SiteAuth;
+use crate::compress::SiteCompression;
 use crate::errors::ErrorPages;
-use crate::fastcgi::{ClientTrust, Fastcgi};
+use crate::fastcgi::{ClientTrust, FastcgiServers};
 use crate::forwarded;
 use crate::host::HostPattern;
 use crate::hsts::HstsSettings;
-use crate::path::Target;
-use crate::root::Root;
-use crate::rules::Rules;
-use crate::secure::{Demand, Ends};
+use crate::path::PathTarget;
+use crate::root::SiteRoot;
+use crate::rules::SiteRules;
+use crate::secure::{ConnectionEnds, HandshakeDemand};
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
-use crate::settings::written::{Hidden, Listing};
-use crate::store::{Store, Watcher};
+use crate::settings::written::{HiddenFiles, ListingMode};
+use crate::store::{FileStore, FolderWatcher};
 use http::HeaderValue;
 use http_engine::beneath::RootError;
 use http_engine::private_files::PrivateFiles;
@@ -33,19 +33,19 @@ pub(crate) struct Site {
     pub(crate) hosts: Vec<HostPattern>,
     /// From slash to slash.
     pub(crate) path: Box<str>,
-    pub(crate) root: Root,
+    pub(crate) root: SiteRoot,
     /// Which handshake a request must have come by.
-    pub(crate) demand: Demand,
+    pub(crate) demand: HandshakeDemand,
     pub(crate) index: Vec<String>,
-    pub(crate) listing: Listing,
-    pub(crate) fallback: Option<Target>,
-    pub(crate) hidden: Hidden,
+    pub(crate) listing: ListingMode,
+    pub(crate) fallback: Option<PathTarget>,
+    pub(crate) hidden: HiddenFiles,
     pub(crate) errors: ErrorPages,
-    pub(crate) rules: Rules,
-    pub(crate) store: Store,
-    pub(crate) compress: Option<Compress>,
-    pub(crate) fastcgi: Fastcgi,
-    pub(crate) auth: Auth,
+    pub(crate) rules: SiteRules,
+    pub(crate) store: FileStore,
+    pub(crate) compress: Option<SiteCompression>,
+    pub(crate) fastcgi: FastcgiServers,
+    pub(crate) auth: SiteAuth,
     pub(crate) log: Option<Arc<AccessLog>>,
     /// The port of HTTPS that every request in the clear is sent on to.
     redirect: Option<u16>,
@@ -60,31 +60,32 @@ pub(crate) struct Site {
 pub(crate) struct SiteContext<'c> {
     /// The folder from which relative paths start.
     pub(crate) base: &'c Path,
-    pub(crate) logs: Logs,
+    pub(crate) logs: LogOpening,
     /// Files and folders that no site serves.
     pub(crate) private: &'c Arc<PrivateFiles>,
-    pub(crate) watcher: &'c Arc<Watcher>,
+    pub(crate) watcher: &'c Arc<FolderWatcher>,
 }
 
 /// Whether access logs are opened, which makes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Logs {
+pub(crate) enum LogOpening {
     Open,
     Leave,
 }
 
 impl Site {
     /// Trust in what the client says in fields that proxies write.
-    pub(crate) fn trust(&self, ends: &Ends) -> ClientTrust {
+    pub(crate) fn trust(&self, ends: &ConnectionEnds) -> ClientTrust {
         let client = ends.client.ip();
-        match self.trusted_proxies.iter().any(|network| network.contains(client)) {
-            true => ClientTrust::TrustedProxy,
-            false => ClientTrust::Stranger,
+        if self.trusted_proxies.iter().any(|network| network.contains(client)) {
+            ClientTrust::TrustedProxy
+        } else {
+            ClientTrust::Stranger
         }
     }
 
     /// The port of HTTPS that a request is sent on to; `said` is its `X-Forwarded-Proto`.
-    pub(crate) fn sends_on(&self, ends: &Ends, said: Option<&[u8]>) -> Option<u16> {
+    pub(crate) fn sends_on(&self, ends: &ConnectionEnds, said: Option<&[u8]>) -> Option<u16> {
         let is_by_https = ends.secured.is_some()
             || forwarded::is_by_https(&self.trusted_proxies, ends.client.ip(), said);
         self.redirect.filter(|_| !is_by_https)
@@ -99,9 +100,9 @@ impl Site {
         let mut complaints = settings.check();
         let hosts = settings.hosts.iter().filter_map(|host| HostPattern::parse(host).ok());
         let path = base.join(&settings.root);
-        let root = Root::open(&path, settings.symlinks, private, clock::now())
+        let root = SiteRoot::open(&path, settings.symlinks, private, clock::now())
             .map_err(|why| complaints.push(no_root(&settings.root, &why)));
-        let auth = Auth::open(&settings.auth, base).map_err(|wrong| {
+        let auth = SiteAuth::open(&settings.auth, base).map_err(|wrong| {
             for wrong in wrong.into_iter().map(|it| it.under("auth")) {
                 // What is wrong without a look at a file was found above.
                 if !complaints.contains(&wrong) {
@@ -111,7 +112,7 @@ impl Site {
         });
         // A file is made only for a site that will be.
         let log = match &settings.access_log {
-            Some(log) if logs == Logs::Open && complaints.is_empty() => {
+            Some(log) if logs == LogOpening::Open && complaints.is_empty() => {
                 let log = log.settings();
                 let open = AccessLog::open(&log, base).map_err(|why| {
                     complaints.push(
@@ -130,16 +131,16 @@ impl Site {
                 hosts: hosts.collect(),
                 path: settings.path.as_str().into(),
                 root,
-                demand: Demand::of(number, settings),
+                demand: HandshakeDemand::of(number, settings),
                 index: settings.index.clone(),
                 listing: settings.listing,
                 fallback: settings.fallback.as_deref().and_then(file_below_root),
                 hidden: settings.hidden,
                 errors: ErrorPages::compile(&settings.errors).0,
-                rules: Rules::compile(settings).0,
-                store: Store::new(settings.memory.0, Arc::clone(watcher)),
-                compress: settings.compress.settings().map(Compress::new),
-                fastcgi: Fastcgi::new(&settings.fastcgi),
+                rules: SiteRules::compile(settings).0,
+                store: FileStore::new(settings.memory.0, Arc::clone(watcher)),
+                compress: settings.compress.settings().map(SiteCompression::new),
+                fastcgi: FastcgiServers::new(&settings.fastcgi),
                 auth,
                 log,
                 redirect: settings

@@ -9,18 +9,18 @@ mod kept;
 mod tree;
 mod watcher;
 
-pub(crate) use self::kept::Kept;
-pub(crate) use self::watcher::Watcher;
+pub(crate) use self::kept::KeptFile;
+pub(crate) use self::watcher::FolderWatcher;
 
-use self::kept::Trust;
-use self::tree::Mark;
-use crate::answer::Meta;
-use crate::path::Target;
-use crate::root::{Facts, Found, NotOpened, Root};
-use crate::rules::Rules;
+use self::kept::FileTrust;
+use self::tree::ChangeMark;
+use crate::answer::FileMeta;
+use crate::path::PathTarget;
+use crate::root::{FileFacts, FoundPath, NotOpened, SiteRoot};
+use crate::rules::SiteRules;
 use http_engine::beneath::OpenFolder;
 use http_engine::content;
-use http_engine::encoding::Coding;
+use http_engine::encoding::ContentCoding;
 use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 use rustix::fd::OwnedFd;
@@ -43,64 +43,70 @@ const UNWATCHED_TRUST_MS: u64 = 1_000;
 const REST_MS: u64 = 2_000;
 
 /// The files of one site.
-pub(crate) struct Store {
-    cache: Option<Cache<Key, Arc<Kept>, Weights>>,
-    watcher: Arc<Watcher>,
+pub(crate) struct FileStore {
+    cache: Option<Cache<FormKey, Arc<KeptFile>, FormWeights>>,
+    watcher: Arc<FolderWatcher>,
     /// The folder whose files are watched: a site's root may become another one.
     tree: AtomicU64,
 }
 
 /// Which of a file's forms it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Form {
+pub(crate) enum StoredForm {
     /// As it is on disk.
     Plain,
     /// What goes to those that like this coding best.
-    Coded(Coding),
+    Coded(ContentCoding),
 }
 
 /// What a form is found by: the path of the URL as it was sent.
 #[derive(Clone, PartialEq, Eq)]
-struct Key {
+struct FormKey {
     path: Box<str>,
-    form: Form,
+    form: StoredForm,
 }
 
 /// The same, borrowed.
 struct KeyRef<'k> {
     path: &'k str,
-    form: Form,
+    form: StoredForm,
 }
 
 #[derive(Clone)]
-struct Weights;
+struct FormWeights;
 
 /// What a file is kept under and served by.
-pub(crate) struct Place<'p> {
+pub(crate) struct ServedPlace<'p> {
     /// The path of the URL as it was sent.
     pub(crate) url: &'p str,
-    pub(crate) form: Form,
+    pub(crate) form: StoredForm,
     /// The file below the root.
-    pub(crate) file: &'p Target,
+    pub(crate) file: &'p PathTarget,
     /// Files that would be served in its place if they were there, or whose change makes it void.
-    pub(crate) before: &'p [Target],
+    pub(crate) before: &'p [PathTarget],
     /// A kept file that this one depends on.
-    pub(crate) with: Option<&'p Kept>,
+    pub(crate) with: Option<&'p KeptFile>,
 }
 
-impl Store {
+impl FileStore {
     /// An empty store of at most `memory`.
-    pub(crate) fn new(memory: ByteSize, watcher: Arc<Watcher>) -> Self {
+    pub(crate) fn new(memory: ByteSize, watcher: Arc<FolderWatcher>) -> Self {
         let bytes = memory.bytes();
         // Room in its tables for files of 16 KiB on average; they grow.
         let files = (bytes >> 14).clamp(16, 4096) as usize;
-        let cache = (bytes > 0).then(|| Cache::with_weighter(files, bytes, Weights));
+        let cache = (bytes > 0).then(|| Cache::with_weighter(files, bytes, FormWeights));
         Self { cache, watcher, tree: AtomicU64::new(u64::MAX) }
     }
 
     /// What is kept under this path and may be served at this moment. One look-up; no system call,
     /// but for one look at the file when its trust has run out.
-    pub(crate) fn get(&self, url: &str, form: Form, root: &Root, now: Now) -> Option<Arc<Kept>> {
+    pub(crate) fn get(
+        &self,
+        url: &str,
+        form: StoredForm,
+        root: &SiteRoot,
+        now: Now,
+    ) -> Option<Arc<KeptFile>> {
         let cache = self.cache.as_ref()?;
         let key = KeyRef { path: url, form };
         let kept = cache.get(&key)?;
@@ -120,12 +126,12 @@ impl Store {
     /// found when it was opened.
     pub(crate) fn keep(
         &self,
-        place: &Place<'_>,
-        seen: (&OwnedFd, Facts),
-        (root, rules): (&Root, &Rules),
-        meta: impl FnOnce(Facts) -> Meta,
+        place: &ServedPlace<'_>,
+        seen: (&OwnedFd, FileFacts),
+        (root, rules): (&SiteRoot, &SiteRules),
+        meta: impl FnOnce(FileFacts) -> FileMeta,
         now: Now,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<Arc<KeptFile>> {
         let cache = self.cache.as_ref()?;
         if seen.1.len > FILE_BYTES_MAX {
             return None;
@@ -136,28 +142,28 @@ impl Store {
             self.watcher.forget(before);
         }
         let (held, trust_ms) = self.hold(&open, place, seen, now)?;
-        if place.form != Form::Plain && held.marks.is_empty() {
+        if place.form != StoredForm::Plain && held.marks.is_empty() {
             // One look at one file would not see the other change.
             return None;
         }
         let file = held.file.as_ref().unwrap_or(seen.0);
         let body = content::read_now(file, 0, held.facts.len)?;
         // Changed while it was read: the next request may keep it.
-        let after = Facts::new(&fstat(file).ok()?);
+        let after = FileFacts::new(&fstat(file).ok()?);
         let is_void = place.with.is_some_and(|kept| !kept.is_unchanged(&open));
         if is_void || after != held.facts || held.marks.iter().any(|mark| mark.is_changed()) {
             return None;
         }
         let meta = meta(held.facts);
-        let trust = Trust::new(
+        let trust = FileTrust::new(
             place.url,
             open.id(),
             (place.file.clone(), held.facts),
             held.marks,
             trust_ms,
         );
-        let kept = Arc::new(Kept::new(meta, body, rules).trusted(trust, now));
-        cache.insert(Key { path: place.url.into(), form: place.form }, Arc::clone(&kept));
+        let kept = Arc::new(KeptFile::new(meta, body, rules).trusted(trust, now));
+        cache.insert(FormKey { path: place.url.into(), form: place.form }, Arc::clone(&kept));
         Some(kept)
     }
 
@@ -165,23 +171,24 @@ impl Store {
     /// neither it nor one of `sides`, which would be sent in its place, has changed.
     pub(crate) fn keep_made(
         &self,
-        plain: &Kept,
-        (coding, sides): (Coding, &[Target]),
-        made: Kept,
-        root: &Root,
+        plain: &KeptFile,
+        (coding, sides): (ContentCoding, &[PathTarget]),
+        made: KeptFile,
+        root: &SiteRoot,
         now: Now,
-    ) -> Option<Arc<Kept>> {
+    ) -> Option<Arc<KeptFile>> {
         let cache = self.cache.as_ref()?;
         let open = root.current(now);
         let trust = plain.trust_of(&open).filter(|trust| trust.is_watched())?;
-        let marks = self.watcher.follow(&open, sides.iter().map(Target::path)).ok()?;
+        let marks = self.watcher.follow(&open, sides.iter().map(PathTarget::path)).ok()?;
         // One that stands there already is another answer.
-        let stands = |side: &Target| root.find(side.path(), now).err() != Some(NotOpened::Nothing);
+        let stands =
+            |side: &PathTarget| root.find(side.path(), now).err() != Some(NotOpened::Nothing);
         if sides.iter().any(stands) {
             return None;
         }
         let kept = Arc::new(made.trusted(trust.with(&marks), now));
-        let key = Key { path: trust.url().into(), form: Form::Coded(coding) };
+        let key = FormKey { path: trust.url().into(), form: StoredForm::Coded(coding) };
         cache.insert(key, Arc::clone(&kept));
         Some(kept)
     }
@@ -191,22 +198,22 @@ impl Store {
     fn hold(
         &self,
         open: &Arc<OpenFolder>,
-        place: &Place<'_>,
-        (file, facts): (&OwnedFd, Facts),
+        place: &ServedPlace<'_>,
+        (file, facts): (&OwnedFd, FileFacts),
         now: Now,
-    ) -> Option<(Held, u64)> {
-        let files = place.before.iter().chain([place.file]).map(Target::path);
+    ) -> Option<(HeldRead, u64)> {
+        let files = place.before.iter().chain([place.file]).map(PathTarget::path);
         if facts.links == 1
             && self.watcher.hears_of(file)
             && let Ok(marks) = self.watcher.follow(open, files)
         {
-            return match Root::find_plain(open, place.file.path()) {
-                Ok(Found::File(file, facts)) if facts.len <= FILE_BYTES_MAX => {
-                    Some((Held { file: Some(file), facts, marks }, WATCHED_TRUST_MS))
+            return match SiteRoot::find_plain(open, place.file.path()) {
+                Ok(FoundPath::File(file, facts)) if facts.len <= FILE_BYTES_MAX => {
+                    Some((HeldRead { file: Some(file), facts, marks }, WATCHED_TRUST_MS))
                 }
                 // A link on the way leads to where nobody watches.
                 Err(NotOpened::Nothing) => rested(facts, now),
-                Ok(Found::File(..) | Found::Folder) | Err(_) => None,
+                Ok(FoundPath::File(..) | FoundPath::Folder) | Err(_) => None,
             };
         }
         rested(facts, now)
@@ -214,32 +221,32 @@ impl Store {
 }
 
 /// A file about to be read.
-struct Held {
+struct HeldRead {
     /// Opened behind its watches; none if it was opened before.
     file: Option<OwnedFd>,
-    facts: Facts,
-    marks: Box<[Arc<Mark>]>,
+    facts: FileFacts,
+    marks: Box<[Arc<ChangeMark>]>,
 }
 
-fn rested(facts: Facts, now: Now) -> Option<(Held, u64)> {
+fn rested(facts: FileFacts, now: Now) -> Option<(HeldRead, u64)> {
     let changed_ms = facts.changed_secs * 1000 + u64::from(facts.changed_nanos / 1_000_000);
     (changed_ms.saturating_add(REST_MS) < now.unix_ms)
-        .then(|| (Held { file: None, facts, marks: Box::default() }, UNWATCHED_TRUST_MS))
+        .then(|| (HeldRead { file: None, facts, marks: Box::default() }, UNWATCHED_TRUST_MS))
 }
 
-impl Drop for Store {
+impl Drop for FileStore {
     fn drop(&mut self) {
         self.watcher.forget(self.tree.load(Relaxed));
     }
 }
 
-impl Weighter<Key, Arc<Kept>> for Weights {
-    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
+impl Weighter<FormKey, Arc<KeptFile>> for FormWeights {
+    fn weight(&self, key: &FormKey, kept: &Arc<KeptFile>) -> u64 {
         key.path.len() as u64 + kept.weight()
     }
 }
 
-impl Hash for Key {
+impl Hash for FormKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         KeyRef { path: &self.path, form: self.form }.hash(state);
     }
@@ -252,8 +259,8 @@ impl Hash for KeyRef<'_> {
     }
 }
 
-impl Equivalent<Key> for KeyRef<'_> {
-    fn equivalent(&self, key: &Key) -> bool {
+impl Equivalent<FormKey> for KeyRef<'_> {
+    fn equivalent(&self, key: &FormKey) -> bool {
         self.path == &*key.path && self.form == key.form
     }
 }

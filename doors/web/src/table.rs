@@ -13,7 +13,7 @@ use vocab::Name;
 
 /// The sites of one listener.
 #[derive(Default)]
-pub(crate) struct Table {
+pub(crate) struct SiteTable {
     exact: HashMap<Box<str>, Group>,
     below: HashMap<Box<str>, Group>,
     matching: Vec<(Regex, Group)>,
@@ -24,7 +24,7 @@ pub(crate) struct Table {
 type Group = Vec<Arc<Site>>;
 
 /// What a path leads to.
-pub(crate) enum Routed<'t> {
+pub(crate) enum RoutedSite<'t> {
     /// This site.
     Site(&'t Arc<Site>),
     /// A site's path without its slash: it is at the path with it.
@@ -33,7 +33,7 @@ pub(crate) enum Routed<'t> {
     Nowhere,
 }
 
-impl Table {
+impl SiteTable {
     /// A table of these sites, in the order of the configuration.
     pub(crate) fn new<'s>(sites: impl Iterator<Item = &'s Arc<Site>>) -> Self {
         let sites: Vec<&Arc<Site>> = sites.collect();
@@ -84,15 +84,15 @@ impl Table {
     }
 
     /// The site for a host and a decoded path that begins with a slash.
-    pub(crate) fn route(&self, host: Name<'_>, path: &str) -> Routed<'_> {
+    pub(crate) fn route(&self, host: Name<'_>, path: &str) -> RoutedSite<'_> {
         let routed = self.group(host).iter().find_map(|site| {
             if path.starts_with(&*site.path) {
-                return Some(Routed::Site(site));
+                return Some(RoutedSite::Site(site));
             }
             // Before shorter paths: `/docs` belongs to `/docs/`, not to a file of `/`.
-            (site.path.strip_suffix('/') == Some(path)).then_some(Routed::Slash(site))
+            (site.path.strip_suffix('/') == Some(path)).then_some(RoutedSite::Slash(site))
         });
-        routed.unwrap_or(Routed::Nowhere)
+        routed.unwrap_or(RoutedSite::Nowhere)
     }
 
     fn group(&self, host: Name<'_>) -> &Group {

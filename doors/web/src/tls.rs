@@ -4,11 +4,11 @@
 //! site's hosts. A site that wants clients' certificates is shown to no connection whose handshake
 //! was another site's. It reads no request. Called by `door`.
 
-use crate::door::{Connection, Door, Parts};
+use crate::door::{WebConnection, WebDoor, WebParts};
 use crate::host::HostPattern;
-use crate::secure::{Demand, Ends, Secured};
+use crate::secure::{ConnectionEnds, HandshakeDemand, HandshakeInfo};
 use crate::settings::SiteSettings;
-use http_engine::Versions;
+use http_engine::HttpVersions;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,22 +16,23 @@ use std::sync::Arc;
 use std::time::Instant;
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::tls::{
-    Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, Identity,
-    IdentityFiles, OwnCertificate, OwnName, SiteIdentity, Watched, read_pem, record_failure,
+    Alpn, ClientAuthorities, ClientCertificates, FilesWatch, HANDSHAKE_DEADLINE, IdentityFiles,
+    OwnCertificate, OwnName, ServerIdentity, SiteIdentity, WatchedIdentity, read_pem,
+    record_failure,
 };
 use transport::{Drain, ServerTls, Signer, Stream};
 use vocab::Door::Web;
 use vocab::{Complaint, Network, Scheme};
 
 /// How connections begin, by the address that they come to.
-pub(crate) struct Fronts {
-    fronts: Vec<Front>,
+pub(crate) struct ListenerFronts {
+    fronts: Vec<ListenerFront>,
     /// Follows the files while these fronts are in use.
     _watch: Option<FilesWatch>,
 }
 
 /// How connections to one listener begin.
-pub(crate) struct Front {
+pub(crate) struct ListenerFront {
     address: SocketAddr,
     /// The networks from which a PROXY header is required; where there are some, nobody else is
     /// let in.
@@ -41,10 +42,13 @@ pub(crate) struct Front {
     sites: Vec<usize>,
 }
 
-impl Fronts {
+impl ListenerFronts {
     /// Reads every certificate, or says what is wrong with them, with paths relative to the `web`
     /// list.
-    pub(crate) fn open(settings: &[SiteSettings], parts: &Parts) -> Result<Self, Vec<Complaint>> {
+    pub(crate) fn open(
+        settings: &[SiteSettings],
+        parts: &WebParts,
+    ) -> Result<Self, Vec<Complaint>> {
         let (mut identities, mut watched, mut complaints) =
             (BTreeMap::new(), Vec::new(), Vec::new());
         for (number, site) in settings.iter().enumerate().filter(|(_, site)| has_tls(site)) {
@@ -59,10 +63,10 @@ impl Fronts {
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let mut fronts: Vec<Front> = Vec::new();
+        let mut fronts: Vec<ListenerFront> = Vec::new();
         for listen in settings.iter().flat_map(|site| &site.listen) {
             if !fronts.iter().any(|front| front.address == listen.address) {
-                fronts.push(Front::open(listen.address, settings, &identities)?);
+                fronts.push(ListenerFront::open(listen.address, settings, &identities)?);
             }
         }
         let tell = Arc::clone(&parts.tell);
@@ -76,17 +80,17 @@ impl Fronts {
     }
 
     /// The front that a connection came to; none where every connection begins with its request.
-    pub(crate) fn at(&self, stream: &Stream) -> Option<&Front> {
+    pub(crate) fn at(&self, stream: &Stream) -> Option<&ListenerFront> {
         let local = stream.local().ok()?;
-        let exact = |front: &&Front| front.address == local;
-        let any_address = |front: &&Front| {
+        let exact = |front: &&ListenerFront| front.address == local;
+        let any_address = |front: &&ListenerFront| {
             let address = front.address;
             address.ip().is_unspecified()
                 && address.port() == local.port()
                 && address.is_ipv4() == local.is_ipv4()
         };
         // Port 0 stands for one that the system picked.
-        let any_port = |front: &&Front| front.address.port() == 0;
+        let any_port = |front: &&ListenerFront| front.address.port() == 0;
         let fronts = || self.fronts.iter();
         fronts()
             .find(exact)
@@ -118,7 +122,7 @@ impl Fronts {
     }
 }
 
-impl Front {
+impl ListenerFront {
     fn open(
         address: SocketAddr,
         settings: &[SiteSettings],
@@ -154,12 +158,12 @@ fn material(
     site: &SiteSettings,
     base: &Path,
     signer: Option<&Arc<Signer>>,
-) -> Result<(SiteIdentity, Option<Watched>), Complaint> {
+) -> Result<(SiteIdentity, Option<WatchedIdentity>), Complaint> {
     let certificate = |why: String, remedy: &str| {
         Complaint::new("tls.certificate", why).remedy(remedy.to_owned())
     };
     let (identity, watched) = if let Some(files) = files_of(site, base) {
-        let watched = Watched::open(files).map_err(|why| {
+        let watched = WatchedIdentity::open(files).map_err(|why| {
             certificate(why.to_string(), "give a chain, leaf first, and its key, both in PEM")
         })?;
         (watched.identity().clone(), Some(watched))
@@ -168,7 +172,7 @@ fn material(
             certificate("the site has no certificate".into(), "set tls.certificate and tls.key")
         })?;
         let subject = site.own_certificate().unwrap_or_default().subject();
-        let made = Identity::signed(signer, subject, transport::clock::now());
+        let made = ServerIdentity::signed(signer, subject, transport::clock::now());
         let remedy = "set tls.certificate and tls.key";
         (made.map_err(|why| certificate(why.to_string(), remedy))?, None)
     };
@@ -234,7 +238,7 @@ pub(crate) fn check_files(settings: &[SiteSettings], base: &Path) -> Vec<Complai
     settings.iter().enumerate().filter_map(check).collect()
 }
 
-impl Door {
+impl WebDoor {
     /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local
     /// runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
@@ -266,16 +270,19 @@ impl Door {
             }
         };
         let versions = match stream.alpn() {
-            Some(Alpn::Http2) => Versions::Http2,
-            Some(Alpn::Http1 | Alpn::Dot) | None => Versions::Http1,
+            Some(Alpn::Http2) => HttpVersions::Http2,
+            Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
         };
-        let demand =
-            front.sites.get(stream.site()).map_or(Demand::None, |it| Demand::Handshake(*it));
+        let demand = front
+            .sites
+            .get(stream.site())
+            .map_or(HandshakeDemand::None, |it| HandshakeDemand::Handshake(*it));
         let client_certificate = stream.client_certificate().map(Into::into);
-        let ends = Ends::of(stream.tcp(), Some(Secured { demand, client_certificate }));
+        let ends =
+            ConnectionEnds::of(stream.tcp(), Some(HandshakeInfo { demand, client_certificate }));
         let table = state.table_at(stream.tcp(), Scheme::Https);
         drop(state);
-        let connection = Arc::new(Connection { door: self, table, ends, versions });
+        let connection = Arc::new(WebConnection { door: self, table, ends, versions });
         connection.serve(stream, &drain).await;
     }
 }

@@ -3,17 +3,17 @@
 //! The order is the site's safety, and neither lane knows another: the handshake, HTTPS, the password;
 //! then redirects, scripts and files. It shapes no answer. Called by `request`.
 
-use crate::auth::Access;
-use crate::fastcgi::Script;
+use crate::auth::AuthAccess;
+use crate::fastcgi::FoundScript;
 use crate::forwarded;
 use crate::hsts::https_location;
 use crate::listing;
-use crate::look::{self, Stands};
+use crate::look::{self, PathContent};
 use crate::negotiate;
-use crate::path::Target;
-use crate::request::{Outcome, Refusal};
+use crate::path::PathTarget;
+use crate::request::{WebOutcome, WebRefusal};
 use crate::script;
-use crate::secure::Ends;
+use crate::secure::ConnectionEnds;
 use crate::site::Site;
 use http::{Method, request};
 use http_engine::Incoming;
@@ -22,13 +22,13 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// One request at a site.
-pub(crate) struct Visit<'r> {
+pub(crate) struct SiteVisit<'r> {
     pub(crate) site: &'r Arc<Site>,
     /// The host that was asked for.
     pub(crate) host: &'r str,
     /// The name that the client has proven.
     pub(crate) user: Option<Arc<str>>,
-    pub(crate) ends: &'r Ends,
+    pub(crate) ends: &'r ConnectionEnds,
     /// Where scripts' complaints go.
     pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
@@ -36,7 +36,7 @@ pub(crate) struct Visit<'r> {
 
 /// Where a path stands to its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PathStanding {
     Below,
     /// It lacks the site's slash.
     Slash,
@@ -49,42 +49,42 @@ pub(crate) fn reads(head: &request::Parts) -> bool {
 
 /// What the site has for a request of `target`.
 pub(crate) async fn answer(
-    visit: &mut Visit<'_>,
-    standing: Standing,
-    target: &Target,
+    visit: &mut SiteVisit<'_>,
+    standing: PathStanding,
+    target: &PathTarget,
     (head, body): (&request::Parts, Incoming),
-) -> Outcome {
+) -> WebOutcome {
     match standing {
-        Standing::Below => act(visit, target, (head, body)).await,
-        Standing::Slash => match enter(visit, &target.text(), head).await {
-            Ok(()) => Outcome::Slash(target.as_folder_url()),
+        PathStanding::Below => act(visit, target, (head, body)).await,
+        PathStanding::Slash => match enter(visit, &target.text(), head).await {
+            Ok(()) => WebOutcome::Slash(target.as_folder_url()),
             Err(outcome) => outcome,
         },
     }
 }
 
 async fn act(
-    visit: &mut Visit<'_>,
-    target: &Target,
+    visit: &mut SiteVisit<'_>,
+    target: &PathTarget,
     (head, body): (&request::Parts, Incoming),
-) -> Outcome {
+) -> WebOutcome {
     let path = target.text();
     if let Err(outcome) = enter(visit, &path, head).await {
         return outcome;
     }
     let (site, now) = (visit.site, visit.now);
     if let Some((to, status)) = site.rules.redirect(&path) {
-        return Outcome::Moved(to, status);
+        return WebOutcome::Moved(to, status);
     }
     if !reads(head) && site.fastcgi.is_empty() {
-        return Outcome::Refused(Refusal::Method);
+        return WebOutcome::Refused(WebRefusal::Method);
     }
     let found = look::look(site, head.uri.path(), target, now);
     // An index or a fallback may be guarded where its folder is not.
     let served = match &found {
-        Stands::Script(script) => Some(&*script.name),
-        Stands::File(file) => Some(&*file.meta().path),
-        Stands::Slash | Stands::Folder(_) | Stands::Nothing(_) => None,
+        PathContent::Script(script) => Some(&*script.name),
+        PathContent::File(file) => Some(&*file.meta().path),
+        PathContent::Slash | PathContent::Folder(_) | PathContent::Nothing(_) => None,
     };
     if let Some(served) = served.filter(|served| *served != path)
         && let Err(outcome) = identify(visit, served, head).await
@@ -92,51 +92,64 @@ async fn act(
         return outcome;
     }
     match found {
-        Stands::Script(script) => run(visit, &script, head, body).await,
-        _ if !reads(head) => Outcome::Refused(Refusal::Method),
-        Stands::File(file) => Outcome::File(negotiate::coded(site, file, head, now).await),
-        Stands::Slash => Outcome::Slash(target.as_folder_url()),
-        Stands::Nothing(why) => Outcome::NotOpened(why),
-        Stands::Folder(below) => match listing::list(site, below, now).await {
-            Ok(listed) => Outcome::Listing(listed),
-            Err(why) => Outcome::NotOpened(why),
+        PathContent::Script(script) => run(visit, &script, head, body).await,
+        _ if !reads(head) => WebOutcome::Refused(WebRefusal::Method),
+        PathContent::File(file) => WebOutcome::File(negotiate::coded(site, file, head, now).await),
+        PathContent::Slash => WebOutcome::Slash(target.as_folder_url()),
+        PathContent::Nothing(why) => WebOutcome::NotOpened(why),
+        PathContent::Folder(below) => match listing::list(site, below, now).await {
+            Ok(listed) => WebOutcome::Listing(listed),
+            Err(why) => WebOutcome::NotOpened(why),
         },
     }
 }
 
 /// Lets a request in, or says what is answered instead.
-async fn enter(visit: &mut Visit<'_>, path: &str, head: &request::Parts) -> Result<(), Outcome> {
+async fn enter(
+    visit: &mut SiteVisit<'_>,
+    path: &str,
+    head: &request::Parts,
+) -> Result<(), WebOutcome> {
     let site = visit.site;
     if !site.demand.is_met(visit.ends) {
-        return Err(Outcome::Refused(Refusal::Misdirected));
+        return Err(WebOutcome::Refused(WebRefusal::Misdirected));
     }
     if let Some(port) = site.sends_on(visit.ends, forwarded::said(&head.headers)) {
         let asked = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
         let location = https_location(visit.host, port, asked);
-        return Err(location.map_or(Outcome::Refused(Refusal::Plain), Outcome::Secure));
+        return Err(location.map_or(WebOutcome::Refused(WebRefusal::Plain), WebOutcome::Secure));
     }
     identify(visit, path, head).await
 }
 
 /// Asks for a name and a password where the path wants them.
-async fn identify(visit: &mut Visit<'_>, path: &str, head: &request::Parts) -> Result<(), Outcome> {
+async fn identify(
+    visit: &mut SiteVisit<'_>,
+    path: &str,
+    head: &request::Parts,
+) -> Result<(), WebOutcome> {
     let auth = &visit.site.auth;
     let access = match auth.access(path, &head.headers, visit.now) {
-        Access::Check(credentials) => auth.check(credentials, visit.now).await,
+        AuthAccess::Check(credentials) => auth.check(credentials, visit.now).await,
         known => known,
     };
     match access {
-        Access::Open => Ok(()),
-        Access::User(user) => {
+        AuthAccess::Open => Ok(()),
+        AuthAccess::User(user) => {
             visit.user = Some(user);
             Ok(())
         }
-        Access::Denied(challenge) => Err(Outcome::Unauthorized(challenge)),
+        AuthAccess::Denied(challenge) => Err(WebOutcome::Unauthorized(challenge)),
         // A check ends in one of the others.
-        Access::Busy | Access::Check(_) => Err(Outcome::Busy),
+        AuthAccess::Busy | AuthAccess::Check(_) => Err(WebOutcome::Busy),
     }
 }
 
-async fn run(visit: &Visit<'_>, script: &Script, head: &request::Parts, body: Incoming) -> Outcome {
-    Outcome::Script(script::ask(script, head, body, visit).await)
+async fn run(
+    visit: &SiteVisit<'_>,
+    script: &FoundScript,
+    head: &request::Parts,
+    body: Incoming,
+) -> WebOutcome {
+    WebOutcome::Script(script::ask(script, head, body, visit).await)
 }

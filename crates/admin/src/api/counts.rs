@@ -1,15 +1,16 @@
 //! Totals, the chart's series, top tables.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::iso::iso;
 use crate::model::{
-    DoorCount, Point, Problem, RangeQuery, Series, SourceCount, TopLine, TopQuery, TopTable, Totals,
+    ApiProblem, DoorCount, RangeQuery, RequestTotals, SourceCount, TimePoint, TimeSeries, TopLine,
+    TopQuery, TopTable,
 };
-use crate::query::Query;
-use crate::refused::Refused;
+use crate::query::CheckedQuery;
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
-use ledger::{Range, Top};
+use ledger::{ReportRange, TopKind};
 use std::sync::Arc;
 use vocab::{Action, Door, Now, Source};
 
@@ -19,14 +20,14 @@ const LINES_MAX: u32 = 100;
 
 /// Counts over a range of time.
 #[utoipa::path(get, path = "/api/totals", params(RangeQuery), responses(
-    (status = 200, body = Totals),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 503, body = Problem)
+    (status = 200, body = RequestTotals),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn totals(
-    State(app): State<Arc<App>>,
-    asked: Asked,
-    Query(query): Query<RangeQuery>,
-) -> Result<Json<Totals>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+    CheckedQuery(query): CheckedQuery<RangeQuery>,
+) -> Result<Json<RequestTotals>, ApiRefusal> {
     let range = range(query.range.as_deref())?;
     let found = app.ask(move |app| app.ledger.totals(range, asked.now)).await??;
     Ok(Json(shape_totals(&found, range, asked.now)))
@@ -34,22 +35,22 @@ pub(crate) async fn totals(
 
 /// Counts over time, for a chart.
 #[utoipa::path(get, path = "/api/series", params(RangeQuery), responses(
-    (status = 200, body = Series),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 503, body = Problem)
+    (status = 200, body = TimeSeries),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn series(
-    State(app): State<Arc<App>>,
-    asked: Asked,
-    Query(query): Query<RangeQuery>,
-) -> Result<Json<Series>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+    CheckedQuery(query): CheckedQuery<RangeQuery>,
+) -> Result<Json<TimeSeries>, ApiRefusal> {
     let range = range(query.range.as_deref())?;
     let found = app.ask(move |app| app.ledger.series(range, asked.now)).await??;
-    let shape = |point: ledger::Point| Point {
+    let shape = |point: ledger::ReportPoint| TimePoint {
         at: iso(point.at_ms),
         passed: point.passed,
         blocked: point.blocked,
     };
-    Ok(Json(Series {
+    Ok(Json(TimeSeries {
         range: range.as_str().into(),
         step_s: found.step_s,
         points: found.points.into_iter().map(shape).collect(),
@@ -59,18 +60,18 @@ pub(crate) async fn series(
 /// What was asked for most.
 #[utoipa::path(get, path = "/api/top", params(TopQuery), responses(
     (status = 200, body = TopTable),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 503, body = Problem)
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn top(
-    State(app): State<Arc<App>>,
-    asked: Asked,
-    Query(query): Query<TopQuery>,
-) -> Result<Json<TopTable>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+    CheckedQuery(query): CheckedQuery<TopQuery>,
+) -> Result<Json<TopTable>, ApiRefusal> {
     let range = range(query.range.as_deref())?;
-    let what: Top = query
+    let what: TopKind = query
         .what
         .parse()
-        .map_err(|_| Refused::word("what", &query.what, "blocked, names, clients"))?;
+        .map_err(|_| ApiRefusal::word("what", &query.what, "blocked, names, clients"))?;
     let n = query.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX) as usize;
     let found = app.ask(move |app| app.ledger.top(what, range, n, asked.now)).await??;
     let shape = |line: ledger::TopLine| TopLine {
@@ -85,13 +86,13 @@ pub(crate) async fn top(
     }))
 }
 
-fn range(word: Option<&str>) -> Result<Range, Refused> {
-    let Some(word) = word else { return Ok(Range::Day) };
-    word.parse().map_err(|_| Refused::word("range", word, "1h, 24h, 7d, 30d"))
+fn range(word: Option<&str>) -> Result<ReportRange, ApiRefusal> {
+    let Some(word) = word else { return Ok(ReportRange::Day) };
+    word.parse().map_err(|_| ApiRefusal::word("range", word, "1h, 24h, 7d, 30d"))
 }
 
-fn shape_totals(found: &ledger::Totals, range: Range, now: Now) -> Totals {
-    let sum = |wanted: &dyn Fn(&ledger::Count) -> bool| -> u64 {
+fn shape_totals(found: &ledger::ReportTotals, range: ReportRange, now: Now) -> RequestTotals {
+    let sum = |wanted: &dyn Fn(&ledger::NamedCount) -> bool| -> u64 {
         found.counts.iter().filter(|count| wanted(count)).map(|count| count.count).sum()
     };
     let (passed, blocked) = (found.of(Action::Pass), found.of(Action::Block));
@@ -106,7 +107,7 @@ fn shape_totals(found: &ledger::Totals, range: Range, now: Now) -> Totals {
         source: source.as_str().into(),
         count: sum(&|count| count.source == source),
     });
-    Totals {
+    RequestTotals {
         range: range.as_str().into(),
         since: iso(found.since_ms),
         until: iso(now.unix_ms),

@@ -1,9 +1,9 @@
 //! What programs behind the doors complain about.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::iso::iso;
-use crate::model::{NoteLine, NoteTable, Problem};
-use crate::refused::Refused;
+use crate::model::{ApiProblem, NoteLine, NoteTable};
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 /// The last lines that scripts have written to their standard error, and why lists could not be fetched;
 /// newest first.
 #[utoipa::path(get, path = "/api/notes", responses(
-    (status = 200, body = NoteTable), (status = 401, body = Problem)
+    (status = 200, body = NoteTable), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn notes(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<NoteTable>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<NoteTable>, ApiRefusal> {
     let found = app.ask(|app| app.ledger.notes()).await?;
-    let shape = |note: ledger::Note| NoteLine {
+    let shape = |note: ledger::OperatorNote| NoteLine {
         at: iso(note.at_ms),
         door: note.door.map_or_else(String::new, |door| door.as_str().into()),
         from: note.from,

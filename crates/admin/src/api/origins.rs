@@ -2,20 +2,20 @@
 //!
 //! It reads alone. Behind the guard.
 
-use super::{App, Asked};
-use crate::model::{Origins, Problem};
-use crate::refused::Refused;
+use super::{ApiRequest, ApiState};
+use crate::model::{ApiProblem, OriginList};
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
 /// What the proxy's connections have taught of origins, those used last first.
 #[utoipa::path(get, path = "/api/origins", responses(
-    (status = 200, body = Origins), (status = 401, body = Problem)
+    (status = 200, body = OriginList), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn origins(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Origins>, Refused> {
-    Ok(Json(Origins { origins: app.ask(|app| app.control.origins()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<OriginList>, ApiRefusal> {
+    Ok(Json(OriginList { origins: app.ask(|app| app.control.origins()).await? }))
 }

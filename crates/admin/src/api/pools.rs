@@ -2,10 +2,10 @@
 //!
 //! Changes last as long as the process; the file is not touched. Behind the guard.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::control::{PoolChange, PoolServerChange};
-use crate::model::{NewServer, PoolChangeRequest, PoolServersRequest, Pools, Problem};
-use crate::refused::Refused;
+use crate::model::{ApiProblem, NewServer, PoolChangeRequest, PoolList, PoolServersRequest};
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -14,27 +14,27 @@ use std::sync::Arc;
 
 /// The gateway's pools and their servers.
 #[utoipa::path(get, path = "/api/pools", responses(
-    (status = 200, body = Pools), (status = 401, body = Problem)
+    (status = 200, body = PoolList), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn pools(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Pools>, Refused> {
-    Ok(Json(Pools { pools: app.ask(|app| app.control.pools()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<PoolList>, ApiRefusal> {
+    Ok(Json(PoolList { pools: app.ask(|app| app.control.pools()).await? }))
 }
 
 /// Adds, removes, drains or weighs a server of a pool, until Tidegate ends or a reload brings other
 /// settings for the pool. Answers with the pools as they are then.
 #[utoipa::path(post, path = "/api/pools", request_body = PoolChangeRequest, responses(
-    (status = 200, body = Pools),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
-    (status = 409, body = Problem, description = "No such pool or server, or it cannot be so")
+    (status = 200, body = PoolList),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "No such pool or server, or it cannot be so")
 ))]
 pub(crate) async fn change_pool(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
     sent: Result<Json<PoolChangeRequest>, JsonRejection>,
-) -> Result<Json<Pools>, Refused> {
+) -> Result<Json<PoolList>, ApiRefusal> {
     let Json(sent) = sent?;
     change(&app, change_of(sent)?).await
 }
@@ -42,32 +42,32 @@ pub(crate) async fn change_pool(
 /// Puts these servers in place of all that a pool has, at once: blue and green. What is known of those
 /// that stay, stays known; what the others work on, they may finish. Lasts as other changes do.
 #[utoipa::path(put, path = "/api/pools", request_body = PoolServersRequest, responses(
-    (status = 200, body = Pools),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
-    (status = 409, body = Problem, description = "No such pool, or its servers cannot be these")
+    (status = 200, body = PoolList),
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "No such pool, or its servers cannot be these")
 ))]
 pub(crate) async fn replace_servers(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
     sent: Result<Json<PoolServersRequest>, JsonRejection>,
-) -> Result<Json<Pools>, Refused> {
+) -> Result<Json<PoolList>, ApiRefusal> {
     let Json(PoolServersRequest { pool, servers }) = sent?;
     let servers = servers.into_iter().map(NewServer::from).collect();
     change(&app, PoolChange { pool, change: PoolServerChange::Replace(servers) }).await
 }
 
-async fn change(app: &Arc<App>, change: PoolChange) -> Result<Json<Pools>, Refused> {
+async fn change(app: &Arc<ApiState>, change: PoolChange) -> Result<Json<PoolList>, ApiRefusal> {
     let changed = app.ask(move |app| {
         app.control.change_pool(&change)?;
         Ok(app.control.pools())
     });
-    changed.await?.map(|pools| Json(Pools { pools })).map_err(|why: String| {
+    changed.await?.map(|pools| Json(PoolList { pools })).map_err(|why: String| {
         let remedy = "GET /api/pools names every pool and its servers";
-        Refused::new(StatusCode::CONFLICT, why, remedy)
+        ApiRefusal::new(StatusCode::CONFLICT, why, remedy)
     })
 }
 
-fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, Refused> {
+fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, ApiRefusal> {
     let url = sent.server;
     let change = match sent.action.as_str() {
         "add" => PoolServerChange::Add(NewServer {
@@ -84,12 +84,12 @@ fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, Refused> {
         "weigh" => {
             let weight = sent.weight.ok_or_else(|| {
                 let remedy = "send `weight`, a number from 1 to 100";
-                Refused::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
+                ApiRefusal::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
             })?;
             PoolServerChange::Weigh(url, weight)
         }
         other => {
-            return Err(Refused::word("action", other, "add, remove, drain, undrain, weigh"));
+            return Err(ApiRefusal::word("action", other, "add, remove, drain, undrain, weigh"));
         }
     };
     Ok(PoolChange { pool: sent.pool, change })

@@ -1,14 +1,14 @@
 //! Rows of the request log.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::iso::iso;
-use crate::model::{Problem, RequestPage, RequestRow, RequestsQuery, Rule};
-use crate::query::Query;
-use crate::refused::Refused;
+use crate::model::{ApiProblem, RequestPage, RequestRow, RequestsQuery, RuleInfo};
+use crate::query::CheckedQuery;
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::{Path, State};
 use http::StatusCode;
-use ledger::{Filter, Page, ReadError, Row, RowCause};
+use ledger::{LogRow, ReadError, RowCause, RowFilter, RowPage};
 use std::sync::Arc;
 use vocab::{Action, CacheUse, Door, RequestNumber};
 
@@ -18,13 +18,13 @@ const ROWS_DEFAULT: u32 = 50;
 /// Rows of the request log, newest first.
 #[utoipa::path(get, path = "/api/requests", params(RequestsQuery), responses(
     (status = 200, body = RequestPage),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 503, body = Problem)
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 503, body = ApiProblem)
 ))]
 pub(crate) async fn requests(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-    Query(query): Query<RequestsQuery>,
-) -> Result<Json<RequestPage>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+    CheckedQuery(query): CheckedQuery<RequestsQuery>,
+) -> Result<Json<RequestPage>, ApiRefusal> {
     let filter = filter(&query)?;
     let limit = query.limit.unwrap_or(ROWS_DEFAULT).clamp(1, ledger::LIMIT_MAX as u32) as usize;
     let page = app
@@ -41,7 +41,11 @@ pub(crate) async fn requests(
 
 /// The rows of a request's number, if the filter is one and there are such rows: the number that a
 /// block page shows is the request's moment, and stands in no column.
-fn numbered(app: &App, filter: &Filter, limit: usize) -> Result<Option<Page>, ReadError> {
+fn numbered(
+    app: &ApiState,
+    filter: &RowFilter,
+    limit: usize,
+) -> Result<Option<RowPage>, ReadError> {
     let Ok(number) = filter.text.parse::<RequestNumber>() else { return Ok(None) };
     if filter.before.is_some() {
         return Ok(None);
@@ -52,7 +56,7 @@ fn numbered(app: &App, filter: &Filter, limit: usize) -> Result<Option<Page>, Re
             && filter.action.is_none_or(|action| row.action == action)
     });
     rows.truncate(limit);
-    Ok((!rows.is_empty()).then_some(Page { rows, next: None }))
+    Ok((!rows.is_empty()).then_some(RowPage { rows, next: None }))
 }
 
 /// One row of the request log, by its `id` or by the number that a block page shows.
@@ -63,22 +67,22 @@ fn numbered(app: &App, filter: &Filter, limit: usize) -> Result<Option<Page>, Re
     )),
     responses(
         (status = 200, body = RequestRow),
-        (status = 401, body = Problem), (status = 404, body = Problem),
-        (status = 503, body = Problem)
+        (status = 401, body = ApiProblem), (status = 404, body = ApiProblem),
+        (status = 503, body = ApiProblem)
     )
 )]
 pub(crate) async fn request(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
     Path(id): Path<String>,
-) -> Result<Json<RequestRow>, Refused> {
+) -> Result<Json<RequestRow>, ApiRefusal> {
     let missing = || {
         let remedy = "it may be older than `ledger.keep`; /api/requests lists what is there";
-        Refused::new(StatusCode::NOT_FOUND, "there is no such row", remedy)
+        ApiRefusal::new(StatusCode::NOT_FOUND, "there is no such row", remedy)
     };
-    let row = match Wanted::read(&id).ok_or_else(missing)? {
-        Wanted::Row(id) => app.ask(move |app| app.ledger.row(id)).await??,
-        Wanted::Number(number) => {
+    let row = match RowSelector::read(&id).ok_or_else(missing)? {
+        RowSelector::Row(id) => app.ask(move |app| app.ledger.row(id)).await??,
+        RowSelector::Number(number) => {
             let rows = app.ask(move |app| app.ledger.rows_at(number.unix_ms())).await??;
             // Others may have asked within the same millisecond; the number stands on block pages.
             let blocked = rows.iter().find(|row| row.action == Action::Block);
@@ -89,12 +93,12 @@ pub(crate) async fn request(
 }
 
 /// A row that is asked for.
-enum Wanted {
+enum RowSelector {
     Row(u64),
     Number(RequestNumber),
 }
 
-impl Wanted {
+impl RowSelector {
     fn read(text: &str) -> Option<Self> {
         let number = text.parse().map(Self::Number).ok();
         // The number of a request begins with a zero, which no row's does.
@@ -103,7 +107,7 @@ impl Wanted {
     }
 }
 
-fn filter(query: &RequestsQuery) -> Result<Filter, Refused> {
+fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
     fn filled(word: Option<&String>) -> Option<&str> {
         word.map(String::as_str).filter(|word| !word.is_empty())
     }
@@ -111,7 +115,7 @@ fn filter(query: &RequestsQuery) -> Result<Filter, Refused> {
         None => None,
         Some(word) => Some(
             word.parse::<Door>()
-                .map_err(|_| Refused::word("door", word, "dns, pixel, proxy, web, gateway"))?,
+                .map_err(|_| ApiRefusal::word("door", word, "dns, pixel, proxy, web, gateway"))?,
         ),
     };
     let action = match filled(query.action.as_ref()) {
@@ -120,17 +124,17 @@ fn filter(query: &RequestsQuery) -> Result<Filter, Refused> {
             [Action::Pass, Action::Block]
                 .into_iter()
                 .find(|action| action.as_str() == word)
-                .ok_or_else(|| Refused::word("action", word, "pass, block"))?,
+                .ok_or_else(|| ApiRefusal::word("action", word, "pass, block"))?,
         ),
     };
     let text = query.filter.as_deref().unwrap_or_default().trim().to_owned();
-    Ok(Filter { text, door, action, before: query.before })
+    Ok(RowFilter { text, door, action, before: query.before })
 }
 
-fn shape(row: Row) -> RequestRow {
+fn shape(row: LogRow) -> RequestRow {
     let (cause, rule) = match row.cause {
         RowCause::NoRule => ("none", None),
-        RowCause::Rule { list, line, text } => ("rule", Some(Rule { list, line, text })),
+        RowCause::Rule { list, line, text } => ("rule", Some(RuleInfo { list, line, text })),
         RowCause::Paused => ("paused", None),
         RowCause::NotAsked => ("not_asked", None),
         RowCause::Unlisted => ("unlisted", None),

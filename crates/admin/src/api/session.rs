@@ -1,10 +1,10 @@
 //! Logging in and out.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::gate::own_host;
-use crate::model::{LoginRequest, Problem};
-use crate::refused::Refused;
-use crate::sender::Sender;
+use crate::model::{ApiProblem, LoginRequest};
+use crate::refused::ApiRefusal;
+use crate::sender::RequestOrigin;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -23,14 +23,14 @@ const STALE_LINK: &str = "/#stale-link";
     (LoginRequest = "application/json"), (LoginRequest = "application/x-www-form-urlencoded")
 )), responses(
     (status = 204, description = "Logged in"), (status = 303, description = "Logged in by a form"),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 429, body = Problem)
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 429, body = ApiProblem)
 ))]
 pub(crate) async fn login(
-    State(app): State<Arc<App>>,
-    asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Response, Refused> {
+) -> Result<Response, ApiRefusal> {
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_form =
         media_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"));
@@ -41,9 +41,9 @@ pub(crate) async fn login(
         serde_json::from_slice(&body).ok().map(|LoginRequest { token }| token)
     };
     let token = token.ok_or_else(|| {
-        Refused::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
+        ApiRefusal::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
     })?;
-    let sender = Sender::of(&headers, own_host(&headers));
+    let sender = RequestOrigin::of(&headers, own_host(&headers));
     match (cookie(&app, token, asked, sender).await, next) {
         (Ok(cookie), Some(next)) => {
             Ok((StatusCode::SEE_OTHER, [(LOCATION, next), (SET_COOKIE, cookie)]).into_response())
@@ -60,12 +60,12 @@ pub(crate) async fn login(
 
 /// Ends the session.
 #[utoipa::path(post, path = "/logout", security(()), responses(
-    (status = 204, description = "Logged out"), (status = 403, body = Problem)
+    (status = 204, description = "Logged out"), (status = 403, body = ApiProblem)
 ))]
 pub(crate) async fn logout(
-    State(app): State<Arc<App>>,
+    State(app): State<Arc<ApiState>>,
     headers: HeaderMap,
-) -> Result<Response, Refused> {
+) -> Result<Response, ApiRefusal> {
     let cookie = app.ask(move |app| app.gate.end_session(&headers)).await?;
     Ok(forget_or_keep(&cookie))
 }
@@ -74,15 +74,15 @@ pub(crate) async fn logout(
 /// without the token in the address. A person whose link is stale is shown the sign-in page, which
 /// says so.
 pub(crate) async fn by_address(
-    app: &Arc<App>,
+    app: &Arc<ApiState>,
     (query, headers): (&str, &HeaderMap),
-    asked: Asked,
+    asked: ApiRequest,
 ) -> Option<Response> {
     let token = token_in_words(query)?;
-    let sender = Sender::of(headers, own_host(headers));
+    let sender = RequestOrigin::of(headers, own_host(headers));
     Some(match cookie(app, token, asked, sender).await {
         Ok(cookie) => to_dashboard(&cookie),
-        Err(_) if sender != Sender::Embedded && reads_pages(headers) => {
+        Err(_) if sender != RequestOrigin::Embedded && reads_pages(headers) => {
             (StatusCode::SEE_OTHER, [(LOCATION, STALE_LINK)]).into_response()
         }
         Err(refused) => refused.into_response(),
@@ -96,15 +96,15 @@ fn reads_pages(headers: &HeaderMap) -> bool {
 }
 
 async fn cookie(
-    app: &Arc<App>,
+    app: &Arc<ApiState>,
     token: String,
-    asked: Asked,
-    sender: Sender,
-) -> Result<String, Refused> {
+    asked: ApiRequest,
+    sender: RequestOrigin,
+) -> Result<String, ApiRefusal> {
     app.gate.check_token(token.trim(), (asked.client, sender), asked.now)?;
     app.ask(move |app| app.gate.begin_session(asked.now)).await?.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
-        Refused::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
+        ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
     })
 }
 

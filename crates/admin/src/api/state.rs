@@ -1,10 +1,11 @@
 //! What is: status, lists, upstreams, the CA certificate, metrics, the API's own description.
 
-use super::{App, Asked};
+use super::{ApiRequest, ApiState};
 use crate::model::{
-    Caches, ClientsTrust, DoorLatency, LedgerHealth, Lists, Problem, Status, Upstreams,
+    ApiProblem, ClientsTrust, DnsCacheList, DoorLatency, LedgerHealth, ListsInfo, ProgramStatus,
+    UpstreamList,
 };
-use crate::refused::Refused;
+use crate::refused::ApiRefusal;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -15,12 +16,12 @@ use std::sync::Arc;
 
 /// How the running Tidegate does.
 #[utoipa::path(get, path = "/api/status", responses(
-    (status = 200, body = Status), (status = 401, body = Problem)
+    (status = 200, body = ProgramStatus), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn status(
-    State(app): State<Arc<App>>,
-    asked: Asked,
-) -> Result<Json<Status>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+) -> Result<Json<ProgramStatus>, ApiRefusal> {
     let status = app.ask(move |app| {
         let mut running = app.control.running(asked.now);
         let health = app.ledger.health();
@@ -31,7 +32,7 @@ pub(crate) async fn status(
             median_us: latency.median_us,
             p99_us: latency.p99_us,
         });
-        Status {
+        ProgramStatus {
             running,
             ledger: LedgerHealth {
                 stored: health.stored,
@@ -46,45 +47,45 @@ pub(crate) async fn status(
 
 /// The lists in force.
 #[utoipa::path(get, path = "/api/lists", responses(
-    (status = 200, body = Lists), (status = 401, body = Problem)
+    (status = 200, body = ListsInfo), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn lists(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Lists>, Refused> {
-    Ok(Json(Lists { lists: app.ask(|app| app.control.lists()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<ListsInfo>, ApiRefusal> {
+    Ok(Json(ListsInfo { lists: app.ask(|app| app.control.lists()).await? }))
 }
 
 /// The upstream resolvers.
 #[utoipa::path(get, path = "/api/upstreams", responses(
-    (status = 200, body = Upstreams), (status = 401, body = Problem)
+    (status = 200, body = UpstreamList), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn upstreams(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Upstreams>, Refused> {
-    Ok(Json(Upstreams { upstreams: app.ask(|app| app.control.upstreams()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<UpstreamList>, ApiRefusal> {
+    Ok(Json(UpstreamList { upstreams: app.ask(|app| app.control.upstreams()).await? }))
 }
 
 /// The caches of answers to DNS questions.
 #[utoipa::path(get, path = "/api/caches", responses(
-    (status = 200, body = Caches), (status = 401, body = Problem)
+    (status = 200, body = DnsCacheList), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn caches(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Caches>, Refused> {
-    Ok(Json(Caches { caches: app.ask(|app| app.control.caches()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<DnsCacheList>, ApiRefusal> {
+    Ok(Json(DnsCacheList { caches: app.ask(|app| app.control.caches()).await? }))
 }
 
 /// Which clients trust the certificate authority, as far as handshakes at the pixel door have taught.
 #[utoipa::path(get, path = "/api/trust", responses(
-    (status = 200, body = ClientsTrust), (status = 401, body = Problem)
+    (status = 200, body = ClientsTrust), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn trust(
-    State(app): State<Arc<App>>,
-    asked: Asked,
-) -> Result<Json<ClientsTrust>, Refused> {
+    State(app): State<Arc<ApiState>>,
+    asked: ApiRequest,
+) -> Result<Json<ClientsTrust>, ApiRefusal> {
     let clients = app.ask(move |app| app.control.trust(asked.now)).await?;
     Ok(Json(ClientsTrust { clients }))
 }
@@ -92,12 +93,12 @@ pub(crate) async fn trust(
 /// The certificate of the CA, to install on devices. It is public: no token is needed.
 #[utoipa::path(get, path = "/api/ca.pem", security(()), responses(
     (status = 200, body = String, content_type = "application/x-pem-file"),
-    (status = 404, body = Problem)
+    (status = 404, body = ApiProblem)
 ))]
-pub(crate) async fn ca_pem(State(app): State<Arc<App>>) -> Result<Response, Refused> {
+pub(crate) async fn ca_pem(State(app): State<Arc<ApiState>>) -> Result<Response, ApiRefusal> {
     let pem = app.ask(|app| app.control.ca_pem()).await?.ok_or_else(|| {
         let remedy = "give the pixel door an https listener";
-        Refused::new(StatusCode::NOT_FOUND, "no door mints certificates", remedy)
+        ApiRefusal::new(StatusCode::NOT_FOUND, "no door mints certificates", remedy)
     })?;
     let fields = [
         (CONTENT_TYPE, "application/x-pem-file"),
@@ -110,12 +111,12 @@ pub(crate) async fn ca_pem(State(app): State<Arc<App>>) -> Result<Response, Refu
 /// `Authorization: Bearer`.
 #[utoipa::path(get, path = "/metrics", responses(
     (status = 200, body = String, content_type = "application/openmetrics-text"),
-    (status = 401, body = Problem)
+    (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn metrics(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Response, Refused> {
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Response, ApiRefusal> {
     let page = app.ask(|app| app.ledger.metrics_text(&app.control.metrics())).await?;
     let fields = [(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")];
     Ok((fields, page).into_response())
@@ -128,11 +129,11 @@ pub(crate) struct ApiText(pub(crate) Bytes);
 /// This description.
 #[utoipa::path(get, path = "/api/openapi.json", responses(
     (status = 200, body = Object, content_type = "application/json"),
-    (status = 401, body = Problem)
+    (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn openapi(
     Extension(ApiText(text)): Extension<ApiText>,
-    _asked: Asked,
+    _asked: ApiRequest,
 ) -> Response {
     ([(CONTENT_TYPE, "application/json")], text).into_response()
 }

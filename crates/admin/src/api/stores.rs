@@ -1,10 +1,10 @@
 //! The stores of what doors fetch over HTTP: how they stand, and taking back what is in them.
 //!
-//! It reads what was sent and has [`crate::Control`] do it. Behind the guard.
+//! It reads what was sent and has [`crate::ProgramControl`] do it. Behind the guard.
 
-use super::{App, Asked};
-use crate::model::{Problem, Stores, TakeBackRequest, TakenBack};
-use crate::refused::Refused;
+use super::{ApiRequest, ApiState};
+use crate::model::{ApiProblem, StoreList, TakeBackRequest, TakenBack};
+use crate::refused::ApiRefusal;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -13,35 +13,35 @@ use std::sync::Arc;
 
 /// The stores of what doors fetch over HTTP.
 #[utoipa::path(get, path = "/api/stores", responses(
-    (status = 200, body = Stores), (status = 401, body = Problem)
+    (status = 200, body = StoreList), (status = 401, body = ApiProblem)
 ))]
 pub(crate) async fn stores(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
-) -> Result<Json<Stores>, Refused> {
-    Ok(Json(Stores { stores: app.ask(|app| app.control.stores()).await? }))
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
+) -> Result<Json<StoreList>, ApiRefusal> {
+    Ok(Json(StoreList { stores: app.ask(|app| app.control.stores()).await? }))
 }
 
 /// Takes stored responses back, so that the origin is asked for them.
 #[utoipa::path(post, path = "/api/stores/purge", request_body = TakeBackRequest, responses(
     (status = 200, body = TakenBack),
-    (status = 400, body = Problem), (status = 401, body = Problem), (status = 403, body = Problem),
-    (status = 409, body = Problem, description = "No door has such a store, or it holds until the next start only")
+    (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
+    (status = 409, body = ApiProblem, description = "No door has such a store, or it holds until the next start only")
 ))]
 pub(crate) async fn take_back(
-    State(app): State<Arc<App>>,
-    _asked: Asked,
+    State(app): State<Arc<ApiState>>,
+    _asked: ApiRequest,
     sent: Result<Json<TakeBackRequest>, JsonRejection>,
-) -> Result<Json<TakenBack>, Refused> {
+) -> Result<Json<TakenBack>, ApiRefusal> {
     let Json(sent) = sent?;
     check(&sent)?;
     app.ask(move |app| app.control.take_back(&sent)).await?.map(Json).map_err(|why| {
-        Refused::new(StatusCode::CONFLICT, why, "give a door a cache, or mend its folder")
+        ApiRefusal::new(StatusCode::CONFLICT, why, "give a door a cache, or mend its folder")
     })
 }
 
-fn check(sent: &TakeBackRequest) -> Result<(), Refused> {
-    let bad = |error: &str, remedy: &str| Refused::new(StatusCode::BAD_REQUEST, error, remedy);
+fn check(sent: &TakeBackRequest) -> Result<(), ApiRefusal> {
+    let bad = |error: &str, remedy: &str| ApiRefusal::new(StatusCode::BAD_REQUEST, error, remedy);
     match (sent.what.as_str(), sent.value.as_deref()) {
         ("all", None) | ("url" | "prefix" | "host" | "tag", Some(_)) => {}
         // Whoever names something may not mean all.
@@ -54,10 +54,10 @@ fn check(sent: &TakeBackRequest) -> Result<(), Refused> {
         ("url" | "prefix" | "host" | "tag", None) => {
             return Err(bad("value: it is missing", "send `value`: the URL, prefix, host or tag"));
         }
-        (other, _) => return Err(Refused::word("what", other, "url, prefix, host, tag, all")),
+        (other, _) => return Err(ApiRefusal::word("what", other, "url, prefix, host, tag, all")),
     }
     match sent.door.as_deref() {
         None | Some("proxy" | "gateway") => Ok(()),
-        Some(other) => Err(Refused::word("door", other, "proxy, gateway")),
+        Some(other) => Err(ApiRefusal::word("door", other, "proxy, gateway")),
     }
 }

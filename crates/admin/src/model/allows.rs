@@ -11,7 +11,7 @@ pub struct AllowRequest {
     /// The name; all below it passes too.
     pub host: String,
     /// For how long.
-    pub minutes: Minutes,
+    pub minutes: AllowMinutes,
     /// The address of the one client it is for; for all clients if left out.
     pub client: Option<String>,
 }
@@ -19,7 +19,7 @@ pub struct AllowRequest {
 /// For how long a name is let through.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
-pub enum Minutes {
+pub enum AllowMinutes {
     /// Minutes from now, 1 to 1440.
     Count(u32),
     /// `always`: until it is revoked.
@@ -38,14 +38,14 @@ pub struct RevokeRequest {
 
 /// What is let through.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Allows {
+pub struct AllowList {
     /// By name; 1024 at most.
-    pub allows: Vec<Allow>,
+    pub allows: Vec<AllowInfo>,
 }
 
 /// A name that passes though rules block it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Allow {
+pub struct AllowInfo {
     /// The name, with all below it.
     pub host: String,
     /// The address of the one client it passes for; null if it is for all, or for a profile.
@@ -58,7 +58,7 @@ pub struct Allow {
     pub left_s: Option<u64>,
 }
 
-impl Allow {
+impl AllowInfo {
     /// A name that passes for all, until a moment in milliseconds since 1970 or, without one, until
     /// it is revoked.
     pub fn of(host: String, until_unix_ms: Option<u64>, now_unix_ms: u64) -> Self {

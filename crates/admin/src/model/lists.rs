@@ -1,20 +1,20 @@
 //! The JSON of lists: what each holds, and how those with a URL are kept.
 //!
-//! Filled by [`crate::Control`], described by utoipa. See [`super`] for what all of it shares.
+//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it shares.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The lists in force.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Lists {
+pub struct ListsInfo {
     /// In the order of the configuration.
-    pub lists: Vec<List>,
+    pub lists: Vec<ListInfo>,
 }
 
 /// One list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct List {
+pub struct ListInfo {
     /// Its name.
     pub name: String,
     /// `block` or `allow`.
@@ -43,7 +43,7 @@ pub struct List {
     /// Why nothing of it is in force, though there is a list; null if something is.
     pub unfit: Option<String>,
     /// How it is fetched; null for a list without URL.
-    pub subscription: Option<Subscription>,
+    pub subscription: Option<SubscriptionInfo>,
 }
 
 /// How many lines were skipped for one reason.
@@ -70,7 +70,7 @@ pub struct SkippedLine {
 
 /// How a list with a URL is kept.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Subscription {
+pub struct SubscriptionInfo {
     /// Where it is fetched from.
     pub url: String,
     /// Length of the last good text; null before the first.
@@ -101,7 +101,7 @@ pub struct UpdateRequest {
 
 /// What came of fetching lists.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Updated {
+pub struct ListUpdateOutcome {
     /// Folders, which were read again; then those that were fetched, in the order in which that ended.
     pub lists: Vec<UpdatedList>,
     /// Whether they are being fetched still: ask `/api/lists`.

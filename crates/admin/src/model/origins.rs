@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 /// What the proxy's connections have taught of origins.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Origins {
+pub struct OriginList {
     /// Those used last first, 200 at most; none without a proxy.
-    pub origins: Vec<Origin>,
+    pub origins: Vec<OriginInfo>,
 }
 
 /// One origin, with the connections of all cores together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Origin {
+pub struct OriginInfo {
     /// Scheme, host, and port where it is not the scheme's own: `https://www.example`. A parent proxy
     /// stands here for the `http` URLs that it is asked for.
     pub origin: String,

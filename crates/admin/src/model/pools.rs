@@ -1,20 +1,20 @@
 //! The JSON of the gateway's pools: how they do, and what is to change in them.
 //!
-//! Filled by [`crate::Control`], described by utoipa. See [`super`] for what all of it shares.
+//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it shares.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The gateway's pools.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Pools {
+pub struct PoolList {
     /// By name; none without a gateway.
-    pub pools: Vec<Pool>,
+    pub pools: Vec<PoolInfo>,
 }
 
 /// Servers that serve the same.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Pool {
+pub struct PoolInfo {
     /// Its name.
     pub name: String,
     /// Requests that were sent to it, retries not counted.

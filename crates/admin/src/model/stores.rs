@@ -5,14 +5,14 @@ use utoipa::ToSchema;
 
 /// The stores of what doors fetch over HTTP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Stores {
+pub struct StoreList {
     /// One a door that has a cache.
-    pub stores: Vec<Store>,
+    pub stores: Vec<StoreInfo>,
 }
 
 /// One store. Counters are since the start.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
-pub struct Store {
+pub struct StoreInfo {
     /// Whose it is: `proxy` or `gateway`.
     pub door: String,
     /// Responses held in memory.

@@ -1,6 +1,6 @@
 //! Why something is blocked or not, as JSON.
 
-use super::Rule;
+use super::RuleInfo;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -24,7 +24,7 @@ pub struct WhyQuery {
 
 /// Why something is blocked or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Why {
+pub struct WhyAnswer {
     /// What was asked about.
     pub target: String,
     /// For this client.
@@ -44,7 +44,7 @@ pub struct Why {
     /// lets it pass, and the client's profile blocks all others).
     pub cause: String,
     /// The rule that decided; null if none did.
-    pub rule: Option<Rule>,
+    pub rule: Option<RuleInfo>,
     /// Since when the list that it stands on is unchanged: its file's time, or the configuration's
     /// for rules written there; null where that is unknown, and for built-in lists.
     pub list_changed_at: Option<String>,
@@ -70,7 +70,7 @@ pub struct Why {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GatewayWhy {
     /// The rule of its own that refuses it; null if none does.
-    pub rule: Option<Rule>,
+    pub rule: Option<RuleInfo>,
     /// What it does: `passes it to the pool app (route 4 of the gateway)`.
     pub outcome: String,
 }
@@ -80,7 +80,7 @@ pub struct GatewayWhy {
 pub struct RuleMatch {
     /// The rule.
     #[serde(flatten)]
-    pub rule: Rule,
+    pub rule: RuleInfo,
     /// Whether it decided.
     pub decides: bool,
     /// Why it won or lost.

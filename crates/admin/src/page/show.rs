@@ -2,10 +2,10 @@
 //!
 //! It decides nothing. Called by [`super`] alone.
 
-use super::Wish;
+use super::AllowPage;
 use crate::api::allows::rule;
-use crate::model::{Allow, Why};
-use crate::refused::Refused;
+use crate::model::{AllowInfo, WhyAnswer};
+use crate::refused::ApiRefusal;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY};
 use http::{StatusCode, Uri};
@@ -26,7 +26,7 @@ const LINK: &str = "<link rel=\"stylesheet\" href=\"/allow.css\">";
 
 /// Why the page asks for the token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Login {
+pub(super) enum LoginReason {
     /// There is no session.
     First,
     /// What was sent is not the token.
@@ -34,7 +34,12 @@ pub(super) enum Login {
 }
 
 /// The name as it stands now: what lets it through, or what blocks it with the ways to let it.
-pub(super) fn state(wish: &Wish, why: &Why, passing: Option<&Allow>, once: &str) -> Response {
+pub(super) fn state(
+    wish: &AllowPage,
+    why: &WhyAnswer,
+    passing: Option<&AllowInfo>,
+    once: &str,
+) -> Response {
     if let Some(allow) = passing {
         return passes(wish, allow, once);
     }
@@ -71,7 +76,7 @@ pub(super) fn state(wish: &Wish, why: &Why, passing: Option<&Allow>, once: &str)
     page(StatusCode::OK, &format!("Let {} through?", wish.host), &content)
 }
 
-fn passes(wish: &Wish, allow: &Allow, once: &str) -> Response {
+fn passes(wish: &AllowPage, allow: &AllowInfo, once: &str) -> Response {
     let client = shown(wish);
     let (who, whom) = match &allow.client {
         Some(client) => (escape(client), "client"),
@@ -95,10 +100,10 @@ fn passes(wish: &Wish, allow: &Allow, once: &str) -> Response {
 }
 
 /// For who is not logged in.
-pub(super) fn login(wish: &Wish, why: Login) -> Response {
+pub(super) fn login(wish: &AllowPage, why: LoginReason) -> Response {
     let wrong = match why {
-        Login::First => "",
-        Login::Wrong => "<p class=\"wrong\">That is not the token.</p>",
+        LoginReason::First => "",
+        LoginReason::Wrong => "<p class=\"wrong\">That is not the token.</p>",
     };
     let slots = [
         ("host", escape(wish.host.as_str())),
@@ -110,7 +115,7 @@ pub(super) fn login(wish: &Wish, why: Login) -> Response {
 }
 
 /// Goes to the page once more, now from a page of ours, so that the session's cookie comes along.
-pub(super) fn bounce(wish: &Wish) -> Response {
+pub(super) fn bounce(wish: &AllowPage) -> Response {
     let address = escape(&wish.address());
     let style = format!("{LINK}<meta http-equiv=\"refresh\" content=\"0;url={address}\">");
     let content = format!("<div class=\"text\"><p><a href=\"{address}\">Go on</a></p></div>");
@@ -118,7 +123,7 @@ pub(super) fn bounce(wish: &Wish) -> Response {
 }
 
 /// What was not done, and what to do about it.
-pub(super) fn refused(why: &Refused) -> Response {
+pub(super) fn refused(why: &ApiRefusal) -> Response {
     let (error, remedy) = (&why.problem.error, &why.problem.remedy);
     told(why.status, "Not done", &sentence(error), &format!("{}.", sentence(remedy)), "")
 }
@@ -152,7 +157,7 @@ fn framed(status: StatusCode, title: &str, style: &str, content: &str) -> Respon
 }
 
 /// The way back, as a link.
-fn onward(wish: &Wish) -> String {
+fn onward(wish: &AllowPage) -> String {
     let Some(url) = &wish.back else { return String::new() };
     // The host that the link leads to, which need not be the one that is let through.
     let uri = url.parse::<Uri>().ok();
@@ -160,12 +165,12 @@ fn onward(wish: &Wish) -> String {
     fill(ONWARD, &[("url", &escape(url)), ("host", &escape(host))])
 }
 
-fn shown(wish: &Wish) -> String {
+fn shown(wish: &AllowPage) -> String {
     wish.client.map(|it| it.to_string()).unwrap_or_default()
 }
 
 /// When it ends: `until 12:00 UTC: 5 minutes are left`.
-fn end(allow: &Allow) -> String {
+fn end(allow: &AllowInfo) -> String {
     match (&allow.until, allow.left_s) {
         (Some(until), Some(left_s)) => {
             // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
@@ -176,7 +181,7 @@ fn end(allow: &Allow) -> String {
 }
 
 /// What passes always may as well stand in the configuration, where others see it.
-fn rule_for(wish: &Wish, allow: &Allow) -> String {
+fn rule_for(wish: &AllowPage, allow: &AllowInfo) -> String {
     if allow.until.is_some() {
         return String::new();
     }

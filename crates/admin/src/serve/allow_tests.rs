@@ -1,7 +1,7 @@
 //! Letting names through, asked as a program asks and as a browser does.
 
 use super::house::{Answer, House};
-use crate::model::{Allow, Allows};
+use crate::model::{AllowInfo, AllowList};
 use http::header::LOCATION;
 
 const PAGE: &str =
@@ -35,19 +35,19 @@ async fn send(house: &House, cookie: &str, once: Option<&str>, rest: &str) -> An
 async fn a_program_lets_a_name_through_and_takes_it_back() {
     let house = House::new();
     let sent = r#"{"host": "ADS.example.", "minutes": 60, "client": "192.168.1.7"}"#;
-    let allow: Allow = house.post("/api/allow", sent).await.json();
+    let allow: AllowInfo = house.post("/api/allow", sent).await.json();
     assert_eq!((allow.host.as_str(), allow.left_s), ("ads.example", Some(3600)));
-    let all: Allows = house.get("/api/allows").await.json();
+    let all: AllowList = house.get("/api/allows").await.json();
     assert_eq!(all.allows.len(), 1);
     let other = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
     assert_eq!(other.status, 404, "that is another leave");
     let end = r#"{"host": "ads.example", "client": "192.168.1.7"}"#;
-    assert_eq!(house.post("/api/revoke", end).await.json::<Allows>().allows, []);
+    assert_eq!(house.post("/api/revoke", end).await.json::<AllowList>().allows, []);
     let always = house.post("/api/allow", r#"{"host": "ads.example", "minutes": "always"}"#).await;
-    let always: Allow = always.json();
+    let always: AllowInfo = always.json();
     assert_eq!((always.until, always.left_s), (None, None));
     let end = house.post("/api/revoke", r#"{"host": "ads.example"}"#).await;
-    assert_eq!(end.json::<Allows>().allows, []);
+    assert_eq!(end.json::<AllowList>().allows, []);
     for wrong in [
         r#"{"host": "ads.example", "minutes": 0}"#,
         r#"{"host": "ads.example", "minutes": 1441}"#,

@@ -1,20 +1,25 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
-use crate::control::{Control, Grant, PoolChange, PoolServerChange, Purge, Question};
+use crate::control::{
+    DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl, WhyQuestion,
+};
 use crate::model::{
-    Allow, Cache, ClientTrust, List, Origin, Pool, Problem, Reloaded, Running, Store,
-    TakeBackRequest, TakenBack, UpdateRequest, Updated, UpdatedList, Upstream, Why,
+    AllowInfo, ApiProblem, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, OriginInfo,
+    PoolInfo, ProgramInfo, ReloadOutcome, StoreInfo, TakeBackRequest, TakenBack, UpdateRequest,
+    UpdatedList, UpstreamInfo, WhyAnswer,
 };
 use crate::tests::Folder;
-use crate::{Admin, Parts, Settings, Token};
+use crate::{Admin, AdminParts, AdminToken, Settings};
 use http::header::SET_COOKIE;
 use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use ledger::{Event, Ledger, RuleTexts, Subject};
+use ledger::{EventSubject, Ledger, RequestEvent, RuleTexts};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use vocab::{Action, Caching, Cause, DomainName, Door, Kind, ListId, Name, Now, RuleRef, Source};
+use vocab::{
+    Action, Caching, Cause, DomainName, Door, ListId, Name, Now, RequestKind, RuleRef, Source,
+};
 
 const PEER: &str = "192.0.2.9";
 const OWN: &str = "127.0.0.1:9053";
@@ -24,15 +29,15 @@ const OWN: &str = "127.0.0.1:9053";
 pub(super) struct Program {
     pub(super) paused_until: AtomicU64,
     pub(super) broken: AtomicBool,
-    pub(super) grants: Mutex<Vec<Grant>>,
+    pub(super) grants: Mutex<Vec<NameAllow>>,
 }
 
-impl Control for Program {
-    fn running(&self, _: Now) -> Running {
-        Running { version: "9.9.9".into(), lists: 1, rules: 12, ..Running::default() }
+impl ProgramControl for Program {
+    fn running(&self, _: Now) -> ProgramInfo {
+        ProgramInfo { version: "9.9.9".into(), lists: 1, rules: 12, ..ProgramInfo::default() }
     }
-    fn why(&self, question: &Question, _: Now) -> Why {
-        Why {
+    fn why(&self, question: &WhyQuestion, _: Now) -> WhyAnswer {
+        WhyAnswer {
             target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
             client: question.client.to_string(),
             profile: "default".into(),
@@ -51,23 +56,23 @@ impl Control for Program {
             gateway: None,
         }
     }
-    fn lists(&self) -> Vec<List> {
-        vec![List { name: "starter".into(), ..List::default() }]
+    fn lists(&self) -> Vec<ListInfo> {
+        vec![ListInfo { name: "starter".into(), ..ListInfo::default() }]
     }
-    fn upstreams(&self) -> Vec<Upstream> {
+    fn upstreams(&self) -> Vec<UpstreamInfo> {
         Vec::new()
     }
-    fn caches(&self) -> Vec<Cache> {
+    fn caches(&self) -> Vec<DnsCacheInfo> {
         Vec::new()
     }
     fn trust(&self, _: Now) -> Vec<ClientTrust> {
         Vec::new()
     }
-    fn origins(&self) -> Vec<Origin> {
-        vec![Origin { origin: "https://a.example".into(), at_once: 3, ..Origin::default() }]
+    fn origins(&self) -> Vec<OriginInfo> {
+        vec![OriginInfo { origin: "https://a.example".into(), at_once: 3, ..OriginInfo::default() }]
     }
-    fn pools(&self) -> Vec<Pool> {
-        vec![Pool { name: "app".into(), ..Pool::default() }]
+    fn pools(&self) -> Vec<PoolInfo> {
+        vec![PoolInfo { name: "app".into(), ..PoolInfo::default() }]
     }
     fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
         let is_known = match &change.change {
@@ -82,20 +87,20 @@ impl Control for Program {
             .then_some(())
             .ok_or_else(|| format!("there is no pool {:?}", change.pool))
     }
-    fn reload(&self) -> Result<Reloaded, Vec<String>> {
+    fn reload(&self) -> Result<ReloadOutcome, Vec<String>> {
         if self.broken.load(Relaxed) {
             return Err(vec!["tidegate.yaml:3:1: unknown key".into()]);
         }
-        Ok(Reloaded { lists: 1, ..Reloaded::default() })
+        Ok(ReloadOutcome { lists: 1, ..ReloadOutcome::default() })
     }
-    fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String> {
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String> {
         let name = which.list.clone().unwrap_or_else(|| "easylist".into());
         if name != "easylist" {
             return Err(format!("no list with url is called {name:?}"));
         }
         let outcome = if which.even_if_smaller { "changed" } else { "same" };
         let lists = vec![UpdatedList { name, outcome: outcome.into(), failure: None }];
-        Ok(Updated { lists, is_fetching: false })
+        Ok(ListUpdateOutcome { lists, is_fetching: false })
     }
     fn pause_until(&self, unix_ms: u64) {
         self.paused_until.store(unix_ms, Relaxed);
@@ -103,14 +108,14 @@ impl Control for Program {
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
     }
-    fn allow(&self, grant: &Grant, _: Now) -> Result<(), String> {
+    fn allow(&self, grant: &NameAllow, _: Now) -> Result<(), String> {
         self.grants.lock().unwrap().push(grant.clone());
         Ok(())
     }
-    fn allows(&self, now: Now) -> Vec<Allow> {
-        let allow = |grant: &Grant| Allow {
+    fn allows(&self, now: Now) -> Vec<AllowInfo> {
+        let allow = |grant: &NameAllow| AllowInfo {
             client: grant.client.map(|it| it.to_string()),
-            ..Allow::of(grant.host.to_string(), grant.until_unix_ms, now.unix_ms)
+            ..AllowInfo::of(grant.host.to_string(), grant.until_unix_ms, now.unix_ms)
         };
         self.grants.lock().unwrap().iter().map(allow).collect()
     }
@@ -120,15 +125,15 @@ impl Control for Program {
         grants.retain(|it| it.host != *host || it.client != client);
         grants.len() < before
     }
-    fn purge(&self, what: &Purge) -> u64 {
+    fn purge(&self, what: &DnsCachePurge) -> u64 {
         match what {
-            Purge::All => 9,
-            Purge::Name(_) => 1,
-            Purge::Suffix(_) => 3,
+            DnsCachePurge::All => 9,
+            DnsCachePurge::Name(_) => 1,
+            DnsCachePurge::Suffix(_) => 3,
         }
     }
-    fn stores(&self) -> Vec<Store> {
-        vec![Store { door: "proxy".into(), hits: 7, ..Store::default() }]
+    fn stores(&self) -> Vec<StoreInfo> {
+        vec![StoreInfo { door: "proxy".into(), hits: 7, ..StoreInfo::default() }]
     }
     fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String> {
         match what.door.as_deref() {
@@ -171,8 +176,8 @@ impl Answer {
     pub(super) fn json<T: serde::de::DeserializeOwned>(&self) -> T {
         serde_json::from_slice(&self.body).unwrap()
     }
-    pub(super) fn problem(&self) -> Problem {
-        let problem: Problem = self.json();
+    pub(super) fn problem(&self) -> ApiProblem {
+        let problem: ApiProblem = self.json();
         assert!(!problem.error.is_empty() && !problem.remedy.is_empty());
         problem
     }
@@ -194,10 +199,10 @@ impl House {
         let folder = Folder::new();
         let log = ledger::Settings::default();
         let ledger = ledger::open(&log, folder.path(), Arc::new(NoRules)).unwrap();
-        let token = Token::open(folder.path()).unwrap();
+        let token = AdminToken::open(folder.path()).unwrap();
         let text = token.as_str().to_owned();
         let program = Arc::new(Program::default());
-        let parts = Parts {
+        let parts = AdminParts {
             control: program.clone(),
             ledger: ledger.clone(),
             token,
@@ -255,13 +260,13 @@ impl House {
     }
 
     pub(super) fn record(&self, name: &str, action: Action) {
-        self.ledger.record(Event {
+        self.ledger.record(RequestEvent {
             at: transport::clock::now(),
             took_us: 41,
             door: Door::Dns,
             client: "192.168.1.77".parse().unwrap(),
-            kind: Kind::Lookup(28),
-            subject: Subject::name(Name::from_lowercase(name).unwrap()),
+            kind: RequestKind::Lookup(28),
+            subject: EventSubject::name(Name::from_lowercase(name).unwrap()),
             action,
             cause: match action {
                 Action::Pass => Cause::NoRule,

@@ -1,13 +1,13 @@
 //! The gateway's pools, asked about and changed.
 
 use super::house::House;
-use crate::model::Pools;
+use crate::model::PoolList;
 
 #[tokio::test]
 async fn a_change_is_answered_with_the_pools_and_a_wrong_one_with_what_is_wrong() {
     let house = House::new();
     let weigh = r#"{"pool": "app", "server": "http://10.0.0.1", "action": "weigh", "weight": 3}"#;
-    let changed: Pools = house.post("/api/pools", weigh).await.json();
+    let changed: PoolList = house.post("/api/pools", weigh).await.json();
     assert_eq!(changed.pools[0].name, "app");
     let other = weigh.replace("app", "ap");
     let answer = house.post("/api/pools", &other).await;
@@ -32,7 +32,7 @@ async fn all_servers_of_a_pool_are_replaced_at_once() {
     let house = House::new();
     let sent = r#"{"pool": "app", "servers":
         ["http://10.0.0.2", {"url": "http://10.0.0.3", "weight": 5, "resolve": null}]}"#;
-    let changed: Pools = house.put("/api/pools", sent).await.json();
+    let changed: PoolList = house.put("/api/pools", sent).await.json();
     assert_eq!(changed.pools[0].name, "app");
     let other = house.put("/api/pools", &sent.replace("app", "ap")).await;
     assert_eq!(other.status, 409);

@@ -3,8 +3,8 @@
 use super::house::House;
 use super::*;
 use crate::model::{
-    Origins, Paused, Problem, Purged, RequestPage, Series, Status, Stores, TakenBack, TopTable,
-    Totals, Updated, Why,
+    ApiProblem, ListUpdateOutcome, OriginList, PauseState, ProgramStatus, PurgeOutcome,
+    RequestPage, RequestTotals, StoreList, TakenBack, TimeSeries, TopTable, WhyAnswer,
 };
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION, SET_COOKIE};
 use std::sync::atomic::Ordering::Relaxed;
@@ -104,10 +104,10 @@ async fn counts_rows_and_tops_show_what_was_recorded() {
     let house = House::new();
     house.record("www.example", Action::Pass);
     house.record("ads.example", Action::Block);
-    let totals: Totals = house.get("/api/totals?range=1h").await.json();
+    let totals: RequestTotals = house.get("/api/totals?range=1h").await.json();
     assert_eq!((totals.requests, totals.blocked, totals.blocked_share), (2, 1, 0.5));
     assert_eq!((totals.by_door.len(), totals.by_door[0].door.as_str()), (1, "dns"));
-    let series: Series = house.get("/api/series?range=24h").await.json();
+    let series: TimeSeries = house.get("/api/series?range=24h").await.json();
     assert_eq!((series.step_s, series.points.len()), (600, 144));
     assert!(series.points[0].at.ends_with(":00.000Z"));
     let top: TopTable = house.get("/api/top?what=blocked&range=1h&limit=5").await.json();
@@ -125,7 +125,7 @@ async fn counts_rows_and_tops_show_what_was_recorded() {
     }
     let empty: RequestPage = house.get("/api/requests?door=&action=&filter=").await.json();
     assert_eq!((empty.rows.len(), empty.next_before), (2, None));
-    let status: Status = house.get("/api/status").await.json();
+    let status: ProgramStatus = house.get("/api/status").await.json();
     assert_eq!((status.ledger.stored, status.running.rules), (2, 12));
     assert_eq!(status.latency[0].count, 2);
 }
@@ -156,24 +156,26 @@ async fn wrong_words_are_refused_with_the_right_ones() {
 #[tokio::test]
 async fn why_reads_names_and_urls() {
     let house = House::new();
-    let why: Why = house.get("/api/why?target=Ads.Example.").await.json();
+    let why: WhyAnswer = house.get("/api/why?target=Ads.Example.").await.json();
     assert_eq!(
         (why.target.as_str(), why.kind.as_str(), why.door.as_str()),
         ("ads.example", "A", "dns")
     );
     assert_eq!(why.door_outcome, "NODATA with SOA, EDE 15");
     let target = "https%3A%2F%2Fads.example%2Fx.js%3Fa";
-    let why: Why = house.get(&format!("/api/why?target={target}&client=10.0.0.7")).await.json();
+    let why: WhyAnswer =
+        house.get(&format!("/api/why?target={target}&client=10.0.0.7")).await.json();
     assert_eq!((why.kind.as_str(), why.door.as_str()), ("script", "proxy"));
     assert_eq!(
         (why.target.as_str(), why.client.as_str()),
         ("https://ads.example/x.js?a", "10.0.0.7")
     );
-    let why: Why = house.get("/api/why?target=https://ads.example&kind=&door=").await.json();
+    let why: WhyAnswer = house.get("/api/why?target=https://ads.example&kind=&door=").await.json();
     assert_eq!(why.kind, "document");
-    let page: Why = house.get("/api/why?target=https://a.example&page=news.example").await.json();
+    let page: WhyAnswer =
+        house.get("/api/why?target=https://a.example&page=news.example").await.json();
     assert_eq!(page.page.as_deref(), Some("news.example"));
-    let root: Why = house.get("/api/why?target=.").await.json();
+    let root: WhyAnswer = house.get("/api/why?target=.").await.json();
     assert_eq!((root.target.as_str(), root.door.as_str()), (".", "dns"));
 }
 
@@ -321,9 +323,9 @@ async fn a_pause_has_bounds_and_an_end() {
         assert!(answer.status.is_client_error(), "{wrong}");
         answer.problem();
     }
-    let paused: Paused = house.post("/api/pause", "{\"seconds\": 60}").await.json();
+    let paused: PauseState = house.post("/api/pause", "{\"seconds\": 60}").await.json();
     assert!(paused.paused_until.unwrap().ends_with('Z'));
-    let resumed: Paused = house.post("/api/resume", "").await.json();
+    let resumed: PauseState = house.post("/api/resume", "").await.json();
     assert_eq!(resumed.paused_until, None);
 }
 
@@ -331,12 +333,12 @@ async fn a_pause_has_bounds_and_an_end() {
 async fn lists_are_fetched_by_name_or_all_of_them() {
     let house = House::new();
     for (sent, expected) in [("{}", "same"), (r#"{"even_if_smaller":true}"#, "changed")] {
-        let done: Updated = house.post("/api/lists/update", sent).await.json();
+        let done: ListUpdateOutcome = house.post("/api/lists/update", sent).await.json();
         assert_eq!(done.lists[0].outcome, expected, "{sent}");
     }
     let unknown = house.post("/api/lists/update", r#"{"list":"nobody"}"#).await;
     assert_eq!(unknown.status, 409);
-    let problem: Problem = unknown.json();
+    let problem: ApiProblem = unknown.json();
     assert!(problem.error.contains("nobody"), "{problem:?}");
     let wrong = house.post("/api/lists/update", r#"{"lists":"easylist"}"#).await;
     assert!(wrong.status.is_client_error());
@@ -350,7 +352,7 @@ async fn a_purge_says_how_many_answers_it_forgot() {
         (r#"{"what": "name", "name": "WWW.example."}"#, 1),
         (r#"{"what": "suffix", "name": "example"}"#, 3),
     ] {
-        let purged: Purged = house.post("/api/purge", sent).await.json();
+        let purged: PurgeOutcome = house.post("/api/purge", sent).await.json();
         assert_eq!(purged.answers, expected, "{sent}");
     }
     for wrong in [
@@ -370,7 +372,7 @@ async fn a_purge_says_how_many_answers_it_forgot() {
 #[tokio::test]
 async fn the_origins_of_the_proxy_are_told() {
     let house = House::new();
-    let told: Origins = house.get("/api/origins").await.json();
+    let told: OriginList = house.get("/api/origins").await.json();
     let first = &told.origins[0];
     assert_eq!((first.origin.as_str(), first.at_once), ("https://a.example", 3));
 }
@@ -378,7 +380,7 @@ async fn the_origins_of_the_proxy_are_told() {
 #[tokio::test]
 async fn what_is_stored_is_shown_and_taken_back() {
     let house = House::new();
-    let stores: Stores = house.get("/api/stores").await.json();
+    let stores: StoreList = house.get("/api/stores").await.json();
     assert_eq!((stores.stores[0].door.as_str(), stores.stores[0].hits), ("proxy", 7));
     for (sent, expected) in [
         (r#"{"what": "all"}"#, (2, 0)),

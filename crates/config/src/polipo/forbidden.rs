@@ -8,15 +8,15 @@ const RULES_MAX: usize = 10_000;
 
 /// Rules, and lines that are none.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Forbidden {
+pub(super) struct ForbiddenRules {
     pub(super) rules: Vec<String>,
     /// Lines, from 1, that are no name, cannot be used, or stand beyond those that are taken.
     pub(super) left_out: Vec<usize>,
 }
 
 /// The rules of a file of Polipo's, as far as they are taken.
-pub(super) fn read(text: &str, is_taken: impl Fn(&String) -> bool) -> Forbidden {
-    let mut forbidden = Forbidden::default();
+pub(super) fn read(text: &str, is_taken: impl Fn(&String) -> bool) -> ForbiddenRules {
+    let mut forbidden = ForbiddenRules::default();
     // A `#` ends a line wherever it stands.
     let lines = text.lines().map(|it| it.split('#').next().unwrap_or_default().trim());
     for (number, line) in (1..).zip(lines).filter(|(_, line)| !line.is_empty()) {

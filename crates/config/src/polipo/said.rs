@@ -10,7 +10,7 @@ const LINES_MAX: usize = 10_000;
 
 /// One line that sets a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct PolipoSetting {
     /// From 1.
     pub(super) line: usize,
     pub(super) name: String,
@@ -21,7 +21,7 @@ pub(super) struct Said {
 pub(super) type BadLine = (usize, Complaint);
 
 /// Every line that sets something, in order.
-pub(super) fn read(text: &str) -> Result<Vec<Said>, Vec<BadLine>> {
+pub(super) fn read(text: &str) -> Result<Vec<PolipoSetting>, Vec<BadLine>> {
     let (mut said, mut bad) = (Vec::new(), Vec::new());
     for (number, line) in (1..).zip(text.lines()) {
         if number > LINES_MAX {
@@ -40,7 +40,7 @@ fn complaint(message: impl Into<String>, remedy: &str) -> Complaint {
     Complaint::new("", message).remedy(remedy)
 }
 
-fn read_line(line: &str, number: usize) -> Result<Option<Said>, Complaint> {
+fn read_line(line: &str, number: usize) -> Result<Option<PolipoSetting>, Complaint> {
     let line = line.trim();
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
@@ -52,7 +52,7 @@ fn read_line(line: &str, number: usize) -> Result<Option<Said>, Complaint> {
         return Err(complaint("this sets nothing", "write it as proxyPort = 8123"));
     };
     let values = read_values(rest)?;
-    Ok(Some(Said { line: number, name: name.to_owned(), values }))
+    Ok(Some(PolipoSetting { line: number, name: name.to_owned(), values }))
 }
 
 /// The values up to the end or a comment, quoted or not.
@@ -89,7 +89,7 @@ fn read_quoted(text: &str) -> Result<(String, &str), Complaint> {
     Err(complaint("a quote is not closed", "end the value with \""))
 }
 
-impl Said {
+impl PolipoSetting {
     /// Its value, if it has one and no more, as Polipo's words and texts have it.
     pub(super) fn one(&self) -> Result<&str, Complaint> {
         match self.values.as_slice() {
@@ -136,13 +136,13 @@ impl Said {
     }
 
     /// How much: Polipo has up to five steps from no to yes.
-    pub(super) fn degree(&self) -> Result<Degree, Complaint> {
+    pub(super) fn degree(&self) -> Result<PolipoDegree, Complaint> {
         let text = self.one()?;
         match text.to_ascii_lowercase().as_str() {
-            "false" | "no" => Ok(Degree::No),
+            "false" | "no" => Ok(PolipoDegree::No),
             "reluctantly" | "seldom" | "rarely" | "lazily" | "maybe" | "perhaps" | "happily"
-            | "often" | "eagerly" => Ok(Degree::Maybe),
-            "true" | "yes" => Ok(Degree::Yes),
+            | "often" | "eagerly" => Ok(PolipoDegree::Maybe),
+            "true" | "yes" => Ok(PolipoDegree::Yes),
             _ => Err(complaint(
                 format!("{text:?} is neither true nor false"),
                 "write true, maybe or false",
@@ -153,7 +153,7 @@ impl Said {
 
 /// From no to yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Degree {
+pub(super) enum PolipoDegree {
     No,
     Maybe,
     Yes,
@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn numbers_times_and_degrees_have_their_own_forms() {
-        let said = |value: &str| Said { line: 1, name: "a".into(), values: vec![value.into()] };
+        let said =
+            |value: &str| PolipoSetting { line: 1, name: "a".into(), values: vec![value.into()] };
         let number = |value| said(value).number().ok();
         assert_eq!(["0", "819200", "0x10", "0640"].map(number), [0, 819_200, 16, 416].map(Some));
         assert_eq!(["", "x", "-1", "09"].map(number), [None; 4]);
@@ -188,7 +189,8 @@ mod tests {
         assert_eq!(["90", "1d2h", "3m4s"].map(seconds), [90, 93_600, 184].map(Some));
         assert_eq!(["m", "1w", "99999999999999999999"].map(seconds), [None; 3]);
         let degree = |value| said(value).degree().ok();
-        let expected = [Some(Degree::No), Some(Degree::Maybe), Some(Degree::Yes), None];
+        let expected =
+            [Some(PolipoDegree::No), Some(PolipoDegree::Maybe), Some(PolipoDegree::Yes), None];
         assert_eq!(["no", "Maybe", "true", "2"].map(degree), expected);
     }
 }

@@ -5,7 +5,7 @@
 //! wire form, so an answer that is read again from it has none. Called by the DNS door, which tells
 //! clients of them.
 
-use super::Answer;
+use super::WireAnswer;
 use crate::ask_options::{OPTION_COOKIE, OPTION_KEEPALIVE, OPTION_PADDING};
 use crate::options::{ClientSubnet, OPTION_SUBNET, each};
 
@@ -31,9 +31,9 @@ pub(super) fn kept(raw: &[u8]) -> Box<[u8]> {
     kept.into()
 }
 
-impl Answer {
+impl WireAnswer {
     /// The options that came with it, at most [`OPTIONS_BYTES_MAX`], in the form of
-    /// [`crate::Query::options`].
+    /// [`crate::DnsQuery::options`].
     pub fn options(&self) -> &[u8] {
         self.options.as_deref().unwrap_or(&[])
     }
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     /// An answer with one address and, where there are options, OPT.
-    fn answer(options: Option<&[u8]>) -> Answer {
+    fn answer(options: Option<&[u8]>) -> WireAnswer {
         let mut message = b"\0\x01\x81\x80\0\x01\0\x01\0\0\0\0\x01a\0\0\x01\0\x01".to_vec();
         message.extend(b"\xc0\x0c\0\x01\0\x01\0\0\0\x3c\0\x04\xc0\0\x02\x01");
         if let Some(options) = options {
@@ -71,7 +71,7 @@ mod tests {
             message.extend((options.len() as u16).to_be_bytes());
             message.extend(options);
         }
-        Answer::from_response(&message).unwrap()
+        WireAnswer::from_response(&message).unwrap()
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         let kept = answer(Some(&[&way[..], subnet, error].concat()));
         assert_eq!(kept.options(), [&subnet[..], error].concat());
         assert_eq!(kept.subnet_scope(), Some(20));
-        let again = Answer::from_response(kept.message()).unwrap();
+        let again = WireAnswer::from_response(kept.message()).unwrap();
         assert_eq!((again.options(), again.subnet_scope()), (&[][..], None));
         assert_eq!(again.with_options_of(&kept), kept);
     }

@@ -10,10 +10,10 @@
 use super::{ALIASES_MAX, BadAnswer};
 use crate::codes::record_type;
 use crate::record_data;
-use crate::reply::{Section, names_in};
+use crate::reply::{MessageSection, names_in};
 use crate::wire::{
-    self, HEADER_BYTES, Malformed, POINTER_TO_QUESTION, Record, first_label, is_name_within,
-    is_same_name, push_u16, u16_at,
+    self, HEADER_BYTES, MalformedMessage, POINTER_TO_QUESTION, WireRecord, first_label,
+    is_name_within, is_same_name, push_u16, u16_at,
 };
 
 /// Names that additional records are compared with, at most, in one answer; further records of
@@ -23,33 +23,33 @@ const COMPARISONS_MAX: usize = 4096;
 const MESSAGE_BYTES_MAX: usize = 65_535;
 
 /// Looks at the records of a message while it is read.
-pub(super) trait Inspect {
+pub(super) trait RecordInspector {
     /// The question ends at `records_at`.
     fn begin(&mut self, message: &[u8], records_at: usize) -> Result<(), BadAnswer>;
     /// The next record.
     fn record(
         &mut self,
         message: &[u8],
-        section: Section,
-        record: &Record,
+        section: MessageSection,
+        record: &WireRecord,
     ) -> Result<(), BadAnswer>;
 }
 
 /// Takes everything as it comes: the message is our own.
 pub(super) struct NoInspection;
 
-impl Inspect for NoInspection {
+impl RecordInspector for NoInspection {
     fn begin(&mut self, _: &[u8], _: usize) -> Result<(), BadAnswer> {
         Ok(())
     }
 
-    fn record(&mut self, _: &[u8], _: Section, _: &Record) -> Result<(), BadAnswer> {
+    fn record(&mut self, _: &[u8], _: MessageSection, _: &WireRecord) -> Result<(), BadAnswer> {
         Ok(())
     }
 }
 
 /// Inspection of an upstream's answer.
-pub(super) struct Scrubber {
+pub(super) struct AnswerScrubber {
     qtype: u16,
     qclass: u16,
     records_at: usize,
@@ -62,7 +62,7 @@ pub(super) struct Scrubber {
 }
 
 /// What an answer is after its inspection.
-pub(super) enum Scrubbed {
+pub(super) enum ScrubOutcome {
     /// As it was.
     Whole,
     /// This message is what belongs of it.
@@ -71,7 +71,7 @@ pub(super) enum Scrubbed {
 
 /// Whether a record belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Belongs {
+enum RecordRelevance {
     Yes,
     No,
 }
@@ -79,18 +79,18 @@ enum Belongs {
 /// Whether any record of the answer section is about the name asked for, be it of another type: then
 /// there is nothing of the type, as servers say that know addresses only; else it is no answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Subject {
+enum AnswerSubject {
     Asked,
     Foreign,
 }
 
-impl From<bool> for Belongs {
+impl From<bool> for RecordRelevance {
     fn from(belongs: bool) -> Self {
         if belongs { Self::Yes } else { Self::No }
     }
 }
 
-impl Inspect for Scrubber {
+impl RecordInspector for AnswerScrubber {
     fn begin(&mut self, message: &[u8], records_at: usize) -> Result<(), BadAnswer> {
         self.records_at = records_at;
         self.qtype = u16_at(message, records_at - 4)?;
@@ -101,22 +101,22 @@ impl Inspect for Scrubber {
     fn record(
         &mut self,
         message: &[u8],
-        section: Section,
-        record: &Record,
+        section: MessageSection,
+        record: &WireRecord,
     ) -> Result<(), BadAnswer> {
         wire::sound_name(message, record.start)?;
         record_data::check(message, record)?;
         let belongs = match section {
-            Section::Answer => self.answer(message, record)?,
-            Section::Authority => self.authority(message, record)?,
-            Section::Additional => self.additional(message, record)?,
+            MessageSection::Answer => self.answer(message, record)?,
+            MessageSection::Authority => self.authority(message, record)?,
+            MessageSection::Additional => self.additional(message, record)?,
         };
-        self.strangers += usize::from(belongs == Belongs::No);
+        self.strangers += usize::from(belongs == RecordRelevance::No);
         Ok(())
     }
 }
 
-impl Scrubber {
+impl AnswerScrubber {
     pub(super) fn new() -> Self {
         let mut chain = [0; ALIASES_MAX + 1];
         chain[0] = HEADER_BYTES as u16;
@@ -124,8 +124,8 @@ impl Scrubber {
     }
 
     /// What belongs of `message`, all records of which were inspected.
-    pub(super) fn finish(mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
-        if self.strangers == 0 { Ok(Scrubbed::Whole) } else { self.scrub(message) }
+    pub(super) fn finish(mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
+        if self.strangers == 0 { Ok(ScrubOutcome::Whole) } else { self.scrub(message) }
     }
 
     fn chain(&self) -> &[u16] {
@@ -146,22 +146,26 @@ impl Scrubber {
         self.chain().iter().any(|it| is_name_within(message, usize::from(*it), at))
     }
 
-    fn answer(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+    fn answer(
+        &mut self,
+        message: &[u8],
+        record: &WireRecord,
+    ) -> Result<RecordRelevance, BadAnswer> {
         if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
             return Err(BadAnswer::Malformed);
         }
         if record.class != self.qclass {
-            return Ok(Belongs::No);
+            return Ok(RecordRelevance::No);
         }
         let wanted = |rtype| rtype == self.qtype || self.qtype == record_type::ANY;
         match record.rtype {
             record_type::CNAME => match self.link_of(message, record.start) {
                 Some(link) => self.follow(message, link, record.data_at),
-                None => Ok(Belongs::No),
+                None => Ok(RecordRelevance::No),
             },
             record_type::DNAME => Ok(self.is_above_chain(message, record.start).into()),
             record_type::RRSIG if !wanted(record_type::RRSIG) => {
-                let data = message.get(record.data_at..record.end).ok_or(Malformed)?;
+                let data = message.get(record.data_at..record.end).ok_or(MalformedMessage)?;
                 let covered = u16_at(data, 0)?;
                 Ok(match covered {
                     record_type::DNAME => self.is_above_chain(message, record.start),
@@ -175,7 +179,12 @@ impl Scrubber {
     }
 
     /// The name of the chain at `link` is an alias of the one at `target`.
-    fn follow(&mut self, message: &[u8], link: usize, target: usize) -> Result<Belongs, BadAnswer> {
+    fn follow(
+        &mut self,
+        message: &[u8],
+        link: usize,
+        target: usize,
+    ) -> Result<RecordRelevance, BadAnswer> {
         let Some(first) = first_label(message, target) else { return Err(BadAnswer::Malformed) };
         if let Some(next) = self.chain().get(link + 1) {
             // Said twice it is said once; a name has one alias (RFC 2181 §10.1).
@@ -190,10 +199,14 @@ impl Scrubber {
         // Places of a message fit: it has at most 65,535 bytes.
         *free = first as u16;
         self.links += 1;
-        Ok(Belongs::Yes)
+        Ok(RecordRelevance::Yes)
     }
 
-    fn authority(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+    fn authority(
+        &mut self,
+        message: &[u8],
+        record: &WireRecord,
+    ) -> Result<RecordRelevance, BadAnswer> {
         if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
             return Err(BadAnswer::Malformed);
         }
@@ -210,7 +223,11 @@ impl Scrubber {
     }
 
     /// Of the additional section, while no record before has been left out.
-    fn additional(&mut self, message: &[u8], record: &Record) -> Result<Belongs, BadAnswer> {
+    fn additional(
+        &mut self,
+        message: &[u8],
+        record: &WireRecord,
+    ) -> Result<RecordRelevance, BadAnswer> {
         let mut here = self.records_at;
         let before = std::iter::from_fn(|| {
             let before = (here < record.start).then(|| wire::record_at(message, here))?;
@@ -224,31 +241,31 @@ impl Scrubber {
     fn additional_to(
         &mut self,
         message: &[u8],
-        record: &Record,
-        before: impl Iterator<Item = Result<Record, Malformed>>,
-    ) -> Result<Belongs, BadAnswer> {
+        record: &WireRecord,
+        before: impl Iterator<Item = Result<WireRecord, MalformedMessage>>,
+    ) -> Result<RecordRelevance, BadAnswer> {
         if record.class != self.qclass {
-            return Ok(Belongs::No);
+            return Ok(RecordRelevance::No);
         }
         if self.link_of(message, record.start).is_some() {
-            return Ok(Belongs::Yes);
+            return Ok(RecordRelevance::Yes);
         }
         for before in before {
             let before = before?;
             if self.comparisons == COMPARISONS_MAX {
-                return Ok(Belongs::No);
+                return Ok(RecordRelevance::No);
             }
             self.comparisons += 1;
             if names(message, &before, record.start) {
-                return Ok(Belongs::Yes);
+                return Ok(RecordRelevance::Yes);
             }
         }
-        Ok(Belongs::No)
+        Ok(RecordRelevance::No)
     }
 
     /// What belongs of a message in which something does not, or not in the order it stands in.
     #[cold]
-    fn scrub(&mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
+    fn scrub(&mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
         let answers = u16_at(message, 6)?;
         // Each round but the last finds an alias, of which there are not many.
         loop {
@@ -267,13 +284,14 @@ impl Scrubber {
         self.rewrite(message)
     }
 
-    fn rewrite(&mut self, message: &[u8]) -> Result<Scrubbed, BadAnswer> {
-        let mut out = message.get(..self.records_at).ok_or(Malformed)?.to_vec();
+    fn rewrite(&mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
+        let mut out = message.get(..self.records_at).ok_or(MalformedMessage)?.to_vec();
         let (mut here, mut strangers) = (self.records_at, 0);
-        let mut subject = Subject::Foreign;
+        let mut subject = AnswerSubject::Foreign;
         // Where the records begin that are kept: what is left out names nobody.
         let mut kept_at = Vec::new();
-        let sections = [Section::Answer, Section::Authority, Section::Additional];
+        let sections =
+            [MessageSection::Answer, MessageSection::Authority, MessageSection::Additional];
         for (section, count_at) in sections.into_iter().zip([6, 8, 10]) {
             let (count, mut kept) = (u16_at(message, count_at)?, 0_u16);
             for _ in 0..count {
@@ -282,49 +300,49 @@ impl Scrubber {
                 // They belong to the exchange; what stands behind is left out by the reader.
                 let is_last = matches!(record.rtype, record_type::OPT | record_type::TSIG);
                 let belongs = match section {
-                    Section::Answer => self.answer(message, &record)?,
-                    Section::Authority => self.authority(message, &record)?,
-                    Section::Additional if is_last => Belongs::Yes,
-                    Section::Additional => {
+                    MessageSection::Answer => self.answer(message, &record)?,
+                    MessageSection::Authority => self.authority(message, &record)?,
+                    MessageSection::Additional if is_last => RecordRelevance::Yes,
+                    MessageSection::Additional => {
                         let before = kept_at.iter().map(|at| wire::record_at(message, *at));
                         self.additional_to(message, &record, before)?
                     }
                 };
-                if section == Section::Answer
+                if section == MessageSection::Answer
                     && record.class == self.qclass
                     && self.link_of(message, record.start).is_some()
                 {
-                    subject = Subject::Asked;
+                    subject = AnswerSubject::Asked;
                 }
                 match belongs {
-                    Belongs::Yes => {
+                    RecordRelevance::Yes => {
                         write(message, &record, &mut out)?;
                         kept_at.push(record.start);
                         kept += 1;
                     }
-                    Belongs::No => strangers += 1,
+                    RecordRelevance::No => strangers += 1,
                 }
                 if is_last {
                     break;
                 }
             }
-            if section == Section::Answer && count > 0 && subject == Subject::Foreign {
+            if section == MessageSection::Answer && count > 0 && subject == AnswerSubject::Foreign {
                 return Err(BadAnswer::Foreign);
             }
             out[count_at..count_at + 2].copy_from_slice(&kept.to_be_bytes());
         }
         if strangers == 0 {
-            return Ok(Scrubbed::Whole);
+            return Ok(ScrubOutcome::Whole);
         }
         if out.len() > MESSAGE_BYTES_MAX {
             return Err(BadAnswer::Malformed);
         }
-        Ok(Scrubbed::Partly(out))
+        Ok(ScrubOutcome::Partly(out))
     }
 }
 
 /// Whether a name in the data of `record` is the one at `owner`.
-fn names(message: &[u8], record: &Record, owner: usize) -> bool {
+fn names(message: &[u8], record: &WireRecord, owner: usize) -> bool {
     let is_binding = matches!(record.rtype, record_type::SVCB | record_type::HTTPS);
     let known = names_in(record.rtype);
     let (skip, count) = if is_binding { (2, 1) } else { (known.skip, known.count) };
@@ -340,9 +358,9 @@ fn names(message: &[u8], record: &Record, owner: usize) -> bool {
 }
 
 /// Appends `record` with its names written out; one that is the question's is a pointer to it.
-fn write(message: &[u8], record: &Record, out: &mut Vec<u8>) -> Result<(), Malformed> {
+fn write(message: &[u8], record: &WireRecord, out: &mut Vec<u8>) -> Result<(), MalformedMessage> {
     if out.len() > MESSAGE_BYTES_MAX {
-        return Err(Malformed);
+        return Err(MalformedMessage);
     }
     if is_same_name(message, record.start, HEADER_BYTES) {
         out.extend_from_slice(&POINTER_TO_QUESTION);
@@ -356,20 +374,20 @@ fn write(message: &[u8], record: &Record, out: &mut Vec<u8>) -> Result<(), Malfo
     let known = names_in(record.rtype);
     let mut here = record.data_at;
     if known.count > 0 {
-        out.extend_from_slice(message.get(here..here + known.skip).ok_or(Malformed)?);
+        out.extend_from_slice(message.get(here..here + known.skip).ok_or(MalformedMessage)?);
         here += known.skip;
         for _ in 0..known.count {
             write_name(message, here, out)?;
             here = wire::skip_name(message, here)?;
         }
     }
-    out.extend_from_slice(message.get(here..record.end).ok_or(Malformed)?);
-    let length = u16::try_from(out.len() - length_at - 2).map_err(|_| Malformed)?;
+    out.extend_from_slice(message.get(here..record.end).ok_or(MalformedMessage)?);
+    let length = u16::try_from(out.len() - length_at - 2).map_err(|_| MalformedMessage)?;
     out[length_at..length_at + 2].copy_from_slice(&length.to_be_bytes());
     Ok(())
 }
 
-fn write_name(message: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), Malformed> {
+fn write_name(message: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), MalformedMessage> {
     wire::each_label(message, at, |label| {
         // A label has at most 63 bytes.
         out.push(label.len() as u8);

@@ -8,7 +8,7 @@ use super::subnet::{self, ClientSubnet};
 use super::{OPTION_COOKIE, OPTION_HEAD_BYTES, OPTION_KEEPALIVE, OPTION_PADDING};
 use crate::codes::Ede;
 use crate::forge;
-use crate::query::Query;
+use crate::query::DnsQuery;
 
 /// Answers over encrypted ways are padded to a multiple of so many bytes (RFC 8467 §4.1).
 pub const ANSWER_BLOCK_BYTES: usize = 468;
@@ -33,12 +33,12 @@ pub struct AnswerOptions {
     /// The client's subnet with the scope of the answer (RFC 7871 §7.2.1).
     pub subnet: Option<ClientSubnet>,
     /// Whether the answer's length is hidden.
-    pub padding: Padding,
+    pub padding: PaddingPolicy,
 }
 
 /// Whether an answer is made longer to hide how long it is (RFC 7830).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Padding {
+pub enum PaddingPolicy {
     /// It is not.
     #[default]
     None,
@@ -64,7 +64,7 @@ impl AnswerOptions {
 
     /// Whether there is nothing to say.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0 && self.padding == Padding::None
+        self.len() == 0 && self.padding == PaddingPolicy::None
     }
 
     /// Writes all but the padding.
@@ -87,7 +87,7 @@ impl AnswerOptions {
     /// without OPT and may have `limit` with it.
     pub fn write(
         &self,
-        query: &Query<'_>,
+        query: &DnsQuery<'_>,
         ede: Option<Ede<'_>>,
         message: usize,
         limit: usize,
@@ -97,7 +97,7 @@ impl AnswerOptions {
         }
         let mut out = self.write_plain();
         let whole = message + forge::opt_len(query, ede) + out.len + OPTION_HEAD_BYTES;
-        if self.padding == Padding::Block && whole <= limit {
+        if self.padding == PaddingPolicy::Block && whole <= limit {
             let padded = whole.next_multiple_of(ANSWER_BLOCK_BYTES).min(limit);
             out.push(OPTION_PADDING, &[0; ANSWER_BLOCK_BYTES][..padded - whole]);
         }
@@ -146,7 +146,7 @@ mod tests {
         cookie: Some([7; COOKIE_BYTES]),
         keepalive: Some(100),
         subnet: None,
-        padding: Padding::Block,
+        padding: PaddingPolicy::Block,
     };
 
     /// A query for a name of `label` letters, with EDNS or without.
@@ -167,9 +167,9 @@ mod tests {
         limit: usize,
     ) -> Vec<u8> {
         let mut name = NameBuffer::new();
-        let query = Query::parse(packet, &mut name).unwrap();
+        let query = DnsQuery::parse(packet, &mut name).unwrap();
         let mut out = Vec::new();
-        forge::nodata(&Query { edns: None, ..query }, 10, None, &mut out);
+        forge::nodata(&DnsQuery { edns: None, ..query }, 10, None, &mut out);
         let options = options.write(&query, ede, out.len(), limit);
         reply::finish(&query, None, ede, options.as_bytes(), limit, 0, &mut out);
         out
@@ -183,7 +183,8 @@ mod tests {
                 let options = AnswerOptions { subnet, ..ALL };
                 let padded = answer(&packet(label, 1), ede, options, 65_535);
                 assert_eq!(padded.len(), ANSWER_BLOCK_BYTES, "{label} {ede:?}");
-                let bare = AnswerOptions { padding: Padding::Block, ..AnswerOptions::default() };
+                let bare =
+                    AnswerOptions { padding: PaddingPolicy::Block, ..AnswerOptions::default() };
                 assert_eq!(answer(&packet(label, 1), ede, bare, 65_535).len(), ANSWER_BLOCK_BYTES);
             }
         }
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn options_stand_in_the_answer_as_they_were_given() {
         let whole =
-            answer(&packet(1, 1), None, AnswerOptions { padding: Padding::None, ..ALL }, 512);
+            answer(&packet(1, 1), None, AnswerOptions { padding: PaddingPolicy::None, ..ALL }, 512);
         let opt = crate::ask_options::ResponseOpt::of(&whole).unwrap();
         assert_eq!(opt.option(OPTION_COOKIE), Some(&[7; COOKIE_BYTES][..]));
         assert_eq!(opt.option(OPTION_KEEPALIVE), Some(&[0, 100][..]));

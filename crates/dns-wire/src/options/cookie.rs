@@ -32,7 +32,7 @@ const SECRET_LIFE_S: u64 = 86_400;
 
 /// A client's cookie, with our part if it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cookie<'q> {
+pub struct DnsCookie<'q> {
     client: [u8; CLIENT_BYTES],
     /// Empty, or 8 to 32 bytes.
     server: &'q [u8],
@@ -56,7 +56,7 @@ pub struct CookieSecrets {
     before: Option<[u8; 16]>,
 }
 
-impl<'q> Cookie<'q> {
+impl<'q> DnsCookie<'q> {
     /// Reads the option's data; none if there is no cookie of that length (RFC 7873 §4).
     pub fn read(data: &'q [u8]) -> Option<Self> {
         let (client, server) = data.split_first_chunk::<CLIENT_BYTES>()?;
@@ -90,7 +90,7 @@ impl CookieSecrets {
     /// What `cookie` proves about `client`, and the whole cookie for the answer.
     pub fn check(
         &self,
-        cookie: &Cookie<'_>,
+        cookie: &DnsCookie<'_>,
         client: IpAddr,
         unix_s: u64,
     ) -> (CookieSays, [u8; COOKIE_BYTES]) {
@@ -99,8 +99,8 @@ impl CookieSecrets {
         let says = match self.age_of(cookie, client, now) {
             _ if cookie.server.is_empty() => CookieSays::New,
             None => CookieSays::Bad,
-            Some(Age::ToRenew) => CookieSays::Good,
-            Some(Age::Fresh) => {
+            Some(CookieAge::ToRenew) => CookieSays::Good,
+            Some(CookieAge::Fresh) => {
                 let mut whole = [0; COOKIE_BYTES];
                 whole[..CLIENT_BYTES].copy_from_slice(&cookie.client);
                 whole[CLIENT_BYTES..].copy_from_slice(cookie.server);
@@ -110,7 +110,7 @@ impl CookieSecrets {
         (says, self.make(cookie.client, client, now))
     }
 
-    fn age_of(&self, cookie: &Cookie<'_>, client: IpAddr, now: u32) -> Option<Age> {
+    fn age_of(&self, cookie: &DnsCookie<'_>, client: IpAddr, now: u32) -> Option<CookieAge> {
         let server: &[u8; SERVER_BYTES] = cookie.server.try_into().ok()?;
         let (fixed, hash) = server.split_first_chunk::<FIXED_BYTES>()?;
         let age = now.wrapping_sub(u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]));
@@ -120,9 +120,9 @@ impl CookieSecrets {
         }
         let is_of = |secret| is_equal(hash_of(secret, cookie.client, *fixed, client), hash);
         if is_of(&self.current) {
-            return Some(if age > RENEW_AFTER_S { Age::ToRenew } else { Age::Fresh });
+            return Some(if age > RENEW_AFTER_S { CookieAge::ToRenew } else { CookieAge::Fresh });
         }
-        self.before.as_ref().is_some_and(is_of).then_some(Age::ToRenew)
+        self.before.as_ref().is_some_and(is_of).then_some(CookieAge::ToRenew)
     }
 
     fn make(&self, theirs: [u8; CLIENT_BYTES], client: IpAddr, now: u32) -> [u8; COOKIE_BYTES] {
@@ -139,7 +139,7 @@ impl CookieSecrets {
 }
 
 /// How old a cookie is that is ours.
-enum Age {
+enum CookieAge {
     Fresh,
     /// Its time nears its end, or it was made with the secret before.
     ToRenew,
@@ -187,7 +187,7 @@ mod tests {
 
     fn check(secrets: CookieSecrets, client: &str, now: u64, given: &str) -> (CookieSays, Vec<u8>) {
         let given = bytes(given);
-        let cookie = Cookie::read(&given).unwrap();
+        let cookie = DnsCookie::read(&given).unwrap();
         let (says, whole) = secrets.check(&cookie, client.parse().unwrap(), now);
         (says, whole.to_vec())
     }
@@ -261,9 +261,9 @@ mod tests {
         let (master, client) = ([7; 16], "192.0.2.1".parse().unwrap());
         let day = |number: u64| CookieSecrets::of_day(&master, number * SECRET_LIFE_S);
         let midnight = 20_000 * SECRET_LIFE_S;
-        let new = Cookie::read(b"COOKIE!!").unwrap();
+        let new = DnsCookie::read(b"COOKIE!!").unwrap();
         let (_, whole) = day(19_999).check(&new, client, midnight - 60);
-        let cookie = Cookie::read(&whole).unwrap();
+        let cookie = DnsCookie::read(&whole).unwrap();
         let (says, renewed) = day(20_000).check(&cookie, client, midnight + 60);
         assert_eq!(says, CookieSays::Good);
         assert_ne!(renewed, whole);

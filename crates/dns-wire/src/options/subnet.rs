@@ -15,21 +15,21 @@ pub(super) const OPTION_BYTES_MAX: usize = 4 + DATA_BYTES_MAX;
 /// A network, and for how much of it an answer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientSubnet {
-    family: Family,
+    family: SubnetFamily,
     octets: [u8; 16],
     bits: u8,
     scope: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Family {
+enum SubnetFamily {
     /// None, as some write "nowhere".
     None,
     Ipv4,
     Ipv6,
 }
 
-impl Family {
+impl SubnetFamily {
     /// Its number (IANA, "Address Family Numbers") and the bits of its addresses.
     const fn numbers(self) -> (u16, u8) {
         match self {
@@ -47,11 +47,11 @@ impl ClientSubnet {
         let family = match address.to_canonical() {
             IpAddr::V4(v4) => {
                 octets[..4].copy_from_slice(&v4.octets());
-                Family::Ipv4
+                SubnetFamily::Ipv4
             }
             IpAddr::V6(v6) => {
                 octets = v6.octets();
-                Family::Ipv6
+                SubnetFamily::Ipv6
             }
         };
         Self { family, octets, bits: 128, scope: 0 }.cut(bits)
@@ -67,9 +67,9 @@ impl ClientSubnet {
     pub fn read(data: &[u8]) -> Option<Self> {
         let (head, address) = data.split_first_chunk::<4>()?;
         let family = match u16::from_be_bytes([head[0], head[1]]) {
-            0 => Family::None,
-            1 => Family::Ipv4,
-            2 => Family::Ipv6,
+            0 => SubnetFamily::None,
+            1 => SubnetFamily::Ipv4,
+            2 => SubnetFamily::Ipv6,
             _ => return None,
         };
         let (bits, scope, most) = (head[2], head[3], family.numbers().1);
@@ -96,9 +96,9 @@ impl ClientSubnet {
     #[must_use]
     pub fn cut_by_family(self, ipv4: u8, ipv6: u8) -> Self {
         match self.family {
-            Family::None => self,
-            Family::Ipv4 => self.cut(ipv4),
-            Family::Ipv6 => self.cut(ipv6),
+            SubnetFamily::None => self,
+            SubnetFamily::Ipv4 => self.cut(ipv4),
+            SubnetFamily::Ipv6 => self.cut(ipv6),
         }
     }
 
@@ -122,12 +122,12 @@ impl ClientSubnet {
     /// Its address, bits behind the prefix being 0; none where it names no family.
     pub fn address(&self) -> Option<IpAddr> {
         match self.family {
-            Family::None => None,
-            Family::Ipv4 => {
+            SubnetFamily::None => None,
+            SubnetFamily::Ipv4 => {
                 let [a, b, c, d, ..] = self.octets;
                 Some(IpAddr::V4(Ipv4Addr::new(a, b, c, d)))
             }
-            Family::Ipv6 => Some(IpAddr::V6(Ipv6Addr::from(self.octets))),
+            SubnetFamily::Ipv6 => Some(IpAddr::V6(Ipv6Addr::from(self.octets))),
         }
     }
 

@@ -7,14 +7,14 @@
 use super::{key, parameters};
 use crate::codes::{CLASS_IN, record_type};
 use crate::reply::names_in;
-use crate::wire::{self, HEADER_BYTES, Malformed, Record, bits, u16_at};
+use crate::wire::{self, HEADER_BYTES, MalformedMessage, WireRecord, bits, u16_at};
 
 /// Pieces that are taken out of one answer, at most; an answer with more is not stripped.
 pub const CUTS_MAX: usize = 64;
 
 /// What became of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stripped {
+pub enum StripOutcome {
     /// It had none of these hints and is as it was.
     Untouched,
     /// They are gone.
@@ -32,57 +32,57 @@ pub fn strip_hints(
     out: &mut Vec<u8>,
     start: usize,
     address_type: u16,
-) -> Result<Stripped, CannotStrip> {
+) -> Result<StripOutcome, CannotStrip> {
     let hint = match address_type {
         record_type::A => key::IPV4HINT,
         record_type::AAAA => key::IPV6HINT,
-        _ => return Ok(Stripped::Untouched),
+        _ => return Ok(StripOutcome::Untouched),
     };
     let message = &mut out[start..];
-    let cuts = find(message, hint).map_err(|Malformed| CannotStrip)?;
+    let cuts = find(message, hint).map_err(|MalformedMessage| CannotStrip)?;
     if cuts.count == 0 {
-        return Ok(Stripped::Untouched);
+        return Ok(StripOutcome::Untouched);
     }
-    cuts.mend(message).map_err(|Malformed| CannotStrip)?;
+    cuts.mend(message).map_err(|MalformedMessage| CannotStrip)?;
     // There is a header: records were found behind it.
     message[3] &= !(bits::AUTHENTIC as u8);
     let left = cuts.close(message);
     out.truncate(start + left);
-    Ok(Stripped::Changed)
+    Ok(StripOutcome::Changed)
 }
 
 /// Pieces to be taken out, in order.
-struct Cuts {
-    pieces: [Piece; CUTS_MAX],
+struct ByteCuts {
+    pieces: [CutRange; CUTS_MAX],
     count: usize,
 }
 
 #[derive(Clone, Copy)]
-struct Piece {
+struct CutRange {
     at: usize,
     len: usize,
 }
 
-impl Cuts {
-    fn push(&mut self, at: usize, len: usize) -> Result<(), Malformed> {
-        *self.pieces.get_mut(self.count).ok_or(Malformed)? = Piece { at, len };
+impl ByteCuts {
+    fn push(&mut self, at: usize, len: usize) -> Result<(), MalformedMessage> {
+        *self.pieces.get_mut(self.count).ok_or(MalformedMessage)? = CutRange { at, len };
         self.count += 1;
         Ok(())
     }
 
-    fn as_slice(&self) -> &[Piece] {
+    fn as_slice(&self) -> &[CutRange] {
         &self.pieces[..self.count]
     }
 
     /// Where what stands at `old` will stand; nothing may stand within a piece.
-    fn place_of(&self, old: usize) -> Result<usize, Malformed> {
+    fn place_of(&self, old: usize) -> Result<usize, MalformedMessage> {
         let mut gone = 0;
         for piece in self.as_slice() {
             if old < piece.at {
                 break;
             }
             if old < piece.at + piece.len {
-                return Err(Malformed);
+                return Err(MalformedMessage);
             }
             gone += piece.len;
         }
@@ -95,7 +95,7 @@ impl Cuts {
     }
 
     /// Writes the pointers and lengths that will hold, while everything is still in its old place.
-    fn mend(&self, message: &mut [u8]) -> Result<(), Malformed> {
+    fn mend(&self, message: &mut [u8]) -> Result<(), MalformedMessage> {
         let mut here = records_at(message)?;
         for _ in 0..records(message)? {
             let record = wire::record_at(message, here)?;
@@ -106,7 +106,7 @@ impl Cuts {
                 self.mend_name(message, at)?;
                 at = wire::skip_name(message, at)?;
                 if at > record.end {
-                    return Err(Malformed);
+                    return Err(MalformedMessage);
                 }
             }
             let left = record.end - record.data_at - self.within(record.data_at, record.end);
@@ -117,10 +117,10 @@ impl Cuts {
         Ok(())
     }
 
-    fn mend_name(&self, message: &mut [u8], at: usize) -> Result<(), Malformed> {
+    fn mend_name(&self, message: &mut [u8], at: usize) -> Result<(), MalformedMessage> {
         let mut here = at;
         loop {
-            let length = usize::from(*message.get(here).ok_or(Malformed)?);
+            let length = usize::from(*message.get(here).ok_or(MalformedMessage)?);
             match length {
                 0 => return Ok(()),
                 1..=63 => here += 1 + length,
@@ -130,7 +130,7 @@ impl Cuts {
                     message[here..here + 2].copy_from_slice(&target.to_be_bytes());
                     return Ok(());
                 }
-                _ => return Err(Malformed),
+                _ => return Err(MalformedMessage),
             }
         }
     }
@@ -151,8 +151,8 @@ impl Cuts {
 
 /// Finds what is to go. Also writes how long lists of mandatory keys will be, which stand before
 /// the hints that they name.
-fn find(message: &mut [u8], hint: u16) -> Result<Cuts, Malformed> {
-    let mut cuts = Cuts { pieces: [Piece { at: 0, len: 0 }; CUTS_MAX], count: 0 };
+fn find(message: &mut [u8], hint: u16) -> Result<ByteCuts, MalformedMessage> {
+    let mut cuts = ByteCuts { pieces: [CutRange { at: 0, len: 0 }; CUTS_MAX], count: 0 };
     let mut here = records_at(message)?;
     for _ in 0..records(message)? {
         let record = wire::record_at(message, here)?;
@@ -165,7 +165,12 @@ fn find(message: &mut [u8], hint: u16) -> Result<Cuts, Malformed> {
     Ok(cuts)
 }
 
-fn cut(message: &mut [u8], record: &Record, hint: u16, cuts: &mut Cuts) -> Result<(), Malformed> {
+fn cut(
+    message: &mut [u8],
+    record: &WireRecord,
+    hint: u16,
+    cuts: &mut ByteCuts,
+) -> Result<(), MalformedMessage> {
     let data = &message[record.data_at..record.end];
     if !parameters(data).any(|it| it.key == hint) {
         return Ok(());
@@ -176,7 +181,7 @@ fn cut(message: &mut [u8], record: &Record, hint: u16, cuts: &mut Cuts) -> Resul
         // RFC 9460 §2.2: keys that repeat or go back make a record malformed, and two lists of mandatory
         // keys could not both be mended here.
         if last.is_some_and(|last| last >= it.key) {
-            return Err(Malformed);
+            return Err(MalformedMessage);
         }
         last = Some(it.key);
         let at = record.data_at + it.at;
@@ -200,7 +205,7 @@ fn cut(message: &mut [u8], record: &Record, hint: u16, cuts: &mut Cuts) -> Resul
     Ok(())
 }
 
-fn records_at(message: &[u8]) -> Result<usize, Malformed> {
+fn records_at(message: &[u8]) -> Result<usize, MalformedMessage> {
     let mut here = HEADER_BYTES;
     for _ in 0..u16_at(message, 4)? {
         here = wire::skip_name(message, here)? + 4;
@@ -209,7 +214,7 @@ fn records_at(message: &[u8]) -> Result<usize, Malformed> {
 }
 
 /// As many as the header claims; the message's end bounds them.
-fn records(message: &[u8]) -> Result<usize, Malformed> {
+fn records(message: &[u8]) -> Result<usize, MalformedMessage> {
     let count = |at| u16_at(message, at).map(usize::from);
     Ok(count(6)? + count(8)? + count(10)?)
 }

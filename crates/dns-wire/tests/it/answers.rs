@@ -2,7 +2,7 @@
 
 use crate::oracle;
 
-use dns_wire::{Answer, BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_WITHOUT_SOA_S, TTL_MAX_S};
+use dns_wire::{BadAnswer, FAILURE_TTL_S, NEGATIVE_TTL_WITHOUT_SOA_S, TTL_MAX_S, WireAnswer};
 use domain::base::iana::Rcode;
 use domain::base::{Rtype, Ttl};
 use domain::rdata::A;
@@ -14,11 +14,11 @@ use std::net::Ipv4Addr;
 
 const NO_LIMIT: usize = 65_535;
 
-fn kept(message: &[u8]) -> Answer {
-    Answer::from_response(message).unwrap()
+fn kept(message: &[u8]) -> WireAnswer {
+    WireAnswer::from_response(message).unwrap()
 }
 
-fn write(answer: &Answer, packet: &[u8], age_s: u32, limit: usize) -> Read {
+fn write(answer: &WireAnswer, packet: &[u8], age_s: u32, limit: usize) -> Read {
     let (query, _) = parse(packet).unwrap();
     // What stands in the buffer before is not the answer's.
     let mut out = vec![0xaa; 3];
@@ -27,7 +27,7 @@ fn write(answer: &Answer, packet: &[u8], age_s: u32, limit: usize) -> Read {
     read(&out[3..])
 }
 
-fn simple(ttl: u32) -> Answer {
+fn simple(ttl: u32) -> WireAnswer {
     kept(&response("www.example", Rtype::A, Rcode::NOERROR, |it| {
         a(it, "www.example", ttl, [1, 2, 3, 4]);
     }))
@@ -117,7 +117,7 @@ fn a_chain_of_aliases_too_long_to_check_is_refused() {
             cname(it, &format!("{i}.example"), 60, &format!("{}.example", i + 1));
         }
     });
-    assert_eq!(Answer::from_response(&message), Err(BadAnswer::TooManyAliases));
+    assert_eq!(WireAnswer::from_response(&message), Err(BadAnswer::TooManyAliases));
 }
 
 #[test]
@@ -188,12 +188,12 @@ fn what_the_upstream_said_about_the_transaction_is_left_out() {
 fn truncated_answers_and_queries_are_not_kept() {
     let mut message = negative("www.example", Rcode::NXDOMAIN, Some((1, 1)));
     message[2] |= 0x02;
-    assert_eq!(Answer::from_response(&message), Err(BadAnswer::Truncated));
+    assert_eq!(WireAnswer::from_response(&message), Err(BadAnswer::Truncated));
     let packet = query("www.example", Rtype::A, Edns::None);
-    assert_eq!(Answer::from_response(&packet), Err(BadAnswer::NoResponse));
+    assert_eq!(WireAnswer::from_response(&packet), Err(BadAnswer::NoResponse));
     let mut no_question = negative("www.example", Rcode::NXDOMAIN, None);
     no_question[5] = 0;
-    assert_eq!(Answer::from_response(&no_question), Err(BadAnswer::Questions));
+    assert_eq!(WireAnswer::from_response(&no_question), Err(BadAnswer::Questions));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn an_answer_cut_anywhere_is_malformed() {
     });
     for cut in 0..message.len() {
         assert_eq!(
-            Answer::from_response(&message[..cut]),
+            WireAnswer::from_response(&message[..cut]),
             Err(BadAnswer::Malformed),
             "cut at {cut}"
         );
@@ -221,7 +221,7 @@ fn pointers_that_go_round_or_forward_are_malformed() {
         let mut message = good.clone();
         message[data + 2] = 0xc0 | (target >> 8) as u8;
         message[data + 3] = target as u8;
-        assert_eq!(Answer::from_response(&message), Err(BadAnswer::Malformed), "to {target}");
+        assert_eq!(WireAnswer::from_response(&message), Err(BadAnswer::Malformed), "to {target}");
     }
 }
 
@@ -231,7 +231,7 @@ fn counts_that_promise_too_much_are_malformed() {
         a(it, "www.example", 60, [1, 2, 3, 4]);
     });
     message[6] = 255;
-    assert_eq!(Answer::from_response(&message), Err(BadAnswer::Malformed));
+    assert_eq!(WireAnswer::from_response(&message), Err(BadAnswer::Malformed));
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn mangled_messages_are_refused_or_kept_but_never_crash() {
             let at = numbers.below(message.len() as u64) as usize;
             message[at] = numbers.below(256) as u8;
         }
-        if let Ok(answer) = Answer::from_response(&message) {
+        if let Ok(answer) = WireAnswer::from_response(&message) {
             out.clear();
             answer.write(&query, 1, 512, &mut out);
             assert!(answer.addresses().count() < 100 && out.len() <= 512);

@@ -2,7 +2,7 @@
 
 use crate::oracle;
 
-use dns_wire::{Answer, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Query, Rcode, forge};
+use dns_wire::{DnsQuery, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Rcode, WireAnswer, forge};
 use domain::base::Rtype;
 use domain::base::iana::Rcode as Code;
 use oracle::{Edns, Read, parse, query, read};
@@ -10,7 +10,7 @@ use std::net::IpAddr;
 
 const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "ads:12" });
 
-fn forged(qtype: Rtype, edns: Edns, make: impl Fn(&Query<'_>, &mut Vec<u8>)) -> Read {
+fn forged(qtype: Rtype, edns: Edns, make: impl Fn(&DnsQuery<'_>, &mut Vec<u8>)) -> Read {
     let packet = query("ADS.example", qtype, edns);
     let (query, _) = parse(&packet).unwrap();
     let mut out = Vec::new();
@@ -20,21 +20,21 @@ fn forged(qtype: Rtype, edns: Edns, make: impl Fn(&Query<'_>, &mut Vec<u8>)) -> 
     assert_eq!(read.question, format!("ADS.example {qtype}"));
     assert_eq!(read.opt.is_some(), edns != Edns::None);
     // What we make, our own cache could keep.
-    Answer::from_response(&out).unwrap();
+    WireAnswer::from_response(&out).unwrap();
     read
 }
 
 #[test]
 fn nodata_and_nxdomain_carry_an_soa_that_says_how_long() {
     for (code, make) in [
-        (Code::NOERROR, forge::nodata as fn(&Query<'_>, u32, Option<Ede<'_>>, &mut Vec<u8>)),
+        (Code::NOERROR, forge::nodata as fn(&DnsQuery<'_>, u32, Option<Ede<'_>>, &mut Vec<u8>)),
         (Code::NXDOMAIN, forge::nxdomain),
     ] {
         let packet = query("ads.example", Rtype::A, Edns::None);
         let (asked, _) = parse(&packet).unwrap();
         let mut out = Vec::new();
         make(&asked, 42, None, &mut out);
-        assert_eq!(Answer::from_response(&out).unwrap().ttl(), 42);
+        assert_eq!(WireAnswer::from_response(&out).unwrap().ttl(), 42);
         let read =
             forged(Rtype::HTTPS, Edns::Size(1232), |query, out| make(query, 42, BLOCKED, out));
         assert_eq!(read.rcode, code);
@@ -50,7 +50,7 @@ fn addresses_are_those_of_the_type_asked_for() {
     let pixel: Vec<IpAddr> =
         ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map(|it| it.parse().unwrap()).into();
     let make =
-        |query: &Query<'_>, out: &mut Vec<u8>| forge::addresses(query, &pixel, 10, None, out);
+        |query: &DnsQuery<'_>, out: &mut Vec<u8>| forge::addresses(query, &pixel, 10, None, out);
     let v4 = forged(Rtype::A, Edns::None, make);
     assert_eq!(v4.answers, ["ADS.example 10 A 192.0.2.1", "ADS.example 10 A 192.0.2.2"]);
     let v6 = forged(Rtype::AAAA, Edns::None, make);
@@ -61,7 +61,7 @@ fn addresses_are_those_of_the_type_asked_for() {
 
 #[test]
 fn null_is_the_unspecified_address() {
-    let make = |query: &Query<'_>, out: &mut Vec<u8>| forge::null(query, 10, BLOCKED, out);
+    let make = |query: &DnsQuery<'_>, out: &mut Vec<u8>| forge::null(query, 10, BLOCKED, out);
     assert_eq!(forged(Rtype::A, Edns::None, make).answers, ["ADS.example 10 A 0.0.0.0"]);
     assert_eq!(forged(Rtype::AAAA, Edns::Size(512), make).answers, ["ADS.example 10 AAAA ::"]);
     assert_eq!(forged(Rtype::MX, Edns::None, make).authorities.len(), 1);

@@ -1,17 +1,23 @@
 //! Answers as JSON, and questions from words.
 
-use dns_wire::json::{Asking, BadAsking, Checking, Dnssec, write_answer, write_asking};
-use dns_wire::{KeyBuffer, Query};
+use dns_wire::json::{
+    BadAsking, CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_asking,
+};
+use dns_wire::{DnsQuery, KeyBuffer};
 use vocab::NameBuffer;
 
-const PLAIN: Asking<'_> =
-    Asking { name: "example.com", rtype: "A", checking: Checking::Enabled, dnssec: Dnssec::Off };
+const PLAIN: JsonQuestion<'_> = JsonQuestion {
+    name: "example.com",
+    rtype: "A",
+    checking: CheckingDisabled::Enabled,
+    dnssec: DnssecOk::Off,
+};
 
-fn asked(asking: &Asking<'_>) -> Result<(String, u16, Vec<u8>), BadAsking> {
+fn asked(asking: &JsonQuestion<'_>) -> Result<(String, u16, Vec<u8>), BadAsking> {
     let mut packet = Vec::new();
     write_asking(asking, &mut packet)?;
     let (mut text, mut key) = (NameBuffer::new(), KeyBuffer::new());
-    let query = Query::parse(&packet, &mut text).unwrap();
+    let query = DnsQuery::parse(&packet, &mut text).unwrap();
     assert_eq!(query.id, 0);
     query.key(&mut key);
     Ok((text.as_name().as_str().to_owned(), query.qtype, key.as_bytes().to_vec()))
@@ -50,13 +56,14 @@ fn a_question_is_made_from_words() {
     for (rtype, number) in
         [("AAAA", 28), ("aaaa", 28), ("28", 28), ("TYPE65280", 65280), ("any", 255)]
     {
-        assert_eq!(asked(&Asking { rtype, ..PLAIN }).unwrap().1, number, "{rtype}");
+        assert_eq!(asked(&JsonQuestion { rtype, ..PLAIN }).unwrap().1, number, "{rtype}");
     }
-    let all = Asking { checking: Checking::Disabled, dnssec: Dnssec::Wanted, ..PLAIN };
+    let all =
+        JsonQuestion { checking: CheckingDisabled::Disabled, dnssec: DnssecOk::Wanted, ..PLAIN };
     assert_eq!(asked(&all).unwrap().2.last(), Some(&3));
-    assert_eq!(asked(&Asking { name: "Example.COM.", ..PLAIN }).unwrap().0, "example.com");
-    assert_eq!(asked(&Asking { name: ".", ..PLAIN }).unwrap().0, "");
-    assert_eq!(asked(&Asking { name: r"a\046b.test", ..PLAIN }).unwrap().0, r"a\046b.test");
+    assert_eq!(asked(&JsonQuestion { name: "Example.COM.", ..PLAIN }).unwrap().0, "example.com");
+    assert_eq!(asked(&JsonQuestion { name: ".", ..PLAIN }).unwrap().0, "");
+    assert_eq!(asked(&JsonQuestion { name: r"a\046b.test", ..PLAIN }).unwrap().0, r"a\046b.test");
 }
 
 #[test]
@@ -64,10 +71,10 @@ fn words_that_are_no_question_say_which() {
     let long = "a.".repeat(128);
     let label = format!("{}.test", "a".repeat(64));
     for name in ["", "a..b", "..", long.as_str(), label.as_str(), "\\", "b\u{fc}cher.example"] {
-        assert_eq!(asked(&Asking { name, ..PLAIN }), Err(BadAsking::Name), "{name:?}");
+        assert_eq!(asked(&JsonQuestion { name, ..PLAIN }), Err(BadAsking::Name), "{name:?}");
     }
     for rtype in ["", "0", "65536", "-1", "AAAAA", "TYPE", "A A"] {
-        assert_eq!(asked(&Asking { rtype, ..PLAIN }), Err(BadAsking::Type), "{rtype:?}");
+        assert_eq!(asked(&JsonQuestion { rtype, ..PLAIN }), Err(BadAsking::Type), "{rtype:?}");
     }
 }
 

@@ -13,7 +13,7 @@ fn records(lines: &[&str]) -> LocalRecords {
 fn ask(records: &LocalRecords, owner: &str, qtype: Rtype) -> Option<Read> {
     let packet = query(owner, qtype, Edns::Size(1232));
     let mut text = vocab::NameBuffer::new();
-    let asked = dns_wire::Query::parse(&packet, &mut text).unwrap();
+    let asked = dns_wire::DnsQuery::parse(&packet, &mut text).unwrap();
     let answer = records.lookup(text.as_name(), asked.qtype)?;
     let mut out = Vec::new();
     answer.write(&asked, asked.udp_limit(), &mut out);

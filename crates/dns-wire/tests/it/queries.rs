@@ -2,7 +2,7 @@
 
 use crate::oracle;
 
-use dns_wire::{BadQuery, DropReason, KeyBuffer, Query, Rcode, forge};
+use dns_wire::{BadQuery, DnsQuery, DropReason, KeyBuffer, Rcode, forge};
 use domain::base::{Message, Rtype};
 use oracle::{Edns, Numbers, parse, query};
 
@@ -240,7 +240,7 @@ fn no_bytes_at_all_make_it_fail_otherwise() {
             // Past the header, or nothing would be tried.
             packet[2..12].copy_from_slice(&[1, 0, 0, 1, 0, 0, 0, 0, 0, numbers.below(3) as u8]);
         }
-        if let Ok(query) = Query::parse(&packet, &mut name) {
+        if let Ok(query) = DnsQuery::parse(&packet, &mut name) {
             let mut key = KeyBuffer::new();
             query.key(&mut key);
             assert!(query.question.len() <= 259 && key.as_bytes().len() <= 260);

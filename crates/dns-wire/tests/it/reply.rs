@@ -1,6 +1,6 @@
 //! A reply looked into and changed in place: what is added, moved and cut still reads.
 
-use dns_wire::{Answer, Query, forge, record_type, reply};
+use dns_wire::{DnsQuery, WireAnswer, forge, record_type, reply};
 use std::net::IpAddr;
 use vocab::NameBuffer;
 
@@ -71,7 +71,7 @@ fn a_renamed_reply_begins_with_the_alias_and_its_pointers_still_hold() {
         assert_eq!(aliases, ["www.target.test", "cdn.target.test"]);
         assert_eq!(reply::addresses(message).collect::<Vec<_>>(), [ip("192.0.2.7")]);
         // The strict reader agrees, and so does the question.
-        let answer = Answer::from_response(message).unwrap();
+        let answer = WireAnswer::from_response(message).unwrap();
         assert!(answer.matches(&asked[12..]));
         assert_eq!(answer.aliases().len(), 2);
     }
@@ -90,9 +90,9 @@ fn what_cannot_be_renamed_is_left_as_it_was() {
 fn an_end_has_opt_with_options_and_fits() {
     let asked = query("www.target.test", EDNS);
     let mut text = NameBuffer::new();
-    let parsed = Query::parse(&asked, &mut text).unwrap();
+    let parsed = DnsQuery::parse(&asked, &mut text).unwrap();
     let mut out = Vec::new();
-    forge::addresses(&Query { edns: None, ..parsed }, &[ip("192.0.2.1")], 60, None, &mut out);
+    forge::addresses(&DnsQuery { edns: None, ..parsed }, &[ip("192.0.2.1")], 60, None, &mut out);
     let whole = out.len();
     reply::finish(&parsed, None, None, &[0, 10, 0, 2, 7, 7], 512, 0, &mut out);
     assert_eq!((out.len(), out[11]), (whole + 11 + 6, 1));
@@ -110,7 +110,7 @@ fn a_reason_is_left_out_before_any_record_but_never_for_length_alone() {
     use dns_wire::{Ede, EdeCode};
     let message = query("www.target.test", EDNS);
     let mut name = NameBuffer::new();
-    let query = Query::parse(&message, &mut name).unwrap();
+    let query = DnsQuery::parse(&message, &mut name).unwrap();
     let ede = Some(Ede { code: EdeCode::StaleAnswer, text: "" });
     let finished = |limit| {
         let mut out = aliased("www.target.test");
@@ -160,9 +160,9 @@ fn services_are_read_whether_their_names_are_compressed_or_not() {
         let message = service(&[&[0, 10, 0, 60, 0x1f, 0x90], target].concat());
         let found: Vec<_> = reply::services(&message).collect();
         assert_eq!(found.len(), 1);
-        let reply::Service { priority, weight, port, target } = &found[0];
+        let reply::ServiceTarget { priority, weight, port, target } = &found[0];
         assert_eq!((*priority, *weight, *port, target.as_str()), (10, 60, 8080, "s1.app.test"));
-        let answer = Answer::from_response(&message).unwrap();
+        let answer = WireAnswer::from_response(&message).unwrap();
         assert_eq!(answer.services().collect::<Vec<_>>(), found);
     }
     let none = service(&[0, 0, 0, 0, 0, 0, 0]);

@@ -2,9 +2,9 @@
 //! changes nothing but itself.
 
 use dns_wire::svcb::{
-    CUTS_MAX, CannotStrip, HINTS_MAX, ServiceBinding, Stripped, answer, hints, strip_hints,
+    CUTS_MAX, CannotStrip, HINTS_MAX, ServiceBinding, StripOutcome, answer, hints, strip_hints,
 };
-use dns_wire::{Query, record_type, reply};
+use dns_wire::{DnsQuery, record_type, reply};
 use domain::base::name::ParsedName;
 use domain::base::{Message, ParsedRecord};
 use domain::rdata::AllRecordData;
@@ -150,12 +150,12 @@ fn without(mandatory: &[u16], number: u16) -> Vec<u8> {
 fn an_answer_without_hints_is_left_alone() {
     let plain = message([1, 0, 0], &[record(b"\xc0\x0c", A, &[192, 0, 2, 1])]);
     let mut out = plain.clone();
-    assert_eq!(strip_hints(&mut out, 0, AAAA), Ok(Stripped::Untouched));
+    assert_eq!(strip_hints(&mut out, 0, AAAA), Ok(StripOutcome::Untouched));
     let stripped = stripped(&busy(&[]), AAAA).unwrap();
     out.clone_from(&stripped);
-    assert_eq!(strip_hints(&mut out, 0, AAAA), Ok(Stripped::Untouched));
+    assert_eq!(strip_hints(&mut out, 0, AAAA), Ok(StripOutcome::Untouched));
     assert_eq!(out, stripped);
-    assert_eq!(strip_hints(&mut out, 0, record_type::TXT), Ok(Stripped::Untouched));
+    assert_eq!(strip_hints(&mut out, 0, record_type::TXT), Ok(StripOutcome::Untouched));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_pointer_into_a_hint_is_refused() {
 fn bindings_of_our_own_are_written_in_order() {
     let packet = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\x01\x04_dns\x08resolver\x04arpa\0\0\x40\0\x01\0\0\x29\x04\xd0\0\0\0\0\0\0";
     let mut name = NameBuffer::new();
-    let query = Query::parse(packet, &mut name).unwrap();
+    let query = DnsQuery::parse(packet, &mut name).unwrap();
     let target = DomainName::parse("dns.example").unwrap();
     let addresses: Vec<IpAddr> =
         ["192.0.2.1", "2001:db8::1", "192.0.2.2"].map(|it| it.parse().unwrap()).to_vec();

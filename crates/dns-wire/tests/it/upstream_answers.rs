@@ -3,7 +3,7 @@
 
 use crate::oracle;
 
-use dns_wire::{Answer, BadAnswer};
+use dns_wire::{BadAnswer, WireAnswer};
 use domain::base::iana::{Class, Rcode};
 use domain::base::{Rtype, Serial, Ttl};
 use domain::rdata::{A, Ns, Soa};
@@ -33,7 +33,7 @@ fn record(owner: &[u8], rtype: u16, data: &[u8]) -> Vec<u8> {
 
 /// What a client is given.
 fn given(message: &[u8], qtype: Rtype) -> Read {
-    let answer = Answer::from_upstream(message).unwrap();
+    let answer = WireAnswer::from_upstream(message).unwrap();
     let packet = query("www.example", qtype, Edns::None);
     let (query, _) = parse(&packet).unwrap();
     let mut out = Vec::new();
@@ -42,7 +42,7 @@ fn given(message: &[u8], qtype: Rtype) -> Read {
 }
 
 fn refused(message: &[u8]) -> BadAnswer {
-    Answer::from_upstream(message).unwrap_err()
+    WireAnswer::from_upstream(message).unwrap_err()
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn names_that_lead_nowhere_are_malformed() {
     {
         assert_eq!(refused(&one(owner)), BadAnswer::Malformed, "{owner:?}");
     }
-    assert!(Answer::from_upstream(&one(&POINTER)).is_ok());
+    assert!(WireAnswer::from_upstream(&one(&POINTER)).is_ok());
 }
 
 #[test]
@@ -95,7 +95,9 @@ fn data_that_its_type_does_not_allow_are_malformed() {
         assert_eq!(refused(&message), BadAnswer::Malformed, "{rtype} {data:?}");
     }
     // What nobody knows passes as it is.
-    assert!(Answer::from_upstream(&answering(65_300, &[record(&POINTER, 65_300, &[1])])).is_ok());
+    assert!(
+        WireAnswer::from_upstream(&answering(65_300, &[record(&POINTER, 65_300, &[1])])).is_ok()
+    );
 }
 
 #[test]
@@ -122,8 +124,8 @@ fn what_belongs_is_kept_byte_for_byte() {
         a(it, "edge.example.org", 30, [192, 0, 2, 1]);
         a(it, "edge.EXAMPLE.org", 30, [192, 0, 2, 2]);
     });
-    let kept = Answer::from_upstream(&message).unwrap();
-    assert_eq!(kept, Answer::from_response(&message).unwrap());
+    let kept = WireAnswer::from_upstream(&message).unwrap();
+    assert_eq!(kept, WireAnswer::from_response(&message).unwrap());
     assert_eq!(kept.aliases().len(), 2);
 }
 
@@ -134,7 +136,7 @@ fn an_alias_may_stand_behind_what_it_leads_to() {
         cname(it, "b.example", 60, "c.example");
         cname(it, "www.example", 300, "b.example");
     });
-    assert_eq!(Answer::from_upstream(&message), Answer::from_response(&message));
+    assert_eq!(WireAnswer::from_upstream(&message), WireAnswer::from_response(&message));
 }
 
 #[test]
@@ -157,9 +159,9 @@ fn records_about_other_names_are_left_out() {
             "b.example 30 A 192.0.2.1"
         ]
     );
-    let kept = Answer::from_upstream(&message).unwrap();
+    let kept = WireAnswer::from_upstream(&message).unwrap();
     assert_eq!(kept.ttl(), 30);
-    assert_eq!(kept.options(), Answer::from_response(&message).unwrap().options());
+    assert_eq!(kept.options(), WireAnswer::from_response(&message).unwrap().options());
 }
 
 #[test]
@@ -180,7 +182,7 @@ fn an_answer_of_another_type_is_an_empty_one() {
     });
     let read = given(&message, Rtype::AAAA);
     assert_eq!((read.rcode, read.answers), (Rcode::NOERROR, vec![]));
-    let kept = Answer::from_upstream(&message).unwrap();
+    let kept = WireAnswer::from_upstream(&message).unwrap();
     assert_eq!(kept.ttl(), dns_wire::NEGATIVE_TTL_WITHOUT_SOA_S);
 }
 

@@ -29,7 +29,7 @@ impl Place {
         Arc::new(PrivateFiles::new(PrivatePaths { private: private.into(), public }))
     }
 
-    fn root(&self, links: Links) -> FolderRoot {
+    fn root(&self, links: SymlinkPolicy) -> FolderRoot {
         FolderRoot::open(&self.0.join("www"), links, self.private(), START).unwrap()
     }
 }
@@ -51,7 +51,7 @@ fn is_refused(root: &FolderRoot, below: &str, why: Errno) {
 #[test]
 fn files_and_folders_below_open() {
     let place = Place::new("below");
-    let root = place.root(Links::Inside);
+    let root = place.root(SymlinkPolicy::Inside);
     for below in ["top", "a/b/deep", "a/./b/../b/deep", "", "a/b", "a/.."] {
         assert!(open(&root, below).is_ok(), "{below}");
     }
@@ -71,7 +71,7 @@ fn links_are_followed_as_far_as_they_may_be() {
     symlink(place.0.join("www/top"), www.join("absolute")).unwrap();
     symlink("loop", www.join("loop")).unwrap();
     symlink("a/in/../in/deep", www.join("winding")).unwrap();
-    let inside = place.root(Links::Inside);
+    let inside = place.root(SymlinkPolicy::Inside);
     for below in ["a/in/deep", "winding", "a/in"] {
         assert!(open(&inside, below).is_ok(), "{below}");
     }
@@ -83,12 +83,12 @@ fn links_are_followed_as_far_as_they_may_be() {
     ] {
         is_refused(&inside, below, why);
     }
-    let anywhere = place.root(Links::Follow);
+    let anywhere = place.root(SymlinkPolicy::Follow);
     for below in ["a/in/deep", "up", "absolute", "winding"] {
         assert!(open(&anywhere, below).is_ok(), "{below}");
     }
     is_refused(&anywhere, "loop", Errno::LOOP);
-    let none = place.root(Links::Refuse);
+    let none = place.root(SymlinkPolicy::Refuse);
     for below in ["a/in/deep", "up", "absolute", "winding", "a/in"] {
         is_refused(&none, below, Errno::LOOP);
     }
@@ -103,7 +103,7 @@ fn nothing_private_opens_on_any_way() {
     symlink(www.join("state/ca"), www.join("absolute")).unwrap();
     fs::hard_link(www.join("state/ca/key"), www.join("hard")).unwrap();
     fs::write(www.join("conf.yaml~"), "copy").unwrap();
-    for links in [Links::Inside, Links::Follow] {
+    for links in [SymlinkPolicy::Inside, SymlinkPolicy::Follow] {
         let root = place.root(links);
         for below in [
             "state",
@@ -121,13 +121,13 @@ fn nothing_private_opens_on_any_way() {
         }
         assert!(open(&root, "top").is_ok() && open(&root, "a/key").is_err());
     }
-    is_refused(&place.root(Links::Follow), "absolute/key", Errno::NOENT);
+    is_refused(&place.root(SymlinkPolicy::Follow), "absolute/key", Errno::NOENT);
 }
 
 #[test]
 fn what_takes_a_private_place_is_private_from_its_first_moment() {
     let place = Place::new("moment");
-    let root = place.root(Links::Inside);
+    let root = place.root(SymlinkPolicy::Inside);
     fs::write(place.0.join("www/fresh"), "new").unwrap();
     fs::rename(place.0.join("www/fresh"), place.0.join("www/conf.yaml")).unwrap();
     fs::write(place.0.join("www/state/later"), "new").unwrap();
@@ -138,8 +138,9 @@ fn what_takes_a_private_place_is_private_from_its_first_moment() {
 #[test]
 fn a_private_folder_is_no_root_but_for_what_is_public_in_it() {
     let place = Place::new("root");
-    let opened =
-        |below: &str| FolderRoot::open(&place.0.join(below), Links::Inside, place.private(), START);
+    let opened = |below: &str| {
+        FolderRoot::open(&place.0.join(below), SymlinkPolicy::Inside, place.private(), START)
+    };
     for below in ["www/state", "www/state/ca"] {
         assert!(matches!(opened(below), Err(RootError::Private)), "{below}");
     }
@@ -152,7 +153,7 @@ fn a_root_that_becomes_private_is_served_no_more_within_a_second() {
     let place = Place::new("later");
     let private = place.private();
     let path = place.0.join("www/a");
-    let root = FolderRoot::open(&path, Links::Inside, Arc::clone(&private), START).unwrap();
+    let root = FolderRoot::open(&path, SymlinkPolicy::Inside, Arc::clone(&private), START).unwrap();
     let id = root.current(START).id();
     private.replace(PrivatePaths { private: vec![path], public: Vec::new() });
     let later = Now { mono_ms: REOPEN_AFTER_MS, ..START };

@@ -1,13 +1,13 @@
 //! The body of an answer on a connection that no task drives: whoever reads it reads the connection.
 //!
-//! It has the connection to itself and gives it back to its [`super::Sender`] with the last byte, if
+//! It has the connection to itself and gives it back to its [`super::RequestSender`] with the last byte, if
 //! it may carry another request; dropped before, it closes it. What came beyond the end of an answer
 //! nobody asked for: such a connection is closed too. Made by [`super::direct`], read as
 //! [`crate::Incoming`].
 
-use super::Io;
-use super::answer_head::{BadHead, Framing};
-use super::chunks::{Chunks, Next};
+use super::ClientIo;
+use super::answer_head::{AnswerFraming, BadHead};
+use super::chunks::{ChunkProgress, ChunkReader};
 use super::room::{self, STRETCH_BYTES};
 use bytes::Bytes;
 use http::HeaderMap;
@@ -34,26 +34,26 @@ pub enum BadBody {
 /// A body being received.
 pub(crate) struct AnswerBody {
     /// Until its end.
-    source: Option<Source>,
+    source: Option<AnswerConnection>,
     /// Read, and not handed out.
     ahead: Bytes,
-    left: Left,
+    left: BodyLeft,
 }
 
 /// The connection that an answer comes over.
-pub(super) enum Source {
+pub(super) enum AnswerConnection {
     /// Nothing else is under way. After the end of the body it goes to whoever is named, or is
     /// closed.
-    Whole(Box<dyn Io>, Option<oneshot::Sender<Box<dyn Io>>>),
+    Whole(Box<dyn ClientIo>, Option<oneshot::Sender<Box<dyn ClientIo>>>),
     /// The rest of the request is still being sent.
-    Half(ReadHalf<Box<dyn Io>>, Rest),
+    Half(ReadHalf<Box<dyn ClientIo>>, RequestRest),
 }
 
 /// The rest of a request whose answer has begun: nothing more of it is sent if the answer breaks
 /// off or is dropped.
-pub(super) struct Rest(pub(super) Option<AbortHandle>);
+pub(super) struct RequestRest(pub(super) Option<AbortHandle>);
 
-impl Drop for Rest {
+impl Drop for RequestRest {
     fn drop(&mut self) {
         if let Some(sending) = &self.0 {
             sending.abort();
@@ -62,9 +62,9 @@ impl Drop for Rest {
 }
 
 /// What is still to come.
-enum Left {
+enum BodyLeft {
     Length(u64),
-    Chunked(Chunks),
+    Chunked(ChunkReader),
     UntilClose,
     Trailers(HeaderMap),
     Fault(BadBody),
@@ -74,15 +74,19 @@ enum Left {
 impl AnswerBody {
     /// A body that begins with `ahead` and goes on in `source`; an error if a chunk is malformed
     /// already.
-    pub(super) fn new(source: Source, ahead: Bytes, framing: Framing) -> Result<Self, BadHead> {
+    pub(super) fn new(
+        source: AnswerConnection,
+        ahead: Bytes,
+        framing: AnswerFraming,
+    ) -> Result<Self, BadHead> {
         let left = match framing {
-            Framing::None => Left::Nothing,
-            Framing::Length(length) => Left::Length(length),
-            Framing::Chunked => Left::Chunked(Chunks::new()),
-            Framing::UntilClose => Left::UntilClose,
+            AnswerFraming::None => BodyLeft::Nothing,
+            AnswerFraming::Length(length) => BodyLeft::Length(length),
+            AnswerFraming::Chunked => BodyLeft::Chunked(ChunkReader::new()),
+            AnswerFraming::UntilClose => BodyLeft::UntilClose,
         };
         let mut body = Self { source: Some(source), ahead, left };
-        if let Left::Chunked(chunks) = &mut body.left {
+        if let BodyLeft::Chunked(chunks) = &mut body.left {
             let first = chunks.skip_to_data(&mut body.ahead);
             if first.is_err() {
                 return Err(BadHead::FirstChunk);
@@ -100,42 +104,43 @@ impl AnswerBody {
             if let Some(frame) = self.next_at_hand() {
                 return Poll::Ready(Some(frame));
             }
-            if matches!(self.left, Left::Nothing) {
+            if matches!(self.left, BodyLeft::Nothing) {
                 return Poll::Ready(None);
             }
             let io: &mut (dyn AsyncRead + Unpin) = match &mut self.source {
-                Some(Source::Whole(io, _)) => io,
-                Some(Source::Half(io, _)) => io,
+                Some(AnswerConnection::Whole(io, _)) => io,
+                Some(AnswerConnection::Half(io, _)) => io,
                 None => return Poll::Ready(None),
             };
             let piece = ready!(room::poll_read(io, cx, self.left.wants()));
             match piece {
                 Ok(piece) if !piece.is_empty() => self.ahead = piece,
-                Ok(_) if matches!(self.left, Left::UntilClose) => self.finish(),
+                Ok(_) if matches!(self.left, BodyLeft::UntilClose) => self.finish(),
                 Ok(_) | Err(_) => return Poll::Ready(Some(Err(self.fail(BadBody::CutOff)))),
             }
         }
     }
 
     pub(crate) const fn is_end_stream(&self) -> bool {
-        matches!(self.left, Left::Nothing)
+        matches!(self.left, BodyLeft::Nothing)
     }
 
     pub(crate) fn size_hint(&self) -> SizeHint {
         match self.left {
-            Left::Length(length) => SizeHint::with_exact(length),
-            Left::Nothing => SizeHint::with_exact(0),
-            Left::Chunked(_) | Left::UntilClose | Left::Trailers(_) | Left::Fault(_) => {
-                SizeHint::default()
-            }
+            BodyLeft::Length(length) => SizeHint::with_exact(length),
+            BodyLeft::Nothing => SizeHint::with_exact(0),
+            BodyLeft::Chunked(_)
+            | BodyLeft::UntilClose
+            | BodyLeft::Trailers(_)
+            | BodyLeft::Fault(_) => SizeHint::default(),
         }
     }
 
     /// The next frame of what was read already. The end is noticed with the last byte before it.
     fn next_at_hand(&mut self) -> Option<Result<Frame<Bytes>, BadBody>> {
         match &mut self.left {
-            Left::Nothing => None,
-            Left::Length(length) => {
+            BodyLeft::Nothing => None,
+            BodyLeft::Length(length) => {
                 let count = self.ahead.len().min(usize::try_from(*length).unwrap_or(usize::MAX));
                 if count == 0 {
                     return None;
@@ -148,13 +153,13 @@ impl AnswerBody {
                 }
                 Some(Ok(Frame::data(piece)))
             }
-            Left::UntilClose => {
+            BodyLeft::UntilClose => {
                 let piece = std::mem::take(&mut self.ahead);
                 (!piece.is_empty()).then(|| Ok(Frame::data(piece)))
             }
-            Left::Chunked(chunks) => match chunks.skip_to_data(&mut self.ahead) {
-                Ok(Next::More) => None,
-                Ok(Next::Data) => {
+            BodyLeft::Chunked(chunks) => match chunks.skip_to_data(&mut self.ahead) {
+                Ok(ChunkProgress::More) => None,
+                Ok(ChunkProgress::Data) => {
                     let piece = chunks.data(&mut self.ahead);
                     let next = chunks.skip_to_data(&mut self.ahead);
                     self.note(next);
@@ -165,12 +170,12 @@ impl AnswerBody {
                     self.next_at_hand()
                 }
             },
-            Left::Trailers(trailers) => {
+            BodyLeft::Trailers(trailers) => {
                 let trailers = std::mem::take(trailers);
-                self.left = Left::Nothing;
+                self.left = BodyLeft::Nothing;
                 Some(Ok(Frame::trailers(trailers)))
             }
-            Left::Fault(why) => {
+            BodyLeft::Fault(why) => {
                 let why = *why;
                 Some(Err(self.fail(why)))
             }
@@ -178,40 +183,40 @@ impl AnswerBody {
     }
 
     /// Notes what follows the data that is handed out.
-    fn note(&mut self, next: Result<Next, BadBody>) {
+    fn note(&mut self, next: Result<ChunkProgress, BadBody>) {
         match next {
-            Ok(Next::Data | Next::More) => {}
-            Ok(Next::End(None)) => self.finish(),
-            Ok(Next::End(Some(trailers))) => {
+            Ok(ChunkProgress::Data | ChunkProgress::More) => {}
+            Ok(ChunkProgress::End(None)) => self.finish(),
+            Ok(ChunkProgress::End(Some(trailers))) => {
                 self.finish();
-                self.left = Left::Trailers(trailers);
+                self.left = BodyLeft::Trailers(trailers);
             }
-            Err(why) => self.left = Left::Fault(why),
+            Err(why) => self.left = BodyLeft::Fault(why),
         }
     }
 
     /// The end: the connection goes back, or is closed.
     fn finish(&mut self) {
-        self.left = Left::Nothing;
+        self.left = BodyLeft::Nothing;
         match self.source.take() {
-            Some(Source::Whole(io, Some(back))) if self.ahead.is_empty() => {
+            Some(AnswerConnection::Whole(io, Some(back))) if self.ahead.is_empty() => {
                 // Nobody waits for it any more: it is closed by being dropped.
                 drop(back.send(io));
             }
             // The answer is whole: its request may be too.
-            Some(Source::Half(_, mut rest)) => rest.0 = None,
-            Some(Source::Whole(..)) | None => {}
+            Some(AnswerConnection::Half(_, mut rest)) => rest.0 = None,
+            Some(AnswerConnection::Whole(..)) | None => {}
         }
     }
 
     fn fail(&mut self, why: BadBody) -> BadBody {
-        self.left = Left::Nothing;
+        self.left = BodyLeft::Nothing;
         self.source = None;
         why
     }
 }
 
-impl Left {
+impl BodyLeft {
     /// How much is worth reading. A byte more than is due, so that what is too much is seen, and a
     /// socket that is read empty is known to be.
     fn wants(&self) -> usize {

@@ -46,7 +46,7 @@ pub enum BadHead {
 
 /// The ways in which a request may end HTTP on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Leaves {
+pub(super) enum HttpExit {
     Not,
     /// `Upgrade`: by a 101.
     ByUpgrade,
@@ -56,14 +56,14 @@ pub(super) enum Leaves {
 
 /// The request that an answer is read for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked<'r> {
+pub(super) struct RequestShape<'r> {
     pub(super) method: &'r Method,
-    pub(super) leaves: Leaves,
+    pub(super) leaves: HttpExit,
 }
 
 /// How the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Framing {
+pub(super) enum AnswerFraming {
     /// There is none.
     None,
     Length(u64),
@@ -74,28 +74,28 @@ pub(super) enum Framing {
 
 /// Whether the connection may carry another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Persistence {
+pub(super) enum AnswerPersistence {
     Keep,
     Close,
 }
 
 /// A final head.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct AnswerHead {
     pub(super) response: Response<()>,
-    pub(super) framing: Framing,
-    pub(super) persistence: Persistence,
+    pub(super) framing: AnswerFraming,
+    pub(super) persistence: AnswerPersistence,
 }
 
 /// What stands at the start of the bytes.
 #[derive(Debug)]
-pub(super) enum Reading {
+pub(super) enum HeadReading {
     /// The beginning of a head.
     Partial,
     /// An interim answer (1xx) of so many bytes.
     Interim(Response<()>, usize),
     /// The answer's head, of so many bytes.
-    Final(Head, usize),
+    Final(AnswerHead, usize),
     /// An answer of so many bytes, behind which the connection speaks no HTTP.
     Left(Response<()>, usize),
 }
@@ -103,9 +103,9 @@ pub(super) enum Reading {
 /// Reads the head of the answer to a request at the start of `bytes`.
 pub(super) fn read(
     bytes: &Bytes,
-    asked: Asked<'_>,
+    asked: RequestShape<'_>,
     limits: AnswerLimits,
-) -> Result<Reading, BadHead> {
+) -> Result<HeadReading, BadHead> {
     // httparse passes over empty lines, which here are left over from an answer before.
     if bytes.first().is_some_and(|byte| *byte != b'H') {
         return Err(BadHead::Syntax);
@@ -123,9 +123,9 @@ pub(super) fn read(
 fn read_into<'b>(
     room: &mut [MaybeUninit<Header<'b>>],
     bytes: &'b Bytes,
-    asked: Asked<'_>,
+    asked: RequestShape<'_>,
     limits: AnswerLimits,
-) -> Result<Reading, BadHead> {
+) -> Result<HeadReading, BadHead> {
     let mut parsed = httparse::Response::new(&mut []);
     let mut config = ParserConfig::default();
     config.allow_spaces_after_header_name_in_responses(true);
@@ -133,7 +133,7 @@ fn read_into<'b>(
     let length = match config.parse_response_with_uninit_headers(&mut parsed, bytes, room) {
         Ok(Status::Complete(length)) if length <= limits.head_bytes_max => length,
         Ok(Status::Partial) if bytes.len() < limits.head_bytes_max => {
-            return Ok(Reading::Partial);
+            return Ok(HeadReading::Partial);
         }
         Ok(Status::Complete(_) | Status::Partial) => return Err(BadHead::TooLarge),
         Err(httparse::Error::TooManyHeaders) => return Err(BadHead::TooManyFields),
@@ -147,9 +147,9 @@ fn read_into<'b>(
     let mut response = Response::new(());
     *response.status_mut() = status;
     let has_left = match asked.leaves {
-        Leaves::Not => false,
-        Leaves::ByUpgrade => status == StatusCode::SWITCHING_PROTOCOLS,
-        Leaves::ByTunnel => status.is_success(),
+        HttpExit::Not => false,
+        HttpExit::ByUpgrade => status == StatusCode::SWITCHING_PROTOCOLS,
+        HttpExit::ByTunnel => status.is_success(),
     };
     if has_left || status.is_informational() {
         if !has_left && status == StatusCode::SWITCHING_PROTOCOLS {
@@ -157,8 +157,8 @@ fn read_into<'b>(
         }
         // Its fields frame nothing: whatever they say of a length, no body follows (RFC 9112 §6.3).
         *response.headers_mut() =
-            fields_of(parsed.headers, bytes, bytes, |_, _| Ok(Field::Counts))?;
-        let kind = if has_left { Reading::Left } else { Reading::Interim };
+            fields_of(parsed.headers, bytes, bytes, |_, _| Ok(FieldFate::Counts))?;
+        let kind = if has_left { HeadReading::Left } else { HeadReading::Interim };
         return Ok(kind(response, length));
     }
     if parsed.version == Some(0) {
@@ -179,8 +179,8 @@ fn finish(
     fields: &[Header<'_>],
     (bytes, length): (&Bytes, usize),
     method: &Method,
-) -> Result<Reading, BadHead> {
-    let mut notes = Notes::default();
+) -> Result<HeadReading, BadHead> {
+    let mut notes = FramingNotes::default();
     // Fields outlive their answer in caches: they should not keep more than themselves alive.
     let kept = if bytes.len() <= KEPT_BYTES_MAX {
         bytes.clone()
@@ -192,7 +192,7 @@ fn finish(
     })?;
     let framing = notes.framing(&response, method)?;
     let persistence = notes.persistence(response.version(), framing);
-    Ok(Reading::Final(Head { response, framing, persistence }, length))
+    Ok(HeadReading::Final(AnswerHead { response, framing, persistence }, length))
 }
 
 /// The fields parsed out of `bytes` as a map, whose values are slices of `kept`, which begins alike.
@@ -201,12 +201,12 @@ fn fields_of(
     parsed: &[Header<'_>],
     bytes: &[u8],
     kept: &Bytes,
-    mut note: impl FnMut(&HeaderName, &Header<'_>) -> Result<Field, BadHead>,
+    mut note: impl FnMut(&HeaderName, &Header<'_>) -> Result<FieldFate, BadHead>,
 ) -> Result<HeaderMap, BadHead> {
     let mut fields = HeaderMap::with_capacity(parsed.len());
     for field in parsed {
         let name = HeaderName::from_bytes(field.name.as_bytes()).map_err(|_| BadHead::Syntax)?;
-        if note(&name, field)? == Field::Dropped {
+        if note(&name, field)? == FieldFate::Dropped {
             continue;
         }
         let value = if field.value.is_empty() {
@@ -246,7 +246,7 @@ fn is_plainly_written(field: &Header<'_>, head: &[u8]) -> bool {
 
 /// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+enum FieldFate {
     /// It is one of the answer's.
     Counts,
     /// It says nothing, or again what another says and must not be said twice.
@@ -255,15 +255,15 @@ enum Field {
 
 /// The fields by which a body is framed.
 #[derive(Debug, Default)]
-struct Notes {
+struct FramingNotes {
     length: Option<u64>,
-    coding: Coding,
-    says_close: Said,
-    says_keep_alive: Said,
+    coding: TransferCoding,
+    says_close: OptionGiven,
+    says_keep_alive: OptionGiven,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Coding {
+enum TransferCoding {
     #[default]
     None,
     Chunked,
@@ -277,7 +277,7 @@ enum Coding {
 const CHANGING: [&[u8]; 7] =
     [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress", b"br", b"zstd"];
 
-impl Coding {
+impl TransferCoding {
     /// The same with one more field. `chunked` stands alone or not at all: else another reader may
     /// find another end.
     fn and(self, value: &[u8]) -> Result<Self, BadHead> {
@@ -301,26 +301,26 @@ fn names_nothing(value: &[u8]) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Said {
+enum OptionGiven {
     Yes,
     #[default]
     No,
 }
 
-impl Notes {
+impl FramingNotes {
     fn take(
         &mut self,
         name: &HeaderName,
         value: &[u8],
         is_plainly_written: impl FnOnce() -> bool,
-    ) -> Result<Field, BadHead> {
+    ) -> Result<FieldFate, BadHead> {
         if name == CONTENT_LENGTH {
             let length = plain_number(value).filter(|_| is_plainly_written());
             let length = length.ok_or(BadHead::Length)?;
             match self.length.replace(length) {
                 None => {}
                 // RFC 9110 §8.6: the same number again may be taken for one.
-                Some(before) if before == length => return Ok(Field::Dropped),
+                Some(before) if before == length => return Ok(FieldFate::Dropped),
                 Some(_) => return Err(BadHead::Length),
             }
         } else if name == TRANSFER_ENCODING {
@@ -328,25 +328,25 @@ impl Notes {
                 return Err(BadHead::Coding);
             }
             self.coding = self.coding.and(value)?;
-            if self.coding == Coding::Identity {
-                return Ok(Field::Dropped);
+            if self.coding == TransferCoding::Identity {
+                return Ok(FieldFate::Dropped);
             }
         } else if name == CONNECTION {
             for option in value.split(|byte| matches!(byte, b',' | b'\n')) {
                 let option = option.trim_ascii();
                 if option.eq_ignore_ascii_case(b"close") {
-                    self.says_close = Said::Yes;
+                    self.says_close = OptionGiven::Yes;
                 } else if option.eq_ignore_ascii_case(b"keep-alive") {
-                    self.says_keep_alive = Said::Yes;
+                    self.says_keep_alive = OptionGiven::Yes;
                 }
             }
         }
-        Ok(Field::Counts)
+        Ok(FieldFate::Counts)
     }
 
     /// RFC 9112 §6.3, in its order; what it leaves to the recipient is refused.
-    fn framing(&self, response: &Response<()>, method: &Method) -> Result<Framing, BadHead> {
-        if matches!(self.coding, Coding::Chunked | Coding::Other) {
+    fn framing(&self, response: &Response<()>, method: &Method) -> Result<AnswerFraming, BadHead> {
+        if matches!(self.coding, TransferCoding::Chunked | TransferCoding::Other) {
             if self.length.is_some() {
                 return Err(BadHead::LengthAndCoding);
             }
@@ -359,24 +359,32 @@ impl Notes {
             || status == StatusCode::NO_CONTENT
             || status == StatusCode::NOT_MODIFIED;
         Ok(match (self.coding, self.length) {
-            (Coding::None | Coding::Chunked | Coding::Identity | Coding::Other, _) if has_none => {
-                Framing::None
+            (
+                TransferCoding::None
+                | TransferCoding::Chunked
+                | TransferCoding::Identity
+                | TransferCoding::Other,
+                _,
+            ) if has_none => AnswerFraming::None,
+            (TransferCoding::Chunked, _) => AnswerFraming::Chunked,
+            (TransferCoding::None | TransferCoding::Identity, Some(length)) => {
+                AnswerFraming::Length(length)
             }
-            (Coding::Chunked, _) => Framing::Chunked,
-            (Coding::None | Coding::Identity, Some(length)) => Framing::Length(length),
-            (Coding::None | Coding::Identity, None) | (Coding::Other, _) => Framing::UntilClose,
+            (TransferCoding::None | TransferCoding::Identity, None)
+            | (TransferCoding::Other, _) => AnswerFraming::UntilClose,
         })
     }
 
     /// RFC 9112 §9.3.
-    fn persistence(&self, version: Version, framing: Framing) -> Persistence {
-        let by_version = version == Version::HTTP_11 || self.says_keep_alive == Said::Yes;
+    fn persistence(&self, version: Version, framing: AnswerFraming) -> AnswerPersistence {
+        let by_version = version == Version::HTTP_11 || self.says_keep_alive == OptionGiven::Yes;
         // Others find the end of a body where the connection has its own if any coding is named.
-        let is_certain = framing != Framing::UntilClose && self.coding != Coding::Identity;
-        if by_version && is_certain && self.says_close == Said::No {
-            Persistence::Keep
+        let is_certain =
+            framing != AnswerFraming::UntilClose && self.coding != TransferCoding::Identity;
+        if by_version && is_certain && self.says_close == OptionGiven::No {
+            AnswerPersistence::Keep
         } else {
-            Persistence::Close
+            AnswerPersistence::Close
         }
     }
 }

@@ -20,7 +20,7 @@ const SIZE_DIGITS_MAX: u32 = 16;
 
 /// A reader of one chunked body.
 #[derive(Debug)]
-pub(super) struct Chunks {
+pub(super) struct ChunkReader {
     state: State,
     /// The size being read, then what is left of its chunk.
     left: u64,
@@ -43,10 +43,10 @@ enum State {
     End,
 }
 
-/// How far [`Chunks::skip_to_data`] came.
+/// How far [`ChunkReader::skip_to_data`] came.
 #[derive(Debug)]
-pub(super) enum Next {
-    /// [`Chunks::data`] has some.
+pub(super) enum ChunkProgress {
+    /// [`ChunkReader::data`] has some.
     Data,
     /// The bytes at hand are used up.
     More,
@@ -54,25 +54,25 @@ pub(super) enum Next {
     End(Option<HeaderMap>),
 }
 
-impl Chunks {
+impl ChunkReader {
     pub(super) const fn new() -> Self {
         Self { state: State::Size(0), left: 0, extensions: 0, trailers: Vec::new() }
     }
 
     /// Takes from the front of `ahead` what is not data. To be asked before each [`Self::data`], and
     /// not after the end.
-    pub(super) fn skip_to_data(&mut self, ahead: &mut Bytes) -> Result<Next, BadBody> {
+    pub(super) fn skip_to_data(&mut self, ahead: &mut Bytes) -> Result<ChunkProgress, BadBody> {
         while self.state != State::End {
             if ahead.is_empty() {
-                return Ok(Next::More);
+                return Ok(ChunkProgress::More);
             }
             if self.state == State::Data {
-                return Ok(Next::Data);
+                return Ok(ChunkProgress::Data);
             }
             let byte = ahead.get_u8();
             self.state = self.step(byte)?;
         }
-        self.trailers().map(Next::End)
+        self.trailers().map(ChunkProgress::End)
     }
 
     /// The data of the chunk at hand, as much as has come.

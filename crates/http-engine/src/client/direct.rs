@@ -1,13 +1,13 @@
 //! A connection of HTTP/1.1 that has no task: it is here, or with the body of an answer, or gone.
 //!
 //! It keeps nothing but the byte stream, so an idle connection costs its socket. Dropping whatever
-//! has the stream closes it. Called by [`super::Sender`].
+//! has the stream closes it. Called by [`super::RequestSender`].
 
-use super::answer_body::{AnswerBody, Rest, Source};
-use super::answer_head::{BadHead, Framing, Head, Persistence};
-use super::exchange::{Answer, Course, Exchange};
-use super::upload::Upload;
-use super::{AnswerLimits, Error, Io, SendError};
+use super::answer_body::{AnswerBody, AnswerConnection, RequestRest};
+use super::answer_head::{AnswerFraming, AnswerHead, AnswerPersistence, BadHead};
+use super::exchange::{AnswerStart, ClientExchange, ExchangeCourse};
+use super::upload::RequestUpload;
+use super::{AnswerLimits, ClientError, ClientIo, SendError};
 use crate::body::Body;
 use crate::incoming::Incoming;
 use crate::upgrade;
@@ -25,25 +25,25 @@ use tokio::sync::oneshot::error::TryRecvError;
 use tokio::task::coop::unconstrained;
 
 /// A connection without a task: see the module.
-pub(super) enum Direct {
+pub(super) enum DirectConnection {
     /// Idle.
-    Here(Box<dyn Io>),
+    Here(Box<dyn ClientIo>),
     /// With the body of an answer, which sends it back.
-    Lent(oneshot::Receiver<Box<dyn Io>>),
+    Lent(oneshot::Receiver<Box<dyn ClientIo>>),
     Gone,
 }
 
-impl Direct {
-    pub(super) const fn new(io: Box<dyn Io>) -> Self {
+impl DirectConnection {
+    pub(super) const fn new(io: Box<dyn ClientIo>) -> Self {
         Self::Here(io)
     }
 
     /// Waits until the body that has it was read.
-    pub(super) async fn ready(&mut self) -> Result<(), Error> {
+    pub(super) async fn ready(&mut self) -> Result<(), ClientError> {
         if let Self::Lent(back) = self {
             *self = back.await.map_or(Self::Gone, Self::Here);
         }
-        if self.is_closed() { Err(Error::Closed) } else { Ok(()) }
+        if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
     }
 
     /// Whether it is idle.
@@ -65,7 +65,7 @@ impl Direct {
     }
 
     /// The idle stream, if it is undisturbed; it is gone from here then.
-    pub(super) fn take(&mut self) -> Option<Box<dyn Io>> {
+    pub(super) fn take(&mut self) -> Option<Box<dyn ClientIo>> {
         if self.is_closed() {
             return None;
         }
@@ -87,13 +87,13 @@ impl Direct {
         let Some(io) = self.take() else { return Err(SendError::closed(request)) };
         let body = mem::take(request.body_mut());
         let had_none = body.is_end_stream();
-        let mut exchange = Exchange::new(io, &request, body, limits);
+        let mut exchange = ClientExchange::new(io, &request, body, limits);
         let answered = poll_fn(|cx| exchange.poll(cx)).await;
-        let Exchange { io, course, .. } = exchange;
+        let ClientExchange { io, course, .. } = exchange;
         let why = match answered {
             Ok(answer) => match self.answer(io, answer) {
                 Ok(response) => return Ok(response),
-                Err(why) => Error::BadHead(why),
+                Err(why) => ClientError::BadHead(why),
             },
             Err(why) => why,
         };
@@ -101,36 +101,40 @@ impl Direct {
         match course {
             // What was read of a body cannot be put back.
             _ if !had_none => {}
-            Course::Unsent => unsent = Some(Box::new(request)),
-            Course::Unanswered => unanswered = Some(Box::new(request)),
-            Course::Answered => {}
+            ExchangeCourse::Unsent => unsent = Some(Box::new(request)),
+            ExchangeCourse::Unanswered => unanswered = Some(Box::new(request)),
+            ExchangeCourse::Answered => {}
         }
         Err(SendError { why, unsent, unanswered })
     }
 
     /// The answer; the connection stays here if its body is whole, and goes with it if not.
-    fn answer(&mut self, io: Box<dyn Io>, answer: Answer) -> Result<Response<Incoming>, BadHead> {
+    fn answer(
+        &mut self,
+        io: Box<dyn ClientIo>,
+        answer: AnswerStart,
+    ) -> Result<Response<Incoming>, BadHead> {
         let (head, mut ahead, rest) = match answer {
-            Answer::Left(mut response, ahead) => {
+            AnswerStart::Left(mut response, ahead) => {
                 upgrade::leave(response.extensions_mut(), ahead, io);
                 return Ok(response.map(|()| Incoming::none()));
             }
-            Answer::Final { head, ahead, rest } => (head, ahead, rest),
+            AnswerStart::Final { head, ahead, rest } => (head, ahead, rest),
         };
-        let Head { response, framing, persistence } = head;
+        let AnswerHead { response, framing, persistence } = head;
         let whole = match framing {
-            Framing::None => Some(Bytes::new()),
-            Framing::Length(length) => usize::try_from(length)
+            AnswerFraming::None => Some(Bytes::new()),
+            AnswerFraming::Length(length) => usize::try_from(length)
                 .ok()
                 .filter(|length| *length <= ahead.len())
                 .map(|length| ahead.split_to(length)),
-            Framing::Chunked | Framing::UntilClose => None,
+            AnswerFraming::Chunked | AnswerFraming::UntilClose => None,
         };
         if let Some(body) = whole {
             match rest {
                 Some(rest) => drop(rest.go_on(io)),
                 // What came beyond it, nobody asked for.
-                None if persistence == Persistence::Keep && ahead.is_empty() => {
+                None if persistence == AnswerPersistence::Keep && ahead.is_empty() => {
                     *self = Self::Here(io);
                 }
                 None => {}
@@ -145,23 +149,23 @@ impl Direct {
     /// The connection as the body of an answer has it, while `rest` of the request is sent.
     fn lend(
         &mut self,
-        io: Box<dyn Io>,
-        rest: Option<Box<Upload>>,
-        persistence: Persistence,
-    ) -> Source {
+        io: Box<dyn ClientIo>,
+        rest: Option<Box<RequestUpload>>,
+        persistence: AnswerPersistence,
+    ) -> AnswerConnection {
         if let Some(rest) = rest {
             let (read, write) = tokio::io::split(io);
-            return Source::Half(read, Rest(Some(rest.go_on(write))));
+            return AnswerConnection::Half(read, RequestRest(Some(rest.go_on(write))));
         }
         let back = match persistence {
-            Persistence::Keep => {
+            AnswerPersistence::Keep => {
                 let (sender, receiver) = oneshot::channel();
                 *self = Self::Lent(receiver);
                 Some(sender)
             }
-            Persistence::Close => None,
+            AnswerPersistence::Close => None,
         };
-        Source::Whole(io, back)
+        AnswerConnection::Whole(io, back)
     }
 
     /// Takes the connection back from a body that was read to its end.
@@ -178,14 +182,14 @@ impl Direct {
 
 /// Whether an idle stream has ended, failed, or brought a byte. The reactor knows: no system call,
 /// unless something came. Asked without a budget, because "not now" would pass for "nothing".
-fn is_disturbed(io: &mut dyn Io) -> bool {
+fn is_disturbed(io: &mut dyn ClientIo) -> bool {
     let mut byte = [0];
     let mut room = ReadBuf::new(&mut byte);
     let look = unconstrained(poll_fn(|cx| Pin::new(&mut *io).poll_read(cx, &mut room)));
     pin!(look).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
-impl fmt::Debug for Direct {
+impl fmt::Debug for DirectConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Here(_) => "Direct(idle)",

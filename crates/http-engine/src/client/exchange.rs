@@ -4,10 +4,12 @@
 //! may answer, or close, before it has read all of it. Nothing is kept but what is unsent or has
 //! come of a head. Made by [`super::direct`].
 
-use super::answer_head::{self, Asked, BadHead, Head, Leaves, Persistence, Reading};
-use super::request_head::{self, Wishes};
-use super::upload::{self, Upload, UploadError};
-use super::{AnswerLimits, Error, Io, room};
+use super::answer_head::{
+    self, AnswerHead, AnswerPersistence, BadHead, HeadReading, HttpExit, RequestShape,
+};
+use super::request_head::{self, RequestNeeds};
+use super::upload::{self, RequestUpload, UploadError};
+use super::{AnswerLimits, ClientError, ClientIo, room};
 use crate::body::Body;
 use crate::hop_by_hop;
 use crate::interim::{self, INTERIM_MAX};
@@ -29,7 +31,7 @@ thread_local! {
 
 /// How far a request and its answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Course {
+pub(super) enum ExchangeCourse {
     /// Not a byte was sent.
     Unsent,
     /// Some was sent, and nothing came.
@@ -39,36 +41,36 @@ pub(super) enum Course {
 }
 
 /// An answer's head, and what was read beyond it.
-pub(super) enum Answer {
+pub(super) enum AnswerStart {
     Final {
-        head: Head,
+        head: AnswerHead,
         ahead: Bytes,
         /// The request's body, if its server has answered first.
-        rest: Option<Box<Upload>>,
+        rest: Option<Box<RequestUpload>>,
     },
     /// The connection has left HTTP.
     Left(Response<()>, Bytes),
 }
 
 /// One exchange.
-pub(super) struct Exchange<'r> {
-    pub(super) io: Box<dyn Io>,
+pub(super) struct ClientExchange<'r> {
+    pub(super) io: Box<dyn ClientIo>,
     request: &'r Request<Body>,
-    leaves: Leaves,
+    leaves: HttpExit,
     limits: AnswerLimits,
-    outgoing: Outgoing,
-    pub(super) course: Course,
+    outgoing: OutgoingRequest,
+    pub(super) course: ExchangeCourse,
     /// The beginning of a head.
     came: BytesMut,
     interim: usize,
 }
 
 /// The request on its way out.
-enum Outgoing {
+enum OutgoingRequest {
     /// Its bytes, and how many have left.
     Head(Vec<u8>, usize),
     /// It has a body.
-    Body(Box<Upload>),
+    Body(Box<RequestUpload>),
     /// All have left us, but the stream may hold some.
     Flush,
     Done,
@@ -78,23 +80,26 @@ enum Outgoing {
     Broken,
 }
 
-impl<'r> Exchange<'r> {
+impl<'r> ClientExchange<'r> {
     /// Of `request`, whose body is handed in beside it.
     pub(super) fn new(
-        io: Box<dyn Io>,
+        io: Box<dyn ClientIo>,
         request: &'r Request<Body>,
         body: Body,
         limits: AnswerLimits,
     ) -> Self {
         let mut head = take_scratch();
-        let wishes = Wishes::of(request);
+        let wishes = RequestNeeds::of(request);
         let framing = upload::framing(request.headers(), &body);
         request_head::encode(request, wishes, framing.as_ref(), &mut head);
         let outgoing = match framing {
-            None => Outgoing::Head(head, 0),
-            Some(framing) => {
-                Outgoing::Body(Box::new(Upload::new(head, body, framing, wishes.asks)))
-            }
+            None => OutgoingRequest::Head(head, 0),
+            Some(framing) => OutgoingRequest::Body(Box::new(RequestUpload::new(
+                head,
+                body,
+                framing,
+                wishes.asks,
+            ))),
         };
         Self {
             io,
@@ -102,25 +107,25 @@ impl<'r> Exchange<'r> {
             leaves: wishes.leaves,
             limits,
             outgoing,
-            course: Course::Unsent,
+            course: ExchangeCourse::Unsent,
             came: BytesMut::new(),
             interim: 0,
         }
     }
 
     /// Goes on until the answer's head is there. After an error the connection is of no use.
-    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Answer, Error>> {
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<AnswerStart, ClientError>> {
         loop {
             self.poll_write(cx)?;
             match room::poll_read(&mut *self.io, cx, READ_BYTES) {
                 Poll::Ready(Ok(piece)) if !piece.is_empty() => match self.take_in(piece) {
                     Ok(Some(answer)) => return Poll::Ready(Ok(answer)),
                     Ok(None) => {}
-                    Err(why) => return Poll::Ready(Err(Error::BadHead(why))),
+                    Err(why) => return Poll::Ready(Err(ClientError::BadHead(why))),
                 },
-                Poll::Ready(Ok(_) | Err(_)) => return Poll::Ready(Err(Error::Closed)),
-                Poll::Pending if matches!(self.outgoing, Outgoing::Broken) => {
-                    return Poll::Ready(Err(Error::Closed));
+                Poll::Ready(Ok(_) | Err(_)) => return Poll::Ready(Err(ClientError::Closed)),
+                Poll::Pending if matches!(self.outgoing, OutgoingRequest::Broken) => {
+                    return Poll::Ready(Err(ClientError::Closed));
                 }
                 Poll::Pending => return Poll::Pending,
             }
@@ -128,17 +133,17 @@ impl<'r> Exchange<'r> {
     }
 
     /// Sends what can be sent. An error: the body has failed.
-    fn poll_write(&mut self, cx: &mut Context<'_>) -> Result<(), Error> {
-        if let Outgoing::Body(body) = &mut self.outgoing {
+    fn poll_write(&mut self, cx: &mut Context<'_>) -> Result<(), ClientError> {
+        if let OutgoingRequest::Body(body) = &mut self.outgoing {
             match body.poll(&mut self.io, cx) {
                 Poll::Pending => {}
-                Poll::Ready(Ok(())) => self.outgoing = Outgoing::Done,
-                Poll::Ready(Err(UploadError::Io)) => self.outgoing = Outgoing::Stopped,
-                Poll::Ready(Err(UploadError::Body(why))) => return Err(Error::Body(why)),
+                Poll::Ready(Ok(())) => self.outgoing = OutgoingRequest::Done,
+                Poll::Ready(Err(UploadError::Io)) => self.outgoing = OutgoingRequest::Stopped,
+                Poll::Ready(Err(UploadError::Body(why))) => return Err(ClientError::Body(why)),
             }
             return Ok(());
         }
-        while let Outgoing::Head(head, sent) = &mut self.outgoing {
+        while let OutgoingRequest::Head(head, sent) = &mut self.outgoing {
             match Pin::new(&mut *self.io).poll_write(cx, &head[*sent..]) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(count)) if count > 0 => {
@@ -146,25 +151,25 @@ impl<'r> Exchange<'r> {
                     *sent += count;
                     if *sent == head.len() {
                         give_back(mem::take(head));
-                        self.outgoing = Outgoing::Flush;
+                        self.outgoing = OutgoingRequest::Flush;
                     }
                 }
-                Poll::Ready(Ok(_) | Err(_)) => self.outgoing = Outgoing::Broken,
+                Poll::Ready(Ok(_) | Err(_)) => self.outgoing = OutgoingRequest::Broken,
             }
         }
-        if matches!(self.outgoing, Outgoing::Flush) {
+        if matches!(self.outgoing, OutgoingRequest::Flush) {
             match Pin::new(&mut *self.io).poll_flush(cx) {
                 Poll::Pending => {}
-                Poll::Ready(Ok(())) => self.outgoing = Outgoing::Done,
-                Poll::Ready(Err(_)) => self.outgoing = Outgoing::Broken,
+                Poll::Ready(Ok(())) => self.outgoing = OutgoingRequest::Done,
+                Poll::Ready(Err(_)) => self.outgoing = OutgoingRequest::Broken,
             }
         }
         Ok(())
     }
 
     /// Adds a piece; the answer's head, if it is whole now.
-    fn take_in(&mut self, piece: Bytes) -> Result<Option<Answer>, BadHead> {
-        self.course = Course::Answered;
+    fn take_in(&mut self, piece: Bytes) -> Result<Option<AnswerStart>, BadHead> {
+        self.course = ExchangeCourse::Answered;
         let mut bytes = if self.came.is_empty() {
             piece
         } else {
@@ -176,29 +181,31 @@ impl<'r> Exchange<'r> {
             }
             mem::take(&mut self.came).freeze()
         };
-        let asked = Asked { method: self.request.method(), leaves: self.leaves };
+        let asked = RequestShape { method: self.request.method(), leaves: self.leaves };
         while !bytes.is_empty() {
             match answer_head::read(&bytes, asked, self.limits)? {
-                Reading::Partial => {
+                HeadReading::Partial => {
                     self.came = BytesMut::from(bytes);
                     return Ok(None);
                 }
-                Reading::Interim(head, length) => {
+                HeadReading::Interim(head, length) => {
                     self.take_interim(head)?;
                     bytes.advance(length);
                 }
-                Reading::Left(response, length) => {
+                HeadReading::Left(response, length) => {
                     bytes.advance(length);
                     return match self.outgoing {
-                        Outgoing::Done | Outgoing::Flush => Ok(Some(Answer::Left(response, bytes))),
+                        OutgoingRequest::Done | OutgoingRequest::Flush => {
+                            Ok(Some(AnswerStart::Left(response, bytes)))
+                        }
                         // It would speak its own way in the middle of our request.
-                        Outgoing::Head(..)
-                        | Outgoing::Body(_)
-                        | Outgoing::Stopped
-                        | Outgoing::Broken => Err(BadHead::Switched),
+                        OutgoingRequest::Head(..)
+                        | OutgoingRequest::Body(_)
+                        | OutgoingRequest::Stopped
+                        | OutgoingRequest::Broken => Err(BadHead::Switched),
                     };
                 }
-                Reading::Final(head, length) => {
+                HeadReading::Final(head, length) => {
                     bytes.advance(length);
                     return Ok(Some(self.conclude(head, bytes)));
                 }
@@ -213,7 +220,7 @@ impl<'r> Exchange<'r> {
             return Err(BadHead::TooManyInterim);
         }
         if head.status() == StatusCode::CONTINUE
-            && let Outgoing::Body(body) = &mut self.outgoing
+            && let OutgoingRequest::Body(body) = &mut self.outgoing
         {
             body.open();
         }
@@ -221,26 +228,28 @@ impl<'r> Exchange<'r> {
         Ok(())
     }
 
-    fn conclude(&mut self, mut head: Head, ahead: Bytes) -> Answer {
-        let outgoing = mem::replace(&mut self.outgoing, Outgoing::Done);
-        if !matches!(outgoing, Outgoing::Done) || hop_by_hop::wants_close(self.request.headers()) {
-            head.persistence = Persistence::Close;
+    fn conclude(&mut self, mut head: AnswerHead, ahead: Bytes) -> AnswerStart {
+        let outgoing = mem::replace(&mut self.outgoing, OutgoingRequest::Done);
+        if !matches!(outgoing, OutgoingRequest::Done)
+            || hop_by_hop::wants_close(self.request.headers())
+        {
+            head.persistence = AnswerPersistence::Close;
         }
         let rest = match outgoing {
             // A server that was asked, and answers, does not want it.
-            Outgoing::Body(body) if !body.waits_for_word() => Some(body),
-            Outgoing::Body(_)
-            | Outgoing::Head(..)
-            | Outgoing::Flush
-            | Outgoing::Done
-            | Outgoing::Stopped
-            | Outgoing::Broken => None,
+            OutgoingRequest::Body(body) if !body.waits_for_word() => Some(body),
+            OutgoingRequest::Body(_)
+            | OutgoingRequest::Head(..)
+            | OutgoingRequest::Flush
+            | OutgoingRequest::Done
+            | OutgoingRequest::Stopped
+            | OutgoingRequest::Broken => None,
         };
-        Answer::Final { head, ahead, rest }
+        AnswerStart::Final { head, ahead, rest }
     }
 }
 
-impl Course {
+impl ExchangeCourse {
     fn sent(self) -> Self {
         match self {
             Self::Unsent | Self::Unanswered => Self::Unanswered,

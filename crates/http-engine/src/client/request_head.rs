@@ -4,50 +4,51 @@
 //! is said here, whatever the fields say of it; otherwise it chooses no field and changes none.
 //! Pure. Called by [`super`] and [`super::exchange`].
 
-use super::answer_head::Leaves;
-use super::upload::{Asks, told_length};
+use super::answer_head::HttpExit;
+use super::upload::{ContinueRequest, told_length};
 use crate::body::Body;
 use crate::hop_by_hop;
 use crate::quick::answer::push_field;
-use crate::quick::framing::Framing;
+use crate::quick::framing::ClientFraming;
 use http::{HeaderName, Method, Request, header};
 use std::io::Write;
 
 /// Things that the fields of a request ask of its server beside an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wishes {
+pub(super) struct RequestNeeds {
     /// The answers that end HTTP on the connection.
-    pub(super) leaves: Leaves,
+    pub(super) leaves: HttpExit,
     /// The server is asked first if it wants the body, or not.
-    pub(super) asks: Asks,
+    pub(super) asks: ContinueRequest,
     /// Fields that speak of a body.
-    frames: Frames,
+    frames: BodyFields,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Frames {
+enum BodyFields {
     Some,
     None,
 }
 
-impl Wishes {
+impl RequestNeeds {
     /// Those of `request`: one walk over its fields.
     pub(super) fn of(request: &Request<Body>) -> Self {
         let headers = request.headers();
-        let mut wishes = Self { leaves: Leaves::Not, asks: Asks::Not, frames: Frames::None };
+        let mut wishes =
+            Self { leaves: HttpExit::Not, asks: ContinueRequest::Not, frames: BodyFields::None };
         if request.method() == Method::CONNECT {
-            wishes.leaves = Leaves::ByTunnel;
+            wishes.leaves = HttpExit::ByTunnel;
         }
         for (name, value) in headers {
             match *name {
                 header::UPGRADE if hop_by_hop::wants_upgrade(headers).is_some() => {
-                    wishes.leaves = Leaves::ByUpgrade;
+                    wishes.leaves = HttpExit::ByUpgrade;
                 }
                 header::EXPECT if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
-                    wishes.asks = Asks::First;
+                    wishes.asks = ContinueRequest::First;
                 }
                 header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TRAILER => {
-                    wishes.frames = Frames::Some;
+                    wishes.frames = BodyFields::Some;
                 }
                 _ => {}
             }
@@ -59,8 +60,8 @@ impl Wishes {
 /// Appends the head of `request`, whose body ends as `framing` says; `None`: it has none.
 pub(super) fn encode(
     request: &Request<Body>,
-    wishes: Wishes,
-    framing: Option<&Framing>,
+    wishes: RequestNeeds,
+    framing: Option<&ClientFraming>,
     out: &mut Vec<u8>,
 ) {
     out.extend_from_slice(request.method().as_str().as_bytes());
@@ -78,18 +79,18 @@ pub(super) fn encode(
     }
     out.extend_from_slice(b" HTTP/1.1\r\n");
     for (name, value) in request.headers() {
-        let is_ours = wishes.frames == Frames::Some && is_framing(name);
+        let is_ours = wishes.frames == BodyFields::Some && is_framing(name);
         if !is_ours {
             push_field(out, name, value);
         }
     }
     match framing {
-        Some(Framing::Length(bytes)) => push_length(out, *bytes),
-        Some(Framing::Chunked(trailers)) => push_chunked(out, trailers),
-        None if wishes.frames == Frames::Some && told_length(request.headers()) == Some(0) => {
+        Some(ClientFraming::Length(bytes)) => push_length(out, *bytes),
+        Some(ClientFraming::Chunked(trailers)) => push_chunked(out, trailers),
+        None if wishes.frames == BodyFields::Some && told_length(request.headers()) == Some(0) => {
             push_length(out, 0);
         }
-        Some(Framing::UntilClose) | None => {}
+        Some(ClientFraming::UntilClose) | None => {}
     }
     out.extend_from_slice(b"\r\n");
 }
@@ -124,9 +125,9 @@ mod tests {
         written(&request, None)
     }
 
-    fn written(request: &Request<Body>, framing: Option<&Framing>) -> String {
+    fn written(request: &Request<Body>, framing: Option<&ClientFraming>) -> String {
         let mut out = Vec::new();
-        encode(request, Wishes::of(request), framing, &mut out);
+        encode(request, RequestNeeds::of(request), framing, &mut out);
         String::from_utf8(out).expect("text")
     }
 
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_body_is_framed_once_and_plainly() {
-        let with = |fields: &[(&str, &str)], framing: Option<Framing>| {
+        let with = |fields: &[(&str, &str)], framing: Option<ClientFraming>| {
             let mut request = Request::post("/");
             for (name, value) in fields {
                 request = request.header(*name, *value);
@@ -156,7 +157,7 @@ mod tests {
             let request = request.body(Body::empty()).expect("a request");
             written(&request, framing.as_ref()).replace("\r\n", "|")
         };
-        let length = |bytes| Some(Framing::Length(bytes));
+        let length = |bytes| Some(ClientFraming::Length(bytes));
         let ten = "POST / HTTP/1.1|content-length: 10||";
         assert_eq!(with(&[("content-length", "010")], length(10)), ten);
         assert_eq!(with(&[("content-length", "5"), ("content-length", "05")], length(10)), ten);
@@ -164,7 +165,7 @@ mod tests {
         let sum = || vec![HeaderName::from_static("digest"), HeaderName::from_static("sum")];
         let chunked = "POST / HTTP/1.1|trailer: digest, sum|transfer-encoding: chunked||";
         let fields = [("transfer-encoding", "gzip"), ("trailer", "x"), ("content-length", "7")];
-        assert_eq!(with(&fields, Some(Framing::Chunked(sum()))), chunked);
+        assert_eq!(with(&fields, Some(ClientFraming::Chunked(sum()))), chunked);
         let none = "POST / HTTP/1.1||";
         assert_eq!(with(&[("transfer-encoding", "chunked"), ("trailer", "x")], None), none);
         assert_eq!(with(&[("content-length", "3")], None), none);
@@ -175,15 +176,18 @@ mod tests {
     #[test]
     fn what_is_asked_beside_an_answer_is_found() {
         let of = |request: http::request::Builder| {
-            let wishes = Wishes::of(&request.body(Body::empty()).expect("a request"));
+            let wishes = RequestNeeds::of(&request.body(Body::empty()).expect("a request"));
             (wishes.leaves, wishes.asks)
         };
         let get = || Request::get("/");
-        assert_eq!(of(get().header("upgrade", "x")), (Leaves::Not, Asks::Not));
+        assert_eq!(of(get().header("upgrade", "x")), (HttpExit::Not, ContinueRequest::Not));
         let upgrade = get().header("upgrade", "x").header("connection", "Upgrade");
-        assert_eq!(of(upgrade), (Leaves::ByUpgrade, Asks::Not));
-        assert_eq!(of(Request::connect("a:1")), (Leaves::ByTunnel, Asks::Not));
-        assert_eq!(of(get().header("expect", "100-Continue")), (Leaves::Not, Asks::First));
-        assert_eq!(of(get().header("expect", "cake")), (Leaves::Not, Asks::Not));
+        assert_eq!(of(upgrade), (HttpExit::ByUpgrade, ContinueRequest::Not));
+        assert_eq!(of(Request::connect("a:1")), (HttpExit::ByTunnel, ContinueRequest::Not));
+        assert_eq!(
+            of(get().header("expect", "100-Continue")),
+            (HttpExit::Not, ContinueRequest::First)
+        );
+        assert_eq!(of(get().header("expect", "cake")), (HttpExit::Not, ContinueRequest::Not));
     }
 }

@@ -8,9 +8,9 @@
 use super::answer_head::plain_number;
 use super::exchange::{give_back, take_scratch};
 use crate::body::{Body, BodyError};
-use crate::quick::framing::{Answering, Framing, Then};
-use crate::quick::sending::Sending;
-use crate::trailers::{Behind, announced};
+use crate::quick::framing::{AnswerProgress, BodyContinuation, ClientFraming};
+use crate::quick::sending::SendState;
+use crate::trailers::{TrailerOf, announced};
 use http::{HeaderMap, header};
 use std::future::{Future, poll_fn};
 use std::io;
@@ -29,18 +29,18 @@ const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
 const REST_STALL: Duration = Duration::from_mins(1);
 
 /// A body on its way.
-pub(super) struct Upload {
+pub(super) struct RequestUpload {
     /// Until it was given to `sending`.
     head: Vec<u8>,
-    body: Answering,
-    sending: Sending,
-    left: Left,
+    body: AnswerProgress,
+    sending: SendState,
+    left: UploadLeft,
     /// While the server is asked whether it wants it.
     gate: Option<Pin<Box<Sleep>>>,
 }
 
 /// The part of a body that it has still to give.
-enum Left {
+enum UploadLeft {
     More,
     Nothing,
     /// It has failed.
@@ -58,17 +58,22 @@ pub(super) enum UploadError {
 
 /// The moment at which a body goes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum ContinueRequest {
     First,
     Not,
 }
 
-impl Upload {
+impl RequestUpload {
     /// A body that follows `head`, in which its framing is told.
-    pub(super) fn new(head: Vec<u8>, body: Body, framing: Framing, asks: Asks) -> Self {
-        let gate = (asks == Asks::First).then(|| Box::pin(sleep(CONTINUE_PATIENCE)));
-        let body = Answering { body, framing };
-        Self { head, body, sending: Sending::default(), left: Left::More, gate }
+    pub(super) fn new(
+        head: Vec<u8>,
+        body: Body,
+        framing: ClientFraming,
+        asks: ContinueRequest,
+    ) -> Self {
+        let gate = (asks == ContinueRequest::First).then(|| Box::pin(sleep(CONTINUE_PATIENCE)));
+        let body = AnswerProgress { body, framing };
+        Self { head, body, sending: SendState::default(), left: UploadLeft::More, gate }
     }
 
     /// The server wants it.
@@ -95,23 +100,23 @@ impl Upload {
             let is_head = !self.head.is_empty();
             if !is_head {
                 ready!(self.poll_gate(cx));
-                match mem::replace(&mut self.left, Left::More) {
-                    Left::More => {}
-                    Left::Nothing => return Poll::Ready(Ok(())),
-                    Left::Broken(why) => return Poll::Ready(Err(UploadError::Body(why))),
+                match mem::replace(&mut self.left, UploadLeft::More) {
+                    UploadLeft::More => {}
+                    UploadLeft::Nothing => return Poll::Ready(Ok(())),
+                    UploadLeft::Broken(why) => return Poll::Ready(Err(UploadError::Body(why))),
                 }
             }
             let mut out = if is_head { mem::take(&mut self.head) } else { take_scratch() };
-            let mut filled = Then::Go.alone();
+            let mut filled = BodyContinuation::Go.alone();
             if self.gate.is_none() {
                 filled = self.body.fill(cx, &mut out);
             }
             let mut waits = false;
             match filled.then {
-                Then::Go => {}
-                Then::Wait => waits = true,
-                Then::End => self.left = Left::Nothing,
-                Then::Broken(why) => self.left = Left::Broken(why),
+                BodyContinuation::Go => {}
+                BodyContinuation::Wait => waits = true,
+                BodyContinuation::End => self.left = UploadLeft::Nothing,
+                BodyContinuation::Broken(why) => self.left = UploadLeft::Broken(why),
             }
             if !out.is_empty() || !filled.beside.is_empty() {
                 let sent = ready!(self.sending.begin(io, cx, &mut out, filled.beside));
@@ -156,14 +161,14 @@ impl Upload {
 
 /// How the end of `body` is told behind the fields `headers`; `None`: there is none. What a body
 /// knows of itself stands over what is said of it.
-pub(super) fn framing(headers: &HeaderMap, body: &Body) -> Option<Framing> {
+pub(super) fn framing(headers: &HeaderMap, body: &Body) -> Option<ClientFraming> {
     use http_body::Body as _;
     if body.is_end_stream() {
         return None;
     }
     Some(match body.size_hint().exact().or_else(|| told_length(headers)) {
-        Some(bytes) => Framing::Length(bytes),
-        None => Framing::Chunked(announced(headers, Behind::Request)),
+        Some(bytes) => ClientFraming::Length(bytes),
+        None => ClientFraming::Chunked(announced(headers, TrailerOf::Request)),
     })
 }
 

@@ -3,7 +3,7 @@
 //! Pure. A field that makes no sense is read as far as it does: refusing a request for it would
 //! help nobody. Called by the web door.
 
-use super::Coding;
+use super::ContentCoding;
 use http::header::{ACCEPT_ENCODING, HeaderMap};
 
 /// Elements looked at; what comes after so many is noise.
@@ -13,7 +13,7 @@ const FULL: u16 = 1000;
 
 /// The weights that a request gives to each coding, in thousandths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Accepted {
+pub struct AcceptedCodings {
     zstd: Option<u16>,
     brotli: Option<u16>,
     gzip: Option<u16>,
@@ -23,14 +23,14 @@ pub struct Accepted {
 
 /// Whether the client takes a body that is not coded at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
+pub enum IdentityCoding {
     /// It does.
     Welcome,
     /// `identity;q=0`, or `*;q=0` without a word on identity.
     Refused,
 }
 
-impl Accepted {
+impl AcceptedCodings {
     /// Reads the request's fields. Where there are none, nothing but identity is chosen: RFC 9110
     /// lets a server pick any coding then, and the clients that say nothing are those that cannot.
     pub fn of(headers: &HeaderMap) -> Self {
@@ -64,8 +64,8 @@ impl Accepted {
     }
 
     /// The best of `offers`, which stand in our order of preference; `None` is identity.
-    pub fn choose(&self, offers: &[Coding]) -> Option<Coding> {
-        let mut best: Option<(Coding, u16)> = None;
+    pub fn choose(&self, offers: &[ContentCoding]) -> Option<ContentCoding> {
+        let mut best: Option<(ContentCoding, u16)> = None;
         for coding in offers {
             let weight = self.weight(*coding);
             if weight > best.map_or(0, |(_, weight)| weight) {
@@ -78,18 +78,18 @@ impl Accepted {
     }
 
     /// Whether an uncoded body is acceptable.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> IdentityCoding {
         match self.identity.or(self.any) {
-            Some(0) => Identity::Refused,
-            Some(_) | None => Identity::Welcome,
+            Some(0) => IdentityCoding::Refused,
+            Some(_) | None => IdentityCoding::Welcome,
         }
     }
 
-    fn weight(&self, coding: Coding) -> u16 {
+    fn weight(&self, coding: ContentCoding) -> u16 {
         let listed = match coding {
-            Coding::Zstd => self.zstd,
-            Coding::Brotli => self.brotli,
-            Coding::Gzip => self.gzip,
+            ContentCoding::Zstd => self.zstd,
+            ContentCoding::Brotli => self.brotli,
+            ContentCoding::Gzip => self.gzip,
         };
         listed.or(self.any).unwrap_or(0)
     }
@@ -120,32 +120,32 @@ mod tests {
     use super::super::PREFERENCE;
     use super::*;
 
-    fn accepted(field: &str) -> Accepted {
+    fn accepted(field: &str) -> AcceptedCodings {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, field.parse().unwrap());
-        Accepted::of(&headers)
+        AcceptedCodings::of(&headers)
     }
 
-    fn check(field: &str, expected: Option<Coding>) {
+    fn check(field: &str, expected: Option<ContentCoding>) {
         assert_eq!(accepted(field).choose(&PREFERENCE), expected, "{field}");
     }
 
     #[test]
     fn among_equals_the_servers_order_decides() {
-        check("gzip, deflate, br, zstd", Some(Coding::Zstd));
-        check("gzip, deflate, br", Some(Coding::Brotli));
-        check("gzip;q=0.5, br;q=0.5", Some(Coding::Brotli));
-        check("*", Some(Coding::Zstd));
+        check("gzip, deflate, br, zstd", Some(ContentCoding::Zstd));
+        check("gzip, deflate, br", Some(ContentCoding::Brotli));
+        check("gzip;q=0.5, br;q=0.5", Some(ContentCoding::Brotli));
+        check("*", Some(ContentCoding::Zstd));
     }
 
     #[test]
     fn the_clients_weights_stand_over_our_order() {
-        check("gzip, br;q=0.9, zstd;q=0.001", Some(Coding::Gzip));
-        check("x-gzip", Some(Coding::Gzip));
-        check("GZIP ; Q=0.2 , br;q=0.1", Some(Coding::Gzip));
-        check("zstd;q=0, *;q=0.5", Some(Coding::Brotli));
+        check("gzip, br;q=0.9, zstd;q=0.001", Some(ContentCoding::Gzip));
+        check("x-gzip", Some(ContentCoding::Gzip));
+        check("GZIP ; Q=0.2 , br;q=0.1", Some(ContentCoding::Gzip));
+        check("zstd;q=0, *;q=0.5", Some(ContentCoding::Brotli));
         check("identity, gzip;q=0.5", None);
-        check("identity;q=0.5, gzip;q=0.5", Some(Coding::Gzip));
+        check("identity;q=0.5, gzip;q=0.5", Some(ContentCoding::Gzip));
     }
 
     #[test]
@@ -155,24 +155,24 @@ mod tests {
         check("deflate, compress", None);
         check("", None);
         check("*;q=0", None);
-        assert_eq!(Accepted::default().choose(&PREFERENCE), None);
+        assert_eq!(AcceptedCodings::default().choose(&PREFERENCE), None);
     }
 
     #[test]
     fn a_malformed_weight_drops_its_element_only() {
-        check("gzip;q=1.5, br", Some(Coding::Brotli));
+        check("gzip;q=1.5, br", Some(ContentCoding::Brotli));
         check("br;q=, zstd;q=-1, gzip;q=0.1234, gzip;q=.5", None);
-        check("br;q=0.5x, gzip", Some(Coding::Gzip));
-        check(",,;,gzip,,", Some(Coding::Gzip));
+        check("br;q=0.5x, gzip", Some(ContentCoding::Gzip));
+        check(",,;,gzip,,", Some(ContentCoding::Gzip));
         let many = "a,".repeat(ELEMENTS_MAX) + "gzip";
         check(&many, None);
     }
 
     #[test]
     fn identity_can_be_refused() {
-        assert_eq!(accepted("identity;q=0").identity(), Identity::Refused);
-        assert_eq!(accepted("gzip, *;q=0").identity(), Identity::Refused);
-        assert_eq!(accepted("*;q=0, identity;q=0.1").identity(), Identity::Welcome);
-        assert_eq!(accepted("gzip").identity(), Identity::Welcome);
+        assert_eq!(accepted("identity;q=0").identity(), IdentityCoding::Refused);
+        assert_eq!(accepted("gzip, *;q=0").identity(), IdentityCoding::Refused);
+        assert_eq!(accepted("*;q=0, identity;q=0.1").identity(), IdentityCoding::Welcome);
+        assert_eq!(accepted("gzip").identity(), IdentityCoding::Welcome);
     }
 }

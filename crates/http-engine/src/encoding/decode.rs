@@ -4,7 +4,7 @@
 //! few kilobytes can stand for gigabytes. brotli is not undone here: the decoder at hand takes
 //! windows of a gigabyte on a stranger's word. Called by whoever fetches files.
 
-use super::Coding;
+use super::ContentCoding;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, HeaderValue};
 use std::fmt;
@@ -17,19 +17,19 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// A body's coding that cannot be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undecodable(String);
+pub struct UndecodableBody(String);
 
 /// Undoes a coding; what comes out goes to `W`. Whatever `W` refuses ends it.
-pub struct Decoder<W: Write>(Kind<W>);
+pub struct BodyDecoder<W: Write>(DecoderKind<W>);
 
-enum Kind<W: Write> {
+enum DecoderKind<W: Write> {
     Plain(W),
     Gzip(Box<flate2::write::MultiGzDecoder<W>>),
     Zstd(zstd::stream::write::Decoder<'static, W>),
 }
 
 /// The coding of a body with these fields; none if it comes as it is.
-pub fn coding_of(headers: &HeaderMap) -> Result<Option<Coding>, Undecodable> {
+pub fn coding_of(headers: &HeaderMap) -> Result<Option<ContentCoding>, UndecodableBody> {
     let mut all = headers.get_all(CONTENT_ENCODING).iter();
     let (first, second) = (all.next(), all.next());
     let Some(named) = first else { return Ok(None) };
@@ -37,25 +37,27 @@ pub fn coding_of(headers: &HeaderMap) -> Result<Option<Coding>, Undecodable> {
     match (name.as_str(), second) {
         ("identity" | "", None) => Ok(None),
         // RFC 9110 §8.4.1.3: the same thing by its old name.
-        ("gzip" | "x-gzip", None) => Ok(Some(Coding::Gzip)),
-        ("zstd", None) => Ok(Some(Coding::Zstd)),
-        (_, None | Some(_)) => Err(Undecodable(name)),
+        ("gzip" | "x-gzip", None) => Ok(Some(ContentCoding::Gzip)),
+        ("zstd", None) => Ok(Some(ContentCoding::Zstd)),
+        (_, None | Some(_)) => Err(UndecodableBody(name)),
     }
 }
 
-impl<W: Write> Decoder<W> {
+impl<W: Write> BodyDecoder<W> {
     /// Undoes `coding`, if there is one.
-    pub fn new(coding: Option<Coding>, sink: W) -> io::Result<Self> {
+    pub fn new(coding: Option<ContentCoding>, sink: W) -> io::Result<Self> {
         Ok(Self(match coding {
-            None => Kind::Plain(sink),
-            Some(Coding::Gzip) => Kind::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink))),
-            Some(Coding::Zstd) => {
+            None => DecoderKind::Plain(sink),
+            Some(ContentCoding::Gzip) => {
+                DecoderKind::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))
+            }
+            Some(ContentCoding::Zstd) => {
                 let mut decoder = zstd::stream::write::Decoder::new(sink)?;
                 decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
-                Kind::Zstd(decoder)
+                DecoderKind::Zstd(decoder)
             }
-            Some(Coding::Brotli) => {
-                let why = Undecodable(Coding::Brotli.as_str().into());
+            Some(ContentCoding::Brotli) => {
+                let why = UndecodableBody(ContentCoding::Brotli.as_str().into());
                 return Err(io::Error::new(io::ErrorKind::Unsupported, why));
             }
         }))
@@ -64,34 +66,34 @@ impl<W: Write> Decoder<W> {
     /// Takes a piece of the body.
     pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
         match &mut self.0 {
-            Kind::Plain(sink) => sink.write_all(piece),
-            Kind::Gzip(decoder) => decoder.write_all(piece),
-            Kind::Zstd(decoder) => decoder.write_all(piece),
+            DecoderKind::Plain(sink) => sink.write_all(piece),
+            DecoderKind::Gzip(decoder) => decoder.write_all(piece),
+            DecoderKind::Zstd(decoder) => decoder.write_all(piece),
         }
     }
 
     /// The body has ended; an error if it ended within what is coded.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
-            Kind::Plain(sink) => Ok(sink),
-            Kind::Gzip(decoder) => decoder.finish(),
-            Kind::Zstd(decoder) => decoder.finish(),
+            DecoderKind::Plain(sink) => Ok(sink),
+            DecoderKind::Gzip(decoder) => decoder.finish(),
+            DecoderKind::Zstd(decoder) => decoder.finish(),
         }
     }
 }
 
-impl fmt::Display for Undecodable {
+impl fmt::Display for UndecodableBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "it came coded as {:?}, which was not asked for", self.0)
     }
 }
 
-impl std::error::Error for Undecodable {}
+impl std::error::Error for UndecodableBody {}
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::super::{Level, compress};
+    use super::super::{CodingLevel, compress};
     use super::*;
 
     const TEXT: &[u8] = b"||ads.example^\n||more.example^\n";
@@ -112,8 +114,8 @@ mod tests {
         }
     }
 
-    fn decoded(coding: Option<Coding>, body: &[u8], piece: usize) -> io::Result<Vec<u8>> {
-        let mut decoder = Decoder::new(coding, Small(Vec::new()))?;
+    fn decoded(coding: Option<ContentCoding>, body: &[u8], piece: usize) -> io::Result<Vec<u8>> {
+        let mut decoder = BodyDecoder::new(coding, Small(Vec::new()))?;
         for piece in body.chunks(piece) {
             decoder.write(piece)?;
         }
@@ -122,8 +124,8 @@ mod tests {
 
     #[test]
     fn what_was_coded_comes_back_in_whatever_pieces() {
-        for coding in [Coding::Gzip, Coding::Zstd] {
-            let body = compress(coding, Level::usual(coding), TEXT).unwrap();
+        for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
+            let body = compress(coding, CodingLevel::usual(coding), TEXT).unwrap();
             for piece in [1, 7, 1000] {
                 assert_eq!(decoded(Some(coding), &body, piece).unwrap(), TEXT, "{coding} {piece}");
             }
@@ -133,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_cut_or_spoilt_body_is_an_error() {
-        for coding in [Coding::Gzip, Coding::Zstd] {
-            let body = compress(coding, Level::usual(coding), &TEXT.repeat(100)).unwrap();
+        for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
+            let body = compress(coding, CodingLevel::usual(coding), &TEXT.repeat(100)).unwrap();
             for end in [5, body.len() / 2, body.len() - 1] {
                 assert!(decoded(Some(coding), &body[..end], 100).is_err(), "{coding} to {end}");
             }
@@ -145,8 +147,8 @@ mod tests {
     #[test]
     fn a_bomb_ends_at_what_the_sink_takes() {
         let zeros = vec![0; 32 << 20];
-        for coding in [Coding::Gzip, Coding::Zstd] {
-            let body = compress(coding, Level::usual(coding), &zeros).unwrap();
+        for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
+            let body = compress(coding, CodingLevel::usual(coding), &zeros).unwrap();
             assert!(body.len() < 64 << 10, "{coding}");
             let why = decoded(Some(coding), &body, 16 << 10).unwrap_err();
             assert_eq!(why.to_string(), "too much", "{coding}");
@@ -160,7 +162,7 @@ mod tests {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(value));
             coding_of(&headers)
         };
-        assert_eq!(coding("GZIP"), Ok(Some(Coding::Gzip)));
+        assert_eq!(coding("GZIP"), Ok(Some(ContentCoding::Gzip)));
         assert_eq!(coding("identity"), Ok(None));
         assert!(coding("br").is_err() && coding("gzip, gzip").is_err());
         assert_eq!(coding_of(&HeaderMap::new()), Ok(None));

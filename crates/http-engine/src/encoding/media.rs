@@ -7,7 +7,7 @@ use http::HeaderValue;
 
 /// Whether bytes of a type get smaller by coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Worth {
+pub enum CodingWorth {
     /// They do.
     Coding,
     /// They are compressed already, or nothing is known of them.
@@ -54,14 +54,14 @@ const LOOSE: &[&str] = &[
 ];
 
 /// Whether a body of this `Content-Type` is worth coding.
-pub fn worth_coding(content_type: &HeaderValue) -> Worth {
-    let Ok(text) = content_type.to_str() else { return Worth::LeavingAlone };
+pub fn worth_coding(content_type: &HeaderValue) -> CodingWorth {
+    let Ok(text) = content_type.to_str() else { return CodingWorth::LeavingAlone };
     let essence = text.split(';').next().unwrap_or(text).trim().to_ascii_lowercase();
     let by_suffix = ["+json", "+xml", "+text"].iter().any(|suffix| essence.ends_with(suffix));
     if essence.starts_with("text/") || by_suffix || LOOSE.binary_search(&essence.as_str()).is_ok() {
-        Worth::Coding
+        CodingWorth::Coding
     } else {
-        Worth::LeavingAlone
+        CodingWorth::LeavingAlone
     }
 }
 
@@ -69,24 +69,24 @@ pub fn worth_coding(content_type: &HeaderValue) -> Worth {
 mod tests {
     use super::*;
 
-    fn check(content_type: &'static str, expected: Worth) {
+    fn check(content_type: &'static str, expected: CodingWorth) {
         let value = HeaderValue::from_static(content_type);
         assert_eq!(worth_coding(&value), expected, "{content_type}");
     }
 
     #[test]
     fn text_is_worth_it_and_what_is_compressed_is_not() {
-        check("text/html; charset=utf-8", Worth::Coding);
-        check("TEXT/CSS", Worth::Coding);
-        check("image/svg+xml; charset=utf-8", Worth::Coding);
-        check("application/manifest+json", Worth::Coding);
-        check("application/wasm", Worth::Coding);
-        check("image/x-icon", Worth::Coding);
+        check("text/html; charset=utf-8", CodingWorth::Coding);
+        check("TEXT/CSS", CodingWorth::Coding);
+        check("image/svg+xml; charset=utf-8", CodingWorth::Coding);
+        check("application/manifest+json", CodingWorth::Coding);
+        check("application/wasm", CodingWorth::Coding);
+        check("image/x-icon", CodingWorth::Coding);
         for never in ["image/png", "image/jpeg", "video/mp4", "audio/ogg", "font/woff2"] {
-            check(never, Worth::LeavingAlone);
+            check(never, CodingWorth::LeavingAlone);
         }
         for never in ["application/zip", "application/gzip", "application/octet-stream", "x"] {
-            check(never, Worth::LeavingAlone);
+            check(never, CodingWorth::LeavingAlone);
         }
     }
 

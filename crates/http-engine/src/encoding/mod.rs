@@ -12,10 +12,10 @@ pub mod stream;
 pub mod tag;
 pub mod whole;
 
-pub use accept::{Accepted, Identity};
-pub use media::{Worth, worth_coding};
-pub use offer::{Due, Offer};
-pub use stream::Encoded;
+pub use accept::{AcceptedCodings, IdentityCoding};
+pub use media::{CodingWorth, worth_coding};
+pub use offer::{CodingDue, CodingOffer};
+pub use stream::EncodedBody;
 pub use tag::{coded_tag, weakened};
 pub use whole::{EncodeError, compress};
 
@@ -25,7 +25,7 @@ use std::fmt;
 
 /// A content coding that can be made here (RFC 9110 §8.4.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Coding {
+pub enum ContentCoding {
     /// Zstandard (RFC 8878), with a window of 8 MiB at most as RFC 9659 §3 demands.
     Zstd,
     /// Brotli (RFC 7932).
@@ -36,31 +36,32 @@ pub enum Coding {
 
 /// Every coding, in the order that we prefer among those a client likes equally: zstd costs the
 /// least for both sides, brotli is the smallest of the three on text at the levels used here.
-pub const PREFERENCE: [Coding; 3] = [Coding::Zstd, Coding::Brotli, Coding::Gzip];
+pub const PREFERENCE: [ContentCoding; 3] =
+    [ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
 
 /// How hard to try, 1 to 9 in each coder's own terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Level(u8);
+pub struct CodingLevel(u8);
 
-impl Level {
+impl CodingLevel {
     /// The least effort.
     pub const MIN: u8 = 1;
     /// The most: more costs a core for milliseconds per 100 kB and gains a percent or two.
     pub const MAX: u8 = 9;
 
-    /// A level from [`Level::MIN`] to [`Level::MAX`].
+    /// A level from [`CodingLevel::MIN`] to [`CodingLevel::MAX`].
     pub const fn new(level: u8) -> Option<Self> {
         if level >= Self::MIN && level <= Self::MAX { Some(Self(level)) } else { None }
     }
 
     /// The level that a coding gets where none is set.
-    pub const fn usual(coding: Coding) -> Self {
+    pub const fn usual(coding: ContentCoding) -> Self {
         match coding {
-            Coding::Zstd => Self(3),
-            Coding::Brotli => Self(4),
+            ContentCoding::Zstd => Self(3),
+            ContentCoding::Brotli => Self(4),
             // libdeflate's first level is smaller than zlib's first and takes half its time; each
             // further one costs more than it saves on a file that is sent a few times.
-            Coding::Gzip => Self(1),
+            ContentCoding::Gzip => Self(1),
         }
     }
 
@@ -70,7 +71,7 @@ impl Level {
     }
 }
 
-impl Coding {
+impl ContentCoding {
     /// Its name in `Content-Encoding`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -95,7 +96,7 @@ impl Coding {
     }
 }
 
-impl fmt::Display for Coding {
+impl fmt::Display for ContentCoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -136,8 +137,8 @@ mod tests {
 
     #[test]
     fn a_level_is_within_its_bounds() {
-        assert_eq!(Level::new(0), None);
-        assert_eq!(Level::new(10), None);
-        assert_eq!(Level::new(9).map(Level::get), Some(9));
+        assert_eq!(CodingLevel::new(0), None);
+        assert_eq!(CodingLevel::new(10), None);
+        assert_eq!(CodingLevel::new(9).map(CodingLevel::get), Some(9));
     }
 }

@@ -4,7 +4,10 @@
 //! decides by heads alone and keeps nothing. Called by the web door for scripts' answers and by the
 //! gateway for servers'.
 
-use super::{Accepted, Coding, Encoded, Identity, Level, Worth, vary, weakened, worth_coding};
+use super::{
+    AcceptedCodings, CodingLevel, CodingWorth, ContentCoding, EncodedBody, IdentityCoding, vary,
+    weakened, worth_coding,
+};
 use crate::body::Body;
 use crate::conditional::ETag;
 use http::header::{
@@ -15,46 +18,53 @@ use http::{Method, Response, StatusCode};
 
 /// The codings that a server offers for answers under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Offer {
-    codings: Vec<(Coding, Level)>,
-    order: Vec<Coding>,
+pub struct CodingOffer {
+    codings: Vec<(ContentCoding, CodingLevel)>,
+    order: Vec<ContentCoding>,
     bytes_min: u64,
 }
 
 /// What an answer under way is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Due {
+pub enum CodingDue {
     /// It does not depend on `Accept-Encoding`: it is never coded.
     Never,
     /// It does, and this time it goes as it is. `Vary` must be said.
     AsItIs,
     /// This coding.
-    Coded(Coding, Level),
+    Coded(ContentCoding, CodingLevel),
 }
 
-impl Offer {
+impl CodingOffer {
     /// The codings, best first; what is known to be shorter than `bytes_min` is not worth one.
-    pub fn new(codings: Vec<(Coding, Level)>, bytes_min: u64) -> Self {
+    pub fn new(codings: Vec<(ContentCoding, CodingLevel)>, bytes_min: u64) -> Self {
         let order = codings.iter().map(|(coding, _)| *coding).collect();
         Self { codings, order, bytes_min }
     }
 
     /// What `answer` is due, whose body has `length` bytes if that is known.
-    pub fn due<B>(&self, accepted: &Accepted, answer: &Response<B>, length: Option<u64>) -> Due {
+    pub fn due<B>(
+        &self,
+        accepted: &AcceptedCodings,
+        answer: &Response<B>,
+        length: Option<u64>,
+    ) -> CodingDue {
         if length == Some(0) || !may_be_coded(answer.status(), answer.headers()) {
-            return Due::Never;
+            return CodingDue::Never;
         }
         let is_small = length.is_some_and(|length| length < self.bytes_min);
         let chosen = accepted.choose(&self.order);
         match chosen.and_then(|coding| self.codings.iter().find(|(it, _)| *it == coding)) {
-            Some(_) if is_small && accepted.identity() == Identity::Welcome => Due::AsItIs,
-            Some((coding, level)) => Due::Coded(*coding, *level),
-            None => Due::AsItIs,
+            Some(_) if is_small && accepted.identity() == IdentityCoding::Welcome => {
+                CodingDue::AsItIs
+            }
+            Some((coding, level)) => CodingDue::Coded(*coding, *level),
+            None => CodingDue::AsItIs,
         }
     }
 }
 
-impl Due {
+impl CodingDue {
     /// Makes the answer to a `method` request what it is due.
     pub fn apply(self, mut response: Response<Body>, method: &Method) -> Response<Body> {
         let headers = response.headers_mut();
@@ -79,7 +89,7 @@ impl Due {
             return response;
         }
         response.map(|body| {
-            if let Ok(coded) = Encoded::new(body, coding, level) {
+            if let Ok(coded) = EncodedBody::new(body, coding, level) {
                 return Body::boxed(coded);
             }
             // Without its coder the body cannot be what its head says: it is broken off.
@@ -104,7 +114,7 @@ fn may_be_coded(status: StatusCode, headers: &HeaderMap) -> bool {
     whole
         && may
         && !headers.contains_key(CONTENT_ENCODING)
-        && headers.get(CONTENT_TYPE).is_some_and(|media| worth_coding(media) == Worth::Coding)
+        && headers.get(CONTENT_TYPE).is_some_and(|media| worth_coding(media) == CodingWorth::Coding)
 }
 
 #[cfg(test)]
@@ -122,29 +132,32 @@ mod tests {
         response
     }
 
-    fn due(answer: &Response<Body>, length: Option<u64>) -> Due {
-        let offer = Offer::new(vec![(Coding::Gzip, Level::usual(Coding::Gzip))], 256);
-        offer.due(&Accepted::of_lists(["br, gzip"].into_iter()), answer, length)
+    fn due(answer: &Response<Body>, length: Option<u64>) -> CodingDue {
+        let offer = CodingOffer::new(
+            vec![(ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip))],
+            256,
+        );
+        offer.due(&AcceptedCodings::of_lists(["br, gzip"].into_iter()), answer, length)
     }
 
     #[test]
     fn what_is_long_and_loose_is_coded() {
-        let coded = Due::Coded(Coding::Gzip, Level::usual(Coding::Gzip));
+        let coded = CodingDue::Coded(ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip));
         assert_eq!(due(&answer(&[]), Some(1000)), coded);
         assert_eq!(due(&answer(&[]), None), coded);
-        assert_eq!(due(&answer(&[]), Some(100)), Due::AsItIs);
+        assert_eq!(due(&answer(&[]), Some(100)), CodingDue::AsItIs);
         for fields in [
             [(CONTENT_TYPE, "image/png")],
             [(CONTENT_ENCODING, "br")],
             [(CONTENT_RANGE, "bytes 0-1/2")],
             [(CACHE_CONTROL, "max-age=1, No-Transform")],
         ] {
-            assert_eq!(due(&answer(&fields), Some(1000)), Due::Never, "{fields:?}");
+            assert_eq!(due(&answer(&fields), Some(1000)), CodingDue::Never, "{fields:?}");
         }
-        assert_eq!(due(&answer(&[]), Some(0)), Due::Never);
+        assert_eq!(due(&answer(&[]), Some(0)), CodingDue::Never);
         let mut part = answer(&[]);
         *part.status_mut() = StatusCode::PARTIAL_CONTENT;
-        assert_eq!(due(&part, Some(1000)), Due::Never);
+        assert_eq!(due(&part, Some(1000)), CodingDue::Never);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Coding a body that is under way.
 //!
-//! [`Encoded`] wraps any body. What has come in leaves as soon as nothing more is at hand: a slow
+//! [`EncodedBody`] wraps any body. What has come in leaves as soon as nothing more is at hand: a slow
 //! script's lines arrive when it writes them, a fast one's are coded in larger pieces. It never reads
 //! ahead of its reader. Called by the web door for scripts' answers and for files too large to keep.
 
-use super::{Coding, Level};
+use super::{CodingLevel, ContentCoding};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use std::io::{self, Write};
@@ -20,27 +20,27 @@ const BROTLI_WINDOW_LOG: u32 = 18;
 const ZSTD_WINDOW_LOG: u32 = 20;
 const BROTLI_BUFFER_BYTES: usize = 4 << 10;
 
-enum Coder {
+enum StreamCoder {
     Gzip(flate2::write::GzEncoder<Vec<u8>>),
     // Its tables are large.
     Brotli(Box<brotli::CompressorWriter<Vec<u8>>>),
     Zstd(zstd::stream::write::Encoder<'static, Vec<u8>>),
 }
 
-impl Coder {
-    fn new(coding: Coding, level: Level) -> io::Result<Self> {
+impl StreamCoder {
+    fn new(coding: ContentCoding, level: CodingLevel) -> io::Result<Self> {
         Ok(match coding {
-            Coding::Gzip => {
+            ContentCoding::Gzip => {
                 let level = flate2::Compression::new(u32::from(level.get()));
                 Self::Gzip(flate2::write::GzEncoder::new(Vec::new(), level))
             }
-            Coding::Brotli => Self::Brotli(Box::new(brotli::CompressorWriter::new(
+            ContentCoding::Brotli => Self::Brotli(Box::new(brotli::CompressorWriter::new(
                 Vec::new(),
                 BROTLI_BUFFER_BYTES,
                 u32::from(level.get()),
                 BROTLI_WINDOW_LOG,
             ))),
-            Coding::Zstd => {
+            ContentCoding::Zstd => {
                 let mut coder =
                     zstd::stream::write::Encoder::new(Vec::new(), i32::from(level.get()))?;
                 coder.window_log(ZSTD_WINDOW_LOG)?;
@@ -83,22 +83,22 @@ impl Coder {
 }
 
 /// A body, coded as it goes.
-pub struct Encoded<B> {
+pub struct EncodedBody<B> {
     inner: B,
-    coder: Option<Coder>,
+    coder: Option<StreamCoder>,
     /// Bytes taken in since the last piece left.
     taken: usize,
     trailers: Option<Frame<Bytes>>,
 }
 
-impl<B> Encoded<B> {
+impl<B> EncodedBody<B> {
     /// Codes `inner`. Fails only if the coder cannot be made.
-    pub fn new(inner: B, coding: Coding, level: Level) -> io::Result<Self> {
-        Ok(Self { inner, coder: Some(Coder::new(coding, level)?), taken: 0, trailers: None })
+    pub fn new(inner: B, coding: ContentCoding, level: CodingLevel) -> io::Result<Self> {
+        Ok(Self { inner, coder: Some(StreamCoder::new(coding, level)?), taken: 0, trailers: None })
     }
 }
 
-impl<B> Encoded<B> {
+impl<B> EncodedBody<B> {
     fn piece(&mut self) -> Option<Bytes> {
         let made = self.coder.as_mut()?.made();
         if made.is_empty() {
@@ -120,7 +120,7 @@ impl<B> Encoded<B> {
     }
 }
 
-impl<B> HttpBody for Encoded<B>
+impl<B> HttpBody for EncodedBody<B>
 where
     B: HttpBody<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,

@@ -3,7 +3,7 @@
 //! The coders' tables are made once a thread and used again: making them costs as much as coding a
 //! small file. It runs where it is called; whoever has much to code calls it off the core's thread.
 
-use super::{Coding, Level};
+use super::{CodingLevel, ContentCoding};
 use std::cell::RefCell;
 use std::fmt;
 use std::io;
@@ -28,20 +28,24 @@ pub enum EncodeError {
 }
 
 /// Codes `input`. The result may be longer than it: the caller then sends the original.
-pub fn compress(coding: Coding, level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
+pub fn compress(
+    coding: ContentCoding,
+    level: CodingLevel,
+    input: &[u8],
+) -> Result<Vec<u8>, EncodeError> {
     if input.len() > INPUT_BYTES_MAX {
         return Err(EncodeError::TooLarge);
     }
     match coding {
-        Coding::Gzip => gzip(level, input),
-        Coding::Brotli => brotli(level, input),
-        Coding::Zstd => zstd(level, input),
+        ContentCoding::Gzip => gzip(level, input),
+        ContentCoding::Brotli => brotli(level, input),
+        ContentCoding::Zstd => zstd(level, input),
     }
 }
 
 /// What gzip needs on one thread, kept between bodies.
-struct Gzip {
-    level: Level,
+struct GzipEncoder {
+    level: CodingLevel,
     coder: libdeflater::Compressor,
     /// Where bodies of at most [`SCRATCH_BYTES_MAX`] are coded to: memory that is touched already.
     scratch: Vec<u8>,
@@ -51,20 +55,22 @@ struct Gzip {
 const SCRATCH_BYTES_MAX: usize = 512 << 10;
 
 thread_local! {
-    static GZIP: RefCell<Option<Gzip>> = const { RefCell::new(None) };
+    static GZIP: RefCell<Option<GzipEncoder>> = const { RefCell::new(None) };
 }
 
-fn gzip(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
+fn gzip(level: CodingLevel, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     GZIP.with_borrow_mut(|kept| {
         let failed = |why: String| EncodeError::Coder(io::Error::other(why));
         if kept.as_ref().is_none_or(|it| it.level != level) {
-            let effort = GZIP_EFFORT[usize::from(level.get() - Level::MIN)];
+            let effort = GZIP_EFFORT[usize::from(level.get() - CodingLevel::MIN)];
             let effort = libdeflater::CompressionLvl::new(effort)
                 .map_err(|why| failed(format!("{why:?}")))?;
             let coder = libdeflater::Compressor::new(effort);
-            *kept = Some(Gzip { level, coder, scratch: Vec::new() });
+            *kept = Some(GzipEncoder { level, coder, scratch: Vec::new() });
         }
-        let Some(Gzip { coder, scratch, .. }) = kept else { unreachable!("made just above") };
+        let Some(GzipEncoder { coder, scratch, .. }) = kept else {
+            unreachable!("made just above")
+        };
         let bound = coder.gzip_compress_bound(input.len());
         let mut large = Vec::new();
         let output = if bound <= SCRATCH_BYTES_MAX { scratch } else { &mut large };
@@ -76,7 +82,7 @@ fn gzip(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     })
 }
 
-fn brotli(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
+fn brotli(level: CodingLevel, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let params = brotli::enc::BrotliEncoderParams {
         quality: i32::from(level.get()),
         lgwin: BROTLI_WINDOW_LOG,
@@ -89,7 +95,7 @@ fn brotli(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     Ok(output)
 }
 
-fn zstd(level: Level, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
+fn zstd(level: CodingLevel, input: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let mut coder =
         zstd::bulk::Compressor::new(i32::from(level.get())).map_err(EncodeError::Coder)?;
     let window = zstd::zstd_safe::CParameter::WindowLog(

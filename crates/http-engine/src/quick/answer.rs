@@ -4,9 +4,9 @@
 //! what a handler says of the first two is heard, and not written. Everything else is written as it
 //! stands. Called by [`super::lane`] for every answer of a handler.
 
-use super::framing::{Answering, Framing};
-use super::head::Keep;
-use super::{Persistence, Simple, SimpleMethod};
+use super::framing::{AnswerProgress, ClientFraming};
+use super::head::KeepAlive;
+use super::{ConnectionPersistence, SimpleMethod, SimpleRequest};
 use crate::body::Body;
 use crate::date;
 use crate::interim;
@@ -18,31 +18,31 @@ use hyper::ext::ReasonPhrase;
 
 /// What of a request is to be known when it is answered.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct AnsweredRequest {
     method: SimpleMethod,
     version: Version,
-    persistence: Persistence,
-    trailers: Trailers,
+    persistence: ConnectionPersistence,
+    trailers: TrailerSupport,
 }
 
 /// Whether the client takes fields behind a body (RFC 9110 section 10.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trailers {
+enum TrailerSupport {
     Taken,
     Dropped,
 }
 
 /// What follows a head.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct BegunAnswer {
     /// The body; `None` where there is none, or none may be sent.
-    pub(super) answering: Option<Answering>,
-    pub(super) persistence: Persistence,
+    pub(super) answering: Option<AnswerProgress>,
+    pub(super) persistence: ConnectionPersistence,
 }
 
 /// What a handler says that is the lane's to say.
-struct Said {
-    length: Told,
+struct HandlerFields {
+    length: DeclaredLength,
     closes: bool,
     is_dated: bool,
     names_trailers: bool,
@@ -50,21 +50,21 @@ struct Said {
 
 /// `Content-Length` as a handler gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum DeclaredLength {
     Nothing,
     Bytes(u64),
     /// No number, or two of them.
     Nonsense,
 }
 
-impl Asked {
-    pub(super) fn of(request: &Simple<'_>) -> Self {
+impl AnsweredRequest {
+    pub(super) fn of(request: &SimpleRequest<'_>) -> Self {
         let takes = request.field("te").is_some_and(|te| has_word(te, b"trailers"));
         Self {
             method: request.method,
             version: request.version,
             persistence: request.persistence,
-            trailers: if takes { Trailers::Taken } else { Trailers::Dropped },
+            trailers: if takes { TrailerSupport::Taken } else { TrailerSupport::Dropped },
         }
     }
 
@@ -74,7 +74,7 @@ impl Asked {
     }
 }
 
-impl Told {
+impl DeclaredLength {
     fn and(self, value: &HeaderValue) -> Self {
         let digits = value.to_str().ok().filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
         match (self, digits.and_then(|it| it.parse().ok())) {
@@ -94,7 +94,7 @@ impl Told {
 
 /// Appends what comes ahead of the answer to `asked`. HTTP/1.0 knows no interim answers (RFC 9110
 /// section 15.2).
-pub(super) fn push_interim(out: &mut Vec<u8>, told: &[Response<()>], asked: Asked) {
+pub(super) fn push_interim(out: &mut Vec<u8>, told: &[Response<()>], asked: AnsweredRequest) {
     if asked.version == Version::HTTP_11 {
         for interim in told {
             interim::write(interim, out);
@@ -106,9 +106,9 @@ pub(super) fn push_interim(out: &mut Vec<u8>, told: &[Response<()>], asked: Aske
 pub(super) fn begin(
     out: &mut Vec<u8>,
     response: Response<Body>,
-    asked: Asked,
-    keep: Keep,
-) -> Begun {
+    asked: AnsweredRequest,
+    keep: KeepAlive,
+) -> BegunAnswer {
     let (head, body) = if response.status().is_informational() {
         // No answer: who asks to leave HTTP may get one, and such a request is not simple.
         reply::empty(StatusCode::INTERNAL_SERVER_ERROR).into_parts()
@@ -119,19 +119,19 @@ pub(super) fn begin(
     let said = push_others(out, &head.headers);
     let mut framing = asked.may_have_body(head.status).then(|| frame(&said, &body, asked.version));
     let length = match &framing {
-        Some(Framing::Length(bytes)) => Some(*bytes),
+        Some(ClientFraming::Length(bytes)) => Some(*bytes),
         // What `GET` would get, where that is known.
         None if has_length(head.status) => {
             said.length.bytes().or_else(|| body.size_hint().exact().filter(|bytes| *bytes > 0))
         }
-        Some(Framing::Chunked(_) | Framing::UntilClose) | None => None,
+        Some(ClientFraming::Chunked(_) | ClientFraming::UntilClose) | None => None,
     };
     if let Some(bytes) = length {
         out.extend_from_slice(b"content-length: ");
         out.extend_from_slice(itoa::Buffer::new().format(bytes).as_bytes());
         out.extend_from_slice(b"\r\n");
     }
-    if let Some(Framing::Chunked(names)) = &mut framing {
+    if let Some(ClientFraming::Chunked(names)) = &mut framing {
         out.extend_from_slice(b"transfer-encoding: chunked\r\n");
         if said.names_trailers {
             *names = push_trailer(out, &head.headers, asked.trailers);
@@ -142,11 +142,11 @@ pub(super) fn begin(
         out.extend_from_slice(&date::now_field());
         out.extend_from_slice(b"\r\n");
     }
-    let ends = said.closes || keep == Keep::No || framing == Some(Framing::UntilClose);
-    let persistence = if ends { Persistence::Close } else { asked.persistence };
+    let ends = said.closes || keep == KeepAlive::No || framing == Some(ClientFraming::UntilClose);
+    let persistence = if ends { ConnectionPersistence::Close } else { asked.persistence };
     out.extend_from_slice(persistence.end_of_head());
-    let framing = framing.filter(|framing| *framing != Framing::Length(0));
-    Begun { answering: framing.map(|framing| Answering { body, framing }), persistence }
+    let framing = framing.filter(|framing| *framing != ClientFraming::Length(0));
+    BegunAnswer { answering: framing.map(|framing| AnswerProgress { body, framing }), persistence }
 }
 
 fn has_length(status: StatusCode) -> bool {
@@ -170,9 +170,13 @@ fn push_status_line(out: &mut Vec<u8>, head: &response::Parts, version: Version)
 }
 
 /// Appends every field that is not the lane's; what those say.
-fn push_others(out: &mut Vec<u8>, fields: &HeaderMap) -> Said {
-    let mut said =
-        Said { length: Told::Nothing, closes: false, is_dated: false, names_trailers: false };
+fn push_others(out: &mut Vec<u8>, fields: &HeaderMap) -> HandlerFields {
+    let mut said = HandlerFields {
+        length: DeclaredLength::Nothing,
+        closes: false,
+        is_dated: false,
+        names_trailers: false,
+    };
     for (name, value) in fields {
         match *name {
             header::CONTENT_LENGTH => said.length = said.length.and(value),
@@ -190,11 +194,15 @@ fn push_others(out: &mut Vec<u8>, fields: &HeaderMap) -> Said {
 }
 
 /// Appends `Trailer`; the names in it, if the client takes what they name.
-fn push_trailer(out: &mut Vec<u8>, fields: &HeaderMap, trailers: Trailers) -> Vec<HeaderName> {
+fn push_trailer(
+    out: &mut Vec<u8>,
+    fields: &HeaderMap,
+    trailers: TrailerSupport,
+) -> Vec<HeaderName> {
     let mut names = Vec::new();
     for value in fields.get_all(header::TRAILER) {
         push_field(out, &header::TRAILER, value);
-        if trailers == Trailers::Taken {
+        if trailers == TrailerSupport::Taken {
             names.extend(words(value.as_bytes()).filter_map(|it| HeaderName::from_bytes(it).ok()));
         }
     }
@@ -211,14 +219,14 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderVal
 
 /// How the client is to know where `body` ends. What the body knows of itself stands over what is said
 /// of it.
-fn frame(said: &Said, body: &Body, version: Version) -> Framing {
+fn frame(said: &HandlerFields, body: &Body, version: Version) -> ClientFraming {
     if body.is_end_stream() {
-        return Framing::Length(0);
+        return ClientFraming::Length(0);
     }
     match body.size_hint().exact().or(said.length.bytes()) {
-        Some(bytes) => Framing::Length(bytes),
-        None if version == Version::HTTP_11 => Framing::Chunked(Vec::new()),
-        None => Framing::UntilClose,
+        Some(bytes) => ClientFraming::Length(bytes),
+        None if version == Version::HTTP_11 => ClientFraming::Chunked(Vec::new()),
+        None => ClientFraming::UntilClose,
     }
 }
 
@@ -234,18 +242,28 @@ fn has_word(list: &[u8], word: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(method: SimpleMethod, version: Version) -> Asked {
-        Asked { method, version, persistence: Persistence::Keep, trailers: Trailers::Dropped }
+    fn asked(method: SimpleMethod, version: Version) -> AnsweredRequest {
+        AnsweredRequest {
+            method,
+            version,
+            persistence: ConnectionPersistence::Keep,
+            trailers: TrailerSupport::Dropped,
+        }
     }
 
     /// The head without its date, and how the body is framed.
-    fn begun(asked: Asked, status: u16, fields: &[(&str, &str)], body: Body) -> (String, String) {
+    fn begun(
+        asked: AnsweredRequest,
+        status: u16,
+        fields: &[(&str, &str)],
+        body: Body,
+    ) -> (String, String) {
         let mut response = Response::builder().status(status);
         for (name, value) in fields {
             response = response.header(*name, *value);
         }
         let mut out = Vec::new();
-        let begun = begin(&mut out, response.body(body).unwrap(), asked, Keep::Yes);
+        let begun = begin(&mut out, response.body(body).unwrap(), asked, KeepAlive::Yes);
         let head = String::from_utf8(out).unwrap();
         let dated = head.lines().filter(|line| line.starts_with("date: ")).count();
         assert_eq!(dated, 1, "{head}");

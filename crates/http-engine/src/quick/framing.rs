@@ -7,9 +7,9 @@
 //! for answers and by the client side for requests.
 
 use super::answer::push_field;
-use super::sending::Beside;
+use super::sending::SendBeside;
 use crate::body::{Body, BodyError};
-use crate::trailers::{Behind, may_follow};
+use crate::trailers::{TrailerOf, may_follow};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use http_body::Body as HttpBody;
@@ -23,7 +23,7 @@ const COPIED_BYTES_MAX: usize = 16 << 10;
 
 /// How the client knows where a body ends (RFC 9112 section 6.3).
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub(crate) enum ClientFraming {
     /// After so many bytes from here.
     Length(u64),
     /// By its last chunk; behind it fields of these names may stand.
@@ -34,22 +34,22 @@ pub(crate) enum Framing {
 
 /// A body on its way.
 #[derive(Debug)]
-pub(crate) struct Answering {
+pub(crate) struct AnswerProgress {
     pub(crate) body: Body,
-    pub(crate) framing: Framing,
+    pub(crate) framing: ClientFraming,
 }
 
 /// What was at hand of a body, beside what was appended.
 #[derive(Debug)]
-pub(crate) struct Filled {
+pub(crate) struct FilledBytes {
     /// A large piece, and what belongs behind it.
-    pub(crate) beside: Beside,
-    pub(crate) then: Then,
+    pub(crate) beside: SendBeside,
+    pub(crate) then: BodyContinuation,
 }
 
 /// How a body goes on.
 #[derive(Debug)]
-pub(crate) enum Then {
+pub(crate) enum BodyContinuation {
     /// There may be more at once.
     Go,
     /// There is no more for now; the task is woken when there is.
@@ -60,24 +60,24 @@ pub(crate) enum Then {
     Broken(BodyError),
 }
 
-impl Then {
+impl BodyContinuation {
     /// With nothing beside what was appended.
-    pub(crate) fn alone(self) -> Filled {
-        Filled { beside: Beside::default(), then: self }
+    pub(crate) fn alone(self) -> FilledBytes {
+        FilledBytes { beside: SendBeside::default(), then: self }
     }
 }
 
-impl Answering {
+impl AnswerProgress {
     /// Appends to `out` what is at hand of the body.
-    pub(crate) fn fill(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> Filled {
+    pub(crate) fn fill(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> FilledBytes {
         loop {
             if out.len() >= OUTPUT_BYTES {
-                return Then::Go.alone();
+                return BodyContinuation::Go.alone();
             }
             let frame = match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Pending => return Then::Wait.alone(),
+                Poll::Pending => return BodyContinuation::Wait.alone(),
                 Poll::Ready(None) => return self.end(None, out).alone(),
-                Poll::Ready(Some(Err(why))) => return Then::Broken(why).alone(),
+                Poll::Ready(Some(Err(why))) => return BodyContinuation::Broken(why).alone(),
                 Poll::Ready(Some(Ok(frame))) => frame,
             };
             match frame.into_data() {
@@ -96,31 +96,31 @@ impl Answering {
     }
 
     /// Frames a piece; `None`: it was copied, and more may follow.
-    fn add(&mut self, mut data: Bytes, out: &mut Vec<u8>) -> Option<Filled> {
-        if let Framing::Length(left) = &mut self.framing {
+    fn add(&mut self, mut data: Bytes, out: &mut Vec<u8>) -> Option<FilledBytes> {
+        if let ClientFraming::Length(left) = &mut self.framing {
             data.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
             *left -= data.len() as u64;
         }
-        let is_last = self.framing == Framing::Length(0) || self.body.is_end_stream();
+        let is_last = self.framing == ClientFraming::Length(0) || self.body.is_end_stream();
         if data.is_empty() {
             return is_last.then(|| self.end(None, out).alone());
         }
-        let is_short = is_last && matches!(self.framing, Framing::Length(left) if left > 0);
+        let is_short = is_last && matches!(self.framing, ClientFraming::Length(left) if left > 0);
         let tail: &'static [u8] = match (&self.framing, is_last) {
-            (Framing::Length(_) | Framing::UntilClose, _) => b"",
-            (Framing::Chunked(_), false) => b"\r\n",
-            (Framing::Chunked(_), true) => b"\r\n0\r\n\r\n",
+            (ClientFraming::Length(_) | ClientFraming::UntilClose, _) => b"",
+            (ClientFraming::Chunked(_), false) => b"\r\n",
+            (ClientFraming::Chunked(_), true) => b"\r\n0\r\n\r\n",
         };
         if !tail.is_empty() {
             push_size(out, data.len());
         }
         let then = match is_last {
-            true if is_short => Then::Broken(BodyError::Aborted),
-            true => Then::End,
-            false => Then::Go,
+            true if is_short => BodyContinuation::Broken(BodyError::Aborted),
+            true => BodyContinuation::End,
+            false => BodyContinuation::Go,
         };
         if data.len() > COPIED_BYTES_MAX {
-            return Some(Filled { beside: Beside { piece: data, tail }, then });
+            return Some(FilledBytes { beside: SendBeside { piece: data, tail }, then });
         }
         out.extend_from_slice(&data);
         out.extend_from_slice(tail);
@@ -128,21 +128,21 @@ impl Answering {
     }
 
     /// The body has no more pieces.
-    fn end(&self, trailers: Option<&HeaderMap>, out: &mut Vec<u8>) -> Then {
+    fn end(&self, trailers: Option<&HeaderMap>, out: &mut Vec<u8>) -> BodyContinuation {
         match &self.framing {
-            Framing::UntilClose | Framing::Length(0) => Then::End,
-            Framing::Length(_) => Then::Broken(BodyError::Aborted),
-            Framing::Chunked(allowed) => {
+            ClientFraming::UntilClose | ClientFraming::Length(0) => BodyContinuation::End,
+            ClientFraming::Length(_) => BodyContinuation::Broken(BodyError::Aborted),
+            ClientFraming::Chunked(allowed) => {
                 out.extend_from_slice(b"0\r\n");
                 if let Some(trailers) = trailers {
                     for (name, value) in trailers {
-                        if allowed.contains(name) && may_follow(name, Behind::Answer) {
+                        if allowed.contains(name) && may_follow(name, TrailerOf::Answer) {
                             push_field(out, name, value);
                         }
                     }
                 }
                 out.extend_from_slice(b"\r\n");
-                Then::End
+                BodyContinuation::End
             }
         }
     }
@@ -185,8 +185,8 @@ mod tests {
     }
 
     /// What `frames` become, and how they end: "end" or "broken".
-    fn framed(framing: Framing, frames: Vec<Frame<Bytes>>) -> (Vec<u8>, &'static str) {
-        let mut answering = Answering { body: Body::boxed(Frames(frames.into())), framing };
+    fn framed(framing: ClientFraming, frames: Vec<Frame<Bytes>>) -> (Vec<u8>, &'static str) {
+        let mut answering = AnswerProgress { body: Body::boxed(Frames(frames.into())), framing };
         let (mut all, mut cx) = (Vec::new(), Context::from_waker(Waker::noop()));
         loop {
             let mut out = Vec::new();
@@ -195,9 +195,9 @@ mod tests {
             all.extend_from_slice(&filled.beside.piece);
             all.extend_from_slice(filled.beside.tail);
             match filled.then {
-                Then::Go | Then::Wait => {}
-                Then::End => return (all, "end"),
-                Then::Broken(_) => return (all, "broken"),
+                BodyContinuation::Go | BodyContinuation::Wait => {}
+                BodyContinuation::End => return (all, "end"),
+                BodyContinuation::Broken(_) => return (all, "broken"),
             }
         }
     }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_length_is_kept_to_whatever_the_body_does() {
-        let length = |bytes, frames| framed(Framing::Length(bytes), frames);
+        let length = |bytes, frames| framed(ClientFraming::Length(bytes), frames);
         assert_eq!(length(4, vec![data("ab"), data("cd")]), (b"abcd".to_vec(), "end"));
         assert_eq!(length(3, vec![data("ab"), data("cd"), data("e")]), (b"abc".to_vec(), "end"));
         assert_eq!(length(5, vec![data("ab"), data("cd")]), (b"abcd".to_vec(), "broken"));
@@ -225,8 +225,8 @@ mod tests {
         let large = "x".repeat(0x12_345);
         let frames = vec![data("ab"), data(""), data(&large), Frame::trailers(trailers)];
         let expected = format!("2\r\nab\r\n12345\r\n{large}\r\n0\r\nsum: 1\r\n\r\n");
-        assert_eq!(framed(Framing::Chunked(allowed), frames), (expected.into_bytes(), "end"));
-        let empty = framed(Framing::Chunked(Vec::new()), Vec::new());
+        assert_eq!(framed(ClientFraming::Chunked(allowed), frames), (expected.into_bytes(), "end"));
+        let empty = framed(ClientFraming::Chunked(Vec::new()), Vec::new());
         assert_eq!(empty, (b"0\r\n\r\n".to_vec(), "end"));
     }
 

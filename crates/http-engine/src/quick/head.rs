@@ -1,10 +1,12 @@
 //! One request head, read strictly: simple, not all there, or not for the quick lane.
 //!
 //! httparse finds the pieces; this checks what it forgives and what the lane does not do. Whatever
-//! is odd is [`Reading::NotSimple`], never an error: hyper reads the same bytes again and refuses
+//! is odd is [`RequestReading::NotSimple`], never an error: hyper reads the same bytes again and refuses
 //! what must be refused. Pure. Called by [`super::lane`] for every head.
 
-use super::{NameLengths, Names, Persistence, Simple, SimpleMethod, TargetForm};
+use super::{
+    ConnectionPersistence, FieldRepetition, NameLengths, SimpleMethod, SimpleRequest, TargetForm,
+};
 use crate::refuse::is_host;
 use http::Version;
 use httparse::{Header, Request, Status};
@@ -18,9 +20,9 @@ pub(crate) type Room<'b> = [MaybeUninit<Header<'b>>; FIELDS_MAX];
 
 /// What stands at the start of the bytes.
 #[derive(Debug)]
-pub(crate) enum Reading<'r> {
+pub(crate) enum RequestReading<'r> {
     /// A simple request, and the bytes of its head.
-    Simple(Simple<'r>, usize),
+    Simple(SimpleRequest<'r>, usize),
     /// The beginning of what may become one.
     Partial,
     /// Something else.
@@ -34,60 +36,87 @@ pub(crate) const fn room<'b>() -> Room<'b> {
 
 /// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and version
 /// allow.
-pub(crate) fn read<'r>(bytes: &'r [u8], room: &'r mut Room<'r>, keep: Keep) -> Reading<'r> {
+pub(crate) fn read<'r>(
+    bytes: &'r [u8],
+    room: &'r mut Room<'r>,
+    keep: KeepAlive,
+) -> RequestReading<'r> {
     // Anything that does not begin like GET or HEAD need not be parsed to be passed on.
     let method = match bytes.first() {
-        None => return Reading::Partial,
+        None => return RequestReading::Partial,
         Some(b'G') => SimpleMethod::Get,
         Some(b'H') => SimpleMethod::Head,
-        Some(_) => return Reading::NotSimple,
+        Some(_) => return RequestReading::NotSimple,
     };
     let mut request = Request::new(&mut []);
     let length = match request.parse_with_uninit_headers(bytes, room) {
         Ok(Status::Complete(length)) => length,
-        Ok(Status::Partial) => return Reading::Partial,
-        Err(_) => return Reading::NotSimple,
+        Ok(Status::Partial) => return RequestReading::Partial,
+        Err(_) => return RequestReading::NotSimple,
     };
     let (Some(name), Some(asked)) = (request.method, request.path) else {
-        return Reading::NotSimple;
+        return RequestReading::NotSimple;
     };
     let fields: &'r [Header<'r>] = request.headers;
     let version = match request.version {
         Some(0) => Version::HTTP_10,
         Some(1) => Version::HTTP_11,
-        Some(_) | None => return Reading::NotSimple,
+        Some(_) | None => return RequestReading::NotSimple,
     };
     let expected = match method {
         SimpleMethod::Get => "GET",
         SimpleMethod::Head => "HEAD",
     };
-    let Some((authority, target)) = split(asked) else { return Reading::NotSimple };
+    let Some((authority, target)) = split(asked) else { return RequestReading::NotSimple };
     if name != expected || !is_origin_form(target) || !lines_end_in_cr_lf(&bytes[..length]) {
-        return Reading::NotSimple;
+        return RequestReading::NotSimple;
     }
-    let Some(found) = judge(fields) else { return Reading::NotSimple };
+    let Some(found) = judge(fields) else { return RequestReading::NotSimple };
     let host = match (authority, found.host) {
         // Version 1.1 names its host in a field, whatever the target says.
-        (_, None) if version == Version::HTTP_11 => return Reading::NotSimple,
+        (_, None) if version == Version::HTTP_11 => return RequestReading::NotSimple,
         (None, host) => host,
         // RFC 9112 §3.2.2: the target stands over the field; who sends two hopes for two readings.
         (Some(asked), Some(host)) if !asked.eq_ignore_ascii_case(host) => {
-            return Reading::NotSimple;
+            return RequestReading::NotSimple;
         }
         (Some(asked), _) => Some(asked),
     };
-    let persistence = match (keep, version, found.wish) {
-        (Keep::No, _, _) | (_, _, Wish::Close) | (_, Version::HTTP_10, Wish::Unsaid) => {
-            Persistence::Close
-        }
-        (Keep::Yes, Version::HTTP_10, Wish::KeepAlive) => Persistence::KeepAndSay,
-        (Keep::Yes, _, Wish::KeepAlive | Wish::Unsaid) => Persistence::Keep,
-    };
+    let persistence = persistence(keep, version, found.wish);
     let form = if authority.is_some() { TargetForm::Absolute } else { TargetForm::Origin };
     let (lengths, names) = (found.lengths, found.names);
-    let simple =
-        Simple { method, asked, form, target, version, host, persistence, fields, lengths, names };
-    Reading::Simple(simple, length)
+    let simple = SimpleRequest {
+        method,
+        asked,
+        form,
+        target,
+        version,
+        host,
+        persistence,
+        fields,
+        lengths,
+        names,
+    };
+    RequestReading::Simple(simple, length)
+}
+
+/// Persistence of the connection, by what the door, the version and the client say of it.
+fn persistence(
+    keep: KeepAlive,
+    version: Version,
+    option: ConnectionOption,
+) -> ConnectionPersistence {
+    match (keep, version, option) {
+        (KeepAlive::No, _, _)
+        | (_, _, ConnectionOption::Close)
+        | (_, Version::HTTP_10, ConnectionOption::Unsaid) => ConnectionPersistence::Close,
+        (KeepAlive::Yes, Version::HTTP_10, ConnectionOption::KeepAlive) => {
+            ConnectionPersistence::KeepAndSay
+        }
+        (KeepAlive::Yes, _, ConnectionOption::KeepAlive | ConnectionOption::Unsaid) => {
+            ConnectionPersistence::Keep
+        }
+    }
 }
 
 /// The authority of a target, where its form has one, and what follows.
@@ -100,7 +129,7 @@ fn split(target: &str) -> Option<(Option<&str>, &str)> {
 
 /// Whether the connection may live on after the next answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum KeepAlive {
     Yes,
     /// The server is stopping.
     No,
@@ -108,27 +137,27 @@ pub(crate) enum Keep {
 
 /// What the client says of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wish {
+enum ConnectionOption {
     Unsaid,
     KeepAlive,
     Close,
 }
 
-struct Found<'r> {
+struct FoundFields<'r> {
     host: Option<&'r str>,
-    wish: Wish,
+    wish: ConnectionOption,
     lengths: NameLengths,
-    names: Names,
+    names: FieldRepetition,
 }
 
 /// Looks at every field once; `None` where one of them makes the request other than simple.
-fn judge<'r>(fields: &'r [Header<'r>]) -> Option<Found<'r>> {
-    let (wish, lengths) = (Wish::Unsaid, NameLengths::default());
-    let mut found = Found { host: None, wish, lengths, names: Names::Single };
+fn judge<'r>(fields: &'r [Header<'r>]) -> Option<FoundFields<'r>> {
+    let (wish, lengths) = (ConnectionOption::Unsaid, NameLengths::default());
+    let mut found = FoundFields { host: None, wish, lengths, names: FieldRepetition::Single };
     for (index, field) in fields.iter().enumerate() {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         if found.lengths.may_have(field.name) && fields[..index].iter().any(|it| is(it.name)) {
-            found.names = Names::Repeated;
+            found.names = FieldRepetition::Repeated;
             // Of these two there is one, or it is an attempt at something.
             if is("host") || is("connection") {
                 return None;
@@ -144,8 +173,8 @@ fn judge<'r>(fields: &'r [Header<'r>]) -> Option<Found<'r>> {
             }
             10 if is("connection") => {
                 found.wish = match field.value {
-                    it if it.eq_ignore_ascii_case(b"keep-alive") => Wish::KeepAlive,
-                    it if it.eq_ignore_ascii_case(b"close") => Wish::Close,
+                    it if it.eq_ignore_ascii_case(b"keep-alive") => ConnectionOption::KeepAlive,
+                    it if it.eq_ignore_ascii_case(b"close") => ConnectionOption::Close,
                     _ => return None,
                 };
             }
@@ -190,8 +219,8 @@ mod tests {
 
     fn check(wire: &str, expected: &str) {
         let mut room = room();
-        let found = match read(wire.as_bytes(), &mut room, Keep::Yes) {
-            Reading::Simple(it, length) => {
+        let found = match read(wire.as_bytes(), &mut room, KeepAlive::Yes) {
+            RequestReading::Simple(it, length) => {
                 assert!(wire[..length].ends_with("\r\n\r\n"));
                 let form = match it.form {
                     TargetForm::Origin => "",
@@ -199,8 +228,8 @@ mod tests {
                 };
                 format!("{:?} {} {:?}{form}", it.method, it.target, it.persistence)
             }
-            Reading::Partial => "partial".into(),
-            Reading::NotSimple => "not simple".into(),
+            RequestReading::Partial => "partial".into(),
+            RequestReading::NotSimple => "not simple".into(),
         };
         assert_eq!(found, expected, "{wire:?}");
     }
@@ -281,12 +310,14 @@ mod tests {
     #[test]
     fn fields_that_come_twice_are_noted() {
         for (field, expected) in [
-            ("Cookie: a=b\r\nAccept: x", Names::Single),
-            ("Cookie: a=b\r\ncookie: c=d", Names::Repeated),
+            ("Cookie: a=b\r\nAccept: x", FieldRepetition::Single),
+            ("Cookie: a=b\r\ncookie: c=d", FieldRepetition::Repeated),
         ] {
             let wire = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
             let mut room = room();
-            let Reading::Simple(request, _) = read(wire.as_bytes(), &mut room, Keep::Yes) else {
+            let RequestReading::Simple(request, _) =
+                read(wire.as_bytes(), &mut room, KeepAlive::Yes)
+            else {
                 panic!("a simple request")
             };
             assert_eq!(request.names, expected);
@@ -297,7 +328,7 @@ mod tests {
     fn fields_are_found_in_any_case() {
         let wire = b"GET /p?q=1?2 HTTP/1.1\r\nHOST: a\r\nif-none-match:  \"x\" \r\nX: \xff\r\n\r\n";
         let mut room = room();
-        let Reading::Simple(request, _) = read(wire, &mut room, Keep::No) else {
+        let RequestReading::Simple(request, _) = read(wire, &mut room, KeepAlive::No) else {
             panic!("a simple request")
         };
         assert_eq!(request.field("If-None-Match"), Some(&b"\"x\""[..]));
@@ -305,7 +336,7 @@ mod tests {
         assert_eq!(request.field("range"), None);
         assert_eq!(request.text("x"), None);
         assert_eq!((request.path(), request.query()), ("/p", Some("q=1?2")));
-        assert_eq!(request.persistence, Persistence::Close);
+        assert_eq!(request.persistence, ConnectionPersistence::Close);
         assert_eq!(request.header_map().len(), 3);
         assert_eq!(request.fields().count(), 3);
     }

@@ -7,19 +7,19 @@
 //! the client's end, and drops both with the connection. It refuses nothing. Called by
 //! [`crate::serve_quickly`].
 
-use super::answer::{self, Asked};
-use super::framing::{Answering, Filled, OUTPUT_BYTES, Then};
-use super::head::{self, Keep, Reading};
-use super::sending::{Beside, Sending};
-use super::{Names, Persistence, Quick, Quickly, Simple, request};
+use super::answer::{self, AnsweredRequest};
+use super::framing::{AnswerProgress, BodyContinuation, FilledBytes, OUTPUT_BYTES};
+use super::head::{self, KeepAlive, RequestReading};
+use super::scratch::{ThreadScratch, with_scratch};
+use super::sending::{SendBeside, SendState};
+use super::{ConnectionPersistence, FastPath, FastReply, FieldRepetition, SimpleRequest, request};
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::interim;
-use crate::patience::{Awaits, Standing};
+use crate::patience::{AwaitedEvent, ConnectionStanding};
 use crate::serve::PREFACE;
 use bytes::Bytes;
 use http::{Request, Response};
-use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::mem;
@@ -31,13 +31,13 @@ use tokio::time::Instant;
 
 /// Bytes read at once, and of the largest head that stays in the lane; browsers send 1 KiB, with
 /// cookies up to 4. A longer head goes to hyper, which has limits of its own.
-const INPUT_BYTES: usize = 8 << 10;
+pub(super) const INPUT_BYTES: usize = 8 << 10;
 /// Rounds of reading and writing before other connections of the thread get their turn.
 const TURNS_MAX: usize = 16;
 
 /// How a connection's time in the lane ended.
 #[derive(Debug)]
-pub(crate) enum End {
+pub(crate) enum FastPathEnd {
     /// In order: closed by either side between requests, or after an answer that said so.
     Closed,
     /// The byte stream failed, or ended within a head or before an answer.
@@ -45,114 +45,101 @@ pub(crate) enum End {
     /// The body of an answer failed, or was shorter than it was said to be.
     Broken(BodyError),
     /// hyper goes on, with what was read and not answered.
-    Over(Begun),
+    Over(HandedOver),
 }
 
 /// What hyper takes over.
 #[derive(Debug)]
-pub(crate) struct Begun {
+pub(crate) struct HandedOver {
     /// Read, and not answered.
     pub(crate) early: Bytes,
-    pub(crate) spoken: Spoken,
+    pub(crate) spoken: SpokenProtocol,
     /// Since when the head that comes next is due.
     pub(crate) since: Instant,
 }
 
 /// What is spoken after the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Spoken {
+pub(crate) enum SpokenProtocol {
     Http1,
     Http2,
 }
 
 /// Whether a connection may turn out to speak HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Preface {
+pub(crate) enum PrefaceExpectation {
     Expected,
     No,
 }
 
 /// What comes next, once all answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum After {
+enum AfterAnswers {
     Read,
     /// Whole requests may lie in `kept`.
     Answer,
     Close,
-    HandOver(Spoken),
+    HandOver(SpokenProtocol),
 }
 
 /// What the handler has to do with the connection at the moment.
 enum UnderWay<F> {
     Nothing,
     /// It works on the answer to this.
-    Asked(Pin<Box<F>>, Asked),
+    Asked(Pin<Box<F>>, AnsweredRequest),
     /// The body of its answer is sent.
-    Answering(Box<Answering>),
+    Answering(Box<AnswerProgress>),
     /// The body has failed; what came before goes to the client first.
     Broken(BodyError),
 }
 
 /// One connection in the lane, whose handler gives futures `F`.
-pub(crate) struct Lane<I, F> {
+pub(crate) struct FastPathConnection<I, F> {
     pub(crate) io: I,
     /// Read, and not answered yet. Empty, and without an allocation, while nothing is under way.
     kept: Vec<u8>,
-    sending: Sending,
+    sending: SendState,
     under_way: UnderWay<F>,
-    after: After,
-    preface: Preface,
-    keep: Keep,
+    after: AfterAnswers,
+    preface: PrefaceExpectation,
+    keep: KeepAlive,
     /// Since when a head is due that has not ended.
     head_since: Option<Instant>,
     /// Batches of answers so far; wraps.
     batches: u32,
 }
 
-/// What a thread lends to the connection that it serves at the moment.
-#[derive(Default)]
-struct Scratch {
-    input: Vec<u8>,
-    output: Vec<u8>,
-}
-
-thread_local! {
-    static SCRATCH: Cell<Scratch> = const {
-        Cell::new(Scratch { input: Vec::new(), output: Vec::new() })
-    };
-}
-
 /// Of the bytes at hand: how many are taken care of, what body follows the answers, what the handler is
 /// asked then, what is next.
-struct Batch {
+struct RequestBatch {
     taken: usize,
     body: Bytes,
-    request: Option<(Request<Incoming>, Asked)>,
-    after: After,
+    request: Option<(Request<Incoming>, AnsweredRequest)>,
+    after: AfterAnswers,
 }
 
-type Turn = Poll<ControlFlow<End>>;
+type Turn = Poll<ControlFlow<FastPathEnd>>;
 
 const GO_ON: Turn = Poll::Ready(ControlFlow::Continue(()));
 
-fn end(end: End) -> Turn {
+fn end(end: FastPathEnd) -> Turn {
     Poll::Ready(ControlFlow::Break(end))
 }
 
-impl<I, F> Lane<I, F>
+impl<I, F> FastPathConnection<I, F>
 where
     I: AsyncRead + AsyncWrite + Unpin,
     F: Future<Output = Response<Body>>,
 {
-    pub(crate) fn new(io: I, preface: Preface, now: Instant) -> Self {
+    pub(crate) fn new(io: I, preface: PrefaceExpectation, now: Instant) -> Self {
         Self {
             io,
             kept: Vec::new(),
-            sending: Sending::default(),
+            sending: SendState::default(),
             under_way: UnderWay::Nothing,
-            after: After::Read,
+            after: AfterAnswers::Read,
             preface,
-            keep: Keep::Yes,
+            keep: KeepAlive::Yes,
             // The first head is due from the start, though not a byte of it has come.
             head_since: Some(now),
             batches: 0,
@@ -161,7 +148,7 @@ where
 
     /// The server is stopping: what is under way is finished, nothing more is waited for.
     pub(crate) fn stop(&mut self) -> ControlFlow<()> {
-        self.keep = Keep::No;
+        self.keep = KeepAlive::No;
         let is_idle = matches!(self.under_way, UnderWay::Nothing);
         if is_idle && self.sending.is_done() && self.kept.is_empty() {
             return ControlFlow::Break(());
@@ -170,14 +157,16 @@ where
     }
 
     /// How the connection stands.
-    pub(crate) fn standing(&self) -> Standing {
+    pub(crate) fn standing(&self) -> ConnectionStanding {
         let awaits = match (&self.under_way, self.head_since) {
-            _ if !self.sending.is_done() => Awaits::Client,
-            (UnderWay::Asked(..) | UnderWay::Answering(_) | UnderWay::Broken(_), _) => Awaits::Us,
-            (UnderWay::Nothing, Some(since)) => Awaits::Head { since },
-            (UnderWay::Nothing, None) => Awaits::Request,
+            _ if !self.sending.is_done() => AwaitedEvent::Client,
+            (UnderWay::Asked(..) | UnderWay::Answering(_) | UnderWay::Broken(_), _) => {
+                AwaitedEvent::Us
+            }
+            (UnderWay::Nothing, Some(since)) => AwaitedEvent::Head { since },
+            (UnderWay::Nothing, None) => AwaitedEvent::Request,
         };
-        Standing {
+        ConnectionStanding {
             progress: self.sending.progress,
             awaits,
             messages: self.batches,
@@ -187,9 +176,14 @@ where
     }
 
     /// Goes on until the connection must wait or leaves the lane.
-    pub(crate) fn poll<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Poll<End>
+    pub(crate) fn poll<Q, H>(
+        &mut self,
+        cx: &mut Context<'_>,
+        quick: &Q,
+        handler: &H,
+    ) -> Poll<FastPathEnd>
     where
-        Q: Quick,
+        Q: FastPath,
         H: Fn(Request<Incoming>) -> F,
     {
         for _ in 0..TURNS_MAX {
@@ -203,13 +197,13 @@ where
 
     fn turn<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
     where
-        Q: Quick,
+        Q: FastPath,
         H: Fn(Request<Incoming>) -> F,
     {
         if !self.sending.is_done()
             && let Err(why) = ready!(self.sending.poll(&mut self.io, cx))
         {
-            return end(End::Failed(why));
+            return end(FastPathEnd::Failed(why));
         }
         match &mut self.under_way {
             UnderWay::Asked(answer, asked) => {
@@ -219,12 +213,14 @@ where
                     answer::push_interim(&mut scratch.output, &told, asked);
                     match polled {
                         Poll::Ready(response) => self.begin_answer(cx, response, asked, scratch),
-                        Poll::Pending => self.send(cx, scratch, Then::Wait.alone()),
+                        Poll::Pending => self.send(cx, scratch, BodyContinuation::Wait.alone()),
                     }
                 })
             }
             UnderWay::Answering(_) => with_scratch(|scratch| self.answer_on(cx, scratch)),
-            UnderWay::Broken(why) => end(End::Broken(mem::replace(why, BodyError::Aborted))),
+            UnderWay::Broken(why) => {
+                end(FastPathEnd::Broken(mem::replace(why, BodyError::Aborted)))
+            }
             UnderWay::Nothing => self.next(cx, quick, handler),
         }
     }
@@ -232,17 +228,19 @@ where
     /// What is next, once all answers are written.
     fn next<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
     where
-        Q: Quick,
+        Q: FastPath,
         H: Fn(Request<Incoming>) -> F,
     {
         match self.after {
             // Its last answer had begun when the server was stopped.
-            After::Read if self.keep == Keep::No && self.kept.is_empty() => end(End::Closed),
-            After::Read | After::Answer => {
+            AfterAnswers::Read if self.keep == KeepAlive::No && self.kept.is_empty() => {
+                end(FastPathEnd::Closed)
+            }
+            AfterAnswers::Read | AfterAnswers::Answer => {
                 with_scratch(|scratch| self.exchange(cx, quick, handler, scratch))
             }
-            After::Close => end(End::Closed),
-            After::HandOver(spoken) => end(End::Over(Begun {
+            AfterAnswers::Close => end(FastPathEnd::Closed),
+            AfterAnswers::HandOver(spoken) => end(FastPathEnd::Over(HandedOver {
                 early: mem::take(&mut self.kept).into(),
                 spoken,
                 since: self.head_since.unwrap_or_else(Instant::now),
@@ -256,26 +254,30 @@ where
         cx: &mut Context<'_>,
         quick: &Q,
         handler: &H,
-        scratch: &mut Scratch,
+        scratch: &mut ThreadScratch,
     ) -> Turn
     where
-        Q: Quick,
+        Q: FastPath,
         H: Fn(Request<Incoming>) -> F,
     {
-        let Scratch { input, output } = scratch;
+        let ThreadScratch { input, output } = scratch;
         let before = self.kept.len();
         input[..before].copy_from_slice(&self.kept);
         let mut filled = before;
-        if self.after == After::Read {
+        if self.after == AfterAnswers::Read {
             let mut room = ReadBuf::new(&mut input[before..]);
             let read = ready!(Pin::new(&mut self.io).poll_read(cx, &mut room));
             filled += room.filled().len();
             if let Err(why) = read {
-                return end(End::Failed(why));
+                return end(FastPathEnd::Failed(why));
             }
             if filled == before {
                 let whole = before == 0;
-                return end(if whole { End::Closed } else { End::Failed(cut_off()) });
+                return end(if whole {
+                    FastPathEnd::Closed
+                } else {
+                    FastPathEnd::Failed(cut_off())
+                });
             }
             self.sending.progress = self.sending.progress.wrapping_add(1);
         }
@@ -293,52 +295,57 @@ where
     }
 
     /// Answers every simple request in `input`, in order, up to the first that is the handler's.
-    fn answer_all<Q: Quick>(&mut self, input: &[u8], quick: &Q, out: &mut Vec<u8>) -> Batch {
-        let after = After::Read;
-        let mut batch = Batch { taken: 0, body: Bytes::new(), request: None, after };
-        if self.preface == Preface::Expected {
+    fn answer_all<Q: FastPath>(
+        &mut self,
+        input: &[u8],
+        quick: &Q,
+        out: &mut Vec<u8>,
+    ) -> RequestBatch {
+        let after = AfterAnswers::Read;
+        let mut batch = RequestBatch { taken: 0, body: Bytes::new(), request: None, after };
+        if self.preface == PrefaceExpectation::Expected {
             match preface(input) {
                 Some(ControlFlow::Break(())) => {
-                    batch.after = After::HandOver(Spoken::Http2);
+                    batch.after = AfterAnswers::HandOver(SpokenProtocol::Http2);
                     return batch;
                 }
                 Some(ControlFlow::Continue(())) => return batch,
-                None => self.preface = Preface::No,
+                None => self.preface = PrefaceExpectation::No,
             }
         }
         while batch.taken < input.len() {
             let here = &input[batch.taken..];
             let mut room = head::room();
             let (simple, length) = match head::read(here, &mut room, self.keep) {
-                Reading::Simple(simple, length) => (simple, length),
-                Reading::Partial if here.len() < INPUT_BYTES => break,
-                Reading::Partial | Reading::NotSimple => {
-                    batch.after = After::HandOver(Spoken::Http1);
+                RequestReading::Simple(simple, length) => (simple, length),
+                RequestReading::Partial if here.len() < INPUT_BYTES => break,
+                RequestReading::Partial | RequestReading::NotSimple => {
+                    batch.after = AfterAnswers::HandOver(SpokenProtocol::Http1);
                     break;
                 }
             };
             match ask(quick, &simple, out) {
-                Quickly::Written => {}
-                Quickly::Large(body) => batch.body = body,
-                Quickly::NotMine => {
+                FastReply::Written => {}
+                FastReply::Large(body) => batch.body = body,
+                FastReply::NotMine => {
                     let request = request::of(&simple, &here[..length]);
-                    batch.request = request.map(|request| (request, Asked::of(&simple)));
+                    batch.request = request.map(|request| (request, AnsweredRequest::of(&simple)));
                     if batch.request.is_some() {
                         batch.taken += length;
-                        batch.after = After::Answer;
+                        batch.after = AfterAnswers::Answer;
                     } else {
-                        batch.after = After::HandOver(Spoken::Http1);
+                        batch.after = AfterAnswers::HandOver(SpokenProtocol::Http1);
                     }
                     break;
                 }
             }
             batch.taken += length;
-            if simple.persistence == Persistence::Close {
-                batch.after = After::Close;
+            if simple.persistence == ConnectionPersistence::Close {
+                batch.after = AfterAnswers::Close;
                 break;
             }
             if !batch.body.is_empty() || out.len() >= OUTPUT_BYTES {
-                batch.after = After::Answer;
+                batch.after = AfterAnswers::Answer;
                 break;
             }
         }
@@ -364,32 +371,32 @@ where
         &mut self,
         cx: &mut Context<'_>,
         response: Response<Body>,
-        asked: Asked,
-        scratch: &mut Scratch,
+        asked: AnsweredRequest,
+        scratch: &mut ThreadScratch,
     ) -> Turn {
         self.under_way = UnderWay::Nothing;
         self.batches = self.batches.wrapping_add(1);
         let begun = answer::begin(&mut scratch.output, response, asked, self.keep);
         self.after = match begun.persistence {
-            Persistence::Close => After::Close,
+            ConnectionPersistence::Close => AfterAnswers::Close,
             // What came meanwhile has not been looked at.
-            Persistence::Keep | Persistence::KeepAndSay => After::Answer,
+            ConnectionPersistence::Keep | ConnectionPersistence::KeepAndSay => AfterAnswers::Answer,
         };
         let Some(mut answering) = begun.answering else {
-            return self.send(cx, scratch, Then::End.alone());
+            return self.send(cx, scratch, BodyContinuation::End.alone());
         };
         let filled = answering.fill(cx, &mut scratch.output);
-        if matches!(filled.then, Then::Go | Then::Wait) {
+        if matches!(filled.then, BodyContinuation::Go | BodyContinuation::Wait) {
             self.under_way = UnderWay::Answering(Box::new(answering));
         }
         self.send(cx, scratch, filled)
     }
 
     /// Sends on, as far as there is something at hand.
-    fn answer_on(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Turn {
+    fn answer_on(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
         let UnderWay::Answering(answering) = &mut self.under_way else { return GO_ON };
         let filled = answering.fill(cx, &mut scratch.output);
-        if matches!(filled.then, Then::End) {
+        if matches!(filled.then, BodyContinuation::End) {
             self.under_way = UnderWay::Nothing;
         }
         self.send(cx, scratch, filled)
@@ -397,17 +404,22 @@ where
 
     /// Sends what was at hand of a handler's answer, or ahead of it, and watches for the client's end if
     /// no more is.
-    fn send(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch, filled: Filled) -> Turn {
+    fn send(
+        &mut self,
+        cx: &mut Context<'_>,
+        scratch: &mut ThreadScratch,
+        filled: FilledBytes,
+    ) -> Turn {
         let waits = match filled.then {
             // The client gets what there is of it (half a page is worth more than none), and sees
             // by the end of the connection that it is not all.
-            Then::Broken(why) => {
+            BodyContinuation::Broken(why) => {
                 self.under_way = UnderWay::Broken(why);
                 false
             }
-            Then::Wait => true,
-            Then::Go => false,
-            Then::End => {
+            BodyContinuation::Wait => true,
+            BodyContinuation::Go => false,
+            BodyContinuation::End => {
                 if !self.kept.is_empty() {
                     self.head_since = Some(Instant::now());
                 }
@@ -423,40 +435,40 @@ where
         if waits { self.watch(cx, scratch) } else { GO_ON }
     }
 
-    fn write(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>, beside: Beside) -> Turn {
+    fn write(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>, beside: SendBeside) -> Turn {
         match ready!(self.sending.begin(&mut self.io, cx, output, beside)) {
             Ok(()) => GO_ON,
-            Err(why) => end(End::Failed(why)),
+            Err(why) => end(FastPathEnd::Failed(why)),
         }
     }
 
     /// Waits for whatever else wakes the task, or for the client's end. What the client sends ahead is
     /// kept, one read of it; behind that its end is not seen.
-    fn watch(&mut self, cx: &mut Context<'_>, scratch: &mut Scratch) -> Turn {
+    fn watch(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
         if !self.kept.is_empty() {
             return Poll::Pending;
         }
         let mut room = ReadBuf::new(&mut scratch.input);
         match ready!(Pin::new(&mut self.io).poll_read(cx, &mut room)) {
-            Ok(()) if room.filled().is_empty() => end(End::Failed(gone())),
+            Ok(()) if room.filled().is_empty() => end(FastPathEnd::Failed(gone())),
             Ok(()) => {
                 self.kept.extend_from_slice(room.filled());
                 self.sending.progress = self.sending.progress.wrapping_add(1);
                 Poll::Pending
             }
-            Err(why) => end(End::Failed(why)),
+            Err(why) => end(FastPathEnd::Failed(why)),
         }
     }
 }
 
 /// Asks the quick way, if this is a request for it.
-fn ask<Q: Quick>(quick: &Q, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
-    if request.form != Q::FORM || request.names == Names::Repeated {
-        return Quickly::NotMine;
+fn ask<Q: FastPath>(quick: &Q, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
+    if request.form != Q::FORM || request.names == FieldRepetition::Repeated {
+        return FastReply::NotMine;
     }
     let before = out.len();
     let answer = quick.answer(request, out);
-    if answer == Quickly::NotMine {
+    if answer == FastReply::NotMine {
         out.truncate(before);
         return answer;
     }
@@ -465,18 +477,6 @@ fn ask<Q: Quick>(quick: &Q, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly 
         "a quick answer has a whole head: Simple::end_head"
     );
     answer
-}
-
-/// Lends the thread's buffers, the one for reading with its full length.
-fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
-    let mut scratch = SCRATCH.take();
-    if scratch.input.is_empty() {
-        scratch.input.resize(INPUT_BYTES, 0);
-    }
-    let done = work(&mut scratch);
-    scratch.output.clear();
-    SCRATCH.set(scratch);
-    done
 }
 
 /// Whether `input` begins with HTTP/2's preface (`Break`), with a part of it, or otherwise.

@@ -4,7 +4,7 @@
 //! keep their order, as with hyper. It judges nothing: what comes here was read by [`super::head`].
 //! Called by [`super::lane`] for every request that the quick way does not claim.
 
-use super::Simple;
+use super::SimpleRequest;
 use crate::incoming::Incoming;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
@@ -14,7 +14,7 @@ const ADDED: usize = 6;
 
 /// The request whose head is `head`, from which `simple` was read. `None` where the `http` crate has
 /// no value for a part of it: then it is not simple.
-pub(super) fn of(simple: &Simple<'_>, head: &[u8]) -> Option<Request<Incoming>> {
+pub(super) fn of(simple: &SimpleRequest<'_>, head: &[u8]) -> Option<Request<Incoming>> {
     let shared = Bytes::copy_from_slice(head);
     let start = head.as_ptr().addr();
     let slice = |piece: &[u8]| {

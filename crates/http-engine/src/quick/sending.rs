@@ -15,8 +15,8 @@ use tokio::time::Instant;
 
 /// What one connection sends.
 #[derive(Debug, Default)]
-pub(crate) struct Sending {
-    unsent: Option<Box<Unsent>>,
+pub(crate) struct SendState {
+    unsent: Option<Box<UnsentAnswers>>,
     /// Signs of life, bytes of answers taken, and how long the client was waited for to take them; all
     /// wrap.
     pub(crate) progress: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Sending {
 
 /// What is to be sent beside a buffer.
 #[derive(Debug, Default)]
-pub(crate) struct Beside {
+pub(crate) struct SendBeside {
     /// A large piece of a body.
     pub(crate) piece: Bytes,
     /// What follows that piece.
@@ -35,16 +35,16 @@ pub(crate) struct Beside {
 
 /// Answers that the client has not taken yet.
 #[derive(Debug)]
-struct Unsent {
+struct UnsentAnswers {
     /// The buffer, of which so many bytes are sent.
     answers: Vec<u8>,
     sent: usize,
-    beside: Beside,
+    beside: SendBeside,
     /// Since when the client is waited for.
     since: Option<Instant>,
 }
 
-impl Sending {
+impl SendState {
     /// Whether the client has taken everything.
     pub(crate) fn is_done(&self) -> bool {
         self.unsent.is_none()
@@ -62,7 +62,7 @@ impl Sending {
         io: &mut I,
         cx: &mut Context<'_>,
         output: &mut Vec<u8>,
-        beside: Beside,
+        beside: SendBeside,
     ) -> Poll<io::Result<()>> {
         if beside.piece.is_empty() {
             // The usual case, without a detour: all goes in one write.
@@ -79,7 +79,7 @@ impl Sending {
             }
         }
         let answers = std::mem::take(output);
-        self.unsent = Some(Box::new(Unsent { answers, sent: 0, beside, since: None }));
+        self.unsent = Some(Box::new(UnsentAnswers { answers, sent: 0, beside, since: None }));
         let mut emptied = ready!(self.poll(io, cx))?;
         if emptied.capacity() <= OUTPUT_BYTES * 2 {
             // The buffer goes back to the thread.
@@ -114,7 +114,7 @@ impl Sending {
         }
     }
 
-    fn wait<T>(&mut self, mut unsent: Box<Unsent>) -> Poll<T> {
+    fn wait<T>(&mut self, mut unsent: Box<UnsentAnswers>) -> Poll<T> {
         unsent.since.get_or_insert_with(Instant::now);
         self.unsent = Some(unsent);
         Poll::Pending
@@ -126,7 +126,7 @@ impl Sending {
     }
 }
 
-impl Unsent {
+impl UnsentAnswers {
     fn is_sent(&self) -> bool {
         self.sent == self.answers.len() && self.beside.is_empty()
     }
@@ -142,7 +142,7 @@ impl Unsent {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         let heads = &self.answers[self.sent..];
-        let Beside { piece, tail } = &mut self.beside;
+        let SendBeside { piece, tail } = &mut self.beside;
         let count = if piece.is_empty() && tail.is_empty() {
             ready!(io.poll_write(cx, heads))?
         } else {
@@ -162,13 +162,13 @@ impl Unsent {
     }
 }
 
-impl Beside {
+impl SendBeside {
     pub(crate) fn is_empty(&self) -> bool {
         self.piece.is_empty() && self.tail.is_empty()
     }
 }
 
-impl From<Bytes> for Beside {
+impl From<Bytes> for SendBeside {
     /// A piece with nothing behind it.
     fn from(piece: Bytes) -> Self {
         Self { piece, tail: b"" }

@@ -7,7 +7,7 @@ use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use http_engine::body::BodyError;
 use http_engine::client::{
-    AnswerLimits, BadBody, BadHead, Error, connect_http1, connect_http1_within,
+    AnswerLimits, BadBody, BadHead, ClientError, connect_http1, connect_http1_within,
 };
 use http_engine::{Body, Incoming};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -93,10 +93,10 @@ async fn outcome(method: &str, pieces: Vec<Vec<u8>>, then: Then) -> Outcome {
         Err(failed) => {
             assert!(sender.is_closed() && failed.unsent.is_none());
             return match failed.why {
-                Error::BadHead(why) => Outcome::Head(why),
-                Error::Closed => Outcome::Closed,
-                Error::Engine(why) => panic!("hyper was not asked: {why}"),
-                Error::Body(why) => panic!("the body is whole: {why}"),
+                ClientError::BadHead(why) => Outcome::Head(why),
+                ClientError::Closed => Outcome::Closed,
+                ClientError::Engine(why) => panic!("hyper was not asked: {why}"),
+                ClientError::Body(why) => panic!("the body is whole: {why}"),
             };
         }
     };
@@ -426,7 +426,7 @@ fn heads_have_the_end_that_is_set() {
             let request = Request::get("/").body(Body::empty()).unwrap();
             let answer = connect_http1_within(limits, client).send(request).await;
             let found = answer.err().map(|failed| match failed.why {
-                Error::BadHead(why) => why,
+                ClientError::BadHead(why) => why,
                 other => panic!("{other}"),
             });
             assert_eq!(found, expected, "{fields} fields, {bytes} bytes");

@@ -4,26 +4,26 @@ use crate::support::{Asked, connection, note, run};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 use http_engine::body::{ReadError, read_all};
-use http_engine::client::{Sender, connect_http1, connect_http2};
-use http_engine::{Body, Incoming, Limits, Versions, serve, upgrade};
+use http_engine::client::{RequestSender, connect_http1, connect_http2};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve, upgrade};
 use std::future::{Future, pending};
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 async fn connected<F>(
-    versions: Versions,
+    versions: HttpVersions,
     handler: impl Fn(Request<Incoming>) -> F + 'static,
-) -> Sender
+) -> RequestSender
 where
     F: Future<Output = Response<Body>> + 'static,
 {
     let (client, server) = connection();
-    let serving = serve(server, Versions::Http1And2, Limits::default(), pending(), handler);
+    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), handler);
     tokio::task::spawn_local(async move { drop(serving.await) });
     match versions {
-        Versions::Http2 => connect_http2(client).await.unwrap(),
-        Versions::Http1 | Versions::Http1And2 => connect_http1(client),
+        HttpVersions::Http2 => connect_http2(client).await.unwrap(),
+        HttpVersions::Http1 | HttpVersions::Http1And2 => connect_http1(client),
     }
 }
 
@@ -44,7 +44,7 @@ async fn text(response: Response<Incoming>) -> String {
 #[test]
 fn both_versions_carry_requests_and_bodies() {
     run(async {
-        for versions in [Versions::Http1, Versions::Http2] {
+        for versions in [HttpVersions::Http1, HttpVersions::Http2] {
             let asked = Asked::default();
             let mut sender =
                 connected(versions, move |request| note(Rc::clone(&asked), request)).await;
@@ -62,7 +62,7 @@ fn both_versions_carry_requests_and_bodies() {
 #[test]
 fn a_fed_body_arrives_whole_and_a_dropped_feed_breaks_it() {
     run(async {
-        for versions in [Versions::Http1, Versions::Http2] {
+        for versions in [HttpVersions::Http1, HttpVersions::Http2] {
             for aborted in [false, true] {
                 let mut sender = connected(versions, move |_| async move {
                     let (mut feed, body) = Body::channel(1);
@@ -91,7 +91,7 @@ fn a_fed_body_arrives_whole_and_a_dropped_feed_breaks_it() {
 #[test]
 fn a_body_over_its_limit_is_not_read_on() {
     run(async {
-        let mut sender = connected(Versions::Http1, |request: Request<Incoming>| async move {
+        let mut sender = connected(HttpVersions::Http1, |request: Request<Incoming>| async move {
             let read = read_all(request.into_body(), 1000, Duration::from_secs(20)).await;
             assert!(matches!(read, Err(ReadError::TooLarge)));
             let mut answer = Response::new(Body::empty());
@@ -107,22 +107,23 @@ fn a_body_over_its_limit_is_not_read_on() {
 #[test]
 fn an_upgrade_leaves_a_byte_stream_on_both_sides() {
     run(async {
-        let mut sender = connected(Versions::Http1, |mut request: Request<Incoming>| async move {
-            let taken = upgrade::on(&mut request);
-            tokio::task::spawn_local(async move {
-                let mut stream = upgrade::stream(taken).await.unwrap();
-                let mut word = [0; 4];
-                stream.read_exact(&mut word).await.unwrap();
-                stream.write_all(&word).await.unwrap();
-            });
-            let mut answer = Response::new(Body::empty());
-            *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-            let fields = answer.headers_mut();
-            fields.insert(header::UPGRADE, HeaderValue::from_static("echo"));
-            fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
-            answer
-        })
-        .await;
+        let mut sender =
+            connected(HttpVersions::Http1, |mut request: Request<Incoming>| async move {
+                let taken = upgrade::on(&mut request);
+                tokio::task::spawn_local(async move {
+                    let mut stream = upgrade::stream(taken).await.unwrap();
+                    let mut word = [0; 4];
+                    stream.read_exact(&mut word).await.unwrap();
+                    stream.write_all(&word).await.unwrap();
+                });
+                let mut answer = Response::new(Body::empty());
+                *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+                let fields = answer.headers_mut();
+                fields.insert(header::UPGRADE, HeaderValue::from_static("echo"));
+                fields.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
+                answer
+            })
+            .await;
         let mut ask = request("GET", Body::empty());
         ask.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("echo"));
         ask.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
@@ -141,20 +142,21 @@ fn a_tunnel_over_http2_may_carry_any_number_of_bytes() {
     run(async {
         // More than a connection may send while nothing uses it.
         const BYTES: usize = 6 << 20;
-        let mut sender = connected(Versions::Http2, |mut request: Request<Incoming>| async move {
-            let held = request.extensions_mut().remove::<upgrade::Held>();
-            let taken = upgrade::on(&mut request);
-            tokio::task::spawn_local(async move {
-                let mut stream = upgrade::stream(taken).await.unwrap();
-                let mut all = Vec::new();
-                stream.read_to_end(&mut all).await.unwrap();
-                stream.write_all(all.len().to_string().as_bytes()).await.unwrap();
-                stream.shutdown().await.unwrap();
-                drop(held);
-            });
-            Response::new(Body::empty())
-        })
-        .await;
+        let mut sender =
+            connected(HttpVersions::Http2, |mut request: Request<Incoming>| async move {
+                let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
+                let taken = upgrade::on(&mut request);
+                tokio::task::spawn_local(async move {
+                    let mut stream = upgrade::stream(taken).await.unwrap();
+                    let mut all = Vec::new();
+                    stream.read_to_end(&mut all).await.unwrap();
+                    stream.write_all(all.len().to_string().as_bytes()).await.unwrap();
+                    stream.shutdown().await.unwrap();
+                    drop(held);
+                });
+                Response::new(Body::empty())
+            })
+            .await;
         let ask = Request::connect("a.example:443").body(Body::empty()).unwrap();
         let mut answer = sender.send(ask).await.unwrap();
         let mut stream = upgrade::stream(upgrade::on(&mut answer)).await.unwrap();
@@ -172,7 +174,7 @@ fn http2_refuses_a_header_list_over_its_limit_and_two_hosts() {
         let asked = Asked::default();
         let noted = Rc::clone(&asked);
         let mut sender =
-            connected(Versions::Http2, move |request| note(Rc::clone(&noted), request)).await;
+            connected(HttpVersions::Http2, move |request| note(Rc::clone(&noted), request)).await;
         let mut large = request("GET", Body::empty());
         for _ in 0..20 {
             let value = HeaderValue::from_str(&"y".repeat(1000)).unwrap();
@@ -194,7 +196,7 @@ fn http2_refuses_a_header_list_over_its_limit_and_two_hosts() {
 #[test]
 fn the_answer_to_head_has_the_length_of_the_body_and_none_of_it() {
     run(async {
-        for versions in [Versions::Http1, Versions::Http2] {
+        for versions in [HttpVersions::Http1, HttpVersions::Http2] {
             let mut sender =
                 connected(versions, |_| async { Response::new(Body::full("a page")) }).await;
             for (method, body) in [("GET", "a page"), ("HEAD", "")] {
@@ -212,7 +214,7 @@ fn http2_carries_several_requests_at_once() {
     run(async {
         let asked = Asked::default();
         let mut first =
-            connected(Versions::Http2, move |request| note(Rc::clone(&asked), request)).await;
+            connected(HttpVersions::Http2, move |request| note(Rc::clone(&asked), request)).await;
         let mut second = first.share().unwrap();
         let (one, two) = tokio::join!(
             first.send(request("GET", Body::empty())),
@@ -247,7 +249,7 @@ async fn panics_at_delete(request: Request<Incoming>) -> Response<Body> {
 #[test]
 fn a_handler_that_panics_fails_its_own_request_of_many_on_a_connection() {
     run(async {
-        let mut sender = connected(Versions::Http2, panics_at_delete).await;
+        let mut sender = connected(HttpVersions::Http2, panics_at_delete).await;
         for _ in 0..3 {
             sender.ready().await.unwrap();
             assert!(sender.send(request("DELETE", Body::empty())).await.is_err());
@@ -256,10 +258,10 @@ fn a_handler_that_panics_fails_its_own_request_of_many_on_a_connection() {
             assert_eq!(text(after.unwrap()).await, "well");
         }
         // Over HTTP/1.1 the request is all that the connection has; others are served.
-        let mut sender = connected(Versions::Http1, panics_at_delete).await;
+        let mut sender = connected(HttpVersions::Http1, panics_at_delete).await;
         sender.ready().await.unwrap();
         assert!(sender.send(request("DELETE", Body::empty())).await.is_err());
-        let mut sender = connected(Versions::Http1, panics_at_delete).await;
+        let mut sender = connected(HttpVersions::Http1, panics_at_delete).await;
         sender.ready().await.unwrap();
         let answer = sender.send(request("GET", Body::empty())).await;
         assert_eq!(text(answer.unwrap()).await, "well");

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt;
 use http_engine::client::connect_http2;
-use http_engine::{Body, Incoming, Limits, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve};
 use std::future::pending;
 use std::io;
 use std::pin::Pin;
@@ -46,7 +46,7 @@ async fn fail(request: Request<Incoming>) -> Response<Body> {
 /// All that a client of HTTP/1 gets.
 async fn said(wire: &str) -> String {
     let (mut client, server) = connection();
-    let serving = serve(server, Versions::Http1And2, Limits::default(), pending(), fail);
+    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), fail);
     let asking = async {
         client.write_all(wire.as_bytes()).await.unwrap();
         let mut answer = String::new();
@@ -85,7 +85,7 @@ fn a_client_of_http1_gets_what_there_was() {
 fn a_client_of_http2_gets_what_there_was() {
     run(async {
         let (client, server) = connection();
-        let serving = serve(server, Versions::Http2, Limits::default(), pending(), fail);
+        let serving = serve(server, HttpVersions::Http2, Limits::default(), pending(), fail);
         tokio::task::spawn_local(async move { drop(serving.await) });
         let mut sender = connect_http2(client).await.unwrap();
         for target in ["/piece", "/piece?length", "/none", "/none?length", "/piece"] {

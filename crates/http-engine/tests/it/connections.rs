@@ -4,7 +4,7 @@ use crate::support::{DEADLINE, run};
 use http::{Request, Response, StatusCode, header};
 use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
-use http_engine::client::{Error, Sender, connect_http1};
+use http_engine::client::{ClientError, RequestSender, connect_http1};
 use http_engine::{Body, Incoming, upgrade};
 use std::future::Future;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -44,7 +44,7 @@ fn ok(body: &str) -> Vec<u8> {
 
 /// Sends a request and has it answered with `wire`.
 async fn exchange(
-    sender: &mut Sender,
+    sender: &mut RequestSender,
     server: &mut DuplexStream,
     request: Request<Body>,
     wire: &[u8],
@@ -156,7 +156,7 @@ fn an_idle_connection_that_ends_or_speaks_is_closed() {
                 drop(server);
             }
             let failed = sender.send(get("/next")).await.unwrap_err();
-            assert!(matches!(failed.why, Error::Closed));
+            assert!(matches!(failed.why, ClientError::Closed));
             assert_eq!(failed.unsent.unwrap().uri(), "/next");
             assert!(sender.is_closed() && !sender.is_ready());
         }
@@ -194,7 +194,7 @@ fn a_request_comes_back_if_nothing_came() {
             };
             let (failed, ()) = tokio::join!(within(sender.send(get("/again"))), serving);
             let failed = failed.unwrap_err();
-            assert!(matches!(failed.why, Error::Closed) && failed.unsent.is_none());
+            assert!(matches!(failed.why, ClientError::Closed) && failed.unsent.is_none());
             assert_eq!(failed.unanswered.is_some(), came.is_empty());
         }
     });
@@ -344,7 +344,7 @@ fn a_body_that_fails_closes_the_connection_and_is_the_reason() {
         };
         let (failed, ()) = tokio::join!(within(sender.send(post)), feeding);
         let failed = failed.unwrap_err();
-        assert!(matches!(failed.why, Error::Body(_)), "{}", failed.why);
+        assert!(matches!(failed.why, ClientError::Body(_)), "{}", failed.why);
         assert!(failed.unsent.is_none() && failed.unanswered.is_none());
         assert!(sender.is_closed());
         let mut came = String::new();

@@ -6,8 +6,8 @@
 
 use crate::support::{Asked, DEADLINE, note, status};
 use bytes::Bytes;
-use http_engine::quick::{Quick, Quickly, Simple};
-use http_engine::{Limits, ServeError, Versions, serve_quickly};
+use http_engine::quick::{FastPath, FastReply, SimpleRequest};
+use http_engine::{HttpVersions, Limits, ServeError, serve_quickly};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
@@ -33,12 +33,12 @@ const QUIET_TURNS: u32 = 2000;
 /// Answers `/page` and `/large` from memory; the rest is the handler's.
 struct Pages(Bytes);
 
-impl Quick for Pages {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Pages {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let length = match request.path() {
             "/page" => 5,
             "/large" => self.0.len(),
-            _ => return Quickly::NotMine,
+            _ => return FastReply::NotMine,
         };
         out.extend_from_slice(
             format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n").as_bytes(),
@@ -46,9 +46,9 @@ impl Quick for Pages {
         request.end_head(out);
         if length == 5 {
             out.extend_from_slice(b"hello");
-            return Quickly::Written;
+            return FastReply::Written;
         }
-        Quickly::Large(self.0.clone())
+        FastReply::Large(self.0.clone())
     }
 }
 
@@ -89,7 +89,7 @@ async fn server() -> (SocketAddr, All) {
             spawn_local(async move {
                 let limits = Limits::default();
                 let serving =
-                    serve_quickly(stream, Versions::Http1, limits, pending(), pages, handler);
+                    serve_quickly(stream, HttpVersions::Http1, limits, pending(), pages, handler);
                 let mut serving = pin!(serving);
                 let ended = poll_fn(|cx| {
                     all.borrow_mut()[number].steps += 1;

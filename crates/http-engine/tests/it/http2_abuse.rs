@@ -2,7 +2,7 @@
 
 use crate::support::{Asked, note, run_in_simulated_time};
 use http::{Request, Response};
-use http_engine::{Body, Incoming, Limits, ServeError, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, serve};
 use std::cell::RefCell;
 use std::future::pending;
 use std::rc::Rc;
@@ -62,7 +62,7 @@ pub(crate) async fn peer(settings: &[u8], answer_bytes: usize) -> Peer {
             }
         }
     };
-    let serving = serve(server, Versions::Http2, Limits::default(), pending(), handler);
+    let serving = serve(server, HttpVersions::Http2, Limits::default(), pending(), handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
     let (from, mut to) = split(client);
     to.write_all(PREFACE).await.unwrap();
@@ -146,7 +146,7 @@ async fn seen(fields: &[(&str, &str)], body: &[u8]) -> Result<Vec<String>, Refus
         *noted.borrow_mut() = Some(lines.collect::<Vec<_>>());
         async { Response::new(Body::empty()) }
     };
-    let serving = serve(server, Versions::Http2, Limits::default(), pending(), handler);
+    let serving = serve(server, HttpVersions::Http2, Limits::default(), pending(), handler);
     tokio::task::spawn_local(async move { drop(serving.await) });
     let (from, mut to) = split(client);
     let mut block = GET.to_vec();

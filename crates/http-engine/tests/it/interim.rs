@@ -4,9 +4,9 @@
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{Request, Response};
 use http_body_util::BodyExt;
-use http_engine::client::{BadHead, Error, connect_http1, connect_http2};
+use http_engine::client::{BadHead, ClientError, connect_http1, connect_http2};
 use http_engine::interim::{self, INTERIM_MAX};
-use http_engine::{Body, Incoming, Limits, ServeError, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, serve};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::future::pending;
@@ -88,7 +88,7 @@ fn served(pipe_bytes: usize) -> Served {
     let go_on = Rc::new(Notify::new());
     let shared = Rc::clone(&go_on);
     let handler = move |request| handle(Rc::clone(&shared), request);
-    let serving = serve(server, Versions::Http1And2, Limits::default(), pending(), handler);
+    let serving = serve(server, HttpVersions::Http1And2, Limits::default(), pending(), handler);
     spawn_local(async move { done.send(serving.await) });
     Served { client, go_on, ended }
 }
@@ -326,7 +326,7 @@ fn a_server_that_sends_them_without_end_is_given_up() {
                     assert_eq!(*heard.borrow(), many, "{method}");
                 } else {
                     let why = answer.unwrap_err().why;
-                    let expected = Error::BadHead(BadHead::TooManyInterim).to_string();
+                    let expected = ClientError::BadHead(BadHead::TooManyInterim).to_string();
                     assert_eq!(why.to_string(), expected, "{method}");
                 }
                 drop(sender);

@@ -2,7 +2,7 @@
 
 use crate::support::{Asked, connection, note, run_in_simulated_time};
 use http::{Request, Response};
-use http_engine::{Body, Incoming, Limits, ServeError, Versions, reply, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, reply, serve};
 use std::future::{Future, pending};
 use std::rc::Rc;
 use std::time::Duration;
@@ -21,7 +21,8 @@ where
 {
     let (client, server) = connection();
     let (done, ended) = oneshot::channel();
-    let serving = serve(server, Versions::Http1And2, Limits::default(), Box::pin(stop), handler);
+    let serving =
+        serve(server, HttpVersions::Http1And2, Limits::default(), Box::pin(stop), handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
     (client, ended)
 }

@@ -2,8 +2,8 @@
 
 use crate::support::{Asked, DEADLINE, note, run, run_in_simulated_time, status};
 use bytes::Bytes;
-use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
-use http_engine::{Limits, ServeError, Versions, serve_quickly};
+use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, ServeError, serve_quickly};
 use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::rc::Rc;
@@ -18,23 +18,23 @@ struct Noting(Rc<RefCell<Vec<String>>>);
 
 const LARGE_BYTES: usize = 300_000;
 
-impl Quick for Noting {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Noting {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         let is_large = request.path() == "/large";
         if !is_large && !request.path().starts_with("/quick") {
-            return Quickly::NotMine;
+            return FastReply::NotMine;
         }
         self.0.borrow_mut().push(format!("{:?} {}", request.method(), request.target()));
         let length = if is_large { LARGE_BYTES } else { request.target().len() };
         out.extend_from_slice(format!("content-length: {length}\r\n").as_bytes());
         request.end_head(out);
         match request.method() {
-            SimpleMethod::Head => Quickly::Written,
-            SimpleMethod::Get if is_large => Quickly::Large(Bytes::from(vec![b'x'; length])),
+            SimpleMethod::Head => FastReply::Written,
+            SimpleMethod::Get if is_large => FastReply::Large(Bytes::from(vec![b'x'; length])),
             SimpleMethod::Get => {
                 out.extend_from_slice(request.target().as_bytes());
-                Quickly::Written
+                FastReply::Written
             }
         }
     }
@@ -58,8 +58,14 @@ fn serve_over(pipe_bytes: usize, stop: impl Future<Output = ()> + 'static) -> Se
     let noted = Rc::clone(&slow);
     let handler = move |request| note(Rc::clone(&noted), request);
     let limits = Limits::default();
-    let serving =
-        serve_quickly(server, Versions::Http1And2, limits, Box::pin(stop), quick.clone(), handler);
+    let serving = serve_quickly(
+        server,
+        HttpVersions::Http1And2,
+        limits,
+        Box::pin(stop),
+        quick.clone(),
+        handler,
+    );
     tokio::task::spawn_local(async move { done.send(serving.await) });
     Served { client, ended, quick, slow }
 }
@@ -335,7 +341,7 @@ fn what_a_stream_holds_back_is_handed_on_before_the_next_request() {
         let handler = move |request| note(Asked::default(), request);
         let limits = Limits::default();
         let quick = Noting::default();
-        let serving = serve_quickly(server, Versions::Http1, limits, pending(), quick, handler);
+        let serving = serve_quickly(server, HttpVersions::Http1, limits, pending(), quick, handler);
         tokio::task::spawn_local(serving);
         for (path, expected) in [
             ("/quick", 6),

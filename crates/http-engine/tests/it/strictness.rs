@@ -4,8 +4,8 @@
 //! behind a refusal, and nothing behind it may reach a handler.
 
 use crate::support::{Asked, DEADLINE, note, run};
-use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
-use http_engine::{Limits, Versions, serve, serve_quickly};
+use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, serve, serve_quickly};
 use std::future::pending;
 use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -13,8 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 /// Answers everything simple, and notes it as the handler would.
 struct Everything(Asked);
 
-impl Quick for Everything {
-    fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+impl FastPath for Everything {
+    fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         let method = match request.method() {
             SimpleMethod::Get => "GET",
             SimpleMethod::Head => "HEAD",
@@ -22,7 +22,7 @@ impl Quick for Everything {
         self.0.borrow_mut().push(format!("{method} {} 0", request.target()));
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n");
         request.end_head(out);
-        Quickly::Written
+        FastReply::Written
     }
 }
 
@@ -45,7 +45,7 @@ async fn talk(way: Way, wire: &[u8]) -> (String, Vec<String>) {
     let asked = Asked::default();
     let noted = Rc::clone(&asked);
     let handler = move |request| note(Rc::clone(&noted), request);
-    let (versions, limits) = (Versions::Http1And2, Limits::default());
+    let (versions, limits) = (HttpVersions::Http1And2, Limits::default());
     match way {
         Way::Hyper | Way::Lane => {
             let serving = serve(server, versions, limits, pending(), handler);

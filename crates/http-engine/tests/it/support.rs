@@ -2,7 +2,7 @@
 
 use http::{Request, Response};
 use http_engine::body::read_all;
-use http_engine::{Body, Incoming, Limits, Versions, reply, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, reply, serve};
 use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::net::SocketAddr;
@@ -57,7 +57,8 @@ pub(crate) async fn server() -> (SocketAddr, Asked) {
             let (stream, _) = listener.accept().await.unwrap();
             let noted = Rc::clone(&noted);
             let handler = move |request| note(Rc::clone(&noted), request);
-            let serving = serve(stream, Versions::Http1And2, Limits::default(), pending(), handler);
+            let serving =
+                serve(stream, HttpVersions::Http1And2, Limits::default(), pending(), handler);
             tokio::task::spawn_local(async move { drop(serving.await) });
         }
     });

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body::{Body as HttpBody, Frame};
 use http_body_util::BodyExt;
-use http_engine::{Body, Incoming, Limits, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::future::pending;
@@ -59,7 +59,7 @@ async fn server() -> SocketAddr {
     tokio::task::spawn_local(async move {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
-            let serving = serve(stream, Versions::Http1, Limits::default(), pending(), echo);
+            let serving = serve(stream, HttpVersions::Http1, Limits::default(), pending(), echo);
             tokio::task::spawn_local(async move { drop(serving.await) });
         }
     });

@@ -3,12 +3,12 @@
 use super::*;
 use crate::report::RowCause;
 use crate::tests::{AT_NOON, Folder, NOON, OneList, event};
-use crate::{Anonymise, Range, Subject};
+use crate::{AnonymiseMode, EventSubject, ReportRange};
 use settings::Text;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use vocab::{ByteSize, CacheUse, Caching, Cause, Kind, ListId, NotStored, Span};
+use vocab::{ByteSize, CacheUse, Caching, Cause, ListId, NotStored, RequestKind, TimeSpan};
 
 fn noon() -> u64 {
     NOON
@@ -18,7 +18,7 @@ fn start(folder: &Folder, settings: &Settings) -> Ledger {
     open_with_clock(settings, folder.path(), Arc::new(OneList), noon).unwrap()
 }
 
-fn subjects(ledger: &Ledger, filter: &Filter) -> Vec<String> {
+fn subjects(ledger: &Ledger, filter: &RowFilter) -> Vec<String> {
     let page = ledger.rows(filter, 500).unwrap();
     page.rows.into_iter().map(|row| row.subject).collect()
 }
@@ -29,19 +29,22 @@ fn a_recorded_request_is_a_row_a_count_and_a_point() {
     let ledger = start(&folder, &Settings::default());
     ledger.record(event("www.example", Action::Pass));
     ledger.record(event("ads.example", Action::Block));
-    let page = ledger.rows(&Filter::default(), 50).unwrap();
+    let page = ledger.rows(&RowFilter::default(), 50).unwrap();
     assert_eq!(page.next, None);
     let row = &page.rows[0];
     assert_eq!((row.subject.as_str(), row.action), ("ads.example", Action::Block));
     let rule = RowCause::Rule { list: "ads".into(), line: 12, text: "||ads.example^".into() };
     assert_eq!(row.cause, rule);
-    assert_eq!((row.at_ms, row.kind, row.bytes, row.took_us), (NOON, Kind::Lookup(1), 120, 41));
+    assert_eq!(
+        (row.at_ms, row.kind, row.bytes, row.took_us),
+        (NOON, RequestKind::Lookup(1), 120, 41)
+    );
     assert_eq!(ledger.row(row.id).unwrap().as_ref(), Some(row));
     assert_eq!(ledger.row(999).unwrap(), None);
 
-    let totals = ledger.totals(Range::Hour, AT_NOON).unwrap();
+    let totals = ledger.totals(ReportRange::Hour, AT_NOON).unwrap();
     assert_eq!((totals.of(Action::Pass), totals.of(Action::Block)), (1, 1));
-    let series = ledger.series(Range::Hour, AT_NOON).unwrap();
+    let series = ledger.series(ReportRange::Hour, AT_NOON).unwrap();
     assert_eq!((series.step_s, series.points.len()), (60, 60));
     let last = series.points.last().unwrap();
     assert_eq!((last.at_ms, last.passed, last.blocked), (NOON, 1, 1));
@@ -58,9 +61,9 @@ fn a_row_says_why_the_cache_did_not_answer() {
         .map(|(used, not_stored)| Caching { used, not_stored })
         .collect();
     for caching in &all {
-        ledger.record(Event { caching: *caching, ..event("www.example", Action::Pass) });
+        ledger.record(RequestEvent { caching: *caching, ..event("www.example", Action::Pass) });
     }
-    let mut rows = ledger.rows(&Filter::default(), 500).unwrap().rows;
+    let mut rows = ledger.rows(&RowFilter::default(), 500).unwrap().rows;
     rows.reverse();
     assert_eq!(rows.iter().map(|row| row.caching).collect::<Vec<_>>(), all);
 }
@@ -74,16 +77,16 @@ fn tops_rank_names_and_clients() {
     }
     ledger.record(event("tracker.example", Action::Block));
     ledger.record(event("www.example", Action::Pass));
-    let page = Subject::url("https://WWW.example:8443/index.html");
-    ledger.record(Event { subject: page, ..event("www.example", Action::Pass) });
+    let page = EventSubject::url("https://WWW.example:8443/index.html");
+    ledger.record(RequestEvent { subject: page, ..event("www.example", Action::Pass) });
     let top = |what| {
-        let lines = ledger.top(what, Range::Day, 10, AT_NOON).unwrap();
+        let lines = ledger.top(what, ReportRange::Day, 10, AT_NOON).unwrap();
         lines.into_iter().map(|line| (line.text, line.count)).collect::<Vec<_>>()
     };
-    assert_eq!(top(Top::Blocked), [("ads.example".into(), 3), ("tracker.example".into(), 1)]);
-    assert_eq!(top(Top::Names), [("www.example".into(), 2)]);
-    assert_eq!(top(Top::Clients), [("192.168.1.77".into(), 6)]);
-    let clients = ledger.top(Top::Clients, Range::Hour, 1, AT_NOON).unwrap();
+    assert_eq!(top(TopKind::Blocked), [("ads.example".into(), 3), ("tracker.example".into(), 1)]);
+    assert_eq!(top(TopKind::Names), [("www.example".into(), 2)]);
+    assert_eq!(top(TopKind::Clients), [("192.168.1.77".into(), 6)]);
+    let clients = ledger.top(TopKind::Clients, ReportRange::Hour, 1, AT_NOON).unwrap();
     assert_eq!(clients[0].blocked, 4);
 }
 
@@ -94,23 +97,23 @@ fn rows_are_found_by_part_of_name_url_and_client() {
     ledger.record(event("www.example", Action::Pass));
     ledger.record(event("a_b.example", Action::Block));
     ledger.record(event("axb.example", Action::Pass));
-    let page = Event {
-        subject: Subject::url("https://shop.example/Basket?id=7"),
+    let page = RequestEvent {
+        subject: EventSubject::url("https://shop.example/Basket?id=7"),
         client: "2001:db8::7".parse().unwrap(),
         door: Door::Proxy,
         ..event("shop.example", Action::Pass)
     };
     ledger.record(page);
     let by_text =
-        |text: &str| subjects(&ledger, &Filter { text: text.into(), ..Filter::default() });
+        |text: &str| subjects(&ledger, &RowFilter { text: text.into(), ..RowFilter::default() });
     assert_eq!(by_text("basket"), ["https://shop.example/Basket?id=7"]);
     assert_eq!(by_text("2001:db8"), ["https://shop.example/Basket?id=7"]);
     assert_eq!(by_text("a_b"), ["a_b.example"], "an underscore is no wildcard");
     assert_eq!(by_text("%"), Vec::<String>::new());
     assert_eq!(by_text("example").len(), 4);
-    let blocked = Filter { action: Some(Action::Block), ..Filter::default() };
+    let blocked = RowFilter { action: Some(Action::Block), ..RowFilter::default() };
     assert_eq!(subjects(&ledger, &blocked), ["a_b.example"]);
-    let proxied = Filter { door: Some(Door::Proxy), ..Filter::default() };
+    let proxied = RowFilter { door: Some(Door::Proxy), ..RowFilter::default() };
     assert_eq!(subjects(&ledger, &proxied).len(), 1);
 }
 
@@ -121,7 +124,7 @@ fn pages_follow_one_another_without_a_gap() {
     for index in 0..25 {
         ledger.record(event(&format!("n{index}.example"), Action::Pass));
     }
-    let (mut filter, mut seen) = (Filter::default(), Vec::new());
+    let (mut filter, mut seen) = (RowFilter::default(), Vec::new());
     loop {
         let page = ledger.rows(&filter, 10).unwrap();
         seen.extend(page.rows.iter().map(|row| row.subject.clone()));
@@ -135,17 +138,17 @@ fn pages_follow_one_another_without_a_gap() {
 #[test]
 fn the_settings_say_what_becomes_a_row_and_everything_is_counted() {
     let folder = Folder::new();
-    let blocked = Settings { log: Log::Blocked, ..Settings::default() };
+    let blocked = Settings { log: LogScope::Blocked, ..Settings::default() };
     let ledger = start(&folder, &blocked);
     assert!(ledger.wants_row(Action::Block) && !ledger.wants_row(Action::Pass));
     ledger.record(event("www.example", Action::Pass));
     ledger.record(event("ads.example", Action::Block));
     ledger.count(Door::Dns, Action::Pass, Source::Cache, 7);
-    assert_eq!(subjects(&ledger, &Filter::default()), ["ads.example"]);
-    ledger.apply(&Settings { log: Log::None, ..Settings::default() });
+    assert_eq!(subjects(&ledger, &RowFilter::default()), ["ads.example"]);
+    ledger.apply(&Settings { log: LogScope::None, ..Settings::default() });
     ledger.record(event("ads.example", Action::Block));
-    assert_eq!(subjects(&ledger, &Filter::default()).len(), 1);
-    let totals = ledger.totals(Range::Day, AT_NOON).unwrap();
+    assert_eq!(subjects(&ledger, &RowFilter::default()).len(), 1);
+    let totals = ledger.totals(ReportRange::Day, AT_NOON).unwrap();
     assert_eq!((totals.of(Action::Pass), totals.of(Action::Block)), (2, 2));
     let latency = ledger.latencies();
     assert_eq!((latency.len(), latency[0].door, latency[0].count), (1, Door::Dns, 4));
@@ -158,15 +161,15 @@ fn keeping_nothing_deletes_what_was_kept() {
     for index in 0..100 {
         ledger.record(event(&format!("n{index}.example"), Action::Block));
     }
-    assert_eq!(subjects(&ledger, &Filter::default()).len(), 100);
-    ledger.apply(&Settings { keep: Text(Span(Duration::ZERO)), ..Settings::default() });
+    assert_eq!(subjects(&ledger, &RowFilter::default()).len(), 100);
+    ledger.apply(&Settings { keep: Text(TimeSpan(Duration::ZERO)), ..Settings::default() });
     wait_until(|| {
-        let sizes = Reader::open(ledger.inner.shared.path.get().unwrap()).unwrap().sizes();
+        let sizes = LedgerReader::open(ledger.inner.shared.path.get().unwrap()).unwrap().sizes();
         ["events", "names", "clients", "rules", "hour_names", "hour_clients"]
             .iter()
             .all(|table| sizes[table] == 0)
     });
-    assert_eq!(ledger.totals(Range::Day, AT_NOON).unwrap().of(Action::Block), 100);
+    assert_eq!(ledger.totals(ReportRange::Day, AT_NOON).unwrap().of(Action::Block), 100);
 }
 
 #[test]
@@ -190,10 +193,10 @@ fn a_file_that_cannot_shrink_takes_no_more_rows() {
 #[test]
 fn an_anonymised_client_is_stored_as_its_network() {
     let folder = Folder::new();
-    let network = Settings { anonymise: Anonymise::Network, ..Settings::default() };
+    let network = Settings { anonymise: AnonymiseMode::Network, ..Settings::default() };
     let ledger = start(&folder, &network);
     ledger.record(event("www.example", Action::Pass));
-    let page = ledger.rows(&Filter::default(), 1).unwrap();
+    let page = ledger.rows(&RowFilter::default(), 1).unwrap();
     assert_eq!(page.rows[0].client.to_string(), "192.168.1.0");
     assert!(
         !std::fs::read(ledger.inner.shared.path.get().unwrap())
@@ -208,8 +211,8 @@ fn a_rule_that_is_gone_leaves_its_place() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());
     let cause = Cause::Rule(RuleRef { list: ListId(9), line: 3 });
-    ledger.record(Event { cause, ..event("ads.example", Action::Block) });
-    let page = ledger.rows(&Filter::default(), 1).unwrap();
+    ledger.record(RequestEvent { cause, ..event("ads.example", Action::Block) });
+    let page = ledger.rows(&RowFilter::default(), 1).unwrap();
     let RowCause::Rule { list, line, .. } = &page.rows[0].cause else { panic!("no rule") };
     assert_eq!((list.as_str(), *line), ("list 9, gone", 3));
 }
@@ -225,8 +228,8 @@ fn closing_stores_what_waits() {
     handle.flush();
     drop((ledger, handle));
     let again = start(&folder, &Settings::default());
-    assert_eq!(subjects(&again, &Filter::default()), ["www.example"]);
-    assert_eq!(again.totals(Range::Hour, AT_NOON).unwrap().of(Action::Pass), 1);
+    assert_eq!(subjects(&again, &RowFilter::default()), ["www.example"]);
+    assert_eq!(again.totals(ReportRange::Hour, AT_NOON).unwrap().of(Action::Pass), 1);
 }
 
 #[test]
@@ -249,18 +252,18 @@ fn a_ledger_that_cannot_be_opened_yet_counts_and_is_opened_as_soon_as_it_can_be(
     std::fs::create_dir(&path).unwrap();
     let ledger = start(&folder, &Settings::default());
     ledger.record(event("early.example", Action::Pass));
-    assert!(ledger.rows(&Filter::default(), 10).is_err());
+    assert!(ledger.rows(&RowFilter::default(), 10).is_err());
     let warnings = ledger.health().warnings;
     assert!(warnings[0].contains("ledger.db") && warnings[0].contains("opened"), "{warnings:?}");
     std::fs::remove_dir(&path).unwrap();
     let begun = std::time::Instant::now();
-    while ledger.rows(&Filter::default(), 10).is_err() {
+    while ledger.rows(&RowFilter::default(), 10).is_err() {
         assert!(begun.elapsed() < std::time::Duration::from_secs(30), "it is not opened again");
         std::thread::yield_now();
     }
     ledger.record(event("late.example", Action::Pass));
-    assert_eq!(subjects(&ledger, &Filter::default()), ["late.example"]);
-    assert_eq!(ledger.totals(Range::Hour, AT_NOON).unwrap().of(Action::Pass), 2);
+    assert_eq!(subjects(&ledger, &RowFilter::default()), ["late.example"]);
+    assert_eq!(ledger.totals(ReportRange::Hour, AT_NOON).unwrap().of(Action::Pass), 2);
     assert!(ledger.health().warnings.is_empty());
 }
 
@@ -279,7 +282,7 @@ fn the_metrics_page_has_counters_and_cumulative_histograms() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());
     for took_us in [10, 20, 3000] {
-        ledger.record(Event { took_us, ..event("www.example", Action::Pass) });
+        ledger.record(RequestEvent { took_us, ..event("www.example", Action::Pass) });
     }
     let page = ledger.metrics_text(&[]);
     let has = |line: &str| assert!(page.lines().any(|l| l == line), "{line} not in\n{page}");
@@ -339,7 +342,8 @@ fn a_killed_process_loses_nothing_that_was_stored() {
     assert!(lines.any(|line| line.unwrap() == "stored"));
     // Killed while it writes: the batches go on without a pause.
     wait_until(|| {
-        let sizes = Reader::open(&folder.path().join("ledger.db")).map(|reader| reader.sizes());
+        let sizes =
+            LedgerReader::open(&folder.path().join("ledger.db")).map(|reader| reader.sizes());
         sizes.is_ok_and(|sizes| sizes["events"] > 3000)
     });
     child.kill().unwrap();
@@ -347,10 +351,10 @@ fn a_killed_process_loses_nothing_that_was_stored() {
 
     let ledger = start(&folder, &Settings::default());
     assert_eq!(ledger.health().warnings, Vec::<String>::new());
-    let reader = Reader::open(ledger.inner.shared.path.get().unwrap()).unwrap();
+    let reader = LedgerReader::open(ledger.inner.shared.path.get().unwrap()).unwrap();
     assert_eq!(reader.integrity(), "ok");
     assert!(reader.sizes()["events"] > 3000);
-    let top = ledger.top(Top::Blocked, Range::Day, 1, AT_NOON).unwrap();
+    let top = ledger.top(TopKind::Blocked, ReportRange::Day, 1, AT_NOON).unwrap();
     assert_eq!((top[0].text.as_str(), top[0].count), ("kept.example", 100));
 }
 

@@ -11,55 +11,55 @@ const REMEMBERED_MAX: usize = 16_384;
 
 /// All dictionaries.
 #[derive(Default)]
-pub(super) struct Dictionaries {
-    pub(super) names: Dictionary,
-    pub(super) clients: Dictionary,
+pub(super) struct WordDictionaries {
+    pub(super) names: WordDictionary,
+    pub(super) clients: WordDictionary,
 }
 
 /// One dictionary of plain words.
 #[derive(Default)]
-pub(super) struct Dictionary {
-    known: HashMap<Box<str>, Known>,
+pub(super) struct WordDictionary {
+    known: HashMap<Box<str>, KnownWords>,
 }
 
 #[derive(Clone, Copy)]
-struct Known {
+struct KnownWords {
     id: i64,
     last_hour: i64,
 }
 
 /// The statements of one dictionary.
-pub(super) struct Words {
+pub(super) struct WordStatements {
     find: &'static str,
     add: &'static str,
     touch: &'static str,
 }
 
-pub(super) const NAMES: Words = Words {
+pub(super) const NAMES: WordStatements = WordStatements {
     find: "SELECT id, last_hour FROM names WHERE text = ?1",
     add: "INSERT INTO names (text, last_hour) VALUES (?1, ?2)",
     touch: "UPDATE names SET last_hour = ?2 WHERE id = ?1",
 };
 
-pub(super) const CLIENTS: Words = Words {
+pub(super) const CLIENTS: WordStatements = WordStatements {
     find: "SELECT id, last_hour FROM clients WHERE text = ?1",
     add: "INSERT INTO clients (text, last_hour) VALUES (?1, ?2)",
     touch: "UPDATE clients SET last_hour = ?2 WHERE id = ?1",
 };
 
-impl Dictionaries {
+impl WordDictionaries {
     /// Forgets what it remembered: numbers may have been deleted, or rolled back.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 }
 
-impl Dictionary {
+impl WordDictionary {
     /// The number of a word that is used in `hour`; a new word gets one.
     pub(super) fn id(
         &mut self,
         connection: &Connection,
-        words: &Words,
+        words: &WordStatements,
         text: &str,
         hour: i64,
     ) -> Result<i64> {
@@ -69,14 +69,14 @@ impl Dictionary {
         }
         let found = connection
             .prepare_cached(words.find)?
-            .query_row([text], |row| Ok(Known { id: row.get(0)?, last_hour: row.get(1)? }))
+            .query_row([text], |row| Ok(KnownWords { id: row.get(0)?, last_hour: row.get(1)? }))
             .optional()?;
         let known = if let Some(mut known) = found {
             touch(connection, words, &mut known, hour)?;
             known
         } else {
             let id = connection.prepare_cached(words.add)?.insert(params![text, hour])?;
-            Known { id, last_hour: hour }
+            KnownWords { id, last_hour: hour }
         };
         if self.known.len() >= REMEMBERED_MAX {
             self.known.clear();
@@ -87,7 +87,12 @@ impl Dictionary {
 }
 
 /// Notes the hour of use, once an hour.
-fn touch(connection: &Connection, words: &Words, known: &mut Known, hour: i64) -> Result<()> {
+fn touch(
+    connection: &Connection,
+    words: &WordStatements,
+    known: &mut KnownWords,
+    hour: i64,
+) -> Result<()> {
     if known.last_hour < hour {
         connection.prepare_cached(words.touch)?.execute(params![known.id, hour])?;
         known.last_hour = hour;

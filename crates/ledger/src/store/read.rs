@@ -4,9 +4,10 @@
 //! bounded part of the log. A connection costs a tenth of a millisecond and is never stale, even
 //! after a damaged file was replaced. Called through [`crate::Ledger`].
 
-use crate::codes::{Code, kind_from_code};
+use crate::codes::{LedgerCode, kind_from_code};
 use crate::report::{
-    Count, Filter, Page, Point, Range, ReadError, Row, RowCause, Series, Top, TopLine, Totals,
+    LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause,
+    RowFilter, RowPage, TopKind, TopLine,
 };
 use crate::{LIMIT_MAX, SCAN_ROWS_MAX};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Result, named_params, params};
@@ -19,7 +20,7 @@ use vocab::{Action, Caching, Door, Now, Source};
 const NEIGHBOURS: i64 = 64;
 
 /// A connection that can only read.
-pub(crate) struct Reader {
+pub(crate) struct LedgerReader {
     connection: Connection,
 }
 
@@ -36,7 +37,7 @@ const ROW: &str = "
     FROM events e CROSS JOIN names n ON n.id = e.subject CROSS JOIN clients c ON c.id = e.client
          LEFT JOIN rules r ON r.id = e.rule";
 
-impl Reader {
+impl LedgerReader {
     /// Opens the file for reading.
     pub(crate) fn open(path: &Path) -> Result<Self, ReadError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -45,7 +46,7 @@ impl Reader {
         Ok(Self { connection })
     }
 
-    pub(crate) fn totals(&self, range: Range, now: Now) -> Result<Totals, ReadError> {
+    pub(crate) fn totals(&self, range: ReportRange, now: Now) -> Result<ReportTotals, ReadError> {
         let first = range.first_minute(now);
         let mut statement = self.connection.prepare(
             "SELECT door, action, source, sum(count) FROM minutes WHERE minute >= ?1
@@ -55,7 +56,7 @@ impl Reader {
             let (door, action, source) = (row.get(0)?, row.get(1)?, row.get(2)?);
             let count: i64 = row.get(3)?;
             Ok((|| {
-                Some(Count {
+                Some(NamedCount {
                     door: Door::from_code(door)?,
                     action: Action::from_code(action)?,
                     source: Source::from_code(source)?,
@@ -64,13 +65,17 @@ impl Reader {
             })())
         })?;
         let counts = found.filter_map(Result::transpose).collect::<Result<_>>()?;
-        Ok(Totals { since_ms: first * 60_000, counts })
+        Ok(ReportTotals { since_ms: first * 60_000, counts })
     }
 
-    pub(crate) fn series(&self, range: Range, now: Now) -> Result<Series, ReadError> {
+    pub(crate) fn series(&self, range: ReportRange, now: Now) -> Result<ReportSeries, ReadError> {
         let (first, step) = (range.first_minute(now), range.step_minutes());
         let mut points: Vec<_> = (0..range.minutes() / step)
-            .map(|index| Point { at_ms: (first + index * step) * 60_000, passed: 0, blocked: 0 })
+            .map(|index| ReportPoint {
+                at_ms: (first + index * step) * 60_000,
+                passed: 0,
+                blocked: 0,
+            })
             .collect();
         let mut statement = self.connection.prepare(
             "SELECT (minute - ?1) / ?2, action, sum(count) FROM minutes WHERE minute >= ?1
@@ -87,20 +92,20 @@ impl Reader {
                 (None, _) | (_, None) => {}
             }
         }
-        Ok(Series { step_s: (step * 60) as u32, points })
+        Ok(ReportSeries { step_s: (step * 60) as u32, points })
     }
 
     pub(crate) fn top(
         &self,
-        top: Top,
-        range: Range,
+        top: TopKind,
+        range: ReportRange,
         n: usize,
         now: Now,
     ) -> Result<Vec<TopLine>, ReadError> {
         let (roll_up, words, key, rank) = match top {
-            Top::Blocked => ("hour_names", "names", "name", "sum(blocked)"),
-            Top::Names => ("hour_names", "names", "name", "sum(passed)"),
-            Top::Clients => ("hour_clients", "clients", "client", "sum(passed + blocked)"),
+            TopKind::Blocked => ("hour_names", "names", "name", "sum(blocked)"),
+            TopKind::Names => ("hour_names", "names", "name", "sum(passed)"),
+            TopKind::Clients => ("hour_clients", "clients", "client", "sum(passed + blocked)"),
         };
         let first_hour = (now.unix_secs() / 60).saturating_sub(range.minutes()) / 60;
         let mut statement = self.connection.prepare(&format!(
@@ -122,13 +127,13 @@ impl Reader {
         Ok(found.collect::<Result<_>>()?)
     }
 
-    pub(crate) fn rows(&self, filter: &Filter, limit: usize) -> Result<Page, ReadError> {
+    pub(crate) fn rows(&self, filter: &RowFilter, limit: usize) -> Result<RowPage, ReadError> {
         // Two questions: SQLite finds one end at once, but walks all rows for both together.
         let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
         let (oldest, newest): (Option<i64>, Option<i64>) =
             self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let (Some(oldest), Some(newest)) = (oldest, newest) else {
-            return Ok(Page { rows: Vec::new(), next: None });
+            return Ok(RowPage { rows: Vec::new(), next: None });
         };
         let limit = limit.clamp(1, LIMIT_MAX);
         let before = filter
@@ -146,23 +151,23 @@ impl Reader {
             named_params! {
                 ":before": before,
                 ":floor": floor,
-                ":door": filter.door.map(Code::code),
-                ":action": filter.action.map(Code::code),
+                ":door": filter.door.map(LedgerCode::code),
+                ":action": filter.action.map(LedgerCode::code),
                 ":text": (!filter.text.is_empty()).then(|| pattern(&filter.text)),
                 ":limit": limit as i64,
             },
             read_row,
         )?;
-        let rows = found.collect::<Result<Vec<Row>>>()?;
+        let rows = found.collect::<Result<Vec<LogRow>>>()?;
         let reached = match rows.last() {
             Some(last) if rows.len() == limit => last.id.cast_signed(),
             Some(_) | None => floor,
         };
         let next = (reached > oldest).then(|| reached.cast_unsigned());
-        Ok(Page { rows, next })
+        Ok(RowPage { rows, next })
     }
 
-    pub(crate) fn row(&self, id: u64) -> Result<Option<Row>, ReadError> {
+    pub(crate) fn row(&self, id: u64) -> Result<Option<LogRow>, ReadError> {
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
         let mut statement = self.connection.prepare(&format!("{ROW} WHERE e.id = ?1"))?;
         Ok(statement.query_row([id], read_row).optional()?)
@@ -171,7 +176,7 @@ impl Reader {
     /// Rows of one moment, newest first. Rows are written as requests end, so their times nearly
     /// rise with their numbers: the place is found by bisection, and looked through with its
     /// neighbours.
-    pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<Row>, ReadError> {
+    pub(crate) fn rows_at(&self, at_ms: u64) -> Result<Vec<LogRow>, ReadError> {
         let Ok(at_ms) = i64::try_from(at_ms) else { return Ok(Vec::new()) };
         let ends = "SELECT (SELECT min(id) FROM events), (SELECT max(id) FROM events)";
         let (oldest, newest): (Option<i64>, Option<i64>) =
@@ -244,10 +249,10 @@ fn pattern(text: &str) -> String {
     pattern
 }
 
-fn read_row(row: &rusqlite::Row<'_>) -> Result<Row> {
+fn read_row(row: &rusqlite::Row<'_>) -> Result<LogRow> {
     let client: String = row.get(3)?;
     let (id, at_ms): (i64, i64) = (row.get(0)?, row.get(1)?);
-    Ok(Row {
+    Ok(LogRow {
         id: id.cast_unsigned(),
         at_ms: at_ms.cast_unsigned(),
         // A word of a damaged row reads as the plainest: one odd row must not hide all others.

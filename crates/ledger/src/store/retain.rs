@@ -4,7 +4,7 @@
 //! chart's minutes, which say nothing about anybody, stay at least [`MINUTES_KEPT_MIN`]. A step
 //! takes some milliseconds, so that rows go on being written between two. Called by the writer.
 
-use super::{Store, StoreError};
+use super::{LedgerStore, StoreError};
 use rusqlite::{Result, params};
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const HOUR_MS: u64 = 3_600_000;
 
 /// What may stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bounds {
+pub(crate) struct RetentionBounds {
     /// Rows older than this go.
     pub(crate) keep: Duration,
     /// Above this many bytes the oldest rows go.
@@ -25,17 +25,17 @@ pub(crate) struct Bounds {
 
 /// How far a clean-up has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum CleanupProgress {
     /// There is more to delete.
     More,
     /// Nothing is past its time.
     Done,
 }
 
-impl Store {
+impl LedgerStore {
     /// The moment before which everything goes, in milliseconds since 1970: by age, or by the
     /// oldest tenth of the rows while the file is too large.
-    pub(crate) fn cutoff(&self, now_ms: u64, bounds: Bounds) -> Result<u64, StoreError> {
+    pub(crate) fn cutoff(&self, now_ms: u64, bounds: RetentionBounds) -> Result<u64, StoreError> {
         if bounds.keep.is_zero() {
             // Nothing stays, not even what a clock since set back has put into the future.
             return Ok(u64::MAX);
@@ -73,7 +73,7 @@ impl Store {
         &mut self,
         now_ms: u64,
         cutoff_ms: u64,
-    ) -> Result<Progress, StoreError> {
+    ) -> Result<CleanupProgress, StoreError> {
         let cutoff = cutoff_ms.min(i64::MAX as u64) as i64;
         // A word used in the hour of the oldest row must stay: only whole hours go, unless nothing
         // at all is to stay.
@@ -111,10 +111,10 @@ impl Store {
         }
         transaction.commit()?;
         if deleted == 0 {
-            return Ok(Progress::Done);
+            return Ok(CleanupProgress::Done);
         }
         self.dictionaries.forget();
-        Ok(Progress::More)
+        Ok(CleanupProgress::More)
     }
 }
 

@@ -4,11 +4,11 @@
 //! first, so that a name asked for a thousand times is one write. Called by the writer thread.
 
 use super::dictionary::{CLIENTS, NAMES, rule_id};
-use super::{Store, StoreError};
-use crate::codes::{Code, kind_code};
-use crate::counters::Sums;
-use crate::queue::{Form, Packed, unpack_all};
-use crate::{Anonymise, RuleTexts};
+use super::{LedgerStore, StoreError};
+use crate::codes::{LedgerCode, kind_code};
+use crate::counters::CounterSums;
+use crate::queue::{PackedRow, RowTextForm, unpack_all};
+use crate::{AnonymiseMode, RuleTexts};
 use rusqlite::{Connection, Result, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -18,39 +18,39 @@ use vocab::{Action, Cause, RuleRef};
 const RULE_BYTES_MAX: usize = 1024;
 
 /// What is to be stored at once.
-pub(crate) struct Batch<'b> {
+pub(crate) struct RowBatch<'b> {
     /// Packed rows, a buffer a thread.
     pub(crate) buffers: &'b [Vec<u8>],
     /// What was counted since the last batch that was stored.
-    pub(crate) counts: &'b Sums,
+    pub(crate) counts: &'b CounterSums,
     /// The minute since 1970 in which to count it.
     pub(crate) minute: u64,
     /// How much of a client's address is stored.
-    pub(crate) anonymise: Anonymise,
+    pub(crate) anonymise: AnonymiseMode,
     /// Who knows the rules.
     pub(crate) rules: &'b dyn RuleTexts,
 }
 
 /// Requests that passed and that were blocked.
 #[derive(Clone, Copy, Default)]
-struct Tally {
+struct RequestTally {
     passed: u64,
     blocked: u64,
 }
 
 /// Roll-ups of a batch: (hour, number of the name or client) → requests.
-type Tallies = HashMap<(i64, i64), Tally>;
+type Tallies = HashMap<(i64, i64), RequestTally>;
 
 /// What one batch has looked up so far.
 #[derive(Default)]
-struct Known {
+struct KnownIds {
     rules: HashMap<RuleRef, i64>,
     clients: HashMap<(IpAddr, i64), i64>,
 }
 
-impl Store {
+impl LedgerStore {
     /// Stores a batch; after an error nothing of it is stored.
-    pub(crate) fn write(&mut self, batch: &Batch<'_>) -> std::result::Result<(), StoreError> {
+    pub(crate) fn write(&mut self, batch: &RowBatch<'_>) -> std::result::Result<(), StoreError> {
         let written = self.write_in_transaction(batch);
         if written.is_err() {
             // Words that were added have been rolled back, their numbers are void.
@@ -59,11 +59,11 @@ impl Store {
         Ok(written?)
     }
 
-    fn write_in_transaction(&mut self, batch: &Batch<'_>) -> Result<()> {
+    fn write_in_transaction(&mut self, batch: &RowBatch<'_>) -> Result<()> {
         let Self { connection, dictionaries, .. } = self;
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (mut names, mut clients) = (Tallies::new(), Tallies::new());
-        let mut known = Known::default();
+        let mut known = KnownIds::default();
         {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO events (time_ms, door, client, subject, url, kind, action, cause,
@@ -73,8 +73,8 @@ impl Store {
             for row in in_order(batch.buffers) {
                 let hour = (row.unix_ms / 3_600_000) as i64;
                 let (host, url) = match row.form {
-                    Form::Name => (row.text, None),
-                    Form::Url => (host_of(row.text), Some(row.text)),
+                    RowTextForm::Name => (row.text, None),
+                    RowTextForm::Url => (host_of(row.text), Some(row.text)),
                 };
                 let host = lower(host);
                 let name = dictionaries.names.id(&transaction, &NAMES, &host, hour)?;
@@ -120,7 +120,7 @@ impl Store {
 }
 
 /// The rows of all threads, oldest first: rows are shown in the order of their numbers.
-fn in_order(buffers: &[Vec<u8>]) -> Vec<Packed<'_>> {
+fn in_order(buffers: &[Vec<u8>]) -> Vec<PackedRow<'_>> {
     let mut rows: Vec<_> = buffers.iter().flat_map(|buffer| unpack_all(buffer)).collect();
     rows.sort_by_key(|row| row.unix_ms);
     rows
@@ -130,7 +130,7 @@ fn in_order(buffers: &[Vec<u8>]) -> Vec<Packed<'_>> {
 /// rule in its place by the next.
 fn rule_number(
     connection: &Connection,
-    batch: &Batch<'_>,
+    batch: &RowBatch<'_>,
     known: &mut HashMap<RuleRef, i64>,
     rule: RuleRef,
     host: &str,
@@ -172,7 +172,7 @@ fn add_tallies(connection: &Connection, tallies: &Tallies, table: &str, key: &st
     Ok(())
 }
 
-fn add_counts(connection: &Connection, batch: &Batch<'_>) -> Result<()> {
+fn add_counts(connection: &Connection, batch: &RowBatch<'_>) -> Result<()> {
     let mut add = connection.prepare_cached(
         "INSERT INTO minutes (minute, door, action, source, count) VALUES (?1, ?2, ?3, ?4, ?5)
          ON CONFLICT (minute, door, action, source) DO UPDATE
@@ -202,13 +202,13 @@ fn cause_code(cause: Cause) -> u8 {
 }
 
 /// The client's address as it is stored.
-fn client_text(client: IpAddr, anonymise: Anonymise) -> String {
+fn client_text(client: IpAddr, anonymise: AnonymiseMode) -> String {
     match (anonymise, client) {
-        (Anonymise::None, client) => client.to_string(),
-        (Anonymise::Network, IpAddr::V4(v4)) => {
+        (AnonymiseMode::None, client) => client.to_string(),
+        (AnonymiseMode::Network, IpAddr::V4(v4)) => {
             Ipv4Addr::from_bits(v4.to_bits() & (u32::MAX << 8)).to_string()
         }
-        (Anonymise::Network, IpAddr::V6(v6)) => {
+        (AnonymiseMode::Network, IpAddr::V6(v6)) => {
             Ipv6Addr::from_bits(v6.to_bits() & (u128::MAX << 80)).to_string()
         }
     }
@@ -253,9 +253,12 @@ mod tests {
 
     #[test]
     fn an_anonymised_client_is_its_network() {
-        let stored = |text: &str| client_text(text.parse().unwrap(), Anonymise::Network);
+        let stored = |text: &str| client_text(text.parse().unwrap(), AnonymiseMode::Network);
         assert_eq!(stored("192.168.7.201"), "192.168.7.0");
         assert_eq!(stored("2001:db8:1:2:3:4:5:6"), "2001:db8:1::");
-        assert_eq!(client_text("192.168.7.201".parse().unwrap(), Anonymise::None), "192.168.7.201");
+        assert_eq!(
+            client_text("192.168.7.201".parse().unwrap(), AnonymiseMode::None),
+            "192.168.7.201"
+        );
     }
 }

@@ -4,8 +4,8 @@
 //! from, for then a question would never end. Called by the rest of [`super`].
 
 use crate::language::{
-    Called, Exec, Executor, Foreign, Item, Matcher, Notes, Plugin, PluginKind, Provider, Rule,
-    Test, with_remedy,
+    CalledMatcher, Executor, ForeignFile, MatcherSpec, PlacedWord, Plugin, PluginKind, Provider,
+    ReadNotes, RuleAction, RuleTest, SequenceRule, with_remedy,
 };
 use settings::suggest;
 use std::collections::HashMap;
@@ -14,25 +14,25 @@ use std::collections::HashMap;
 const CHAIN_MAX: usize = 128;
 
 /// The plugins of a file by their tags.
-pub(super) struct Book<'f> {
+pub(super) struct PluginBook<'f> {
     pub(super) plugins: &'f [Plugin],
     tags: HashMap<&'f str, usize>,
-    pub(super) notes: &'f Notes,
+    pub(super) notes: &'f ReadNotes,
 }
 
-impl<'f> Book<'f> {
-    pub(super) fn new(foreign: &'f Foreign, notes: &'f Notes) -> Self {
+impl<'f> PluginBook<'f> {
+    pub(super) fn new(foreign: &'f ForeignFile, notes: &'f ReadNotes) -> Self {
         let plugins = &foreign.plugins;
         let tags = plugins.iter().enumerate().map(|(at, it)| (it.tag.as_str(), at)).collect();
         Self { plugins, tags, notes }
     }
 
     /// The same book with other notes.
-    pub(super) fn noting<'n>(&self, notes: &'n Notes) -> Book<'n>
+    pub(super) fn noting<'n>(&self, notes: &'n ReadNotes) -> PluginBook<'n>
     where
         'f: 'n,
     {
-        Book { plugins: self.plugins, tags: self.tags.clone(), notes }
+        PluginBook { plugins: self.plugins, tags: self.tags.clone(), notes }
     }
 
     fn find(&self, tag: &str) -> Option<usize> {
@@ -42,7 +42,7 @@ impl<'f> Book<'f> {
     /// The plugin that `item` names, if it is of the kind that `read` wants; else a complaint.
     fn wanted<T>(
         &self,
-        item: &Item,
+        item: &PlacedWord,
         wanted: &str,
         read: impl Fn(&'f PluginKind) -> Option<T>,
     ) -> Option<(usize, T)> {
@@ -72,7 +72,7 @@ impl<'f> Book<'f> {
     }
 
     /// The executor with the tag that `item` is.
-    pub(super) fn executor(&self, item: &Item) -> Option<(usize, &'f Executor)> {
+    pub(super) fn executor(&self, item: &PlacedWord) -> Option<(usize, &'f Executor)> {
         self.wanted(item, "an executor", |kind| match kind {
             PluginKind::Executor(it) => Some(it),
             PluginKind::Server(_) | PluginKind::Matcher(_) | PluginKind::Provider(_) => None,
@@ -80,21 +80,21 @@ impl<'f> Book<'f> {
     }
 
     /// The sequence with the tag that `item` is.
-    pub(super) fn sequence(&self, item: &Item) -> Option<(usize, &'f [Rule])> {
+    pub(super) fn sequence(&self, item: &PlacedWord) -> Option<(usize, &'f [SequenceRule])> {
         self.wanted(item, "a sequence", |kind| match kind {
             PluginKind::Executor(Executor::Sequence(rules)) => Some(rules.as_slice()),
             _ => None,
         })
     }
 
-    pub(super) fn matcher(&self, item: &Item) -> Option<(usize, &'f Matcher)> {
+    pub(super) fn matcher(&self, item: &PlacedWord) -> Option<(usize, &'f MatcherSpec)> {
         self.wanted(item, "a matcher", |kind| match kind {
             PluginKind::Matcher(it) => Some(it),
             PluginKind::Server(_) | PluginKind::Executor(_) | PluginKind::Provider(_) => None,
         })
     }
 
-    pub(super) fn provider(&self, item: &Item) -> Option<(usize, &'f Provider)> {
+    pub(super) fn provider(&self, item: &PlacedWord) -> Option<(usize, &'f Provider)> {
         self.wanted(item, "a provider", |kind| match kind {
             PluginKind::Provider(it) => Some(it),
             PluginKind::Server(_) | PluginKind::Executor(_) | PluginKind::Matcher(_) => None,
@@ -103,8 +103,11 @@ impl<'f> Book<'f> {
 
     /// Complains of references that lead in a circle, or too far. Gives whether there are none.
     pub(super) fn check_circles(&self) -> Result<(), ()> {
-        let mut walk =
-            Walk { book: self, seen: vec![Seen::Not; self.plugins.len()], result: Ok(()) };
+        let mut walk = ReferenceWalk {
+            book: self,
+            seen: vec![TagSeen::Not; self.plugins.len()],
+            result: Ok(()),
+        };
         for at in 0..self.plugins.len() {
             walk.visit(at, &mut Vec::new());
         }
@@ -113,39 +116,39 @@ impl<'f> Book<'f> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum TagSeen {
     Not,
     Open,
     Done,
 }
 
-struct Walk<'b, 'f> {
-    book: &'b Book<'f>,
-    seen: Vec<Seen>,
+struct ReferenceWalk<'b, 'f> {
+    book: &'b PluginBook<'f>,
+    seen: Vec<TagSeen>,
     result: Result<(), ()>,
 }
 
-impl Walk<'_, '_> {
+impl ReferenceWalk<'_, '_> {
     fn visit(&mut self, at: usize, path: &mut Vec<usize>) {
-        if self.seen[at] != Seen::Not {
+        if self.seen[at] != TagSeen::Not {
             return;
         }
-        self.seen[at] = Seen::Open;
+        self.seen[at] = TagSeen::Open;
         path.push(at);
         for item in references(&self.book.plugins[at].kind) {
             // Tags that name nothing are told of elsewhere.
             let Some(next) = self.book.find(&item.text) else { continue };
-            if self.seen[next] == Seen::Open || path.len() >= CHAIN_MAX {
+            if self.seen[next] == TagSeen::Open || path.len() >= CHAIN_MAX {
                 self.complain(&item, next, path);
                 continue;
             }
             self.visit(next, path);
         }
         path.pop();
-        self.seen[at] = Seen::Done;
+        self.seen[at] = TagSeen::Done;
     }
 
-    fn complain(&mut self, item: &Item, next: usize, path: &[usize]) {
+    fn complain(&mut self, item: &PlacedWord, next: usize, path: &[usize]) {
         self.result = Err(());
         let complaint = if let Some(start) = path.iter().position(|it| *it == next) {
             let tag = |at: &usize| self.book.plugins[*at].tag.as_str();
@@ -162,7 +165,7 @@ impl Walk<'_, '_> {
 }
 
 /// The tags that a plugin names, with their places.
-fn references(kind: &PluginKind) -> Vec<Item> {
+fn references(kind: &PluginKind) -> Vec<PlacedWord> {
     match kind {
         PluginKind::Executor(Executor::Sequence(rules)) => rules.iter().flat_map(of_rule).collect(),
         PluginKind::Executor(Executor::Fallback(it)) => {
@@ -174,25 +177,31 @@ fn references(kind: &PluginKind) -> Vec<Item> {
     }
 }
 
-fn of_rule(rule: &Rule) -> Vec<Item> {
-    let mut items: Vec<Item> = rule.tests.iter().flat_map(of_test).collect();
+fn of_rule(rule: &SequenceRule) -> Vec<PlacedWord> {
+    let mut items: Vec<PlacedWord> = rule.tests.iter().flat_map(of_test).collect();
     match &rule.exec {
-        Exec::Jump(item) | Exec::Goto(item) | Exec::Tag(item, _) => items.push(item.clone()),
-        Exec::Accept | Exec::Return | Exec::Reject(_) | Exec::Mark(_) | Exec::Quick(_) => {}
+        RuleAction::Jump(item) | RuleAction::Goto(item) | RuleAction::Tag(item, _) => {
+            items.push(item.clone());
+        }
+        RuleAction::Accept
+        | RuleAction::Return
+        | RuleAction::Reject(_)
+        | RuleAction::Mark(_)
+        | RuleAction::Quick(_) => {}
     }
     items
 }
 
-fn of_test(test: &Test) -> Vec<Item> {
+fn of_test(test: &RuleTest) -> Vec<PlacedWord> {
     match &test.matcher {
-        Called::Tag(tag) => vec![Item::new(tag.as_str(), &test.place)],
-        Called::Quick(matcher) => of_matcher(matcher),
+        CalledMatcher::Tag(tag) => vec![PlacedWord::new(tag.as_str(), &test.place)],
+        CalledMatcher::Quick(matcher) => of_matcher(matcher),
     }
 }
 
-fn of_matcher(matcher: &Matcher) -> Vec<Item> {
+fn of_matcher(matcher: &MatcherSpec) -> Vec<PlacedWord> {
     match matcher {
-        Matcher::Any(tests) => tests.iter().flat_map(of_test).collect(),
+        MatcherSpec::Any(tests) => tests.iter().flat_map(of_test).collect(),
         _ => Vec::new(),
     }
 }

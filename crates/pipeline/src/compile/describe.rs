@@ -2,15 +2,16 @@
 //!
 //! Called by the command line's check.
 
-use super::Compiled;
+use super::CompiledPipeline;
 use crate::program::{
-    BlackHole, Comparison, Fallback, Keeper, Matcher, Names, OnError, Op, Own, Passing, Phase,
-    Pointers, Scope, Sense, Silence, Standby, SubnetRule, Test, TextTest, Then, TtlRule,
+    AfterAnswer, BlackHole, CacheKeeper, EffectTiming, EndScope, FallbackOp, GuardMatcher,
+    GuardTest, NameSets, OnError, Op, OwnAnswer, PassOn, PtrAnswering, SilentAnswer, StandbyMode,
+    SubnetRule, TestSense, TextComparison, TextTest, TtlRule,
 };
 use std::fmt::Write as _;
 
 /// The servers, then every operation with its place.
-pub fn describe(compiled: &Compiled) -> String {
+pub fn describe(compiled: &CompiledPipeline) -> String {
     let mut out = String::new();
     for server in &compiled.servers {
         let listen: Vec<String> = server.listen.iter().map(ToString::to_string).collect();
@@ -33,8 +34,8 @@ pub fn describe(compiled: &Compiled) -> String {
         out,
         "{}",
         match compiled.program.silence {
-            Silence::Refused => "else REFUSED",
-            Silence::Empty => "else an empty answer",
+            SilentAnswer::Refused => "else REFUSED",
+            SilentAnswer::Empty => "else an empty answer",
         }
     );
     out
@@ -45,14 +46,14 @@ fn operation(op: &Op) -> String {
         Op::When { tests, otherwise } => {
             format!("if not {} go to {otherwise}", all(tests, " and "))
         }
-        Op::Accept(Scope::Called) => "accept".into(),
-        Op::Accept(Scope::Everything) => "accept, end all".into(),
+        Op::Accept(EndScope::Called) => "accept".into(),
+        Op::Accept(EndScope::Everything) => "accept, end all".into(),
         Op::Return => "return".into(),
         Op::Leave => "return to the jump".into(),
         Op::End => "end".into(),
         Op::Reject { rcode, scope, .. } => match scope {
-            Scope::Called => format!("reject {rcode}"),
-            Scope::Everything => format!("reject {rcode}, end all"),
+            EndScope::Called => format!("reject {rcode}"),
+            EndScope::Everything => format!("reject {rcode}, end all"),
         },
         Op::Jump(to) => format!("jump {to}"),
         Op::Goto(to) => format!("go to {to}"),
@@ -70,8 +71,8 @@ fn operation(op: &Op) -> String {
         Op::PassOptions(codes) => format!("pass options {codes:?}"),
         Op::Cache { cache, keeper, then } => {
             let keeper = match keeper {
-                Keeper::Run => "",
-                Keeper::Exchange => ", kept by the exchange",
+                CacheKeeper::Run => "",
+                CacheKeeper::Exchange => ", kept by the exchange",
             };
             format!("cache {cache}{keeper}{}", after(*then))
         }
@@ -84,16 +85,16 @@ fn operation(op: &Op) -> String {
         Op::Sleep(long) => format!("sleep {long:?}"),
         Op::ReverseLookup { memory, pointers } => {
             let pointers = match pointers {
-                Pointers::Answer(_) => ", answer PTR",
-                Pointers::Pass => "",
+                PtrAnswering::Answer(_) => ", answer PTR",
+                PtrAnswering::Pass => "",
             };
             format!("remember addresses in {memory}{pointers}")
         }
         Op::Collect(collector) => format!("collect {collector}"),
         Op::Summary(title) => format!("summary {title:?}"),
         Op::Print(line) => format!("print {line:?}"),
-        Op::Effect { effect, phase: Phase::Now } => format!("effect {effect}"),
-        Op::Effect { effect, phase: Phase::End } => format!("effect {effect} at the end"),
+        Op::Effect { effect, phase: EffectTiming::Now } => format!("effect {effect}"),
+        Op::Effect { effect, phase: EffectTiming::End } => format!("effect {effect} at the end"),
         Op::Await { effect, on_error } => {
             let or = match on_error {
                 OnError::Continue => "",
@@ -105,21 +106,21 @@ fn operation(op: &Op) -> String {
     }
 }
 
-fn own_name(own: Own) -> &'static str {
+fn own_name(own: OwnAnswer) -> &'static str {
     match own {
-        Own::Admission => "own admission",
-        Own::Records => "own records",
-        Own::Special => "own special names",
-        Own::Policy => "own policy",
-        Own::Filter => "own filter",
-        Own::Subnet => "own client subnet",
+        OwnAnswer::Admission => "own admission",
+        OwnAnswer::Records => "own records",
+        OwnAnswer::Special => "own special names",
+        OwnAnswer::Policy => "own policy",
+        OwnAnswer::Filter => "own filter",
+        OwnAnswer::Subnet => "own client subnet",
     }
 }
 
-fn after(then: Then) -> &'static str {
+fn after(then: AfterAnswer) -> &'static str {
     match then {
-        Then::Next => "",
-        Then::Stop => ", end all",
+        AfterAnswer::Next => "",
+        AfterAnswer::Stop => ", end all",
     }
 }
 
@@ -137,82 +138,82 @@ fn hole(answer: &BlackHole) -> String {
 
 fn subnet(rule: &SubnetRule) -> String {
     let mut text = String::from("subnet");
-    if rule.forward == Passing::Pass {
+    if rule.forward == PassOn::Pass {
         text.push_str(" of the client's option");
     }
     match rule.preset {
         Some(preset) => {
             let _ = write!(text, " {preset}");
         }
-        None if rule.send == Passing::Pass => text.push_str(" of the client"),
+        None if rule.send == PassOn::Pass => text.push_str(" of the client"),
         None => {}
     }
     let _ = write!(text, " /{} /{}", rule.mask4, rule.mask6);
     text
 }
 
-fn fallback(it: &Fallback) -> String {
+fn fallback(it: &FallbackOp) -> String {
     let standby = match it.standby {
-        Standby::Always => " at once",
-        Standby::WhenNeeded => "",
+        StandbyMode::Always => " at once",
+        StandbyMode::WhenNeeded => "",
     };
-    let Fallback { primary, secondary, threshold, then, .. } = it;
+    let FallbackOp { primary, secondary, threshold, then, .. } = it;
     format!("run {primary}, after {threshold:?} {secondary}{standby}{}", after(*then))
 }
 
-fn all(tests: &[Test], between: &str) -> String {
+fn all(tests: &[GuardTest], between: &str) -> String {
     tests.iter().map(test).collect::<Vec<_>>().join(between)
 }
 
-fn test(test: &Test) -> String {
+fn test(test: &GuardTest) -> String {
     let matcher = matcher(&test.matcher);
     match test.sense {
-        Sense::Is => matcher,
-        Sense::IsNot => format!("!{matcher}"),
+        TestSense::Is => matcher,
+        TestSense::IsNot => format!("!{matcher}"),
     }
 }
 
-fn names(names: &Names) -> String {
+fn names(names: &NameSets) -> String {
     let rules: usize = names.sets.iter().map(|it| it.len()).sum();
     let questions: usize = names.rules.iter().map(|it| it.len()).sum();
     if questions == 0 { format!("{rules} rules") } else { format!("{rules}+{questions} rules") }
 }
 
-fn addresses(addresses: &crate::program::Addresses) -> String {
+fn addresses(addresses: &crate::program::AddressSets) -> String {
     let ranges: usize = addresses.0.iter().map(|it| it.len()).sum();
     format!("{ranges} ranges")
 }
 
-fn matcher(matcher: &Matcher) -> String {
+fn matcher(matcher: &GuardMatcher) -> String {
     match matcher {
-        Matcher::Always => "_true".into(),
-        Matcher::Never => "_false".into(),
-        Matcher::Name(it) => format!("qname({})", names(it)),
-        Matcher::Type(codes) => format!("qtype{codes:?}"),
-        Matcher::Class(codes) => format!("qclass{codes:?}"),
-        Matcher::Client(it) => format!("client_ip({})", addresses(it)),
-        Matcher::ResponseAddress(it) => format!("resp_ip({})", addresses(it)),
-        Matcher::PointerAddress(it) => format!("ptr_ip({})", addresses(it)),
-        Matcher::Alias(it) => format!("cname({})", names(it)),
-        Matcher::Rcode(codes) => format!("rcode{codes:?}"),
-        Matcher::HasResponse => "has_resp".into(),
-        Matcher::HasWantedAnswer => "has_wanted_ans".into(),
-        Matcher::Mark(marks) => format!("mark{marks:?}"),
-        Matcher::Random(bound) => format!("random({:.4})", *bound as f64 / 4_294_967_296.0),
-        Matcher::RateLimit(_) => "rate_limiter".into(),
-        Matcher::Text(it) => text(it),
-        Matcher::Any(tests) => format!("({})", all(tests, " or ")),
+        GuardMatcher::Always => "_true".into(),
+        GuardMatcher::Never => "_false".into(),
+        GuardMatcher::Name(it) => format!("qname({})", names(it)),
+        GuardMatcher::Type(codes) => format!("qtype{codes:?}"),
+        GuardMatcher::Class(codes) => format!("qclass{codes:?}"),
+        GuardMatcher::Client(it) => format!("client_ip({})", addresses(it)),
+        GuardMatcher::ResponseAddress(it) => format!("resp_ip({})", addresses(it)),
+        GuardMatcher::PointerAddress(it) => format!("ptr_ip({})", addresses(it)),
+        GuardMatcher::Alias(it) => format!("cname({})", names(it)),
+        GuardMatcher::Rcode(codes) => format!("rcode{codes:?}"),
+        GuardMatcher::HasResponse => "has_resp".into(),
+        GuardMatcher::HasWantedAnswer => "has_wanted_ans".into(),
+        GuardMatcher::Mark(marks) => format!("mark{marks:?}"),
+        GuardMatcher::Random(bound) => format!("random({:.4})", *bound as f64 / 4_294_967_296.0),
+        GuardMatcher::RateLimit(_) => "rate_limiter".into(),
+        GuardMatcher::Text(it) => text(it),
+        GuardMatcher::Any(tests) => format!("({})", all(tests, " or ")),
     }
 }
 
 fn text(it: &TextTest) -> String {
     let source = format!("{:?}", it.source);
     match &it.comparison {
-        Comparison::Empty => format!("{source} empty"),
-        Comparison::Equal(words) => format!("{source} = {words:?}"),
-        Comparison::Prefix(words) => format!("{source} begins {words:?}"),
-        Comparison::Suffix(words) => format!("{source} ends {words:?}"),
-        Comparison::Contains(words) => format!("{source} holds {words:?}"),
-        Comparison::Regexp(set) => format!("{source} matches {:?}", set.patterns()),
+        TextComparison::Empty => format!("{source} empty"),
+        TextComparison::Equal(words) => format!("{source} = {words:?}"),
+        TextComparison::Prefix(words) => format!("{source} begins {words:?}"),
+        TextComparison::Suffix(words) => format!("{source} ends {words:?}"),
+        TextComparison::Contains(words) => format!("{source} holds {words:?}"),
+        TextComparison::Regexp(set) => format!("{source} matches {:?}", set.patterns()),
     }
 }

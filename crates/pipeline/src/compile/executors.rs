@@ -3,18 +3,18 @@
 //! A plugin that several rules run is one cache, one group, one effect. Called by
 //! [`super::sequences`] and [`super`].
 
-use super::book::Book;
-use super::sets::Sets;
+use super::book::PluginBook;
+use super::sets::SetCompiler;
 use super::specs::{
     CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, GROUPS_MAX, GroupSpec,
     MEMORIES_MAX, MemorySpec,
 };
 use crate::language::{
-    Cache, ErrorMode, Forward, HandlePointers, Item, Listed, Outward, Phase as Written, Place,
-    ReverseLookup,
+    CachePlugin, ErrorMode, ForwardPlugin, HandlePointers, ListedRules, OutwardEffect, PlacedWord,
+    PluginPhase as Written, ReverseLookup, SourcePosition,
 };
-use crate::program::{OnError, Op, Phase, Pointers};
-use crate::records::{Hosts, Redirect, Zone};
+use crate::program::{EffectTiming, OnError, Op, PtrAnswering};
+use crate::records::{HostsTable, RedirectTable, ZoneTable};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,19 +25,19 @@ const POINTER_TTL_S: u32 = 5;
 
 /// Who runs an executor.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Runner<'r> {
+pub(super) struct ExecutorRunner<'r> {
     /// The plugin that it is; none for a quick form.
     pub(super) plugin: Option<usize>,
     /// The plugin's tag, or where the quick form stands.
     pub(super) name: &'r str,
     /// Where it stands.
-    pub(super) place: &'r Place,
+    pub(super) place: &'r SourcePosition,
 }
 
 /// What executors need, as far as it is known.
-pub(super) struct Needs<'f> {
-    book: &'f Book<'f>,
-    sets: &'f Sets<'f>,
+pub(super) struct ExecutorNeeds<'f> {
+    book: &'f PluginBook<'f>,
+    sets: &'f SetCompiler<'f>,
     pub(super) groups: Vec<GroupSpec>,
     pub(super) caches: Vec<CacheSpec>,
     pub(super) effects: Vec<EffectSpec>,
@@ -46,13 +46,13 @@ pub(super) struct Needs<'f> {
     /// Groups by their plugins and chosen upstreams, caches and so on by their plugins.
     groups_of: HashMap<(usize, Vec<String>), u16>,
     numbers: HashMap<usize, u16>,
-    hosts: HashMap<usize, Arc<Hosts>>,
-    zones: HashMap<usize, Arc<Zone>>,
-    redirects: HashMap<usize, Arc<Redirect>>,
+    hosts: HashMap<usize, Arc<HostsTable>>,
+    zones: HashMap<usize, Arc<ZoneTable>>,
+    redirects: HashMap<usize, Arc<RedirectTable>>,
 }
 
-impl<'f> Needs<'f> {
-    pub(super) fn new(book: &'f Book<'f>, sets: &'f Sets<'f>) -> Self {
+impl<'f> ExecutorNeeds<'f> {
+    pub(super) fn new(book: &'f PluginBook<'f>, sets: &'f SetCompiler<'f>) -> Self {
         Self {
             book,
             sets,
@@ -70,12 +70,12 @@ impl<'f> Needs<'f> {
     }
 
     /// Where what `runner` runs is set up.
-    fn home(&self, runner: Runner<'_>) -> Place {
+    fn home(&self, runner: ExecutorRunner<'_>) -> SourcePosition {
         runner.plugin.map_or(runner.place, |at| &self.book.plugins[at].place).clone()
     }
 
     /// The next number of something of which there are `have`; a complaint at the cap.
-    fn next(&self, have: usize, most: usize, what: &str, place: &Place) -> u16 {
+    fn next(&self, have: usize, most: usize, what: &str, place: &SourcePosition) -> u16 {
         if have >= most {
             let message = format!("there are more than {most} {what}");
             self.book.notes.complain(place.complaint(message));
@@ -87,9 +87,9 @@ impl<'f> Needs<'f> {
     /// Asks upstreams: all of the plugin, or those with the tags in `chosen`.
     pub(super) fn forward(
         &mut self,
-        forward: &Forward,
+        forward: &ForwardPlugin,
         chosen: &[String],
-        runner: Runner<'_>,
+        runner: ExecutorRunner<'_>,
     ) -> Op {
         let (then, cache) = (forward.then, None);
         let key = runner.plugin.map(|at| (at, chosen.to_vec()));
@@ -123,7 +123,7 @@ impl<'f> Needs<'f> {
     }
 
     /// The number of something that `runner` has, made by `add` where it has none yet.
-    fn number(&mut self, runner: Runner<'_>, add: impl FnOnce(&mut Self) -> u16) -> u16 {
+    fn number(&mut self, runner: ExecutorRunner<'_>, add: impl FnOnce(&mut Self) -> u16) -> u16 {
         if let Some(number) = runner.plugin.and_then(|at| self.numbers.get(&at)) {
             return *number;
         }
@@ -134,7 +134,7 @@ impl<'f> Needs<'f> {
         number
     }
 
-    pub(super) fn cache(&mut self, cache: &Cache, runner: Runner<'_>) -> u16 {
+    pub(super) fn cache(&mut self, cache: &CachePlugin, runner: ExecutorRunner<'_>) -> u16 {
         self.number(runner, |needs| {
             let number = needs.next(needs.caches.len(), CACHES_MAX, "caches", runner.place);
             needs.caches.push(CacheSpec {
@@ -151,7 +151,7 @@ impl<'f> Needs<'f> {
         })
     }
 
-    pub(super) fn reverse_lookup(&mut self, it: &ReverseLookup, runner: Runner<'_>) -> Op {
+    pub(super) fn reverse_lookup(&mut self, it: &ReverseLookup, runner: ExecutorRunner<'_>) -> Op {
         let memory = self.number(runner, |needs| {
             let what = "memories of names by address";
             let number = needs.next(needs.memories.len(), MEMORIES_MAX, what, runner.place);
@@ -164,14 +164,14 @@ impl<'f> Needs<'f> {
             number
         });
         let pointers = match it.pointers {
-            HandlePointers::Yes => Pointers::Answer(POINTER_TTL_S),
-            HandlePointers::No => Pointers::Pass,
+            HandlePointers::Yes => PtrAnswering::Answer(POINTER_TTL_S),
+            HandlePointers::No => PtrAnswering::Pass,
         };
         Op::ReverseLookup { memory, pointers }
     }
 
     /// The collector called `name`; equal names are one.
-    pub(super) fn collector(&mut self, name: &str, place: &Place) -> u16 {
+    pub(super) fn collector(&mut self, name: &str, place: &SourcePosition) -> u16 {
         if let Some(at) = self.collectors.iter().position(|it| it == name) {
             return at as u16;
         }
@@ -181,8 +181,8 @@ impl<'f> Needs<'f> {
     }
 
     /// The number of an effect.
-    pub(super) fn effect(&mut self, outward: &Outward, runner: Runner<'_>) -> u16 {
-        if let Outward::ReloadProvider(tags) = outward {
+    pub(super) fn effect(&mut self, outward: &OutwardEffect, runner: ExecutorRunner<'_>) -> u16 {
+        if let OutwardEffect::ReloadProvider(tags) = outward {
             for tag in tags {
                 self.book.provider(tag);
             }
@@ -199,7 +199,7 @@ impl<'f> Needs<'f> {
     }
 
     /// Sets off an effect where it stands, or at the end of the run.
-    pub(super) fn outward(&mut self, outward: &Outward, runner: Runner<'_>) -> Op {
+    pub(super) fn outward(&mut self, outward: &OutwardEffect, runner: ExecutorRunner<'_>) -> Op {
         let effect = self.effect(outward, runner);
         let on_error = |mode| match mode {
             ErrorMode::Continue => OnError::Continue,
@@ -207,30 +207,30 @@ impl<'f> Needs<'f> {
             ErrorMode::Fail => OnError::Fail,
         };
         match outward {
-            Outward::Script(it) => Op::Await { effect, on_error: on_error(it.error_mode) },
-            Outward::HttpRequest(it) => match (it.is_async, it.phase) {
-                (true, Written::Before) => Op::Effect { effect, phase: Phase::Now },
-                (true, Written::After) => Op::Effect { effect, phase: Phase::End },
+            OutwardEffect::Script(it) => Op::Await { effect, on_error: on_error(it.error_mode) },
+            OutwardEffect::HttpRequest(it) => match (it.is_async, it.phase) {
+                (true, Written::Before) => Op::Effect { effect, phase: EffectTiming::Now },
+                (true, Written::After) => Op::Effect { effect, phase: EffectTiming::End },
                 (false, Written::Before) => Op::Await { effect, on_error: on_error(it.error_mode) },
                 (false, Written::After) => {
                     let message = "an answer that is there does not wait for a request";
                     let complaint = runner.place.complaint(message);
                     self.book.notes.warn(complaint.remedy("set `async: true`, or `phase: before`"));
-                    Op::Effect { effect, phase: Phase::End }
+                    Op::Effect { effect, phase: EffectTiming::End }
                 }
             },
-            Outward::Ipset(_)
-            | Outward::Nftset(_)
-            | Outward::Download(_)
-            | Outward::Reload
-            | Outward::ReloadProvider(_) => Op::Effect { effect, phase: Phase::Now },
+            OutwardEffect::Ipset(_)
+            | OutwardEffect::Nftset(_)
+            | OutwardEffect::Download(_)
+            | OutwardEffect::Reload
+            | OutwardEffect::ReloadProvider(_) => Op::Effect { effect, phase: EffectTiming::Now },
         }
     }
 
-    pub(super) fn hosts(&mut self, listed: &Listed, runner: Runner<'_>) -> Op {
+    pub(super) fn hosts(&mut self, listed: &ListedRules, runner: ExecutorRunner<'_>) -> Op {
         let known = runner.plugin.and_then(|at| self.hosts.get(&at)).cloned();
         let hosts = known.unwrap_or_else(|| {
-            let mut builder = Hosts::builder(HOSTS_TTL_S).regexp_case(self.sets.case());
+            let mut builder = HostsTable::builder(HOSTS_TTL_S).regexp_case(self.sets.case());
             self.sets.each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
@@ -240,10 +240,10 @@ impl<'f> Needs<'f> {
         Op::Hosts { hosts, then: listed.then }
     }
 
-    pub(super) fn redirect(&mut self, listed: &Listed, runner: Runner<'_>) -> Op {
+    pub(super) fn redirect(&mut self, listed: &ListedRules, runner: ExecutorRunner<'_>) -> Op {
         let known = runner.plugin.and_then(|at| self.redirects.get(&at)).cloned();
         let redirect = known.unwrap_or_else(|| {
-            let mut builder = Redirect::builder().regexp_case(self.sets.case());
+            let mut builder = RedirectTable::builder().regexp_case(self.sets.case());
             self.sets.each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
@@ -253,7 +253,7 @@ impl<'f> Needs<'f> {
         Op::Redirect(redirect)
     }
 
-    pub(super) fn arbitrary(&mut self, listed: &Listed, runner: Runner<'_>) -> Op {
+    pub(super) fn arbitrary(&mut self, listed: &ListedRules, runner: ExecutorRunner<'_>) -> Op {
         let known = runner.plugin.and_then(|at| self.zones.get(&at)).cloned();
         let zone = known.unwrap_or_else(|| Arc::new(self.zone(listed)));
         if let Some(at) = runner.plugin {
@@ -262,9 +262,9 @@ impl<'f> Needs<'f> {
         Op::Records { zone, then: listed.then }
     }
 
-    fn zone(&self, listed: &Listed) -> Zone {
+    fn zone(&self, listed: &ListedRules) -> ZoneTable {
         let (sets, notes) = (self.sets, self.book.notes);
-        let mut builder = Zone::builder();
+        let mut builder = ZoneTable::builder();
         for item in &listed.rules {
             let mut include = |path: &str, _: &str| included(sets, path, &item.place);
             if let Err(bad) = builder.add("", &item.text, &mut include) {
@@ -291,7 +291,8 @@ impl<'f> Needs<'f> {
 }
 
 /// The text of a file that a zone includes.
-fn included(sets: &Sets<'_>, path: &str, place: &Place) -> Result<String, String> {
-    let bytes = sets.read(&Item::new(path, place)).ok_or_else(|| format!("{path} is not there"))?;
+fn included(sets: &SetCompiler<'_>, path: &str, place: &SourcePosition) -> Result<String, String> {
+    let bytes =
+        sets.read(&PlacedWord::new(path, place)).ok_or_else(|| format!("{path} is not there"))?;
     String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8"))
 }

@@ -1,7 +1,7 @@
 //! Foreign pipelines as programs: sets built, sequences flattened, listeners and upstreams listed.
 //!
 //! All complaints come at once. Nothing is opened: files are read through
-//! [`Files`](crate::language::Files), and what the program needs of the world is handed back as
+//! [`ForeignFiles`](crate::language::ForeignFiles), and what the program needs of the world is handed back as
 //! plain data. Called by whoever reads a configuration, after [`crate::language::read`].
 
 mod book;
@@ -14,33 +14,34 @@ mod specs;
 
 pub use describe::describe;
 pub use specs::{
-    CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, Entry, EntrySpec, GROUPS_MAX,
-    GroupSpec, JobSpec, MEMORIES_MAX, MemorySpec, Protocol, ServerSpec,
+    CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, EntryPoint, EntrySpec,
+    GROUPS_MAX, GroupSpec, JobSpec, MEMORIES_MAX, MemorySpec, ServerProtocol, ServerSpec,
 };
 
 use crate::language::{
-    Alone, Api, Cron, Dialect, Evidence, Executor, Files, Foreign, Log, Notes, Outward, Plugin,
-    PluginKind, Runtime, Server, ServerKind, alone,
+    ApiSettings, CronPlugin, Dialect, DialectEvidence, Executor, ForeignFile, ForeignFiles,
+    LogSettings, LoneReference, OutwardEffect, Plugin, PluginKind, ReadNotes, RuntimeSettings,
+    ServerKind, ServerPlugin, alone,
 };
-use crate::program::{Program, Silence};
-use book::Book;
-use executors::{Needs, Runner};
-use matchers::Matchers;
-use sequences::Flat;
-use sets::Sets;
+use crate::program::{Program, SilentAnswer};
+use book::PluginBook;
+use executors::{ExecutorNeeds, ExecutorRunner};
+use matchers::MatcherCompiler;
+use sequences::FlatProgram;
+use sets::SetCompiler;
 use vocab::Complaint;
 
 /// A foreign file, ready to be run.
 #[derive(Debug)]
-pub struct Compiled {
+pub struct CompiledPipeline {
     /// Whose language it is in.
     pub dialect: Dialect,
     /// What made it one of OxiDNS.
-    pub because: Option<Evidence>,
+    pub because: Option<DialectEvidence>,
     /// All sequences.
     pub program: Program,
     /// Where runs begin; servers refer to them by number.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<EntryPoint>,
     /// Where questions come in.
     pub servers: Vec<ServerSpec>,
     /// Groups of upstreams, by the numbers that the program has for them.
@@ -58,11 +59,11 @@ pub struct Compiled {
     /// Files of rules that were read: what changes when they change.
     pub files: Vec<String>,
     /// What is logged.
-    pub log: Log,
+    pub log: LogSettings,
     /// Where the peer's own control API listened.
-    pub api: Option<Api>,
+    pub api: Option<ApiSettings>,
     /// How the process runs.
-    pub runtime: Runtime,
+    pub runtime: RuntimeSettings,
     /// What the user should know, those of the file's reading among them.
     pub warnings: Vec<Complaint>,
 }
@@ -70,17 +71,17 @@ pub struct Compiled {
 /// Compiles `foreign`. `seed` is a secret random number that sets of names and limiters are keyed
 /// with.
 pub fn compile(
-    foreign: &Foreign,
+    foreign: &ForeignFile,
     seed: u64,
-    files: &dyn Files,
-) -> Result<Compiled, Vec<Complaint>> {
-    let notes = Notes::new(foreign.dialect);
-    let book = Book::new(foreign, &notes);
+    files: &dyn ForeignFiles,
+) -> Result<CompiledPipeline, Vec<Complaint>> {
+    let notes = ReadNotes::new(foreign.dialect);
+    let book = PluginBook::new(foreign, &notes);
     let made = book.check_circles().ok().map(|()| {
-        let sets = Sets::new(&book, files, seed);
-        let matchers = Matchers::new(&book, &sets, files, seed);
-        let flat = Flat::new(&book, &matchers, Needs::new(&book, &sets));
-        let mut made = Made::of(flat, &book);
+        let sets = SetCompiler::new(&book, files, seed);
+        let matchers = MatcherCompiler::new(&book, &sets, files, seed);
+        let flat = FlatProgram::new(&book, &matchers, ExecutorNeeds::new(&book, &sets));
+        let mut made = CompiledParts::of(flat, &book);
         made.files = sets.paths.borrow().iter().cloned().collect();
         for (at, plugin) in foreign.plugins.iter().enumerate() {
             if matches!(plugin.kind, PluginKind::Provider(_)) && !sets.is_used(at) {
@@ -93,7 +94,7 @@ pub fn compile(
     let mut warnings = foreign.warnings.clone();
     warnings.extend(notes.finish()?);
     let made = made.expect("circles are complained of, and complaints end above");
-    Ok(Compiled {
+    Ok(CompiledPipeline {
         dialect: foreign.dialect,
         because: foreign.because.clone(),
         program: made.program,
@@ -114,9 +115,9 @@ pub fn compile(
 }
 
 /// What is made while the book is open.
-struct Made {
+struct CompiledParts {
     program: Program,
-    entries: Vec<Entry>,
+    entries: Vec<EntryPoint>,
     servers: Vec<ServerSpec>,
     groups: Vec<GroupSpec>,
     caches: Vec<CacheSpec>,
@@ -127,8 +128,8 @@ struct Made {
     files: Vec<String>,
 }
 
-impl Made {
-    fn of<'f>(mut flat: Flat<'f>, book: &'f Book<'f>) -> Self {
+impl CompiledParts {
+    fn of<'f>(mut flat: FlatProgram<'f>, book: &'f PluginBook<'f>) -> Self {
         let mut entries = Vec::new();
         let mut servers = Vec::new();
         let mut jobs = Vec::new();
@@ -145,11 +146,14 @@ impl Made {
                     jobs.extend(job_specs(plugin, cron, book, &mut flat.needs));
                 }
                 // What it brings at the start is wanted whether somebody runs it or not.
-                PluginKind::Executor(Executor::Outward(it @ Outward::Download(download)))
+                PluginKind::Executor(Executor::Outward(it @ OutwardEffect::Download(download)))
                     if download.startup_if_missing =>
                 {
-                    let runner =
-                        Runner { plugin: Some(at), name: &plugin.tag, place: &plugin.place };
+                    let runner = ExecutorRunner {
+                        plugin: Some(at),
+                        name: &plugin.tag,
+                        place: &plugin.place,
+                    };
                     flat.needs.effect(it, runner);
                 }
                 PluginKind::Executor(_) | PluginKind::Matcher(_) | PluginKind::Provider(_) => {}
@@ -159,12 +163,12 @@ impl Made {
             book.notes.warn(Complaint::new("plugins", "no server: no question comes in"));
         }
         let silence = match book.notes.dialect {
-            Dialect::Mosdns => Silence::Refused,
-            Dialect::Oxidns => Silence::Empty,
+            Dialect::Mosdns => SilentAnswer::Refused,
+            Dialect::Oxidns => SilentAnswer::Empty,
         };
         let mut program = Program { ops: flat.ops.into(), silence };
         let places: Vec<crate::program::Place> =
-            entries.iter().map(|it: &Entry| it.place).collect();
+            entries.iter().map(|it: &EntryPoint| it.place).collect();
         program.link(&places);
         let needs = flat.needs;
         Self {
@@ -184,28 +188,28 @@ impl Made {
 
 fn server_spec(
     plugin: &Plugin,
-    server: &Server,
-    entries: &mut Vec<Entry>,
-    flat: &mut Flat<'_>,
+    server: &ServerPlugin,
+    entries: &mut Vec<EntryPoint>,
+    flat: &mut FlatProgram<'_>,
 ) -> ServerSpec {
     let mut specs = Vec::new();
     for it in &server.entries {
         let Some(place) = flat.start(&it.exec) else { continue };
         let known = entries.iter().position(|entry| entry.tag == it.exec.text);
         let number = known.unwrap_or_else(|| {
-            entries.push(Entry { tag: it.exec.text.clone(), place });
+            entries.push(EntryPoint { tag: it.exec.text.clone(), place });
             entries.len() - 1
         });
         // There are no more plugins than this holds.
         specs.push(EntrySpec { path: it.path.clone(), entry: number as u16 });
     }
     let protocol = match (server.kind, &server.certificate) {
-        (ServerKind::Udp, _) => Protocol::Udp,
-        (ServerKind::Tcp, None) => Protocol::Tcp,
-        (ServerKind::Tcp, Some(_)) => Protocol::Tls,
-        (ServerKind::Http, None) => Protocol::Http,
-        (ServerKind::Http, Some(_)) => Protocol::Https,
-        (ServerKind::Quic, _) => Protocol::Quic,
+        (ServerKind::Udp, _) => ServerProtocol::Udp,
+        (ServerKind::Tcp, None) => ServerProtocol::Tcp,
+        (ServerKind::Tcp, Some(_)) => ServerProtocol::Tls,
+        (ServerKind::Http, None) => ServerProtocol::Http,
+        (ServerKind::Http, Some(_)) => ServerProtocol::Https,
+        (ServerKind::Quic, _) => ServerProtocol::Quic,
     };
     ServerSpec {
         tag: plugin.tag.clone(),
@@ -220,25 +224,30 @@ fn server_spec(
 }
 
 /// The jobs of a plugin. Only what reaches outside can be run without a question.
-fn job_specs(plugin: &Plugin, cron: &Cron, book: &Book<'_>, needs: &mut Needs<'_>) -> Vec<JobSpec> {
+fn job_specs(
+    plugin: &Plugin,
+    cron: &CronPlugin,
+    book: &PluginBook<'_>,
+    needs: &mut ExecutorNeeds<'_>,
+) -> Vec<JobSpec> {
     let mut specs = Vec::new();
     for job in &cron.jobs {
         let mut effects = Vec::new();
         for item in &job.executors {
             let tag = match alone(item, book.notes) {
-                Alone::Tag(tag) => tag,
-                Alone::Quick(outward) => {
+                LoneReference::Tag(tag) => tag,
+                LoneReference::Quick(outward) => {
                     let name = item.place.to_string();
-                    let runner = Runner { plugin: None, name: &name, place: &item.place };
+                    let runner = ExecutorRunner { plugin: None, name: &name, place: &item.place };
                     effects.push(needs.effect(&outward, runner));
                     continue;
                 }
-                Alone::Refused => continue,
+                LoneReference::Refused => continue,
             };
             match book.executor(&tag) {
                 Some((at, Executor::Outward(it))) if runs_alone(it) => {
                     let name = tag.text.as_str();
-                    let runner = Runner { plugin: Some(at), name, place: &item.place };
+                    let runner = ExecutorRunner { plugin: Some(at), name, place: &item.place };
                     effects.push(needs.effect(it, runner));
                 }
                 Some(_) => {
@@ -261,13 +270,13 @@ fn job_specs(plugin: &Plugin, cron: &Cron, book: &Book<'_>, needs: &mut Needs<'_
     specs
 }
 
-fn runs_alone(outward: &Outward) -> bool {
+fn runs_alone(outward: &OutwardEffect) -> bool {
     match outward {
-        Outward::Ipset(_) | Outward::Nftset(_) => false,
-        Outward::HttpRequest(_)
-        | Outward::Script(_)
-        | Outward::Download(_)
-        | Outward::Reload
-        | Outward::ReloadProvider(_) => true,
+        OutwardEffect::Ipset(_) | OutwardEffect::Nftset(_) => false,
+        OutwardEffect::HttpRequest(_)
+        | OutwardEffect::Script(_)
+        | OutwardEffect::Download(_)
+        | OutwardEffect::Reload
+        | OutwardEffect::ReloadProvider(_) => true,
     }
 }

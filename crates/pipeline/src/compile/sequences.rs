@@ -4,13 +4,13 @@
 //! needed; no sequence leads back to itself. The two dialects differ in what ends with an end, and
 //! this is the file where they do. Called by [`super`].
 
-use super::book::Book;
-use super::executors::{Needs, Runner};
-use super::matchers::{Matchers, Tests};
-use crate::language::{Exec, Executor, Fallback as Written, Item, Rule};
+use super::book::PluginBook;
+use super::executors::{ExecutorNeeds, ExecutorRunner};
+use super::matchers::{CompiledTests, MatcherCompiler};
+use crate::language::{Executor, FallbackPlugin as Written, PlacedWord, RuleAction, SequenceRule};
 use crate::program::{
-    BlackHole, DEPTH_MAX, Fallback, Keeper, OPS_MAX, Op, Place, Prefer, Scope, Test, TtlRule,
-    WRAPPERS_MAX, WithSoa,
+    BlackHole, CacheKeeper, DEPTH_MAX, EndScope, FallbackOp, FamilyPreference, GuardTest, OPS_MAX,
+    Op, Place, TtlRule, WRAPPERS_MAX, WithSoa,
 };
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const PREFER_PATIENCE: Duration = Duration::from_millis(500);
 
 /// How much room the operations of a sequence take in a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Room {
+pub(super) struct RunRoom {
     /// Jumps and calls that are open at once, at most.
     frames: usize,
     /// Wrapping operations that are there at once, at most.
@@ -32,22 +32,22 @@ pub(super) struct Room {
 }
 
 /// A program in the making.
-pub(super) struct Flat<'f> {
-    book: &'f Book<'f>,
-    matchers: &'f Matchers<'f>,
-    pub(super) needs: Needs<'f>,
+pub(super) struct FlatProgram<'f> {
+    book: &'f PluginBook<'f>,
+    matchers: &'f MatcherCompiler<'f>,
+    pub(super) needs: ExecutorNeeds<'f>,
     pub(super) ops: Vec<Op>,
-    starts: HashMap<usize, (Place, Room)>,
+    starts: HashMap<usize, (Place, RunRoom)>,
     /// Where a jump of OxiDNS lands: the sequence is run on its own, and then it goes back.
     landings: HashMap<usize, Place>,
     /// Sequences that are jumped to.
     jumped: HashSet<usize>,
-    returns: Returns,
+    returns: ReturnMode,
 }
 
 /// How `return` goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Returns {
+enum ReturnMode {
     /// To whoever jumped or called here.
     Here,
     /// To whoever jumped, out of all that was run in between: OxiDNS, where a sequence that another
@@ -57,13 +57,17 @@ enum Returns {
 
 /// The operations of one sequence, with places of their own.
 #[derive(Default)]
-struct Part {
+struct SequencePart {
     ops: Vec<Op>,
-    room: Room,
+    room: RunRoom,
 }
 
-impl<'f> Flat<'f> {
-    pub(super) fn new(book: &'f Book<'f>, matchers: &'f Matchers<'f>, needs: Needs<'f>) -> Self {
+impl<'f> FlatProgram<'f> {
+    pub(super) fn new(
+        book: &'f PluginBook<'f>,
+        matchers: &'f MatcherCompiler<'f>,
+        needs: ExecutorNeeds<'f>,
+    ) -> Self {
         let mut flat = Self {
             book,
             matchers,
@@ -72,7 +76,7 @@ impl<'f> Flat<'f> {
             starts: HashMap::new(),
             landings: HashMap::new(),
             jumped: HashSet::new(),
-            returns: Returns::Here,
+            returns: ReturnMode::Here,
         };
         flat.look_ahead();
         flat
@@ -84,16 +88,16 @@ impl<'f> Flat<'f> {
 
     /// Finds who is jumped to, and how far a `return` must go.
     fn look_ahead(&mut self) {
-        let quiet = crate::language::Notes::new(self.book.notes.dialect);
+        let quiet = crate::language::ReadNotes::new(self.book.notes.dialect);
         let book = self.book.noting(&quiet);
         for rule in book.plugins.iter().filter_map(|it| it.kind.rules()).flatten() {
             match &rule.exec {
-                Exec::Jump(item) => self.jumped.extend(book.sequence(item).map(|(at, _)| at)),
-                Exec::Tag(item, _) if !self.is_mosdns() => {
+                RuleAction::Jump(item) => self.jumped.extend(book.sequence(item).map(|(at, _)| at)),
+                RuleAction::Tag(item, _) if !self.is_mosdns() => {
                     if let Some((_, rules)) = book.sequence(item)
-                        && rules.iter().any(|it| it.exec == Exec::Return)
+                        && rules.iter().any(|it| it.exec == RuleAction::Return)
                     {
-                        self.returns = Returns::Far;
+                        self.returns = ReturnMode::Far;
                     }
                 }
                 _ => {}
@@ -102,27 +106,28 @@ impl<'f> Flat<'f> {
     }
 
     /// What ends with an end: in mosdns the sequence that was run on its own, in OxiDNS everything.
-    fn scope(&self) -> Scope {
-        if self.is_mosdns() { Scope::Called } else { Scope::Everything }
+    fn scope(&self) -> EndScope {
+        if self.is_mosdns() { EndScope::Called } else { EndScope::Everything }
     }
 
     /// Where the executor with the tag `item` begins.
-    pub(super) fn start(&mut self, item: &Item) -> Option<Place> {
+    pub(super) fn start(&mut self, item: &PlacedWord) -> Option<Place> {
         let (at, executor) = self.book.executor(item)?;
         Some(self.start_of(at, executor).0)
     }
 
     /// Where the plugin `at` begins, as a sequence of its own.
-    pub(super) fn start_of(&mut self, at: usize, executor: &'f Executor) -> (Place, Room) {
+    pub(super) fn start_of(&mut self, at: usize, executor: &'f Executor) -> (Place, RunRoom) {
         if let Some(start) = self.starts.get(&at) {
             return *start;
         }
-        let mut part = Part::default();
+        let mut part = SequencePart::default();
         if let Executor::Sequence(rules) = executor {
             self.sequence(at, rules, &mut part);
         } else {
             let plugin = &self.book.plugins[at];
-            let runner = Runner { plugin: Some(at), name: &plugin.tag, place: &plugin.place };
+            let runner =
+                ExecutorRunner { plugin: Some(at), name: &plugin.tag, place: &plugin.place };
             self.run(executor, &[], runner, &mut part);
         }
         let start = self.append(part, &self.book.plugins[at].place);
@@ -131,7 +136,11 @@ impl<'f> Flat<'f> {
     }
 
     /// Adds a part to the list, behind what it leads to.
-    fn append(&mut self, mut part: Part, place: &crate::language::Place) -> (Place, Room) {
+    fn append(
+        &mut self,
+        mut part: SequencePart,
+        place: &crate::language::SourcePosition,
+    ) -> (Place, RunRoom) {
         part.ops.push(Op::End);
         let start = self.ops.len() as Place;
         for op in &mut part.ops {
@@ -159,13 +168,13 @@ impl<'f> Flat<'f> {
         (start, part.room)
     }
 
-    fn sequence(&mut self, at: usize, rules: &'f [Rule], part: &mut Part) {
+    fn sequence(&mut self, at: usize, rules: &'f [SequenceRule], part: &mut SequencePart) {
         for rule in rules {
             let tests = self.matchers.all(&rule.tests);
             let guard = part.ops.len();
             match tests {
-                Tests::All(tests) if tests.is_empty() => self.exec(at, rule, part),
-                Tests::All(tests) => {
+                CompiledTests::All(tests) if tests.is_empty() => self.exec(at, rule, part),
+                CompiledTests::All(tests) => {
                     part.ops.push(when(tests));
                     self.exec(at, rule, part);
                     let behind = part.ops.len() as Place;
@@ -174,35 +183,35 @@ impl<'f> Flat<'f> {
                     }
                 }
                 // It is looked at all the same: what is wrong with it is wrong.
-                Tests::Never => self.exec(at, rule, &mut Part::default()),
+                CompiledTests::Never => self.exec(at, rule, &mut SequencePart::default()),
             }
         }
     }
 
-    fn exec(&mut self, at: usize, rule: &'f Rule, part: &mut Part) {
+    fn exec(&mut self, at: usize, rule: &'f SequenceRule, part: &mut SequencePart) {
         let scope = self.scope();
         match &rule.exec {
-            Exec::Accept => part.ops.push(Op::Accept(scope)),
-            Exec::Return => part.ops.push(match self.returns {
-                Returns::Here => Op::Return,
-                Returns::Far => Op::Leave,
+            RuleAction::Accept => part.ops.push(Op::Accept(scope)),
+            RuleAction::Return => part.ops.push(match self.returns {
+                ReturnMode::Here => Op::Return,
+                ReturnMode::Far => Op::Leave,
             }),
-            Exec::Reject(rcode) => {
+            RuleAction::Reject(rcode) => {
                 part.ops.push(Op::Reject { rcode: *rcode, soa: WithSoa::No, scope });
             }
-            Exec::Mark(marks) => part.ops.push(Op::Mark(marks.as_slice().into())),
-            Exec::Jump(item) => self.jump(item, part),
-            Exec::Goto(item) => self.goto(at, item, part),
-            Exec::Tag(item, words) => self.tag(item, words, part),
-            Exec::Quick(executor) => {
+            RuleAction::Mark(marks) => part.ops.push(Op::Mark(marks.as_slice().into())),
+            RuleAction::Jump(item) => self.jump(item, part),
+            RuleAction::Goto(item) => self.goto(at, item, part),
+            RuleAction::Tag(item, words) => self.tag(item, words, part),
+            RuleAction::Quick(executor) => {
                 let name = rule.place.to_string();
-                let runner = Runner { plugin: None, name: &name, place: &rule.place };
+                let runner = ExecutorRunner { plugin: None, name: &name, place: &rule.place };
                 self.run(executor, &[], runner, part);
             }
         }
     }
 
-    fn target(&mut self, item: &Item) -> Option<(usize, Place, Room)> {
+    fn target(&mut self, item: &PlacedWord) -> Option<(usize, Place, RunRoom)> {
         let (at, _) = self.book.sequence(item)?;
         let (_, executor) = self.book.executor(item)?;
         let (place, room) = self.start_of(at, executor);
@@ -211,7 +220,7 @@ impl<'f> Flat<'f> {
 
     /// In mosdns what wraps the rest of the other sequence wraps the rest of this one too; in OxiDNS
     /// it ends there.
-    fn jump(&mut self, item: &Item, part: &mut Part) {
+    fn jump(&mut self, item: &PlacedWord, part: &mut SequencePart) {
         let Some((at, place, room)) = self.target(item) else { return };
         if self.is_mosdns() {
             part.ops.push(Op::Jump(place));
@@ -220,11 +229,11 @@ impl<'f> Flat<'f> {
             return;
         }
         match self.returns {
-            Returns::Here => {
+            ReturnMode::Here => {
                 part.ops.push(Op::Call(place));
                 part.room.nest(room, 1);
             }
-            Returns::Far => {
+            ReturnMode::Far => {
                 let known = self.landings.get(&at).copied();
                 let landing = known.unwrap_or_else(|| {
                     let landing = self.ops.len() as Place;
@@ -240,10 +249,10 @@ impl<'f> Flat<'f> {
 
     /// In mosdns nobody is gone back to, not even who jumped to this sequence: there a jump that is
     /// followed by an end does the same.
-    fn goto(&mut self, at: usize, item: &Item, part: &mut Part) {
+    fn goto(&mut self, at: usize, item: &PlacedWord, part: &mut SequencePart) {
         let Some((_, place, room)) = self.target(item) else { return };
         if self.is_mosdns() && self.jumped.contains(&at) {
-            part.ops.extend([Op::Jump(place), Op::Accept(Scope::Called)]);
+            part.ops.extend([Op::Jump(place), Op::Accept(EndScope::Called)]);
             part.room.nest(room, 1);
         } else {
             part.ops.push(Op::Goto(place));
@@ -251,14 +260,14 @@ impl<'f> Flat<'f> {
         }
     }
 
-    fn tag(&mut self, item: &Item, words: &[String], part: &mut Part) {
+    fn tag(&mut self, item: &PlacedWord, words: &[String], part: &mut SequencePart) {
         let Some((at, executor)) = self.book.executor(item) else { return };
         if let Executor::Sequence(_) = executor {
             let (place, room) = self.start_of(at, executor);
             part.ops.push(Op::Call(place));
             part.room.nest(room, 1);
         } else {
-            let runner = Runner { plugin: Some(at), name: &item.text, place: &item.place };
+            let runner = ExecutorRunner { plugin: Some(at), name: &item.text, place: &item.place };
             self.run(executor, words, runner, part);
         }
         if !words.is_empty() && !matches!(executor, Executor::Forward(_)) {
@@ -272,8 +281,8 @@ impl<'f> Flat<'f> {
         &mut self,
         executor: &'f Executor,
         words: &[String],
-        runner: Runner<'_>,
-        part: &mut Part,
+        runner: ExecutorRunner<'_>,
+        part: &mut SequencePart,
     ) {
         let op = match executor {
             // Only plugins are sequences, and those are called; the others have nothing to do.
@@ -285,7 +294,7 @@ impl<'f> Flat<'f> {
             Executor::Cache(it) => {
                 let cache = self.needs.cache(it, runner);
                 part.room.wrap();
-                Op::Cache { cache, keeper: Keeper::Run, then: it.then }
+                Op::Cache { cache, keeper: CacheKeeper::Run, then: it.then }
             }
             Executor::Fallback(it) => match self.fallback(it) {
                 Some(fallback) => Op::Fallback(fallback),
@@ -302,7 +311,7 @@ impl<'f> Flat<'f> {
             Executor::Ttl(rule) => Op::Ttl(*rule),
             Executor::Prefer(wanted) => {
                 part.room.wrap();
-                Op::Prefer(Prefer { wanted: *wanted, patience: PREFER_PATIENCE })
+                Op::Prefer(FamilyPreference { wanted: *wanted, patience: PREFER_PATIENCE })
             }
             Executor::BlackHole(it) if it.addresses.is_empty() => return,
             Executor::BlackHole(it) => Op::BlackHole {
@@ -330,7 +339,7 @@ impl<'f> Flat<'f> {
             }
             Executor::Outward(it) => {
                 let op = self.needs.outward(it, runner);
-                if let Op::Effect { phase: crate::program::Phase::End, .. } = op {
+                if let Op::Effect { phase: crate::program::EffectTiming::End, .. } = op {
                     part.room.wrap();
                 }
                 op
@@ -340,9 +349,9 @@ impl<'f> Flat<'f> {
     }
 
     /// Each of the two ways is a run of its own.
-    fn fallback(&mut self, it: &Written) -> Option<Fallback> {
+    fn fallback(&mut self, it: &Written) -> Option<FallbackOp> {
         let (primary, secondary) = (self.start(&it.primary), self.start(&it.secondary));
-        Some(Fallback {
+        Some(FallbackOp {
             primary: primary?,
             secondary: secondary?,
             threshold: it.threshold,
@@ -352,11 +361,11 @@ impl<'f> Flat<'f> {
     }
 }
 
-fn when(tests: Vec<Test>) -> Op {
+fn when(tests: Vec<GuardTest>) -> Op {
     Op::When { tests: tests.into(), otherwise: 0 }
 }
 
-impl Room {
+impl RunRoom {
     /// One more wrapping operation.
     fn wrap(&mut self) {
         self.left += 1;

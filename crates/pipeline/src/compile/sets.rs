@@ -2,13 +2,13 @@
 //!
 //! A set that several refer to is built once. Called by [`super::matchers`].
 
-use super::book::Book;
+use super::book::PluginBook;
 use crate::language::{
-    DatArgs, Dialect, Executor, Files, Item, Listed, Outward, PluginKind, Provider, SetArgs, Words,
-    split,
+    DatArgs, Dialect, Executor, ForeignFiles, ListedRules, OutwardEffect, PlacedWord, PluginKind,
+    Provider, SetArgs, SetWords, split,
 };
-use crate::program::{Addresses, Names};
-use crate::sets::dat::{self, BadDat, BadSelector, Found, Selector};
+use crate::program::{AddressSets, NameSets};
+use crate::sets::dat::{self, BadDat, BadSelector, DatContents, DatSelector};
 use crate::sets::{
     DomainKind, DomainRule, DomainSet, DomainSetBuilder, IpSet, IpSetBuilder, QuestionSet,
     RegexpCase, without_comment,
@@ -24,7 +24,7 @@ const BAD_LINES_MAX: usize = 20;
 
 /// A set as others refer to it.
 #[derive(Clone, Default)]
-pub(super) struct Built {
+pub(super) struct BuiltSet {
     names: Vec<Arc<DomainSet>>,
     rules: Vec<Arc<QuestionSet>>,
     addresses: Vec<Arc<IpSet>>,
@@ -32,24 +32,24 @@ pub(super) struct Built {
 
 /// What a set is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum SetRequest {
     Names,
     Addresses,
 }
 
 /// All sets of a file.
-pub(super) struct Sets<'f> {
-    book: &'f Book<'f>,
-    files: &'f dyn Files,
+pub(super) struct SetCompiler<'f> {
+    book: &'f PluginBook<'f>,
+    files: &'f dyn ForeignFiles,
     dialect: Dialect,
     seed: u64,
-    built: RefCell<HashMap<usize, Rc<Built>>>,
+    built: RefCell<HashMap<usize, Rc<BuiltSet>>>,
     /// Files that were read.
     pub(super) paths: RefCell<BTreeSet<String>>,
 }
 
-impl<'f> Sets<'f> {
-    pub(super) fn new(book: &'f Book<'f>, files: &'f dyn Files, seed: u64) -> Self {
+impl<'f> SetCompiler<'f> {
+    pub(super) fn new(book: &'f PluginBook<'f>, files: &'f dyn ForeignFiles, seed: u64) -> Self {
         let (built, paths) = (RefCell::default(), RefCell::default());
         Self { book, files, dialect: book.notes.dialect, seed, built, paths }
     }
@@ -60,27 +60,27 @@ impl<'f> Sets<'f> {
     }
 
     /// Sets of names: of words, files and providers.
-    pub(super) fn names(&self, words: &Words) -> Names {
+    pub(super) fn names(&self, words: &SetWords) -> NameSets {
         let mut own = self.builder();
         self.add_names(&mut own, words);
         let own = own.build();
-        let mut all = Built::default();
+        let mut all = BuiltSet::default();
         if !own.is_empty() {
             all.names.push(Arc::new(own));
         }
-        self.add_providers(&words.sets, Asked::Names, &mut all);
+        self.add_providers(&words.sets, SetRequest::Names, &mut all);
         all.into_names()
     }
 
     /// What providers say about whole questions.
-    pub(super) fn questions(&self, tags: &[Item]) -> Names {
-        let mut all = Built::default();
-        self.add_providers(tags, Asked::Names, &mut all);
+    pub(super) fn questions(&self, tags: &[PlacedWord]) -> NameSets {
+        let mut all = BuiltSet::default();
+        self.add_providers(tags, SetRequest::Names, &mut all);
         all.into_names()
     }
 
     /// Sets of addresses: of words, files and providers.
-    pub(super) fn addresses(&self, words: &Words) -> Addresses {
+    pub(super) fn addresses(&self, words: &SetWords) -> AddressSets {
         let mut own = IpSet::builder();
         for item in &words.rules {
             self.told(item, own.add_text(&item.text));
@@ -89,24 +89,24 @@ impl<'f> Sets<'f> {
             self.each_line(file, |line| self.add_addresses(&mut own, line));
         }
         let own = own.build();
-        let mut all = Built::default();
+        let mut all = BuiltSet::default();
         if !own.is_empty() {
             all.addresses.push(Arc::new(own));
         }
-        self.add_providers(&words.sets, Asked::Addresses, &mut all);
-        Addresses(all.addresses.into())
+        self.add_providers(&words.sets, SetRequest::Addresses, &mut all);
+        AddressSets(all.addresses.into())
     }
 
     /// Whether a plugin of the file fetches `path` at the start.
     fn is_fetched(&self, path: &str) -> bool {
         self.book.plugins.iter().any(|plugin| match &plugin.kind {
-            PluginKind::Executor(Executor::Outward(Outward::Download(it))) => it.brings(path),
+            PluginKind::Executor(Executor::Outward(OutwardEffect::Download(it))) => it.brings(path),
             _ => false,
         })
     }
 
     /// The bytes of a file; nothing if it is yet to be fetched; a complaint and nothing if it cannot be read.
-    pub(super) fn read(&self, file: &Item) -> Option<Vec<u8>> {
+    pub(super) fn read(&self, file: &PlacedWord) -> Option<Vec<u8>> {
         match self.files.read(&file.text) {
             Ok(bytes) => {
                 self.paths.borrow_mut().insert(file.text.clone());
@@ -128,7 +128,7 @@ impl<'f> Sets<'f> {
     /// Hands each line of a file to `add`, and complains of those it refuses.
     pub(super) fn each_line<E: fmt::Display>(
         &self,
-        file: &Item,
+        file: &PlacedWord,
         mut add: impl FnMut(&str) -> Result<(), E>,
     ) {
         let Some(bytes) = self.read(file) else { return };
@@ -154,7 +154,7 @@ impl<'f> Sets<'f> {
     /// Hands each rule, and each line of each file, to `add`, and complains of those it refuses.
     pub(super) fn each_rule<E: fmt::Display>(
         &self,
-        listed: &Listed,
+        listed: &ListedRules,
         mut add: impl FnMut(&str) -> Result<(), E>,
     ) {
         for item in &listed.rules {
@@ -166,7 +166,7 @@ impl<'f> Sets<'f> {
     }
 
     /// Complains of what is wrong with a rule.
-    pub(super) fn told<E: fmt::Display>(&self, item: &Item, result: Result<(), E>) {
+    pub(super) fn told<E: fmt::Display>(&self, item: &PlacedWord, result: Result<(), E>) {
         if let Err(why) = result {
             self.book.notes.complain(item.place.complaint(why));
         }
@@ -184,7 +184,7 @@ impl<'f> Sets<'f> {
         DomainSet::builder(self.seed).regexp_case(self.case())
     }
 
-    fn add_names(&self, set: &mut DomainSetBuilder, words: &Words) {
+    fn add_names(&self, set: &mut DomainSetBuilder, words: &SetWords) {
         for item in &words.rules {
             let added = DomainRule::parse(&item.text, DomainKind::Domain);
             self.told(item, added.and_then(|rule| set.add(&rule)));
@@ -213,17 +213,17 @@ impl<'f> Sets<'f> {
         }
     }
 
-    fn add_providers(&self, tags: &[Item], asked: Asked, all: &mut Built) {
+    fn add_providers(&self, tags: &[PlacedWord], asked: SetRequest, all: &mut BuiltSet) {
         for item in tags {
             let Some((at, provider)) = self.book.provider(item) else { continue };
             let is_right = match provider {
                 Provider::DomainSet(_) | Provider::Geosite(_) | Provider::AdguardRule(_) => {
-                    asked == Asked::Names
+                    asked == SetRequest::Names
                 }
-                Provider::IpSet(_) | Provider::Geoip(_) => asked == Asked::Addresses,
+                Provider::IpSet(_) | Provider::Geoip(_) => asked == SetRequest::Addresses,
             };
             if !is_right {
-                let wanted = if asked == Asked::Names { "names" } else { "addresses" };
+                let wanted = if asked == SetRequest::Names { "names" } else { "addresses" };
                 let message = format!("{:?} is no set of {wanted}", item.text);
                 self.book.notes.complain(item.place.complaint(message));
                 continue;
@@ -234,11 +234,11 @@ impl<'f> Sets<'f> {
 
     /// The provider's sets, built when they are first asked for. That no provider leads back to
     /// itself was looked at before.
-    fn provider(&self, at: usize, provider: &Provider) -> Rc<Built> {
+    fn provider(&self, at: usize, provider: &Provider) -> Rc<BuiltSet> {
         if let Some(built) = self.built.borrow().get(&at) {
             return Rc::clone(built);
         }
-        let mut built = Built::default();
+        let mut built = BuiltSet::default();
         match provider {
             Provider::DomainSet(args) => self.domain_set(args, &mut built),
             Provider::IpSet(args) => self.ip_set(args, &mut built),
@@ -263,7 +263,7 @@ impl<'f> Sets<'f> {
         built
     }
 
-    fn domain_set(&self, args: &SetArgs, built: &mut Built) {
+    fn domain_set(&self, args: &SetArgs, built: &mut BuiltSet) {
         let mut own = self.builder();
         for item in &args.rules {
             let added = DomainRule::parse(item.text.trim(), DomainKind::Domain);
@@ -276,10 +276,10 @@ impl<'f> Sets<'f> {
         if !own.is_empty() {
             built.names.push(Arc::new(own));
         }
-        self.add_providers(&args.sets, Asked::Names, built);
+        self.add_providers(&args.sets, SetRequest::Names, built);
     }
 
-    fn ip_set(&self, args: &SetArgs, built: &mut Built) {
+    fn ip_set(&self, args: &SetArgs, built: &mut BuiltSet) {
         let mut own = IpSet::builder();
         for item in &args.rules {
             self.told(item, own.add_text(item.text.trim()));
@@ -291,14 +291,18 @@ impl<'f> Sets<'f> {
         if !own.is_empty() {
             built.addresses.push(Arc::new(own));
         }
-        self.add_providers(&args.sets, Asked::Addresses, built);
+        self.add_providers(&args.sets, SetRequest::Addresses, built);
     }
 
-    fn dat(&self, args: &DatArgs, take: impl FnOnce(&[u8], &[Selector]) -> Result<Found, BadDat>) {
+    fn dat(
+        &self,
+        args: &DatArgs,
+        take: impl FnOnce(&[u8], &[DatSelector]) -> Result<DatContents, BadDat>,
+    ) {
         let notes = self.book.notes;
         let mut selectors = Vec::new();
         for item in &args.selectors {
-            match Selector::parse(&item.text) {
+            match DatSelector::parse(&item.text) {
                 Ok(selector) => selectors.push(selector),
                 Err(why) => self.told::<BadSelector>(item, Err(why)),
             }
@@ -347,7 +351,7 @@ impl<'f> Sets<'f> {
     }
 }
 
-impl Built {
+impl BuiltSet {
     /// Adds what another holds; what is there already is not asked twice.
     fn add(&mut self, other: &Self) {
         fn join<T>(all: &mut Vec<Arc<T>>, other: &[Arc<T>]) {
@@ -362,7 +366,7 @@ impl Built {
         join(&mut self.addresses, &other.addresses);
     }
 
-    fn into_names(self) -> Names {
-        Names { sets: self.names.into(), rules: self.rules.into() }
+    fn into_names(self) -> NameSets {
+        NameSets { sets: self.names.into(), rules: self.rules.into() }
     }
 }

@@ -3,7 +3,8 @@
 //! Plain data; whoever runs the program makes settings of it. Made by [`super`].
 
 use crate::language::{
-    Certificate, HandlePointers, Item, Negative, Outward, Place, Upstream, When,
+    CertificateFiles, CronTime, HandlePointers, NegativeCaching, OutwardEffect, PlacedWord,
+    SourcePosition, UpstreamSpec,
 };
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -29,24 +30,24 @@ pub struct ServerSpec {
     /// Its tag.
     pub tag: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it speaks.
-    pub protocol: Protocol,
+    pub protocol: ServerProtocol,
     /// Where it listens; two addresses where both families are meant.
     pub listen: Vec<SocketAddr>,
     /// For HTTP one for each path, else one with an empty path.
     pub entries: Vec<EntrySpec>,
     /// Certificate and key, as files in PEM.
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<CertificateFiles>,
     /// A connection on which nothing is asked is closed after so long.
     pub idle: Duration,
     /// The header that names the client.
-    pub source_header: Option<Item>,
+    pub source_header: Option<PlacedWord>,
 }
 
 /// What a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
+pub enum ServerProtocol {
     /// DNS over UDP.
     Udp,
     /// DNS over TCP.
@@ -66,13 +67,13 @@ pub enum Protocol {
 pub struct EntrySpec {
     /// The path of the URL; empty outside HTTP. One that ends with `/` stands for all below it.
     pub path: String,
-    /// Which of [`super::Compiled::entries`].
+    /// Which of [`super::CompiledPipeline::entries`].
     pub entry: u16,
 }
 
 /// Where runs begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct EntryPoint {
     /// The tag of the executor.
     pub tag: String,
     /// Its first operation.
@@ -85,9 +86,9 @@ pub struct GroupSpec {
     /// The tag of the plugin, with the upstreams chosen of it, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Whom to ask. At least one.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamSpec>,
     /// How many are asked at once, from 1 to 3: one at random, or a race of several.
     pub concurrent: u8,
 }
@@ -98,17 +99,17 @@ pub struct CacheSpec {
     /// The tag of the plugin, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePosition,
     /// Answers that it holds.
     pub entries: u64,
     /// How long an answer past its time is still given, at once, while it is renewed. None: not.
     pub lazy: Option<Duration>,
     /// Where its contents are kept over a restart.
-    pub dump_file: Option<Item>,
+    pub dump_file: Option<PlacedWord>,
     /// How often they are written.
     pub dump_interval: Duration,
     /// Whether and how long empty answers are kept.
-    pub negative: Negative,
+    pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
 }
@@ -139,9 +140,9 @@ pub struct EffectSpec {
     /// The tag of the plugin, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: Place,
-    /// What it is; [`Outward::settings`] is what the DNS door reads.
-    pub outward: Outward,
+    pub place: SourcePosition,
+    /// What it is; [`OutwardEffect::settings`] is what the DNS door reads.
+    pub outward: OutwardEffect,
 }
 
 /// Effects that are set off by the clock.
@@ -150,13 +151,13 @@ pub struct JobSpec {
     /// The tag of the plugin.
     pub schedule: String,
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What the job is called.
     pub name: String,
     /// An IANA time zone. None: the system's.
     pub timezone: Option<String>,
     /// When it runs.
-    pub when: When,
-    /// What it sets off, in order: numbers of [`super::Compiled::effects`].
+    pub when: CronTime,
+    /// What it sets off, in order: numbers of [`super::CompiledPipeline::effects`].
     pub effects: Vec<u16>,
 }

@@ -4,22 +4,22 @@
 //! Rules stay text: their sets are built by [`crate::compile`]. Called by [`super::executors`].
 
 use super::Dialect;
-use super::place::{Item, Notes, Place};
-use super::tree::{Section, texts_of};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::tree::{ConfigSection, texts_of};
 use super::words::{short_circuit, split};
-use crate::program::{Then, TtlRule};
+use crate::program::{AfterAnswer, TtlRule};
 use serde_json::Value;
 use std::net::IpAddr;
 
 /// Rules in place and in files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedRules {
     /// Rules, each as one line of a file.
-    pub rules: Vec<Item>,
+    pub rules: Vec<PlacedWord>,
     /// Files of them.
-    pub files: Vec<Item>,
+    pub files: Vec<PlacedWord>,
     /// What follows an answer: `short_circuit` of OxiDNS.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
 /// Addresses that are given to every question for addresses.
@@ -28,20 +28,20 @@ pub struct BlackHole {
     /// The addresses. Questions of a family without one pass.
     pub addresses: Vec<IpAddr>,
     /// What follows an answer: `short_circuit` of OxiDNS.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
 /// What follows an answer. Only OxiDNS knows the key.
-pub(super) fn then(section: &mut Section<'_>) -> Then {
+pub(super) fn then(section: &mut ConfigSection<'_>) -> AfterAnswer {
     let stops = !section.notes.is_mosdns() && section.is_on("short_circuit");
-    if stops { Then::Stop } else { Then::Next }
+    if stops { AfterAnswer::Stop } else { AfterAnswer::Next }
 }
 
-pub(super) fn listed(section: &mut Section<'_>, rules: &'static str) -> Listed {
-    Listed { rules: section.texts(rules), files: section.texts("files"), then: then(section) }
+pub(super) fn listed(section: &mut ConfigSection<'_>, rules: &'static str) -> ListedRules {
+    ListedRules { rules: section.texts(rules), files: section.texts("files"), then: then(section) }
 }
 
-fn addresses(words: &[&str], place: &Place, notes: &Notes) -> Vec<IpAddr> {
+fn addresses(words: &[&str], place: &SourcePosition, notes: &ReadNotes) -> Vec<IpAddr> {
     let mut addresses = Vec::new();
     for word in words {
         match word.parse() {
@@ -52,20 +52,28 @@ fn addresses(words: &[&str], place: &Place, notes: &Notes) -> Vec<IpAddr> {
     addresses
 }
 
-pub(super) fn black_hole(section: &mut Section<'_>) -> BlackHole {
+pub(super) fn black_hole(section: &mut ConfigSection<'_>) -> BlackHole {
     let items = section.texts("ips");
-    let read = |it: &Item| addresses(&[it.text.trim()], &it.place, section.notes);
+    let read = |it: &PlacedWord| addresses(&[it.text.trim()], &it.place, section.notes);
     BlackHole { addresses: items.iter().flat_map(read).collect(), then: then(section) }
 }
 
 /// A list in the place of keys.
-pub(super) fn black_hole_list(args: &Value, place: &Place, notes: &Notes) -> BlackHole {
+pub(super) fn black_hole_list(
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> BlackHole {
     let items = texts_of(args, place, notes);
-    let read = |it: &Item| addresses(&split(&it.text, Dialect::Oxidns), &it.place, notes);
-    BlackHole { addresses: items.iter().flat_map(read).collect(), then: Then::Next }
+    let read = |it: &PlacedWord| addresses(&split(&it.text, Dialect::Oxidns), &it.place, notes);
+    BlackHole { addresses: items.iter().flat_map(read).collect(), then: AfterAnswer::Next }
 }
 
-pub(super) fn quick_black_hole(words: &str, place: &Place, notes: &Notes) -> BlackHole {
+pub(super) fn quick_black_hole(
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> BlackHole {
     let (words, then) = short_circuit(words, place, notes);
     let words: Vec<&str> = words.iter().flat_map(|it| split(it, notes.dialect)).collect();
     BlackHole { addresses: addresses(&words, place, notes), then }
@@ -74,7 +82,7 @@ pub(super) fn quick_black_hole(words: &str, place: &Place, notes: &Notes) -> Bla
 /// Largest TTL (RFC 2181 §8).
 const TTL_MAX: u64 = (1 << 31) - 1;
 
-pub(super) fn ttl(section: &mut Section<'_>) -> Option<TtlRule> {
+pub(super) fn ttl(section: &mut ConfigSection<'_>) -> Option<TtlRule> {
     let mut second = |key| section.whole(key, 0..=TTL_MAX).map(|it| it as u32);
     let (fix, least, most) = (second("fix"), second("min"), second("max"));
     match (fix, least, most) {
@@ -90,7 +98,7 @@ pub(super) fn ttl(section: &mut Section<'_>) -> Option<TtlRule> {
 }
 
 /// `ttl 300` or `ttl 60-600`.
-pub(super) fn quick_ttl(words: &str, place: &Place, notes: &Notes) -> Option<TtlRule> {
+pub(super) fn quick_ttl(words: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<TtlRule> {
     let number = |text: &str| text.trim().parse().ok().filter(|it| u64::from(*it) <= TTL_MAX);
     let rule = match words.split_once('-') {
         Some((least, most)) => number(least).zip(number(most)).map(|(l, m)| TtlRule::Within(l, m)),

@@ -3,10 +3,10 @@
 //! Called by [`super::executors`].
 
 use super::answers::then;
-use super::place::{Item, Notes, Place};
-use super::tree::Section;
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::tree::ConfigSection;
 use super::words::short_circuit;
-use crate::program::{Standby, Then};
+use crate::program::{AfterAnswer, StandbyMode};
 use std::time::Duration;
 
 /// Entries of a cache or memory, at most: some gigabytes.
@@ -16,26 +16,26 @@ const KEPT_MAX: u64 = 31 * 86400;
 
 /// A cache of answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cache {
+pub struct CachePlugin {
     /// Answers that it holds. Default 1024; mosdns takes no less.
     pub entries: u64,
     /// How long an answer may still be given after its time, while it is renewed. Default: not.
     pub lazy: Option<Duration>,
     /// Where its contents are kept over a restart.
-    pub dump_file: Option<Item>,
+    pub dump_file: Option<PlacedWord>,
     /// How often they are written. Default 10 minutes.
     pub dump_interval: Duration,
     /// Whether and how long empty answers are kept.
-    pub negative: Negative,
+    pub negative: NegativeCaching,
     /// Longest time that other answers are kept.
     pub positive_max: Option<Duration>,
     /// What follows a hit: `short_circuit` of OxiDNS.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
 /// How empty answers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Negative {
+pub enum NegativeCaching {
     /// They are not.
     Off,
     /// For so long at most.
@@ -64,36 +64,36 @@ pub enum HandlePointers {
 
 /// One executor, and another in its stead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fallback {
+pub struct FallbackPlugin {
     /// The tag of the first.
-    pub primary: Item,
+    pub primary: PlacedWord,
     /// The tag of the second.
-    pub secondary: Item,
+    pub secondary: PlacedWord,
     /// How long the first has. Default, and 0: 500 ms.
     pub threshold: Duration,
     /// When the second is begun.
-    pub standby: Standby,
+    pub standby: StandbyMode,
     /// What follows an answer: `short_circuit` of OxiDNS.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
-impl Cache {
-    fn of(entries: u64, then: Then) -> Self {
+impl CachePlugin {
+    fn of(entries: u64, then: AfterAnswer) -> Self {
         Self {
             entries,
             lazy: None,
             dump_file: None,
             dump_interval: Duration::from_mins(10),
-            negative: Negative::AtMost(Duration::from_mins(5)),
+            negative: NegativeCaching::AtMost(Duration::from_mins(5)),
             positive_max: None,
             then,
         }
     }
 }
 
-pub(super) fn cache(section: &mut Section<'_>) -> Cache {
+pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
     let entries = section.count("size", ENTRIES_MAX).unwrap_or(1024);
-    let mut cache = Cache::of(entries, then(section));
+    let mut cache = CachePlugin::of(entries, then(section));
     let mut seconds = |key| section.count(key, KEPT_MAX).map(Duration::from_secs);
     cache.lazy = seconds("lazy_cache_ttl");
     if let Some(interval) = seconds("dump_interval") {
@@ -113,8 +113,8 @@ pub(super) fn cache(section: &mut Section<'_>) -> Cache {
         section.notes.warn(section.place.below("negative_ttl_without_soa").complaint(message));
     }
     cache.negative = match section.flag("cache_negative") {
-        Some(false) => Negative::Off,
-        Some(true) | None => Negative::AtMost(negative_max),
+        Some(false) => NegativeCaching::Off,
+        Some(true) | None => NegativeCaching::AtMost(negative_max),
     };
     if section.flag("ecs_in_key") == Some(false) {
         let message = "answers for other networks are always kept apart";
@@ -124,7 +124,7 @@ pub(super) fn cache(section: &mut Section<'_>) -> Cache {
 }
 
 /// `cache [size]` in mosdns, `cache [short_circuit]` in OxiDNS.
-pub(super) fn quick(words: &str, place: &Place, notes: &Notes) -> Cache {
+pub(super) fn quick(words: &str, place: &SourcePosition, notes: &ReadNotes) -> CachePlugin {
     let (words, then) = short_circuit(words, place, notes);
     let entries = match words.as_slice() {
         [] => 1024,
@@ -141,10 +141,10 @@ pub(super) fn quick(words: &str, place: &Place, notes: &Notes) -> Cache {
             1024
         }
     };
-    Cache::of(entries, then)
+    CachePlugin::of(entries, then)
 }
 
-pub(super) fn reverse_lookup(section: &mut Section<'_>) -> ReverseLookup {
+pub(super) fn reverse_lookup(section: &mut ConfigSection<'_>) -> ReverseLookup {
     let usual = if section.notes.is_mosdns() { 65536 } else { 65535 };
     let is_on = section.is_on("handle_ptr");
     ReverseLookup {
@@ -154,17 +154,17 @@ pub(super) fn reverse_lookup(section: &mut Section<'_>) -> ReverseLookup {
     }
 }
 
-pub(super) fn fallback(section: &mut Section<'_>) -> Option<Fallback> {
+pub(super) fn fallback(section: &mut ConfigSection<'_>) -> Option<FallbackPlugin> {
     let (primary, secondary) = (section.needed("primary"), section.needed("secondary"));
     // Both peers take 0 for what is usual.
     let threshold_ms = section.whole("threshold", 0..=60_000).filter(|it| *it > 0).unwrap_or(500);
     let always = section.is_on("always_standby");
     let then = then(section);
-    Some(Fallback {
+    Some(FallbackPlugin {
         primary: primary?,
         secondary: secondary?,
         threshold: Duration::from_millis(threshold_ms),
-        standby: if always { Standby::Always } else { Standby::WhenNeeded },
+        standby: if always { StandbyMode::Always } else { StandbyMode::WhenNeeded },
         then,
     })
 }

@@ -3,24 +3,24 @@
 //! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key, a
 //! quick form. It judges nothing else. Called by [`super`] before anything is read.
 
-use super::place::Place;
+use super::place::SourcePosition;
 use super::strings;
 use super::tree::text_of;
-use super::words::{Head, head, sense};
+use super::words::{RuleHead, head, sense};
 use super::{Dialect, executors, matchers, providers};
 use serde_json::Value;
 use std::fmt;
 
 /// What made a file one of OxiDNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct DialectEvidence {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it is.
     pub what: String,
 }
 
-impl fmt::Display for Evidence {
+impl fmt::Display for DialectEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.what, self.place)
     }
@@ -46,9 +46,10 @@ const KEYS: &[(&str, &[&str])] = &[
 const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
 
 /// The first thing in `document` that only OxiDNS knows.
-pub(super) fn evidence(document: &Value, place: &Place) -> Option<Evidence> {
-    let found =
-        |key: &str, what: &str| Some(Evidence { place: place.below(key), what: what.to_owned() });
+pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
+    let found = |key: &str, what: &str| {
+        Some(DialectEvidence { place: place.below(key), what: what.to_owned() })
+    };
     if document.get("runtime").is_some() {
         return found("runtime", "`runtime`");
     }
@@ -68,9 +69,9 @@ pub(super) fn evidence(document: &Value, place: &Place) -> Option<Evidence> {
         .find_map(|(index, it)| of_plugin(it, &place.below("plugins").below(index)))
 }
 
-fn of_plugin(plugin: &Value, place: &Place) -> Option<Evidence> {
+fn of_plugin(plugin: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
     let kind = plugin.get("type").and_then(Value::as_str)?;
-    let found = |place: Place, what: String| Some(Evidence { place, what });
+    let found = |place: SourcePosition, what: String| Some(DialectEvidence { place, what });
     let is_own = (executors::TYPES.contains(&kind) && !executors::MOSDNS_PLUGINS.contains(&kind))
         || (matchers::TYPES.contains(&kind) && kind != "rate_limiter")
         || (providers::TYPES.contains(&kind) && !matches!(kind, "domain_set" | "ip_set"));
@@ -103,23 +104,27 @@ fn has_unit(value: Option<&Value>) -> bool {
     text.ends_with(|it: char| it.is_ascii_alphabetic()) && super::tree::span_of(text).is_some()
 }
 
-fn of_upstreams(upstreams: &Value, place: &Place) -> Option<Evidence> {
+fn of_upstreams(upstreams: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
     let alone = std::slice::from_ref(upstreams);
     let upstreams = upstreams.as_array().map_or(alone, Vec::as_slice);
     upstreams.iter().enumerate().find_map(|(index, it)| {
         let place = place.below(index);
         if let Some(key) = UPSTREAM_KEYS.iter().find(|key| it.get(key).is_some()) {
-            return Some(Evidence { place: place.below(key), what: format!("the key {key:?}") });
+            return Some(DialectEvidence {
+                place: place.below(key),
+                what: format!("the key {key:?}"),
+            });
         }
-        has_unit(it.get("idle_timeout")).then(|| Evidence {
+        has_unit(it.get("idle_timeout")).then(|| DialectEvidence {
             place: place.below("idle_timeout"),
             what: "a time with its unit".into(),
         })
     })
 }
 
-fn of_rule(rule: &Value, place: &Place) -> Option<Evidence> {
-    let found = |place: Place, what: Option<String>| Some(Evidence { place, what: what? });
+fn of_rule(rule: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
+    let found =
+        |place: SourcePosition, what: Option<String>| Some(DialectEvidence { place, what: what? });
     let exec = rule.get("exec").and_then(text_of);
     let own = exec.and_then(|exec| found(place.below("exec"), of_exec(&exec)));
     if own.is_some() {
@@ -137,7 +142,7 @@ fn of_rule(rule: &Value, place: &Place) -> Option<Evidence> {
 
 /// What in an executor of a rule only OxiDNS knows.
 fn of_exec(exec: &str) -> Option<String> {
-    let (Head::Type(name), words) = head(exec, Dialect::Mosdns)? else { return None };
+    let (RuleHead::Type(name), words) = head(exec, Dialect::Mosdns)? else { return None };
     if executors::OXIDNS_QUICK.contains(&name) {
         return Some(format!("the executor {name} in a rule"));
     }
@@ -156,7 +161,7 @@ fn of_exec(exec: &str) -> Option<String> {
 
 /// What in a match of a rule only OxiDNS knows.
 fn of_match(text: &str) -> Option<String> {
-    let (Head::Type(name), words) = head(sense(text).1, Dialect::Mosdns)? else { return None };
+    let (RuleHead::Type(name), words) = head(sense(text).1, Dialect::Mosdns)? else { return None };
     if matchers::OXIDNS_QUICK.contains(&name) {
         return Some(format!("the matcher {name} in a rule"));
     }

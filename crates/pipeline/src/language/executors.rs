@@ -4,16 +4,16 @@
 //! tags stay words until [`crate::compile`]. Called by [`super::plugins`] and [`super::rules`].
 
 use super::Dialect;
-use super::answers::{self, BlackHole, Listed};
-use super::caches::{self, Cache, Fallback, ReverseLookup};
-use super::outward::{Outward, quick as quick_outward, read as read_outward};
-use super::place::{Item, Notes, Place};
-use super::rules::{self, Rule};
-use super::schedule::{Cron, cron};
-use super::tree::{Section, Unknown, text_of};
-use super::upstreams::{self, Forward};
+use super::answers::{self, BlackHole, ListedRules};
+use super::caches::{self, CachePlugin, FallbackPlugin, ReverseLookup};
+use super::outward::{OutwardEffect, quick as quick_outward, read as read_outward};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::rules::{self, SequenceRule};
+use super::schedule::{CronPlugin, cron};
+use super::tree::{ConfigSection, UnknownKeys, text_of};
+use super::upstreams::{self, ForwardPlugin};
 use super::words::{no_words, numbers, split};
-use crate::program::{Passing, SubnetRule, TtlRule};
+use crate::program::{PassOn, SubnetRule, TtlRule};
 use serde_json::Value;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -22,19 +22,19 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Executor {
     /// Rules, one after the other.
-    Sequence(Vec<Rule>),
+    Sequence(Vec<SequenceRule>),
     /// Asks upstreams.
-    Forward(Forward),
+    Forward(ForwardPlugin),
     /// Keeps answers.
-    Cache(Cache),
+    Cache(CachePlugin),
     /// Runs one executor, and another if it fails or is slow.
-    Fallback(Fallback),
+    Fallback(FallbackPlugin),
     /// Addresses of names.
-    Hosts(Listed),
+    Hosts(ListedRules),
     /// Records of one's own, as lines of a zone file.
-    Arbitrary(Listed),
+    Arbitrary(ListedRules),
     /// Other names in a name's stead.
-    Redirect(Listed),
+    Redirect(ListedRules),
     /// Client subnet (RFC 7871).
     EcsHandler(SubnetRule),
     /// Passes these EDNS options of the client on.
@@ -60,9 +60,9 @@ pub enum Executor {
     /// Records queries; the request log does that for all.
     QueryRecorder,
     /// Something outside.
-    Outward(Outward),
+    Outward(OutwardEffect),
     /// Runs executors by the clock.
-    Cron(Cron),
+    Cron(CronPlugin),
 }
 
 /// All types of executors, with what their names stand for.
@@ -143,7 +143,12 @@ pub(super) const OXIDNS_QUICK: &[&str] =
 
 /// The executor of type `name` with the arguments of its own plugin; none if there is no such
 /// type, or it was refused with a complaint.
-pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Option<Executor> {
+pub(super) fn read(
+    name: &str,
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<Executor> {
     if name == "sequence" {
         return Some(Executor::Sequence(rules::read(args, place, notes)));
     }
@@ -163,9 +168,9 @@ pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Op
         not_yet(name, place, notes);
         return None;
     }
-    let mut section = Section::new(args, place, notes);
+    let mut section = ConfigSection::new(args, place, notes);
     let executor = read_section(name, &mut section);
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     executor
 }
 
@@ -182,7 +187,7 @@ fn takes_text(name: &str) -> bool {
     )
 }
 
-fn read_section(name: &str, section: &mut Section<'_>) -> Option<Executor> {
+fn read_section(name: &str, section: &mut ConfigSection<'_>) -> Option<Executor> {
     Some(match name {
         "forward" => Executor::Forward(upstreams::forward(section)),
         "cache" => Executor::Cache(caches::cache(section)),
@@ -223,7 +228,7 @@ fn read_section(name: &str, section: &mut Section<'_>) -> Option<Executor> {
     })
 }
 
-fn text(item: Item) -> String {
+fn text(item: PlacedWord) -> String {
     item.text
 }
 
@@ -234,7 +239,12 @@ fn family(name: &str) -> u16 {
 
 /// The executor of type `name` with the words of its quick form; none if there is no such form, or
 /// it was refused with a complaint.
-pub(super) fn quick(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Executor> {
+pub(super) fn quick(
+    name: &str,
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<Executor> {
     let some = |default: &str| if words.is_empty() { default.into() } else { words.to_owned() };
     Some(match name {
         "forward" => Executor::Forward(upstreams::quick(words, place, notes)?),
@@ -275,12 +285,12 @@ pub(super) fn quick(name: &str, words: &str, place: &Place, notes: &Notes) -> Op
 }
 
 /// Refuses what is known and not built.
-pub(super) fn not_yet(what: &str, place: &Place, notes: &Notes) {
+pub(super) fn not_yet(what: &str, place: &SourcePosition, notes: &ReadNotes) {
     notes.complain(place.complaint(format!("{what} is not yet supported")).remedy("remove it"));
 }
 
-fn ecs(section: &mut Section<'_>) -> SubnetRule {
-    let passing = |is_on: bool| if is_on { Passing::Pass } else { Passing::Keep };
+fn ecs(section: &mut ConfigSection<'_>) -> SubnetRule {
+    let passing = |is_on: bool| if is_on { PassOn::Pass } else { PassOn::Keep };
     let (forward, send) = (section.is_on("forward"), section.is_on("send"));
     let preset = section.text("preset").and_then(|it| preset(&it.text, &it.place, section.notes));
     SubnetRule {
@@ -292,7 +302,7 @@ fn ecs(section: &mut Section<'_>) -> SubnetRule {
     }
 }
 
-fn preset(text: &str, place: &Place, notes: &Notes) -> Option<IpAddr> {
+fn preset(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<IpAddr> {
     let address: Option<IpAddr> = text.trim().parse().ok();
     if address.is_none() {
         notes.complain(place.complaint(format!("{text:?} is no IP address")));
@@ -301,7 +311,7 @@ fn preset(text: &str, place: &Place, notes: &Notes) -> Option<IpAddr> {
 }
 
 /// `ecs ADDRESS`: mosdns warns of a mask and of a second address, and ignores them.
-fn quick_ecs(words: &str, place: &Place, notes: &Notes) -> SubnetRule {
+fn quick_ecs(words: &str, place: &SourcePosition, notes: &ReadNotes) -> SubnetRule {
     let mut words = words.split_whitespace();
     let first = words.next();
     let (address, mask) = first.map_or((None, None), |it| match it.split_once('/') {
@@ -313,21 +323,21 @@ fn quick_ecs(words: &str, place: &Place, notes: &Notes) -> SubnetRule {
         notes.warn(place.complaint(message));
     }
     SubnetRule {
-        forward: Passing::Keep,
-        send: Passing::Keep,
+        forward: PassOn::Keep,
+        send: PassOn::Keep,
         preset: address.and_then(|it| preset(it, place, notes)),
         mask4: 24,
         mask6: 48,
     }
 }
 
-fn option_codes(section: &mut Section<'_>) -> Vec<u16> {
+fn option_codes(section: &mut ConfigSection<'_>) -> Vec<u16> {
     let items = section.texts("codes");
-    let read = |it: &Item| numbers(&[it.text.as_str()], 65535, &it.place, section.notes);
+    let read = |it: &PlacedWord| numbers(&[it.text.as_str()], 65535, &it.place, section.notes);
     items.iter().flat_map(read).map(|it| it as u16).collect()
 }
 
-fn quick_sleep(words: &str, place: &Place, notes: &Notes) -> Option<Duration> {
+fn quick_sleep(words: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<Duration> {
     let is_number = !words.is_empty() && words.bytes().all(|it| it.is_ascii_digit());
     let span = if is_number {
         words.parse::<u32>().ok().map(|it| Duration::from_millis(it.into()))
@@ -342,7 +352,7 @@ fn quick_sleep(words: &str, place: &Place, notes: &Notes) -> Option<Duration> {
     })
 }
 
-fn recorder(section: &mut Section<'_>) -> Executor {
+fn recorder(section: &mut ConfigSection<'_>) -> Executor {
     for key in [
         "path",
         "queue_size",

@@ -3,23 +3,23 @@
 //! It is read so that nothing in a file goes unseen; what becomes of it is for the program to say.
 //! Called by [`super`].
 
-use super::place::{Item, Notes, Place, with_remedy};
-use super::tree::{Section, Unknown};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use settings::suggest;
 
 /// What is logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Log {
+pub struct LogSettings {
     /// From what importance on. Default: info.
-    pub level: Level,
+    pub level: LogLevel,
     /// The file; none: standard error (mosdns) or output (OxiDNS).
-    pub file: Option<Item>,
+    pub file: Option<PlacedWord>,
 }
 
 /// How important a line must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// All lines.
     Trace,
     /// Nearly all.
@@ -37,59 +37,59 @@ pub enum Level {
 
 /// Where the peer's own control API listened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Api {
+pub struct ApiSettings {
     /// The address as written.
-    pub listen: Item,
+    pub listen: PlacedWord,
 }
 
 /// How the process runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Runtime {
+pub struct RuntimeSettings {
     /// Threads. None: as many as cores.
     pub worker_threads: Option<u64>,
 }
 
 /// What stands around the plugins of one file.
 #[derive(Debug, Default)]
-pub(super) struct Frame {
-    pub(super) log: Log,
-    pub(super) api: Option<Api>,
-    pub(super) runtime: Runtime,
+pub(super) struct FileFrame {
+    pub(super) log: LogSettings,
+    pub(super) api: Option<ApiSettings>,
+    pub(super) runtime: RuntimeSettings,
 }
 
-const LEVELS: &[(&str, Level)] = &[
-    ("debug", Level::Debug),
-    ("info", Level::Info),
-    ("warn", Level::Warn),
-    ("error", Level::Error),
-    ("dpanic", Level::Error),
-    ("panic", Level::Error),
-    ("fatal", Level::Error),
-    ("trace", Level::Trace),
-    ("off", Level::Off),
+const LEVELS: &[(&str, LogLevel)] = &[
+    ("debug", LogLevel::Debug),
+    ("info", LogLevel::Info),
+    ("warn", LogLevel::Warn),
+    ("error", LogLevel::Error),
+    ("dpanic", LogLevel::Error),
+    ("panic", LogLevel::Error),
+    ("fatal", LogLevel::Error),
+    ("trace", LogLevel::Trace),
+    ("off", LogLevel::Off),
 ];
 
 /// Reads the frame of `document`, whose other keys are read elsewhere.
-pub(super) fn read(document: &Value, place: &Place, notes: &Notes) -> Frame {
-    let mut section = Section::new(document, place, notes);
+pub(super) fn read(document: &Value, place: &SourcePosition, notes: &ReadNotes) -> FileFrame {
+    let mut section = ConfigSection::new(document, place, notes);
     section.value("include");
     section.value("plugins");
     let log = section.section("log").map(log).unwrap_or_default();
     let api = section.section("api").and_then(api);
-    let mut runtime = Runtime::default();
+    let mut runtime = RuntimeSettings::default();
     if !notes.is_mosdns()
         && let Some(mut it) = section.section("runtime")
     {
         runtime.worker_threads = it.whole("worker_threads", 1..=1024);
-        it.finish(Unknown::AsUsual);
+        it.finish(UnknownKeys::AsUsual);
     }
-    section.finish(Unknown::AsUsual);
-    Frame { log, api, runtime }
+    section.finish(UnknownKeys::AsUsual);
+    FileFrame { log, api, runtime }
 }
 
-fn log(mut section: Section<'_>) -> Log {
+fn log(mut section: ConfigSection<'_>) -> LogSettings {
     let notes = section.notes;
-    let mut log = Log::default();
+    let mut log = LogSettings::default();
     if let Some(item) = section.text("level") {
         let word = item.text.to_ascii_lowercase();
         let level = LEVELS.iter().find(|(name, _)| *name == word);
@@ -108,22 +108,22 @@ fn log(mut section: Section<'_>) -> Log {
         rotation.text("type");
         rotation.whole("max_files", 0..=u64::MAX);
         notes.warn(rotation.place.complaint("log files are not rotated: logrotate does that"));
-        rotation.finish(Unknown::AsUsual);
+        rotation.finish(UnknownKeys::AsUsual);
     }
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     log
 }
 
-fn api(mut section: Section<'_>) -> Option<Api> {
+fn api(mut section: ConfigSection<'_>) -> Option<ApiSettings> {
     let notes = section.notes;
     let value = section.value("http");
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     let (value, place) = value?;
     if !value.is_object() {
         let text = super::tree::text_of(value).filter(|it| !it.is_empty())?;
-        return Some(Api { listen: Item::new(text, &place) });
+        return Some(ApiSettings { listen: PlacedWord::new(text, &place) });
     }
-    let mut http = Section::new(value, &place, notes);
+    let mut http = ConfigSection::new(value, &place, notes);
     for key in ["ssl", "auth", "cors", "webui"] {
         if let Some((_, place)) = http.value(key) {
             let message = format!("Tidegate's own control API has no use for {key:?}");
@@ -131,6 +131,6 @@ fn api(mut section: Section<'_>) -> Option<Api> {
         }
     }
     let listen = http.needed("listen");
-    http.finish(Unknown::AsUsual);
-    listen.map(|listen| Api { listen })
+    http.finish(UnknownKeys::AsUsual);
+    listen.map(|listen| ApiSettings { listen })
 }

@@ -4,9 +4,9 @@
 //! from the working directory, OxiDNS from the file that names them; both put what is included
 //! first. Called by [`super`].
 
-use super::place::{Notes, Place};
+use super::place::{ReadNotes, SourcePosition};
 use super::tree::texts_of;
-use super::{Base, Dialect, Files};
+use super::{Dialect, ForeignFiles, PathBase};
 use serde_json::Value;
 use std::borrow::Cow;
 use vocab::Complaint;
@@ -19,12 +19,12 @@ pub const INCLUDES_MAX: usize = 256;
 
 /// A file, read.
 #[derive(Debug)]
-pub(super) struct Document<'v> {
+pub(super) struct SourceDocument<'v> {
     pub(super) value: Cow<'v, Value>,
-    pub(super) place: Place,
+    pub(super) place: SourcePosition,
 }
 
-impl Document<'_> {
+impl SourceDocument<'_> {
     /// Its value under `key`, if that says anything. mosdns does not look at upper and lower case.
     pub(super) fn get(&self, key: &str, dialect: Dialect) -> Option<&Value> {
         let map = self.value.as_object()?;
@@ -35,7 +35,7 @@ impl Document<'_> {
         (!value.is_null()).then_some(value)
     }
 
-    pub(super) fn plugins(&self, notes: &Notes) -> Option<&Value> {
+    pub(super) fn plugins(&self, notes: &ReadNotes) -> Option<&Value> {
         self.get("plugins", notes.dialect)
     }
 }
@@ -44,10 +44,11 @@ impl Document<'_> {
 pub(super) fn gather<'v>(
     main: &'v Value,
     dialect: Dialect,
-    files: &dyn Files,
-) -> Result<Vec<Document<'v>>, Vec<Complaint>> {
-    let mut gathering = Gathering { dialect, files, documents: Vec::new(), complaints: Vec::new() };
-    let main = Document { value: Cow::Borrowed(main), place: Place::default() };
+    files: &dyn ForeignFiles,
+) -> Result<Vec<SourceDocument<'v>>, Vec<Complaint>> {
+    let mut gathering =
+        IncludeGathering { dialect, files, documents: Vec::new(), complaints: Vec::new() };
+    let main = SourceDocument { value: Cow::Borrowed(main), place: SourcePosition::default() };
     gathering.add(main, "", 0);
     if gathering.complaints.is_empty() {
         Ok(gathering.documents)
@@ -56,18 +57,18 @@ pub(super) fn gather<'v>(
     }
 }
 
-struct Gathering<'f, 'v> {
+struct IncludeGathering<'f, 'v> {
     dialect: Dialect,
-    files: &'f dyn Files,
-    documents: Vec<Document<'v>>,
+    files: &'f dyn ForeignFiles,
+    documents: Vec<SourceDocument<'v>>,
     complaints: Vec<Complaint>,
 }
 
-impl<'v> Gathering<'_, 'v> {
+impl<'v> IncludeGathering<'_, 'v> {
     /// Adds what `document` includes, then itself. `folder` is that of its file, from the main
     /// file's on.
-    fn add(&mut self, document: Document<'v>, folder: &str, depth: usize) {
-        let notes = Notes::new(self.dialect);
+    fn add(&mut self, document: SourceDocument<'v>, folder: &str, depth: usize) {
+        let notes = ReadNotes::new(self.dialect);
         let key = document.place.below("include");
         let includes = match document.get("include", self.dialect) {
             Some(value) => texts_of(value, &key, &notes),
@@ -85,14 +86,14 @@ impl<'v> Gathering<'_, 'v> {
                 return;
             }
             let (path, base) = match self.dialect {
-                Dialect::Mosdns => (item.text.clone(), Base::WorkingDirectory),
-                Dialect::Oxidns => (joined(folder, &item.text), Base::MainFile),
+                Dialect::Mosdns => (item.text.clone(), PathBase::WorkingDirectory),
+                Dialect::Oxidns => (joined(folder, &item.text), PathBase::MainFile),
             };
             match self.files.read_document(&path, base) {
                 Ok(value) => {
                     let place = item.place.included(&path);
                     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                    self.add(Document { value: Cow::Owned(value), place }, folder, depth + 1);
+                    self.add(SourceDocument { value: Cow::Owned(value), place }, folder, depth + 1);
                 }
                 Err(why) => {
                     let complaint = item.place.complaint(format!("{path}: {}", why.message));

@@ -4,33 +4,33 @@
 //! [`super::plugins`] and [`super::rules`].
 
 use super::Dialect;
-use super::place::{Item, Notes, Place};
-use super::rules::{self, Test};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::rules::{self, RuleTest};
 use super::strings::{StringTest, string_test};
-use super::tree::{Section, Unknown, texts_of};
-use super::words::{Words, no_words, numbers, split};
+use super::tree::{ConfigSection, UnknownKeys, texts_of};
+use super::words::{SetWords, no_words, numbers, split};
 use domain::base::iana::{Class, OptRcode, Rtype};
 use serde_json::Value;
 
 /// A matcher and its arguments.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Matcher {
+pub enum MatcherSpec {
     /// It holds.
     Always,
     /// It does not.
     Never,
     /// The name asked for.
-    Name(Words),
+    Name(SetWords),
     /// The whole question, asked of providers.
-    Question(Vec<Item>),
+    Question(Vec<PlacedWord>),
     /// Aliases in the answer.
-    Alias(Words),
+    Alias(SetWords),
     /// The client's address.
-    Client(Words),
+    Client(SetWords),
     /// Addresses in the answer.
-    ResponseAddress(Words),
+    ResponseAddress(SetWords),
     /// The address that a PTR question is about.
-    PointerAddress(Words),
+    PointerAddress(SetWords),
     /// The type.
     Type(Vec<u16>),
     /// The class.
@@ -52,7 +52,7 @@ pub enum Matcher {
     /// A text of the request fits.
     Text(StringTest),
     /// One of these holds.
-    Any(Vec<Test>),
+    Any(Vec<RuleTest>),
 }
 
 /// How many questions a client has.
@@ -104,27 +104,32 @@ pub(super) const NOT_QUICK: &[&str] = &["any_match"];
 pub(super) const OXIDNS_QUICK: &[&str] = &["question", "rate_limiter"];
 
 /// The matcher of type `name` with the arguments of its own plugin: a list, or one text.
-pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Option<Matcher> {
+pub(super) fn read(
+    name: &str,
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<MatcherSpec> {
     match name {
         "rate_limiter" => {
-            let mut section = Section::new(args, place, notes);
+            let mut section = ConfigSection::new(args, place, notes);
             let limit = rate_limit(&mut section);
-            section.finish(Unknown::AsUsual);
-            limit.map(Matcher::RateLimiter)
+            section.finish(UnknownKeys::AsUsual);
+            limit.map(MatcherSpec::RateLimiter)
         }
         "any_match" => {
             let items = texts_of(args, place, notes);
             let lines = items.iter().flat_map(|it| {
                 it.text.lines().map(|line| (line.trim(), &it.place)).collect::<Vec<_>>()
             });
-            let tests: Vec<Test> = lines
+            let tests: Vec<RuleTest> = lines
                 .filter(|(line, _)| !line.is_empty())
                 .filter_map(|(line, place)| rules::test(line, place, notes))
                 .collect();
             if items.is_empty() {
                 notes.complain(place.complaint("no matcher is given"));
             }
-            Some(Matcher::Any(tests))
+            Some(MatcherSpec::Any(tests))
         }
         _ => {
             let texts = if args.is_null() { Vec::new() } else { texts_of(args, place, notes) };
@@ -135,52 +140,68 @@ pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Op
 
 /// The matcher of type `name` with the words of its quick form; none if there is no such form, or
 /// it was refused with a complaint.
-pub(super) fn quick(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Matcher> {
+pub(super) fn quick(
+    name: &str,
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<MatcherSpec> {
     if name == "rate_limiter" {
-        return quick_rate_limit(words, place, notes).map(Matcher::RateLimiter);
+        return quick_rate_limit(words, place, notes).map(MatcherSpec::RateLimiter);
     }
-    made(name, &[Item::new(words, place)], place, notes)
+    made(name, &[PlacedWord::new(words, place)], place, notes)
 }
 
-fn made(name: &str, texts: &[Item], place: &Place, notes: &Notes) -> Option<Matcher> {
+fn made(
+    name: &str,
+    texts: &[PlacedWord],
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<MatcherSpec> {
     let all = || texts.iter().map(|it| it.text.as_str()).collect::<Vec<_>>().join(" ");
     let set = || words(name, texts, place, notes);
     Some(match name {
-        "_true" => plain(name, &all(), Matcher::Always, place, notes),
-        "_false" => plain(name, &all(), Matcher::Never, place, notes),
-        "has_resp" => plain(name, &all(), Matcher::HasResponse, place, notes),
-        "has_wanted_ans" => plain(name, &all(), Matcher::HasWantedAnswer, place, notes),
-        "qname" => Matcher::Name(set()),
-        "cname" => Matcher::Alias(set()),
-        "client_ip" => Matcher::Client(set()),
-        "resp_ip" => Matcher::ResponseAddress(set()),
-        "ptr_ip" => Matcher::PointerAddress(set()),
+        "_true" => plain(name, &all(), MatcherSpec::Always, place, notes),
+        "_false" => plain(name, &all(), MatcherSpec::Never, place, notes),
+        "has_resp" => plain(name, &all(), MatcherSpec::HasResponse, place, notes),
+        "has_wanted_ans" => plain(name, &all(), MatcherSpec::HasWantedAnswer, place, notes),
+        "qname" => MatcherSpec::Name(set()),
+        "cname" => MatcherSpec::Alias(set()),
+        "client_ip" => MatcherSpec::Client(set()),
+        "resp_ip" => MatcherSpec::ResponseAddress(set()),
+        "ptr_ip" => MatcherSpec::PointerAddress(set()),
         "question" => {
             let words = set();
             if !words.rules.is_empty() || !words.files.is_empty() {
                 let complaint = place.complaint("only providers can be asked about a question");
                 notes.complain(complaint.remedy("write question $TAG"));
             }
-            Matcher::Question(words.sets)
+            MatcherSpec::Question(words.sets)
         }
-        "qtype" => Matcher::Type(codes(name, texts, notes, rtype)),
-        "qclass" => Matcher::Class(codes(name, texts, notes, class)),
-        "rcode" => Matcher::Rcode(codes(name, texts, notes, rcode)),
-        "mark" => Matcher::Mark(marks(&all(), place, notes)),
+        "qtype" => MatcherSpec::Type(codes(name, texts, notes, rtype)),
+        "qclass" => MatcherSpec::Class(codes(name, texts, notes, class)),
+        "rcode" => MatcherSpec::Rcode(codes(name, texts, notes, rcode)),
+        "mark" => MatcherSpec::Mark(marks(&all(), place, notes)),
         "env" => env(&all(), place, notes)?,
-        "random" => Matcher::Random(probability(&all(), place, notes)?),
-        "string_exp" => Matcher::Text(string_test(&all(), place, notes)?),
+        "random" => MatcherSpec::Random(probability(&all(), place, notes)?),
+        "string_exp" => MatcherSpec::Text(string_test(&all(), place, notes)?),
         _ => return None,
     })
 }
 
-fn plain(name: &str, words: &str, matcher: Matcher, place: &Place, notes: &Notes) -> Matcher {
+fn plain(
+    name: &str,
+    words: &str,
+    matcher: MatcherSpec,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> MatcherSpec {
     no_words(name, words.trim(), place, notes);
     matcher
 }
 
-fn words(name: &str, texts: &[Item], place: &Place, notes: &Notes) -> Words {
-    let mut words = Words::default();
+fn words(name: &str, texts: &[PlacedWord], place: &SourcePosition, notes: &ReadNotes) -> SetWords {
+    let mut words = SetWords::default();
     for item in texts {
         words.add(&item.text, &item.place, notes.dialect);
     }
@@ -196,7 +217,7 @@ fn words(name: &str, texts: &[Item], place: &Place, notes: &Notes) -> Words {
 }
 
 /// Marks: whole numbers, as in `mark 1 2`.
-pub(super) fn marks(text: &str, place: &Place, notes: &Notes) -> Vec<u32> {
+pub(super) fn marks(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Vec<u32> {
     let marks = numbers(&split(text, notes.dialect), u32::MAX, place, notes);
     if marks.is_empty() && text.trim().is_empty() {
         notes.complain(place.complaint("no mark is given").remedy("write mark NUMBER"));
@@ -205,7 +226,12 @@ pub(super) fn marks(text: &str, place: &Place, notes: &Notes) -> Vec<u32> {
 }
 
 /// Numbers, or in OxiDNS names of them.
-fn codes(name: &str, texts: &[Item], notes: &Notes, named: fn(&str) -> Option<u16>) -> Vec<u16> {
+fn codes(
+    name: &str,
+    texts: &[PlacedWord],
+    notes: &ReadNotes,
+    named: fn(&str) -> Option<u16>,
+) -> Vec<u16> {
     let mut codes = Vec::new();
     for item in texts {
         for word in split(&item.text, notes.dialect) {
@@ -243,10 +269,10 @@ pub(super) fn rcode(name: &str) -> Option<u16> {
 }
 
 /// `env KEY` or `env KEY VALUE`. That the peer looks for a variable called VALUE is its fault.
-fn env(text: &str, place: &Place, notes: &Notes) -> Option<Matcher> {
+fn env(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<MatcherSpec> {
     match split(text, notes.dialect).as_slice() {
-        [key] => Some(Matcher::Env((*key).into(), None)),
-        [key, value] => Some(Matcher::Env((*key).into(), Some((*value).into()))),
+        [key] => Some(MatcherSpec::Env((*key).into(), None)),
+        [key, value] => Some(MatcherSpec::Env((*key).into(), Some((*value).into()))),
         _ => {
             let complaint = place.complaint("one or two words are expected");
             notes.refuse(complaint.remedy("write env KEY or env KEY VALUE"))
@@ -254,7 +280,7 @@ fn env(text: &str, place: &Place, notes: &Notes) -> Option<Matcher> {
     }
 }
 
-fn probability(text: &str, place: &Place, notes: &Notes) -> Option<f64> {
+fn probability(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<f64> {
     let number: Option<f64> = text.trim().parse().ok();
     number.filter(|it| (0.0..=1.0).contains(it)).or_else(|| {
         let complaint = place.complaint(format!("{:?} is no probability", text.trim()));
@@ -265,7 +291,7 @@ fn probability(text: &str, place: &Place, notes: &Notes) -> Option<f64> {
 /// Tokens at most; far over what one address can ask.
 const TOKENS_MAX: u32 = 1_000_000_000;
 
-fn rate(qps: f64, place: &Place, notes: &Notes) -> Option<f64> {
+fn rate(qps: f64, place: &SourcePosition, notes: &ReadNotes) -> Option<f64> {
     let is_within = qps > 0.0 && qps <= f64::from(TOKENS_MAX);
     if !is_within {
         let complaint = place.complaint(format!("{qps} is no rate"));
@@ -274,7 +300,7 @@ fn rate(qps: f64, place: &Place, notes: &Notes) -> Option<f64> {
     is_within.then_some(qps)
 }
 
-fn rate_limit(section: &mut Section<'_>) -> Option<RateLimit> {
+fn rate_limit(section: &mut ConfigSection<'_>) -> Option<RateLimit> {
     let usual = RateLimit::default();
     let qps = match section.decimal("qps") {
         // In mosdns, what is not more than nothing is the default.
@@ -289,7 +315,7 @@ fn rate_limit(section: &mut Section<'_>) -> Option<RateLimit> {
 }
 
 /// `rate_limiter [qps [burst [mask4 [mask6]]]]` of OxiDNS.
-fn quick_rate_limit(words: &str, place: &Place, notes: &Notes) -> Option<RateLimit> {
+fn quick_rate_limit(words: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<RateLimit> {
     let words = split(words, Dialect::Mosdns);
     let mut limit = RateLimit::default();
     let read = |index: usize| words.get(index).copied();

@@ -1,7 +1,7 @@
 //! The pipelines of mosdns v5 and OxiDNS 1.x, as typed values.
 //!
 //! The tree of a file goes in; out come its plugins with their arguments, defaults filled in, or all
-//! complaints at once with their places. It opens nothing: files are read through [`Files`]. What is
+//! complaints at once with their places. It opens nothing: files are read through [`ForeignFiles`]. What is
 //! looked up by name (tags, files of rules) stays words until [`crate::compile`]. Called by whoever
 //! reads a configuration.
 
@@ -25,55 +25,59 @@ mod tree;
 mod upstreams;
 mod words;
 
-pub use answers::{BlackHole, Listed};
-pub use caches::{Cache, Fallback, HandlePointers, Negative, ReverseLookup};
-pub use detect::Evidence;
+pub use answers::{BlackHole, ListedRules};
+pub use caches::{CachePlugin, FallbackPlugin, HandlePointers, NegativeCaching, ReverseLookup};
+pub use detect::DialectEvidence;
 pub use executors::Executor;
-pub use frame::{Api, Level, Log, Runtime};
+pub use frame::{ApiSettings, LogLevel, LogSettings, RuntimeSettings};
 pub use include::{INCLUDE_DEPTH_MAX, INCLUDES_MAX};
-pub use matchers::{Matcher, RateLimit};
-pub use outward::{Download, DownloadFile, ErrorMode, HttpRequest, Outward, Phase, Script};
-pub use packet_sets::{Ipset, NftTarget, Nftset};
-pub use place::{COMPLAINTS_MAX, Item, Place};
+pub use matchers::{MatcherSpec, RateLimit};
+pub use outward::{
+    DownloadFile, DownloadPlugin, ErrorMode, HttpRequest, OutwardEffect, PluginPhase, ScriptPlugin,
+};
+pub use packet_sets::{IpsetPlugin, NftTarget, NftsetPlugin};
+pub use place::{COMPLAINTS_MAX, PlacedWord, SourcePosition};
 pub use plugins::{PLUGINS_MAX, Plugin, PluginKind};
 pub use providers::{DatArgs, Provider, SetArgs};
-pub use rules::{Called, Exec, RULES_MAX, Rule, Test};
-pub use schedule::{Cron, Job, When};
-pub use servers::{Certificate, Entry, Server, ServerKind};
-pub use strings::{Operation, StringSource, StringTest};
-pub use upstreams::{Forward, Pipelining, UPSTREAMS_MAX, Upstream, Verify};
-pub use words::Words;
+pub use rules::{CalledMatcher, RULES_MAX, RuleAction, RuleTest, SequenceRule};
+pub use schedule::{CronJob, CronPlugin, CronTime};
+pub use servers::{CertificateFiles, ServerEntry, ServerKind, ServerPlugin};
+pub use strings::{StringOperation, StringSource, StringTest};
+pub use upstreams::{
+    ForwardPlugin, PipeliningMode, UPSTREAMS_MAX, UpstreamSpec, VerifyCertificate,
+};
+pub use words::SetWords;
 
-pub(crate) use place::{Notes, with_remedy};
+pub(crate) use place::{ReadNotes, with_remedy};
 pub(crate) use words::split;
 
 use serde_json::Value;
 use vocab::Complaint;
 
 /// A reference to an executor that runs without a question.
-pub(crate) enum Alone {
+pub(crate) enum LoneReference {
     /// The plugin with this tag.
-    Tag(Item),
+    Tag(PlacedWord),
     /// A quick form.
-    Quick(Outward),
+    Quick(OutwardEffect),
     /// One that was refused with a complaint.
     Refused,
 }
 
 /// What `item` refers to: `$tag`, `tag`, or a quick form (`reload`, `download URL FOLDER`).
-pub(crate) fn alone(item: &Item, notes: &Notes) -> Alone {
-    if let Some((words::Head::Type(name), words)) = words::head(&item.text, notes.dialect)
+pub(crate) fn alone(item: &PlacedWord, notes: &ReadNotes) -> LoneReference {
+    if let Some((words::RuleHead::Type(name), words)) = words::head(&item.text, notes.dialect)
         && matches!(name, "reload" | "reload_provider" | "download")
     {
         let quick = outward::quick(name, words, &item.place, notes);
-        return quick.map_or(Alone::Refused, Alone::Quick);
+        return quick.map_or(LoneReference::Refused, LoneReference::Quick);
     }
     let tag = item.text.trim();
-    Alone::Tag(Item::new(tag.strip_prefix('$').unwrap_or(tag).trim(), &item.place))
+    LoneReference::Tag(PlacedWord::new(tag.strip_prefix('$').unwrap_or(tag).trim(), &item.place))
 }
 
 /// What a foreign file draws on besides itself. The environment is part of it: `env KEY VALUE`.
-pub trait Files {
+pub trait ForeignFiles {
     /// The bytes of a file of rules, named as the peers do: from the working directory. An error
     /// says why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
@@ -82,7 +86,7 @@ pub trait Files {
     fn is_missing(&self, path: &str) -> bool;
 
     /// The tree of another configuration file. Of an error, the message and remedy are told.
-    fn read_document(&self, path: &str, base: Base) -> Result<Value, Complaint>;
+    fn read_document(&self, path: &str, base: PathBase) -> Result<Value, Complaint>;
 
     /// A variable of the environment.
     fn variable(&self, name: &str) -> Option<String>;
@@ -90,7 +94,7 @@ pub trait Files {
 
 /// From where a path is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Base {
+pub enum PathBase {
     /// From the working directory (mosdns).
     WorkingDirectory,
     /// From the folder of the main configuration file (OxiDNS).
@@ -108,17 +112,17 @@ pub enum Dialect {
 
 /// A foreign file, read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Foreign {
+pub struct ForeignFile {
     /// Whose language it is.
     pub dialect: Dialect,
     /// What made it one of OxiDNS; nothing for mosdns.
-    pub because: Option<Evidence>,
+    pub because: Option<DialectEvidence>,
     /// What is logged.
-    pub log: Log,
+    pub log: LogSettings,
     /// Where the peer's own control API listened.
-    pub api: Option<Api>,
+    pub api: Option<ApiSettings>,
     /// How the process runs.
-    pub runtime: Runtime,
+    pub runtime: RuntimeSettings,
     /// The plugins, included ones first.
     pub plugins: Vec<Plugin>,
     /// What the user should know.
@@ -133,10 +137,10 @@ pub fn is_foreign(document: &Value) -> bool {
 }
 
 /// The foreign file that `document` is, or everything that is wrong with it.
-pub fn read(document: &Value, files: &dyn Files) -> Result<Foreign, Vec<Complaint>> {
+pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, Vec<Complaint>> {
     let (dialect, because, documents) = dialect(document, files)?;
-    let notes = Notes::new(dialect);
-    let mut own = frame::Frame::default();
+    let notes = ReadNotes::new(dialect);
+    let mut own = frame::FileFrame::default();
     for document in &documents {
         // Of what is included only the plugins count; its other keys must be right all the same.
         let frame = frame::read(&document.value, &document.place, &notes);
@@ -149,16 +153,16 @@ pub fn read(document: &Value, files: &dyn Files) -> Result<Foreign, Vec<Complain
         notes.complain(Complaint::new("plugins", "there are no plugins"));
     }
     let warnings = notes.finish()?;
-    let frame::Frame { log, api, runtime } = own;
-    Ok(Foreign { dialect, because, log, api, runtime, plugins, warnings })
+    let frame::FileFrame { log, api, runtime } = own;
+    Ok(ForeignFile { dialect, because, log, api, runtime, plugins, warnings })
 }
 
-type Told<'v> = (Dialect, Option<Evidence>, Vec<include::Document<'v>>);
+type Told<'v> = (Dialect, Option<DialectEvidence>, Vec<include::SourceDocument<'v>>);
 
 /// The dialect, what told it, and all files. Where included files are looked for depends on the
 /// dialect, and they may be what tells it.
-fn dialect<'v>(document: &'v Value, files: &dyn Files) -> Result<Told<'v>, Vec<Complaint>> {
-    let own = detect::evidence(document, &Place::default());
+fn dialect<'v>(document: &'v Value, files: &dyn ForeignFiles) -> Result<Told<'v>, Vec<Complaint>> {
+    let own = detect::evidence(document, &SourcePosition::default());
     if own.is_none() {
         let documents = include::gather(document, Dialect::Mosdns, files);
         let found = documents
@@ -175,8 +179,8 @@ fn dialect<'v>(document: &'v Value, files: &dyn Files) -> Result<Told<'v>, Vec<C
                 let documents =
                     include::gather(document, Dialect::Oxidns, files).map_err(|_| complaints)?;
                 let what = "files included from this one's folder".to_owned();
-                let place = Place::default().below("include");
-                return Ok((Dialect::Oxidns, Some(Evidence { place, what }), documents));
+                let place = SourcePosition::default().below("include");
+                return Ok((Dialect::Oxidns, Some(DialectEvidence { place, what }), documents));
             }
         }
     }

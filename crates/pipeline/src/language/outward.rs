@@ -1,37 +1,37 @@
 //! Arguments of executors that reach outside: sets of the packet filter, HTTP requests, programs,
 //! downloads, reloads.
 //!
-//! They are handed on as the DNS door's own settings for effects: [`Outward::settings`]. Nothing is
+//! They are handed on as the DNS door's own settings for effects: [`OutwardEffect::settings`]. Nothing is
 //! sent or run here. Called by [`super::executors`] and [`super::schedule`].
 
-use super::packet_sets::{Ipset, Nftset, ipset, nftset, quick_ipset, quick_nftset};
-use super::place::{Item, Notes, Place};
-use super::tree::{Section, Unknown, texts_of};
-use super::words::Words;
+use super::packet_sets::{IpsetPlugin, NftsetPlugin, ipset, nftset, quick_ipset, quick_nftset};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::tree::{ConfigSection, UnknownKeys, texts_of};
+use super::words::SetWords;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
-use vocab::Span;
+use vocab::TimeSpan;
 
 /// Something outside.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outward {
+pub enum OutwardEffect {
     /// Adds the answer's addresses to sets of ipset.
-    Ipset(Ipset),
+    Ipset(IpsetPlugin),
     /// Adds them to sets of nftables.
-    Nftset(Nftset),
+    Nftset(NftsetPlugin),
     /// Sends an HTTP request.
     HttpRequest(Box<HttpRequest>),
     /// Runs a program.
-    Script(Script),
+    Script(ScriptPlugin),
     /// Fetches files.
-    Download(Download),
+    Download(DownloadPlugin),
     /// Reads the configuration anew.
     Reload,
     /// Reads lists anew, by their tags.
-    ReloadProvider(Vec<Item>),
+    ReloadProvider(Vec<PlacedWord>),
 }
 
 /// An HTTP request with `${...}` in its texts.
@@ -42,7 +42,7 @@ pub struct HttpRequest {
     /// `http://` or `https://`.
     pub url: String,
     /// Default after.
-    pub phase: Phase,
+    pub phase: PluginPhase,
     /// Whether nobody waits for it. Default true.
     #[serde(rename = "async")]
     pub is_async: bool,
@@ -76,7 +76,7 @@ pub struct HttpRequest {
 /// When something is set off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum PluginPhase {
     /// Before the rest of the sequence.
     Before,
     /// After it.
@@ -97,7 +97,7 @@ pub enum ErrorMode {
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Script {
+pub struct ScriptPlugin {
     /// The program.
     pub command: String,
     /// Its arguments, with `${...}`.
@@ -117,7 +117,7 @@ pub struct Script {
 
 /// Files to fetch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Download {
+pub struct DownloadPlugin {
     /// Default 30 s for each file.
     #[serde(serialize_with = "span")]
     pub timeout: Duration,
@@ -143,10 +143,10 @@ pub struct DownloadFile {
 }
 
 fn span<S: Serializer>(span: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_str(&Span(*span))
+    to.collect_str(&TimeSpan(*span))
 }
 
-impl Outward {
+impl OutwardEffect {
     /// The same as the DNS door's settings for effects have it: keys by OxiDNS's names, and `type`.
     pub fn settings(&self) -> Value {
         let (kind, keys) = match self {
@@ -169,7 +169,7 @@ impl Outward {
     }
 }
 
-impl Download {
+impl DownloadPlugin {
     /// Whether `path` is one of the files that are fetched at the start where they are not there.
     pub fn brings(&self, path: &str) -> bool {
         // What is wrong with a URL is told where the effect is checked.
@@ -194,43 +194,53 @@ fn plain(path: &Path) -> impl Iterator<Item = Component<'_>> {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// The executor of type `name` with the arguments of its own plugin.
-pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Option<Outward> {
+pub(super) fn read(
+    name: &str,
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<OutwardEffect> {
     if name == "reload_provider" {
-        let mut words = Words::default();
+        let mut words = SetWords::default();
         for item in texts_of(args, place, notes) {
             words.add(&item.text, &item.place, notes.dialect);
         }
         return providers(words, place, notes);
     }
-    let mut section = Section::new(args, place, notes);
+    let mut section = ConfigSection::new(args, place, notes);
     let (outward, unknown) = match name {
-        "ipset" => (Some(Outward::Ipset(ipset(&mut section))), Unknown::AsUsual),
-        "nftset" => (Some(Outward::Nftset(nftset(&mut section))), Unknown::AsUsual),
-        "reload" => (Some(Outward::Reload), Unknown::AsUsual),
+        "ipset" => (Some(OutwardEffect::Ipset(ipset(&mut section))), UnknownKeys::AsUsual),
+        "nftset" => (Some(OutwardEffect::Nftset(nftset(&mut section))), UnknownKeys::AsUsual),
+        "reload" => (Some(OutwardEffect::Reload), UnknownKeys::AsUsual),
         "http_request" => {
-            let it = http_request(&mut section).map(|it| Outward::HttpRequest(Box::new(it)));
-            (it, Unknown::Refused)
+            let it = http_request(&mut section).map(|it| OutwardEffect::HttpRequest(Box::new(it)));
+            (it, UnknownKeys::Refused)
         }
-        "script" => (script(&mut section).map(Outward::Script), Unknown::Refused),
-        "download" => (download(&mut section).map(Outward::Download), Unknown::Refused),
-        _ => (None, Unknown::AsUsual),
+        "script" => (script(&mut section).map(OutwardEffect::Script), UnknownKeys::Refused),
+        "download" => (download(&mut section).map(OutwardEffect::Download), UnknownKeys::Refused),
+        _ => (None, UnknownKeys::AsUsual),
     };
     section.finish(unknown);
     outward
 }
 
 /// The executor of type `name` with the words of its quick form.
-pub(super) fn quick(name: &str, text: &str, place: &Place, notes: &Notes) -> Option<Outward> {
+pub(super) fn quick(
+    name: &str,
+    text: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<OutwardEffect> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match name {
-        "ipset" => quick_ipset(&words, place, notes).map(Outward::Ipset),
-        "nftset" => quick_nftset(&words, place, notes).map(Outward::Nftset),
+        "ipset" => quick_ipset(&words, place, notes).map(OutwardEffect::Ipset),
+        "nftset" => quick_nftset(&words, place, notes).map(OutwardEffect::Nftset),
         "reload" => {
             super::words::no_words(name, text, place, notes);
-            Some(Outward::Reload)
+            Some(OutwardEffect::Reload)
         }
         "reload_provider" => {
-            let mut words = Words::default();
+            let mut words = SetWords::default();
             words.add(text, place, notes.dialect);
             providers(words, place, notes)
         }
@@ -240,7 +250,7 @@ pub(super) fn quick(name: &str, text: &str, place: &Place, notes: &Notes) -> Opt
                 return notes.refuse(complaint.remedy("write download URL FOLDER"));
             };
             let file = DownloadFile { url: url.into(), dir: dir.into(), filename: None };
-            Some(Outward::Download(Download {
+            Some(OutwardEffect::Download(DownloadPlugin {
                 timeout: SECOND * 30,
                 socks5: None,
                 insecure_skip_verify: false,
@@ -252,19 +262,19 @@ pub(super) fn quick(name: &str, text: &str, place: &Place, notes: &Notes) -> Opt
     }
 }
 
-fn providers(words: Words, place: &Place, notes: &Notes) -> Option<Outward> {
+fn providers(words: SetWords, place: &SourcePosition, notes: &ReadNotes) -> Option<OutwardEffect> {
     if words.sets.is_empty() || !words.rules.is_empty() || !words.files.is_empty() {
         let complaint = place.complaint("only tags of providers can be reloaded");
         notes.complain(complaint.remedy("write reload_provider $TAG"));
         return None;
     }
-    Some(Outward::ReloadProvider(words.sets))
+    Some(OutwardEffect::ReloadProvider(words.sets))
 }
 
 /// Longest time that anything outside may take, in seconds.
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
-fn timeout(section: &mut Section<'_>, usual: Duration) -> Duration {
+fn timeout(section: &mut ConfigSection<'_>, usual: Duration) -> Duration {
     let timeout = section.span("timeout", SECOND).unwrap_or(usual);
     if timeout.is_zero() || timeout > TIMEOUT_MAX {
         let complaint = section.place.below("timeout").complaint("the time is out of bounds");
@@ -273,7 +283,7 @@ fn timeout(section: &mut Section<'_>, usual: Duration) -> Duration {
     timeout
 }
 
-fn error_mode(section: &mut Section<'_>) -> ErrorMode {
+fn error_mode(section: &mut ConfigSection<'_>) -> ErrorMode {
     let Some(mode) = section.text("error_mode") else { return ErrorMode::Continue };
     match mode.text.as_str() {
         "continue" => ErrorMode::Continue,
@@ -287,16 +297,16 @@ fn error_mode(section: &mut Section<'_>) -> ErrorMode {
     }
 }
 
-fn http_request(section: &mut Section<'_>) -> Option<HttpRequest> {
+fn http_request(section: &mut ConfigSection<'_>) -> Option<HttpRequest> {
     let (method, url) = (section.needed("method"), section.needed("url"));
     let phase = match section.text("phase") {
-        None => Phase::After,
-        Some(it) if it.text == "after" => Phase::After,
-        Some(it) if it.text == "before" => Phase::Before,
+        None => PluginPhase::After,
+        Some(it) if it.text == "after" => PluginPhase::After,
+        Some(it) if it.text == "before" => PluginPhase::Before,
         Some(it) => {
             let complaint = it.place.complaint(format!("{:?} is no phase", it.text));
             section.notes.complain(complaint.remedy("before or after"));
-            Phase::After
+            PluginPhase::After
         }
     };
     let mut map = |key| section.pairs(key).into_iter().collect::<BTreeMap<_, _>>();
@@ -329,11 +339,11 @@ fn http_request(section: &mut Section<'_>) -> Option<HttpRequest> {
     })
 }
 
-fn script(section: &mut Section<'_>) -> Option<Script> {
+fn script(section: &mut ConfigSection<'_>) -> Option<ScriptPlugin> {
     let command = section.needed("command");
     let args = section.texts("args").into_iter().map(|it| it.text).collect();
     let timeout = timeout(section, SECOND * 5);
-    Some(Script {
+    Some(ScriptPlugin {
         args,
         env: section.pairs("env").into_iter().collect(),
         cwd: section.text("cwd").map(|it| it.text),
@@ -344,14 +354,14 @@ fn script(section: &mut Section<'_>) -> Option<Script> {
     })
 }
 
-fn download(section: &mut Section<'_>) -> Option<Download> {
+fn download(section: &mut ConfigSection<'_>) -> Option<DownloadPlugin> {
     let timeout = timeout(section, SECOND * 30);
     let startup_if_missing = section.flag("startup_if_missing").unwrap_or(true);
     let mut downloads = Vec::new();
     for mut it in section.sections("downloads") {
         let (url, dir) = (it.needed("url"), it.needed("dir"));
         let filename = it.text("filename").map(|item| item.text);
-        it.finish(Unknown::Refused);
+        it.finish(UnknownKeys::Refused);
         if let (Some(url), Some(dir)) = (url, dir) {
             downloads.push(DownloadFile { url: url.text, dir: dir.text, filename });
         }
@@ -360,7 +370,7 @@ fn download(section: &mut Section<'_>) -> Option<Download> {
         section.missing("downloads");
         return None;
     }
-    Some(Download {
+    Some(DownloadPlugin {
         timeout,
         socks5: section.text("socks5").map(|it| it.text),
         insecure_skip_verify: section.is_on("insecure_skip_verify"),

@@ -2,13 +2,13 @@
 //!
 //! Called by [`super::outward`].
 
-use super::place::{Notes, Place};
-use super::tree::{Section, Unknown};
+use super::place::{ReadNotes, SourcePosition};
+use super::tree::{ConfigSection, UnknownKeys};
 use serde::Serialize;
 
 /// Sets of ipset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Ipset {
+pub struct IpsetPlugin {
     /// For IPv4 addresses; none if empty.
     pub set_name4: String,
     /// For IPv6 addresses; none if empty.
@@ -21,7 +21,7 @@ pub struct Ipset {
 
 /// Sets of nftables.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Nftset {
+pub struct NftsetPlugin {
     /// For IPv4 addresses.
     pub ipv4: Option<NftTarget>,
     /// For IPv6 addresses.
@@ -41,17 +41,21 @@ pub struct NftTarget {
     pub mask: u8,
 }
 
-pub(super) fn ipset(section: &mut Section<'_>) -> Ipset {
+pub(super) fn ipset(section: &mut ConfigSection<'_>) -> IpsetPlugin {
     let mut name = |key| section.text(key).map(|it| it.text).unwrap_or_default();
     let (set_name4, set_name6) = (name("set_name4"), name("set_name6"));
     let mask4 = section.mask("mask4", 32).unwrap_or(24);
     let mask6 = section.mask("mask6", 128).unwrap_or(32);
-    Ipset { set_name4, set_name6, mask4, mask6 }
+    IpsetPlugin { set_name4, set_name6, mask4, mask6 }
 }
 
 /// `NAME,inet|inet6,MASK`, at most two.
-pub(super) fn quick_ipset(words: &[&str], place: &Place, notes: &Notes) -> Option<Ipset> {
-    let mut it = Ipset { mask4: 24, mask6: 32, ..Ipset::default() };
+pub(super) fn quick_ipset(
+    words: &[&str],
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<IpsetPlugin> {
+    let mut it = IpsetPlugin { mask4: 24, mask6: 32, ..IpsetPlugin::default() };
     for word in words {
         let fields: Vec<&str> = word.split(',').collect();
         match fields.as_slice() {
@@ -70,7 +74,7 @@ pub(super) fn quick_ipset(words: &[&str], place: &Place, notes: &Notes) -> Optio
     Some(it)
 }
 
-pub(super) fn nftset(section: &mut Section<'_>) -> Nftset {
+pub(super) fn nftset(section: &mut ConfigSection<'_>) -> NftsetPlugin {
     let mut keys = |family: [&'static str; 4], usual: u8, most: u8| {
         let mut text = |key| section.text(key).map(|it| it.text);
         let parts = (text(family[0]), text(family[1]), text(family[2]));
@@ -84,7 +88,7 @@ pub(super) fn nftset(section: &mut Section<'_>) -> Nftset {
         let mut it = section.section(key)?;
         let parts = (it.needed("table_family"), it.needed("table_name"), it.needed("set_name"));
         let mask = it.mask("mask", most).unwrap_or(usual);
-        it.finish(Unknown::AsUsual);
+        it.finish(UnknownKeys::AsUsual);
         let (Some(family), Some(table), Some(set)) = parts else { return None };
         check_family(&family.text, &family.place, section.notes);
         Some(NftTarget {
@@ -94,10 +98,10 @@ pub(super) fn nftset(section: &mut Section<'_>) -> Nftset {
             mask,
         })
     };
-    Nftset { ipv4: own("ipv4", 24, 32).or(flat4), ipv6: own("ipv6", 48, 128).or(flat6) }
+    NftsetPlugin { ipv4: own("ipv4", 24, 32).or(flat4), ipv6: own("ipv6", 48, 128).or(flat6) }
 }
 
-fn check_family(family: &str, place: &Place, notes: &Notes) {
+fn check_family(family: &str, place: &SourcePosition, notes: &ReadNotes) {
     if !matches!(family, "ip" | "ip6" | "inet") {
         let complaint = place.complaint(format!("{family:?} is no family of tables"));
         notes.complain(complaint.remedy("ip, ip6 or inet"));
@@ -105,8 +109,12 @@ fn check_family(family: &str, place: &Place, notes: &Notes) {
 }
 
 /// `ip|ip6|inet,TABLE,SET,ipv4_addr|ipv6_addr,MASK`, at most two.
-pub(super) fn quick_nftset(words: &[&str], place: &Place, notes: &Notes) -> Option<Nftset> {
-    let mut it = Nftset::default();
+pub(super) fn quick_nftset(
+    words: &[&str],
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<NftsetPlugin> {
+    let mut it = NftsetPlugin::default();
     for word in words {
         let fields: Vec<&str> = word.split(',').collect();
         let [family, table, set, kind @ ("ipv4_addr" | "ipv6_addr"), bits] = fields.as_slice()
@@ -134,13 +142,13 @@ fn mask(bits: &str, most: u8) -> Option<u8> {
     bits.parse().ok().filter(|it| *it <= most)
 }
 
-fn bad_set<T>(word: &str, example: &str, place: &Place, notes: &Notes) -> Option<T> {
+fn bad_set<T>(word: &str, example: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<T> {
     let complaint = place.complaint(format!("{word:?} names no set"));
     notes.complain(complaint.remedy(format!("for example {example}")));
     None
 }
 
-fn at_most_two(words: &[&str], place: &Place, notes: &Notes) -> Option<()> {
+fn at_most_two(words: &[&str], place: &SourcePosition, notes: &ReadNotes) -> Option<()> {
     if words.len() <= 2 && !words.is_empty() {
         return Some(());
     }

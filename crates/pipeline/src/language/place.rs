@@ -15,25 +15,25 @@ pub const COMPLAINTS_MAX: usize = 256;
 
 /// Where something stands: keys and indices joined by dots, and the file if that is included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct SourcePosition {
     keys: String,
-    file: Option<Arc<Included>>,
+    file: Option<Arc<IncludedFile>>,
 }
 
 /// A file that another includes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Included {
+pub(super) struct IncludedFile {
     /// Where the main file includes it, or what includes it.
     pub(super) at: String,
     /// Its name, as written there.
     pub(super) name: String,
 }
 
-impl Place {
+impl SourcePosition {
     /// The place of the included file `name`, whose `include` stands at `self`.
     pub(super) fn included(&self, name: &str) -> Self {
         let at = self.file.as_ref().map_or(&self.keys, |it| &it.at).clone();
-        Self { keys: String::new(), file: Some(Arc::new(Included { at, name: name.into() })) }
+        Self { keys: String::new(), file: Some(Arc::new(IncludedFile { at, name: name.into() })) }
     }
 
     /// The place `key` below this one.
@@ -65,7 +65,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourcePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             None => f.write_str(&self.keys),
@@ -76,29 +76,29 @@ impl fmt::Display for Place {
 
 /// A word and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Item {
+pub struct PlacedWord {
     /// The word.
     pub text: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
-impl Item {
+impl PlacedWord {
     /// The word `text` at `place`.
-    pub fn new(text: impl Into<String>, place: &Place) -> Self {
+    pub fn new(text: impl Into<String>, place: &SourcePosition) -> Self {
         Self { text: text.into(), place: place.clone() }
     }
 }
 
 /// What is found while a file is read.
 #[derive(Debug)]
-pub(crate) struct Notes {
+pub(crate) struct ReadNotes {
     pub(crate) dialect: Dialect,
     complaints: RefCell<Vec<Complaint>>,
     warnings: RefCell<Vec<Complaint>>,
 }
 
-impl Notes {
+impl ReadNotes {
     pub(crate) fn new(dialect: Dialect) -> Self {
         Self { dialect, complaints: RefCell::default(), warnings: RefCell::default() }
     }

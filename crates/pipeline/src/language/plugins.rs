@@ -3,13 +3,13 @@
 //! Called by [`super`].
 
 use super::executors::{self, Executor};
-use super::include::Document;
-use super::matchers::{self, Matcher};
-use super::place::{Item, Notes, Place, with_remedy};
+use super::include::SourceDocument;
+use super::matchers::{self, MatcherSpec};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use super::providers::{self, Provider};
-use super::rules::Rule;
-use super::servers::{self, Server};
-use super::tree::{Section, Unknown, sections_of};
+use super::rules::SequenceRule;
+use super::servers::{self, ServerPlugin};
+use super::tree::{ConfigSection, UnknownKeys, sections_of};
 use serde_json::Value;
 use settings::suggest;
 use std::collections::HashMap;
@@ -23,7 +23,7 @@ pub struct Plugin {
     /// What it is called. In mosdns one without a tag gets one that nobody can write.
     pub tag: String,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it is.
     pub kind: PluginKind,
 }
@@ -32,18 +32,18 @@ pub struct Plugin {
 #[derive(Clone, Debug, PartialEq)]
 pub enum PluginKind {
     /// Questions come in there.
-    Server(Server),
+    Server(ServerPlugin),
     /// It does something.
     Executor(Executor),
     /// It says yes or no.
-    Matcher(Matcher),
+    Matcher(MatcherSpec),
     /// It is a set that others share.
     Provider(Provider),
 }
 
 impl PluginKind {
     /// The rules of a sequence.
-    pub fn rules(&self) -> Option<&[Rule]> {
+    pub fn rules(&self) -> Option<&[SequenceRule]> {
         match self {
             Self::Executor(Executor::Sequence(rules)) => Some(rules),
             Self::Server(_) | Self::Executor(_) | Self::Matcher(_) | Self::Provider(_) => None,
@@ -64,9 +64,9 @@ impl PluginKind {
 static NOTHING: Value = Value::Null;
 
 /// The plugins of all documents, in their order.
-pub(super) fn read(documents: &[Document<'_>], notes: &Notes) -> Vec<Plugin> {
+pub(super) fn read(documents: &[SourceDocument<'_>], notes: &ReadNotes) -> Vec<Plugin> {
     let mut plugins: Vec<Plugin> = Vec::new();
-    let mut tags: HashMap<String, Place> = HashMap::new();
+    let mut tags: HashMap<String, SourcePosition> = HashMap::new();
     for document in documents {
         let place = document.place.below("plugins");
         let Some(value) = document.plugins(notes) else { continue };
@@ -92,13 +92,13 @@ pub(super) fn read(documents: &[Document<'_>], notes: &Notes) -> Vec<Plugin> {
     plugins
 }
 
-fn plugin(mut section: Section<'_>) -> (Option<Item>, Option<PluginKind>) {
+fn plugin(mut section: ConfigSection<'_>) -> (Option<PlacedWord>, Option<PluginKind>) {
     let notes = section.notes;
     let tag = if notes.is_mosdns() { section.text("tag") } else { section.needed("tag") };
     let kind = section.needed("type");
     let nothing = (&NOTHING, section.place.below("args"));
     let (args, place) = section.value("args").unwrap_or(nothing);
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     let Some(name) = kind else { return (tag, None) };
     if !types(notes).any(|it| it == name.text) {
         complain_of_type(&name, notes);
@@ -118,7 +118,7 @@ fn plugin(mut section: Section<'_>) -> (Option<Item>, Option<PluginKind>) {
 }
 
 /// The types that a plugin can have in this dialect.
-fn types(notes: &Notes) -> impl Iterator<Item = &'static str> {
+fn types(notes: &ReadNotes) -> impl Iterator<Item = &'static str> {
     let own: [&'static [&'static str]; 2] = if notes.is_mosdns() {
         [executors::MOSDNS_PLUGINS, &["rate_limiter", "domain_set", "ip_set"]]
     } else {
@@ -128,7 +128,7 @@ fn types(notes: &Notes) -> impl Iterator<Item = &'static str> {
     own.into_iter().flatten().chain(sets).chain(servers::TYPES).copied()
 }
 
-fn complain_of_type(name: &Item, notes: &Notes) {
+fn complain_of_type(name: &PlacedWord, notes: &ReadNotes) {
     let complaint = name.place.complaint(format!("{:?} is no type of plugins", name.text));
     let remedy = if executors::QUICK.contains(&name.text.as_str()) {
         Some(format!("write it in a rule: exec: {} ...", name.text))

@@ -2,8 +2,8 @@
 //!
 //! Files are named here and read by [`crate::compile`]. Called by [`super::plugins`].
 
-use super::place::{Item, Notes, Place};
-use super::tree::{Section, Unknown};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 
 /// A provider and its arguments.
@@ -25,28 +25,33 @@ pub enum Provider {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetArgs {
     /// Rules.
-    pub rules: Vec<Item>,
+    pub rules: Vec<PlacedWord>,
     /// Files of them.
-    pub files: Vec<Item>,
+    pub files: Vec<PlacedWord>,
     /// Tags of other providers that are part of this one.
-    pub sets: Vec<Item>,
+    pub sets: Vec<PlacedWord>,
 }
 
 /// A file of v2ray and what is taken from it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatArgs {
     /// The file.
-    pub file: Item,
+    pub file: PlacedWord,
     /// `code` or `code@attribute`; all of it if empty.
-    pub selectors: Vec<Item>,
+    pub selectors: Vec<PlacedWord>,
 }
 
 /// All types of providers; mosdns has the first two.
 pub(super) const TYPES: &[&str] = &["domain_set", "ip_set", "geosite", "geoip", "adguard_rule"];
 
 /// The provider of type `name`; none if there is no such type, or it was refused with a complaint.
-pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Option<Provider> {
-    let mut section = Section::new(args, place, notes);
+pub(super) fn read(
+    name: &str,
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<Provider> {
+    let mut section = ConfigSection::new(args, place, notes);
     let mut set = |rules: &'static str| SetArgs {
         rules: section.texts(rules),
         files: section.texts("files"),
@@ -60,11 +65,11 @@ pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Op
         "geoip" => dat(&mut section).map(Provider::Geoip),
         _ => return None,
     };
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     provider
 }
 
-fn dat(section: &mut Section<'_>) -> Option<DatArgs> {
+fn dat(section: &mut ConfigSection<'_>) -> Option<DatArgs> {
     let file = section.needed("file");
     let selectors = section.texts("selectors");
     Some(DatArgs { file: file?, selectors })

@@ -4,11 +4,11 @@
 //! Called by [`super::executors`], and for matches by [`super::matchers`].
 
 use super::executors::{self, Executor};
-use super::matchers::{self, Matcher};
-use super::place::{Item, Notes, Place, with_remedy};
-use super::tree::{Section, Unknown, sections_of};
-use super::words::{Head, head, no_words, sense};
-use crate::program::Sense;
+use super::matchers::{self, MatcherSpec};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::tree::{ConfigSection, UnknownKeys, sections_of};
+use super::words::{RuleHead, head, no_words, sense};
+use crate::program::TestSense;
 use serde_json::Value;
 use settings::suggest;
 
@@ -17,38 +17,38 @@ pub const RULES_MAX: usize = 4096;
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rule {
+pub struct SequenceRule {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// All must hold; asked in order up to the first that does not.
-    pub tests: Vec<Test>,
+    pub tests: Vec<RuleTest>,
     /// What is done.
-    pub exec: Exec,
+    pub exec: RuleAction,
 }
 
 /// A matcher and what it must say.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Test {
+pub struct RuleTest {
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it must say.
-    pub sense: Sense,
+    pub sense: TestSense,
     /// The matcher.
-    pub matcher: Called,
+    pub matcher: CalledMatcher,
 }
 
 /// A matcher, by its tag or in place.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Called {
+pub enum CalledMatcher {
     /// The plugin with this tag.
     Tag(String),
     /// Its quick form.
-    Quick(Matcher),
+    Quick(MatcherSpec),
 }
 
 /// What a rule does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Exec {
+pub enum RuleAction {
     /// Ends the run.
     Accept,
     /// Goes back to whoever jumped here.
@@ -56,13 +56,13 @@ pub enum Exec {
     /// Answers with a response code, and ends the run.
     Reject(u16),
     /// Goes on at another sequence, and comes back.
-    Jump(Item),
+    Jump(PlacedWord),
     /// Goes on at another sequence for good.
-    Goto(Item),
+    Goto(PlacedWord),
     /// Sets marks.
     Mark(Vec<u32>),
     /// Runs the plugin with this tag; the words are upstreams of a `forward`.
-    Tag(Item, Vec<String>),
+    Tag(PlacedWord, Vec<String>),
     /// Runs a quick form.
     Quick(Executor),
 }
@@ -71,7 +71,7 @@ pub enum Exec {
 const CONTROL: &[&str] = &["accept", "return", "reject", "jump", "goto", "mark"];
 
 /// The rules of a sequence.
-pub(super) fn read(args: &Value, place: &Place, notes: &Notes) -> Vec<Rule> {
+pub(super) fn read(args: &Value, place: &SourcePosition, notes: &ReadNotes) -> Vec<SequenceRule> {
     let sections = if args.is_null() { Vec::new() } else { sections_of(args, place, notes) };
     if sections.is_empty() {
         let complaint = place.complaint("the sequence has no rules");
@@ -88,35 +88,42 @@ pub(super) fn read(args: &Value, place: &Place, notes: &Notes) -> Vec<Rule> {
     sections.into_iter().take(RULES_MAX).filter_map(rule).collect()
 }
 
-fn rule(mut section: Section<'_>) -> Option<Rule> {
+fn rule(mut section: ConfigSection<'_>) -> Option<SequenceRule> {
     let notes = section.notes;
     let place = section.place.clone();
     let matches = section.texts("matches");
     let tests = matches.iter().filter_map(|it| test(&it.text, &it.place, notes)).collect();
     let exec = section.needed("exec");
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     let exec = exec.and_then(|it| exec_of(&it.text, &it.place, notes))?;
-    Some(Rule { place, tests, exec })
+    Some(SequenceRule { place, tests, exec })
 }
 
 /// One match: `[!]$tag` or `[!]type words`.
-pub(super) fn test(text: &str, place: &Place, notes: &Notes) -> Option<Test> {
+pub(super) fn test(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<RuleTest> {
     let (sense, rest) = sense(text);
     let matcher = match head(rest, notes.dialect) {
         None => {
             notes.complain(place.complaint("no matcher is named"));
             return None;
         }
-        Some((Head::Tag(tag), words)) => {
+        Some((RuleHead::Tag(tag), words)) => {
             no_words(&format!("${tag}"), words, place, notes);
-            Called::Tag(tag.into())
+            CalledMatcher::Tag(tag.into())
         }
-        Some((Head::Type(name), words)) => Called::Quick(quick_matcher(name, words, place, notes)?),
+        Some((RuleHead::Type(name), words)) => {
+            CalledMatcher::Quick(quick_matcher(name, words, place, notes)?)
+        }
     };
-    Some(Test { place: place.clone(), sense, matcher })
+    Some(RuleTest { place: place.clone(), sense, matcher })
 }
 
-fn quick_matcher(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Matcher> {
+fn quick_matcher(
+    name: &str,
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<MatcherSpec> {
     let is_foreign = notes.is_mosdns() && matchers::OXIDNS_QUICK.contains(&name);
     let is_known = matchers::TYPES.contains(&name);
     if is_known && !is_foreign && !matchers::NOT_QUICK.contains(&name) {
@@ -133,30 +140,35 @@ fn quick_matcher(name: &str, words: &str, place: &Place, notes: &Notes) -> Optio
     None
 }
 
-fn exec_of(text: &str, place: &Place, notes: &Notes) -> Option<Exec> {
+fn exec_of(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Option<RuleAction> {
     match head(text, notes.dialect) {
         None => {
             notes.complain(place.complaint("no executor is named"));
             None
         }
-        Some((Head::Tag(tag), words)) => {
+        Some((RuleHead::Tag(tag), words)) => {
             let words = words.split_whitespace().map(str::to_owned).collect();
-            Some(Exec::Tag(Item::new(tag, place), words))
+            Some(RuleAction::Tag(PlacedWord::new(tag, place), words))
         }
-        Some((Head::Type(name), words)) if CONTROL.contains(&name) => {
+        Some((RuleHead::Type(name), words)) if CONTROL.contains(&name) => {
             control(name, words, place, notes)
         }
-        Some((Head::Type(name), words)) => {
-            quick_executor(name, words, place, notes).map(Exec::Quick)
+        Some((RuleHead::Type(name), words)) => {
+            quick_executor(name, words, place, notes).map(RuleAction::Quick)
         }
     }
 }
 
-fn control(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Exec> {
+fn control(
+    name: &str,
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<RuleAction> {
     match name {
         "accept" | "return" => {
             no_words(name, words, place, notes);
-            Some(if name == "accept" { Exec::Accept } else { Exec::Return })
+            Some(if name == "accept" { RuleAction::Accept } else { RuleAction::Return })
         }
         "reject" => {
             let code = if words.is_empty() { Some(5) } else { words.parse().ok() };
@@ -165,17 +177,17 @@ fn control(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Exec
                 let complaint = place.complaint(format!("{words:?} is no response code"));
                 notes.complain(complaint.remedy("a whole number from 0 to 4095"));
             }
-            code.map(Exec::Reject)
+            code.map(RuleAction::Reject)
         }
-        "mark" => Some(Exec::Mark(matchers::marks(words, place, notes))),
+        "mark" => Some(RuleAction::Mark(matchers::marks(words, place, notes))),
         _ => {
             if words.is_empty() || words.starts_with('$') {
                 let complaint = place.complaint(format!("{name} takes the tag of a sequence"));
                 notes.complain(complaint.remedy(format!("write {name} TAG, without $")));
                 return None;
             }
-            let target = Item::new(words, place);
-            Some(if name == "jump" { Exec::Jump(target) } else { Exec::Goto(target) })
+            let target = PlacedWord::new(words, place);
+            Some(if name == "jump" { RuleAction::Jump(target) } else { RuleAction::Goto(target) })
         }
     }
 }
@@ -184,8 +196,8 @@ fn control(name: &str, words: &str, place: &Place, notes: &Notes) -> Option<Exec
 pub(super) fn quick_executor(
     name: &str,
     words: &str,
-    place: &Place,
-    notes: &Notes,
+    place: &SourcePosition,
+    notes: &ReadNotes,
 ) -> Option<Executor> {
     let is_foreign = if notes.is_mosdns() {
         executors::OXIDNS_QUICK.contains(&name)

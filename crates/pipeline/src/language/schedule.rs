@@ -2,8 +2,8 @@
 //!
 //! Whether a schedule can be is looked at by who runs it. Called by [`super::executors`].
 
-use super::place::Item;
-use super::tree::{Section, Unknown, span_of};
+use super::place::PlacedWord;
+use super::tree::{ConfigSection, UnknownKeys, span_of};
 use std::time::Duration;
 
 /// Jobs of one plugin, at most.
@@ -11,40 +11,40 @@ const JOBS_MAX: usize = 256;
 
 /// Executors that run by the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cron {
+pub struct CronPlugin {
     /// An IANA time zone. None: the system's.
     pub timezone: Option<String>,
     /// The jobs. At least one.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<CronJob>,
 }
 
 /// One job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct CronJob {
     /// What it is called.
     pub name: String,
     /// When it runs.
-    pub when: When,
+    pub when: CronTime,
     /// What it runs: `$tag`, `tag`, or a quick form. At least one.
-    pub executors: Vec<Item>,
+    pub executors: Vec<PlacedWord>,
 }
 
 /// When a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum CronTime {
     /// At the minutes that these five fields name.
     Fields(String),
     /// Again and again, at least a minute apart.
     Every(Duration),
 }
 
-pub(super) fn cron(section: &mut Section<'_>) -> Cron {
+pub(super) fn cron(section: &mut ConfigSection<'_>) -> CronPlugin {
     let timezone = section.text("timezone").map(|it| it.text);
-    let mut jobs: Vec<Job> = Vec::new();
+    let mut jobs: Vec<CronJob> = Vec::new();
     for mut it in section.sections("jobs").into_iter().take(JOBS_MAX) {
         let place = it.place.clone();
         let job = job(&mut it);
-        it.finish(Unknown::AsUsual);
+        it.finish(UnknownKeys::AsUsual);
         let Some(job) = job else { continue };
         if jobs.iter().any(|other| other.name == job.name) {
             let message = format!("another job is called {:?} too", job.name);
@@ -55,10 +55,10 @@ pub(super) fn cron(section: &mut Section<'_>) -> Cron {
     if jobs.is_empty() {
         section.missing("jobs");
     }
-    Cron { timezone, jobs }
+    CronPlugin { timezone, jobs }
 }
 
-fn job(section: &mut Section<'_>) -> Option<Job> {
+fn job(section: &mut ConfigSection<'_>) -> Option<CronJob> {
     let name = section.needed("name");
     let (fields, interval) = (section.text("schedule"), section.text("interval"));
     let executors = section.texts("executors");
@@ -67,7 +67,7 @@ fn job(section: &mut Section<'_>) -> Option<Job> {
     }
     let when = match (fields, interval) {
         (Some(fields), None) if fields.text.split_whitespace().count() == 5 => {
-            Some(When::Fields(fields.text))
+            Some(CronTime::Fields(fields.text))
         }
         (Some(fields), None) => {
             let complaint = fields.place.complaint(format!("{:?} is no schedule", fields.text));
@@ -82,7 +82,7 @@ fn job(section: &mut Section<'_>) -> Option<Job> {
                 let complaint = interval.place.complaint(format!("{:?} cannot be", interval.text));
                 section.notes.complain(complaint.remedy("at least 1m, with its unit"));
             }
-            span.map(When::Every)
+            span.map(CronTime::Every)
         }
         (Some(_), Some(_)) | (None, None) => {
             let complaint = section.place.complaint("a job has a schedule or an interval");
@@ -90,5 +90,5 @@ fn job(section: &mut Section<'_>) -> Option<Job> {
             None
         }
     };
-    Some(Job { name: name?.text, when: when?, executors })
+    Some(CronJob { name: name?.text, when: when?, executors })
 }

@@ -3,8 +3,8 @@
 //! Nothing is opened. Called by [`super::plugins`].
 
 use super::executors::not_yet;
-use super::place::{Item, Notes, Place};
-use super::tree::{Section, Unknown};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -14,20 +14,20 @@ const ENTRIES_MAX: usize = 64;
 
 /// A server and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Server {
+pub struct ServerPlugin {
     /// What it speaks.
     pub kind: ServerKind,
     /// Where it listens; two addresses where both families are meant (`:53`).
     pub listen: Vec<SocketAddr>,
     /// Where questions go: one entry without a path, for HTTP one for each path.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ServerEntry>,
     /// The certificate and its key.
-    pub certificate: Option<Certificate>,
+    pub certificate: Option<CertificateFiles>,
     /// A connection on which nothing is asked is closed after so long. Default 10 s for TCP, 30 s
     /// for HTTP and QUIC; means nothing for UDP.
     pub idle: Duration,
     /// The header that names the client. Whose word is taken is for Tidegate's own settings to say.
-    pub source_header: Option<Item>,
+    pub source_header: Option<PlacedWord>,
 }
 
 /// What a server speaks.
@@ -45,27 +45,32 @@ pub enum ServerKind {
 
 /// Where questions go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct ServerEntry {
     /// The path of the URL; empty outside HTTP.
     pub path: String,
     /// The tag of an executor.
-    pub exec: Item,
+    pub exec: PlacedWord,
 }
 
 /// Files with a certificate and its key, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Certificate {
+pub struct CertificateFiles {
     /// The certificate, with those that signed it.
-    pub cert: Item,
+    pub cert: PlacedWord,
     /// Its key.
-    pub key: Item,
+    pub key: PlacedWord,
 }
 
 /// All types of servers.
 pub(super) const TYPES: &[&str] = &["udp_server", "tcp_server", "http_server", "quic_server"];
 
 /// The server of type `name`; none if there is no such type, or it was refused with a complaint.
-pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Option<Server> {
+pub(super) fn read(
+    name: &str,
+    args: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<ServerPlugin> {
     let kind = match name {
         "udp_server" => ServerKind::Udp,
         "tcp_server" => ServerKind::Tcp,
@@ -73,19 +78,19 @@ pub(super) fn read(name: &str, args: &Value, place: &Place, notes: &Notes) -> Op
         "quic_server" => ServerKind::Quic,
         _ => return None,
     };
-    let mut section = Section::new(args, place, notes);
+    let mut section = ConfigSection::new(args, place, notes);
     let server = server(kind, &mut section);
-    section.finish(Unknown::AsUsual);
+    section.finish(UnknownKeys::AsUsual);
     server
 }
 
-fn server(kind: ServerKind, section: &mut Section<'_>) -> Option<Server> {
+fn server(kind: ServerKind, section: &mut ConfigSection<'_>) -> Option<ServerPlugin> {
     let notes = section.notes;
     let entries = if kind == ServerKind::Http {
         http_entries(section)
     } else {
         let entry = section.needed("entry");
-        entry.map(|exec| vec![Entry { path: String::new(), exec }]).unwrap_or_default()
+        entry.map(|exec| vec![ServerEntry { path: String::new(), exec }]).unwrap_or_default()
     };
     let listen = match section.text("listen") {
         Some(item) => listen(&item, notes),
@@ -98,7 +103,7 @@ fn server(kind: ServerKind, section: &mut Section<'_>) -> Option<Server> {
         }
     };
     let usual = if kind == ServerKind::Tcp { 10 } else { 30 };
-    let mut server = Server {
+    let mut server = ServerPlugin {
         kind,
         listen,
         entries,
@@ -121,9 +126,9 @@ fn server(kind: ServerKind, section: &mut Section<'_>) -> Option<Server> {
     (!server.listen.is_empty() && !server.entries.is_empty()).then_some(server)
 }
 
-fn certificate(kind: ServerKind, section: &mut Section<'_>) -> Option<Certificate> {
+fn certificate(kind: ServerKind, section: &mut ConfigSection<'_>) -> Option<CertificateFiles> {
     match (section.text("cert"), section.text("key")) {
-        (Some(cert), Some(key)) => Some(Certificate { cert, key }),
+        (Some(cert), Some(key)) => Some(CertificateFiles { cert, key }),
         (None, None) if kind != ServerKind::Quic => None,
         (None, None) => {
             let complaint = section.place.complaint("DNS over QUIC needs a certificate");
@@ -138,11 +143,11 @@ fn certificate(kind: ServerKind, section: &mut Section<'_>) -> Option<Certificat
     }
 }
 
-fn http_entries(section: &mut Section<'_>) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+fn http_entries(section: &mut ConfigSection<'_>) -> Vec<ServerEntry> {
+    let mut entries: Vec<ServerEntry> = Vec::new();
     for mut it in section.sections("entries").into_iter().take(ENTRIES_MAX) {
         let (path, exec) = (it.needed("path"), it.needed("exec"));
-        it.finish(Unknown::AsUsual);
+        it.finish(UnknownKeys::AsUsual);
         let (Some(path), Some(exec)) = (path, exec) else { continue };
         if !path.text.starts_with('/') {
             let complaint = path.place.complaint(format!("{:?} is no path", path.text));
@@ -152,7 +157,7 @@ fn http_entries(section: &mut Section<'_>) -> Vec<Entry> {
             let message = format!("the path {:?} is there twice", path.text);
             section.notes.complain(path.place.complaint(message));
         }
-        entries.push(Entry { path: path.text, exec });
+        entries.push(ServerEntry { path: path.text, exec });
     }
     if entries.is_empty() {
         section.missing("entries");
@@ -161,7 +166,7 @@ fn http_entries(section: &mut Section<'_>) -> Vec<Entry> {
 }
 
 /// `IP:port`, or `:port` for both families. `[::]` means both too, as the peers have it.
-fn listen(item: &Item, notes: &Notes) -> Vec<SocketAddr> {
+fn listen(item: &PlacedWord, notes: &ReadNotes) -> Vec<SocketAddr> {
     let text = item.text.trim();
     let both = |port| {
         vec![

@@ -3,7 +3,7 @@
 //! mosdns has two sources and variables of the environment; OxiDNS has more, and lets the operation
 //! stand right behind the source. Called by [`super::matchers`].
 
-use super::place::{Notes, Place};
+use super::place::{ReadNotes, SourcePosition};
 use crate::program::TextSource;
 
 /// A test of a text.
@@ -12,11 +12,11 @@ pub struct StringTest {
     /// Which text.
     pub source: StringSource,
     /// What it must be.
-    pub operation: Operation,
+    pub operation: StringOperation,
     /// The words that it is compared with; one is enough.
     pub words: Vec<String>,
     /// Where it stands.
-    pub place: Place,
+    pub place: SourcePosition,
 }
 
 /// Where a text comes from.
@@ -30,7 +30,7 @@ pub enum StringSource {
 
 /// What a text must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
+pub enum StringOperation {
     /// Empty.
     Empty,
     /// One of the words.
@@ -45,13 +45,13 @@ pub enum Operation {
     Regexp,
 }
 
-const OPERATIONS: &[(&str, Operation)] = &[
-    ("contains", Operation::Contains),
-    ("prefix", Operation::Prefix),
-    ("suffix", Operation::Suffix),
-    ("regexp", Operation::Regexp),
-    ("eq", Operation::Equal),
-    ("zl", Operation::Empty),
+const OPERATIONS: &[(&str, StringOperation)] = &[
+    ("contains", StringOperation::Contains),
+    ("prefix", StringOperation::Prefix),
+    ("suffix", StringOperation::Suffix),
+    ("regexp", StringOperation::Regexp),
+    ("eq", StringOperation::Equal),
+    ("zl", StringOperation::Empty),
 ];
 
 /// Sources; those of mosdns come first.
@@ -70,12 +70,12 @@ pub(super) const SOURCES: &[(&str, TextSource)] = &[
 /// How many of them mosdns has.
 pub(super) const MOSDNS_SOURCES: usize = 2;
 
-fn operation(word: &str) -> Option<Operation> {
+fn operation(word: &str) -> Option<StringOperation> {
     OPERATIONS.iter().find(|(name, _)| *name == word).map(|(_, operation)| *operation)
 }
 
 /// Source, operation and the rest of the words.
-pub(super) fn parts(text: &str) -> Option<(&str, Operation, Vec<&str>)> {
+pub(super) fn parts(text: &str) -> Option<(&str, StringOperation, Vec<&str>)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let first = *words.first()?;
     if let Some(operation) = words.get(1).and_then(|word| operation(word)) {
@@ -88,7 +88,11 @@ pub(super) fn parts(text: &str) -> Option<(&str, Operation, Vec<&str>)> {
     compact.map(|(source, operation)| (source, operation, words[1..].to_vec()))
 }
 
-pub(super) fn string_test(text: &str, place: &Place, notes: &Notes) -> Option<StringTest> {
+pub(super) fn string_test(
+    text: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<StringTest> {
     let Some((source, operation, words)) = parts(text) else {
         let complaint = place.complaint(format!("{:?} is no test of a text", text.trim()));
         notes.complain(complaint.remedy("for example string_exp server_name prefix home."));
@@ -107,7 +111,7 @@ pub(super) fn string_test(text: &str, place: &Place, notes: &Notes) -> Option<St
             StringSource::Request(*source)
         }
     };
-    let is_empty = operation == Operation::Empty;
+    let is_empty = operation == StringOperation::Empty;
     if is_empty != words.is_empty() && !(is_empty && notes.is_mosdns()) {
         let message =
             if is_empty { "zl takes no words" } else { "there is no word to compare with" };

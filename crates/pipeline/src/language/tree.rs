@@ -5,33 +5,33 @@
 //! ignores it silently. Called by the rest of [`super`].
 
 use super::Dialect;
-use super::place::{Item, Notes, Place, with_remedy};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use serde_json::{Map, Value};
 use settings::suggest;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// A section: its keys, and which of them were asked for.
-pub(super) struct Section<'v> {
-    pub(super) notes: &'v Notes,
-    pub(super) place: Place,
+pub(super) struct ConfigSection<'v> {
+    pub(super) notes: &'v ReadNotes,
+    pub(super) place: SourcePosition,
     map: Option<&'v Map<String, Value>>,
     asked: Vec<&'static str>,
 }
 
 /// What happens to unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unknown {
+pub(super) enum UnknownKeys {
     /// What the dialect does.
     AsUsual,
     /// They are refused: OxiDNS does so in a few places.
     Refused,
 }
 
-impl<'v> Section<'v> {
+impl<'v> ConfigSection<'v> {
     /// The section that `value` is. Nothing at all is an empty one; anything else a complaint, and
     /// an empty section.
-    pub(super) fn new(value: &'v Value, place: &Place, notes: &'v Notes) -> Self {
+    pub(super) fn new(value: &'v Value, place: &SourcePosition, notes: &'v ReadNotes) -> Self {
         let map = match value {
             Value::Object(map) => Some(map),
             Value::Null => None,
@@ -52,7 +52,7 @@ impl<'v> Section<'v> {
     }
 
     /// The value under `key`, if there is one that says anything.
-    pub(super) fn value(&mut self, key: &'static str) -> Option<(&'v Value, Place)> {
+    pub(super) fn value(&mut self, key: &'static str) -> Option<(&'v Value, SourcePosition)> {
         self.asked.push(key);
         let found = self.map?.iter().find(|(written, _)| self.is_key(written, key));
         let (written, value) = found.filter(|(_, value)| !value.is_null())?;
@@ -65,7 +65,7 @@ impl<'v> Section<'v> {
         key: &'static str,
         wanted: &str,
         read: impl FnOnce(&Value) -> Option<T>,
-    ) -> Option<(T, Place)> {
+    ) -> Option<(T, SourcePosition)> {
         let (value, place) = self.value(key)?;
         let Some(it) = read(value) else {
             let message = format!("{} stands where {wanted} is expected", kind(value));
@@ -76,13 +76,13 @@ impl<'v> Section<'v> {
     }
 
     /// A text that is not empty.
-    pub(super) fn text(&mut self, key: &'static str) -> Option<Item> {
+    pub(super) fn text(&mut self, key: &'static str) -> Option<PlacedWord> {
         let (text, place) = self.read(key, "a text", text_of)?;
-        (!text.is_empty()).then_some(Item { text, place })
+        (!text.is_empty()).then_some(PlacedWord { text, place })
     }
 
     /// A text that must be there; a complaint and nothing if it is not.
-    pub(super) fn needed(&mut self, key: &'static str) -> Option<Item> {
+    pub(super) fn needed(&mut self, key: &'static str) -> Option<PlacedWord> {
         let text = self.text(key);
         if text.is_none() {
             self.missing(key);
@@ -103,7 +103,7 @@ impl<'v> Section<'v> {
     }
 
     /// Texts; one alone is a list of one.
-    pub(super) fn texts(&mut self, key: &'static str) -> Vec<Item> {
+    pub(super) fn texts(&mut self, key: &'static str) -> Vec<PlacedWord> {
         match self.value(key) {
             None => Vec::new(),
             Some((value, place)) => texts_of(value, &place, self.notes),
@@ -135,7 +135,7 @@ impl<'v> Section<'v> {
     }
 
     /// A number.
-    pub(super) fn decimal(&mut self, key: &'static str) -> Option<(f64, Place)> {
+    pub(super) fn decimal(&mut self, key: &'static str) -> Option<(f64, SourcePosition)> {
         self.read(key, "a number", |value| match value {
             Value::Number(number) => number.as_f64(),
             Value::String(text) => text.trim().parse().ok().filter(|it: &f64| it.is_finite()),
@@ -166,13 +166,13 @@ impl<'v> Section<'v> {
     }
 
     /// The section under `key`.
-    pub(super) fn section(&mut self, key: &'static str) -> Option<Section<'v>> {
+    pub(super) fn section(&mut self, key: &'static str) -> Option<ConfigSection<'v>> {
         let (value, place) = self.value(key)?;
-        Some(Section::new(value, &place, self.notes))
+        Some(ConfigSection::new(value, &place, self.notes))
     }
 
     /// The sections under `key`; one alone is a list of one.
-    pub(super) fn sections(&mut self, key: &'static str) -> Vec<Section<'v>> {
+    pub(super) fn sections(&mut self, key: &'static str) -> Vec<ConfigSection<'v>> {
         match self.value(key) {
             None => Vec::new(),
             Some((value, place)) => sections_of(value, &place, self.notes),
@@ -199,14 +199,14 @@ impl<'v> Section<'v> {
     }
 
     /// Looks for keys that nobody asked for.
-    pub(super) fn finish(self, unknown: Unknown) {
+    pub(super) fn finish(self, unknown: UnknownKeys) {
         for (written, _) in self.map.into_iter().flatten() {
             if self.asked.iter().any(|key| self.is_key(written, key)) {
                 continue;
             }
             let remedy = suggest(written, self.asked.iter().copied());
             let place = self.place.below(written);
-            if self.notes.is_mosdns() || unknown == Unknown::Refused {
+            if self.notes.is_mosdns() || unknown == UnknownKeys::Refused {
                 let complaint = place.complaint(format!("{written:?} is not known here"));
                 self.notes.complain(with_remedy(complaint, remedy));
             } else {
@@ -221,28 +221,32 @@ impl<'v> Section<'v> {
 /// The sections of a list; one alone is a list of one.
 pub(super) fn sections_of<'v>(
     value: &'v Value,
-    place: &Place,
-    notes: &'v Notes,
-) -> Vec<Section<'v>> {
+    place: &SourcePosition,
+    notes: &'v ReadNotes,
+) -> Vec<ConfigSection<'v>> {
     match value {
         Value::Array(items) => items
             .iter()
             .enumerate()
-            .map(|(index, item)| Section::new(item, &place.below(index), notes))
+            .map(|(index, item)| ConfigSection::new(item, &place.below(index), notes))
             .collect(),
         Value::Object(map) if map.is_empty() => Vec::new(),
-        other => vec![Section::new(other, place, notes)],
+        other => vec![ConfigSection::new(other, place, notes)],
     }
 }
 
 /// The texts of a list; one alone is a list of one.
-pub(super) fn texts_of(value: &Value, place: &Place, notes: &Notes) -> Vec<Item> {
-    let one = |value: &Value, place: Place| {
+pub(super) fn texts_of(
+    value: &Value,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Vec<PlacedWord> {
+    let one = |value: &Value, place: SourcePosition| {
         let text = text_of(value).or_else(|| {
             let message = format!("{} stands where a text is expected", kind(value));
             notes.refuse(place.complaint(message))
         });
-        text.map(|text| Item { text, place })
+        text.map(|text| PlacedWord { text, place })
     };
     match value {
         Value::Array(items) => items

@@ -5,10 +5,10 @@
 
 use super::answers::then;
 use super::executors::not_yet;
-use super::place::{Item, Notes, Place, with_remedy};
-use super::tree::{Section, Unknown};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::tree::{ConfigSection, UnknownKeys};
 use super::words::short_circuit;
-use crate::program::Then;
+use crate::program::AfterAnswer;
 use settings::suggest;
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -19,21 +19,21 @@ pub const UPSTREAMS_MAX: usize = 64;
 
 /// Asks upstreams.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forward {
+pub struct ForwardPlugin {
     /// Whom to ask. At least one.
-    pub upstreams: Vec<Upstream>,
+    pub upstreams: Vec<UpstreamSpec>,
     /// How many at once, from 1 to 3; more is taken for 3, as the peers do. Default 1, in the quick
     /// form 3.
     pub concurrent: u8,
     /// What follows an answer: `short_circuit` of OxiDNS.
-    pub then: Then,
+    pub then: AfterAnswer,
 }
 
 /// One upstream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Upstream {
+pub struct UpstreamSpec {
     /// Where it stands in the file.
-    pub place: Place,
+    pub place: SourcePosition,
     /// What it is called; empty without a name.
     pub tag: String,
     /// Its address as our own settings have it: `tls://dns.example:853`.
@@ -47,9 +47,9 @@ pub struct Upstream {
     /// Connections at once, at most (OxiDNS; mosdns ignores it).
     pub connections: Option<u8>,
     /// Whether many questions are under way on one connection.
-    pub pipeline: Pipelining,
+    pub pipeline: PipeliningMode,
     /// Whether its certificate is checked.
-    pub verify: Verify,
+    pub verify: VerifyCertificate,
     /// A SOCKS5 proxy, `[user:password@]host:port`.
     pub socks5: Option<String>,
     /// The firewall mark of its packets (`SO_MARK`).
@@ -64,7 +64,7 @@ pub struct Upstream {
 
 /// Whether many questions are under way on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pipelining {
+pub enum PipeliningMode {
     /// Nothing is said.
     Unsaid,
     /// They are.
@@ -75,7 +75,7 @@ pub enum Pipelining {
 
 /// Whether a certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verify {
+pub enum VerifyCertificate {
     /// It is.
     Yes,
     /// It is not: `insecure_skip_verify`.
@@ -84,21 +84,25 @@ pub enum Verify {
 
 /// What is said once for all upstreams of a plugin (mosdns).
 #[derive(Clone, Default)]
-struct Shared {
-    socks5: Option<Item>,
+struct SharedUpstreamSettings {
+    socks5: Option<PlacedWord>,
     mark: Option<u64>,
-    interface: Option<Item>,
-    bootstrap: Option<Item>,
+    interface: Option<PlacedWord>,
+    bootstrap: Option<PlacedWord>,
     bootstrap_version: Option<u8>,
 }
 
 const MARK_MAX: u64 = u32::MAX as u64;
 const SECOND: Duration = Duration::from_secs(1);
 
-pub(super) fn forward(section: &mut Section<'_>) -> Forward {
+pub(super) fn forward(section: &mut ConfigSection<'_>) -> ForwardPlugin {
     let notes = section.notes;
-    let shared = if notes.is_mosdns() { Shared::read(section) } else { Shared::default() };
-    let mut upstreams: Vec<Upstream> = Vec::new();
+    let shared = if notes.is_mosdns() {
+        SharedUpstreamSettings::read(section)
+    } else {
+        SharedUpstreamSettings::default()
+    };
+    let mut upstreams: Vec<UpstreamSpec> = Vec::new();
     let all = section.sections("upstreams");
     if all.is_empty() {
         section.missing("upstreams");
@@ -112,7 +116,7 @@ pub(super) fn forward(section: &mut Section<'_>) -> Forward {
     for mut it in all.into_iter().take(UPSTREAMS_MAX) {
         let upstream = upstream(&mut it, &shared);
         let place = it.place.clone();
-        it.finish(Unknown::AsUsual);
+        it.finish(UnknownKeys::AsUsual);
         let Some(upstream) = upstream else { continue };
         if !upstream.tag.is_empty() && upstreams.iter().any(|other| other.tag == upstream.tag) {
             let message = format!("another upstream is called {:?} too", upstream.tag);
@@ -121,11 +125,15 @@ pub(super) fn forward(section: &mut Section<'_>) -> Forward {
         upstreams.push(upstream);
     }
     let concurrent = section.whole("concurrent", 0..=u64::MAX).unwrap_or(1).clamp(1, 3) as u8;
-    Forward { upstreams, concurrent, then: then(section) }
+    ForwardPlugin { upstreams, concurrent, then: then(section) }
 }
 
 /// `forward ADDRESS...`.
-pub(super) fn quick(words: &str, place: &Place, notes: &Notes) -> Option<Forward> {
+pub(super) fn quick(
+    words: &str,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Option<ForwardPlugin> {
     let (words, then) = short_circuit(words, place, notes);
     if words.is_empty() {
         let complaint = place.complaint("no upstream is given");
@@ -135,16 +143,18 @@ pub(super) fn quick(words: &str, place: &Place, notes: &Notes) -> Option<Forward
     let upstreams = words
         .iter()
         .filter_map(|word| {
-            let mut upstream = Upstream::at(place);
-            upstream.set_address(&Item::new(*word, place), None, None, notes).then_some(upstream)
+            let mut upstream = UpstreamSpec::at(place);
+            upstream
+                .set_address(&PlacedWord::new(*word, place), None, None, notes)
+                .then_some(upstream)
         })
         .take(UPSTREAMS_MAX)
         .collect();
-    Some(Forward { upstreams, concurrent: 3, then })
+    Some(ForwardPlugin { upstreams, concurrent: 3, then })
 }
 
-impl Shared {
-    fn read(section: &mut Section<'_>) -> Self {
+impl SharedUpstreamSettings {
+    fn read(section: &mut ConfigSection<'_>) -> Self {
         Self {
             socks5: section.text("socks5"),
             mark: section.whole("so_mark", 0..=MARK_MAX),
@@ -155,7 +165,7 @@ impl Shared {
     }
 }
 
-fn version(section: &mut Section<'_>) -> Option<u8> {
+fn version(section: &mut ConfigSection<'_>) -> Option<u8> {
     let version = section.whole("bootstrap_version", 0..=6).filter(|it| *it > 0)?;
     if version != 4 && version != 6 {
         let place = section.place.below("bootstrap_version");
@@ -166,18 +176,21 @@ fn version(section: &mut Section<'_>) -> Option<u8> {
     Some(version as u8)
 }
 
-fn upstream(section: &mut Section<'_>, shared: &Shared) -> Option<Upstream> {
+fn upstream(
+    section: &mut ConfigSection<'_>,
+    shared: &SharedUpstreamSettings,
+) -> Option<UpstreamSpec> {
     let notes = section.notes;
-    let mut it = Upstream::at(&section.place);
+    let mut it = UpstreamSpec::at(&section.place);
     it.tag = section.text("tag").map(|tag| tag.text).unwrap_or_default();
     it.idle = section.span("idle_timeout", SECOND);
     it.pipeline = match section.flag("enable_pipeline") {
-        Some(true) => Pipelining::On,
-        Some(false) => Pipelining::Off,
-        None => Pipelining::Unsaid,
+        Some(true) => PipeliningMode::On,
+        Some(false) => PipeliningMode::Off,
+        None => PipeliningMode::Unsaid,
     };
     if section.is_on("insecure_skip_verify") {
-        it.verify = Verify::No;
+        it.verify = VerifyCertificate::No;
     }
     let connections = section.whole("max_conns", 0..=u64::MAX).filter(|most| *most > 0);
     let port = if notes.is_mosdns() {
@@ -218,7 +231,7 @@ fn upstream(section: &mut Section<'_>, shared: &Shared) -> Option<Upstream> {
 }
 
 /// `IP` or `IP:port` of a plain DNS server.
-fn server(item: &Item, notes: &Notes) -> Option<SocketAddr> {
+fn server(item: &PlacedWord, notes: &ReadNotes) -> Option<SocketAddr> {
     let text = item.text.trim();
     let bare = text.trim_start_matches('[').trim_end_matches(']');
     let server =
@@ -244,8 +257,8 @@ const SCHEMES: &[(&str, &str, u16)] = &[
     ("doq", "quic", 853),
 ];
 
-impl Upstream {
-    fn at(place: &Place) -> Self {
+impl UpstreamSpec {
+    fn at(place: &SourcePosition) -> Self {
         Self {
             place: place.clone(),
             tag: String::new(),
@@ -254,8 +267,8 @@ impl Upstream {
             idle: None,
             timeout: None,
             connections: None,
-            pipeline: Pipelining::Unsaid,
-            verify: Verify::Yes,
+            pipeline: PipeliningMode::Unsaid,
+            verify: VerifyCertificate::Yes,
             socks5: None,
             mark: None,
             interface: None,
@@ -268,10 +281,10 @@ impl Upstream {
     /// that cannot be.
     fn set_address(
         &mut self,
-        written: &Item,
-        dial: Option<&Item>,
+        written: &PlacedWord,
+        dial: Option<&PlacedWord>,
         port: Option<u16>,
-        notes: &Notes,
+        notes: &ReadNotes,
     ) -> bool {
         let text = written.text.trim();
         let (scheme, rest) = text.split_once("://").unwrap_or(("udp", text));
@@ -288,7 +301,7 @@ impl Upstream {
             return false;
         };
         if scheme.ends_with("+pipeline") {
-            self.pipeline = Pipelining::On;
+            self.pipeline = PipeliningMode::On;
         }
         let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
         let Some((host, own_port)) = host_port(authority) else {

@@ -3,13 +3,13 @@
 //! It takes texts apart and knows no plugin. Called by the rest of [`super`].
 
 use super::Dialect;
-use super::place::{Item, Notes, Place};
-use crate::program::{Sense, Then};
+use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use crate::program::{AfterAnswer, TestSense};
 use crate::sets::split_rules;
 
 /// What a rule names: a plugin by its tag, or a type with words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Head<'t> {
+pub(super) enum RuleHead<'t> {
     /// `$tag`.
     Tag(&'t str),
     /// The type of a quick form.
@@ -17,48 +17,50 @@ pub(super) enum Head<'t> {
 }
 
 /// `$tag words` or `type words`; nothing where no name stands.
-pub(super) fn head(text: &str, dialect: Dialect) -> Option<(Head<'_>, &str)> {
+pub(super) fn head(text: &str, dialect: Dialect) -> Option<(RuleHead<'_>, &str)> {
     let text = text.trim();
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     match (first.strip_prefix('$'), dialect) {
         // In OxiDNS all of it is the tag.
         (Some(_), Dialect::Oxidns) => {
             let tag = text[1..].trim();
-            (!tag.is_empty()).then_some((Head::Tag(tag), ""))
+            (!tag.is_empty()).then_some((RuleHead::Tag(tag), ""))
         }
-        (Some(tag), Dialect::Mosdns) => (!tag.is_empty()).then_some((Head::Tag(tag), rest.trim())),
-        (None, _) => (!first.is_empty()).then_some((Head::Type(first), rest.trim())),
+        (Some(tag), Dialect::Mosdns) => {
+            (!tag.is_empty()).then_some((RuleHead::Tag(tag), rest.trim()))
+        }
+        (None, _) => (!first.is_empty()).then_some((RuleHead::Type(first), rest.trim())),
     }
 }
 
 /// A match without its `!`.
-pub(super) fn sense(text: &str) -> (Sense, &str) {
+pub(super) fn sense(text: &str) -> (TestSense, &str) {
     let text = text.trim();
     match text.strip_prefix('!') {
-        Some(rest) => (Sense::IsNot, rest.trim_start()),
-        None => (Sense::Is, text),
+        Some(rest) => (TestSense::IsNot, rest.trim_start()),
+        None => (TestSense::Is, text),
     }
 }
 
 /// Words that say what is in a set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct SetWords {
     /// Rules written in place.
-    pub rules: Vec<Item>,
+    pub rules: Vec<PlacedWord>,
     /// Tags of providers: `$tag`.
-    pub sets: Vec<Item>,
+    pub sets: Vec<PlacedWord>,
     /// Files of rules: `&path`.
-    pub files: Vec<Item>,
+    pub files: Vec<PlacedWord>,
 }
 
-impl Words {
+impl SetWords {
     /// Whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.sets.is_empty() && self.files.is_empty()
     }
 
     /// Adds the words of `text`.
-    pub(super) fn add(&mut self, text: &str, place: &Place, dialect: Dialect) {
+    pub(super) fn add(&mut self, text: &str, place: &SourcePosition, dialect: Dialect) {
         for word in split(text, dialect) {
             let (all, word) = match (word.strip_prefix('$'), word.strip_prefix('&')) {
                 (Some(tag), _) => (&mut self.sets, tag),
@@ -66,7 +68,7 @@ impl Words {
                 (None, None) => (&mut self.rules, word),
             };
             if !word.is_empty() {
-                all.push(Item::new(word, place));
+                all.push(PlacedWord::new(word, place));
             }
         }
     }
@@ -85,15 +87,15 @@ pub(crate) fn split(text: &str, dialect: Dialect) -> Vec<&str> {
 /// knows no such word.
 pub(super) fn short_circuit<'t>(
     text: &'t str,
-    place: &Place,
-    notes: &Notes,
-) -> (Vec<&'t str>, Then) {
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> (Vec<&'t str>, AfterAnswer) {
     let mut words: Vec<&str> = text.split_whitespace().collect();
-    let mut then = Then::Next;
+    let mut then = AfterAnswer::Next;
     while let Some(last) = words.last().filter(|_| !notes.is_mosdns()) {
         then = match last.strip_prefix("short_circuit") {
-            Some("" | "=true") => Then::Stop,
-            Some("=false") => Then::Next,
+            Some("" | "=true") => AfterAnswer::Stop,
+            Some("=false") => AfterAnswer::Next,
             Some(other) => {
                 let message = format!("short_circuit{other} says neither true nor false");
                 notes.complain(place.complaint(message).remedy("write short_circuit"));
@@ -107,7 +109,12 @@ pub(super) fn short_circuit<'t>(
 }
 
 /// Whole numbers, each within `0..=most`.
-pub(super) fn numbers(words: &[&str], most: u32, place: &Place, notes: &Notes) -> Vec<u32> {
+pub(super) fn numbers(
+    words: &[&str],
+    most: u32,
+    place: &SourcePosition,
+    notes: &ReadNotes,
+) -> Vec<u32> {
     let mut numbers = Vec::new();
     for word in words {
         let number = word.parse::<u32>().ok().filter(|it| *it <= most);
@@ -120,7 +127,7 @@ pub(super) fn numbers(words: &[&str], most: u32, place: &Place, notes: &Notes) -
 }
 
 /// Says that the words of something that takes none have no effect.
-pub(super) fn no_words(what: &str, words: &str, place: &Place, notes: &Notes) {
+pub(super) fn no_words(what: &str, words: &str, place: &SourcePosition, notes: &ReadNotes) {
     if !words.is_empty() {
         notes.warn(place.complaint(format!("{what} takes no words: {words:?} has no effect")));
     }

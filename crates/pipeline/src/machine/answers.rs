@@ -1,14 +1,14 @@
 //! Operations that give an answer, change it, or change the question.
 
-use super::{Flow, Run, after, bare, matching};
+use super::{OpFlow, RunContext, after, bare, matching};
 use crate::program::{
-    BlackHole, Op, Passing, Phase, Pointers, Prefer, Program, Scope, SubnetRule, Then, TtlRule,
-    WithSoa,
+    AfterAnswer, BlackHole, EffectTiming, EndScope, FamilyPreference, Op, PassOn, Program,
+    PtrAnswering, SubnetRule, TtlRule, WithSoa,
 };
-use crate::records::{Answered, Hosts, Redirect, Zone};
-use crate::state::{Extra, Response, Target, Wait, Wrapper};
-use crate::world::{Asked, Tidings, World};
-use dns_wire::forge::Written;
+use crate::records::{HostsTable, RecordsAnswered, RedirectTable, ZoneTable};
+use crate::state::{RedirectTarget, ReturnWrapper, RunResponse, RunWait, UpstreamExtra};
+use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
+use dns_wire::forge::ForgeOutcome;
 use dns_wire::{forge, record_type, reply};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const EMPTY_TTL_S: u32 = 60;
 /// The option of client subnet (RFC 7871 §6).
 pub(super) const SUBNET_OPTION: u16 = 8;
 
-impl<W: World> Run<'_, W> {
+impl<W: PipelineEnv> RunContext<'_, W> {
     /// The response is what now stands in the buffer.
     fn made(&mut self) {
         self.state.answer_made();
@@ -33,54 +33,74 @@ impl<W: World> Run<'_, W> {
     }
 
     /// Writes a kept answer out, so that it can be changed.
-    pub(super) fn make(&mut self, asked: Asked<'_>) {
-        let Response::Kept(answer, age_s) = &self.state.response else { return };
+    pub(super) fn make(&mut self, asked: PipelineQuestion<'_>) {
+        let RunResponse::Kept(answer, age_s) = &self.state.response else { return };
         self.out.clear();
         if self.state.source == Source::Stale {
             answer.write_stale_message(asked.query, self.out);
         } else {
             answer.write_message(asked.query, *age_s, self.out);
         }
-        self.state.heard = (self.state.extra != Extra::default()).then(|| Arc::clone(answer));
-        self.state.response = Response::Made;
+        self.state.heard =
+            (self.state.extra != UpstreamExtra::default()).then(|| Arc::clone(answer));
+        self.state.response = RunResponse::Made;
     }
 
     pub(super) fn reject(
         &mut self,
         rcode: u16,
         soa: WithSoa,
-        scope: Scope,
-        asked: Asked<'_>,
-    ) -> Flow {
+        scope: EndScope,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         self.begin();
         let ttl = (soa == WithSoa::Yes).then_some(EMPTY_TTL_S);
         forge::code(&bare(asked.query), rcode, ttl, self.out);
         self.made();
         self.state.refusal = (rcode > 15).then_some(rcode);
-        Flow::End(scope)
+        OpFlow::End(scope)
     }
 
-    pub(super) fn hosts(&mut self, hosts: &Hosts, then: Then, asked: Asked<'_>) -> Flow {
+    pub(super) fn hosts(
+        &mut self,
+        hosts: &HostsTable,
+        then: AfterAnswer,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         self.answered_by(then, |out| hosts.write(&bare(asked.query), asked.name, out))
     }
 
-    pub(super) fn records(&mut self, zone: &Zone, then: Then, asked: Asked<'_>) -> Flow {
+    pub(super) fn records(
+        &mut self,
+        zone: &ZoneTable,
+        then: AfterAnswer,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         self.answered_by(then, |out| zone.write(&bare(asked.query), asked.name, out))
     }
 
     /// An answer that takes the place of the one before, if there is one.
-    fn answered_by(&mut self, then: Then, write: impl FnOnce(&mut Vec<u8>) -> Answered) -> Flow {
+    fn answered_by(
+        &mut self,
+        then: AfterAnswer,
+        write: impl FnOnce(&mut Vec<u8>) -> RecordsAnswered,
+    ) -> OpFlow {
         let before = self.out.len();
-        if write(self.out) == Answered::No {
+        if write(self.out) == RecordsAnswered::No {
             self.out.truncate(before);
-            return Flow::Next;
+            return OpFlow::Next;
         }
         self.out.drain(..before);
         self.made();
         after(then)
     }
 
-    pub(super) fn black_hole(&mut self, hole: &BlackHole, then: Then, asked: Asked<'_>) -> Flow {
+    pub(super) fn black_hole(
+        &mut self,
+        hole: &BlackHole,
+        then: AfterAnswer,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         let query = bare(asked.query);
         if let BlackHole::Addresses { addresses, .. } = hole {
             let fits = |it: &IpAddr| match query.qtype {
@@ -89,7 +109,7 @@ impl<W: World> Run<'_, W> {
                 _ => false,
             };
             if !addresses.iter().any(fits) {
-                return Flow::Next;
+                return OpFlow::Next;
             }
         }
         self.begin();
@@ -106,58 +126,62 @@ impl<W: World> Run<'_, W> {
         after(then)
     }
 
-    pub(super) fn drop_response(&mut self) -> Flow {
+    pub(super) fn drop_response(&mut self) -> OpFlow {
         self.out.clear();
-        self.state.response = Response::Nothing;
+        self.state.response = RunResponse::Nothing;
         self.state.refusal = None;
         self.state.heard = None;
-        Flow::Next
+        OpFlow::Next
     }
 
-    pub(super) fn set_ttls(&mut self, rule: TtlRule, asked: Asked<'_>) -> Flow {
+    pub(super) fn set_ttls(&mut self, rule: TtlRule, asked: PipelineQuestion<'_>) -> OpFlow {
         self.make(asked);
-        if matches!(self.state.response, Response::Made) {
+        if matches!(self.state.response, RunResponse::Made) {
             reply::set_ttls(self.out, |ttl| match rule {
                 TtlRule::Fixed(fixed) => fixed,
                 TtlRule::Within(least, 0) => ttl.max(least),
                 TtlRule::Within(least, most) => ttl.max(least).min(most),
             });
         }
-        Flow::Next
+        OpFlow::Next
     }
 
-    pub(super) fn redirect(&mut self, rules: &Redirect, asked: Asked<'_>) -> Flow {
-        let Some(target) = rules.find(asked.name) else { return Flow::Next };
+    pub(super) fn redirect(
+        &mut self,
+        rules: &RedirectTable,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
+        let Some(target) = rules.find(asked.name) else { return OpFlow::Next };
         self.ask_instead(Arc::clone(target))
     }
 
     /// Goes on with another name, whose answer becomes one to the name before.
-    pub(super) fn ask_instead(&mut self, target: Arc<Target>) -> Flow {
+    pub(super) fn ask_instead(&mut self, target: Arc<RedirectTarget>) -> OpFlow {
         let before = self.state.target.replace(target);
-        match self.wrap(Wrapper::Rename { before }) {
-            Flow::Next => Flow::Changed,
+        match self.wrap(ReturnWrapper::Rename { before }) {
+            OpFlow::Next => OpFlow::Changed,
             failed => failed,
         }
     }
 
-    pub(super) fn subnet(&mut self, rule: &SubnetRule, asked: Asked<'_>) -> Flow {
+    pub(super) fn subnet(&mut self, rule: &SubnetRule, asked: PipelineQuestion<'_>) -> OpFlow {
         let sent = matching::option(asked.query.options, SUBNET_OPTION).is_some();
         let address = match rule.preset {
-            _ if sent && rule.forward == Passing::Pass => {
+            _ if sent && rule.forward == PassOn::Pass => {
                 self.state.extra.passed = Some(self.state.at);
-                return Flow::Next;
+                return OpFlow::Next;
             }
             Some(preset) => preset,
-            None if rule.send == Passing::Pass => self.world.caller().client,
-            None => return Flow::Next,
+            None if rule.send == PassOn::Pass => self.world.caller().client,
+            None => return OpFlow::Next,
         };
         let mask = if address.is_ipv4() { rule.mask4 } else { rule.mask6 };
         self.state.extra.subnet = Some((address, mask));
-        Flow::Next
+        OpFlow::Next
     }
 
     /// The raw options that go to upstreams with the question; mostly none.
-    pub(super) fn upstream_options(&self, asked: Asked<'_>) -> Box<[u8]> {
+    pub(super) fn upstream_options(&self, asked: PipelineQuestion<'_>) -> Box<[u8]> {
         let extra = self.state.extra;
         let mut options = Vec::new();
         let passed = passed(self.program, &extra);
@@ -173,24 +197,28 @@ impl<W: World> Run<'_, W> {
         options.into()
     }
 
-    pub(super) fn prefer(&mut self, prefer: &Prefer, asked: Asked<'_>) -> Flow {
+    pub(super) fn prefer(
+        &mut self,
+        prefer: &FamilyPreference,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
         let other =
             if prefer.wanted == record_type::A { record_type::AAAA } else { record_type::A };
         if asked.query.qtype == prefer.wanted {
-            return self.wrap(Wrapper::Preferred(prefer.wanted));
+            return self.wrap(ReturnWrapper::Preferred(prefer.wanted));
         }
         if asked.query.qtype != other {
-            return Flow::Next;
+            return OpFlow::Next;
         }
         if self.world.is_preferred(prefer.wanted, asked.name) {
             self.answer_blank(asked);
-            return Flow::End(Scope::Called);
+            return OpFlow::End(EndScope::Called);
         }
-        Flow::Wait(Wait::Prefer { prefer: prefer.clone(), rest: self.state.at + 1 })
+        OpFlow::Wait(RunWait::Prefer { prefer: prefer.clone(), rest: self.state.at + 1 })
     }
 
     /// The family that is not preferred.
-    pub(super) fn answer_blank(&mut self, asked: Asked<'_>) {
+    pub(super) fn answer_blank(&mut self, asked: PipelineQuestion<'_>) {
         self.begin();
         forge::nodata(&bare(asked.query), EMPTY_TTL_S, None, self.out);
         self.made();
@@ -199,10 +227,10 @@ impl<W: World> Run<'_, W> {
     pub(super) fn reverse_lookup(
         &mut self,
         memory: u16,
-        pointers: Pointers,
-        asked: Asked<'_>,
-    ) -> Flow {
-        if let Pointers::Answer(ttl) = pointers
+        pointers: PtrAnswering,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
+        if let PtrAnswering::Answer(ttl) = pointers
             && asked.query.qtype == record_type::PTR
             && let Some(address) = matching::pointer_address(asked.name)
         {
@@ -210,32 +238,37 @@ impl<W: World> Run<'_, W> {
             if self.world.remembered(memory, address, &mut name) {
                 self.begin();
                 let query = bare(asked.query);
-                if forge::pointer(&query, name.as_name(), ttl, self.out) == Written::Yes {
+                if forge::pointer(&query, name.as_name(), ttl, self.out) == ForgeOutcome::Yes {
                     self.made();
-                    return Flow::End(Scope::Called);
+                    return OpFlow::End(EndScope::Called);
                 }
             }
         }
-        self.wrap(Wrapper::Learn(memory))
+        self.wrap(ReturnWrapper::Learn(memory))
     }
 
-    pub(super) fn effect(&mut self, effect: u16, phase: Phase, asked: Asked<'_>) -> Flow {
-        if phase == Phase::End {
-            return self.wrap(Wrapper::Effect(effect));
+    pub(super) fn effect(
+        &mut self,
+        effect: u16,
+        phase: EffectTiming,
+        asked: PipelineQuestion<'_>,
+    ) -> OpFlow {
+        if phase == EffectTiming::End {
+            return self.wrap(ReturnWrapper::Effect(effect));
         }
         let message = match &self.state.response {
-            Response::Nothing => None,
-            Response::Made => Some(&self.out[..]),
-            Response::Kept(answer, _) => Some(answer.message()),
+            RunResponse::Nothing => None,
+            RunResponse::Made => Some(&self.out[..]),
+            RunResponse::Kept(answer, _) => Some(answer.message()),
         };
         let marks = self.state.marks();
-        self.world.tell(asked, Tidings::Effect { effect, marks, message });
-        Flow::Next
+        self.world.tell(asked, PipelineEvent::Effect { effect, marks, message });
+        OpFlow::Next
     }
 }
 
 /// The client's options that are passed on, by their codes.
-pub(super) fn passed<'p>(program: &'p Program, extra: &Extra) -> &'p [u16] {
+pub(super) fn passed<'p>(program: &'p Program, extra: &UpstreamExtra) -> &'p [u16] {
     match extra.passed.and_then(|at| program.ops.get(at as usize)) {
         Some(Op::PassOptions(codes)) => codes,
         Some(Op::Subnet(_)) => &[SUBNET_OPTION],

@@ -1,66 +1,70 @@
 //! Tests of matchers against a run.
 
-use super::Run;
-use crate::program::{Addresses, Comparison, Matcher, Names, Sense, Test, TextSource, TextTest};
-use crate::state::Response;
-use crate::world::{Asked, World};
+use super::RunContext;
+use crate::program::{
+    AddressSets, GuardMatcher, GuardTest, NameSets, TestSense, TextComparison, TextSource, TextTest,
+};
+use crate::state::RunResponse;
+use crate::world::{PipelineEnv, PipelineQuestion};
 use dns_wire::{record_type, reply};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::Name;
 
-impl<W: World> Run<'_, W> {
+impl<W: PipelineEnv> RunContext<'_, W> {
     /// Whether all of `tests` hold, asked in order up to the first that does not.
-    pub(super) fn all_hold(&mut self, tests: &[Test], asked: Asked<'_>) -> bool {
+    pub(super) fn all_hold(&mut self, tests: &[GuardTest], asked: PipelineQuestion<'_>) -> bool {
         tests.iter().all(|test| self.holds(test, asked))
     }
 
-    fn holds(&mut self, test: &Test, asked: Asked<'_>) -> bool {
-        self.matches(&test.matcher, asked) == (test.sense == Sense::Is)
+    fn holds(&mut self, test: &GuardTest, asked: PipelineQuestion<'_>) -> bool {
+        self.matches(&test.matcher, asked) == (test.sense == TestSense::Is)
     }
 
     fn message(&self) -> Option<&[u8]> {
         match &self.state.response {
-            Response::Nothing => None,
-            Response::Made => Some(self.out),
-            Response::Kept(answer, _) => Some(answer.message()),
+            RunResponse::Nothing => None,
+            RunResponse::Made => Some(self.out),
+            RunResponse::Kept(answer, _) => Some(answer.message()),
         }
     }
 
-    fn matches(&mut self, matcher: &Matcher, asked: Asked<'_>) -> bool {
+    fn matches(&mut self, matcher: &GuardMatcher, asked: PipelineQuestion<'_>) -> bool {
         let query = asked.query;
         match matcher {
-            Matcher::Always => true,
-            Matcher::Never => false,
-            Matcher::Name(names) => names.contain(asked.name, query.qtype),
-            Matcher::Type(types) => types.contains(&query.qtype),
-            Matcher::Class(classes) => classes.contains(&query.qclass),
-            Matcher::Client(addresses) => addresses.contain(self.world.caller().client),
-            Matcher::ResponseAddress(addresses) => self
+            GuardMatcher::Always => true,
+            GuardMatcher::Never => false,
+            GuardMatcher::Name(names) => names.contain(asked.name, query.qtype),
+            GuardMatcher::Type(types) => types.contains(&query.qtype),
+            GuardMatcher::Class(classes) => classes.contains(&query.qclass),
+            GuardMatcher::Client(addresses) => addresses.contain(self.world.caller().client),
+            GuardMatcher::ResponseAddress(addresses) => self
                 .message()
                 .is_some_and(|message| reply::addresses(message).any(|ip| addresses.contain(ip))),
-            Matcher::PointerAddress(addresses) => {
+            GuardMatcher::PointerAddress(addresses) => {
                 query.qtype == record_type::PTR
                     && pointer_address(asked.name).is_some_and(|ip| addresses.contain(ip))
             }
-            Matcher::Alias(names) => self.message().is_some_and(|message| {
+            GuardMatcher::Alias(names) => self.message().is_some_and(|message| {
                 reply::any_alias(message, |name| names.contain(name, query.qtype))
             }),
-            Matcher::Rcode(rcodes) => self.rcode().is_some_and(|rcode| rcodes.contains(&rcode)),
-            Matcher::HasResponse => !matches!(self.state.response, Response::Nothing),
-            Matcher::HasWantedAnswer => {
+            GuardMatcher::Rcode(rcodes) => {
+                self.rcode().is_some_and(|rcode| rcodes.contains(&rcode))
+            }
+            GuardMatcher::HasResponse => !matches!(self.state.response, RunResponse::Nothing),
+            GuardMatcher::HasWantedAnswer => {
                 self.message().is_some_and(|message| reply::has_type(message, query.qtype))
             }
-            Matcher::Mark(marks) => {
+            GuardMatcher::Mark(marks) => {
                 self.state.marks.as_slice().iter().any(|mark| marks.contains(mark))
             }
-            Matcher::Random(bound) => u64::from(self.world.chance()) < *bound,
-            Matcher::RateLimit(limiter) => {
+            GuardMatcher::Random(bound) => u64::from(self.world.chance()) < *bound,
+            GuardMatcher::RateLimit(limiter) => {
                 let caller = self.world.caller();
                 limiter.allows(caller.client, caller.now)
             }
-            Matcher::Text(test) => self.text_fits(test, asked),
-            Matcher::Any(tests) => tests.iter().any(|test| self.holds(test, asked)),
+            GuardMatcher::Text(test) => self.text_fits(test, asked),
+            GuardMatcher::Any(tests) => tests.iter().any(|test| self.holds(test, asked)),
         }
     }
 
@@ -68,16 +72,16 @@ impl<W: World> Run<'_, W> {
         self.state.refusal.or_else(|| self.message().map(reply::rcode))
     }
 
-    fn text_fits(&self, test: &TextTest, asked: Asked<'_>) -> bool {
+    fn text_fits(&self, test: &TextTest, asked: PipelineQuestion<'_>) -> bool {
         let fits = |text: &str| test.comparison.fits(text);
         let number = |number: u32| {
-            let mut digits = Text::new();
+            let mut digits = ShortText::new();
             // Ten digits fit.
             let _ = write!(digits, "{number}");
             fits(digits.as_str())
         };
         let address = |address: IpAddr| {
-            let mut written = Text::new();
+            let mut written = ShortText::new();
             // No address is longer than 45 characters.
             let _ = write!(written, "{address}");
             fits(written.as_str())
@@ -102,7 +106,7 @@ impl<W: World> Run<'_, W> {
     }
 }
 
-impl Names {
+impl NameSets {
     /// Whether a set holds `name`, or a rule fits it and `qtype`.
     pub fn contain(&self, name: Name<'_>, qtype: u16) -> bool {
         self.sets.iter().any(|set| set.contains(name))
@@ -110,14 +114,14 @@ impl Names {
     }
 }
 
-impl Addresses {
+impl AddressSets {
     /// Whether a set holds `address`.
     pub fn contain(&self, address: IpAddr) -> bool {
         self.0.iter().any(|set| set.contains(address))
     }
 }
 
-impl Comparison {
+impl TextComparison {
     /// Whether `text` is what it must be.
     pub fn fits(&self, text: &str) -> bool {
         let any = |words: &[Box<str>], fits: fn(&str, &str) -> bool| {
@@ -135,12 +139,12 @@ impl Comparison {
 }
 
 /// A short text in fixed room.
-struct Text {
+struct ShortText {
     bytes: [u8; 48],
     len: usize,
 }
 
-impl Text {
+impl ShortText {
     const fn new() -> Self {
         Self { bytes: [0; 48], len: 0 }
     }
@@ -150,7 +154,7 @@ impl Text {
     }
 }
 
-impl std::fmt::Write for Text {
+impl std::fmt::Write for ShortText {
     fn write_str(&mut self, part: &str) -> std::fmt::Result {
         let room = self.bytes.get_mut(self.len..self.len + part.len()).ok_or(std::fmt::Error)?;
         room.copy_from_slice(part.as_bytes());

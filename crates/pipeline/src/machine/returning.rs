@@ -6,8 +6,8 @@
 use super::answers::{SUBNET_OPTION, passed};
 use super::matching;
 use crate::program::Program;
-use crate::state::{Response, State};
-use dns_wire::{Answer, Query};
+use crate::state::{RunResponse, RunState};
+use dns_wire::{DnsQuery, WireAnswer};
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
@@ -17,11 +17,15 @@ pub struct Returned<'r> {
     /// Bits of the client subnet that went upstream; none where none went.
     pub subnet_bits: Option<u8>,
     /// The upstreams' answer, whose options these are; none where it is not known any more.
-    pub answer: Option<&'r Answer>,
+    pub answer: Option<&'r WireAnswer>,
 }
 
 /// What comes back of a run that answers `query`.
-pub fn returned<'r>(program: &'r Program, state: &'r State, query: &Query<'_>) -> Returned<'r> {
+pub fn returned<'r>(
+    program: &'r Program,
+    state: &'r RunState,
+    query: &DnsQuery<'_>,
+) -> Returned<'r> {
     let codes = passed(program, &state.extra);
     let sent = codes
         .contains(&SUBNET_OPTION)
@@ -30,9 +34,9 @@ pub fn returned<'r>(program: &'r Program, state: &'r State, query: &Query<'_>) -
         // Code, length, family, then its bits.
         .and_then(|option| option.get(6).copied());
     let answer = match &state.response {
-        Response::Kept(answer, _) => Some(&**answer),
-        Response::Made => state.heard.as_deref(),
-        Response::Nothing => None,
+        RunResponse::Kept(answer, _) => Some(&**answer),
+        RunResponse::Made => state.heard.as_deref(),
+        RunResponse::Nothing => None,
     };
     let subnet_bits = sent.or(state.extra.subnet.map(|(_, bits)| bits));
     Returned { codes, subnet_bits, answer }

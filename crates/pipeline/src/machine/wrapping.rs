@@ -1,15 +1,15 @@
 //! The way back: what operations that wrap the rest of a run do at its end, last first.
 
-use super::{Changed, Flow, Run};
-use crate::state::{Ending, Failure, Response, Wrapper};
-use crate::world::{Asked, Tidings, World};
+use super::{ChangedQuestion, OpFlow, RunContext};
+use crate::state::{ReturnWrapper, RunFailure, RunResponse, SequenceEnd};
+use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use dns_wire::reply;
 
 /// The TTL of an alias that a redirect makes up, in seconds: it is gone as soon as the rule is.
 const ALIAS_TTL_S: u32 = 1;
 
 /// How far the way back has come.
-pub(super) enum Unwound {
+pub(super) enum UnwindState {
     /// The question is another now.
     Changed,
     /// A sequence that was called is over, and the run goes on behind the call.
@@ -18,22 +18,26 @@ pub(super) enum Unwound {
     Done,
 }
 
-impl<W: World> Run<'_, W> {
+impl<W: PipelineEnv> RunContext<'_, W> {
     /// Has `wrapper` act on the way back.
-    pub(super) fn wrap(&mut self, wrapper: Wrapper) -> Flow {
+    pub(super) fn wrap(&mut self, wrapper: ReturnWrapper) -> OpFlow {
         match self.state.wrappers.push(Some(wrapper)) {
-            Ok(()) => Flow::Next,
-            Err(_) => Flow::Fail(Failure::Program),
+            Ok(()) => OpFlow::Next,
+            Err(_) => OpFlow::Fail(RunFailure::Program),
         }
     }
 
     /// Takes the way back until a rename has made the question another.
-    pub(super) fn unwind(&mut self, asked: Asked<'_>, ending: Ending) -> Unwound {
+    pub(super) fn unwind(
+        &mut self,
+        asked: PipelineQuestion<'_>,
+        ending: SequenceEnd,
+    ) -> UnwindState {
         while self.state.wrappers.len() > usize::from(ending.wrappers) {
             let Some(Some(wrapper)) = self.state.wrappers.pop() else { continue };
-            if let Wrapper::Rename { before } = wrapper {
+            if let ReturnWrapper::Rename { before } = wrapper {
                 self.rename_back(asked, before);
-                return Unwound::Changed;
+                return UnwindState::Changed;
             }
             self.unwrap(&wrapper, asked);
         }
@@ -41,45 +45,49 @@ impl<W: World> Run<'_, W> {
         match ending.back {
             Some(back) => {
                 self.state.at = back;
-                Unwound::Back
+                UnwindState::Back
             }
-            None => Unwound::Done,
+            None => UnwindState::Done,
         }
     }
 
-    fn unwrap(&mut self, wrapper: &Wrapper, asked: Asked<'_>) {
+    fn unwrap(&mut self, wrapper: &ReturnWrapper, asked: PipelineQuestion<'_>) {
         // What is kept in a cache or counted is the message as it stands now.
-        if matches!(wrapper, Wrapper::Keep { .. }) {
+        if matches!(wrapper, ReturnWrapper::Keep { .. }) {
             self.make(asked);
         }
         let message = match &self.state.response {
-            Response::Nothing => None,
-            Response::Made => Some(&self.out[..]),
-            Response::Kept(answer, _) => Some(answer.message()),
+            RunResponse::Nothing => None,
+            RunResponse::Made => Some(&self.out[..]),
+            RunResponse::Kept(answer, _) => Some(answer.message()),
         };
         match (wrapper, message) {
-            (Wrapper::Keep { cache, key }, Some(message)) => self.world.keep(*cache, key, message),
-            (Wrapper::Learn(memory), Some(message)) => {
-                self.world.tell(asked, Tidings::Learn { memory: *memory, message });
+            (ReturnWrapper::Keep { cache, key }, Some(message)) => {
+                self.world.keep(*cache, key, message);
             }
-            (Wrapper::Preferred(family), Some(message)) if reply::has_type(message, *family) => {
-                self.world.tell(asked, Tidings::Preferred(*family));
+            (ReturnWrapper::Learn(memory), Some(message)) => {
+                self.world.tell(asked, PipelineEvent::Learn { memory: *memory, message });
             }
-            (Wrapper::Collect(collector), message) => {
-                self.world.tell(asked, Tidings::Collected { collector: *collector, message });
+            (ReturnWrapper::Preferred(family), Some(message))
+                if reply::has_type(message, *family) =>
+            {
+                self.world.tell(asked, PipelineEvent::Preferred(*family));
             }
-            (Wrapper::Summary(title), message) => {
-                self.world.tell(asked, Tidings::Summary { title, message });
+            (ReturnWrapper::Collect(collector), message) => {
+                self.world.tell(asked, PipelineEvent::Collected { collector: *collector, message });
             }
-            (Wrapper::Effect(effect), message) => {
+            (ReturnWrapper::Summary(title), message) => {
+                self.world.tell(asked, PipelineEvent::Summary { title, message });
+            }
+            (ReturnWrapper::Effect(effect), message) => {
                 let marks = self.state.marks();
-                self.world.tell(asked, Tidings::Effect { effect: *effect, marks, message });
+                self.world.tell(asked, PipelineEvent::Effect { effect: *effect, marks, message });
             }
             (
-                Wrapper::Keep { .. }
-                | Wrapper::Learn(_)
-                | Wrapper::Preferred(_)
-                | Wrapper::Rename { .. },
+                ReturnWrapper::Keep { .. }
+                | ReturnWrapper::Learn(_)
+                | ReturnWrapper::Preferred(_)
+                | ReturnWrapper::Rename { .. },
                 _,
             ) => {}
         }
@@ -88,21 +96,21 @@ impl<W: World> Run<'_, W> {
     /// Makes the answer one to the question before.
     fn rename_back(
         &mut self,
-        asked: Asked<'_>,
-        before: Option<std::sync::Arc<crate::state::Target>>,
+        asked: PipelineQuestion<'_>,
+        before: Option<std::sync::Arc<crate::state::RedirectTarget>>,
     ) {
         self.make(asked);
         self.state.target = before;
-        if !matches!(self.state.response, Response::Made) {
+        if !matches!(self.state.response, RunResponse::Made) {
             return;
         }
         let original = self.original;
-        let changed = Changed::of(self.state, original);
-        let question = changed.as_ref().map_or(original.question, Changed::question);
+        let changed = ChangedQuestion::of(self.state, original);
+        let question = changed.as_ref().map_or(original.question, ChangedQuestion::question);
         if reply::rename(self.out, 0, question, ALIAS_TTL_S).is_err() {
             self.out.clear();
-            self.state.failed = Some(Failure::Program);
-            self.state.response = Response::Nothing;
+            self.state.failed = Some(RunFailure::Program);
+            self.state.response = RunResponse::Nothing;
         }
     }
 }

@@ -12,7 +12,7 @@ const WIDTH_MAX: usize = 63;
 
 /// What is counted: from, to, in steps of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct GenerateRange {
     from: i64,
     to: i64,
     step: usize,
@@ -31,7 +31,7 @@ pub enum GenerateFault {
     Offset,
 }
 
-impl Range {
+impl GenerateRange {
     /// Reads `1-9` or `0-100/10`.
     pub(super) fn parse(word: &str) -> Result<Self, GenerateFault> {
         let (range, step) = word.split_once('/').unwrap_or((word, "1"));
@@ -71,10 +71,10 @@ pub(super) fn expand(template: &str, number: i64, out: &mut String) -> Result<()
             rest = after;
         } else if let Some(modifier) = after.strip_prefix('{') {
             let (modifier, after) = modifier.split_once('}').ok_or(GenerateFault::Modifier)?;
-            Modifier::parse(modifier)?.write(number, out)?;
+            NumberFormat::parse(modifier)?.write(number, out)?;
             rest = after;
         } else {
-            Modifier::PLAIN.write(number, out)?;
+            NumberFormat::PLAIN.write(number, out)?;
         }
     }
     out.push_str(rest);
@@ -82,13 +82,13 @@ pub(super) fn expand(template: &str, number: i64, out: &mut String) -> Result<()
 }
 
 /// How a number is written: `${offset,width,base}`.
-struct Modifier {
+struct NumberFormat {
     offset: i64,
     width: usize,
-    base: Base,
+    base: NumberBase,
 }
 
-enum Base {
+enum NumberBase {
     Decimal,
     Octal,
     HexLower,
@@ -98,8 +98,8 @@ enum Base {
     NibblesUpper,
 }
 
-impl Modifier {
-    const PLAIN: Self = Self { offset: 0, width: 0, base: Base::Decimal };
+impl NumberFormat {
+    const PLAIN: Self = Self { offset: 0, width: 0, base: NumberBase::Decimal };
 
     fn parse(text: &str) -> Result<Self, GenerateFault> {
         let mut parts = text.split(',');
@@ -107,12 +107,12 @@ impl Modifier {
         let offset = next().and_then(|word| word.parse::<i32>().ok());
         let width = next().map_or(Some(0), |word| word.parse().ok().filter(|it| *it <= WIDTH_MAX));
         let base = match next() {
-            None | Some("d") => Base::Decimal,
-            Some("o") => Base::Octal,
-            Some("x") => Base::HexLower,
-            Some("X") => Base::HexUpper,
-            Some("n") => Base::NibblesLower,
-            Some("N") => Base::NibblesUpper,
+            None | Some("d") => NumberBase::Decimal,
+            Some("o") => NumberBase::Octal,
+            Some("x") => NumberBase::HexLower,
+            Some("X") => NumberBase::HexUpper,
+            Some("n") => NumberBase::NibblesLower,
+            Some("N") => NumberBase::NibblesUpper,
             Some(_) => return Err(GenerateFault::Modifier),
         };
         match (offset, width, next()) {
@@ -125,12 +125,12 @@ impl Modifier {
         let number = u32::try_from(number + self.offset).map_err(|_| GenerateFault::Offset)?;
         let width = self.width;
         let digits = match self.base {
-            Base::Decimal => format!("{number:0width$}"),
-            Base::Octal => format!("{number:0width$o}"),
-            Base::HexLower => format!("{number:0width$x}"),
-            Base::HexUpper => format!("{number:0width$X}"),
-            Base::NibblesLower => nibbles(&format!("{number:x}"), width),
-            Base::NibblesUpper => nibbles(&format!("{number:X}"), width),
+            NumberBase::Decimal => format!("{number:0width$}"),
+            NumberBase::Octal => format!("{number:0width$o}"),
+            NumberBase::HexLower => format!("{number:0width$x}"),
+            NumberBase::HexUpper => format!("{number:0width$X}"),
+            NumberBase::NibblesLower => nibbles(&format!("{number:x}"), width),
+            NumberBase::NibblesUpper => nibbles(&format!("{number:X}"), width),
         };
         out.push_str(&digits);
         Ok(())
@@ -192,7 +192,8 @@ mod tests {
 
     #[test]
     fn ranges_have_an_end_and_a_cap() {
-        let numbers = |word| Range::parse(word).map(|range| range.numbers().collect::<Vec<_>>());
+        let numbers =
+            |word| GenerateRange::parse(word).map(|range| range.numbers().collect::<Vec<_>>());
         assert_eq!(numbers("1-3").unwrap(), [1, 2, 3]);
         assert_eq!(numbers("0-10/5").unwrap(), [0, 5, 10]);
         assert_eq!(numbers("0-65535").unwrap().len(), 65_536);

@@ -4,11 +4,11 @@
 //! none of the family asked for, gets an empty answer, so that nobody looks elsewhere. Called by the
 //! machine; `hosts` of mosdns and OxiDNS.
 
-use super::Answered;
+use super::RecordsAnswered;
 use crate::sets::{BadRule, DomainKind, DomainMap, DomainMapBuilder, DomainRule, RegexpCase};
 use crate::sets::{excerpt, without_comment};
-use dns_wire::rendered::Rendered;
-use dns_wire::{CLASS_IN, Query, forge, record_type};
+use dns_wire::rendered::RenderedRecords;
+use dns_wire::{CLASS_IN, DnsQuery, forge, record_type};
 use std::fmt;
 use std::net::IpAddr;
 use vocab::{Name, NameError};
@@ -26,26 +26,26 @@ pub const HOST_ADDRESSES_MAX: usize = 1024;
 /// assert_eq!(hosts.unwrap().len(), 2);
 /// ```
 #[derive(Debug, Default)]
-pub struct Hosts {
-    rules: DomainMap<Addresses>,
+pub struct HostsTable {
+    rules: DomainMap<HostsAddresses>,
     ttl: u32,
 }
 
 /// What an entry says, rendered.
 #[derive(Debug, Default)]
-struct Addresses {
-    v4: Rendered,
-    v6: Rendered,
+struct HostsAddresses {
+    v4: RenderedRecords,
+    v6: RenderedRecords,
 }
 
 /// Entries in the making.
 #[derive(Debug)]
 pub struct HostsBuilder {
-    rules: DomainMapBuilder<Addresses>,
+    rules: DomainMapBuilder<HostsAddresses>,
     ttl: u32,
 }
 
-/// Why a line is no entry of a [`Hosts`] or [`super::Redirect`].
+/// Why a line is no entry of a [`HostsTable`] or [`super::RedirectTable`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadEntry {
     /// The rule cannot be used.
@@ -60,7 +60,7 @@ pub enum BadEntry {
     Target(NameError),
 }
 
-impl Hosts {
+impl HostsTable {
     /// No entries yet. Answers carry `ttl`, in seconds: empty ones too.
     pub fn builder(ttl: u32) -> HostsBuilder {
         HostsBuilder { rules: DomainMap::builder(), ttl }
@@ -80,12 +80,17 @@ impl Hosts {
 
     /// Appends the answer to `query`, whose name is `name`, as a whole message without OPT. Nothing
     /// is written where there is none.
-    pub fn write(&self, query: &Query<'_>, name: Name<'_>, out: &mut Vec<u8>) -> Answered {
+    pub fn write(
+        &self,
+        query: &DnsQuery<'_>,
+        name: Name<'_>,
+        out: &mut Vec<u8>,
+    ) -> RecordsAnswered {
         let is_ours = matches!(query.qtype, record_type::A | record_type::AAAA);
         if query.qclass != CLASS_IN || !is_ours {
-            return Answered::No;
+            return RecordsAnswered::No;
         }
-        let Some(addresses) = self.rules.find(name) else { return Answered::No };
+        let Some(addresses) = self.rules.find(name) else { return RecordsAnswered::No };
         let (wanted, other) = if query.qtype == record_type::A {
             (&addresses.v4, &addresses.v6)
         } else {
@@ -94,12 +99,12 @@ impl Hosts {
         if !wanted.is_empty() {
             wanted.write(query, out);
         } else if !other.is_empty() {
-            forge::nodata(&Query { edns: None, ..*query }, self.ttl, None, out);
+            forge::nodata(&DnsQuery { edns: None, ..*query }, self.ttl, None, out);
         } else {
             // An entry without addresses only hides those that it goes before.
-            return Answered::No;
+            return RecordsAnswered::No;
         }
-        Answered::Yes
+        RecordsAnswered::Yes
     }
 
     /// How many entries there are.
@@ -127,7 +132,7 @@ impl HostsBuilder {
         let mut words = without_comment(line).split_whitespace();
         let Some(rule) = words.next() else { return Ok(()) };
         let rule = DomainRule::parse(rule, DomainKind::Full).map_err(BadEntry::Rule)?;
-        let mut addresses = Addresses::default();
+        let mut addresses = HostsAddresses::default();
         for (count, word) in words.enumerate() {
             let address: IpAddr = word.parse().map_err(|_| BadEntry::Address(excerpt(word)))?;
             if count == HOST_ADDRESSES_MAX {
@@ -149,8 +154,8 @@ impl HostsBuilder {
     }
 
     /// The entries.
-    pub fn build(self) -> Hosts {
-        Hosts { rules: self.rules.build(), ttl: self.ttl }
+    pub fn build(self) -> HostsTable {
+        HostsTable { rules: self.rules.build(), ttl: self.ttl }
     }
 }
 

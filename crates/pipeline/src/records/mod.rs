@@ -12,18 +12,18 @@ mod values;
 mod zone;
 
 pub use generate::{GENERATED_MAX, GenerateFault};
-pub use hosts::{BadEntry, HOST_ADDRESSES_MAX, Hosts, HostsBuilder};
-pub use redirect::{Redirect, RedirectBuilder};
+pub use hosts::{BadEntry, HOST_ADDRESSES_MAX, HostsBuilder, HostsTable};
+pub use redirect::{RedirectBuilder, RedirectTable};
 pub use scan::{LINE_BYTES_MAX, ScanFault};
 pub use values::BadValue;
 pub use zone::{
-    BadZone, INCLUDE_DEPTH_MAX, Include, RECORDS_MAX, TTL_DEFAULT_S, ZONE_BYTES_MAX, Zone,
-    ZoneBuilder, ZoneFault,
+    BadZone, INCLUDE_DEPTH_MAX, Include, RECORDS_MAX, TTL_DEFAULT_S, ZONE_BYTES_MAX, ZoneBuilder,
+    ZoneFault, ZoneTable,
 };
 
 /// Whether an answer was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answered {
+pub enum RecordsAnswered {
     /// It was, as a whole message.
     Yes,
     /// It was not: there is nothing here for that question.

@@ -6,7 +6,7 @@
 use super::BadEntry;
 use crate::sets::without_comment;
 use crate::sets::{DomainKind, DomainMap, DomainMapBuilder, DomainRule, RegexpCase};
-use crate::state::Target;
+use crate::state::RedirectTarget;
 use std::sync::Arc;
 use vocab::{DomainName, Name, NameError};
 
@@ -20,13 +20,13 @@ use vocab::{DomainName, Name, NameError};
 /// assert_eq!(rules.find(name).unwrap().name.as_str(), "b.example");
 /// ```
 #[derive(Debug, Default)]
-pub struct Redirect(DomainMap<Arc<Target>>);
+pub struct RedirectTable(DomainMap<Arc<RedirectTarget>>);
 
 /// Rules in the making.
 #[derive(Debug)]
-pub struct RedirectBuilder(DomainMapBuilder<Arc<Target>>);
+pub struct RedirectBuilder(DomainMapBuilder<Arc<RedirectTarget>>);
 
-impl Redirect {
+impl RedirectTable {
     /// No rules yet.
     pub fn builder() -> RedirectBuilder {
         RedirectBuilder(DomainMap::builder())
@@ -46,7 +46,7 @@ impl Redirect {
 
     /// The name to ask for instead of `name`, if there is one. A name that leads to itself is left
     /// alone.
-    pub fn find(&self, name: Name<'_>) -> Option<&Arc<Target>> {
+    pub fn find(&self, name: Name<'_>) -> Option<&Arc<RedirectTarget>> {
         self.0.find(name).filter(|target| target.name.as_name() != name)
     }
 
@@ -80,12 +80,12 @@ impl RedirectBuilder {
         };
         let rule = DomainRule::parse(rule, DomainKind::Full).map_err(BadEntry::Rule)?;
         let name = DomainName::parse(target).map_err(BadEntry::Target)?;
-        let target = Target::new(name).ok_or(BadEntry::Target(NameError::TooLong))?;
+        let target = RedirectTarget::new(name).ok_or(BadEntry::Target(NameError::TooLong))?;
         self.0.insert(&rule, Arc::new(target)).map_err(BadEntry::Rule)
     }
 
     /// The rules.
-    pub fn build(self) -> Redirect {
-        Redirect(self.0.build())
+    pub fn build(self) -> RedirectTable {
+        RedirectTable(self.0.build())
     }
 }

@@ -12,18 +12,18 @@ pub const LINE_BYTES_MAX: usize = 256 << 10;
 
 /// One entry: a record or a directive.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'t> {
+pub(super) struct ZoneLine<'t> {
     /// Where it begins, from 1.
     pub(super) number: u32,
     /// Whether it begins with a blank: a record of the last owner.
-    pub(super) owner: Owner,
+    pub(super) owner: EntryOwner,
     /// At least one.
     pub(super) words: Vec<&'t str>,
 }
 
 /// Whose record an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum EntryOwner {
     /// It says so first.
     Written,
     /// That of the record before.
@@ -48,13 +48,13 @@ pub enum ScanFault {
 }
 
 /// The entries of a text.
-pub(super) struct Lines<'t> {
+pub(super) struct ZoneLines<'t> {
     text: &'t str,
     at: usize,
     number: u32,
 }
 
-impl<'t> Lines<'t> {
+impl<'t> ZoneLines<'t> {
     pub(super) fn new(text: &'t str) -> Self {
         Self { text: text.strip_prefix('\u{feff}').unwrap_or(text), at: 0, number: 1 }
     }
@@ -76,9 +76,9 @@ impl<'t> Lines<'t> {
     }
 
     /// Reads one entry; nothing is left of a line with a fault.
-    fn entry(&mut self) -> Result<Option<Line<'t>>, (u32, ScanFault)> {
+    fn entry(&mut self) -> Result<Option<ZoneLine<'t>>, (u32, ScanFault)> {
         let mut words = Vec::new();
-        let (mut number, mut owner) = (self.number, Owner::Written);
+        let (mut number, mut owner) = (self.number, EntryOwner::Written);
         let (mut depth, mut bytes) = (0u32, 0);
         let mut is_start = true;
         loop {
@@ -91,14 +91,14 @@ impl<'t> Lines<'t> {
                         continue;
                     }
                     if words.is_empty() {
-                        (number, owner, is_start) = (self.number, Owner::Written, true);
+                        (number, owner, is_start) = (self.number, EntryOwner::Written, true);
                         continue;
                     }
                     break;
                 }
                 Some(b' ' | b'\t' | b'\r') => {
                     if is_start {
-                        owner = Owner::Last;
+                        owner = EntryOwner::Last;
                     }
                     self.at += 1;
                     None
@@ -135,7 +135,7 @@ impl<'t> Lines<'t> {
                 return Err((number, fault));
             }
         }
-        Ok((!words.is_empty()).then_some(Line { number, owner, words }))
+        Ok((!words.is_empty()).then_some(ZoneLine { number, owner, words }))
     }
 
     /// Reads one word, which begins here.
@@ -176,8 +176,8 @@ impl<'t> Lines<'t> {
     }
 }
 
-impl<'t> Iterator for Lines<'t> {
-    type Item = Result<Line<'t>, (u32, ScanFault)>;
+impl<'t> Iterator for ZoneLines<'t> {
+    type Item = Result<ZoneLine<'t>, (u32, ScanFault)>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.entry().transpose()
@@ -204,10 +204,10 @@ mod tests {
     use super::*;
 
     /// A line with its owner and words, or where it fails.
-    type Scanned<'t> = Result<(u32, Owner, Vec<&'t str>), (u32, ScanFault)>;
+    type Scanned<'t> = Result<(u32, EntryOwner, Vec<&'t str>), (u32, ScanFault)>;
 
     fn words(text: &str) -> Vec<Scanned<'_>> {
-        Lines::new(text)
+        ZoneLines::new(text)
             .map(|line| line.map(|line| (line.number, line.owner, line.words)))
             .collect()
     }
@@ -219,16 +219,16 @@ mod tests {
         assert_eq!(
             words(text),
             [
-                Ok((3, Owner::Written, vec!["a.", "A", "1.2.3.4"])),
-                Ok((4, Owner::Last, vec!["60", "TXT", "\"b ; (c\"", "d\\;e"])),
-                Ok((5, Owner::Written, vec!["f.", "SOA", "1", "2"])),
+                Ok((3, EntryOwner::Written, vec!["a.", "A", "1.2.3.4"])),
+                Ok((4, EntryOwner::Last, vec!["60", "TXT", "\"b ; (c\"", "d\\;e"])),
+                Ok((5, EntryOwner::Written, vec!["f.", "SOA", "1", "2"])),
             ]
         );
         assert_eq!(
             words("a. SVCB 1 . alpn=\"h2,h3\" \"x\"\"y\""),
             [Ok((
                 1,
-                Owner::Written,
+                EntryOwner::Written,
                 vec!["a.", "SVCB", "1", ".", "alpn=\"h2,h3\"", "\"x\"", "\"y\""]
             ))]
         );
@@ -245,7 +245,7 @@ mod tests {
             let text = format!("one\n{line}\nlast");
             let found = words(&text);
             assert_eq!(found[1], Err((2, fault)), "{line}");
-            assert_eq!(found[2], Ok((3, Owner::Written, vec!["last"])), "{line}");
+            assert_eq!(found[2], Ok((3, EntryOwner::Written, vec!["last"])), "{line}");
         }
         assert_eq!(words("a (\nb\n"), [Err((1, ScanFault::OpenParenthesis))]);
         let long = format!("a {}\nb", "x".repeat(LINE_BYTES_MAX));

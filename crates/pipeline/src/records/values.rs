@@ -21,7 +21,7 @@ const SOA_TIMES: std::ops::Range<usize> = 4..8;
 
 /// A record without class and TTL.
 #[derive(Debug)]
-pub(super) struct Value {
+pub(super) struct RecordValue {
     pub(super) owner: DomainName,
     pub(super) rtype: u16,
     /// In wire form.
@@ -45,7 +45,11 @@ pub enum BadValue {
 }
 
 /// Reads type and value, given the owner with its final dot.
-pub(super) fn read(owner: &str, origin: Option<&str>, rest: &[&str]) -> Result<Value, BadValue> {
+pub(super) fn read(
+    owner: &str,
+    origin: Option<&str>,
+    rest: &[&str],
+) -> Result<RecordValue, BadValue> {
     let mut text = String::with_capacity(64);
     if let Some(origin) = origin {
         text.push_str("$ORIGIN ");
@@ -84,7 +88,7 @@ pub(super) fn read(owner: &str, origin: Option<&str>, rest: &[&str]) -> Result<V
     if data.len() > usize::from(u16::MAX) || !is_readable(record.data().rtype(), &data) {
         return Err(BadValue::Data);
     }
-    Ok(Value { owner: to_text(record.owner())?, rtype, data })
+    Ok(RecordValue { owner: to_text(record.owner())?, rtype, data })
 }
 
 /// Whether a client could read the value: a name with an empty label, for one, ends too early, and a

@@ -5,12 +5,12 @@
 //! and `$GENERATE` count; values are read by the `domain` crate, so every type works, those by number
 //! too (RFC 3597). Files are read by whoever calls. Asked by the machine.
 
-use super::Answered;
-use super::generate::{self, GenerateFault, Range};
-use super::scan::{LINE_BYTES_MAX, Line, Lines, Owner, ScanFault};
+use super::RecordsAnswered;
+use super::generate::{self, GenerateFault, GenerateRange};
+use super::scan::{EntryOwner, LINE_BYTES_MAX, ScanFault, ZoneLine, ZoneLines};
 use super::values::{self, BadValue};
-use dns_wire::rendered::Rendered;
-use dns_wire::{CLASS_IN, Query};
+use dns_wire::rendered::RenderedRecords;
+use dns_wire::{CLASS_IN, DnsQuery};
 use std::collections::HashMap;
 use std::fmt;
 use vocab::Name;
@@ -45,23 +45,23 @@ pub type Include<'a> = dyn FnMut(&str, &str) -> Result<String, String> + 'a;
 /// assert_eq!(builder.build().len(), 1);
 /// ```
 #[derive(Debug, Default)]
-pub struct Zone {
-    names: HashMap<Box<str>, Vec<Set>>,
+pub struct ZoneTable {
+    names: HashMap<Box<str>, Vec<ZoneSet>>,
     records: usize,
 }
 
 /// The records of one name, type and class.
 #[derive(Debug)]
-struct Set {
+struct ZoneSet {
     rtype: u16,
     class: u16,
-    rendered: Rendered,
+    rendered: RenderedRecords,
 }
 
 /// A zone in the making.
 #[derive(Debug, Default)]
 pub struct ZoneBuilder {
-    zone: Zone,
+    zone: ZoneTable,
     bytes: usize,
 }
 
@@ -109,7 +109,7 @@ pub enum ZoneFault {
     SetTooLarge,
 }
 
-impl Zone {
+impl ZoneTable {
     /// No records yet.
     pub fn builder() -> ZoneBuilder {
         ZoneBuilder::default()
@@ -117,15 +117,20 @@ impl Zone {
 
     /// Appends the answer to `query`, whose name is `name`, as a whole message without OPT. Nothing
     /// is written where there is none.
-    pub fn write(&self, query: &Query<'_>, name: Name<'_>, out: &mut Vec<u8>) -> Answered {
+    pub fn write(
+        &self,
+        query: &DnsQuery<'_>,
+        name: Name<'_>,
+        out: &mut Vec<u8>,
+    ) -> RecordsAnswered {
         let sets = self.names.get(name.as_str()).map_or(&[][..], Vec::as_slice);
-        let fits = |set: &&Set| (set.rtype, set.class) == (query.qtype, query.qclass);
+        let fits = |set: &&ZoneSet| (set.rtype, set.class) == (query.qtype, query.qclass);
         match sets.iter().find(fits) {
             Some(set) => {
                 set.rendered.write(query, out);
-                Answered::Yes
+                RecordsAnswered::Yes
             }
-            None => Answered::No,
+            None => RecordsAnswered::No,
         }
     }
 
@@ -150,8 +155,9 @@ impl ZoneBuilder {
         include: &mut Include<'_>,
     ) -> Result<(), Vec<BadZone>> {
         let mut bad = Vec::new();
-        let start = Place { origin: None, owner: None, class: CLASS_IN, ttl: Ttl::default() };
-        let mut reader = Reader { builder: self, include, bad: &mut bad };
+        let start =
+            ZoneDefaults { origin: None, owner: None, class: CLASS_IN, ttl: DefaultTtl::default() };
+        let mut reader = ZoneReader { builder: self, include, bad: &mut bad };
         reader.text(file, text, start, 0);
         if bad.is_empty() { Ok(()) } else { Err(bad) }
     }
@@ -170,7 +176,7 @@ impl ZoneBuilder {
         let sets = self.zone.names.entry(name.as_str().into()).or_default();
         let at = sets.iter().position(|set| (set.rtype, set.class) == (rtype, class));
         let at = at.unwrap_or_else(|| {
-            sets.push(Set { rtype, class, rendered: Rendered::default() });
+            sets.push(ZoneSet { rtype, class, rendered: RenderedRecords::default() });
             sets.len() - 1
         });
         sets[at].rendered.push(rtype, class, ttl, data).map_err(|_| ZoneFault::SetTooLarge)?;
@@ -179,7 +185,7 @@ impl ZoneBuilder {
     }
 
     /// The zone.
-    pub fn build(mut self) -> Zone {
+    pub fn build(mut self) -> ZoneTable {
         for set in self.zone.names.values_mut().flatten() {
             set.rendered.shrink();
         }
@@ -189,36 +195,36 @@ impl ZoneBuilder {
 
 /// What lines take from those before them.
 #[derive(Clone)]
-struct Place {
+struct ZoneDefaults {
     /// With its final dot.
     origin: Option<String>,
     /// With its final dot.
     owner: Option<String>,
     class: u16,
-    ttl: Ttl,
+    ttl: DefaultTtl,
 }
 
 /// The TTL of a record without one: that of `$TTL`, else the last written (RFC 2308 §4).
 #[derive(Clone, Copy, Default)]
-struct Ttl {
+struct DefaultTtl {
     directive: Option<u32>,
     last: Option<u32>,
 }
 
-struct Reader<'r, 'i> {
+struct ZoneReader<'r, 'i> {
     builder: &'r mut ZoneBuilder,
     include: &'r mut Include<'i>,
     bad: &'r mut Vec<BadZone>,
 }
 
-impl Reader<'_, '_> {
+impl ZoneReader<'_, '_> {
     /// Reads one text to its end, or until there are too many complaints.
-    fn text(&mut self, file: &str, text: &str, mut place: Place, depth: usize) {
+    fn text(&mut self, file: &str, text: &str, mut place: ZoneDefaults, depth: usize) {
         self.builder.bytes = self.builder.bytes.saturating_add(text.len());
         if self.builder.bytes > ZONE_BYTES_MAX {
             return self.complain(file, 1, ZoneFault::TooLarge);
         }
-        for line in Lines::new(text) {
+        for line in ZoneLines::new(text) {
             let (number, done) = match line {
                 Ok(line) => (line.number, self.line(file, &line, &mut place, depth)),
                 Err((number, fault)) => (number, Err(ZoneFault::Scan(fault))),
@@ -241,12 +247,12 @@ impl Reader<'_, '_> {
     fn line(
         &mut self,
         file: &str,
-        line: &Line<'_>,
-        place: &mut Place,
+        line: &ZoneLine<'_>,
+        place: &mut ZoneDefaults,
         depth: usize,
     ) -> Result<(), ZoneFault> {
         let first = line.words[0];
-        if line.owner == Owner::Last || !first.starts_with('$') {
+        if line.owner == EntryOwner::Last || !first.starts_with('$') {
             return self.record(&line.words, line.owner, place);
         }
         match (first.to_ascii_uppercase().as_str(), &line.words[1..]) {
@@ -272,7 +278,7 @@ impl Reader<'_, '_> {
                     return Err(ZoneFault::IncludeDepth);
                 }
                 let text = (self.include)(path, file).map_err(ZoneFault::Include)?;
-                let start = Place { origin, owner: None, ..place.clone() };
+                let start = ZoneDefaults { origin, owner: None, ..place.clone() };
                 self.text(path, &text, start, depth + 1);
                 Ok(())
             }
@@ -290,8 +296,13 @@ impl Reader<'_, '_> {
     }
 
     /// Counted records leave no trace: the next line has owner and TTL of the one before them.
-    fn generate(&mut self, range: &str, template: &[&str], place: &Place) -> Result<(), ZoneFault> {
-        let range = Range::parse(range).map_err(ZoneFault::Generate)?;
+    fn generate(
+        &mut self,
+        range: &str,
+        template: &[&str],
+        place: &ZoneDefaults,
+    ) -> Result<(), ZoneFault> {
+        let range = GenerateRange::parse(range).map_err(ZoneFault::Generate)?;
         let mut words = vec![String::new(); template.len()];
         for number in range.numbers() {
             for (word, template) in words.iter_mut().zip(template) {
@@ -302,16 +313,21 @@ impl Reader<'_, '_> {
             if words.iter().map(|word| word.len()).sum::<usize>() > LINE_BYTES_MAX {
                 return Err(ZoneFault::Scan(ScanFault::TooLong));
             }
-            self.record(&words, Owner::Written, &mut place.clone())?;
+            self.record(&words, EntryOwner::Written, &mut place.clone())?;
         }
         Ok(())
     }
 
-    fn record(&mut self, words: &[&str], owner: Owner, place: &mut Place) -> Result<(), ZoneFault> {
+    fn record(
+        &mut self,
+        words: &[&str],
+        owner: EntryOwner,
+        place: &mut ZoneDefaults,
+    ) -> Result<(), ZoneFault> {
         let mut rest = words;
         let owner = match owner {
-            Owner::Last => place.owner.clone().ok_or(ZoneFault::NoOwner)?,
-            Owner::Written => {
+            EntryOwner::Last => place.owner.clone().ok_or(ZoneFault::NoOwner)?,
+            EntryOwner::Written => {
                 rest = &words[1..];
                 absolute(words[0], place.origin.as_deref())?
             }

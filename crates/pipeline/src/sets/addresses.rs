@@ -4,7 +4,7 @@
 //! in a question. Built by [`crate::compile`] from rules and files, asked by matchers.
 
 use super::dat::GeoNetwork;
-use super::ranges::Ranges;
+use super::ranges::AddressRanges;
 use super::rule::excerpt;
 use std::fmt;
 use std::net::IpAddr;
@@ -30,8 +30,8 @@ const MAPPED_BITS: u8 = 96;
 /// assert!(!holds("192.0.3.1") && !holds("2001:db8::2"));
 /// ```
 pub struct IpSet {
-    v4: Ranges<u32>,
-    v6: Ranges<u128>,
+    v4: AddressRanges<u32>,
+    v6: AddressRanges<u128>,
 }
 
 /// A set in the making.
@@ -172,7 +172,7 @@ impl IpSetBuilder {
 
     /// The set.
     pub fn build(self) -> IpSet {
-        IpSet { v4: Ranges::build(self.v4), v6: Ranges::build(self.v6) }
+        IpSet { v4: AddressRanges::build(self.v4), v6: AddressRanges::build(self.v6) }
     }
 }
 

@@ -27,7 +27,7 @@ const IP_CODE: u32 = 5;
 
 /// What is wanted of a file: a code, and of its names perhaps only those with an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Selector {
+pub struct DatSelector {
     code: String,
     attribute: Option<String>,
 }
@@ -43,7 +43,7 @@ pub struct GeoNetwork {
 
 /// What a file had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct DatContents {
     /// Rules that were taken.
     pub rules: u64,
     /// Rules that could not be used.
@@ -75,30 +75,30 @@ pub enum BadSelector {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Site {
+struct GeoSite {
     #[prost(int32, tag = "1")]
     kind: i32,
     #[prost(string, tag = "2")]
     value: String,
     #[prost(message, repeated, tag = "3")]
-    attributes: Vec<Attribute>,
+    attributes: Vec<GeoAttribute>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Attribute {
+struct GeoAttribute {
     #[prost(string, tag = "1")]
     key: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Cidr {
+struct GeoCidr {
     #[prost(bytes = "vec", tag = "1")]
     ip: Vec<u8>,
     #[prost(uint32, tag = "2")]
     prefix: u32,
 }
 
-impl Selector {
+impl DatSelector {
     /// Reads `code` or `code@attribute`, in any case.
     pub fn parse(text: &str) -> Result<Self, BadSelector> {
         let (code, attribute) = match text.split_once('@') {
@@ -120,12 +120,12 @@ impl Selector {
 /// refuses is counted and left out.
 pub fn sites(
     bytes: &[u8],
-    selectors: &[Selector],
+    selectors: &[DatSelector],
     mut each: impl FnMut(&DomainRule<'_>) -> Result<(), BadRule>,
-) -> Result<Found, BadDat> {
+) -> Result<DatContents, BadDat> {
     walk(bytes, selectors, SITE_CODE, |code, message, wanted, found| {
-        let site = Site::decode(message).map_err(|_| BadDat::Malformed)?;
-        let fits = |selector: &&Wanted<'_>| {
+        let site = GeoSite::decode(message).map_err(|_| BadDat::Malformed)?;
+        let fits = |selector: &&WantedCode<'_>| {
             selector.attribute().is_none_or(|attribute| {
                 site.attributes.iter().any(|it| it.key.eq_ignore_ascii_case(attribute))
             })
@@ -134,7 +134,7 @@ pub fn sites(
         if !wanted.is_empty() && fitting.peek().is_none() {
             return Ok(());
         }
-        fitting.for_each(Wanted::note);
+        fitting.for_each(WantedCode::note);
         let kind = match site.kind {
             0 => DomainKind::Keyword,
             1 => DomainKind::Regexp,
@@ -152,17 +152,17 @@ pub fn sites(
 /// it refuses is counted and left out.
 pub fn networks(
     bytes: &[u8],
-    selectors: &[Selector],
+    selectors: &[DatSelector],
     mut each: impl FnMut(GeoNetwork) -> Result<(), BadNetwork>,
-) -> Result<Found, BadDat> {
+) -> Result<DatContents, BadDat> {
     walk(bytes, selectors, IP_CODE, |code, message, wanted, found| {
-        let cidr = Cidr::decode(message).map_err(|_| BadDat::Malformed)?;
+        let cidr = GeoCidr::decode(message).map_err(|_| BadDat::Malformed)?;
         // Networks have no attributes: a selector with one fits none.
         let mut fitting = wanted.iter().filter(|it| it.attribute().is_none()).peekable();
         if !wanted.is_empty() && fitting.peek().is_none() {
             return Ok(());
         }
-        fitting.for_each(Wanted::note);
+        fitting.for_each(WantedCode::note);
         let address = match (<[u8; 4]>::try_from(&cidr.ip[..]), <[u8; 16]>::try_from(&cidr.ip[..]))
         {
             (Ok(v4), _) => IpAddr::from(v4),
@@ -180,12 +180,12 @@ pub fn networks(
 }
 
 /// A selector that names the code of an entry, and whether it ever fitted.
-struct Wanted<'s> {
-    selector: &'s Selector,
+struct WantedCode<'s> {
+    selector: &'s DatSelector,
     has_fitted: std::cell::Cell<bool>,
 }
 
-impl Wanted<'_> {
+impl WantedCode<'_> {
     fn attribute(&self) -> Option<&str> {
         self.selector.attribute.as_deref()
     }
@@ -195,7 +195,7 @@ impl Wanted<'_> {
     }
 }
 
-impl Found {
+impl DatContents {
     fn count<E: fmt::Display>(&mut self, code: &str, rule: &str, taken: Result<(), E>) {
         match taken {
             Ok(()) => self.rules += 1,
@@ -213,17 +213,17 @@ impl Found {
 /// that name the code.
 fn walk(
     bytes: &[u8],
-    selectors: &[Selector],
+    selectors: &[DatSelector],
     code_field: u32,
-    mut rule: impl FnMut(&str, &[u8], &[Wanted<'_>], &mut Found) -> Result<(), BadDat>,
-) -> Result<Found, BadDat> {
+    mut rule: impl FnMut(&str, &[u8], &[WantedCode<'_>], &mut DatContents) -> Result<(), BadDat>,
+) -> Result<DatContents, BadDat> {
     if bytes.len() > DAT_BYTES_MAX {
         return Err(BadDat::TooLarge);
     }
-    let mut found = Found::default();
+    let mut found = DatContents::default();
     let mut fitted = vec![false; selectors.len()];
-    for entry in Fields(bytes) {
-        let Field::Bytes(1, entry) = entry? else { continue };
+    for entry in MessageFields(bytes) {
+        let MessageField::Bytes(1, entry) = entry? else { continue };
         let (code, is_inverse) = head_of(entry, code_field)?;
         let named: Vec<usize> = (0..selectors.len())
             .filter(|at| selectors[*at].code.eq_ignore_ascii_case(&code))
@@ -234,12 +234,12 @@ fn walk(
         if is_inverse && code_field == IP_CODE {
             return Err(BadDat::Inverse);
         }
-        let wanted: Vec<Wanted<'_>> = named
+        let wanted: Vec<WantedCode<'_>> = named
             .iter()
-            .map(|at| Wanted { selector: &selectors[*at], has_fitted: fitted[*at].into() })
+            .map(|at| WantedCode { selector: &selectors[*at], has_fitted: fitted[*at].into() })
             .collect();
-        for field in Fields(entry) {
-            if let Field::Bytes(RULES, message) = field? {
+        for field in MessageFields(entry) {
+            if let MessageField::Bytes(RULES, message) = field? {
                 if message.len() > RULE_BYTES_MAX {
                     return Err(BadDat::Malformed);
                 }
@@ -258,12 +258,12 @@ fn walk(
 /// The code of an entry, and whether its field 3 is a number other than 0.
 fn head_of(entry: &[u8], code_field: u32) -> Result<(String, bool), BadDat> {
     let (mut old, mut new, mut is_inverse) = (&[][..], &[][..], false);
-    for field in Fields(entry) {
+    for field in MessageFields(entry) {
         match field? {
-            Field::Bytes(COUNTRY_CODE, code) => old = code,
-            Field::Bytes(field, code) if field == code_field => new = code,
-            Field::Number(IP_INVERSE, number) => is_inverse = number != 0,
-            Field::Bytes(..) | Field::Number(..) | Field::Other => {}
+            MessageField::Bytes(COUNTRY_CODE, code) => old = code,
+            MessageField::Bytes(field, code) if field == code_field => new = code,
+            MessageField::Number(IP_INVERSE, number) => is_inverse = number != 0,
+            MessageField::Bytes(..) | MessageField::Number(..) | MessageField::Other => {}
         }
     }
     let code = if new.is_empty() { old } else { new };
@@ -272,16 +272,16 @@ fn head_of(entry: &[u8], code_field: u32) -> Result<(String, bool), BadDat> {
 }
 
 /// The fields of a message, by number.
-struct Fields<'b>(&'b [u8]);
+struct MessageFields<'b>(&'b [u8]);
 
-enum Field<'b> {
+enum MessageField<'b> {
     Bytes(u32, &'b [u8]),
     Number(u32, u64),
     Other,
 }
 
-impl<'b> Iterator for Fields<'b> {
-    type Item = Result<Field<'b>, BadDat>;
+impl<'b> Iterator for MessageFields<'b> {
+    type Item = Result<MessageField<'b>, BadDat>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
@@ -295,18 +295,18 @@ impl<'b> Iterator for Fields<'b> {
     }
 }
 
-impl<'b> Fields<'b> {
-    fn read(&mut self) -> Option<Field<'b>> {
+impl<'b> MessageFields<'b> {
+    fn read(&mut self) -> Option<MessageField<'b>> {
         let key = self.varint()?;
         let number = u32::try_from(key >> 3).ok().filter(|number| *number > 0)?;
         Some(match key & 7 {
-            0 => Field::Number(number, self.varint()?),
-            1 => self.take(8).map(|_| Field::Other)?,
+            0 => MessageField::Number(number, self.varint()?),
+            1 => self.take(8).map(|_| MessageField::Other)?,
             2 => {
                 let length = usize::try_from(self.varint()?).ok()?;
-                Field::Bytes(number, self.take(length)?)
+                MessageField::Bytes(number, self.take(length)?)
             }
-            5 => self.take(4).map(|_| Field::Other)?,
+            5 => self.take(4).map(|_| MessageField::Other)?,
             _ => return None,
         })
     }
@@ -331,7 +331,7 @@ impl<'b> Fields<'b> {
     }
 }
 
-impl fmt::Display for Selector {
+impl fmt::Display for DatSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.attribute {
             None => f.write_str(&self.code),

@@ -4,11 +4,11 @@
 //! regular expressions are asked after that, each kind all at once. Built by [`crate::compile`] from
 //! rules and files, asked by matchers.
 
-use super::fingerprint::Keys;
-use super::keywords::{Keywords, KeywordsBuilder};
-use super::regexps::{RegexpCase, Regexps, RegexpsBuilder};
+use super::fingerprint::SetKeys;
+use super::keywords::{KeywordSet, KeywordsBuilder};
+use super::regexps::{ExpressionSet, RegexpCase, RegexpsBuilder};
 use super::rule::{BadRule, DomainKind, DomainRule, without_comment};
-use super::table::{Kinds, NAMES_MAX, Table, TableBuilder};
+use super::table::{DomainTable, NAMES_MAX, RuleKinds, TableBuilder};
 use std::fmt;
 use vocab::Name;
 
@@ -28,16 +28,16 @@ use vocab::Name;
 /// assert!(!holds("cdn.www.example") && !holds("bads.example"));
 /// ```
 pub struct DomainSet {
-    keys: Keys,
-    names: Table,
-    keywords: Keywords,
-    regexps: Regexps,
-    root: Root,
+    keys: SetKeys,
+    names: DomainTable,
+    keywords: KeywordSet,
+    regexps: ExpressionSet,
+    root: RootRule,
 }
 
 /// What there is about the root, of which every name is part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Root {
+pub(crate) enum RootRule {
     /// Nothing.
     #[default]
     Nothing,
@@ -50,12 +50,12 @@ pub(crate) enum Root {
 /// A set in the making.
 #[derive(Debug)]
 pub struct DomainSetBuilder {
-    keys: Keys,
+    keys: SetKeys,
     case: RegexpCase,
     names: TableBuilder,
     keywords: KeywordsBuilder,
     regexps: RegexpsBuilder,
-    root: Root,
+    root: RootRule,
 }
 
 /// Why one set could not be added to another.
@@ -72,12 +72,12 @@ impl DomainSet {
     /// name whose fingerprint is that of a listed one.
     pub fn builder(seed: u64) -> DomainSetBuilder {
         DomainSetBuilder {
-            keys: Keys::new(seed),
+            keys: SetKeys::new(seed),
             case: RegexpCase::default(),
             names: TableBuilder::default(),
             keywords: KeywordsBuilder::default(),
             regexps: RegexpsBuilder::default(),
-            root: Root::default(),
+            root: RootRule::default(),
         }
     }
 
@@ -87,14 +87,15 @@ impl DomainSet {
     pub fn contains(&self, name: Name<'_>) -> bool {
         let text = name.as_str();
         self.names.contains(&self.keys, text)
-            || self.root != Root::Nothing && (self.root == Root::Everything || text.is_empty())
+            || self.root != RootRule::Nothing
+                && (self.root == RootRule::Everything || text.is_empty())
             || self.keywords.is_match(text)
             || self.regexps.is_match(text)
     }
 
     /// How many rules it holds; equal names are one.
     pub fn len(&self) -> usize {
-        let root = usize::from(self.root != Root::Nothing);
+        let root = usize::from(self.root != RootRule::Nothing);
         self.names.len() + self.keywords.len() + self.regexps.len() + root
     }
 
@@ -120,13 +121,14 @@ impl DomainSetBuilder {
     /// Adds one rule, or says why it cannot be used; what was added before stays.
     pub fn add(&mut self, rule: &DomainRule<'_>) -> Result<(), BadRule> {
         let kinds = match rule.kind {
-            DomainKind::Full => Kinds::FULL,
-            DomainKind::Domain => Kinds::DOMAIN,
+            DomainKind::Full => RuleKinds::FULL,
+            DomainKind::Domain => RuleKinds::DOMAIN,
             DomainKind::Keyword => return self.keywords.push(&rule.text).map(drop),
             DomainKind::Regexp => return self.regexps.push(&rule.text, self.case).map(drop),
         };
         if rule.text.is_empty() {
-            let root = if kinds == Kinds::FULL { Root::Itself } else { Root::Everything };
+            let root =
+                if kinds == RuleKinds::FULL { RootRule::Itself } else { RootRule::Everything };
             self.root = self.root.max(root);
             return Ok(());
         }
@@ -171,7 +173,7 @@ impl DomainSetBuilder {
 
     /// How many rules were added.
     pub fn len(&self) -> usize {
-        let root = usize::from(self.root != Root::Nothing);
+        let root = usize::from(self.root != RootRule::Nothing);
         self.names.len() + self.keywords.len() + self.regexps.len() + root
     }
 

@@ -10,14 +10,14 @@ use policy::{fold, split_mix};
 
 /// The secret numbers that a seed stands for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Keys {
+pub(crate) struct SetKeys {
     seed: u64,
     start: u64,
     letters: u64,
     length: u64,
 }
 
-impl Keys {
+impl SetKeys {
     pub(crate) fn new(seed: u64) -> Self {
         let mut word = seed;
         let mut next = || split_mix(&mut word);
@@ -32,8 +32,8 @@ impl Keys {
     /// The numbers of the name's parents and of itself, shortest first, each with the place in the
     /// name where it begins. The root, of which every name is part, is not among them.
     #[inline]
-    pub(crate) fn suffixes<'n>(&self, name: &'n str) -> Suffixes<'n> {
-        Suffixes { keys: *self, bytes: name.as_bytes(), end: name.len(), state: self.start }
+    pub(crate) fn suffixes<'n>(&self, name: &'n str) -> SetSuffixes<'n> {
+        SetSuffixes { keys: *self, bytes: name.as_bytes(), end: name.len(), state: self.start }
     }
 
     /// The number of the whole name.
@@ -42,16 +42,16 @@ impl Keys {
     }
 }
 
-/// See [`Keys::suffixes`].
-pub(crate) struct Suffixes<'n> {
-    keys: Keys,
+/// See [`SetKeys::suffixes`].
+pub(crate) struct SetSuffixes<'n> {
+    keys: SetKeys,
     bytes: &'n [u8],
     /// What stands left of this is still to be read.
     end: usize,
     state: u64,
 }
 
-impl Iterator for Suffixes<'_> {
+impl Iterator for SetSuffixes<'_> {
     type Item = (u64, usize);
 
     #[inline]
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_parent_has_the_number_of_its_own_name() {
-        let keys = Keys::new(7);
+        let keys = SetKeys::new(7);
         let name = "a-rather-long-label.ads.example.co";
         let found: Vec<_> = keys.suffixes(name).collect();
         assert_eq!(found.len(), 4);
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn unlike_names_have_unlike_numbers() {
-        let keys = Keys::new(7);
+        let keys = SetKeys::new(7);
         let mut seen: HashMap<u64, String> = HashMap::new();
         let labels =
             ["a", "b", "ab", "ba", "aaaaaaaa", "aaaaaaaaa", "aaaaaaab", "a\\000", "0", "-"];
@@ -120,6 +120,6 @@ mod tests {
                 assert!(before.is_none(), "{name} and {before:?}");
             }
         }
-        assert_ne!(Keys::new(8).of("abc"), keys.of("abc"));
+        assert_ne!(SetKeys::new(8).of("abc"), keys.of("abc"));
     }
 }

@@ -15,7 +15,7 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 
 /// The keywords.
 #[derive(Debug, Default)]
-pub(crate) struct Keywords {
+pub(crate) struct KeywordSet {
     texts: Vec<Box<str>>,
     automaton: Option<AhoCorasick>,
 }
@@ -45,16 +45,16 @@ impl KeywordsBuilder {
         self.texts.len()
     }
 
-    pub(crate) fn build(self) -> Keywords {
+    pub(crate) fn build(self) -> KeywordSet {
         let automaton = (!self.texts.is_empty()).then(|| {
             AhoCorasick::new(self.texts.iter().map(|text| text.as_bytes()))
                 .expect("4 MiB of keywords need fewer states than an automaton may have")
         });
-        Keywords { texts: self.texts, automaton }
+        KeywordSet { texts: self.texts, automaton }
     }
 }
 
-impl Keywords {
+impl KeywordSet {
     /// Whether one occurs in `name`.
     #[inline]
     pub(crate) fn is_match(&self, name: &str) -> bool {

@@ -5,11 +5,11 @@
 //! Texts are kept, so that nothing is answered for a name that only shares a fingerprint. Filled by
 //! [`crate::records`].
 
-use super::fingerprint::Keys;
-use super::keywords::{Keywords, KeywordsBuilder};
-use super::regexps::{RegexpCase, Regexps, RegexpsBuilder};
+use super::fingerprint::SetKeys;
+use super::keywords::{KeywordSet, KeywordsBuilder};
+use super::regexps::{ExpressionSet, RegexpCase, RegexpsBuilder};
 use super::rule::{BadRule, DomainKind, DomainRule};
-use super::table::{Kinds, NAMES_MAX, Table, TableBuilder};
+use super::table::{DomainTable, NAMES_MAX, RuleKinds, TableBuilder};
 use std::collections::HashMap;
 use std::fmt;
 use vocab::Name;
@@ -32,27 +32,27 @@ use vocab::Name;
 /// assert_eq!(find("test"), None);
 /// ```
 pub struct DomainMap<V> {
-    keys: Keys,
-    names: Table,
+    keys: SetKeys,
+    names: DomainTable,
     /// For each cell of the table, which of the entries it is.
     cells: Box<[u32]>,
-    entries: Box<[Entry]>,
-    root: Entry,
-    regexps: Regexps,
-    keywords: Keywords,
-    values: Values<V>,
+    entries: Box<[MapEntry]>,
+    root: MapEntry,
+    regexps: ExpressionSet,
+    keywords: KeywordSet,
+    values: MapValues<V>,
 }
 
 /// What a name stands for: places among the values.
 #[derive(Clone, Debug, Default)]
-struct Entry {
+struct MapEntry {
     text: Box<str>,
     full: Option<u32>,
     domain: Option<u32>,
 }
 
 #[derive(Debug)]
-struct Values<V> {
+struct MapValues<V> {
     names: Vec<V>,
     regexps: Vec<V>,
     keywords: Vec<V>,
@@ -62,12 +62,12 @@ struct Values<V> {
 #[derive(Debug)]
 pub struct DomainMapBuilder<V> {
     case: RegexpCase,
-    names: HashMap<Box<str>, Entry>,
+    names: HashMap<Box<str>, MapEntry>,
     regexps: RegexpsBuilder,
     regexp_ids: HashMap<Box<str>, usize>,
     keywords: KeywordsBuilder,
     keyword_ids: HashMap<Box<str>, usize>,
-    values: Values<V>,
+    values: MapValues<V>,
 }
 
 impl<V> DomainMap<V> {
@@ -80,7 +80,7 @@ impl<V> DomainMap<V> {
             regexp_ids: HashMap::new(),
             keywords: KeywordsBuilder::default(),
             keyword_ids: HashMap::new(),
-            values: Values { names: Vec::new(), regexps: Vec::new(), keywords: Vec::new() },
+            values: MapValues { names: Vec::new(), regexps: Vec::new(), keywords: Vec::new() },
         }
     }
 
@@ -136,7 +136,7 @@ impl<V> DomainMap<V> {
         self.names.bytes()
             + self.regexps.bytes()
             + self.keywords.bytes()
-            + (texts + values + self.entries.len() * size_of::<Entry>() + self.cells.len() * 4)
+            + (texts + values + self.entries.len() * size_of::<MapEntry>() + self.cells.len() * 4)
                 as u64
     }
 }
@@ -190,8 +190,8 @@ impl<V> DomainMapBuilder<V> {
     /// The map.
     pub fn build(mut self) -> DomainMap<V> {
         let root = self.names.remove("").unwrap_or_default();
-        let entries: Box<[Entry]> =
-            self.names.into_iter().map(|(text, entry)| Entry { text, ..entry }).collect();
+        let entries: Box<[MapEntry]> =
+            self.names.into_iter().map(|(text, entry)| MapEntry { text, ..entry }).collect();
         let (keys, table) = table_of(&entries);
         let mut cells = vec![0; table.cells()];
         for (number, entry) in entries.iter().enumerate() {
@@ -221,13 +221,13 @@ fn put<V>(values: &mut Vec<V>, at: Option<usize>, value: V) {
 
 /// A table in which each name has a cell of its own. The seed is no secret, for texts are compared;
 /// should names be written so that two share a fingerprint, the next seed tells them apart.
-fn table_of(names: &[Entry]) -> (Keys, Table) {
+fn table_of(names: &[MapEntry]) -> (SetKeys, DomainTable) {
     let mut seed = 0;
     loop {
-        let keys = Keys::new(seed);
+        let keys = SetKeys::new(seed);
         let mut builder = TableBuilder::default();
         for entry in names {
-            builder.push(keys.of(&entry.text), Kinds::FULL);
+            builder.push(keys.of(&entry.text), RuleKinds::FULL);
         }
         let table = builder.build();
         if table.len() == names.len() {

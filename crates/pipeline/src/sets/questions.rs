@@ -5,7 +5,7 @@
 //! that cannot be used is counted and left out, never fatal. Built by [`crate::compile`], asked by
 //! matchers.
 
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, SkipReason, SkippedLine};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, SkipReason, SkippedLine};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -45,7 +45,7 @@ impl QuestionSet {
             .chain(rest)
             .map(|(name, text)| ListSource { name, kind: ListKind::Block, text, files: &[] })
             .collect();
-        Self(Policy::new(policy::compile(&lists, seed).into(), Profiles::everyone()))
+        Self(Policy::new(policy::compile(&lists, seed).into(), ClientProfiles::everyone()))
     }
 
     /// Whether the rules hold for a question of class IN. Allocates nothing, but for a regular

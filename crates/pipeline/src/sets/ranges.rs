@@ -5,18 +5,18 @@
 //! up: IPv6 addresses in use share their first bits. Filled by [`super::addresses`].
 
 /// A number that ranges are made of: an address.
-pub(crate) trait Number: Copy + Ord {
+pub(crate) trait AddressNumber: Copy + Ord {
     /// As the widest of them.
     fn wide(self) -> u128;
 }
 
-impl Number for u32 {
+impl AddressNumber for u32 {
     fn wide(self) -> u128 {
         self.into()
     }
 }
 
-impl Number for u128 {
+impl AddressNumber for u128 {
     fn wide(self) -> u128 {
         self
     }
@@ -27,7 +27,7 @@ const INDEX_BITS_MAX: u32 = 20;
 
 /// Sorted ranges that neither meet nor touch.
 #[derive(Debug)]
-pub(crate) struct Ranges<T> {
+pub(crate) struct AddressRanges<T> {
     starts: Vec<T>,
     ends: Vec<T>,
     /// For each slice of the span, how many ranges start before it.
@@ -38,7 +38,7 @@ pub(crate) struct Ranges<T> {
     shift: u32,
 }
 
-impl<T: Number> Ranges<T> {
+impl<T: AddressNumber> AddressRanges<T> {
     /// Takes ranges in any order, each from its first number to its last.
     pub(crate) fn build(mut ranges: Vec<(T, T)>) -> Self {
         ranges.sort_unstable();
@@ -123,12 +123,12 @@ mod tests {
                     (start, start + next(20) as u32)
                 })
                 .collect();
-            let built = Ranges::build(ranges.clone());
+            let built = AddressRanges::build(ranges.clone());
             let wide = ranges.iter().map(|(a, b)| {
                 let far = u128::MAX - 400;
                 (far + u128::from(*a), far + u128::from(*b))
             });
-            let built_wide = Ranges::build(wide.collect());
+            let built_wide = AddressRanges::build(wide.collect());
             for number in 0..350u32 {
                 let expected = ranges.iter().any(|(a, b)| (*a..=*b).contains(&number));
                 assert_eq!(built.contains(number), expected, "{number}, round {round}");
@@ -142,11 +142,11 @@ mod tests {
 
     #[test]
     fn ranges_that_touch_are_one() {
-        let ranges = Ranges::build(vec![(10u32, 19), (20, 29), (15, 17), (40, 49)]);
+        let ranges = AddressRanges::build(vec![(10u32, 19), (20, 29), (15, 17), (40, 49)]);
         assert_eq!(ranges.len(), 2);
-        let all = Ranges::build(vec![(0u128, u128::MAX), (5, 6)]);
+        let all = AddressRanges::build(vec![(0u128, u128::MAX), (5, 6)]);
         assert_eq!(all.len(), 1);
         assert!(all.contains(0) && all.contains(u128::MAX));
-        assert!(!Ranges::<u32>::build(Vec::new()).contains(0));
+        assert!(!AddressRanges::<u32>::build(Vec::new()).contains(0));
     }
 }

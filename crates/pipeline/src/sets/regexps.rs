@@ -5,7 +5,7 @@
 //! first, and only a name with one of them is shown to the expressions. Built when a set is built,
 //! never while a question waits.
 
-use super::keywords::{Keywords, KeywordsBuilder};
+use super::keywords::{KeywordSet, KeywordsBuilder};
 use super::rule::BadRule;
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::Hir;
@@ -41,24 +41,24 @@ pub enum RegexpCase {
 
 /// The expressions.
 #[derive(Debug, Default)]
-pub(crate) struct Regexps {
-    sources: Vec<Source>,
+pub(crate) struct ExpressionSet {
+    sources: Vec<ExpressionSource>,
     /// Literals of `gated`: none of those matches a name without one.
-    gate: Keywords,
-    gated: Group,
-    open: Group,
+    gate: KeywordSet,
+    gated: ExpressionGroup,
+    open: ExpressionGroup,
 }
 
 /// An expression as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Source {
+pub(crate) struct ExpressionSource {
     pub(crate) text: Box<str>,
     pub(crate) case: RegexpCase,
 }
 
 /// Expressions that are asked together.
 #[derive(Debug, Default)]
-struct Group {
+struct ExpressionGroup {
     /// Which expressions they are.
     ids: Vec<usize>,
     /// Each with the place in `ids` of its first.
@@ -68,12 +68,12 @@ struct Group {
 /// Expressions in the making.
 #[derive(Debug, Default)]
 pub(crate) struct RegexpsBuilder {
-    drafts: Vec<Draft>,
+    drafts: Vec<ExpressionDraft>,
 }
 
 #[derive(Debug)]
-struct Draft {
-    source: Source,
+struct ExpressionDraft {
+    source: ExpressionSource,
     /// As it is compiled.
     expression: String,
     literal: Option<String>,
@@ -101,8 +101,8 @@ impl RegexpsBuilder {
             .size_limit(REGEXP_PROGRAM_BYTES_MAX)
             .build()
             .map_err(|why| BadRule::Regexp(reason(&why)))?;
-        let source = Source { text: text.into(), case };
-        self.drafts.push(Draft { source, expression, literal: literal_of(&hir) });
+        let source = ExpressionSource { text: text.into(), case };
+        self.drafts.push(ExpressionDraft { source, expression, literal: literal_of(&hir) });
         Ok(self.drafts.len() - 1)
     }
 
@@ -110,17 +110,17 @@ impl RegexpsBuilder {
         self.drafts.len()
     }
 
-    pub(crate) fn build(self) -> Regexps {
+    pub(crate) fn build(self) -> ExpressionSet {
         let mut gate = KeywordsBuilder::default();
         let (mut gated, mut open) = (Vec::new(), Vec::new());
         for (id, draft) in self.drafts.iter().enumerate() {
             let is_gated = draft.literal.as_ref().is_some_and(|literal| gate.push(literal).is_ok());
             if is_gated { &mut gated } else { &mut open }.push(id);
         }
-        Regexps {
+        ExpressionSet {
             gate: gate.build(),
-            gated: Group::build(gated, &self.drafts),
-            open: Group::build(open, &self.drafts),
+            gated: ExpressionGroup::build(gated, &self.drafts),
+            open: ExpressionGroup::build(open, &self.drafts),
             sources: self.drafts.into_iter().map(|draft| draft.source).collect(),
         }
     }
@@ -154,7 +154,7 @@ fn reason(why: &regex::Error) -> String {
     }
 }
 
-impl Regexps {
+impl ExpressionSet {
     /// Whether one matches `name`.
     #[inline]
     pub(crate) fn is_match(&self, name: &str) -> bool {
@@ -173,7 +173,7 @@ impl Regexps {
         }
     }
 
-    pub(crate) fn sources(&self) -> &[Source] {
+    pub(crate) fn sources(&self) -> &[ExpressionSource] {
         &self.sources
     }
 
@@ -187,8 +187,8 @@ impl Regexps {
     }
 }
 
-impl Group {
-    fn build(ids: Vec<usize>, drafts: &[Draft]) -> Self {
+impl ExpressionGroup {
+    fn build(ids: Vec<usize>, drafts: &[ExpressionDraft]) -> Self {
         let mut sets = Vec::new();
         let mut rest = vec![(0, ids.len())];
         while let Some((start, end)) = rest.pop().filter(|(start, end)| start < end) {
@@ -238,7 +238,7 @@ fn literal_of(hir: &Hir) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn regexps(texts: &[&str], case: RegexpCase) -> Regexps {
+    fn regexps(texts: &[&str], case: RegexpCase) -> ExpressionSet {
         let mut builder = RegexpsBuilder::default();
         for text in texts {
             builder.push(text, case).unwrap();

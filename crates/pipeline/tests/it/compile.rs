@@ -4,8 +4,8 @@
 use crate::foreign;
 
 use foreign::{Disk, compiled, compiled_with, lines, mosdns, oxidns, refused, with};
-use pipeline::compile::{Protocol, compile, describe};
-use pipeline::language::{self, When};
+use pipeline::compile::{ServerProtocol, compile, describe};
+use pipeline::language::{self, CronTime};
 use std::time::Duration;
 
 /// The operations of a file, one a line without its place; servers and the end left out.
@@ -276,10 +276,10 @@ fn servers_name_their_entries() {
     assert_eq!(
         seen,
         [
-            (Protocol::Https, 2, vec!["main", "other"]),
-            (Protocol::Quic, 2, vec!["other"]),
-            (Protocol::Tcp, 1, vec!["main"]),
-            (Protocol::Udp, 1, vec!["main"])
+            (ServerProtocol::Https, 2, vec!["main", "other"]),
+            (ServerProtocol::Quic, 2, vec!["other"]),
+            (ServerProtocol::Tcp, 1, vec!["main"]),
+            (ServerProtocol::Udp, 1, vec!["main"])
         ]
     );
     assert_eq!(made.servers[0].certificate.as_ref().unwrap().key.text, "k.pem");
@@ -429,7 +429,7 @@ fn effects_are_listed_once_and_jobs_name_them() {
     let names: Vec<&str> = made.effects.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["get", "tell", "plugins.6.args.jobs.0.executors.2", "run", "set"]);
     assert_eq!(made.jobs[0].effects, [0, 1, 2]);
-    assert_eq!(made.jobs[0].when, When::Every(Duration::from_hours(1)));
+    assert_eq!(made.jobs[0].when, CronTime::Every(Duration::from_hours(1)));
     assert_eq!(
         steps(&text)[..5],
         [

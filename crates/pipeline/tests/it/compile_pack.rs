@@ -4,7 +4,7 @@ use crate::foreign;
 
 use foreign::{lines, yaml};
 use pipeline::compile::compile;
-use pipeline::language::{self, Base, Dialect, Files};
+use pipeline::language::{self, Dialect, ForeignFiles, PathBase};
 use serde_json::Value;
 use std::path::PathBuf;
 use vocab::Complaint;
@@ -12,7 +12,7 @@ use vocab::Complaint;
 /// The pack, as it lies on the disk.
 struct Pack(PathBuf);
 
-impl Files for Pack {
+impl ForeignFiles for Pack {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         std::fs::read(self.0.join(path)).map_err(|why| why.to_string())
     }
@@ -21,7 +21,7 @@ impl Files for Pack {
         !self.0.join(path).exists()
     }
 
-    fn read_document(&self, path: &str, _: Base) -> Result<Value, Complaint> {
+    fn read_document(&self, path: &str, _: PathBase) -> Result<Value, Complaint> {
         Err(Complaint::new("", format!("{path} is not there")))
     }
 

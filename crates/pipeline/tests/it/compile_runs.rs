@@ -5,7 +5,7 @@ use crate::foreign;
 use crate::support;
 
 use foreign::{compiled, with};
-use pipeline::state::{Response, State};
+use pipeline::state::{RunResponse, RunState};
 use support::Bench;
 
 /// The response code that `www.test A` gets; none without an answer.
@@ -16,7 +16,7 @@ fn rcode(text: &str) -> Option<u16> {
 fn run(text: &str) -> Bench {
     let made = compiled(text);
     let mut bench = Bench::new(Vec::new());
-    bench.state = State::new(made.entries[0].place);
+    bench.state = RunState::new(made.entries[0].place);
     bench.program = made.program;
     bench.done();
     bench
@@ -101,7 +101,7 @@ fn a_hit_goes_on_unless_it_is_to_stop() {
         let place = made.entries[0].place;
         bench.world.cache = run(&text.replace("reject 3", "black_hole 192.0.2.1")).world.cache;
         assert_eq!(bench.world.cache.len(), 1);
-        bench.state = State::new(place);
+        bench.state = RunState::new(place);
         bench.done();
         bench.rcode()
     };
@@ -120,7 +120,7 @@ fn a_redirect_is_undone_on_the_way_back() {
     let bench = run(&text);
     assert_eq!(bench.rcode(), Some(0));
     assert_eq!(bench.addresses(), [support::ip("192.0.2.10")]);
-    assert!(matches!(bench.state.response(), Response::Made));
+    assert!(matches!(bench.state.response(), RunResponse::Made));
     assert!(bench.state.target().is_none());
 }
 

@@ -3,7 +3,7 @@
 use crate::foreign;
 
 use foreign::{Disk, lines, mosdns, oxidns, read, refused, try_read, yaml};
-use pipeline::language::{self, Dialect, Executor, Level, PluginKind, Server};
+use pipeline::language::{self, Dialect, Executor, LogLevel, PluginKind, ServerPlugin};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn executor(text: &str) -> Executor {
     }
 }
 
-fn server(text: &str) -> Server {
+fn server(text: &str) -> ServerPlugin {
     match read(text).plugins.swap_remove(0).kind {
         PluginKind::Server(it) => it,
         other => panic!("{other:?}"),
@@ -173,7 +173,7 @@ fn the_frame_is_read() {
          api: {{ http: \"127.0.0.1:9091\" }}\n{}",
         mosdns("- exec: accept")
     ));
-    assert_eq!(foreign.log.level, Level::Warn);
+    assert_eq!(foreign.log.level, LogLevel::Warn);
     assert_eq!(foreign.log.file.unwrap().text, "/var/log/m.log");
     assert_eq!(foreign.api.unwrap().listen.text, "127.0.0.1:9091");
     let foreign = read(&format!(
@@ -207,7 +207,7 @@ fn mosdns_includes_from_the_working_directory_and_first() {
     let foreign = language::read(&main, &disk).unwrap();
     let tags: Vec<&str> = foreign.plugins.iter().map(|it| it.tag.as_str()).collect();
     assert_eq!((foreign.dialect, tags), (Dialect::Mosdns, vec!["b", "a", "c"]));
-    assert_eq!(foreign.log.level, Level::Info, "an included log says nothing");
+    assert_eq!(foreign.log.level, LogLevel::Info, "an included log says nothing");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! for longer by the fuzz target `foreign_file`, whose seeds these are.
 
 use pipeline::compile::{compile, describe};
-use pipeline::language::{self, Base, Files};
+use pipeline::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
 use vocab::Complaint;
 
@@ -27,7 +27,7 @@ const ROUNDS: u64 = 5_000;
 /// Every file holds the same, and includes itself.
 struct Same(String);
 
-impl Files for Same {
+impl ForeignFiles for Same {
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
         Ok(self.0.as_bytes().to_vec())
     }
@@ -36,7 +36,7 @@ impl Files for Same {
         false
     }
 
-    fn read_document(&self, _: &str, _: Base) -> Result<Value, Complaint> {
+    fn read_document(&self, _: &str, _: PathBase) -> Result<Value, Complaint> {
         serde_json::from_str(&self.0).map_err(|why| Complaint::new("", why.to_string()))
     }
 

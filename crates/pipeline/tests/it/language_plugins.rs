@@ -6,7 +6,7 @@ use crate::foreign;
 use foreign::one::{MOSDNS, OXIDNS, bad, check, executor, quick, rule};
 use foreign::{lines, mosdns, read, refused};
 use pipeline::language::*;
-use pipeline::program::{Passing, Standby, SubnetRule, Then, TtlRule};
+use pipeline::program::{AfterAnswer, PassOn, StandbyMode, SubnetRule, TtlRule};
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -19,14 +19,14 @@ fn ip(text: &str) -> IpAddr {
 fn words_of_control() {
     let exec = |dialect, text: &str| rule(dialect, &format!("- exec: '{text}'")).exec;
     for dialect in [MOSDNS, OXIDNS] {
-        assert_eq!(exec(dialect, " accept "), Exec::Accept);
-        assert_eq!(exec(dialect, "return"), Exec::Return);
-        assert_eq!(exec(dialect, "reject"), Exec::Reject(5));
-        assert_eq!(exec(dialect, "reject  3"), Exec::Reject(3));
-        assert_eq!(exec(dialect, "reject 4095"), Exec::Reject(4095));
-        assert_eq!(exec(dialect, "mark 1 2"), Exec::Mark(vec![1, 2]));
-        assert!(matches!(exec(dialect, "jump a"), Exec::Jump(it) if it.text == "a"));
-        assert!(matches!(exec(dialect, "goto a"), Exec::Goto(it) if it.text == "a"));
+        assert_eq!(exec(dialect, " accept "), RuleAction::Accept);
+        assert_eq!(exec(dialect, "return"), RuleAction::Return);
+        assert_eq!(exec(dialect, "reject"), RuleAction::Reject(5));
+        assert_eq!(exec(dialect, "reject  3"), RuleAction::Reject(3));
+        assert_eq!(exec(dialect, "reject 4095"), RuleAction::Reject(4095));
+        assert_eq!(exec(dialect, "mark 1 2"), RuleAction::Mark(vec![1, 2]));
+        assert!(matches!(exec(dialect, "jump a"), RuleAction::Jump(it) if it.text == "a"));
+        assert!(matches!(exec(dialect, "goto a"), RuleAction::Goto(it) if it.text == "a"));
         check(&bad(dialect, "reject 4096"), "no response code");
         check(&bad(dialect, "reject REFUSED"), "no response code");
         check(&bad(dialect, "mark plugin-bench"), "\"plugin-bench\" is no such number");
@@ -36,11 +36,11 @@ fn words_of_control() {
         check(&bad(dialect, "acept"), "did you mean \"accept\"?");
         check(&bad(dialect, "hosts x 1.2.3.4"), "declare a plugin of type hosts");
     }
-    assert_eq!(exec(OXIDNS, "mark 1,2 3"), Exec::Mark(vec![1, 2, 3]));
-    assert!(matches!(exec(MOSDNS, "$fwd one  two"), Exec::Tag(it, words)
+    assert_eq!(exec(OXIDNS, "mark 1,2 3"), RuleAction::Mark(vec![1, 2, 3]));
+    assert!(matches!(exec(MOSDNS, "$fwd one  two"), RuleAction::Tag(it, words)
         if it.text == "fwd" && words == ["one", "two"]));
     assert!(
-        matches!(exec(OXIDNS, "$a"), Exec::Tag(it, words) if it.text == "a" && words.is_empty())
+        matches!(exec(OXIDNS, "$a"), RuleAction::Tag(it, words) if it.text == "a" && words.is_empty())
     );
     check(&refused(&mosdns("- matches: has_resp"))[0], "\"exec\" is missing");
     check(&refused(&mosdns("- exec: ''"))[0], "\"exec\" is missing");
@@ -79,12 +79,12 @@ fn forward() {
     let [tls, udp, tcp, ..] = &forward.upstreams[..] else { panic!() };
     assert_eq!((tls.tag.as_str(), tls.dial), ("a", Some(ip("192.0.2.1"))));
     assert_eq!((tls.idle, tls.connections), (Some(Duration::from_secs(20)), None));
-    assert_eq!((tls.verify, tls.interface.as_deref()), (Verify::No, Some("eth0")));
+    assert_eq!((tls.verify, tls.interface.as_deref()), (VerifyCertificate::No, Some("eth0")));
     assert_eq!((tls.socks5.as_deref(), tls.mark), (Some("127.0.0.1:1080"), Some(3)));
     assert_eq!(tls.bootstrap, Some("9.9.9.9:53".parse().unwrap()));
     assert_eq!(tls.bootstrap_version, Some(6));
-    assert_eq!((udp.pipeline, udp.socks5.as_deref()), (Pipelining::Off, None));
-    assert_eq!((tcp.pipeline, tcp.mark), (Pipelining::On, Some(4)));
+    assert_eq!((udp.pipeline, udp.socks5.as_deref()), (PipeliningMode::Off, None));
+    assert_eq!((tcp.pipeline, tcp.mark), (PipeliningMode::On, Some(4)));
     let Executor::Forward(forward) = executor(
         OXIDNS,
         "forward",
@@ -94,7 +94,7 @@ fn forward() {
         panic!()
     };
     let it = &forward.upstreams[0];
-    assert_eq!((it.address.as_str(), forward.then), ("tls://1.1.1.1:8853", Then::Stop));
+    assert_eq!((it.address.as_str(), forward.then), ("tls://1.1.1.1:8853", AfterAnswer::Stop));
     assert_eq!((it.timeout, it.connections), (Some(Duration::from_secs(2)), Some(9)));
     assert_eq!(it.idle, Some(Duration::from_mins(1)));
     let Executor::Forward(forward) = quick(MOSDNS, "forward 9.9.9.9 tls://dns.test") else {
@@ -102,7 +102,7 @@ fn forward() {
     };
     assert_eq!((forward.upstreams.len(), forward.concurrent), (2, 3));
     assert!(matches!(quick(OXIDNS, "forward 9.9.9.9 short_circuit=true"), Executor::Forward(it)
-        if it.then == Then::Stop && it.upstreams.len() == 1));
+        if it.then == AfterAnswer::Stop && it.upstreams.len() == 1));
     check(&bad(MOSDNS, "forward"), "no upstream is given");
     check(&bad(MOSDNS, "forward udp://dns.test"), "goes to an IP address");
     check(&bad(MOSDNS, "forward tls://a..b"), "no name of a host");
@@ -132,13 +132,13 @@ fn caches_and_memories() {
     ) else {
         panic!()
     };
-    assert_eq!((cache.entries, cache.then), (1024, Then::Stop));
-    assert_eq!(cache.negative, Negative::Off);
+    assert_eq!((cache.entries, cache.then), (1024, AfterAnswer::Stop));
+    assert_eq!(cache.negative, NegativeCaching::Off);
     assert_eq!(cache.positive_max, Some(Duration::from_mins(5)));
     assert!(matches!(quick(MOSDNS, "cache"), Executor::Cache(it) if it.entries == 1024));
     assert!(matches!(quick(MOSDNS, "cache 5000"), Executor::Cache(it) if it.entries == 5000));
     assert!(matches!(quick(OXIDNS, "cache short_circuit"), Executor::Cache(it)
-        if it.then == Then::Stop));
+        if it.then == AfterAnswer::Stop));
     check(&bad(MOSDNS, "cache big"), "no size of a cache");
     check(&bad(MOSDNS, "cache 1 2"), "takes one word");
     check(
@@ -159,10 +159,10 @@ fn fallback() {
     ) else {
         panic!()
     };
-    assert_eq!((it.threshold, it.standby), (Duration::from_millis(500), Standby::Always));
+    assert_eq!((it.threshold, it.standby), (Duration::from_millis(500), StandbyMode::Always));
     assert!(matches!(
         executor(OXIDNS, "fallback", "{ primary: a, secondary: b, threshold: 80 }"),
-        Executor::Fallback(it) if it.threshold.as_millis() == 80 && it.then == Then::Next));
+        Executor::Fallback(it) if it.threshold.as_millis() == 80 && it.then == AfterAnswer::Next));
     assert_eq!(
         refused("plugins: [ { type: fallback, args: {} } ]"),
         ["plugins.0.args: \"primary\" is missing", "plugins.0.args: \"secondary\" is missing"]
@@ -178,7 +178,7 @@ fn local_answers() {
         else {
             panic!()
         };
-        assert_eq!((it.rules.len(), it.files.len(), it.then), (2, 1, Then::Next));
+        assert_eq!((it.rules.len(), it.files.len(), it.then), (2, 1, AfterAnswer::Next));
         assert_eq!(it.rules[1].place.keys(), format!("plugins.0.args.{key}.1"));
     }
     let hole = |it: Executor| match it {
@@ -189,7 +189,7 @@ fn local_answers() {
     assert_eq!(hole(quick(MOSDNS, "black_hole 192.0.2.1 2001:db8::1")).0, both);
     assert_eq!(
         hole(quick(OXIDNS, "black_hole 192.0.2.1,2001:db8::1 short_circuit")),
-        (both.clone(), Then::Stop)
+        (both.clone(), AfterAnswer::Stop)
     );
     for args in [
         "\"192.0.2.1 2001:db8::1\"",
@@ -238,8 +238,8 @@ fn times_to_live_and_waits() {
 #[test]
 fn client_subnet_and_options() {
     let usual = SubnetRule {
-        forward: Passing::Keep,
-        send: Passing::Keep,
+        forward: PassOn::Keep,
+        send: PassOn::Keep,
         preset: Some(ip("192.0.2.1")),
         mask4: 24,
         mask6: 48,
@@ -253,7 +253,7 @@ fn client_subnet_and_options() {
         "ecs_handler",
         "{ forward: true, send: true, preset: \"::ffff:192.0.2.1\", mask4: 16, mask6: 0 }",
     );
-    let rule = SubnetRule { forward: Passing::Pass, send: Passing::Pass, mask4: 16, ..usual };
+    let rule = SubnetRule { forward: PassOn::Pass, send: PassOn::Pass, mask4: 16, ..usual };
     assert_eq!(full, Executor::EcsHandler(rule));
     check(
         &refused("plugins: [ { type: ecs_handler, args: { mask4: 33 } } ]")[0],
@@ -361,8 +361,8 @@ fn hooks_downloads_and_jobs() {
         panic!()
     };
     assert_eq!(cron.timezone.as_deref(), Some("UTC"));
-    assert_eq!(cron.jobs[0].when, When::Fields("0 4 * * *".into()));
-    assert_eq!(cron.jobs[1].when, When::Every(Duration::from_mins(5)));
+    assert_eq!(cron.jobs[0].when, CronTime::Fields("0 4 * * *".into()));
+    assert_eq!(cron.jobs[1].when, CronTime::Every(Duration::from_mins(5)));
     let complaints = |kind: &str, args: &str| {
         refused(&format!("plugins: [ {{ tag: it, type: {kind}, args: {args} }} ]")).join("\n")
     };

@@ -1,7 +1,8 @@
 //! The limiter's promises: never more than burst and rate, by any number of threads, in fixed room.
 
 use pipeline::limiter::{
-    BUCKETS_MAX, BadRate, Buckets, Prefixes, REFILL_MS_MAX, Rate, RateLimiter, Taken, WhenEmpty,
+    BUCKETS_MAX, BadRate, BucketRate, ClientPrefixes, LimiterBuckets, REFILL_MS_MAX, RateLimiter,
+    TokenOutcome, WhenEmpty,
 };
 use std::hash::Hasher;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -11,7 +12,7 @@ use vocab::Now;
 /// After so many milliseconds the moments in buckets begin again.
 const ROUND_MS: u64 = 1 << 32;
 
-const HOSTS: Prefixes = Prefixes { ipv4: 32, ipv6: 64 };
+const HOSTS: ClientPrefixes = ClientPrefixes { ipv4: 32, ipv6: 64 };
 
 fn at(mono_ms: u64) -> Now {
     Now { unix_ms: 0, mono_ms }
@@ -22,7 +23,7 @@ fn client(number: u32) -> IpAddr {
 }
 
 fn limiter(per_second: u32, burst: u32) -> RateLimiter {
-    RateLimiter::new(Rate::per_second(per_second, burst).unwrap(), HOSTS, [7, 8])
+    RateLimiter::new(BucketRate::per_second(per_second, burst).unwrap(), HOSTS, [7, 8])
 }
 
 /// How many of `tries` pass at `mono_ms`.
@@ -44,7 +45,7 @@ fn a_burst_passes_and_then_the_rate_holds() {
 #[test]
 fn slow_and_fast_rates_are_kept_alike() {
     // 1000 in a minute, as Pi-hole counts.
-    let rate = Rate::new(1000, 60_000, 1000).unwrap();
+    let rate = BucketRate::new(1000, 60_000, 1000).unwrap();
     let slow = RateLimiter::new(rate, HOSTS, [1, 2]);
     assert_eq!(passes(&slow, client(1), 0, 2000), 1000);
     assert_eq!(passes(&slow, client(1), 30_000, 2000), 500);
@@ -59,11 +60,11 @@ fn slow_and_fast_rates_are_kept_alike() {
 
 #[test]
 fn clients_are_told_apart_by_their_prefixes() {
-    let rate = Rate::per_second(1, 1).unwrap();
-    let wide = RateLimiter::new(rate, Prefixes { ipv4: 24, ipv6: 56 }, [1, 2]);
+    let rate = BucketRate::per_second(1, 1).unwrap();
+    let wide = RateLimiter::new(rate, ClientPrefixes { ipv4: 24, ipv6: 56 }, [1, 2]);
     let same = |one: &str, two: &str| {
         let now = at(0);
-        let limiter = RateLimiter::new(rate, Prefixes { ipv4: 24, ipv6: 56 }, [3, 4]);
+        let limiter = RateLimiter::new(rate, ClientPrefixes { ipv4: 24, ipv6: 56 }, [3, 4]);
         assert!(limiter.allows(one.parse().unwrap(), now));
         !limiter.allows(two.parse().unwrap(), now)
     };
@@ -73,7 +74,7 @@ fn clients_are_told_apart_by_their_prefixes() {
     assert!(same("2001:db8::1", "2001:db8:0:ff::2"));
     assert!(!same("2001:db8::1", "2001:db8:0:100::1"));
     // No bits at all: all share one bucket, but a family each.
-    let all = wide.renewed(rate, Prefixes { ipv4: 0, ipv6: 0 });
+    let all = wide.renewed(rate, ClientPrefixes { ipv4: 0, ipv6: 0 });
     assert!(all.allows(client(1), at(0)) && !all.allows(client(2), at(0)));
     assert!(all.allows(IpAddr::V6(Ipv6Addr::LOCALHOST), at(0)));
 }
@@ -156,27 +157,27 @@ fn a_late_moment_gives_nothing_back() {
 
 #[test]
 fn who_goes_on_stays_refused_where_that_is_charged() {
-    let buckets = Buckets::new([5, 6]);
-    let rate = Rate::per_second(5, 5).unwrap();
+    let buckets = LimiterBuckets::new([5, 6]);
+    let rate = BucketRate::per_second(5, 5).unwrap();
     let hash = {
         let mut hasher = buckets.hasher();
         hasher.write_u8(1);
         hasher.finish()
     };
     let take = |ms| buckets.take(hash, &rate, WhenEmpty::Charged(15_000), at(ms));
-    assert_eq!((0..1000).filter(|_| take(0) == Taken::Yes).count(), 5);
-    assert_eq!(take(14_000), Taken::No);
+    assert_eq!((0..1000).filter(|_| take(0) == TokenOutcome::Yes).count(), 5);
+    assert_eq!(take(14_000), TokenOutcome::No);
     // The debt is capped: 15 s after the last try it is over.
-    assert_eq!(take(14_000 + 15_000 + 400), Taken::Yes);
+    assert_eq!(take(14_000 + 15_000 + 400), TokenOutcome::Yes);
 }
 
 #[test]
 fn numbers_that_make_no_rate_say_why() {
-    assert_eq!(Rate::per_second(0, 1), Err(BadRate::Zero));
-    assert_eq!(Rate::per_second(1, 0), Err(BadRate::Zero));
-    assert_eq!(Rate::per_second(1_000_001, 1), Err(BadRate::TooFast));
+    assert_eq!(BucketRate::per_second(0, 1), Err(BadRate::Zero));
+    assert_eq!(BucketRate::per_second(1, 0), Err(BadRate::Zero));
+    assert_eq!(BucketRate::per_second(1_000_001, 1), Err(BadRate::TooFast));
     let day = (REFILL_MS_MAX / 1000) as u32;
-    assert!(Rate::per_second(1, day).is_ok());
-    assert_eq!(Rate::per_second(1, day + 1), Err(BadRate::TooSlow));
-    assert_eq!(Rate::new(1, u32::MAX, u32::MAX), Err(BadRate::TooSlow));
+    assert!(BucketRate::per_second(1, day).is_ok());
+    assert_eq!(BucketRate::per_second(1, day + 1), Err(BadRate::TooSlow));
+    assert_eq!(BucketRate::new(1, u32::MAX, u32::MAX), Err(BadRate::TooSlow));
 }

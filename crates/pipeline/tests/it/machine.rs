@@ -2,41 +2,44 @@
 
 use crate::support;
 
-use dns_wire::{Answer, KeyBuffer, Query, record_type, reply};
+use dns_wire::{DnsQuery, KeyBuffer, WireAnswer, record_type, reply};
 use pipeline::machine::{self, pointer_address};
 use pipeline::program::*;
-use pipeline::records::Redirect;
-use pipeline::state::{Arrived, Failure, Response, State, Step, Wait};
+use pipeline::records::RedirectTable;
+use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
 use std::sync::Arc;
 use std::time::Duration;
 use support::*;
 use vocab::{Name, NameBuffer, Source};
 
-const ACCEPT: Op = Op::Accept(Scope::Called);
-const CACHE: Op = Op::Cache { cache: 0, keeper: Keeper::Run, then: Then::Next };
-const FORWARD: Op = Op::Forward { group: 3, cache: None, then: Then::Next };
+const ACCEPT: Op = Op::Accept(EndScope::Called);
+const CACHE: Op = Op::Cache { cache: 0, keeper: CacheKeeper::Run, then: AfterAnswer::Next };
+const FORWARD: Op = Op::Forward { group: 3, cache: None, then: AfterAnswer::Next };
 
 #[test]
 fn tests_guard_what_follows() {
-    let run = |matcher: Matcher, sense| {
+    let run = |matcher: GuardMatcher, sense| {
         Bench::new(vec![when(matcher, sense, 2), reject(5), reject(2)]).done().rcode()
     };
-    assert_eq!(run(Matcher::Always, Sense::Is), Some(5));
-    assert_eq!(run(Matcher::Never, Sense::Is), Some(2));
-    assert_eq!(run(Matcher::Never, Sense::IsNot), Some(5));
-    assert_eq!(run(Matcher::Type([1, 28].into()), Sense::Is), Some(5));
+    assert_eq!(run(GuardMatcher::Always, TestSense::Is), Some(5));
+    assert_eq!(run(GuardMatcher::Never, TestSense::Is), Some(2));
+    assert_eq!(run(GuardMatcher::Never, TestSense::IsNot), Some(5));
+    assert_eq!(run(GuardMatcher::Type([1, 28].into()), TestSense::Is), Some(5));
     // CAA is 257: a peer that keeps only the low byte takes it for A.
-    assert_eq!(run(Matcher::Type([257].into()), Sense::Is), Some(2));
-    assert_eq!(run(Matcher::HasResponse, Sense::Is), Some(2));
-    assert_eq!(run(Matcher::Random(0), Sense::Is), Some(2));
-    assert_eq!(run(Matcher::Random(1 << 32), Sense::Is), Some(5));
-    let text = |source, comparison| Matcher::Text(TextTest { source, comparison });
-    let equal = |word: &str| Comparison::Equal([word.into()].into());
-    assert_eq!(run(text(TextSource::Type, equal("1")), Sense::Is), Some(5));
-    assert_eq!(run(text(TextSource::Client, equal("192.0.2.77")), Sense::Is), Some(5));
-    let prefix = Comparison::Prefix(["kids.".into()].into());
-    assert_eq!(run(text(TextSource::ServerName, prefix), Sense::Is), Some(5));
-    assert_eq!(run(text(TextSource::ResponseAddress, Comparison::Empty), Sense::Is), Some(5));
+    assert_eq!(run(GuardMatcher::Type([257].into()), TestSense::Is), Some(2));
+    assert_eq!(run(GuardMatcher::HasResponse, TestSense::Is), Some(2));
+    assert_eq!(run(GuardMatcher::Random(0), TestSense::Is), Some(2));
+    assert_eq!(run(GuardMatcher::Random(1 << 32), TestSense::Is), Some(5));
+    let text = |source, comparison| GuardMatcher::Text(TextTest { source, comparison });
+    let equal = |word: &str| TextComparison::Equal([word.into()].into());
+    assert_eq!(run(text(TextSource::Type, equal("1")), TestSense::Is), Some(5));
+    assert_eq!(run(text(TextSource::Client, equal("192.0.2.77")), TestSense::Is), Some(5));
+    let prefix = TextComparison::Prefix(["kids.".into()].into());
+    assert_eq!(run(text(TextSource::ServerName, prefix), TestSense::Is), Some(5));
+    assert_eq!(
+        run(text(TextSource::ResponseAddress, TextComparison::Empty), TestSense::Is),
+        Some(5)
+    );
 }
 
 #[test]
@@ -67,8 +70,8 @@ fn a_jump_comes_back_a_goto_does_not_and_return_leads_back() {
 #[test]
 fn an_accept_ends_a_call_or_everything_as_its_scope_says() {
     let ops = |scope| vec![Op::Call(3), reject(2), Op::End, hole("192.0.2.1"), Op::Accept(scope)];
-    assert_eq!(Bench::new(ops(Scope::Called)).done().rcode(), Some(2));
-    assert_eq!(Bench::new(ops(Scope::Everything)).done().addresses(), [ip("192.0.2.1")]);
+    assert_eq!(Bench::new(ops(EndScope::Called)).done().rcode(), Some(2));
+    assert_eq!(Bench::new(ops(EndScope::Everything)).done().addresses(), [ip("192.0.2.1")]);
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn what_wraps_a_jumped_sequence_wraps_the_rest_and_a_called_one_only_itself() {
 
 /// `cache`, `has_resp` → `accept`, `forward`, as nearly every mosdns file has it.
 fn cached_forward() -> Vec<Op> {
-    vec![CACHE, when(Matcher::HasResponse, Sense::Is, 3), ACCEPT, FORWARD, Op::End]
+    vec![CACHE, when(GuardMatcher::HasResponse, TestSense::Is, 3), ACCEPT, FORWARD, Op::End]
 }
 
 #[test]
@@ -93,21 +96,21 @@ fn what_was_not_cached_is_forwarded_and_kept_as_it_left() {
     ops.insert(4, Op::Ttl(TtlRule::Within(0, 20)));
     let mut bench = Bench::new(ops);
     let step = bench.run();
-    let Step::Wait(Wait::Forward { group: 3, cache: None, ref key, .. }) = step else {
+    let RunStep::Wait(RunWait::Forward { group: 3, cache: None, ref key, .. }) = step else {
         panic!("{step:?}");
     };
     assert_eq!(key[..10], *b"\x03www\x04test\0");
-    let answer = Answer::from_response(&response(&bench.message, "192.0.2.9")).unwrap();
-    let arrived = Arrived::Answer(Arc::new(answer), 0, Source::Upstream);
+    let answer = WireAnswer::from_response(&response(&bench.message, "192.0.2.9")).unwrap();
+    let arrived = WaitOutcome::Answer(Arc::new(answer), 0, Source::Upstream);
     machine::arrive(&bench.program, &mut bench.state, arrived);
     assert_eq!(bench.done().addresses(), [ip("192.0.2.9")]);
     assert_eq!(reply::least_ttl(&bench.out), Some(20));
 
     // The second is a hit, ten seconds old, and stops at the accept.
-    bench.state = State::new(0);
+    bench.state = RunState::new(0);
     bench.out.clear();
     assert_eq!(bench.done().addresses(), [ip("192.0.2.9")]);
-    assert!(matches!(bench.state.response(), Response::Kept(_, 10)));
+    assert!(matches!(bench.state.response(), RunResponse::Kept(_, 10)));
     assert_eq!(bench.state.source(), Source::Cache);
 }
 
@@ -116,15 +119,15 @@ fn a_stale_answer_goes_out_and_the_rest_is_run_again() {
     let mut bench = Bench::new(cached_forward());
     let message = bench.message.clone();
     let mut key = KeyBuffer::new();
-    Query::parse(&message, &mut NameBuffer::new()).unwrap().key(&mut key);
+    DnsQuery::parse(&message, &mut NameBuffer::new()).unwrap().key(&mut key);
     bench.world.cache.insert(key.as_bytes().into(), response(&message, "192.0.2.1"));
     bench.world.stale = true;
     assert_eq!(bench.done().state.source(), Source::Stale);
     bench.state = bench.world.renewals.pop().unwrap();
     bench.world.cache.clear();
-    assert!(matches!(bench.run(), Step::Wait(Wait::Forward { .. })));
-    let answer = Answer::from_response(&response(&message, "192.0.2.2")).unwrap();
-    let arrived = Arrived::Answer(Arc::new(answer), 0, Source::Upstream);
+    assert!(matches!(bench.run(), RunStep::Wait(RunWait::Forward { .. })));
+    let answer = WireAnswer::from_response(&response(&message, "192.0.2.2")).unwrap();
+    let arrived = WaitOutcome::Answer(Arc::new(answer), 0, Source::Upstream);
     machine::arrive(&bench.program, &mut bench.state, arrived);
     bench.done();
     assert_eq!(bench.world.cache.len(), 1, "the renewed answer is kept");
@@ -133,27 +136,27 @@ fn a_stale_answer_goes_out_and_the_rest_is_run_again() {
 #[test]
 fn a_failed_exchange_ends_everything_and_is_not_kept() {
     let mut bench = Bench::new(vec![CACHE, Op::Call(3), reject(2), FORWARD, Op::End]);
-    assert!(matches!(bench.run(), Step::Wait(Wait::Forward { .. })));
-    machine::arrive(&bench.program, &mut bench.state, Arrived::Failed(Failure::Upstream));
-    assert_eq!(bench.done().state.failure(), Some(Failure::Upstream));
+    assert!(matches!(bench.run(), RunStep::Wait(RunWait::Forward { .. })));
+    machine::arrive(&bench.program, &mut bench.state, WaitOutcome::Failed(RunFailure::Upstream));
+    assert_eq!(bench.done().state.failure(), Some(RunFailure::Upstream));
     assert!(bench.world.cache.is_empty());
 }
 
 #[test]
 fn a_redirect_asks_for_another_name_and_answers_for_the_first() {
-    let rules = Arc::new(Redirect::parse(&["full:www.test target.example"]).unwrap());
+    let rules = Arc::new(RedirectTable::parse(&["full:www.test target.example"]).unwrap());
     let asked = Op::Print("asked".into());
     let mut bench = Bench::new(vec![Op::Redirect(rules), asked, hole("192.0.2.1"), ACCEPT]);
     assert_eq!(bench.done().addresses(), [ip("192.0.2.1")]);
     assert_eq!(bench.world.told, ["asked: target.example"]);
-    let answer = Answer::from_response(&bench.out).unwrap();
+    let answer = WireAnswer::from_response(&bench.out).unwrap();
     assert!(answer.matches(&bench.message[12..]));
     assert_eq!(answer.aliases()[0].as_str(), "target.example");
 }
 
 #[test]
 fn the_policy_answers_and_ends_the_run() {
-    let ops = vec![Op::Own(Own::Policy), FORWARD];
+    let ops = vec![Op::Own(OwnAnswer::Policy), FORWARD];
     let mut bench = Bench::new(ops).asking("blocked.test", record_type::A);
     assert_eq!(bench.done().rcode(), Some(3));
     assert_eq!(bench.state.source(), Source::Policy);
@@ -161,7 +164,7 @@ fn the_policy_answers_and_ends_the_run() {
 
 #[test]
 fn a_pointer_question_is_answered_from_memory() {
-    let lookup = || Op::ReverseLookup { memory: 1, pointers: Pointers::Answer(30) };
+    let lookup = || Op::ReverseLookup { memory: 1, pointers: PtrAnswering::Answer(30) };
     let mut bench = Bench::new(vec![lookup(), hole("192.0.2.1")])
         .asking("1.2.0.192.in-addr.arpa", record_type::PTR);
     bench.world.remembered = Some("www.test");
@@ -173,40 +176,40 @@ fn a_pointer_question_is_answered_from_memory() {
 
 #[test]
 fn the_family_that_is_not_preferred_is_blank_where_the_other_is_known() {
-    let prefer = Prefer { wanted: record_type::A, patience: Duration::from_millis(500) };
+    let prefer = FamilyPreference { wanted: record_type::A, patience: Duration::from_millis(500) };
     let bench = || Bench::new(vec![Op::Prefer(prefer.clone()), hole("192.0.2.1")]);
     assert_eq!(bench().done().world.told, ["preferred 1: www.test"]);
     let mut known = bench().asking("www.test", record_type::AAAA);
     known.world.preferred = true;
     assert_eq!((known.done().rcode(), known.addresses().len()), (Some(0), 0));
     let mut unknown = bench().asking("www.test", record_type::AAAA);
-    assert!(matches!(unknown.run(), Step::Wait(Wait::Prefer { rest: 1, .. })));
-    machine::arrive(&unknown.program, &mut unknown.state, Arrived::Blank);
+    assert!(matches!(unknown.run(), RunStep::Wait(RunWait::Prefer { rest: 1, .. })));
+    machine::arrive(&unknown.program, &mut unknown.state, WaitOutcome::Blank);
     assert_eq!((unknown.done().rcode(), unknown.addresses().len()), (Some(0), 0));
 }
 
 #[test]
 fn client_subnet_goes_to_upstreams() {
     let rule = |preset: Option<&str>, send| {
-        let (forward, preset) = (Passing::Pass, preset.map(ip));
+        let (forward, preset) = (PassOn::Pass, preset.map(ip));
         Op::Subnet(SubnetRule { forward, send, preset, mask4: 20, mask6: 48 })
     };
     let options = |op: Op, edns: &[u8]| {
         let mut bench = Bench::new(vec![op, FORWARD]);
         bench.message = question("www.test", record_type::A, edns);
         match bench.run() {
-            Step::Wait(Wait::Forward { options, .. }) => options.into_vec(),
+            RunStep::Wait(RunWait::Forward { options, .. }) => options.into_vec(),
             other => panic!("{other:?}"),
         }
     };
-    let preset = options(rule(Some("198.51.100.7"), Passing::Keep), &[]);
+    let preset = options(rule(Some("198.51.100.7"), PassOn::Keep), &[]);
     assert_eq!(preset, [0, 8, 0, 7, 0, 1, 20, 0, 198, 51, 96]);
-    let own = options(rule(None, Passing::Pass), &[]);
+    let own = options(rule(None, PassOn::Pass), &[]);
     assert_eq!(own, [0, 8, 0, 7, 0, 1, 20, 0, 192, 0, 0]);
-    assert!(options(rule(None, Passing::Keep), &[]).is_empty());
+    assert!(options(rule(None, PassOn::Keep), &[]).is_empty());
     let subnet = [0, 8, 0, 7, 0, 1, 24, 0, 203, 0, 113];
     let edns = [&[0, 0, 41, 4, 208, 0, 0, 0, 0, 0, 11][..], &subnet].concat();
-    assert_eq!(options(rule(Some("198.51.100.7"), Passing::Pass), &edns), subnet);
+    assert_eq!(options(rule(Some("198.51.100.7"), PassOn::Pass), &edns), subnet);
     assert_eq!(options(Op::PassOptions([8].into()), &edns), subnet);
     assert!(options(Op::PassOptions([10].into()), &edns).is_empty());
 }
@@ -214,7 +217,7 @@ fn client_subnet_goes_to_upstreams() {
 #[test]
 fn too_deep_or_too_long_a_program_fails_instead_of_running_on() {
     for ops in [vec![Op::Jump(0)], vec![Op::Goto(0)], vec![Op::Summary("x".into()), Op::Goto(0)]] {
-        assert_eq!(Bench::new(ops).done().state.failure(), Some(Failure::Program));
+        assert_eq!(Bench::new(ops).done().state.failure(), Some(RunFailure::Program));
     }
 }
 
@@ -229,16 +232,17 @@ fn only_what_nothing_changes_is_kept_by_the_exchange() {
         });
         cache.unwrap()
     };
-    assert_eq!(keeper(cached_forward(), &[0]), Keeper::Exchange);
-    let before =
-        |op| vec![op, CACHE, when(Matcher::HasResponse, Sense::Is, 4), ACCEPT, FORWARD, Op::End];
+    assert_eq!(keeper(cached_forward(), &[0]), CacheKeeper::Exchange);
+    let before = |op| {
+        vec![op, CACHE, when(GuardMatcher::HasResponse, TestSense::Is, 4), ACCEPT, FORWARD, Op::End]
+    };
     let skipped = |to| Op::When { tests: Box::new([]), otherwise: to };
-    assert_eq!(keeper(before(skipped(1)), &[0]), Keeper::Exchange, "to the cache");
-    assert_eq!(keeper(before(skipped(4)), &[0]), Keeper::Run, "past the cache");
+    assert_eq!(keeper(before(skipped(1)), &[0]), CacheKeeper::Exchange, "to the cache");
+    assert_eq!(keeper(before(skipped(4)), &[0]), CacheKeeper::Run, "past the cache");
     let changed = vec![CACHE, FORWARD, Op::Ttl(TtlRule::Fixed(1)), Op::End];
-    assert_eq!(keeper(changed, &[0]), Keeper::Run);
+    assert_eq!(keeper(changed, &[0]), CacheKeeper::Run);
     let joined = vec![CACHE, FORWARD, Op::End, Op::Jump(0), reject(2)];
-    assert_eq!(keeper(joined, &[0, 3]), Keeper::Run);
+    assert_eq!(keeper(joined, &[0, 3]), CacheKeeper::Run);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `geosite.dat` and `geoip.dat`: what is selected, what is refused, and bytes that are neither.
 
-use pipeline::sets::dat::{self, BadDat, BadSelector, Found, Selector};
+use pipeline::sets::dat::{self, BadDat, BadSelector, DatContents, DatSelector};
 use pipeline::sets::{DomainKind, DomainSet, IpSet};
 use vocab::Name;
 
@@ -66,17 +66,17 @@ fn geoip() -> Vec<u8> {
     file
 }
 
-fn selectors(texts: &[&str]) -> Vec<Selector> {
-    texts.iter().map(|text| Selector::parse(text).unwrap()).collect()
+fn selectors(texts: &[&str]) -> Vec<DatSelector> {
+    texts.iter().map(|text| DatSelector::parse(text).unwrap()).collect()
 }
 
-fn read_sites(bytes: &[u8], wanted: &[&str]) -> Result<(DomainSet, Found), BadDat> {
+fn read_sites(bytes: &[u8], wanted: &[&str]) -> Result<(DomainSet, DatContents), BadDat> {
     let mut builder = DomainSet::builder(7);
     let found = dat::sites(bytes, &selectors(wanted), |rule| builder.add(rule))?;
     Ok((builder.build(), found))
 }
 
-fn read_networks(bytes: &[u8], wanted: &[&str]) -> Result<(IpSet, Found), BadDat> {
+fn read_networks(bytes: &[u8], wanted: &[&str]) -> Result<(IpSet, DatContents), BadDat> {
     let mut builder = IpSet::builder();
     let found = dat::networks(bytes, &selectors(wanted), |network| builder.add_geo(network))?;
     Ok((builder.build(), found))
@@ -163,9 +163,9 @@ fn a_prefix_that_the_family_does_not_have_is_left_out() {
 
 #[test]
 fn selectors_say_what_is_wrong_with_them() {
-    assert_eq!(Selector::parse(" @ads"), Err(BadSelector::NoCode));
-    assert_eq!(Selector::parse("cn@ "), Err(BadSelector::NoAttribute));
-    assert_eq!(Selector::parse(" CN @ ads ").unwrap().to_string(), "cn@ads");
+    assert_eq!(DatSelector::parse(" @ads"), Err(BadSelector::NoCode));
+    assert_eq!(DatSelector::parse("cn@ "), Err(BadSelector::NoAttribute));
+    assert_eq!(DatSelector::parse(" CN @ ads ").unwrap().to_string(), "cn@ads");
 }
 
 #[test]

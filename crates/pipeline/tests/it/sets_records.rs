@@ -1,8 +1,9 @@
 //! Records of one's own: hosts entries, redirects, and zone files with their directives.
 
-use dns_wire::{Answer, CLASS_IN, Query, record_type};
+use dns_wire::{CLASS_IN, DnsQuery, WireAnswer, record_type};
 use pipeline::records::{
-    Answered, BadEntry, BadValue, GenerateFault, Hosts, Redirect, ScanFault, Zone, ZoneFault,
+    BadEntry, BadValue, GenerateFault, HostsTable, RecordsAnswered, RedirectTable, ScanFault,
+    ZoneFault, ZoneTable,
 };
 use pipeline::sets::BadRule;
 use vocab::{DomainName, Name, NameBuffer};
@@ -29,16 +30,16 @@ fn ask(
     name: &str,
     qtype: u16,
     class: u16,
-    write: impl FnOnce(&Query<'_>, Name<'_>, &mut Vec<u8>) -> Answered,
+    write: impl FnOnce(&DnsQuery<'_>, Name<'_>, &mut Vec<u8>) -> RecordsAnswered,
 ) -> Option<Vec<u8>> {
     let message = query(name, qtype, class);
     let mut text = NameBuffer::new();
-    let query = Query::parse(&message, &mut text).unwrap();
+    let query = DnsQuery::parse(&message, &mut text).unwrap();
     let mut out = b"before".to_vec();
     let answered = write(&query, text.as_name(), &mut out);
     let written = out.split_off(6);
     assert_eq!(out, b"before", "what stood before stays");
-    assert_eq!(answered == Answered::Yes, !written.is_empty());
+    assert_eq!(answered == RecordsAnswered::Yes, !written.is_empty());
     if written.is_empty() {
         return None;
     }
@@ -71,8 +72,8 @@ fn records(message: &[u8]) -> Vec<(u16, u16, u32, Vec<u8>)> {
     records
 }
 
-fn hosts() -> Hosts {
-    Hosts::parse(
+fn hosts() -> HostsTable {
+    HostsTable::parse(
         &[
             "router.lan 192.168.1.1 192.168.1.2 fd00::1",
             "four.lan 192.0.2.4",
@@ -90,7 +91,7 @@ fn hosts() -> Hosts {
 
 fn host_addresses(name: &str, qtype: u16) -> Option<Vec<String>> {
     let written = ask(name, qtype, CLASS_IN, |query, name, out| hosts().write(query, name, out))?;
-    let answer = Answer::from_response(&written).unwrap();
+    let answer = WireAnswer::from_response(&written).unwrap();
     Some(answer.addresses().map(|address| address.to_string()).collect())
 }
 
@@ -138,7 +139,7 @@ fn other_names_types_and_classes_are_no_concern_of_hosts() {
 fn the_last_of_equal_entries_counts_and_many_addresses_fit() {
     let many: Vec<String> = (0..200).map(|n| format!("10.0.0.{n}")).collect();
     let many = format!("full:A.lan. {}", many.join(" "));
-    let hosts = Hosts::parse(&["a.lan 192.0.2.1", &many], 10);
+    let hosts = HostsTable::parse(&["a.lan 192.0.2.1", &many], 10);
     let hosts = hosts.unwrap();
     assert_eq!(hosts.len(), 1);
     let written =
@@ -150,7 +151,7 @@ fn the_last_of_equal_entries_counts_and_many_addresses_fit() {
 fn bad_entries_are_named_by_their_place() {
     let many: String = (0..1025).map(|_| " 10.0.0.1").collect();
     let lines = ["a.lan 1.2.3", "regex:a 1.2.3.4", "ok.lan 1.2.3.4", &format!("b.lan{many}")];
-    let bad = Hosts::parse(&lines, 10).unwrap_err();
+    let bad = HostsTable::parse(&lines, 10).unwrap_err();
     assert_eq!(
         bad,
         [
@@ -159,7 +160,7 @@ fn bad_entries_are_named_by_their_place() {
             (3, BadEntry::TooManyAddresses),
         ]
     );
-    let bad = Redirect::parse(&["a.lan", "a.lan b.lan c.lan", "a.lan b..lan"]).unwrap_err();
+    let bad = RedirectTable::parse(&["a.lan", "a.lan b.lan c.lan", "a.lan b..lan"]).unwrap_err();
     assert!(matches!(bad[0], (0, BadEntry::NotTwoFields(1))));
     assert!(matches!(bad[1], (1, BadEntry::NotTwoFields(3))));
     assert!(matches!(bad[2], (2, BadEntry::Target(_))));
@@ -167,7 +168,7 @@ fn bad_entries_are_named_by_their_place() {
 
 #[test]
 fn a_redirect_leads_to_another_name() {
-    let rules = Redirect::parse(&[
+    let rules = RedirectTable::parse(&[
         "a.example target.example.",
         "domain:b.example T.example # comment",
         r"regexp:^c{1,3}\. c.example",
@@ -193,18 +194,18 @@ fn no_files(path: &str, _: &str) -> Result<String, String> {
     Err(format!("{path} is not there"))
 }
 
-fn zone(text: &str) -> Zone {
-    let mut builder = Zone::builder();
+fn zone(text: &str) -> ZoneTable {
+    let mut builder = ZoneTable::builder();
     builder.add("text", text, &mut no_files).unwrap();
     builder.build()
 }
 
 fn faults(text: &str) -> Vec<(u32, ZoneFault)> {
-    let bad = Zone::builder().add("text", text, &mut no_files).unwrap_err();
+    let bad = ZoneTable::builder().add("text", text, &mut no_files).unwrap_err();
     bad.into_iter().map(|bad| (bad.line, bad.fault)).collect()
 }
 
-fn of(zone: &Zone, name: &str, qtype: u16, class: u16) -> Vec<(u16, u16, u32, Vec<u8>)> {
+fn of(zone: &ZoneTable, name: &str, qtype: u16, class: u16) -> Vec<(u16, u16, u32, Vec<u8>)> {
     let written = ask(name, qtype, class, |query, name, out| zone.write(query, name, out));
     written.map(|written| records(&written)).unwrap_or_default()
 }
@@ -331,7 +332,7 @@ fn files_are_included_through_whoever_may_read_them() {
             other => Err(format!("{other} is not there")),
         }
     };
-    let mut builder = Zone::builder();
+    let mut builder = ZoneTable::builder();
     let text = "$ORIGIN test.\nout A 192.0.2.3\n$INCLUDE one.zone sub\n\tAAAA ::1\n";
     builder.add("main", text, &mut files).unwrap();
     let bad = builder.add("main", "$INCLUDE bad.zone t.\n", &mut files).unwrap_err();
@@ -351,7 +352,7 @@ fn files_are_included_through_whoever_may_read_them() {
 
 #[test]
 fn each_text_begins_anew() {
-    let mut builder = Zone::builder();
+    let mut builder = ZoneTable::builder();
     builder.add("one", "$ORIGIN a.test.\n$TTL 5\nx A 192.0.2.1\n", &mut no_files).unwrap();
     let bad = builder.add("two", "x A 192.0.2.1", &mut no_files).unwrap_err();
     assert_eq!(bad[0].fault, ZoneFault::Relative("x".into()));
@@ -409,7 +410,7 @@ fn broken_zone_texts_never_panic() {
     };
     let pieces = ["\\", "\"", "(", ")", ";", "\n", "$", ".", "@", "\\#", "\u{fc}", " ", "\t", "0"];
     for end in 0..whole.len() {
-        let _ = Zone::builder().add("cut", &whole[..end], &mut no_files);
+        let _ = ZoneTable::builder().add("cut", &whole[..end], &mut no_files);
     }
     for _ in 0..6_000 {
         let mut text = whole.to_owned();
@@ -427,7 +428,7 @@ fn broken_zone_texts_never_panic() {
                 }
             }
         }
-        let mut builder = Zone::builder();
+        let mut builder = ZoneTable::builder();
         let _ = builder.add("mutated", &text, &mut no_files);
         let zone = builder.build();
         for name in ["www.example", "s.example", "example"] {
@@ -440,7 +441,7 @@ fn broken_zone_texts_never_panic() {
 
 #[test]
 fn a_target_keeps_the_text_that_was_written() {
-    let rules = Redirect::parse(&["a.test _x-1.Example"]).unwrap();
+    let rules = RedirectTable::parse(&["a.test _x-1.Example"]).unwrap();
     let found = rules.find(Name::from_lowercase("a.test").unwrap()).unwrap();
     assert_eq!(found.name, DomainName::parse("_x-1.example").unwrap());
     assert_eq!(&*found.wire, b"\x04_x-1\x07example\0");

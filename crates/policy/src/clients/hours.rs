@@ -4,14 +4,14 @@
 //! began. It knows no clock and no zone: the hour is handed in. Built from settings that were
 //! checked, asked by every decision for clients that have some.
 
-use super::zone::{Hour, minutes_of};
+use super::zone::{ClockHour, minutes_of};
 
 const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const EVERY_DAY: u8 = 0x7f;
 
 /// A span of hours on some days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hours {
+pub(crate) struct HourSpan {
     /// A bit for each day on which it begins, from Monday.
     days: u8,
     /// Minutes since midnight.
@@ -28,7 +28,7 @@ pub(crate) enum HoursError {
     To,
 }
 
-impl Hours {
+impl HourSpan {
     /// Reads `mon-fri,sun` and two times of day. No days are all of them; no times are midnight.
     pub(crate) fn parse(days: &str, from: &str, to: &str) -> Result<Self, HoursError> {
         let time = |text: &str, wrong| match text {
@@ -44,7 +44,7 @@ impl Hours {
     }
 
     /// Whether it holds at that hour.
-    pub(crate) fn hold(self, at: Hour) -> bool {
+    pub(crate) fn hold(self, at: ClockHour) -> bool {
         let begins = |day: u8| self.days >> day & 1 == 1;
         let today = begins(at.weekday);
         if self.from < self.to {
@@ -79,7 +79,7 @@ mod tests {
     fn check(hours: [&str; 3], weekday: u8, clock: &str, expected: bool) {
         let [days, from, to] = hours;
         let minute = minutes_of(clock).unwrap();
-        let holds = Hours::parse(days, from, to).unwrap().hold(Hour { weekday, minute });
+        let holds = HourSpan::parse(days, from, to).unwrap().hold(ClockHour { weekday, minute });
         assert_eq!(holds, expected, "{hours:?} on day {weekday} at {clock}");
     }
 
@@ -111,9 +111,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_named() {
-        assert_eq!(Hours::parse("monday", "", ""), Err(HoursError::Days));
-        assert_eq!(Hours::parse("", "9:00", ""), Err(HoursError::From));
-        assert_eq!(Hours::parse("", "24:00", ""), Err(HoursError::From));
-        assert_eq!(Hours::parse("", "", "24:01"), Err(HoursError::To));
+        assert_eq!(HourSpan::parse("monday", "", ""), Err(HoursError::Days));
+        assert_eq!(HourSpan::parse("", "9:00", ""), Err(HoursError::From));
+        assert_eq!(HourSpan::parse("", "24:00", ""), Err(HoursError::From));
+        assert_eq!(HourSpan::parse("", "", "24:01"), Err(HoursError::To));
     }
 }

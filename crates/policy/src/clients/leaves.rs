@@ -18,25 +18,25 @@ pub const LEAVES_MAX: usize = 1024;
 
 /// What passes, for whom, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leave {
+pub struct TemporaryAllow {
     /// The name, with all below it; none for everything.
     pub host: Option<DomainName>,
     /// For whom.
-    pub whom: Whom,
+    pub whom: AllowedClients,
     /// Until when.
-    pub until: Until,
+    pub until: AllowUntil,
 }
 
 /// When a leave ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Until {
+pub enum AllowUntil {
     /// At this moment, in milliseconds since 1970: then it has ended.
     Moment(u64),
     /// When it is withdrawn, and not before.
     Withdrawn,
 }
 
-impl Until {
+impl AllowUntil {
     /// Whether it has not come yet.
     pub const fn is_ahead(self, now: Now) -> bool {
         match self {
@@ -48,7 +48,7 @@ impl Until {
 
 /// For whom a leave is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum AllowedClients {
     /// For all clients.
     Everyone,
     /// For the client with this address.
@@ -71,20 +71,20 @@ impl std::error::Error for LeavesFull {}
 
 /// All leaves, by the name that they are for; the empty text is everything.
 #[derive(Debug, Default)]
-pub(crate) struct Leaves {
-    granted: RwLock<HashMap<Box<str>, Vec<Leave>>>,
+pub(crate) struct TemporaryAllows {
+    granted: RwLock<HashMap<Box<str>, Vec<TemporaryAllow>>>,
     /// When the last of them ends, in milliseconds since 1970, the greatest number for never: while
     /// nothing is granted, nobody takes the lock.
     latest_ms: AtomicU64,
 }
 
-impl Leaves {
+impl TemporaryAllows {
     /// Grants a leave; one for the same name and the same clients is replaced.
-    pub(crate) fn grant(&self, leave: Leave, now: Now) -> Result<(), LeavesFull> {
+    pub(crate) fn grant(&self, leave: TemporaryAllow, now: Now) -> Result<(), LeavesFull> {
         let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
         let key: Box<str> = leave.host.as_ref().map_or("", DomainName::as_str).into();
         granted.retain(|host, leaves| {
-            let same = |other: &Leave| **host == *key && other.whom == leave.whom;
+            let same = |other: &TemporaryAllow| **host == *key && other.whom == leave.whom;
             leaves.retain(|other| other.until.is_ahead(now) && !same(other));
             !leaves.is_empty()
         });
@@ -97,7 +97,12 @@ impl Leaves {
     }
 
     /// Ends a leave now; says whether there was one that had not ended by itself.
-    pub(crate) fn withdraw(&self, host: Option<&DomainName>, whom: &Whom, now: Now) -> bool {
+    pub(crate) fn withdraw(
+        &self,
+        host: Option<&DomainName>,
+        whom: &AllowedClients,
+        now: Now,
+    ) -> bool {
         let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
         let key = host.map_or("", DomainName::as_str);
         let Some(leaves) = granted.get_mut(key) else { return false };
@@ -110,11 +115,11 @@ impl Leaves {
         held
     }
 
-    fn note_latest(&self, granted: &HashMap<Box<str>, Vec<Leave>>) {
+    fn note_latest(&self, granted: &HashMap<Box<str>, Vec<TemporaryAllow>>) {
         let latest = match granted.values().flatten().map(|leave| leave.until).max() {
             None => 0,
-            Some(Until::Moment(unix_ms)) => unix_ms,
-            Some(Until::Withdrawn) => u64::MAX,
+            Some(AllowUntil::Moment(unix_ms)) => unix_ms,
+            Some(AllowUntil::Withdrawn) => u64::MAX,
         };
         self.latest_ms.store(latest, Ordering::Relaxed);
     }
@@ -145,18 +150,20 @@ impl Leaves {
         ask: &Ask<'_>,
         profile: impl Fn() -> &'p str,
         now: Now,
-    ) -> Option<Leave> {
+    ) -> Option<TemporaryAllow> {
         if self.is_empty(now) {
             return None;
         }
         let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
         let host = ask.host.as_str();
         let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
-        let holds = |leave: &&Leave| {
+        let holds = |leave: &&TemporaryAllow| {
             let whom = match &leave.whom {
-                Whom::Everyone => true,
-                Whom::Address(address) => address.to_canonical() == ask.client.to_canonical(),
-                Whom::Profile(name) => name == profile(),
+                AllowedClients::Everyone => true,
+                AllowedClients::Address(address) => {
+                    address.to_canonical() == ask.client.to_canonical()
+                }
+                AllowedClients::Profile(name) => name == profile(),
             };
             whom && leave.until.is_ahead(now)
         };
@@ -168,11 +175,12 @@ impl Leaves {
     }
 
     /// Those that have not ended, by name.
-    pub(crate) fn all(&self, now: Now) -> Vec<Leave> {
+    pub(crate) fn all(&self, now: Now) -> Vec<TemporaryAllow> {
         let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
-        let held = |leave: &&Leave| leave.until.is_ahead(now);
-        let mut all: Vec<Leave> = granted.values().flatten().filter(held).cloned().collect();
-        let name = |leave: &Leave| leave.host.as_ref().map(|it| it.as_str().to_owned());
+        let held = |leave: &&TemporaryAllow| leave.until.is_ahead(now);
+        let mut all: Vec<TemporaryAllow> =
+            granted.values().flatten().filter(held).cloned().collect();
+        let name = |leave: &TemporaryAllow| leave.host.as_ref().map(|it| it.as_str().to_owned());
         all.sort_by_key(|leave| (name(leave), leave.until));
         all
     }

@@ -32,9 +32,9 @@ const _: () = assert!(WORDS.len() <= u32::BITS as usize);
 
 /// A set of tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tags(u32);
+pub(crate) struct ClientTags(u32);
 
-impl Tags {
+impl ClientTags {
     /// The set of one tag; none if there is no such tag.
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         WORDS.iter().position(|known| *known == word).map(|at| Self(1 << at))

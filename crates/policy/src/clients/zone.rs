@@ -14,7 +14,7 @@ const OFFSET_MAX_S: i32 = 16 * 3600;
 
 /// A time zone.
 #[derive(Clone, Debug)]
-pub(crate) enum Zone {
+pub(crate) enum ScheduleZone {
     /// Always so many seconds east of UTC.
     Fixed(i32),
     /// By the rules of a place, summer time included.
@@ -23,14 +23,14 @@ pub(crate) enum Zone {
 
 /// A moment as a clock on the wall shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Hour {
+pub(crate) struct ClockHour {
     /// From Monday, which is 0.
     pub(crate) weekday: u8,
     /// Minutes since midnight.
     pub(crate) minute: u16,
 }
 
-impl Zone {
+impl ScheduleZone {
     pub(crate) const UTC: Self = Self::Fixed(0);
 
     /// Reads `UTC`, `+02:00` or `Europe/Zurich`; none if there is no such zone.
@@ -53,7 +53,7 @@ impl Zone {
     }
 
     /// What a clock shows there.
-    pub(crate) fn hour(&self, now: Now) -> Hour {
+    pub(crate) fn hour(&self, now: Now) -> ClockHour {
         let utc = i64::try_from(now.unix_secs()).unwrap_or(i64::MAX / 2);
         let offset = match self {
             Self::Fixed(seconds) => *seconds,
@@ -65,7 +65,7 @@ impl Zone {
         let local = utc + i64::from(offset);
         // 1970 began on a Thursday.
         let weekday = (local.div_euclid(DAY_S) + 3).rem_euclid(7) as u8;
-        Hour { weekday, minute: (local.rem_euclid(DAY_S) / 60) as u16 }
+        ClockHour { weekday, minute: (local.rem_euclid(DAY_S) / 60) as u16 }
     }
 }
 
@@ -88,8 +88,8 @@ mod tests {
         let now = Now { unix_ms: unix_s * 1000, mono_ms: 0 };
         let minute = minutes_of(clock).unwrap();
         assert_eq!(
-            Zone::parse(zone).unwrap().hour(now),
-            Hour { weekday, minute },
+            ScheduleZone::parse(zone).unwrap().hour(now),
+            ClockHour { weekday, minute },
             "{zone} {unix_s}"
         );
     }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn what_is_no_zone_is_told() {
         for text in ["Europe/Atlantis", "+2", "+17:00", "+02:60", "02:00", "+-1:00"] {
-            assert!(Zone::parse(text).is_none(), "{text}");
+            assert!(ScheduleZone::parse(text).is_none(), "{text}");
         }
     }
 }

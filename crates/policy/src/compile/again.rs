@@ -4,31 +4,33 @@
 //! that cannot be known beforehand (a `$badfilter` came or went, a cap was reached), all are.
 //! Called at reload and when a list was fetched.
 
-use super::{Cancelled, Compiler, ExpressionTally, ListSource, compile};
+use super::{CancelledRules, ExpressionTally, ListCompiler, ListSource, compile};
 use crate::below::ExceptionsBelow;
 use crate::lists::adblock;
-use crate::lists::trim::Trim;
+use crate::lists::trim::ParameterTrim;
 use crate::names::NamesBuilder;
 use crate::report::SkipReason;
-use crate::rules::Rules;
+use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
-use crate::urls::index::Draft;
-use crate::urls::regexes::{self, Case, Lazy, MeasuredExpression, REGEXES_MAX, WALKS_MAX};
-use crate::urls::rule::{Conditions, Flags, NO_CONDITIONS, Part, Rule, RuleTable};
+use crate::urls::index::RuleDraft;
+use crate::urls::regexes::{
+    self, CaseMatching, LazyRegex, MeasuredExpression, REGEXES_MAX, WALKS_MAX,
+};
+use crate::urls::rule::{EntryPart, NO_CONDITIONS, RuleConditions, RuleFlags, RuleTable, UrlRule};
 use std::ops::Range;
 
 /// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are
 /// not read again. Takes about as long as the changed lists alone would, and a copy of the rest.
-pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
+pub fn recompile(old: &RuleSet, lists: &[ListSource<'_>]) -> RuleSet {
     let seed = old.keys.seed();
     let lists = &lists[..lists.len().min(LISTS_MAX)];
-    let cancelled = Cancelled::read(lists);
+    let cancelled = CancelledRules::read(lists);
     let stays: Vec<bool> =
         lists.iter().enumerate().map(|(at, list)| is_same(old, at, list)).collect();
     if !stays.contains(&true) || cancelled.sum() != old.cancelled || has_reached_a_cap(old) {
         return compile(lists, seed);
     }
-    let mut compiler = Compiler {
+    let mut compiler = ListCompiler {
         keys: old.keys,
         names: NamesBuilder::default(),
         excepted: kept_entries(old, &stays),
@@ -69,20 +71,20 @@ pub fn recompile(old: &Rules, lists: &[ListSource<'_>]) -> Rules {
 }
 
 /// What is known of the exceptions of lists that stay.
-fn kept_entries(old: &Rules, stays: &[bool]) -> Vec<u64> {
+fn kept_entries(old: &RuleSet, stays: &[bool]) -> Vec<u64> {
     let stays =
         |entry: &&u64| stays.get(usize::from(ExceptionsBelow::list_of(**entry))) == Some(&true);
     old.below.entries().iter().filter(stays).copied().collect()
 }
 
-fn is_same(old: &Rules, at: usize, list: &ListSource<'_>) -> bool {
+fn is_same(old: &RuleSet, at: usize, list: &ListSource<'_>) -> bool {
     old.lists.get(at).zip(old.sums.get(at)).is_some_and(|(report, sum)| {
         report.name == list.name && report.kind == list.kind && *sum == list.sum()
     })
 }
 
 /// Whether lines were left out that there might be room for now.
-fn has_reached_a_cap(old: &Rules) -> bool {
+fn has_reached_a_cap(old: &RuleSet) -> bool {
     let capped = [SkipReason::TooManyRegexes, SkipReason::TooMany, SkipReason::TooDear];
     old.lists.iter().flat_map(|list| &list.skipped_by_reason).any(|(it, _)| capped.contains(it))
 }
@@ -93,7 +95,7 @@ fn rules_of(table: &RuleTable, list: u8) -> Range<usize> {
     start..end
 }
 
-impl Compiler {
+impl ListCompiler {
     /// Copies a rule with all that it points to, in the order in which it was written first.
     fn take_over(&mut self, old: &RuleTable, at: usize) {
         let rule = &old.rules[at];
@@ -114,36 +116,36 @@ impl Compiler {
             at
         };
         let mut expression = MeasuredExpression::default();
-        let mut measure = |text: &str, case: Case| {
+        let mut measure = |text: &str, case: CaseMatching| {
             let measured = regexes::measure(text, case).unwrap_or_default();
             self.expressions.count += 1;
             self.expressions.work += measured.work;
             measured
         };
-        if rule.flags.has(Flags::TRIM)
+        if rule.flags.has(RuleFlags::TRIM)
             && let Some(value) =
                 adblock::read(old.text(rule)).ok().and_then(|it| it.options.removeparam)
-            && let Some((text, case)) = Trim::expression(value)
+            && let Some((text, case)) = ParameterTrim::expression(value)
         {
             measure(&text, case);
         }
-        if rule.flags.has(Flags::REGEX) {
+        if rule.flags.has(RuleFlags::REGEX) {
             expression = measure(old.pattern(rule), rule.flags.case());
             self.table.regex_rules.push(id);
-            self.table.regexes.push(Lazy::default());
+            self.table.regexes.push(LazyRegex::default());
         }
-        self.table.rules.push(Rule { text, pattern, conditions, ..*rule });
+        self.table.rules.push(UrlRule { text, pattern, conditions, ..*rule });
         // Rules that the table of names leads to are in no index.
-        if !(rule.flags.has(Flags::FOR_NAMES) && rule.flags.has(Flags::HOST_ONLY)) {
-            self.drafts.push(Draft { id, expression });
+        if !(rule.flags.has(RuleFlags::FOR_NAMES) && rule.flags.has(RuleFlags::HOST_ONLY)) {
+            self.drafts.push(RuleDraft { id, expression });
         }
     }
 }
 
 impl RuleTable {
-    fn take_conditions(&mut self, old: &Self, conditions: &Conditions) -> u32 {
-        let Conditions { pages, hosts, record_types, clients, tags } = *conditions;
-        let conditions = Conditions {
+    fn take_conditions(&mut self, old: &Self, conditions: &RuleConditions) -> u32 {
+        let RuleConditions { pages, hosts, record_types, clients, tags } = *conditions;
+        let conditions = RuleConditions {
             pages: take(pages, &old.numbers, &mut self.numbers),
             hosts: take(hosts, &old.numbers, &mut self.numbers),
             record_types: take(record_types, &old.numbers, &mut self.numbers),
@@ -155,12 +157,12 @@ impl RuleTable {
     }
 }
 
-fn take<T: Clone>(part: Part, from: &[T], into: &mut Vec<T>) -> Part {
+fn take<T: Clone>(part: EntryPart, from: &[T], into: &mut Vec<T>) -> EntryPart {
     let length = usize::from(part.only) + usize::from(part.never);
     if length == 0 {
-        return Part::default();
+        return EntryPart::default();
     }
     let start = into.len() as u32;
     into.extend_from_slice(&from[part.start as usize..][..length]);
-    Part { start, ..part }
+    EntryPart { start, ..part }
 }

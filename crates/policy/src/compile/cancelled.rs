@@ -4,22 +4,22 @@
 
 use super::{LINE_BYTES_MAX, ListSource};
 use crate::fingerprint::checksum;
-use crate::lists::bare::Bare;
-use crate::lists::detect::{self, Line};
+use crate::lists::bare::BareWords;
+use crate::lists::detect::{self, DetectedLine};
 use crate::lists::options::split;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 /// Rules that a `$badfilter` rule of any list cancels: their heads, each with the modifiers that
 /// must be the same, in alphabetical order.
-pub(super) struct Cancelled(HashMap<String, HashSet<Vec<String>>>);
+pub(super) struct CancelledRules(HashMap<String, HashSet<Vec<String>>>);
 
-impl Cancelled {
+impl CancelledRules {
     pub(super) fn read(lists: &[ListSource<'_>]) -> Self {
         let mut cancelled: HashMap<String, HashSet<Vec<String>>> = HashMap::new();
         let finder = memchr::memmem::Finder::new(b"badfilter");
         for (_, text) in lists.iter().flat_map(ListSource::parts) {
-            let bare = Bare::of_list(text);
+            let bare = BareWords::of_list(text);
             let mut from = 0;
             while let Some(found) = finder.find(&text[from..]) {
                 let at = from + found;
@@ -29,7 +29,7 @@ impl Cancelled {
                 let line = &text[start..end];
                 if line.len() <= LINE_BYTES_MAX
                     && let Ok(line) = std::str::from_utf8(line)
-                    && let Line::Rule(rule) = detect::read(line, bare)
+                    && let DetectedLine::Rule(rule) = detect::read(line, bare)
                     && rule.options.marks.badfilter
                 {
                     let head = spelled(rule.head).into_owned();

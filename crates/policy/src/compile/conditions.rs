@@ -3,25 +3,25 @@
 //!
 //! A value with one wrong entry refuses its rule: without that entry the rule might hold for all.
 
-use crate::clients::tags::Tags;
-use crate::fingerprint::Keys;
-use crate::lists::options::{Options, split};
+use crate::clients::tags::ClientTags;
+use crate::fingerprint::HashKeys;
+use crate::lists::options::{RuleOptions, split};
 use crate::report::SkipReason;
-use crate::urls::rule::{ADDRESSES, Client, Conditions, Part, RuleTable, TagPart};
-use vocab::{DomainName, Kind};
+use crate::urls::rule::{ADDRESSES, EntryPart, RuleClient, RuleConditions, RuleTable, TagPart};
+use vocab::{DomainName, RequestKind};
 
 /// Entries asked for and entries refused.
 #[derive(Default)]
-struct Entries<T> {
+struct ConditionEntries<T> {
     only: Vec<T>,
     never: Vec<T>,
 }
 
 /// Reads the values and writes them into the table; none if there are none.
 pub(super) fn read(
-    options: &Options<'_>,
+    options: &RuleOptions<'_>,
     table: &mut RuleTable,
-    keys: &Keys,
+    keys: &HashKeys,
 ) -> Result<Option<u32>, SkipReason> {
     if !options.restricts() {
         return Ok(None);
@@ -39,9 +39,11 @@ pub(super) fn read(
     hosts.never.extend(denied.only);
     let record_types = record_types(options.dnstype)?;
     let clients = entries(options.client, client)?;
-    let tags = entries(options.ctag, |word| Tags::of_word(word).ok_or(SkipReason::ClientTag))?;
-    let tags = TagPart { only: Tags::all_of(&tags.only), never: Tags::all_of(&tags.never) };
-    let conditions = Conditions {
+    let tags =
+        entries(options.ctag, |word| ClientTags::of_word(word).ok_or(SkipReason::ClientTag))?;
+    let tags =
+        TagPart { only: ClientTags::all_of(&tags.only), never: ClientTags::all_of(&tags.never) };
+    let conditions = RuleConditions {
         pages: numbers(pages, &mut table.numbers)?,
         hosts: numbers(hosts, &mut table.numbers)?,
         record_types: numbers(record_types, &mut table.numbers)?,
@@ -55,8 +57,8 @@ pub(super) fn read(
 fn entries<T>(
     value: Option<&str>,
     mut read: impl FnMut(&str) -> Result<T, SkipReason>,
-) -> Result<Entries<T>, SkipReason> {
-    let mut entries = Entries { only: Vec::new(), never: Vec::new() };
+) -> Result<ConditionEntries<T>, SkipReason> {
+    let mut entries = ConditionEntries { only: Vec::new(), never: Vec::new() };
     for word in value.into_iter().flat_map(|value| split(value, '|')) {
         match word.trim().strip_prefix('~') {
             Some(word) => entries.never.push(read(word)?),
@@ -67,22 +69,24 @@ fn entries<T>(
 }
 
 /// `A|~AAAA` of filter rules, or `A,AAAA` and `!A,AAAA` of Pi-hole's expressions.
-fn record_types(value: Option<&str>) -> Result<Entries<u64>, SkipReason> {
+fn record_types(value: Option<&str>) -> Result<ConditionEntries<u64>, SkipReason> {
     let read = |word: &str| {
-        let code = Kind::record_type(word.trim()).map(u64::from);
+        let code = RequestKind::record_type(word.trim()).map(u64::from);
         code.ok_or(SkipReason::BadModifier)
     };
     let list = |value: &str| value.split(',').map(read).collect::<Result<Vec<_>, _>>();
     match value {
         Some(value) if value.starts_with('!') => {
-            Ok(Entries { only: Vec::new(), never: list(&value[1..])? })
+            Ok(ConditionEntries { only: Vec::new(), never: list(&value[1..])? })
         }
-        Some(value) if value.contains(',') => Ok(Entries { only: list(value)?, never: Vec::new() }),
+        Some(value) if value.contains(',') => {
+            Ok(ConditionEntries { only: list(value)?, never: Vec::new() })
+        }
         Some(_) | None => entries(value, read),
     }
 }
 
-fn names(value: Option<&str>, keys: &Keys) -> Result<Entries<u64>, SkipReason> {
+fn names(value: Option<&str>, keys: &HashKeys) -> Result<ConditionEntries<u64>, SkipReason> {
     entries(value, |word| {
         if !word.is_ascii() {
             return Err(SkipReason::NotAscii);
@@ -101,7 +105,7 @@ fn names(value: Option<&str>, keys: &Keys) -> Result<Entries<u64>, SkipReason> {
 
 /// An address, a network or the name of a profile, perhaps in quotes, with `\` before what would
 /// end it.
-fn client(word: &str) -> Result<Client, SkipReason> {
+fn client(word: &str) -> Result<RuleClient, SkipReason> {
     let quoted = |quote| word.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     let bare = quoted('\'').or_else(|| quoted('"')).unwrap_or(word);
     let mut name = String::with_capacity(bare.len());
@@ -112,10 +116,13 @@ fn client(word: &str) -> Result<Client, SkipReason> {
     if name.is_empty() {
         return Err(SkipReason::BadModifier);
     }
-    Ok(name.parse().map_or_else(|_| Client::Name(name), Client::Network))
+    Ok(name.parse().map_or_else(|_| RuleClient::Name(name), RuleClient::Network))
 }
 
-fn numbers(mut entries: Entries<u64>, into: &mut Vec<u64>) -> Result<Part, SkipReason> {
+fn numbers(
+    mut entries: ConditionEntries<u64>,
+    into: &mut Vec<u64>,
+) -> Result<EntryPart, SkipReason> {
     for half in [&mut entries.only, &mut entries.never] {
         half.sort_unstable();
         half.dedup();
@@ -123,14 +130,14 @@ fn numbers(mut entries: Entries<u64>, into: &mut Vec<u64>) -> Result<Part, SkipR
     part(entries, into)
 }
 
-fn part<T>(entries: Entries<T>, into: &mut Vec<T>) -> Result<Part, SkipReason> {
+fn part<T>(entries: ConditionEntries<T>, into: &mut Vec<T>) -> Result<EntryPart, SkipReason> {
     let length = |half: &[T]| u16::try_from(half.len()).map_err(|_| SkipReason::TooLong);
     let (only, never) = (length(&entries.only)?, length(&entries.never)?);
     if only == 0 && never == 0 {
-        return Ok(Part::default());
+        return Ok(EntryPart::default());
     }
     let start = u32::try_from(into.len()).map_err(|_| SkipReason::TooMany)?;
     into.extend(entries.only);
     into.extend(entries.never);
-    Ok(Part { start, only, never })
+    Ok(EntryPart { start, only, never })
 }

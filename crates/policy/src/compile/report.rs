@@ -1,28 +1,28 @@
 //! Counts what lines became while a list is compiled.
 
 use super::ListSource;
-use crate::lists::fitness::Unfit;
+use crate::lists::fitness::UnfitList;
 use crate::report::{
-    FileLines, ListReport, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, Syntax, excerpt,
+    FileLines, ListReport, ListSyntax, SKIPPED_KEPT_MAX, SkipReason, SkippedLine, excerpt,
 };
 
-const SYNTAXES: [Syntax; 11] = [
-    Syntax::Hosts,
-    Syntax::Names,
-    Syntax::Wildcards,
-    Syntax::Dnsmasq,
-    Syntax::Geosite,
-    Syntax::Unbound,
-    Syntax::UrlRegex,
-    Syntax::NameRegex,
-    Syntax::Surge,
-    Syntax::ResponsePolicyZone,
-    Syntax::Adblock,
+const SYNTAXES: [ListSyntax; 11] = [
+    ListSyntax::Hosts,
+    ListSyntax::Names,
+    ListSyntax::Wildcards,
+    ListSyntax::Dnsmasq,
+    ListSyntax::Geosite,
+    ListSyntax::Unbound,
+    ListSyntax::UrlRegex,
+    ListSyntax::NameRegex,
+    ListSyntax::Surge,
+    ListSyntax::ResponsePolicyZone,
+    ListSyntax::Adblock,
 ];
 
 /// The counts of one list.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct ListTally {
     lines: u32,
     /// Where each file begins, if the list is a folder.
     files: Vec<FileLines>,
@@ -35,7 +35,7 @@ pub(super) struct Tally {
     skipped: Vec<SkippedLine>,
 }
 
-impl Tally {
+impl ListTally {
     /// Counts a line and gives its number; none when numbers are used up.
     pub(super) fn next_line(&mut self) -> Option<u32> {
         self.lines = self.lines.checked_add(1)?;
@@ -48,24 +48,24 @@ impl Tally {
         self.files.push(FileLines { name: name.to_owned(), first_line });
     }
 
-    pub(super) fn names(&mut self, syntax: Syntax, count: u32) {
+    pub(super) fn names(&mut self, syntax: ListSyntax, count: u32) {
         self.names = self.names.saturating_add(count);
         self.syntax(syntax);
     }
 
-    fn syntax(&mut self, syntax: Syntax) {
+    fn syntax(&mut self, syntax: ListSyntax) {
         if let Some(at) = SYNTAXES.iter().position(|other| *other == syntax) {
             self.syntaxes[at] += 1;
         }
     }
 
-    pub(super) fn url(&mut self, syntax: Syntax) {
+    pub(super) fn url(&mut self, syntax: ListSyntax) {
         self.urls += 1;
         self.syntax(syntax);
     }
 
     /// The report of a text that is no list.
-    pub(super) fn unfit(self, why: Unfit, source: &ListSource<'_>) -> ListReport {
+    pub(super) fn unfit(self, why: UnfitList, source: &ListSource<'_>) -> ListReport {
         ListReport { unfit: Some(why), ..self.report(source) }
     }
 
@@ -86,11 +86,11 @@ impl Tally {
     }
 
     pub(super) fn report(self, source: &ListSource<'_>) -> ListReport {
-        let unfit = self.says_nothing().then_some(Unfit::NoRules);
+        let unfit = self.says_nothing().then_some(UnfitList::NoRules);
         let most = self.syntaxes.iter().enumerate().rev().max_by_key(|(_, count)| **count);
         let syntax = match most {
             Some((at, count)) if *count > 0 => SYNTAXES[at],
-            Some(_) | None => Syntax::Empty,
+            Some(_) | None => ListSyntax::Empty,
         };
         let mut skipped_by_reason: Vec<(SkipReason, u32)> = SkipReason::ALL
             .iter()

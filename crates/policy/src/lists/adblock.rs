@@ -4,10 +4,10 @@
 //! hides elements, or cannot be matched. It compiles nothing. Called by `detect` for lines that
 //! look like rules.
 
-use super::options::Options;
-use crate::report::{SkipReason, Syntax};
+use super::options::RuleOptions;
+use crate::report::{ListSyntax, SkipReason};
 use crate::urls::index::is_name_byte;
-use crate::urls::rule::Flags;
+use crate::urls::rule::RuleFlags;
 
 /// Longest pattern, in bytes; the longest in EasyList has about 200.
 const PATTERN_BYTES_MAX: usize = 1024;
@@ -20,16 +20,16 @@ pub(crate) const PATTERN_CHARS_MIN: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AdblockRule<'l> {
     /// The syntax that it was read in.
-    pub(crate) syntax: Syntax,
+    pub(crate) syntax: ListSyntax,
     /// Everything before the `$`, with `@@`: what `$badfilter` compares.
     pub(crate) head: &'l str,
     /// What follows the `$`.
     pub(crate) tail: &'l str,
     pub(crate) exception: bool,
-    pub(crate) flags: Flags,
+    pub(crate) flags: RuleFlags,
     /// The pattern without its anchors, or the expression without its slashes.
     pub(crate) pattern: &'l str,
-    pub(crate) options: Options<'l>,
+    pub(crate) options: RuleOptions<'l>,
 }
 
 /// Reads one rule.
@@ -40,12 +40,12 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
     };
     let (pattern, tail) = split_options(body);
     let head = &line[..line.len() - body.len() + pattern.len()];
-    let options = Options::read_tail(tail)?;
+    let options = RuleOptions::read_tail(tail)?;
     let (flags, pattern) = match regex_of(pattern) {
         Some(expression) if expression.len() > REGEX_TEXT_BYTES_MAX => {
             return Err(SkipReason::TooLong);
         }
-        Some(expression) => (Flags::REGEX, expression),
+        Some(expression) => (RuleFlags::REGEX, expression),
         None => {
             if pattern.bytes().any(|byte| !byte.is_ascii()) {
                 return Err(SkipReason::NotAscii);
@@ -60,7 +60,7 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
             anchors(pattern)
         }
     };
-    if !flags.has(Flags::REGEX) && pattern.len() > PATTERN_BYTES_MAX {
+    if !flags.has(RuleFlags::REGEX) && pattern.len() > PATTERN_BYTES_MAX {
         return Err(SkipReason::TooLong);
     }
     let letters = pattern.bytes().filter(|byte| *byte != b'*').take(PATTERN_CHARS_MIN).count();
@@ -71,11 +71,11 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
     if letters < PATTERN_CHARS_MIN && !narrow {
         return Err(SkipReason::TooBroad);
     }
-    let syntax = Syntax::Adblock;
+    let syntax = ListSyntax::Adblock;
     Ok(AdblockRule { syntax, head, tail, exception, flags, pattern, options })
 }
 
-impl<'l> Options<'l> {
+impl<'l> RuleOptions<'l> {
     fn read_tail(tail: &'l str) -> Result<Self, SkipReason> {
         if tail.is_empty() { Ok(Self::default()) } else { Self::read(tail) }
     }
@@ -111,24 +111,24 @@ fn regex_of(pattern: &str) -> Option<&str> {
 }
 
 /// Takes off `||` and `|`, and stars at the ends, which say nothing.
-fn anchors(pattern: &str) -> (Flags, &str) {
-    let mut flags = Flags::default();
+fn anchors(pattern: &str) -> (RuleFlags, &str) {
+    let mut flags = RuleFlags::default();
     let mut rest = pattern;
     if let Some(after) = rest.strip_prefix("||") {
-        (flags, rest) = (flags.with(Flags::AT_LABEL), after);
+        (flags, rest) = (flags.with(RuleFlags::AT_LABEL), after);
     } else if let Some(after) = rest.strip_prefix('|') {
-        (flags, rest) = (flags.with(Flags::AT_START), after);
+        (flags, rest) = (flags.with(RuleFlags::AT_START), after);
     }
     if let Some(before) = rest.strip_suffix('|') {
-        (flags, rest) = (flags.with(Flags::AT_END), before);
+        (flags, rest) = (flags.with(RuleFlags::AT_END), before);
     }
-    if rest.starts_with('*') && !flags.has(Flags::AT_LABEL) {
+    if rest.starts_with('*') && !flags.has(RuleFlags::AT_LABEL) {
         rest = rest.trim_start_matches('*');
-        flags = Flags(flags.0 & !Flags::AT_START.0);
+        flags = RuleFlags(flags.0 & !RuleFlags::AT_START.0);
     }
     if rest.ends_with('*') {
         rest = rest.trim_end_matches('*');
-        flags = Flags(flags.0 & !Flags::AT_END.0);
+        flags = RuleFlags(flags.0 & !RuleFlags::AT_END.0);
     }
     (flags, rest)
 }
@@ -142,14 +142,14 @@ const fn is_pattern_byte(byte: u8) -> bool {
 impl<'l> AdblockRule<'l> {
     /// The name, if the pattern is that name and all below it: `||name^`.
     pub(crate) fn whole_name(&self) -> Option<&'l str> {
-        if !self.flags.has(Flags::AT_LABEL) {
+        if !self.flags.has(RuleFlags::AT_LABEL) {
             return None;
         }
         let end = self.pattern.bytes().position(|byte| !is_name_byte(byte));
         let (name, rest) = self.pattern.split_at(end.unwrap_or(self.pattern.len()));
         let ends = match rest {
             "^" => true,
-            "" => self.flags.has(Flags::AT_END),
+            "" => self.flags.has(RuleFlags::AT_END),
             // `||name/*`: its star went with the anchors, and what is left blocks all of the host.
             "/" => self.head.ends_with("/*"),
             _ => false,
@@ -159,7 +159,7 @@ impl<'l> AdblockRule<'l> {
 
     /// Whether the pattern could stand in a host name, so that it counts for names.
     pub(crate) fn could_be_in_a_name(&self) -> bool {
-        self.flags.has(Flags::REGEX)
+        self.flags.has(RuleFlags::REGEX)
             || self.pattern.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'^' | b'*'))
             || self.names_a_host_behind_a_scheme()
     }
@@ -169,7 +169,7 @@ impl<'l> AdblockRule<'l> {
         let Some(rest) = behind_scheme(self.pattern) else { return false };
         let name = rest.strip_suffix('^').unwrap_or(rest);
         let labels = name.split('.').filter(|label| !label.is_empty()).count();
-        !self.flags.has(Flags::AT_LABEL)
+        !self.flags.has(RuleFlags::AT_LABEL)
             && labels >= 2
             && labels == name.split('.').count()
             && name.bytes().all(is_name_byte)

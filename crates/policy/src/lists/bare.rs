@@ -5,7 +5,7 @@
 //! of a list and decides nothing about single lines. Called by `compile` once for a list.
 
 use super::{geosite, pihole, rpz};
-use crate::urls::regexes::Case;
+use crate::urls::regexes::CaseMatching;
 
 /// Bytes at the start of a list in which its header is looked for.
 const HEADER_BYTES: usize = 2048;
@@ -18,7 +18,7 @@ const NAME_DIRECTIVE: &str = "syntax: domain_regex";
 
 /// What bare words of a list are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Bare<'t> {
+pub(crate) enum BareWords<'t> {
     /// Names, each alone.
     Names,
     /// Names with all below them, as in geosite files.
@@ -36,7 +36,7 @@ pub(crate) enum Bare<'t> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpressionSubject {
     /// URLs, as in Squid's `url_regex` files.
-    Urls(Case),
+    Urls(CaseMatching),
     /// Names, as in Pi-hole's files, where case never counts.
     Names,
     /// Names and URLs: nothing in the list tells which were meant.
@@ -54,7 +54,7 @@ struct SyntaxEvidence {
     has_filters: bool,
 }
 
-impl<'t> Bare<'t> {
+impl<'t> BareWords<'t> {
     /// By the header of the list and its first lines.
     pub(crate) fn of_list(text: &'t [u8]) -> Self {
         let head = &text[..text.len().min(HEADER_BYTES)];
@@ -73,7 +73,7 @@ impl<'t> Bare<'t> {
             if let Some(comment) = line.strip_prefix('#') {
                 let comment = comment.trim();
                 if comment.eq_ignore_ascii_case(URL_DIRECTIVE) {
-                    return Self::Expressions(ExpressionSubject::Urls(Case::Differs));
+                    return Self::Expressions(ExpressionSubject::Urls(CaseMatching::Differs));
                 }
                 if comment.eq_ignore_ascii_case(NAME_DIRECTIVE) {
                     return Self::Expressions(ExpressionSubject::Names);
@@ -121,7 +121,7 @@ impl SyntaxEvidence {
             return None;
         }
         Some(match (self.about_urls > 0, self.about_names > 0) {
-            (true, false) => ExpressionSubject::Urls(Case::Differs),
+            (true, false) => ExpressionSubject::Urls(CaseMatching::Differs),
             (false, true) => ExpressionSubject::Names,
             (true, true) | (false, false) => ExpressionSubject::Either,
         })
@@ -129,10 +129,10 @@ impl SyntaxEvidence {
 }
 
 /// What Squid's `-i` and `+i` say of the lines that follow.
-pub(crate) fn toggles_case(line: &str) -> Option<Case> {
+pub(crate) fn toggles_case(line: &str) -> Option<CaseMatching> {
     match line {
-        "-i" => Some(Case::Same),
-        "+i" => Some(Case::Differs),
+        "-i" => Some(CaseMatching::Same),
+        "+i" => Some(CaseMatching::Differs),
         _ => None,
     }
 }
@@ -155,21 +155,22 @@ mod tests {
 
     #[test]
     fn a_list_tells_what_its_bare_words_are() {
-        let check = |text: &str, expected| assert_eq!(Bare::of_list(text.as_bytes()), expected);
-        let urls = Bare::Expressions(ExpressionSubject::Urls(Case::Differs));
-        let names = Bare::Expressions(ExpressionSubject::Names);
-        check("a.example\nb.example", Bare::Names);
-        check("[Adblock Plus 2.0]\nads", Bare::Patterns);
-        check("# site\na.example\nfull:b.example", Bare::Domains);
+        let check =
+            |text: &str, expected| assert_eq!(BareWords::of_list(text.as_bytes()), expected);
+        let urls = BareWords::Expressions(ExpressionSubject::Urls(CaseMatching::Differs));
+        let names = BareWords::Expressions(ExpressionSubject::Names);
+        check("a.example\nb.example", BareWords::Names);
+        check("[Adblock Plus 2.0]\nads", BareWords::Patterns);
+        check("# site\na.example\nfull:b.example", BareWords::Domains);
         check("-i\n\\.example\\.com/ads\n^https?://ads\\.\n/banner/", urls);
         check("# Syntax: url_regex\n/banner/", urls);
         check("# syntax: domain_regex\nads", names);
-        check("||a.example^\n^http://x\\.y", Bare::Names);
-        check("/ads\\.[0-9]/\n/x\\.y/$script", Bare::Names);
+        check("||a.example^\n^http://x\\.y", BareWords::Names);
+        check("/ads\\.[0-9]/\n/x\\.y/$script", BareWords::Names);
         check("(^|\\.)ads\\.example$\n^track[0-9]+\\.", names);
         check("^ad([sxv]?[0-9]*|system)[_.-]\n^analytics?[_.-]", names);
-        check("\\.exe$\n\\.mp3$", Bare::Expressions(ExpressionSubject::Either));
-        check("$TTL 2h\n@ IN SOA a. b. (1 2 3 4 5)\nads.example CNAME .", Bare::Zone(""));
-        check("", Bare::Names);
+        check("\\.exe$\n\\.mp3$", BareWords::Expressions(ExpressionSubject::Either));
+        check("$TTL 2h\n@ IN SOA a. b. (1 2 3 4 5)\nads.example CNAME .", BareWords::Zone(""));
+        check("", BareWords::Names);
     }
 }

@@ -4,27 +4,27 @@
 //! fails: what is no rule has a reason. Called by `compile` for every line.
 
 use super::adblock::{self, AdblockRule};
-use super::bare::{Bare, ExpressionSubject};
-use super::options::Options;
+use super::bare::{BareWords, ExpressionSubject};
+use super::options::RuleOptions;
 use super::{dnsmasq, geosite, hosts, pihole, rpz, surge, unbound};
-use crate::names::Form;
-use crate::report::{SkipReason, Syntax};
+use crate::names::NameForm;
+use crate::report::{ListSyntax, SkipReason};
 use crate::urls::index::is_name_byte;
-use crate::urls::regexes::Case;
-use crate::urls::rule::{Flags, TYPES_ALL};
+use crate::urls::regexes::CaseMatching;
+use crate::urls::rule::{RuleFlags, TYPES_ALL};
 
 /// One line.
 #[expect(clippy::large_enum_variant, reason = "one at a time, on the stack, for each line")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Line<'l> {
+pub(crate) enum DetectedLine<'l> {
     /// A comment, a header or nothing.
     Blank,
     /// Not in force.
     Skip(SkipReason),
     /// Names with a separator between them.
-    Names { form: Form, names: &'l str, separator: Separator },
+    Names { form: NameForm, names: &'l str, separator: NameSeparator },
     /// A name in a syntax whose lines say more than that name.
-    Entry { syntax: Syntax, form: Form, name: &'l str, effect: EntryEffect },
+    Entry { syntax: ListSyntax, form: NameForm, name: &'l str, effect: EntryEffect },
     /// A filter rule.
     Rule(AdblockRule<'l>),
 }
@@ -40,20 +40,27 @@ pub(crate) enum EntryEffect {
 
 /// What stands between names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Separator {
+pub(crate) enum NameSeparator {
     /// White space.
     Blank,
     /// A slash.
     Slash,
 }
 
+impl<'l> DetectedLine<'l> {
+    /// A line of names.
+    const fn names(form: NameForm, names: &'l str, separator: NameSeparator) -> Self {
+        Self::Names { form, names, separator }
+    }
+}
+
 /// Reads one line, without its line end.
-pub(crate) fn read<'l>(line: &'l str, bare: Bare<'_>) -> Line<'l> {
-    if let Bare::Zone(origin) = bare {
+pub(crate) fn read<'l>(line: &'l str, bare: BareWords<'_>) -> DetectedLine<'l> {
+    if let BareWords::Zone(origin) = bare {
         return rpz::read(line, origin);
     }
     let line = line.trim();
-    if let Bare::Expressions(subject) = bare {
+    if let BareWords::Expressions(subject) = bare {
         return expression(line, subject);
     }
     // Nine of ten lines of a filter list, ahead of everything else.
@@ -61,14 +68,18 @@ pub(crate) fn read<'l>(line: &'l str, bare: Bare<'_>) -> Line<'l> {
         && name.bytes().all(is_name_byte)
         && name.len() > 2
     {
-        return Line::Names { form: Form::Adblock, names: name, separator: Separator::Blank };
+        return DetectedLine::names(NameForm::Adblock, name, NameSeparator::Blank);
     }
     match line.as_bytes() {
-        [] | [b'!', ..] => return Line::Blank,
+        [] | [b'!', ..] => return DetectedLine::Blank,
         [b'#', rest @ ..] => return after_hash(rest),
         [b'[', rest @ ..] => {
             let is_rule = rest.starts_with(b"$") && line.contains("##");
-            return if is_rule { Line::Skip(SkipReason::Cosmetic) } else { Line::Blank };
+            return if is_rule {
+                DetectedLine::Skip(SkipReason::Cosmetic)
+            } else {
+                DetectedLine::Blank
+            };
         }
         [_, ..] => {}
     }
@@ -76,16 +87,16 @@ pub(crate) fn read<'l>(line: &'l str, bare: Bare<'_>) -> Line<'l> {
         return line;
     }
     if is_cosmetic(line) {
-        return Line::Skip(SkipReason::Cosmetic);
+        return DetectedLine::Skip(SkipReason::Cosmetic);
     }
     match dnsmasq::read(line) {
-        Some(Ok((form, names))) => return Line::Names { form, names, separator: Separator::Slash },
-        Some(Err(reason)) => return Line::Skip(reason),
+        Some(Ok((form, names))) => return DetectedLine::names(form, names, NameSeparator::Slash),
+        Some(Err(reason)) => return DetectedLine::Skip(reason),
         None => {}
     }
     match unbound::read(line) {
-        Some(Ok((form, names))) => return Line::Names { form, names, separator: Separator::Blank },
-        Some(Err(reason)) => return Line::Skip(reason),
+        Some(Ok((form, names))) => return DetectedLine::names(form, names, NameSeparator::Blank),
+        Some(Err(reason)) => return DetectedLine::Skip(reason),
         None => {}
     }
     if let Some(line) = geosite::read(line).or_else(|| surge::read(line)) {
@@ -95,61 +106,61 @@ pub(crate) fn read<'l>(line: &'l str, bare: Bare<'_>) -> Line<'l> {
         return line;
     }
     if pihole::is_one(line) {
-        return pihole::read(line).map_or_else(Line::Skip, Line::Rule);
+        return pihole::read(line).map_or_else(DetectedLine::Skip, DetectedLine::Rule);
     }
     let named = match bare {
-        Bare::Names => name_line(line),
+        BareWords::Names => name_line(line),
         // Stars and dots in front say more than the file's habit.
-        Bare::Domains => geosite::bare(line).or_else(|| name_line(line)),
-        Bare::Patterns | Bare::Expressions(_) | Bare::Zone(_) => None,
+        BareWords::Domains => geosite::bare(line).or_else(|| name_line(line)),
+        BareWords::Patterns | BareWords::Expressions(_) | BareWords::Zone(_) => None,
     };
     if let Some(line) = named {
         return line;
     }
     match adblock::read(line) {
-        Ok(rule) => Line::Rule(rule),
-        Err(reason) => Line::Skip(reason),
+        Ok(rule) => DetectedLine::Rule(rule),
+        Err(reason) => DetectedLine::Skip(reason),
     }
 }
 
 /// A line of a file in which every line is an expression. Those about URLs are about pages, too.
-fn expression(line: &str, subject: ExpressionSubject) -> Line<'_> {
+fn expression(line: &str, subject: ExpressionSubject) -> DetectedLine<'_> {
     if line.is_empty() || line.starts_with(['#', '!']) {
-        return Line::Blank;
+        return DetectedLine::Blank;
     }
-    let mut options = Options::default();
+    let mut options = RuleOptions::default();
     match subject {
         ExpressionSubject::Names => {
-            return pihole::read(line).map_or_else(Line::Skip, Line::Rule);
+            return pihole::read(line).map_or_else(DetectedLine::Skip, DetectedLine::Rule);
         }
         ExpressionSubject::Urls(case) => {
             options.types = Some(TYPES_ALL);
-            options.marks.match_case = case == Case::Differs;
+            options.marks.match_case = case == CaseMatching::Differs;
         }
         ExpressionSubject::Either => options.marks.all = true,
     }
     if line.len() > adblock::REGEX_TEXT_BYTES_MAX {
-        return Line::Skip(SkipReason::TooLong);
+        return DetectedLine::Skip(SkipReason::TooLong);
     }
-    Line::Rule(AdblockRule {
-        syntax: Syntax::UrlRegex,
+    DetectedLine::Rule(AdblockRule {
+        syntax: ListSyntax::UrlRegex,
         head: line,
         tail: "",
         exception: false,
-        flags: Flags::REGEX,
+        flags: RuleFlags::REGEX,
         pattern: line,
         options,
     })
 }
 
 /// A line that begins with `#`: a comment, unless it goes on like a rule that hides elements.
-fn after_hash(rest: &[u8]) -> Line<'static> {
+fn after_hash(rest: &[u8]) -> DetectedLine<'static> {
     let is_rule = match rest {
         [b'#', next, ..] => !matches!(next, b'#' | b' ' | b'\t' | b'-' | b'='),
         [_, ..] => opens_cosmetic(rest),
         [] => false,
     };
-    if is_rule { Line::Skip(SkipReason::Cosmetic) } else { Line::Blank }
+    if is_rule { DetectedLine::Skip(SkipReason::Cosmetic) } else { DetectedLine::Blank }
 }
 
 /// Most marks between the two `#` of a cosmetic rule: `#@$?#` of AdGuard has three.
@@ -177,18 +188,18 @@ fn is_cosmetic(line: &str) -> bool {
 }
 
 /// A line of a hosts file: an address, then names, then perhaps a comment.
-fn hosts_line(line: &str) -> Option<Line<'_>> {
+fn hosts_line(line: &str) -> Option<DetectedLine<'_>> {
     let (address, names) = line.split_once([' ', '\t'])?;
     let form = match hosts::form_of(address)? {
         Ok(form) => form,
         Err(reason) => {
             let first = names.split_whitespace().next().unwrap_or_default();
             let reason = if hosts::is_local(first) { SkipReason::LocalName } else { reason };
-            return Some(Line::Skip(reason));
+            return Some(DetectedLine::Skip(reason));
         }
     };
     let names = names.split('#').next().unwrap_or_default();
-    Some(Line::Names { form, names, separator: Separator::Blank })
+    Some(DetectedLine::Names { form, names, separator: NameSeparator::Blank })
 }
 
 /// Text before a comment, which is a `#` behind a blank; without a blank it may be part of a rule.
@@ -200,35 +211,35 @@ pub(crate) fn before_comment(line: &str) -> &str {
 }
 
 /// A line that is a name, `*.name` or `.name`, with perhaps a comment behind.
-fn name_line(line: &str) -> Option<Line<'_>> {
+fn name_line(line: &str) -> Option<DetectedLine<'_>> {
     let name = before_comment(line);
     let (form, name) = if let Some(rest) = name.strip_prefix("*.") {
-        (Form::Wildcard, rest)
+        (NameForm::Wildcard, rest)
     } else if let Some(rest) = name.strip_prefix('.') {
-        (Form::Dotted, rest)
+        (NameForm::Dotted, rest)
     } else {
-        (Form::Plain, name)
+        (NameForm::Plain, name)
     };
     let is_name = !name.is_empty()
         && name.bytes().all(is_name_byte)
         && name.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
         && name.as_bytes().last().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
-    is_name.then_some(Line::Names { form, names: name, separator: Separator::Blank })
+    is_name.then_some(DetectedLine::Names { form, names: name, separator: NameSeparator::Blank })
 }
 
-impl Form {
+impl NameForm {
     /// The syntax that lines of this form are written in.
-    pub(crate) fn syntax(self) -> Syntax {
+    pub(crate) fn syntax(self) -> ListSyntax {
         match self {
             Self::HostsNull | Self::HostsLoopback | Self::HostsNullV6 | Self::HostsLoopbackV6 => {
-                Syntax::Hosts
+                ListSyntax::Hosts
             }
-            Self::Plain => Syntax::Names,
-            Self::Wildcard | Self::Dotted => Syntax::Wildcards,
-            Self::Adblock | Self::AdblockException => Syntax::Adblock,
-            Self::DnsmasqAddress | Self::DnsmasqServer | Self::DnsmasqLocal => Syntax::Dnsmasq,
-            Self::GeositeDomain | Self::GeositeFull => Syntax::Geosite,
-            Self::UnboundZone | Self::UnboundData => Syntax::Unbound,
+            Self::Plain => ListSyntax::Names,
+            Self::Wildcard | Self::Dotted => ListSyntax::Wildcards,
+            Self::Adblock | Self::AdblockException => ListSyntax::Adblock,
+            Self::DnsmasqAddress | Self::DnsmasqServer | Self::DnsmasqLocal => ListSyntax::Dnsmasq,
+            Self::GeositeDomain | Self::GeositeFull => ListSyntax::Geosite,
+            Self::UnboundZone | Self::UnboundData => ListSyntax::Unbound,
         }
     }
 }
@@ -237,30 +248,30 @@ impl Form {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: &Line<'_>) {
-        assert_eq!(read(line, Bare::Names), *expected, "{line}");
+    fn check(line: &str, expected: &DetectedLine<'_>) {
+        assert_eq!(read(line, BareWords::Names), *expected, "{line}");
     }
 
-    fn names(form: Form, names: &str) -> Line<'_> {
-        Line::Names { form, names, separator: Separator::Blank }
+    fn names(form: NameForm, names: &str) -> DetectedLine<'_> {
+        DetectedLine::Names { form, names, separator: NameSeparator::Blank }
     }
 
     #[test]
     fn every_syntax_is_told_by_the_line() {
-        check("0.0.0.0 ads.example # seen today", &names(Form::HostsNull, "ads.example "));
-        check(":: a.example b.example", &names(Form::HostsNullV6, "a.example b.example"));
-        check("ads.example", &names(Form::Plain, "ads.example"));
-        check("ads.example # why", &names(Form::Plain, "ads.example"));
-        check("*.ads.example", &names(Form::Wildcard, "ads.example"));
-        check(".ads.example", &names(Form::Dotted, "ads.example"));
-        check("||ads.example^", &names(Form::Adblock, "ads.example"));
-        check("! comment", &Line::Blank);
-        check("# comment", &Line::Blank);
-        check("## comment", &Line::Blank);
-        check("#", &Line::Blank);
-        check("[Adblock Plus 2.0]", &Line::Blank);
-        assert!(matches!(read("-ads-$image", Bare::Names), Line::Rule(_)));
-        assert!(matches!(read("ads.example", Bare::Patterns), Line::Rule(_)));
+        check("0.0.0.0 ads.example # seen today", &names(NameForm::HostsNull, "ads.example "));
+        check(":: a.example b.example", &names(NameForm::HostsNullV6, "a.example b.example"));
+        check("ads.example", &names(NameForm::Plain, "ads.example"));
+        check("ads.example # why", &names(NameForm::Plain, "ads.example"));
+        check("*.ads.example", &names(NameForm::Wildcard, "ads.example"));
+        check(".ads.example", &names(NameForm::Dotted, "ads.example"));
+        check("||ads.example^", &names(NameForm::Adblock, "ads.example"));
+        check("! comment", &DetectedLine::Blank);
+        check("# comment", &DetectedLine::Blank);
+        check("## comment", &DetectedLine::Blank);
+        check("#", &DetectedLine::Blank);
+        check("[Adblock Plus 2.0]", &DetectedLine::Blank);
+        assert!(matches!(read("-ads-$image", BareWords::Names), DetectedLine::Rule(_)));
+        assert!(matches!(read("ads.example", BareWords::Patterns), DetectedLine::Rule(_)));
     }
 
     #[test]
@@ -283,26 +294,26 @@ mod tests {
             "example.com$$script[tag-content=\"ad\"]",
             "[$path=/x]example.com##.ad",
         ] {
-            check(line, &Line::Skip(SkipReason::Cosmetic));
+            check(line, &DetectedLine::Skip(SkipReason::Cosmetic));
         }
     }
 
     #[test]
     fn a_number_sign_without_a_blank_opens_no_comment() {
-        check("example.net#foo$script,domain=x.org", &Line::Skip(SkipReason::Fragment));
-        check("*.com#$image,domain=x.org", &Line::Skip(SkipReason::Fragment));
-        check("ads.example#why", &Line::Skip(SkipReason::Fragment));
-        check("ads.example\t#why", &names(Form::Plain, "ads.example"));
+        check("example.net#foo$script,domain=x.org", &DetectedLine::Skip(SkipReason::Fragment));
+        check("*.com#$image,domain=x.org", &DetectedLine::Skip(SkipReason::Fragment));
+        check("ads.example#why", &DetectedLine::Skip(SkipReason::Fragment));
+        check("ads.example\t#why", &names(NameForm::Plain, "ads.example"));
         assert_eq!(
-            read("ads.example#why", Bare::Domains),
-            Line::Skip(SkipReason::Fragment),
+            read("ads.example#why", BareWords::Domains),
+            DetectedLine::Skip(SkipReason::Fragment),
             "in geosite files too"
         );
     }
 
     #[test]
     fn prose_is_no_rule() {
-        check("The page was not found.", &Line::Skip(SkipReason::NotARule));
-        check("127.0.0.1", &names(Form::Plain, "127.0.0.1"));
+        check("The page was not found.", &DetectedLine::Skip(SkipReason::NotARule));
+        check("127.0.0.1", &names(NameForm::Plain, "127.0.0.1"));
     }
 }

@@ -5,7 +5,7 @@
 //! `detect` for lines that begin like a dnsmasq setting.
 
 use super::detect::before_comment;
-use crate::names::Form;
+use crate::names::NameForm;
 use crate::report::SkipReason;
 
 /// Settings that say nothing of names to block, by how they begin.
@@ -32,13 +32,13 @@ const OTHERS: &[&str] = &[
 ];
 
 /// The names of a blocking line, between slashes, and its form; none if it is no such setting.
-pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
+pub(crate) fn read(line: &str) -> Option<Result<(NameForm, &str), SkipReason>> {
     let (form, rest) = if let Some(rest) = line.strip_prefix("address=/") {
-        (Form::DnsmasqAddress, rest)
+        (NameForm::DnsmasqAddress, rest)
     } else if let Some(rest) = line.strip_prefix("server=/") {
-        (Form::DnsmasqServer, rest)
+        (NameForm::DnsmasqServer, rest)
     } else if let Some(rest) = line.strip_prefix("local=/") {
-        (Form::DnsmasqLocal, rest)
+        (NameForm::DnsmasqLocal, rest)
     } else {
         let is_other = OTHERS.iter().any(|start| line.starts_with(start));
         return is_other.then_some(Err(SkipReason::NotABlock));
@@ -47,9 +47,9 @@ pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
         return Some(Err(SkipReason::BadModifier));
     };
     let is_null = matches!(value, "#" | "0.0.0.0" | "::" | "127.0.0.1" | "::1");
-    let blocks = value.is_empty() || (form == Form::DnsmasqAddress && is_null);
+    let blocks = value.is_empty() || (form == NameForm::DnsmasqAddress && is_null);
     let refused =
-        if form == Form::DnsmasqAddress { SkipReason::Record } else { SkipReason::NotABlock };
+        if form == NameForm::DnsmasqAddress { SkipReason::Record } else { SkipReason::NotABlock };
     Some(if blocks { Ok((form, names)) } else { Err(refused) })
 }
 
@@ -60,17 +60,17 @@ mod tests {
     #[test]
     fn null_addresses_and_servers_block() {
         let check = |line, expected| assert_eq!(read(line), expected, "{line}");
-        check("address=/a.example/", Some(Ok((Form::DnsmasqAddress, "a.example"))));
-        check("address=/a.example/#", Some(Ok((Form::DnsmasqAddress, "a.example"))));
+        check("address=/a.example/", Some(Ok((NameForm::DnsmasqAddress, "a.example"))));
+        check("address=/a.example/#", Some(Ok((NameForm::DnsmasqAddress, "a.example"))));
         check(
             "address=/a.example/b.example/::",
-            Some(Ok((Form::DnsmasqAddress, "a.example/b.example"))),
+            Some(Ok((NameForm::DnsmasqAddress, "a.example/b.example"))),
         );
-        check("server=/a.example/", Some(Ok((Form::DnsmasqServer, "a.example"))));
-        check("local=/a.example/", Some(Ok((Form::DnsmasqLocal, "a.example"))));
+        check("server=/a.example/", Some(Ok((NameForm::DnsmasqServer, "a.example"))));
+        check("local=/a.example/", Some(Ok((NameForm::DnsmasqLocal, "a.example"))));
         check("address=/a.example/192.0.2.1", Some(Err(SkipReason::Record)));
         check("server=/a.example/192.0.2.1", Some(Err(SkipReason::NotABlock)));
-        check("address=/a.example/ # seen", Some(Ok((Form::DnsmasqAddress, "a.example"))));
+        check("address=/a.example/ # seen", Some(Ok((NameForm::DnsmasqAddress, "a.example"))));
         check("cache-size=1000", Some(Err(SkipReason::NotABlock)));
         check("a.example", None);
     }

@@ -16,7 +16,7 @@ const STRAY_SHARE: usize = 20;
 
 /// Why bytes are no list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Unfit {
+pub enum UnfitList {
     /// Nothing but white space.
     Empty,
     /// An HTML or XML page, such as servers send in place of a file that moved.
@@ -29,13 +29,13 @@ pub enum Unfit {
     NoRules,
 }
 
-impl Unfit {
+impl UnfitList {
     /// All of them, in the order of their numbers in snapshots.
     pub const ALL: [Self; 5] =
         [Self::Empty, Self::WebPage, Self::Binary, Self::Utf16, Self::NoRules];
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for UnfitList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Empty => "it is empty: look whether the download was cut off",
@@ -47,21 +47,21 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl std::error::Error for Unfit {}
+impl std::error::Error for UnfitList {}
 
 /// Why these bytes are no list, as far as their beginning tells; none if they may be one.
-pub fn unfit(text: &[u8]) -> Option<Unfit> {
+pub fn unfit(text: &[u8]) -> Option<UnfitList> {
     let head = &text[..text.len().min(HEAD_BYTES)];
     if text.trim_ascii().is_empty() {
-        return Some(Unfit::Empty);
+        return Some(UnfitList::Empty);
     }
     if is_utf16(head) {
-        return Some(Unfit::Utf16);
+        return Some(UnfitList::Utf16);
     }
     if is_binary(head) {
-        return Some(Unfit::Binary);
+        return Some(UnfitList::Binary);
     }
-    is_page(head).then_some(Unfit::WebPage)
+    is_page(head).then_some(UnfitList::WebPage)
 }
 
 fn is_utf16(head: &[u8]) -> bool {
@@ -107,16 +107,16 @@ mod tests {
     #[test]
     fn what_is_no_list_says_why() {
         let check = |text: &[u8], expected| assert_eq!(unfit(text), expected, "{text:?}");
-        check(b"", Some(Unfit::Empty));
-        check(b" \r\n\t", Some(Unfit::Empty));
-        check(b"\xef\xbb\xbf\n <!DOCTYPE html><html>", Some(Unfit::WebPage));
-        check(b"<HTML>", Some(Unfit::WebPage));
-        check(b"# from a mirror\n! x\n<html><body>\nads.example\n", Some(Unfit::WebPage));
-        check(b"\x1f\x8b\x08\x00", Some(Unfit::Binary));
-        check(&[1; 64], Some(Unfit::Binary));
-        check(b"\xff\xfea\x00", Some(Unfit::Utf16));
-        check(b"a\x00.\x00e\x00x\x00\n\x00", Some(Unfit::Utf16));
-        check(b"\x00a\x00.\x00e\x00x", Some(Unfit::Utf16));
+        check(b"", Some(UnfitList::Empty));
+        check(b" \r\n\t", Some(UnfitList::Empty));
+        check(b"\xef\xbb\xbf\n <!DOCTYPE html><html>", Some(UnfitList::WebPage));
+        check(b"<HTML>", Some(UnfitList::WebPage));
+        check(b"# from a mirror\n! x\n<html><body>\nads.example\n", Some(UnfitList::WebPage));
+        check(b"\x1f\x8b\x08\x00", Some(UnfitList::Binary));
+        check(&[1; 64], Some(UnfitList::Binary));
+        check(b"\xff\xfea\x00", Some(UnfitList::Utf16));
+        check(b"a\x00.\x00e\x00x\x00\n\x00", Some(UnfitList::Utf16));
+        check(b"\x00a\x00.\x00e\x00x", Some(UnfitList::Utf16));
         check(b"||a.example^\n\x00\x00||b.example^\n", None);
         check(b"# \xe4 in Latin-1\na.example\n", None);
         check("пример.example\n".as_bytes(), None);

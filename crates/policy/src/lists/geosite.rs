@@ -5,12 +5,12 @@
 //! name in it opens no file. Called by `detect`.
 
 use super::adblock::{self, AdblockRule};
-use super::detect::{Line, Separator, before_comment};
-use super::options::Options;
-use crate::names::Form;
-use crate::report::{SkipReason, Syntax};
+use super::detect::{DetectedLine, NameSeparator, before_comment};
+use super::options::RuleOptions;
+use crate::names::NameForm;
+use crate::report::{ListSyntax, SkipReason};
 use crate::urls::index::is_name_byte;
-use crate::urls::rule::Flags;
+use crate::urls::rule::RuleFlags;
 
 const PREFIXES: [&str; 5] = ["domain:", "full:", "keyword:", "regexp:", "include:"];
 
@@ -20,47 +20,51 @@ pub(crate) fn is_one(line: &str) -> bool {
 }
 
 /// Reads such a line; none if it is of another syntax.
-pub(crate) fn read(line: &str) -> Option<Line<'_>> {
+pub(crate) fn read(line: &str) -> Option<DetectedLine<'_>> {
     let (prefix, rest) = line.split_once(':')?;
     let names = |form| {
         let names = without_attributes(rest);
-        Some(Line::Names { form, names, separator: Separator::Blank })
+        Some(DetectedLine::Names { form, names, separator: NameSeparator::Blank })
     };
     match prefix {
-        "domain" => names(Form::GeositeDomain),
-        "full" => names(Form::GeositeFull),
+        "domain" => names(NameForm::GeositeDomain),
+        "full" => names(NameForm::GeositeFull),
         "keyword" => {
             let word = without_attributes(rest);
             let is_word = !word.is_empty() && word.bytes().all(is_name_byte);
             Some(if !is_word {
-                Line::Skip(SkipReason::BadName)
+                DetectedLine::Skip(SkipReason::BadName)
             } else if word.len() < adblock::PATTERN_CHARS_MIN {
-                Line::Skip(SkipReason::TooBroad)
+                DetectedLine::Skip(SkipReason::TooBroad)
             } else {
-                of_names(line, word, Flags::default())
+                of_names(line, word, RuleFlags::default())
             })
         }
         "regexp" => {
             // An expression may hold `@` and `#`; an attribute stands behind a blank.
             let expression = rest.split(" @").next().unwrap_or_default().trim();
             Some(if expression.is_empty() {
-                Line::Skip(SkipReason::BadRegex)
+                DetectedLine::Skip(SkipReason::BadRegex)
             } else if expression.len() > adblock::REGEX_TEXT_BYTES_MAX {
-                Line::Skip(SkipReason::TooLong)
+                DetectedLine::Skip(SkipReason::TooLong)
             } else {
-                of_names(line, expression, Flags::REGEX)
+                of_names(line, expression, RuleFlags::REGEX)
             })
         }
-        "include" => Some(Line::Skip(SkipReason::Include)),
+        "include" => Some(DetectedLine::Skip(SkipReason::Include)),
         _ => None,
     }
 }
 
 /// A bare name of such a file, which holds for the names below it too; none if it is no name.
-pub(crate) fn bare(line: &str) -> Option<Line<'_>> {
+pub(crate) fn bare(line: &str) -> Option<DetectedLine<'_>> {
     let names = without_attributes(line);
     let is_name = !names.is_empty() && names.bytes().all(is_name_byte);
-    is_name.then_some(Line::Names { form: Form::GeositeDomain, names, separator: Separator::Blank })
+    is_name.then_some(DetectedLine::Names {
+        form: NameForm::GeositeDomain,
+        names,
+        separator: NameSeparator::Blank,
+    })
 }
 
 /// Text before comments and attributes, which a blank sets off.
@@ -69,15 +73,15 @@ fn without_attributes(text: &str) -> &str {
 }
 
 /// A pattern that is held against names alone, never against the rest of a URL.
-fn of_names<'l>(line: &'l str, pattern: &'l str, flags: Flags) -> Line<'l> {
-    Line::Rule(AdblockRule {
-        syntax: Syntax::Geosite,
+fn of_names<'l>(line: &'l str, pattern: &'l str, flags: RuleFlags) -> DetectedLine<'l> {
+    DetectedLine::Rule(AdblockRule {
+        syntax: ListSyntax::Geosite,
         head: line,
         tail: "",
         exception: false,
-        flags: flags.with(Flags::NAMES_ONLY),
+        flags: flags.with(RuleFlags::NAMES_ONLY),
         pattern,
-        options: Options::default(),
+        options: RuleOptions::default(),
     })
 }
 
@@ -85,21 +89,21 @@ fn of_names<'l>(line: &'l str, pattern: &'l str, flags: Flags) -> Line<'l> {
 mod tests {
     use super::*;
 
-    fn names(form: Form, names: &str) -> Line<'_> {
-        Line::Names { form, names, separator: Separator::Blank }
+    fn names(form: NameForm, names: &str) -> DetectedLine<'_> {
+        DetectedLine::Names { form, names, separator: NameSeparator::Blank }
     }
 
     #[test]
     fn prefixes_say_how_far_a_name_reaches() {
         assert_eq!(
             read("domain:a.example @cn @ads"),
-            Some(names(Form::GeositeDomain, "a.example"))
+            Some(names(NameForm::GeositeDomain, "a.example"))
         );
-        assert_eq!(read("full:a.example # seen"), Some(names(Form::GeositeFull, "a.example")));
-        assert_eq!(bare("a.example @!cn"), Some(names(Form::GeositeDomain, "a.example")));
-        assert_eq!(read("include:google @ads"), Some(Line::Skip(SkipReason::Include)));
-        assert_eq!(read("keyword:a"), Some(Line::Skip(SkipReason::TooBroad)));
-        assert_eq!(read("keyword:a/b"), Some(Line::Skip(SkipReason::BadName)));
+        assert_eq!(read("full:a.example # seen"), Some(names(NameForm::GeositeFull, "a.example")));
+        assert_eq!(bare("a.example @!cn"), Some(names(NameForm::GeositeDomain, "a.example")));
+        assert_eq!(read("include:google @ads"), Some(DetectedLine::Skip(SkipReason::Include)));
+        assert_eq!(read("keyword:a"), Some(DetectedLine::Skip(SkipReason::TooBroad)));
+        assert_eq!(read("keyword:a/b"), Some(DetectedLine::Skip(SkipReason::BadName)));
         assert_eq!(read("https://a.example/"), None);
         assert_eq!(bare("two words"), None);
     }
@@ -107,11 +111,11 @@ mod tests {
     #[test]
     fn words_and_expressions_are_patterns_of_names() {
         let pattern = |line| match read(line) {
-            Some(Line::Rule(rule)) => (rule.pattern, rule.flags),
+            Some(DetectedLine::Rule(rule)) => (rule.pattern, rule.flags),
             other => panic!("{line} became {other:?}"),
         };
-        assert_eq!(pattern("keyword:tracker @ads"), ("tracker", Flags::NAMES_ONLY));
-        let flags = Flags::REGEX.with(Flags::NAMES_ONLY);
+        assert_eq!(pattern("keyword:tracker @ads"), ("tracker", RuleFlags::NAMES_ONLY));
+        let flags = RuleFlags::REGEX.with(RuleFlags::NAMES_ONLY);
         assert_eq!(pattern(r"regexp:^ad\d+\. @cn"), (r"^ad\d+\.", flags));
     }
 }

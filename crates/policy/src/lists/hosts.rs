@@ -3,7 +3,7 @@
 //! Null and loopback addresses block; any other address is a record, which a block list does not
 //! make. The machine's own names are left alone. Called by `detect`.
 
-use crate::names::Form;
+use crate::names::NameForm;
 use crate::report::SkipReason;
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -28,11 +28,11 @@ const LOCAL_NAMES: &[&str] = &[
 ];
 
 /// The form of lines with this address; none if the word is no address.
-pub(crate) fn form_of(word: &str) -> Option<Result<Form, SkipReason>> {
+pub(crate) fn form_of(word: &str) -> Option<Result<NameForm, SkipReason>> {
     // The two addresses of nearly every line, ahead of the parser.
     match word {
-        "0.0.0.0" => return Some(Ok(Form::HostsNull)),
-        "127.0.0.1" => return Some(Ok(Form::HostsLoopback)),
+        "0.0.0.0" => return Some(Ok(NameForm::HostsNull)),
+        "127.0.0.1" => return Some(Ok(NameForm::HostsLoopback)),
         _ => {}
     }
     // An address of IPv6 may name the interface behind `%`.
@@ -45,10 +45,10 @@ pub(crate) fn form_of(word: &str) -> Option<Result<Form, SkipReason>> {
         _ => bare.parse().ok()?,
     };
     Some(match address {
-        IpAddr::V4(address) if address.is_unspecified() => Ok(Form::HostsNull),
-        IpAddr::V4(address) if address.is_loopback() => Ok(Form::HostsLoopback),
-        IpAddr::V6(address) if address.is_unspecified() => Ok(Form::HostsNullV6),
-        IpAddr::V6(address) if address.is_loopback() => Ok(Form::HostsLoopbackV6),
+        IpAddr::V4(address) if address.is_unspecified() => Ok(NameForm::HostsNull),
+        IpAddr::V4(address) if address.is_loopback() => Ok(NameForm::HostsLoopback),
+        IpAddr::V6(address) if address.is_unspecified() => Ok(NameForm::HostsNullV6),
+        IpAddr::V6(address) if address.is_loopback() => Ok(NameForm::HostsLoopbackV6),
         IpAddr::V4(_) | IpAddr::V6(_) => Err(SkipReason::Record),
     })
 }
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn only_null_and_loopback_addresses_block() {
         let form = |word| form_of(word);
-        assert_eq!(form("0.0.0.0"), Some(Ok(Form::HostsNull)));
-        assert_eq!(form("0"), Some(Ok(Form::HostsNull)));
-        assert_eq!(form("127.0.1.1"), Some(Ok(Form::HostsLoopback)));
-        assert_eq!(form("::"), Some(Ok(Form::HostsNullV6)));
-        assert_eq!(form("::1"), Some(Ok(Form::HostsLoopbackV6)));
+        assert_eq!(form("0.0.0.0"), Some(Ok(NameForm::HostsNull)));
+        assert_eq!(form("0"), Some(Ok(NameForm::HostsNull)));
+        assert_eq!(form("127.0.1.1"), Some(Ok(NameForm::HostsLoopback)));
+        assert_eq!(form("::"), Some(Ok(NameForm::HostsNullV6)));
+        assert_eq!(form("::1"), Some(Ok(NameForm::HostsLoopbackV6)));
         assert_eq!(form("fe80::1%lo0"), Some(Err(SkipReason::Record)));
         assert_eq!(form("192.0.2.7"), Some(Err(SkipReason::Record)));
         assert_eq!(form("ads.example"), None);

@@ -6,11 +6,11 @@
 
 use crate::report::SkipReason;
 use crate::urls::rule::{DOCUMENT, TYPES_ALL, TYPES_USUAL, type_bit};
-use vocab::Kind;
+use vocab::RequestKind;
 
 /// Whose request a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Party {
+pub(crate) enum RequestParty {
     /// That of a page of another owner.
     Third,
     /// That of a page of the same owner.
@@ -20,7 +20,7 @@ pub(crate) enum Party {
 /// Words that stand alone.
 #[expect(clippy::struct_excessive_bools, reason = "each is a word that is there or not")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub(crate) struct OptionMarks {
     pub(crate) important: bool,
     pub(crate) badfilter: bool,
     pub(crate) match_case: bool,
@@ -30,9 +30,9 @@ pub(crate) struct Marks {
 
 /// The modifiers of one rule; values are kept as they were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Options<'l> {
-    pub(crate) marks: Marks,
-    pub(crate) party: Option<Party>,
+pub(crate) struct RuleOptions<'l> {
+    pub(crate) marks: OptionMarks,
+    pub(crate) party: Option<RequestParty>,
     /// Types of request, if any were named.
     pub(crate) types: Option<u16>,
     pub(crate) domain: Option<&'l str>,
@@ -53,12 +53,12 @@ pub(crate) struct Options<'l> {
 pub(crate) struct StandInWord<'l> {
     /// The name of the resource, perhaps with its priority behind a colon; empty in exceptions.
     pub(crate) value: &'l str,
-    pub(crate) reach: Reach,
+    pub(crate) reach: StandInReach,
 }
 
 /// What a rule with a stand-in does besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum StandInReach {
     /// It blocks: `$redirect`.
     Blocks,
     /// It waits for another rule to block: `$redirect-rule`.
@@ -68,22 +68,24 @@ pub(crate) enum Reach {
 /// Types without which pages still work.
 /// Requests whose parameters are taken off where a rule names no types: pages, frames, and what
 /// scripts fetch.
-const TYPES_TRIMMED: u16 = DOCUMENT | type_bit(Kind::Subdocument) | type_bit(Kind::Fetch);
-const TYPES_FEW: u16 = type_bit(Kind::Ping) | type_bit(Kind::Websocket) | type_bit(Kind::Other);
+const TYPES_TRIMMED: u16 =
+    DOCUMENT | type_bit(RequestKind::Subdocument) | type_bit(RequestKind::Fetch);
+const TYPES_FEW: u16 =
+    type_bit(RequestKind::Ping) | type_bit(RequestKind::Websocket) | type_bit(RequestKind::Other);
 
 /// Types while they are read: named ones add up, negated ones are taken from the usual.
 #[derive(Default)]
-struct Types {
+struct RequestTypes {
     named: u16,
     negated: u16,
     needs_browser: bool,
 }
 
-impl<'l> Options<'l> {
+impl<'l> RuleOptions<'l> {
     /// Reads the words between commas.
     pub(crate) fn read(text: &'l str) -> Result<Self, SkipReason> {
         let mut options = Self::default();
-        let mut types = Types::default();
+        let mut types = RequestTypes::default();
         for word in split(text, ',') {
             options.word(word.trim(), &mut types)?;
         }
@@ -102,7 +104,7 @@ impl<'l> Options<'l> {
         Ok(options)
     }
 
-    fn word(&mut self, word: &'l str, types: &mut Types) -> Result<(), SkipReason> {
+    fn word(&mut self, word: &'l str, types: &mut RequestTypes) -> Result<(), SkipReason> {
         if let Some((name, value)) = word.split_once('=') {
             return self.value(name, value);
         }
@@ -113,15 +115,15 @@ impl<'l> Options<'l> {
             "all" => self.marks.all = true,
             "dnsrewrite" => return set(&mut self.dnsrewrite, ""),
             "removeparam" | "queryprune" => return set(&mut self.removeparam, ""),
-            "redirect" | "rewrite" => return self.stands_in("", Reach::Blocks),
-            "redirect-rule" => return self.stands_in("", Reach::Waits),
-            "empty" => return self.stands_in("empty", Reach::Blocks),
-            "mp4" => return self.stands_in("noopmp4-1s", Reach::Blocks),
+            "redirect" | "rewrite" => return self.stands_in("", StandInReach::Blocks),
+            "redirect-rule" => return self.stands_in("", StandInReach::Waits),
+            "empty" => return self.stands_in("empty", StandInReach::Blocks),
+            "mp4" => return self.stands_in("noopmp4-1s", StandInReach::Blocks),
             "third-party" | "3p" | "strict3p" | "~first-party" | "~1p" => {
-                self.party = Some(Party::Third);
+                self.party = Some(RequestParty::Third);
             }
             "first-party" | "1p" | "strict1p" | "~third-party" | "~3p" => {
-                self.party = Some(Party::First);
+                self.party = Some(RequestParty::First);
             }
             "popup" | "popunder" | "webrtc" => types.needs_browser = true,
             "~popup" | "~popunder" | "~webrtc" | "~match-case" => {}
@@ -144,12 +146,12 @@ impl<'l> Options<'l> {
             "ctag" => &mut self.ctag,
             "dnsrewrite" => return set(&mut self.dnsrewrite, value),
             "removeparam" | "queryprune" => return set(&mut self.removeparam, value),
-            "redirect" => return self.stands_in(value, Reach::Blocks),
+            "redirect" => return self.stands_in(value, StandInReach::Blocks),
             "rewrite" => {
                 let value = value.strip_prefix("abp-resource:").ok_or(SkipReason::Redirect)?;
-                return self.stands_in(value, Reach::Blocks);
+                return self.stands_in(value, StandInReach::Blocks);
             }
-            "redirect-rule" => return self.stands_in(value, Reach::Waits),
+            "redirect-rule" => return self.stands_in(value, StandInReach::Waits),
             _ => return Err(refusal(name)),
         };
         if value.is_empty() {
@@ -158,7 +160,7 @@ impl<'l> Options<'l> {
         set(slot, value)
     }
 
-    fn stands_in(&mut self, value: &'l str, reach: Reach) -> Result<(), SkipReason> {
+    fn stands_in(&mut self, value: &'l str, reach: StandInReach) -> Result<(), SkipReason> {
         set(&mut self.stand_in, StandInWord { value, reach })
     }
 
@@ -215,17 +217,17 @@ fn set<T>(slot: &mut Option<T>, value: T) -> Result<(), SkipReason> {
 fn type_word(word: &str) -> Option<u16> {
     let kind = match word {
         "document" | "doc" => return Some(DOCUMENT),
-        "subdocument" | "frame" => Kind::Subdocument,
-        "script" => Kind::Script,
-        "stylesheet" | "css" => Kind::Stylesheet,
-        "image" | "background" => Kind::Image,
-        "font" => Kind::Font,
-        "media" => Kind::Media,
-        "object" | "object-subrequest" => Kind::Object,
-        "xmlhttprequest" | "xhr" => Kind::Fetch,
-        "ping" | "beacon" => Kind::Ping,
-        "websocket" => Kind::Websocket,
-        "other" => Kind::Other,
+        "subdocument" | "frame" => RequestKind::Subdocument,
+        "script" => RequestKind::Script,
+        "stylesheet" | "css" => RequestKind::Stylesheet,
+        "image" | "background" => RequestKind::Image,
+        "font" => RequestKind::Font,
+        "media" => RequestKind::Media,
+        "object" | "object-subrequest" => RequestKind::Object,
+        "xmlhttprequest" | "xhr" => RequestKind::Fetch,
+        "ping" | "beacon" => RequestKind::Ping,
+        "websocket" => RequestKind::Websocket,
+        "other" => RequestKind::Other,
         _ => return None,
     };
     Some(type_bit(kind))
@@ -281,16 +283,19 @@ mod tests {
 
     #[test]
     fn types_add_up_and_negated_ones_leave_the_rest() {
-        let types = |text| Options::read(text).unwrap().types;
-        assert_eq!(types("script,image"), Some(type_bit(Kind::Script) | type_bit(Kind::Image)));
-        assert_eq!(types("~script"), Some(TYPES_USUAL & !type_bit(Kind::Script)));
+        let types = |text| RuleOptions::read(text).unwrap().types;
+        assert_eq!(
+            types("script,image"),
+            Some(type_bit(RequestKind::Script) | type_bit(RequestKind::Image))
+        );
+        assert_eq!(types("~script"), Some(TYPES_USUAL & !type_bit(RequestKind::Script)));
         assert_eq!(types("third-party"), None);
-        assert_eq!(types("popup,script"), Some(type_bit(Kind::Script)));
+        assert_eq!(types("popup,script"), Some(type_bit(RequestKind::Script)));
     }
 
     #[test]
     fn each_modifier_that_is_not_in_force_has_its_reason() {
-        let reason = |text| Options::read(text).unwrap_err();
+        let reason = |text| RuleOptions::read(text).unwrap_err();
         assert_eq!(reason("popup"), SkipReason::NeedsBrowser);
         assert_eq!(reason("csp=script-src"), SkipReason::ChangesHeaders);
         assert_eq!(reason("rewrite=noop.js"), SkipReason::Redirect);

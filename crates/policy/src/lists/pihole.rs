@@ -5,9 +5,9 @@
 //! such lists, and for lines that can be nothing else.
 
 use super::adblock::{AdblockRule, REGEX_TEXT_BYTES_MAX};
-use super::options::Options;
-use crate::report::{SkipReason, Syntax};
-use crate::urls::rule::Flags;
+use super::options::RuleOptions;
+use crate::report::{ListSyntax, SkipReason};
+use crate::urls::rule::RuleFlags;
 use std::net::IpAddr;
 
 /// Beginnings of expressions that stand for the start of a name or of a label.
@@ -30,16 +30,16 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
     if expression.is_empty() {
         return Err(SkipReason::BadRegex);
     }
-    let mut options = Options::default();
+    let mut options = RuleOptions::default();
     for word in extensions.split(';').filter(|word| !word.is_empty()) {
         extension(word, &mut options)?;
     }
     Ok(AdblockRule {
-        syntax: Syntax::NameRegex,
+        syntax: ListSyntax::NameRegex,
         head: line,
         tail: "",
         exception: false,
-        flags: Flags::REGEX.with(Flags::NAMES_ONLY),
+        flags: RuleFlags::REGEX.with(RuleFlags::NAMES_ONLY),
         pattern: expression,
         options,
     })
@@ -49,7 +49,7 @@ fn extensions_at(line: &str) -> Option<usize> {
     EXTENSIONS.iter().filter_map(|word| line.find(word)).min()
 }
 
-fn extension<'l>(word: &'l str, options: &mut Options<'l>) -> Result<(), SkipReason> {
+fn extension<'l>(word: &'l str, options: &mut RuleOptions<'l>) -> Result<(), SkipReason> {
     let (slot, value) = match word.split_once('=') {
         Some(("querytype", value)) if !value.is_empty() => (&mut options.dnstype, value),
         Some(("reply", value)) => match answer(value)? {

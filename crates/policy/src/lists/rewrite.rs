@@ -6,14 +6,14 @@
 use crate::report::SkipReason;
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{DomainName, Kind, NameError};
+use vocab::{DomainName, NameError, RequestKind};
 
 /// Longest text of a TXT record, in bytes: one string of RFC 1035 §3.3.
 const TXT_BYTES_MAX: usize = 255;
 
 /// What a rule answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rewrite {
+pub(crate) enum DnsRewrite {
     /// No value: only an exception says so, and switches every rewrite off.
     Off,
     /// A response code without records: 0 is NOERROR, the name has nothing of that type.
@@ -21,12 +21,12 @@ pub(crate) enum Rewrite {
     /// The name is an alias (CNAME) of this one, whose own records are looked up.
     Alias(DomainName),
     /// A record; questions of other types are answered that there is none.
-    Record(Record),
+    Record(RewriteRecord),
 }
 
 /// The data of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Record {
+pub enum RewriteRecord {
     /// A.
     A(Ipv4Addr),
     /// AAAA.
@@ -65,7 +65,7 @@ const CODES: [(&str, u8); 11] = [
 
 const CNAME: u16 = 5;
 
-impl Rewrite {
+impl DnsRewrite {
     /// Reads a value.
     pub(crate) fn read(value: &str) -> Result<Self, SkipReason> {
         if value.is_empty() {
@@ -87,8 +87,8 @@ impl Rewrite {
             return Ok(Self::Code(code));
         }
         match word.parse() {
-            Ok(IpAddr::V4(address)) => Ok(Self::Record(Record::A(address))),
-            Ok(IpAddr::V6(address)) => Ok(Self::Record(Record::Aaaa(address))),
+            Ok(IpAddr::V4(address)) => Ok(Self::Record(RewriteRecord::A(address))),
+            Ok(IpAddr::V6(address)) => Ok(Self::Record(RewriteRecord::Aaaa(address))),
             Err(_) => DomainName::parse(word).map(Self::Alias).map_err(|_| SkipReason::DnsRewrite),
         }
     }
@@ -101,7 +101,7 @@ impl Rewrite {
             None => return Err(SkipReason::DnsRewrite),
         }
         let kind = kind.to_ascii_uppercase();
-        let number = Kind::record_type(&kind).ok_or(SkipReason::DnsRewrite)?;
+        let number = RequestKind::record_type(&kind).ok_or(SkipReason::DnsRewrite)?;
         // The name has nothing of any type.
         if data.is_empty() {
             return Ok(Self::Code(0));
@@ -109,7 +109,7 @@ impl Rewrite {
         let rewrite = if number == CNAME {
             DomainName::parse(data).ok().map(Self::Alias)
         } else {
-            Record::read(number, data.trim()).map(Self::Record)
+            RewriteRecord::read(number, data.trim()).map(Self::Record)
         };
         rewrite.ok_or(SkipReason::DnsRewrite)
     }
@@ -119,11 +119,11 @@ fn code_of(word: &str) -> Option<u8> {
     CODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|(_, code)| *code)
 }
 
-impl Record {
+impl RewriteRecord {
     fn read(number: u16, data: &str) -> Option<Self> {
         let mut words = data.split_whitespace();
         let name = |text: &str| DomainName::parse(text).ok();
-        let read = match Kind::Lookup(number).to_string().as_str() {
+        let read = match RequestKind::Lookup(number).to_string().as_str() {
             "A" => Self::A(data.parse().ok()?),
             "AAAA" => Self::Aaaa(data.parse().ok()?),
             "PTR" => Self::Ptr(name(data)?),
@@ -171,7 +171,7 @@ impl Record {
 }
 
 /// `flags tag value`, the value perhaps in quotes.
-fn authorization(data: &str) -> Option<Record> {
+fn authorization(data: &str) -> Option<RewriteRecord> {
     let mut words = data.splitn(3, ' ').map(str::trim);
     let flags = words.next()?.parse().ok()?;
     let tag = words.next()?;
@@ -180,7 +180,7 @@ fn authorization(data: &str) -> Option<Record> {
         && tag.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && value.len() <= TXT_BYTES_MAX
         && !value.contains(char::is_control);
-    fits.then(|| Record::Caa(flags, tag.to_ascii_lowercase(), value.to_owned()))
+    fits.then(|| RewriteRecord::Caa(flags, tag.to_ascii_lowercase(), value.to_owned()))
 }
 
 /// True for a parameter of an SVCB record with a value that it may have (RFC 9460 §7).
@@ -205,9 +205,9 @@ fn quoted(text: &str) -> String {
     format!("\"{escaped}\"")
 }
 
-fn text(data: &str) -> Option<Record> {
+fn text(data: &str) -> Option<RewriteRecord> {
     let fits = data.len() <= TXT_BYTES_MAX && !data.contains(char::is_control);
-    fits.then(|| Record::Txt(data.to_owned()))
+    fits.then(|| RewriteRecord::Txt(data.to_owned()))
 }
 
 /// A name, or `.` for none.
@@ -216,7 +216,7 @@ fn target(word: &str) -> Result<Option<DomainName>, NameError> {
 }
 
 /// The data as a zone file has them (RFC 1035 §5.1), names with their final dot.
-impl fmt::Display for Record {
+impl fmt::Display for RewriteRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let dotted = |name: &Option<DomainName>| {
             name.as_ref().map_or_else(|| ".".to_owned(), |name| format!("{name}."))
@@ -243,8 +243,8 @@ mod tests {
     use super::*;
 
     fn record(value: &str) -> (u16, String) {
-        match Rewrite::read(value) {
-            Ok(Rewrite::Record(record)) => (record.record_type(), record.to_string()),
+        match DnsRewrite::read(value) {
+            Ok(DnsRewrite::Record(record)) => (record.record_type(), record.to_string()),
             other => panic!("{value} became {other:?}"),
         }
     }
@@ -252,12 +252,15 @@ mod tests {
     #[test]
     fn every_form_of_a_value_is_read() {
         let name = |text: &str| DomainName::parse(text).unwrap();
-        assert_eq!(Rewrite::read(""), Ok(Rewrite::Off));
-        assert_eq!(Rewrite::read("NXDOMAIN"), Ok(Rewrite::Code(3)));
-        assert_eq!(Rewrite::read("REFUSED;;"), Ok(Rewrite::Code(5)));
-        assert_eq!(Rewrite::read("SERVFAIL;A;192.0.2.1"), Ok(Rewrite::Code(2)));
-        assert_eq!(Rewrite::read("b.example."), Ok(Rewrite::Alias(name("b.example"))));
-        assert_eq!(Rewrite::read("NOERROR;CNAME;B.example"), Ok(Rewrite::Alias(name("b.example"))));
+        assert_eq!(DnsRewrite::read(""), Ok(DnsRewrite::Off));
+        assert_eq!(DnsRewrite::read("NXDOMAIN"), Ok(DnsRewrite::Code(3)));
+        assert_eq!(DnsRewrite::read("REFUSED;;"), Ok(DnsRewrite::Code(5)));
+        assert_eq!(DnsRewrite::read("SERVFAIL;A;192.0.2.1"), Ok(DnsRewrite::Code(2)));
+        assert_eq!(DnsRewrite::read("b.example."), Ok(DnsRewrite::Alias(name("b.example"))));
+        assert_eq!(
+            DnsRewrite::read("NOERROR;CNAME;B.example"),
+            Ok(DnsRewrite::Alias(name("b.example")))
+        );
         let check = |value: &str, number: u16, text: &str| {
             assert_eq!(record(value), (number, text.to_owned()), "{value}");
         };
@@ -274,10 +277,10 @@ mod tests {
         check("noerror;a;192.0.2.1", 1, "192.0.2.1");
         check("NOERROR;NS;ns.example", 2, "ns.example.");
         check("NOERROR;CAA;0 issue \"ca.example\"", 257, "0 issue \"ca.example\"");
-        assert_eq!(Rewrite::read("nxdomain"), Ok(Rewrite::Code(3)));
-        assert_eq!(Rewrite::read("nxdomain;;"), Ok(Rewrite::Code(3)));
-        assert_eq!(Rewrite::read("YXDOMAIN"), Ok(Rewrite::Code(6)));
-        assert_eq!(Rewrite::read("NOERROR;AAAA;"), Ok(Rewrite::Code(0)));
+        assert_eq!(DnsRewrite::read("nxdomain"), Ok(DnsRewrite::Code(3)));
+        assert_eq!(DnsRewrite::read("nxdomain;;"), Ok(DnsRewrite::Code(3)));
+        assert_eq!(DnsRewrite::read("YXDOMAIN"), Ok(DnsRewrite::Code(6)));
+        assert_eq!(DnsRewrite::read("NOERROR;AAAA;"), Ok(DnsRewrite::Code(0)));
     }
 
     #[test]
@@ -296,9 +299,9 @@ mod tests {
             "NOERROR;HTTPS;1 . port=soup",
             "NOERROR;CAA;soup",
         ] {
-            assert_eq!(Rewrite::read(value), Err(SkipReason::DnsRewrite), "{value}");
+            assert_eq!(DnsRewrite::read(value), Err(SkipReason::DnsRewrite), "{value}");
         }
         let long = format!("NOERROR;TXT;{}", "a".repeat(256));
-        assert_eq!(Rewrite::read(&long), Err(SkipReason::DnsRewrite));
+        assert_eq!(DnsRewrite::read(&long), Err(SkipReason::DnsRewrite));
     }
 }

@@ -4,9 +4,9 @@
 //! Triggers by address, by name server and by client are refused: they are about answers, or about
 //! what no door sees. Records other than null addresses are no blocks. Called by `detect`.
 
-use super::detect::{EntryEffect, Line};
-use crate::names::Form;
-use crate::report::{SkipReason, Syntax};
+use super::detect::{DetectedLine, EntryEffect};
+use crate::names::NameForm;
+use crate::report::{ListSyntax, SkipReason};
 
 /// Last labels of owners that are no names of queries.
 const TRIGGERS: [&str; 4] = [".rpz-ip", ".rpz-client-ip", ".rpz-nsdname", ".rpz-nsip"];
@@ -45,21 +45,25 @@ fn is_ttl(word: &str) -> bool {
 
 /// Reads a line of a zone of this origin, as it stands in its file: a blank in front means
 /// something.
-pub(crate) fn read<'l>(line: &'l str, origin: &str) -> Line<'l> {
+pub(crate) fn read<'l>(line: &'l str, origin: &str) -> DetectedLine<'l> {
     let record = line.split(';').next().unwrap_or_default();
     // A line that begins with a blank goes on with what the one before was about: the zone itself.
     if record.starts_with([' ', '\t']) || record.trim().is_empty() {
-        return Line::Blank;
+        return DetectedLine::Blank;
     }
     if let Some(directive) = record.strip_prefix('$') {
         let includes = directive.starts_with("INCLUDE") || directive.starts_with("GENERATE");
-        return if includes { Line::Skip(SkipReason::Include) } else { Line::Blank };
+        return if includes {
+            DetectedLine::Skip(SkipReason::Include)
+        } else {
+            DetectedLine::Blank
+        };
     }
-    entry(record, origin).unwrap_or(Line::Blank)
+    entry(record, origin).unwrap_or(DetectedLine::Blank)
 }
 
 /// A line of any list that can only be a record of such a zone: its alias is an action.
-pub(crate) fn lone(line: &str) -> Option<Line<'_>> {
+pub(crate) fn lone(line: &str) -> Option<DetectedLine<'_>> {
     let record = line.split(';').next().unwrap_or_default();
     let mut words = record.split_whitespace().rev();
     let target = words.next()?;
@@ -68,7 +72,7 @@ pub(crate) fn lone(line: &str) -> Option<Line<'_>> {
 }
 
 /// `owner [ttl] [class] type data`; none if it has no type.
-fn entry<'l>(record: &'l str, origin: &str) -> Option<Line<'l>> {
+fn entry<'l>(record: &'l str, origin: &str) -> Option<DetectedLine<'l>> {
     let mut words = record.split_whitespace();
     let owner = words.next()?;
     let mut words = words.skip_while(|word| is_class(word) || is_ttl(word));
@@ -76,12 +80,12 @@ fn entry<'l>(record: &'l str, origin: &str) -> Option<Line<'l>> {
     let kind = kind.to_ascii_uppercase();
     let data = words.next().unwrap_or_default();
     if owner == "@" || HOUSEKEEPING.contains(&kind.as_str()) {
-        return Some(Line::Blank);
+        return Some(DetectedLine::Blank);
     }
     let name = relative(owner, origin);
     let lower = name.to_ascii_lowercase();
     if TRIGGERS.iter().any(|trigger| lower.ends_with(trigger)) {
-        return Some(Line::Skip(SkipReason::UnseenProperty));
+        return Some(DetectedLine::Skip(SkipReason::UnseenProperty));
     }
     let effect = match (kind.as_str(), data) {
         ("CNAME", "." | "*." | "rpz-drop." | "rpz-drop")
@@ -91,15 +95,15 @@ fn entry<'l>(record: &'l str, origin: &str) -> Option<Line<'l>> {
         // As it was written before there was a word for it.
         ("CNAME", target) if target.trim_end_matches('.') == name => EntryEffect::Excepts,
         ("CNAME", "rpz-tcp-only." | "rpz-tcp-only") => {
-            return Some(Line::Skip(SkipReason::NotABlock));
+            return Some(DetectedLine::Skip(SkipReason::NotABlock));
         }
-        (_, _) => return Some(Line::Skip(SkipReason::Record)),
+        (_, _) => return Some(DetectedLine::Skip(SkipReason::Record)),
     };
     let (form, name) = match name.strip_prefix("*.") {
-        Some(name) => (Form::Wildcard, name),
-        None => (Form::Plain, name),
+        Some(name) => (NameForm::Wildcard, name),
+        None => (NameForm::Plain, name),
     };
-    Some(Line::Entry { syntax: Syntax::ResponsePolicyZone, form, name, effect })
+    Some(DetectedLine::Entry { syntax: ListSyntax::ResponsePolicyZone, form, name, effect })
 }
 
 /// An owner without the origin of its zone.
@@ -118,8 +122,8 @@ fn relative<'l>(owner: &'l str, origin: &str) -> &'l str {
 mod tests {
     use super::*;
 
-    fn of(form: Form, name: &str, effect: EntryEffect) -> Line<'_> {
-        Line::Entry { syntax: Syntax::ResponsePolicyZone, form, name, effect }
+    fn of(form: NameForm, name: &str, effect: EntryEffect) -> DetectedLine<'_> {
+        DetectedLine::Entry { syntax: ListSyntax::ResponsePolicyZone, form, name, effect }
     }
 
     #[test]
@@ -135,21 +139,24 @@ mod tests {
     fn actions_are_aliases() {
         let read = |line| read(line, "rpz.example");
         let blocks = |form| of(form, "ads.example", EntryEffect::Blocks);
-        assert_eq!(read("ads.example CNAME ."), blocks(Form::Plain));
-        assert_eq!(read("*.ads.example 3600 IN CNAME *. ; seen"), blocks(Form::Wildcard));
-        assert_eq!(read("ads.example.rpz.example. 60 CNAME rpz-drop."), blocks(Form::Plain));
-        assert_eq!(read("ads.example IN A 0.0.0.0"), blocks(Form::Plain));
-        let passes = of(Form::Plain, "good.example", EntryEffect::Excepts);
+        assert_eq!(read("ads.example CNAME ."), blocks(NameForm::Plain));
+        assert_eq!(read("*.ads.example 3600 IN CNAME *. ; seen"), blocks(NameForm::Wildcard));
+        assert_eq!(read("ads.example.rpz.example. 60 CNAME rpz-drop."), blocks(NameForm::Plain));
+        assert_eq!(read("ads.example IN A 0.0.0.0"), blocks(NameForm::Plain));
+        let passes = of(NameForm::Plain, "good.example", EntryEffect::Excepts);
         assert_eq!(read("good.example CNAME rpz-passthru."), passes);
         assert_eq!(read("good.example CNAME good.example."), passes);
-        assert_eq!(read("a.example CNAME walled.example."), Line::Skip(SkipReason::Record));
-        assert_eq!(read("a.example CNAME rpz-tcp-only."), Line::Skip(SkipReason::NotABlock));
+        assert_eq!(read("a.example CNAME walled.example."), DetectedLine::Skip(SkipReason::Record));
+        assert_eq!(
+            read("a.example CNAME rpz-tcp-only."),
+            DetectedLine::Skip(SkipReason::NotABlock)
+        );
         let trigger = "32.1.2.0.192.rpz-ip CNAME .";
-        assert_eq!(read(trigger), Line::Skip(SkipReason::UnseenProperty));
+        assert_eq!(read(trigger), DetectedLine::Skip(SkipReason::UnseenProperty));
         for line in ["$TTL 2h", "@ IN NS localhost.", "  2024 ; serial", ")", "; x", "  6h"] {
-            assert_eq!(read(line), Line::Blank, "{line}");
+            assert_eq!(read(line), DetectedLine::Blank, "{line}");
         }
-        assert_eq!(lone("ads.example CNAME ."), Some(blocks(Form::Plain)));
+        assert_eq!(lone("ads.example CNAME ."), Some(blocks(NameForm::Plain)));
         assert_eq!(lone("ads.example CNAME b.example"), None);
         assert_eq!(lone("ads.example"), None);
     }

@@ -5,12 +5,12 @@
 //! by `detect` for lines that begin so.
 
 use super::adblock::{AdblockRule, PATTERN_CHARS_MIN, REGEX_TEXT_BYTES_MAX};
-use super::detect::{EntryEffect, Line};
-use super::options::Options;
-use crate::names::Form;
-use crate::report::{SkipReason, Syntax};
+use super::detect::{DetectedLine, EntryEffect};
+use super::options::RuleOptions;
+use crate::names::NameForm;
+use crate::report::{ListSyntax, SkipReason};
 use crate::urls::index::is_name_byte;
-use crate::urls::rule::Flags;
+use crate::urls::rule::RuleFlags;
 use std::net::IpAddr;
 
 /// Words before the first comma that are about what no door sees, or about no request in
@@ -54,45 +54,45 @@ const INCLUDES: [&str; 4] = ["RULE-SET", "DOMAIN-SET", "GEOSITE", "SUB-RULE"];
 const SWITCHES: [&str; 3] = ["no-resolve", "extended-matching", "pre-matching"];
 
 /// Reads such a line; none if it is of another syntax.
-pub(crate) fn read(line: &str) -> Option<Line<'_>> {
+pub(crate) fn read(line: &str) -> Option<DetectedLine<'_>> {
     if let Some(item) = line.strip_prefix("- ") {
         let item = item.split(" #").next().unwrap_or_default().trim();
         let bare = item.trim_matches(['\'', '"']);
         return rule(bare).or_else(|| self::item(bare));
     }
     if line == "payload:" {
-        return Some(Line::Blank);
+        return Some(DetectedLine::Blank);
     }
     if let Some(name) = line.strip_prefix("+.") {
-        return Some(entry(Form::GeositeDomain, name.split(" #").next().unwrap_or_default()));
+        return Some(entry(NameForm::GeositeDomain, name.split(" #").next().unwrap_or_default()));
     }
     rule(line)
 }
 
-fn entry(form: Form, name: &str) -> Line<'_> {
+fn entry(form: NameForm, name: &str) -> DetectedLine<'_> {
     let name = name.trim();
     let name = name.strip_prefix('.').unwrap_or(name);
-    Line::Entry { syntax: Syntax::Surge, form, name, effect: EntryEffect::Blocks }
+    DetectedLine::Entry { syntax: ListSyntax::Surge, form, name, effect: EntryEffect::Blocks }
 }
 
 /// An item of a set of names.
-fn item(item: &str) -> Option<Line<'_>> {
+fn item(item: &str) -> Option<DetectedLine<'_>> {
     if let Some(name) = item.strip_prefix("+.") {
-        return Some(entry(Form::GeositeDomain, name));
+        return Some(entry(NameForm::GeositeDomain, name));
     }
     let address = item.split('/').next().unwrap_or_default();
     if address.parse::<IpAddr>().is_ok() {
-        return Some(Line::Skip(SkipReason::UnseenProperty));
+        return Some(DetectedLine::Skip(SkipReason::UnseenProperty));
     }
     let name = item.strip_prefix("*.").or_else(|| item.strip_prefix('.'));
-    let form = if name.is_some() { Form::GeositeDomain } else { Form::GeositeFull };
+    let form = if name.is_some() { NameForm::GeositeDomain } else { NameForm::GeositeFull };
     let name = name.unwrap_or(item);
     let is_name = !name.is_empty() && name.bytes().all(is_name_byte);
     is_name.then(|| entry(form, name))
 }
 
 /// `WORD,VALUE` with perhaps a policy and switches behind.
-fn rule(line: &str) -> Option<Line<'_>> {
+fn rule(line: &str) -> Option<DetectedLine<'_>> {
     let (word, rest) = line.split_once(',')?;
     let is = |known: &&str| known.eq_ignore_ascii_case(word.trim());
     if is(&"DOMAIN-REGEX") {
@@ -102,21 +102,21 @@ fn rule(line: &str) -> Option<Line<'_>> {
     let value = value.split(" #").next().unwrap_or_default();
     let value = value.split(" //").next().unwrap_or_default().trim();
     let read = if ["DOMAIN-SUFFIX", "HOST-SUFFIX"].iter().any(is) {
-        entry(Form::GeositeDomain, value)
+        entry(NameForm::GeositeDomain, value)
     } else if ["DOMAIN", "HOST"].iter().any(is) {
-        entry(Form::GeositeFull, value)
+        entry(NameForm::GeositeFull, value)
     } else if ["DOMAIN-KEYWORD", "HOST-KEYWORD"].iter().any(is) {
         keyword(line, value)
     } else if ["DOMAIN-WILDCARD", "HOST-WILDCARD"].iter().any(is) {
         wildcard(line, value)
     } else if INCLUDES.iter().any(is) {
-        Line::Skip(SkipReason::Include)
+        DetectedLine::Skip(SkipReason::Include)
     } else if OTHERS.iter().any(is) {
-        Line::Skip(SkipReason::UnseenProperty)
+        DetectedLine::Skip(SkipReason::UnseenProperty)
     } else {
         return None;
     };
-    Some(if rejects(behind) { read } else { Line::Skip(SkipReason::NotABlock) })
+    Some(if rejects(behind) { read } else { DetectedLine::Skip(SkipReason::NotABlock) })
 }
 
 /// True if the text behind a rule says to reject, or names no policy.
@@ -134,53 +134,53 @@ fn is_rejection(word: &str) -> bool {
     word.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("reject"))
 }
 
-fn keyword<'l>(line: &'l str, word: &'l str) -> Line<'l> {
+fn keyword<'l>(line: &'l str, word: &'l str) -> DetectedLine<'l> {
     if word.is_empty() || !word.bytes().all(is_name_byte) {
-        Line::Skip(SkipReason::BadName)
+        DetectedLine::Skip(SkipReason::BadName)
     } else if word.len() < PATTERN_CHARS_MIN {
-        Line::Skip(SkipReason::TooBroad)
+        DetectedLine::Skip(SkipReason::TooBroad)
     } else {
-        of_names(line, word, Flags::default())
+        of_names(line, word, RuleFlags::default())
     }
 }
 
 /// An expression, which may hold commas: what stands behind the last is cut off only if it rejects.
-fn expression<'l>(line: &'l str, mut text: &'l str) -> Line<'l> {
+fn expression<'l>(line: &'l str, mut text: &'l str) -> DetectedLine<'l> {
     while let Some((before, last)) = text.rsplit_once(',')
         && (is_switch(last.trim()) || is_rejection(last.trim()))
     {
         text = before;
     }
     if text.is_empty() {
-        Line::Skip(SkipReason::BadRegex)
+        DetectedLine::Skip(SkipReason::BadRegex)
     } else if text.len() > REGEX_TEXT_BYTES_MAX {
-        Line::Skip(SkipReason::TooLong)
+        DetectedLine::Skip(SkipReason::TooLong)
     } else {
-        of_names(line, text, Flags::REGEX)
+        of_names(line, text, RuleFlags::REGEX)
     }
 }
 
 /// A whole name with stars; `?` for one character is not built.
-fn wildcard<'l>(line: &'l str, pattern: &'l str) -> Line<'l> {
+fn wildcard<'l>(line: &'l str, pattern: &'l str) -> DetectedLine<'l> {
     if !pattern.bytes().all(|byte| is_name_byte(byte) || byte == b'*') {
-        return Line::Skip(SkipReason::BadName);
+        return DetectedLine::Skip(SkipReason::BadName);
     }
     if pattern.bytes().filter(|byte| *byte != b'*').count() < PATTERN_CHARS_MIN {
-        return Line::Skip(SkipReason::TooBroad);
+        return DetectedLine::Skip(SkipReason::TooBroad);
     }
-    of_names(line, pattern, Flags::AT_START.with(Flags::AT_END))
+    of_names(line, pattern, RuleFlags::AT_START.with(RuleFlags::AT_END))
 }
 
 /// A pattern that is held against names alone, never against the rest of a URL.
-fn of_names<'l>(line: &'l str, pattern: &'l str, flags: Flags) -> Line<'l> {
-    Line::Rule(AdblockRule {
-        syntax: Syntax::Surge,
+fn of_names<'l>(line: &'l str, pattern: &'l str, flags: RuleFlags) -> DetectedLine<'l> {
+    DetectedLine::Rule(AdblockRule {
+        syntax: ListSyntax::Surge,
         head: line,
         tail: "",
         exception: false,
-        flags: flags.with(Flags::NAMES_ONLY),
+        flags: flags.with(RuleFlags::NAMES_ONLY),
         pattern,
-        options: Options::default(),
+        options: RuleOptions::default(),
     })
 }
 
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn words_say_how_far_a_name_reaches() {
-        let suffix = |name| Some(entry(Form::GeositeDomain, name));
-        let exact = |name| Some(entry(Form::GeositeFull, name));
+        let suffix = |name| Some(entry(NameForm::GeositeDomain, name));
+        let exact = |name| Some(entry(NameForm::GeositeFull, name));
         assert_eq!(read("DOMAIN-SUFFIX,ads.example"), suffix("ads.example"));
         assert_eq!(read("DOMAIN-SUFFIX,.ads.example,REJECT-TINYGIF"), suffix("ads.example"));
         assert_eq!(read("DOMAIN,ads.example,REJECT,no-resolve"), exact("ads.example"));
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(read("- '+.ads.example'"), suffix("ads.example"));
         assert_eq!(read("- \"ads.example\""), exact("ads.example"));
         assert_eq!(read("+.ads.example"), suffix("ads.example"));
-        assert_eq!(read("payload:"), Some(Line::Blank));
+        assert_eq!(read("payload:"), Some(DetectedLine::Blank));
         assert_eq!(read("/ads,banner/"), None);
         assert_eq!(read("ads.example"), None);
     }
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn what_blocks_nothing_has_its_reason() {
         let skip = |line| match read(line) {
-            Some(Line::Skip(reason)) => reason,
+            Some(DetectedLine::Skip(reason)) => reason,
             other => panic!("{line} became {other:?}"),
         };
         assert_eq!(skip("DOMAIN-SUFFIX,ads.example,DIRECT"), SkipReason::NotABlock);

@@ -4,11 +4,11 @@
 //! byte. Read by `compile`, asked by `Policy::trim`.
 
 use crate::report::SkipReason;
-use crate::urls::regexes::{Case, Lazy};
+use crate::urls::regexes::{CaseMatching, LazyRegex};
 
 /// Which parameters go.
 #[derive(Debug)]
-pub(crate) enum Trim {
+pub(crate) enum ParameterTrim {
     /// All of them.
     All,
     /// Those of this name.
@@ -16,10 +16,10 @@ pub(crate) enum Trim {
     /// All but those of this name.
     Others(Box<str>),
     /// Those whose `name=value` an expression matches.
-    Matching { expression: Box<str>, case: Case, regex: Lazy },
+    Matching { expression: Box<str>, case: CaseMatching, regex: LazyRegex },
 }
 
-impl Trim {
+impl ParameterTrim {
     /// Reads a value.
     pub(crate) fn read(value: &str) -> Result<Self, SkipReason> {
         if value.is_empty() {
@@ -27,7 +27,7 @@ impl Trim {
         }
         if let Some((expression, case)) = Self::expression(value) {
             let expression = expression.into_boxed_str();
-            return Ok(Self::Matching { expression, case, regex: Lazy::default() });
+            return Ok(Self::Matching { expression, case, regex: LazyRegex::default() });
         }
         match value.strip_prefix('~') {
             // An expression with other flags, or a negated one.
@@ -44,11 +44,11 @@ impl Trim {
 
     /// The expression that a value consists of, if it is one; whether it can be used is not looked
     /// at.
-    pub(crate) fn expression(value: &str) -> Option<(String, Case)> {
+    pub(crate) fn expression(value: &str) -> Option<(String, CaseMatching)> {
         let (expression, flags) = value.strip_prefix('/')?.rsplit_once('/')?;
         let case = match flags {
-            "" => Case::Differs,
-            "i" => Case::Same,
+            "" => CaseMatching::Differs,
+            "i" => CaseMatching::Same,
             _ => return None,
         };
         // In modifiers a comma is escaped, and a `|` or `$` may be.
@@ -83,13 +83,13 @@ impl Trim {
 }
 
 /// The parameters of a URL, and what stands around them.
-pub(crate) struct Query<'u> {
+pub(crate) struct UrlQuery<'u> {
     before: &'u str,
     parameters: &'u str,
     fragment: &'u str,
 }
 
-impl<'u> Query<'u> {
+impl<'u> UrlQuery<'u> {
     /// Takes a URL apart; none if it has no parameters.
     pub(crate) fn of(url: &'u str) -> Option<Self> {
         let end = memchr::memchr(b'#', url.as_bytes()).unwrap_or(url.len());
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
 
     fn check(value: &str, url: &str, expected: &str) {
-        let trim = Trim::read(value).unwrap();
-        let query = Query::of(url).unwrap();
+        let trim = ParameterTrim::read(value).unwrap();
+        let query = UrlQuery::of(url).unwrap();
         assert_eq!(query.with(|parameter| !trim.takes(parameter)), expected, "{value}");
     }
 
@@ -141,8 +141,8 @@ mod tests {
         check("/^utm_/", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/?UTM_y=2");
         check("/^utm_/i", "https://a.example/?utm_x=1&UTM_y=2", "https://a.example/");
         check(r"/^a{1\,2}=/", "https://a.example/?aa=1&aaa=2", "https://a.example/?aaa=2");
-        assert!(Query::of("https://a.example/#?a=1").is_none());
-        assert!(Query::of("https://a.example/?").is_none());
-        assert!(Trim::read("/a/x").is_err());
+        assert!(UrlQuery::of("https://a.example/#?a=1").is_none());
+        assert!(UrlQuery::of("https://a.example/?").is_none());
+        assert!(ParameterTrim::read("/a/x").is_err());
     }
 }

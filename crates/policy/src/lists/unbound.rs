@@ -4,7 +4,7 @@
 //! records. Called by `detect` for lines that begin so.
 
 use super::detect::before_comment;
-use crate::names::Form;
+use crate::names::NameForm;
 use crate::report::SkipReason;
 
 /// Types of zones whose names get no answer from upstream.
@@ -23,7 +23,7 @@ const BLOCKING: &[&str] = &[
 ];
 
 /// The name of a blocking line and its form; none if it is no such setting.
-pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
+pub(crate) fn read(line: &str) -> Option<Result<(NameForm, &str), SkipReason>> {
     if let Some(rest) = line.strip_prefix("local-zone:") {
         return Some(zone(rest).ok_or(SkipReason::NotABlock));
     }
@@ -36,15 +36,15 @@ pub(crate) fn read(line: &str) -> Option<Result<(Form, &str), SkipReason>> {
     is_other.then_some(Err(SkipReason::NotABlock))
 }
 
-fn zone(rest: &str) -> Option<(Form, &str)> {
+fn zone(rest: &str) -> Option<(NameForm, &str)> {
     let mut words = rest.split_whitespace();
     let name = bare(words.next()?);
     let kind = words.next()?.trim_matches(['"', '\'']);
-    BLOCKING.contains(&kind).then_some((Form::UnboundZone, name))
+    BLOCKING.contains(&kind).then_some((NameForm::UnboundZone, name))
 }
 
 /// `name [ttl] [class] type value`.
-fn data(record: &str) -> Result<(Form, &str), SkipReason> {
+fn data(record: &str) -> Result<(NameForm, &str), SkipReason> {
     let mut words = record.split_whitespace();
     let name = bare(words.next().unwrap_or_default());
     let mut last = ["", ""];
@@ -53,7 +53,7 @@ fn data(record: &str) -> Result<(Form, &str), SkipReason> {
     }
     let is_null = matches!(last, ["A" | "a", "0.0.0.0" | "127.0.0.1"])
         || matches!(last, ["AAAA" | "aaaa", "::" | "::1"]);
-    if is_null { Ok((Form::UnboundData, name)) } else { Err(SkipReason::Record) }
+    if is_null { Ok((NameForm::UnboundData, name)) } else { Err(SkipReason::Record) }
 }
 
 fn bare(name: &str) -> &str {
@@ -67,16 +67,19 @@ mod tests {
     #[test]
     fn zones_that_answer_nothing_block() {
         let check = |line, expected| assert_eq!(read(line), Some(expected), "{line}");
-        let zone = || Ok((Form::UnboundZone, "a.example"));
+        let zone = || Ok((NameForm::UnboundZone, "a.example"));
         check(r#"local-zone: "a.example" always_nxdomain"#, zone());
         check(r#"local-zone: "a.example" redirect"#, zone());
         check("local-zone: a.example static", zone());
-        check(r#"local-zone: "a.example." refuse"#, Ok((Form::UnboundZone, "a.example.")));
+        check(r#"local-zone: "a.example." refuse"#, Ok((NameForm::UnboundZone, "a.example.")));
         check(r#"local-zone: "a.example" transparent"#, Err(SkipReason::NotABlock));
         check(r#"local-zone: "a.example""#, Err(SkipReason::NotABlock));
-        let data = || Ok((Form::UnboundData, "a.example"));
+        let data = || Ok((NameForm::UnboundData, "a.example"));
         check(r#"local-data: "a.example A 0.0.0.0""#, data());
-        check(r#"local-data: "a.example. 60 IN AAAA ::""#, Ok((Form::UnboundData, "a.example.")));
+        check(
+            r#"local-data: "a.example. 60 IN AAAA ::""#,
+            Ok((NameForm::UnboundData, "a.example.")),
+        );
         check(r#"local-data: "a.example A 0.0.0.0" # seen"#, data());
         check(r#"local-data: "a.example A 192.0.2.1""#, Err(SkipReason::Record));
         check("server:", Err(SkipReason::NotABlock));

@@ -8,10 +8,10 @@
 //! table of names alone.
 
 use super::prefetch::prefetch;
-use super::sieve::Sieve;
-use super::{Cell, Tag};
-use crate::buckets::Directory;
-use crate::fingerprint::Fingerprint;
+use super::sieve::NameSieve;
+use super::{NameCell, RowTag};
+use crate::buckets::BucketDirectory;
+use crate::fingerprint::NameFingerprint;
 use std::ops::Range;
 
 /// Rows of a line: 16 bytes each, in the 64 bytes that x86-64 and most of `AArch64` fetch at once.
@@ -29,38 +29,38 @@ const REST_ROWS: usize = 2;
 /// rest.
 const TAKEN: u16 = 1 << 15;
 const REST_SHIFT: u32 = 13;
-const _: () = assert!(Tag::MASK >> REST_SHIFT == 0, "the bits above a tag are the line's own");
+const _: () = assert!(RowTag::MASK >> REST_SHIFT == 0, "the bits above a tag are the line's own");
 
 /// The rows that share a place.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(64))]
-struct Line {
+struct RowLine {
     hashes: [u64; ROWS],
     numbers: [u32; ROWS],
     checks: [u16; ROWS],
     marks: [u16; ROWS],
 }
 
-const _: () = assert!(size_of::<Line>() == 64, "a line of the table is one of the cache");
+const _: () = assert!(size_of::<RowLine>() == 64, "a line of the table is one of the cache");
 
 /// All rows.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
-    all: Vec<Line>,
-    sieve: Sieve,
+pub(super) struct RowLines {
+    all: Vec<RowLine>,
+    sieve: NameSieve,
     /// Rows that found their line full, in their order.
-    rest: Vec<Cell>,
-    directory: Directory,
+    rest: Vec<NameCell>,
+    directory: BucketDirectory,
     count: usize,
 }
 
-impl Lines {
+impl RowLines {
     /// Takes so many rows, in their order.
-    pub(super) fn build(count: usize, cells: impl Iterator<Item = Cell>) -> Self {
+    pub(super) fn build(count: usize, cells: impl Iterator<Item = NameCell>) -> Self {
         let wanted = (count as u64 * LINES_TO).div_ceil(LINES_FROM);
         let mut all = Vec::with_capacity(wanted as usize);
-        let mut sieve = Sieve::of(count);
-        let (mut rest, mut line, mut filled) = (Vec::new(), Line::default(), 0);
+        let mut sieve = NameSieve::of(count);
+        let (mut rest, mut line, mut filled) = (Vec::new(), RowLine::default(), 0);
         let mut taken = 0;
         for cell in cells {
             sieve.add(cell.hash);
@@ -83,24 +83,29 @@ impl Lines {
         }
         debug_assert_eq!(taken, count, "the lines were made for as many rows as come");
         rest.shrink_to_fit();
-        let directory = Directory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
+        let directory = BucketDirectory::build(rest.iter().map(|cell| cell.hash), REST_ROWS);
         Self { all, sieve, rest, directory, count: taken }
     }
 
     /// Where to look for a name, if it may be there. Its line is sent for, and not waited for.
     #[inline]
-    pub(super) fn look(&self, hash: u64) -> Look {
+    pub(super) fn look(&self, hash: u64) -> LineLook {
         let place = place(hash, self.all.len() as u64);
         if let Some(line) = self.all.get(place) {
             prefetch(line);
         }
-        Look { place, sieved: self.sieve.word(hash) }
+        LineLook { place, sieved: self.sieve.word(hash) }
     }
 
     /// Shows the tag and the line of every row of a name.
     #[inline]
-    pub(super) fn visit(&self, look: Look, name: Fingerprint, mut found: impl FnMut(Tag, u32)) {
-        if !Sieve::may_hold(look.sieved, name.hash) {
+    pub(super) fn visit(
+        &self,
+        look: LineLook,
+        name: NameFingerprint,
+        mut found: impl FnMut(RowTag, u32),
+    ) {
+        if !NameSieve::may_hold(look.sieved, name.hash) {
             return;
         }
         let Some(line) = self.all.get(look.place) else { return };
@@ -112,7 +117,7 @@ impl Lines {
                 hash == name.hash && check == name.check && line.marks[*slot] & TAKEN != 0
             };
             for slot in (0..ROWS).filter(is_it) {
-                found(Tag(line.marks[slot] & Tag::MASK), line.numbers[slot]);
+                found(RowTag(line.marks[slot] & RowTag::MASK), line.numbers[slot]);
             }
         }
         let (slot, bit) = rest_bit(name.hash);
@@ -122,7 +127,7 @@ impl Lines {
     }
 
     #[cold]
-    fn visit_rest(&self, name: Fingerprint, mut found: impl FnMut(Tag, u32)) {
+    fn visit_rest(&self, name: NameFingerprint, mut found: impl FnMut(RowTag, u32)) {
         let Some(from) = self.directory.look(name.hash).start(name.hash) else { return };
         let cells = self.rest[from..].iter().take_while(|cell| cell.hash <= name.hash);
         for cell in cells.filter(|cell| cell.hash == name.hash && cell.check == name.check) {
@@ -131,7 +136,7 @@ impl Lines {
     }
 
     /// Every row, in their order: a line's own come before those that it sent on.
-    pub(super) fn cells(&self) -> impl Iterator<Item = Cell> + Clone {
+    pub(super) fn cells(&self) -> impl Iterator<Item = NameCell> + Clone {
         let (mut rest, count) = (self.rest.iter(), self.all.len() as u64);
         let (mut at, mut slot) = (0, 0);
         std::iter::from_fn(move || {
@@ -163,25 +168,25 @@ impl Lines {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> u64 {
-        let lines = self.all.capacity() * size_of::<Line>();
-        let rest = self.rest.capacity() * size_of::<Cell>();
+        let lines = self.all.capacity() * size_of::<RowLine>();
+        let rest = self.rest.capacity() * size_of::<NameCell>();
         (lines + rest) as u64 + self.directory.bytes() + self.sieve.bytes()
     }
 }
 
 /// The line of a name, and what the sieve says of it.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Look {
+pub(super) struct LineLook {
     place: usize,
     sieved: u64,
 }
 
-impl Line {
-    fn put(&mut self, slot: usize, cell: Cell) {
+impl RowLine {
+    fn put(&mut self, slot: usize, cell: NameCell) {
         self.hashes[slot] = cell.hash;
         self.checks[slot] = cell.check;
         self.numbers[slot] = cell.line;
-        self.marks[slot] = cell.tag.0 & Tag::MASK | TAKEN;
+        self.marks[slot] = cell.tag.0 & RowTag::MASK | TAKEN;
     }
 
     /// Notes that a row of this hash stands in the rest.
@@ -190,11 +195,11 @@ impl Line {
         self.marks[slot] |= 1 << shift;
     }
 
-    fn cell(&self, slot: usize) -> Cell {
-        Cell {
+    fn cell(&self, slot: usize) -> NameCell {
+        NameCell {
             hash: self.hashes[slot],
             check: self.checks[slot],
-            tag: Tag(self.marks[slot] & Tag::MASK),
+            tag: RowTag(self.marks[slot] & RowTag::MASK),
             line: self.numbers[slot],
         }
     }
@@ -223,25 +228,26 @@ fn rest_bit(hash: u64) -> (usize, u32) {
 mod tests {
     use super::*;
     use crate::fingerprint::split_mix;
-    use crate::names::{Form, NamesBuilder};
+    use crate::names::{NameForm, NamesBuilder};
     use std::collections::HashMap;
 
     /// The rows of each name, by its fingerprint.
-    type Model = HashMap<(u64, u16), Vec<(Tag, u32)>>;
+    type Model = HashMap<(u64, u16), Vec<(RowTag, u32)>>;
 
     /// Builds a table of rows and holds it against a model, name by name; `strangers` are in
     /// neither.
-    fn check(rows: &[Cell], strangers: &[Fingerprint]) {
+    fn check(rows: &[NameCell], strangers: &[NameFingerprint]) {
         let mut model = Model::new();
         let mut cells = rows.to_vec();
         cells.sort_unstable();
         for cell in &cells {
             model.entry((cell.hash, cell.check)).or_default().push((cell.tag, cell.line));
         }
-        let lines = Lines::build(cells.len(), cells.iter().copied());
+        let lines = RowLines::build(cells.len(), cells.iter().copied());
         assert_eq!(lines.len(), cells.len());
         assert!(lines.cells().eq(cells.iter().copied()), "all rows come back in their order");
-        let listed = model.keys().map(|(hash, check)| Fingerprint { hash: *hash, check: *check });
+        let listed =
+            model.keys().map(|(hash, check)| NameFingerprint { hash: *hash, check: *check });
         for name in listed.chain(strangers.iter().copied()) {
             let mut found = Vec::new();
             lines.visit(lines.look(name.hash), name, |tag, line| found.push((tag, line)));
@@ -251,9 +257,9 @@ mod tests {
         }
     }
 
-    fn row(hash: u64, number: u32) -> Cell {
-        let tag = Tag::new((number % 64) as u8, Form::Adblock);
-        Cell { hash, check: (number % 3) as u16, tag, line: number }
+    fn row(hash: u64, number: u32) -> NameCell {
+        let tag = RowTag::new((number % 64) as u8, NameForm::Adblock);
+        NameCell { hash, check: (number % 3) as u16, tag, line: number }
     }
 
     #[test]
@@ -263,26 +269,27 @@ mod tests {
             let names: Vec<u64> = (0..=count / 2).map(|_| split_mix(&mut word)).collect();
             // Some names have no row, some one, some many: as of names in several lists.
             let pick = |word: &mut u64| names[(split_mix(word) % names.len() as u64) as usize];
-            let rows: Vec<Cell> = (0..count).map(|number| row(pick(&mut word), number)).collect();
-            let near = names.iter().map(|hash| Fingerprint { hash: hash ^ 8, check: 0 });
-            let far = (0..1000).map(|_| Fingerprint { hash: split_mix(&mut word), check: 1 });
-            let other = names.iter().map(|hash| Fingerprint { hash: *hash, check: 9 });
+            let rows: Vec<NameCell> =
+                (0..count).map(|number| row(pick(&mut word), number)).collect();
+            let near = names.iter().map(|hash| NameFingerprint { hash: hash ^ 8, check: 0 });
+            let far = (0..1000).map(|_| NameFingerprint { hash: split_mix(&mut word), check: 1 });
+            let other = names.iter().map(|hash| NameFingerprint { hash: *hash, check: 9 });
             check(&rows, &near.chain(far).chain(other).collect::<Vec<_>>());
         }
     }
 
     #[test]
     fn a_place_that_thousands_want_gives_them_all() {
-        let mut rows: Vec<Cell> = (0..3_000).map(|number| row(u64::MAX, number)).collect();
+        let mut rows: Vec<NameCell> = (0..3_000).map(|number| row(u64::MAX, number)).collect();
         rows.extend((0..3_000).map(|number| row(u64::from(number), number)));
         rows.extend((0..3_000).map(|number| row(u64::MAX - u64::from(number), number)));
         let strangers = [4_000, u64::MAX - 4_000, 1 << 63];
-        check(&rows, &strangers.map(|hash| Fingerprint { hash, check: 0 }));
+        check(&rows, &strangers.map(|hash| NameFingerprint { hash, check: 0 }));
     }
 
     #[test]
     fn an_empty_slot_is_no_row() {
-        let nothing = Fingerprint::default();
+        let nothing = NameFingerprint::default();
         check(&[], &[nothing]);
         check(&[row(1, 1)], &[nothing]);
         check(&[row(0, 0)], &[]);
@@ -293,8 +300,8 @@ mod tests {
         let mut word = 3;
         let mut names = NamesBuilder::default();
         for number in 0..100_000 {
-            let name = Fingerprint { hash: split_mix(&mut word), check: 0 };
-            names.push(name, Tag::new(0, Form::Adblock), number);
+            let name = NameFingerprint { hash: split_mix(&mut word), check: 0 };
+            names.push(name, RowTag::new(0, NameForm::Adblock), number);
         }
         let (names, _) = names.build();
         let bytes = names.bytes() as f64 / names.len() as f64;

@@ -15,9 +15,9 @@ const BIT_BITS: u32 = 6;
 
 /// The words.
 #[derive(Debug, Default)]
-pub(super) struct Sieve(Vec<u64>);
+pub(super) struct NameSieve(Vec<u64>);
 
-impl Sieve {
+impl NameSieve {
     /// An empty one for so many hashes.
     pub(super) fn of(count: usize) -> Self {
         Self(vec![0; count.div_ceil(HASHES_TO_A_WORD)])
@@ -71,14 +71,14 @@ mod tests {
     fn nothing_added_is_denied_and_few_strangers_pass() {
         let mut word = 5;
         let hashes: Vec<u64> = (0..100_000).map(|_| split_mix(&mut word)).collect();
-        let mut sieve = Sieve::of(hashes.len());
+        let mut sieve = NameSieve::of(hashes.len());
         for hash in &hashes {
             sieve.add(*hash);
         }
-        let passes = |hash: u64| Sieve::may_hold(sieve.word(hash), hash);
+        let passes = |hash: u64| NameSieve::may_hold(sieve.word(hash), hash);
         assert!(hashes.iter().all(|hash| passes(*hash)));
         let strangers = (0..100_000).filter(|_| passes(split_mix(&mut word))).count();
         assert!(strangers < 3_000, "{strangers} of 100,000");
-        assert!(!Sieve::may_hold(Sieve::default().word(7), 7));
+        assert!(!NameSieve::may_hold(NameSieve::default().word(7), 7));
     }
 }

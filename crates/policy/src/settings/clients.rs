@@ -2,13 +2,13 @@
 //!
 //! It looks up no client. `check` says all that is wrong at once. Read as a part of the section.
 
-use super::{Style, UnlistedAction, check_lists};
-use crate::clients::hours::{Hours, HoursError};
-use crate::clients::tags::Tags;
+use super::{BlockStyle, UnlistedAction, check_lists};
+use crate::clients::hours::{HourSpan, HoursError};
+use crate::clients::tags::ClientTags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use vocab::{Complaint, Mac, Network};
+use vocab::{Complaint, MacAddress, Network};
 
 /// Clients, and the lists that hold for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -36,7 +36,7 @@ pub struct ClientSettings {
     pub otherwise: Option<UnlistedAction>,
     /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
     /// `refused`. Default: as `dns.blocked` says.
-    pub blocked: Option<Style>,
+    pub blocked: Option<BlockStyle>,
 }
 
 /// Lists and schedules that several clients share.
@@ -71,7 +71,7 @@ pub struct ScheduleSettings {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientMatch<'t> {
     Network(Network),
-    Mac(Mac),
+    Mac(MacAddress),
     Id(&'t str),
     User(&'t str),
     Interface(&'t str),
@@ -129,7 +129,7 @@ impl ClientSettings {
                           id:phone, user:ann or interface:br-lan";
             complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
         }
-        if self.blocked == Some(Style::Auto) {
+        if self.blocked == Some(BlockStyle::Auto) {
             let message = "auto is for all clients, in dns.blocked";
             let remedy = "leave it out, or write pixel, nodata, nxdomain, null or refused";
             complaints.push(Complaint::new(format!("{path}.blocked"), message).remedy(remedy));
@@ -143,9 +143,9 @@ impl ClientSettings {
             }
         }
         for (at, word) in self.tags.iter().enumerate() {
-            if Tags::of_word(word).is_none() {
+            if ClientTags::of_word(word).is_none() {
                 let message = format!("{word:?} is no tag");
-                let remedy = format!("the tags are: {}", Tags::words().join(", "));
+                let remedy = format!("the tags are: {}", ClientTags::words().join(", "));
                 let path = format!("{path}.tags.{at}");
                 complaints.push(Complaint::new(path, message).remedy(remedy));
             }
@@ -172,13 +172,13 @@ pub(super) fn check_schedules(
             complaints.push(Complaint::new(format!("{path}.block"), message).remedy(remedy));
         }
         check_lists(Some(&schedule.lists), &path, known, complaints);
-        let (field, text, remedy) = match Hours::parse(&schedule.days, &schedule.from, &schedule.to)
-        {
-            Ok(_) => continue,
-            Err(HoursError::Days) => ("days", &schedule.days, "write days such as mon-fri,sun"),
-            Err(HoursError::From) => ("from", &schedule.from, "write a time such as 21:00"),
-            Err(HoursError::To) => ("to", &schedule.to, "write a time such as 07:00"),
-        };
+        let (field, text, remedy) =
+            match HourSpan::parse(&schedule.days, &schedule.from, &schedule.to) {
+                Ok(_) => continue,
+                Err(HoursError::Days) => ("days", &schedule.days, "write days such as mon-fri,sun"),
+                Err(HoursError::From) => ("from", &schedule.from, "write a time such as 21:00"),
+                Err(HoursError::To) => ("to", &schedule.to, "write a time such as 07:00"),
+            };
         let message = format!("{text:?} cannot be read");
         complaints.push(Complaint::new(format!("{path}.{field}"), message).remedy(remedy));
     }

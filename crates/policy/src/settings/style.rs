@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// How blocked names are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Style {
+pub enum BlockStyle {
     /// `pixel` where the pixel door has addresses, else `nodata`.
     #[default]
     Auto,

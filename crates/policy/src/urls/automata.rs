@@ -6,7 +6,7 @@
 //! expression is walked when its list is read, within a budget of work, not of time. Used by
 //! `regexes`.
 
-use super::regexes::Case;
+use super::regexes::CaseMatching;
 use regex_automata::MatchKind;
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::{self, WhichCaptures};
@@ -48,12 +48,12 @@ pub(crate) enum AutomatonExtent {
 }
 
 /// Walks the automaton that searches for any of some expressions.
-pub(crate) fn walk(expressions: &[&str], case: Case, budget: WalkBudget) -> AutomatonWalk {
+pub(crate) fn walk(expressions: &[&str], case: CaseMatching, budget: WalkBudget) -> AutomatonWalk {
     let unbounded = |work| AutomatonWalk { extent: AutomatonExtent::Unbounded, work };
     let syntax = syntax::Config::new().unicode(false).utf8(false);
     let match_kind = if expressions.len() > 1 { MatchKind::All } else { MatchKind::LeftmostFirst };
     let automaton = DFA::builder()
-        .syntax(syntax.case_insensitive(case == Case::Same))
+        .syntax(syntax.case_insensitive(case == CaseMatching::Same))
         .thompson(
             thompson::Config::new()
                 .utf8(false)
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn only_automata_whose_states_end_are_bounded() {
         let budget = WalkBudget { states: 512, work: 1 << 19 };
-        let extent = |expression| walk(&[expression], Case::Same, budget).extent;
+        let extent = |expression| walk(&[expression], CaseMatching::Same, budget).extent;
         for expression in [
             r"(^|\.)ads\.example$",
             r"^https?:\/\/[a-z]{8,15}\.com\/[a-z]+\.js$",
@@ -123,6 +123,6 @@ mod tests {
             assert_eq!(extent(expression), AutomatonExtent::Unbounded, "{expression}");
         }
         let long = "(ab?c?){40}".repeat(40);
-        assert!(walk(&[&long], Case::Same, budget).work < 1 << 21, "a walk ends soon");
+        assert!(walk(&[&long], CaseMatching::Same, budget).work < 1 << 21, "a walk ends soon");
     }
 }

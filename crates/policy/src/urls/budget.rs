@@ -7,7 +7,7 @@
 //! tokens, which makes 40 microseconds at the very most. Used by `index` when rules are filed.
 
 use super::automata::AutomatonExtent;
-use super::rule::{Flags, RuleTable};
+use super::rule::{RuleFlags, RuleTable};
 use std::collections::HashMap;
 
 /// Units of a pattern without stars, or with a few.
@@ -80,7 +80,7 @@ impl RuleCost {
             .conditions
             .get(rule.conditions as usize)
             .map_or(0, |it| u32::from(it.clients.only) + u32::from(it.clients.never));
-        let pattern = match (rule.flags.has(Flags::REGEX), extent) {
+        let pattern = match (rule.flags.has(RuleFlags::REGEX), extent) {
             (true, AutomatonExtent::Unbounded) => (UNBOUNDED_UNITS, UNBOUNDED_UNITS),
             (true, AutomatonExtent::Bounded) => (EXPRESSION_UNITS, EXPRESSION_URL_UNITS),
             (false, _) => {
@@ -122,7 +122,7 @@ impl ShelfCosts {
 #[cfg(test)]
 mod tests {
     use crate::report::{ListKind, SkipReason};
-    use crate::{Ask, ListSource, Policy, Profiles, compile};
+    use crate::{Ask, ClientProfiles, ListSource, Policy, compile};
     use std::fmt::Write;
     use vocab::{Name, Now};
 
@@ -145,7 +145,7 @@ mod tests {
         let refused = report.skipped_by_reason.iter().find(|(it, _)| *it == SkipReason::TooDear);
         assert!(refused.is_some(), "nothing of {} is refused", line(0));
         let taken = report.rules_names + report.rules_urls;
-        (Policy::new(rules.into(), Profiles::everyone()), taken)
+        (Policy::new(rules.into(), ClientProfiles::everyone()), taken)
     }
 
     /// Number of rules that are tried for a look-up.

@@ -6,14 +6,14 @@
 
 use super::budget::{RuleCost, RuleShelf, ShelfCosts};
 use super::grams::{GramHistogram, GramSieve};
-use super::pattern::{End, Start};
-use super::regexes::{Group, MeasuredExpression};
-use super::rule::{Conditions, Flags, Place, Rule, RuleTable};
-use super::tokens::{self, Histogram};
-use crate::buckets::Multi;
-use crate::fingerprint::Keys;
+use super::pattern::{MatchEnd, MatchStart};
+use super::regexes::{MeasuredExpression, RegexGroup};
+use super::rule::{PatternTarget, RuleConditions, RuleFlags, RuleTable, UrlRule};
+use super::tokens::{self, TokenHistogram};
+use crate::buckets::MultiHashes;
+use crate::fingerprint::HashKeys;
 use crate::lists::adblock;
-use crate::request::Request;
+use crate::request::RuleRequest;
 
 /// A token in so many patterns is worse than the pages a rule names.
 const TOKEN_COUNT_GOOD: u32 = 32;
@@ -22,46 +22,46 @@ const PAGES_MAX: usize = 2000;
 
 /// One index.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
+pub(crate) struct UrlIndex {
     /// `||name/path`, `||name^$options`, by the fingerprint of the name.
-    pub(crate) by_host: Multi,
+    pub(crate) by_host: MultiHashes,
     /// By a token of the URL.
-    pub(crate) by_token: Multi,
+    pub(crate) by_token: MultiHashes,
     /// By the fingerprint of a page.
-    pub(crate) by_page: Multi,
+    pub(crate) by_page: MultiHashes,
     /// By four bytes in a row of the URL.
-    pub(crate) by_gram: Multi,
+    pub(crate) by_gram: MultiHashes,
     pub(crate) gram_sieve: GramSieve,
     /// Those with nothing to file them under.
     pub(crate) always: Vec<u32>,
     /// Regular expressions with nothing to file them under.
-    pub(crate) regexes: Group,
+    pub(crate) regexes: RegexGroup,
     /// Patterns of names by a token of the host.
-    pub(crate) by_host_token: Multi,
+    pub(crate) by_host_token: MultiHashes,
     /// Patterns of names with nothing to file them under.
     pub(crate) host_always: Vec<u32>,
     /// Regular expressions about names with nothing to file them under.
-    pub(crate) host_regexes: Group,
+    pub(crate) host_regexes: RegexGroup,
 }
 
 /// The indexes of a policy.
 #[derive(Debug, Default)]
-pub(crate) struct Indexes {
+pub(crate) struct UrlIndexes {
     /// What blocks.
-    pub(crate) blocks: Index,
+    pub(crate) blocks: UrlIndex,
     /// Exceptions to it, asked only when something blocks.
-    pub(crate) exceptions: Index,
+    pub(crate) exceptions: UrlIndex,
     /// `$dnsrewrite`, exceptions among them.
-    pub(crate) rewrites: Index,
+    pub(crate) rewrites: UrlIndex,
     /// `$redirect` and `$redirect-rule`, exceptions among them.
-    pub(crate) stand_ins: Index,
+    pub(crate) stand_ins: UrlIndex,
     /// `$removeparam`, exceptions among them.
-    pub(crate) trims: Index,
+    pub(crate) trims: UrlIndex,
 }
 
 /// Rules on their way into an index.
 #[derive(Default)]
-struct Filing {
+struct RuleFiling {
     by_host: Vec<(u64, u32)>,
     by_token: Vec<(u64, u32)>,
     by_page: Vec<(u64, u32)>,
@@ -75,14 +75,18 @@ struct Filing {
 }
 
 /// A rule that is to be filed, with what `compile` knows of it.
-pub(crate) struct Draft {
+pub(crate) struct RuleDraft {
     pub(crate) id: u32,
     /// Facts about the expression, if it is one.
     pub(crate) expression: MeasuredExpression,
 }
 
 /// Files all rules, by what they do; those that would cost too much are named, and in no index.
-pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Indexes, Vec<u32>) {
+pub(crate) fn build(
+    table: &RuleTable,
+    drafts: &[RuleDraft],
+    keys: &HashKeys,
+) -> (UrlIndexes, Vec<u32>) {
     let mut histogram = LiteralHistograms::default();
     for draft in drafts {
         let mut has_token = false;
@@ -94,66 +98,67 @@ pub(crate) fn build(table: &RuleTable, drafts: &[Draft], keys: &Keys) -> (Indexe
             histogram.grams.add(text_of(table, draft));
         }
     }
-    let mut filings: [Filing; 5] = Default::default();
+    let mut filings: [RuleFiling; 5] = Default::default();
     let [blocks, exceptions, rewrites, stand_ins, trims] = &mut filings;
     let mut refused = Vec::new();
     for draft in drafts {
         let flags = table.rules[draft.id as usize].flags;
-        let file = |filing: &mut Filing| filing.file(table, draft, &histogram, keys);
-        let is_filed = if flags.has(Flags::REWRITE) {
+        let file = |filing: &mut RuleFiling| filing.file(table, draft, &histogram, keys);
+        let is_filed = if flags.has(RuleFlags::REWRITE) {
             file(rewrites)
-        } else if flags.has(Flags::TRIM) {
+        } else if flags.has(RuleFlags::TRIM) {
             file(trims)
-        } else if flags.has(Flags::STAND_IN) {
+        } else if flags.has(RuleFlags::STAND_IN) {
             file(stand_ins)
         } else {
             true
         };
-        let only = Flags::REWRITE.with(Flags::TRIM).with(Flags::STAND_IN_ONLY);
+        let only = RuleFlags::REWRITE.with(RuleFlags::TRIM).with(RuleFlags::STAND_IN_ONLY);
         let blocks_too = !flags.has(only);
         if !is_filed
-            || (blocks_too && !file(if flags.has(Flags::EXCEPTION) { exceptions } else { blocks }))
+            || (blocks_too
+                && !file(if flags.has(RuleFlags::EXCEPTION) { exceptions } else { blocks }))
         {
             refused.push(draft.id);
         }
     }
-    let [blocks, exceptions, rewrites, stand_ins, trims] = filings.map(Filing::build);
-    (Indexes { blocks, exceptions, rewrites, stand_ins, trims }, refused)
+    let [blocks, exceptions, rewrites, stand_ins, trims] = filings.map(RuleFiling::build);
+    (UrlIndexes { blocks, exceptions, rewrites, stand_ins, trims }, refused)
 }
 
-impl Indexes {
+impl UrlIndexes {
     /// All of them, in the order in which they are stored.
-    pub(crate) fn all(&self) -> [&Index; 5] {
+    pub(crate) fn all(&self) -> [&UrlIndex; 5] {
         [&self.blocks, &self.exceptions, &self.rewrites, &self.stand_ins, &self.trims]
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.all().into_iter().map(Index::bytes).sum()
+        self.all().into_iter().map(UrlIndex::bytes).sum()
     }
 }
 
 /// Frequencies of tokens in patterns, and of grams in those without tokens.
 #[derive(Default)]
 struct LiteralHistograms {
-    tokens: Histogram,
+    tokens: TokenHistogram,
     grams: GramHistogram,
 }
 
 /// Bytes that a matching text must hold, with `*` and `^` where others may stand.
-fn text_of<'t>(table: &'t RuleTable, draft: &'t Draft) -> &'t [u8] {
+fn text_of<'t>(table: &'t RuleTable, draft: &'t RuleDraft) -> &'t [u8] {
     let rule = &table.rules[draft.id as usize];
-    if rule.flags.has(Flags::REGEX) {
+    if rule.flags.has(RuleFlags::REGEX) {
         &draft.expression.outline
     } else {
         table.pattern(rule).as_bytes()
     }
 }
 
-fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl FnMut(&'t [u8])) {
+fn for_each_token<'t>(table: &'t RuleTable, draft: &'t RuleDraft, mut found: impl FnMut(&'t [u8])) {
     let rule = &table.rules[draft.id as usize];
-    let (start, end) = if rule.flags.has(Flags::REGEX) {
-        (Start::Anywhere, End::Anywhere)
+    let (start, end) = if rule.flags.has(RuleFlags::REGEX) {
+        (MatchStart::Anywhere, MatchEnd::Anywhere)
     } else {
         (rule.flags.start(), rule.flags.end())
     };
@@ -161,14 +166,14 @@ fn for_each_token<'t>(table: &'t RuleTable, draft: &'t Draft, mut found: impl Fn
 }
 
 /// The complete name after `||`, if one stands there: what follows it is no part of a name.
-pub(crate) fn anchored_host(rule: &Rule, pattern: &str) -> Option<usize> {
-    if !rule.flags.has(Flags::AT_LABEL) {
+pub(crate) fn anchored_host(rule: &UrlRule, pattern: &str) -> Option<usize> {
+    if !rule.flags.has(RuleFlags::AT_LABEL) {
         return None;
     }
     let end = pattern.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(pattern.len());
     let closed = match pattern.as_bytes().get(end) {
         Some(next) => matches!(next, b'^' | b'/' | b':' | b'?'),
-        None => rule.flags.has(Flags::AT_END),
+        None => rule.flags.has(RuleFlags::AT_END),
     };
     (end > 0 && closed).then_some(end)
 }
@@ -180,30 +185,32 @@ pub(crate) const fn is_name_byte(byte: u8) -> bool {
 /// Where a rule is filed: once for names, once for URLs, or under each of its pages.
 fn shelves(
     table: &RuleTable,
-    draft: &Draft,
+    draft: &RuleDraft,
     histogram: &LiteralHistograms,
-    keys: &Keys,
+    keys: &HashKeys,
 ) -> Vec<RuleShelf> {
     let rule = &table.rules[draft.id as usize];
     let mut shelves = Vec::with_capacity(2);
     let mut found = Vec::new();
     for_each_token(table, draft, |token| found.push(token));
     let token = histogram.tokens.rarest(found.into_iter());
-    if rule.flags.has(Flags::FOR_NAMES) {
+    if rule.flags.has(RuleFlags::FOR_NAMES) {
         // A name is held against what stands behind the scheme, and has no token of that.
         let host = adblock::behind_scheme(table.pattern(rule));
-        let token = match host.filter(|_| !rule.flags.has(Flags::REGEX)) {
+        let token = match host.filter(|_| !rule.flags.has(RuleFlags::REGEX)) {
             Some(host) => {
                 let mut found = Vec::new();
                 let end = rule.flags.end();
-                tokens::of_pattern(host.as_bytes(), Start::Text, end, |token| found.push(token));
+                tokens::of_pattern(host.as_bytes(), MatchStart::Text, end, |token| {
+                    found.push(token);
+                });
                 histogram.tokens.rarest(found.into_iter())
             }
             None => token,
         };
         shelves.push(token.map_or(RuleShelf::AnyName, |(hash, _)| RuleShelf::NameToken(hash)));
     }
-    if rule.flags.has(Flags::NAMES_ONLY.with(Flags::REWRITE)) {
+    if rule.flags.has(RuleFlags::NAMES_ONLY.with(RuleFlags::REWRITE)) {
         return shelves;
     }
     let pattern = table.pattern(rule);
@@ -214,7 +221,7 @@ fn shelves(
     }
     let conditions = table.conditions.get(rule.conditions as usize);
     let pages =
-        conditions.map_or(&[][..], |conditions: &Conditions| table.numbers(conditions.pages).0);
+        conditions.map_or(&[][..], |conditions: &RuleConditions| table.numbers(conditions.pages).0);
     match token {
         Some((hash, count)) if count <= TOKEN_COUNT_GOOD || pages.is_empty() => {
             shelves.push(RuleShelf::Token(hash));
@@ -231,14 +238,14 @@ fn shelves(
     shelves
 }
 
-impl Filing {
+impl RuleFiling {
     /// Files a rule; says whether there was room for it.
     fn file(
         &mut self,
         table: &RuleTable,
-        draft: &Draft,
+        draft: &RuleDraft,
         histogram: &LiteralHistograms,
-        keys: &Keys,
+        keys: &HashKeys,
     ) -> bool {
         let (rule, id) = (&table.rules[draft.id as usize], draft.id);
         let shelves = shelves(table, draft, histogram, keys);
@@ -247,7 +254,7 @@ impl Filing {
             return false;
         }
         // A group ignores case, so the few that do not stand outside.
-        let grouped = rule.flags.has(Flags::REGEX) && !rule.flags.has(Flags::MATCH_CASE);
+        let grouped = rule.flags.has(RuleFlags::REGEX) && !rule.flags.has(RuleFlags::MATCH_CASE);
         for shelf in shelves {
             match shelf {
                 RuleShelf::Host(hash) => self.by_host.push((hash, id)),
@@ -264,26 +271,26 @@ impl Filing {
         true
     }
 
-    fn build(self) -> Index {
-        let by_gram = Multi::build(self.by_gram);
-        Index {
+    fn build(self) -> UrlIndex {
+        let by_gram = MultiHashes::build(self.by_gram);
+        UrlIndex {
             gram_sieve: GramSieve::of(by_gram.index.hashes()),
             by_gram,
-            by_host: Multi::build(self.by_host),
-            by_token: Multi::build(self.by_token),
-            by_page: Multi::build(self.by_page),
+            by_host: MultiHashes::build(self.by_host),
+            by_token: MultiHashes::build(self.by_token),
+            by_page: MultiHashes::build(self.by_page),
             always: self.always,
-            regexes: Group::new(self.regexes),
-            by_host_token: Multi::build(self.by_host_token),
+            regexes: RegexGroup::new(self.regexes),
+            by_host_token: MultiHashes::build(self.by_host_token),
             host_always: self.host_always,
-            host_regexes: Group::new(self.host_regexes),
+            host_regexes: RegexGroup::new(self.host_regexes),
         }
     }
 }
 
-impl Index {
+impl UrlIndex {
     /// Its tables, in the order in which they are stored.
-    pub(crate) fn multis(&self) -> [&Multi; 5] {
+    pub(crate) fn multis(&self) -> [&MultiHashes; 5] {
         [&self.by_host, &self.by_token, &self.by_page, &self.by_gram, &self.by_host_token]
     }
 
@@ -300,31 +307,34 @@ impl Index {
     pub(crate) fn visit(
         &self,
         table: &RuleTable,
-        request: &Request<'_>,
-        mut found: impl FnMut(u32, Place),
+        request: &RuleRequest<'_>,
+        mut found: impl FnMut(u32, PatternTarget),
     ) {
         let expression = |id: u32| table.pattern(&table.rules[id as usize]);
         let host = request.host_name();
         if self.by_host_token.index.len() > 0 {
             request.each_host_token(|token| {
-                self.by_host_token.find(token).iter().for_each(|id| found(*id, Place::Host));
+                self.by_host_token
+                    .find(token)
+                    .iter()
+                    .for_each(|id| found(*id, PatternTarget::Host));
             });
         }
-        self.host_always.iter().for_each(|id| found(*id, Place::Host));
+        self.host_always.iter().for_each(|id| found(*id, PatternTarget::Host));
         let regexes = self.host_regexes.candidates(host.as_bytes(), expression);
         for id in regexes {
-            found(*id, Place::Host);
+            found(*id, PatternTarget::Host);
         }
         if let Some(url) = request.url_text() {
-            self.visit_url(request, url, |id| found(id, Place::Url));
+            self.visit_url(request, url, |id| found(id, PatternTarget::Url));
             let regexes = self.regexes.candidates(url, expression);
             for id in regexes {
-                found(*id, Place::Url);
+                found(*id, PatternTarget::Url);
             }
         }
     }
 
-    fn visit_url(&self, request: &Request<'_>, url: &[u8], mut found: impl FnMut(u32)) {
+    fn visit_url(&self, request: &RuleRequest<'_>, url: &[u8], mut found: impl FnMut(u32)) {
         self.visit_host_rules(request, &mut found);
         if self.by_token.index.len() > 0 {
             tokens::of_url(url, |token| {
@@ -344,7 +354,7 @@ impl Index {
 
     /// Rules about URLs of the host and its parents. They are shown to those who ask why, even
     /// where no URL is known.
-    pub(crate) fn visit_host_rules(&self, request: &Request<'_>, mut found: impl FnMut(u32)) {
+    pub(crate) fn visit_host_rules(&self, request: &RuleRequest<'_>, mut found: impl FnMut(u32)) {
         for (name, _) in request.keys().suffixes(request.host_name()) {
             self.by_host.find(name.hash).iter().for_each(|id| found(*id));
         }
@@ -357,7 +367,7 @@ impl Index {
             + self.regexes.rules.capacity()
             + self.host_regexes.rules.capacity())
             * 4;
-        let multis = self.multis().into_iter().map(Multi::bytes).sum::<u64>();
+        let multis = self.multis().into_iter().map(MultiHashes::bytes).sum::<u64>();
         multis + lists as u64 + self.gram_sieve.bytes()
     }
 }

@@ -3,7 +3,7 @@
 //! It follows every way a pattern can be matched, so that it never says no where some name matches;
 //! it may say yes where none does. Called for exceptions, before a wildcard is granted.
 
-use super::pattern::{End, Start};
+use super::pattern::{MatchEnd, MatchStart};
 
 /// Longest pattern that is followed; a longer one may match. No name is so long.
 const PATTERN_BYTES_MAX: usize = 512;
@@ -12,11 +12,11 @@ const LABEL_BYTES_MAX: usize = 63;
 
 /// Whether the pattern may match `base`, which is lower-case, or some name one label below it. It
 /// holds no anchors; those are `start` and `end`.
-pub(crate) fn may_match(pattern: &[u8], (start, end): (Start, End), base: &str) -> bool {
+pub(crate) fn may_match(pattern: &[u8], (start, end): (MatchStart, MatchEnd), base: &str) -> bool {
     if pattern.len() > PATTERN_BYTES_MAX {
         return true;
     }
-    let mut ways = Ways { pattern, start, end, at: vec![false; pattern.len() + 1] };
+    let mut ways = PatternWays { pattern, start, end, at: vec![false; pattern.len() + 1] };
     ways.begin();
     let name_only = ways.at.clone();
     if ways.follow_text(base.as_bytes()) {
@@ -31,14 +31,14 @@ pub(crate) fn may_match(pattern: &[u8], (start, end): (Start, End), base: &str) 
 }
 
 /// How far the pattern may have got: a mark for each place in it.
-struct Ways<'p> {
+struct PatternWays<'p> {
     pattern: &'p [u8],
-    start: Start,
-    end: End,
+    start: MatchStart,
+    end: MatchEnd,
     at: Vec<bool>,
 }
 
-impl Ways<'_> {
+impl PatternWays<'_> {
     fn begin(&mut self) {
         self.at[0] = true;
         self.skip_stars();
@@ -46,7 +46,7 @@ impl Ways<'_> {
 
     /// A label of the name begins here.
     fn label_begins(&mut self) {
-        if self.start == Start::Label {
+        if self.start == MatchStart::Label {
             self.begin();
         }
     }
@@ -72,7 +72,7 @@ impl Ways<'_> {
             }
         }
         self.at = next;
-        if self.start == Start::Anywhere {
+        if self.start == MatchStart::Anywhere {
             self.at[0] = true;
         }
         self.skip_stars();
@@ -80,7 +80,7 @@ impl Ways<'_> {
     }
 
     fn is_over(&self) -> bool {
-        self.end == End::Anywhere && self.at[self.pattern.len()]
+        self.end == MatchEnd::Anywhere && self.at[self.pattern.len()]
     }
 
     /// Takes one label of any letters and length: all the places that one of them leads to.
@@ -119,25 +119,25 @@ impl Ways<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::urls::pattern::Subject;
+    use crate::urls::pattern::MatchSubject;
 
     fn may(pattern: &str, base: &str) -> bool {
         let (start, rest) = match pattern.strip_prefix("||") {
-            Some(rest) => (Start::Label, rest),
+            Some(rest) => (MatchStart::Label, rest),
             None => match pattern.strip_prefix('|') {
-                Some(rest) => (Start::Text, rest),
-                None => (Start::Anywhere, pattern),
+                Some(rest) => (MatchStart::Text, rest),
+                None => (MatchStart::Anywhere, pattern),
             },
         };
         let (end, rest) = match rest.strip_suffix('|') {
-            Some(rest) => (End::Text, rest),
-            None => (End::Anywhere, rest),
+            Some(rest) => (MatchEnd::Text, rest),
+            None => (MatchEnd::Anywhere, rest),
         };
         let found = may_match(rest.as_bytes(), (start, end), base);
         // Never no where a name matches.
         for name in ["", "a.", "www.", "cdn-1.", "example.", "ads."] {
             let name = format!("{name}{base}");
-            let holds = Subject::host(name.as_bytes()).holds(rest.as_bytes(), start, end);
+            let holds = MatchSubject::host(name.as_bytes()).holds(rest.as_bytes(), start, end);
             assert!(found || !holds, "{pattern} matches {name}");
         }
         found

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Where a match must begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Start {
+pub(crate) enum MatchStart {
     /// Anywhere.
     Anywhere,
     /// At the beginning of the text: `|`.
@@ -19,7 +19,7 @@ pub(crate) enum Start {
 
 /// Where a match must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum MatchEnd {
     /// Anywhere.
     Anywhere,
     /// At the end of the text: `|`.
@@ -28,7 +28,7 @@ pub(crate) enum End {
 
 /// What patterns are held against: a URL or a host name, and where the host stands in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Subject<'t> {
+pub(crate) struct MatchSubject<'t> {
     pub(crate) text: &'t [u8],
     host_start: usize,
     host_end: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Subject<'t> {
 /// Pieces longer than this are searched for by an algorithm that is linear whatever they hold.
 const SHORT_PIECE_BYTES: usize = 24;
 
-impl<'t> Subject<'t> {
+impl<'t> MatchSubject<'t> {
     /// A host name alone.
     pub(crate) fn host(text: &'t [u8]) -> Self {
         Self { text, host_start: 0, host_end: text.len() }
@@ -64,44 +64,48 @@ impl<'t> Subject<'t> {
     }
 
     /// Whether the pattern occurs. It holds no anchors; those are `start` and `end`.
-    pub(crate) fn holds(self, pattern: &[u8], start: Start, end: End) -> bool {
+    pub(crate) fn holds(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
         let mut pieces = pattern.split(|byte| *byte == b'*');
         let first = pieces.next().unwrap_or_default();
         let Some(last) = pieces.next_back() else { return self.holds_piece(first, start, end) };
         let Some(mut at) = self.first_piece(first, start) else { return false };
         for piece in pieces {
-            match find(piece, self.text, at, Last::No) {
+            match find(piece, self.text, at, LastPiece::No) {
                 Some(end) => at = end,
                 None => return false,
             }
         }
         match end {
-            End::Anywhere => find(last, self.text, at, Last::Yes).is_some(),
-            End::Text => ends_with(last, self.text, at),
+            MatchEnd::Anywhere => find(last, self.text, at, LastPiece::Yes).is_some(),
+            MatchEnd::Text => ends_with(last, self.text, at),
         }
     }
 
     /// A pattern without stars.
-    fn holds_piece(self, piece: &[u8], start: Start, end: End) -> bool {
-        let fits = |at: usize| match (fit(piece, self.text, at, Last::Yes), end) {
+    fn holds_piece(self, piece: &[u8], start: MatchStart, end: MatchEnd) -> bool {
+        let fits = |at: usize| match (fit(piece, self.text, at, LastPiece::Yes), end) {
             (None, _) => false,
-            (Some(_), End::Anywhere) => true,
-            (Some(after), End::Text) => after == self.text.len(),
+            (Some(_), MatchEnd::Anywhere) => true,
+            (Some(after), MatchEnd::Text) => after == self.text.len(),
         };
         match (start, end) {
-            (Start::Text, _) => fits(0),
-            (Start::Label, _) => self.labels().any(fits),
-            (Start::Anywhere, End::Anywhere) => find(piece, self.text, 0, Last::Yes).is_some(),
-            (Start::Anywhere, End::Text) => ends_with(piece, self.text, 0),
+            (MatchStart::Text, _) => fits(0),
+            (MatchStart::Label, _) => self.labels().any(fits),
+            (MatchStart::Anywhere, MatchEnd::Anywhere) => {
+                find(piece, self.text, 0, LastPiece::Yes).is_some()
+            }
+            (MatchStart::Anywhere, MatchEnd::Text) => ends_with(piece, self.text, 0),
         }
     }
 
     /// Where the first piece of several ends, at its first place: an earlier one leaves more.
-    fn first_piece(self, piece: &[u8], start: Start) -> Option<usize> {
+    fn first_piece(self, piece: &[u8], start: MatchStart) -> Option<usize> {
         match start {
-            Start::Anywhere => find(piece, self.text, 0, Last::No),
-            Start::Text => fit(piece, self.text, 0, Last::No),
-            Start::Label => self.labels().find_map(|at| fit(piece, self.text, at, Last::No)),
+            MatchStart::Anywhere => find(piece, self.text, 0, LastPiece::No),
+            MatchStart::Text => fit(piece, self.text, 0, LastPiece::No),
+            MatchStart::Label => {
+                self.labels().find_map(|at| fit(piece, self.text, at, LastPiece::No))
+            }
         }
     }
 
@@ -115,7 +119,7 @@ impl<'t> Subject<'t> {
 
 /// Whether a piece is the last of its pattern: only there may `^` stand for the end of the text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastPiece {
     Yes,
     No,
 }
@@ -128,7 +132,7 @@ pub(crate) const fn is_separator(byte: u8) -> bool {
 
 /// Where the piece ends if it stands at `at`.
 #[inline]
-fn fit(piece: &[u8], text: &[u8], at: usize, last: Last) -> Option<usize> {
+fn fit(piece: &[u8], text: &[u8], at: usize, last: LastPiece) -> Option<usize> {
     let mut at = at;
     for (done, wanted) in piece.iter().enumerate() {
         match text.get(at) {
@@ -136,7 +140,7 @@ fn fit(piece: &[u8], text: &[u8], at: usize, last: Last) -> Option<usize> {
             Some(_) => return None,
             None => {
                 let rest_is_ends = piece[done..].iter().all(|byte| *byte == b'^');
-                return (last == Last::Yes && rest_is_ends).then_some(at);
+                return (last == LastPiece::Yes && rest_is_ends).then_some(at);
             }
         }
     }
@@ -144,7 +148,7 @@ fn fit(piece: &[u8], text: &[u8], at: usize, last: Last) -> Option<usize> {
 }
 
 /// Where the piece ends at its first place from `from` on.
-fn find(piece: &[u8], text: &[u8], from: usize, last: Last) -> Option<usize> {
+fn find(piece: &[u8], text: &[u8], from: usize, last: LastPiece) -> Option<usize> {
     let Some(&head) = piece.first() else { return Some(from) };
     if head == b'^' {
         // The end of the text counts as a place for a last separator.
@@ -165,9 +169,9 @@ fn ends_with(piece: &[u8], text: &[u8], from: usize) -> bool {
     // A last `^` either takes a byte or stands for the end.
     let spare = usize::from(piece.last() == Some(&b'^'));
     (piece.len() - spare..=piece.len()).any(|length| {
-        text.len()
-            .checked_sub(length)
-            .is_some_and(|at| at >= from && fit(piece, text, at, Last::Yes) == Some(text.len()))
+        text.len().checked_sub(length).is_some_and(|at| {
+            at >= from && fit(piece, text, at, LastPiece::Yes) == Some(text.len())
+        })
     })
 }
 
@@ -177,20 +181,20 @@ mod tests {
 
     fn check(pattern: &str, text: &str, expected: bool) {
         let (start, rest) = match pattern.strip_prefix("||") {
-            Some(rest) => (Start::Label, rest),
+            Some(rest) => (MatchStart::Label, rest),
             None => match pattern.strip_prefix('|') {
-                Some(rest) => (Start::Text, rest),
-                None => (Start::Anywhere, pattern),
+                Some(rest) => (MatchStart::Text, rest),
+                None => (MatchStart::Anywhere, pattern),
             },
         };
         let (end, rest) = match rest.strip_suffix('|') {
-            Some(rest) => (End::Text, rest),
-            None => (End::Anywhere, rest),
+            Some(rest) => (MatchEnd::Text, rest),
+            None => (MatchEnd::Anywhere, rest),
         };
         let subject = if text.contains("://") {
-            Subject::url(text.as_bytes())
+            MatchSubject::url(text.as_bytes())
         } else {
-            Subject::host(text.as_bytes())
+            MatchSubject::host(text.as_bytes())
         };
         let holds = subject.holds(rest.as_bytes(), start, end);
         assert_eq!(holds, expected, "{pattern} against {text}");

@@ -33,18 +33,18 @@ const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
 
 /// Whether letters of either case count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Case {
+pub(crate) enum CaseMatching {
     Same,
     Differs,
 }
 
 /// One expression, built when first asked.
 #[derive(Debug, Default)]
-pub(crate) struct Lazy(OnceLock<Option<Regex>>);
+pub(crate) struct LazyRegex(OnceLock<Option<Regex>>);
 
-impl Lazy {
+impl LazyRegex {
     /// Whether it matches. What cannot be built matches nothing; compiling saw to it that it can.
-    pub(crate) fn is_match(&self, expression: &str, case: Case, text: &[u8]) -> bool {
+    pub(crate) fn is_match(&self, expression: &str, case: CaseMatching, text: &[u8]) -> bool {
         self.0
             .get_or_init(|| build(expression, case))
             .as_ref()
@@ -55,13 +55,13 @@ impl Lazy {
 /// Expressions that nothing files under a token, asked all at once: a text that none of them
 /// matches is read once, not once for each. Letters of either case count as the same.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
+pub(crate) struct RegexGroup {
     /// The rules, in their order.
     pub(crate) rules: Vec<u32>,
     set: OnceLock<Option<RegexSet>>,
 }
 
-impl Group {
+impl RegexGroup {
     pub(crate) fn new(rules: Vec<u32>) -> Self {
         Self { rules, set: OnceLock::new() }
     }
@@ -78,7 +78,9 @@ impl Group {
         }
         let set = self.set.get_or_init(|| {
             let all: Vec<&str> = self.rules.iter().map(|id| expression(*id)).collect();
-            if automata::walk(&all, Case::Same, WALK_GROUP).extent == AutomatonExtent::Unbounded {
+            if automata::walk(&all, CaseMatching::Same, WALK_GROUP).extent
+                == AutomatonExtent::Unbounded
+            {
                 return None;
             }
             RegexSetBuilder::new(self.rules.iter().map(|id| expression(*id)))
@@ -96,10 +98,10 @@ impl Group {
     }
 }
 
-fn build(expression: &str, case: Case) -> Option<Regex> {
+fn build(expression: &str, case: CaseMatching) -> Option<Regex> {
     RegexBuilder::new(expression)
         .unicode(false)
-        .case_insensitive(case == Case::Same)
+        .case_insensitive(case == CaseMatching::Same)
         .size_limit(REGEX_BYTES_MAX)
         .dfa_size_limit(REGEX_CACHE_BYTES_MAX)
         .build()
@@ -119,14 +121,14 @@ pub(crate) struct MeasuredExpression {
 }
 
 /// Reads an expression; none if it cannot be used.
-pub(crate) fn read(expression: &str, case: Case) -> Option<MeasuredExpression> {
+pub(crate) fn read(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
     let measured = measure(expression, case)?;
     build(expression, case)?;
     Some(measured)
 }
 
 /// The same of an expression that was used before.
-pub(crate) fn measure(expression: &str, case: Case) -> Option<MeasuredExpression> {
+pub(crate) fn measure(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     let mut outline = Vec::new();
     outline_of(&parser.parse(expression).ok()?, &mut outline);
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn what_must_occur_is_known_beforehand() {
         let outline = |expression| {
-            let outline = read(expression, Case::Same).unwrap().outline;
+            let outline = read(expression, CaseMatching::Same).unwrap().outline;
             String::from_utf8(outline).unwrap()
         };
         assert_eq!(
@@ -230,16 +232,16 @@ mod tests {
 
     #[test]
     fn bombs_and_what_needs_backtracking_are_refused() {
-        assert!(read("(?=ads)", Case::Same).is_none());
-        assert!(read("((((a{100}){100}){100}){100})", Case::Same).is_none());
-        assert!(read("(", Case::Same).is_none());
-        assert!(read(&"(".repeat(10_000), Case::Same).is_none());
+        assert!(read("(?=ads)", CaseMatching::Same).is_none());
+        assert!(read("((((a{100}){100}){100}){100})", CaseMatching::Same).is_none());
+        assert!(read("(", CaseMatching::Same).is_none());
+        assert!(read(&"(".repeat(10_000), CaseMatching::Same).is_none());
     }
 
     #[test]
     fn a_group_names_its_rules_only_where_one_matches() {
         let expressions = ["^ads?[0-9]+", "track(er|ing)"];
-        let group = Group::new(vec![0, 1]);
+        let group = RegexGroup::new(vec![0, 1]);
         let found = |text: &[u8]| group.candidates(text, |id| expressions[id as usize]);
         assert_eq!(found(b"ads1.example"), [0, 1]);
         assert_eq!(found(b"TRACKER.example"), [0, 1]);
@@ -248,7 +250,7 @@ mod tests {
 
     #[test]
     fn case_counts_only_when_told() {
-        assert!(Lazy::default().is_match("ADS[0-9]", Case::Same, b"/ads1"));
-        assert!(!Lazy::default().is_match("ADS[0-9]", Case::Differs, b"/ads1"));
+        assert!(LazyRegex::default().is_match("ADS[0-9]", CaseMatching::Same, b"/ads1"));
+        assert!(!LazyRegex::default().is_match("ADS[0-9]", CaseMatching::Differs, b"/ads1"));
     }
 }

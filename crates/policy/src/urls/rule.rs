@@ -4,13 +4,13 @@
 //! `compile`, named by an index, and tested here in the order of cost. It knows no list and no
 //! profile; `decide` does.
 
-use super::pattern::{End, Start};
-use super::regexes::{Case, Lazy};
-use crate::clients::tags::Tags;
+use super::pattern::{MatchEnd, MatchStart};
+use super::regexes::{CaseMatching, LazyRegex};
+use crate::clients::tags::ClientTags;
 use crate::lists::adblock;
-use crate::request::Request;
-use crate::verdict::Outcome;
-use vocab::{Kind, ListId, Network, RuleRef};
+use crate::request::RuleRequest;
+use crate::verdict::RuleOutcome;
+use vocab::{ListId, Network, RequestKind, RuleRef};
 
 /// No conditions beyond flags and types.
 pub(crate) const NO_CONDITIONS: u32 = u32::MAX;
@@ -26,7 +26,7 @@ pub(crate) const ADDRESSES: u64 = 0x1;
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct UrlRule {
     pub(crate) text: u32,
     pub(crate) pattern: u32,
     pub(crate) line: u32,
@@ -34,15 +34,15 @@ pub(crate) struct Rule {
     pub(crate) text_len: u16,
     pub(crate) pattern_len: u16,
     pub(crate) types: u16,
-    pub(crate) flags: Flags,
+    pub(crate) flags: RuleFlags,
     pub(crate) list: u8,
 }
 
 /// What a rule is, bit by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Flags(pub(crate) u16);
+pub(crate) struct RuleFlags(pub(crate) u16);
 
-impl Flags {
+impl RuleFlags {
     pub(crate) const EXCEPTION: Self = Self(1);
     pub(crate) const IMPORTANT: Self = Self(1 << 1);
     pub(crate) const MATCH_CASE: Self = Self(1 << 2);
@@ -80,29 +80,29 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
-    pub(crate) const fn start(self) -> Start {
+    pub(crate) const fn start(self) -> MatchStart {
         if self.has(Self::AT_LABEL) {
-            Start::Label
+            MatchStart::Label
         } else if self.has(Self::AT_START) {
-            Start::Text
+            MatchStart::Text
         } else {
-            Start::Anywhere
+            MatchStart::Anywhere
         }
     }
 
-    pub(crate) const fn end(self) -> End {
-        if self.has(Self::AT_END) { End::Text } else { End::Anywhere }
+    pub(crate) const fn end(self) -> MatchEnd {
+        if self.has(Self::AT_END) { MatchEnd::Text } else { MatchEnd::Anywhere }
     }
 
-    pub(crate) const fn case(self) -> Case {
-        if self.has(Self::MATCH_CASE) { Case::Differs } else { Case::Same }
+    pub(crate) const fn case(self) -> CaseMatching {
+        if self.has(Self::MATCH_CASE) { CaseMatching::Differs } else { CaseMatching::Same }
     }
 }
 
 /// A part of an array of which the first `only` entries are asked for and the next `never` ones
 /// refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct EntryPart {
     pub(crate) start: u32,
     pub(crate) only: u16,
     pub(crate) never: u16,
@@ -110,15 +110,15 @@ pub(crate) struct Part {
 
 /// What else must hold.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Conditions {
+pub(crate) struct RuleConditions {
     /// `domain=`: fingerprints of hosts of pages.
-    pub(crate) pages: Part,
+    pub(crate) pages: EntryPart,
     /// `to=` and `denyallow=`: fingerprints of wanted hosts.
-    pub(crate) hosts: Part,
+    pub(crate) hosts: EntryPart,
     /// `dnstype=`.
-    pub(crate) record_types: Part,
+    pub(crate) record_types: EntryPart,
     /// `client=`.
-    pub(crate) clients: Part,
+    pub(crate) clients: EntryPart,
     /// `ctag=`.
     pub(crate) tags: TagPart,
 }
@@ -126,13 +126,13 @@ pub(crate) struct Conditions {
 /// Tags of which one is asked for, if any is named, and tags that are refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TagPart {
-    pub(crate) only: Tags,
-    pub(crate) never: Tags,
+    pub(crate) only: ClientTags,
+    pub(crate) never: ClientTags,
 }
 
 /// One entry of `client=`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Client {
+pub(crate) enum RuleClient {
     Network(Network),
     /// A profile.
     Name(String),
@@ -141,54 +141,58 @@ pub(crate) enum Client {
 /// All rules with patterns or modifiers.
 #[derive(Debug, Default)]
 pub(crate) struct RuleTable {
-    pub(crate) rules: Vec<Rule>,
+    pub(crate) rules: Vec<UrlRule>,
     pub(crate) texts: String,
-    pub(crate) conditions: Vec<Conditions>,
+    pub(crate) conditions: Vec<RuleConditions>,
     /// Fingerprints and record types; those of one part stand in order.
     pub(crate) numbers: Vec<u64>,
-    pub(crate) clients: Vec<Client>,
+    pub(crate) clients: Vec<RuleClient>,
     /// Which rules are regular expressions, in order, and those expressions once built.
     pub(crate) regex_rules: Vec<u32>,
-    pub(crate) regexes: Vec<Lazy>,
+    pub(crate) regexes: Vec<LazyRegex>,
 }
 
 /// The bit of a kind of request in `types`.
-pub(crate) const fn type_bit(kind: Kind) -> u16 {
+pub(crate) const fn type_bit(kind: RequestKind) -> u16 {
     match kind {
-        Kind::Document => DOCUMENT,
-        Kind::Subdocument => 1 << 1,
-        Kind::Script => 1 << 2,
-        Kind::Stylesheet => 1 << 3,
-        Kind::Image => 1 << 4,
-        Kind::Font => 1 << 5,
-        Kind::Media => 1 << 6,
-        Kind::Object => 1 << 7,
-        Kind::Fetch => 1 << 8,
-        Kind::Ping => 1 << 9,
-        Kind::Websocket => 1 << 10,
-        Kind::Other | Kind::Lookup(_) => 1 << 11,
-        Kind::Tunnel => 1 << 12,
+        RequestKind::Document => DOCUMENT,
+        RequestKind::Subdocument => 1 << 1,
+        RequestKind::Script => 1 << 2,
+        RequestKind::Stylesheet => 1 << 3,
+        RequestKind::Image => 1 << 4,
+        RequestKind::Font => 1 << 5,
+        RequestKind::Media => 1 << 6,
+        RequestKind::Object => 1 << 7,
+        RequestKind::Fetch => 1 << 8,
+        RequestKind::Ping => 1 << 9,
+        RequestKind::Websocket => 1 << 10,
+        RequestKind::Other | RequestKind::Lookup(_) => 1 << 11,
+        RequestKind::Tunnel => 1 << 12,
     }
 }
 
-impl Rule {
+impl UrlRule {
     /// What can be seen from the record alone. A rule about names, held against the host, is for
     /// every type; against a URL, only for those that it names.
     #[inline]
-    pub(crate) fn suits(&self, request: &Request<'_>, place: Place) -> Result<(), Outcome> {
-        if place == Place::Host {
+    pub(crate) fn suits(
+        &self,
+        request: &RuleRequest<'_>,
+        place: PatternTarget,
+    ) -> Result<(), RuleOutcome> {
+        if place == PatternTarget::Host {
             return Ok(());
         }
         if !request.has_url() {
-            return Err(Outcome::NotForNames);
+            return Err(RuleOutcome::NotForNames);
         }
         if self.types & type_bit(request.kind()) == 0 {
-            return Err(Outcome::NotForThisType);
+            return Err(RuleOutcome::NotForThisType);
         }
-        if self.flags.has(Flags::THIRD_PARTY.with(Flags::FIRST_PARTY)) {
-            let wanted = self.flags.has(Flags::THIRD_PARTY);
+        if self.flags.has(RuleFlags::THIRD_PARTY.with(RuleFlags::FIRST_PARTY)) {
+            let wanted = self.flags.has(RuleFlags::THIRD_PARTY);
             if request.is_third_party() != Some(wanted) {
-                return Err(Outcome::NotForThisParty);
+                return Err(RuleOutcome::NotForThisParty);
             }
         }
         Ok(())
@@ -196,11 +200,11 @@ impl Rule {
 }
 
 impl RuleTable {
-    pub(crate) fn text(&self, rule: &Rule) -> &str {
+    pub(crate) fn text(&self, rule: &UrlRule) -> &str {
         self.slice(rule.text, rule.text_len)
     }
 
-    pub(crate) fn pattern(&self, rule: &Rule) -> &str {
+    pub(crate) fn pattern(&self, rule: &UrlRule) -> &str {
         self.slice(rule.pattern, rule.pattern_len)
     }
 
@@ -216,7 +220,7 @@ impl RuleTable {
     }
 
     /// The rule that stands there; rules are in the order of lists and lines.
-    pub(crate) fn by_ref(&self, wanted: RuleRef) -> Option<&Rule> {
+    pub(crate) fn by_ref(&self, wanted: RuleRef) -> Option<&UrlRule> {
         let key = (wanted.list.0, wanted.line);
         let at = self.rules.binary_search_by_key(&key, |rule| (rule.list, rule.line)).ok()?;
         self.rules.get(at)
@@ -224,23 +228,28 @@ impl RuleTable {
 
     /// Whether the pattern occurs in the URL, or in the host alone.
     #[inline]
-    pub(crate) fn pattern_holds(&self, id: u32, request: &Request<'_>, place: Place) -> bool {
+    pub(crate) fn pattern_holds(
+        &self,
+        id: u32,
+        request: &RuleRequest<'_>,
+        place: PatternTarget,
+    ) -> bool {
         let rule = &self.rules[id as usize];
-        if rule.flags.has(Flags::HOST_ONLY) {
+        if rule.flags.has(RuleFlags::HOST_ONLY) {
             return true;
         }
         let subject = request.subject(place, rule.flags.case());
         let pattern = self.pattern(rule);
-        if rule.flags.has(Flags::REGEX) {
+        if rule.flags.has(RuleFlags::REGEX) {
             let regex = self.regex_rules.binary_search(&id).ok();
             return regex.is_some_and(|at| {
                 self.regexes[at].is_match(pattern, rule.flags.case(), subject.text)
             });
         }
-        if place == Place::Host
+        if place == PatternTarget::Host
             && let Some(host) = adblock::behind_scheme(pattern)
         {
-            return subject.holds(host.as_bytes(), Start::Text, rule.flags.end());
+            return subject.holds(host.as_bytes(), MatchStart::Text, rule.flags.end());
         }
         subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
     }
@@ -249,50 +258,50 @@ impl RuleTable {
     #[inline]
     pub(crate) fn conditions_hold(
         &self,
-        rule: &Rule,
-        request: &Request<'_>,
-    ) -> Result<(), Outcome> {
+        rule: &UrlRule,
+        request: &RuleRequest<'_>,
+    ) -> Result<(), RuleOutcome> {
         let Some(conditions) = self.conditions.get(rule.conditions as usize) else { return Ok(()) };
         if !self.record_type_holds(conditions.record_types, request.kind()) {
-            return Err(Outcome::NotForThisType);
+            return Err(RuleOutcome::NotForThisType);
         }
         if !self.holds(conditions.pages, |only| request.page_is_among(only)) {
-            return Err(Outcome::NotForThisPage);
+            return Err(RuleOutcome::NotForThisPage);
         }
         if !self.holds(conditions.hosts, |only| request.host_is_among(only)) {
-            return Err(Outcome::HostSpared);
+            return Err(RuleOutcome::HostSpared);
         }
-        let Part { start, only, never } = conditions.clients;
+        let EntryPart { start, only, never } = conditions.clients;
         let clients = &self.clients[start as usize..][..usize::from(only) + usize::from(never)];
         let (only, never) = clients.split_at(usize::from(only));
-        let named = |client: &Client| request.client_is(client);
+        let named = |client: &RuleClient| request.client_is(client);
         if (!only.is_empty() && !only.iter().any(named)) || never.iter().any(named) {
-            return Err(Outcome::NotForThisClient);
+            return Err(RuleOutcome::NotForThisClient);
         }
         let TagPart { only, never } = conditions.tags;
         let tags = request.client_tags();
         if (!only.is_empty() && !only.meets(tags)) || never.meets(tags) {
-            return Err(Outcome::NotForThisTag);
+            return Err(RuleOutcome::NotForThisTag);
         }
         Ok(())
     }
 
-    fn record_type_holds(&self, part: Part, kind: Kind) -> bool {
-        if part == Part::default() {
+    fn record_type_holds(&self, part: EntryPart, kind: RequestKind) -> bool {
+        if part == EntryPart::default() {
             return true;
         }
-        let Kind::Lookup(code) = kind else { return false };
+        let RequestKind::Lookup(code) = kind else { return false };
         self.holds(part, |codes| codes.binary_search(&u64::from(code)).is_ok())
     }
 
     /// Whether one of the numbers asked for is met, if any is, and none of the refused ones.
     #[inline]
-    fn holds(&self, part: Part, met: impl Fn(&[u64]) -> bool) -> bool {
+    fn holds(&self, part: EntryPart, met: impl Fn(&[u64]) -> bool) -> bool {
         let (only, never) = self.numbers(part);
         (only.is_empty() || met(only)) && (never.is_empty() || !met(never))
     }
 
-    pub(crate) fn numbers(&self, part: Part) -> (&[u64], &[u64]) {
+    pub(crate) fn numbers(&self, part: EntryPart) -> (&[u64], &[u64]) {
         let (only, never) = (usize::from(part.only), usize::from(part.never));
         self.numbers[part.start as usize..][..only + never].split_at(only)
     }
@@ -300,18 +309,18 @@ impl RuleTable {
     /// Bytes of memory, compiled expressions not counted.
     pub(crate) fn bytes(&self) -> u64 {
         let size = |length: usize, each: usize| (length * each) as u64;
-        size(self.rules.capacity(), size_of::<Rule>())
+        size(self.rules.capacity(), size_of::<UrlRule>())
             + self.texts.capacity() as u64
-            + size(self.conditions.capacity(), size_of::<Conditions>())
+            + size(self.conditions.capacity(), size_of::<RuleConditions>())
             + size(self.numbers.capacity(), 8)
-            + size(self.clients.capacity(), size_of::<Client>())
-            + size(self.regexes.capacity(), size_of::<Lazy>() + 4)
+            + size(self.clients.capacity(), size_of::<RuleClient>())
+            + size(self.regexes.capacity(), size_of::<LazyRegex>() + 4)
     }
 }
 
 /// What a pattern is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum PatternTarget {
     /// The host name.
     Host,
     /// The whole URL.

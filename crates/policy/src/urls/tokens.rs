@@ -3,7 +3,7 @@
 //! A pattern that holds a whole token can match only URLs that hold it too, so each pattern is
 //! filed under its rarest one. Used when an index is built and when one is asked.
 
-use super::pattern::{End, Start};
+use super::pattern::{MatchEnd, MatchStart};
 use crate::fingerprint::token_hash;
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ const SEEN_SLOTS: usize = 256;
 
 /// How often each token stands in patterns: what is rare in patterns is seldom looked at.
 #[derive(Default)]
-pub(crate) struct Histogram {
+pub(crate) struct TokenHistogram {
     counts: HashMap<u64, u32>,
 }
 
@@ -100,8 +100,8 @@ fn others(word: u64) -> u64 {
 /// Calls `found` for each token that a text matching this pattern holds whole.
 pub(crate) fn of_pattern<'t>(
     pattern: &'t [u8],
-    start: Start,
-    end: End,
+    start: MatchStart,
+    end: MatchEnd,
     mut found: impl FnMut(&'t [u8]),
 ) {
     let mut at = 0;
@@ -114,11 +114,11 @@ pub(crate) fn of_pattern<'t>(
         let after = at + run;
         let opens = match at.checked_sub(1) {
             Some(before) => pattern[before] != b'*',
-            None => start != Start::Anywhere,
+            None => start != MatchStart::Anywhere,
         };
         let closes = match pattern.get(after) {
             Some(next) => *next != b'*',
-            None => end == End::Text,
+            None => end == MatchEnd::Text,
         };
         if opens && closes {
             found(&pattern[at..after]);
@@ -132,7 +132,7 @@ fn hash_of(token: &[u8]) -> u64 {
     token_hash(&token, 0, token.len())
 }
 
-impl Histogram {
+impl TokenHistogram {
     pub(crate) fn add(&mut self, token: &[u8]) {
         *self.counts.entry(hash_of(token)).or_default() += 1;
     }
@@ -156,7 +156,7 @@ impl Histogram {
 mod tests {
     use super::*;
 
-    fn tokens(pattern: &str, start: Start, end: End) -> Vec<String> {
+    fn tokens(pattern: &str, start: MatchStart, end: MatchEnd) -> Vec<String> {
         let mut tokens = Vec::new();
         of_pattern(pattern.as_bytes(), start, end, |token| {
             tokens.push(String::from_utf8_lossy(token).into_owned());
@@ -166,11 +166,11 @@ mod tests {
 
     #[test]
     fn only_whole_tokens_of_a_pattern_count() {
-        assert_eq!(tokens("/ads/ban*ner/x", Start::Anywhere, End::Anywhere), ["ads"]);
-        assert_eq!(tokens("ads/ban", Start::Label, End::Anywhere), ["ads"]);
-        assert_eq!(tokens("ads/ban", Start::Anywhere, End::Text), ["ban"]);
-        assert_eq!(tokens("a^b^", Start::Text, End::Anywhere), ["a", "b"]);
-        assert!(tokens("ads", Start::Anywhere, End::Anywhere).is_empty());
+        assert_eq!(tokens("/ads/ban*ner/x", MatchStart::Anywhere, MatchEnd::Anywhere), ["ads"]);
+        assert_eq!(tokens("ads/ban", MatchStart::Label, MatchEnd::Anywhere), ["ads"]);
+        assert_eq!(tokens("ads/ban", MatchStart::Anywhere, MatchEnd::Text), ["ban"]);
+        assert_eq!(tokens("a^b^", MatchStart::Text, MatchEnd::Anywhere), ["a", "b"]);
+        assert!(tokens("ads", MatchStart::Anywhere, MatchEnd::Anywhere).is_empty());
     }
 
     #[test]

@@ -1,8 +1,10 @@
 //! Blocks that are about a name and all names directly below it, which the signer asks for wildcards.
 
 use crate::support::{CLIENT, NOW, SEED, blocks, name, policy};
-use policy::{Ask, Leave, ListKind, ListSource, Policy, Profiles, Until, Whom};
-use vocab::{DomainName, Kind, Now};
+use policy::{
+    AllowUntil, AllowedClients, Ask, ClientProfiles, ListKind, ListSource, Policy, TemporaryAllow,
+};
+use vocab::{DomainName, Now, RequestKind};
 
 fn all_below(policy: &Policy, base: &str) -> bool {
     all_below_at(policy, base, NOW)
@@ -10,10 +12,10 @@ fn all_below(policy: &Policy, base: &str) -> bool {
 
 fn all_below_at(policy: &Policy, base: &str, now: Now) -> bool {
     let look_up = Ask::lookup(name(base), 1, CLIENT);
-    let found = policy.blocks_all_below(&Ask { kind: Kind::Other, ..look_up }, now);
+    let found = policy.blocks_all_below(&Ask { kind: RequestKind::Other, ..look_up }, now);
     for label in ["", "www.", "cdn.", "a-b.", "x1.", "ads.", "tidegate-0123456789abcdef."] {
         let host = format!("{label}{base}");
-        let ask = Ask { kind: Kind::Other, ..Ask::lookup(name(&host), 1, CLIENT) };
+        let ask = Ask { kind: RequestKind::Other, ..Ask::lookup(name(&host), 1, CLIENT) };
         assert!(!found || blocks(policy.decide(&ask, now)), "{host} passes");
     }
     found
@@ -24,9 +26,9 @@ fn check(rules: &str, base: &str, expected: bool) {
     assert_eq!(all_below(&made, base), expected, "{base} with\n{rules}");
     // The same from a snapshot.
     let key = [7; 32];
-    let stored = policy::Rules::from_snapshot(&made.rules().to_snapshot(key), key);
+    let stored = policy::RuleSet::from_snapshot(&made.rules().to_snapshot(key), key);
     let stored = stored.expect("a snapshot that was just written");
-    let stored = Policy::new(stored.into(), Profiles::everyone());
+    let stored = Policy::new(stored.into(), ClientProfiles::everyone());
     assert_eq!(all_below(&stored, base), expected, "{base} from a snapshot");
 }
 
@@ -110,41 +112,45 @@ fn an_allow_list_ends_it_for_its_names_and_no_others() {
     {
         let allow = list("allow", ListKind::Allow, line);
         let rules = policy::compile(&[block, allow], SEED);
-        let made = Policy::new(rules.into(), Profiles::everyone());
+        let made = Policy::new(rules.into(), ClientProfiles::everyone());
         assert!(!all_below(&made, "example.com"), "{line}");
         assert!(all_below(&made, "example.net"), "{line}");
         // Whether the list that excepts stays, comes or goes.
         let kept = policy::recompile(made.rules(), &[block, allow]);
-        assert!(!all_below(&Policy::new(kept.into(), Profiles::everyone()), "example.com"));
+        assert!(!all_below(&Policy::new(kept.into(), ClientProfiles::everyone()), "example.com"));
         let without = policy::recompile(made.rules(), &[block]);
-        let without = Policy::new(without.into(), Profiles::everyone());
+        let without = Policy::new(without.into(), ClientProfiles::everyone());
         assert!(all_below(&without, "example.com"), "{line}");
         let with = policy::recompile(without.rules(), &[block, allow]);
-        assert!(!all_below(&Policy::new(with.into(), Profiles::everyone()), "example.com"));
+        assert!(!all_below(&Policy::new(with.into(), ClientProfiles::everyone()), "example.com"));
     }
 }
 
 #[test]
 fn what_people_let_through_and_a_pause_end_it() {
     let host = |text: &str| Some(DomainName::parse(text).unwrap());
-    let other = Whom::Address([192, 168, 1, 99].into());
+    let other = AllowedClients::Address([192, 168, 1, 99].into());
     for (let_through, whom) in [
-        (host("www.example.com"), Whom::Everyone),
+        (host("www.example.com"), AllowedClients::Everyone),
         (host("www.example.com"), other),
-        (host("example.com"), Whom::Profile("kids".into())),
-        (host("com"), Whom::Everyone),
-        (None, Whom::Profile("kids".into())),
+        (host("example.com"), AllowedClients::Profile("kids".into())),
+        (host("com"), AllowedClients::Everyone),
+        (None, AllowedClients::Profile("kids".into())),
     ] {
         let made = policy("||example.com^");
-        let until = Until::Moment(NOW.unix_ms + 60_000);
-        made.grant(Leave { host: let_through, whom, until }, NOW).unwrap();
+        let until = AllowUntil::Moment(NOW.unix_ms + 60_000);
+        made.grant(TemporaryAllow { host: let_through, whom, until }, NOW).unwrap();
         assert!(!all_below(&made, "example.com"));
         let after = Now { unix_ms: NOW.unix_ms + 60_000, ..NOW };
         assert!(all_below_at(&made, "example.com", after));
     }
     let made = policy("||example.com^");
-    let until = Until::Moment(NOW.unix_ms + 60_000);
-    made.grant(Leave { host: host("www.example.net"), whom: Whom::Everyone, until }, NOW).unwrap();
+    let until = AllowUntil::Moment(NOW.unix_ms + 60_000);
+    made.grant(
+        TemporaryAllow { host: host("www.example.net"), whom: AllowedClients::Everyone, until },
+        NOW,
+    )
+    .unwrap();
     assert!(all_below(&made, "example.com"));
     made.pause_until(NOW.unix_ms + 1);
     assert!(!all_below(&made, "example.com"));

@@ -2,12 +2,13 @@
 
 use crate::support::{NOW, SEED, blocks, name};
 use policy::{
-    Ask, ClientSettings, DefaultSettings, GroupSettings, ListKind, ListSettings, ListSource,
-    Outcome, Policy, Profiles, ScheduleSettings, Settings, Who,
+    Ask, ClientIdentity, ClientProfiles, ClientSettings, DefaultSettings, GroupSettings, ListKind,
+    ListSettings, ListSource, Policy, RuleOutcome, ScheduleSettings, Settings,
 };
 use vocab::Now;
 
-const NOBODY: Who<'static> = Who { mac: None, id: None, user: None, interface: None };
+const NOBODY: ClientIdentity<'static> =
+    ClientIdentity { mac: None, id: None, user: None, interface: None };
 
 fn client(name: &str, matches: &[&str]) -> ClientSettings {
     ClientSettings {
@@ -39,7 +40,7 @@ fn policy(mut settings: Settings, lists: &[&str], more: &str) -> Policy {
             files: &[],
         })
         .collect();
-    Policy::new(policy::compile(&sources, SEED).into(), Profiles::build(&settings))
+    Policy::new(policy::compile(&sources, SEED).into(), ClientProfiles::build(&settings))
 }
 
 #[test]
@@ -54,20 +55,20 @@ fn a_client_is_known_by_any_of_its_marks_and_the_first_profile_counts() {
         ..Settings::default()
     };
     let policy = policy(settings, &[], "");
-    let check = |address: &str, who: Who<'_>, profile: &str| {
+    let check = |address: &str, who: ClientIdentity<'_>, profile: &str| {
         let address = address.parse().unwrap();
         assert_eq!(policy.profile_of(address, Some(&who)), profile, "{address} {who:?}");
     };
     let mac = "aa-bb-cc-00-11-22".parse().ok();
     check("192.0.2.1", NOBODY, "default");
-    check("192.0.2.1", Who { id: Some("ann-phone"), ..NOBODY }, "phone");
-    check("192.0.2.1", Who { mac, ..NOBODY }, "phone");
-    check("192.0.2.1", Who { user: Some("ann"), ..NOBODY }, "ann");
-    check("192.0.2.1", Who { user: Some("Ann"), ..NOBODY }, "default");
-    check("192.0.2.1", Who { interface: Some("br-guest"), ..NOBODY }, "guests");
+    check("192.0.2.1", ClientIdentity { id: Some("ann-phone"), ..NOBODY }, "phone");
+    check("192.0.2.1", ClientIdentity { mac, ..NOBODY }, "phone");
+    check("192.0.2.1", ClientIdentity { user: Some("ann"), ..NOBODY }, "ann");
+    check("192.0.2.1", ClientIdentity { user: Some("Ann"), ..NOBODY }, "default");
+    check("192.0.2.1", ClientIdentity { interface: Some("br-guest"), ..NOBODY }, "guests");
     check("10.0.0.7", NOBODY, "guests");
     check("::ffff:10.0.0.8", NOBODY, "guests");
-    check("10.0.0.7", Who { mac, user: Some("ann"), ..NOBODY }, "phone");
+    check("10.0.0.7", ClientIdentity { mac, user: Some("ann"), ..NOBODY }, "phone");
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn tags_and_client_ids_choose_rules() {
     let rules = "||x.example^$ctag=device_phone|device_tv\n||y.example^$ctag=~user_child\n\
                  ||z.example^$client=tablet\n||w.example^$ctag=device_phone|~user_child";
     let policy = policy(settings, &["list"], rules);
-    let check = |host: &str, last: u8, who: Who<'_>, blocked: bool| {
+    let check = |host: &str, last: u8, who: ClientIdentity<'_>, blocked: bool| {
         let ask = Ask::lookup(name(host), 1, [10, 0, 0, last].into()).by(&who);
         assert_eq!(blocks(policy.decide(&ask, NOW)), blocked, "{host} for 10.0.0.{last}");
         assert_eq!(policy.explain(&ask, NOW).verdict, policy.decide(&ask, NOW));
@@ -138,9 +139,9 @@ fn tags_and_client_ids_choose_rules() {
     check("y.example", 3, NOBODY, true);
     check("w.example", 1, NOBODY, false);
     check("z.example", 3, NOBODY, false);
-    check("z.example", 3, Who { id: Some("tablet"), ..NOBODY }, true);
+    check("z.example", 3, ClientIdentity { id: Some("tablet"), ..NOBODY }, true);
     let told = policy.explain(&Ask::lookup(name("x.example"), 1, [10, 0, 0, 2].into()), NOW);
-    assert_eq!(told.considered[0].outcome, Outcome::NotForThisTag);
+    assert_eq!(told.considered[0].outcome, RuleOutcome::NotForThisTag);
 }
 
 fn at(unix_s: u64) -> Now {
@@ -189,5 +190,5 @@ fn schedules_hold_at_their_hours_in_their_zone() {
     assert_eq!(told.schedule.as_deref(), Some("fri 21:00 to 07:00"));
     assert_eq!(told.winner.unwrap().list, "kids, fri 21:00 to 07:00");
     let told = policy.explain(&ask, at(evening - 1));
-    assert_eq!((told.schedule, told.considered[0].outcome), (None, Outcome::NotAtThisHour));
+    assert_eq!((told.schedule, told.considered[0].outcome), (None, RuleOutcome::NotAtThisHour));
 }

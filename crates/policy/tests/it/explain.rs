@@ -2,17 +2,17 @@
 
 use crate::support::{CLIENT, Fetch, NOW, SEED, ask, host_of, lookup, name, policy};
 use policy::{
-    Ask, DefaultSettings, Effect, Explanation, ListKind, ListSettings, ListSource, Outcome, Policy,
-    Profiles, Settings,
+    Ask, ClientProfiles, DefaultSettings, ListKind, ListSettings, ListSource, Policy,
+    PolicyExplanation, RuleEffect, RuleOutcome, Settings,
 };
-use vocab::Kind;
+use vocab::RequestKind;
 
-fn told(explanation: &Explanation) -> Vec<(&str, Outcome)> {
+fn told(explanation: &PolicyExplanation) -> Vec<(&str, RuleOutcome)> {
     let considered = explanation.considered.iter();
     considered.map(|found| (found.rule.text.as_str(), found.outcome)).collect()
 }
 
-fn why(policy: &Policy, host: &str) -> Explanation {
+fn why(policy: &Policy, host: &str) -> PolicyExplanation {
     policy.explain(&Ask::lookup(name(host), 1, CLIENT), NOW)
 }
 
@@ -27,18 +27,18 @@ fn the_winner_comes_first_and_the_rest_say_why_not() {
     assert_eq!(
         told(&explanation),
         [
-            ("||a.example^$important", Outcome::Decides),
-            ("0.0.0.0 a.example", Outcome::Outranked),
-            ("||example^", Outcome::Outranked),
-            ("@@||a.example^", Outcome::Outranked),
-            ("||a.example^$script", Outcome::NotForNames),
-            ("||a.example^$dnstype=AAAA", Outcome::NotForThisType),
-            ("||a.example^$client=10.0.0.1", Outcome::NotForThisClient),
-            ("||example^$denyallow=a.example", Outcome::HostSpared),
+            ("||a.example^$important", RuleOutcome::Decides),
+            ("0.0.0.0 a.example", RuleOutcome::Outranked),
+            ("||example^", RuleOutcome::Outranked),
+            ("@@||a.example^", RuleOutcome::Outranked),
+            ("||a.example^$script", RuleOutcome::NotForNames),
+            ("||a.example^$dnstype=AAAA", RuleOutcome::NotForThisType),
+            ("||a.example^$client=10.0.0.1", RuleOutcome::NotForThisClient),
+            ("||example^$denyallow=a.example", RuleOutcome::HostSpared),
         ]
     );
     assert_eq!(explanation.winner.unwrap().line, 4);
-    assert_eq!(explanation.considered[3].effect, Effect::Exception);
+    assert_eq!(explanation.considered[3].effect, RuleEffect::Exception);
 }
 
 #[test]
@@ -56,9 +56,11 @@ fn rules_outside_the_profile_are_told_too() {
         },
         ..Settings::default()
     };
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::build(&settings));
+    let policy =
+        Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::build(&settings));
     let explanation = why(&policy, "a.example");
-    let expected = [("a.example", Outcome::Decides), ("||a.example^", Outcome::NotInProfile)];
+    let expected =
+        [("a.example", RuleOutcome::Decides), ("||a.example^", RuleOutcome::NotInProfile)];
     assert_eq!(told(&explanation), expected);
     assert_eq!(explanation.profile, "default");
     assert_eq!(explanation.considered[1].rule.list, "ads");
@@ -69,14 +71,14 @@ fn url_rules_are_told_with_their_text() {
     let policy = policy("||a.example^\n/Ads/*$script\n/ads/*$image\n@@/ads/ok^");
     let url = "https://a.example/ads/ok";
     let host = host_of(url);
-    let ask = ask(&host, Fetch(url, Kind::Script, ""));
+    let ask = ask(&host, Fetch(url, RequestKind::Script, ""));
     assert_eq!(
         told(&policy.explain(&ask, NOW)),
         [
-            ("@@/ads/ok^", Outcome::Decides),
-            ("||a.example^", Outcome::Outranked),
-            ("/Ads/*$script", Outcome::Outranked),
-            ("/ads/*$image", Outcome::NotForThisType),
+            ("@@/ads/ok^", RuleOutcome::Decides),
+            ("||a.example^", RuleOutcome::Outranked),
+            ("/Ads/*$script", RuleOutcome::Outranked),
+            ("/ads/*$image", RuleOutcome::NotForThisType),
         ]
     );
 }
@@ -86,7 +88,7 @@ fn a_pause_is_told_with_the_rule_that_would_decide() {
     let policy = policy("||a.example^");
     policy.pause_until(NOW.unix_ms + 1);
     let explanation = why(&policy, "a.example");
-    assert_eq!(told(&explanation), [("||a.example^", Outcome::Paused)]);
+    assert_eq!(told(&explanation), [("||a.example^", RuleOutcome::Paused)]);
     assert_eq!(explanation.winner, None);
 }
 

@@ -1,8 +1,8 @@
 //! A list put together from several files: each has its own syntax, and is named.
 
 use crate::support::{Fetch, SEED, blocks, fetch, lookup, name};
-use policy::{ListFile, ListKind, ListSource, Policy, Profiles, Rules, Unfit};
-use vocab::Kind;
+use policy::{ClientProfiles, ListFile, ListKind, ListSource, Policy, RuleSet, UnfitList};
+use vocab::RequestKind;
 
 const KEY: [u8; 32] = [5; 32];
 
@@ -17,7 +17,7 @@ fn joined(files: &[(&str, &str)]) -> (Vec<u8>, Vec<ListFile>) {
     (text, ends)
 }
 
-fn compiled(files: &[(&str, &str)]) -> Rules {
+fn compiled(files: &[(&str, &str)]) -> RuleSet {
     let (text, files) = joined(files);
     let list = ListSource { name: "mine", kind: ListKind::Block, text: &text, files: &files };
     policy::compile(&[list], SEED)
@@ -37,12 +37,12 @@ fn every_rule_is_named_with_its_file_and_the_line_there() {
         ("b.hosts", ""),
         ("c.list", "\u{feff}c.example\nbad##line\n||d.example^$dnstype=A\n"),
     ]);
-    let stored = Rules::from_snapshot(&rules.to_snapshot(KEY), KEY).unwrap();
+    let stored = RuleSet::from_snapshot(&rules.to_snapshot(KEY), KEY).unwrap();
     for rules in [rules, stored] {
         let report = &rules.lists()[0];
         assert_eq!((report.lines, report.skipped.len()), (5, 1));
         assert_eq!(report.in_file(report.skipped[0].line), (Some("c.list"), 2));
-        let policy = Policy::new(rules.into(), Profiles::everyone());
+        let policy = Policy::new(rules.into(), ClientProfiles::everyone());
         assert_eq!(place(&policy, "x.a.example"), ("mine/a.txt".into(), 2));
         assert_eq!(place(&policy, "c.example"), ("mine/c.list".into(), 1));
         assert_eq!(place(&policy, "d.example"), ("mine/c.list".into(), 3));
@@ -58,8 +58,8 @@ fn what_bare_words_are_is_told_by_each_file() {
         ("e.txt", "||b.example^$badfilter\n||e.example^\n"),
         ("f.txt", "||e.example^$badfilter\n"),
     ]);
-    let policy = Policy::new(rules.into(), Profiles::everyone());
-    assert!(blocks(fetch(&policy, Fetch("https://x.example/a-banner-b", Kind::Image, ""))));
+    let policy = Policy::new(rules.into(), ClientProfiles::everyone());
+    assert!(blocks(fetch(&policy, Fetch("https://x.example/a-banner-b", RequestKind::Image, ""))));
     assert!(blocks(lookup(&policy, "b.example")));
     assert!(!blocks(lookup(&policy, "www.b.example")));
     assert!(blocks(lookup(&policy, "www.d.example")));
@@ -71,9 +71,9 @@ fn a_file_that_is_no_list_leaves_the_others_in_force() {
     let page = "<!doctype html><html><body>gone</body></html>";
     let rules = compiled(&[("a.txt", page), ("b.txt", "||b.example^")]);
     assert_eq!(rules.lists()[0].unfit, None);
-    let policy = Policy::new(rules.into(), Profiles::everyone());
+    let policy = Policy::new(rules.into(), ClientProfiles::everyone());
     assert_eq!(place(&policy, "b.example"), ("mine/b.txt".into(), 1));
-    assert_eq!(compiled(&[("a.txt", page)]).lists()[0].unfit, Some(Unfit::WebPage));
+    assert_eq!(compiled(&[("a.txt", page)]).lists()[0].unfit, Some(UnfitList::WebPage));
 }
 
 #[test]
@@ -83,6 +83,6 @@ fn a_file_that_is_called_otherwise_is_a_change() {
     let list = ListSource { name: "mine", kind: ListKind::Block, text: &after.0, files: &after.1 };
     let again = policy::recompile(&before, &[list]);
     assert_ne!(before.sums(), again.sums());
-    let policy = Policy::new(again.into(), Profiles::everyone());
+    let policy = Policy::new(again.into(), ClientProfiles::everyone());
     assert_eq!(place(&policy, "a.example"), ("mine/b.txt".into(), 1));
 }

@@ -1,12 +1,12 @@
 //! Input made to hurt: it costs time in proportion to its length, and never more than its lines.
 
 use crate::support::{Fetch, NOW, SEED, blocks, fetch, lookup, policy};
-use policy::{ListKind, ListSource, Policy, Profiles, SkipReason};
-use vocab::Kind;
+use policy::{ClientProfiles, ListKind, ListSource, Policy, SkipReason};
+use vocab::RequestKind;
 
 fn compile(text: &[u8]) -> Policy {
     let source = ListSource { name: "list", kind: ListKind::Block, text, files: &[] };
-    Policy::new(policy::compile(&[source], SEED).into(), Profiles::everyone())
+    Policy::new(policy::compile(&[source], SEED).into(), ClientProfiles::everyone())
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn ten_thousand_stars_are_matched_in_passing() {
     let policy = policy(&format!("{stars}\n||a{stars}b.example^\n/x{pairs}b\n||a.example^"));
     assert!(blocks(lookup(&policy, "a.example")));
     let url = format!("https://z.example/x{}", "a".repeat(5000));
-    assert!(!blocks(fetch(&policy, Fetch(&url, Kind::Script, ""))));
+    assert!(!blocks(fetch(&policy, Fetch(&url, RequestKind::Script, ""))));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn expressions_that_explode_are_refused_when_the_list_is_read() {
     let report = &policy.rules().lists()[0];
     assert_eq!(report.skipped_by_reason, [(SkipReason::BadRegex, 2)]);
     let url = format!("https://z.example/{}", "a".repeat(2000));
-    fetch(&policy, Fetch(&url, Kind::Script, ""));
+    fetch(&policy, Fetch(&url, RequestKind::Script, ""));
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn a_name_of_as_many_labels_as_fit_is_answered() {
     let host = ["a"; 127].join(".");
     let policy = policy(&format!("||{host}^\n||b.example^"));
     assert!(blocks(lookup(&policy, &host)));
-    let page = Fetch("https://b.example/", Kind::Script, &host);
+    let page = Fetch("https://b.example/", RequestKind::Script, &host);
     assert!(blocks(fetch(&policy, page)));
 }
 
@@ -98,7 +98,7 @@ fn strange_urls_are_answered() {
             client: crate::support::CLIENT,
             who: None,
             host: vocab::Name::ROOT,
-            kind: Kind::Script,
+            kind: RequestKind::Script,
             url: Some(url),
             page: Some(vocab::Name::ROOT),
         };

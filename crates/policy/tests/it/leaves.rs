@@ -1,15 +1,17 @@
 //! Leaves and pauses: what passes for a while, and for whom.
 
 use crate::support::{CLIENT, NOW, blocks, name, policy};
-use policy::{Ask, LEAVES_MAX, Leave, LeavesFull, Outcome, Policy, Until, Whom};
+use policy::{
+    AllowUntil, AllowedClients, Ask, LEAVES_MAX, LeavesFull, Policy, RuleOutcome, TemporaryAllow,
+};
 use std::net::IpAddr;
 use vocab::{Cause, DomainName, Now};
 
 const MINUTE_MS: u64 = 60_000;
 
-fn leave(host: Option<&str>, whom: Whom, minutes: u64) -> Leave {
+fn leave(host: Option<&str>, whom: AllowedClients, minutes: u64) -> TemporaryAllow {
     let host = host.map(|host| DomainName::parse(host).expect("tests name valid hosts"));
-    Leave { host, whom, until: Until::Moment(NOW.unix_ms + minutes * MINUTE_MS) }
+    TemporaryAllow { host, whom, until: AllowUntil::Moment(NOW.unix_ms + minutes * MINUTE_MS) }
 }
 
 fn after(minutes: u64) -> Now {
@@ -26,8 +28,8 @@ fn check(policy: &Policy, host: &str, client: IpAddr, now: Now, blocked: bool) {
 #[test]
 fn a_leave_is_for_a_name_and_those_below_and_ends() {
     let policy = policy("||example^\n||other.test^$dnsrewrite=NXDOMAIN");
-    policy.grant(leave(Some("a.example"), Whom::Everyone, 5), NOW).unwrap();
-    policy.grant(leave(Some("other.test"), Whom::Everyone, 1), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), AllowedClients::Everyone, 5), NOW).unwrap();
+    policy.grant(leave(Some("other.test"), AllowedClients::Everyone, 1), NOW).unwrap();
     check(&policy, "a.example", CLIENT, NOW, false);
     check(&policy, "www.a.example", CLIENT, NOW, false);
     check(&policy, "b.example", CLIENT, NOW, true);
@@ -43,19 +45,19 @@ fn a_leave_is_for_a_name_and_those_below_and_ends() {
 fn a_leave_may_be_for_one_client_or_one_profile() {
     let policy = policy("||example^");
     let other = IpAddr::from([192, 168, 1, 8]);
-    policy.grant(leave(Some("a.example"), Whom::Address(CLIENT), 5), NOW).unwrap();
-    policy.grant(leave(None, Whom::Profile("kids".into()), 5), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), AllowedClients::Address(CLIENT), 5), NOW).unwrap();
+    policy.grant(leave(None, AllowedClients::Profile("kids".into()), 5), NOW).unwrap();
     check(&policy, "a.example", CLIENT, NOW, false);
     check(&policy, "a.example", other, NOW, true);
-    policy.grant(leave(None, Whom::Profile("default".into()), 5), NOW).unwrap();
+    policy.grant(leave(None, AllowedClients::Profile("default".into()), 5), NOW).unwrap();
     check(&policy, "b.example", other, NOW, false);
 }
 
 #[test]
 fn the_same_leave_again_replaces_the_first() {
     let policy = policy("||example^");
-    policy.grant(leave(Some("a.example"), Whom::Everyone, 60), NOW).unwrap();
-    policy.grant(leave(Some("a.example"), Whom::Everyone, 0), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), AllowedClients::Everyone, 60), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), AllowedClients::Everyone, 0), NOW).unwrap();
     check(&policy, "a.example", CLIENT, NOW, true);
 }
 
@@ -64,9 +66,9 @@ fn there_is_room_for_so_many_and_what_has_ended_makes_room() {
     let policy = policy("||example^");
     for number in 0..LEAVES_MAX {
         let host = format!("n{number}.example");
-        policy.grant(leave(Some(&host), Whom::Everyone, 1), NOW).unwrap();
+        policy.grant(leave(Some(&host), AllowedClients::Everyone, 1), NOW).unwrap();
     }
-    let one_more = || leave(Some("a.example"), Whom::Everyone, 9);
+    let one_more = || leave(Some("a.example"), AllowedClients::Everyone, 9);
     assert_eq!(policy.grant(one_more(), NOW), Err(LeavesFull));
     check(&policy, "n7.example", CLIENT, NOW, false);
     assert_eq!(policy.grant(one_more(), after(1)), Ok(()));
@@ -76,11 +78,11 @@ fn there_is_room_for_so_many_and_what_has_ended_makes_room() {
 #[test]
 fn an_explanation_names_the_leave_and_the_rule_it_holds_off() {
     let policy = policy("||a.example^");
-    let granted = leave(Some("a.example"), Whom::Everyone, 5);
+    let granted = leave(Some("a.example"), AllowedClients::Everyone, 5);
     policy.grant(granted.clone(), NOW).unwrap();
     let told = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
     assert_eq!((told.verdict.cause, told.leave), (Cause::Paused, Some(granted)));
-    assert_eq!(told.considered[0].outcome, Outcome::Paused);
+    assert_eq!(told.considered[0].outcome, RuleOutcome::Paused);
     policy.pause_until(NOW.unix_ms + 1);
     let told = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
     assert_eq!(told.leave.unwrap().host, None);
@@ -90,10 +92,10 @@ fn an_explanation_names_the_leave_and_the_rule_it_holds_off() {
 fn a_leave_that_is_withdrawn_ends_at_once_and_others_stay() {
     let policy = policy("||example^");
     let host = DomainName::parse("a.example").unwrap();
-    let mine = Whom::Address(CLIENT);
+    let mine = AllowedClients::Address(CLIENT);
     policy.grant(leave(Some("a.example"), mine.clone(), 60), NOW).unwrap();
-    policy.grant(leave(Some("b.example"), Whom::Everyone, 60), NOW).unwrap();
-    assert!(!policy.withdraw(Some(&host), &Whom::Everyone, NOW), "that is another leave");
+    policy.grant(leave(Some("b.example"), AllowedClients::Everyone, 60), NOW).unwrap();
+    assert!(!policy.withdraw(Some(&host), &AllowedClients::Everyone, NOW), "that is another leave");
     assert!(policy.withdraw(Some(&host), &mine, NOW));
     assert!(!policy.withdraw(Some(&host), &mine, NOW), "it is gone");
     check(&policy, "a.example", CLIENT, NOW, true);
@@ -104,13 +106,17 @@ fn a_leave_that_is_withdrawn_ends_at_once_and_others_stay() {
 fn a_leave_without_an_end_holds_until_it_is_withdrawn() {
     let policy = policy("||example^");
     let host = DomainName::parse("a.example").unwrap();
-    let always = Leave { host: Some(host.clone()), whom: Whom::Everyone, until: Until::Withdrawn };
+    let always = TemporaryAllow {
+        host: Some(host.clone()),
+        whom: AllowedClients::Everyone,
+        until: AllowUntil::Withdrawn,
+    };
     policy.grant(always.clone(), NOW).unwrap();
     let late = Now { unix_ms: u64::MAX - 1, ..NOW };
     check(&policy, "a.example", CLIENT, late, false);
-    policy.grant(leave(Some("b.example"), Whom::Everyone, 1), NOW).unwrap();
+    policy.grant(leave(Some("b.example"), AllowedClients::Everyone, 1), NOW).unwrap();
     assert_eq!(policy.leaves(late), [always]);
-    assert!(policy.withdraw(Some(&host), &Whom::Everyone, late));
+    assert!(policy.withdraw(Some(&host), &AllowedClients::Everyone, late));
     check(&policy, "a.example", CLIENT, late, true);
 }
 
@@ -119,7 +125,7 @@ fn what_passes_for_a_leave_alone_is_told_from_what_no_rule_blocks() {
     let policy = policy("||example^\n@@||good.example^");
     let spares = |host: &str, now| policy.spares(&Ask::lookup(name(host), 1, CLIENT), now);
     assert!(!policy.spares_some(NOW) && !spares("a.example", NOW));
-    policy.grant(leave(Some("a.example"), Whom::Everyone, 5), NOW).unwrap();
+    policy.grant(leave(Some("a.example"), AllowedClients::Everyone, 5), NOW).unwrap();
     assert!(policy.spares_some(NOW) && spares("www.a.example", NOW));
     assert!(!spares("b.example", NOW), "blocked");
     assert!(!spares("a.example", after(5)) && !policy.spares_some(after(5)), "ended");

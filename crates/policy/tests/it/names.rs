@@ -1,7 +1,7 @@
 //! Lists of names: each syntax, and how far below a name it reaches.
 
 use crate::support::{blocks, lookup, policy, rules};
-use policy::Syntax;
+use policy::ListSyntax;
 
 fn check(list: &str, host: &str, blocked: bool) {
     assert_eq!(blocks(lookup(&policy(list), host)), blocked, "{host} by {list:?}");
@@ -120,13 +120,13 @@ fn a_rule_that_needs_a_url_says_nothing_of_a_name() {
 #[test]
 fn the_syntax_of_a_list_is_detected() {
     let check = |text, expected| assert_eq!(rules(text).lists()[0].syntax, expected, "{text}");
-    check("# a\n0.0.0.0 a.example\n0.0.0.0 b.example", Syntax::Hosts);
-    check("a.example\nb.example", Syntax::Names);
-    check("*.a.example\n*.b.example", Syntax::Wildcards);
-    check("address=/a.example/#", Syntax::Dnsmasq);
-    check("! x\n||a.example^\n/banner/*$image", Syntax::Adblock);
-    check("# nothing", Syntax::Empty);
-    check("", Syntax::Empty);
+    check("# a\n0.0.0.0 a.example\n0.0.0.0 b.example", ListSyntax::Hosts);
+    check("a.example\nb.example", ListSyntax::Names);
+    check("*.a.example\n*.b.example", ListSyntax::Wildcards);
+    check("address=/a.example/#", ListSyntax::Dnsmasq);
+    check("! x\n||a.example^\n/banner/*$image", ListSyntax::Adblock);
+    check("# nothing", ListSyntax::Empty);
+    check("", ListSyntax::Empty);
 }
 
 #[test]

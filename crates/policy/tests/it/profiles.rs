@@ -2,8 +2,8 @@
 
 use crate::support::{NOW, SEED, blocks, name};
 use policy::{
-    Ask, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource, Policy, Profiles,
-    Settings, UnlistedAction,
+    Ask, ClientProfiles, ClientSettings, DefaultSettings, ListKind, ListSettings, ListSource,
+    Policy, Settings, UnlistedAction,
 };
 use vocab::{Action, Cause, Door};
 
@@ -35,7 +35,7 @@ fn policy(default: Option<&[&str]>) -> Policy {
         ListSource { name: "ads", kind: ListKind::Block, text: b"ads.example", files: &[] },
         ListSource { name: "adult", kind: ListKind::Block, text: b"adult.example", files: &[] },
     ];
-    Policy::new(policy::compile(&lists, SEED).into(), Profiles::build(&settings(default)))
+    Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::build(&settings(default)))
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn what_no_rule_names_is_blocked_where_the_profile_says_so() {
         ListSource { name: "fine", kind: ListKind::Allow, text: fine, files: &[] },
     ];
     let rules = std::sync::Arc::new(policy::compile(&lists, SEED));
-    let policy = Policy::new(rules, Profiles::build(&settings));
+    let policy = Policy::new(rules, ClientProfiles::build(&settings));
     let ask = |host| Ask::addresses(name(host), [10, 0, 0, 7].into());
     let verdict = policy.decide(&ask("other.example"), NOW);
     assert_eq!((verdict.action, verdict.cause), (Action::Block, Cause::Unlisted));
@@ -97,7 +97,7 @@ fn what_no_rule_names_is_blocked_where_the_profile_says_so() {
     }
     // Without any rule all is blocked, and a pause lets all pass.
     let nothing = std::sync::Arc::new(policy::compile(&[], SEED));
-    let policy = Policy::new(nothing, Profiles::build(&settings));
+    let policy = Policy::new(nothing, ClientProfiles::build(&settings));
     assert!(blocks(policy.decide(&ask("other.example"), NOW)));
     policy.pause_until(NOW.unix_ms + 1);
     assert!(!blocks(policy.decide(&ask("other.example"), NOW)));

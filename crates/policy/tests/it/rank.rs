@@ -1,8 +1,8 @@
 //! Which of several rules decides.
 
 use crate::support::{CLIENT, Fetch, NOW, SEED, blocks, fetch, lookup, name, policy};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles};
-use vocab::{Action, Cause, Kind, ListId, RuleRef};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy};
+use vocab::{Action, Cause, ListId, RequestKind, RuleRef};
 
 fn check(list: &str, action: Action, line: u32) {
     let verdict = lookup(&policy(list), "a.example");
@@ -54,16 +54,16 @@ fn badfilter_cancels_the_same_rule_in_any_list() {
         list("five", "||d.example/ad$xmlhttprequest,badfilter\n/\\D{4}x/$script,badfilter"),
         list("two", "||a.example^$badfilter\n||b.example^$third-party,script,badfilter"),
     ];
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone());
     assert!(!blocks(lookup(&policy, "a.example")));
     // By what modifiers mean, not by how they are written; in expressions case counts.
     let cancelled = [(policy::SkipReason::Cancelled, 2)];
     assert_eq!(policy.rules().lists()[1].skipped_by_reason, cancelled);
-    let script = Fetch("https://b.example/x", Kind::Script, "page.example");
+    let script = Fetch("https://b.example/x", RequestKind::Script, "page.example");
     assert!(!blocks(fetch(&policy, script)));
-    assert!(blocks(fetch(&policy, Fetch("https://b.example/banner/", Kind::Image, ""))));
+    assert!(blocks(fetch(&policy, Fetch("https://b.example/banner/", RequestKind::Image, ""))));
     let lists = [list("one", "||a.example^$important\n||a.example^$badfilter")];
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone());
     assert!(blocks(lookup(&policy, "a.example")), "other modifiers, so another rule");
 }
 
@@ -78,7 +78,7 @@ fn every_rule_of_an_allow_list_is_an_exception() {
             files: &[],
         },
     ];
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone());
     assert!(!blocks(lookup(&policy, "a.example")));
     assert!(blocks(lookup(&policy, "www.a.example")));
     assert!(!blocks(lookup(&policy, "www.b.example")));
@@ -88,7 +88,7 @@ fn every_rule_of_an_allow_list_is_an_exception() {
 fn a_blocked_name_blocks_its_urls_and_an_exception_for_a_url_spares_one() {
     let policy = policy("||a.example^\n@@||a.example/good/\n/banner/*\n@@||b.example^");
     let check = |url, blocked| {
-        assert_eq!(blocks(fetch(&policy, Fetch(url, Kind::Script, ""))), blocked, "{url}");
+        assert_eq!(blocks(fetch(&policy, Fetch(url, RequestKind::Script, ""))), blocked, "{url}");
     };
     check("https://www.a.example/x", true);
     check("https://a.example/good/x", false);

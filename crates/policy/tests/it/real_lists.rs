@@ -2,11 +2,11 @@
 //! repository, or the one that `TIDEGATE_SHARED` names.
 
 use crate::support::{Fetch, SEED, blocks, fetch, host_of, lookup};
-use policy::{ListKind, ListSource, Policy, Profiles, Rules, SkipReason, Syntax};
+use policy::{ClientProfiles, ListKind, ListSource, ListSyntax, Policy, RuleSet, SkipReason};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::LazyLock;
-use vocab::Kind;
+use vocab::RequestKind;
 
 const LISTS: [&str; 4] =
     ["adservers.hosts", "easylist.txt", "easyprivacy.txt", "malwaredomains.txt"];
@@ -29,7 +29,7 @@ static POLICY: LazyLock<Policy> = LazyLock::new(|| {
         .zip(&*TEXTS)
         .map(|(name, text)| ListSource { name, kind: ListKind::Block, text, files: &[] })
         .collect();
-    Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone())
+    Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone())
 });
 
 fn text(at: usize) -> &'static str {
@@ -39,8 +39,11 @@ fn text(at: usize) -> &'static str {
 #[test]
 fn their_syntax_is_detected_and_nearly_every_rule_taken() {
     let lists = POLICY.rules().lists();
-    let syntaxes: Vec<Syntax> = lists.iter().map(|list| list.syntax).collect();
-    assert_eq!(syntaxes, [Syntax::Hosts, Syntax::Adblock, Syntax::Adblock, Syntax::Names]);
+    let syntaxes: Vec<ListSyntax> = lists.iter().map(|list| list.syntax).collect();
+    assert_eq!(
+        syntaxes,
+        [ListSyntax::Hosts, ListSyntax::Adblock, ListSyntax::Adblock, ListSyntax::Names]
+    );
     for list in lists {
         let expected = [
             SkipReason::Cosmetic,
@@ -114,30 +117,35 @@ fn well_known_advertising_is_blocked_and_well_known_pages_are_not() {
         let request = Fetch(url, kind, page);
         assert_eq!(blocks(fetch(&POLICY, request)), blocked, "{url}");
     };
-    let script = Kind::Script;
+    let script = RequestKind::Script;
     check("https://securepubads.g.doubleclick.net/tag/js/gpt.js", script, "news.example", true);
     check("https://www.google-analytics.com/analytics.js", script, "news.example", true);
     check("https://pagead2.googlesyndication.com/pagead/x.js", script, "news.example", true);
-    check("https://news.example/img_300x250.gif", Kind::Image, "news.example", true);
-    check("https://www.wikipedia.org/", Kind::Document, "", false);
-    check("https://www.rust-lang.org/static/logo.svg", Kind::Image, "www.rust-lang.org", false);
+    check("https://news.example/img_300x250.gif", RequestKind::Image, "news.example", true);
+    check("https://www.wikipedia.org/", RequestKind::Document, "", false);
+    check(
+        "https://www.rust-lang.org/static/logo.svg",
+        RequestKind::Image,
+        "www.rust-lang.org",
+        false,
+    );
     check("https://cdn.jsdelivr.net/npm/vue@3/dist/vue.js", script, "news.example", false);
-    check("https://github.com/rust-lang/rust", Kind::Document, "", false);
+    check("https://github.com/rust-lang/rust", RequestKind::Document, "", false);
 }
 
 #[test]
 fn a_snapshot_of_them_says_the_same() {
     let bytes = POLICY.rules().to_snapshot([1; 32]);
-    let rules = Rules::from_snapshot(&bytes, [1; 32]).unwrap();
+    let rules = RuleSet::from_snapshot(&bytes, [1; 32]).unwrap();
     assert_eq!(rules.lists(), POLICY.rules().lists());
-    let again = Policy::new(rules.into(), Profiles::everyone());
+    let again = Policy::new(rules.into(), ClientProfiles::everyone());
     for line in text(2).lines().filter(|line| line.starts_with("||")).step_by(97) {
         let pattern = line[2..].split(['$', '*']).next().unwrap_or_default();
         let url = format!("https://{}", pattern.replace('^', "/"));
         if vocab::Name::from_lowercase(&host_of(&url)).is_err() {
             continue;
         }
-        let request = Fetch(&url, Kind::Script, "page.example");
+        let request = Fetch(&url, RequestKind::Script, "page.example");
         assert_eq!(fetch(&again, request), fetch(&POLICY, request), "{url}");
     }
 }
@@ -146,9 +154,9 @@ fn a_snapshot_of_them_says_the_same() {
 fn a_cut_or_flipped_snapshot_of_them_is_refused() {
     let bytes = POLICY.rules().to_snapshot([1; 32]);
     for at in (0..bytes.len()).step_by(bytes.len() / 40) {
-        assert!(Rules::from_snapshot(&bytes[..at], [1; 32]).is_err(), "cut at {at}");
+        assert!(RuleSet::from_snapshot(&bytes[..at], [1; 32]).is_err(), "cut at {at}");
         let mut flipped = bytes.clone();
         flipped[at] ^= 0x10;
-        assert!(Rules::from_snapshot(&flipped, [1; 32]).is_err(), "flipped at {at}");
+        assert!(RuleSet::from_snapshot(&flipped, [1; 32]).is_err(), "flipped at {at}");
     }
 }

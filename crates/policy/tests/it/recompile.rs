@@ -1,7 +1,7 @@
 //! Compiling after some lists changed: the same as compiling all, without reading all.
 
 use crate::support::{SEED, blocks, lookup};
-use policy::{ListKind, ListSource, Policy, Profiles, Rules};
+use policy::{ClientProfiles, ListKind, ListSource, Policy, RuleSet};
 
 const KEY: [u8; 32] = [3; 32];
 
@@ -31,7 +31,7 @@ fn sources<'t>(texts: &[&'t str]) -> Vec<ListSource<'t>> {
 /// Compiling from `before` to `after` gives what compiling `after` gives.
 fn check(before: &[&str], after: &[&str]) {
     let old = policy::compile(&sources(before), SEED);
-    let stored = Rules::from_snapshot(&old.to_snapshot(KEY), KEY).expect("written just now");
+    let stored = RuleSet::from_snapshot(&old.to_snapshot(KEY), KEY).expect("written just now");
     let expected = policy::compile(&sources(after), SEED).to_snapshot(KEY);
     for old in [old, stored] {
         let found = policy::recompile(&old, &sources(after)).to_snapshot(KEY);
@@ -64,7 +64,7 @@ fn a_badfilter_that_comes_or_goes_reaches_into_lists_that_did_not_change() {
     check(&without, &with);
     let old = policy::compile(&sources(&without), SEED);
     let new = policy::recompile(&old, &sources(&with));
-    let policy = Policy::new(new.into(), Profiles::everyone());
+    let policy = Policy::new(new.into(), ClientProfiles::everyone());
     assert!(!blocks(lookup(&policy, "a.example")));
 }
 

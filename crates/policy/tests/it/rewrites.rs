@@ -1,8 +1,11 @@
 //! `$dnsrewrite`: what a look-up is answered with, and what switches it off again.
 
 use crate::support::{CLIENT, Fetch, NOW, SEED, blocks, fetch, lookup, name, policy};
-use policy::{Ask, ListKind, ListSource, Manner, Outcome, Policy, Profiles, RewriteAnswer, Rules};
-use vocab::{Action, Cause, Kind};
+use policy::{
+    Ask, ClientProfiles, ListKind, ListSource, Policy, RewriteAnswer, RuleOutcome, RuleSet,
+    VerdictManner,
+};
+use vocab::{Action, Cause, RequestKind};
 
 /// The answer to a look-up of `a.example`, in few words, and the lines that say so.
 fn told(policy: &Policy) -> (String, Vec<u32>) {
@@ -10,10 +13,10 @@ fn told(policy: &Policy) -> (String, Vec<u32>) {
     let verdict = policy.decide(&ask, NOW);
     assert_eq!(verdict, policy.explain(&ask, NOW).verdict);
     let Some(rewritten) = policy.rewritten(&ask, NOW) else {
-        assert_ne!(verdict.manner, Manner::Rewrite);
+        assert_ne!(verdict.manner, VerdictManner::Rewrite);
         return (verdict.action.to_string(), Vec::new());
     };
-    assert_eq!(verdict.manner, Manner::Rewrite);
+    assert_eq!(verdict.manner, VerdictManner::Rewrite);
     assert_eq!(verdict.cause, Cause::Rule(rewritten.rules[0]));
     let answer = match rewritten.answer {
         RewriteAnswer::Code(code) => {
@@ -24,7 +27,7 @@ fn told(policy: &Policy) -> (String, Vec<u32>) {
         RewriteAnswer::Records(records) => {
             let words: Vec<_> = records
                 .iter()
-                .map(|it| format!("{} {it}", Kind::Lookup(it.record_type())))
+                .map(|it| format!("{} {it}", RequestKind::Lookup(it.record_type())))
                 .collect();
             words.join(", ")
         }
@@ -37,8 +40,12 @@ fn check(list: &str, answer: &str, lines: &[u32]) {
     assert_eq!(found, (answer.to_owned(), lines.to_vec()), "{list}");
     let rules = crate::support::rules(list);
     let stored =
-        Rules::from_snapshot(&rules.to_snapshot([0; 32]), [0; 32]).expect("written just now");
-    assert_eq!(told(&Policy::new(stored.into(), Profiles::everyone())), found, "stored: {list}");
+        RuleSet::from_snapshot(&rules.to_snapshot([0; 32]), [0; 32]).expect("written just now");
+    assert_eq!(
+        told(&Policy::new(stored.into(), ClientProfiles::everyone())),
+        found,
+        "stored: {list}"
+    );
 }
 
 #[test]
@@ -116,10 +123,10 @@ fn an_allow_list_spares_its_names_from_rewrites() {
         },
         ListSource { name: "spared", kind: ListKind::Allow, text: b"a.example", files: &[] },
     ];
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone());
     assert_eq!(told(&policy), ("pass".into(), vec![]));
     let explanation = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
-    assert!(explanation.considered.iter().any(|rule| rule.outcome == Outcome::SwitchedOff));
+    assert!(explanation.considered.iter().any(|rule| rule.outcome == RuleOutcome::SwitchedOff));
 }
 
 #[test]
@@ -128,7 +135,7 @@ fn only_look_ups_are_rewritten_and_explanations_say_by_what() {
         "||a.example^$dnsrewrite=192.0.2.1\n||a.example^$dnsrewrite=192.0.2.2\n\
          @@||a.example^$dnsrewrite=192.0.2.2\n||a.example^",
     );
-    let url = Fetch("https://a.example/", Kind::Script, "");
+    let url = Fetch("https://a.example/", RequestKind::Script, "");
     assert!(blocks(fetch(&policy, url)));
     assert!(!blocks(lookup(&policy, "a.example")));
     let explanation = policy.explain(&Ask::lookup(name("a.example"), 1, CLIENT), NOW);
@@ -140,10 +147,10 @@ fn only_look_ups_are_rewritten_and_explanations_say_by_what() {
     assert_eq!(
         told,
         [
-            (1, "rewrite", Outcome::Decides),
-            (3, "switch-off", Outcome::Decides),
-            (4, "block", Outcome::Outranked),
-            (2, "rewrite", Outcome::SwitchedOff),
+            (1, "rewrite", RuleOutcome::Decides),
+            (3, "switch-off", RuleOutcome::Decides),
+            (4, "block", RuleOutcome::Outranked),
+            (2, "rewrite", RuleOutcome::SwitchedOff),
         ]
     );
     assert_eq!(explanation.rewritten.unwrap().rules.len(), 1);

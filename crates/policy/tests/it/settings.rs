@@ -1,12 +1,12 @@
 //! What the configuration may not say, and the words in which it is told.
 
 use policy::{
-    ClientSettings, DefaultSettings, GroupSettings, ListSettings, Policy, ScheduleSettings,
-    Settings, Style,
+    BlockStyle, ClientSettings, DefaultSettings, GroupSettings, ListSettings, Policy,
+    ScheduleSettings, Settings,
 };
 use settings::Text;
 use std::time::Duration;
-use vocab::Span;
+use vocab::TimeSpan;
 
 fn list(name: &str) -> ListSettings {
     ListSettings { name: name.into(), rules: vec!["a.example".into()], ..ListSettings::default() }
@@ -123,7 +123,7 @@ fn every_complaint_comes_at_once() {
 
 #[test]
 fn what_concerns_fetching_stands_beside_a_url_and_within_bounds() {
-    let span = |hours| Some(Text(Span(Duration::from_hours(hours))));
+    let span = |hours| Some(Text(TimeSpan(Duration::from_hours(hours))));
     let fetched = |name: &str| ListSettings {
         rules: vec![],
         url: Some("HTTPS://lists.example/ads.txt".into()),
@@ -162,15 +162,15 @@ fn a_client_has_a_block_style_or_that_of_all() {
         let client = ClientSettings { blocked, ..client("ann", "10.0.0.1") };
         Settings { clients: vec![client], ..Settings::default() }
     };
-    check(&with(Some(Style::Nxdomain)), &[]);
-    check(&with(Some(Style::Auto)), &[("clients.0.blocked", "for all clients")]);
+    check(&with(Some(BlockStyle::Nxdomain)), &[]);
+    check(&with(Some(BlockStyle::Auto)), &[("clients.0.blocked", "for all clients")]);
     let policy = |blocked| {
-        Policy::new(policy::compile(&[], 7).into(), policy::Profiles::build(&with(blocked)))
+        Policy::new(policy::compile(&[], 7).into(), policy::ClientProfiles::build(&with(blocked)))
     };
     let [ann, bob] = ["10.0.0.1", "10.0.0.2"].map(|it| it.parse().unwrap());
     let style = |blocked, client| policy(blocked).style_of(client, None);
-    assert_eq!(style(Some(Style::Null), ann), Some(Style::Null));
-    assert_eq!(style(Some(Style::Null), bob), None);
+    assert_eq!(style(Some(BlockStyle::Null), ann), Some(BlockStyle::Null));
+    assert_eq!(style(Some(BlockStyle::Null), bob), None);
     assert_eq!(style(None, ann), None);
 }
 

@@ -1,17 +1,17 @@
 //! Compiled rules as bytes: what comes back says the same, and what was touched does not come back.
 
 use crate::support::{CLIENT, Fetch, NOW, SEED, blocks, fetch, lookup, name, rules};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules, SnapshotError};
-use vocab::Kind;
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleSet, SnapshotError};
+use vocab::RequestKind;
 
 const KEY: [u8; 32] = [7; 32];
 const LIST: &str = "||a.example^\n0.0.0.0 b.example\n@@||ok.a.example^\n/ads/*$domain=p.example\n\
     ||c.example^$client='kids'|10.0.0.0/8,denyallow=d.c.example\n/[0-9]{7}x/$script\nbad##line\n\
     -banner-\n||e.example/path$third-party";
 
-fn loaded(rules: &Rules) -> Policy {
-    let rules = Rules::from_snapshot(&rules.to_snapshot(KEY), KEY).expect("written just now");
-    Policy::new(rules.into(), Profiles::everyone())
+fn loaded(rules: &RuleSet) -> Policy {
+    let rules = RuleSet::from_snapshot(&rules.to_snapshot(KEY), KEY).expect("written just now");
+    Policy::new(rules.into(), ClientProfiles::everyone())
 }
 
 #[test]
@@ -22,8 +22,11 @@ fn what_comes_back_says_the_same() {
     assert!(blocks(lookup(&policy, "www.a.example")));
     assert!(!blocks(lookup(&policy, "ok.a.example")));
     assert!(blocks(lookup(&policy, "x-banner-y.example")));
-    assert!(blocks(fetch(&policy, Fetch("https://z.example/1234567x", Kind::Script, ""))));
-    assert!(blocks(fetch(&policy, Fetch("https://z.example/ads/", Kind::Image, "p.example"))));
+    assert!(blocks(fetch(&policy, Fetch("https://z.example/1234567x", RequestKind::Script, ""))));
+    assert!(blocks(fetch(
+        &policy,
+        Fetch("https://z.example/ads/", RequestKind::Image, "p.example")
+    )));
     assert!(blocks(policy.decide(&Ask::lookup(name("c.example"), 1, [10, 0, 0, 1].into()), NOW)));
     let again = policy.rules().to_snapshot(KEY);
     assert_eq!(again, rules.to_snapshot(KEY));
@@ -32,7 +35,7 @@ fn what_comes_back_says_the_same() {
 #[test]
 fn other_lists_other_versions_and_other_files_are_told_apart() {
     let bytes = rules(LIST).to_snapshot(KEY);
-    let error = |bytes: &[u8], key| Rules::from_snapshot(bytes, key).unwrap_err();
+    let error = |bytes: &[u8], key| RuleSet::from_snapshot(bytes, key).unwrap_err();
     assert_eq!(error(&bytes, [8; 32]), SnapshotError::OtherLists);
     assert_eq!(error(b"#!/bin/sh", KEY), SnapshotError::NotASnapshot);
     assert_eq!(error(b"", KEY), SnapshotError::NotASnapshot);
@@ -45,16 +48,16 @@ fn other_lists_other_versions_and_other_files_are_told_apart() {
 fn a_cut_or_flipped_snapshot_is_refused() {
     let bytes = rules(LIST).to_snapshot(KEY);
     for length in 0..bytes.len() {
-        assert!(Rules::from_snapshot(&bytes[..length], KEY).is_err(), "cut at {length}");
+        assert!(RuleSet::from_snapshot(&bytes[..length], KEY).is_err(), "cut at {length}");
     }
     for at in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
         flipped[at / 8] ^= 1 << (at % 8);
-        assert!(Rules::from_snapshot(&flipped, KEY).is_err(), "flipped bit {at}");
+        assert!(RuleSet::from_snapshot(&flipped, KEY).is_err(), "flipped bit {at}");
     }
     let mut longer = bytes;
     longer.push(0);
-    assert!(Rules::from_snapshot(&longer, KEY).is_err());
+    assert!(RuleSet::from_snapshot(&longer, KEY).is_err());
 }
 
 #[test]

@@ -1,21 +1,21 @@
 //! `$redirect` and `$redirect-rule`: what stands in for a blocked request.
 
 use crate::support::{Fetch, fetch, policy};
-use policy::Manner;
-use vocab::{Action, Kind};
+use policy::VerdictManner;
+use vocab::{Action, RequestKind};
 
 const URL: &str = "https://a.example/ads.js";
 
 /// What becomes of a script: `pass`, `block`, or the name of its stand-in.
 fn check(list: &str, expected: &str) {
     let policy = policy(list);
-    let verdict = fetch(&policy, Fetch(URL, Kind::Script, "page.example"));
+    let verdict = fetch(&policy, Fetch(URL, RequestKind::Script, "page.example"));
     let found = match (verdict.action, verdict.manner) {
-        (Action::Block, Manner::StandIn(id)) => {
+        (Action::Block, VerdictManner::StandIn(id)) => {
             policy.stand_in(id).expect("it is of this policy").to_owned()
         }
         (action, manner) => {
-            assert_eq!(manner, Manner::Usual);
+            assert_eq!(manner, VerdictManner::Usual);
             action.to_string()
         }
     };

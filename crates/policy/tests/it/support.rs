@@ -1,22 +1,22 @@
 //! What all areas share: a policy from a text, and asks in few words.
 
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, Rules, Verdict};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleSet, Verdict};
 use std::net::{IpAddr, Ipv4Addr};
-use vocab::{Action, Door, Kind, Name, Now};
+use vocab::{Action, Door, Name, Now, RequestKind};
 
 pub(crate) const NOW: Now = Now { unix_ms: 1_700_000_000_000, mono_ms: 5 };
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 7));
 pub(crate) const SEED: u64 = 0x5eed;
 const A: u16 = 1;
 
-pub(crate) fn rules(text: &str) -> Rules {
+pub(crate) fn rules(text: &str) -> RuleSet {
     let source =
         ListSource { name: "list", kind: ListKind::Block, text: text.as_bytes(), files: &[] };
     policy::compile(&[source], SEED)
 }
 
 pub(crate) fn policy(text: &str) -> Policy {
-    Policy::new(rules(text).into(), Profiles::everyone())
+    Policy::new(rules(text).into(), ClientProfiles::everyone())
 }
 
 pub(crate) fn name(text: &str) -> Name<'_> {
@@ -30,7 +30,7 @@ pub(crate) fn lookup(policy: &Policy, host: &str) -> Verdict {
 
 /// A request for a URL, of a kind, by a page if one is named.
 #[derive(Clone, Copy)]
-pub(crate) struct Fetch<'a>(pub(crate) &'a str, pub(crate) Kind, pub(crate) &'a str);
+pub(crate) struct Fetch<'a>(pub(crate) &'a str, pub(crate) RequestKind, pub(crate) &'a str);
 
 /// The host of a URL, in lower case.
 pub(crate) fn host_of(url: &str) -> String {

@@ -1,15 +1,15 @@
 //! Syntaxes of whole lists, and texts that are no list.
 
 use crate::support::{Fetch, blocks, fetch, lookup, name, policy, rules};
-use policy::{SkipReason, Syntax, Unfit};
-use vocab::Kind;
+use policy::{ListSyntax, SkipReason, UnfitList};
+use vocab::RequestKind;
 
 fn check(list: &str, host: &str, blocked: bool) {
     assert_eq!(blocks(lookup(&policy(list), host)), blocked, "{host} by {list:?}");
 }
 
 fn check_url(list: &str, url: &str, blocked: bool) {
-    let request = Fetch(url, Kind::Document, "");
+    let request = Fetch(url, RequestKind::Document, "");
     assert_eq!(blocks(fetch(&policy(list), request)), blocked, "{url} by {list:?}");
 }
 
@@ -17,7 +17,7 @@ fn check_url(list: &str, url: &str, blocked: bool) {
 fn geosite_lines_reach_as_far_as_they_say() {
     let list =
         "domain:a.example @ads\nfull:b.example\nkeyword:tracker\nregexp:^ad[0-9]+\\.\nc.example";
-    assert_eq!(rules(list).lists()[0].syntax, Syntax::Geosite);
+    assert_eq!(rules(list).lists()[0].syntax, ListSyntax::Geosite);
     check(list, "a.example", true);
     check(list, "www.a.example", true);
     check(list, "b.example", true);
@@ -38,7 +38,7 @@ fn geosite_lines_reach_as_far_as_they_say() {
 fn unbound_zones_block_with_all_below() {
     let list = "server:\nlocal-zone: \"a.example\" always_nxdomain\n\
                 local-data: \"b.example A 0.0.0.0\"\nlocal-zone: \"c.example.\" refuse";
-    assert_eq!(rules(list).lists()[0].syntax, Syntax::Unbound);
+    assert_eq!(rules(list).lists()[0].syntax, ListSyntax::Unbound);
     check(list, "www.a.example", true);
     check(list, "b.example", true);
     check(list, "www.b.example", false);
@@ -52,7 +52,7 @@ fn unbound_zones_block_with_all_below() {
 #[test]
 fn squid_expressions_are_about_urls_pages_among_them() {
     let list = "# blocked\n^https?://ads\\.\n\\.exe$\n-i\n/BANNER[0-9]/\n+i\n/Case/x\\.";
-    assert_eq!(rules(list).lists()[0].syntax, Syntax::UrlRegex);
+    assert_eq!(rules(list).lists()[0].syntax, ListSyntax::UrlRegex);
     check_url(list, "https://ads.example/", true);
     check_url(list, "https://a.example/setup.exe", true);
     check_url(list, "https://a.example/setup.exe?x", false);
@@ -108,7 +108,7 @@ fn pihole_expressions_are_about_names_of_either_case() {
     let list = "# mine\n(^|\\.)ads\\.example$\n^track[0-9]+[_.-]\n\
                 (^|\\.)six\\.example$;querytype=AAAA\n^x\\.no\\.example$;reply=nxdomain\n\
                 ^(.+\\.)?Upper\\.example$\n.*;invert\n";
-    assert_eq!(rules(list).lists()[0].syntax, Syntax::NameRegex);
+    assert_eq!(rules(list).lists()[0].syntax, ListSyntax::NameRegex);
     check(list, "ads.example", true);
     check(list, "www.ads.example", true);
     check(list, "badads.example", false);
@@ -137,7 +137,7 @@ fn surge_and_clash_rules_are_about_names() {
     let list = "# comment\nDOMAIN-SUFFIX,a.example,REJECT\nDOMAIN,b.example\n\
                 DOMAIN-KEYWORD,tracker\nDOMAIN-SUFFIX,ok.example,DIRECT\nIP-CIDR,192.0.2.0/24\n\
                 DOMAIN-WILDCARD,ad*.c.example\nDOMAIN-REGEX,^x[0-9]{1,2}\\.\n";
-    assert_eq!(rules(list).lists()[0].syntax, Syntax::Surge);
+    assert_eq!(rules(list).lists()[0].syntax, ListSyntax::Surge);
     let reasons = vec![SkipReason::UnseenProperty, SkipReason::NotABlock];
     assert_eq!(counts(list), (5, 0, reasons));
     for (host, blocked) in [
@@ -174,7 +174,7 @@ fn a_response_policy_zone_blocks_and_lets_pass() {
                 walled.example CNAME garden.example.\n";
     let rules = rules(list);
     let report = &rules.lists()[0];
-    assert_eq!((report.syntax, report.unfit), (Syntax::ResponsePolicyZone, None));
+    assert_eq!((report.syntax, report.unfit), (ListSyntax::ResponsePolicyZone, None));
     let reasons = vec![SkipReason::UnseenProperty, SkipReason::Record];
     assert_eq!(counts(list), (4, 0, reasons));
     check(list, "www.ads.example", true);
@@ -194,14 +194,14 @@ fn a_text_that_is_no_list_is_refused_as_a_whole() {
         let report = rules.lists()[0].clone();
         (report.unfit, report.rules_names + report.rules_urls)
     };
-    assert_eq!(report(b" \n"), (Some(Unfit::Empty), 0));
+    assert_eq!(report(b" \n"), (Some(UnfitList::Empty), 0));
     let page = b"<!DOCTYPE html>\n<html>\n||a.example^\n404.example\n";
-    assert_eq!(report(page), (Some(Unfit::WebPage), 0));
-    assert_eq!(report(b"\x1f\x8b\x08a.example\n"), (Some(Unfit::Binary), 0));
-    assert_eq!(report(&vec![0; 50 << 20]), (Some(Unfit::Binary), 0));
+    assert_eq!(report(page), (Some(UnfitList::WebPage), 0));
+    assert_eq!(report(b"\x1f\x8b\x08a.example\n"), (Some(UnfitList::Binary), 0));
+    assert_eq!(report(&vec![0; 50 << 20]), (Some(UnfitList::Binary), 0));
     let utf16: Vec<u8> = "||a.example^\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    assert_eq!(report(&utf16), (Some(Unfit::Utf16), 0));
-    assert_eq!(report(b"Sorry, we moved.\nNothing is here\n"), (Some(Unfit::NoRules), 0));
+    assert_eq!(report(&utf16), (Some(UnfitList::Utf16), 0));
+    assert_eq!(report(b"Sorry, we moved.\nNothing is here\n"), (Some(UnfitList::NoRules), 0));
     assert_eq!(report(b"! only comments\n"), (None, 0));
     assert_eq!(report(b"a.example##.ad\nSorry, we moved\n"), (None, 0));
 }

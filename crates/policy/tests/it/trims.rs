@@ -1,12 +1,12 @@
 //! `$removeparam`: the URL that is asked for in place of one with too many parameters.
 
 use crate::support::{Fetch, NOW, SEED, ask, host_of, policy};
-use policy::{ListKind, ListSource, Policy, Profiles};
-use vocab::Kind;
+use policy::{ClientProfiles, ListKind, ListSource, Policy};
+use vocab::RequestKind;
 
 const URL: &str = "https://a.example/x?id=7&utm_source=b&fbclid=c#top";
 
-fn trimmed(policy: &Policy, kind: Kind) -> Option<String> {
+fn trimmed(policy: &Policy, kind: RequestKind) -> Option<String> {
     let host = host_of(URL);
     let ask = ask(&host, Fetch(URL, kind, ""));
     let trimmed = policy.trim(&ask, NOW);
@@ -18,7 +18,7 @@ fn trimmed(policy: &Policy, kind: Kind) -> Option<String> {
 fn check(list: &str, query: &str) {
     let url = format!("https://a.example/x{query}#top");
     let expected = (url != URL).then_some(url);
-    assert_eq!(trimmed(&policy(list), Kind::Document), expected, "{list}");
+    assert_eq!(trimmed(&policy(list), RequestKind::Document), expected, "{list}");
 }
 
 #[test]
@@ -36,9 +36,9 @@ fn parameters_are_taken_off_by_name_by_expression_or_all() {
 fn a_rule_that_has_nothing_to_take_says_so() {
     let policy = policy("$removeparam=utm_source\n$removeparam=absent");
     let url = "https://a.example/?id=7&utm_source=b";
-    let explanation = policy.explain(&ask("a.example", Fetch(url, Kind::Document, "")), NOW);
+    let explanation = policy.explain(&ask("a.example", Fetch(url, RequestKind::Document, "")), NOW);
     let outcomes: Vec<_> = explanation.considered.iter().map(|it| it.outcome).collect();
-    assert_eq!(outcomes, [policy::Outcome::Decides, policy::Outcome::NothingToTake]);
+    assert_eq!(outcomes, [policy::RuleOutcome::Decides, policy::RuleOutcome::NothingToTake]);
 }
 
 #[test]
@@ -53,10 +53,10 @@ fn exceptions_take_back_by_value_or_all() {
 #[test]
 fn types_narrow_it_and_scripts_are_spared_unless_named() {
     let of = |list: &str, kind| trimmed(&policy(list), kind).is_some();
-    assert!(of("$removeparam=fbclid", Kind::Document));
-    assert!(of("$removeparam=fbclid", Kind::Fetch));
-    assert!(!of("$removeparam=fbclid", Kind::Script));
-    assert!(of("$removeparam=fbclid,script", Kind::Script));
+    assert!(of("$removeparam=fbclid", RequestKind::Document));
+    assert!(of("$removeparam=fbclid", RequestKind::Fetch));
+    assert!(!of("$removeparam=fbclid", RequestKind::Script));
+    assert!(of("$removeparam=fbclid,script", RequestKind::Script));
 }
 
 #[test]
@@ -70,6 +70,6 @@ fn what_an_allow_list_names_is_left_as_it_is() {
         },
         ListSource { name: "spared", kind: ListKind::Allow, text: b"||a.example^", files: &[] },
     ];
-    let policy = Policy::new(policy::compile(&lists, SEED).into(), Profiles::everyone());
-    assert_eq!(trimmed(&policy, Kind::Document), None);
+    let policy = Policy::new(policy::compile(&lists, SEED).into(), ClientProfiles::everyone());
+    assert_eq!(trimmed(&policy, RequestKind::Document), None);
 }

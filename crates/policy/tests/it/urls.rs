@@ -1,10 +1,10 @@
 //! URL patterns through the whole engine: index and matcher together.
 
 use crate::support::{Fetch, blocks, fetch, policy};
-use vocab::Kind;
+use vocab::RequestKind;
 
 fn check(list: &str, url: &str, blocked: bool) {
-    let found = blocks(fetch(&policy(list), Fetch(url, Kind::Script, "page.example")));
+    let found = blocks(fetch(&policy(list), Fetch(url, RequestKind::Script, "page.example")));
     assert_eq!(found, blocked, "{url} by {list:?}");
 }
 

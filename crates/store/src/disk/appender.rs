@@ -3,13 +3,13 @@
 //! A failed write costs its record and is reported as trouble; it never stops the thread. Started with
 //! the store and ended with it; told what to do through the queue.
 
-use super::figures::Trouble;
-use super::format::{DEAD, Spot};
-use super::lane::Lane;
-use super::queue::{Job, Ticket};
-use super::segments::Segment;
-use super::shared::Shared;
-use super::survey::Survey;
+use super::figures::DiskTrouble;
+use super::format::{DEAD, SegmentOffset};
+use super::lane::LargeWrite;
+use super::queue::{DiskJob, Ticket};
+use super::segments::DiskSegment;
+use super::shared::DiskShared;
+use super::survey::SegmentSurvey;
 use std::collections::HashMap;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,58 +21,58 @@ use std::thread::{Builder, JoinHandle};
 const SYNCS_MAX: usize = 64;
 
 /// A segment that is written to.
-pub(super) struct Open {
-    pub(super) segment: Arc<Segment>,
+pub(super) struct OpenSegment {
+    pub(super) segment: Arc<DiskSegment>,
     /// What was written to it.
-    pub(super) survey: Survey,
+    pub(super) survey: SegmentSurvey,
 }
 
-impl Open {
+impl OpenSegment {
     /// Where the next record begins.
-    pub(super) fn spot(&self) -> Spot {
-        Spot { segment: self.segment.id, at: self.survey.end }
+    pub(super) fn spot(&self) -> SegmentOffset {
+        SegmentOffset { segment: self.segment.id, at: self.survey.end }
     }
 }
 
 /// Why something was not written.
 #[derive(Debug)]
-pub(super) enum Unwritten {
+pub(super) enum WriteFailure {
     /// Nothing could be reclaimed: all space belongs to bodies that are being written.
     NoRoom,
     /// The system refused.
     Failed(io::Error),
 }
 
-impl From<io::Error> for Unwritten {
+impl From<io::Error> for WriteFailure {
     fn from(why: io::Error) -> Self {
         Self::Failed(why)
     }
 }
 
 /// The thread's own state.
-pub(super) struct Appender {
-    pub(super) shared: Arc<Shared>,
+pub(super) struct SegmentAppender {
+    pub(super) shared: Arc<DiskShared>,
     /// For small records.
-    pub(super) small: Option<Open>,
+    pub(super) small: Option<OpenSegment>,
     /// Lanes that nobody uses now, the one used last at the end.
-    pub(super) idle: Vec<Open>,
-    pub(super) busy: HashMap<Ticket, Lane>,
+    pub(super) idle: Vec<OpenSegment>,
+    pub(super) busy: HashMap<Ticket, LargeWrite>,
     pub(super) buffer: Vec<u8>,
-    pub(super) sync: SyncSender<Arc<Segment>>,
+    pub(super) sync: SyncSender<Arc<DiskSegment>>,
 }
 
 /// What is left to do from the start: it needs writing, and the start does not wait for that.
 #[derive(Default)]
-pub(super) struct Chores {
+pub(super) struct RecoveryTasks {
     /// Segments without a footer.
-    pub(super) unsealed: Vec<(Arc<Segment>, Survey)>,
+    pub(super) unsealed: Vec<(Arc<DiskSegment>, SegmentSurvey)>,
     /// Records that were found beside newer ones.
-    pub(super) dead: Vec<(Arc<Segment>, u64)>,
+    pub(super) dead: Vec<(Arc<DiskSegment>, u64)>,
 }
 
 /// Starts the thread, and a second one that only syncs: a sync may take seconds.
-pub(super) fn start(shared: Arc<Shared>, chores: Chores) -> io::Result<JoinHandle<()>> {
-    let (sync, to_sync) = sync_channel::<Arc<Segment>>(SYNCS_MAX);
+pub(super) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Result<JoinHandle<()>> {
+    let (sync, to_sync) = sync_channel::<Arc<DiskSegment>>(SYNCS_MAX);
     let syncer = Builder::new().name("disk-sync".into()).spawn(move || {
         for segment in to_sync {
             // What could not be synced is still compared with its checksums when it is read.
@@ -80,7 +80,7 @@ pub(super) fn start(shared: Arc<Shared>, chores: Chores) -> io::Result<JoinHandl
         }
     })?;
     let (small, idle, busy, buffer) = (None, Vec::new(), HashMap::new(), Vec::new());
-    let mut appender = Appender { shared, small, idle, busy, buffer, sync };
+    let mut appender = SegmentAppender { shared, small, idle, busy, buffer, sync };
     Builder::new().name("disk".into()).spawn(move || {
         appender.do_chores(chores);
         while appender.job() {}
@@ -93,17 +93,17 @@ pub(super) fn start(shared: Arc<Shared>, chores: Chores) -> io::Result<JoinHandl
 
 /// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an older
 /// answer again, as after a power cut.
-pub(super) fn bury(segment: &Segment, at: u64) {
-    let _ = segment.file.write_all_at(&DEAD, Spot { segment: segment.id, at }.dead_at());
+pub(super) fn bury(segment: &DiskSegment, at: u64) {
+    let _ = segment.file.write_all_at(&DEAD, SegmentOffset { segment: segment.id, at }.dead_at());
 }
 
-impl Appender {
-    fn do_chores(&mut self, chores: Chores) {
+impl SegmentAppender {
+    fn do_chores(&mut self, chores: RecoveryTasks) {
         chores.dead.iter().for_each(|(segment, at)| bury(segment, *at));
         for (segment, survey) in chores.unsealed {
             // What was torn behind the last record goes, so that the footer is the end of the file.
             match segment.file.set_len(survey.end) {
-                Ok(()) => self.seal(Open { segment, survey }),
+                Ok(()) => self.seal(OpenSegment { segment, survey }),
                 Err(why) => self.note_trouble(&why),
             }
         }
@@ -112,29 +112,31 @@ impl Appender {
     /// Does the next job; false at the end.
     fn job(&mut self) -> bool {
         match self.shared.queue.take() {
-            Job::Whole(record, body) => {
+            DiskJob::Whole(record, body) => {
                 let written = self.write(record, &body);
                 self.note(written);
             }
-            Job::Begin(ticket, record, body, failed) => self.begin(ticket, record, &body, &failed),
-            Job::More(ticket, body) => self.more(ticket, &body),
-            Job::Finish(ticket) => self.finish(ticket),
-            Job::Abort(ticket) => self.abort(ticket),
-            Job::Renew(record) => {
+            DiskJob::Begin(ticket, record, body, failed) => {
+                self.begin(ticket, record, &body, &failed);
+            }
+            DiskJob::More(ticket, body) => self.more(ticket, &body),
+            DiskJob::Finish(ticket) => self.finish(ticket),
+            DiskJob::Abort(ticket) => self.abort(ticket),
+            DiskJob::Renew(record) => {
                 let written = self.renew(record);
                 self.note(written);
             }
-            Job::Bury(segment, at) => bury(&segment, at),
-            Job::Settle(done) => {
+            DiskJob::Bury(segment, at) => bury(&segment, at),
+            DiskJob::Settle(done) => {
                 // Whoever asked may have gone.
                 let _ = done.send(());
             }
-            Job::Stop => return false,
+            DiskJob::Stop => return false,
         }
         true
     }
 
-    fn note(&mut self, written: Result<(), Unwritten>) {
+    fn note(&mut self, written: Result<(), WriteFailure>) {
         match written {
             Ok(()) => self.shared.set_trouble(None),
             Err(why) => {
@@ -145,16 +147,16 @@ impl Appender {
     }
 
     /// Reports trouble, if it is any.
-    pub(super) fn note_unwritten(&mut self, why: &Unwritten) {
+    pub(super) fn note_unwritten(&mut self, why: &WriteFailure) {
         match why {
-            Unwritten::NoRoom => {}
-            Unwritten::Failed(why) => self.note_trouble(why),
+            WriteFailure::NoRoom => {}
+            WriteFailure::Failed(why) => self.note_trouble(why),
         }
     }
 
     fn note_trouble(&mut self, why: &io::Error) {
-        let trouble = Trouble::of(why);
-        if trouble == Trouble::DiskFull {
+        let trouble = DiskTrouble::of(why);
+        if trouble == DiskTrouble::DiskFull {
             // Others fill the disk too: what is the oldest here goes.
             self.reclaim();
         }
@@ -167,7 +169,8 @@ impl Appender {
         for ticket in tickets {
             self.abort(ticket);
         }
-        let open: Vec<Open> = self.small.take().into_iter().chain(self.idle.drain(..)).collect();
+        let open: Vec<OpenSegment> =
+            self.small.take().into_iter().chain(self.idle.drain(..)).collect();
         self.seal_all(open);
     }
 }

@@ -3,14 +3,14 @@
 //! No byte of a body leaves here before the checksum of its block was compared, since the start at the
 //! latest. Reading may wait for the disk, so it belongs on a thread that may. Called by doors.
 
-use super::format::{BLOCK_BYTES, Header, Layout};
-use super::index::Mark;
-use super::labels::Labels;
-use super::purges::Purged;
+use super::format::{BLOCK_BYTES, RecordHeader, RecordLayout};
+use super::index::RecordMark;
+use super::labels::RecordLabels;
+use super::purges::PurgeEffect;
 use super::record;
-use super::segments::Segment;
-use super::shared::Shared;
-use super::slot::Place;
+use super::segments::DiskSegment;
+use super::shared::DiskShared;
+use super::slot::RecordLocation;
 use bytes::Bytes;
 use std::fmt;
 use std::fs::File;
@@ -20,34 +20,34 @@ use std::sync::Arc;
 /// What was read is not what was written. It has been dropped and will not be found again; the rest of
 /// the answer has to come from the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Corrupted;
+pub struct CorruptedBody;
 
-impl fmt::Display for Corrupted {
+impl fmt::Display for CorruptedBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("what was stored is damaged and has been dropped; fetch it again")
     }
 }
 
-impl std::error::Error for Corrupted {}
+impl std::error::Error for CorruptedBody {}
 
 /// A stored answer.
-pub struct Stored {
+pub struct StoredAnswer {
     pub(super) text: Bytes,
     pub(super) labels_len: usize,
-    /// Whether it is to be taken for stale whatever its head says. Never [`Purged::Hard`].
-    pub purged: Purged,
+    /// Whether it is to be taken for stale whatever its head says. Never [`PurgeEffect::Hard`].
+    pub purged: PurgeEffect,
     /// Its body.
-    pub body: Body,
+    pub body: DiskBody,
 }
 
-impl Stored {
+impl StoredAnswer {
     /// The head, as it was handed in.
     pub fn head(&self) -> Bytes {
         self.text.slice(self.labels_len..)
     }
 
-    fn labels(&self) -> Option<Labels<'_>> {
-        Labels::decode(&self.text[..self.labels_len])
+    fn labels(&self) -> Option<RecordLabels<'_>> {
+        RecordLabels::decode(&self.text[..self.labels_len])
     }
 
     /// The URL, to be compared: two may share a key.
@@ -63,22 +63,22 @@ impl Stored {
 
 /// A part of a segment that may be sent as it is.
 #[derive(Clone, Debug)]
-pub struct Extent {
-    segment: Arc<Segment>,
+pub struct BodyExtent {
+    segment: Arc<DiskSegment>,
     /// Where it begins in the file, in bytes.
     pub at: u64,
     /// Its length, in bytes.
     pub len: u64,
 }
 
-impl Extent {
+impl BodyExtent {
     /// The file. It can be read as long as the extent is held, whatever is reclaimed.
     pub fn file(&self) -> &File {
         &self.segment.file
     }
 }
 
-impl fmt::Debug for Segment {
+impl fmt::Debug for DiskSegment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "segment {:x}", self.id)
     }
@@ -86,12 +86,12 @@ impl fmt::Debug for Segment {
 
 /// The body of a stored answer.
 #[derive(Clone)]
-pub struct Body {
-    pub(super) shared: Arc<Shared>,
-    pub(super) segment: Arc<Segment>,
-    pub(super) header: Header,
-    pub(super) layout: Layout,
-    pub(super) place: Place,
+pub struct DiskBody {
+    pub(super) shared: Arc<DiskShared>,
+    pub(super) segment: Arc<DiskSegment>,
+    pub(super) header: RecordHeader,
+    pub(super) layout: RecordLayout,
+    pub(super) place: RecordLocation,
     pub(super) inline: Option<Bytes>,
     /// The sums of its blocks, once they were needed.
     pub(super) sums: Option<Box<[u32]>>,
@@ -99,7 +99,7 @@ pub struct Body {
     pub(super) checked: u64,
 }
 
-impl Body {
+impl DiskBody {
     /// Its length, in bytes.
     pub const fn len(&self) -> u64 {
         self.header.body_len
@@ -116,7 +116,7 @@ impl Body {
     }
 
     /// The bytes from `at` to the end of their block, at most 64 KiB; none at or behind the end.
-    pub fn read(&mut self, at: u64) -> Result<Bytes, Corrupted> {
+    pub fn read(&mut self, at: u64) -> Result<Bytes, CorruptedBody> {
         if at >= self.len() {
             return Ok(Bytes::new());
         }
@@ -130,7 +130,7 @@ impl Body {
     /// A part that begins at `at`, is compared with its sums and may be sent from the file: at most
     /// `most` bytes, and nothing at or behind the end. What is compared for the first time since the
     /// start is at most [`BLOCK_BYTES`] long, and then still in the page cache.
-    pub fn extent(&mut self, at: u64, most: u64) -> Result<Extent, Corrupted> {
+    pub fn extent(&mut self, at: u64, most: u64) -> Result<BodyExtent, CorruptedBody> {
         let at = at.min(self.len());
         let blocks = super::format::blocks(self.len());
         if at < self.len() && self.inline.is_none() && self.checked < blocks {
@@ -145,20 +145,20 @@ impl Body {
             None => (at / BLOCK_BYTES + 1) * BLOCK_BYTES,
         };
         let len = (sound_to.min(self.len()) - at).min(most);
-        Ok(Extent { segment: self.segment.clone(), at: self.layout.body_at + at, len })
+        Ok(BodyExtent { segment: self.segment.clone(), at: self.layout.body_at + at, len })
     }
 
     /// Reads a block and compares it with its sum.
-    fn block(&mut self, number: u64) -> Result<Bytes, Corrupted> {
+    fn block(&mut self, number: u64) -> Result<Bytes, CorruptedBody> {
         let sound = self.sound_block(number);
         if sound.is_none() {
             self.shared.drop_corrupted(self.header.key, &self.segment, self.place.at);
         }
-        let block = sound.ok_or(Corrupted)?;
+        let block = sound.ok_or(CorruptedBody)?;
         if number == self.checked {
             self.checked += 1;
             if self.checked == super::format::blocks(self.len()) {
-                self.shared.index.mark(self.header.key, self.place, Mark::Checked);
+                self.shared.index.mark(self.header.key, self.place, RecordMark::Checked);
             }
         }
         Ok(block)

@@ -3,30 +3,30 @@
 //! Every byte is compared with its checksum before it is written anew, so damage is not passed on under
 //! a fresh sum. At most half a segment's worth is moved; the rest goes. Part of the disk's thread.
 
-use super::appender::{Appender, Unwritten};
-use super::format::{BLOCK_BYTES, Kind, blocks};
-use super::labels::Labels;
-use super::lane::Lane;
-use super::pieces::Pieces;
-use super::purges::Purged;
-use super::record::{self, Loaded, Record};
-use super::room::Keep;
-use super::segments::Segment;
-use super::slot::{Place, Slot};
-use super::survey::{Ending, Entry, survey};
+use super::appender::{SegmentAppender, WriteFailure};
+use super::format::{BLOCK_BYTES, RecordKind, blocks};
+use super::labels::RecordLabels;
+use super::lane::LargeWrite;
+use super::pieces::BodyPieces;
+use super::purges::PurgeEffect;
+use super::record::{self, LoadedRecord, PendingRecord};
+use super::room::EvacuationRule;
+use super::segments::DiskSegment;
+use super::slot::{IndexSlot, RecordLocation};
+use super::survey::{FooterEntry, SegmentEnding, survey};
 use super::writer::GATHERED_BYTES_MAX;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-impl Appender {
+impl SegmentAppender {
     /// Moves what is to be kept, and takes everything else of it out of the index.
-    pub(super) fn evacuate(&mut self, segment: &Segment, keep: Keep) {
+    pub(super) fn evacuate(&mut self, segment: &DiskSegment, keep: EvacuationRule) {
         let len = segment.file.metadata().map_or(0, |metadata| metadata.len());
         let found = survey(&segment.file, len, segment.id, self.shared.salt);
-        let is_whole = found.as_ref().is_some_and(|found| found.ending == Ending::Sealed);
+        let is_whole = found.as_ref().is_some_and(|found| found.ending == SegmentEnding::Sealed);
         let mut budget = self.shared.limits.segment_bytes / 2;
         for entry in found.map_or_else(Vec::new, |found| found.entries) {
-            let place = Place { segment: segment.slot, at: entry.at };
+            let place = RecordLocation { segment: segment.slot, at: entry.at };
             let Some(slot) = self.shared.index.at(entry.key, place) else { continue };
             let is_moved = entry.len <= budget
                 && self.is_wanted(slot, keep)
@@ -44,14 +44,15 @@ impl Appender {
         }
     }
 
-    fn is_wanted(&self, slot: Slot, keep: Keep) -> bool {
+    fn is_wanted(&self, slot: IndexSlot, keep: EvacuationRule) -> bool {
         // A newer head goes only with its body: without it, the older one would count again.
-        let is_kept = slot.is_hot() || keep == Keep::Useful || slot.kind() == Kind::Head;
+        let is_kept =
+            slot.is_hot() || keep == EvacuationRule::Useful || slot.kind() == RecordKind::Head;
         is_kept && !slot.is_useless(self.shared.unix_s())
     }
 
     /// Takes an object out. What of it lies in other segments is not to be found at a restart.
-    fn evict(&self, entry: &Entry, place: Place) {
+    fn evict(&self, entry: &FooterEntry, place: RecordLocation) {
         let gone = self.shared.index.remove(entry.key, place);
         if !gone.is_empty() {
             self.shared.count(|counts| &counts.evicted);
@@ -60,27 +61,27 @@ impl Appender {
     }
 
     /// Writes a record anew; `None` where it was not worth it or could not be done.
-    fn relocate(&mut self, segment: &Segment, entry: &Entry) -> Option<()> {
+    fn relocate(&mut self, segment: &DiskSegment, entry: &FooterEntry) -> Option<()> {
         let loaded = record::load(segment, entry.at, entry.len, self.shared.salt).ok()?;
         if loaded.header.key != entry.key {
             return None;
         }
         let mut header = loaded.header.clone();
-        let labels = Labels::decode(loaded.text.get(..header.labels_len as usize)?)?;
-        let is_renewed = header.kind == Kind::Full
+        let labels = RecordLabels::decode(loaded.text.get(..header.labels_len as usize)?)?;
+        let is_renewed = header.kind == RecordKind::Full
             && self.shared.index.head(header.key, header.variant).is_some();
         if !is_renewed {
             // The moment is taken before the purges are asked: one that comes between is then later. It
             // is a new one, so that the purges that let this record live need not be remembered for it.
             let moment = self.shared.moment();
             match self.shared.purges.on(header.moment, header.key, &labels) {
-                Purged::Hard => return None,
-                Purged::Soft => {}
-                Purged::No => header.moment = moment.0,
+                PurgeEffect::Hard => return None,
+                PurgeEffect::Soft => {}
+                PurgeEffect::No => header.moment = moment.0,
             }
         }
-        let record = Record { header, text: loaded.text.to_vec() };
-        let from = Place { segment: segment.slot, at: entry.at };
+        let record = PendingRecord { header, text: loaded.text.to_vec() };
+        let from = RecordLocation { segment: segment.slot, at: entry.at };
         self.copy(segment, from, &loaded, record).ok()?
     }
 
@@ -88,13 +89,13 @@ impl Appender {
     /// or the record has gone meanwhile.
     fn copy(
         &mut self,
-        segment: &Segment,
-        from: Place,
-        loaded: &Loaded,
-        record: Record,
-    ) -> Result<Option<()>, Unwritten> {
+        segment: &DiskSegment,
+        from: RecordLocation,
+        loaded: &LoadedRecord,
+        record: PendingRecord,
+    ) -> Result<Option<()>, WriteFailure> {
         let key = record.header.key;
-        let file = |appender: &Self, slot: Slot| {
+        let file = |appender: &Self, slot: IndexSlot| {
             let is_there = appender.shared.index.relocate(key, from, slot.place());
             if !is_there {
                 appender.bury_slot(slot);
@@ -102,7 +103,7 @@ impl Appender {
             is_there.then_some(())
         };
         if let Some(body) = &loaded.inline {
-            return Ok(self.append(record, &Pieces::of(body), file)?);
+            return Ok(self.append(record, &BodyPieces::of(body), file)?);
         }
         let Some(sums) = record::sums(segment, from.at, &loaded.header, self.shared.salt) else {
             return Ok(None);
@@ -118,9 +119,9 @@ impl Appender {
             let Some(body) = (0..blocks(len)).map(block).collect::<Option<Vec<_>>>() else {
                 return Ok(None);
             };
-            return Ok(self.append(record, &Pieces::from(body), file)?);
+            return Ok(self.append(record, &BodyPieces::from(body), file)?);
         }
-        let mut lane = Lane::new(self.lane_segment()?, record, Arc::default());
+        let mut lane = LargeWrite::new(self.lane_segment()?, record, Arc::default());
         for number in 0..blocks(len) {
             let written = block(number).map(|bytes| self.lengthen(&mut lane, &bytes));
             match written {

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 
 /// The figures of one moment. Counters begin at zero with the process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct DiskFigures {
     /// Objects that can be found; some may turn out to be purged or damaged.
     pub objects: u64,
     /// Objects with a head newer than their body.
@@ -36,12 +36,12 @@ pub struct Figures {
     /// Objects that went with their segment.
     pub evicted: u64,
     /// Why nothing is written for now.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<DiskTrouble>,
 }
 
-/// The counters behind [`Figures`].
+/// The counters behind [`DiskFigures`].
 #[derive(Default)]
-pub(super) struct Counts {
+pub(super) struct DiskCounts {
     pub(super) hits: AtomicU64,
     pub(super) misses: AtomicU64,
     pub(super) stored: AtomicU64,
@@ -54,7 +54,7 @@ pub(super) struct Counts {
 
 /// Why nothing is written for now. What is stored is still served, as far as it can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum DiskTrouble {
     /// The disk is full, though the limit is not reached: others use it too.
     DiskFull,
     /// The file system has become read-only.
@@ -65,7 +65,7 @@ pub enum Trouble {
     Failed(String),
 }
 
-impl Trouble {
+impl DiskTrouble {
     pub(super) fn of(why: &io::Error) -> Self {
         match why.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull,
@@ -76,7 +76,7 @@ impl Trouble {
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for DiskTrouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::DiskFull => f.write_str("the disk is full; make room, or set a lower size"),

@@ -3,14 +3,14 @@
 //! A record is in the index only when all of it is written. Nothing here looks at the limit but the two
 //! entrances. Part of the disk's thread.
 
-use super::appender::{Appender, Open, Unwritten, bury};
+use super::appender::{OpenSegment, SegmentAppender, WriteFailure, bury};
 use super::index;
-use super::labels::Labels;
-use super::pieces::Pieces;
-use super::purges::Purged;
-use super::record::{self, Record};
-use super::slot::{Place, Slot};
-use super::survey::Entry;
+use super::labels::RecordLabels;
+use super::pieces::BodyPieces;
+use super::purges::PurgeEffect;
+use super::record::{self, PendingRecord};
+use super::slot::{IndexSlot, RecordLocation};
+use super::survey::FooterEntry;
 use crate::key::KeyHash;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,16 +18,20 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// Where a segment is kept while it is open.
 #[derive(Clone, Copy)]
-pub(super) enum Shelf {
+pub(super) enum SegmentKind {
     /// For small records.
     Small,
     /// Among the lanes.
     Lanes,
 }
 
-impl Appender {
+impl SegmentAppender {
     /// Writes a whole record to the segment for small ones.
-    pub(super) fn write(&mut self, record: Record, body: &Pieces) -> Result<(), Unwritten> {
+    pub(super) fn write(
+        &mut self,
+        record: PendingRecord,
+        body: &BodyPieces,
+    ) -> Result<(), WriteFailure> {
         if self.is_welcome(&record) {
             self.make_room((record.text.len() + body.len()) as u64)?;
             let key = record.header.key;
@@ -37,7 +41,7 @@ impl Appender {
     }
 
     /// Writes a newer head for a body that is there.
-    pub(super) fn renew(&mut self, record: Record) -> Result<(), Unwritten> {
+    pub(super) fn renew(&mut self, record: PendingRecord) -> Result<(), WriteFailure> {
         let (key, until_s) = (record.header.key, record.header.useful_until_s);
         if !self.is_welcome(&record) {
             return Ok(());
@@ -45,7 +49,7 @@ impl Appender {
         // First, because it may take away the body, or move it.
         self.make_room(record.text.len() as u64)?;
         let Some(body) = self.body_of(&record) else { return Ok(()) };
-        self.append(record, &Pieces::default(), |appender, slot| {
+        self.append(record, &BodyPieces::default(), |appender, slot| {
             match appender.shared.index.renew(key, slot, body, until_s) {
                 Ok(old) => {
                     if let Some(old) = old {
@@ -60,7 +64,7 @@ impl Appender {
     }
 
     /// Where the body is that a newer head is for, wherever it was moved to.
-    fn body_of(&self, record: &Record) -> Option<Place> {
+    fn body_of(&self, record: &PendingRecord) -> Option<RecordLocation> {
         let header = &record.header;
         let place = self.shared.index.full(header.key, header.variant)?.place();
         let segment = self.shared.segments.get(place.segment)?;
@@ -70,13 +74,14 @@ impl Appender {
 
     /// Whether no purge forbids to file a record. Only this thread forgets purges, so the answer holds
     /// until it has filed it; a purge that comes meanwhile is found by whoever reads the record.
-    pub(super) fn is_welcome(&self, record: &Record) -> bool {
+    pub(super) fn is_welcome(&self, record: &PendingRecord) -> bool {
         let header = &record.header;
-        let labels = Labels::decode(&record.text[..header.labels_len as usize]);
+        let labels = RecordLabels::decode(&record.text[..header.labels_len as usize]);
         let purges = &self.shared.purges;
         let is_welcome = purges.still_knows(header.moment)
-            && labels
-                .is_some_and(|labels| purges.on(header.moment, header.key, &labels) < Purged::Hard);
+            && labels.is_some_and(|labels| {
+                purges.on(header.moment, header.key, &labels) < PurgeEffect::Hard
+            });
         if !is_welcome {
             self.shared.count(|counts| &counts.not_stored);
         }
@@ -87,9 +92,9 @@ impl Appender {
     /// may be closed: a footer lists what is in the index.
     pub(super) fn append<T>(
         &mut self,
-        mut record: Record,
-        body: &Pieces,
-        file: impl FnOnce(&Self, Slot) -> T,
+        mut record: PendingRecord,
+        body: &BodyPieces,
+        file: impl FnOnce(&Self, IndexSlot) -> T,
     ) -> io::Result<T> {
         let mut open = match self.small.take() {
             Some(open) => open,
@@ -97,19 +102,19 @@ impl Appender {
         };
         record.lay(body, self.shared.salt, open.spot(), &mut self.buffer);
         if let Err(why) = open.segment.file.write_all_at(&self.buffer, open.survey.end) {
-            self.cut(open, Shelf::Small);
+            self.cut(open, SegmentKind::Small);
             return Err(why);
         }
         let slot = self.enter(&mut open, &record);
         let filed = file(self, slot);
-        self.put_back(open, Shelf::Small);
+        self.put_back(open, SegmentKind::Small);
         Ok(filed)
     }
 
     /// Notes a record that was just written at the end of `open`.
-    pub(super) fn enter(&self, open: &mut Open, record: &Record) -> Slot {
+    pub(super) fn enter(&self, open: &mut OpenSegment, record: &PendingRecord) -> IndexSlot {
         let header = &record.header;
-        let entry = Entry::of(header, open.survey.end);
+        let entry = FooterEntry::of(header, open.survey.end);
         open.survey.add(entry, header.moment);
         open.segment.moment_min.fetch_min(header.moment, Relaxed);
         self.shared.segments.resize(&open.segment, open.survey.end + open.survey.footer_len());
@@ -117,13 +122,13 @@ impl Appender {
     }
 
     /// Files a record that has its body, in place of an older one.
-    pub(super) fn commit(&self, key: KeyHash, slot: Slot) {
+    pub(super) fn commit(&self, key: KeyHash, slot: IndexSlot) {
         self.shared.index.commit(key, slot).into_iter().for_each(|old| self.bury_slot(old));
         self.shared.count(|counts| &counts.stored);
     }
 
     /// Marks the record of a slot that is no longer in the index.
-    pub(super) fn bury_slot(&self, slot: Slot) {
+    pub(super) fn bury_slot(&self, slot: IndexSlot) {
         if let Some(segment) = self.shared.segments.get(slot.place().segment) {
             bury(&segment, slot.place().at);
         }

@@ -6,7 +6,7 @@
 use super::format::u32_at;
 use super::purge_log::{self, PurgeLog};
 use super::survey::VERSION;
-use crate::key::Seed;
+use crate::key::KeySeed;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -90,15 +90,15 @@ impl fmt::Display for OpenError {
 impl std::error::Error for OpenError {}
 
 /// The folder, held.
-pub(super) struct Folder {
+pub(super) struct DiskFolder {
     pub(super) path: PathBuf,
-    pub(super) seed: Seed,
+    pub(super) seed: KeySeed,
     lock: File,
 }
 
 /// What lies in it.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(super) struct FolderListing {
     /// Numbers of the segments, the oldest first.
     pub(super) segments: Vec<u64>,
     /// Names of some files that are not ours.
@@ -128,9 +128,12 @@ pub(super) fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<Fil
     Ok(file)
 }
 
-impl Folder {
+impl DiskFolder {
     /// Takes the folder at `path`, makes it where there is none. A new one gets `seed`.
-    pub(super) fn take(path: &Path, seed: Seed) -> Result<(Self, Listing, PurgeLog), OpenError> {
+    pub(super) fn take(
+        path: &Path,
+        seed: KeySeed,
+    ) -> Result<(Self, FolderListing, PurgeLog), OpenError> {
         let failed = |why| OpenError::of(path, why);
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let lock = options().create(true).open(path.join(LOCK)).map_err(failed)?;
@@ -139,7 +142,7 @@ impl Folder {
             Err(TryLockError::WouldBlock) => return Err(OpenError::InUse(path.into())),
             Err(TryLockError::Error(why)) => return Err(failed(why)),
         }
-        let listing = Listing::of(path).map_err(failed)?;
+        let listing = FolderListing::of(path).map_err(failed)?;
         let (seed, log) = match fs::read(path.join(IDENTITY)) {
             Ok(bytes) => (identity(path, &bytes)?, PurgeLog::open(path).map_err(failed)?),
             Err(why) if why.kind() == io::ErrorKind::NotFound => {
@@ -176,7 +179,7 @@ impl Folder {
     }
 }
 
-impl Listing {
+impl FolderListing {
     fn of(path: &Path) -> io::Result<Self> {
         let mut listing = Self::default();
         for found in fs::read_dir(path)? {
@@ -199,7 +202,7 @@ impl Listing {
     }
 }
 
-fn identity_bytes(seed: &Seed) -> Vec<u8> {
+fn identity_bytes(seed: &KeySeed) -> Vec<u8> {
     let mut bytes = IDENTITY_MAGIC.to_vec();
     bytes.extend(VERSION.to_le_bytes());
     bytes.extend(seed.0);
@@ -207,7 +210,7 @@ fn identity_bytes(seed: &Seed) -> Vec<u8> {
     bytes
 }
 
-fn identity(path: &Path, bytes: &[u8]) -> Result<Seed, OpenError> {
+fn identity(path: &Path, bytes: &[u8]) -> Result<KeySeed, OpenError> {
     let damaged = || OpenError::Damaged(path.into());
     if bytes.len() < IDENTITY_BYTES || &bytes[..16] != IDENTITY_MAGIC {
         return Err(damaged());
@@ -221,5 +224,5 @@ fn identity(path: &Path, bytes: &[u8]) -> Result<Seed, OpenError> {
     if bytes.len() != IDENTITY_BYTES || u32_at(bytes, 36) != crc32c::crc32c(&bytes[..36]) {
         return Err(damaged());
     }
-    bytes[20..36].try_into().map(Seed).map_err(|_| damaged())
+    bytes[20..36].try_into().map(KeySeed).map_err(|_| damaged())
 }

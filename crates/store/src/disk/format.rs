@@ -8,7 +8,7 @@
 //! header 96 | labels | head | (to 4 KiB) body | (to 8) block sums, trailer 16 | (to 64) next record
 //! ```
 
-use crate::key::{Key, KeyHash, Seed};
+use crate::key::{CacheKey, KeyHash, KeySeed};
 
 /// Bytes of a record's header.
 pub const HEADER_BYTES: usize = 96;
@@ -35,23 +35,23 @@ const TRAILER_MAGIC: u32 = 0x4565_4754;
 /// no part of the checksum: whatever is there besides zero means dead, never alive.
 const DEAD_AT: u64 = 4;
 
-/// What the word at [`Spot::dead_at`] becomes when a record dies.
+/// What the word at [`SegmentOffset::dead_at`] becomes when a record dies.
 pub(super) const DEAD: [u8; 4] = [0xff; 4];
 
 /// A secret word that every checksum begins with, so that the body of an answer cannot be made to
 /// look like a record of ours.
 #[derive(Clone, Copy)]
-pub struct Salt(u32);
+pub struct ChecksumSalt(u32);
 
-impl Salt {
+impl ChecksumSalt {
     /// The salt of a folder.
-    pub fn of(seed: &Seed) -> Self {
-        Self(Key::new(seed, "segments").hash().0 as u32)
+    pub fn of(seed: &KeySeed) -> Self {
+        Self(CacheKey::new(seed, "segments").hash().0 as u32)
     }
 
     /// The checksum of `bytes` at `spot`: CRC-32C (RFC 3720 §12.1), begun with the salt and the place,
     /// so that a block that is written or read in another place is found out.
-    pub fn sum(self, spot: Spot, bytes: &[u8]) -> u32 {
+    pub fn sum(self, spot: SegmentOffset, bytes: &[u8]) -> u32 {
         let sum = crc32c::crc32c_append(self.0, &spot.segment.to_le_bytes());
         crc32c::crc32c_append(crc32c::crc32c_append(sum, &spot.at.to_le_bytes()), bytes)
     }
@@ -59,14 +59,14 @@ impl Salt {
 
 /// A place in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spot {
+pub struct SegmentOffset {
     /// The segment's number, which no other ever had.
     pub segment: u64,
     /// Bytes from its beginning.
     pub at: u64,
 }
 
-impl Spot {
+impl SegmentOffset {
     pub(super) const fn dead_at(self) -> u64 {
         self.at + DEAD_AT
     }
@@ -74,14 +74,14 @@ impl Spot {
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RecordKind {
     /// A head and its body.
     Full,
     /// A newer head for the body of another record (a 304 came).
     Head,
 }
 
-impl Kind {
+impl RecordKind {
     pub(super) const fn code(self) -> u8 {
         match self {
             Self::Full => 1,
@@ -100,7 +100,7 @@ impl Kind {
 
 /// Whether a record still counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum RecordLife {
     /// It does.
     Alive,
     /// A newer one took its place, or it was dropped.
@@ -109,11 +109,11 @@ pub enum Life {
 
 /// The header of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct RecordHeader {
     /// What it is.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Whether it still counts.
-    pub life: Life,
+    pub life: RecordLife,
     /// What it is filed under.
     pub key: KeyHash,
     /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
@@ -130,7 +130,7 @@ pub struct Header {
     pub labels_len: u32,
     /// Bytes of its head.
     pub head_len: u32,
-    /// Bytes of its own body: 0 in a [`Kind::Head`].
+    /// Bytes of its own body: 0 in a [`RecordKind::Head`].
     pub body_len: u64,
     /// The checksum of labels and head.
     pub text_sum: u32,
@@ -138,7 +138,7 @@ pub struct Header {
 
 /// Where the parts of a record lie, in bytes from the beginning of its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct RecordLayout {
     /// Labels and head.
     pub text_at: u64,
     /// The body.
@@ -161,14 +161,18 @@ pub(super) const fn body_at(text_end: u64, body_len: u64) -> u64 {
     if body_len <= INLINE_BODY_BYTES_MAX { text_end } else { text_end.next_multiple_of(BODY_ALIGN) }
 }
 
-impl Header {
+impl RecordHeader {
     /// Reads the header at `spot`; `None` where there is none that was written there and whole.
-    pub fn decode(salt: Salt, spot: Spot, bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+    pub fn decode(
+        salt: ChecksumSalt,
+        spot: SegmentOffset,
+        bytes: &[u8; HEADER_BYTES],
+    ) -> Option<Self> {
         let sound =
             u32_at(bytes, 0) == HEADER_MAGIC && u32_at(bytes, 92) == salt.sum(spot, &bytes[8..92]);
         let header = Self {
-            kind: Kind::from_code(bytes[84]).filter(|_| sound)?,
-            life: if u32_at(bytes, 4) == 0 { Life::Alive } else { Life::Dead },
+            kind: RecordKind::from_code(bytes[84]).filter(|_| sound)?,
+            life: if u32_at(bytes, 4) == 0 { RecordLife::Alive } else { RecordLife::Dead },
             key: KeyHash(u128::from_le_bytes(bytes[8..24].try_into().expect("sixteen bytes"))),
             variant: u64_at(bytes, 24),
             sequence: u64_at(bytes, 32),
@@ -184,7 +188,7 @@ impl Header {
     }
 
     /// The bytes of a header that stands at `spot`.
-    pub fn encode(&self, salt: Salt, spot: Spot) -> [u8; HEADER_BYTES] {
+    pub fn encode(&self, salt: ChecksumSalt, spot: SegmentOffset) -> [u8; HEADER_BYTES] {
         let mut bytes = [0; HEADER_BYTES];
         bytes[0..4].copy_from_slice(&HEADER_MAGIC.to_le_bytes());
         bytes[8..24].copy_from_slice(&self.key.0.to_le_bytes());
@@ -204,8 +208,10 @@ impl Header {
 
     fn is_bounded(&self) -> bool {
         let own_body = match self.kind {
-            Kind::Full => self.body_sequence == self.sequence && self.body_len <= BODY_BYTES_MAX,
-            Kind::Head => self.body_sequence < self.sequence && self.body_len == 0,
+            RecordKind::Full => {
+                self.body_sequence == self.sequence && self.body_len <= BODY_BYTES_MAX
+            }
+            RecordKind::Head => self.body_sequence < self.sequence && self.body_len == 0,
         };
         own_body && self.labels_len <= LABELS_BYTES_MAX && self.head_len <= HEAD_BYTES_MAX
     }
@@ -217,18 +223,23 @@ impl Header {
 
     /// Where its parts lie if it begins at `at`, which is less than [`u64::MAX`] by far: a segment ends
     /// within some GiB, and all lengths are bounded.
-    pub fn layout(&self, at: u64) -> Layout {
+    pub fn layout(&self, at: u64) -> RecordLayout {
         let text_at = at + HEADER_BYTES as u64;
         let body_at = body_at(text_at + self.text_len(), self.body_len);
         let trailer_at = (body_at + self.body_len).next_multiple_of(8);
         let trailer_len = 4 * blocks(self.body_len) + TRAILER_BYTES;
         let end = (trailer_at + trailer_len).next_multiple_of(RECORD_ALIGN);
-        Layout { text_at, body_at, trailer_at, trailer_len, end }
+        RecordLayout { text_at, body_at, trailer_at, trailer_len, end }
     }
 }
 
 /// The trailer of the record at `spot`: the sums of its blocks, and the mark that it was committed.
-pub fn encode_trailer(salt: Salt, spot: Spot, sequence: u64, sums: &[u32]) -> Vec<u8> {
+pub fn encode_trailer(
+    salt: ChecksumSalt,
+    spot: SegmentOffset,
+    sequence: u64,
+    sums: &[u32],
+) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(4 * sums.len() + TRAILER_BYTES as usize);
     bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
     bytes.extend(sequence.to_le_bytes());
@@ -239,7 +250,12 @@ pub fn encode_trailer(salt: Salt, spot: Spot, sequence: u64, sums: &[u32]) -> Ve
 }
 
 /// The sums in a trailer; `None` where it is not the whole trailer of that record.
-pub fn decode_trailer(salt: Salt, spot: Spot, sequence: u64, bytes: &[u8]) -> Option<Box<[u32]>> {
+pub fn decode_trailer(
+    salt: ChecksumSalt,
+    spot: SegmentOffset,
+    sequence: u64,
+    bytes: &[u8],
+) -> Option<Box<[u32]>> {
     let sums = bytes.len().checked_sub(TRAILER_BYTES as usize)?;
     let sound = u64_at(bytes, sums) == sequence
         && u32_at(bytes, sums + 8) == TRAILER_MAGIC
@@ -261,12 +277,12 @@ pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    const SPOT: Spot = Spot { segment: 7, at: 64 };
+    const SPOT: SegmentOffset = SegmentOffset { segment: 7, at: 64 };
 
-    fn header() -> Header {
-        Header {
-            kind: Kind::Full,
-            life: Life::Alive,
+    fn header() -> RecordHeader {
+        RecordHeader {
+            kind: RecordKind::Full,
+            life: RecordLife::Alive,
             key: KeyHash(u128::MAX / 3),
             variant: 5,
             sequence: 9,
@@ -282,23 +298,23 @@ mod tests {
 
     #[test]
     fn a_header_is_read_as_it_was_written_and_only_there() {
-        let salt = Salt::of(&Seed([1; 16]));
+        let salt = ChecksumSalt::of(&KeySeed([1; 16]));
         let bytes = header().encode(salt, SPOT);
-        assert_eq!(Header::decode(salt, SPOT, &bytes), Some(header()));
-        assert_eq!(Header::decode(salt, Spot { at: 128, ..SPOT }, &bytes), None);
-        assert_eq!(Header::decode(salt, Spot { segment: 8, ..SPOT }, &bytes), None);
-        assert_eq!(Header::decode(Salt::of(&Seed([2; 16])), SPOT, &bytes), None);
+        assert_eq!(RecordHeader::decode(salt, SPOT, &bytes), Some(header()));
+        assert_eq!(RecordHeader::decode(salt, SegmentOffset { at: 128, ..SPOT }, &bytes), None);
+        assert_eq!(RecordHeader::decode(salt, SegmentOffset { segment: 8, ..SPOT }, &bytes), None);
+        assert_eq!(RecordHeader::decode(ChecksumSalt::of(&KeySeed([2; 16])), SPOT, &bytes), None);
     }
 
     #[test]
     fn no_flipped_bit_of_a_header_goes_unseen() {
-        let salt = Salt::of(&Seed([1; 16]));
+        let salt = ChecksumSalt::of(&KeySeed([1; 16]));
         let whole = header().encode(salt, SPOT);
         for bit in 0..HEADER_BYTES * 8 {
             let mut bytes = whole;
             bytes[bit / 8] ^= 1 << (bit % 8);
-            let read = Header::decode(salt, SPOT, &bytes);
-            let died = Some(Header { life: Life::Dead, ..header() });
+            let read = RecordHeader::decode(salt, SPOT, &bytes);
+            let died = Some(RecordHeader { life: RecordLife::Dead, ..header() });
             assert!(read.is_none() || read == died, "bit {bit}: {read:?}");
         }
     }
@@ -307,14 +323,14 @@ mod tests {
     fn large_bodies_begin_at_a_page_and_small_ones_follow_their_head() {
         let layout = header().layout(64);
         assert_eq!((layout.body_at % BODY_ALIGN, layout.end % RECORD_ALIGN), (0, 0));
-        let small = Header { body_len: 500, ..header() }.layout(64);
+        let small = RecordHeader { body_len: 500, ..header() }.layout(64);
         assert_eq!(small.body_at, 64 + 96 + 230);
         assert!(small.end < 64 + 1024);
     }
 
     #[test]
     fn no_flipped_bit_of_a_trailer_goes_unseen() {
-        let salt = Salt::of(&Seed([1; 16]));
+        let salt = ChecksumSalt::of(&KeySeed([1; 16]));
         let whole = encode_trailer(salt, SPOT, 9, &[1, 2, 3]);
         let read = decode_trailer(salt, SPOT, 9, &whole);
         assert_eq!(read.as_deref(), Some(&[1, 2, 3][..]));

@@ -5,10 +5,10 @@
 //! shards, each behind a lock that is held for a look-up or for one change. Called by doors that look
 //! something up and by the disk's thread.
 
-use super::format::Kind;
-use super::slot::{Place, Slot, TAG_BITS};
-use super::survey::Entry;
-use super::table::Table;
+use super::format::RecordKind;
+use super::slot::{IndexSlot, RecordLocation, TAG_BITS};
+use super::survey::FooterEntry;
+use super::table::SlotTable;
 use crate::key::KeyHash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -19,22 +19,22 @@ pub const VARIANTS_MAX: usize = 64;
 const SHARD_BITS: u32 = 6;
 
 /// The index.
-pub(super) struct Index {
-    shards: Box<[Mutex<Table>]>,
+pub(super) struct DiskIndex {
+    shards: Box<[Mutex<SlotTable>]>,
     objects: AtomicU64,
     heads: AtomicU64,
 }
 
 /// An object as a look-up finds it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Object {
-    pub(super) full: Slot,
-    pub(super) head: Option<Slot>,
+pub(super) struct DiskObject {
+    pub(super) full: IndexSlot,
+    pub(super) head: Option<IndexSlot>,
 }
 
 /// What reading found out about a record.
 #[derive(Clone, Copy)]
-pub(super) enum Mark {
+pub(super) enum RecordMark {
     /// It was of use.
     Hot,
     /// Its body is as it was written.
@@ -46,9 +46,9 @@ fn tag(key: KeyHash) -> u64 {
 }
 
 /// A slot for a record in the segment that has the place `segment` in the table.
-pub(super) fn slot(entry: &Entry, segment: u32) -> Slot {
-    let place = Place { segment, at: entry.at };
-    let mut slot = Slot::new(tag(entry.key), entry.variant, entry.kind, place, entry.len);
+pub(super) fn slot(entry: &FooterEntry, segment: u32) -> IndexSlot {
+    let place = RecordLocation { segment, at: entry.at };
+    let mut slot = IndexSlot::new(tag(entry.key), entry.variant, entry.kind, place, entry.len);
     slot.set_until(entry.useful_until_s);
     slot
 }
@@ -57,10 +57,10 @@ pub(super) fn slot(entry: &Entry, segment: u32) -> Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoBody;
 
-impl Index {
+impl DiskIndex {
     pub(super) fn new() -> Self {
         Self {
-            shards: (0..1 << SHARD_BITS).map(|_| Mutex::new(Table::new())).collect(),
+            shards: (0..1 << SHARD_BITS).map(|_| Mutex::new(SlotTable::new())).collect(),
             objects: AtomicU64::new(0),
             heads: AtomicU64::new(0),
         }
@@ -74,7 +74,7 @@ impl Index {
         }
     }
 
-    fn shard(&self, key: KeyHash) -> MutexGuard<'_, Table> {
+    fn shard(&self, key: KeyHash) -> MutexGuard<'_, SlotTable> {
         let shard = &self.shards[key.0 as usize & ((1 << SHARD_BITS) - 1)];
         // A table is never left half changed: nothing in it panics once it began to move slots.
         shard.lock().unwrap_or_else(PoisonError::into_inner)
@@ -90,68 +90,69 @@ impl Index {
         self.heads.load(Relaxed)
     }
 
-    const fn count(&self, kind: Kind) -> &AtomicU64 {
+    const fn count(&self, kind: RecordKind) -> &AtomicU64 {
         match kind {
-            Kind::Full => &self.objects,
-            Kind::Head => &self.heads,
+            RecordKind::Full => &self.objects,
+            RecordKind::Head => &self.heads,
         }
     }
 
-    fn take(&self, table: &mut Table, position: usize) -> Slot {
+    fn take(&self, table: &mut SlotTable, position: usize) -> IndexSlot {
         let taken = table.remove(position);
         self.count(taken.kind()).fetch_sub(1, Relaxed);
         taken
     }
 
-    fn put(&self, table: &mut Table, slot: Slot) {
+    fn put(&self, table: &mut SlotTable, slot: IndexSlot) {
         self.count(slot.kind()).fetch_add(1, Relaxed);
         table.insert(slot);
     }
 
     /// The objects under `key`, in no order.
-    pub(super) fn find(&self, key: KeyHash) -> Vec<Object> {
+    pub(super) fn find(&self, key: KeyHash) -> Vec<DiskObject> {
         let table = self.shard(key);
-        let slots: Vec<Slot> = table.positions(tag(key)).map(|it| table.slot(it)).collect();
+        let slots: Vec<IndexSlot> = table.positions(tag(key)).map(|it| table.slot(it)).collect();
         drop(table);
-        let head_of = |full: &Slot| {
-            slots.iter().find(|it| it.kind() == Kind::Head && it.variant() == full.variant())
+        let head_of = |full: &IndexSlot| {
+            slots.iter().find(|it| it.kind() == RecordKind::Head && it.variant() == full.variant())
         };
-        let fulls = slots.iter().filter(|slot| slot.kind() == Kind::Full);
-        fulls.map(|full| Object { full: *full, head: head_of(full).copied() }).collect()
+        let fulls = slots.iter().filter(|slot| slot.kind() == RecordKind::Full);
+        fulls.map(|full| DiskObject { full: *full, head: head_of(full).copied() }).collect()
     }
 
     /// The slot of `variant` with a body.
-    pub(super) fn full(&self, key: KeyHash, variant: u64) -> Option<Slot> {
-        self.of_variant(key, variant, Kind::Full)
+    pub(super) fn full(&self, key: KeyHash, variant: u64) -> Option<IndexSlot> {
+        self.of_variant(key, variant, RecordKind::Full)
     }
 
     /// The slot of `variant` with a renewed head.
-    pub(super) fn head(&self, key: KeyHash, variant: u64) -> Option<Slot> {
-        self.of_variant(key, variant, Kind::Head)
+    pub(super) fn head(&self, key: KeyHash, variant: u64) -> Option<IndexSlot> {
+        self.of_variant(key, variant, RecordKind::Head)
     }
 
-    fn of_variant(&self, key: KeyHash, variant: u64, kind: Kind) -> Option<Slot> {
+    fn of_variant(&self, key: KeyHash, variant: u64, kind: RecordKind) -> Option<IndexSlot> {
         let table = self.shard(key);
         let mut slots = table.positions(tag(key)).map(|it| table.slot(it));
         slots.find(|it| it.kind() == kind && it.variant() == variant as u16)
     }
 
     /// The slot of the record at `place`.
-    pub(super) fn at(&self, key: KeyHash, place: Place) -> Option<Slot> {
+    pub(super) fn at(&self, key: KeyHash, place: RecordLocation) -> Option<IndexSlot> {
         let table = self.shard(key);
         table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place)
     }
 
     /// Puts in an object in place of the one of the same variant; gives back what it took out.
-    pub(super) fn commit(&self, key: KeyHash, slot: Slot) -> Vec<Slot> {
+    pub(super) fn commit(&self, key: KeyHash, slot: IndexSlot) -> Vec<IndexSlot> {
         let mut table = self.shard(key);
         if table.positions(slot.tag()).is_empty() {
             self.put(&mut table, slot);
             return Vec::new();
         }
         let mut gone = self.take_variant(&mut table, slot.tag(), slot.variant());
-        let fulls = table.positions(slot.tag()).filter(|it| table.slot(*it).kind() == Kind::Full);
-        let fulls: Vec<Slot> = fulls.map(|it| table.slot(it)).collect();
+        let fulls =
+            table.positions(slot.tag()).filter(|it| table.slot(*it).kind() == RecordKind::Full);
+        let fulls: Vec<IndexSlot> = fulls.map(|it| table.slot(it)).collect();
         if fulls.len() >= VARIANTS_MAX {
             let least = fulls.iter().find(|it| !it.is_hot()).unwrap_or(&fulls[0]);
             gone.extend(self.take_variant(&mut table, slot.tag(), least.variant()));
@@ -164,27 +165,28 @@ impl Index {
     pub(super) fn renew(
         &self,
         key: KeyHash,
-        slot: Slot,
-        body: Place,
+        slot: IndexSlot,
+        body: RecordLocation,
         until_s: u32,
-    ) -> Result<Option<Slot>, NoBody> {
+    ) -> Result<Option<IndexSlot>, NoBody> {
         let mut table = self.shard(key);
-        let of_variant = |table: &Table, kind| {
+        let of_variant = |table: &SlotTable, kind| {
             let mut positions = table.positions(slot.tag());
             positions.find(|it| {
                 let there = table.slot(*it);
                 there.kind() == kind && there.variant() == slot.variant()
             })
         };
-        let full = of_variant(&table, Kind::Full).filter(|it| table.slot(*it).place() == body);
+        let full =
+            of_variant(&table, RecordKind::Full).filter(|it| table.slot(*it).place() == body);
         table.slot_mut(full.ok_or(NoBody)?).set_until(until_s);
-        let gone = of_variant(&table, Kind::Head).map(|it| self.take(&mut table, it));
+        let gone = of_variant(&table, RecordKind::Head).map(|it| self.take(&mut table, it));
         self.put(&mut table, slot);
         Ok(gone)
     }
 
     /// Takes out the record at `place`, and with it the whole object.
-    pub(super) fn remove(&self, key: KeyHash, place: Place) -> Vec<Slot> {
+    pub(super) fn remove(&self, key: KeyHash, place: RecordLocation) -> Vec<IndexSlot> {
         let mut table = self.shard(key);
         let there =
             table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place);
@@ -199,7 +201,7 @@ impl Index {
         }
     }
 
-    fn take_variant(&self, table: &mut Table, tag: u64, variant: u16) -> Vec<Slot> {
+    fn take_variant(&self, table: &mut SlotTable, tag: u64, variant: u16) -> Vec<IndexSlot> {
         let mut gone = Vec::new();
         while let Some(position) =
             table.positions(tag).find(|it| table.slot(*it).variant() == variant)
@@ -210,19 +212,24 @@ impl Index {
     }
 
     /// The record at `from` is now at `to`; false where it is no longer there.
-    pub(super) fn relocate(&self, key: KeyHash, from: Place, to: Place) -> bool {
+    pub(super) fn relocate(&self, key: KeyHash, from: RecordLocation, to: RecordLocation) -> bool {
         self.change(key, from, |slot| *slot = slot.moved(to))
     }
 
     /// Notes something about the record at `place`, if it is still there.
-    pub(super) fn mark(&self, key: KeyHash, place: Place, mark: Mark) {
+    pub(super) fn mark(&self, key: KeyHash, place: RecordLocation, mark: RecordMark) {
         self.change(key, place, |slot| match mark {
-            Mark::Hot => slot.heat(),
-            Mark::Checked => slot.set_checked(),
+            RecordMark::Hot => slot.heat(),
+            RecordMark::Checked => slot.set_checked(),
         });
     }
 
-    fn change(&self, key: KeyHash, place: Place, change: impl FnOnce(&mut Slot)) -> bool {
+    fn change(
+        &self,
+        key: KeyHash,
+        place: RecordLocation,
+        change: impl FnOnce(&mut IndexSlot),
+    ) -> bool {
         let mut table = self.shard(key);
         let position = table.positions(tag(key)).find(|it| table.slot(*it).place() == place);
         position.map(|it| change(table.slot_mut(it))).is_some()
@@ -238,7 +245,7 @@ impl Index {
         self.forget(|slot| slot.place().segment == segment);
     }
 
-    fn forget(&self, is_forgotten: impl Fn(Slot) -> bool) {
+    fn forget(&self, is_forgotten: impl Fn(IndexSlot) -> bool) {
         for shard in &self.shards {
             let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
             // From behind: what moves up into a gap was looked at before.
@@ -252,7 +259,7 @@ impl Index {
     }
 
     /// Shows every slot to `visit`, a shard at a time: some milliseconds for a million.
-    pub(super) fn walk(&self, mut visit: impl FnMut(&mut Slot)) {
+    pub(super) fn walk(&self, mut visit: impl FnMut(&mut IndexSlot)) {
         for shard in &self.shards {
             let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
             table.used().for_each(&mut visit);
@@ -266,23 +273,23 @@ mod tests {
 
     const KEY: KeyHash = KeyHash(0x1234_5678_9abc_def0_1234_5678);
 
-    fn at(number: u64) -> Place {
-        Place { segment: 1, at: number * 64 }
+    fn at(number: u64) -> RecordLocation {
+        RecordLocation { segment: 1, at: number * 64 }
     }
 
-    fn record(kind: Kind, variant: u64, number: u64) -> Slot {
-        Slot::new(tag(KEY), variant, kind, at(number), 64)
+    fn record(kind: RecordKind, variant: u64, number: u64) -> IndexSlot {
+        IndexSlot::new(tag(KEY), variant, kind, at(number), 64)
     }
 
-    fn full(variant: u64, number: u64) -> Slot {
-        record(Kind::Full, variant, number)
+    fn full(variant: u64, number: u64) -> IndexSlot {
+        record(RecordKind::Full, variant, number)
     }
 
     #[test]
     fn a_newer_answer_takes_the_place_of_the_old_one_and_its_head() {
-        let index = Index::new();
+        let index = DiskIndex::new();
         assert!(index.commit(KEY, full(1, 1)).is_empty());
-        let head = record(Kind::Head, 1, 2);
+        let head = record(RecordKind::Head, 1, 2);
         assert_eq!(index.renew(KEY, head, at(1), 9), Ok(None));
         assert_eq!(index.renew(KEY, head, at(7), 9), Err(NoBody), "the head of another body");
         assert!(index.find(KEY)[0].head.is_some());
@@ -294,11 +301,11 @@ mod tests {
 
     #[test]
     fn at_the_cap_a_variant_that_was_not_hit_makes_room() {
-        let index = Index::new();
+        let index = DiskIndex::new();
         for variant in 0..VARIANTS_MAX as u64 {
             index.commit(KEY, full(variant, variant));
             if variant != 5 {
-                index.mark(KEY, at(variant), Mark::Hot);
+                index.mark(KEY, at(variant), RecordMark::Hot);
             }
         }
         let gone = index.commit(KEY, full(1000, 1000));

@@ -9,7 +9,7 @@ use super::writer::NotStored;
 
 /// The labels of a record, as they lie in its bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Labels<'a> {
+pub(super) struct RecordLabels<'a> {
     pub(super) url: &'a str,
     tags: &'a [u8],
 }
@@ -34,7 +34,7 @@ fn word(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((std::str::from_utf8(word).ok()?, rest))
 }
 
-impl<'a> Labels<'a> {
+impl<'a> RecordLabels<'a> {
     /// Reads them; `None` where the bytes are no labels.
     pub(super) fn decode(bytes: &'a [u8]) -> Option<Self> {
         let (url, tags) = word(bytes)?;
@@ -76,11 +76,11 @@ mod tests {
     fn labels_are_read_as_they_were_written() {
         let mut text = Vec::new();
         encode("http://a.example/x", &["news", "", "page 1"], &mut text).unwrap();
-        let labels = Labels::decode(&text).unwrap();
+        let labels = RecordLabels::decode(&text).unwrap();
         assert_eq!(labels.url, "http://a.example/x");
         assert_eq!(labels.tags().collect::<Vec<_>>(), ["news", "", "page 1"]);
         for end in 1..text.len() {
-            let cut = Labels::decode(&text[..end]).map(|cut| cut.tags().count());
+            let cut = RecordLabels::decode(&text[..end]).map(|cut| cut.tags().count());
             assert!(cut.is_none_or(|tags| tags < 3), "cut at {end}");
         }
     }
@@ -98,7 +98,7 @@ mod tests {
         let host = |url| {
             let mut text = Vec::new();
             encode(url, &[], &mut text).unwrap();
-            Labels::decode(&text).unwrap().host().to_owned()
+            RecordLabels::decode(&text).unwrap().host().to_owned()
         };
         assert_eq!(host("http://a.example/x:1"), "a.example");
         assert_eq!(host("https://a.example:8443"), "a.example");

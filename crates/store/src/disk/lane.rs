@@ -4,13 +4,13 @@
 //! last, so what is unfinished is nothing to whoever walks the segment, and is cut off when it is given
 //! up. Part of the disk's thread; also used to move large records.
 
-use super::appender::{Appender, Open, Unwritten};
-use super::filing::Shelf;
-use super::format::{self, HEADER_BYTES, INLINE_BODY_BYTES_MAX, Salt};
-use super::pieces::Pieces;
+use super::appender::{OpenSegment, SegmentAppender, WriteFailure};
+use super::filing::SegmentKind;
+use super::format::{self, ChecksumSalt, HEADER_BYTES, INLINE_BODY_BYTES_MAX};
+use super::pieces::BodyPieces;
 use super::queue::Ticket;
-use super::record::{Record, Sums};
-use super::slot::Slot;
+use super::record::{BlockSums, PendingRecord};
+use super::slot::IndexSlot;
 use super::writer::GATHERED_BYTES_MAX;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,21 +21,21 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 const _: () = assert!(GATHERED_BYTES_MAX as u64 >= INLINE_BODY_BYTES_MAX);
 
 /// A large record that is being written.
-pub(super) struct Lane {
-    open: Open,
-    record: Record,
+pub(super) struct LargeWrite {
+    open: OpenSegment,
+    record: PendingRecord,
     body_at: u64,
     len: u64,
-    sums: Sums,
+    sums: BlockSums,
     /// Tells the writer that it writes in vain.
     failed: Arc<AtomicBool>,
 }
 
-impl Lane {
-    pub(super) fn new(open: Open, record: Record, failed: Arc<AtomicBool>) -> Self {
+impl LargeWrite {
+    pub(super) fn new(open: OpenSegment, record: PendingRecord, failed: Arc<AtomicBool>) -> Self {
         let text_end = open.survey.end + (HEADER_BYTES + record.text.len()) as u64;
         let body_at = format::body_at(text_end, u64::MAX);
-        Self { open, record, body_at, len: 0, sums: Sums::default(), failed }
+        Self { open, record, body_at, len: 0, sums: BlockSums::default(), failed }
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -46,7 +46,7 @@ impl Lane {
     }
 
     /// Trailer, text and, last of all, the header.
-    fn complete(&mut self, salt: Salt) -> io::Result<()> {
+    fn complete(&mut self, salt: ChecksumSalt) -> io::Result<()> {
         let (file, spot) = (&self.open.segment.file, self.open.spot());
         let header = &mut self.record.header;
         header.body_len = self.len;
@@ -61,13 +61,13 @@ impl Lane {
     }
 }
 
-impl Appender {
+impl SegmentAppender {
     /// The first bytes of a large record.
     pub(super) fn begin(
         &mut self,
         ticket: Ticket,
-        record: Record,
-        body: &Pieces,
+        record: PendingRecord,
+        body: &BodyPieces,
         failed: &Arc<AtomicBool>,
     ) {
         match self.lane(record, failed.clone()) {
@@ -83,20 +83,24 @@ impl Appender {
         }
     }
 
-    fn lane(&mut self, record: Record, failed: Arc<AtomicBool>) -> Result<Lane, Unwritten> {
+    fn lane(
+        &mut self,
+        record: PendingRecord,
+        failed: Arc<AtomicBool>,
+    ) -> Result<LargeWrite, WriteFailure> {
         if self.idle.is_empty() {
             self.make_room(0)?;
         }
-        Ok(Lane::new(self.lane_segment()?, record, failed))
+        Ok(LargeWrite::new(self.lane_segment()?, record, failed))
     }
 
     /// A segment for a large record: the one used last, so that few stay open.
-    pub(super) fn lane_segment(&mut self) -> io::Result<Open> {
+    pub(super) fn lane_segment(&mut self) -> io::Result<OpenSegment> {
         self.idle.pop().map_or_else(|| self.create(), Ok)
     }
 
     /// More of its bytes; a ticket that has no lane any more failed before.
-    pub(super) fn more(&mut self, ticket: Ticket, body: &Pieces) {
+    pub(super) fn more(&mut self, ticket: Ticket, body: &BodyPieces) {
         let Some(mut lane) = self.busy.remove(&ticket) else { return };
         let room = self.make_room(body.len() as u64);
         let mut pieces = body.iter();
@@ -113,7 +117,7 @@ impl Appender {
     }
 
     /// Writes more of a body, and counts it against the limit at once.
-    pub(super) fn lengthen(&self, lane: &mut Lane, body: &[u8]) -> Result<(), Unwritten> {
+    pub(super) fn lengthen(&self, lane: &mut LargeWrite, body: &[u8]) -> Result<(), WriteFailure> {
         lane.write(body)?;
         let bytes = lane.body_at + lane.len + lane.open.survey.footer_len();
         self.shared.segments.resize(&lane.open.segment, bytes);
@@ -143,16 +147,16 @@ impl Appender {
     /// Completes the record of a lane, which is then free for another; `file` brings it into the index.
     pub(super) fn close_lane<T>(
         &mut self,
-        mut lane: Lane,
-        file: impl FnOnce(&Self, Slot) -> T,
-    ) -> Result<T, Unwritten> {
+        mut lane: LargeWrite,
+        file: impl FnOnce(&Self, IndexSlot) -> T,
+    ) -> Result<T, WriteFailure> {
         if let Err(why) = lane.complete(self.shared.salt) {
             self.give_up(lane);
             return Err(why.into());
         }
         let slot = self.enter(&mut lane.open, &lane.record);
         let filed = file(self, slot);
-        self.put_back(lane.open, Shelf::Lanes);
+        self.put_back(lane.open, SegmentKind::Lanes);
         Ok(filed)
     }
 
@@ -164,8 +168,8 @@ impl Appender {
         }
     }
 
-    pub(super) fn give_up(&mut self, lane: Lane) {
+    pub(super) fn give_up(&mut self, lane: LargeWrite) {
         lane.failed.store(true, Relaxed);
-        self.cut(lane.open, Shelf::Lanes);
+        self.cut(lane.open, SegmentKind::Lanes);
     }
 }

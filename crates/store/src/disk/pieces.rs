@@ -11,20 +11,20 @@ const PIECE_BYTES: usize = BLOCK_BYTES as usize - 256;
 
 /// Bytes, in their order.
 #[derive(Debug, Default)]
-pub(super) struct Pieces {
+pub(super) struct BodyPieces {
     /// All but the last are full.
     pieces: Vec<Vec<u8>>,
     len: usize,
 }
 
-impl From<Vec<Vec<u8>>> for Pieces {
+impl From<Vec<Vec<u8>>> for BodyPieces {
     fn from(pieces: Vec<Vec<u8>>) -> Self {
         let len = pieces.iter().map(Vec::len).sum();
         Self { pieces, len }
     }
 }
 
-impl Pieces {
+impl BodyPieces {
     /// A copy of `bytes`.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut pieces = Self::default();
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn bytes_stay_in_their_order_and_pieces_are_of_one_size() {
         let bytes: Vec<u8> = (0..200_000_u32).map(|it| it as u8).collect();
-        let mut pieces = Pieces::default();
+        let mut pieces = BodyPieces::default();
         for some in bytes.chunks(30_011) {
             pieces.push(some);
         }
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_short_body_has_its_own_length_also_where_it_was_said_wrongly() {
         for (said, weight) in [(100, 100), (40, 160), (0, 120), (PIECE_BYTES, 120)] {
-            let mut pieces = Pieces::default();
+            let mut pieces = BodyPieces::default();
             pieces.expect(said);
             pieces.push(&[7; 60]);
             pieces.push(&[7; 40]);

@@ -7,7 +7,7 @@
 
 use super::folder::{options, replace};
 use super::format::{u32_at, u64_at};
-use super::purges::{PATTERN_BYTES_MAX, Purge, Strength};
+use super::purges::{PATTERN_BYTES_MAX, Purge, PurgeStrength};
 use crate::key::KeyHash;
 use std::fs::{self, File};
 use std::io;
@@ -27,26 +27,26 @@ const LEAD_BYTES: usize = 8;
 
 /// A purge with its number.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Noted {
+pub(super) struct NumberedPurge {
     pub(super) number: u64,
-    pub(super) strength: Strength,
+    pub(super) strength: PurgeStrength,
     pub(super) purge: Purge,
 }
 
 /// What was read from the file.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Read {
-    pub(super) noted: Vec<Noted>,
+pub(super) struct PurgeLogContent {
+    pub(super) noted: Vec<NumberedPurge>,
     /// Numbers below were given out before.
     pub(super) next: u64,
     /// Bytes that were understood.
     len: u64,
-    pub(super) completeness: Completeness,
+    pub(super) completeness: PurgeHistory,
 }
 
 /// Whether the purges of former runs are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completeness {
+pub enum PurgeHistory {
     /// All that were acknowledged.
     Whole,
     /// Some may have been lost, so everything stored before counts as purged.
@@ -61,13 +61,18 @@ pub(super) struct PurgeLog {
     len: u64,
     /// Entries in it, those included that a later one has made useless.
     entries: usize,
-    pub(super) read: Read,
+    pub(super) read: PurgeLogContent,
 }
 
 impl PurgeLog {
     /// A new one, in a new folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
-        let read = Read { noted: Vec::new(), next: 1, len: 0, completeness: Completeness::Whole };
+        let read = PurgeLogContent {
+            noted: Vec::new(),
+            next: 1,
+            len: 0,
+            completeness: PurgeHistory::Whole,
+        };
         let mut log = Self { folder: folder.into(), file: None, len: 0, entries: 0, read };
         log.rewrite(&[], 1)?;
         Ok(log)
@@ -81,8 +86,8 @@ impl PurgeLog {
         };
         let read = read(&bytes);
         let file = match read.completeness {
-            Completeness::Whole => Some(options().open(folder.join(NAME))?),
-            Completeness::Lost => None,
+            PurgeHistory::Whole => Some(options().open(folder.join(NAME))?),
+            PurgeHistory::Lost => None,
         };
         Ok(Self { folder: folder.into(), file, len: read.len, entries: read.noted.len(), read })
     }
@@ -98,7 +103,7 @@ impl PurgeLog {
     }
 
     /// Adds purges; on the disk when this returns.
-    pub(super) fn append(&mut self, noted: &[Noted]) -> io::Result<()> {
+    pub(super) fn append(&mut self, noted: &[NumberedPurge]) -> io::Result<()> {
         let file = self.file.take().ok_or(io::ErrorKind::BrokenPipe)?;
         let mut bytes = Vec::new();
         encode_all(noted, &mut bytes);
@@ -112,7 +117,7 @@ impl PurgeLog {
     }
 
     /// Replaces the file by one with these purges.
-    pub(super) fn rewrite(&mut self, noted: &[Noted], next: u64) -> io::Result<()> {
+    pub(super) fn rewrite(&mut self, noted: &[NumberedPurge], next: u64) -> io::Result<()> {
         let mut bytes = opening(next).to_vec();
         encode_all(noted, &mut bytes);
         self.file = None;
@@ -131,13 +136,13 @@ fn opening(next: u64) -> [u8; OPENING_BYTES] {
     bytes
 }
 
-fn encode_all(noted: &[Noted], bytes: &mut Vec<u8>) {
+fn encode_all(noted: &[NumberedPurge], bytes: &mut Vec<u8>) {
     for noted in noted {
         encode(noted, bytes);
     }
 }
 
-fn encode(noted: &Noted, bytes: &mut Vec<u8>) {
+fn encode(noted: &NumberedPurge, bytes: &mut Vec<u8>) {
     let key;
     let (kind, text) = match &noted.purge {
         Purge::Everything => (0, &[][..]),
@@ -155,8 +160,8 @@ fn encode(noted: &Noted, bytes: &mut Vec<u8>) {
     let from = bytes.len();
     bytes.extend(noted.number.to_le_bytes());
     bytes.push(match noted.strength {
-        Strength::Soft => 0,
-        Strength::Hard => 1,
+        PurgeStrength::Soft => 0,
+        PurgeStrength::Hard => 1,
     });
     bytes.push(kind);
     bytes.extend(text);
@@ -164,12 +169,12 @@ fn encode(noted: &Noted, bytes: &mut Vec<u8>) {
     bytes.extend(sum.to_le_bytes());
 }
 
-fn decode(entry: &[u8]) -> Option<Noted> {
+fn decode(entry: &[u8]) -> Option<NumberedPurge> {
     let text = entry.get(FIXED_BYTES..)?;
     let pattern = || String::from_utf8(text.to_vec()).ok();
     let strength = match entry[8] {
-        0 => Strength::Soft,
-        1 => Strength::Hard,
+        0 => PurgeStrength::Soft,
+        1 => PurgeStrength::Hard,
         _ => return None,
     };
     let purge = match entry[9] {
@@ -180,40 +185,41 @@ fn decode(entry: &[u8]) -> Option<Noted> {
         4 => Purge::Tag(pattern()?),
         _ => return None,
     };
-    Some(Noted { number: u64_at(entry, 0), strength, purge })
+    Some(NumberedPurge { number: u64_at(entry, 0), strength, purge })
 }
 
 /// One step through the file.
-enum Step {
-    Entry(Noted, usize),
+enum LogStep {
+    Entry(NumberedPurge, usize),
     /// The beginning of an entry, or nothing: its writing was cut off, so it was never acknowledged.
     Torn,
     Unknown,
 }
 
-fn step(rest: &[u8]) -> Step {
+fn step(rest: &[u8]) -> LogStep {
     // A file whose length was written before its bytes ends in zeros.
     if rest.len() < LEAD_BYTES || rest.iter().all(|byte| *byte == 0) {
-        return Step::Torn;
+        return LogStep::Torn;
     }
     let len = u32_at(rest, 0) as usize;
     let is_bounded = (FIXED_BYTES..=FIXED_BYTES + PATTERN_BYTES_MAX).contains(&len);
     if u32_at(rest, 4) != crc32c::crc32c(&rest[..4]) || !is_bounded {
-        return Step::Unknown;
+        return LogStep::Unknown;
     }
     let end = LEAD_BYTES + len;
     let Some(entry) = rest.get(LEAD_BYTES..end).filter(|_| rest.len() >= end + 4) else {
-        return Step::Torn;
+        return LogStep::Torn;
     };
     match decode(entry).filter(|_| u32_at(rest, end) == crc32c::crc32c(entry)) {
-        Some(noted) => Step::Entry(noted, end + 4),
-        None => Step::Unknown,
+        Some(noted) => LogStep::Entry(noted, end + 4),
+        None => LogStep::Unknown,
     }
 }
 
 /// Reads a whole file.
-fn read(bytes: &[u8]) -> Read {
-    let lost = Read { noted: Vec::new(), next: 1, len: 0, completeness: Completeness::Lost };
+fn read(bytes: &[u8]) -> PurgeLogContent {
+    let lost =
+        PurgeLogContent { noted: Vec::new(), next: 1, len: 0, completeness: PurgeHistory::Lost };
     if bytes.len() < OPENING_BYTES || bytes[..OPENING_BYTES] != opening(u64_at(bytes, 8)) {
         return lost;
     }
@@ -221,23 +227,23 @@ fn read(bytes: &[u8]) -> Read {
     let mut next = u64_at(bytes, 8);
     let completeness = loop {
         match step(&bytes[at..]) {
-            Step::Entry(found, len) => {
+            LogStep::Entry(found, len) => {
                 next = next.max(found.number.saturating_add(1));
                 noted.push(found);
                 at += len;
             }
-            Step::Torn => break Completeness::Whole,
-            Step::Unknown => break Completeness::Lost,
+            LogStep::Torn => break PurgeHistory::Whole,
+            LogStep::Unknown => break PurgeHistory::Lost,
         }
     };
-    Read { noted, next, len: at as u64, completeness }
+    PurgeLogContent { noted, next, len: at as u64, completeness }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn noted() -> Vec<Noted> {
+    fn noted() -> Vec<NumberedPurge> {
         let purges = [
             Purge::Key(KeyHash(77)),
             Purge::Prefix("http://a.example/x".into()),
@@ -245,9 +251,11 @@ mod tests {
             Purge::Tag("news".into()),
             Purge::Everything,
         ];
-        let strengths = [Strength::Hard, Strength::Soft].into_iter().cycle();
+        let strengths = [PurgeStrength::Hard, PurgeStrength::Soft].into_iter().cycle();
         let numbered = purges.into_iter().zip(strengths).zip(10..);
-        numbered.map(|((purge, strength), number)| Noted { number, strength, purge }).collect()
+        numbered
+            .map(|((purge, strength), number)| NumberedPurge { number, strength, purge })
+            .collect()
     }
 
     fn file() -> Vec<u8> {
@@ -260,7 +268,7 @@ mod tests {
     fn purges_are_read_as_they_were_written() {
         let found = read(&file());
         assert_eq!((found.noted, found.next), (noted(), 15));
-        assert_eq!((found.len, found.completeness), (file().len() as u64, Completeness::Whole));
+        assert_eq!((found.len, found.completeness), (file().len() as u64, PurgeHistory::Whole));
     }
 
     #[test]
@@ -269,9 +277,9 @@ mod tests {
         for end in 0..whole.len() {
             let found = read(&whole[..end]);
             if end < OPENING_BYTES {
-                assert_eq!(found.completeness, Completeness::Lost, "cut at {end}");
+                assert_eq!(found.completeness, PurgeHistory::Lost, "cut at {end}");
             } else {
-                assert_eq!(found.completeness, Completeness::Whole, "cut at {end}");
+                assert_eq!(found.completeness, PurgeHistory::Whole, "cut at {end}");
                 assert_eq!(found.noted, noted()[..found.noted.len()], "cut at {end}");
                 assert!(found.len as usize <= end);
             }
@@ -287,7 +295,7 @@ mod tests {
             // The four bytes behind the opening's checksum are compared like all others.
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(read(&bytes).completeness, Completeness::Lost, "bit {bit}");
+            assert_eq!(read(&bytes).completeness, PurgeHistory::Lost, "bit {bit}");
         }
     }
 }

@@ -6,8 +6,8 @@
 //! without end: see [`PURGES_MAX`]. Called by whoever purges, for every record that is read, and by the
 //! disk's thread.
 
-use super::labels::Labels;
-use super::purge_log::{Noted, PurgeLog};
+use super::labels::RecordLabels;
+use super::purge_log::{NumberedPurge, PurgeLog};
 use crate::key::KeyHash;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -52,7 +52,7 @@ impl Purge {
 
 /// What becomes of what is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Strength {
+pub enum PurgeStrength {
     /// It is kept, but is stale whatever its head says.
     Soft,
     /// It is gone.
@@ -87,7 +87,7 @@ impl std::error::Error for PurgeError {}
 
 /// How purges concern a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Purged {
+pub enum PurgeEffect {
     /// Not at all.
     No,
     /// It is to be taken for stale.
@@ -98,16 +98,16 @@ pub enum Purged {
 
 /// The numbers of the latest purges of one pattern; 0 where there was none.
 #[derive(Clone, Copy, Default)]
-struct Strike {
+struct PatternPurges {
     soft: u64,
     hard: u64,
 }
 
-impl Strike {
-    fn of(noted: &Noted) -> Self {
+impl PatternPurges {
+    fn of(noted: &NumberedPurge) -> Self {
         match noted.strength {
-            Strength::Soft => Self { soft: noted.number, hard: 0 },
-            Strength::Hard => Self { soft: 0, hard: noted.number },
+            PurgeStrength::Soft => Self { soft: noted.number, hard: 0 },
+            PurgeStrength::Hard => Self { soft: 0, hard: noted.number },
         }
     }
 
@@ -116,30 +116,30 @@ impl Strike {
         self.hard = self.hard.max(other.hard);
     }
 
-    fn on(self, moment: u64) -> Purged {
+    fn on(self, moment: u64) -> PurgeEffect {
         match () {
-            () if moment <= self.hard => Purged::Hard,
-            () if moment <= self.soft => Purged::Soft,
-            () => Purged::No,
+            () if moment <= self.hard => PurgeEffect::Hard,
+            () if moment <= self.soft => PurgeEffect::Soft,
+            () => PurgeEffect::No,
         }
     }
 }
 
 #[derive(Default)]
-struct Table {
-    everything: Strike,
-    keys: HashMap<KeyHash, Strike>,
-    hosts: HashMap<Box<str>, Strike>,
-    tags: HashMap<Box<str>, Strike>,
-    prefixes: HashMap<Box<str>, Strike>,
+struct PurgeTable {
+    everything: PatternPurges,
+    keys: HashMap<KeyHash, PatternPurges>,
+    hosts: HashMap<Box<str>, PatternPurges>,
+    tags: HashMap<Box<str>, PatternPurges>,
+    prefixes: HashMap<Box<str>, PatternPurges>,
     /// How many prefixes there are of each length: what a URL is cut to.
     prefix_lens: BTreeMap<usize, usize>,
     text_bytes: usize,
 }
 
-impl Table {
-    fn strike(&mut self, noted: &Noted) {
-        let strike = Strike::of(noted);
+impl PurgeTable {
+    fn strike(&mut self, noted: &NumberedPurge) {
+        let strike = PatternPurges::of(noted);
         let words = match &noted.purge {
             Purge::Everything => return self.everything.join(strike),
             Purge::Key(key) => return self.keys.entry(*key).or_default().join(strike),
@@ -161,7 +161,7 @@ impl Table {
         self.keys.len() + self.hosts.len() + self.tags.len() + self.prefixes.len()
     }
 
-    fn on(&self, moment: u64, key: KeyHash, labels: &Labels<'_>) -> Purged {
+    fn on(&self, moment: u64, key: KeyHash, labels: &RecordLabels<'_>) -> PurgeEffect {
         let mut strike = self.everything;
         if self.count() > 0 {
             let prefixes = self.prefix_lens.range(..=labels.url.len());
@@ -192,11 +192,11 @@ impl Table {
         let (_, middle, _) = numbers.select_nth_unstable(middle);
         let middle = *middle;
         self.forget_below(middle + 1);
-        self.everything.join(Strike { soft: 0, hard: middle });
+        self.everything.join(PatternPurges { soft: 0, hard: middle });
     }
 
-    fn noted(&self) -> Vec<Noted> {
-        let words = |map: &HashMap<Box<str>, Strike>, purge: fn(String) -> Purge| {
+    fn noted(&self) -> Vec<NumberedPurge> {
+        let words = |map: &HashMap<Box<str>, PatternPurges>, purge: fn(String) -> Purge| {
             let each = map.iter().map(move |(text, strike)| (purge(text.to_string()), *strike));
             each.collect::<Vec<_>>()
         };
@@ -206,32 +206,35 @@ impl Table {
         all.extend(words(&self.hosts, Purge::Host));
         all.extend(words(&self.tags, Purge::Tag));
         let both = all.into_iter().flat_map(|(purge, strike)| {
-            let hard =
-                Noted { number: strike.hard, strength: Strength::Hard, purge: purge.clone() };
-            [hard, Noted { number: strike.soft, strength: Strength::Soft, purge }]
+            let hard = NumberedPurge {
+                number: strike.hard,
+                strength: PurgeStrength::Hard,
+                purge: purge.clone(),
+            };
+            [hard, NumberedPurge { number: strike.soft, strength: PurgeStrength::Soft, purge }]
         });
         both.filter(|noted| noted.number > 0).collect()
     }
 }
 
 /// The purges, and the file that keeps them.
-pub(super) struct Purges {
-    table: RwLock<Table>,
+pub(super) struct DiskPurges {
+    table: RwLock<PurgeTable>,
     log: Mutex<PurgeLog>,
     /// Purges up to this number may have been forgotten.
     forgotten: AtomicU64,
 }
 
-impl Purges {
+impl DiskPurges {
     /// Those of former runs.
     pub(super) fn new(mut log: PurgeLog) -> Self {
-        let mut table = Table::default();
+        let mut table = PurgeTable::default();
         log.read.noted.drain(..).for_each(|noted| table.strike(&noted));
         Self { table: RwLock::new(table), log: Mutex::new(log), forgotten: AtomicU64::new(0) }
     }
 
     /// How purges concern a record.
-    pub(super) fn on(&self, moment: u64, key: KeyHash, labels: &Labels<'_>) -> Purged {
+    pub(super) fn on(&self, moment: u64, key: KeyHash, labels: &RecordLabels<'_>) -> PurgeEffect {
         self.table.read().unwrap_or_else(PoisonError::into_inner).on(moment, key, labels)
     }
 
@@ -245,7 +248,7 @@ impl Purges {
     pub(super) fn purge(
         &self,
         purges: &[Purge],
-        strength: Strength,
+        strength: PurgeStrength,
         next: &AtomicU64,
     ) -> Result<(), PurgeError> {
         if purges.iter().any(|purge| purge.text_len() > PATTERN_BYTES_MAX) {
@@ -253,12 +256,12 @@ impl Purges {
         }
         // Numbers are taken behind the lock, so they stand in the log in their order.
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
-        let note = |purge: &Purge| Noted {
+        let note = |purge: &Purge| NumberedPurge {
             number: next.fetch_add(1, SeqCst),
             strength,
             purge: purge.clone(),
         };
-        let noted: Vec<Noted> = purges.iter().map(note).collect();
+        let noted: Vec<NumberedPurge> = purges.iter().map(note).collect();
         let mut written = if log.is_sound() { log.append(&noted) } else { Ok(()) };
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         for noted in &noted {
@@ -301,7 +304,7 @@ impl Purges {
     }
 }
 
-fn is_wasteful(log: &PurgeLog, table: &Table) -> bool {
+fn is_wasteful(log: &PurgeLog, table: &PurgeTable) -> bool {
     // A pattern has two numbers at most, a soft and a hard one.
     log.entries() > 4 * table.count() + LOG_ENTRIES_SPARE
 }

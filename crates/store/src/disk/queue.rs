@@ -4,9 +4,9 @@
 //! release something are always taken; there are at most as many as there are writers. Called by
 //! writers and by readers that found damage.
 
-use super::pieces::Pieces;
-use super::record::Record;
-use super::segments::Segment;
+use super::pieces::BodyPieces;
+use super::record::PendingRecord;
+use super::segments::DiskSegment;
 use super::writer::NotStored;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
@@ -23,28 +23,28 @@ pub const QUEUE_JOBS_MAX: usize = 8192;
 pub(super) type Ticket = u64;
 
 /// Something for the disk's thread.
-pub(super) enum Job {
+pub(super) enum DiskJob {
     /// A whole small record.
-    Whole(Record, Pieces),
+    Whole(PendingRecord, BodyPieces),
     /// The first bytes of a large one. The flag is raised when it cannot be stored.
-    Begin(Ticket, Record, Pieces, Arc<AtomicBool>),
+    Begin(Ticket, PendingRecord, BodyPieces, Arc<AtomicBool>),
     /// More of its bytes.
-    More(Ticket, Pieces),
+    More(Ticket, BodyPieces),
     /// It is complete.
     Finish(Ticket),
     /// It will never be.
     Abort(Ticket),
     /// A newer head.
-    Renew(Record),
+    Renew(PendingRecord),
     /// A record that is not to be found again after a restart.
-    Bury(Arc<Segment>, u64),
+    Bury(Arc<DiskSegment>, u64),
     /// To say so when all before it is done.
     Settle(SyncSender<()>),
     /// To end.
     Stop,
 }
 
-impl Job {
+impl DiskJob {
     /// Bytes of memory that it holds.
     fn weight(&self) -> usize {
         match self {
@@ -60,28 +60,28 @@ impl Job {
 
 #[derive(Default)]
 struct State {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<DiskJob>,
     bytes: usize,
     /// Once the thread was told to stop.
     is_closed: bool,
 }
 
 /// The queue.
-pub(super) struct Queue {
+pub(super) struct DiskQueue {
     /// Bytes that may wait.
     bytes_max: usize,
     state: Mutex<State>,
     ready: Condvar,
 }
 
-impl Queue {
+impl DiskQueue {
     /// An empty one for so many bytes.
     pub(super) fn new(bytes_max: usize) -> Self {
         Self { bytes_max, state: Mutex::default(), ready: Condvar::new() }
     }
 
     /// Adds a job unless the queue is full.
-    pub(super) fn offer(&self, job: Job) -> Result<(), NotStored> {
+    pub(super) fn offer(&self, job: DiskJob) -> Result<(), NotStored> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes = state.bytes + job.weight();
         if state.is_closed {
@@ -97,17 +97,17 @@ impl Queue {
     }
 
     /// Adds a job that releases something.
-    pub(super) fn push(&self, job: Job) {
+    pub(super) fn push(&self, job: DiskJob) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if !state.is_closed {
-            state.is_closed = matches!(job, Job::Stop);
+            state.is_closed = matches!(job, DiskJob::Stop);
             state.jobs.push_back(job);
             self.ready.notify_one();
         }
     }
 
     /// The next job; waits for it.
-    pub(super) fn take(&self) -> Job {
+    pub(super) fn take(&self) -> DiskJob {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(job) = state.jobs.pop_front() {

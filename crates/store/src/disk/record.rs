@@ -4,10 +4,11 @@
 //! caller drops the record. Called by writers, readers, and whoever moves records.
 
 use super::format::{
-    self, BLOCK_BYTES, HEADER_BYTES, Header, INLINE_BODY_BYTES_MAX, Kind, Layout, Life, Salt, Spot,
+    self, BLOCK_BYTES, ChecksumSalt, HEADER_BYTES, INLINE_BODY_BYTES_MAX, RecordHeader, RecordKind,
+    RecordLayout, RecordLife, SegmentOffset,
 };
-use super::pieces::Pieces;
-use super::segments::Segment;
+use super::pieces::BodyPieces;
+use super::segments::DiskSegment;
 use bytes::Bytes;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -18,21 +19,21 @@ const FIRST_BYTES: u64 = 8 << 10;
 const WHOLE_BYTES_MAX: u64 = INLINE_BODY_BYTES_MAX + FIRST_BYTES;
 
 /// A record that is to be written: its text is labels and head.
-pub(super) struct Record {
-    pub(super) header: Header,
+pub(super) struct PendingRecord {
+    pub(super) header: RecordHeader,
     pub(super) text: Vec<u8>,
 }
 
 /// The sums of a body's blocks, as it comes by.
 #[derive(Default)]
-pub(super) struct Sums {
+pub(super) struct BlockSums {
     done: Vec<u32>,
     running: u32,
     /// Bytes of the block that is not full yet.
     filled: u64,
 }
 
-impl Sums {
+impl BlockSums {
     pub(super) fn add(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let room = (BLOCK_BYTES - self.filled) as usize;
@@ -55,14 +56,20 @@ impl Sums {
     }
 }
 
-impl Record {
+impl PendingRecord {
     /// Lays the record with this whole body into `bytes`, as it is to stand at `spot`.
-    pub(super) fn lay(&mut self, body: &Pieces, salt: Salt, spot: Spot, bytes: &mut Vec<u8>) {
+    pub(super) fn lay(
+        &mut self,
+        body: &BodyPieces,
+        salt: ChecksumSalt,
+        spot: SegmentOffset,
+        bytes: &mut Vec<u8>,
+    ) {
         self.header.body_len = body.len() as u64;
         self.header.text_sum = crc32c::crc32c(&self.text);
         let layout = self.header.layout(spot.at);
         let pad = |bytes: &mut Vec<u8>, to: u64| bytes.resize((to - spot.at) as usize, 0);
-        let mut sums = Sums::default();
+        let mut sums = BlockSums::default();
         body.iter().for_each(|piece| sums.add(piece));
         bytes.clear();
         bytes.extend(self.header.encode(salt, spot));
@@ -76,16 +83,16 @@ impl Record {
 }
 
 /// A record that was read: its text is as it was written, its body only where it is small.
-pub(super) struct Loaded {
-    pub(super) header: Header,
-    pub(super) layout: Layout,
+pub(super) struct LoadedRecord {
+    pub(super) header: RecordHeader,
+    pub(super) layout: RecordLayout,
     pub(super) text: Bytes,
     pub(super) inline: Option<Bytes>,
 }
 
 /// Why a record was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum ReadFailure {
     /// It does not count any more.
     Dead,
     /// It is not what was written, or could not be read.
@@ -93,48 +100,63 @@ pub(super) enum Unread {
 }
 
 /// The header of the record at `at`.
-pub(super) fn header(segment: &Segment, at: u64, salt: Salt) -> Result<Header, Unread> {
+pub(super) fn header(
+    segment: &DiskSegment,
+    at: u64,
+    salt: ChecksumSalt,
+) -> Result<RecordHeader, ReadFailure> {
     let mut bytes = [0; HEADER_BYTES];
-    segment.file.read_exact_at(&mut bytes, at).map_err(|_| Unread::Damaged)?;
-    alive(Header::decode(salt, Spot { segment: segment.id, at }, &bytes))
+    segment.file.read_exact_at(&mut bytes, at).map_err(|_| ReadFailure::Damaged)?;
+    alive(RecordHeader::decode(salt, SegmentOffset { segment: segment.id, at }, &bytes))
 }
 
-fn alive(header: Option<Header>) -> Result<Header, Unread> {
-    let header = header.ok_or(Unread::Damaged)?;
+fn alive(header: Option<RecordHeader>) -> Result<RecordHeader, ReadFailure> {
+    let header = header.ok_or(ReadFailure::Damaged)?;
     match header.life {
-        Life::Alive => Ok(header),
-        Life::Dead => Err(Unread::Dead),
+        RecordLife::Alive => Ok(header),
+        RecordLife::Dead => Err(ReadFailure::Dead),
     }
 }
 
 /// The sums in the trailer of a record.
-pub(super) fn sums(segment: &Segment, at: u64, header: &Header, salt: Salt) -> Option<Box<[u32]>> {
+pub(super) fn sums(
+    segment: &DiskSegment,
+    at: u64,
+    header: &RecordHeader,
+    salt: ChecksumSalt,
+) -> Option<Box<[u32]>> {
     let layout = header.layout(at);
     let mut bytes = vec![0; layout.trailer_len as usize];
     segment.file.read_exact_at(&mut bytes, layout.trailer_at).ok()?;
-    format::decode_trailer(salt, Spot { segment: segment.id, at }, header.sequence, &bytes)
+    format::decode_trailer(salt, SegmentOffset { segment: segment.id, at }, header.sequence, &bytes)
 }
 
 /// Reads the record at `at`, of at most `len` bytes, mostly with one read.
-pub(super) fn load(segment: &Segment, at: u64, len: u64, salt: Salt) -> Result<Loaded, Unread> {
+pub(super) fn load(
+    segment: &DiskSegment,
+    at: u64,
+    len: u64,
+    salt: ChecksumSalt,
+) -> Result<LoadedRecord, ReadFailure> {
     let first = if len <= WHOLE_BYTES_MAX { len } else { FIRST_BYTES };
-    let bytes = read_up_to(segment, at, first as usize).map_err(|_| Unread::Damaged)?;
-    let first: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(Unread::Damaged)?;
-    let header = alive(Header::decode(salt, Spot { segment: segment.id, at }, first))?;
-    take_apart(segment, at, header, bytes, salt).ok_or(Unread::Damaged)
+    let bytes = read_up_to(segment, at, first as usize).map_err(|_| ReadFailure::Damaged)?;
+    let first: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(ReadFailure::Damaged)?;
+    let header =
+        alive(RecordHeader::decode(salt, SegmentOffset { segment: segment.id, at }, first))?;
+    take_apart(segment, at, header, bytes, salt).ok_or(ReadFailure::Damaged)
 }
 
 /// The parts of a record whose first bytes were read; `None` where one is not what was written.
 fn take_apart(
-    segment: &Segment,
+    segment: &DiskSegment,
     at: u64,
-    header: Header,
+    header: RecordHeader,
     mut bytes: Vec<u8>,
-    salt: Salt,
-) -> Option<Loaded> {
+    salt: ChecksumSalt,
+) -> Option<LoadedRecord> {
     let layout = header.layout(at);
     let part = |from: u64, to: u64| (from - at) as usize..(to - at) as usize;
-    let is_inline = header.kind == Kind::Full && header.body_len <= INLINE_BODY_BYTES_MAX;
+    let is_inline = header.kind == RecordKind::Full && header.body_len <= INLINE_BODY_BYTES_MAX;
     let trailer_end = layout.trailer_at + layout.trailer_len;
     let text_end = layout.text_at + header.text_len();
     let needed = part(at, if is_inline { trailer_end } else { text_end }).end;
@@ -150,16 +172,16 @@ fn take_apart(
     if is_inline {
         let body = bytes.slice(part(layout.body_at, layout.body_at + header.body_len));
         let trailer = &bytes[part(layout.trailer_at, trailer_end)];
-        let spot = Spot { segment: segment.id, at };
+        let spot = SegmentOffset { segment: segment.id, at };
         let sums = format::decode_trailer(salt, spot, header.sequence, trailer)?;
         is_sound &= sums.first().is_none_or(|sum| *sum == crc32c::crc32c(&body));
         inline = Some(body);
     }
-    is_sound.then_some(Loaded { header, layout, text, inline })
+    is_sound.then_some(LoadedRecord { header, layout, text, inline })
 }
 
 /// Reads `len` bytes, or up to the end of the file.
-fn read_up_to(segment: &Segment, at: u64, len: usize) -> io::Result<Vec<u8>> {
+fn read_up_to(segment: &DiskSegment, at: u64, len: usize) -> io::Result<Vec<u8>> {
     // Of one size for all that are read whole: each of the threads that read would have blocks of its own
     // for every other.
     let mut bytes = Vec::with_capacity(len.max(WHOLE_BYTES_MAX as usize));

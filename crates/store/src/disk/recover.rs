@@ -3,14 +3,14 @@
 //! Of two records of one variant the one with the greater sequence counts, wherever they lie. A head
 //! counts only beside the very body that it was for. Called once, at the start.
 
-use super::appender::Chores;
-use super::folder::{Listing, OpenError, options, segment_path};
-use super::format::Kind;
+use super::appender::RecoveryTasks;
+use super::folder::{FolderListing, OpenError, options, segment_path};
+use super::format::RecordKind;
 use super::index;
-use super::segments::Segment;
-use super::shared::Shared;
-use super::slot::Slot;
-use super::survey::{Ending, Entry, Survey, count, survey};
+use super::segments::DiskSegment;
+use super::shared::DiskShared;
+use super::slot::IndexSlot;
+use super::survey::{FooterEntry, SegmentEnding, SegmentSurvey, count, survey};
 use std::fs;
 use std::io;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Where the sequences of records are remembered until all are found: the index has no room for them.
 #[derive(Default)]
-struct Sequences {
+struct RecordSequences {
     /// By place in the table of segments: beginnings and sequences, in the order of the beginnings.
     of: Vec<Vec<(u64, u64)>>,
 }
 
-impl Sequences {
-    fn note(&mut self, segment: &Segment, entries: &[Entry]) {
+impl RecordSequences {
+    fn note(&mut self, segment: &DiskSegment, entries: &[FooterEntry]) {
         let slot = segment.slot as usize;
         self.of.resize_with(self.of.len().max(slot + 1), Vec::new);
         self.of[slot] = entries.iter().map(|entry| (entry.at, entry.sequence)).collect();
     }
 
-    fn get(&self, slot: Slot) -> u64 {
+    fn get(&self, slot: IndexSlot) -> u64 {
         let place = slot.place();
         let of = self.of.get(place.segment as usize).map_or(&[][..], Vec::as_slice);
         of.binary_search_by_key(&place.at, |(at, _)| *at).map_or(0, |found| of[found].1)
@@ -39,8 +39,8 @@ impl Sequences {
 
 /// What was found.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) chores: Chores,
+pub(super) struct RecoveryFindings {
+    pub(super) chores: RecoveryTasks,
     /// Segments without a footer.
     pub(super) walked: u64,
     /// Files of ours that were no segments any more, and were removed.
@@ -48,9 +48,12 @@ pub(super) struct Found {
 }
 
 /// Fills the index from the segments in `listing`.
-pub(super) fn recover(shared: &Shared, listing: &Listing) -> Result<Found, OpenError> {
-    let mut found = Found::default();
-    let mut sequences = Sequences::default();
+pub(super) fn recover(
+    shared: &DiskShared,
+    listing: &FolderListing,
+) -> Result<RecoveryFindings, OpenError> {
+    let mut found = RecoveryFindings::default();
+    let mut sequences = RecordSequences::default();
     let mut heads = Vec::new();
     let mut files = Vec::new();
     for id in &listing.segments {
@@ -74,13 +77,15 @@ pub(super) fn recover(shared: &Shared, listing: &Listing) -> Result<Found, OpenE
         sequences.note(&segment, &survey.entries);
         for entry in &survey.entries {
             match entry.kind {
-                Kind::Full => file_full(shared, &segment, &survey, entry, &sequences, &mut found),
-                Kind::Head => heads.push((segment.clone(), survey.ending, *entry)),
+                RecordKind::Full => {
+                    file_full(shared, &segment, &survey, entry, &sequences, &mut found);
+                }
+                RecordKind::Head => heads.push((segment.clone(), survey.ending, *entry)),
             }
         }
         match survey.ending {
-            Ending::Sealed => segment.is_closed.store(true, Relaxed),
-            Ending::Open => {
+            SegmentEnding::Sealed => segment.is_closed.store(true, Relaxed),
+            SegmentEnding::Open => {
                 found.walked += 1;
                 found.chores.unsealed.push((segment, survey));
             }
@@ -94,12 +99,12 @@ pub(super) fn recover(shared: &Shared, listing: &Listing) -> Result<Found, OpenE
 
 /// Files a record with a body, if it is not older than one that was found before.
 fn file_full(
-    shared: &Shared,
-    segment: &Arc<Segment>,
-    survey: &Survey,
-    entry: &Entry,
-    sequences: &Sequences,
-    found: &mut Found,
+    shared: &DiskShared,
+    segment: &Arc<DiskSegment>,
+    survey: &SegmentSurvey,
+    entry: &FooterEntry,
+    sequences: &RecordSequences,
+    found: &mut RecoveryFindings,
 ) {
     let before = shared.index.full(entry.key, entry.variant);
     if before.is_some_and(|before| sequences.get(before) > entry.sequence) {
@@ -111,12 +116,12 @@ fn file_full(
 
 /// Files a newer head, if the body that it is for counts, and no newer head does.
 fn file_head(
-    shared: &Shared,
-    segment: &Arc<Segment>,
-    ending: Ending,
-    entry: &Entry,
-    sequences: &Sequences,
-    found: &mut Found,
+    shared: &DiskShared,
+    segment: &Arc<DiskSegment>,
+    ending: SegmentEnding,
+    entry: &FooterEntry,
+    sequences: &RecordSequences,
+    found: &mut RecoveryFindings,
 ) {
     let full = shared.index.full(entry.key, entry.variant);
     let Some(full) = full.filter(|full| sequences.get(*full) == entry.body_sequence) else {
@@ -132,11 +137,16 @@ fn file_head(
     }
 }
 
-impl Found {
+impl RecoveryFindings {
     /// A record that is superseded is marked when its successor is written. Only where the process
     /// ended at that moment the mark may be missing, and then the successor's segment is open.
-    fn bury_if_unmarked(&mut self, shared: &Shared, ending: Ending, older: Vec<Slot>) {
-        if ending == Ending::Open {
+    fn bury_if_unmarked(
+        &mut self,
+        shared: &DiskShared,
+        ending: SegmentEnding,
+        older: Vec<IndexSlot>,
+    ) {
+        if ending == SegmentEnding::Open {
             for slot in older {
                 if let Some(segment) = shared.segments.get(slot.place().segment) {
                     self.chores.dead.push((segment, slot.place().at));

@@ -4,12 +4,12 @@
 //! is that of a queue (FIFO): first those that are nearly empty, then the oldest, but a segment of which
 //! half is in use is spared some times. Part of the disk's thread.
 
-use super::appender::{Appender, Open, Unwritten};
-use super::filing::Shelf;
+use super::appender::{OpenSegment, SegmentAppender, WriteFailure};
+use super::filing::SegmentKind;
 use super::folder::{options, segment_path};
-use super::segments::{SEGMENTS_OPEN_MAX, Segment};
-use super::slot::Place;
-use super::survey::{Survey, opening};
+use super::segments::{DiskSegment, SEGMENTS_OPEN_MAX};
+use super::slot::RecordLocation;
+use super::survey::{SegmentSurvey, opening};
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -26,23 +26,23 @@ const MARGIN_BYTES: u64 = 16 << 10;
 
 /// How much of a segment is of use: bytes of its records that are in the index.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Census {
+pub(super) struct SegmentCensus {
     useful: u64,
     hot: u64,
 }
 
 /// Which records of a segment are moved before it is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum EvacuationRule {
     /// Those that were hit since reclaiming last came by.
     Hot,
     /// All that are of use: there are few.
     Useful,
 }
 
-impl Appender {
+impl SegmentAppender {
     /// A new segment.
-    pub(super) fn create(&mut self) -> io::Result<Open> {
+    pub(super) fn create(&mut self) -> io::Result<OpenSegment> {
         if self.shared.segments.count() >= SEGMENTS_OPEN_MAX {
             self.reclaim();
         }
@@ -59,19 +59,19 @@ impl Appender {
             self.shared.segments.remove(&segment);
             return Err(why);
         }
-        let survey = Survey::empty();
+        let survey = SegmentSurvey::empty();
         self.shared.segments.resize(&segment, survey.end + survey.footer_len());
-        Ok(Open { segment, survey })
+        Ok(OpenSegment { segment, survey })
     }
 
     /// Puts a segment back where it is written to, or closes it if it is full.
-    pub(super) fn put_back(&mut self, open: Open, from: Shelf) {
+    pub(super) fn put_back(&mut self, open: OpenSegment, from: SegmentKind) {
         if open.survey.end >= self.shared.limits.segment_bytes {
             return self.seal(open);
         }
         match from {
-            Shelf::Lanes => self.idle.push(open),
-            Shelf::Small => {
+            SegmentKind::Lanes => self.idle.push(open),
+            SegmentKind::Small => {
                 // There is another only where space was made while this one was in hand.
                 if let Some(other) = self.small.replace(open) {
                     self.seal(other);
@@ -81,7 +81,7 @@ impl Appender {
     }
 
     /// Cuts off what was not written wholly.
-    pub(super) fn cut(&mut self, open: Open, from: Shelf) {
+    pub(super) fn cut(&mut self, open: OpenSegment, from: SegmentKind) {
         let bytes = open.survey.end + open.survey.footer_len();
         match open.segment.file.set_len(open.survey.end) {
             Ok(()) => {
@@ -94,9 +94,9 @@ impl Appender {
     }
 
     /// Closes a segment: a footer with what still counts, and a sync that nobody waits for.
-    pub(super) fn seal(&mut self, mut open: Open) {
-        let Open { segment, survey } = &mut open;
-        let place = |at| Place { segment: segment.slot, at };
+    pub(super) fn seal(&mut self, mut open: OpenSegment) {
+        let OpenSegment { segment, survey } = &mut open;
+        let place = |at| RecordLocation { segment: segment.slot, at };
         survey.entries.retain(|entry| self.shared.index.at(entry.key, place(entry.at)).is_some());
         if survey.entries.is_empty() {
             return self.shared.segments.remove(segment);
@@ -111,14 +111,14 @@ impl Appender {
     }
 
     /// Closes several.
-    pub(super) fn seal_all(&mut self, open: Vec<Open>) {
+    pub(super) fn seal_all(&mut self, open: Vec<OpenSegment>) {
         for open in open {
             self.seal(open);
         }
     }
 
     /// Makes room for a record with `bytes` of text and body.
-    pub(super) fn make_room(&mut self, bytes: u64) -> Result<(), Unwritten> {
+    pub(super) fn make_room(&mut self, bytes: u64) -> Result<(), WriteFailure> {
         let limits = self.shared.limits;
         let need = bytes + limits.segment_bytes + MARGIN_BYTES;
         let is_over = |appender: &Self| {
@@ -127,7 +127,7 @@ impl Appender {
         };
         while is_over(self) {
             if !self.reclaim() {
-                return Err(Unwritten::NoRoom);
+                return Err(WriteFailure::NoRoom);
             }
         }
         Ok(())
@@ -137,7 +137,7 @@ impl Appender {
     pub(super) fn reclaim(&mut self) -> bool {
         let Some((victim, keep)) = self.victim().or_else(|| {
             // All are open: those that nobody writes to at this moment are closed for it.
-            let open: Vec<Open> =
+            let open: Vec<OpenSegment> =
                 self.small.take().into_iter().chain(self.idle.drain(..)).collect();
             self.seal_all(open);
             self.victim()
@@ -151,34 +151,35 @@ impl Appender {
         true
     }
 
-    fn victim(&self) -> Option<(Arc<Segment>, Keep)> {
+    fn victim(&self) -> Option<(Arc<DiskSegment>, EvacuationRule)> {
         let mut closed = self.shared.segments.all();
         closed.retain(|segment| segment.is_closed.load(Relaxed));
         let census = self.census();
-        let of = |segment: &Segment| census.get(segment.slot as usize).copied().unwrap_or_default();
+        let of =
+            |segment: &DiskSegment| census.get(segment.slot as usize).copied().unwrap_or_default();
         // In thousandths of its length, so that the emptiest is first.
-        let share = |segment: &Segment| of(segment).useful * 1000 / segment.bytes().max(1);
+        let share = |segment: &DiskSegment| of(segment).useful * 1000 / segment.bytes().max(1);
         let emptiest = closed.iter().min_by_key(|segment| share(segment))?;
         if share(emptiest) * NEARLY_EMPTY < 1000 {
-            return Some((emptiest.clone(), Keep::Useful));
+            return Some((emptiest.clone(), EvacuationRule::Useful));
         }
         closed.sort_unstable_by_key(|segment| segment.age.load(Relaxed));
-        let is_spared = |segment: &Segment| {
+        let is_spared = |segment: &DiskSegment| {
             of(segment).hot * 2 >= segment.bytes() && segment.spared.load(Relaxed) < SPARED_MAX
         };
         let oldest = closed.iter().position(|segment| !is_spared(segment)).unwrap_or(0);
         self.spare(&closed[..oldest]);
-        Some((closed[oldest].clone(), Keep::Hot))
+        Some((closed[oldest].clone(), EvacuationRule::Hot))
     }
 
     /// How much of each segment is of use, by its place in the table.
-    fn census(&self) -> Vec<Census> {
+    fn census(&self) -> Vec<SegmentCensus> {
         let unix_s = self.shared.unix_s();
-        let mut census: Vec<Census> = Vec::new();
+        let mut census: Vec<SegmentCensus> = Vec::new();
         self.shared.index.walk(|slot| {
             let number = slot.place().segment as usize;
             if census.len() <= number {
-                census.resize(number + 1, Census::default());
+                census.resize(number + 1, SegmentCensus::default());
             }
             if !slot.is_useless(unix_s) {
                 census[number].useful += slot.len();
@@ -189,7 +190,7 @@ impl Appender {
     }
 
     /// Puts segments behind all others; their records have to be hit again.
-    fn spare(&self, spared: &[Arc<Segment>]) {
+    fn spare(&self, spared: &[Arc<DiskSegment>]) {
         if spared.is_empty() {
             return;
         }

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(super) const SEGMENTS_OPEN_MAX: usize = 8192;
 
 /// One segment.
-pub(super) struct Segment {
+pub(super) struct DiskSegment {
     /// Its place in the table, which another may have had and may have later.
     pub(super) slot: u32,
     /// Its number, which no other ever has.
@@ -31,15 +31,15 @@ pub(super) struct Segment {
     pub(super) is_closed: AtomicBool,
 }
 
-impl Segment {
+impl DiskSegment {
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
 }
 
 /// All of them.
-pub(super) struct Segments {
-    table: RwLock<Vec<Option<Arc<Segment>>>>,
+pub(super) struct DiskSegments {
+    table: RwLock<Vec<Option<Arc<DiskSegment>>>>,
     bytes: AtomicU64,
     next_id: AtomicU64,
     next_age: AtomicU64,
@@ -47,7 +47,7 @@ pub(super) struct Segments {
     moment_left: AtomicU64,
 }
 
-impl Default for Segments {
+impl Default for DiskSegments {
     fn default() -> Self {
         Self {
             table: RwLock::default(),
@@ -59,14 +59,14 @@ impl Default for Segments {
     }
 }
 
-impl Segments {
-    pub(super) fn get(&self, slot: u32) -> Option<Arc<Segment>> {
+impl DiskSegments {
+    pub(super) fn get(&self, slot: u32) -> Option<Arc<DiskSegment>> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         table.get(slot as usize).cloned().flatten()
     }
 
     /// All that there are, in no order.
-    pub(super) fn all(&self) -> Vec<Arc<Segment>> {
+    pub(super) fn all(&self) -> Vec<Arc<DiskSegment>> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
         table.iter().flatten().cloned().collect()
     }
@@ -91,10 +91,10 @@ impl Segments {
         self.next_age.fetch_add(1, Relaxed)
     }
 
-    pub(super) fn add(&self, id: u64, file: File, path: PathBuf) -> Arc<Segment> {
+    pub(super) fn add(&self, id: u64, file: File, path: PathBuf) -> Arc<DiskSegment> {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let free = table.iter().position(Option::is_none).unwrap_or(table.len());
-        let segment = Arc::new(Segment {
+        let segment = Arc::new(DiskSegment {
             slot: free as u32,
             id,
             file,
@@ -114,14 +114,14 @@ impl Segments {
     }
 
     /// Notes how large a segment has become.
-    pub(super) fn resize(&self, segment: &Segment, bytes: u64) {
+    pub(super) fn resize(&self, segment: &DiskSegment, bytes: u64) {
         let before = segment.bytes.swap(bytes, Relaxed);
         self.bytes.fetch_add(bytes, Relaxed);
         self.bytes.fetch_sub(before, Relaxed);
     }
 
     /// Takes a segment out and removes its file.
-    pub(super) fn remove(&self, segment: &Segment) {
+    pub(super) fn remove(&self, segment: &DiskSegment) {
         self.resize(segment, 0);
         let removed = fs::remove_file(&segment.path);
         if removed.is_err_and(|why| why.kind() != io::ErrorKind::NotFound) {

@@ -3,16 +3,16 @@
 //! Each part has its own locks, held for microseconds, besides the one around the log of purges, which
 //! is held for a sync. Called by everything in this module.
 
-use super::figures::{Counts, Figures, Trouble};
-use super::folder::Folder;
-use super::format::{BODY_BYTES_MAX, Salt};
-use super::index::Index;
+use super::figures::{DiskCounts, DiskFigures, DiskTrouble};
+use super::folder::DiskFolder;
+use super::format::{BODY_BYTES_MAX, ChecksumSalt};
+use super::index::DiskIndex;
 use super::purge_log::PurgeLog;
-use super::purges::Purges;
-use super::queue::{Job, Queue, Ticket};
-use super::segments::{Segment, Segments};
-use super::slot::Place;
-use super::writer::{Moment, NotStored};
+use super::purges::DiskPurges;
+use super::queue::{DiskJob, DiskQueue, Ticket};
+use super::segments::{DiskSegment, DiskSegments};
+use super::slot::RecordLocation;
+use super::writer::{LearnedAt, NotStored};
 use crate::key::KeyHash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -25,14 +25,14 @@ const LANES_MAX: u64 = 32;
 
 /// Limits of a store, checked.
 #[derive(Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct DiskLimits {
     pub(super) bytes: u64,
     pub(super) segment_bytes: u64,
     pub(super) objects: u64,
     pub(super) queue_bytes: usize,
 }
 
-impl Limits {
+impl DiskLimits {
     /// One object never takes more than an eighth of the store.
     pub(super) fn body_bytes_max(self) -> u64 {
         (self.bytes / 8).min(BODY_BYTES_MAX)
@@ -45,18 +45,18 @@ impl Limits {
 }
 
 /// See the module.
-pub(super) struct Shared {
-    pub(super) folder: Folder,
-    pub(super) limits: Limits,
-    pub(super) salt: Salt,
-    pub(super) index: Index,
-    pub(super) segments: Segments,
-    pub(super) purges: Purges,
-    pub(super) queue: Queue,
-    pub(super) counts: Counts,
+pub(super) struct DiskShared {
+    pub(super) folder: DiskFolder,
+    pub(super) limits: DiskLimits,
+    pub(super) salt: ChecksumSalt,
+    pub(super) index: DiskIndex,
+    pub(super) segments: DiskSegments,
+    pub(super) purges: DiskPurges,
+    pub(super) queue: DiskQueue,
+    pub(super) counts: DiskCounts,
     /// The next number of a record or a purge.
     pub(super) next: AtomicU64,
-    trouble: Mutex<Option<Paused>>,
+    trouble: Mutex<Option<WritePause>>,
     /// The latest time that was handed in: seconds since 1970.
     unix_s: AtomicU64,
     lanes: AtomicU64,
@@ -64,24 +64,24 @@ pub(super) struct Shared {
 }
 
 /// Trouble, and when to try again.
-struct Paused {
-    trouble: Trouble,
+struct WritePause {
+    trouble: DiskTrouble,
     /// On the clock of the callers; `None` until the first of them came by.
     until_mono_ms: Option<u64>,
 }
 
-impl Shared {
-    pub(super) fn new(folder: Folder, limits: Limits, log: PurgeLog, now: Now) -> Self {
+impl DiskShared {
+    pub(super) fn new(folder: DiskFolder, limits: DiskLimits, log: PurgeLog, now: Now) -> Self {
         Self {
-            salt: Salt::of(&folder.seed),
+            salt: ChecksumSalt::of(&folder.seed),
             folder,
             limits,
-            index: Index::new(),
-            segments: Segments::default(),
+            index: DiskIndex::new(),
+            segments: DiskSegments::default(),
             next: AtomicU64::new(log.read.next),
-            purges: Purges::new(log),
-            queue: Queue::new(limits.queue_bytes),
-            counts: Counts::default(),
+            purges: DiskPurges::new(log),
+            queue: DiskQueue::new(limits.queue_bytes),
+            counts: DiskCounts::default(),
             trouble: Mutex::new(None),
             unix_s: AtomicU64::new(now.unix_secs()),
             lanes: AtomicU64::new(0),
@@ -93,11 +93,11 @@ impl Shared {
         self.next.fetch_add(1, SeqCst)
     }
 
-    pub(super) fn moment(&self) -> Moment {
-        Moment(self.next.load(SeqCst))
+    pub(super) fn moment(&self) -> LearnedAt {
+        LearnedAt(self.next.load(SeqCst))
     }
 
-    pub(super) fn count(&self, counter: impl Fn(&Counts) -> &AtomicU64) {
+    pub(super) fn count(&self, counter: impl Fn(&DiskCounts) -> &AtomicU64) {
         counter(&self.counts).fetch_add(1, Relaxed);
     }
 
@@ -126,9 +126,9 @@ impl Shared {
         is_over
     }
 
-    pub(super) fn set_trouble(&self, trouble: Option<Trouble>) {
+    pub(super) fn set_trouble(&self, trouble: Option<DiskTrouble>) {
         let mut paused = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        *paused = trouble.map(|trouble| Paused { trouble, until_mono_ms: None });
+        *paused = trouble.map(|trouble| WritePause { trouble, until_mono_ms: None });
     }
 
     /// The time, as far as it was handed in: seconds since 1970.
@@ -137,8 +137,8 @@ impl Shared {
     }
 
     /// Drops a record whose bytes are not what they were. Whoever raced with its removal changes nothing.
-    pub(super) fn drop_corrupted(&self, key: KeyHash, segment: &Arc<Segment>, at: u64) {
-        let gone = self.index.remove(key, Place { segment: segment.slot, at });
+    pub(super) fn drop_corrupted(&self, key: KeyHash, segment: &Arc<DiskSegment>, at: u64) {
+        let gone = self.index.remove(key, RecordLocation { segment: segment.slot, at });
         if gone.is_empty() {
             return;
         }
@@ -146,15 +146,15 @@ impl Shared {
         for slot in gone {
             if let Some(segment) = self.segments.get(slot.place().segment) {
                 // Where the queue is full it will be found to be damaged once more.
-                let _ = self.queue.offer(Job::Bury(segment, slot.place().at));
+                let _ = self.queue.offer(DiskJob::Bury(segment, slot.place().at));
             }
         }
     }
 
-    pub(super) fn figures(&self) -> Figures {
+    pub(super) fn figures(&self) -> DiskFigures {
         let read = |counter: &AtomicU64| counter.load(Relaxed);
         let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        Figures {
+        DiskFigures {
             objects: self.index.objects(),
             renewed: self.index.heads(),
             bytes: self.segments.bytes(),

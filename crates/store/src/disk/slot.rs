@@ -7,7 +7,7 @@
 //! a: tag 40 | variant 16 | size 8        b: segment 20 | at 24 | until 16 | hot, checked, head, used
 //! ```
 
-use super::format::{Kind, RECORD_ALIGN};
+use super::format::{RECORD_ALIGN, RecordKind};
 
 /// Segments that a slot can name.
 pub(super) const SEGMENTS_MAX: u32 = 1 << 20;
@@ -30,27 +30,33 @@ const USED: u64 = 1 << 3;
 
 /// Where a record is: the place of its segment in the table, and where it begins there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RecordLocation {
     pub(super) segment: u32,
     pub(super) at: u64,
 }
 
 /// One record in the index, or nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(super) struct IndexSlot {
     a: u64,
     b: u64,
 }
 
-impl Slot {
+impl IndexSlot {
     pub(super) const EMPTY: Self = Self { a: 0, b: 0 };
 
-    pub(super) fn new(tag: u64, variant: u64, kind: Kind, place: Place, len: u64) -> Self {
+    pub(super) fn new(
+        tag: u64,
+        variant: u64,
+        kind: RecordKind,
+        place: RecordLocation,
+        len: u64,
+    ) -> Self {
         debug_assert!(tag >> TAG_BITS == 0 && place.segment < SEGMENTS_MAX);
         debug_assert!(place.at < REACH_BYTES && place.at.is_multiple_of(RECORD_ALIGN));
         let head = match kind {
-            Kind::Full => 0,
-            Kind::Head => HEAD,
+            RecordKind::Full => 0,
+            RecordKind::Head => HEAD,
         };
         let size = u64::from(size_code(len.div_ceil(RECORD_ALIGN)));
         Self {
@@ -73,12 +79,15 @@ impl Slot {
         (self.a >> 8) as u16
     }
 
-    pub(super) const fn kind(self) -> Kind {
-        if self.b & HEAD == 0 { Kind::Full } else { Kind::Head }
+    pub(super) const fn kind(self) -> RecordKind {
+        if self.b & HEAD == 0 { RecordKind::Full } else { RecordKind::Head }
     }
 
-    pub(super) const fn place(self) -> Place {
-        Place { segment: (self.b >> 44) as u32, at: (self.b >> 20 & 0xff_ffff) * RECORD_ALIGN }
+    pub(super) const fn place(self) -> RecordLocation {
+        RecordLocation {
+            segment: (self.b >> 44) as u32,
+            at: (self.b >> 20 & 0xff_ffff) * RECORD_ALIGN,
+        }
     }
 
     /// At least the bytes that the record takes, and at most an eighth more.
@@ -121,7 +130,7 @@ impl Slot {
     }
 
     /// The same at another place, cool and unchecked.
-    pub(super) fn moved(self, place: Place) -> Self {
+    pub(super) fn moved(self, place: RecordLocation) -> Self {
         let there = u64::from(place.segment) << 44 | (place.at / RECORD_ALIGN) << 20;
         Self { a: self.a, b: there | self.b & 0xf_ffff & !HOT & !CHECKED }
     }
@@ -161,15 +170,16 @@ mod tests {
 
     #[test]
     fn a_slot_gives_back_what_it_was_given() {
-        let place = Place { segment: SEGMENTS_MAX - 1, at: REACH_BYTES - RECORD_ALIGN };
-        let mut slot = Slot::new((1 << TAG_BITS) - 1, 0x1234_5678, Kind::Head, place, 5000);
+        let place = RecordLocation { segment: SEGMENTS_MAX - 1, at: REACH_BYTES - RECORD_ALIGN };
+        let mut slot =
+            IndexSlot::new((1 << TAG_BITS) - 1, 0x1234_5678, RecordKind::Head, place, 5000);
         slot.set_until(1_800_000_000);
         slot.heat();
         assert_eq!((slot.tag(), slot.variant()), ((1 << TAG_BITS) - 1, 0x5678));
-        assert_eq!((slot.place(), slot.kind()), (place, Kind::Head));
+        assert_eq!((slot.place(), slot.kind()), (place, RecordKind::Head));
         assert!(slot.is_hot() && !slot.is_checked() && slot.is_used());
         assert!(!slot.is_useless(1_800_000_000) && slot.is_useless(1_800_020_000));
-        let moved = slot.moved(Place { segment: 3, at: 64 });
+        let moved = slot.moved(RecordLocation { segment: 3, at: 64 });
         assert_eq!((moved.place().segment, moved.place().at), (3, 64));
         assert!(!moved.is_hot() && moved.is_used() && moved.is_useless(1_800_020_000));
         slot.set_until(u32::MAX);

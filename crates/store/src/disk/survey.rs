@@ -6,7 +6,8 @@
 //! segment is reclaimed; fuzzed.
 
 use super::format::{
-    HEADER_BYTES, Header, Kind, Life, RECORD_ALIGN, Salt, Spot, decode_trailer, u32_at, u64_at,
+    ChecksumSalt, HEADER_BYTES, RECORD_ALIGN, RecordHeader, RecordKind, RecordLife, SegmentOffset,
+    decode_trailer, u32_at, u64_at,
 };
 use crate::key::KeyHash;
 use std::fs::File;
@@ -24,18 +25,18 @@ const TAIL_BYTES: u64 = 64;
 const ENTRY_BYTES: u64 = 56;
 
 /// Something that can be read anywhere: a file, or bytes in memory.
-pub trait Source {
+pub trait SurveySource {
     /// Fills `into` with what is at `at`, or fails.
     fn read_exactly(&self, into: &mut [u8], at: u64) -> io::Result<()>;
 }
 
-impl Source for File {
+impl SurveySource for File {
     fn read_exactly(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         self.read_exact_at(into, at)
     }
 }
 
-impl Source for [u8] {
+impl SurveySource for [u8] {
     fn read_exactly(&self, into: &mut [u8], at: u64) -> io::Result<()> {
         let at = usize::try_from(at).unwrap_or(usize::MAX);
         let there = self.get(at..).and_then(|rest| rest.get(..into.len()));
@@ -46,9 +47,9 @@ impl Source for [u8] {
 
 /// One record, as the footer lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct FooterEntry {
     /// What it is.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// What it is filed under.
     pub key: KeyHash,
     /// Which of the answers under the key.
@@ -65,9 +66,9 @@ pub struct Entry {
     pub useful_until_s: u32,
 }
 
-impl Entry {
+impl FooterEntry {
     /// The entry of a record that begins at `at`.
-    pub(super) fn of(header: &Header, at: u64) -> Self {
+    pub(super) fn of(header: &RecordHeader, at: u64) -> Self {
         Self {
             kind: header.kind,
             key: header.key,
@@ -93,7 +94,7 @@ impl Entry {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         Some(Self {
-            kind: Kind::from_code(bytes[52])?,
+            kind: RecordKind::from_code(bytes[52])?,
             key: KeyHash(u128::from_le_bytes(bytes[..16].try_into().ok()?)),
             variant: u64_at(bytes, 16),
             sequence: u64_at(bytes, 24),
@@ -107,7 +108,7 @@ impl Entry {
 
 /// How a segment was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum SegmentEnding {
     /// Closed: its footer is whole.
     Sealed,
     /// Without one: the process ended while it was written, or the footer is damaged.
@@ -116,9 +117,9 @@ pub enum Ending {
 
 /// What is in a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Survey {
+pub struct SegmentSurvey {
     /// Its records, in the order in which they lie; those known to be dead are left out.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FooterEntry>,
     /// Where the last record ends.
     pub end: u64,
     /// The least `moment` of its records; `u64::MAX` where there is none.
@@ -126,10 +127,10 @@ pub struct Survey {
     /// The greatest number, of records and of moments.
     pub sequence_max: u64,
     /// How it was found.
-    pub ending: Ending,
+    pub ending: SegmentEnding,
 }
 
-impl Survey {
+impl SegmentSurvey {
     /// That of a segment without records.
     pub(super) const fn empty() -> Self {
         Self {
@@ -137,12 +138,12 @@ impl Survey {
             end: OPENING_BYTES,
             moment_min: u64::MAX,
             sequence_max: 0,
-            ending: Ending::Open,
+            ending: SegmentEnding::Open,
         }
     }
 
     /// Adds a record that was just written or found.
-    pub(super) fn add(&mut self, entry: Entry, moment: u64) {
+    pub(super) fn add(&mut self, entry: FooterEntry, moment: u64) {
         self.end = entry.at + entry.len;
         self.moment_min = self.moment_min.min(moment);
         self.sequence_max = self.sequence_max.max(entry.sequence).max(moment);
@@ -155,12 +156,12 @@ impl Survey {
     }
 
     /// The footer, to be written at `end`.
-    pub fn footer(&self, salt: Salt, segment: u64) -> Vec<u8> {
+    pub fn footer(&self, salt: ChecksumSalt, segment: u64) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.footer_len() as usize);
         for entry in &self.entries {
             entry.encode(&mut bytes);
         }
-        let entries_sum = salt.sum(Spot { segment, at: self.end }, &bytes);
+        let entries_sum = salt.sum(SegmentOffset { segment, at: self.end }, &bytes);
         let at = self.end + bytes.len() as u64;
         let tail = bytes.len();
         let words = [TAIL_MAGIC, segment, self.end, self.entries.len() as u64];
@@ -169,30 +170,30 @@ impl Survey {
         bytes.extend(self.sequence_max.to_le_bytes());
         bytes.extend([0; 8]);
         bytes.extend(entries_sum.to_le_bytes());
-        let sum = salt.sum(Spot { segment, at }, &bytes[tail..]);
+        let sum = salt.sum(SegmentOffset { segment, at }, &bytes[tail..]);
         bytes.extend(sum.to_le_bytes());
         bytes
     }
 }
 
 /// The first bytes of a segment.
-pub fn opening(salt: Salt, segment: u64) -> [u8; OPENING_BYTES as usize] {
+pub fn opening(salt: ChecksumSalt, segment: u64) -> [u8; OPENING_BYTES as usize] {
     let mut bytes = [0; OPENING_BYTES as usize];
     bytes[..8].copy_from_slice(&OPENING_MAGIC.to_le_bytes());
     bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    let sum = salt.sum(Spot { segment, at: 0 }, &bytes[..60]);
+    let sum = salt.sum(SegmentOffset { segment, at: 0 }, &bytes[..60]);
     bytes[60..].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 
 /// Looks through the segment `segment` of `len` bytes. `None` where it is none: its first bytes are
 /// not what they were when it was made.
-pub fn survey<S: Source + ?Sized>(
+pub fn survey<S: SurveySource + ?Sized>(
     source: &S,
     len: u64,
     segment: u64,
-    salt: Salt,
-) -> Option<Survey> {
+    salt: ChecksumSalt,
+) -> Option<SegmentSurvey> {
     let mut first = [0; OPENING_BYTES as usize];
     source.read_exactly(&mut first, 0).ok()?;
     if first != opening(salt, segment) {
@@ -205,7 +206,7 @@ pub fn survey<S: Source + ?Sized>(
 
 /// How many records the footer speaks of, not checked: so that memory is taken for them at once. Never
 /// more than there is space for in the file.
-pub(super) fn count<S: Source + ?Sized>(source: &S, len: u64) -> u64 {
+pub(super) fn count<S: SurveySource + ?Sized>(source: &S, len: u64) -> u64 {
     let mut tail = [0; TAIL_BYTES as usize];
     match source.read_exactly(&mut tail, len.saturating_sub(TAIL_BYTES)) {
         Ok(()) if u64_at(&tail, 0) == TAIL_MAGIC => u64_at(&tail, 24).min(len / ENTRY_BYTES),
@@ -213,19 +214,19 @@ pub(super) fn count<S: Source + ?Sized>(source: &S, len: u64) -> u64 {
     }
 }
 
-fn from_footer<S: Source + ?Sized>(
+fn from_footer<S: SurveySource + ?Sized>(
     source: &S,
     len: u64,
     segment: u64,
-    salt: Salt,
-) -> Option<Survey> {
+    salt: ChecksumSalt,
+) -> Option<SegmentSurvey> {
     let at = len.checked_sub(TAIL_BYTES)?;
     let mut tail = [0; TAIL_BYTES as usize];
     source.read_exactly(&mut tail, at).ok()?;
     let (end, count) = (u64_at(&tail, 16), u64_at(&tail, 24));
     let sound = u64_at(&tail, 0) == TAIL_MAGIC
         && u64_at(&tail, 8) == segment
-        && u32_at(&tail, 60) == salt.sum(Spot { segment, at }, &tail[..60])
+        && u32_at(&tail, 60) == salt.sum(SegmentOffset { segment, at }, &tail[..60])
         // Checked before memory is taken for it: the footer lies within the file.
         && count <= len / ENTRY_BYTES
         && end.checked_add(count * ENTRY_BYTES) == Some(at);
@@ -234,13 +235,13 @@ fn from_footer<S: Source + ?Sized>(
     }
     let mut bytes = vec![0; (count * ENTRY_BYTES) as usize];
     source.read_exactly(&mut bytes, end).ok()?;
-    if u32_at(&tail, 56) != salt.sum(Spot { segment, at: end }, &bytes) {
+    if u32_at(&tail, 56) != salt.sum(SegmentOffset { segment, at: end }, &bytes) {
         return None;
     }
     let mut entries = Vec::with_capacity(count as usize);
     let mut before = OPENING_BYTES;
     for bytes in bytes.chunks_exact(ENTRY_BYTES as usize) {
-        let entry = Entry::decode(bytes)?;
+        let entry = FooterEntry::decode(bytes)?;
         if entry.at < before || entry.at + entry.len > end {
             return None;
         }
@@ -248,16 +249,21 @@ fn from_footer<S: Source + ?Sized>(
         entries.push(entry);
     }
     let (moment_min, sequence_max) = (u64_at(&tail, 32), u64_at(&tail, 40));
-    Some(Survey { entries, end, moment_min, sequence_max, ending: Ending::Sealed })
+    Some(SegmentSurvey { entries, end, moment_min, sequence_max, ending: SegmentEnding::Sealed })
 }
 
-fn walk<S: Source + ?Sized>(source: &S, len: u64, segment: u64, salt: Salt) -> Survey {
-    let mut survey = Survey::empty();
+fn walk<S: SurveySource + ?Sized>(
+    source: &S,
+    len: u64,
+    segment: u64,
+    salt: ChecksumSalt,
+) -> SegmentSurvey {
+    let mut survey = SegmentSurvey::empty();
     let mut at = OPENING_BYTES;
-    while let Some((header, end)) = committed(source, len, Spot { segment, at }, salt) {
+    while let Some((header, end)) = committed(source, len, SegmentOffset { segment, at }, salt) {
         match header.life {
-            Life::Alive => survey.add(Entry::of(&header, at), header.moment),
-            Life::Dead => survey.end = end,
+            RecordLife::Alive => survey.add(FooterEntry::of(&header, at), header.moment),
+            RecordLife::Dead => survey.end = end,
         }
         survey.sequence_max = survey.sequence_max.max(header.sequence).max(header.moment);
         at = end;
@@ -266,15 +272,15 @@ fn walk<S: Source + ?Sized>(source: &S, len: u64, segment: u64, salt: Salt) -> S
 }
 
 /// The header of the record at `spot` and where the record ends, if it was committed.
-fn committed<S: Source + ?Sized>(
+fn committed<S: SurveySource + ?Sized>(
     source: &S,
     len: u64,
-    spot: Spot,
-    salt: Salt,
-) -> Option<(Header, u64)> {
+    spot: SegmentOffset,
+    salt: ChecksumSalt,
+) -> Option<(RecordHeader, u64)> {
     let mut bytes = [0; HEADER_BYTES];
     source.read_exactly(&mut bytes, spot.at).ok()?;
-    let header = Header::decode(salt, spot, &bytes)?;
+    let header = RecordHeader::decode(salt, spot, &bytes)?;
     let layout = header.layout(spot.at);
     if layout.trailer_at + layout.trailer_len > len {
         return None;

@@ -5,20 +5,20 @@
 //! is still quick to say no. It grows by a quarter where common tables double. It knows nothing of keys
 //! and records; the index does.
 
-use super::slot::{Slot, TAG_BITS};
+use super::slot::{IndexSlot, TAG_BITS};
 use std::ops::Range;
 
 /// Homes of a table at first.
 const HOMES_MIN: usize = 16;
 
 /// Slots in the order of their tags. Behind the last home there is room for those pushed past it.
-pub(super) struct Table {
-    slots: Vec<Slot>,
+pub(super) struct SlotTable {
+    slots: Vec<IndexSlot>,
     homes: usize,
     used: usize,
 }
 
-impl Table {
+impl SlotTable {
     pub(super) const fn new() -> Self {
         Self { slots: Vec::new(), homes: 0, used: 0 }
     }
@@ -46,20 +46,20 @@ impl Table {
         self.slots.len()
     }
 
-    pub(super) fn slot(&self, position: usize) -> Slot {
+    pub(super) fn slot(&self, position: usize) -> IndexSlot {
         self.slots[position]
     }
 
-    pub(super) fn slot_mut(&mut self, position: usize) -> &mut Slot {
+    pub(super) fn slot_mut(&mut self, position: usize) -> &mut IndexSlot {
         &mut self.slots[position]
     }
 
     /// Every slot in use.
-    pub(super) fn used(&mut self) -> impl Iterator<Item = &mut Slot> {
+    pub(super) fn used(&mut self) -> impl Iterator<Item = &mut IndexSlot> {
         self.slots.iter_mut().filter(|slot| slot.is_used())
     }
 
-    pub(super) fn insert(&mut self, slot: Slot) {
+    pub(super) fn insert(&mut self, slot: IndexSlot) {
         // At 22 of 25 full a failed look-up walks some dozens of slots, a few cache lines.
         if (self.used + 1) * 25 > self.homes * 22 {
             self.grow();
@@ -71,7 +71,7 @@ impl Table {
     }
 
     /// Puts `slot` behind all that have its tag or a lesser one; false where the table ends first.
-    fn place(&mut self, slot: Slot) -> bool {
+    fn place(&mut self, slot: IndexSlot) -> bool {
         let position = self.positions(slot.tag()).end;
         let mut gap = position;
         while self.slots.get(gap).is_some_and(|it| it.is_used()) {
@@ -100,7 +100,7 @@ impl Table {
     fn resize(&mut self, homes: usize) {
         let old = std::mem::take(&mut self.slots);
         self.homes = homes;
-        self.slots = vec![Slot::EMPTY; homes + 16 + homes / 64];
+        self.slots = vec![IndexSlot::EMPTY; homes + 16 + homes / 64];
         for slot in old.iter().filter(|slot| slot.is_used()) {
             if !self.place(*slot) {
                 // One bad run of tags: a table a quarter larger has room for it.
@@ -111,7 +111,7 @@ impl Table {
     }
 
     /// Takes out the slot at `position`; those behind it that are not at home move up.
-    pub(super) fn remove(&mut self, position: usize) -> Slot {
+    pub(super) fn remove(&mut self, position: usize) -> IndexSlot {
         let taken = self.slots[position];
         let mut last = position;
         while self
@@ -122,7 +122,7 @@ impl Table {
             last += 1;
         }
         self.slots.copy_within(position + 1..=last, position);
-        self.slots[last] = Slot::EMPTY;
+        self.slots[last] = IndexSlot::EMPTY;
         self.used -= 1;
         taken
     }
@@ -130,8 +130,8 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::format::Kind;
-    use super::super::slot::Place;
+    use super::super::format::RecordKind;
+    use super::super::slot::RecordLocation;
     use super::*;
     use std::collections::HashMap;
 
@@ -144,13 +144,13 @@ mod tests {
         })
     }
 
-    fn slot(tag: u64, number: u32) -> Slot {
-        Slot::new(tag, 0, Kind::Full, Place { segment: number, at: 64 }, 64)
+    fn slot(tag: u64, number: u32) -> IndexSlot {
+        IndexSlot::new(tag, 0, RecordKind::Full, RecordLocation { segment: number, at: 64 }, 64)
     }
 
     #[test]
     fn whatever_is_put_in_and_taken_out_is_there_and_gone() {
-        let mut table = Table::new();
+        let mut table = SlotTable::new();
         let mut model: HashMap<u64, Vec<u32>> = HashMap::new();
         for (number, tag) in tags().take(30_000).enumerate() {
             // Few tags, so that many share one; some runs are crowded on purpose.
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn it_is_never_less_than_two_thirds_full_once_it_grew() {
-        let mut table = Table::new();
+        let mut table = SlotTable::new();
         for (number, tag) in tags().take(20_000).enumerate() {
             table.insert(slot(tag, number as u32));
             let share = table.used as f64 / table.slots.len() as f64;

@@ -4,12 +4,12 @@
 //! on with its client. Dropped without a commit, the record never was. Called by a fill, from any
 //! thread.
 
-use super::format::{HEAD_BYTES_MAX, Header, Kind, Life};
+use super::format::{HEAD_BYTES_MAX, RecordHeader, RecordKind, RecordLife};
 use super::labels;
-use super::pieces::Pieces;
-use super::queue::{Job, Ticket};
-use super::record::Record;
-use super::shared::Shared;
+use super::pieces::BodyPieces;
+use super::queue::{DiskJob, Ticket};
+use super::record::PendingRecord;
+use super::shared::DiskShared;
 use crate::key::KeyHash;
 use std::fmt;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ pub const GATHERED_BYTES_MAX: usize = 256 << 10;
 
 /// When something was learned, among records and purges. A purge concerns what was learned before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Moment(pub(super) u64);
+pub struct LearnedAt(pub(super) u64);
 
 /// An answer that is to be stored, without its body.
 #[derive(Clone, Copy, Debug)]
-pub struct Draft<'a> {
+pub struct RecordDraft<'a> {
     /// What it is filed under.
     pub key: KeyHash,
     /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies. It
     /// takes the place of an older answer with the same.
     pub variant: u64,
     /// Taken before the request was sent, so that a purge which came since concerns this answer too.
-    pub moment: Moment,
+    pub moment: LearnedAt,
     /// The URL, for purges.
     pub url: &'a str,
     /// Its tags, for purges. URL and tags have at most [`super::LABELS_BYTES_MAX`] bytes.
@@ -82,13 +82,13 @@ impl fmt::Display for NotStored {
     }
 }
 
-impl Draft<'_> {
+impl RecordDraft<'_> {
     pub(super) fn record(
         &self,
-        kind: Kind,
+        kind: RecordKind,
         sequence: u64,
         body_sequence: u64,
-    ) -> Result<Record, NotStored> {
+    ) -> Result<PendingRecord, NotStored> {
         if self.head.len() > HEAD_BYTES_MAX as usize {
             return Err(NotStored::HeadTooLarge);
         }
@@ -96,9 +96,9 @@ impl Draft<'_> {
         labels::encode(self.url, self.tags, &mut text)?;
         let labels_len = text.len() as u32;
         text.extend(self.head);
-        let header = Header {
+        let header = RecordHeader {
             kind,
-            life: Life::Alive,
+            life: RecordLife::Alive,
             key: self.key,
             variant: self.variant,
             sequence,
@@ -111,14 +111,14 @@ impl Draft<'_> {
             body_len: 0,
             text_sum: 0,
         };
-        Ok(Record { header, text })
+        Ok(PendingRecord { header, text })
     }
 }
 
 /// Where the record is.
-enum Stage {
+enum WriteStage {
     /// All of it is in memory.
-    Gathered(Record),
+    Gathered(PendingRecord),
     /// The disk's thread has the first of it; the flag says whether it gave up.
     Lane(Ticket, Arc<AtomicBool>),
     /// It is not stored.
@@ -127,16 +127,16 @@ enum Stage {
 
 /// An answer that is being stored.
 pub struct RecordWriter {
-    shared: Arc<Shared>,
-    stage: Stage,
+    shared: Arc<DiskShared>,
+    stage: WriteStage,
     /// Copied, not held: a slab of which a few bytes are needed stays free for others.
-    pending: Pieces,
+    pending: BodyPieces,
     len: u64,
 }
 
 impl RecordWriter {
-    pub(super) fn new(shared: Arc<Shared>, record: Record) -> Self {
-        Self { shared, stage: Stage::Gathered(record), pending: Pieces::default(), len: 0 }
+    pub(super) fn new(shared: Arc<DiskShared>, record: PendingRecord) -> Self {
+        Self { shared, stage: WriteStage::Gathered(record), pending: BodyPieces::default(), len: 0 }
     }
 
     /// Makes room for a body of so many bytes at once, rather than by and by.
@@ -148,7 +148,7 @@ impl RecordWriter {
 
     /// Takes more of the body. After an error it takes nothing more and need not be asked again.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), NotStored> {
-        if let Stage::Over(why) = self.stage {
+        if let WriteStage::Over(why) = self.stage {
             return Err(why);
         }
         self.len += bytes.len() as u64;
@@ -165,22 +165,22 @@ impl RecordWriter {
 
     fn hand_over(&mut self) -> Result<(), NotStored> {
         let body = std::mem::take(&mut self.pending);
-        match std::mem::replace(&mut self.stage, Stage::Over(NotStored::QueueFull)) {
-            Stage::Gathered(record) => {
+        match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::QueueFull)) {
+            WriteStage::Gathered(record) => {
                 let ticket = self.shared.lane()?;
                 let failed = Arc::new(AtomicBool::new(false));
-                let job = Job::Begin(ticket, record, body, failed.clone());
+                let job = DiskJob::Begin(ticket, record, body, failed.clone());
                 self.shared.queue.offer(job).inspect_err(|_| self.shared.free_lane())?;
-                self.stage = Stage::Lane(ticket, failed);
+                self.stage = WriteStage::Lane(ticket, failed);
                 Ok(())
             }
-            Stage::Lane(ticket, failed) => {
+            WriteStage::Lane(ticket, failed) => {
                 let has_failed = failed.load(Relaxed);
-                self.stage = Stage::Lane(ticket, failed);
-                let more = Job::More(ticket, body);
+                self.stage = WriteStage::Lane(ticket, failed);
+                let more = DiskJob::More(ticket, body);
                 if has_failed { Err(NotStored::Trouble) } else { self.shared.queue.offer(more) }
             }
-            Stage::Over(why) => Err(why),
+            WriteStage::Over(why) => Err(why),
         }
     }
 
@@ -195,26 +195,26 @@ impl RecordWriter {
     }
 
     fn finish(&mut self) -> Result<(), NotStored> {
-        if matches!(self.stage, Stage::Lane(..)) && !self.pending.is_empty() {
+        if matches!(self.stage, WriteStage::Lane(..)) && !self.pending.is_empty() {
             self.hand_over()?;
         }
-        match std::mem::replace(&mut self.stage, Stage::Over(NotStored::Closed)) {
-            Stage::Gathered(record) => {
-                self.shared.queue.offer(Job::Whole(record, std::mem::take(&mut self.pending)))
+        match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::Closed)) {
+            WriteStage::Gathered(record) => {
+                self.shared.queue.offer(DiskJob::Whole(record, std::mem::take(&mut self.pending)))
             }
-            Stage::Lane(ticket, _) => {
-                self.shared.queue.push(Job::Finish(ticket));
+            WriteStage::Lane(ticket, _) => {
+                self.shared.queue.push(DiskJob::Finish(ticket));
                 Ok(())
             }
-            Stage::Over(why) => Err(why),
+            WriteStage::Over(why) => Err(why),
         }
     }
 
     fn end(&mut self, why: NotStored) {
-        self.pending = Pieces::default();
-        match std::mem::replace(&mut self.stage, Stage::Over(why)) {
-            Stage::Lane(ticket, _) => self.shared.queue.push(Job::Abort(ticket)),
-            Stage::Gathered(_) | Stage::Over(_) => {}
+        self.pending = BodyPieces::default();
+        match std::mem::replace(&mut self.stage, WriteStage::Over(why)) {
+            WriteStage::Lane(ticket, _) => self.shared.queue.push(DiskJob::Abort(ticket)),
+            WriteStage::Gathered(_) | WriteStage::Over(_) => {}
         }
         self.shared.count(|counts| &counts.not_stored);
     }
@@ -222,8 +222,8 @@ impl RecordWriter {
 
 impl Drop for RecordWriter {
     fn drop(&mut self) {
-        if let Stage::Lane(ticket, _) = self.stage {
-            self.shared.queue.push(Job::Abort(ticket));
+        if let WriteStage::Lane(ticket, _) = self.stage {
+            self.shared.queue.push(DiskJob::Abort(ticket));
         }
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! It is never changed once it is whole. Made by the fill; read by doors and by the disk tier.
 
-use super::slab::{SLAB_OVERHEAD_BYTES, Slab, Tail};
-use crate::budget::{Budget, Class};
+use super::slab::{SLAB_OVERHEAD_BYTES, Slab, SlabTail};
+use crate::budget::{Budget, ByteClass};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ pub(crate) const SLAB_BYTES: usize = (64 << 10) - SLAB_OVERHEAD_BYTES;
 
 /// One slab of a body, and where it stands in it.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct SlabPart {
     pub(super) start: u64,
     pub(super) slab: Arc<Slab>,
     /// All of it, made once nothing more is written into it: slices then cost a count and nothing else.
     pub(super) sealed: Option<Bytes>,
 }
 
-impl Part {
+impl SlabPart {
     pub(super) const fn open(start: u64, slab: Arc<Slab>) -> Self {
         Self { start, slab, sealed: None }
     }
@@ -49,29 +49,29 @@ impl Part {
 
 /// A body, or the front of one.
 #[derive(Clone, Default)]
-pub struct Body {
-    parts: Box<[Part]>,
+pub struct FillBody {
+    parts: Box<[SlabPart]>,
     len: u64,
 }
 
-impl Body {
-    pub(super) fn of(parts: impl Iterator<Item = Part>) -> Self {
-        let mut parts: Box<[Part]> = parts.filter(|part| part.slab.filled() > 0).collect();
-        parts.iter_mut().for_each(Part::seal);
-        let len = parts.last().map_or(0, Part::end);
+impl FillBody {
+    pub(super) fn of(parts: impl Iterator<Item = SlabPart>) -> Self {
+        let mut parts: Box<[SlabPart]> = parts.filter(|part| part.slab.filled() > 0).collect();
+        parts.iter_mut().for_each(SlabPart::seal);
+        let len = parts.last().map_or(0, SlabPart::end);
         Self { parts, len }
     }
 
-    pub(super) fn parts(&self) -> &[Part] {
+    pub(super) fn parts(&self) -> &[SlabPart] {
         &self.parts
     }
 
     /// A body of bytes that are at hand, copied into one slab. `None` where the account has no room.
     pub(crate) fn copied(budget: &Arc<Budget>, bytes: &[u8]) -> Option<Self> {
         let cost = (bytes.len() + SLAB_OVERHEAD_BYTES) as u64;
-        let mut tail = Tail::new(bytes.len(), budget.try_charge(Class::Windows, cost)?);
+        let mut tail = SlabTail::new(bytes.len(), budget.try_charge(ByteClass::Windows, cost)?);
         tail.push(bytes);
-        Some(Self::of(std::iter::once(Part::open(0, Arc::clone(tail.slab())))))
+        Some(Self::of(std::iter::once(SlabPart::open(0, Arc::clone(tail.slab())))))
     }
 
     /// Its length in bytes.
@@ -112,7 +112,7 @@ impl Body {
     }
 
     /// Counts its slabs as another class.
-    pub(crate) fn move_to(&self, class: Class) {
+    pub(crate) fn move_to(&self, class: ByteClass) {
         self.parts.iter().for_each(|part| part.slab.charge().move_to(class));
     }
 }

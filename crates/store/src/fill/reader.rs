@@ -2,8 +2,8 @@
 //!
 //! It copies nothing. Held by a door while it sends; dropping it says that its client has left.
 
-use super::state::Outcome;
-use super::{Broken, Fill};
+use super::state::FillOutcome;
+use super::{Fill, FillBroken};
 use bytes::Bytes;
 use std::future::poll_fn;
 use std::ops::Range;
@@ -11,31 +11,34 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// One reader of a fill. It is done with a piece when it asks for the next.
-pub struct Reader {
+pub struct FillReader {
     fill: Arc<Fill>,
     id: usize,
     at: u64,
     until: u64,
 }
 
-impl Reader {
+impl FillReader {
     pub(super) const fn new(fill: Arc<Fill>, id: usize, range: Range<u64>) -> Self {
         Self { fill, id, at: range.start, until: range.end }
     }
 
     /// The next piece of the range: at most one slab. `None` at its end.
-    pub async fn next(&mut self) -> Option<Result<Bytes, Broken>> {
+    pub async fn next(&mut self) -> Option<Result<Bytes, FillBroken>> {
         poll_fn(|context| self.poll_next(context)).await
     }
 
     /// The same, to be polled. After an error or the end it says the same again.
-    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+    pub fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, FillBroken>>> {
         if self.at >= self.until {
             return Poll::Ready(None);
         }
         let mut state = self.fill.lock();
         if state.readers[self.id].is_detached {
-            return Poll::Ready(Some(Err(Broken::Detached(self.at))));
+            return Poll::Ready(Some(Err(FillBroken::Detached(self.at))));
         }
         let piece = state.piece(self.at, self.until);
         if !piece.is_empty() {
@@ -46,9 +49,9 @@ impl Reader {
             return Poll::Ready(Some(Ok(piece)));
         }
         match state.outcome {
-            Outcome::Finished(_) => Poll::Ready(None),
-            Outcome::Broken(why) => Poll::Ready(Some(Err(why))),
-            Outcome::Running => {
+            FillOutcome::Finished(_) => Poll::Ready(None),
+            FillOutcome::Broken(why) => Poll::Ready(Some(Err(why))),
+            FillOutcome::Running => {
                 let waker = &mut state.readers[self.id].waker;
                 if !waker.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
                     *waker = Some(context.waker().clone());
@@ -80,7 +83,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for FillReader {
     fn drop(&mut self) {
         let writer = {
             let mut state = self.fill.lock();

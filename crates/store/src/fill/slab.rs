@@ -6,7 +6,7 @@
 
 #![allow(unsafe_code, reason = "appending behind slices that are being read; see each SAFETY")]
 
-use crate::budget::Charge;
+use crate::budget::ByteCharge;
 use bytes::Bytes;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -22,27 +22,27 @@ pub(crate) struct Slab {
     bytes: Box<[UnsafeCell<MaybeUninit<u8>>]>,
     /// Bytes from the front that are written and will never change again.
     filled: AtomicUsize,
-    charge: Charge,
+    charge: ByteCharge,
 }
 
-// SAFETY: bytes below `filled` are only read; bytes above are touched by the one `Tail` alone, which
+// SAFETY: bytes below `filled` are only read; bytes above are touched by the one `SlabTail` alone, which
 // raises `filled` with release ordering after it wrote them.
 unsafe impl Sync for Slab {}
 
 /// The right to write into a slab. There is one a slab, and it cannot be copied.
-pub(crate) struct Tail {
+pub(crate) struct SlabTail {
     slab: Arc<Slab>,
 }
 
 /// A slice of a slab that keeps it alive.
-struct View {
+struct SlabView {
     slab: Arc<Slab>,
     range: Range<usize>,
 }
 
-impl Tail {
+impl SlabTail {
     /// An empty slab of `capacity` bytes, paid for by `charge`.
-    pub(crate) fn new(capacity: usize, charge: Charge) -> Self {
+    pub(crate) fn new(capacity: usize, charge: ByteCharge) -> Self {
         let bytes = Box::into_raw(Box::<[MaybeUninit<u8>]>::new_uninit_slice(capacity));
         let bytes = bytes as *mut [UnsafeCell<MaybeUninit<u8>>];
         // SAFETY: the pointer comes from `into_raw` one line above. `UnsafeCell` and `MaybeUninit`
@@ -67,7 +67,7 @@ impl Tail {
         let taken = bytes.len().min(self.slab.capacity() - filled);
         let place = UnsafeCell::raw_get(self.slab.bytes[filled..].as_ptr()).cast::<u8>();
         // SAFETY: `taken` cells from `filled` on lie within the slice the pointer was taken from. No
-        // reader looks at them before `filled` is raised, and this `Tail`, held by `&mut`, is the only
+        // reader looks at them before `filled` is raised, and this `SlabTail`, held by `&mut`, is the only
         // writer. The source cannot overlap: nobody has a slice of these cells.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, taken);
@@ -89,7 +89,7 @@ impl Slab {
     }
 
     /// What it is counted as.
-    pub(crate) const fn charge(&self) -> &Charge {
+    pub(crate) const fn charge(&self) -> &ByteCharge {
         &self.charge
     }
 
@@ -97,11 +97,11 @@ impl Slab {
     pub(crate) fn view(self: &Arc<Self>, range: Range<usize>) -> Bytes {
         let end = range.end.min(self.filled());
         let range = range.start.min(end)..end;
-        Bytes::from_owner(View { slab: Arc::clone(self), range })
+        Bytes::from_owner(SlabView { slab: Arc::clone(self), range })
     }
 }
 
-impl AsRef<[u8]> for View {
+impl AsRef<[u8]> for SlabView {
     fn as_ref(&self) -> &[u8] {
         let cells = &self.slab.bytes[self.range.clone()];
         // SAFETY: `view` cut the range at `filled`, read with acquire ordering: these cells are
@@ -113,12 +113,12 @@ impl AsRef<[u8]> for View {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, Class};
+    use crate::budget::{Budget, ByteClass};
 
     #[test]
     fn slices_are_read_while_the_rest_is_written_and_pay_until_they_are_gone() {
         let budget = Budget::new(1 << 20);
-        let mut tail = Tail::new(8, budget.charge(Class::Windows, 8));
+        let mut tail = SlabTail::new(8, budget.charge(ByteClass::Windows, 8));
         assert_eq!(tail.push(b"abc"), 3);
         let first = tail.slab().view(0..100);
         assert_eq!(tail.push(b"defghi"), 5);
@@ -134,7 +134,7 @@ mod tests {
     fn a_writer_and_readers_on_other_threads_agree() {
         const LENGTH: usize = 1 << 16;
         let budget = Budget::new(1 << 20);
-        let mut tail = Tail::new(LENGTH, budget.charge(Class::Windows, LENGTH as u64));
+        let mut tail = SlabTail::new(LENGTH, budget.charge(ByteClass::Windows, LENGTH as u64));
         std::thread::scope(|scope| {
             for _ in 0..3 {
                 let slab = Arc::clone(tail.slab());

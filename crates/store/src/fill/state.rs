@@ -3,43 +3,43 @@
 //! Short steps without waiting; wakers are handed out and woken when the lock is free again. Called
 //! by the fill's reader and writer.
 
-use super::body::{Body, Part};
-use super::{Beside, Broken, FINISH_BYTES_MAX, Mode, Plan, Purpose};
+use super::body::{FillBody, SlabPart};
+use super::{FINISH_BYTES_MAX, FillBroken, FillMode, FillPlan, FillPurpose, OtherCopy};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::task::Waker;
 
 /// How a fill stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum FillOutcome {
     Running,
     /// All came: so many bytes.
     Finished(u64),
-    Broken(Broken),
+    Broken(FillBroken),
 }
 
 /// Where one reader is.
-pub(super) struct Place {
+pub(super) struct ReaderOffset {
     pub(super) at: u64,
     pub(super) waker: Option<Waker>,
     /// It was sent off; its bytes are no longer kept for it.
     pub(super) is_detached: bool,
 }
 
-impl Place {
+impl ReaderOffset {
     pub(super) const fn at(at: u64) -> Self {
         Self { at, waker: None, is_detached: false }
     }
 }
 
-pub(super) struct State {
+pub(super) struct FillState {
     /// In order, without gaps; the last one may still be filled.
-    pub(super) parts: VecDeque<Part>,
+    pub(super) parts: VecDeque<SlabPart>,
     /// Bytes that came.
     pub(super) end: u64,
-    pub(super) mode: Mode,
-    pub(super) outcome: Outcome,
-    pub(super) readers: ::slab::Slab<Place>,
+    pub(super) mode: FillMode,
+    pub(super) outcome: FillOutcome,
+    pub(super) readers: ::slab::Slab<ReaderOffset>,
     /// Readers that ever were.
     pub(super) attached: u32,
     /// No attached reader is behind this offset; it lags behind the truth until `release`.
@@ -48,13 +48,13 @@ pub(super) struct State {
     pub(super) writer: Option<Waker>,
 }
 
-impl State {
-    pub(super) fn new(mode: Mode, prefix: &Body) -> Self {
+impl FillState {
+    pub(super) fn new(mode: FillMode, prefix: &FillBody) -> Self {
         Self {
             parts: prefix.parts().iter().cloned().collect(),
             end: prefix.len(),
             mode,
-            outcome: Outcome::Running,
+            outcome: FillOutcome::Running,
             readers: ::slab::Slab::new(),
             attached: 0,
             slowest: u64::MAX,
@@ -89,7 +89,7 @@ impl State {
     }
 
     /// Takes a reader out. Returns the writer if it must hear of it.
-    pub(super) fn leave(&mut self, id: usize, plan: &Plan) -> Option<Waker> {
+    pub(super) fn leave(&mut self, id: usize, plan: &FillPlan) -> Option<Waker> {
         let place = self.readers.remove(id);
         if self.abandon(plan) {
             return self.writer.take();
@@ -113,13 +113,13 @@ impl State {
     pub(super) fn release(&mut self) {
         let places = self.readers.iter().filter(|(_, place)| !place.is_detached);
         self.slowest = places.map(|(_, place)| place.at).min().unwrap_or(u64::MAX);
-        if self.mode == Mode::Kept {
+        if self.mode == FillMode::Kept {
             return;
         }
         let needed = self.slowest.min(self.end);
         while let Some(part) = self.parts.front() {
             // The last one is still written into while anything comes.
-            let is_open = part.sealed.is_none() && self.outcome == Outcome::Running;
+            let is_open = part.sealed.is_none() && self.outcome == FillOutcome::Running;
             if is_open || part.end() > needed {
                 return;
             }
@@ -128,24 +128,24 @@ impl State {
     }
 
     /// Ends the fill if its last reader has left and it is not worth finishing. Says whether it did.
-    pub(super) fn abandon(&mut self, plan: &Plan) -> bool {
+    pub(super) fn abandon(&mut self, plan: &FillPlan) -> bool {
         let is_left = self.readers.is_empty() && self.attached > 0;
         let ends = is_left
-            && self.outcome == Outcome::Running
-            && plan.purpose == Purpose::Clients
+            && self.outcome == FillOutcome::Running
+            && plan.purpose == FillPurpose::Clients
             && !self.is_worth_finishing(plan);
         if ends {
-            self.outcome = Outcome::Broken(Broken::Abandoned);
+            self.outcome = FillOutcome::Broken(FillBroken::Abandoned);
         }
         ends
     }
 
-    fn is_worth_finishing(&self, plan: &Plan) -> bool {
+    fn is_worth_finishing(&self, plan: &FillPlan) -> bool {
         let expected = plan.length.unwrap_or(self.end);
         let share = u128::from(self.end) * 100;
         let has_enough = plan.length.is_some()
             && share >= u128::from(expected) * u128::from(plan.finish_percent);
-        let stays = self.mode == Mode::Kept || plan.beside == Beside::Disk;
+        let stays = self.mode == FillMode::Kept || plan.beside == OtherCopy::Disk;
         stays && (expected <= FINISH_BYTES_MAX || has_enough)
     }
 
@@ -171,8 +171,8 @@ impl State {
     }
 
     /// All of it, if every byte is still here.
-    pub(super) fn body(&self) -> Option<Body> {
-        (self.mode == Mode::Kept && self.base() == 0 || self.end == 0)
-            .then(|| Body::of(self.parts.iter().cloned()))
+    pub(super) fn body(&self) -> Option<FillBody> {
+        (self.mode == FillMode::Kept && self.base() == 0 || self.end == 0)
+            .then(|| FillBody::of(self.parts.iter().cloned()))
     }
 }

@@ -2,22 +2,22 @@
 //! kept waiting by those who left.
 
 use super::*;
-use crate::budget::Class;
+use crate::budget::ByteClass;
 use bytes::Bytes;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 const ALL: Range<u64> = 0..u64::MAX;
 
-fn plan(length: Option<u64>, keep_bytes_max: u64) -> Plan {
-    Plan {
+fn plan(length: Option<u64>, keep_bytes_max: u64) -> FillPlan {
+    FillPlan {
         length,
         keep_bytes_max,
-        purpose: Purpose::Clients,
-        resume: Resume::Possible,
-        beside: Beside::Nothing,
+        purpose: FillPurpose::Clients,
+        resume: ResumeSupport::Possible,
+        beside: OtherCopy::Nothing,
         finish_percent: 50,
-        prefix: Body::default(),
+        prefix: FillBody::default(),
     }
 }
 
@@ -31,16 +31,16 @@ fn bytes(range: Range<u64>) -> Vec<u8> {
 }
 
 /// What a reader has at once: a piece, its end, or nothing yet.
-fn poll(reader: &mut Reader) -> Poll<Option<Result<Bytes, Broken>>> {
+fn poll(reader: &mut FillReader) -> Poll<Option<Result<Bytes, FillBroken>>> {
     reader.poll_next(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Writes as far as it goes without waiting; says whether all went.
-fn push(writer: &mut Writer, bytes: &[u8]) -> Poll<Result<(), Broken>> {
+fn push(writer: &mut FillWriter, bytes: &[u8]) -> Poll<Result<(), FillBroken>> {
     pin!(writer.write(bytes)).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-fn drain(reader: &mut Reader) -> Vec<u8> {
+fn drain(reader: &mut FillReader) -> Vec<u8> {
     let mut all = Vec::new();
     while let Poll::Ready(Some(Ok(piece))) = poll(reader) {
         all.extend_from_slice(&piece);
@@ -89,7 +89,7 @@ fn a_small_body_takes_what_it_is_long_and_is_one_piece() {
 async fn a_passing_body_stays_within_its_window_and_frees_what_all_have() {
     let budget = Budget::new(4 << 20);
     let (fill, mut writer) = Fill::begin(&budget, plan(Some(10 << 20), 1 << 20)).unwrap();
-    assert_eq!(fill.mode(), Mode::Passing);
+    assert_eq!(fill.mode(), FillMode::Passing);
     let (mut quick, mut slow) = (fill.attach(ALL).unwrap(), fill.attach(ALL).unwrap());
     let all = bytes(0..10 << 20);
     assert!(push(&mut writer, &all[..1 << 20]).is_pending());
@@ -101,13 +101,13 @@ async fn a_passing_body_stays_within_its_window_and_frees_what_all_have() {
     assert_eq!(drain(&mut slow), all[..window as usize]);
     let (now, next) = (window as usize, window as usize + 100_000);
     assert_eq!(push(&mut writer, &all[now..next]), Poll::Ready(Ok(())));
-    assert_eq!(fill.attach(ALL).err(), Some(Refused::Freed));
-    assert_eq!(fill.attach(9 << 20..10 << 20).err(), Some(Refused::FarAhead));
+    assert_eq!(fill.attach(ALL).err(), Some(ReadRefused::Freed));
+    assert_eq!(fill.attach(9 << 20..10 << 20).err(), Some(ReadRefused::FarAhead));
     assert!(budget.peak() < 400 << 10, "{}", budget.peak());
     drop(quick);
     assert_eq!(drain(&mut slow), all[now..next]);
-    assert!(writer.finish().is_err_and(|why| why == Broken::Short));
-    assert!(matches!(poll(&mut slow), Poll::Ready(Some(Err(Broken::Short)))));
+    assert!(writer.finish().is_err_and(|why| why == FillBroken::Short));
+    assert!(matches!(poll(&mut slow), Poll::Ready(Some(Err(FillBroken::Short)))));
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_body_that_outgrows_what_may_be_kept_passes_on() {
             sent = fill.written() as usize;
             got.extend_from_slice(&drain(&mut reader));
         }
-        assert!(got == all && fill.mode() == Mode::Passing);
+        assert!(got == all && fill.mode() == FillMode::Passing);
         assert!(writer.finish().unwrap().body.is_none());
         assert!(budget.peak() <= limit, "{}", budget.peak());
     }
@@ -168,7 +168,9 @@ async fn no_byte_is_freed_before_every_reader_has_it() {
                 }
             }
             assert!(budget.peak() <= limit);
-            if fill.attach(u64::MAX..u64::MAX).err() == Some(Refused::Broken(Broken::Abandoned)) {
+            if fill.attach(u64::MAX..u64::MAX).err()
+                == Some(ReadRefused::Broken(FillBroken::Abandoned))
+            {
                 break;
             }
         }
@@ -184,11 +186,11 @@ async fn no_byte_is_freed_before_every_reader_has_it() {
     }
 }
 
-fn step((reader, at): &mut (Reader, u64)) {
+fn step((reader, at): &mut (FillReader, u64)) {
     step_from(reader, at);
 }
 
-fn step_from(reader: &mut Reader, at: &mut u64) -> bool {
+fn step_from(reader: &mut FillReader, at: &mut u64) -> bool {
     let Poll::Ready(Some(Ok(piece))) = poll(reader) else { return false };
     assert_eq!(piece, bytes(*at..*at + piece.len() as u64));
     *at += piece.len() as u64;
@@ -199,22 +201,30 @@ fn step_from(reader: &mut Reader, at: &mut u64) -> bool {
 fn when_the_last_reader_leaves_it_is_finished_only_where_that_is_cheap() {
     let outcome = |length, written, keep, purpose| {
         let budget = Budget::new(64 << 20);
-        let plan = Plan { purpose, ..plan(length, keep) };
+        let plan = FillPlan { purpose, ..plan(length, keep) };
         let (fill, mut writer) = Fill::begin(&budget, plan).unwrap();
         let reader = fill.attach(ALL).unwrap();
         assert_eq!(push(&mut writer, &bytes(0..written)), Poll::Ready(Ok(())));
         drop(reader);
         push(&mut writer, &[0])
     };
-    let (goes_on, stops) = (Poll::Ready(Ok(())), Poll::Ready(Err(Broken::Abandoned)));
+    let (goes_on, stops) = (Poll::Ready(Ok(())), Poll::Ready(Err(FillBroken::Abandoned)));
     let (kept, large) = (16 << 20, 8 << 20);
-    assert_eq!(outcome(Some(large), 1000, kept, Purpose::Clients), stops, "an eighth is there");
-    assert_eq!(outcome(Some(large), large / 2, kept, Purpose::Clients), goes_on, "half is there");
-    assert_eq!(outcome(Some(large), 1000, kept, Purpose::Store), goes_on, "nobody waited for it");
-    assert_eq!(outcome(Some(1 << 20), 1000, kept, Purpose::Clients), goes_on, "it is small");
-    assert_eq!(outcome(None, 1000, kept, Purpose::Clients), goes_on, "it may be small");
-    assert_eq!(outcome(None, 2 << 20, kept, Purpose::Clients), stops, "it is not small");
-    assert_eq!(outcome(Some(large), 1000, 1000, Purpose::Clients), stops, "it is not kept");
+    assert_eq!(outcome(Some(large), 1000, kept, FillPurpose::Clients), stops, "an eighth is there");
+    assert_eq!(
+        outcome(Some(large), large / 2, kept, FillPurpose::Clients),
+        goes_on,
+        "half is there"
+    );
+    assert_eq!(
+        outcome(Some(large), 1000, kept, FillPurpose::Store),
+        goes_on,
+        "nobody waited for it"
+    );
+    assert_eq!(outcome(Some(1 << 20), 1000, kept, FillPurpose::Clients), goes_on, "it is small");
+    assert_eq!(outcome(None, 1000, kept, FillPurpose::Clients), goes_on, "it may be small");
+    assert_eq!(outcome(None, 2 << 20, kept, FillPurpose::Clients), stops, "it is not small");
+    assert_eq!(outcome(Some(large), 1000, 1000, FillPurpose::Clients), stops, "it is not kept");
 }
 
 #[test]
@@ -226,12 +236,12 @@ fn a_broken_fetch_goes_on_where_it_broke() {
     assert!(push(&mut writer, &bytes(0..90_000)).is_ready());
     assert_eq!(writer.resume_from(), Some(90_000));
     assert!(push(&mut writer, &bytes(90_000..100_000)).is_ready());
-    let prefix = writer.fail(Broken::Origin).unwrap();
+    let prefix = writer.fail(FillBroken::Origin).unwrap();
     assert_eq!((drain(&mut reader), prefix.len()), (bytes(0..100_000), 100_000));
-    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(Broken::Origin)))));
-    assert_eq!(fill.attach(ALL).err(), Some(Refused::Broken(Broken::Origin)));
+    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(FillBroken::Origin)))));
+    assert_eq!(fill.attach(ALL).err(), Some(ReadRefused::Broken(FillBroken::Origin)));
 
-    let again = Plan { prefix, ..plan(Some(200_000), 1 << 20) };
+    let again = FillPlan { prefix, ..plan(Some(200_000), 1 << 20) };
     let (fill, mut writer) = Fill::begin(&budget, again).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     assert_eq!(fill.written(), 100_000);
@@ -246,11 +256,11 @@ fn a_writer_that_vanishes_or_lies_breaks_the_body() {
     let (fill, writer) = Fill::begin(&budget, plan(Some(10), 1 << 20)).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     drop(writer);
-    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(Broken::Origin)))));
+    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(FillBroken::Origin)))));
     let (fill, mut writer) = Fill::begin(&budget, plan(Some(10), 1 << 20)).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
-    assert_eq!(push(&mut writer, &[0; 11]), Poll::Ready(Err(Broken::Overlong)));
-    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(Broken::Overlong)))));
+    assert_eq!(push(&mut writer, &[0; 11]), Poll::Ready(Err(FillBroken::Overlong)));
+    assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(FillBroken::Overlong)))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -273,17 +283,17 @@ async fn who_keeps_others_waiting_for_long_is_sent_to_fetch_the_rest_alone() {
     let ((), got, first) = tokio::join!(sending, receiving, first);
     let at = first.unwrap().unwrap().len() as u64;
     assert_eq!(got, 4 << 20);
-    assert!(matches!(asleep.next().await, Some(Err(Broken::Detached(found))) if found == at));
+    assert!(matches!(asleep.next().await, Some(Err(FillBroken::Detached(found))) if found == at));
 }
 
 #[test]
 fn heads_and_windows_are_counted_as_what_they_are() {
     let budget = Budget::new(4 << 20);
     let (_fill, mut writer) = Fill::begin(&budget, plan(Some(100_000), 1 << 20)).unwrap();
-    assert_eq!((budget.held(Class::Heads), budget.held(Class::Windows)), (FILL_BYTES, 0));
+    assert_eq!((budget.held(ByteClass::Heads), budget.held(ByteClass::Windows)), (FILL_BYTES, 0));
     assert!(push(&mut writer, &bytes(0..100_000)).is_ready());
     let body = writer.finish().unwrap().body.unwrap();
-    assert_eq!(budget.held(Class::Windows), body.cost());
-    body.move_to(Class::Cache);
-    assert_eq!((budget.held(Class::Windows), budget.held(Class::Cache)), (0, body.cost()));
+    assert_eq!(budget.held(ByteClass::Windows), body.cost());
+    body.move_to(ByteClass::Cache);
+    assert_eq!((budget.held(ByteClass::Windows), budget.held(ByteClass::Cache)), (0, body.cost()));
 }

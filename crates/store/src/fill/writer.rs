@@ -3,11 +3,11 @@
 //! It copies what it gets: a network buffer of 400 KiB that is kept for 100 bytes of it would make
 //! the account a lie. Held by the door that fetches; dropping it breaks the body for its readers.
 
-use super::body::{Body, Part, SLAB_BYTES};
-use super::slab::{SLAB_OVERHEAD_BYTES, Tail};
-use super::state::{Outcome, State};
-use super::{Broken, Fill, Mode, PATIENCE, Resume};
-use crate::budget::{Charge, Class, PIECE_BYTES_MIN};
+use super::body::{FillBody, SLAB_BYTES, SlabPart};
+use super::slab::{SLAB_OVERHEAD_BYTES, SlabTail};
+use super::state::{FillOutcome, FillState};
+use super::{Fill, FillBroken, FillMode, PATIENCE, ResumeSupport};
+use crate::budget::{ByteCharge, ByteClass, PIECE_BYTES_MIN};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -18,9 +18,9 @@ use tokio::time::Instant;
 const FIRST_SLAB_BYTES: usize = (4 << 10) - SLAB_OVERHEAD_BYTES;
 
 /// The one that writes a body.
-pub struct Writer {
+pub struct FillWriter {
     fill: Arc<Fill>,
-    tail: Option<Tail>,
+    tail: Option<SlabTail>,
     /// Kept between writes, so that waking allocates nothing.
     wakers: Vec<Waker>,
     /// How long readers that wait were held up by slower ones.
@@ -28,14 +28,14 @@ pub struct Writer {
 }
 
 /// What a fill leaves when it ends.
-pub(crate) struct Whole {
+pub(crate) struct WholeBody {
     /// All of it, or `None` where it was too large to stay.
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<FillBody>,
     /// Readers that ever were.
     pub(crate) attached: u32,
 }
 
-impl Writer {
+impl FillWriter {
     pub(super) const fn new(fill: Arc<Fill>) -> Self {
         Self { fill, tail: None, wakers: Vec::new(), stalled: Duration::ZERO }
     }
@@ -47,11 +47,11 @@ impl Writer {
 
     /// Appends bytes. Waits while its slowest reader is a window behind and the body is not kept, or
     /// while the account has no room. An error ends the body: stop fetching.
-    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), Broken> {
+    pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), FillBroken> {
         let written = self.fill.written();
         if self.fill.plan.length.is_some_and(|length| written + bytes.len() as u64 > length) {
-            self.end(Outcome::Broken(Broken::Overlong));
-            return Err(Broken::Overlong);
+            self.end(FillOutcome::Broken(FillBroken::Overlong));
+            return Err(FillBroken::Overlong);
         }
         while !bytes.is_empty() {
             let mut tail = self.room().await?;
@@ -66,46 +66,46 @@ impl Writer {
     /// off. `None`: it may not, or nobody wants it. On success go on writing; else [`Self::fail`].
     pub fn resume_from(&self) -> Option<u64> {
         let state = self.fill.lock();
-        let is_wanted = state.outcome == Outcome::Running
-            && (!state.readers.is_empty() || state.mode == Mode::Kept);
-        (is_wanted && self.fill.plan.resume == Resume::Possible && state.end > 0)
+        let is_wanted = state.outcome == FillOutcome::Running
+            && (!state.readers.is_empty() || state.mode == FillMode::Kept);
+        (is_wanted && self.fill.plan.resume == ResumeSupport::Possible && state.end > 0)
             .then_some(state.end)
     }
 
     /// Ends the body: all came.
-    pub(crate) fn finish(mut self) -> Result<Whole, Broken> {
+    pub(crate) fn finish(mut self) -> Result<WholeBody, FillBroken> {
         self.tail = None;
         let mut state = self.fill.lock();
-        if let Outcome::Broken(why) = state.outcome {
+        if let FillOutcome::Broken(why) = state.outcome {
             return Err(why);
         }
         let end = state.end;
         if self.fill.plan.length.is_some_and(|length| end < length) {
             drop(state);
-            self.end(Outcome::Broken(Broken::Short));
-            return Err(Broken::Short);
+            self.end(FillOutcome::Broken(FillBroken::Short));
+            return Err(FillBroken::Short);
         }
-        if state.mode == Mode::Kept {
+        if state.mode == FillMode::Kept {
             self.compact(&mut state);
         }
-        let whole = Whole { body: state.body(), attached: state.attached };
+        let whole = WholeBody { body: state.body(), attached: state.attached };
         drop(state);
-        self.end(Outcome::Finished(end));
+        self.end(FillOutcome::Finished(end));
         Ok(whole)
     }
 
     /// Ends the body: no more will come. Returns what is there from its front on, where it was kept
     /// and the rest may be asked for later.
-    pub(crate) fn fail(mut self, why: Broken) -> Option<Body> {
+    pub(crate) fn fail(mut self, why: FillBroken) -> Option<FillBody> {
         self.tail = None;
-        self.end(Outcome::Broken(why));
+        self.end(FillOutcome::Broken(why));
         let state = self.fill.lock();
-        let is_useful = self.fill.plan.resume == Resume::Possible && state.end > 0;
+        let is_useful = self.fill.plan.resume == ResumeSupport::Possible && state.end > 0;
         is_useful.then(|| state.body()).flatten()
     }
 
     /// A slab with room, once there is one.
-    async fn room(&mut self) -> Result<Tail, Broken> {
+    async fn room(&mut self) -> Result<SlabTail, FillBroken> {
         loop {
             let Some(patience) = self.patience() else {
                 return poll_fn(|context| self.poll_room(Some(context))).await;
@@ -129,8 +129,8 @@ impl Writer {
     /// How much longer a slow reader may hold up others; `None` where nobody is sent off.
     fn patience(&self) -> Option<Duration> {
         let state = self.fill.lock();
-        let may_end = state.mode == Mode::Passing
-            && self.fill.plan.resume == Resume::Possible
+        let may_end = state.mode == FillMode::Passing
+            && self.fill.plan.resume == ResumeSupport::Possible
             && state.readers.len() > 1;
         may_end.then(|| PATIENCE.saturating_sub(self.stalled))
     }
@@ -147,17 +147,20 @@ impl Writer {
         self.wakers.drain(..).for_each(Waker::wake);
     }
 
-    fn poll_room(&mut self, context: Option<&mut Context<'_>>) -> Poll<Result<Tail, Broken>> {
+    fn poll_room(
+        &mut self,
+        context: Option<&mut Context<'_>>,
+    ) -> Poll<Result<SlabTail, FillBroken>> {
         let mut state = self.fill.lock();
-        if let Outcome::Broken(why) = state.outcome {
+        if let FillOutcome::Broken(why) = state.outcome {
             return Poll::Ready(Err(why));
         }
-        if state.mode == Mode::Kept && state.end >= self.fill.plan.keep_bytes_max {
-            state.mode = Mode::Passing;
+        if state.mode == FillMode::Kept && state.end >= self.fill.plan.keep_bytes_max {
+            state.mode = FillMode::Passing;
             state.release();
         }
         let window = self.fill.budget.window();
-        if state.mode == Mode::Kept || state.lag() < window {
+        if state.mode == FillMode::Kept || state.lag() < window {
             if let Some(tail) = self.tail.take_if(|tail| tail.room() > 0) {
                 return Poll::Ready(Ok(tail));
             }
@@ -167,9 +170,9 @@ impl Writer {
                 }
                 // What everybody has got of the one that is full now can go.
                 state.release();
-                let tail = Tail::new(bytes, charge);
+                let tail = SlabTail::new(bytes, charge);
                 let start = state.end;
-                state.parts.push_back(Part::open(start, Arc::clone(tail.slab())));
+                state.parts.push_back(SlabPart::open(start, Arc::clone(tail.slab())));
                 return Poll::Ready(Ok(tail));
             }
         }
@@ -180,21 +183,21 @@ impl Writer {
     }
 
     /// Bytes and charge of the next slab; `None` while it must wait for a reader.
-    fn slab(&self, state: &mut State, window: u64) -> Option<(usize, Charge)> {
+    fn slab(&self, state: &mut FillState, window: u64) -> Option<(usize, ByteCharge)> {
         let charged = |capacity: usize| {
             let cost = (capacity + SLAB_OVERHEAD_BYTES) as u64;
-            let charge = self.fill.budget.try_charge(Class::Windows, cost)?;
+            let charge = self.fill.budget.try_charge(ByteClass::Windows, cost)?;
             Some((capacity, charge))
         };
         let rest =
             self.fill.plan.length.map(|length| length.saturating_sub(state.end).max(1) as usize);
-        if state.mode == Mode::Kept {
+        if state.mode == FillMode::Kept {
             let grown = (state.end as usize).clamp(FIRST_SLAB_BYTES, SLAB_BYTES);
             if let Some(found) = charged(rest.unwrap_or(grown).min(SLAB_BYTES)) {
                 return Some(found);
             }
             // The limit holds: from here on it passes, and is not stored.
-            state.mode = Mode::Passing;
+            state.mode = FillMode::Passing;
             state.release();
         }
         let rest = rest.unwrap_or(SLAB_BYTES);
@@ -212,11 +215,11 @@ impl Writer {
         // Everything is with its readers: two pieces are set aside so that this one goes on.
         (state.lag() == 0).then(|| {
             let cost = (least + SLAB_OVERHEAD_BYTES) as u64;
-            (least, self.fill.budget.charge(Class::Windows, cost))
+            (least, self.fill.budget.charge(ByteClass::Windows, cost))
         })
     }
 
-    fn published(&mut self, tail: Tail, taken: u64) {
+    fn published(&mut self, tail: SlabTail, taken: u64) {
         self.tail = Some(tail);
         let mut state = self.fill.lock();
         state.end += taken;
@@ -227,7 +230,7 @@ impl Writer {
     }
 
     /// Gives back what a slab has too much, and makes a small body one piece.
-    fn compact(&self, state: &mut State) {
+    fn compact(&self, state: &mut FillState) {
         let Some(last) = state.parts.back() else { return };
         let (start, filled) = (last.start, last.slab.filled());
         let is_wasteful = last.slab.capacity() - filled > last.slab.capacity() / 4;
@@ -239,18 +242,18 @@ impl Writer {
             _ => return,
         };
         let cost = (bytes + SLAB_OVERHEAD_BYTES) as u64;
-        let Some(charge) = self.fill.budget.try_charge(Class::Windows, cost) else { return };
-        let mut tail = Tail::new(bytes, charge);
+        let Some(charge) = self.fill.budget.try_charge(ByteClass::Windows, cost) else { return };
+        let mut tail = SlabTail::new(bytes, charge);
         for part in state.parts.iter().filter(|part| part.start >= from) {
             tail.push(&part.slice(&(part.start..part.end())));
         }
         state.parts.retain(|part| part.start < from);
-        state.parts.push_back(Part::open(from, Arc::clone(tail.slab())));
+        state.parts.push_back(SlabPart::open(from, Arc::clone(tail.slab())));
     }
 
-    fn end(&mut self, outcome: Outcome) {
+    fn end(&mut self, outcome: FillOutcome) {
         let mut state = self.fill.lock();
-        if state.outcome == Outcome::Running {
+        if state.outcome == FillOutcome::Running {
             state.outcome = outcome;
         }
         for part in &mut state.parts {
@@ -263,8 +266,8 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for FillWriter {
     fn drop(&mut self) {
-        self.end(Outcome::Broken(Broken::Origin));
+        self.end(FillOutcome::Broken(FillBroken::Origin));
     }
 }

@@ -3,12 +3,12 @@
 //! Pure. Called when terms are worked out.
 
 use super::control::{DELTA_SECS_MAX, delta_secs};
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::header::{self, HeaderMap};
 
 /// `corrected_initial_age`, in milliseconds: what the caches before us counted and the way took, or
 /// what the clocks say, whichever is more.
-pub(crate) fn initial_ms(head: &Head) -> u64 {
+pub(crate) fn initial_ms(head: &StoredHead) -> u64 {
     let received_secs = head.received_ms / 1000;
     let apparent_secs = received_secs.saturating_sub(head.date_unix_secs());
     let response_delay_ms = head.received_ms.saturating_sub(head.requested_ms);

@@ -12,7 +12,7 @@ use vocab::{CacheUse, Caching, NotStored};
 
 /// What was done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handled {
+pub enum HandledRequest {
     /// Answered from what is stored, as it is.
     Hit {
         /// How old it was.
@@ -29,9 +29,9 @@ pub enum Handled {
         /// Its status, if it differs from the answer's (RFC 9211 §2.3).
         status: Option<StatusCode>,
         /// Whether the client waited for another client's request.
-        collapse: Collapse,
+        collapse: CollapseStatus,
         /// What became of the answer.
-        kept: Option<Kept>,
+        kept: Option<StoredStatus>,
     },
     /// The origin was asked and did not answer, or with an error, and what is stored was sent.
     Rescued {
@@ -63,7 +63,7 @@ pub enum Forward {
 
 /// Whether one request to the origin served several clients (RFC 9211 §2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Collapse {
+pub enum CollapseStatus {
     /// This client's request went to the origin.
     None,
     /// Another client's did, and this one got its answer.
@@ -72,7 +72,7 @@ pub enum Collapse {
 
 /// What became of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum StoredStatus {
     /// It is stored, and fresh for so many seconds.
     Stored {
         /// How long it stays fresh; 0 or less if it is stale at once.
@@ -85,30 +85,30 @@ pub enum Kept {
 }
 
 /// The field's value. `cache` is what this cache is called.
-pub fn cache_status(cache: &str, handled: &Handled) -> HeaderValue {
-    let mut said = said::Said::by(cache);
+pub fn cache_status(cache: &str, handled: &HandledRequest) -> HeaderValue {
+    let mut said = said::StatusMember::by(cache);
     match handled {
-        Handled::Hit { freshness, stale } => {
+        HandledRequest::Hit { freshness, stale } => {
             said.yes("hit").number("ttl", freshness.ttl_secs);
             if let Some(why) = stale {
                 said.word("detail", why.word());
             }
         }
-        Handled::Refused(why) => {
+        HandledRequest::Refused(why) => {
             said.word("detail", why.word());
         }
-        Handled::Forwarded { why, status, collapse, kept } => {
+        HandledRequest::Forwarded { why, status, collapse, kept } => {
             said.word("fwd", why.word());
             if let Some(status) = status {
                 said.number("fwd-status", i64::from(status.as_u16()));
             }
             match collapse {
-                Collapse::Collapsed => said.yes("collapsed"),
-                Collapse::None => &mut said,
+                CollapseStatus::Collapsed => said.yes("collapsed"),
+                CollapseStatus::None => &mut said,
             };
             forwarded(&mut said, *why, kept.as_ref());
         }
-        Handled::Rescued { freshness, why, status } => {
+        HandledRequest::Rescued { freshness, why, status } => {
             said.word("fwd", "stale");
             if let Some(status) = status {
                 said.number("fwd-status", i64::from(status.as_u16()));
@@ -119,18 +119,18 @@ pub fn cache_status(cache: &str, handled: &Handled) -> HeaderValue {
     said.value()
 }
 
-fn forwarded(said: &mut said::Said, why: Forward, kept: Option<&Kept>) {
+fn forwarded(said: &mut said::StatusMember, why: Forward, kept: Option<&StoredStatus>) {
     match kept {
-        Some(Kept::Stored { ttl_secs }) => {
+        Some(StoredStatus::Stored { ttl_secs }) => {
             said.yes("stored").number("ttl", *ttl_secs);
             if let Some(detail) = why.detail() {
                 said.word("detail", detail);
             }
         }
-        Some(Kept::Not(reason)) => {
+        Some(StoredStatus::Not(reason)) => {
             said.word("detail", reason.word());
         }
-        Some(Kept::NotRescued(reason)) => {
+        Some(StoredStatus::NotRescued(reason)) => {
             said.word("detail", reason.word());
         }
         None => {
@@ -141,7 +141,7 @@ fn forwarded(said: &mut said::Said, why: Forward, kept: Option<&Kept>) {
     }
 }
 
-impl Handled {
+impl HandledRequest {
     /// The same in the words of the ledger.
     pub const fn caching(&self) -> Caching {
         match *self {
@@ -155,13 +155,13 @@ impl Handled {
             Self::Refused(NotFetched::Offline) => {
                 Caching { used: CacheUse::OfflineMiss, not_stored: None }
             }
-            Self::Forwarded { collapse: Collapse::Collapsed, .. } => {
+            Self::Forwarded { collapse: CollapseStatus::Collapsed, .. } => {
                 Caching { used: CacheUse::Collapsed, not_stored: None }
             }
-            Self::Forwarded { collapse: Collapse::None, why, kept, .. } => {
+            Self::Forwarded { collapse: CollapseStatus::None, why, kept, .. } => {
                 let not_stored = match kept {
-                    Some(Kept::Not(reason)) => Some(reason),
-                    Some(Kept::Stored { .. } | Kept::NotRescued(_)) | None => None,
+                    Some(StoredStatus::Not(reason)) => Some(reason),
+                    Some(StoredStatus::Stored { .. } | StoredStatus::NotRescued(_)) | None => None,
                 };
                 Caching { used: why.used(), not_stored }
             }

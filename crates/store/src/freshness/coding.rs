@@ -14,10 +14,10 @@ const WORDS: [&str; 6] = ["*", "*;q=0", "br", "gzip", "identity;q=0", "zstd"];
 
 /// The words that hold for a request, one bit for each.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accepted(u8);
+pub(crate) struct AcceptedWords(u8);
 
-impl Accepted {
-    /// Of a request, or of what [`Accepted::words`] wrote of one.
+impl AcceptedWords {
+    /// Of a request, or of what [`AcceptedWords::words`] wrote of one.
     pub(crate) fn of(fields: &HeaderMap) -> Self {
         let mut bits = 0;
         for (coding, weight) in quality::members(fields, &header::ACCEPT_ENCODING) {

@@ -3,7 +3,7 @@
 //! Read once into plain values. Where a directive stands twice the first counts (§4.2.1); a lifetime
 //! that is no number is none at all, so the response is stale. Pure. Called by the rules.
 
-use super::rules::{Audience, RequestControl, Rules, Side};
+use super::rules::{CacheAudience, CacheSide, CachingRules, RequestControl};
 use super::targeted;
 use http::header::{self, GetAll, HeaderMap, HeaderName, HeaderValue};
 
@@ -15,7 +15,7 @@ const LISTED_MAX: usize = 64;
 
 /// A directive without an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flag {
+pub(crate) enum ResponseFlag {
     NoStore,
     NoCache,
     Private,
@@ -28,7 +28,7 @@ pub(crate) enum Flag {
 
 /// Where a response's directives come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum DirectiveSource {
     /// `Cache-Control`, beside which `Expires` counts.
     General,
     /// `CDN-Cache-Control`, beside which nothing else counts (RFC 9213 §2.2).
@@ -37,8 +37,8 @@ pub(crate) enum Voice {
 
 /// What a response says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Control {
-    pub(crate) voice: Voice,
+pub(crate) struct ResponseControl {
+    pub(crate) voice: DirectiveSource,
     pub(crate) max_age_secs: Option<u32>,
     pub(crate) s_maxage_secs: Option<u32>,
     pub(crate) stale_while_revalidate_secs: Option<u32>,
@@ -52,7 +52,7 @@ pub(crate) struct Control {
 
 /// What a request says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wishes {
+pub(crate) struct RequestDirectives {
     pub(crate) max_age_secs: Option<u32>,
     pub(crate) min_fresh_secs: Option<u32>,
     /// How stale is acceptable; without an argument, any staleness.
@@ -63,14 +63,14 @@ pub(crate) struct Wishes {
 
 /// A directive without an argument, in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum RequestDirective {
     NoStore,
     NoCache,
     OnlyIfCached,
 }
 
-impl Control {
-    pub(crate) const fn new(voice: Voice) -> Self {
+impl ResponseControl {
+    pub(crate) const fn new(voice: DirectiveSource) -> Self {
         Self {
             voice,
             max_age_secs: None,
@@ -84,16 +84,18 @@ impl Control {
     }
 
     /// What a response's fields say to a cache of these rules.
-    pub(crate) fn of(rules: &Rules, fields: &HeaderMap) -> Self {
+    pub(crate) fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
         match rules.side {
-            Side::Reverse => targeted::control(fields).unwrap_or_else(|| Self::general(fields)),
-            Side::Forward => Self::general(fields),
+            CacheSide::Reverse => {
+                targeted::control(fields).unwrap_or_else(|| Self::general(fields))
+            }
+            CacheSide::Forward => Self::general(fields),
         }
     }
 
     fn general(fields: &HeaderMap) -> Self {
-        let mut control = Self::new(Voice::General);
-        for directive in Directives::of(fields) {
+        let mut control = Self::new(DirectiveSource::General);
+        for directive in DirectiveLines::of(fields) {
             control.take(&directive);
         }
         control
@@ -116,36 +118,36 @@ impl Control {
         } else if is(name, "no-cache") {
             match argument.names() {
                 Some(names) => self.no_cache_fields.extend(names),
-                None => self.raise(Flag::NoCache),
+                None => self.raise(ResponseFlag::NoCache),
             }
         } else if is(name, "private") {
             match argument.names() {
                 Some(names) => self.private_fields.extend(names),
-                None => self.raise(Flag::Private),
+                None => self.raise(ResponseFlag::Private),
             }
-        } else if let Some(flag) = Flag::named(name) {
+        } else if let Some(flag) = ResponseFlag::named(name) {
             self.raise(flag);
         }
     }
 
-    pub(crate) const fn raise(&mut self, flag: Flag) {
+    pub(crate) const fn raise(&mut self, flag: ResponseFlag) {
         self.flags |= 1 << flag as u8;
     }
 
-    pub(crate) const fn says(&self, flag: Flag) -> bool {
+    pub(crate) const fn says(&self, flag: ResponseFlag) -> bool {
         self.flags & (1 << flag as u8) != 0
     }
 
     /// How long it says that it is fresh, if it says so by directive.
-    pub(crate) fn lifetime_secs(&self, rules: &Rules) -> Option<u32> {
+    pub(crate) fn lifetime_secs(&self, rules: &CachingRules) -> Option<u32> {
         match rules.audience {
-            Audience::Shared => self.s_maxage_secs.or(self.max_age_secs),
-            Audience::Private => self.max_age_secs,
+            CacheAudience::Shared => self.s_maxage_secs.or(self.max_age_secs),
+            CacheAudience::Private => self.max_age_secs,
         }
     }
 }
 
-impl Flag {
+impl ResponseFlag {
     pub(crate) fn named(name: &[u8]) -> Option<Self> {
         Some(match name.len() {
             6 if is(name, "public") => Self::Public,
@@ -159,10 +161,10 @@ impl Flag {
     }
 }
 
-impl Wishes {
+impl RequestDirectives {
     /// What a request's fields say to a cache of these rules. `Pragma: no-cache` counts where there
     /// is no `Cache-Control` (RFC 9111 §5.4).
-    pub(crate) fn of(rules: &Rules, fields: &HeaderMap) -> Self {
+    pub(crate) fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
         let mut wishes = Self::default();
         match rules.requests {
             RequestControl::Ignored => return wishes,
@@ -170,11 +172,11 @@ impl Wishes {
         }
         if !fields.contains_key(header::CACHE_CONTROL) {
             if pragma_no_cache(fields) {
-                wishes.raise(Wish::NoCache);
+                wishes.raise(RequestDirective::NoCache);
             }
             return wishes;
         }
-        for Directive { name, argument } in Directives::of(fields) {
+        for Directive { name, argument } in DirectiveLines::of(fields) {
             let number = || argument.number();
             if is(name, "max-age") {
                 // A number that is none asks for the freshest.
@@ -182,26 +184,26 @@ impl Wishes {
             } else if is(name, "min-fresh") {
                 wishes.min_fresh_secs = wishes.min_fresh_secs.or_else(number);
             } else if is(name, "max-stale") {
-                let any = matches!(argument, Argument::None).then_some(u32::MAX);
+                let any = matches!(argument, DirectiveArgument::None).then_some(u32::MAX);
                 wishes.max_stale_secs = wishes.max_stale_secs.or(any).or_else(number);
             } else if is(name, "stale-if-error") {
                 wishes.stale_if_error_secs = wishes.stale_if_error_secs.or_else(number);
             } else if is(name, "no-cache") {
-                wishes.raise(Wish::NoCache);
+                wishes.raise(RequestDirective::NoCache);
             } else if is(name, "no-store") {
-                wishes.raise(Wish::NoStore);
+                wishes.raise(RequestDirective::NoStore);
             } else if is(name, "only-if-cached") {
-                wishes.raise(Wish::OnlyIfCached);
+                wishes.raise(RequestDirective::OnlyIfCached);
             }
         }
         wishes
     }
 
-    const fn raise(&mut self, wish: Wish) {
+    const fn raise(&mut self, wish: RequestDirective) {
         self.flags |= 1 << wish as u8;
     }
 
-    pub(crate) const fn says(&self, wish: Wish) -> bool {
+    pub(crate) const fn says(&self, wish: RequestDirective) -> bool {
         self.flags & (1 << wish as u8) != 0
     }
 }
@@ -232,10 +234,10 @@ fn is(name: &[u8], word: &str) -> bool {
 
 struct Directive<'a> {
     name: &'a [u8],
-    argument: Argument<'a>,
+    argument: DirectiveArgument<'a>,
 }
 
-enum Argument<'a> {
+enum DirectiveArgument<'a> {
     None,
     Token(&'a [u8]),
     Quoted(Vec<u8>),
@@ -243,7 +245,7 @@ enum Argument<'a> {
     Malformed,
 }
 
-impl Argument<'_> {
+impl DirectiveArgument<'_> {
     /// A number of seconds, quoted or not (RFC 9111 §5.2), at most [`DELTA_SECS_MAX`].
     fn number(&self) -> Option<u32> {
         match self {
@@ -275,12 +277,12 @@ pub(crate) fn delta_secs(text: &[u8]) -> Option<u32> {
 }
 
 /// The directives of all lines of `Cache-Control`.
-struct Directives<'a> {
+struct DirectiveLines<'a> {
     lines: <GetAll<'a, HeaderValue> as IntoIterator>::IntoIter,
     rest: &'a [u8],
 }
 
-impl<'a> Directives<'a> {
+impl<'a> DirectiveLines<'a> {
     fn of(fields: &'a HeaderMap) -> Self {
         Self { lines: fields.get_all(header::CACHE_CONTROL).into_iter(), rest: &[] }
     }
@@ -294,7 +296,7 @@ impl<'a> Directives<'a> {
     }
 
     /// A quoted string whose opening quote has been read.
-    fn quoted(&mut self) -> Argument<'a> {
+    fn quoted(&mut self) -> DirectiveArgument<'a> {
         let mut text = Vec::new();
         let mut bytes = self.rest.iter().enumerate();
         while let Some((at, byte)) = bytes.next() {
@@ -303,9 +305,9 @@ impl<'a> Directives<'a> {
                     self.rest = &self.rest[at + 1..];
                     let junk = self.until_comma();
                     return if junk.is_empty() {
-                        Argument::Quoted(text)
+                        DirectiveArgument::Quoted(text)
                     } else {
-                        Argument::Malformed
+                        DirectiveArgument::Malformed
                     };
                 }
                 b'\\' => text.extend(bytes.next().map(|(_, escaped)| *escaped)),
@@ -313,11 +315,11 @@ impl<'a> Directives<'a> {
             }
         }
         self.rest = &[];
-        Argument::Malformed
+        DirectiveArgument::Malformed
     }
 }
 
-impl<'a> Iterator for Directives<'a> {
+impl<'a> Iterator for DirectiveLines<'a> {
     type Item = Directive<'a>;
 
     fn next(&mut self) -> Option<Directive<'a>> {
@@ -336,17 +338,20 @@ impl<'a> Iterator for Directives<'a> {
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;
         let Some((b'=', behind)) = self.rest.split_first() else {
-            return Some(Directive { name: name.trim_ascii_end(), argument: Argument::None });
+            return Some(Directive {
+                name: name.trim_ascii_end(),
+                argument: DirectiveArgument::None,
+            });
         };
         self.rest = behind;
         let argument = if let Some((b'"', behind)) = self.rest.split_first() {
             self.rest = behind;
             self.quoted()
         } else {
-            Argument::Token(self.until_comma())
+            DirectiveArgument::Token(self.until_comma())
         };
         let spaced = name.last().is_some_and(u8::is_ascii_whitespace);
-        let argument = if spaced { Argument::Malformed } else { argument };
+        let argument = if spaced { DirectiveArgument::Malformed } else { argument };
         Some(Directive { name: name.trim_ascii_end(), argument })
     }
 }

@@ -44,7 +44,7 @@ fn fixed(text: &[u8]) -> Option<u64> {
         return None;
     };
     let [d1, d2, b' ', month @ ..] = day else { return None };
-    let date = Date { year: number(&[*y1, *y2, *y3, *y4])?, month, day: number(&[*d1, *d2])? };
+    let date = HttpDate { year: number(&[*y1, *y2, *y3, *y4])?, month, day: number(&[*d1, *d2])? };
     date.unix_secs(&rest[rest.len() - 8..])
 }
 
@@ -58,7 +58,7 @@ fn obsolete(text: &[u8]) -> Option<u64> {
     let year = number(&[*y1, *y2])?;
     // What the form cannot say: nothing on the web is older than 1970.
     let year = if year < 70 { 2000 + year } else { 1900 + year };
-    Date { year, month: &[*m1, *m2, *m3], day: number(&[*d1, *d2])? }.unix_secs(time)
+    HttpDate { year, month: &[*m1, *m2, *m3], day: number(&[*d1, *d2])? }.unix_secs(time)
 }
 
 /// `Sun Nov  6 08:49:37 1994`
@@ -69,16 +69,16 @@ fn asctime(text: &[u8]) -> Option<u64> {
     let year = year.strip_prefix(b" ").filter(|it| it.len() == 4)?;
     let tens = if *d1 == b' ' { b'0' } else { *d1 };
     let day = number(&[tens, *d2])?;
-    Date { year: number(year)?, month: &[*m1, *m2, *m3], day }.unix_secs(time)
+    HttpDate { year: number(year)?, month: &[*m1, *m2, *m3], day }.unix_secs(time)
 }
 
-struct Date<'a> {
+struct HttpDate<'a> {
     year: u64,
     month: &'a [u8],
     day: u64,
 }
 
-impl Date<'_> {
+impl HttpDate<'_> {
     /// With `08:49:37`, in seconds since 1970.
     fn unix_secs(&self, time: &[u8]) -> Option<u64> {
         let [h1, h2, b':', m1, m2, b':', s1, s2] = time else { return None };

@@ -4,27 +4,27 @@
 //! when it is asked what is kept for a URL.
 
 use super::reuse::{Freshness, Reuse, freshness, reuse};
-use super::rules::{Asked, Rules, StaleUse};
-use super::terms::{Basis, Change, StaleBan, Terms, Validation};
-use crate::head::Head;
-use crate::in_words::Secs;
+use super::rules::{CachingRules, RequestFacts, StaleUse};
+use super::terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
+use crate::head::StoredHead;
+use crate::in_words::SecondsText;
 use http::Method;
 use std::fmt::Write as _;
 use vocab::Now;
 
 /// One stored response in a few sentences: how long it is fresh and why, how old it is, and what may
 /// be done when it is stale.
-pub fn explain(rules: &Rules, head: &Head, terms: &Terms, now: Now) -> String {
+pub fn explain(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, now: Now) -> String {
     let freshness = freshness(head, terms, now.unix_ms);
     let mut text = String::new();
     lifetime(&mut text, terms);
     age(&mut text, terms, freshness);
-    if terms.validation == Validation::Always {
+    if terms.validation == ValidationNeed::Always {
         text.push_str("; the origin is asked before every use (no-cache)");
     } else {
         stale(&mut text, rules, terms, freshness);
     }
-    if terms.change == Change::Immutable {
+    if terms.change == ChangeExpectation::Immutable {
         text.push_str("; it says that it never changes while it is fresh");
     }
     if !head.selecting.is_empty() {
@@ -40,13 +40,13 @@ pub fn explain(rules: &Rules, head: &Head, terms: &Terms, now: Now) -> String {
 /// What a plain `GET` that selects this response gets of it at a moment, and why; `None` where it is sent
 /// because it is fresh.
 pub(crate) fn not_as_it_is(
-    rules: &Rules,
+    rules: &CachingRules,
     url: &str,
-    head: &Head,
-    terms: &Terms,
+    head: &StoredHead,
+    terms: &ReuseTerms,
     now: Now,
 ) -> Option<String> {
-    let asked = Asked { method: &Method::GET, url, fields: &head.selecting, now };
+    let asked = RequestFacts { method: &Method::GET, url, fields: &head.selecting, now };
     match reuse(rules, &asked, head, terms) {
         Reuse::Fresh(_) => None,
         Reuse::Stale { why, .. } => Some(format!("a GET now is sent it stale: {why}")),
@@ -55,26 +55,26 @@ pub(crate) fn not_as_it_is(
     }
 }
 
-fn lifetime(text: &mut String, terms: &Terms) {
+fn lifetime(text: &mut String, terms: &ReuseTerms) {
     let _ = match terms.basis {
-        Basis::Nothing => write!(text, "not fresh at all: nothing says how long"),
-        basis => write!(text, "fresh for {} by {basis}", Secs(terms.lifetime_secs.into())),
+        LifetimeBasis::Nothing => write!(text, "not fresh at all: nothing says how long"),
+        basis => write!(text, "fresh for {} by {basis}", SecondsText(terms.lifetime_secs.into())),
     };
 }
 
-fn age(text: &mut String, terms: &Terms, freshness: Freshness) {
-    let _ = write!(text, ", {} old", Secs(freshness.age_secs.into()));
+fn age(text: &mut String, terms: &ReuseTerms, freshness: Freshness) {
+    let _ = write!(text, ", {} old", SecondsText(freshness.age_secs.into()));
     if terms.initial_age_ms >= 1000 {
-        let _ = write!(text, " ({} when it came)", Secs(terms.initial_age_ms / 1000));
+        let _ = write!(text, " ({} when it came)", SecondsText(terms.initial_age_ms / 1000));
     }
     let _ = if freshness.is_fresh() {
-        write!(text, ", so fresh for {} more", Secs(freshness.ttl_secs.unsigned_abs()))
+        write!(text, ", so fresh for {} more", SecondsText(freshness.ttl_secs.unsigned_abs()))
     } else {
-        write!(text, ", so stale for {}", Secs(freshness.stale_secs()))
+        write!(text, ", so stale for {}", SecondsText(freshness.stale_secs()))
     };
 }
 
-fn stale(text: &mut String, rules: &Rules, terms: &Terms, freshness: Freshness) {
+fn stale(text: &mut String, rules: &CachingRules, terms: &ReuseTerms, freshness: Freshness) {
     match terms.stale {
         StaleBan::None | StaleBan::SMaxAge => {}
         ban @ (StaleBan::NoCache | StaleBan::MustRevalidate | StaleBan::ProxyRevalidate) => {
@@ -87,7 +87,7 @@ fn stale(text: &mut String, rules: &Rules, terms: &Terms, freshness: Freshness) 
     let mut permit = |secs: u32, what: &str| match left(secs) {
         0 => {}
         left => {
-            let _ = write!(text, "; {when}served stale for {} {what}", Secs(left));
+            let _ = write!(text, "; {when}served stale for {} {what}", SecondsText(left));
         }
     };
     permit(

@@ -4,8 +4,8 @@
 //! (`no-cache="…"`, `private="…"`), and `Set-Cookie` where the rules say so. Pure. Called before a
 //! head is stored or updated.
 
-use super::control::{self, Control};
-use super::rules::{Audience, Rules, SetCookie};
+use super::control::{self, ResponseControl};
+use super::rules::{CacheAudience, CachingRules, SetCookie};
 use http::header::{self, HeaderMap, HeaderName};
 
 /// Fields of one connection, and those of proxies (§3.1).
@@ -41,13 +41,13 @@ static KEPT: [HeaderName; 9] = [
 ];
 
 /// A copy without what is not stored.
-pub(crate) fn stored(rules: &Rules, fields: &HeaderMap) -> HeaderMap {
-    let control = Control::of(rules, fields);
+pub(crate) fn stored(rules: &CachingRules, fields: &HeaderMap) -> HeaderMap {
+    let control = ResponseControl::of(rules, fields);
     let listed = listed_in_connection(fields);
     let mut stored = fields.clone();
     let private = match rules.audience {
-        Audience::Shared => control.private_fields.as_slice(),
-        Audience::Private => &[],
+        CacheAudience::Shared => control.private_fields.as_slice(),
+        CacheAudience::Private => &[],
     };
     let withheld = listed.iter().chain(&control.no_cache_fields).chain(private);
     // Few answers have any of them: walking over the fields costs less than asking the map for each.

@@ -3,7 +3,7 @@
 //! Pure: it names URLs, the store drops what is filed under them. Called by the store when the answer
 //! to a request is there.
 
-use super::rules::{Answered, Asked};
+use super::rules::{RequestFacts, ResponseFacts};
 use super::target;
 use http::Method;
 use http::header;
@@ -19,7 +19,7 @@ pub fn is_safe(method: &Method) -> bool {
 
 /// The URLs whose stored responses are not to be used any longer: at most three, each once. None
 /// after a safe method, or after an error: then nothing has changed.
-pub fn invalidation(asked: &Asked<'_>, answered: &Answered<'_>) -> Vec<String> {
+pub fn invalidation(asked: &RequestFacts<'_>, answered: &ResponseFacts<'_>) -> Vec<String> {
     let went_well = answered.status.is_success() || answered.status.is_redirection();
     if is_safe(asked.method) || !went_well {
         return Vec::new();

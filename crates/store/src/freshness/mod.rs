@@ -9,7 +9,7 @@
 //! when the origin could not be asked; [`invalidation`] when it may have changed.
 //!
 //! A client's own preconditions and ranges are not judged here: the door does, against the response
-//! that these rules let it send, with [`crate::Head::etag`] and [`crate::Head::modified_unix_secs`].
+//! that these rules let it send, with [`crate::StoredHead::etag`] and [`crate::StoredHead::modified_unix_secs`].
 
 mod age;
 mod cache_status;
@@ -36,24 +36,28 @@ mod update;
 mod validation;
 mod vary;
 
-pub use cache_status::{Collapse, Forward, Handled, Kept, cache_status};
+pub use cache_status::{CollapseStatus, Forward, HandledRequest, StoredStatus, cache_status};
 pub use control::DELTA_SECS_MAX;
-pub(crate) use control::{Wish, Wishes};
+pub(crate) use control::{RequestDirective, RequestDirectives};
 pub use explain::explain;
 pub(crate) use explain::not_as_it_is;
 pub use invalidation::{invalidation, is_safe};
 pub(crate) use partial::strong_validator;
-pub use partial::{NotJoined, Part, Rest, first_part, next_part, rest};
+pub use partial::{BodyPart, MissingRange, NotJoined, first_part, next_part, rest};
 pub use proxy_status::{ProxyError, ProxyReport, proxy_status};
 pub use reuse::{
-    Doubt, Freshness, NotFetched, NotReused, Refresh, Reuse, StaleAllowed, freshness, miss, reuse,
+    Doubt, Freshness, NotFetched, NotReused, RefreshMode, Reuse, StaleAllowed, freshness, miss,
+    reuse,
 };
-pub use rules::{Answered, Asked, Audience, RequestControl, Rules, SetCookie, Side, StaleUse};
+pub use rules::{
+    CacheAudience, CacheSide, CachingRules, RequestControl, RequestFacts, ResponseFacts, SetCookie,
+    StaleUse,
+};
 pub use storing::{kept, storing};
 pub use tags::{TAG_BYTES_MAX, TAGS_MAX};
-pub use terms::{Basis, Change, StaleBan, Terms, Validation};
-pub use trouble::{NotRescued, Trouble, rescue};
+pub use terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
+pub use trouble::{NotRescued, OriginTrouble, rescue};
 pub use update::{HeadEffect, freshened, head_effect};
-pub use validation::{Conditions, confirmed};
+pub use validation::{ValidationConditions, confirmed};
 pub use vary::{choose, matches};
 pub use vocab::NotStored;

@@ -6,8 +6,8 @@
 //! by the fill.
 
 use super::date;
-use super::rules::Answered;
-use crate::head::Head;
+use super::rules::ResponseFacts;
+use crate::head::StoredHead;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
 use std::fmt;
@@ -15,7 +15,7 @@ use vocab::NotStored;
 
 /// A part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct BodyPart {
     /// Its first byte, from 0.
     pub first: u64,
     /// Its last byte; at least `first`, less than `total`.
@@ -43,7 +43,7 @@ pub enum NotJoined {
 
 /// What to add to a request for bytes that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rest {
+pub struct MissingRange {
     /// `Range`.
     pub range: HeaderValue,
     /// `If-Range`, so that a changed representation comes whole.
@@ -54,7 +54,7 @@ pub struct Rest {
 /// may have changed twice, and the two clocks may differ (RFC 9110 §8.8.2.2).
 const DATE_IS_STRONG_AFTER_SECS: u64 = 60;
 
-impl Part {
+impl BodyPart {
     /// Reads `Content-Range: bytes 0-4/10`. `None` for another unit, an unknown total, or what
     /// contradicts itself.
     pub fn parse(value: &HeaderValue) -> Option<Self> {
@@ -74,7 +74,7 @@ impl Part {
 
     /// The part of an answer. The length that it states must be that of the part: an origin that
     /// contradicts itself is not believed in either.
-    fn of(answered: &Answered<'_>) -> Result<Self, NotJoined> {
+    fn of(answered: &ResponseFacts<'_>) -> Result<Self, NotJoined> {
         if answered.status != StatusCode::PARTIAL_CONTENT {
             return Err(NotJoined::NoPart);
         }
@@ -99,8 +99,8 @@ impl Part {
 }
 
 /// The part that an answer is, where nothing is stored yet.
-pub fn first_part(answered: &Answered<'_>) -> Result<Part, NotStored> {
-    let part = Part::of(answered).map_err(|why| match why {
+pub fn first_part(answered: &ResponseFacts<'_>) -> Result<BodyPart, NotStored> {
+    let part = BodyPart::of(answered).map_err(|why| match why {
         NotJoined::Multipart => NotStored::Multipart,
         NotJoined::NoPart
         | NotJoined::ContentRange
@@ -115,8 +115,8 @@ pub fn first_part(answered: &Answered<'_>) -> Result<Part, NotStored> {
 }
 
 /// The part that an answer is, if it may be put to what is stored under `head`.
-pub fn next_part(head: &Head, answered: &Answered<'_>) -> Result<Part, NotJoined> {
-    let part = Part::of(answered)?;
+pub fn next_part(head: &StoredHead, answered: &ResponseFacts<'_>) -> Result<BodyPart, NotJoined> {
+    let part = BodyPart::of(answered)?;
     let stored = strong_validator(&head.fields).ok_or(NotJoined::NoStrongValidator)?;
     let came = strong_validator(answered.fields).ok_or(NotJoined::NoStrongValidator)?;
     if stored != came {
@@ -131,17 +131,17 @@ pub fn next_part(head: &Head, answered: &Answered<'_>) -> Result<Part, NotJoined
 
 /// What to ask for bytes from `first` on, to `last` or to the end. `None` without a strong validator:
 /// what would come could not be put to what is there.
-pub fn rest(head: &Head, first: u64, last: Option<u64>) -> Option<Rest> {
+pub fn rest(head: &StoredHead, first: u64, last: Option<u64>) -> Option<MissingRange> {
     let if_range = strong_validator(&head.fields)?.clone();
     let last = last.map(|it| it.to_string()).unwrap_or_default();
     let range = HeaderValue::from_str(&format!("bytes={first}-{last}"))
         .expect("digits and punctuation are visible ASCII");
-    Some(Rest { range, if_range })
+    Some(MissingRange { range, if_range })
 }
 
 /// The head of the whole, from the head of a part.
-pub(crate) fn as_whole(mut head: Head) -> Head {
-    let total = head.fields.remove(header::CONTENT_RANGE).and_then(|it| Part::parse(&it));
+pub(crate) fn as_whole(mut head: StoredHead) -> StoredHead {
+    let total = head.fields.remove(header::CONTENT_RANGE).and_then(|it| BodyPart::parse(&it));
     head.status = StatusCode::OK;
     match total {
         Some(part) => head.fields.insert(header::CONTENT_LENGTH, part.total.into()),

@@ -2,7 +2,7 @@
 //!
 //! Pure. Called by the doors for every answer that they make themselves because of an error.
 
-use super::said::Said;
+use super::said::StatusMember;
 use http::StatusCode;
 use http::header::HeaderValue;
 
@@ -62,7 +62,7 @@ pub enum ProxyError {
 
 /// The field's value. `proxy` is what this proxy is called.
 pub fn proxy_status(proxy: &str, report: &ProxyReport<'_>) -> HeaderValue {
-    let mut said = Said::by(proxy);
+    let mut said = StatusMember::by(proxy);
     if let Some(error) = report.error {
         said.word("error", error.word());
     }

@@ -4,12 +4,12 @@
 //! response that these rules let it use. Pure. Called by the store for the response that the request
 //! selects ([`super::vary::choose`]).
 
-use super::control::{Wish, Wishes};
-use super::rules::{Asked, Rules, StaleUse};
-use super::terms::{Change, StaleBan, Terms, Validation};
-use super::validation::Conditions;
+use super::control::{RequestDirective, RequestDirectives};
+use super::rules::{CachingRules, RequestFacts, StaleUse};
+use super::terms::{ChangeExpectation, ReuseTerms, StaleBan, ValidationNeed};
+use super::validation::ValidationConditions;
 use super::vary;
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::Method;
 use http::header;
 use std::fmt;
@@ -26,14 +26,14 @@ pub enum Reuse {
         /// Who allows it.
         why: StaleAllowed,
         /// Whether a new one is fetched meanwhile.
-        refresh: Refresh,
+        refresh: RefreshMode,
     },
     /// Ask the origin, with these conditions; without any, fetch it again.
     Validate {
         /// Why it is not sent as it is.
         why: Doubt,
         /// What to ask by.
-        conditions: Conditions,
+        conditions: ValidationConditions,
     },
     /// It is no answer to this request.
     Never(NotReused),
@@ -69,7 +69,7 @@ pub enum StaleAllowed {
 
 /// Whether a new response is fetched behind the client's back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refresh {
+pub enum RefreshMode {
     /// No.
     None,
     /// Yes, by one fetch however many clients come.
@@ -116,7 +116,12 @@ pub enum NotFetched {
 }
 
 /// What to do with a stored response for a request.
-pub fn reuse(rules: &Rules, asked: &Asked<'_>, head: &Head, terms: &Terms) -> Reuse {
+pub fn reuse(
+    rules: &CachingRules,
+    asked: &RequestFacts<'_>,
+    head: &StoredHead,
+    terms: &ReuseTerms,
+) -> Reuse {
     if *asked.method != Method::GET && *asked.method != Method::HEAD {
         return Reuse::Never(NotReused::Method);
     }
@@ -129,20 +134,25 @@ pub fn reuse(rules: &Rules, asked: &Asked<'_>, head: &Head, terms: &Terms) -> Re
     if !vary::matches(head, asked.fields) {
         return Reuse::Never(NotReused::Vary);
     }
-    let wishes = Wishes::of(rules, asked.fields);
+    let wishes = RequestDirectives::of(rules, asked.fields);
     if terms.is_foreign_to(rules) {
-        return ask(rules, &wishes, Doubt::Stale, Conditions::default());
+        return ask(rules, &wishes, Doubt::Stale, ValidationConditions::default());
     }
     let freshness = freshness(head, terms, asked.now.unix_ms);
     let Some(why) = doubt(&wishes, freshness, terms) else { return Reuse::Fresh(freshness) };
     if let Some((why, refresh)) = allowed(rules, &wishes, freshness, terms, why) {
         return Reuse::Stale { freshness, why, refresh };
     }
-    ask(rules, &wishes, why, Conditions::of(head))
+    ask(rules, &wishes, why, ValidationConditions::of(head))
 }
 
 /// The origin is asked, unless client or settings forbid that.
-fn ask(rules: &Rules, wishes: &Wishes, why: Doubt, conditions: Conditions) -> Reuse {
+fn ask(
+    rules: &CachingRules,
+    wishes: &RequestDirectives,
+    why: Doubt,
+    conditions: ValidationConditions,
+) -> Reuse {
     match unfetched(rules, wishes) {
         Some(NotFetched::OnlyIfCached) => Reuse::Never(NotReused::OnlyIfCached),
         Some(NotFetched::Offline) => Reuse::Never(NotReused::Offline),
@@ -151,12 +161,12 @@ fn ask(rules: &Rules, wishes: &Wishes, why: Doubt, conditions: Conditions) -> Re
 }
 
 /// Whether a request for which nothing is stored may go to the origin.
-pub fn miss(rules: &Rules, asked: &Asked<'_>) -> Result<(), NotFetched> {
-    unfetched(rules, &Wishes::of(rules, asked.fields)).map_or(Ok(()), Err)
+pub fn miss(rules: &CachingRules, asked: &RequestFacts<'_>) -> Result<(), NotFetched> {
+    unfetched(rules, &RequestDirectives::of(rules, asked.fields)).map_or(Ok(()), Err)
 }
 
-fn unfetched(rules: &Rules, wishes: &Wishes) -> Option<NotFetched> {
-    if wishes.says(Wish::OnlyIfCached) {
+fn unfetched(rules: &CachingRules, wishes: &RequestDirectives) -> Option<NotFetched> {
+    if wishes.says(RequestDirective::OnlyIfCached) {
         Some(NotFetched::OnlyIfCached)
     } else if rules.stale == StaleUse::Offline {
         Some(NotFetched::Offline)
@@ -166,7 +176,7 @@ fn unfetched(rules: &Rules, wishes: &Wishes) -> Option<NotFetched> {
 }
 
 /// How old a stored response is at a moment.
-pub fn freshness(head: &Head, terms: &Terms, unix_ms: u64) -> Freshness {
+pub fn freshness(head: &StoredHead, terms: &ReuseTerms, unix_ms: u64) -> Freshness {
     let age_secs = terms.age_secs(head, unix_ms);
     Freshness { age_secs, ttl_secs: i64::from(terms.lifetime_secs) - i64::from(age_secs) }
 }
@@ -189,15 +199,15 @@ impl Freshness {
     }
 }
 
-fn doubt(wishes: &Wishes, freshness: Freshness, terms: &Terms) -> Option<Doubt> {
-    if terms.validation == Validation::Always {
+fn doubt(wishes: &RequestDirectives, freshness: Freshness, terms: &ReuseTerms) -> Option<Doubt> {
+    if terms.validation == ValidationNeed::Always {
         return Some(Doubt::NoCache);
     }
-    if wishes.says(Wish::NoCache) {
+    if wishes.says(RequestDirective::NoCache) {
         return Some(Doubt::ClientNoCache);
     }
     // RFC 8246 §2: a reload of what says that it does not change needs no question.
-    let never_changes = terms.change == Change::Immutable && freshness.is_fresh();
+    let never_changes = terms.change == ChangeExpectation::Immutable && freshness.is_fresh();
     // `max-age=0` is how browsers reload, in the first second too.
     if wishes.max_age_secs.is_some_and(|most| freshness.age_secs >= most) && !never_changes {
         return Some(Doubt::ClientMaxAge);
@@ -210,34 +220,34 @@ fn doubt(wishes: &Wishes, freshness: Freshness, terms: &Terms) -> Option<Doubt> 
 
 /// Who allows that it is sent in spite of the doubt, before the origin is asked.
 fn allowed(
-    rules: &Rules,
-    wishes: &Wishes,
+    rules: &CachingRules,
+    wishes: &RequestDirectives,
     freshness: Freshness,
-    terms: &Terms,
+    terms: &ReuseTerms,
     why: Doubt,
-) -> Option<(StaleAllowed, Refresh)> {
+) -> Option<(StaleAllowed, RefreshMode)> {
     let banned = match terms.ban_at(freshness.age_secs) {
         StaleBan::NoCache | StaleBan::MustRevalidate | StaleBan::ProxyRevalidate => return None,
         StaleBan::SMaxAge => true,
         StaleBan::None => false,
     };
     if rules.stale == StaleUse::Offline && !banned {
-        return Some((StaleAllowed::Offline, Refresh::None));
+        return Some((StaleAllowed::Offline, RefreshMode::None));
     }
     if why != Doubt::Stale {
         return None;
     }
     if freshness.is_within(terms.stale_while_revalidate_secs) {
-        return Some((StaleAllowed::WhileRevalidate, Refresh::Background));
+        return Some((StaleAllowed::WhileRevalidate, RefreshMode::Background));
     }
     if banned {
         return None;
     }
     if wishes.max_stale_secs.is_some_and(|most| freshness.stale_secs() <= u64::from(most)) {
-        return Some((StaleAllowed::MaxStale, Refresh::None));
+        return Some((StaleAllowed::MaxStale, RefreshMode::None));
     }
     let relaxed = rules.stale == StaleUse::Always && freshness.is_within(rules.stale_max_secs);
-    relaxed.then_some((StaleAllowed::Relaxed, Refresh::Background))
+    relaxed.then_some((StaleAllowed::Relaxed, RefreshMode::Background))
 }
 
 impl fmt::Display for StaleAllowed {

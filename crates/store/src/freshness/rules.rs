@@ -9,11 +9,11 @@ use vocab::Now;
 
 /// The choices of one cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rules {
+pub struct CachingRules {
     /// Who is served from it.
-    pub audience: Audience,
+    pub audience: CacheAudience,
     /// On whose behalf it stands.
-    pub side: Side,
+    pub side: CacheSide,
     /// Whether a request's `Cache-Control` is obeyed (RFC 9111 §5.2.1 is advice to a cache).
     pub requests: RequestControl,
     /// When a stale response is served that nobody explicitly allowed.
@@ -29,14 +29,14 @@ pub struct Rules {
     pub heuristic_max_secs: u32,
     /// The longest freshness lifetime that is believed, in seconds; at most 2³¹ (RFC 9111 §1.2.2).
     pub lifetime_max_secs: u32,
-    /// How long past its lifetime a response is still served by [`Rules::stale`], in seconds. A week,
+    /// How long past its lifetime a response is still served by [`CachingRules::stale`], in seconds. A week,
     /// as in Squid; an explicit permission is not cut, and [`StaleUse::Offline`] knows no end.
     pub stale_max_secs: u32,
 }
 
 /// Who is served from a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
+pub enum CacheAudience {
     /// Several people: `private` responses are not for it, `s-maxage` and `proxy-revalidate` are.
     Shared,
     /// One person.
@@ -45,7 +45,7 @@ pub enum Audience {
 
 /// On whose behalf a cache stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum CacheSide {
     /// The clients': `CDN-Cache-Control` is not addressed to it (RFC 9213 §3.1).
     Forward,
     /// The origin's: `CDN-Cache-Control` comes first.
@@ -91,10 +91,10 @@ pub enum SetCookie {
 
 /// A request, as the rules see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct RequestFacts<'a> {
     /// Its method.
     pub method: &'a Method,
-    /// Its URL in the form that it is filed under ([`crate::Key`]).
+    /// Its URL in the form that it is filed under ([`crate::CacheKey`]).
     pub url: &'a str,
     /// Its fields.
     pub fields: &'a HeaderMap,
@@ -104,7 +104,7 @@ pub struct Asked<'a> {
 
 /// What the origin answered, as the rules see it.
 #[derive(Clone, Copy, Debug)]
-pub struct Answered<'a> {
+pub struct ResponseFacts<'a> {
     /// Its status.
     pub status: StatusCode,
     /// Its fields as received.
@@ -115,12 +115,12 @@ pub struct Answered<'a> {
     pub received_ms: u64,
 }
 
-impl Rules {
+impl CachingRules {
     /// A proxy that several people share: the clients steer it, and nobody gets another's cookie.
     pub const fn forward() -> Self {
         Self {
-            audience: Audience::Shared,
-            side: Side::Forward,
+            audience: CacheAudience::Shared,
+            side: CacheSide::Forward,
             requests: RequestControl::Honoured,
             stale: StaleUse::WhenUnreachable,
             cookies: SetCookie::Dropped,
@@ -135,7 +135,7 @@ impl Rules {
     /// whom it was made.
     pub const fn reverse() -> Self {
         Self {
-            side: Side::Reverse,
+            side: CacheSide::Reverse,
             requests: RequestControl::Ignored,
             cookies: SetCookie::Refused,
             ..Self::forward()

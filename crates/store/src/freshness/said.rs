@@ -10,12 +10,12 @@ use sfv::{BareItem, Integer, ItemSerializer, KeyRef, StringRef, TokenRef};
 const TEXT_BYTES_MAX: usize = 256;
 
 /// The member while it is written.
-pub(crate) struct Said {
+pub(crate) struct StatusMember {
     by: String,
     parameters: Vec<(&'static str, BareItem)>,
 }
 
-impl Said {
+impl StatusMember {
     /// By an intermediary of this name.
     pub(crate) fn by(name: &str) -> Self {
         Self { by: name.to_owned(), parameters: Vec::new() }

@@ -3,25 +3,25 @@
 //! It stores nothing. A refusal names its reason, which stands in `Cache-Status`, in the ledger and
 //! in `why`. Pure. Called by the store when the head of an answer is there.
 
-use super::control::{Control, Flag, Wish, Wishes};
+use super::control::{RequestDirective, RequestDirectives, ResponseControl, ResponseFlag};
 use super::partial;
-use super::rules::{Answered, Asked, Audience, Rules, SetCookie, StaleUse};
-use super::terms::{self, Basis, Terms, Validation};
+use super::rules::{CacheAudience, CachingRules, RequestFacts, ResponseFacts, SetCookie, StaleUse};
+use super::terms::{self, LifetimeBasis, ReuseTerms, ValidationNeed};
 use super::{date, fields, tags, target, vary};
-use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, Head};
+use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead};
 use http::header::{self, HeaderMap};
 use http::{Method, StatusCode};
 use vocab::NotStored;
 
 /// The terms on which an answer may be stored as what [`kept`] makes of it, or why it may not.
 pub fn storing(
-    rules: &Rules,
-    asked: &Asked<'_>,
-    answered: &Answered<'_>,
-) -> Result<Terms, NotStored> {
-    let control = Control::of(rules, answered.fields);
+    rules: &CachingRules,
+    asked: &RequestFacts<'_>,
+    answered: &ResponseFacts<'_>,
+) -> Result<ReuseTerms, NotStored> {
+    let control = ResponseControl::of(rules, answered.fields);
     method(asked)?;
-    if Wishes::of(rules, asked.fields).says(Wish::NoStore) {
+    if RequestDirectives::of(rules, asked.fields).says(RequestDirective::NoStore) {
         return Err(NotStored::RequestNoStore);
     }
     status(answered.status)?;
@@ -38,7 +38,7 @@ pub fn storing(
         }
     }
     if !explicit
-        && !control.says(Flag::Public)
+        && !control.says(ResponseFlag::Public)
         && !terms::is_heuristically_cacheable(answered.status)
     {
         return Err(NotStored::StatusWithoutFreshness);
@@ -52,34 +52,45 @@ pub fn storing(
 }
 
 /// The terms of a head that has just been updated, or why it may not be stored any longer.
-pub(crate) fn still_stored(rules: &Rules, head: &Head) -> Result<Terms, NotStored> {
-    let control = Control::of(rules, &head.fields);
+pub(crate) fn still_stored(
+    rules: &CachingRules,
+    head: &StoredHead,
+) -> Result<ReuseTerms, NotStored> {
+    let control = ResponseControl::of(rules, &head.fields);
     directives(rules, &control, head.status)?;
     vary::selecting(&head.selecting, &head.fields)?;
     on_terms(rules, &control, head)
 }
 
-fn on_terms(rules: &Rules, control: &Control, head: &Head) -> Result<Terms, NotStored> {
+fn on_terms(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    head: &StoredHead,
+) -> Result<ReuseTerms, NotStored> {
     if rules.cookies == SetCookie::Refused && fields::sets_cookie(&head.fields) {
         return Err(NotStored::SetCookie);
     }
     tags::tags(&head.fields).map_err(|tags::TooMany| NotStored::Tags)?;
     size(&head.fields)?;
-    let terms = Terms::under(rules, control, head);
+    let terms = ReuseTerms::under(rules, control, head);
     use_left(rules, &terms, head)?;
     Ok(terms)
 }
 
 /// What is stored of an answer that [`storing`] took: without the fields that are not stored, with a
 /// `Date`, and with the fields of the request that selected it.
-pub fn kept(rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Head {
+pub fn kept(
+    rules: &CachingRules,
+    asked: &RequestFacts<'_>,
+    answered: &ResponseFacts<'_>,
+) -> StoredHead {
     let mut fields = fields::stored(rules, answered.fields);
     // RFC 9110 §6.6.1: who has a clock and stores a response without a date gives it one.
     if date::field(&fields, &header::DATE).is_none() {
         fields.insert(header::DATE, date::value(answered.received_ms / 1000));
     }
     let selecting = vary::selecting(asked.fields, &fields).unwrap_or_default();
-    let head = Head {
+    let head = StoredHead {
         status: answered.status,
         fields,
         selecting,
@@ -89,7 +100,7 @@ pub fn kept(rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Head {
     if answered.status == StatusCode::PARTIAL_CONTENT { partial::as_whole(head) } else { head }
 }
 
-fn method(asked: &Asked<'_>) -> Result<(), NotStored> {
+fn method(asked: &RequestFacts<'_>) -> Result<(), NotStored> {
     // A HEAD updates what is stored (§4.3.5), and is nothing to store itself.
     if *asked.method == Method::GET || *asked.method == Method::POST {
         Ok(())
@@ -99,7 +110,7 @@ fn method(asked: &Asked<'_>) -> Result<(), NotStored> {
 }
 
 /// RFC 9110 §9.3.3: what a POST was answered with is what a GET would get only if it says so.
-fn posted(asked: &Asked<'_>, answered: &Answered<'_>) -> Result<(), NotStored> {
+fn posted(asked: &RequestFacts<'_>, answered: &ResponseFacts<'_>) -> Result<(), NotStored> {
     let location = answered.fields.get(header::CONTENT_LOCATION);
     if answered.status.is_success() && location.is_some_and(|it| target::is_same(asked.url, it)) {
         Ok(())
@@ -121,16 +132,20 @@ fn status(status: StatusCode) -> Result<(), NotStored> {
     }
 }
 
-fn directives(rules: &Rules, control: &Control, status: StatusCode) -> Result<(), NotStored> {
-    if control.says(Flag::MustUnderstand) {
+fn directives(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    status: StatusCode,
+) -> Result<(), NotStored> {
+    if control.says(ResponseFlag::MustUnderstand) {
         // §5.2.2.3: `no-store` beside it is for caches that do not know the directive.
         if !is_understood(status) {
             return Err(NotStored::NotUnderstood);
         }
-    } else if control.says(Flag::NoStore) {
+    } else if control.says(ResponseFlag::NoStore) {
         return Err(NotStored::NoStore);
     }
-    if rules.audience == Audience::Shared && control.says(Flag::Private) {
+    if rules.audience == CacheAudience::Shared && control.says(ResponseFlag::Private) {
         return Err(NotStored::Private);
     }
     Ok(())
@@ -146,23 +161,27 @@ fn is_understood(status: StatusCode) -> bool {
 }
 
 /// RFC 9111 §3.5: what came for a name and password goes to others only if the origin says so.
-fn people(rules: &Rules, control: &Control, asked: &HeaderMap) -> Result<(), NotStored> {
-    let allowed = control.says(Flag::Public)
-        || control.says(Flag::MustRevalidate)
+fn people(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    asked: &HeaderMap,
+) -> Result<(), NotStored> {
+    let allowed = control.says(ResponseFlag::Public)
+        || control.says(ResponseFlag::MustRevalidate)
         || control.s_maxage_secs.is_some();
     match rules.audience {
-        Audience::Shared if asked.contains_key(header::AUTHORIZATION) && !allowed => {
+        CacheAudience::Shared if asked.contains_key(header::AUTHORIZATION) && !allowed => {
             Err(NotStored::Authorization)
         }
-        Audience::Shared | Audience::Private => Ok(()),
+        CacheAudience::Shared | CacheAudience::Private => Ok(()),
     }
 }
 
 /// What is stale at once is worth its room only if it can be asked about or served stale.
-fn use_left(rules: &Rules, terms: &Terms, head: &Head) -> Result<(), NotStored> {
+fn use_left(rules: &CachingRules, terms: &ReuseTerms, head: &StoredHead) -> Result<(), NotStored> {
     let can_validate =
         head.fields.contains_key(header::ETAG) || head.fields.contains_key(header::LAST_MODIFIED);
-    if terms.validation == Validation::Always && !can_validate {
+    if terms.validation == ValidationNeed::Always && !can_validate {
         return Err(NotStored::NoCache);
     }
     let serves_stale = terms.stale_while_revalidate_secs > 0
@@ -172,7 +191,11 @@ fn use_left(rules: &Rules, terms: &Terms, head: &Head) -> Result<(), NotStored> 
     if is_fresh || can_validate || serves_stale {
         return Ok(());
     }
-    Err(if terms.basis == Basis::Nothing { NotStored::NoFreshness } else { NotStored::StaleAtOnce })
+    Err(if terms.basis == LifetimeBasis::Nothing {
+        NotStored::NoFreshness
+    } else {
+        NotStored::StaleAtOnce
+    })
 }
 
 fn size(fields: &HeaderMap) -> Result<(), NotStored> {

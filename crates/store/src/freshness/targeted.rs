@@ -4,7 +4,7 @@
 //! another type than it must be counts as not there (§2.1), and `Cache-Control` speaks again. Pure.
 //! Called by the reading of directives.
 
-use super::control::{Control, DELTA_SECS_MAX, Flag, Voice, names};
+use super::control::{DELTA_SECS_MAX, DirectiveSource, ResponseControl, ResponseFlag, names};
 use http::header::HeaderMap;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
@@ -14,7 +14,7 @@ const FIELD: &str = "cdn-cache-control";
 const BYTES_MAX: usize = 4096;
 
 /// What it says; `None` if it does not count.
-pub(crate) fn control(fields: &HeaderMap) -> Option<Control> {
+pub(crate) fn control(fields: &HeaderMap) -> Option<ResponseControl> {
     let mut lines = fields.get_all(FIELD).iter().peekable();
     lines.peek()?;
     let mut text = Vec::new();
@@ -28,7 +28,7 @@ pub(crate) fn control(fields: &HeaderMap) -> Option<Control> {
         }
     }
     let members: Dictionary = Parser::new(&text).parse().ok()?;
-    let mut control = Control::new(Voice::Targeted);
+    let mut control = ResponseControl::new(DirectiveSource::Targeted);
     for (name, member) in &members {
         let ListEntry::Item(item) = member else { return None };
         take(&mut control, name.as_str(), &item.bare_item)?;
@@ -37,7 +37,7 @@ pub(crate) fn control(fields: &HeaderMap) -> Option<Control> {
 }
 
 /// `None` if the directive is known and has a value of a wrong type.
-fn take(control: &mut Control, name: &str, value: &BareItem) -> Option<()> {
+fn take(control: &mut ResponseControl, name: &str, value: &BareItem) -> Option<()> {
     match name {
         "max-age" => control.max_age_secs = Some(secs(value)?),
         "s-maxage" => control.s_maxage_secs = Some(secs(value)?),
@@ -47,16 +47,16 @@ fn take(control: &mut Control, name: &str, value: &BareItem) -> Option<()> {
             BareItem::String(list) => {
                 control.no_cache_fields = names(list.as_str().as_bytes())?;
             }
-            value => raise(control, Flag::NoCache, value)?,
+            value => raise(control, ResponseFlag::NoCache, value)?,
         },
         "private" => match value {
             BareItem::String(list) => {
                 control.private_fields = names(list.as_str().as_bytes())?;
             }
-            value => raise(control, Flag::Private, value)?,
+            value => raise(control, ResponseFlag::Private, value)?,
         },
         other => {
-            if let Some(flag) = Flag::named(other.as_bytes()) {
+            if let Some(flag) = ResponseFlag::named(other.as_bytes()) {
                 raise(control, flag, value)?;
             }
         }
@@ -72,7 +72,7 @@ fn secs(value: &BareItem) -> Option<u32> {
 }
 
 /// `no-store=?0` says nothing.
-fn raise(control: &mut Control, flag: Flag, value: &BareItem) -> Option<()> {
+fn raise(control: &mut ResponseControl, flag: ResponseFlag, value: &BareItem) -> Option<()> {
     let BareItem::Boolean(says) = value else { return None };
     if *says {
         control.raise(flag);

@@ -5,25 +5,25 @@
 //! changed settings count for what is stored already. Pure. Called when a response is stored,
 //! freshened or read from disk.
 
-use super::control::{self, Control, DELTA_SECS_MAX, Flag, Voice};
-use super::rules::{Audience, Rules, SetCookie};
+use super::control::{self, DELTA_SECS_MAX, DirectiveSource, ResponseControl, ResponseFlag};
+use super::rules::{CacheAudience, CachingRules, SetCookie};
 use super::{age, date, fields, tags};
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::StatusCode;
 use http::header::{self, HeaderMap};
 use std::fmt;
 
 /// How a stored response may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Terms {
+pub struct ReuseTerms {
     /// How long it is fresh, counted by its age: seconds, at most 2³¹.
     pub lifetime_secs: u32,
     /// What says so.
-    pub basis: Basis,
+    pub basis: LifetimeBasis,
     /// How old it was when it came: milliseconds (§4.2.3, `corrected_initial_age`).
     pub initial_age_ms: u64,
     /// Whether the origin must be asked even while it is fresh.
-    pub validation: Validation,
+    pub validation: ValidationNeed,
     /// Who forbids that it is served stale.
     pub stale: StaleBan,
     /// How long it may be served stale while a new one is fetched: seconds past its lifetime
@@ -32,7 +32,7 @@ pub struct Terms {
     /// How long it may be served stale in place of an error: seconds past its lifetime (RFC 5861 §4).
     pub stale_if_error_secs: u32,
     /// Whether it never changes while it is fresh (RFC 8246).
-    pub change: Change,
+    pub change: ChangeExpectation,
     /// Set for a response that sets a cookie: rules that store no such response do not use one
     /// either.
     pub sets_cookie: bool,
@@ -42,7 +42,7 @@ pub struct Terms {
 
 /// What a freshness lifetime rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basis {
+pub enum LifetimeBasis {
     /// `Cache-Control: s-maxage`.
     SMaxAge,
     /// `Cache-Control: max-age`.
@@ -61,7 +61,7 @@ pub enum Basis {
 
 /// When the origin must be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validation {
+pub enum ValidationNeed {
     /// When it is stale.
     WhenStale,
     /// Before every use: `no-cache`.
@@ -86,37 +86,41 @@ pub enum StaleBan {
 
 /// Whether it may change while it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeExpectation {
     /// It may.
     Possible,
     /// It says that it will not: a plain reload is served from here.
     Immutable,
 }
 
-impl Terms {
+impl ReuseTerms {
     /// The terms of a head.
-    pub fn of(rules: &Rules, head: &Head) -> Self {
-        Self::under(rules, &Control::of(rules, &head.fields), head)
+    pub fn of(rules: &CachingRules, head: &StoredHead) -> Self {
+        Self::under(rules, &ResponseControl::of(rules, &head.fields), head)
     }
 
-    pub(crate) fn under(rules: &Rules, control: &Control, head: &Head) -> Self {
+    pub(crate) fn under(
+        rules: &CachingRules,
+        control: &ResponseControl,
+        head: &StoredHead,
+    ) -> Self {
         let (lifetime_secs, basis) = lifetime(rules, control, head);
         Self {
             lifetime_secs: lifetime_secs.min(rules.lifetime_max_secs),
             basis,
             initial_age_ms: age::initial_ms(head),
-            validation: if control.says(Flag::NoCache) {
-                Validation::Always
+            validation: if control.says(ResponseFlag::NoCache) {
+                ValidationNeed::Always
             } else {
-                Validation::WhenStale
+                ValidationNeed::WhenStale
             },
             stale: stale_ban(rules, control),
             stale_while_revalidate_secs: control.stale_while_revalidate_secs.unwrap_or(0),
             stale_if_error_secs: control.stale_if_error_secs.unwrap_or(0),
-            change: if control.says(Flag::Immutable) {
-                Change::Immutable
+            change: if control.says(ResponseFlag::Immutable) {
+                ChangeExpectation::Immutable
             } else {
-                Change::Possible
+                ChangeExpectation::Possible
             },
             sets_cookie: fields::sets_cookie(&head.fields),
             // Too many: it was not stored, or by another version.
@@ -126,14 +130,14 @@ impl Terms {
 
     /// Its age at a moment, in seconds (RFC 9111 §4.2.3, `current_age`). A clock that was set back
     /// makes nothing younger than it came.
-    pub fn age_secs(&self, head: &Head, unix_ms: u64) -> u32 {
+    pub fn age_secs(&self, head: &StoredHead, unix_ms: u64) -> u32 {
         let resident_ms = unix_ms.saturating_sub(head.received_ms);
         let secs = self.initial_age_ms.saturating_add(resident_ms) / 1000;
         u32::try_from(secs).map_or(DELTA_SECS_MAX, |secs| secs.min(DELTA_SECS_MAX))
     }
 
     /// True if these rules would not store it, unlike those by which it was stored.
-    pub(crate) fn is_foreign_to(&self, rules: &Rules) -> bool {
+    pub(crate) fn is_foreign_to(&self, rules: &CachingRules) -> bool {
         self.sets_cookie && rules.cookies == SetCookie::Refused
     }
 
@@ -147,37 +151,41 @@ impl Terms {
     pub fn end_freshness(&mut self, age_secs: u32) {
         if age_secs < self.lifetime_secs {
             self.lifetime_secs = age_secs;
-            self.basis = Basis::Purged;
+            self.basis = LifetimeBasis::Purged;
         }
     }
 }
 
 /// RFC 9111 §4.2.1, in its order.
-fn lifetime(rules: &Rules, control: &Control, head: &Head) -> (u32, Basis) {
+fn lifetime(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    head: &StoredHead,
+) -> (u32, LifetimeBasis) {
     if let Some(secs) = control.lifetime_secs(rules) {
-        let shared = rules.audience == Audience::Shared && control.s_maxage_secs.is_some();
+        let shared = rules.audience == CacheAudience::Shared && control.s_maxage_secs.is_some();
         let basis = match control.voice {
-            Voice::Targeted => Basis::Targeted,
-            Voice::General if shared => Basis::SMaxAge,
-            Voice::General => Basis::MaxAge,
+            DirectiveSource::Targeted => LifetimeBasis::Targeted,
+            DirectiveSource::General if shared => LifetimeBasis::SMaxAge,
+            DirectiveSource::General => LifetimeBasis::MaxAge,
         };
         return (secs, basis);
     }
     // Of several lines the first counts, and an invalid one is in the past (§5.3).
-    if control.voice == Voice::General && head.fields.contains_key(header::EXPIRES) {
+    if control.voice == DirectiveSource::General && head.fields.contains_key(header::EXPIRES) {
         let expires = date::field(&head.fields, &header::EXPIRES).unwrap_or(0);
         let secs = expires.saturating_sub(head.date_unix_secs());
-        return (at_most(secs, DELTA_SECS_MAX), Basis::Expires);
+        return (at_most(secs, DELTA_SECS_MAX), LifetimeBasis::Expires);
     }
     match heuristic_secs(rules, control, head) {
-        0 => (0, Basis::Nothing),
-        secs => (secs, Basis::Heuristic),
+        0 => (0, LifetimeBasis::Nothing),
+        secs => (secs, LifetimeBasis::Heuristic),
     }
 }
 
 /// RFC 9111 §4.2.2: a part of the time for which it has not changed.
-fn heuristic_secs(rules: &Rules, control: &Control, head: &Head) -> u32 {
-    if !is_heuristically_cacheable(head.status) && !control.says(Flag::Public) {
+fn heuristic_secs(rules: &CachingRules, control: &ResponseControl, head: &StoredHead) -> u32 {
+    if !is_heuristically_cacheable(head.status) && !control.says(ResponseFlag::Public) {
         return 0;
     }
     // An old way to say no, where nothing newer is said.
@@ -200,18 +208,22 @@ pub(crate) const fn is_heuristically_cacheable(status: StatusCode) -> bool {
 }
 
 /// Whether freshness is said, whatever it is.
-pub(crate) fn is_explicit(rules: &Rules, control: &Control, fields: &HeaderMap) -> bool {
+pub(crate) fn is_explicit(
+    rules: &CachingRules,
+    control: &ResponseControl,
+    fields: &HeaderMap,
+) -> bool {
     control.lifetime_secs(rules).is_some()
-        || (control.voice == Voice::General && fields.contains_key(header::EXPIRES))
+        || (control.voice == DirectiveSource::General && fields.contains_key(header::EXPIRES))
 }
 
-fn stale_ban(rules: &Rules, control: &Control) -> StaleBan {
-    let shared = rules.audience == Audience::Shared;
-    if control.says(Flag::NoCache) {
+fn stale_ban(rules: &CachingRules, control: &ResponseControl) -> StaleBan {
+    let shared = rules.audience == CacheAudience::Shared;
+    if control.says(ResponseFlag::NoCache) {
         StaleBan::NoCache
-    } else if control.says(Flag::MustRevalidate) {
+    } else if control.says(ResponseFlag::MustRevalidate) {
         StaleBan::MustRevalidate
-    } else if shared && control.says(Flag::ProxyRevalidate) {
+    } else if shared && control.says(ResponseFlag::ProxyRevalidate) {
         StaleBan::ProxyRevalidate
     } else if shared && control.s_maxage_secs.is_some() {
         StaleBan::SMaxAge
@@ -220,7 +232,7 @@ fn stale_ban(rules: &Rules, control: &Control) -> StaleBan {
     }
 }
 
-impl fmt::Display for Basis {
+impl fmt::Display for LifetimeBasis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::SMaxAge => "s-maxage",

@@ -3,17 +3,17 @@
 //! Pure. Called by the store when the origin, asked about a stored response, could not be reached or
 //! answered with an error.
 
-use super::control::{Wish, Wishes};
+use super::control::{RequestDirective, RequestDirectives};
 use super::reuse::{self, Freshness, StaleAllowed};
-use super::rules::{Asked, Rules, StaleUse};
-use super::terms::{StaleBan, Terms};
-use crate::head::Head;
+use super::rules::{CachingRules, RequestFacts, StaleUse};
+use super::terms::{ReuseTerms, StaleBan};
+use crate::head::StoredHead;
 use http::StatusCode;
 use std::fmt;
 
 /// What went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum OriginTrouble {
     /// No answer came: no connection, or it ended too early.
     Unreachable,
     /// This answer came.
@@ -38,18 +38,18 @@ pub enum NotRescued {
 /// How old the stored response is that is sent in place of the error, and who allows it; or why the
 /// error is passed on.
 pub fn rescue(
-    rules: &Rules,
-    asked: &Asked<'_>,
-    head: &Head,
-    terms: &Terms,
-    trouble: Trouble,
+    rules: &CachingRules,
+    asked: &RequestFacts<'_>,
+    head: &StoredHead,
+    terms: &ReuseTerms,
+    trouble: OriginTrouble,
 ) -> Result<(Freshness, StaleAllowed), NotRescued> {
     let by_rules = match trouble {
-        Trouble::Unreachable => (StaleUse::WhenUnreachable, StaleAllowed::Unreachable),
-        Trouble::Status(status) if is_error(status) => {
+        OriginTrouble::Unreachable => (StaleUse::WhenUnreachable, StaleAllowed::Unreachable),
+        OriginTrouble::Status(status) if is_error(status) => {
             (StaleUse::WhenFailing, StaleAllowed::Failing)
         }
-        Trouble::Status(_) => return Err(NotRescued::NoError),
+        OriginTrouble::Status(_) => return Err(NotRescued::NoError),
     };
     if terms.is_foreign_to(rules) {
         return Err(NotRescued::NotAllowed);
@@ -62,8 +62,8 @@ pub fn rescue(
         }
         StaleBan::SMaxAge | StaleBan::None => {}
     }
-    let wishes = Wishes::of(rules, asked.fields);
-    if wishes.says(Wish::NoCache) {
+    let wishes = RequestDirectives::of(rules, asked.fields);
+    if wishes.says(RequestDirective::NoCache) {
         return Err(NotRescued::ClientNoCache);
     }
     if freshness.is_within(terms.stale_if_error_secs) {

@@ -3,10 +3,10 @@
 //!
 //! Pure. Called by the store when such an answer is there.
 
-use super::rules::{Answered, Asked, Rules};
-use super::terms::Terms;
+use super::rules::{CachingRules, RequestFacts, ResponseFacts};
+use super::terms::ReuseTerms;
 use super::{date, fields, storing, vary};
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName};
 use vocab::NotStored;
@@ -31,11 +31,11 @@ pub enum HeadEffect {
 ///
 /// The request's fields select it anew only if its `Vary` has changed.
 pub fn freshened(
-    rules: &Rules,
-    asked: &Asked<'_>,
-    stored: &Head,
-    answered: &Answered<'_>,
-) -> Result<(Head, Terms), NotStored> {
+    rules: &CachingRules,
+    asked: &RequestFacts<'_>,
+    stored: &StoredHead,
+    answered: &ResponseFacts<'_>,
+) -> Result<(StoredHead, ReuseTerms), NotStored> {
     let mut merged = stored.fields.clone();
     // How old the stored answer was says nothing of this one.
     merged.remove(header::AGE);
@@ -56,7 +56,7 @@ pub fn freshened(
     } else {
         vary::selecting(asked.fields, &merged)?
     };
-    let head = Head {
+    let head = StoredHead {
         status: stored.status,
         fields: merged,
         selecting,
@@ -72,7 +72,7 @@ fn same_vary(one: &HeaderMap, other: &HeaderMap) -> bool {
 }
 
 /// What the answer to a `HEAD` does to the stored response that the request selects.
-pub fn head_effect(stored: &Head, answered: &Answered<'_>) -> HeadEffect {
+pub fn head_effect(stored: &StoredHead, answered: &ResponseFacts<'_>) -> HeadEffect {
     if answered.status != StatusCode::OK {
         return HeadEffect::Nothing;
     }

@@ -3,7 +3,7 @@
 //!
 //! Pure. Called by the rule for reuse, and by the store when the answer is there.
 
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::header::{self, HeaderMap, HeaderValue};
 
 /// Variants whose tags are sent in one request; the rest are left out.
@@ -13,16 +13,16 @@ const TAGS_BYTES_MAX: usize = 2048;
 
 /// The preconditions of a request that asks whether stored responses are still right.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Conditions {
+pub struct ValidationConditions {
     /// `If-None-Match`.
     pub if_none_match: Option<HeaderValue>,
     /// `If-Modified-Since`.
     pub if_modified_since: Option<HeaderValue>,
 }
 
-impl Conditions {
+impl ValidationConditions {
     /// Those of one stored response: all validators that it has.
-    pub fn of(head: &Head) -> Self {
+    pub fn of(head: &StoredHead) -> Self {
         Self {
             if_none_match: head.etag().cloned(),
             if_modified_since: head.fields.get(header::LAST_MODIFIED).cloned(),
@@ -31,9 +31,9 @@ impl Conditions {
 
     /// Those of variants of which none matches the request: their strong and weak tags. The origin
     /// may say that one of them is right for this request too.
-    pub fn of_variants<'h>(heads: impl IntoIterator<Item = &'h Head>) -> Self {
+    pub fn of_variants<'h>(heads: impl IntoIterator<Item = &'h StoredHead>) -> Self {
         let mut list: Vec<u8> = Vec::new();
-        for tag in heads.into_iter().filter_map(Head::etag).take(TAGS_SENT_MAX) {
+        for tag in heads.into_iter().filter_map(StoredHead::etag).take(TAGS_SENT_MAX) {
             // A tag that is not written as it should be would spoil the list.
             if !tag.as_bytes().ends_with(b"\"") || list.len() + tag.len() > TAGS_BYTES_MAX {
                 continue;
@@ -73,9 +73,9 @@ impl Conditions {
 
 /// The places of the stored responses that a 304 confirms, among those whose validators were sent.
 /// With none, the request must be sent again without conditions.
-pub fn confirmed(sent: &[&Head], answer: &HeaderMap) -> Vec<usize> {
+pub fn confirmed(sent: &[&StoredHead], answer: &HeaderMap) -> Vec<usize> {
     let all = || sent.iter().enumerate();
-    let places = |same: &dyn Fn(&Head) -> bool| -> Vec<usize> {
+    let places = |same: &dyn Fn(&StoredHead) -> bool| -> Vec<usize> {
         all().filter(|(_, head)| same(head)).map(|(place, _)| place).collect()
     };
     if let Some(tag) = answer.get(header::ETAG) {

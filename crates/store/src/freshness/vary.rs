@@ -5,7 +5,7 @@
 //! that is a candidate.
 
 use super::{coding, language};
-use crate::head::Head;
+use crate::head::StoredHead;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use std::cmp::Reverse;
 use vocab::NotStored;
@@ -37,7 +37,7 @@ pub(crate) fn selecting(request: &HeaderMap, response: &HeaderMap) -> Result<Hea
 }
 
 /// Whether a request selects a stored response.
-pub fn matches(head: &Head, request: &HeaderMap) -> bool {
+pub fn matches(head: &StoredHead, request: &HeaderMap) -> bool {
     names(&head.fields).all(|name| {
         let Ok(name) = name else { return false };
         let (Some(stored), Some(asked)) = (head.selecting.get(&name), request.get(&name)) else {
@@ -45,7 +45,8 @@ pub fn matches(head: &Head, request: &HeaderMap) -> bool {
         };
         if name == header::ACCEPT_ENCODING {
             // Requests that read the same may still refuse what came for the other.
-            return coding::Accepted::of(&head.selecting) == coding::Accepted::of(request)
+            return coding::AcceptedWords::of(&head.selecting)
+                == coding::AcceptedWords::of(request)
                 && coding::takes(request, &head.fields);
         }
         // What is in its normal form already is the rule, and needs no heap.
@@ -59,7 +60,7 @@ pub fn matches(head: &Head, request: &HeaderMap) -> bool {
 /// The place of the response that a request selects among the candidates: of those that match the
 /// newest, and one with `Vary` before one without (§4.1: such a one may be an origin's slip).
 pub fn choose<'h>(
-    candidates: impl IntoIterator<Item = &'h Head>,
+    candidates: impl IntoIterator<Item = &'h StoredHead>,
     request: &HeaderMap,
 ) -> Option<usize> {
     candidates
@@ -93,7 +94,7 @@ fn normal(request: &HeaderMap, name: &HeaderName) -> Option<HeaderValue> {
         return None;
     }
     let bytes = if name == header::ACCEPT_ENCODING {
-        coding::Accepted::of(request).words()
+        coding::AcceptedWords::of(request).words()
     } else if name == header::ACCEPT_LANGUAGE {
         language::normal(request)
     } else {

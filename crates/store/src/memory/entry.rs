@@ -3,12 +3,12 @@
 //! Neither ever changes; a head that the origin freshened is a new entry with the same body. Made by
 //! the store; held by the tier, by fetches under way and by doors while they send.
 
-use crate::budget::{Budget, Charge, Class};
-use crate::disk::Stored;
-use crate::fill::Body;
-use crate::freshness::Terms;
-use crate::head::Head;
-use crate::key::Key;
+use crate::budget::{Budget, ByteCharge, ByteClass};
+use crate::disk::StoredAnswer;
+use crate::fill::FillBody;
+use crate::freshness::ReuseTerms;
+use crate::head::StoredHead;
+use crate::key::CacheKey;
 use bytes::{Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::ops::Deref;
@@ -24,65 +24,65 @@ const FIELD_BYTES: u64 = 160;
 const HITS_MAX: u8 = 3;
 
 /// A response's head, filed: what a reader needs before the first byte of the body.
-pub struct Filed {
-    key: Key,
-    head: Head,
-    terms: Terms,
+pub struct FiledHead {
+    key: CacheKey,
+    head: StoredHead,
+    terms: ReuseTerms,
     ready: OnceLock<Bytes>,
-    charge: Charge,
+    charge: ByteCharge,
 }
 
-impl Filed {
+impl FiledHead {
     /// Files a head, counted as of a fetch under way. `None` where the account has no room for it.
     pub(crate) fn new(
         budget: &Arc<Budget>,
-        key: Key,
-        head: &Head,
-        terms: Terms,
+        key: CacheKey,
+        head: &StoredHead,
+        terms: ReuseTerms,
     ) -> Option<Arc<Self>> {
         let head = compact(head);
-        let charge = budget.try_charge(Class::Heads, cost(&key, &head, &terms))?;
+        let charge = budget.try_charge(ByteClass::Heads, cost(&key, &head, &terms))?;
         Some(Arc::new(Self { key, head, terms, ready: OnceLock::new(), charge }))
     }
 
     /// What it is filed under.
-    pub const fn key(&self) -> &Key {
+    pub const fn key(&self) -> &CacheKey {
         &self.key
     }
 
     /// The head.
-    pub const fn head(&self) -> &Head {
+    pub const fn head(&self) -> &StoredHead {
         &self.head
     }
 
     /// On which terms it may be used.
-    pub const fn terms(&self) -> &Terms {
+    pub const fn terms(&self) -> &ReuseTerms {
         &self.terms
     }
 
     /// The lines of its head as a door sends them, made by the first that asks. Room for as many
     /// bytes as the fields' names, values and four more each is counted from the start.
-    pub fn ready(&self, make: impl FnOnce(&Head) -> Bytes) -> &Bytes {
+    pub fn ready(&self, make: impl FnOnce(&StoredHead) -> Bytes) -> &Bytes {
         self.ready.get_or_init(|| make(&self.head))
     }
 
-    pub(super) const fn charge(&self) -> &Charge {
+    pub(super) const fn charge(&self) -> &ByteCharge {
         &self.charge
     }
 }
 
 /// Where a body is.
 #[derive(Clone)]
-pub enum Content {
+pub enum EntryContent {
     /// All of it, in memory.
-    Memory(Body),
+    Memory(FillBody),
     /// Its front, in memory, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked for.
-    Front(Body),
+    Front(FillBody),
     /// All of it, on disk: clone its body to read it, on a thread that may wait, or send it from the file.
-    Disk(Arc<Stored>),
+    Disk(Arc<StoredAnswer>),
 }
 
-impl Content {
+impl EntryContent {
     /// The length of what is there, in bytes.
     pub fn len(&self) -> u64 {
         match self {
@@ -96,7 +96,7 @@ impl Content {
         self.len() == 0
     }
 
-    fn in_memory(&self) -> Option<&Body> {
+    fn in_memory(&self) -> Option<&FillBody> {
         match self {
             Self::Memory(body) | Self::Front(body) => Some(body),
             Self::Disk(_) => None,
@@ -105,39 +105,39 @@ impl Content {
 }
 
 /// A stored response.
-pub struct Entry {
-    filed: Arc<Filed>,
-    content: Content,
+pub struct StoredEntry {
+    filed: Arc<FiledHead>,
+    content: EntryContent,
     hits: AtomicU8,
 }
 
-impl Entry {
-    pub(crate) const fn new(filed: Arc<Filed>, content: Content) -> Self {
+impl StoredEntry {
+    pub(crate) const fn new(filed: Arc<FiledHead>, content: EntryContent) -> Self {
         Self { filed, content, hits: AtomicU8::new(0) }
     }
 
     /// Its head and what goes with it.
-    pub const fn filed(&self) -> &Arc<Filed> {
+    pub const fn filed(&self) -> &Arc<FiledHead> {
         &self.filed
     }
 
     /// Its body, or what is there of it.
-    pub const fn content(&self) -> &Content {
+    pub const fn content(&self) -> &EntryContent {
         &self.content
     }
 
     /// Whether only the front of its body is there.
     pub const fn is_front(&self) -> bool {
-        matches!(self.content, Content::Front(_))
+        matches!(self.content, EntryContent::Front(_))
     }
 
     /// What it takes in memory, in bytes.
     pub(super) fn cost(&self) -> u64 {
-        self.content.in_memory().map_or(0, Body::cost) + self.filed.charge.bytes()
+        self.content.in_memory().map_or(0, FillBody::cost) + self.filed.charge.bytes()
     }
 
     /// Counts all it takes as one class.
-    pub(super) fn move_to(&self, class: Class) {
+    pub(super) fn move_to(&self, class: ByteClass) {
         if let Some(body) = self.content.in_memory() {
             body.move_to(class);
         }
@@ -162,17 +162,17 @@ impl Entry {
     }
 }
 
-impl Deref for Entry {
-    type Target = Filed;
-    fn deref(&self) -> &Filed {
+impl Deref for StoredEntry {
+    type Target = FiledHead;
+    fn deref(&self) -> &FiledHead {
         &self.filed
     }
 }
 
 /// The same head in memory of its own: fields as they are read are slices of a connection's buffer,
 /// and would keep all of it.
-fn compact(head: &Head) -> Head {
-    Head {
+fn compact(head: &StoredHead) -> StoredHead {
+    StoredHead {
         status: head.status,
         fields: compact_fields(&head.fields),
         selecting: compact_fields(&head.selecting),
@@ -197,7 +197,7 @@ fn compact_fields(fields: &HeaderMap) -> HeaderMap {
     own
 }
 
-fn cost(key: &Key, head: &Head, terms: &Terms) -> u64 {
+fn cost(key: &CacheKey, head: &StoredHead, terms: &ReuseTerms) -> u64 {
     let fields = head.fields.iter().chain(&head.selecting);
     // Name and value stand here and in the lines made ready.
     let fields =

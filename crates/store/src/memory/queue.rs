@@ -2,7 +2,7 @@
 //!
 //! It owns no node. Called by the shard.
 
-use super::shard::Node;
+use super::shard::EntryNode;
 use ::slab::Slab;
 
 /// No node.
@@ -10,17 +10,17 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// A node's neighbours in its queue.
 #[derive(Clone, Copy)]
-pub(super) struct Links {
+pub(super) struct QueueLinks {
     newer: u32,
     older: u32,
 }
 
-impl Links {
+impl QueueLinks {
     pub(super) const ALONE: Self = Self { newer: NONE, older: NONE };
 }
 
 /// A queue of nodes.
-pub(super) struct Queue {
+pub(super) struct NodeQueue {
     newest: u32,
     oldest: u32,
     /// What its nodes take, in bytes.
@@ -28,7 +28,7 @@ pub(super) struct Queue {
     pub(super) len: usize,
 }
 
-impl Queue {
+impl NodeQueue {
     pub(super) const fn new() -> Self {
         Self { newest: NONE, oldest: NONE, bytes: 0, len: 0 }
     }
@@ -39,8 +39,8 @@ impl Queue {
     }
 
     /// Puts a node at the end where the newest are.
-    pub(super) fn push(&mut self, nodes: &mut Slab<Node>, id: u32) {
-        nodes[id as usize].links = Links { newer: NONE, older: self.newest };
+    pub(super) fn push(&mut self, nodes: &mut Slab<EntryNode>, id: u32) {
+        nodes[id as usize].links = QueueLinks { newer: NONE, older: self.newest };
         match self.newest {
             NONE => self.oldest = id,
             newest => nodes[newest as usize].links.newer = id,
@@ -51,8 +51,9 @@ impl Queue {
     }
 
     /// Takes a node out, wherever it stands.
-    pub(super) fn take(&mut self, nodes: &mut Slab<Node>, id: u32) {
-        let Links { newer, older } = std::mem::replace(&mut nodes[id as usize].links, Links::ALONE);
+    pub(super) fn take(&mut self, nodes: &mut Slab<EntryNode>, id: u32) {
+        let QueueLinks { newer, older } =
+            std::mem::replace(&mut nodes[id as usize].links, QueueLinks::ALONE);
         match newer {
             NONE => self.newest = older,
             newer => nodes[newer as usize].links.older = older,

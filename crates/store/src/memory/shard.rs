@@ -5,10 +5,10 @@
 //! queue when it comes back. A scan passes through a tenth of the room and harms nothing else. It
 //! knows no account and no rule of HTTP. Called by the tier, which holds its lock.
 
-use super::entry::Entry;
-use super::queue::{Links, NONE, Queue};
-use crate::key::{Key, KeyHash};
-use crate::recent::Recent;
+use super::entry::StoredEntry;
+use super::queue::{NONE, NodeQueue, QueueLinks};
+use crate::key::{CacheKey, KeyHash};
+use crate::recent::RecentKeys;
 use ::slab::Slab;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,17 +25,17 @@ const LARGE_PART: u64 = 8;
 const TOO_LARGE_PART: u64 = 2;
 
 /// An entry in its queue.
-pub(super) struct Node {
-    pub(super) entry: Arc<Entry>,
+pub(super) struct EntryNode {
+    pub(super) entry: Arc<StoredEntry>,
     pub(super) cost: u64,
-    pub(super) links: Links,
+    pub(super) links: QueueLinks,
     /// The next variant under the same key, an older one.
     sibling: u32,
-    home: Home,
+    home: NodeHome,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum NodeHome {
     Small,
     Main,
 }
@@ -53,7 +53,7 @@ pub enum NotKept {
 
 /// Whether more than one client asked for what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum EntrySeen {
     /// One did.
     Once,
     /// Several did.
@@ -63,25 +63,25 @@ pub(crate) enum Seen {
 }
 
 /// See the module.
-pub(super) struct Shard {
-    nodes: Slab<Node>,
+pub(super) struct MemoryShard {
+    nodes: Slab<EntryNode>,
     /// The newest variant of each key. Hashes are secret and even: they are used as they are.
-    keys: HashMap<u128, u32, BuildHasherDefault<Unhashed>>,
-    small: Queue,
-    main: Queue,
+    keys: HashMap<u128, u32, BuildHasherDefault<IdentityHasher>>,
+    small: NodeQueue,
+    main: NodeQueue,
     /// What left the small queue unasked, stamped by `departures`.
-    ghost: Recent,
+    ghost: RecentKeys,
     departures: u32,
 }
 
-impl Shard {
+impl MemoryShard {
     pub(super) fn new(ghosts: usize) -> Self {
         Self {
             nodes: Slab::new(),
             keys: HashMap::default(),
-            small: Queue::new(),
-            main: Queue::new(),
-            ghost: Recent::new(ghosts),
+            small: NodeQueue::new(),
+            main: NodeQueue::new(),
+            ghost: RecentKeys::new(ghosts),
             departures: 0,
         }
     }
@@ -95,12 +95,15 @@ impl Shard {
     }
 
     /// All under a hash, the newest first.
-    pub(super) fn under(&self, hash: KeyHash) -> impl Iterator<Item = &Arc<Entry>> {
+    pub(super) fn under(&self, hash: KeyHash) -> impl Iterator<Item = &Arc<StoredEntry>> {
         self.chain(hash.0).map(|id| &self.nodes[id as usize].entry)
     }
 
     /// The variants of a key, the newest first. Two URLs with one hash share a chain.
-    pub(super) fn variants<'s>(&'s self, key: &'s Key) -> impl Iterator<Item = &'s Arc<Entry>> {
+    pub(super) fn variants<'s>(
+        &'s self,
+        key: &'s CacheKey,
+    ) -> impl Iterator<Item = &'s Arc<StoredEntry>> {
         self.under(key.hash()).filter(|entry| entry.key().url() == key.url())
     }
 
@@ -108,13 +111,13 @@ impl Shard {
     /// for it is put into `gone`, so that it is dropped when the lock is free.
     pub(super) fn insert(
         &mut self,
-        entry: Arc<Entry>,
-        seen: Seen,
+        entry: Arc<StoredEntry>,
+        seen: EntrySeen,
         limit: u64,
-        gone: &mut Vec<Arc<Entry>>,
+        gone: &mut Vec<Arc<StoredEntry>>,
     ) -> Result<(), NotKept> {
         let (hash, cost) = (entry.key().hash().0, entry.cost());
-        if seen == Seen::Before && self.like(&entry).is_some() {
+        if seen == EntrySeen::Before && self.like(&entry).is_some() {
             return Err(NotKept::Newer);
         }
         self.displace(&entry, gone);
@@ -124,30 +127,36 @@ impl Shard {
         // As far back as the main queue is long (S3-FIFO).
         let span = self.main.len.max(self.small.len) as u32;
         let was_here = self.ghost.take(hash, self.departures, span);
-        if cost > limit / LARGE_PART && seen == Seen::Once && !was_here {
+        if cost > limit / LARGE_PART && seen == EntrySeen::Once && !was_here {
             self.depart(hash);
             return Err(NotKept::LargeAndNew);
         }
         self.shrink(limit - cost, limit, gone);
-        let home = if was_here { Home::Main } else { Home::Small };
+        let home = if was_here { NodeHome::Main } else { NodeHome::Small };
         let sibling = self.keys.get(&hash).copied().unwrap_or(NONE);
-        let id = self.nodes.insert(Node { entry, cost, links: Links::ALONE, sibling, home }) as u32;
+        let id =
+            self.nodes.insert(EntryNode { entry, cost, links: QueueLinks::ALONE, sibling, home })
+                as u32;
         self.keys.insert(hash, id);
         match home {
-            Home::Small => self.small.push(&mut self.nodes, id),
-            Home::Main => self.main.push(&mut self.nodes, id),
+            NodeHome::Small => self.small.push(&mut self.nodes, id),
+            NodeHome::Main => self.main.push(&mut self.nodes, id),
         }
         Ok(())
     }
 
     /// Puts an entry in the place of another, if that is still here. The bodies may be the same.
-    pub(super) fn replace(&mut self, old: &Arc<Entry>, new: Arc<Entry>) -> Option<Arc<Entry>> {
+    pub(super) fn replace(
+        &mut self,
+        old: &Arc<StoredEntry>,
+        new: Arc<StoredEntry>,
+    ) -> Option<Arc<StoredEntry>> {
         let id = self.chain(old.key().hash().0).find(|id| self.is(*id, old))?;
         Some(self.exchange(id, new))
     }
 
     /// Takes an entry out, if it is still here.
-    pub(super) fn remove(&mut self, old: &Arc<Entry>) -> Option<Arc<Entry>> {
+    pub(super) fn remove(&mut self, old: &Arc<StoredEntry>) -> Option<Arc<StoredEntry>> {
         let id = self.chain(old.key().hash().0).find(|id| self.is(*id, old))?;
         Some(self.take(id))
     }
@@ -158,8 +167,8 @@ impl Shard {
         &self,
         from: usize,
         count: usize,
-        wanted: impl Fn(&Entry) -> bool,
-        found: &mut Vec<Arc<Entry>>,
+        wanted: impl Fn(&StoredEntry) -> bool,
+        found: &mut Vec<Arc<StoredEntry>>,
     ) -> Option<usize> {
         let end = from.saturating_add(count).min(self.nodes.capacity());
         let entries = (from..end).filter_map(|id| Some(&self.nodes.get(id)?.entry));
@@ -168,7 +177,7 @@ impl Shard {
     }
 
     /// Evicts until at most `target` bytes are left. `limit`: what the shard may hold.
-    pub(super) fn shrink(&mut self, target: u64, limit: u64, gone: &mut Vec<Arc<Entry>>) {
+    pub(super) fn shrink(&mut self, target: u64, limit: u64, gone: &mut Vec<Arc<StoredEntry>>) {
         while self.bytes() > target {
             let from_small = self.small.bytes > limit / SMALL_PART || self.main.len == 0;
             let evicted = if from_small { self.evict_small() } else { self.evict_main() };
@@ -176,13 +185,13 @@ impl Shard {
         }
     }
 
-    fn evict_small(&mut self) -> Option<Arc<Entry>> {
+    fn evict_small(&mut self) -> Option<Arc<StoredEntry>> {
         let id = self.small.oldest()?;
         let entry = &self.nodes[id as usize].entry;
         if entry.hits() > 0 {
             entry.set_hits(0);
             self.small.take(&mut self.nodes, id);
-            self.nodes[id as usize].home = Home::Main;
+            self.nodes[id as usize].home = NodeHome::Main;
             self.main.push(&mut self.nodes, id);
             return None;
         }
@@ -196,7 +205,7 @@ impl Shard {
         self.ghost.note(hash, self.departures);
     }
 
-    fn evict_main(&mut self) -> Option<Arc<Entry>> {
+    fn evict_main(&mut self) -> Option<Arc<StoredEntry>> {
         let id = self.main.oldest()?;
         let entry = &self.nodes[id as usize].entry;
         match entry.hits() {
@@ -212,7 +221,7 @@ impl Shard {
     }
 
     /// Makes room for a variant: its like goes, and the oldest one at the cap.
-    fn displace(&mut self, entry: &Arc<Entry>, gone: &mut Vec<Arc<Entry>>) {
+    fn displace(&mut self, entry: &Arc<StoredEntry>, gone: &mut Vec<Arc<StoredEntry>>) {
         let oldest = || self.chain(entry.key().hash().0).nth(VARIANTS_MAX - 1);
         if let Some(id) = self.like(entry).or_else(oldest) {
             gone.push(self.take(id));
@@ -220,14 +229,14 @@ impl Shard {
     }
 
     /// The same variant, if it is here.
-    fn like(&self, entry: &Entry) -> Option<u32> {
+    fn like(&self, entry: &StoredEntry) -> Option<u32> {
         self.chain(entry.key().hash().0).find(|id| {
             let old = &self.nodes[*id as usize].entry;
             old.key() == entry.key() && old.head().selecting == entry.head().selecting
         })
     }
 
-    fn is(&self, id: u32, entry: &Arc<Entry>) -> bool {
+    fn is(&self, id: u32, entry: &Arc<StoredEntry>) -> bool {
         Arc::ptr_eq(&self.nodes[id as usize].entry, entry)
     }
 
@@ -239,13 +248,13 @@ impl Shard {
         })
     }
 
-    fn exchange(&mut self, id: u32, new: Arc<Entry>) -> Arc<Entry> {
+    fn exchange(&mut self, id: u32, new: Arc<StoredEntry>) -> Arc<StoredEntry> {
         let Self { nodes, small, main, .. } = self;
         let node = &mut nodes[id as usize];
         new.set_hits(node.entry.hits());
         let queue = match node.home {
-            Home::Small => small,
-            Home::Main => main,
+            NodeHome::Small => small,
+            NodeHome::Main => main,
         };
         queue.bytes -= node.cost;
         node.cost = new.cost();
@@ -253,12 +262,12 @@ impl Shard {
         std::mem::replace(&mut node.entry, new)
     }
 
-    fn take(&mut self, id: u32) -> Arc<Entry> {
+    fn take(&mut self, id: u32) -> Arc<StoredEntry> {
         match self.nodes[id as usize].home {
-            Home::Small => self.small.take(&mut self.nodes, id),
-            Home::Main => self.main.take(&mut self.nodes, id),
+            NodeHome::Small => self.small.take(&mut self.nodes, id),
+            NodeHome::Main => self.main.take(&mut self.nodes, id),
         }
-        let Node { entry, sibling, .. } = self.nodes.remove(id as usize);
+        let EntryNode { entry, sibling, .. } = self.nodes.remove(id as usize);
         let hash = entry.key().hash().0;
         let before = self.chain_before(hash, id);
         match before {
@@ -287,9 +296,9 @@ impl Shard {
 
 /// Takes the low half of a hash as it is.
 #[derive(Default)]
-struct Unhashed(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for Unhashed {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }

@@ -1,45 +1,50 @@
 //! What the tier promises: what is asked for often stays, scans pass through, and the account holds.
 
 use super::*;
-use crate::fill::Body;
-use crate::freshness::{Rules, Terms};
-use crate::head::Head;
-use crate::key::Seed;
+use crate::fill::FillBody;
+use crate::freshness::{CachingRules, ReuseTerms};
+use crate::head::StoredHead;
+use crate::key::KeySeed;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use std::collections::VecDeque;
 
-const SEED: Seed = Seed([7; 16]);
+const SEED: KeySeed = KeySeed([7; 16]);
 
-fn key(number: u64) -> Key {
-    Key::new(&SEED, &format!("http://example.test/{number}"))
+fn key(number: u64) -> CacheKey {
+    CacheKey::new(&SEED, &format!("http://example.test/{number}"))
 }
 
-fn entry(budget: &Arc<Budget>, key: &Key, variant: &str, bytes: usize) -> Option<Arc<Entry>> {
+fn entry(
+    budget: &Arc<Budget>,
+    key: &CacheKey,
+    variant: &str,
+    bytes: usize,
+) -> Option<Arc<StoredEntry>> {
     let mut selecting = HeaderMap::new();
     if !variant.is_empty() {
         selecting.insert("accept-language", HeaderValue::from_str(variant).unwrap());
     }
-    let head = Head {
+    let head = StoredHead {
         status: StatusCode::OK,
         fields: HeaderMap::new(),
         selecting,
         requested_ms: 0,
         received_ms: 0,
     };
-    let terms = Terms::of(&Rules::forward(), &head);
-    let body = Body::copied(budget, &vec![variant.len() as u8; bytes])?;
-    let filed = Filed::new(budget, key.clone(), &head, terms)?;
-    Some(Arc::new(Entry::new(filed, Content::Memory(body))))
+    let terms = ReuseTerms::of(&CachingRules::forward(), &head);
+    let body = FillBody::copied(budget, &vec![variant.len() as u8; bytes])?;
+    let filed = FiledHead::new(budget, key.clone(), &head, terms)?;
+    Some(Arc::new(StoredEntry::new(filed, EntryContent::Memory(body))))
 }
 
 /// Asks for a key, stores it when it is not there, and says whether it was.
-fn ask(tier: &Tier, budget: &Arc<Budget>, key: &Key, bytes: usize) -> bool {
+fn ask(tier: &MemoryTier, budget: &Arc<Budget>, key: &CacheKey, bytes: usize) -> bool {
     if let Some((found, _)) = tier.find(key) {
         found.hit();
         return true;
     }
     let Some(entry) = entry(budget, key, "", bytes) else { return false };
-    let _ = tier.insert(&entry, Seen::Once);
+    let _ = tier.insert(&entry, EntrySeen::Once);
     false
 }
 
@@ -87,7 +92,7 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
         .collect();
     for (what, trace) in [("plain", plain), ("scanned", scanned)] {
         let budget = Budget::new(1 << 20);
-        let tier = Tier::new(&budget, 1);
+        let tier = MemoryTier::new(&budget, 1);
         let hits = trace.iter().filter(|it| ask(&tier, &budget, &key(**it), 1000)).count();
         let room = tier.stock().entries as usize;
         let by_last_use = lru_hits(&trace, room);
@@ -102,28 +107,28 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
 #[test]
 fn what_is_large_comes_in_when_it_is_asked_for_twice() {
     let budget = Budget::new(4 << 20);
-    let tier = Tier::new(&budget, 1);
+    let tier = MemoryTier::new(&budget, 1);
     let insert =
         |number, bytes, seen| tier.insert(&entry(&budget, &key(number), "", bytes).unwrap(), seen);
-    assert_eq!(insert(1, 100_000, Seen::Once), Ok(()));
-    assert_eq!(insert(2, 800_000, Seen::Once), Err(NotKept::LargeAndNew));
-    assert!(tier.find(&key(2)).is_none() && budget.held(Class::Windows) == 0);
-    assert_eq!(insert(2, 800_000, Seen::Once), Ok(()), "the second time");
-    assert_eq!(insert(3, 800_000, Seen::Often), Ok(()), "two waited for it");
-    assert_eq!(insert(4, 2_095_000, Seen::Often), Err(NotKept::TooLarge), "more than half");
+    assert_eq!(insert(1, 100_000, EntrySeen::Once), Ok(()));
+    assert_eq!(insert(2, 800_000, EntrySeen::Once), Err(NotKept::LargeAndNew));
+    assert!(tier.find(&key(2)).is_none() && budget.held(ByteClass::Windows) == 0);
+    assert_eq!(insert(2, 800_000, EntrySeen::Once), Ok(()), "the second time");
+    assert_eq!(insert(3, 800_000, EntrySeen::Often), Ok(()), "two waited for it");
+    assert_eq!(insert(4, 2_095_000, EntrySeen::Often), Err(NotKept::TooLarge), "more than half");
 }
 
 #[test]
 fn variants_live_side_by_side_and_the_oldest_makes_room() {
     let budget = Budget::new(1 << 20);
-    let tier = Tier::new(&budget, 1);
+    let tier = MemoryTier::new(&budget, 1);
     let names: Vec<String> = (1..=VARIANTS_MAX + 2).map(|count| "x".repeat(count)).collect();
     for name in &names {
-        tier.insert(&entry(&budget, &key(1), name, 10).unwrap(), Seen::Once).unwrap();
+        tier.insert(&entry(&budget, &key(1), name, 10).unwrap(), EntrySeen::Once).unwrap();
     }
     let count = || tier.find(&key(1)).map_or(0, |(_, others)| 1 + others.len());
     assert_eq!(count(), VARIANTS_MAX);
-    tier.insert(&entry(&budget, &key(1), &names[9], 99).unwrap(), Seen::Once).unwrap();
+    tier.insert(&entry(&budget, &key(1), &names[9], 99).unwrap(), EntrySeen::Once).unwrap();
     let (newest, others) = tier.find(&key(1)).unwrap();
     assert_eq!(
         (newest.content().len(), others.len()),
@@ -131,58 +136,58 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
         "its like is replaced"
     );
     drop((newest, others));
-    let is_even = |entry: &Entry| entry.head().selecting.values().all(|it| it.len() % 2 == 0);
+    let is_even = |entry: &StoredEntry| entry.head().selecting.values().all(|it| it.len() % 2 == 0);
     tier.sweep(is_even, |entry| assert!(tier.remove(&entry)));
     assert_eq!(count(), VARIANTS_MAX / 2);
     tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
-    assert_eq!((count(), tier.stock().entries, budget.held(Class::Cache)), (0, 0, 0));
+    assert_eq!((count(), tier.stock().entries, budget.held(ByteClass::Cache)), (0, 0, 0));
 }
 
 #[test]
 fn it_gives_way_to_fetches_and_what_is_still_read_is_still_counted() {
     let budget = Budget::new(1 << 20);
-    let tier = Tier::new(&budget, 1);
+    let tier = MemoryTier::new(&budget, 1);
     for number in 0..200 {
         ask(&tier, &budget, &key(number), 4000);
     }
     let (held, _) = tier.find(&key(150)).unwrap();
-    let before = budget.held(Class::Cache);
+    let before = budget.held(ByteClass::Cache);
     assert!(before > 800 << 10);
-    let window = budget.try_charge(Class::Windows, 1 << 19).unwrap();
-    assert!(budget.total() <= budget.limit() && budget.held(Class::Cache) <= 1 << 19);
-    let most = budget.limit() - budget.total() + budget.held(Class::Cache);
-    assert!(budget.try_charge(Class::Heads, most).is_none(), "one is read by somebody");
+    let window = budget.try_charge(ByteClass::Windows, 1 << 19).unwrap();
+    assert!(budget.total() <= budget.limit() && budget.held(ByteClass::Cache) <= 1 << 19);
+    let most = budget.limit() - budget.total() + budget.held(ByteClass::Cache);
+    assert!(budget.try_charge(ByteClass::Heads, most).is_none(), "one is read by somebody");
     assert!(tier.find(&key(150)).is_none() && tier.stock().entries == 0);
     assert_eq!(held.content().len(), 4000);
-    assert_eq!(budget.held(Class::Windows), (1 << 19) + held.cost());
+    assert_eq!(budget.held(ByteClass::Windows), (1 << 19) + held.cost());
     drop((held, window));
-    assert_eq!((budget.held(Class::Windows), budget.held(Class::Cache)), (0, 0));
+    assert_eq!((budget.held(ByteClass::Windows), budget.held(ByteClass::Cache)), (0, 0));
 }
 
 #[test]
 fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     let budget = Budget::new(1 << 20);
-    let tier = Tier::new(&budget, 1);
+    let tier = MemoryTier::new(&budget, 1);
     let old = entry(&budget, &key(1), "", 1000).unwrap();
-    tier.insert(&old, Seen::Once).unwrap();
+    tier.insert(&old, EntrySeen::Once).unwrap();
     let total = budget.total();
-    let again = |old: &Entry| {
-        let filed = Filed::new(&budget, old.key().clone(), old.head(), old.terms().clone());
-        Arc::new(Entry::new(filed.unwrap(), old.content().clone()))
+    let again = |old: &StoredEntry| {
+        let filed = FiledHead::new(&budget, old.key().clone(), old.head(), old.terms().clone());
+        Arc::new(StoredEntry::new(filed.unwrap(), old.content().clone()))
     };
     assert!(tier.freshen(&old, &again(&old)) && !tier.freshen(&old, &again(&old)));
     drop(old);
     assert_eq!((budget.total(), tier.stock().entries), (total, 1));
     tier.sweep(|_| true, |old| assert!(tier.freshen(&old, &again(&old))));
     assert_eq!((budget.total(), tier.stock().entries), (total, 1));
-    assert_eq!(budget.held(Class::Cache), tier.stock().bytes);
+    assert_eq!(budget.held(ByteClass::Cache), tier.stock().bytes);
 }
 
 /// Real threads on one tier: whoever finds a body finds the right one.
 #[test]
 fn threads_find_what_belongs_to_their_key() {
     let budget = Budget::new(3 << 20);
-    let tier = Tier::new(&budget, 2);
+    let tier = MemoryTier::new(&budget, 2);
     std::thread::scope(|scope| {
         for seed in 1..=4 {
             let (tier, budget) = (&tier, &budget);
@@ -206,7 +211,7 @@ fn threads_find_what_belongs_to_their_key() {
                         }
                         None => {
                             if let Some(entry) = entry(budget, &key, "", length) {
-                                let _ = tier.insert(&entry, Seen::Once);
+                                let _ = tier.insert(&entry, EntrySeen::Once);
                             }
                         }
                     }
@@ -214,7 +219,7 @@ fn threads_find_what_belongs_to_their_key() {
             });
         }
     });
-    assert_eq!(tier.stock().bytes, budget.held(Class::Cache));
+    assert_eq!(tier.stock().bytes, budget.held(ByteClass::Cache));
     tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
-    assert_eq!((budget.held(Class::Cache), budget.held(Class::Windows)), (0, 0));
+    assert_eq!((budget.held(ByteClass::Cache), budget.held(ByteClass::Windows)), (0, 0));
 }

@@ -3,37 +3,38 @@
 //! The rules say whether it may be stored; the account says whether there is room. Called by the door
 //! that fetched, when the head is there.
 
-use super::lead::Lead;
-use super::storing::Storing;
-use crate::fill::{Beside, Body, Fill, Plan, Purpose, Resume};
+use super::lead::FetchPermit;
+use super::storing::StoringAnswer;
+use crate::fill::{Fill, FillBody, FillPlan, FillPurpose, OtherCopy, ResumeSupport};
 use crate::freshness::{
-    Answered, Asked, Conditions, NotJoined, NotStored, Part, Rules, Terms, Validation, confirmed,
-    first_part, freshened, freshness, kept, next_part, storing, strong_validator,
+    BodyPart, CachingRules, NotJoined, NotStored, RequestFacts, ResponseFacts, ReuseTerms,
+    ValidationConditions, ValidationNeed, confirmed, first_part, freshened, freshness, kept,
+    next_part, storing, strong_validator,
 };
-use crate::head::Head;
-use crate::herd::{Company, Stage};
-use crate::memory::{Entry, Filed};
+use crate::head::StoredHead;
+use crate::herd::{CollapseMode, FetchStage};
+use crate::memory::{FiledHead, StoredEntry};
 use http::StatusCode;
 use http::header;
 use std::fmt;
 use std::sync::Arc;
 
 /// What to do with an answer.
-pub enum Answer {
+pub enum AnswerPlan {
     /// Write its body here, and read it from here for the client.
-    Storing(Box<Storing>),
+    Storing(Box<StoringAnswer>),
     /// It confirms what is stored: send that.
-    Confirmed(Arc<Entry>),
+    Confirmed(Arc<StoredEntry>),
     /// It confirms nothing that is stored, or is no part that fits: ask again for the whole, without
     /// conditions.
-    Unconfirmed(Lead),
+    Unconfirmed(FetchPermit),
     /// Send it to the client, past the store.
-    Not(Unstored),
+    Not(UnstoredReason),
 }
 
 /// Why an answer is not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unstored {
+pub enum UnstoredReason {
     /// The rules forbid it.
     Rules(NotStored),
     /// It is a part that cannot be put to what is stored.
@@ -46,7 +47,7 @@ pub enum Unstored {
     TooLarge,
 }
 
-impl Unstored {
+impl UnstoredReason {
     /// The same in the words of `Cache-Status` and the ledger.
     pub const fn reason(self) -> NotStored {
         match self {
@@ -60,7 +61,7 @@ impl Unstored {
 
 /// How much of a body an answer brings, with what is there of it already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(super) enum AnswerExtent {
     /// All of it.
     Whole,
     /// Its front.
@@ -68,19 +69,24 @@ pub(super) enum Extent {
 }
 
 /// An answer on its way into the store.
-struct Draft {
-    head: Head,
-    terms: Terms,
+struct AnswerDraft {
+    head: StoredHead,
+    terms: ReuseTerms,
     /// How many bytes come until the body or its part is over, with the front; `None`: not known.
     until: Option<u64>,
-    extent: Extent,
+    extent: AnswerExtent,
     /// Whether what is stored of its front is put before it.
     continues: bool,
 }
 
-impl Lead {
+impl FetchPermit {
     /// Takes the answer's head. `answered`: as it came, with the times of request and head.
-    pub fn answered(self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
+    pub fn answered(
+        self,
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+        answered: &ResponseFacts<'_>,
+    ) -> AnswerPlan {
         if answered.status == StatusCode::NOT_MODIFIED && !self.errand.conditions.is_empty() {
             return self.not_modified(rules, asked, answered);
         }
@@ -96,19 +102,19 @@ impl Lead {
 
     fn draft(
         &self,
-        rules: &Rules,
-        asked: &Asked<'_>,
-        answered: &Answered<'_>,
-    ) -> Result<Draft, Unstored> {
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+        answered: &ResponseFacts<'_>,
+    ) -> Result<AnswerDraft, UnstoredReason> {
         let is_part = answered.status == StatusCode::PARTIAL_CONTENT;
         if let (true, Some((front, _))) = (is_part, &self.errand.front) {
-            let part = next_part(front.head(), answered).map_err(Unstored::Part)?;
+            let part = next_part(front.head(), answered).map_err(UnstoredReason::Part)?;
             if part.first != front.content().len() {
-                return Err(Unstored::Apart);
+                return Err(UnstoredReason::Apart);
             }
             let (head, terms) =
-                freshened(rules, asked, front.head(), answered).map_err(Unstored::Rules)?;
-            return Ok(Draft {
+                freshened(rules, asked, front.head(), answered).map_err(UnstoredReason::Rules)?;
+            return Ok(AnswerDraft {
                 head,
                 terms,
                 until: Some(part.last + 1),
@@ -116,14 +122,14 @@ impl Lead {
                 continues: true,
             });
         }
-        let terms = storing(rules, asked, answered).map_err(Unstored::Rules)?;
+        let terms = storing(rules, asked, answered).map_err(UnstoredReason::Rules)?;
         let head = kept(rules, asked, answered);
         if is_part {
-            let part = first_part(answered).map_err(Unstored::Rules)?;
+            let part = first_part(answered).map_err(UnstoredReason::Rules)?;
             if part.first != 0 {
-                return Err(Unstored::Apart);
+                return Err(UnstoredReason::Apart);
             }
-            return Ok(Draft {
+            return Ok(AnswerDraft {
                 head,
                 terms,
                 until: Some(part.last + 1),
@@ -132,45 +138,50 @@ impl Lead {
             });
         }
         let until = content_length(answered);
-        Ok(Draft { head, terms, until, extent: Extent::Whole, continues: false })
+        Ok(AnswerDraft { head, terms, until, extent: AnswerExtent::Whole, continues: false })
     }
 
-    fn store_it(mut self, rules: &Rules, asked: &Asked<'_>, draft: Draft) -> Answer {
-        let Draft { head, terms, until, extent, continues } = draft;
+    fn store_it(
+        mut self,
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+        draft: AnswerDraft,
+    ) -> AnswerPlan {
+        let AnswerDraft { head, terms, until, extent, continues } = draft;
         let store = Arc::clone(&self.store);
         let keep_bytes_max = store.keep_bytes_max();
         let is_strong = strong_validator(&head.fields).is_some();
         let is_shared = is_shared(&head, &terms, asked);
-        let filed = Filed::new(&store.budget, self.errand.key.clone(), &head, terms);
-        let Some(filed) = filed else { return self.refuse(Unstored::NoRoom, asked) };
+        let filed = FiledHead::new(&store.budget, self.errand.key.clone(), &head, terms);
+        let Some(filed) = filed else { return self.refuse(UnstoredReason::NoRoom, asked) };
         let copying = match extent {
-            Extent::Whole => store.copy(&self, &filed, until, rules, asked.now),
-            Extent::Front => None,
+            AnswerExtent::Whole => store.copy(&self, &filed, until, rules, asked.now),
+            AnswerExtent::Front => None,
         };
         let is_large = until.is_some_and(|it| it > keep_bytes_max);
-        if self.errand.purpose == Purpose::Store && is_large && copying.is_none() {
-            return self.refuse(Unstored::TooLarge, asked);
+        if self.errand.purpose == FillPurpose::Store && is_large && copying.is_none() {
+            return self.refuse(UnstoredReason::TooLarge, asked);
         }
-        let prefix = if continues { self.errand.prefix() } else { Body::default() };
-        let plan = Plan {
+        let prefix = if continues { self.errand.prefix() } else { FillBody::default() };
+        let plan = FillPlan {
             length: until,
             keep_bytes_max,
             purpose: self.errand.purpose,
-            resume: if is_strong { Resume::Possible } else { Resume::Impossible },
+            resume: if is_strong { ResumeSupport::Possible } else { ResumeSupport::Impossible },
             finish_percent: store.settings.finish_percent,
-            beside: if copying.is_some() { Beside::Disk } else { Beside::Nothing },
+            beside: if copying.is_some() { OtherCopy::Disk } else { OtherCopy::Nothing },
             prefix: prefix.clone(),
         };
         let Some((fill, writer)) = Fill::begin(&store.budget, plan) else {
-            return self.refuse(Unstored::NoRoom, asked);
+            return self.refuse(UnstoredReason::NoRoom, asked);
         };
         store.herd.learn(&self.errand.key, is_shared, asked.now);
         // The client that leads reads before anybody else could leave the body without a reader.
         let reader = match self.errand.purpose {
-            Purpose::Clients => fill.attach(0..u64::MAX).ok(),
-            Purpose::Store => None,
+            FillPurpose::Clients => fill.attach(0..u64::MAX).ok(),
+            FillPurpose::Store => None,
         };
-        let shares = extent == Extent::Whole && is_shared == Company::Welcome;
+        let shares = extent == AnswerExtent::Whole && is_shared == CollapseMode::Welcome;
         match self.flying.take() {
             Some(flying) if shares => {
                 flying.answered(&filed, &fill);
@@ -178,39 +189,44 @@ impl Lead {
             }
             Some(flying) => {
                 // What may not be given to others unasked is still stored, to be asked about.
-                flying.settle(Stage::Unshared);
+                flying.settle(FetchStage::Unshared);
                 self.flying = Some(flying);
             }
             None => {}
         }
         let copying = copying.map(|copying| (copying, prefix));
-        let storing = Storing::new(self, filed, writer, reader, extent).copied_by(copying);
-        Answer::Storing(Box::new(storing))
+        let storing = StoringAnswer::new(self, filed, writer, reader, extent).copied_by(copying);
+        AnswerPlan::Storing(Box::new(storing))
     }
 
     /// It is asked again, for the whole and without conditions.
-    fn unconfirmed(mut self) -> Answer {
-        self.errand.conditions = Conditions::default();
+    fn unconfirmed(mut self) -> AnswerPlan {
+        self.errand.conditions = ValidationConditions::default();
         self.errand.front = None;
-        Answer::Unconfirmed(self)
+        AnswerPlan::Unconfirmed(self)
     }
 
-    fn refuse(self, why: Unstored, asked: &Asked<'_>) -> Answer {
+    fn refuse(self, why: UnstoredReason, asked: &RequestFacts<'_>) -> AnswerPlan {
         self.store.count(|it| &it.not_stored);
         self.store.unkept.note(self.errand.key.hash(), why.reason(), asked.now);
-        if let Unstored::Rules(why) = why
+        if let UnstoredReason::Rules(why) = why
             && is_about_the_answer(why)
         {
-            self.store.herd.learn(&self.errand.key, Company::Refused, asked.now);
+            self.store.herd.learn(&self.errand.key, CollapseMode::Refused, asked.now);
         }
         // What is stored is not what the origin has now, if it is an answer to the same question.
         if let Some(flying) = self.flying {
-            flying.settle(Stage::Unshared);
+            flying.settle(FetchStage::Unshared);
         }
-        Answer::Not(why)
+        AnswerPlan::Not(why)
     }
 
-    fn not_modified(self, rules: &Rules, asked: &Asked<'_>, answered: &Answered<'_>) -> Answer {
+    fn not_modified(
+        self,
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+        answered: &ResponseFacts<'_>,
+    ) -> AnswerPlan {
         let heads: Vec<_> = self.errand.about.iter().map(|entry| entry.head()).collect();
         let places = confirmed(&heads, answered.fields);
         let mut sent = None;
@@ -239,18 +255,18 @@ impl Lead {
         let company = is_shared(entry.head(), entry.terms(), asked);
         self.store.herd.learn(&self.errand.key, company, asked.now);
         if let Some(flying) = self.flying {
-            flying.settle(Stage::Freshened(Arc::clone(&entry)));
+            flying.settle(FetchStage::Freshened(Arc::clone(&entry)));
         }
-        Answer::Confirmed(entry)
+        AnswerPlan::Confirmed(entry)
     }
 }
 
 /// Whether others may have an answer without asking: it is fresh, and stays so for a moment.
-fn is_shared(head: &Head, terms: &Terms, asked: &Asked<'_>) -> Company {
+fn is_shared(head: &StoredHead, terms: &ReuseTerms, asked: &RequestFacts<'_>) -> CollapseMode {
     let is_fresh = freshness(head, terms, asked.now.unix_ms.max(head.received_ms)).is_fresh();
     match terms.validation {
-        Validation::WhenStale if is_fresh => Company::Welcome,
-        Validation::WhenStale | Validation::Always => Company::Refused,
+        ValidationNeed::WhenStale if is_fresh => CollapseMode::Welcome,
+        ValidationNeed::WhenStale | ValidationNeed::Always => CollapseMode::Refused,
     }
 }
 
@@ -289,12 +305,12 @@ fn is_about_the_range(status: StatusCode) -> bool {
     status == StatusCode::PARTIAL_CONTENT || status == StatusCode::RANGE_NOT_SATISFIABLE
 }
 
-fn reach(part: Part) -> Extent {
-    if part.last + 1 == part.total { Extent::Whole } else { Extent::Front }
+fn reach(part: BodyPart) -> AnswerExtent {
+    if part.last + 1 == part.total { AnswerExtent::Whole } else { AnswerExtent::Front }
 }
 
 /// The body's length as it was announced once. What says two things is not believed.
-fn content_length(answered: &Answered<'_>) -> Option<u64> {
+fn content_length(answered: &ResponseFacts<'_>) -> Option<u64> {
     let mut values = answered.fields.get_all(header::CONTENT_LENGTH).iter();
     match (values.next(), values.next()) {
         _ if answered.fields.contains_key(header::TRANSFER_ENCODING) => None,
@@ -303,7 +319,7 @@ fn content_length(answered: &Answered<'_>) -> Option<u64> {
     }
 }
 
-impl fmt::Display for Unstored {
+impl fmt::Display for UnstoredReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rules(why) => why.fmt(f),

@@ -4,8 +4,8 @@
 //! nothing but hits. Called by doors that answer without a request of their own.
 
 use super::Store;
-use crate::freshness::{Asked, Freshness, Reuse, Rules, choose, reuse};
-use crate::memory::{Content, Entry};
+use crate::freshness::{CachingRules, Freshness, RequestFacts, Reuse, choose, reuse};
+use crate::memory::{EntryContent, StoredEntry};
 use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderMap, VARY};
@@ -15,7 +15,7 @@ use vocab::Now;
 /// A stored response that can be sent as it is.
 pub struct AtHand {
     /// Its head, and what goes with it.
-    pub entry: Arc<Entry>,
+    pub entry: Arc<StoredEntry>,
     /// All of its body.
     pub body: Bytes,
     /// How old it is.
@@ -29,7 +29,7 @@ impl Store {
     pub fn at_hand(
         &self,
         url: &str,
-        rules: &Rules,
+        rules: &CachingRules,
         fields: impl FnOnce() -> HeaderMap,
         now: Now,
     ) -> Option<AtHand> {
@@ -43,9 +43,9 @@ impl Store {
             let place = choose(variants.iter().map(|entry| entry.head()), &fields)?;
             variants.swap_remove(place)
         };
-        let Content::Memory(body) = entry.content() else { return None };
+        let EntryContent::Memory(body) = entry.content() else { return None };
         let body = body.whole()?;
-        let asked = Asked { method: &Method::GET, url, fields: &fields, now };
+        let asked = RequestFacts { method: &Method::GET, url, fields: &fields, now };
         let Reuse::Fresh(freshness) = reuse(rules, &asked, entry.head(), entry.terms()) else {
             return None;
         };

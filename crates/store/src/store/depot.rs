@@ -2,19 +2,22 @@
 //! sought there.
 //!
 //! Heads and small bodies come back into memory; a large body stays on disk, and a door sends it from
-//! the file. Nothing here waits for the disk but [`Recall::read`], which belongs on a thread that may.
+//! the file. Nothing here waits for the disk but [`DiskRead::read`], which belongs on a thread that may.
 //! Called by the store.
 
 use super::Store;
-use super::lead::Lead;
-use super::since::Since;
-use crate::budget::{Charge, Class};
-use crate::disk::{Candidate, Disk, Draft, GATHERED_BYTES_MAX, Purged, RecordWriter, Stored};
-use crate::fill::Body;
-use crate::freshness::{Rules, Terms};
-use crate::head::Head;
-use crate::key::Key;
-use crate::memory::{Content, Entry, Filed, NotKept, Seen};
+use super::lead::FetchPermit;
+use super::since::PurgeWatch;
+use crate::budget::{ByteCharge, ByteClass};
+use crate::disk::{
+    DiskCandidate, DiskStore, GATHERED_BYTES_MAX, PurgeEffect, RecordDraft, RecordWriter,
+    StoredAnswer,
+};
+use crate::fill::FillBody;
+use crate::freshness::{CachingRules, ReuseTerms};
+use crate::head::StoredHead;
+use crate::key::CacheKey;
+use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::Arc;
@@ -26,19 +29,19 @@ use vocab::Now;
 const RENEWALS_MAX: usize = 64;
 
 /// The disk tier, and what is done behind the clients' backs.
-pub(super) struct Depot {
-    pub(super) disk: Disk,
+pub(super) struct DiskTier {
+    pub(super) disk: DiskStore,
     renewals: AtomicUsize,
 }
 
 /// An answer that is being copied to disk.
-pub(super) struct Copying {
+pub(super) struct DiskCopy {
     record: RecordWriter,
     /// What the record gathers in memory before it is written.
-    _gathered: Charge,
+    _gathered: ByteCharge,
 }
 
-impl Copying {
+impl DiskCopy {
     /// Takes more of the body. Says whether it goes on.
     pub(super) fn write(&mut self, bytes: &[u8]) -> bool {
         self.record.write(bytes).is_ok()
@@ -51,47 +54,47 @@ impl Copying {
 }
 
 /// What may be on disk for a request: read it on a thread that may wait.
-pub struct Recall {
+pub struct DiskRead {
     store: Arc<Store>,
-    key: Key,
-    rules: Rules,
-    candidates: Vec<Candidate>,
+    key: CacheKey,
+    rules: CachingRules,
+    candidates: Vec<DiskCandidate>,
     /// What comes meanwhile concerns what is read.
-    since: Since,
+    since: PurgeWatch,
     now: Now,
 }
 
 /// What was on disk: look up again with it.
-pub struct Recalled {
-    pub(super) entries: Vec<Arc<Entry>>,
+pub struct DiskReadResult {
+    pub(super) entries: Vec<Arc<StoredEntry>>,
 }
 
-impl Recall {
+impl DiskRead {
     /// Reads heads and small bodies. What is damaged, purged or another URL's is left out.
-    pub fn read(self) -> Recalled {
-        let Some(depot) = &self.store.depot else { return Recalled { entries: Vec::new() } };
+    pub fn read(self) -> DiskReadResult {
+        let Some(depot) = &self.store.depot else { return DiskReadResult { entries: Vec::new() } };
         let stored = self.candidates.iter().filter_map(|candidate| depot.disk.read(candidate));
-        Recalled { entries: stored.filter_map(|stored| self.entry(depot, stored)).collect() }
+        DiskReadResult { entries: stored.filter_map(|stored| self.entry(depot, stored)).collect() }
     }
 
-    fn entry(&self, depot: &Depot, stored: Stored) -> Option<Arc<Entry>> {
+    fn entry(&self, depot: &DiskTier, stored: StoredAnswer) -> Option<Arc<StoredEntry>> {
         if stored.url() != self.key.url() {
             return None;
         }
-        let head = Head::decode(&stored.head()).ok()?;
-        let mut terms = Terms::of(&self.rules, &head);
-        if stored.purged != Purged::No {
+        let head = StoredHead::decode(&stored.head()).ok()?;
+        let mut terms = ReuseTerms::of(&self.rules, &head);
+        if stored.purged != PurgeEffect::No {
             terms.end_freshness(terms.age_secs(&head, self.now.unix_ms));
         }
         let budget = &self.store.budget;
-        let filed = Filed::new(budget, self.key.clone(), &head, terms)?;
-        let small = stored.body.whole().and_then(|bytes| Body::copied(budget, &bytes));
+        let filed = FiledHead::new(budget, self.key.clone(), &head, terms)?;
+        let small = stored.body.whole().and_then(|bytes| FillBody::copied(budget, &bytes));
         let Some(body) = small else {
-            return Some(Arc::new(Entry::new(filed, Content::Disk(Arc::new(stored)))));
+            return Some(Arc::new(StoredEntry::new(filed, EntryContent::Disk(Arc::new(stored)))));
         };
         depot.disk.hit(&stored);
-        let entry = Arc::new(Entry::new(filed, Content::Memory(body)));
-        let kept = self.store.tier.insert(&entry, Seen::Before);
+        let entry = Arc::new(StoredEntry::new(filed, EntryContent::Memory(body)));
+        let kept = self.store.tier.insert(&entry, EntrySeen::Before);
         let purged = self.since.purged(&entry);
         if purged.is_some() {
             self.store.tier.remove(&entry);
@@ -103,11 +106,16 @@ impl Recall {
 
 impl Store {
     /// What may be on disk under a key.
-    pub(super) fn recall(self: &Arc<Self>, key: &Key, rules: &Rules, now: Now) -> Option<Recall> {
+    pub(super) fn recall(
+        self: &Arc<Self>,
+        key: &CacheKey,
+        rules: &CachingRules,
+        now: Now,
+    ) -> Option<DiskRead> {
         let depot = self.depot.as_ref()?;
         let since = self.purges.watch(key);
         let candidates = depot.disk.find(key.hash());
-        (!candidates.is_empty()).then(|| Recall {
+        (!candidates.is_empty()).then(|| DiskRead {
             store: Arc::clone(self),
             key: key.clone(),
             rules: rules.clone(),
@@ -120,33 +128,33 @@ impl Store {
     /// Begins to copy an answer to disk, where there is one and memory to gather it in.
     pub(super) fn copy(
         &self,
-        lead: &Lead,
-        filed: &Filed,
+        lead: &FetchPermit,
+        filed: &FiledHead,
         length: Option<u64>,
-        rules: &Rules,
+        rules: &CachingRules,
         now: Now,
-    ) -> Option<Copying> {
+    ) -> Option<DiskCopy> {
         let depot = self.depot.as_ref()?;
         let most = GATHERED_BYTES_MAX as u64;
         let gathered =
-            self.budget.try_charge(Class::Windows, length.map_or(most, |it| it.min(most)))?;
+            self.budget.try_charge(ByteClass::Windows, length.map_or(most, |it| it.min(most)))?;
         let moment = lead.disk_moment?;
         let mut record =
             self.draft(filed, rules, moment, |draft| depot.disk.writer(draft, now))?.ok()?;
         record.expect(length.unwrap_or(0));
-        Some(Copying { record, _gathered: gathered })
+        Some(DiskCopy { record, _gathered: gathered })
     }
 
     /// Writes the newer head of a body to disk, where that is. `old` is what it had before.
     pub(super) fn renew(
         self: &Arc<Self>,
-        old: &Arc<Entry>,
-        new: &Arc<Entry>,
-        rules: &Rules,
+        old: &Arc<StoredEntry>,
+        new: &Arc<StoredEntry>,
+        rules: &CachingRules,
         now: Now,
     ) {
         let Some(depot) = &self.depot else { return };
-        if let Content::Disk(stored) = old.content() {
+        if let EntryContent::Disk(stored) = old.content() {
             self.renew_stored(depot, stored, new, rules, now);
             return;
         }
@@ -164,7 +172,7 @@ impl Store {
                 let Some(stored) = depot.disk.read(&candidate) else { continue };
                 // The very answer that was freshened, and no later one.
                 let is_it = stored.url() == new.key().url()
-                    && Head::decode(&stored.head()).is_ok_and(|head| head == *old.head());
+                    && StoredHead::decode(&stored.head()).is_ok_and(|head| head == *old.head());
                 if is_it {
                     store.renew_stored(depot, &stored, &new, &rules, now);
                     break;
@@ -174,7 +182,14 @@ impl Store {
         });
     }
 
-    fn renew_stored(&self, depot: &Depot, stored: &Stored, new: &Filed, rules: &Rules, now: Now) {
+    fn renew_stored(
+        &self,
+        depot: &DiskTier,
+        stored: &StoredAnswer,
+        new: &FiledHead,
+        rules: &CachingRules,
+        now: Now,
+    ) {
         let moment = depot.disk.moment();
         // An older head that stays on disk is asked about once more, and nothing is wrong.
         let _ = self.draft(new, rules, moment, |draft| depot.disk.renew(stored, draft, now));
@@ -182,14 +197,14 @@ impl Store {
 
     fn draft<T>(
         &self,
-        filed: &Filed,
-        rules: &Rules,
-        moment: crate::disk::Moment,
-        give: impl FnOnce(&Draft<'_>) -> T,
+        filed: &FiledHead,
+        rules: &CachingRules,
+        moment: crate::disk::LearnedAt,
+        give: impl FnOnce(&RecordDraft<'_>) -> T,
     ) -> Option<T> {
         let head = filed.head().encode().ok()?;
         let tags: Vec<&str> = filed.terms().tags.iter().map(|tag| &**tag).collect();
-        Some(give(&Draft {
+        Some(give(&RecordDraft {
             key: filed.key().hash(),
             variant: self.variant(filed.head()),
             moment,
@@ -201,7 +216,7 @@ impl Store {
     }
 
     /// A hash of the selecting fields, 0 where nothing varies.
-    fn variant(&self, head: &Head) -> u64 {
+    fn variant(&self, head: &StoredHead) -> u64 {
         if head.selecting.is_empty() {
             return 0;
         }
@@ -216,14 +231,14 @@ impl Store {
     }
 }
 
-impl Depot {
-    pub(super) const fn new(disk: Disk) -> Self {
+impl DiskTier {
+    pub(super) const fn new(disk: DiskStore) -> Self {
         Self { disk, renewals: AtomicUsize::new(0) }
     }
 }
 
 /// After when a response is of no use: not fresh, not allowed stale, and nothing to ask about it by.
-fn useful_until_ms(head: &Head, terms: &Terms, rules: &Rules) -> u64 {
+fn useful_until_ms(head: &StoredHead, terms: &ReuseTerms, rules: &CachingRules) -> u64 {
     if head.etag().is_some() || head.fields.contains_key(http::header::LAST_MODIFIED) {
         return u64::MAX;
     }

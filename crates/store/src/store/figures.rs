@@ -3,9 +3,9 @@
 //! Counters only ever grow; the rest is how things stand. Read by the admin API.
 
 use super::Store;
-use crate::budget::Class;
+use crate::budget::ByteClass;
 use crate::disk;
-use crate::memory::Stock;
+use crate::memory::MemoryStock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 macro_rules! counters {
@@ -59,11 +59,11 @@ counters! {
 
 /// How the store stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
+pub struct StoreFigures {
     /// What it has done.
     pub counters: Counters,
     /// What is in memory.
-    pub stock: Stock,
+    pub stock: MemoryStock,
     /// Bodies on their way.
     pub fills: u64,
     /// The limit of its memory, in bytes.
@@ -77,20 +77,20 @@ pub struct Figures {
     /// The most that was held at once, in bytes.
     pub peak_bytes: u64,
     /// What is on disk, where there is a disk tier.
-    pub disk: Option<disk::Figures>,
+    pub disk: Option<disk::DiskFigures>,
 }
 
 impl Store {
     /// How it stands.
-    pub fn figures(&self) -> Figures {
-        Figures {
+    pub fn figures(&self) -> StoreFigures {
+        StoreFigures {
             counters: self.counts.read(),
             stock: self.tier.stock(),
             fills: self.budget.fills(),
             limit_bytes: self.budget.limit(),
-            window_bytes: self.budget.held(Class::Windows),
-            head_bytes: self.budget.held(Class::Heads),
-            cache_bytes: self.budget.held(Class::Cache),
+            window_bytes: self.budget.held(ByteClass::Windows),
+            head_bytes: self.budget.held(ByteClass::Heads),
+            cache_bytes: self.budget.held(ByteClass::Cache),
             peak_bytes: self.budget.peak(),
             disk: self.depot.as_ref().map(|depot| depot.disk.figures()),
         }

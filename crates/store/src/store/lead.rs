@@ -3,60 +3,65 @@
 //! A lead is a promise: it ends with an answer, with a failure, or, when it is dropped, with another
 //! client's turn. Held by doors.
 
-use super::since::Since;
+use super::since::PurgeWatch;
 use super::{Store, front_of};
-use crate::disk::Moment;
-use crate::fill::{Body, Fill, Purpose};
+use crate::disk::LearnedAt;
+use crate::fill::{Fill, FillBody, FillPurpose};
 use crate::freshness::{
-    Asked, Conditions, Forward, Freshness, Rest, Reuse, Rules, freshness, matches, reuse,
+    CachingRules, Forward, Freshness, MissingRange, RequestFacts, Reuse, ValidationConditions,
+    freshness, matches, reuse,
 };
-use crate::herd::{Flying, Stage, Waiting};
-use crate::key::Key;
-use crate::memory::{Entry, Filed};
+use crate::herd::{FetchStage, HeadWaiter, InFlightGuard};
+use crate::key::CacheKey;
+use crate::memory::{FiledHead, StoredEntry};
 use std::sync::Arc;
 
 /// What is to be fetched, and why.
-pub(super) struct Errand {
-    pub(super) key: Key,
+pub(super) struct FetchPlan {
+    pub(super) key: CacheKey,
     pub(super) why: Forward,
-    pub(super) conditions: Conditions,
+    pub(super) conditions: ValidationConditions,
     /// What the conditions are about.
-    pub(super) about: Vec<Arc<Entry>>,
+    pub(super) about: Vec<Arc<StoredEntry>>,
     /// What is there from a fetch that broke off, and how to ask for the rest.
-    pub(super) front: Option<(Arc<Entry>, Rest)>,
-    pub(super) purpose: Purpose,
+    pub(super) front: Option<(Arc<StoredEntry>, MissingRange)>,
+    pub(super) purpose: FillPurpose,
 }
 
-impl Errand {
+impl FetchPlan {
     pub(super) fn new(
-        key: &Key,
+        key: &CacheKey,
         why: Forward,
-        conditions: Conditions,
-        about: Vec<Arc<Entry>>,
+        conditions: ValidationConditions,
+        about: Vec<Arc<StoredEntry>>,
     ) -> Self {
         let key = key.clone();
-        Self { key, why, conditions, about, front: None, purpose: Purpose::Clients }
+        Self { key, why, conditions, about, front: None, purpose: FillPurpose::Clients }
     }
 
-    pub(super) fn prefix(&self) -> Body {
-        self.front.as_ref().map_or_else(Body::default, |(entry, _)| front_of(entry))
+    pub(super) fn prefix(&self) -> FillBody {
+        self.front.as_ref().map_or_else(FillBody::default, |(entry, _)| front_of(entry))
     }
 }
 
 /// The right and the duty to fetch.
-pub struct Lead {
+pub struct FetchPermit {
     pub(super) store: Arc<Store>,
-    pub(super) errand: Box<Errand>,
+    pub(super) errand: Box<FetchPlan>,
     /// `None` where nobody waits for it.
-    pub(super) flying: Option<Flying>,
+    pub(super) flying: Option<InFlightGuard>,
     /// The purges since it was given: they concern its answer.
-    pub(super) since: Since,
+    pub(super) since: PurgeWatch,
     /// When it was given, for the disk.
-    pub(super) disk_moment: Option<Moment>,
+    pub(super) disk_moment: Option<LearnedAt>,
 }
 
-impl Lead {
-    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, flying: Option<Flying>) -> Self {
+impl FetchPermit {
+    pub(super) fn new(
+        store: &Arc<Store>,
+        errand: Box<FetchPlan>,
+        flying: Option<InFlightGuard>,
+    ) -> Self {
         let disk_moment = store.depot.as_ref().map(|depot| depot.disk.moment());
         let since = store.purges.watch(&errand.key);
         Self { store: Arc::clone(store), errand, flying, since, disk_moment }
@@ -68,18 +73,18 @@ impl Lead {
     }
 
     /// The conditions to ask with; none where the whole is wanted.
-    pub const fn conditions(&self) -> &Conditions {
+    pub const fn conditions(&self) -> &ValidationConditions {
         &self.errand.conditions
     }
 
     /// How to ask for what is missing, where the front of the body is stored.
-    pub fn rest(&self) -> Option<&Rest> {
+    pub fn rest(&self) -> Option<&MissingRange> {
         self.errand.front.as_ref().map(|(_, rest)| rest)
     }
 
     /// The stored response that the request selects, which may stand in for an error
     /// ([`rescue`](crate::freshness::rescue)).
-    pub fn stale(&self) -> Option<&Arc<Entry>> {
+    pub fn stale(&self) -> Option<&Arc<StoredEntry>> {
         match self.errand.why {
             Forward::Doubt(_) => self.errand.about.first(),
             Forward::Bypass
@@ -94,78 +99,80 @@ impl Lead {
     pub fn failed(self) {
         self.store.count(|it| &it.broken);
         if let Some(flying) = self.flying {
-            flying.settle(Stage::Failed);
+            flying.settle(FetchStage::Failed);
         }
     }
 }
 
 /// A wait for another client's head.
-pub struct Join {
+pub struct JoinedFetch {
     store: Arc<Store>,
-    errand: Box<Errand>,
-    waiting: Waiting,
+    errand: Box<FetchPlan>,
+    waiting: HeadWaiter,
 }
 
 /// What became of a wait.
-pub enum Joined {
+pub enum JoinOutcome {
     /// Read what the other fetches: attach before this is dropped.
-    Read(Reading),
+    Read(SharedReading),
     /// What was stored was right: send it.
-    Hit(Arc<Entry>, Freshness),
+    Hit(Arc<StoredEntry>, Freshness),
     /// It is not for sharing: fetch, as all others do now.
-    Lead(Lead),
+    Lead(FetchPermit),
     /// The other has left or was refused before there was a head, or it was another variant: look up anew.
     LookUp,
     /// The origin could not be asked. This may stand in for the answer.
-    Failed(Option<Arc<Entry>>),
+    Failed(Option<Arc<StoredEntry>>),
 }
 
 /// A body that another client fetches. It is held from its first byte on until this is dropped.
-pub struct Reading {
+pub struct SharedReading {
     /// Its head.
-    pub filed: Arc<Filed>,
+    pub filed: Arc<FiledHead>,
     /// Its body.
     pub fill: Arc<Fill>,
-    _waiting: Waiting,
+    _waiting: HeadWaiter,
 }
 
-impl Join {
-    pub(super) fn new(store: &Arc<Store>, errand: Box<Errand>, waiting: Waiting) -> Self {
+impl JoinedFetch {
+    pub(super) fn new(store: &Arc<Store>, errand: Box<FetchPlan>, waiting: HeadWaiter) -> Self {
         Self { store: Arc::clone(store), errand, waiting }
     }
 
     /// Waits until the head is there, or will not come. Whoever leads has a time limit; a door may
     /// drop this whenever its client leaves.
-    pub async fn settled(mut self, rules: &Rules, asked: &Asked<'_>) -> Joined {
+    pub async fn settled(mut self, rules: &CachingRules, asked: &RequestFacts<'_>) -> JoinOutcome {
         match self.waiting.settled().await {
-            Stage::Answered(filed, fill) => {
+            FetchStage::Answered(filed, fill) => {
                 match reuse(rules, asked, filed.head(), filed.terms()) {
                     Reuse::Fresh(_) => {
                         self.store.count(|it| &it.collapsed);
-                        Joined::Read(Reading { filed, fill, _waiting: self.waiting })
+                        JoinOutcome::Read(SharedReading { filed, fill, _waiting: self.waiting })
                     }
-                    _ if !matches(filed.head(), asked.fields) => Joined::LookUp,
+                    _ if !matches(filed.head(), asked.fields) => JoinOutcome::LookUp,
                     _ => self.alone(),
                 }
             }
-            Stage::Freshened(entry) => match reuse(rules, asked, entry.head(), entry.terms()) {
-                Reuse::Fresh(_) => {
-                    self.store.count(|it| &it.collapsed);
-                    entry.hit();
-                    let freshness = freshness(entry.head(), entry.terms(), asked.now.unix_ms);
-                    Joined::Hit(entry, freshness)
+            FetchStage::Freshened(entry) => {
+                match reuse(rules, asked, entry.head(), entry.terms()) {
+                    Reuse::Fresh(_) => {
+                        self.store.count(|it| &it.collapsed);
+                        entry.hit();
+                        let freshness = freshness(entry.head(), entry.terms(), asked.now.unix_ms);
+                        JoinOutcome::Hit(entry, freshness)
+                    }
+                    _ if !matches(entry.head(), asked.fields) => JoinOutcome::LookUp,
+                    _ => self.alone(),
                 }
-                _ if !matches(entry.head(), asked.fields) => Joined::LookUp,
-                _ => self.alone(),
-            },
-            Stage::Unshared => self.alone(),
-            Stage::Vanished | Stage::Pending => Joined::LookUp,
-            Stage::Failed => Joined::Failed(self.errand.about.into_iter().next()),
+            }
+            FetchStage::Unshared => self.alone(),
+            FetchStage::Vanished | FetchStage::Pending => JoinOutcome::LookUp,
+            FetchStage::Failed => JoinOutcome::Failed(self.errand.about.into_iter().next()),
         }
     }
 
-    fn alone(self) -> Joined {
+    fn alone(self) -> JoinOutcome {
         self.store.count(|it| &it.alone);
-        Joined::Lead(Lead::new(&self.store, self.errand, None))
+        JoinOutcome::Lead(FetchPermit::new(&self.store, self.errand, None))
     }
 }

@@ -5,19 +5,20 @@
 
 use super::Store;
 use super::since::{holds_filed, may_hold};
-use crate::disk::{Purge, PurgeError, Strength};
+use crate::disk::{Purge, PurgeError, PurgeStrength};
 use crate::freshness::{
-    Answered, Asked, HeadEffect, Rules, choose, freshened, head_effect, invalidation,
+    CachingRules, HeadEffect, RequestFacts, ResponseFacts, choose, freshened, head_effect,
+    invalidation,
 };
-use crate::key::{Key, KeyHash};
-use crate::memory::Entry;
+use crate::key::{CacheKey, KeyHash};
+use crate::memory::StoredEntry;
 use std::io;
 use std::sync::Arc;
 use vocab::Now;
 
 /// What a purge concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeReport {
     /// Stored responses.
     pub entries: u64,
     /// Fetches under way. Where it is not known yet what they bring, they are taken to be concerned.
@@ -28,7 +29,12 @@ impl Store {
     /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks then, or, if
     /// softly, not before the origin was asked. An error says that it may not outlive a restart; in
     /// memory it is done all the same, save for a pattern that is too long. Waits for the disk.
-    pub fn purge(&self, what: &Purge, strength: Strength, now: Now) -> Result<Purged, PurgeError> {
+    pub fn purge(
+        &self,
+        what: &Purge,
+        strength: PurgeStrength,
+        now: Now,
+    ) -> Result<PurgeReport, PurgeError> {
         // The disk first: what is recalled in between is swept up with the rest.
         let on_disk = match &self.depot {
             Some(depot) => depot.disk.purge(std::slice::from_ref(what), strength),
@@ -44,7 +50,7 @@ impl Store {
     async fn purge_disk(
         self: &Arc<Self>,
         what: Purge,
-        strength: Strength,
+        strength: PurgeStrength,
     ) -> Result<(), PurgeError> {
         if self.depot.is_none() {
             return Ok(());
@@ -58,7 +64,7 @@ impl Store {
         done.await.unwrap_or_else(|why| Err(PurgeError::NotKept(io::Error::other(why))))
     }
 
-    fn purge_memory(&self, what: &Purge, strength: Strength, now: Now) -> Purged {
+    fn purge_memory(&self, what: &Purge, strength: PurgeStrength, now: Now) -> PurgeReport {
         // First for what is stored from now on, then for what is.
         self.purges.note(what, strength);
         let fetches = self.herd.outdate(|key, filed| match filed {
@@ -66,7 +72,8 @@ impl Store {
             None => may_hold(what, key),
         });
         let mut entries = 0;
-        let mut each = |entry: Arc<Entry>| entries += u64::from(self.doom(&entry, strength, now));
+        let mut each =
+            |entry: Arc<StoredEntry>| entries += u64::from(self.doom(&entry, strength, now));
         match what {
             Purge::Key(hash) => self.tier.of_hash(*hash).into_iter().for_each(each),
             Purge::Prefix(_) | Purge::Host(_) | Purge::Tag(_) | Purge::Everything => {
@@ -74,23 +81,23 @@ impl Store {
             }
         }
         self.count_many(entries, |it| &it.purged);
-        Purged { entries, fetches }
+        PurgeReport { entries, fetches }
     }
 
     /// Takes back what a request that may have changed something makes wrong (RFC 9111 §4.4). What the
     /// disk cannot note for good is right until the next start at least.
     pub async fn invalidate(
         self: &Arc<Self>,
-        asked: &Asked<'_>,
-        answered: &Answered<'_>,
-    ) -> Purged {
-        let mut sum = Purged::default();
+        asked: &RequestFacts<'_>,
+        answered: &ResponseFacts<'_>,
+    ) -> PurgeReport {
+        let mut sum = PurgeReport::default();
         for url in invalidation(asked, answered) {
             let hash = self.key(&url).hash();
             if self.may_be_on_disk(hash) {
-                let _ = self.purge_disk(Purge::Key(hash), Strength::Hard).await;
+                let _ = self.purge_disk(Purge::Key(hash), PurgeStrength::Hard).await;
             }
-            let purged = self.purge_memory(&Purge::Key(hash), Strength::Hard, asked.now);
+            let purged = self.purge_memory(&Purge::Key(hash), PurgeStrength::Hard, asked.now);
             sum.entries += purged.entries;
             sum.fetches += purged.fetches;
         }
@@ -111,10 +118,10 @@ impl Store {
     /// Takes note of the answer to a `HEAD` that went past the store (RFC 9111 §4.3.5).
     pub async fn head_answered(
         self: &Arc<Self>,
-        key: &Key,
-        rules: &Rules,
-        asked: &Asked<'_>,
-        answered: &Answered<'_>,
+        key: &CacheKey,
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+        answered: &ResponseFacts<'_>,
     ) {
         let mut variants = self.tier.of_hash(key.hash());
         let chosen = choose(variants.iter().map(|entry| entry.head()), asked.fields);
@@ -129,16 +136,16 @@ impl Store {
             self.tier.freshen(&old, &new);
             self.renew(&old, &new, rules, asked.now);
         } else {
-            let _ = self.purge_disk(Purge::Key(key.hash()), Strength::Soft).await;
-            self.doom(&old, Strength::Soft, asked.now);
+            let _ = self.purge_disk(Purge::Key(key.hash()), PurgeStrength::Soft).await;
+            self.doom(&old, PurgeStrength::Soft, asked.now);
         }
     }
 
     /// Says whether it was still there.
-    pub(super) fn doom(&self, entry: &Arc<Entry>, strength: Strength, now: Now) -> bool {
+    pub(super) fn doom(&self, entry: &Arc<StoredEntry>, strength: PurgeStrength, now: Now) -> bool {
         match strength {
-            Strength::Hard => self.tier.remove(entry),
-            Strength::Soft => match self.ended(entry, now) {
+            PurgeStrength::Hard => self.tier.remove(entry),
+            PurgeStrength::Soft => match self.ended(entry, now) {
                 Some(ended) => self.tier.freshen(entry, &ended),
                 // Without room for another head it goes: it must not be taken for fresh.
                 None => self.tier.remove(entry),
@@ -147,7 +154,7 @@ impl Store {
     }
 
     /// The same with its freshness ended.
-    fn ended(&self, entry: &Entry, now: Now) -> Option<Arc<Entry>> {
+    fn ended(&self, entry: &StoredEntry, now: Now) -> Option<Arc<StoredEntry>> {
         let mut terms = entry.terms().clone();
         terms.end_freshness(terms.age_secs(entry.head(), now.unix_ms));
         self.refile(entry, entry.head(), terms)

@@ -4,9 +4,9 @@
 //! A purge by key marks the fetches of that key; there are as many marks as fetches. Purges by pattern
 //! come from people, and the last few are remembered. Called by the store.
 
-use crate::disk::{Purge, Strength};
-use crate::key::{Key, KeyHash};
-use crate::memory::Filed;
+use crate::disk::{Purge, PurgeStrength};
+use crate::key::{CacheKey, KeyHash};
+use crate::memory::FiledHead;
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,35 +23,35 @@ const HARD: u8 = 2;
 
 /// The purges that came lately.
 #[derive(Default)]
-pub(super) struct Purges {
-    patterns: Mutex<Patterns>,
+pub(super) struct RecentPurges {
+    patterns: Mutex<PurgePatterns>,
     /// The marks of all fetches under way.
     fetches: [Mutex<HashMap<KeyHash, Vec<Arc<AtomicU8>>>>; PARTS],
 }
 
 #[derive(Default)]
-struct Patterns {
+struct PurgePatterns {
     /// All that ever came.
     count: u64,
-    last: VecDeque<(Purge, Strength)>,
+    last: VecDeque<(Purge, PurgeStrength)>,
 }
 
 /// A fetch, or a look at the disk, that hears of purges until it is dropped.
-pub(super) struct Since {
-    purges: Arc<Purges>,
+pub(super) struct PurgeWatch {
+    purges: Arc<RecentPurges>,
     hash: KeyHash,
     mark: Arc<AtomicU8>,
     /// Purges by pattern before it.
     patterns: u64,
 }
 
-impl Purges {
+impl RecentPurges {
     /// From now on.
-    pub(super) fn watch(self: &Arc<Self>, key: &Key) -> Since {
+    pub(super) fn watch(self: &Arc<Self>, key: &CacheKey) -> PurgeWatch {
         let (hash, mark) = (key.hash(), Arc::new(AtomicU8::new(NOT_PURGED)));
         self.part(hash).entry(hash).or_default().push(Arc::clone(&mark));
         let patterns = lock(&self.patterns).count;
-        Since { purges: Arc::clone(self), hash, mark, patterns }
+        PurgeWatch { purges: Arc::clone(self), hash, mark, patterns }
     }
 
     /// Whether anything is fetched under a hash.
@@ -60,11 +60,11 @@ impl Purges {
     }
 
     /// Tells all who are concerned.
-    pub(super) fn note(&self, what: &Purge, strength: Strength) {
+    pub(super) fn note(&self, what: &Purge, strength: PurgeStrength) {
         if let Purge::Key(hash) = what {
             let deep = match strength {
-                Strength::Soft => SOFT,
-                Strength::Hard => HARD,
+                PurgeStrength::Soft => SOFT,
+                PurgeStrength::Hard => HARD,
             };
             for mark in self.part(*hash).get(hash).into_iter().flatten() {
                 mark.fetch_max(deep, Ordering::SeqCst);
@@ -84,18 +84,18 @@ impl Purges {
     }
 }
 
-impl Since {
+impl PurgeWatch {
     /// The deepest purge since then that concerns a head.
-    pub(super) fn purged(&self, filed: &Filed) -> Option<Strength> {
+    pub(super) fn purged(&self, filed: &FiledHead) -> Option<PurgeStrength> {
         let by_key = match self.mark.load(Ordering::SeqCst) {
             NOT_PURGED => None,
-            SOFT => Some(Strength::Soft),
-            _ => Some(Strength::Hard),
+            SOFT => Some(PurgeStrength::Soft),
+            _ => Some(PurgeStrength::Hard),
         };
         let patterns = lock(&self.purges.patterns);
         let came = (patterns.count - self.patterns) as usize;
         if came > patterns.last.len() {
-            return Some(Strength::Hard);
+            return Some(PurgeStrength::Hard);
         }
         let last = patterns.last.iter().rev().take(came);
         let concerning = last.filter(|(what, _)| holds_filed(what, filed));
@@ -103,7 +103,7 @@ impl Since {
     }
 }
 
-impl Drop for Since {
+impl Drop for PurgeWatch {
     fn drop(&mut self) {
         let mut part = self.purges.part(self.hash);
         if let Some(marks) = part.get_mut(&self.hash) {
@@ -116,16 +116,16 @@ impl Drop for Since {
 }
 
 /// Whether a purge concerns what has this head.
-pub(super) fn holds_filed(what: &Purge, filed: &Filed) -> bool {
+pub(super) fn holds_filed(what: &Purge, filed: &FiledHead) -> bool {
     holds(what, filed.key(), &filed.terms().tags)
 }
 
 /// Whether it may concern what is asked for under a key, and is not known yet.
-pub(super) fn may_hold(what: &Purge, key: &Key) -> bool {
+pub(super) fn may_hold(what: &Purge, key: &CacheKey) -> bool {
     matches!(what, Purge::Tag(_)) || holds(what, key, &[])
 }
 
-fn holds(what: &Purge, key: &Key, tags: &[Box<str>]) -> bool {
+fn holds(what: &Purge, key: &CacheKey, tags: &[Box<str>]) -> bool {
     match what {
         Purge::Key(hash) => key.hash() == *hash,
         Purge::Prefix(it) => key.url().starts_with(it),

@@ -5,13 +5,13 @@
 //! be asked for. Held by doors.
 
 use super::Store;
-use super::answer::Extent;
-use super::depot::Copying;
-use super::lead::Lead;
-use crate::disk::Strength;
-use crate::fill::{Body, Broken, Fill, Reader, Refused, Writer};
-use crate::freshness::{Answered, NotStored, Rest, next_part, rest};
-use crate::memory::{Content, Entry, Filed, NotKept, Seen};
+use super::answer::AnswerExtent;
+use super::depot::DiskCopy;
+use super::lead::FetchPermit;
+use crate::disk::PurgeStrength;
+use crate::fill::{Fill, FillBody, FillBroken, FillReader, FillWriter, ReadRefused};
+use crate::freshness::{MissingRange, NotStored, ResponseFacts, next_part, rest};
+use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
 use std::ops::Range;
 use std::sync::Arc;
 use vocab::Now;
@@ -21,7 +21,7 @@ const FRONT_BYTES_MIN: u64 = 64 << 10;
 
 /// What became of a body that came whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum StoreOutcome {
     /// It is in memory, and on disk where there is one.
     Memory,
     /// It is on disk.
@@ -35,30 +35,30 @@ pub enum Kept {
 }
 
 /// An answer on its way.
-pub struct Storing {
-    lead: Lead,
-    filed: Arc<Filed>,
+pub struct StoringAnswer {
+    lead: FetchPermit,
+    filed: Arc<FiledHead>,
     /// `None` once it is over.
-    writer: Option<Writer>,
-    reader: Option<Reader>,
-    extent: Extent,
+    writer: Option<FillWriter>,
+    reader: Option<FillReader>,
+    extent: AnswerExtent,
     /// `None` once the disk does not take it.
-    copying: Option<Copying>,
+    copying: Option<DiskCopy>,
 }
 
-impl Storing {
+impl StoringAnswer {
     pub(super) const fn new(
-        lead: Lead,
-        filed: Arc<Filed>,
-        writer: Writer,
-        reader: Option<Reader>,
-        extent: Extent,
+        lead: FetchPermit,
+        filed: Arc<FiledHead>,
+        writer: FillWriter,
+        reader: Option<FillReader>,
+        extent: AnswerExtent,
     ) -> Self {
         Self { lead, filed, writer: Some(writer), reader, extent, copying: None }
     }
 
     /// The same, copied to disk; the front that is there already goes first.
-    pub(super) fn copied_by(mut self, copying: Option<(Copying, Body)>) -> Self {
+    pub(super) fn copied_by(mut self, copying: Option<(DiskCopy, FillBody)>) -> Self {
         self.copying = copying.and_then(|(mut copying, front)| {
             front.pieces(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
         });
@@ -66,19 +66,19 @@ impl Storing {
     }
 
     /// The head, as it is stored.
-    pub const fn filed(&self) -> &Arc<Filed> {
+    pub const fn filed(&self) -> &Arc<FiledHead> {
         &self.filed
     }
 
     /// The reader of the whole body for the client that leads; it is there once, for fetches that a
     /// client waits for. Dropped without another one attached, it says that the client has left.
-    pub const fn take_reader(&mut self) -> Option<Reader> {
+    pub const fn take_reader(&mut self) -> Option<FillReader> {
         self.reader.take()
     }
 
     /// Reads a range of the body instead of the whole.
-    pub fn attach(&mut self, range: Range<u64>) -> Result<Reader, Refused> {
-        let fill = self.fill().ok_or(Refused::Broken(Broken::Lost))?;
+    pub fn attach(&mut self, range: Range<u64>) -> Result<FillReader, ReadRefused> {
+        let fill = self.fill().ok_or(ReadRefused::Broken(FillBroken::Lost))?;
         let reader = fill.attach(range)?;
         // Nobody else would read for this one, and the writer would wait for it.
         self.reader = None;
@@ -91,13 +91,13 @@ impl Storing {
     }
 
     fn fill(&self) -> Option<&Arc<Fill>> {
-        self.writer.as_ref().map(Writer::fill)
+        self.writer.as_ref().map(FillWriter::fill)
     }
 
     /// Appends bytes of the body, and waits while its readers are behind. An error is the end of it:
     /// stop fetching.
-    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), Broken> {
-        let Some(writer) = &mut self.writer else { return Err(Broken::Lost) };
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<(), FillBroken> {
+        let Some(writer) = &mut self.writer else { return Err(FillBroken::Lost) };
         writer.write(bytes).await?;
         self.copying.take_if(|copying| !copying.write(bytes));
         Ok(())
@@ -105,48 +105,50 @@ impl Storing {
 
     /// How to ask for the rest when the origin has broken off; `None` where that is of no use. The
     /// answer to it is shown to [`Self::resumes`].
-    pub fn resume(&self) -> Option<Rest> {
+    pub fn resume(&self) -> Option<MissingRange> {
         let from = self.writer.as_ref()?.resume_from()?;
         rest(self.filed.head(), from, None)
     }
 
     /// Whether the answer to the rest is that: then its body is written on. Else [`Self::failed`].
-    pub fn resumes(&self, answered: &Answered<'_>) -> bool {
+    pub fn resumes(&self, answered: &ResponseFacts<'_>) -> bool {
         next_part(self.filed.head(), answered).is_ok_and(|part| part.first == self.written())
     }
 
     /// All has come: stores it. An error says that it was less than was promised, or too late.
-    pub fn finish(mut self, now: Now) -> Result<Kept, Broken> {
+    pub fn finish(mut self, now: Now) -> Result<StoreOutcome, FillBroken> {
         // What was attached for a client that took no reader must not hold bytes.
         self.reader = None;
-        let Some(writer) = self.writer.take() else { return Err(Broken::Lost) };
+        let Some(writer) = self.writer.take() else { return Err(FillBroken::Lost) };
         let store = Arc::clone(&self.lead.store);
         let whole = writer.finish().inspect_err(|_| store.count(|it| &it.broken))?;
-        let seen = if whole.attached > 1 { Seen::Often } else { Seen::Once };
+        let seen = if whole.attached > 1 { EntrySeen::Often } else { EntrySeen::Once };
         let in_memory = match whole.body {
-            Some(body) if self.extent == Extent::Whole => {
-                self.keep(&store, Content::Memory(body), seen, now)
+            Some(body) if self.extent == AnswerExtent::Whole => {
+                self.keep(&store, EntryContent::Memory(body), seen, now)
             }
-            Some(body) => self.keep(&store, Content::Front(body), seen, now),
-            None => Kept::Passed,
+            Some(body) => self.keep(&store, EntryContent::Front(body), seen, now),
+            None => StoreOutcome::Passed,
         };
         let is_purged = self.lead.since.purged(&self.filed).is_some();
-        let on_disk = !is_purged && self.copying.take().is_some_and(Copying::commit);
+        let on_disk = !is_purged && self.copying.take().is_some_and(DiskCopy::commit);
         let kept = match in_memory {
-            Kept::Passed | Kept::Not(_) if on_disk => Kept::Disk,
+            StoreOutcome::Passed | StoreOutcome::Not(_) if on_disk => StoreOutcome::Disk,
             kept => kept,
         };
         let hash = self.lead.errand.key.hash();
         match kept {
-            Kept::Memory | Kept::Disk => {
+            StoreOutcome::Memory | StoreOutcome::Disk => {
                 store.count(|it| &it.stored);
                 store.unkept.forget(hash);
             }
-            Kept::Passed | Kept::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
+            StoreOutcome::Passed | StoreOutcome::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
                 store.count(|it| &it.not_stored);
                 store.unkept.note(hash, NotStored::TooLarge, now);
             }
-            Kept::Not(NotKept::Newer) | Kept::Purged => store.count(|it| &it.not_stored),
+            StoreOutcome::Not(NotKept::Newer) | StoreOutcome::Purged => {
+                store.count(|it| &it.not_stored);
+            }
         }
         Ok(kept)
     }
@@ -160,33 +162,39 @@ impl Storing {
         let Some(writer) = self.writer.take() else { return };
         let store = Arc::clone(&self.lead.store);
         store.count(|it| &it.broken);
-        let front = writer.fail(Broken::Origin).filter(|front| front.len() >= FRONT_BYTES_MIN);
+        let front = writer.fail(FillBroken::Origin).filter(|front| front.len() >= FRONT_BYTES_MIN);
         if let (Some(front), Some(now)) = (front, now) {
-            self.keep(&store, Content::Front(front), Seen::Once, now);
+            self.keep(&store, EntryContent::Front(front), EntrySeen::Once, now);
         }
     }
 
-    fn keep(&self, store: &Store, content: Content, seen: Seen, now: Now) -> Kept {
+    fn keep(
+        &self,
+        store: &Store,
+        content: EntryContent,
+        seen: EntrySeen,
+        now: Now,
+    ) -> StoreOutcome {
         let purged = || self.lead.since.purged(&self.filed);
-        if purged() == Some(Strength::Hard) {
-            return Kept::Purged;
+        if purged() == Some(PurgeStrength::Hard) {
+            return StoreOutcome::Purged;
         }
-        let entry = Arc::new(Entry::new(Arc::clone(&self.filed), content));
+        let entry = Arc::new(StoredEntry::new(Arc::clone(&self.filed), content));
         if let Err(why) = store.tier.insert(&entry, seen) {
-            return Kept::Not(why);
+            return StoreOutcome::Not(why);
         }
         // Asked again: a purge may have swept by just before it was there.
         match purged() {
-            None => Kept::Memory,
+            None => StoreOutcome::Memory,
             Some(depth) => {
                 store.doom(&entry, depth, now);
-                Kept::Purged
+                StoreOutcome::Purged
             }
         }
     }
 }
 
-impl Drop for Storing {
+impl Drop for StoringAnswer {
     fn drop(&mut self) {
         self.end(None);
     }

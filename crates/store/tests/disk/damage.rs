@@ -4,7 +4,9 @@ use crate::support::{Answer, Dice, NOW, SEED, Scratch, put_all};
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use store::disk::{Corrupted, Disk, Ending, Purged, Salt, Survey, survey};
+use store::disk::{
+    ChecksumSalt, CorruptedBody, DiskStore, PurgeEffect, SegmentEnding, SegmentSurvey, survey,
+};
 
 /// A store with small and large records and a newer head in one segment; its answers, the segment, and
 /// the segment's bytes.
@@ -21,10 +23,10 @@ fn written(scratch: &Scratch) -> (Vec<Answer>, PathBuf, Vec<u8>) {
     (answers, segment.clone(), fs::read(segment).unwrap())
 }
 
-fn look(segment: &Path, bytes: &[u8]) -> Option<Survey> {
+fn look(segment: &Path, bytes: &[u8]) -> Option<SegmentSurvey> {
     let name = segment.file_stem().unwrap().to_str().unwrap();
     let id = u64::from_str_radix(name, 16).unwrap();
-    survey(bytes, bytes.len() as u64, id, Salt::of(&SEED))
+    survey(bytes, bytes.len() as u64, id, ChecksumSalt::of(&SEED))
 }
 
 /// Opens the store with `bytes` as its segment; how many answers are found, each of them whole.
@@ -39,7 +41,7 @@ fn found(scratch: &Scratch, segment: &Path, bytes: &[u8], answers: &[Answer]) ->
         if let Some((there, purged)) = answer.get(&disk) {
             let older = Answer { renewal: 0, ..*answer };
             assert!(there == *answer || there == older, "{there:?}");
-            assert_eq!(purged, Purged::No);
+            assert_eq!(purged, PurgeEffect::No);
             numbers.push(there.number);
         }
     }
@@ -56,7 +58,7 @@ fn no_flipped_bit_and_no_cut_lists_a_record_that_is_not_there() {
     let scratch = Scratch::new();
     let (_, segment, sealed) = written(&scratch);
     let whole = look(&segment, &sealed).unwrap();
-    assert_eq!((whole.entries.len(), whole.ending), (6, Ending::Sealed));
+    assert_eq!((whole.entries.len(), whole.ending), (6, SegmentEnding::Sealed));
     let unsealed = &sealed[..whole.end as usize];
     for bytes in [&sealed, unsealed] {
         let mut bytes = bytes.to_vec();
@@ -141,8 +143,8 @@ fn a_block_that_is_damaged_while_it_is_served_ends_the_answer() {
     // In the third block of four.
     extent.file().write_all_at(&[answer.body()[150_000] ^ 4], extent.at + 150_000).unwrap();
     assert_eq!(stored.body.read(65_536).unwrap(), answer.body()[65_536..131_072]);
-    assert_eq!(stored.body.extent(131_072, 10).unwrap_err(), Corrupted);
-    assert_eq!(stored.body.read(140_000), Err(Corrupted));
+    assert_eq!(stored.body.extent(131_072, 10).unwrap_err(), CorruptedBody);
+    assert_eq!(stored.body.read(140_000), Err(CorruptedBody));
     assert_eq!(disk.figures().corrupted, 1, "counted once");
     assert!(answer.get(&disk).is_none());
     drop(disk);
@@ -154,7 +156,7 @@ fn a_block_that_is_damaged_while_it_is_served_ends_the_answer() {
 fn damage_is_not_moved_on_under_a_new_checksum() {
     for len in [3000, 40_000, 300_000] {
         let scratch = Scratch::new();
-        let disk = Disk::open(&scratch.settings(4 << 20, 1 << 18), NOW).unwrap().0;
+        let disk = DiskStore::open(&scratch.settings(4 << 20, 1 << 18), NOW).unwrap().0;
         let answer = Answer::new(0, 1, len);
         answer.put(&disk);
         disk.settle();

@@ -2,10 +2,10 @@
 
 use crate::support::{Answer, Dice, NOW, Scratch};
 use std::collections::BTreeMap;
-use store::disk::{Disk, Purge, Purged, Strength};
+use store::disk::{DiskStore, Purge, PurgeEffect, PurgeStrength};
 
 /// What must be found: the latest answer, and whether it was purged softly since.
-type Model = BTreeMap<(u64, u64), (Answer, Purged)>;
+type Model = BTreeMap<(u64, u64), (Answer, PurgeEffect)>;
 
 /// Whether a purge concerns an answer.
 type Hits = Box<dyn Fn(&Answer) -> bool>;
@@ -36,16 +36,16 @@ impl History {
         (self.dice.below(60), self.dice.below(3))
     }
 
-    fn put(&mut self, disk: &Disk) {
+    fn put(&mut self, disk: &DiskStore) {
         let (number, variant) = self.some();
         self.version += 1;
         let (version, len) = (self.version, self.len());
         let answer = Answer { number, variant, version, len, renewal: 0 };
         answer.put(disk);
-        self.model.insert((number, variant), (answer, Purged::No));
+        self.model.insert((number, variant), (answer, PurgeEffect::No));
     }
 
-    fn renew(&mut self, disk: &Disk) {
+    fn renew(&mut self, disk: &DiskStore) {
         let (number, variant) = self.some();
         let some = Answer { variant, ..Answer::new(number, 0, 0) };
         disk.settle();
@@ -54,16 +54,16 @@ impl History {
         disk.hit(&stored);
         let newer = Answer { renewal: there.renewal + 1, ..there };
         newer.renew(disk, &stored);
-        self.model.insert((number, variant), (newer, Purged::No));
+        self.model.insert((number, variant), (newer, PurgeEffect::No));
     }
 
     /// A purge, and an answer that was learned before it and comes too late.
-    fn purge(&mut self, disk: &Disk) {
+    fn purge(&mut self, disk: &DiskStore) {
         let (number, _) = self.some();
         let like = Answer::new(number, 0, 100);
         let (before, strength) = match self.dice.below(2) {
-            0 => (disk.moment(), Strength::Soft),
-            _ => (disk.moment(), Strength::Hard),
+            0 => (disk.moment(), PurgeStrength::Soft),
+            _ => (disk.moment(), PurgeStrength::Hard),
         };
         let directory = like.url().rsplit_once('/').unwrap().0.to_owned() + "/";
         let (purge, hits): (Purge, Hits) = match self.dice.below(20) {
@@ -78,18 +78,18 @@ impl History {
         };
         disk.purge(&[purge], strength).unwrap();
         match strength {
-            Strength::Hard => {
+            PurgeStrength::Hard => {
                 self.model.retain(|_, (answer, _)| !hits(answer));
                 like.put_at(disk, before).unwrap();
             }
-            Strength::Soft => {
+            PurgeStrength::Soft => {
                 let hit = self.model.values_mut().filter(|(answer, _)| hits(answer));
-                hit.for_each(|(_, purged)| *purged = Purged::Soft);
+                hit.for_each(|(_, purged)| *purged = PurgeEffect::Soft);
             }
         }
     }
 
-    fn compare(&self, disk: &Disk, space: Space) {
+    fn compare(&self, disk: &DiskStore, space: Space) {
         disk.settle();
         for number in 0..60 {
             for variant in 0..3 {
@@ -108,7 +108,7 @@ impl History {
 fn check(seed: u64, steps: u32, bytes: u64, segment_bytes: u64, space: Space) {
     let scratch = Scratch::new();
     let settings = scratch.settings(bytes, segment_bytes);
-    let mut disk = Disk::open(&settings, NOW).unwrap().0;
+    let mut disk = DiskStore::open(&settings, NOW).unwrap().0;
     let mut reclaimed = 0;
     let mut history = History { dice: Dice(seed), model: Model::new(), version: 0 };
     for _ in 0..steps {
@@ -121,7 +121,7 @@ fn check(seed: u64, steps: u32, bytes: u64, segment_bytes: u64, space: Space) {
                 disk.settle();
                 reclaimed += disk.figures().reclaimed;
                 drop(disk);
-                disk = Disk::open(&settings, NOW).unwrap().0;
+                disk = DiskStore::open(&settings, NOW).unwrap().0;
                 history.compare(&disk, space);
             }
         }

@@ -2,12 +2,12 @@
 
 use crate::support::{Answer, NOW, SEED, Scratch};
 use std::fs;
-use store::Seed;
-use store::disk::{Disk, NotStored, OpenError, Settings, Trouble};
+use store::KeySeed;
+use store::disk::{DiskStore, DiskTrouble, NotStored, OpenError, Settings};
 use vocab::Now;
 
 fn refusal(settings: &Settings) -> String {
-    Disk::open(settings, NOW).map(|_| ()).unwrap_err().to_string()
+    DiskStore::open(settings, NOW).map(|_| ()).unwrap_err().to_string()
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_folder_is_made_for_its_owner_alone_and_keeps_its_secret() {
     let scratch = Scratch::new();
     let mut settings = scratch.settings(64 << 20, 1 << 20);
     settings.path = scratch.0.join("a/b");
-    let (disk, recovered) = Disk::open(&settings, NOW).unwrap();
+    let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
     assert_eq!((recovered.seed.0, recovered.objects), (SEED.0, 0));
     Answer::new(1, 1, 10).put(&disk);
     disk.settle();
@@ -26,8 +26,8 @@ fn a_folder_is_made_for_its_owner_alone_and_keeps_its_secret() {
         assert_eq!(mode(&file.unwrap().path()), 0o600);
     }
     drop(disk);
-    settings.seed = Seed([9; 16]);
-    let (disk, recovered) = Disk::open(&settings, NOW).unwrap();
+    settings.seed = KeySeed([9; 16]);
+    let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
     assert_eq!((recovered.seed.0, recovered.objects, recovered.walked), (SEED.0, 1, 0));
     assert!(Answer::new(1, 1, 10).get(&disk).is_some());
 }
@@ -39,7 +39,7 @@ fn one_process_at_a_time() {
     let disk = scratch.open();
     assert!(refusal(&settings).contains("in use by another process"));
     drop(disk);
-    assert!(Disk::open(&settings, NOW).is_ok());
+    assert!(DiskStore::open(&settings, NOW).is_ok());
 }
 
 #[test]
@@ -51,10 +51,10 @@ fn other_peoples_folders_are_left_alone_and_other_files_in_ours_too() {
     let said = refusal(&settings);
     assert!(said.contains("thesis.tex") && said.contains("empty folder"), "{said}");
     fs::remove_file(scratch.0.join("thesis.tex")).unwrap();
-    drop(Disk::open(&settings, NOW).unwrap());
+    drop(DiskStore::open(&settings, NOW).unwrap());
     fs::write(scratch.0.join("notes.txt"), "a").unwrap();
     fs::create_dir(scratch.0.join("00000000000000ff.segment")).unwrap();
-    let (_disk, recovered) = Disk::open(&settings, NOW).unwrap();
+    let (_disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
     assert_eq!(recovered.foreign, ["00000000000000ff.segment", "notes.txt"]);
     assert!(scratch.0.join("notes.txt").exists());
 }
@@ -75,7 +75,7 @@ fn a_newer_or_damaged_identity_is_refused() {
         let mut flipped = whole.clone();
         flipped[bit / 8] ^= 1 << (bit % 8);
         fs::write(&identity, &flipped).unwrap();
-        let refused = Disk::open(&settings, NOW).map(|_| ()).unwrap_err();
+        let refused = DiskStore::open(&settings, NOW).map(|_| ()).unwrap_err();
         assert!(matches!(refused, OpenError::Damaged(_) | OpenError::Newer(..)), "{refused}");
     }
     fs::write(&identity, &whole).unwrap();
@@ -99,7 +99,7 @@ fn limits_out_of_bounds_are_refused_with_the_bounds() {
     assert!(!scratch.0.exists(), "nothing was made");
     for bytes in [1 << 20, 1 << 30, 4 << 40] {
         let usual = Settings::new(scratch.0.clone(), bytes, SEED);
-        assert!(Disk::open(&usual, NOW).is_ok(), "{bytes}");
+        assert!(DiskStore::open(&usual, NOW).is_ok(), "{bytes}");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_smaller_limit_is_kept_from_the_first_record_on() {
     let disk = scratch.open();
     (0..300).for_each(|number| Answer::new(number, 1, 40_000).put(&disk));
     drop(disk);
-    let disk = Disk::open(&scratch.settings(4 << 20, 128 << 10), NOW).unwrap().0;
+    let disk = DiskStore::open(&scratch.settings(4 << 20, 128 << 10), NOW).unwrap().0;
     assert!(disk.figures().bytes > 4 << 20);
     Answer::new(999, 1, 10).put(&disk);
     disk.settle();
@@ -128,7 +128,7 @@ fn a_smaller_limit_is_kept_from_the_first_record_on() {
 #[test]
 fn a_folder_that_vanished_stops_storing_and_not_reading() {
     let scratch = Scratch::new();
-    let disk = Disk::open(&scratch.settings(4 << 20, 64 << 10), NOW).unwrap().0;
+    let disk = DiskStore::open(&scratch.settings(4 << 20, 64 << 10), NOW).unwrap().0;
     let first = Answer::new(1, 1, 5000);
     first.put(&disk);
     disk.settle();
@@ -139,7 +139,7 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
         let _ = Answer::new(number, 1, 5000).put_at(&disk, disk.moment());
         disk.settle();
     }
-    assert_eq!(disk.figures().trouble, Some(Trouble::FolderGone));
+    assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
     assert!(first.get(&disk).is_some());
     assert_eq!(first.put_at(&disk, disk.moment()), Err(NotStored::Trouble));
     // Another folder in its place is not ours.
@@ -151,5 +151,5 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
     assert_eq!(tried(&Answer::new(50, 1, 0)), Ok(()));
     disk.settle();
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
-    assert_eq!(disk.figures().trouble, Some(Trouble::FolderGone));
+    assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
 }

@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use store::disk::{Disk, NotStored, Purge, Strength, Trouble};
+use store::disk::{DiskStore, DiskTrouble, NotStored, Purge, PurgeStrength};
 use vocab::Now;
 
 const TASK: &str = "TIDEGATE_TEST_TASK";
@@ -42,18 +42,18 @@ fn say(what: &str, number: u64, version: u64) {
 
 fn write_for_ever(scratch: &Scratch, from: u64) {
     let mut dice = Dice(from);
-    let disk = Disk::open(&scratch.settings(3 << 20, 64 << 10), NOW).unwrap().0;
+    let disk = DiskStore::open(&scratch.settings(3 << 20, 64 << 10), NOW).unwrap().0;
     for version in from.. {
         let number = dice.below(40);
         let answer =
             Answer::new(number, version, [50, 3000, 40_000, 300_000][dice.below(4) as usize]);
         match dice.below(10) {
             0 => {
-                disk.purge(&[Purge::Key(answer.key().hash())], Strength::Hard).unwrap();
+                disk.purge(&[Purge::Key(answer.key().hash())], PurgeStrength::Hard).unwrap();
                 say("purged", number, version);
             }
             1 => {
-                disk.purge(&[Purge::Prefix(answer.url())], Strength::Hard).unwrap();
+                disk.purge(&[Purge::Prefix(answer.url())], PurgeStrength::Hard).unwrap();
                 say("purged", number, version);
             }
             2 => {
@@ -130,7 +130,7 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
         // Versions that it did not speak of are not used again.
         known.latest += 10_000;
         let settings = scratch.settings(3 << 20, 64 << 10);
-        let (disk, recovered) = Disk::open(&settings, NOW).unwrap();
+        let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
         walked += recovered.walked;
         for number in 0..40 {
             let Some((there, _)) = Answer::new(number, 0, 0).get(&disk) else { continue };
@@ -149,7 +149,7 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
 /// In a file system of 3 MB, though the store may have 32.
 fn on_a_small_disk(scratch: &Scratch) {
     let settings = scratch.settings(32 << 20, 128 << 10);
-    let disk = Disk::open(&settings, NOW).unwrap().0;
+    let disk = DiskStore::open(&settings, NOW).unwrap().0;
     let mut later = NOW;
     let mut troubles = 0;
     for number in 0..800 {
@@ -160,7 +160,7 @@ fn on_a_small_disk(scratch: &Scratch) {
         }
         disk.settle();
         if let Some(trouble) = disk.figures().trouble {
-            assert_eq!(trouble, Trouble::DiskFull);
+            assert_eq!(trouble, DiskTrouble::DiskFull);
             troubles += 1;
             // One tries after a pause, and finds the room that was made.
             later = Now { mono_ms: later.mono_ms + 40_000, ..later };
@@ -176,23 +176,23 @@ fn on_a_small_disk(scratch: &Scratch) {
     }
     assert!(troubles > 0 && disk.figures().corrupted == 0);
     let there =
-        |disk: &Disk| (0..800).filter(|it| Answer::new(*it, 1, 0).get(disk).is_some()).count();
+        |disk: &DiskStore| (0..800).filter(|it| Answer::new(*it, 1, 0).get(disk).is_some()).count();
     let before = there(&disk);
     assert!(before > 50, "{before}");
     drop(disk);
-    assert_eq!(there(&Disk::open(&settings, NOW).unwrap().0), before);
+    assert_eq!(there(&DiskStore::open(&settings, NOW).unwrap().0), before);
     read_only(scratch);
 }
 
 fn read_only(scratch: &Scratch) {
     let settings = scratch.settings(32 << 20, 128 << 10);
-    let disk = Disk::open(&settings, NOW).unwrap().0;
+    let disk = DiskStore::open(&settings, NOW).unwrap().0;
     let number = (0..800).find(|it| Answer::new(*it, 1, 0).get(&disk).is_some()).unwrap();
     let mount = scratch.0.parent().unwrap();
     drop(disk);
     let done = Command::new("mount").args(["-o", "remount,ro"]).arg(mount).status().unwrap();
     assert!(done.success());
-    let refused = Disk::open(&settings, NOW).map(|_| ()).unwrap_err().to_string();
+    let refused = DiskStore::open(&settings, NOW).map(|_| ()).unwrap_err().to_string();
     assert!(refused.contains("mount it for writing"), "{refused} {number}");
 }
 

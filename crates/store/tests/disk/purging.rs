@@ -3,11 +3,11 @@
 use crate::support::{Answer, NOW, Scratch, put_all};
 use std::fs;
 use store::disk::{
-    Completeness, Disk, NotStored, PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeError, Purged,
-    Strength,
+    DiskStore, NotStored, PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeEffect, PurgeError,
+    PurgeHistory, PurgeStrength,
 };
 
-fn filled(scratch: &Scratch) -> (Disk, Vec<Answer>) {
+fn filled(scratch: &Scratch) -> (DiskStore, Vec<Answer>) {
     let disk = scratch.open();
     let answers: Vec<Answer> = (0..30).map(|number| Answer::new(number, 1, 300)).collect();
     put_all(&disk, &answers);
@@ -15,7 +15,7 @@ fn filled(scratch: &Scratch) -> (Disk, Vec<Answer>) {
     (disk, answers)
 }
 
-fn purged(disk: &Disk, answers: &[Answer]) -> Vec<u64> {
+fn purged(disk: &DiskStore, answers: &[Answer]) -> Vec<u64> {
     answers.iter().filter(|it| it.get(disk).is_none()).map(|it| it.number).collect()
 }
 
@@ -37,12 +37,13 @@ fn each_kind_of_pattern_purges_what_it_names_and_nothing_else() {
         let scratch = Scratch::new();
         let (disk, answers) = filled(&scratch);
         let named: Vec<u64> = (0..30).filter(|it| is_named(*it)).collect();
-        disk.purge(std::slice::from_ref(&purge), Strength::Soft).unwrap();
+        disk.purge(std::slice::from_ref(&purge), PurgeStrength::Soft).unwrap();
         for answer in &answers {
-            let soft = if named.contains(&answer.number) { Purged::Soft } else { Purged::No };
+            let soft =
+                if named.contains(&answer.number) { PurgeEffect::Soft } else { PurgeEffect::No };
             assert_eq!(answer.get(&disk), Some((*answer, soft)), "{purge:?}");
         }
-        disk.purge(std::slice::from_ref(&purge), Strength::Hard).unwrap();
+        disk.purge(std::slice::from_ref(&purge), PurgeStrength::Hard).unwrap();
         assert_eq!(purged(&disk, &answers), named, "{purge:?}");
         drop(disk);
         let disk = scratch.open();
@@ -50,7 +51,10 @@ fn each_kind_of_pattern_purges_what_it_names_and_nothing_else() {
         // What is learned later is not concerned.
         put_all(&disk, &answers);
         disk.settle();
-        assert!(answers.iter().all(|it| it.get(&disk) == Some((*it, Purged::No))), "{purge:?}");
+        assert!(
+            answers.iter().all(|it| it.get(&disk) == Some((*it, PurgeEffect::No))),
+            "{purge:?}"
+        );
     }
 }
 
@@ -61,7 +65,7 @@ fn what_was_fetched_before_a_purge_is_not_stored_after_it() {
     for len in [100, 500_000] {
         let answer = Answer::new(1, 1, len);
         let moment = disk.moment();
-        disk.purge(&[Purge::Host(answer.host())], Strength::Hard).unwrap();
+        disk.purge(&[Purge::Host(answer.host())], PurgeStrength::Hard).unwrap();
         answer.put_at(&disk, moment).unwrap();
         disk.settle();
         assert!(answer.get(&disk).is_none());
@@ -73,26 +77,26 @@ fn what_was_fetched_before_a_purge_is_not_stored_after_it() {
 fn a_soft_purge_ends_with_a_newer_head() {
     let scratch = Scratch::new();
     let (disk, answers) = filled(&scratch);
-    disk.purge(&[Purge::Everything], Strength::Soft).unwrap();
+    disk.purge(&[Purge::Everything], PurgeStrength::Soft).unwrap();
     let stored = answers[3].stored(&disk).unwrap();
-    assert_eq!(stored.purged, Purged::Soft);
+    assert_eq!(stored.purged, PurgeEffect::Soft);
     let newer = Answer { renewal: 1, ..answers[3] };
     newer.renew(&disk, &stored);
     disk.settle();
-    assert_eq!(newer.get(&disk), Some((newer, Purged::No)));
-    assert_eq!(answers[4].get(&disk), Some((answers[4], Purged::Soft)));
+    assert_eq!(newer.get(&disk), Some((newer, PurgeEffect::No)));
+    assert_eq!(answers[4].get(&disk), Some((answers[4], PurgeEffect::Soft)));
 }
 
 #[test]
 fn purges_are_forgotten_when_nothing_is_left_that_they_concern() {
     let scratch = Scratch::new();
     let settings = scratch.settings(4 << 20, 64 << 10);
-    let disk = Disk::open(&settings, NOW).unwrap().0;
+    let disk = DiskStore::open(&settings, NOW).unwrap().0;
     let moment = disk.moment();
     Answer::new(1, 1, 300).put(&disk);
     disk.settle();
     let purges: Vec<Purge> = (0..3000).map(|it| Purge::Prefix(format!("http://{it}/"))).collect();
-    disk.purge(&purges, Strength::Hard).unwrap();
+    disk.purge(&purges, PurgeStrength::Hard).unwrap();
     assert_eq!(disk.figures().purges, 3000);
     let log = fs::metadata(scratch.0.join("purges")).unwrap().len();
     for number in 0..300 {
@@ -112,17 +116,17 @@ fn at_the_cap_the_older_half_of_the_purges_becomes_one() {
     let scratch = Scratch::new();
     let (disk, answers) = filled(&scratch);
     let purges: Vec<Purge> = (0..PURGES_MAX).map(|it| Purge::Tag(format!("nobody {it}"))).collect();
-    disk.purge(&purges[..PURGES_MAX - 10], Strength::Hard).unwrap();
+    disk.purge(&purges[..PURGES_MAX - 10], PurgeStrength::Hard).unwrap();
     let late = Answer::new(100, 1, 300);
     late.put(&disk);
     disk.settle();
-    disk.purge(&[Purge::Host(answers[1].host())], Strength::Hard).unwrap();
+    disk.purge(&[Purge::Host(answers[1].host())], PurgeStrength::Hard).unwrap();
     assert_eq!(purged(&disk, &answers).len(), 6);
-    disk.purge(&purges[PURGES_MAX - 10..], Strength::Hard).unwrap();
+    disk.purge(&purges[PURGES_MAX - 10..], PurgeStrength::Hard).unwrap();
     // What was stored before the older half is gone, what came later is judged one by one.
-    let check = |disk: &Disk| {
+    let check = |disk: &DiskStore| {
         assert_eq!(purged(disk, &answers).len(), 30);
-        assert_eq!(late.get(disk), Some((late, Purged::No)));
+        assert_eq!(late.get(disk), Some((late, PurgeEffect::No)));
         let count = disk.figures().purges as usize;
         assert!(count > PURGES_MAX / 3 && count < PURGES_MAX * 2 / 3, "{count}");
     };
@@ -136,7 +140,7 @@ fn a_pattern_without_bound_is_refused() {
     let scratch = Scratch::new();
     let (disk, answers) = filled(&scratch);
     let long = Purge::Prefix("x".repeat(PATTERN_BYTES_MAX + 1));
-    let refused = disk.purge(&[long, Purge::Everything], Strength::Hard);
+    let refused = disk.purge(&[long, Purge::Everything], PurgeStrength::Hard);
     assert!(matches!(refused, Err(PurgeError::PatternTooLong)));
     assert!(purged(&disk, &answers).is_empty());
 }
@@ -145,7 +149,7 @@ fn a_pattern_without_bound_is_refused() {
 fn where_the_log_of_purges_is_damaged_or_gone_everything_counts_as_purged() {
     let scratch = Scratch::new();
     let (disk, answers) = filled(&scratch);
-    disk.purge(&[Purge::Tag("tag 1".into())], Strength::Hard).unwrap();
+    disk.purge(&[Purge::Tag("tag 1".into())], PurgeStrength::Hard).unwrap();
     drop(disk);
     let log = scratch.0.join("purges");
     let whole = fs::read(&log).unwrap();
@@ -160,18 +164,18 @@ fn where_the_log_of_purges_is_damaged_or_gone_everything_counts_as_purged() {
             }
             _ => fs::write(&log, &whole[..whole.len() - 3]).unwrap(),
         }
-        let (disk, recovered) = Disk::open(&scratch.settings(64 << 20, 1 << 20), NOW).unwrap();
+        let (disk, recovered) = DiskStore::open(&scratch.settings(64 << 20, 1 << 20), NOW).unwrap();
         if round < 2 {
-            assert_eq!(recovered.purges, Completeness::Lost);
+            assert_eq!(recovered.purges, PurgeHistory::Lost);
             assert_eq!(purged(&disk, &answers).len(), 30);
         } else {
             // Cut off within its last entry: that purge had never returned.
-            assert_eq!(recovered.purges, Completeness::Whole);
+            assert_eq!(recovered.purges, PurgeHistory::Whole);
         }
         // From then on it works as ever.
         put_all(&disk, &answers);
         disk.settle();
-        disk.purge(&[Purge::Host("h0.example".into())], Strength::Hard).unwrap();
+        disk.purge(&[Purge::Host("h0.example".into())], PurgeStrength::Hard).unwrap();
         drop(disk);
         assert_eq!(purged(&scratch.open(), &answers).len(), 6);
         assert_eq!(fs::read(scratch.0.join("identity")).unwrap(), identity);
@@ -186,11 +190,11 @@ fn a_purge_that_cannot_be_written_holds_until_the_end_and_says_so() {
     // The open log can still be appended to; a new one cannot be made.
     fs::rename(&scratch.0, &elsewhere).unwrap();
     let many: Vec<Purge> = (0..3000).map(|_| Purge::Host(answers[1].host())).collect();
-    let kept = disk.purge(&many, Strength::Hard);
+    let kept = disk.purge(&many, PurgeStrength::Hard);
     assert!(matches!(kept, Err(PurgeError::NotKept(_))), "{kept:?}");
     assert_eq!(purged(&disk, &answers).len(), 6);
     fs::rename(&elsewhere, &scratch.0).unwrap();
-    disk.purge(&[Purge::Host(answers[2].host())], Strength::Hard).unwrap();
+    disk.purge(&[Purge::Host(answers[2].host())], PurgeStrength::Hard).unwrap();
     drop(disk);
     assert_eq!(purged(&scratch.open(), &answers).len(), 12);
 }

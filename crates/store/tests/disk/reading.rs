@@ -3,7 +3,7 @@
 use crate::support::{Answer, NOW, Scratch, put_all, read_all};
 use std::os::unix::fs::FileExt;
 use store::disk::{
-    BLOCK_BYTES, BODY_ALIGN, Disk, INLINE_BODY_BYTES_MAX, NotStored, Purged, VARIANTS_MAX,
+    BLOCK_BYTES, BODY_ALIGN, DiskStore, INLINE_BODY_BYTES_MAX, NotStored, PurgeEffect, VARIANTS_MAX,
 };
 
 #[test]
@@ -18,7 +18,8 @@ fn bodies_of_every_size_come_back_after_a_restart_too() {
     let disk = scratch.open();
     put_all(&disk, &answers);
     disk.settle();
-    let found = |disk: &Disk| answers.iter().all(|it| it.get(disk) == Some((*it, Purged::No)));
+    let found =
+        |disk: &DiskStore| answers.iter().all(|it| it.get(disk) == Some((*it, PurgeEffect::No)));
     assert!(found(&disk));
     drop(disk);
     let disk = scratch.open();
@@ -89,20 +90,20 @@ fn a_newer_head_leaves_the_body_where_it_is() {
         disk.settle();
     }
     let latest = Answer { renewal: 3, ..first };
-    assert_eq!(latest.get(&disk), Some((latest, Purged::No)));
+    assert_eq!(latest.get(&disk), Some((latest, PurgeEffect::No)));
     let figures = disk.figures();
     assert!(figures.bytes < before + 5000, "{} bytes more", figures.bytes - before);
     assert_eq!((figures.objects, figures.renewed), (1, 1));
     drop(disk);
     let disk = scratch.open();
-    assert_eq!(latest.get(&disk), Some((latest, Purged::No)));
+    assert_eq!(latest.get(&disk), Some((latest, PurgeEffect::No)));
     // A head for a body that was replaced meanwhile is not filed.
     let stored = first.stored(&disk).unwrap();
     let second = Answer::new(1, 2, 100);
     second.put(&disk);
     Answer { renewal: 4, ..first }.renew(&disk, &stored);
     disk.settle();
-    assert_eq!(second.get(&disk), Some((second, Purged::No)));
+    assert_eq!(second.get(&disk), Some((second, PurgeEffect::No)));
     assert_eq!(disk.figures().renewed, 0);
 }
 
@@ -118,13 +119,13 @@ fn variants_of_a_key_stand_side_by_side_up_to_the_cap() {
     let found = disk.find(Answer::new(1, 1, 0).key().hash());
     assert_eq!(found.len(), VARIANTS_MAX);
     let last = Answer { variant: variants - 1, ..Answer::new(1, 1, 200) };
-    assert_eq!(last.get(&disk), Some((last, Purged::No)));
+    assert_eq!(last.get(&disk), Some((last, PurgeEffect::No)));
 }
 
 #[test]
 fn what_is_too_large_is_refused_at_once() {
     let scratch = Scratch::new();
-    let disk = Disk::open(&scratch.settings(2 << 20, 128 << 10), NOW).unwrap().0;
+    let disk = DiskStore::open(&scratch.settings(2 << 20, 128 << 10), NOW).unwrap().0;
     let refused = |answer: Answer| answer.put_at(&disk, disk.moment());
     assert_eq!(refused(Answer::new(1, 1, 300_000)), Err(NotStored::BodyTooLarge));
     let (url, head) = ("x".repeat(70_000), vec![0; 600_000]);

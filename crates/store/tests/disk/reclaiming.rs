@@ -1,13 +1,13 @@
 //! Space: the limit holds, what is in use stays, what is of no use goes first, readers are not cut off.
 
 use crate::support::{Answer, NOW, Scratch, put_all, read_all};
-use store::disk::{Disk, Purged};
+use store::disk::{DiskStore, PurgeEffect};
 
 const BYTES: u64 = 4 << 20;
 const SEGMENT: u64 = 128 << 10;
 
-fn small(scratch: &Scratch) -> Disk {
-    Disk::open(&scratch.settings(BYTES, SEGMENT), NOW).unwrap().0
+fn small(scratch: &Scratch) -> DiskStore {
+    DiskStore::open(&scratch.settings(BYTES, SEGMENT), NOW).unwrap().0
 }
 
 /// Bytes of all segments, as the file system counts their lengths.
@@ -38,7 +38,7 @@ fn the_limit_holds_at_every_step() {
 fn objects_have_a_cap_too() {
     let scratch = Scratch::new();
     let settings = store::disk::Settings { objects: 500, ..scratch.settings(BYTES, SEGMENT) };
-    let disk = Disk::open(&settings, NOW).unwrap().0;
+    let disk = DiskStore::open(&settings, NOW).unwrap().0;
     for number in 0..3000 {
         Answer::new(number, 1, 10).put(&disk);
         if number % 50 == 0 {
@@ -68,7 +68,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
     }
     disk.settle();
     for answer in &used[..2] {
-        assert_eq!(answer.get(&disk), Some((*answer, Purged::No)));
+        assert_eq!(answer.get(&disk), Some((*answer, PurgeEffect::No)));
     }
     assert!(disk.figures().moved > 2);
     assert!(used[2].get(&disk).is_none() && Answer::new(10, 1, 0).get(&disk).is_none());
@@ -77,7 +77,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
     drop(disk);
     let disk = small(&scratch);
     for answer in &used[..2] {
-        assert_eq!(answer.get(&disk), Some((*answer, Purged::No)), "after a restart");
+        assert_eq!(answer.get(&disk), Some((*answer, PurgeEffect::No)), "after a restart");
     }
 }
 

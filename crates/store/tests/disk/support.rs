@@ -3,11 +3,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use store::disk::{Disk, Draft, Moment, NotStored, Purged, Settings, Stored};
-use store::{Key, Seed};
+use store::disk::{
+    DiskStore, LearnedAt, NotStored, PurgeEffect, RecordDraft, Settings, StoredAnswer,
+};
+use store::{CacheKey, KeySeed};
 use vocab::Now;
 
-pub(crate) const SEED: Seed = Seed([7; 16]);
+pub(crate) const SEED: KeySeed = KeySeed([7; 16]);
 pub(crate) const NOW: Now = Now { unix_ms: 1_800_000_000_000, mono_ms: 1_000 };
 
 /// A folder of the test's own, in memory where the machine has such a place: thousands of syncs.
@@ -29,8 +31,8 @@ impl Scratch {
     }
 
     /// A store of 64 MiB in segments of 1 MiB.
-    pub(crate) fn open(&self) -> Disk {
-        Disk::open(&self.settings(64 << 20, 1 << 20), NOW).unwrap().0
+    pub(crate) fn open(&self) -> DiskStore {
+        DiskStore::open(&self.settings(64 << 20, 1 << 20), NOW).unwrap().0
     }
 
     /// Paths of its segments, the oldest first.
@@ -93,8 +95,8 @@ impl Answer {
         format!("tag {}", self.number % 3)
     }
 
-    pub(crate) fn key(&self) -> Key {
-        Key::new(&SEED, &self.url())
+    pub(crate) fn key(&self) -> CacheKey {
+        CacheKey::new(&SEED, &self.url())
     }
 
     pub(crate) fn body(&self) -> Vec<u8> {
@@ -107,7 +109,7 @@ impl Answer {
     }
 
     /// What a stored answer says that it is.
-    pub(crate) fn of(stored: &Stored) -> Self {
+    pub(crate) fn of(stored: &StoredAnswer) -> Self {
         let head = stored.head();
         let head = std::str::from_utf8(&head).unwrap();
         let numbers: Vec<u64> = head.split(' ').map(|it| it.parse().unwrap()).collect();
@@ -116,14 +118,14 @@ impl Answer {
     }
 
     /// Stores it, as learned at `moment`.
-    pub(crate) fn put_at(&self, disk: &Disk, moment: Moment) -> Result<(), NotStored> {
+    pub(crate) fn put_at(&self, disk: &DiskStore, moment: LearnedAt) -> Result<(), NotStored> {
         self.put_until(disk, moment, u64::MAX)
     }
 
     pub(crate) fn put_until(
         &self,
-        disk: &Disk,
-        moment: Moment,
+        disk: &DiskStore,
+        moment: LearnedAt,
         until_ms: u64,
     ) -> Result<(), NotStored> {
         self.drafted(moment, until_ms, |draft| {
@@ -135,18 +137,18 @@ impl Answer {
         })
     }
 
-    pub(crate) fn put(&self, disk: &Disk) {
+    pub(crate) fn put(&self, disk: &DiskStore) {
         self.put_at(disk, disk.moment()).unwrap();
     }
 
     pub(crate) fn drafted<T>(
         &self,
-        moment: Moment,
+        moment: LearnedAt,
         until_ms: u64,
-        then: impl FnOnce(&Draft<'_>) -> T,
+        then: impl FnOnce(&RecordDraft<'_>) -> T,
     ) -> T {
         let (url, tag, head) = (self.url(), self.tag(), self.head());
-        then(&Draft {
+        then(&RecordDraft {
             key: self.key().hash(),
             variant: self.variant,
             moment,
@@ -158,19 +160,19 @@ impl Answer {
     }
 
     /// Stores this as the newer head of what is stored.
-    pub(crate) fn renew(&self, disk: &Disk, stored: &Stored) {
+    pub(crate) fn renew(&self, disk: &DiskStore, stored: &StoredAnswer) {
         self.drafted(disk.moment(), u64::MAX, |draft| disk.renew(stored, draft, NOW)).unwrap();
     }
 
     /// What is stored under the number and variant, not read but for its head.
-    pub(crate) fn stored(&self, disk: &Disk) -> Option<Stored> {
+    pub(crate) fn stored(&self, disk: &DiskStore) -> Option<StoredAnswer> {
         let candidates = disk.find(self.key().hash());
         let mut stored = candidates.iter().filter_map(|candidate| disk.read(candidate));
         stored.find(|it| Self::of(it).variant == self.variant)
     }
 
     /// What is stored, with every byte compared: nothing but exactly what was put in ever comes out.
-    pub(crate) fn get(&self, disk: &Disk) -> Option<(Self, Purged)> {
+    pub(crate) fn get(&self, disk: &DiskStore) -> Option<(Self, PurgeEffect)> {
         let mut stored = self.stored(disk)?;
         let found = Self::of(&stored);
         assert_eq!((stored.url(), found.number), (self.url().as_str(), self.number));
@@ -182,14 +184,14 @@ impl Answer {
 }
 
 /// Stores several.
-pub(crate) fn put_all(disk: &Disk, answers: &[Answer]) {
+pub(crate) fn put_all(disk: &DiskStore, answers: &[Answer]) {
     for answer in answers {
         answer.put(disk);
     }
 }
 
 /// The whole body, block by block; `None` where a block is damaged.
-pub(crate) fn read_all(stored: &mut Stored) -> Option<Vec<u8>> {
+pub(crate) fn read_all(stored: &mut StoredAnswer) -> Option<Vec<u8>> {
     let mut body = Vec::new();
     while (body.len() as u64) < stored.body.len() {
         body.extend(stored.body.read(body.len() as u64).ok()?);

@@ -3,10 +3,10 @@
 use crate::scene::{DATE, NOW, fields};
 use http::StatusCode;
 use http::header::HeaderValue;
-use store::{FIELDS_MAX, HEAD_BYTES_MAX, Head, TooLarge, Unreadable};
+use store::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 
-fn head(pairs: &[(&str, &str)]) -> Head {
-    Head {
+fn head(pairs: &[(&str, &str)]) -> StoredHead {
+    StoredHead {
         status: StatusCode::OK,
         fields: fields(pairs),
         selecting: fields(&[("accept-encoding", "br, gzip"), ("x-mine", "1")]),
@@ -15,7 +15,7 @@ fn head(pairs: &[(&str, &str)]) -> Head {
     }
 }
 
-fn usual() -> Head {
+fn usual() -> StoredHead {
     head(&[
         ("date", DATE),
         ("cache-control", "max-age=60"),
@@ -29,7 +29,7 @@ fn usual() -> Head {
 #[test]
 fn what_is_written_is_read() {
     for it in [usual(), head(&[])] {
-        assert_eq!(Head::decode(&it.encode().unwrap()), Ok(it));
+        assert_eq!(StoredHead::decode(&it.encode().unwrap()), Ok(it));
     }
     let bytes = usual().encode().unwrap();
     assert!(bytes.len() < 130, "{} bytes for a small head", bytes.len());
@@ -39,10 +39,10 @@ fn what_is_written_is_read() {
 fn a_head_cut_anywhere_is_no_head() {
     let bytes = usual().encode().unwrap();
     for end in 0..bytes.len() {
-        assert!(Head::decode(&bytes[..end]).is_err(), "cut at {end}");
+        assert!(StoredHead::decode(&bytes[..end]).is_err(), "cut at {end}");
     }
     let longer = [&bytes[..], b"x"].concat();
-    assert_eq!(Head::decode(&longer), Err(Unreadable::Longer));
+    assert_eq!(StoredHead::decode(&longer), Err(UnreadableHead::Longer));
 }
 
 #[test]
@@ -51,14 +51,22 @@ fn a_flipped_bit_is_an_error_or_another_head_and_never_a_panic() {
     for place in 0..bytes.len() * 8 {
         let mut flipped = bytes.clone();
         flipped[place / 8] ^= 1 << (place % 8);
-        let _ = Head::decode(&flipped);
+        let _ = StoredHead::decode(&flipped);
     }
-    assert_eq!(Head::decode(&[9]), Err(Unreadable::Format(9)));
-    assert_eq!(Head::decode(&[1, 0, 0, 0, 0, 0, 0]), Err(Unreadable::Malformed), "status 0");
+    assert_eq!(StoredHead::decode(&[9]), Err(UnreadableHead::Format(9)));
+    assert_eq!(
+        StoredHead::decode(&[1, 0, 0, 0, 0, 0, 0]),
+        Err(UnreadableHead::Malformed),
+        "status 0"
+    );
     let endless = [&[1, 200, 0][..], &[0xFF; 11]].concat();
-    assert_eq!(Head::decode(&endless), Err(Unreadable::Malformed), "a number without end");
+    assert_eq!(
+        StoredHead::decode(&endless),
+        Err(UnreadableHead::Malformed),
+        "a number without end"
+    );
     let many = [1, 200, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
-    assert_eq!(Head::decode(&many), Err(Unreadable::TooLarge), "a count that lies");
+    assert_eq!(StoredHead::decode(&many), Err(UnreadableHead::TooLarge), "a count that lies");
 }
 
 #[test]
@@ -71,7 +79,7 @@ fn a_head_beyond_its_caps_is_refused() {
         many.fields.append("x", HeaderValue::from_static("1"));
     }
     assert_eq!(many.encode(), Err(TooLarge::Fields));
-    assert_eq!(Head::decode(&vec![1; HEAD_BYTES_MAX + 1]), Err(Unreadable::TooLarge));
+    assert_eq!(StoredHead::decode(&vec![1; HEAD_BYTES_MAX + 1]), Err(UnreadableHead::TooLarge));
 }
 
 #[test]

@@ -3,11 +3,11 @@
 use crate::scene::{Pairs, URL, answered, get};
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use store::Head;
+use store::StoredHead;
 use store::freshness::{
-    Asked, Conditions, DELTA_SECS_MAX, Reuse, Rules, StaleUse, Terms, Trouble, choose, confirmed,
-    explain, first_part, freshened, freshness, head_effect, invalidation, kept, matches, next_part,
-    rescue, reuse, storing,
+    CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, Reuse, ReuseTerms, StaleUse,
+    ValidationConditions, choose, confirmed, explain, first_part, freshened, freshness,
+    head_effect, invalidation, kept, matches, next_part, rescue, reuse, storing,
 };
 
 /// Names that some rule reads.
@@ -109,8 +109,9 @@ impl Dice {
         names.into_iter().map(|name| (HeaderName::from_static(name), self.value())).collect()
     }
 
-    fn rules(&mut self) -> Rules {
-        let mut rules = if self.throw(2) == 0 { Rules::forward() } else { Rules::reverse() };
+    fn rules(&mut self) -> CachingRules {
+        let mut rules =
+            if self.throw(2) == 0 { CachingRules::forward() } else { CachingRules::reverse() };
         rules.stale = [
             StaleUse::OnlyIfAllowed,
             StaleUse::WhenUnreachable,
@@ -123,7 +124,7 @@ impl Dice {
 }
 
 /// Everything that is asked about a stored response.
-fn live(rules: &Rules, head: &Head, terms: &Terms, dice: &mut Dice) {
+fn live(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, dice: &mut Dice) {
     let (request, response) = (dice.fields(), dice.fields());
     let asked = get(&request, dice.throw(200) as u64);
     let fresh = freshness(head, terms, asked.now.unix_ms);
@@ -131,16 +132,18 @@ fn live(rules: &Rules, head: &Head, terms: &Terms, dice: &mut Dice) {
     if matches!(reuse(rules, &asked, head, terms), Reuse::Fresh(_)) {
         assert!(fresh.age_secs < terms.lifetime_secs);
     }
-    for trouble in [Trouble::Unreachable, Trouble::Status(http::StatusCode::BAD_GATEWAY)] {
+    for trouble in
+        [OriginTrouble::Unreachable, OriginTrouble::Status(http::StatusCode::BAD_GATEWAY)]
+    {
         let _ = rescue(rules, &asked, head, terms, trouble);
     }
     assert!(explain(rules, head, terms, asked.now).contains(" old"));
     let came = answered([200, 206, 304][dice.throw(3)], &response);
     let _ = (head_effect(head, &came), next_part(head, &came), choose([head], &request));
-    let _ = (confirmed(&[head], &response), Conditions::of_variants([head]));
+    let _ = (confirmed(&[head], &response), ValidationConditions::of_variants([head]));
     if let Ok((head, terms)) = freshened(rules, &asked, head, &came) {
-        assert_eq!(Terms::of(rules, &head), terms);
-        assert_eq!(Head::decode(&head.encode().unwrap()), Ok(head));
+        assert_eq!(ReuseTerms::of(rules, &head), terms);
+        assert_eq!(StoredHead::decode(&head.encode().unwrap()), Ok(head));
     }
 }
 
@@ -151,15 +154,15 @@ fn no_field_makes_a_rule_panic_or_contradict_itself() {
     for _ in 0..40_000 {
         let (rules, request, response) = (dice.rules(), dice.fields(), dice.fields());
         let method = [Method::GET, Method::GET, Method::GET, Method::POST][dice.throw(4)].clone();
-        let asked = Asked { method: &method, ..get(&request, 0) };
+        let asked = RequestFacts { method: &method, ..get(&request, 0) };
         let came = answered([200, 206, 404, 599][dice.throw(4)], &response);
         assert!(invalidation(&asked, &came).len() <= 3);
         let _ = first_part(&came);
         let Ok(terms) = storing(&rules, &asked, &came) else { continue };
         stored += 1;
         let head = kept(&rules, &asked, &came);
-        assert_eq!(Head::decode(&head.encode().unwrap()).as_ref(), Ok(&head));
-        assert_eq!(Terms::of(&rules, &head), terms);
+        assert_eq!(StoredHead::decode(&head.encode().unwrap()).as_ref(), Ok(&head));
+        assert_eq!(ReuseTerms::of(&rules, &head), terms);
         // Some origins send a coding that was not asked for.
         if !response.contains_key("content-encoding") {
             assert!(matches(&head, &request), "{request:?} {head:?}");
@@ -178,8 +181,9 @@ fn what_is_in_normal_form_stays_as_it_is() {
         for name in ["vary", "foo", "foo"] {
             request.append(name, dice.value());
         }
-        let first = kept(&Rules::forward(), &get(&request, 0), &answered(200, &response));
-        let again = kept(&Rules::forward(), &get(&first.selecting, 0), &answered(200, &response));
+        let first = kept(&CachingRules::forward(), &get(&request, 0), &answered(200, &response));
+        let again =
+            kept(&CachingRules::forward(), &get(&first.selecting, 0), &answered(200, &response));
         assert_eq!(first.selecting, again.selecting, "{request:?}");
     }
 }
@@ -189,13 +193,14 @@ fn a_url_that_is_none_is_an_answer_too() {
     let response = crate::scene::fields(&[("location", "/x"), ("content-location", URL)]);
     let none = HeaderMap::new();
     for url in ["", "x", "http://[", "data:x", "http://example.com"] {
-        let asked = Asked { method: &Method::POST, url, ..get(&none, 0) };
-        let _ = storing(&Rules::forward(), &asked, &answered(200, &response));
+        let asked = RequestFacts { method: &Method::POST, url, ..get(&none, 0) };
+        let _ = storing(&CachingRules::forward(), &asked, &answered(200, &response));
         assert_eq!(invalidation(&asked, &answered(200, &response))[0], url);
     }
     let pairs: Pairs<'_> = &[("content-location", "\u{fc}"), ("cache-control", "max-age=9")];
-    let asked = Asked { method: &Method::POST, ..get(&none, 0) };
+    let asked = RequestFacts { method: &Method::POST, ..get(&none, 0) };
     assert!(
-        storing(&Rules::forward(), &asked, &answered(200, &crate::scene::fields(pairs))).is_err()
+        storing(&CachingRules::forward(), &asked, &answered(200, &crate::scene::fields(pairs)))
+            .is_err()
     );
 }

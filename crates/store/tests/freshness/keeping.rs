@@ -4,12 +4,19 @@
 use crate::scene::{Pairs, URL, answered, fields, get, stored};
 use http::Method;
 use http::header::HeaderName;
-use store::freshness::{Asked, Audience, Rules, SetCookie, StaleUse, TAGS_MAX, kept, storing};
+use store::freshness::{
+    CacheAudience, CachingRules, RequestFacts, SetCookie, StaleUse, TAGS_MAX, kept, storing,
+};
 
 const FRESH: (&str, &str) = ("cache-control", "max-age=3600");
 
 /// `stored`, or the word of the reason why not.
-fn word(rules: &Rules, request: Pairs<'_>, status: u16, response: Pairs<'_>) -> &'static str {
+fn word(
+    rules: &CachingRules,
+    request: Pairs<'_>,
+    status: u16,
+    response: Pairs<'_>,
+) -> &'static str {
     stored(rules, request, status, response)
         .map_or_else(store::freshness::NotStored::word, |_| "stored")
 }
@@ -43,11 +50,11 @@ fn directives_forbid_storing() {
         ("what is no name may mean anything", &[FRESH, ("vary", "a b")], "vary-star"),
     ];
     for (name, response, expected) in rows {
-        assert_eq!(word(&Rules::forward(), &[], 200, response), *expected, "{name}");
+        assert_eq!(word(&CachingRules::forward(), &[], 200, response), *expected, "{name}");
     }
-    let private = Rules { audience: Audience::Private, ..Rules::forward() };
+    let private = CachingRules { audience: CacheAudience::Private, ..CachingRules::forward() };
     assert_eq!(word(&private, &[], 200, &[(cc, "private, max-age=9")]), "stored");
-    let relaxed = Rules { stale: StaleUse::Always, ..Rules::forward() };
+    let relaxed = CachingRules { stale: StaleUse::Always, ..CachingRules::forward() };
     assert_eq!(
         word(&relaxed, &[], 200, &[]),
         "stored",
@@ -70,11 +77,12 @@ fn before_an_origin_what_sets_a_cookie_is_not_kept() {
         (&[FRESH], "stored"),
     ];
     for (response, expected) in rows {
-        assert_eq!(word(&Rules::reverse(), &[], 200, response), *expected, "{response:?}");
+        assert_eq!(word(&CachingRules::reverse(), &[], 200, response), *expected, "{response:?}");
     }
-    let kept = Rules { cookies: SetCookie::Kept, ..Rules::reverse() };
+    let kept = CachingRules { cookies: SetCookie::Kept, ..CachingRules::reverse() };
     assert_eq!(word(&kept, &[], 200, &[FRESH, cookie]), "stored");
-    let posted = word(&Rules::reverse(), &[], 200, &[FRESH, cookie, ("content-location", URL)]);
+    let posted =
+        word(&CachingRules::reverse(), &[], 200, &[FRESH, cookie, ("content-location", URL)]);
     assert_eq!(posted, "set-cookie");
 }
 
@@ -89,22 +97,30 @@ fn what_came_for_a_password_is_kept_only_if_the_origin_says_so() {
     ];
     let asked: Pairs<'_> = &[("authorization", "FOO")];
     for (name, control, expected) in rows {
-        assert_eq!(word(&Rules::forward(), asked, 200, &[(cc, control)]), expected, "{name}");
+        assert_eq!(
+            word(&CachingRules::forward(), asked, 200, &[(cc, control)]),
+            expected,
+            "{name}"
+        );
     }
-    let private = Rules { audience: Audience::Private, ..Rules::forward() };
+    let private = CachingRules { audience: CacheAudience::Private, ..CachingRules::forward() };
     assert_eq!(word(&private, asked, 200, &[FRESH]), "stored");
 }
 
 #[test]
 fn clients_may_ask_that_nothing_is_kept() {
     let asked: Pairs<'_> = &[("cache-control", "no-store")];
-    assert_eq!(word(&Rules::forward(), asked, 200, &[FRESH]), "request-no-store");
-    assert_eq!(word(&Rules::reverse(), asked, 200, &[FRESH]), "stored", "not before an origin");
+    assert_eq!(word(&CachingRules::forward(), asked, 200, &[FRESH]), "request-no-store");
+    assert_eq!(
+        word(&CachingRules::reverse(), asked, 200, &[FRESH]),
+        "stored",
+        "not before an origin"
+    );
 }
 
 #[test]
 fn any_final_status_is_kept_that_is_for_everybody() {
-    let fresh = |status| word(&Rules::forward(), &[], status, &[FRESH]);
+    let fresh = |status| word(&CachingRules::forward(), &[], status, &[FRESH]);
     for status in
         [200, 203, 204, 299, 301, 302, 303, 307, 308, 400, 404, 410, 499, 500, 502, 503, 504, 599]
     {
@@ -126,7 +142,7 @@ fn any_final_status_is_kept_that_is_for_everybody() {
         assert_eq!(fresh(status), expected, "{status}");
     }
     let understand: Pairs<'_> = &[("cache-control", "max-age=3600, no-store, must-understand")];
-    let word = |status| word(&Rules::forward(), &[], status, understand);
+    let word = |status| word(&CachingRules::forward(), &[], status, understand);
     assert_eq!(word(599), "must-understand", "status-599-must-understand");
     assert_eq!(word(200), "stored", "status-200-must-understand");
 }
@@ -135,8 +151,8 @@ fn any_final_status_is_kept_that_is_for_everybody() {
 fn a_post_is_kept_for_get_if_it_says_that_it_is_the_same() {
     let word = |method: Method, response: Pairs<'_>| {
         let (request, response) = (fields(&[]), fields(response));
-        let asked = Asked { method: &method, ..get(&request, 0) };
-        storing(&Rules::forward(), &asked, &answered(200, &response))
+        let asked = RequestFacts { method: &method, ..get(&request, 0) };
+        storing(&CachingRules::forward(), &asked, &answered(200, &response))
             .map_or_else(store::freshness::NotStored::word, |_| "stored")
     };
     let post = |response| word(Method::POST, response);
@@ -152,7 +168,7 @@ fn a_post_is_kept_for_get_if_it_says_that_it_is_the_same() {
 }
 
 /// The names that are kept of a response.
-fn names(rules: &Rules, response: Pairs<'_>) -> Vec<String> {
+fn names(rules: &CachingRules, response: Pairs<'_>) -> Vec<String> {
     let (request, response) = (fields(&[]), fields(response));
     let head = kept(rules, &get(&request, 0), &answered(200, &response));
     let mut names: Vec<_> = head.fields.keys().map(HeaderName::to_string).collect();
@@ -162,7 +178,7 @@ fn names(rules: &Rules, response: Pairs<'_>) -> Vec<String> {
 
 #[test]
 fn fields_of_one_connection_are_not_kept() {
-    let rules = Rules::reverse();
+    let rules = CachingRules::reverse();
     let listed: Pairs<'_> =
         &[("date", "@0"), FRESH, ("connection", "a, b"), ("a", "1"), ("b", "2"), ("c", "3")];
     assert_eq!(names(&rules, listed), ["c", "cache-control", "date"]);
@@ -215,9 +231,9 @@ fn fields_that_the_origin_keeps_from_reuse_are_not_kept() {
     ];
     for (control, expected) in rows {
         let response = [*control, &[("date", "@0"), ("a", "1"), ("b", "2"), ("c", "3")]].concat();
-        assert_eq!(names(&Rules::forward(), &response), *expected, "{control:?}");
+        assert_eq!(names(&CachingRules::forward(), &response), *expected, "{control:?}");
     }
-    let private = Rules { audience: Audience::Private, ..Rules::forward() };
+    let private = CachingRules { audience: CacheAudience::Private, ..CachingRules::forward() };
     let response: Pairs<'_> = &[("date", "@0"), (cc, "private=\"a\""), ("a", "1")];
     assert_eq!(names(&private, response), ["a", cc, "date"]);
 }
@@ -225,16 +241,16 @@ fn fields_that_the_origin_keeps_from_reuse_are_not_kept() {
 #[test]
 fn a_cookie_is_kept_by_choice() {
     let response: Pairs<'_> = &[("date", "@0"), ("set-cookie", "a=b"), ("set-cookie2", "a=b")];
-    let kept = Rules { cookies: SetCookie::Kept, ..Rules::forward() };
+    let kept = CachingRules { cookies: SetCookie::Kept, ..CachingRules::forward() };
     assert_eq!(names(&kept, response), ["date", "set-cookie", "set-cookie2"]);
-    assert_eq!(names(&Rules::forward(), response), ["date"]);
+    assert_eq!(names(&CachingRules::forward(), response), ["date"]);
 }
 
 #[test]
 fn a_date_is_given_to_what_has_none_and_left_where_it_is() {
     let date = |response: Pairs<'_>| {
         let (head, _) =
-            stored(&Rules::forward(), &[], 200, &[&[FRESH], response].concat()).unwrap();
+            stored(&CachingRules::forward(), &[], 200, &[&[FRESH], response].concat()).unwrap();
         head.fields["date"].to_str().unwrap().to_owned()
     };
     assert_eq!(date(&[]), crate::scene::DATE);
@@ -245,7 +261,7 @@ fn a_date_is_given_to_what_has_none_and_left_where_it_is() {
 #[test]
 fn what_is_beyond_a_cap_is_not_kept() {
     let many: Vec<String> = (0..=TAGS_MAX).map(|number| number.to_string()).collect();
-    let rules = Rules::reverse();
+    let rules = CachingRules::reverse();
     assert_eq!(word(&rules, &[], 200, &[FRESH, ("surrogate-key", &many.join(" "))]), "tags");
     assert_eq!(word(&rules, &[], 200, &[FRESH, ("cache-tag", &"x".repeat(1025))]), "tags");
     let tagged: Pairs<'_> =

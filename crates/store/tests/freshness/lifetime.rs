@@ -2,10 +2,12 @@
 //! `age-parse`, `expires`, `expires-parse`, `heuristic`, `pragma`.
 
 use crate::scene::{Pairs, fields, get, second, stored};
-use store::freshness::{Audience, Basis, DELTA_SECS_MAX, Rules, Side, freshness};
+use store::freshness::{
+    CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, LifetimeBasis, freshness,
+};
 
 /// Rows of name, the fields of the answer, and what becomes of a request three seconds later.
-fn check(rules: &Rules, rows: &[(&str, Pairs<'_>, &str)]) {
+fn check(rules: &CachingRules, rows: &[(&str, Pairs<'_>, &str)]) {
     for (name, response, expected) in rows {
         assert_eq!(second(rules, response, &[], 3), *expected, "{name}");
     }
@@ -18,7 +20,7 @@ const OLD: &str = "not stored: stale-at-once";
 fn cache_control_says_how_long() {
     let cc = "cache-control";
     check(
-        &Rules::forward(),
+        &CachingRules::forward(),
         &[
             ("freshness-none", &[], NONE),
             ("freshness-max-age", &[(cc, "max-age=3600")], "fresh"),
@@ -60,7 +62,7 @@ fn cache_control_says_how_long() {
             ),
         ],
     );
-    let private = Rules { audience: Audience::Private, ..Rules::forward() };
+    let private = CachingRules { audience: CacheAudience::Private, ..CachingRules::forward() };
     check(
         &private,
         &[
@@ -79,7 +81,7 @@ fn cache_control_says_how_long() {
 fn a_malformed_lifetime_is_none() {
     let cc = "cache-control";
     check(
-        &Rules::forward(),
+        &CachingRules::forward(),
         &[
             ("the first of two counts", &[(cc, "max-age=1800, max-age=1")], "fresh"),
             (
@@ -130,7 +132,7 @@ fn age_counts_its_first_value_if_that_is_a_number() {
     for (name, ages, expected) in rows {
         let mut response = vec![("date", "@0"), ("cache-control", "max-age=3600")];
         response.extend(ages.iter().map(|age| ("age", *age)));
-        check(&Rules::forward(), &[(name, &response, expected)]);
+        check(&CachingRules::forward(), &[(name, &response, expected)]);
     }
 }
 
@@ -155,7 +157,7 @@ fn expires_counts_from_date() {
         ),
         ("without a date", &[("expires", "@10")], "fresh"),
     ];
-    check(&Rules::forward(), rows);
+    check(&CachingRules::forward(), rows);
 }
 
 #[test]
@@ -178,10 +180,13 @@ fn expires_is_a_date_in_one_of_three_forms() {
         ("freshness-expires-invalid-1-digit-hour", "Thu, 18 Aug 2050 2:01:18 GMT", OLD),
     ];
     for (name, expires, expected) in rows {
-        check(&Rules::forward(), &[(name, &[("expires", expires), ("date", "@0")], expected)]);
+        check(
+            &CachingRules::forward(),
+            &[(name, &[("expires", expires), ("date", "@0")], expected)],
+        );
     }
     let twice: Pairs<'_> = &[("expires", "x"), ("expires", "@60"), ("date", "@0")];
-    check(&Rules::forward(), &[("the first line counts", twice, OLD)]);
+    check(&CachingRules::forward(), &[("the first line counts", twice, OLD)]);
 }
 
 #[test]
@@ -189,42 +194,42 @@ fn heuristics_are_for_statuses_that_allow_them() {
     let day: Pairs<'_> = &[("last-modified", "@-86400"), ("date", "@0")];
     let public = [day, &[("cache-control", "public")]].concat();
     let basis = |status, response: Pairs<'_>| {
-        stored(&Rules::forward(), &[], status, response).map(|(_, terms)| terms.basis)
+        stored(&CachingRules::forward(), &[], status, response).map(|(_, terms)| terms.basis)
     };
     for status in [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501] {
-        assert_eq!(basis(status, day), Ok(Basis::Heuristic), "heuristic-{status}-cached");
+        assert_eq!(basis(status, day), Ok(LifetimeBasis::Heuristic), "heuristic-{status}-cached");
     }
     for status in [201, 202, 302, 303, 307, 403, 502, 503, 504, 599] {
         let why = basis(status, day).unwrap_err().word();
         assert_eq!(why, "status-no-freshness", "heuristic-{status}-not_cached");
-        assert_eq!(basis(status, &public), Ok(Basis::Heuristic), "{status} with public");
+        assert_eq!(basis(status, &public), Ok(LifetimeBasis::Heuristic), "{status} with public");
     }
 }
 
 #[test]
 fn heuristics_are_a_tenth_of_the_time_since_the_change_up_to_a_day() {
-    let rows: &[(&str, Pairs<'_>, u32, Basis)] = &[
-        ("heuristic-delta-5", &[("last-modified", "@-5")], 0, Basis::Nothing),
-        ("heuristic-delta-3600", &[("last-modified", "@-3600")], 360, Basis::Heuristic),
-        ("a year", &[("last-modified", "@-31536000")], 86_400, Basis::Heuristic),
-        ("the future", &[("last-modified", "@3600")], 0, Basis::Nothing),
-        ("no date", &[("last-modified", "lately")], 0, Basis::Nothing),
+    let rows: &[(&str, Pairs<'_>, u32, LifetimeBasis)] = &[
+        ("heuristic-delta-5", &[("last-modified", "@-5")], 0, LifetimeBasis::Nothing),
+        ("heuristic-delta-3600", &[("last-modified", "@-3600")], 360, LifetimeBasis::Heuristic),
+        ("a year", &[("last-modified", "@-31536000")], 86_400, LifetimeBasis::Heuristic),
+        ("the future", &[("last-modified", "@3600")], 0, LifetimeBasis::Nothing),
+        ("no date", &[("last-modified", "lately")], 0, LifetimeBasis::Nothing),
         (
             "pragma-response-no-cache-heuristic",
             &[("last-modified", "@-10000"), ("pragma", "no-cache")],
             0,
-            Basis::Nothing,
+            LifetimeBasis::Nothing,
         ),
         (
             "pragma-response-no-cache",
             &[("cache-control", "max-age=3600"), ("pragma", "no-cache")],
             3600,
-            Basis::MaxAge,
+            LifetimeBasis::MaxAge,
         ),
     ];
     for (name, response, secs, basis) in rows {
         let response = [&[("date", "@0")], *response].concat();
-        let (_, terms) = stored(&Rules::forward(), &[], 200, &response).unwrap();
+        let (_, terms) = stored(&CachingRules::forward(), &[], 200, &response).unwrap();
         assert_eq!((terms.lifetime_secs, terms.basis), (*secs, *basis), "{name}");
     }
 }
@@ -232,7 +237,7 @@ fn heuristics_are_a_tenth_of_the_time_since_the_change_up_to_a_day() {
 #[test]
 fn cdn_cache_control_comes_first_before_an_origin() {
     let (cc, cdn) = ("cache-control", "cdn-cache-control");
-    let reverse = Rules::reverse();
+    let reverse = CachingRules::reverse();
     check(
         &reverse,
         &[
@@ -284,7 +289,7 @@ fn cdn_cache_control_comes_first_before_an_origin() {
     );
     let long = "a".repeat(5000);
     check(&reverse, &[("too long to be read", &[(cdn, &long), (cc, "max-age=60")], "fresh")]);
-    let forward = Rules { side: Side::Forward, ..reverse };
+    let forward = CachingRules { side: CacheSide::Forward, ..reverse };
     let addressed_to_others: Pairs<'_> = &[(cc, "max-age=60"), (cdn, "no-store")];
     check(&forward, &[("a forward proxy is not meant", addressed_to_others, "fresh")]);
 }
@@ -292,13 +297,13 @@ fn cdn_cache_control_comes_first_before_an_origin() {
 #[test]
 fn age_is_what_the_way_and_the_clocks_say() {
     let age = |response: Pairs<'_>, delay_ms: u64, after_secs: u64| {
-        let rules = Rules::forward();
+        let rules = CachingRules::forward();
         let (request, response) = (fields(&[]), fields(response));
         let asked = get(&request, after_secs);
         let mut answered = crate::scene::answered(200, &response);
         answered.requested_ms -= delay_ms;
         let head = store::freshness::kept(&rules, &asked, &answered);
-        let terms = store::freshness::Terms::of(&rules, &head);
+        let terms = store::freshness::ReuseTerms::of(&rules, &head);
         freshness(&head, &terms, asked.now.unix_ms).age_secs
     };
     assert_eq!(age(&[("date", "@0")], 0, 10), 10, "other-age-gen");
@@ -312,6 +317,7 @@ fn age_is_what_the_way_and_the_clocks_say() {
     );
     assert_eq!(age(&[("age", "9999999999")], 9000, 3), DELTA_SECS_MAX, "age-parse-larger");
     assert_eq!(age(&[("date", "@0")], 700, 0), 0);
-    let head = stored(&Rules::forward(), &[], 200, &[("cache-control", "max-age=9")]).unwrap();
+    let head =
+        stored(&CachingRules::forward(), &[], 200, &[("cache-control", "max-age=9")]).unwrap();
     assert_eq!(head.1.age_secs(&head.0, 0), 0, "a clock that was set back");
 }

@@ -4,14 +4,14 @@
 use crate::scene::{Pairs, fields, get, in_trouble, said, second, stored};
 use http::{Method, StatusCode};
 use store::freshness::{
-    Asked, Conditions, Doubt, NotFetched, NotRescued, Reuse, Rules, SetCookie, StaleUse, Trouble,
-    explain, miss, rescue, reuse,
+    CachingRules, Doubt, NotFetched, NotRescued, OriginTrouble, RequestFacts, Reuse, SetCookie,
+    StaleUse, ValidationConditions, explain, miss, rescue, reuse,
 };
 
 const CC: &str = "cache-control";
 
-fn stale(stale: StaleUse) -> Rules {
-    Rules { stale, ..Rules::forward() }
+fn stale(stale: StaleUse) -> CachingRules {
+    CachingRules { stale, ..CachingRules::forward() }
 }
 
 #[test]
@@ -47,10 +47,13 @@ fn clients_steer_a_forward_cache() {
         ("if-match is for the origin", fresh, &[("if-match", "\"a\"")], "never: ForOrigin"),
     ];
     for (name, response, request, expected) in rows {
-        assert_eq!(second(&Rules::forward(), response, request, 3), *expected, "{name}");
+        assert_eq!(second(&CachingRules::forward(), response, request, 3), *expected, "{name}");
     }
-    assert_eq!(second(&Rules::reverse(), fresh, &[(CC, "no-cache")], 3), "fresh");
-    assert_eq!(second(&Rules::forward(), fresh, &[(CC, "max-age=0")], 0), "ask: ClientMaxAge");
+    assert_eq!(second(&CachingRules::reverse(), fresh, &[(CC, "no-cache")], 3), "fresh");
+    assert_eq!(
+        second(&CachingRules::forward(), fresh, &[(CC, "max-age=0")], 0),
+        "ask: ClientMaxAge"
+    );
 }
 
 #[test]
@@ -72,11 +75,19 @@ fn clients_may_take_what_is_stale() {
         ("s-maxage", &[(CC, "s-maxage=2"), ("etag", "\"a\"")], "max-stale", "ask: Stale"),
     ];
     for (name, response, wish, expected) in rows {
-        assert_eq!(second(&Rules::forward(), response, &[(CC, wish)], 5), *expected, "{name}");
+        assert_eq!(
+            second(&CachingRules::forward(), response, &[(CC, wish)], 5),
+            *expected,
+            "{name}"
+        );
     }
     let aged: Pairs<'_> = &[(CC, "max-age=1500"), ("age", "2000"), ("etag", "\"a\"")];
     let wish: Pairs<'_> = &[(CC, "max-stale=1000")];
-    assert_eq!(second(&Rules::forward(), aged, wish, 3), "stale: max-stale", "ccreq-max-stale-age");
+    assert_eq!(
+        second(&CachingRules::forward(), aged, wish, 3),
+        "stale: max-stale",
+        "ccreq-max-stale-age"
+    );
 }
 
 #[test]
@@ -113,7 +124,7 @@ fn origins_say_when_they_are_asked() {
     ];
     for (name, control, secs, expected) in rows {
         assert_eq!(
-            second(&Rules::forward(), &[(CC, control), tag], &[], *secs),
+            second(&CachingRules::forward(), &[(CC, control), tag], &[], *secs),
             *expected,
             "{name}"
         );
@@ -122,7 +133,7 @@ fn origins_say_when_they_are_asked() {
 
 #[test]
 fn what_sets_a_cookie_is_not_used_under_rules_that_would_not_have_stored_it() {
-    let kept = Rules { cookies: SetCookie::Kept, ..Rules::reverse() };
+    let kept = CachingRules { cookies: SetCookie::Kept, ..CachingRules::reverse() };
     let cookie: Pairs<'_> = &[
         ("cache-control", "max-age=60, stale-if-error=600"),
         ("etag", "\"a\""),
@@ -131,23 +142,24 @@ fn what_sets_a_cookie_is_not_used_under_rules_that_would_not_have_stored_it() {
     let (head, terms) = stored(&kept, &[], 200, cookie).unwrap();
     let none = fields(&[]);
     assert_eq!(said(&reuse(&kept, &get(&none, 1), &head, &terms)), "fresh");
-    let strict = Rules { stale: StaleUse::Always, ..Rules::reverse() };
+    let strict = CachingRules { stale: StaleUse::Always, ..CachingRules::reverse() };
     for secs in [1, 90] {
         let asked = get(&none, secs);
         // Without conditions: a 304 would confirm the cookie.
-        let expected = Reuse::Validate { why: Doubt::Stale, conditions: Conditions::default() };
+        let expected =
+            Reuse::Validate { why: Doubt::Stale, conditions: ValidationConditions::default() };
         assert_eq!(reuse(&strict, &asked, &head, &terms), expected);
-        let rescued = rescue(&strict, &asked, &head, &terms, Trouble::Unreachable);
+        let rescued = rescue(&strict, &asked, &head, &terms, OriginTrouble::Unreachable);
         assert_eq!(rescued, Err(NotRescued::NotAllowed));
     }
-    let offline = Rules { stale: StaleUse::Offline, ..Rules::reverse() };
+    let offline = CachingRules { stale: StaleUse::Offline, ..CachingRules::reverse() };
     assert_eq!(said(&reuse(&offline, &get(&none, 1), &head, &terms)), "never: Offline");
 }
 
 #[test]
 fn what_never_changes_is_not_asked_about_by_a_reload() {
     let immutable: Pairs<'_> = &[(CC, "max-age=100, immutable"), ("etag", "\"a\"")];
-    let forward = Rules::forward();
+    let forward = CachingRules::forward();
     assert_eq!(second(&forward, immutable, &[(CC, "max-age=0")], 3), "fresh");
     assert_eq!(second(&forward, immutable, &[(CC, "no-cache")], 3), "ask: ClientNoCache");
     assert_eq!(second(&forward, immutable, &[], 101), "ask: Stale", "cc-resp-immutable-stale");
@@ -157,10 +169,10 @@ fn what_never_changes_is_not_asked_about_by_a_reload() {
 fn questions_carry_what_is_stored() {
     let conditions = |response: Pairs<'_>| {
         let (head, terms) =
-            stored(&Rules::forward(), &[], 200, &[&[(CC, "max-age=2")], response].concat())
+            stored(&CachingRules::forward(), &[], 200, &[&[(CC, "max-age=2")], response].concat())
                 .unwrap();
         let mut request = fields(&[("if-none-match", "\"client\""), ("if-modified-since", "@0")]);
-        match reuse(&Rules::forward(), &get(&request, 3), &head, &terms) {
+        match reuse(&CachingRules::forward(), &get(&request, 3), &head, &terms) {
             Reuse::Validate { conditions, .. } => conditions.apply(&mut request),
             other => panic!("{other:?}"),
         }
@@ -181,7 +193,7 @@ fn questions_carry_what_is_stored() {
 #[test]
 fn a_relaxed_cache_sends_what_is_stale() {
     let two: Pairs<'_> = &[(CC, "max-age=2"), ("etag", "\"a\"")];
-    let asked = |rules: &Rules, response: Pairs<'_>, wish: &str, secs| {
+    let asked = |rules: &CachingRules, response: Pairs<'_>, wish: &str, secs| {
         second(rules, response, &[(CC, wish)], secs)
     };
     let always = stale(StaleUse::Always);
@@ -201,10 +213,10 @@ fn a_relaxed_cache_sends_what_is_stale() {
 
 #[test]
 fn errors_are_covered_by_what_is_stored_if_nobody_forbids_it() {
-    let down = Trouble::Unreachable;
-    let failing = Trouble::Status(StatusCode::SERVICE_UNAVAILABLE);
-    let forward = Rules::forward();
-    let rows: &[(&str, &str, &str, Trouble, &str)] = &[
+    let down = OriginTrouble::Unreachable;
+    let failing = OriginTrouble::Status(StatusCode::SERVICE_UNAVAILABLE);
+    let forward = CachingRules::forward();
+    let rows: &[(&str, &str, &str, OriginTrouble, &str)] = &[
         ("stale-close", "max-age=2", "", down, "stale: unreachable"),
         ("stale-503", "max-age=2", "", failing, "error: stale-not-allowed"),
         ("stale-sie-close", "max-age=2, stale-if-error=60", "", down, "stale: stale-if-error"),
@@ -231,7 +243,13 @@ fn errors_are_covered_by_what_is_stored_if_nobody_forbids_it() {
             "stale: stale-if-error",
         ),
         ("fresh, reloaded", "max-age=60, must-revalidate", "max-age=0", down, "stale: unreachable"),
-        ("no error", "max-age=2", "", Trouble::Status(StatusCode::NOT_FOUND), "error: no-error"),
+        (
+            "no error",
+            "max-age=2",
+            "",
+            OriginTrouble::Status(StatusCode::NOT_FOUND),
+            "error: no-error",
+        ),
     ];
     for (name, control, wish, trouble, expected) in rows {
         let response: Pairs<'_> = &[(CC, control), ("etag", "\"a\"")];
@@ -246,20 +264,25 @@ fn errors_are_covered_by_what_is_stored_if_nobody_forbids_it() {
 
 #[test]
 fn nothing_stored_and_nothing_fetched_is_a_504() {
-    let asked = |rules: &Rules, wish| miss(rules, &get(&fields(&[(CC, wish)]), 0));
-    let forward = Rules::forward();
+    let asked = |rules: &CachingRules, wish| miss(rules, &get(&fields(&[(CC, wish)]), 0));
+    let forward = CachingRules::forward();
     assert_eq!(asked(&forward, "only-if-cached"), Err(NotFetched::OnlyIfCached), "ccreq-oic");
     assert_eq!(asked(&forward, "no-cache"), Ok(()));
-    assert_eq!(asked(&Rules::reverse(), "only-if-cached"), Ok(()));
+    assert_eq!(asked(&CachingRules::reverse(), "only-if-cached"), Ok(()));
     assert_eq!(asked(&stale(StaleUse::Offline), ""), Err(NotFetched::Offline));
 }
 
 #[test]
 fn only_get_and_head_are_answered_from_what_is_stored() {
-    let (head, terms) = stored(&Rules::forward(), &[], 200, &[(CC, "max-age=60")]).unwrap();
+    let (head, terms) = stored(&CachingRules::forward(), &[], 200, &[(CC, "max-age=60")]).unwrap();
     let none = fields(&[]);
     let by = |method: &Method| {
-        said(&reuse(&Rules::forward(), &Asked { method, ..get(&none, 1) }, &head, &terms))
+        said(&reuse(
+            &CachingRules::forward(),
+            &RequestFacts { method, ..get(&none, 1) },
+            &head,
+            &terms,
+        ))
     };
     assert_eq!(by(&Method::HEAD), "fresh");
     assert_eq!(by(&Method::POST), "never: Method");
@@ -268,7 +291,7 @@ fn only_get_and_head_are_answered_from_what_is_stored() {
 
 #[test]
 fn a_soft_purge_ends_freshness_and_what_follows_counts_from_it() {
-    let rules = Rules::forward();
+    let rules = CachingRules::forward();
     let response: Pairs<'_> = &[(CC, "max-age=600, stale-while-revalidate=60")];
     let (head, mut terms) = stored(&rules, &[], 200, response).unwrap();
     terms.end_freshness(100);
@@ -310,9 +333,9 @@ fn the_arithmetic_is_put_in_words() {
     ];
     for (control, secs, expected) in rows {
         let response: Pairs<'_> = &[(CC, control), ("etag", "\"a\"")];
-        let (head, terms) = stored(&Rules::forward(), &[], 200, response).unwrap();
+        let (head, terms) = stored(&CachingRules::forward(), &[], 200, response).unwrap();
         let now = crate::scene::after(*secs);
-        assert_eq!(explain(&Rules::forward(), &head, &terms, now), *expected);
+        assert_eq!(explain(&CachingRules::forward(), &head, &terms, now), *expected);
     }
     let varied: Pairs<'_> = &[(CC, "max-age=9"), ("age", "4"), ("vary", "x")];
     let (head, terms) =

@@ -3,9 +3,10 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use store::Head;
+use store::StoredHead;
 use store::freshness::{
-    Answered, Asked, NotStored, Reuse, Rules, Terms, Trouble, kept, rescue, reuse, storing,
+    CachingRules, NotStored, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms, kept,
+    rescue, reuse, storing,
 };
 use vocab::Now;
 
@@ -46,38 +47,38 @@ pub(crate) fn after(secs: u64) -> Now {
 }
 
 /// A `GET` with these fields, so many seconds after [`NOW`].
-pub(crate) fn get(fields: &HeaderMap, secs: u64) -> Asked<'_> {
-    Asked { method: &Method::GET, url: URL, fields, now: after(secs) }
+pub(crate) fn get(fields: &HeaderMap, secs: u64) -> RequestFacts<'_> {
+    RequestFacts { method: &Method::GET, url: URL, fields, now: after(secs) }
 }
 
 /// An answer that came at [`NOW`], at once.
-pub(crate) fn answered(status: u16, fields: &HeaderMap) -> Answered<'_> {
+pub(crate) fn answered(status: u16, fields: &HeaderMap) -> ResponseFacts<'_> {
     let status = StatusCode::from_u16(status).unwrap();
-    Answered { status, fields, requested_ms: NOW * 1000, received_ms: NOW * 1000 }
+    ResponseFacts { status, fields, requested_ms: NOW * 1000, received_ms: NOW * 1000 }
 }
 
 /// What is stored of an answer to a `GET` with these fields.
 pub(crate) fn stored(
-    rules: &Rules,
+    rules: &CachingRules,
     request: Pairs<'_>,
     status: u16,
     response: Pairs<'_>,
-) -> Result<(Head, Terms), NotStored> {
+) -> Result<(StoredHead, ReuseTerms), NotStored> {
     let (request, response) = (fields(request), fields(response));
     let (asked, answered) = (get(&request, 0), answered(status, &response));
     let terms = storing(rules, &asked, &answered)?;
     let head = kept(rules, &asked, &answered);
     // What is read from disk has the same terms.
-    let read = Head::decode(&head.encode().unwrap()).unwrap();
+    let read = StoredHead::decode(&head.encode().unwrap()).unwrap();
     assert_eq!(read, head);
-    assert_eq!(Terms::of(rules, &read), terms);
+    assert_eq!(ReuseTerms::of(rules, &read), terms);
     Ok((head, terms))
 }
 
 /// What becomes of a second request for what was stored, in one word: `not stored: why`, `fresh`,
 /// `stale: why`, `ask: why`, `never: why`.
 pub(crate) fn second(
-    rules: &Rules,
+    rules: &CachingRules,
     response: Pairs<'_>,
     request: Pairs<'_>,
     after_secs: u64,
@@ -103,11 +104,11 @@ pub(crate) fn said(reuse: &Reuse) -> String {
 
 /// What is sent so many seconds later when the origin is in trouble, in a word.
 pub(crate) fn in_trouble(
-    rules: &Rules,
+    rules: &CachingRules,
     response: Pairs<'_>,
     request: Pairs<'_>,
     after_secs: u64,
-    trouble: Trouble,
+    trouble: OriginTrouble,
 ) -> String {
     let (head, terms) = stored(rules, &[], 200, response).unwrap();
     let request = fields(request);

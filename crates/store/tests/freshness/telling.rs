@@ -3,13 +3,14 @@
 use http::StatusCode;
 use sfv::{List, Parser};
 use store::freshness::{
-    Collapse, Doubt, Forward, Freshness, Handled, Kept, NotFetched, NotRescued, NotReused,
-    NotStored, ProxyError, ProxyReport, StaleAllowed, StaleBan, cache_status, proxy_status,
+    CollapseStatus, Doubt, Forward, Freshness, HandledRequest, NotFetched, NotRescued, NotReused,
+    NotStored, ProxyError, ProxyReport, StaleAllowed, StaleBan, StoredStatus, cache_status,
+    proxy_status,
 };
 
 use vocab::{CacheUse, Caching};
 
-fn check(handled: &Handled, expected: &str) {
+fn check(handled: &HandledRequest, expected: &str) {
     let value = cache_status("tidegate", handled);
     assert_eq!(value, expected);
     Parser::new(value.as_bytes()).parse::<List>().expect("a list of structured fields");
@@ -20,23 +21,24 @@ const STALE: Freshness = Freshness { age_secs: 63, ttl_secs: -3 };
 
 #[test]
 fn hits_say_how_long_they_are_fresh() {
-    check(&Handled::Hit { freshness: FRESH, stale: None }, "tidegate;hit;ttl=57");
+    check(&HandledRequest::Hit { freshness: FRESH, stale: None }, "tidegate;hit;ttl=57");
     check(
-        &Handled::Hit { freshness: STALE, stale: Some(StaleAllowed::WhileRevalidate) },
+        &HandledRequest::Hit { freshness: STALE, stale: Some(StaleAllowed::WhileRevalidate) },
         "tidegate;hit;ttl=-3;detail=stale-while-revalidate",
     );
-    check(&Handled::Refused(NotFetched::OnlyIfCached), "tidegate;detail=only-if-cached");
+    check(&HandledRequest::Refused(NotFetched::OnlyIfCached), "tidegate;detail=only-if-cached");
 }
 
 #[test]
 fn the_ledger_is_told_the_same() {
-    let forwarded = |why, collapse, kept| Handled::Forwarded { why, status: None, collapse, kept };
-    let alone = |why| forwarded(why, Collapse::None, None);
-    let miss = |kept| forwarded(Forward::UriMiss, Collapse::None, Some(kept));
-    let rescued = |why| Handled::Rescued { freshness: STALE, why, status: None };
-    let stale = |why| Handled::Hit { freshness: STALE, stale: Some(why) };
+    let forwarded =
+        |why, collapse, kept| HandledRequest::Forwarded { why, status: None, collapse, kept };
+    let alone = |why| forwarded(why, CollapseStatus::None, None);
+    let miss = |kept| forwarded(Forward::UriMiss, CollapseStatus::None, Some(kept));
+    let rescued = |why| HandledRequest::Rescued { freshness: STALE, why, status: None };
+    let stale = |why| HandledRequest::Hit { freshness: STALE, stale: Some(why) };
     for (handled, used) in [
-        (Handled::Hit { freshness: FRESH, stale: None }, CacheUse::Hit),
+        (HandledRequest::Hit { freshness: FRESH, stale: None }, CacheUse::Hit),
         (stale(StaleAllowed::MaxStale), CacheUse::MaxStale),
         (stale(StaleAllowed::WhileRevalidate), CacheUse::WhileRevalidate),
         (stale(StaleAllowed::Relaxed), CacheUse::Relaxed),
@@ -44,9 +46,9 @@ fn the_ledger_is_told_the_same() {
         (rescued(StaleAllowed::IfError), CacheUse::IfError),
         (rescued(StaleAllowed::Unreachable), CacheUse::Unreachable),
         (rescued(StaleAllowed::Failing), CacheUse::Failing),
-        (Handled::Refused(NotFetched::OnlyIfCached), CacheUse::OnlyIfCached),
-        (Handled::Refused(NotFetched::Offline), CacheUse::OfflineMiss),
-        (forwarded(Forward::UriMiss, Collapse::Collapsed, None), CacheUse::Collapsed),
+        (HandledRequest::Refused(NotFetched::OnlyIfCached), CacheUse::OnlyIfCached),
+        (HandledRequest::Refused(NotFetched::Offline), CacheUse::OfflineMiss),
+        (forwarded(Forward::UriMiss, CollapseStatus::Collapsed, None), CacheUse::Collapsed),
         (alone(Forward::Bypass), CacheUse::Bypass),
         (alone(Forward::VaryMiss), CacheUse::VaryMiss),
         (alone(Forward::Partial), CacheUse::Partial),
@@ -57,31 +59,36 @@ fn the_ledger_is_told_the_same() {
         (alone(Forward::Doubt(Doubt::ClientMinFresh)), CacheUse::ClientMinFresh),
         (alone(Forward::Never(NotReused::ForOrigin)), CacheUse::Precondition),
         (alone(Forward::Never(NotReused::Method)), CacheUse::Method),
-        (miss(Kept::Stored { ttl_secs: 60 }), CacheUse::UriMiss),
-        (miss(Kept::NotRescued(NotRescued::NoError)), CacheUse::UriMiss),
+        (miss(StoredStatus::Stored { ttl_secs: 60 }), CacheUse::UriMiss),
+        (miss(StoredStatus::NotRescued(NotRescued::NoError)), CacheUse::UriMiss),
     ] {
         assert_eq!(handled.caching(), Caching { used, not_stored: None }, "{handled:?}");
     }
     for why in NotStored::ALL {
         let expected = Caching { used: CacheUse::UriMiss, not_stored: Some(*why) };
-        assert_eq!(miss(Kept::Not(*why)).caching(), expected);
+        assert_eq!(miss(StoredStatus::Not(*why)).caching(), expected);
     }
 }
 
 #[test]
 fn questions_say_why_and_what_became_of_the_answer() {
     let forwarded =
-        |why, status, collapse, kept| Handled::Forwarded { why, status, collapse, kept };
+        |why, status, collapse, kept| HandledRequest::Forwarded { why, status, collapse, kept };
     check(
-        &forwarded(Forward::UriMiss, None, Collapse::None, Some(Kept::Stored { ttl_secs: 60 })),
+        &forwarded(
+            Forward::UriMiss,
+            None,
+            CollapseStatus::None,
+            Some(StoredStatus::Stored { ttl_secs: 60 }),
+        ),
         "tidegate;fwd=uri-miss;stored;ttl=60",
     );
     check(
         &forwarded(
             Forward::UriMiss,
             None,
-            Collapse::Collapsed,
-            Some(Kept::Not(NotStored::NoStore)),
+            CollapseStatus::Collapsed,
+            Some(StoredStatus::Not(NotStored::NoStore)),
         ),
         "tidegate;fwd=uri-miss;collapsed;detail=no-store",
     );
@@ -89,21 +96,21 @@ fn questions_say_why_and_what_became_of_the_answer() {
         &forwarded(
             Forward::Doubt(Doubt::Stale),
             Some(StatusCode::NOT_MODIFIED),
-            Collapse::None,
-            Some(Kept::Stored { ttl_secs: 9 }),
+            CollapseStatus::None,
+            Some(StoredStatus::Stored { ttl_secs: 9 }),
         ),
         "tidegate;fwd=stale;fwd-status=304;stored;ttl=9",
     );
     check(
-        &forwarded(Forward::Doubt(Doubt::ClientNoCache), None, Collapse::None, None),
+        &forwarded(Forward::Doubt(Doubt::ClientNoCache), None, CollapseStatus::None, None),
         "tidegate;fwd=request;detail=client-no-cache",
     );
     check(
         &forwarded(
             Forward::Doubt(Doubt::Stale),
             None,
-            Collapse::None,
-            Some(Kept::NotRescued(NotRescued::Banned(StaleBan::MustRevalidate))),
+            CollapseStatus::None,
+            Some(StoredStatus::NotRescued(NotRescued::Banned(StaleBan::MustRevalidate))),
         ),
         "tidegate;fwd=stale;detail=stale-banned",
     );
@@ -118,10 +125,13 @@ fn questions_say_why_and_what_became_of_the_answer() {
         (Forward::Doubt(Doubt::NoCache), "stale;detail=no-cache"),
         (Forward::Never(NotReused::ForOrigin), "request;detail=precondition"),
     ] {
-        check(&forwarded(why, None, Collapse::None, None), &format!("tidegate;fwd={expected}"));
+        check(
+            &forwarded(why, None, CollapseStatus::None, None),
+            &format!("tidegate;fwd={expected}"),
+        );
     }
     check(
-        &Handled::Rescued {
+        &HandledRequest::Rescued {
             freshness: STALE,
             why: StaleAllowed::IfError,
             status: Some(StatusCode::BAD_GATEWAY),
@@ -132,7 +142,7 @@ fn questions_say_why_and_what_became_of_the_answer() {
 
 #[test]
 fn names_and_texts_are_escaped() {
-    let hit = Handled::Hit { freshness: FRESH, stale: None };
+    let hit = HandledRequest::Hit { freshness: FRESH, stale: None };
     assert_eq!(cache_status("my cache", &hit), "\"my cache\";hit;ttl=57");
     assert_eq!(cache_status("a\"\\\r\nü", &hit), "\"a\\\"\\\\???\";hit;ttl=57");
     let report = ProxyReport {

@@ -4,17 +4,18 @@
 use crate::scene::{DATE, NOW, Pairs, URL, answered, fields, get, said, stored};
 use http::Method;
 use store::freshness::{
-    Answered, Asked, Conditions, HeadEffect, NotJoined, NotStored, Part, Rules, confirmed,
-    first_part, freshened, head_effect, invalidation, next_part, rest, reuse,
+    BodyPart, CachingRules, HeadEffect, NotJoined, NotStored, RequestFacts, ResponseFacts,
+    ValidationConditions, confirmed, first_part, freshened, head_effect, invalidation, next_part,
+    rest, reuse,
 };
 
 /// The fields after a 304 that came a minute later, as `name: value` without `date`; or why it is
 /// dropped.
 fn after_304(first: Pairs<'_>, second: Pairs<'_>) -> Result<Vec<String>, NotStored> {
-    let (head, _) = stored(&Rules::reverse(), &[], 200, first).unwrap();
+    let (head, _) = stored(&CachingRules::reverse(), &[], 200, first).unwrap();
     let (request, response) = (fields(&[]), fields(second));
-    let came = Answered { received_ms: (NOW + 60) * 1000, ..answered(304, &response) };
-    let (head, _) = freshened(&Rules::reverse(), &get(&request, 60), &head, &came)?;
+    let came = ResponseFacts { received_ms: (NOW + 60) * 1000, ..answered(304, &response) };
+    let (head, _) = freshened(&CachingRules::reverse(), &get(&request, 60), &head, &came)?;
     assert_eq!(head.received_ms, (NOW + 60) * 1000);
     let mut lines: Vec<_> = head
         .fields
@@ -53,16 +54,16 @@ fn a_304_makes_it_as_young_as_itself() {
     let first: Pairs<'_> = &[("cache-control", "max-age=100"), ("age", "90"), ("etag", "\"a\"")];
     let lines = after_304(first, &[]).unwrap();
     assert!(!lines.iter().any(|line| line.starts_with("age")), "{lines:?}");
-    let (head, _) = stored(&Rules::forward(), &[], 200, first).unwrap();
+    let (head, _) = stored(&CachingRules::forward(), &[], 200, first).unwrap();
     let (request, response) = (fields(&[]), fields(&[]));
-    let came = Answered {
+    let came = ResponseFacts {
         received_ms: (NOW + 60) * 1000,
         requested_ms: (NOW + 60) * 1000,
         ..answered(304, &response)
     };
     let asked = get(&request, 155);
-    let (head, terms) = freshened(&Rules::forward(), &asked, &head, &came).unwrap();
-    assert_eq!(said(&reuse(&Rules::forward(), &asked, &head, &terms)), "fresh");
+    let (head, terms) = freshened(&CachingRules::forward(), &asked, &head, &came).unwrap();
+    assert_eq!(said(&reuse(&CachingRules::forward(), &asked, &head, &terms)), "fresh");
     assert_eq!(terms.age_secs(&head, asked.now.unix_ms), 95);
 }
 
@@ -77,16 +78,17 @@ fn a_304_may_end_what_is_stored() {
 
 #[test]
 fn a_new_vary_selects_by_the_new_request() {
-    let (head, _) = stored(&Rules::forward(), &[], 200, &[("etag", "\"a\"")]).unwrap();
+    let (head, _) = stored(&CachingRules::forward(), &[], 200, &[("etag", "\"a\"")]).unwrap();
     let (request, response) = (fields(&[("foo", "1")]), fields(&[("vary", "foo")]));
     let (head, _) =
-        freshened(&Rules::forward(), &get(&request, 0), &head, &answered(304, &response)).unwrap();
+        freshened(&CachingRules::forward(), &get(&request, 0), &head, &answered(304, &response))
+            .unwrap();
     assert_eq!(head.selecting, request);
 }
 
 #[test]
 fn a_304_confirms_what_has_its_validator() {
-    let head = |pairs: Pairs<'_>| stored(&Rules::forward(), &[], 200, pairs).unwrap().0;
+    let head = |pairs: Pairs<'_>| stored(&CachingRules::forward(), &[], 200, pairs).unwrap().0;
     let heads = [
         head(&[("etag", "\"a\"")]),
         head(&[("etag", "W/\"b\"")]),
@@ -102,15 +104,15 @@ fn a_304_confirms_what_has_its_validator() {
     assert_eq!(confirmed_by(&[("last-modified", DATE)]), [3]);
     assert!(confirmed_by(&[]).is_empty(), "which of four?");
     assert_eq!(confirmed(&all[..1], &fields(&[])), [0]);
-    let sent = Conditions::of_variants(&heads).if_none_match.unwrap();
+    let sent = ValidationConditions::of_variants(&heads).if_none_match.unwrap();
     assert_eq!(sent, "\"a\", W/\"b\", \"a\"", "conditional-etag-vary-headers-mismatch");
-    assert!(Conditions::of_variants(&heads[3..]).is_empty());
+    assert!(ValidationConditions::of_variants(&heads[3..]).is_empty());
 }
 
 #[test]
 fn the_answer_to_a_head_updates_or_outdates() {
     let first: Pairs<'_> = &[("etag", "\"a\""), ("content-length", "10")];
-    let (head, _) = stored(&Rules::forward(), &[], 200, first).unwrap();
+    let (head, _) = stored(&CachingRules::forward(), &[], 200, first).unwrap();
     let effect = |status, pairs: Pairs<'_>| head_effect(&head, &answered(status, &fields(pairs)));
     assert_eq!(effect(200, &[("x", "1")]), HeadEffect::Updates, "head-200-update");
     assert_eq!(effect(200, first), HeadEffect::Updates, "head-200-freshness-update");
@@ -124,7 +126,7 @@ fn what_may_have_changed_something_invalidates() {
     let urls = |method: &str, status, pairs: Pairs<'_>| {
         let (request, response) = (fields(&[]), fields(pairs));
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let asked = Asked { method: &method, ..get(&request, 0) };
+        let asked = RequestFacts { method: &method, ..get(&request, 0) };
         invalidation(&asked, &answered(status, &response))
     };
     for method in ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "PURGE", "get"] {
@@ -156,7 +158,7 @@ fn a_part_is_stored_if_another_can_be_put_to_it() {
     let word =
         |pairs: Pairs<'_>| first_part(&answered(206, &fields(pairs))).map_err(NotStored::word);
     let tag = ("etag", "\"a\"");
-    let part = Ok(Part { first: 0, last: 4, total: 10 });
+    let part = Ok(BodyPart { first: 0, last: 4, total: 10 });
     assert_eq!(word(&[PART, tag]), part);
     assert_eq!(word(&[PART, tag, ("content-length", "5")]), part);
     assert_eq!(word(&[PART, ("last-modified", "@-60"), ("date", "@0")]), part);
@@ -195,7 +197,7 @@ fn a_part_is_stored_if_another_can_be_put_to_it() {
 #[test]
 fn the_head_of_a_part_is_stored_as_that_of_the_whole() {
     let response: Pairs<'_> = &[FRESH, PART, ("etag", "\"a\""), ("content-length", "5")];
-    let (head, _) = stored(&Rules::forward(), &[], 206, response).unwrap();
+    let (head, _) = stored(&CachingRules::forward(), &[], 206, response).unwrap();
     assert_eq!(head.status, 200);
     assert_eq!(head.fields["content-length"], "10");
     assert!(!head.fields.contains_key("content-range"));
@@ -205,18 +207,19 @@ fn the_head_of_a_part_is_stored_as_that_of_the_whole() {
         ("bytes=5-".parse().unwrap(), "\"a\"".parse().unwrap())
     );
     assert_eq!(rest(&head, 5, Some(7)).unwrap().range, "bytes=5-7");
-    let (weak, _) = stored(&Rules::forward(), &[], 200, &[FRESH, ("etag", "W/\"a\"")]).unwrap();
+    let (weak, _) =
+        stored(&CachingRules::forward(), &[], 200, &[FRESH, ("etag", "W/\"a\"")]).unwrap();
     assert_eq!(rest(&weak, 5, None), None);
 }
 
 #[test]
 fn parts_are_put_together_only_if_they_are_of_the_same_bytes() {
     let response: Pairs<'_> = &[FRESH, PART, ("etag", "\"a\"")];
-    let (head, _) = stored(&Rules::forward(), &[], 206, response).unwrap();
+    let (head, _) = stored(&CachingRules::forward(), &[], 206, response).unwrap();
     let next = |status, pairs: Pairs<'_>| next_part(&head, &answered(status, &fields(pairs)));
     let second = ("content-range", "bytes 5-9/10");
     let tag = ("etag", "\"a\"");
-    assert_eq!(next(206, &[second, tag]), Ok(Part { first: 5, last: 9, total: 10 }));
+    assert_eq!(next(206, &[second, tag]), Ok(BodyPart { first: 5, last: 9, total: 10 }));
     assert_eq!(next(200, &[tag]), Err(NotJoined::NoPart));
     assert_eq!(next(206, &[second, ("etag", "\"b\"")]), Err(NotJoined::Changed));
     assert_eq!(next(206, &[second, ("etag", "W/\"a\"")]), Err(NotJoined::NoStrongValidator));

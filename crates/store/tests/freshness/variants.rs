@@ -1,14 +1,14 @@
 //! Which of several responses a request selects: RFC 9111 §4.1; suites `vary`, `vary-parse`.
 
 use crate::scene::{Pairs, fields, stored};
-use store::freshness::{Rules, choose, matches};
+use store::freshness::{CachingRules, choose, matches};
 
 /// Rows of name, the fields of the first request, those of the answer beside its freshness, those of
 /// the second request, and whether it gets what the first got.
 fn check(rows: &[(&str, Pairs<'_>, Pairs<'_>, Pairs<'_>, bool)]) {
     for (name, first, response, second, expected) in rows {
         let response = [&[("cache-control", "max-age=5000")], *response].concat();
-        let (head, _) = stored(&Rules::forward(), first, 200, &response).unwrap();
+        let (head, _) = stored(&CachingRules::forward(), first, 200, &response).unwrap();
         assert_eq!(matches(&head, &fields(second)), *expected, "{name}");
     }
 }
@@ -112,7 +112,7 @@ fn codings_are_compared_by_what_is_accepted() {
 fn the_newest_of_those_that_match_is_chosen() {
     let head = |request: Pairs<'_>, response: Pairs<'_>| {
         let response = [&[("cache-control", "max-age=5000")], response].concat();
-        stored(&Rules::forward(), request, 200, &response).unwrap().0
+        stored(&CachingRules::forward(), request, 200, &response).unwrap().0
     };
     let one: Pairs<'_> = &[("foo", "1")];
     let heads = [

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use store::{DiskSettings, Purge, Settings, Strength};
+use store::{DiskSettings, Purge, PurgeStrength, Settings};
 use vocab::ByteSize;
 
 const SMALL: &str = "http://example.test/small";
@@ -101,7 +101,9 @@ async fn a_freshened_head_outlives_a_restart_wherever_the_body_is() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_purged_stays_purged() {
-    for (strength, expected) in [(Strength::Hard, How::Fetched), (Strength::Soft, How::Confirmed)] {
+    for (strength, expected) in
+        [(PurgeStrength::Hard, How::Fetched), (PurgeStrength::Soft, How::Confirmed)]
+    {
         let folder = Folder::new();
         let door = folder.door();
         for url in [SMALL, LARGE] {

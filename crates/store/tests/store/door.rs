@@ -5,11 +5,14 @@ use http::{Method, StatusCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::freshness::{Answered, Asked, Rules};
-use store::{Answer, Broken, Content, Found, Joined, Lead, Reader, Seed, Settings, Store, Storing};
+use store::freshness::{CachingRules, RequestFacts, ResponseFacts};
+use store::{
+    AnswerPlan, CacheLookup, EntryContent, FetchPermit, FillBroken, FillReader, JoinOutcome,
+    KeySeed, Settings, Store, StoringAnswer,
+};
 use vocab::{ByteSize, Now};
 
-pub(crate) const SEED: Seed = Seed([3; 16]);
+pub(crate) const SEED: KeySeed = KeySeed([3; 16]);
 
 /// When all tests begin: some day in 2026.
 pub(crate) const BEGIN: Now = Now { unix_ms: 1_790_000_000_000, mono_ms: 0 };
@@ -41,7 +44,7 @@ type Origin = Box<dyn Fn(&str, &HeaderMap) -> Page + Send + Sync>;
 /// A door before an origin.
 pub(crate) struct Door {
     pub(crate) store: Arc<Store>,
-    pub(crate) rules: Rules,
+    pub(crate) rules: CachingRules,
     pub(crate) origin: Origin,
     pub(crate) requests: AtomicU64,
     pub(crate) body_bytes: AtomicU64,
@@ -63,7 +66,7 @@ impl Door {
     ) -> Arc<Self> {
         Arc::new(Self {
             store: Store::open(settings, SEED, 2, BEGIN).unwrap().0,
-            rules: Rules::forward(),
+            rules: CachingRules::forward(),
             origin: Box::new(origin),
             requests: AtomicU64::new(0),
             body_bytes: AtomicU64::new(0),
@@ -84,8 +87,8 @@ impl Door {
         self.requests.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn look_up(&self, url: &str, fields: &HeaderMap) -> Found {
-        let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
+    pub(crate) fn look_up(&self, url: &str, fields: &HeaderMap) -> CacheLookup {
+        let asked = RequestFacts { method: &Method::GET, url, fields, now: self.now() };
         self.store.look_up(&self.store.key(url), &self.rules, &asked)
     }
 
@@ -96,7 +99,7 @@ impl Door {
         fields: &[(&str, &str)],
     ) -> (How, Vec<u8>) {
         let fields = header_map(fields);
-        let asked = Asked { method: &Method::GET, url, fields: &fields, now: self.now() };
+        let asked = RequestFacts { method: &Method::GET, url, fields: &fields, now: self.now() };
         let mut recalled = None;
         loop {
             let key = self.store.key(url);
@@ -105,42 +108,49 @@ impl Door {
                 None => self.look_up(url, &fields),
             };
             return match found {
-                Found::OnDisk(recall) => {
+                CacheLookup::OnDisk(recall) => {
                     let read = tokio::task::spawn_blocking(move || recall.read());
                     recalled = Some(read.await.unwrap());
                     continue;
                 }
-                Found::Hit(entry, _) | Found::Front(entry, _) => (How::Hit, whole(entry.content())),
-                Found::Stale { entry, refresh, .. } => {
+                CacheLookup::Hit(entry, _) | CacheLookup::Front(entry, _) => {
+                    (How::Hit, whole(entry.content()))
+                }
+                CacheLookup::Stale { entry, refresh, .. } => {
                     if let Some(lead) = refresh {
                         let (_, rest) = self.fetch(lead, url, &fields).await;
                         assert!(rest.is_none(), "nobody waits for it");
                     }
                     (How::Stale, whole(entry.content()))
                 }
-                Found::Read(_, fill) => match fill.attach(0..u64::MAX) {
+                CacheLookup::Read(_, fill) => match fill.attach(0..u64::MAX) {
                     Ok(reader) => (How::Shared, self.drain(reader, url, &fields).await),
                     Err(_) => (How::Fetched, self.ask(url, &fields).body),
                 },
-                Found::Join(join) => match join.settled(&self.rules, &asked).await {
-                    Joined::Read(reading) => {
+                CacheLookup::Join(join) => match join.settled(&self.rules, &asked).await {
+                    JoinOutcome::Read(reading) => {
                         let reader = reading.fill.attach(0..u64::MAX).unwrap();
                         drop(reading);
                         (How::Shared, self.drain(reader, url, &fields).await)
                     }
-                    Joined::Hit(entry, _) => (How::Shared, whole(entry.content())),
-                    Joined::Lead(lead) => self.lead(lead, url, &fields).await,
-                    Joined::LookUp => continue,
-                    Joined::Failed(_) => (How::Refused, Vec::new()),
+                    JoinOutcome::Hit(entry, _) => (How::Shared, whole(entry.content())),
+                    JoinOutcome::Lead(lead) => self.lead(lead, url, &fields).await,
+                    JoinOutcome::LookUp => continue,
+                    JoinOutcome::Failed(_) => (How::Refused, Vec::new()),
                 },
-                Found::Lead(lead) => self.lead(lead, url, &fields).await,
-                Found::Unfetched(_) => (How::Refused, Vec::new()),
-                Found::Pass(_) => (How::Fetched, self.ask(url, &fields).body),
+                CacheLookup::Lead(lead) => self.lead(lead, url, &fields).await,
+                CacheLookup::Unfetched(_) => (How::Refused, Vec::new()),
+                CacheLookup::Pass(_) => (How::Fetched, self.ask(url, &fields).body),
             };
         }
     }
 
-    async fn lead(self: &Arc<Self>, lead: Lead, url: &str, fields: &HeaderMap) -> (How, Vec<u8>) {
+    async fn lead(
+        self: &Arc<Self>,
+        lead: FetchPermit,
+        url: &str,
+        fields: &HeaderMap,
+    ) -> (How, Vec<u8>) {
         match self.fetch(lead, url, fields).await {
             (how, Some(Body::There(body))) => (how, body),
             (how, Some(Body::Comes(reader))) => (how, self.drain(reader, url, fields).await),
@@ -149,12 +159,12 @@ impl Door {
     }
 
     /// Reads to the end. Who is sent off for being slow fetches the rest alone.
-    async fn drain(&self, mut reader: Reader, url: &str, fields: &HeaderMap) -> Vec<u8> {
+    async fn drain(&self, mut reader: FillReader, url: &str, fields: &HeaderMap) -> Vec<u8> {
         let mut all = Vec::new();
         while let Some(piece) = reader.next().await {
             match piece {
                 Ok(piece) => all.extend_from_slice(&piece),
-                Err(Broken::Detached(at)) => {
+                Err(FillBroken::Detached(at)) => {
                     all.extend_from_slice(&self.ask(url, fields).body[at as usize..]);
                     break;
                 }
@@ -167,7 +177,7 @@ impl Door {
     /// Asks the origin for a lead, and has the body written behind the caller's back.
     pub(crate) async fn fetch(
         self: &Arc<Self>,
-        lead: Lead,
+        lead: FetchPermit,
         url: &str,
         fields: &HeaderMap,
     ) -> (How, Option<Body>) {
@@ -180,22 +190,24 @@ impl Door {
         // The way there and back; clients come meanwhile.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let page = self.ask(url, &request);
-        let asked = Asked { method: &Method::GET, url, fields, now: self.now() };
+        let asked = RequestFacts { method: &Method::GET, url, fields, now: self.now() };
         let answer = page.head();
         match lead.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
-            Answer::Storing(mut storing) => {
+            AnswerPlan::Storing(mut storing) => {
                 let reader = storing.take_reader();
                 tokio::spawn(Arc::clone(self).pump(*storing, page, url.to_owned()));
                 (How::Fetched, reader.map(Body::Comes))
             }
-            Answer::Confirmed(entry) => (How::Confirmed, Some(Body::There(whole(entry.content())))),
-            Answer::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
-            Answer::Not(_) => (How::Fetched, Some(Body::There(page.body))),
+            AnswerPlan::Confirmed(entry) => {
+                (How::Confirmed, Some(Body::There(whole(entry.content()))))
+            }
+            AnswerPlan::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
+            AnswerPlan::Not(_) => (How::Fetched, Some(Body::There(page.body))),
         }
     }
 
     /// Writes a body as the origin sends it; what breaks off is taken up where it may be.
-    async fn pump(self: Arc<Self>, mut storing: Storing, mut page: Page, url: String) {
+    async fn pump(self: Arc<Self>, mut storing: StoringAnswer, mut page: Page, url: String) {
         loop {
             let end = page.breaks_at.unwrap_or(page.body.len());
             for piece in page.body[..end].chunks(16 << 10) {
@@ -252,17 +264,17 @@ impl Door {
         page
     }
 
-    pub(crate) fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> Answered<'a> {
+    pub(crate) fn answered<'a>(&self, page: &Page, fields: &'a HeaderMap) -> ResponseFacts<'a> {
         let now = self.now().unix_ms;
         let status = StatusCode::from_u16(page.status).unwrap();
-        Answered { status, fields, requested_ms: now, received_ms: now }
+        ResponseFacts { status, fields, requested_ms: now, received_ms: now }
     }
 }
 
 /// A body that is there, or comes.
 pub(crate) enum Body {
     There(Vec<u8>),
-    Comes(Reader),
+    Comes(FillReader),
 }
 
 impl Page {
@@ -305,12 +317,12 @@ pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-pub(crate) fn whole(content: &Content) -> Vec<u8> {
+pub(crate) fn whole(content: &EntryContent) -> Vec<u8> {
     match content {
-        Content::Memory(body) | Content::Front(body) => {
+        EntryContent::Memory(body) | EntryContent::Front(body) => {
             body.pieces(0..u64::MAX).flatten().collect()
         }
-        Content::Disk(stored) => {
+        EntryContent::Disk(stored) => {
             let (mut body, mut all) = (stored.body.clone(), Vec::new());
             while (all.len() as u64) < body.len() {
                 all.extend_from_slice(&body.read(all.len() as u64).unwrap());

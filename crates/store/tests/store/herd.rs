@@ -5,8 +5,8 @@ use http::Method;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use store::freshness::Asked;
-use store::{Found, Joined};
+use store::freshness::RequestFacts;
+use store::{CacheLookup, JoinOutcome};
 
 const URL: &str = "http://example.test/big";
 const CLIENTS: usize = 1000;
@@ -48,19 +48,19 @@ async fn a_thousand_clients_cost_one_request_though_the_first_is_killed_at_a_ten
 }
 
 /// A reader of the body from its first byte on, however it is had.
-async fn reader(door: &Arc<Door>) -> Option<store::Reader> {
+async fn reader(door: &Arc<Door>) -> Option<store::FillReader> {
     let fields = header_map(&[]);
-    let asked = Asked { method: &Method::GET, url: URL, fields: &fields, now: door.now() };
+    let asked = RequestFacts { method: &Method::GET, url: URL, fields: &fields, now: door.now() };
     match door.look_up(URL, &fields) {
-        Found::Lead(lead) => match door.fetch(lead, URL, &fields).await {
+        CacheLookup::Lead(lead) => match door.fetch(lead, URL, &fields).await {
             (_, Some(crate::door::Body::Comes(reader))) => Some(reader),
             _ => None,
         },
-        Found::Join(join) => match join.settled(&door.rules, &asked).await {
-            Joined::Read(reading) => reading.fill.attach(0..u64::MAX).ok(),
+        CacheLookup::Join(join) => match join.settled(&door.rules, &asked).await {
+            JoinOutcome::Read(reading) => reading.fill.attach(0..u64::MAX).ok(),
             _ => None,
         },
-        Found::Read(_, fill) => fill.attach(0..u64::MAX).ok(),
+        CacheLookup::Read(_, fill) => fill.attach(0..u64::MAX).ok(),
         _ => None,
     }
 }
@@ -123,7 +123,7 @@ async fn a_herd_at_what_cannot_be_shared_is_let_go_at_once_and_not_stopped_again
 async fn a_lead_that_vanishes_is_followed_by_another_and_one_that_fails_by_none() {
     let door = Door::new(1 << 20, |_, _| Page::ok("max-age=60", b"body".to_vec()));
     let fields = header_map(&[]);
-    let Found::Lead(lead) = door.look_up(URL, &fields) else { panic!("it is cold") };
+    let CacheLookup::Lead(lead) = door.look_up(URL, &fields) else { panic!("it is cold") };
     let others: Vec<_> = (0..20)
         .map(|_| {
             let door = Arc::clone(&door);
@@ -138,7 +138,7 @@ async fn a_lead_that_vanishes_is_followed_by_another_and_one_that_fails_by_none(
     assert_eq!(door.requests(), 1);
 
     let other = "http://example.test/down";
-    let Found::Lead(lead) = door.look_up(other, &fields) else { panic!("it is cold") };
+    let CacheLookup::Lead(lead) = door.look_up(other, &fields) else { panic!("it is cold") };
     let waiting = {
         let door = Arc::clone(&door);
         tokio::spawn(async move { door.get(other, &[]).await })

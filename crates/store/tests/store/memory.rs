@@ -4,7 +4,7 @@ use crate::door::{Body, Door, Page, header_map};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use store::Found;
+use store::CacheLookup;
 
 const READERS: usize = 100;
 /// Each body is five times all memory. (A hundred times that behaves the same, and takes minutes.)
@@ -24,7 +24,9 @@ async fn slow_readers_of_large_bodies_get_all_of_them_within_little_memory() {
             tokio::spawn(async move {
                 let url = format!("http://example.test/{}", "x".repeat(number));
                 let fields = header_map(&[]);
-                let Found::Lead(lead) = door.look_up(&url, &fields) else { panic!("it is cold") };
+                let CacheLookup::Lead(lead) = door.look_up(&url, &fields) else {
+                    panic!("it is cold")
+                };
                 let (_, body) = door.fetch(lead, &url, &fields).await;
                 let Some(Body::Comes(mut reader)) = body else { panic!("there is room for it") };
                 let mut got = 0;
@@ -59,7 +61,7 @@ async fn beyond_all_memory_bodies_go_past_the_store() {
     let fields = header_map(&[]);
     for number in 0..400 {
         let url = format!("http://example.test/{number}");
-        let Found::Lead(lead) = door.look_up(&url, &fields) else { panic!("it is cold") };
+        let CacheLookup::Lead(lead) = door.look_up(&url, &fields) else { panic!("it is cold") };
         match door.fetch(lead, &url, &fields).await.1 {
             Some(Body::Comes(reader)) => held.push(reader),
             Some(Body::There(body)) => assert_eq!(body.len(), 100_000),

@@ -3,7 +3,7 @@
 use crate::door::{Door, Page, bytes};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use store::{Purge, Strength};
+use store::{Purge, PurgeStrength};
 
 const THREADS: u64 = 2;
 const CLIENTS: u64 = 40;
@@ -61,7 +61,7 @@ async fn client_of(door: Arc<Door>, client: u64) {
         assert!(body == expected, "{url} {how:?}: {} of {}", body.len(), expected.len());
         if state >> 56 == 7 {
             let what = Purge::Key(door.store.key(&url).hash());
-            door.store.purge(&what, Strength::Hard, door.now()).unwrap();
+            door.store.purge(&what, PurgeStrength::Hard, door.now()).unwrap();
         }
     }
 }

@@ -5,7 +5,7 @@ use http::HeaderMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use store::Found;
+use store::CacheLookup;
 
 const URL: &str = "http://example.test/page";
 
@@ -161,7 +161,8 @@ async fn a_front_is_offered_while_it_is_fresh_and_its_validator_strong() {
         let got = tokio::spawn(async move { client.get(URL, &[]).await });
         assert!(got.await.is_err(), "its reader is told");
         let (range, plain) = (header_map(&[("range", "bytes=0-9")]), HeaderMap::new());
-        let offers = |fields: &HeaderMap| matches!(door.look_up(URL, fields), Found::Front(..));
+        let offers =
+            |fields: &HeaderMap| matches!(door.look_up(URL, fields), CacheLookup::Front(..));
         assert_eq!((offers(&range), offers(&plain)), (is_offered, false), "{etag}");
         door.pass(Duration::from_secs(61));
         assert!(!offers(&range), "{etag}");

@@ -15,7 +15,7 @@ use std::ptr::{copy_nonoverlapping, null_mut};
 const LARGE_BYTES: usize = 8 << 10;
 
 /// See the module.
-pub(crate) struct Heap;
+pub(crate) struct HybridHeap;
 
 const fn is_large(layout: Layout) -> bool {
     layout.size() >= LARGE_BYTES
@@ -23,7 +23,7 @@ const fn is_large(layout: Layout) -> bool {
 
 // SAFETY: each block is allocated, resized and freed by the one of two sound allocators that its size
 // tells, and its size never changes but in `realloc`, which moves it where it then belongs.
-unsafe impl GlobalAlloc for Heap {
+unsafe impl GlobalAlloc for HybridHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those that both ask for.
         unsafe { if is_large(layout) { System.alloc(layout) } else { MiMalloc.alloc(layout) } }
@@ -109,19 +109,19 @@ mod tests {
             let mut size = sizes[0];
             // SAFETY: the layout has bytes, and each block is used with its own, within its length.
             unsafe {
-                let mut block = Heap.alloc(layout(size));
+                let mut block = HybridHeap.alloc(layout(size));
                 block.write(42);
                 for next in sizes {
-                    block = Heap.realloc(block, layout(size), next);
+                    block = HybridHeap.realloc(block, layout(size), next);
                     assert_eq!((block.read(), block.addr() % align), (42, 0), "{size} to {next}");
                     size = next;
                     block.add(size - 1).write(7);
                     block.write(42);
                 }
-                Heap.dealloc(block, layout(size));
-                let zeroed = Heap.alloc_zeroed(layout(LARGE_BYTES));
+                HybridHeap.dealloc(block, layout(size));
+                let zeroed = HybridHeap.alloc_zeroed(layout(LARGE_BYTES));
                 assert_eq!(zeroed.add(LARGE_BYTES - 1).read(), 0);
-                Heap.dealloc(zeroed, layout(LARGE_BYTES));
+                HybridHeap.dealloc(zeroed, layout(LARGE_BYTES));
             }
         }
     }

@@ -22,7 +22,7 @@ pub(super) struct AtPixel {
     pub(super) trust: Arc<TrustBook>,
     pub(super) drain: Drain,
     /// None where the configuration has no pixel door that speaks TLS.
-    pub(super) door: ArcSwapOption<door_pixel::Door>,
+    pub(super) door: ArcSwapOption<door_pixel::PixelDoor>,
 }
 
 impl BlockedTunnels for AtPixel {

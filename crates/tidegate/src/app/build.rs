@@ -5,32 +5,32 @@
 
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
-use super::doors::Doors;
+use super::doors::OpenDoors;
 use super::http::HttpListeners;
 use super::leaves;
-use super::lists::{self, Origin};
+use super::lists::{self, RulesOrigin};
 use super::mint::BlockedNames;
 use super::privileges::StartPrivileges;
 use super::signer;
 use super::state::StateDir;
 use super::subscriptions::Subscriptions;
-use super::{App, Running};
-use crate::cli::{Exit, Failure, Setup};
+use super::{RunningApp, RunningDoors};
+use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use door_dns::AliasesAtPixel;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
-use policy::{Policy, Profiles, Rules, Style};
+use policy::{BlockStyle, ClientProfiles, Policy, RuleSet};
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use transport::signer::{Launcher, Vouched};
+use transport::signer::{SignerLauncher, VouchMode};
 use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain};
-use upstream::origins::{Destinations, Dialer};
+use upstream::origins::{DestinationScope, Dialer};
 use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 
@@ -42,18 +42,19 @@ const WELCOME: &str = include_str!("../../assets/welcome.html");
 
 /// Starts everything that the plan names.
 pub(super) fn start(
-    setup: Setup,
+    setup: CommandSetup,
     plan: &Plan,
     state: StateDir,
-    (privileges, launcher): (StartPrivileges, Option<Launcher>),
-) -> Result<(Arc<App>, Origin), Failure> {
-    let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
+    (privileges, launcher): (StartPrivileges, Option<SignerLauncher>),
+) -> Result<(Arc<RunningApp>, RulesOrigin), CommandFailure> {
+    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
     let (policy, origin) = compile(plan, state.path(), None)?;
     leaves::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
-    let texts = Arc::new(Texts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
+    let texts =
+        Arc::new(LiveRuleTexts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
@@ -69,7 +70,7 @@ pub(super) fn start(
         drain: drain.clone(),
         door: ArcSwapOption::empty(),
     });
-    let app = Arc::new(App {
+    let app = Arc::new(RunningApp {
         setup,
         state,
         privileges,
@@ -92,7 +93,7 @@ pub(super) fn start(
         troubles: Mutex::default(),
         admin: plan.file.admin.clone(),
         dashboard: Arc::default(),
-        running: Mutex::new(Running::nothing(plan.clone())),
+        running: Mutex::new(RunningDoors::nothing(plan.clone())),
     });
     if let Some(trouble) = trouble {
         app.suffer(trouble);
@@ -125,11 +126,11 @@ fn with_welcome<'p>(plan: &'p Plan, state_dir: &Path) -> (Cow<'p, Plan>, Option<
 pub(crate) fn compile(
     plan: &Plan,
     state_dir: &Path,
-    before: Option<&Rules>,
-) -> Result<(Policy, Origin), Failure> {
+    before: Option<&RuleSet>,
+) -> Result<(Policy, RulesOrigin), CommandFailure> {
     let texts = lists::read(plan, state_dir);
     if !texts.problems.is_empty() {
-        return Err(Failure::complaints(&texts.problems));
+        return Err(CommandFailure::complaints(&texts.problems));
     }
     let (rules, origin) = texts.rules(state_dir, before);
     let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
@@ -137,10 +138,10 @@ pub(crate) fn compile(
 }
 
 /// The policy that a start would have, with what is let through. Nothing is written.
-pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Failure> {
+pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, CommandFailure> {
     let texts = lists::read(plan, state_dir);
     if !texts.problems.is_empty() {
-        return Err(Failure::complaints(&texts.problems));
+        return Err(CommandFailure::complaints(&texts.problems));
     }
     let rules = texts.rules_unkept(state_dir);
     let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
@@ -149,8 +150,8 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Failure
 }
 
 /// Who gets which lists.
-pub(crate) fn profiles(plan: &Plan) -> Profiles {
-    Profiles::build(&plan.file.policy)
+pub(crate) fn profiles(plan: &Plan) -> ClientProfiles {
+    ClientProfiles::build(&plan.file.policy)
 }
 
 /// What the resolver is built from: the DNS door's section, or its defaults when only other doors
@@ -161,10 +162,10 @@ pub(super) fn resolver_settings(plan: &Plan) -> upstream::resolver::ResolverSett
 
 /// The block style as it works out. Browsers ask at ports 80 and 443, so for `auto` a pixel door
 /// elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
-pub(super) fn effective_style(plan: &Plan) -> Style {
-    match plan.file.dns.as_ref().map_or(Style::Nodata, |dns| dns.blocked) {
-        Style::Auto if is_pixel_reached(plan) => Style::Pixel,
-        Style::Auto => Style::Nodata,
+pub(super) fn effective_style(plan: &Plan) -> BlockStyle {
+    match plan.file.dns.as_ref().map_or(BlockStyle::Nodata, |dns| dns.blocked) {
+        BlockStyle::Auto if is_pixel_reached(plan) => BlockStyle::Pixel,
+        BlockStyle::Auto => BlockStyle::Nodata,
         style => style,
     }
 }
@@ -173,8 +174,8 @@ pub(super) fn effective_style(plan: &Plan) -> Style {
 pub(super) fn dns_settings(plan: &Plan) -> Option<door_dns::Settings> {
     let settings = plan.file.dns.clone()?;
     let aliases_at_pixel = match plan.file.signer.aliases {
-        Vouched::Limited => AliasesAtPixel::Answers,
-        Vouched::Never => AliasesAtPixel::Nothing,
+        VouchMode::Limited => AliasesAtPixel::Answers,
+        VouchMode::Never => AliasesAtPixel::Nothing,
     };
     Some(door_dns::Settings { blocked: effective_style(plan), aliases_at_pixel, ..settings })
 }
@@ -195,21 +196,21 @@ fn is_pixel_reached(plan: &Plan) -> bool {
 
 /// Where the pixel door may carry connections to names that were let through: to where the DNS door
 /// would send their clients, and never back to a door of ours.
-pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::Bounds {
+pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::SpliceBounds {
     let protects = plan.file.dns.as_ref().is_none_or(door_dns::Settings::keeps_outside);
-    let destinations = if protects { Destinations::Public } else { Destinations::Guarded };
+    let destinations = if protects { DestinationScope::Public } else { DestinationScope::Guarded };
     let listening = plan.listeners().into_iter().map(|listen| listen.address);
     // What clients get for blocked names leads here, whatever stands in between.
     let given = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
     let given = given.flat_map(|address| [80, 443].map(|port| (address.0, port).into()));
-    door_pixel::Bounds { destinations, doors: listening.chain(given).collect() }
+    door_pixel::SpliceBounds { destinations, doors: listening.chain(given).collect() }
 }
 
 /// What is worth saying of the addresses that clients get for blocked names, where they get any: from
 /// our DNS door, or from another resolver if there is none.
 pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
-    let own = plan.file.policy.clients.iter().any(|it| it.blocked == Some(Style::Pixel));
-    let given = plan.file.dns.is_none() || effective_style(plan) == Style::Pixel || own;
+    let own = plan.file.policy.clients.iter().any(|it| it.blocked == Some(BlockStyle::Pixel));
+    let given = plan.file.dns.is_none() || effective_style(plan) == BlockStyle::Pixel || own;
     let pixel = plan.file.pixel.as_ref().filter(|_| given && !plan.is_built_in());
     let warnings = pixel.map_or_else(Vec::new, door_pixel::Settings::warnings);
     warnings.into_iter().map(|told| plan.placed(told.under("pixel"))).collect()
@@ -226,13 +227,13 @@ fn write_welcome(state_dir: &Path) -> std::io::Result<()> {
 
 /// The texts of rules, as the ledger's writer asks for them: the policy's, and the gateway's own
 /// patterns.
-pub(super) struct Texts {
+pub(super) struct LiveRuleTexts {
     policy: Arc<ArcSwap<Policy>>,
     /// The gateway, where it runs.
-    pub(super) gateway: ArcSwapOption<door_gateway::Door>,
+    pub(super) gateway: ArcSwapOption<door_gateway::GatewayDoor>,
 }
 
-impl RuleTexts for Texts {
+impl RuleTexts for LiveRuleTexts {
     fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)> {
         let text = if rule.list < ListId::DOOR_FIRST {
             let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
@@ -244,14 +245,19 @@ impl RuleTexts for Texts {
     }
 }
 
-impl Running {
+impl RunningDoors {
     /// Before the first door is open.
     fn nothing(plan: Plan) -> Self {
-        Self { plan, doors: Doors::default(), http: HttpListeners::default(), warnings: Vec::new() }
+        Self {
+            plan,
+            doors: OpenDoors::default(),
+            http: HttpListeners::default(),
+            warnings: Vec::new(),
+        }
     }
 }
 
-impl App {
+impl RunningApp {
     /// Every open listener with its door, in the order of the doors.
     pub(super) fn listeners(&self) -> Vec<(&'static str, Listen)> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -297,7 +303,7 @@ impl App {
     }
 
     /// What the collectors of the DNS door's pipeline have counted.
-    pub(super) fn collected(&self) -> Vec<door_dns::Collected> {
+    pub(super) fn collected(&self) -> Vec<door_dns::CollectedRuns> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
     }
@@ -327,9 +333,9 @@ impl App {
     }
 
     /// What effects of pipelines need.
-    pub(super) fn around(&self) -> door_dns::Surroundings {
+    pub(super) fn around(&self) -> door_dns::EffectsEnv {
         let wished = Arc::clone(&self.reload_wished);
-        door_dns::Surroundings {
+        door_dns::EffectsEnv {
             dialer: self.dialer(),
             reload: Arc::new(move |_what| wished.notify_one()),
             // That a file is one, and no web page, the download has seen; a list that cannot be
@@ -364,11 +370,11 @@ impl App {
     }
 
     /// The gateway, if it runs.
-    pub(super) fn gateway_door(&self) -> Option<Arc<door_gateway::Door>> {
+    pub(super) fn gateway_door(&self) -> Option<Arc<door_gateway::GatewayDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
     }
 
-    fn web_door(&self) -> Option<Arc<door_web::Door>> {
+    fn web_door(&self) -> Option<Arc<door_web::WebDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.web.clone()
     }
 

@@ -4,7 +4,7 @@
 //! not ours is never written over: its cache is kept in the state folder then. What cannot be read
 //! or written is told and does no other harm. Called at the start, by the clock, and at the end.
 
-use super::{App, Running, build};
+use super::{RunningApp, RunningDoors, build};
 use config::Plan;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -19,35 +19,35 @@ const LOOK_MIN: Duration = Duration::from_secs(1);
 
 /// Writes of caches, one at a time.
 #[derive(Debug, Default)]
-pub(super) struct CacheFiles(Mutex<HashMap<CacheId, Written>>);
+pub(super) struct CacheFiles(Mutex<HashMap<CacheId, LastWrite>>);
 
 /// When a cache was written last, and its numbers then.
 #[derive(Debug)]
-struct Written {
+struct LastWrite {
     at: Instant,
     stats: CacheStats,
 }
 
 /// A cache and its file.
-struct Kept {
+struct CacheFile {
     cache: CacheId,
     file: PathBuf,
     /// How often it is written, besides at the end.
     interval: Option<Duration>,
 }
 
-impl App {
+impl RunningApp {
     /// The files of all caches of `plan`; none if they are not kept.
-    fn cache_files(&self, plan: &Plan) -> Vec<Kept> {
+    fn cache_files(&self, plan: &Plan) -> Vec<CacheFile> {
         let Some(dns) = plan.file.dns.as_ref().filter(|dns| dns.keep_cache) else {
             return Vec::new();
         };
         let folder = self.state.path().join("dns-cache");
         let count = build::resolver_settings(plan).caches.len() as u16;
-        let dumps = dns.foreign.as_ref().map_or(&[][..], door_dns::Foreign::dumps);
+        let dumps = dns.foreign.as_ref().map_or(&[][..], door_dns::ForeignConfig::dumps);
         let one = |cache: CacheId| {
             let named = dumps.iter().find(|it| it.cache == cache && it.warning().is_none());
-            Kept {
+            CacheFile {
                 cache,
                 file: named.map_or_else(
                     || folder.join(format!("answers-{}", cache.0)),
@@ -61,7 +61,7 @@ impl App {
 
     /// Takes back what the caches held when the program ended last.
     pub(super) fn restore_caches(&self, plan: &Plan) {
-        for Kept { cache, file, .. } in self.cache_files(plan) {
+        for CacheFile { cache, file, .. } in self.cache_files(plan) {
             for (file, why) in self.resolver.restore_from(cache, &file).refused {
                 eprintln!("tidegate: {}: {why}; the cache begins empty", file.display());
             }
@@ -99,7 +99,7 @@ impl App {
         for one in &kept {
             let stats = stats.get(usize::from(one.cache.0)).copied().unwrap_or_default();
             let interval = one.interval.unwrap_or(LOOK_AGAIN);
-            let last = written.entry(one.cache).or_insert(Written { at: now, stats });
+            let last = written.entry(one.cache).or_insert(LastWrite { at: now, stats });
             let age = now.saturating_duration_since(last.at);
             if age < interval {
                 next = next.min(interval.saturating_sub(age));
@@ -112,10 +112,11 @@ impl App {
         next
     }
 
-    fn keep(&self, one: &Kept, written: &mut HashMap<CacheId, Written>) {
+    fn keep(&self, one: &CacheFile, written: &mut HashMap<CacheId, LastWrite>) {
         // Numbers first: what comes meanwhile makes it due again.
         let stats = self.resolver.stats().caches.get(usize::from(one.cache.0)).copied();
-        written.insert(one.cache, Written { at: Instant::now(), stats: stats.unwrap_or_default() });
+        written
+            .insert(one.cache, LastWrite { at: Instant::now(), stats: stats.unwrap_or_default() });
         // A named file may have become somebody else's since it was looked at; the state folder is ours.
         if one.interval.is_some() && matches!(DumpFile::at(&one.file), Ok(DumpFile::Foreign)) {
             return;
@@ -130,7 +131,7 @@ impl App {
         }
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, Running> {
+    fn running(&self) -> std::sync::MutexGuard<'_, RunningDoors> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -3,20 +3,21 @@
 use super::pools::PoolFigures;
 use super::reload::size;
 use super::state::replace_file;
-use super::subscriptions::Smaller;
-use super::{App, Running, stores, why};
+use super::subscriptions::ShrinkRule;
+use super::{RunningApp, RunningDoors, stores, why};
 use admin::model::{
-    self, Cache, List, Listener, Reloaded, UpdateRequest, Updated, UpdatedList, Upstream,
+    self, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome, UpdateRequest,
+    UpdatedList, UpstreamInfo,
 };
-use admin::{Admin, Control, Grant, PoolChange, Purge, Question, Token};
-use door_gateway::Foretold;
-use policy::{Until, Whom};
+use admin::{Admin, AdminToken, DnsCachePurge, NameAllow, PoolChange, ProgramControl, WhyQuestion};
+use door_gateway::GatewayForecast;
+use policy::{AllowUntil, AllowedClients};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
-use upstream::resolver::{Flush, FlushIn, Standing};
-use vocab::{DomainName, Door, Kind, ListId, Listen, Now, Scheme};
+use upstream::resolver::{FlushIn, FlushScope, UpstreamStanding};
+use vocab::{DomainName, Door, ListId, Listen, Now, RequestKind, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
 const ADMIN_CONNECTIONS_MAX: usize = 256;
@@ -24,7 +25,7 @@ const ADMIN_CONNECTIONS_MAX: usize = 256;
 /// without an end may keep the others out.
 const ADMIN_CONNECTIONS_PER_CLIENT_MAX: usize = 64;
 
-impl App {
+impl RunningApp {
     /// Opens the admin listener; it stays as it is until the program ends.
     pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -36,7 +37,7 @@ impl App {
             .bind("admin", &[entry], &self.cores, &[])
             .map_err(|why| why.to_string())?;
         let (token, trouble) =
-            Token::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
+            AdminToken::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
         if let Some(trouble) = trouble {
             self.suffer(trouble);
         }
@@ -48,8 +49,8 @@ impl App {
             if let Err(why) = replace_file(&file, settings.listen.to_string().as_bytes()) {
                 self.suffer(format!("{}: {why}; ctl does not find this Tidegate", file.display()));
             }
-            let parts = admin::Parts {
-                control: Arc::new(Handle(Arc::clone(self))),
+            let parts = admin::AdminParts {
+                control: Arc::new(ControlHandle(Arc::clone(self))),
                 ledger: self.ledger.clone(),
                 token: token.clone(),
                 state_dir: self.state.path().into(),
@@ -75,10 +76,10 @@ impl App {
 }
 
 /// What the API holds of the program.
-struct Handle(Arc<App>);
+struct ControlHandle(Arc<RunningApp>);
 
-impl Control for Handle {
-    fn running(&self, now: Now) -> model::Running {
+impl ProgramControl for ControlHandle {
+    fn running(&self, now: Now) -> model::ProgramInfo {
         let app = &self.0;
         let policy = app.policy.load();
         let (lists, rules) = size(&policy);
@@ -86,7 +87,7 @@ impl Control for Handle {
         let config = (!running.plan.is_built_in()).then(|| absolute(&running.plan.source));
         drop(running);
         let paused = policy.paused_until();
-        model::Running {
+        model::ProgramInfo {
             version: env!("CARGO_PKG_VERSION").into(),
             started_at: admin::iso(app.started.unix_ms),
             uptime_s: now.mono_ms.saturating_sub(app.started.mono_ms) / 1000,
@@ -97,7 +98,7 @@ impl Control for Handle {
             listeners: app
                 .listeners()
                 .into_iter()
-                .map(|(door, listen)| Listener { door: door.into(), url: listen.to_string() })
+                .map(|(door, listen)| ListenerInfo { door: door.into(), url: listen.to_string() })
                 .collect(),
             lists,
             rules,
@@ -109,7 +110,7 @@ impl Control for Handle {
         }
     }
 
-    fn why(&self, question: &Question, now: Now) -> model::Why {
+    fn why(&self, question: &WhyQuestion, now: Now) -> model::WhyAnswer {
         let policy = self.0.policy.load_full();
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut why = why::why(&policy, &running.plan, question, now);
@@ -124,17 +125,17 @@ impl Control for Handle {
         if let Some(foretold) = foretold(&self.0, question, now) {
             why = why::as_the_gateway_does(why, foretold, by);
         }
-        model::Why { stored: stores::explain(&self.0, question), ..why }
+        model::WhyAnswer { stored: stores::explain(&self.0, question), ..why }
     }
 
-    fn lists(&self) -> Vec<List> {
+    fn lists(&self) -> Vec<ListInfo> {
         let running = self.0.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.0.policy.load();
         let reports = policy.rules().lists().iter();
         reports
             .zip(&running.plan.file.policy.lists)
             .zip(0..)
-            .map(|((report, settings), number)| List {
+            .map(|((report, settings), number)| ListInfo {
                 kind: report.kind.to_string(),
                 from: super::lists::origin_of(settings),
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
@@ -144,18 +145,18 @@ impl Control for Handle {
             .map(|list| {
                 let subscription = list.subscription.as_ref();
                 let loaded_at = subscription.and_then(|it| it.fetched_at.clone());
-                List { loaded_at, ..list }
+                ListInfo { loaded_at, ..list }
             })
             .collect()
     }
 
-    fn upstreams(&self) -> Vec<Upstream> {
+    fn upstreams(&self) -> Vec<UpstreamInfo> {
         self.0
             .resolver
             .stats()
             .upstreams
             .into_iter()
-            .map(|upstream| Upstream {
+            .map(|upstream| UpstreamInfo {
                 group: upstream.group.to_string(),
                 name: upstream.name.to_string(),
                 address: upstream.address.to_string(),
@@ -164,16 +165,16 @@ impl Control for Handle {
                 timeouts: upstream.timeouts,
                 unproved: upstream.unproved,
                 latency_us: upstream.mean_time.map(|time| time.as_micros() as u64),
-                healthy: upstream.standing == Standing::Asked,
+                healthy: upstream.standing == UpstreamStanding::Asked,
             })
             .collect()
     }
 
-    fn caches(&self) -> Vec<Cache> {
+    fn caches(&self) -> Vec<DnsCacheInfo> {
         let stats = self.0.resolver.stats();
         let caches = stats.cache_names.into_iter().zip(stats.caches);
         caches
-            .map(|(name, cache)| Cache {
+            .map(|(name, cache)| DnsCacheInfo {
                 name,
                 entries: cache.entries as u64,
                 bytes: cache.bytes,
@@ -202,11 +203,11 @@ impl Control for Handle {
         .collect()
     }
 
-    fn origins(&self) -> Vec<model::Origin> {
+    fn origins(&self) -> Vec<model::OriginInfo> {
         self.0.origins()
     }
 
-    fn pools(&self) -> Vec<model::Pool> {
+    fn pools(&self) -> Vec<model::PoolInfo> {
         self.0.pools().into_iter().map(super::pools::told).collect()
     }
 
@@ -214,12 +215,13 @@ impl Control for Handle {
         self.0.change_pool(change)
     }
 
-    fn reload(&self) -> Result<Reloaded, Vec<String>> {
+    fn reload(&self) -> Result<ReloadOutcome, Vec<String>> {
         self.0.reload()
     }
 
-    fn update_lists(&self, which: &UpdateRequest) -> Result<Updated, String> {
-        let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String> {
+        let smaller =
+            if which.even_if_smaller { ShrinkRule::Accepted } else { ShrinkRule::Refused };
         let name = which.list.as_deref();
         let folders = self.0.read_folders(name);
         let done = if folders.is_empty() || self.0.subscriptions.has(name) {
@@ -229,7 +231,7 @@ impl Control for Handle {
         };
         let is_fetching = done.is_none();
         let fetched = done.unwrap_or_default().into_iter().map(UpdatedList::from);
-        Ok(Updated { lists: folders.into_iter().chain(fetched).collect(), is_fetching })
+        Ok(ListUpdateOutcome { lists: folders.into_iter().chain(fetched).collect(), is_fetching })
     }
 
     fn pause_until(&self, unix_ms: u64) {
@@ -240,26 +242,30 @@ impl Control for Handle {
         self.0.policy.load().paused_until()
     }
 
-    fn allow(&self, grant: &Grant, now: Now) -> Result<(), String> {
+    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String> {
         self.0.allow(grant, now)
     }
 
-    fn allows(&self, now: Now) -> Vec<model::Allow> {
+    fn allows(&self, now: Now) -> Vec<model::AllowInfo> {
         let leaves = self.0.policy.load().leaves(now).into_iter();
         leaves
             .filter_map(|leave| {
                 let (client, profile) = match leave.whom {
-                    Whom::Everyone => (None, None),
-                    Whom::Address(address) => (Some(address.to_string()), None),
-                    Whom::Profile(name) => (None, Some(name)),
+                    AllowedClients::Everyone => (None, None),
+                    AllowedClients::Address(address) => (Some(address.to_string()), None),
+                    AllowedClients::Profile(name) => (None, Some(name)),
                 };
                 let until = match leave.until {
-                    Until::Moment(unix_ms) => Some(unix_ms),
-                    Until::Withdrawn => None,
+                    AllowUntil::Moment(unix_ms) => Some(unix_ms),
+                    AllowUntil::Withdrawn => None,
                 };
                 // One for everything is a pause by another name, and nobody can ask for it.
                 let host = leave.host?.to_string();
-                Some(model::Allow { client, profile, ..model::Allow::of(host, until, now.unix_ms) })
+                Some(model::AllowInfo {
+                    client,
+                    profile,
+                    ..model::AllowInfo::of(host, until, now.unix_ms)
+                })
             })
             .collect()
     }
@@ -268,16 +274,16 @@ impl Control for Handle {
         self.0.revoke(host, client, now)
     }
 
-    fn purge(&self, what: &Purge) -> u64 {
+    fn purge(&self, what: &DnsCachePurge) -> u64 {
         let what = match what {
-            Purge::All => Flush::All,
-            Purge::Name(name) => Flush::Name(name.clone()),
-            Purge::Suffix(name) => Flush::Below(name.clone()),
+            DnsCachePurge::All => FlushScope::All,
+            DnsCachePurge::Name(name) => FlushScope::Name(name.clone()),
+            DnsCachePurge::Suffix(name) => FlushScope::Below(name.clone()),
         };
         self.0.resolver.flush(FlushIn::Every, &what) as u64
     }
 
-    fn stores(&self) -> Vec<model::Store> {
+    fn stores(&self) -> Vec<model::StoreInfo> {
         stores::stores(&self.0)
     }
 
@@ -290,9 +296,9 @@ impl Control for Handle {
     }
 
     fn metrics(&self) -> Vec<Arc<dyn ledger::Collector>> {
-        let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::Gauges::of(&self.0));
+        let own: Arc<dyn ledger::Collector> = Arc::new(super::metrics::ProgramGauges::of(&self.0));
         let pools: Arc<dyn ledger::Collector> = Arc::new(PoolFigures(self.0.pools()));
-        let stores: Arc<dyn ledger::Collector> = Arc::new(stores::Gauges::of(&self.0));
+        let stores: Arc<dyn ledger::Collector> = Arc::new(stores::StoreGauges::of(&self.0));
         [own, pools, stores].into_iter().chain(self.0.pixel_figures()).collect()
     }
 }
@@ -312,15 +318,18 @@ fn resident_bytes() -> Option<u64> {
 
 /// The DNS door and the type of record, for a question that is about it. A foreign pipeline has
 /// effects and is not run for a question.
-fn asked_of_dns(running: &Running, question: &Question) -> Option<(Arc<door_dns::Door>, u16)> {
+fn asked_of_dns(
+    running: &RunningDoors,
+    question: &WhyQuestion,
+) -> Option<(Arc<door_dns::DnsDoor>, u16)> {
     let settings = running.plan.file.dns.as_ref();
-    let Kind::Lookup(qtype) = question.kind else { return None };
+    let RequestKind::Lookup(qtype) = question.kind else { return None };
     let settings = settings.filter(|_| question.door == Door::Dns)?;
     running.doors.dns.clone().filter(|_| settings.foreign.is_none()).map(|door| (door, qtype))
 }
 
 /// What the gateway would do about a question that is about it.
-fn foretold(app: &App, question: &Question, now: Now) -> Option<Foretold> {
+fn foretold(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
     let from = (question.client, question.page.as_ref());
     app.gateway()?.foretell(from, (url, question.kind), now)

@@ -3,9 +3,9 @@
 //! Each is made anew from every plan, which proves the plan before anything changes; one that runs
 //! already keeps its place, its connections and its listeners, and takes the new settings.
 
-use super::folders::Folders;
+use super::folders::FolderOpener;
 use super::http::Serve;
-use super::{App, blocked_tunnels, build};
+use super::{RunningApp, blocked_tunnels, build};
 use config::Plan;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -16,16 +16,16 @@ use vocab::{Complaint, Listen, Scheme};
 
 /// The doors that run; none where the plan has no such section.
 #[derive(Default)]
-pub(super) struct Doors {
-    pub(super) dns: Option<Arc<door_dns::Door>>,
-    pub(super) pixel: Option<Arc<door_pixel::Door>>,
-    pub(super) proxy: Option<Arc<door_proxy::Door>>,
-    pub(super) web: Option<Arc<door_web::Door>>,
-    pub(super) gateway: Option<Arc<door_gateway::Door>>,
+pub(super) struct OpenDoors {
+    pub(super) dns: Option<Arc<door_dns::DnsDoor>>,
+    pub(super) pixel: Option<Arc<door_pixel::PixelDoor>>,
+    pub(super) proxy: Option<Arc<door_proxy::ProxyDoor>>,
+    pub(super) web: Option<Arc<door_web::WebDoor>>,
+    pub(super) gateway: Option<Arc<door_gateway::GatewayDoor>>,
 }
 
 /// An HTTP door as its listeners need it. A door that does not run listens nowhere.
-pub(super) struct Opening {
+pub(super) struct HttpOpening {
     pub(super) name: &'static str,
     pub(super) listen: Vec<Listen>,
     pub(super) limits: ConnectionLimits,
@@ -35,7 +35,7 @@ pub(super) struct Opening {
 /// How long the end of the program waits for what is on its way to disk.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
-impl App {
+impl RunningApp {
     /// Waits until the disk tiers of the caches have what was handed to them.
     pub(super) fn settle_caches(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,15 +59,15 @@ impl App {
     }
 }
 
-impl Doors {
+impl OpenDoors {
     /// Makes every door of the plan; nothing listens yet.
-    pub(super) fn make(app: &App, plan: &Plan) -> Result<Self, String> {
+    pub(super) fn make(app: &RunningApp, plan: &Plan) -> Result<Self, String> {
         let file = &plan.file;
         let base = plan.base(app.state.path()).to_path_buf();
         let dns = match build::dns_settings(plan) {
             None => None,
             Some(settings) => {
-                let parts = door_dns::Parts {
+                let parts = door_dns::DnsParts {
                     policy: Arc::clone(&app.policy),
                     resolver: app.resolver.clone(),
                     ledger: app.ledger.clone(),
@@ -79,7 +79,7 @@ impl Doors {
                     around: app.around(),
                     base: base.clone(),
                 };
-                Some(door_dns::Door::new(&settings, parts).map_err(|why| why.to_string())?)
+                Some(door_dns::DnsDoor::new(&settings, parts).map_err(|why| why.to_string())?)
             }
         };
         let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
@@ -87,7 +87,7 @@ impl Doors {
         let web = match file.web.as_slice() {
             [] => None,
             sites => {
-                let parts = door_web::Parts {
+                let parts = door_web::WebParts {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     base: base.clone(),
@@ -95,25 +95,25 @@ impl Doors {
                     signer: Some(Arc::clone(&app.signer)),
                     tell: Arc::new(|line| eprintln!("tidegate: {line}")),
                 };
-                let made = door_web::Door::new(sites, parts);
+                let made = door_web::WebDoor::new(sites, parts);
                 Some(made.map_err(|complaints| lines(plan, "web", complaints))?)
             }
         };
         let gateway = match file.gateway.clone() {
             None => None,
             Some(settings) => {
-                let parts = door_gateway::Parts {
+                let parts = door_gateway::GatewayParts {
                     policy: Arc::clone(&app.policy),
                     ledger: app.ledger.clone(),
                     dialer: app.dialer(),
-                    folders: Arc::new(Folders::new(&app.ledger, &app.private)),
+                    folders: Arc::new(FolderOpener::new(&app.ledger, &app.private)),
                     base,
                     private: Arc::clone(&app.private),
                     cache: around(app, "gateway"),
                     signer: Some(Arc::clone(&app.signer)),
                     tell: Arc::new(|line| eprintln!("tidegate: {line}")),
                 };
-                let made = door_gateway::Door::new(settings, parts);
+                let made = door_gateway::GatewayDoor::new(settings, parts);
                 Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
             }
         };
@@ -135,7 +135,7 @@ impl Doors {
     }
 
     /// Gives the HTTP doors the plan's settings.
-    pub(super) fn take_settings(&self, app: &App, plan: &Plan) -> Result<(), String> {
+    pub(super) fn take_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), String> {
         let file = &plan.file;
         let at_pixel = self.pixel.clone().filter(|_| blocked_tunnels::are_taken(plan));
         app.at_pixel.door.store(at_pixel);
@@ -156,25 +156,25 @@ impl Doors {
     }
 
     /// Every HTTP door, those that do not run with no listener.
-    pub(super) fn openings(&self) -> [Opening; 4] {
+    pub(super) fn openings(&self) -> [HttpOpening; 4] {
         let pixel = opening("pixel", self.pixel.as_ref(), |door| {
-            let plain = serving(door, door_pixel::Door::serve_connection);
-            let secure = serving(door, door_pixel::Door::serve_tls_connection);
+            let plain = serving(door, door_pixel::PixelDoor::serve_connection);
+            let secure = serving(door, door_pixel::PixelDoor::serve_tls_connection);
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let proxy = opening("proxy", self.proxy.as_ref(), |door| {
-            let plain = serving(door, door_proxy::Door::serve_connection);
-            let secure = serving(door, door_proxy::Door::serve_tls_connection);
+            let plain = serving(door, door_proxy::ProxyDoor::serve_connection);
+            let secure = serving(door, door_proxy::ProxyDoor::serve_tls_connection);
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let web = opening("web", self.web.as_ref(), |door| {
-            let plain = serving(door, door_web::Door::serve_connection);
-            let secure = serving(door, door_web::Door::serve_tls_connection);
+            let plain = serving(door, door_web::WebDoor::serve_connection);
+            let secure = serving(door, door_web::WebDoor::serve_tls_connection);
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         let gateway = opening("gateway", self.gateway.as_ref(), |door| {
-            let plain = serving(door, door_gateway::Door::serve_connection);
-            let secure = serving(door, door_gateway::Door::serve_tls_connection);
+            let plain = serving(door, door_gateway::GatewayDoor::serve_connection);
+            let secure = serving(door, door_gateway::GatewayDoor::serve_tls_connection);
             (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
         });
         [pixel, proxy, web, gateway]
@@ -182,8 +182,8 @@ impl Doors {
 }
 
 /// What the cache of a door finds around it.
-fn around(app: &App, door: &'static str) -> door_proxy::Around {
-    door_proxy::Around {
+fn around(app: &RunningApp, door: &'static str) -> door_proxy::CacheEnvironment {
+    door_proxy::CacheEnvironment {
         clock: transport::clock::now,
         folder: app.state.path().to_path_buf(),
         tell: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
@@ -191,12 +191,12 @@ fn around(app: &App, door: &'static str) -> door_proxy::Around {
 }
 
 fn make_proxy(
-    app: &App,
+    app: &RunningApp,
     plan: &Plan,
     base: &Path,
-) -> Result<Option<Arc<door_proxy::Door>>, String> {
+) -> Result<Option<Arc<door_proxy::ProxyDoor>>, String> {
     let Some(settings) = plan.file.proxy.clone() else { return Ok(None) };
-    let parts = door_proxy::Parts {
+    let parts = door_proxy::ProxyParts {
         policy: Arc::clone(&app.policy),
         ledger: app.ledger.clone(),
         dialer: app.dialer(),
@@ -208,12 +208,16 @@ fn make_proxy(
         dashboard: Arc::clone(&app.dashboard),
         tell: Arc::new(|line| eprintln!("tidegate: {line}")),
     };
-    let made = door_proxy::Door::new(settings, parts);
+    let made = door_proxy::ProxyDoor::new(settings, parts);
     made.map(Some).map_err(|complaints| lines(plan, "proxy", complaints))
 }
 
-fn pixel(app: &App, plan: &Plan, settings: door_pixel::Settings) -> Arc<door_pixel::Door> {
-    let parts = door_pixel::Parts {
+fn pixel(
+    app: &RunningApp,
+    plan: &Plan,
+    settings: door_pixel::Settings,
+) -> Arc<door_pixel::PixelDoor> {
+    let parts = door_pixel::PixelParts {
         policy: Arc::clone(&app.policy),
         ledger: app.ledger.clone(),
         tls: ServerTls::with_signer(Arc::clone(&app.signer)),
@@ -222,19 +226,19 @@ fn pixel(app: &App, plan: &Plan, settings: door_pixel::Settings) -> Arc<door_pix
         dashboard: Arc::clone(&app.dashboard),
         dialer: app.dialer(),
     };
-    door_pixel::Door::new(settings, build::splice_bounds(plan), parts)
+    door_pixel::PixelDoor::new(settings, build::splice_bounds(plan), parts)
 }
 
 fn opening<D>(
     name: &'static str,
     door: Option<&Arc<D>>,
     describe: impl FnOnce(&Arc<D>) -> (Vec<Listen>, ConnectionLimits, Serve),
-) -> Opening {
+) -> HttpOpening {
     let nowhere = || -> (Vec<Listen>, ConnectionLimits, Serve) {
         (Vec::new(), ConnectionLimits::new(0, 0), Arc::new(|_, _, _| Box::pin(async {})))
     };
     let (listen, limits, serve) = door.map_or_else(nowhere, describe);
-    Opening { name, listen, limits, serve }
+    HttpOpening { name, listen, limits, serve }
 }
 
 /// A door's way to serve a connection, in the one form that listeners take.

@@ -3,8 +3,10 @@
 //! Neither door knows the other: this says to one in its words what the other said in its own. Used by
 //! `doors`, and by `check`.
 
-use door_gateway::{FolderSettings, OpenFolders, ScriptSettings, ServeFolder, Serving, Visitor};
-use door_web::{Carrier, FastcgiChoice, FastcgiSettings, Listing, SiteSettings};
+use door_gateway::{
+    FolderSettings, FolderVisitor, OpenFolders, ScriptSettings, ServeFolder, Serving,
+};
+use door_web::{FastcgiChoice, FastcgiSettings, ListingMode, RequestCarrier, SiteSettings};
 use http::Request;
 use http_engine::Incoming;
 use http_engine::private_files::PrivateFiles;
@@ -15,34 +17,34 @@ use std::sync::Arc;
 use vocab::{ByteSize, Complaint};
 
 /// What opens the gateway's folders.
-pub(super) struct Folders(door_web::Folders);
+pub(super) struct FolderOpener(door_web::FolderService);
 
 /// One of them.
-struct Folder(door_web::Folder);
+struct OpenedFolder(door_web::SiteFolder);
 
-impl Folders {
+impl FolderOpener {
     pub(super) fn new(ledger: &Ledger, private: &Arc<PrivateFiles>) -> Self {
-        Self(door_web::Folders::new(ledger.clone(), Arc::clone(private)))
+        Self(door_web::FolderService::new(ledger.clone(), Arc::clone(private)))
     }
 }
 
-impl OpenFolders for Folders {
+impl OpenFolders for FolderOpener {
     fn open(
         &self,
         settings: &FolderSettings,
         base: &Path,
     ) -> Result<Arc<dyn ServeFolder>, Vec<Complaint>> {
         let folder = self.0.open(&site(settings), base)?;
-        Ok(Arc::new(Folder(folder)))
+        Ok(Arc::new(OpenedFolder(folder)))
     }
 }
 
-impl ServeFolder for Folder {
-    fn serve(&self, visitor: Visitor, request: Request<Incoming>) -> Serving<'_> {
-        let Visitor { client, server, host, scheme, client_certificate, user, now } = visitor;
-        let carrier = if scheme == "https" { Carrier::Tls } else { Carrier::Plain };
+impl ServeFolder for OpenedFolder {
+    fn serve(&self, visitor: FolderVisitor, request: Request<Incoming>) -> Serving<'_> {
+        let FolderVisitor { client, server, host, scheme, client_certificate, user, now } = visitor;
+        let carrier = if scheme == "https" { RequestCarrier::Tls } else { RequestCarrier::Plain };
         let visitor =
-            door_web::Visitor { client, server, host, client_certificate, user, carrier, now };
+            door_web::WebVisitor { client, server, host, client_certificate, user, carrier, now };
         Box::pin(self.0.answer(visitor, request))
     }
 }
@@ -73,7 +75,7 @@ fn site(settings: &FolderSettings) -> SiteSettings {
         root: settings.root.clone(),
         path: settings.path.clone(),
         index: settings.index.clone(),
-        listing: if settings.listing { Listing::On } else { Listing::Off },
+        listing: if settings.listing { ListingMode::On } else { ListingMode::Off },
         fallback: settings.fallback.clone(),
         fastcgi: scripts.collect(),
         ..SiteSettings::default()

@@ -1,7 +1,7 @@
 //! What is printed at the start: where each door listens, and one line to try for each.
 
-use super::App;
-use super::lists::Origin;
+use super::RunningApp;
+use super::lists::RulesOrigin;
 use super::reload::size;
 use admin::TOKEN_FILE;
 use std::io::IsTerminal;
@@ -13,7 +13,7 @@ use vocab::{Listen, Scheme};
 const SAMPLE: &str = "doubleclick.net";
 
 /// The lines, in the order of the doors.
-pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
+pub(super) fn lines(app: &RunningApp, origin: RulesOrigin) -> Vec<String> {
     let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
     let plan = &running.plan;
     let mut lines = vec![format!(
@@ -25,8 +25,8 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
     let policy = app.policy.load();
     let (lists, rules) = size(&policy);
     let from = match origin {
-        Origin::Snapshot => "from the snapshot",
-        Origin::Compiled => "compiled",
+        RulesOrigin::Snapshot => "from the snapshot",
+        RulesOrigin::Compiled => "compiled",
     };
     lines.push(format!("{lists} lists with {rules} rules, {from}"));
     drop(running);
@@ -56,7 +56,7 @@ pub(super) fn lines(app: &App, origin: Origin) -> Vec<String> {
 
 /// The address of the dashboard, and the way to sign in. The token is shown to a terminal alone:
 /// what is written to a file or a journal is read by others, and kept.
-fn dashboard(app: &App, address: SocketAddr) -> String {
+fn dashboard(app: &RunningApp, address: SocketAddr) -> String {
     let file = app.state.path().join(TOKEN_FILE);
     let token = std::fs::read_to_string(&file).unwrap_or_default();
     if std::io::stdout().is_terminal() {

@@ -21,9 +21,9 @@ pub(super) type Serve = Arc<dyn Fn(Scheme, Stream, Drain) -> Served + Send + Syn
 
 /// The open listeners of all HTTP doors.
 #[derive(Default)]
-pub(super) struct HttpListeners(Vec<Open>);
+pub(super) struct HttpListeners(Vec<HttpListener>);
 
-struct Open {
+struct HttpListener {
     door: &'static str,
     /// As it stands in the configuration: what a reload compares.
     entry: Listen,
@@ -33,13 +33,13 @@ struct Open {
 }
 
 /// Listeners that are bound and accept nothing yet; dropped, they are closed.
-pub(super) struct Bound {
+pub(super) struct BoundListeners {
     door: &'static str,
     entry: Listen,
     sockets: Vec<TcpListener>,
 }
 
-impl Bound {
+impl BoundListeners {
     /// Where it listens, with the port that the system picked.
     pub(super) fn address(&self) -> SocketAddr {
         self.sockets.first().map_or(self.entry.address, TcpListener::local_addr)
@@ -50,7 +50,7 @@ impl HttpListeners {
     /// Addresses that a door listens on and no longer wants, by what `wanted` says of each door:
     /// others may have them.
     pub(super) fn leaving(&self, wanted: &[(&'static str, &[Listen])]) -> Vec<SocketAddr> {
-        let goes = |open: &&Open| {
+        let goes = |open: &&HttpListener| {
             let door = wanted.iter().find(|(door, _)| *door == open.door);
             door.is_some_and(|(_, listen)| !listen.contains(&open.entry))
         };
@@ -65,7 +65,7 @@ impl HttpListeners {
         wanted: &[Listen],
         cores: &Cores,
         leaving: &[SocketAddr],
-    ) -> Result<Vec<Bound>, BindError> {
+    ) -> Result<Vec<BoundListeners>, BindError> {
         let mut entries: Vec<&Listen> = Vec::new();
         for entry in wanted {
             let is_open = self.0.iter().any(|open| open.door == door && open.entry == *entry);
@@ -77,7 +77,7 @@ impl HttpListeners {
         let bind = |entry: &Listen| {
             let sockets =
                 listen_tcp_on_each(entry.address, WaitForData::Yes, cores.count(), leaving)?;
-            Ok(Bound { door, entry: entry.clone(), sockets })
+            Ok(BoundListeners { door, entry: entry.clone(), sockets })
         };
         entries.into_iter().map(bind).collect()
     }
@@ -85,7 +85,7 @@ impl HttpListeners {
     /// Starts what was bound.
     pub(super) fn start(
         &mut self,
-        bound: Bound,
+        bound: BoundListeners,
         limits: &ConnectionLimits,
         cores: &Cores,
         drain: &Drain,
@@ -104,7 +104,7 @@ impl HttpListeners {
                 let _ = accept_until(socket, limits, held, &closing, handle).await;
             })?;
         }
-        self.0.push(Open {
+        self.0.push(HttpListener {
             door: bound.door,
             bound: Listen { address, ..bound.entry.clone() },
             entry: bound.entry,

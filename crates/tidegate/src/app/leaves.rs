@@ -4,10 +4,10 @@
 //! again at the start. A file that cannot be read or written is told and does no other harm. Called
 //! by the admin API's handle, and at the start.
 
-use super::App;
+use super::RunningApp;
 use super::state::replace_file;
-use admin::Grant;
-use policy::{LEAVES_MAX, Leave, Policy, Until, Whom};
+use admin::NameAllow;
+use policy::{AllowUntil, AllowedClients, LEAVES_MAX, Policy, TemporaryAllow};
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -21,15 +21,15 @@ const FILE: &str = "allows.json";
 /// Largest file that is read, in bytes: a leave takes less than 512.
 const FILE_BYTES_MAX: u64 = LEAVES_MAX as u64 * 512;
 
-impl App {
+impl RunningApp {
     /// Lets a name pass.
-    pub(super) fn allow(&self, grant: &Grant, now: Now) -> Result<(), String> {
+    pub(super) fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String> {
         // A reload carries the leaves over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
         let whom = whom(grant.client);
-        let until = grant.until_unix_ms.map_or(Until::Withdrawn, Until::Moment);
-        let leave = Leave { host: Some(grant.host.clone()), whom, until };
+        let until = grant.until_unix_ms.map_or(AllowUntil::Withdrawn, AllowUntil::Moment);
+        let leave = TemporaryAllow { host: Some(grant.host.clone()), whom, until };
         policy.grant(leave, now).map_err(|why| why.to_string())?;
         self.signer.drop_unblocked();
         self.keep_leaves(&policy, now);
@@ -90,38 +90,38 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn whom(client: Option<IpAddr>) -> Whom {
-    client.map_or(Whom::Everyone, |client| Whom::Address(client.to_canonical()))
+fn whom(client: Option<IpAddr>) -> AllowedClients {
+    client.map_or(AllowedClients::Everyone, |client| AllowedClients::Address(client.to_canonical()))
 }
 
 /// A leave as it stands in the file; none for one that is for everything, which nobody can ask for.
-fn written(leave: &Leave) -> Option<Json> {
+fn written(leave: &TemporaryAllow) -> Option<Json> {
     let (client, profile) = match &leave.whom {
-        Whom::Everyone => (None, None),
-        Whom::Address(address) => (Some(address.to_string()), None),
-        Whom::Profile(name) => (None, Some(name)),
+        AllowedClients::Everyone => (None, None),
+        AllowedClients::Address(address) => (Some(address.to_string()), None),
+        AllowedClients::Profile(name) => (None, Some(name)),
     };
     let host = leave.host.as_ref()?.as_str();
     let until = match leave.until {
-        Until::Moment(unix_ms) => Some(unix_ms),
-        Until::Withdrawn => None,
+        AllowUntil::Moment(unix_ms) => Some(unix_ms),
+        AllowUntil::Withdrawn => None,
     };
     Some(json!({ "host": host, "client": client, "profile": profile, "until_unix_ms": until }))
 }
 
 /// A leave read back; none for what is none.
-fn leave(row: &Json) -> Option<Leave> {
+fn leave(row: &Json) -> Option<TemporaryAllow> {
     let whom = match (row["client"].as_str(), row["profile"].as_str()) {
-        (Some(client), _) => Whom::Address(client.parse().ok()?),
-        (None, Some(profile)) => Whom::Profile(profile.to_owned()),
-        (None, None) => Whom::Everyone,
+        (Some(client), _) => AllowedClients::Address(client.parse().ok()?),
+        (None, Some(profile)) => AllowedClients::Profile(profile.to_owned()),
+        (None, None) => AllowedClients::Everyone,
     };
     let host = DomainName::parse(row["host"].as_str()?).ok()?;
     let until = match row.get("until_unix_ms")? {
-        Json::Null => Until::Withdrawn,
-        moment => Until::Moment(moment.as_u64()?),
+        Json::Null => AllowUntil::Withdrawn,
+        moment => AllowUntil::Moment(moment.as_u64()?),
     };
-    Some(Leave { host: Some(host), whom, until })
+    Some(TemporaryAllow { host: Some(host), whom, until })
 }
 
 #[cfg(test)]
@@ -133,12 +133,12 @@ mod tests {
     fn a_leave_is_read_as_it_was_written() {
         let host = Some(DomainName::parse("shop.example").unwrap());
         for whom in [
-            Whom::Everyone,
-            Whom::Address("2001:db8::7".parse().unwrap()),
-            Whom::Profile("kids".into()),
+            AllowedClients::Everyone,
+            AllowedClients::Address("2001:db8::7".parse().unwrap()),
+            AllowedClients::Profile("kids".into()),
         ] {
-            for until in [Until::Moment(1_800_000_000_000), Until::Withdrawn] {
-                let one = Leave { host: host.clone(), whom: whom.clone(), until };
+            for until in [AllowUntil::Moment(1_800_000_000_000), AllowUntil::Withdrawn] {
+                let one = TemporaryAllow { host: host.clone(), whom: whom.clone(), until };
                 assert_eq!(leave(&written(&one).unwrap()), Some(one));
             }
         }

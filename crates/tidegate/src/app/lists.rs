@@ -10,9 +10,9 @@ mod folder;
 
 use super::state::replace_file;
 use super::subscriptions::Subscription;
-use admin::model::{List, SkippedCount, SkippedLine};
+use admin::model::{ListInfo, SkippedCount, SkippedLine};
 use config::{FileComplaint, Plan};
-use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, Rules, Unfit};
+use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
@@ -28,12 +28,12 @@ const SNAPSHOT_FILE: &str = "policy.snapshot";
 struct ListText {
     name: String,
     kind: ListKind,
-    content: Content,
+    content: ListContent,
 }
 
 /// What a list says.
 #[derive(Default)]
-struct Content {
+struct ListContent {
     text: Vec<u8>,
     /// Its files, if it is a folder.
     files: Vec<ListFile>,
@@ -43,13 +43,13 @@ struct Content {
 
 impl ListText {
     fn source(&self) -> ListSource<'_> {
-        let Content { text, files, .. } = &self.content;
+        let ListContent { text, files, .. } = &self.content;
         ListSource { name: &self.name, kind: self.kind, text, files }
     }
 }
 
 /// All texts that could be read, and what could not.
-pub(crate) struct Texts {
+pub(crate) struct ListTexts {
     lists: Vec<ListText>,
     /// Lists that could not be read, with their place in the configuration.
     pub(crate) problems: Vec<FileComplaint>,
@@ -59,7 +59,7 @@ pub(crate) struct Texts {
 
 /// Where compiled rules came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum RulesOrigin {
     /// The snapshot of an earlier start.
     Snapshot,
     /// Compiled just now.
@@ -67,15 +67,15 @@ pub(crate) enum Origin {
 }
 
 /// Reads every list that the plan names.
-pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
+pub(crate) fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
     let base = plan.base(state_dir);
-    let mut texts = Texts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
+    let mut texts = ListTexts { lists: Vec::new(), problems: Vec::new(), remarks: Vec::new() };
     // What stands in the configuration has not changed since that did.
     let configured_ms = changed_ms(&plan.source);
     for (index, list) in plan.file.policy.lists.iter().enumerate() {
         let kind = list.kind;
         let content = if list.builtin.is_some() {
-            Ok(Content { text: STARTER.as_bytes().to_vec(), ..Content::default() })
+            Ok(ListContent { text: STARTER.as_bytes().to_vec(), ..ListContent::default() })
         } else if let Some(path) = &list.path {
             let path = base.join(path);
             let content = if path.is_dir() {
@@ -87,12 +87,12 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
         } else if let Some(subscription) = Subscription::of(list, state_dir) {
             let content = subscription.map(|it| {
                 let changed_ms = changed_ms(&it.path);
-                Content { text: it.stored().unwrap_or_default(), files: Vec::new(), changed_ms }
+                ListContent { text: it.stored().unwrap_or_default(), files: Vec::new(), changed_ms }
             });
             content.map_err(|what| ("url", what.to_string()))
         } else {
             let text = list.rules.join("\n").into_bytes();
-            Ok(Content { text, files: Vec::new(), changed_ms: configured_ms })
+            Ok(ListContent { text, files: Vec::new(), changed_ms: configured_ms })
         };
         match content {
             Ok(content) => texts.lists.push(ListText { name: list.name.clone(), kind, content }),
@@ -106,7 +106,7 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> Texts {
     }
     for (name, text) in plan.file.policy.schedule_lists() {
         let text = text.into_bytes();
-        let content = Content { text, files: Vec::new(), changed_ms: configured_ms };
+        let content = ListContent { text, files: Vec::new(), changed_ms: configured_ms };
         texts.lists.push(ListText { name, kind: ListKind::Block, content });
     }
     texts
@@ -124,12 +124,12 @@ pub(crate) fn folders(plan: &Plan, state_dir: &Path, name: Option<&str>) -> Vec<
 
 /// Lists with a path that were read and of which nothing is in force, with their place in the
 /// configuration. One that is fetched tells by itself; an empty file is a list without rules.
-pub(crate) fn not_in_force(plan: &Plan, rules: &Rules) -> Vec<FileComplaint> {
+pub(crate) fn not_in_force(plan: &Plan, rules: &RuleSet) -> Vec<FileComplaint> {
     let lists = plan.file.policy.lists.iter().enumerate();
     let complaint = |(index, list): (usize, &ListSettings)| {
         list.path.as_ref()?;
         let report = rules.lists().iter().find(|report| report.name == list.name)?;
-        let why = report.unfit.filter(|why| *why != Unfit::Empty)?;
+        let why = report.unfit.filter(|why| *why != UnfitList::Empty)?;
         let at = format!("policy.lists.{index}.path");
         let message = format!("list {:?} is not in force: {why}", list.name);
         let remedy =
@@ -140,7 +140,7 @@ pub(crate) fn not_in_force(plan: &Plan, rules: &Rules) -> Vec<FileComplaint> {
 }
 
 /// Lists whose every line was skipped, for reasons that may be right.
-pub(crate) fn without_rules(rules: &Rules) -> Vec<String> {
+pub(crate) fn without_rules(rules: &RuleSet) -> Vec<String> {
     let is_idle = |report: &&ListReport| {
         report.unfit.is_none()
             && u64::from(report.rules_names) + u64::from(report.rules_urls) == 0
@@ -154,18 +154,18 @@ pub(crate) fn without_rules(rules: &Rules) -> Vec<String> {
     rules.lists().iter().filter(is_idle).map(told).collect()
 }
 
-fn of_file(path: &Path, size_max: u64) -> Result<Content, String> {
+fn of_file(path: &Path, size_max: u64) -> Result<ListContent, String> {
     // Before it is read: what is read has then not changed since, or later.
     let changed_ms = changed_ms(path);
     let text = read_capped(path, size_max).and_then(fit)?;
-    Ok(Content { text, files: Vec::new(), changed_ms })
+    Ok(ListContent { text, files: Vec::new(), changed_ms })
 }
 
 fn of_folder(
     path: &Path,
     list: &ListSettings,
     remarks: &mut Vec<String>,
-) -> Result<Content, String> {
+) -> Result<ListContent, String> {
     let files = folder::files(path)?;
     if files.is_empty() {
         remarks.push(format!(
@@ -178,7 +178,7 @@ fn of_folder(
     let changed = files.iter().map(|file| changed_ms(file)).max().flatten();
     let changed_ms = changed_ms(path).max(changed);
     let (text, files) = folder::read(&files, list.bytes_max())?;
-    Ok(Content { text, files, changed_ms })
+    Ok(ListContent { text, files, changed_ms })
 }
 
 /// When a file last changed, in milliseconds since 1970, as far as the file system tells.
@@ -191,7 +191,7 @@ fn changed_ms(path: &Path) -> Option<u64> {
 /// The text of a list, unless it is none at all; an empty file is a list without rules.
 fn fit(text: Vec<u8>) -> Result<Vec<u8>, String> {
     match policy::unfit(&text) {
-        None | Some(Unfit::Empty) => Ok(text),
+        None | Some(UnfitList::Empty) => Ok(text),
         Some(why) => Err(why.to_string()),
     }
 }
@@ -206,7 +206,7 @@ pub(super) fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String>
 }
 
 /// Content of a list, in the words of the API.
-pub(crate) fn told(report: &ListReport) -> List {
+pub(crate) fn told(report: &ListReport) -> ListInfo {
     let skipped = report
         .skipped_by_reason
         .iter()
@@ -220,7 +220,7 @@ pub(crate) fn told(report: &ListReport) -> List {
             text: line.text.clone(),
         }
     });
-    List {
+    ListInfo {
         name: report.name.clone(),
         kind: report.kind.to_string(),
         syntax: report.syntax.to_string(),
@@ -231,7 +231,7 @@ pub(crate) fn told(report: &ListReport) -> List {
         skipped_by_reason: skipped.collect(),
         skipped_lines: lines.collect(),
         unfit: report.unfit.map(|why| why.to_string()),
-        ..List::default()
+        ..ListInfo::default()
     }
 }
 
@@ -245,7 +245,7 @@ pub(crate) fn origin_of(list: &ListSettings) -> String {
     }
 }
 
-impl Texts {
+impl ListTexts {
     /// When each list last changed.
     pub(crate) fn changed(&self) -> Vec<Option<u64>> {
         self.lists.iter().map(|list| list.content.changed_ms).collect()
@@ -272,11 +272,15 @@ impl Texts {
 
     /// The rules, from the snapshot if it is of these texts; else compiled, where there are rules
     /// of before by reading only what changed since.
-    pub(crate) fn rules(&self, state_dir: &Path, before: Option<&Rules>) -> (Arc<Rules>, Origin) {
+    pub(crate) fn rules(
+        &self,
+        state_dir: &Path,
+        before: Option<&RuleSet>,
+    ) -> (Arc<RuleSet>, RulesOrigin) {
         let key = self.digest();
         let snapshot = state_dir.join(SNAPSHOT_FILE);
         if let Some(rules) = Self::from_snapshot(state_dir, key) {
-            return (rules, Origin::Snapshot);
+            return (rules, RulesOrigin::Snapshot);
         }
         let rules = match before {
             Some(before) => policy::recompile(before, &self.sources()),
@@ -289,21 +293,21 @@ impl Texts {
                 snapshot.display()
             );
         }
-        (Arc::new(rules), Origin::Compiled)
+        (Arc::new(rules), RulesOrigin::Compiled)
     }
 
     /// The rules as a start would have them, and nothing is kept for the next one.
-    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> Arc<Rules> {
+    pub(crate) fn rules_unkept(&self, state_dir: &Path) -> Arc<RuleSet> {
         Self::from_snapshot(state_dir, self.digest()).unwrap_or_else(|| Arc::new(self.compile()))
     }
 
-    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<Arc<Rules>> {
+    fn from_snapshot(state_dir: &Path, key: [u8; 32]) -> Option<Arc<RuleSet>> {
         let bytes = std::fs::read(state_dir.join(SNAPSHOT_FILE)).ok()?;
-        Rules::from_snapshot(&bytes, key).ok().map(Arc::new)
+        RuleSet::from_snapshot(&bytes, key).ok().map(Arc::new)
     }
 
     /// The rules, compiled now.
-    pub(crate) fn compile(&self) -> Rules {
+    pub(crate) fn compile(&self) -> RuleSet {
         policy::compile(&self.sources(), random())
     }
 
@@ -313,7 +317,7 @@ impl Texts {
 }
 
 /// Rules of one file alone, for `tidegate lists test`.
-pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
+pub(crate) fn compile_file(path: &Path) -> Result<RuleSet, String> {
     let text = read_capped(path, ListSettings::default().bytes_max())
         .map_err(|what| format!("{}: {what}", path.display()))?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -321,7 +325,7 @@ pub(crate) fn compile_file(path: &Path) -> Result<Rules, String> {
 }
 
 /// Rules of one text alone.
-pub(super) fn compiled_alone(name: &str, text: &[u8]) -> Rules {
+pub(super) fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
     policy::compile(&[ListSource { name, kind: ListKind::Block, text, files: &[] }], random())
 }
 

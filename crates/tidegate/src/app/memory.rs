@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code, reason = "advice about memory is given by its address; see each SAFETY")]
 
-use policy::Rules;
+use policy::RuleSet;
 use rustix::mm::{Advice, madvise};
 use std::ops::Range;
 
@@ -33,7 +33,7 @@ pub(crate) fn begin_small() {
 
 /// Puts the tables of `rules` into huge pages, where they are large enough to fill some: a look-up reads
 /// them at random, and is faster by a quarter. Takes a millisecond for some MiB.
-fn hold_in_huge_pages(rules: &Rules) {
+fn hold_in_huge_pages(rules: &RuleSet) {
     for table in rules.tables() {
         let start = table.start.next_multiple_of(HUGE_PAGE_BYTES);
         let end = table.end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
@@ -72,7 +72,7 @@ pub(super) fn give_back() {
 }
 
 /// The same once `rules` were compiled, which stay.
-pub(super) fn settle(rules: &Rules) {
+pub(super) fn settle(rules: &RuleSet) {
     give_back();
     hold_in_huge_pages(rules);
 }

@@ -2,7 +2,7 @@
 //!
 //! Figures are read once, when the page is asked for.
 
-use super::App;
+use super::RunningApp;
 use super::panics;
 use super::reload::size;
 use door_gateway::{GuardCounts, PatternHits};
@@ -60,7 +60,7 @@ struct OfGateway {
 }
 
 impl OfGateway {
-    fn of(gateway: &door_gateway::Door) -> Self {
+    fn of(gateway: &door_gateway::GatewayDoor) -> Self {
         let mut hits = gateway.pattern_hits();
         hits.sort_by_key(|it| std::cmp::Reverse(it.hits));
         hits.truncate(RULES_SHOWN_MAX);
@@ -70,21 +70,21 @@ impl OfGateway {
 
 /// The figures at one moment.
 #[derive(Debug)]
-pub(super) struct Gauges {
+pub(super) struct ProgramGauges {
     rules: u64,
     rules_bytes: u64,
     resolver: ResolverStats,
     signer: SignerCounts,
-    collected: Vec<door_dns::Collected>,
+    collected: Vec<door_dns::CollectedRuns>,
     gateway: Option<OfGateway>,
     gateway_upgrades: Option<u32>,
     unfinished: Vec<(&'static str, UnfinishedCounts)>,
     panics: BTreeMap<String, u64>,
 }
 
-impl Gauges {
+impl ProgramGauges {
     /// As they are now.
-    pub(super) fn of(app: &App) -> Self {
+    pub(super) fn of(app: &RunningApp) -> Self {
         let policy = app.policy.load();
         Self {
             rules: size(&policy).1,
@@ -112,7 +112,7 @@ fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: u
     metric.encode(family)
 }
 
-impl Collector for Gauges {
+impl Collector for ProgramGauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let to = &mut encoder;
         gauge(to, "tidegate_policy_rules", "Rules in force", self.rules)?;
@@ -160,7 +160,7 @@ impl Collector for Gauges {
     }
 }
 
-impl Gauges {
+impl ProgramGauges {
     fn of_gateway(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let Some(gateway) = &self.gateway else { return Ok(()) };
         let GuardCounts { limited, spared } = gateway.counts;

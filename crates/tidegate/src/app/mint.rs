@@ -5,7 +5,7 @@ use policy::{Ask, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use transport::MintPolicy;
-use vocab::{Action, Cause, Door, Kind, Name, Now};
+use vocab::{Action, Cause, Door, Name, Now, RequestKind};
 
 /// The policy as the signer sees it.
 pub(super) struct BlockedNames(pub(super) Arc<ArcSwap<Policy>>);
@@ -39,7 +39,7 @@ fn ask(name: &str) -> Option<Ask<'_>> {
         client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         who: None,
         host: Name::from_lowercase(name).ok()?,
-        kind: Kind::Other,
+        kind: RequestKind::Other,
         url: None,
         page: None,
     })

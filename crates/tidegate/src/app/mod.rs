@@ -1,6 +1,6 @@
 //! The running program: what it is made of, and how it starts, reloads and stops.
 //!
-//! Everything that is made once stands in [`App`]; what a configuration changes is swapped inside
+//! Everything that is made once stands in [`RunningApp`]; what a configuration changes is swapped inside
 //! it. Called by the `run` command alone.
 
 pub(crate) mod allocator;
@@ -31,12 +31,12 @@ pub(crate) mod why;
 
 pub(crate) use build::{pixel_warnings, policy_of};
 
-use crate::cli::{Exit, Failure, Setup};
+use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use arc_swap::ArcSwap;
 use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
 use config::Plan;
-use doors::Doors;
+use doors::OpenDoors;
 use http::HttpListeners;
 use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
@@ -58,9 +58,9 @@ use vocab::Now;
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// Everything that runs.
-pub(crate) struct App {
+pub(crate) struct RunningApp {
     /// The command line that started it: reload reads the same configuration again.
-    setup: Setup,
+    setup: CommandSetup,
     state: StateDir,
     /// Privileges that the start has left.
     privileges: StartPrivileges,
@@ -70,7 +70,7 @@ pub(crate) struct App {
     policy: Arc<ArcSwap<Policy>>,
     /// Files and folders that no door serves.
     private: Arc<PrivateFiles>,
-    texts: Arc<build::Texts>,
+    texts: Arc<build::LiveRuleTexts>,
     ledger: Ledger,
     signer: Arc<Signer>,
     /// Which clients trust the authority, as handshakes have taught.
@@ -94,13 +94,13 @@ pub(crate) struct App {
     /// Where it listens, once it does.
     dashboard: Arc<OnceLock<SocketAddr>>,
     /// What a configuration changes; the lock makes reloads queue up.
-    running: Mutex<Running>,
+    running: Mutex<RunningDoors>,
 }
 
 /// The doors and the plan they follow.
-struct Running {
+struct RunningDoors {
     plan: Plan,
-    doors: Doors,
+    doors: OpenDoors,
     /// The listeners of the HTTP doors; the DNS door keeps its own.
     http: HttpListeners,
     /// What the operator should know about this configuration.
@@ -108,10 +108,11 @@ struct Running {
 }
 
 /// Runs until a signal ends it.
-pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
+pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let folder = setup.state_dir(&plan);
-    let state = StateDir::open(&folder).map_err(|why| Failure::new(Exit::NotStarted, why))?;
+    let state =
+        StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
     let privileges = privileges::give_up(setup, &plan, &state)?;
     // Beside reading the lists: keys are made after that. Without a thread it is done when the first is.
@@ -123,10 +124,10 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|error| Failure::new(Exit::Fault, error))?;
+        .map_err(|error| CommandFailure::new(ExitReason::Fault, error))?;
     let signals = {
         let _inside = runtime.enter();
-        Signals::listen().map_err(|error| Failure::new(Exit::Fault, error))?
+        ProgramSignals::listen().map_err(|error| CommandFailure::new(ExitReason::Fault, error))?
     };
     for line in greeting::lines(&app, origin) {
         println!("{line}");
@@ -143,14 +144,14 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
 }
 
 /// The signals that mean something here.
-struct Signals {
+struct ProgramSignals {
     term: Signal,
     int: Signal,
     hup: Signal,
     usr1: Signal,
 }
 
-impl Signals {
+impl ProgramSignals {
     fn listen() -> std::io::Result<Self> {
         Ok(Self {
             term: signal(SignalKind::terminate())?,
@@ -161,7 +162,7 @@ impl Signals {
     }
 
     /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT.
-    async fn obey(mut self, app: &Arc<App>) {
+    async fn obey(mut self, app: &Arc<RunningApp>) {
         loop {
             tokio::select! {
                 _ = self.term.recv() => return,
@@ -176,7 +177,7 @@ impl Signals {
 
 /// Reads the configuration again. Reading and compiling lists takes a while; the thread is this
 /// one's own.
-fn reload(app: &Arc<App>) {
+fn reload(app: &Arc<RunningApp>) {
     match app.reload() {
         Ok(done) => {
             println!("reloaded: {} lists, {} rules, {} ms", done.lists, done.rules, done.took_ms);
@@ -191,7 +192,7 @@ fn reload(app: &Arc<App>) {
 }
 
 /// Closes the listeners, lets open requests end, and writes what is recorded.
-async fn stop(app: &App) {
+async fn stop(app: &RunningApp) {
     app.drain.begin();
     app.close_doors();
     if let Err(open) = app.drain.finished(DRAIN_MAX).await {

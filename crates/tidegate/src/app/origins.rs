@@ -3,8 +3,8 @@
 //! Each core keeps its own connections and looks through them between two of its tasks; nobody waits for
 //! it but whoever asks. Called by the admin's control.
 
-use super::App;
-use admin::model::Origin;
+use super::RunningApp;
+use admin::model::OriginInfo;
 use http::Version;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, PoisonError};
@@ -16,10 +16,10 @@ const TOLD_MAX: usize = 200;
 /// How long the cores have to answer; what one knows that is too busy is left out.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-impl App {
+impl RunningApp {
     /// The origins that the proxy has connections to, or had several to of late. Blocks until the cores
     /// have answered: not for a core's own thread.
-    pub(super) fn origins(&self) -> Vec<Origin> {
+    pub(super) fn origins(&self) -> Vec<OriginInfo> {
         let proxy = self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.proxy.clone();
         let Some(proxy) = proxy else { return Vec::new() };
         let (tell, told) = channel();
@@ -43,9 +43,9 @@ impl App {
 }
 
 /// As the API tells it.
-fn as_told(known: &KnownOrigin) -> Origin {
+fn as_told(known: &KnownOrigin) -> OriginInfo {
     let version = if known.version == Version::HTTP_2 { "2" } else { "1.1" };
-    Origin {
+    OriginInfo {
         origin: known.server.to_string(),
         version: version.into(),
         open: known.open,

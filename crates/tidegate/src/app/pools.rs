@@ -2,8 +2,8 @@
 //!
 //! It translates; the door does what is asked.
 
-use super::App;
-use admin::model::{NewServer, Pool, PoolName, PoolResolve, PoolServer};
+use super::RunningApp;
+use admin::model::{NewServer, PoolInfo, PoolName, PoolResolve, PoolServer};
 use admin::{PoolChange, PoolServerChange};
 use door_gateway::{
     NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
@@ -16,8 +16,8 @@ use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-impl App {
-    pub(super) fn gateway(&self) -> Option<Arc<door_gateway::Door>> {
+impl RunningApp {
+    pub(super) fn gateway(&self) -> Option<Arc<door_gateway::GatewayDoor>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
     }
 
@@ -53,9 +53,9 @@ fn wanted(server: NewServer) -> ServerDetails {
 }
 
 /// As the API tells it.
-pub(super) fn told(pool: PoolState) -> Pool {
+pub(super) fn told(pool: PoolState) -> PoolInfo {
     let [high, normal, low] = pool.waiting.map(|count| count as u64);
-    Pool {
+    PoolInfo {
         name: pool.name,
         requests: pool.requests,
         retries: pool.retries,

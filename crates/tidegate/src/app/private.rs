@@ -5,7 +5,7 @@
 //! ([`http_engine::private_files`]); `check` and the start say so. A setting that names another
 //! secret belongs into [`paths`].
 
-use crate::cli::Setup;
+use crate::cli::CommandSetup;
 use config::{FileComplaint, Plan};
 use http_engine::private_files::PrivatePaths;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use vocab::Complaint;
 const NAMED_MAX: usize = 3;
 
 /// Everything that no door serves by this plan.
-pub(crate) fn paths(plan: &Plan, state: &Path, setup: &Setup) -> PrivatePaths {
+pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivatePaths {
     let base = plan.base(state);
     let mut private = vec![state.to_path_buf(), state.join("ca")];
     // The site of the built-in configuration.
@@ -70,7 +70,7 @@ fn folders(plan: &Plan) -> impl Iterator<Item = &Path> {
 }
 
 /// Roots that hold something private: served without it, but surely not meant so.
-pub(crate) fn warnings(plan: &Plan, state: &Path, setup: &Setup) -> Vec<FileComplaint> {
+pub(crate) fn warnings(plan: &Plan, state: &Path, setup: &CommandSetup) -> Vec<FileComplaint> {
     let private = existing(&paths(plan, state, setup).private);
     let base = plan.base(state);
     let warning = |(place, root): (String, PathBuf)| {

@@ -9,18 +9,18 @@ mod needs;
 
 use super::signer;
 use super::state::StateDir;
-use crate::cli::{Exit, Failure, Setup};
-use config::{FileComplaint, Landlock, Plan};
-use needs::{Needs, WritablePlace};
+use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use config::{FileComplaint, LandlockMode, Plan};
+use needs::{SystemNeeds, WritablePlace};
 use std::fmt::Display;
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use transport::privileges::{
-    self, Account, AccountError, Capability, HeldPrivileges, PrivilegePlan, ProgramStarts,
-    Protection,
+    self, AccountError, Capability, HeldPrivileges, KernelProtection, PrivilegePlan, ProgramStarts,
+    SystemAccount,
 };
-use transport::signer::Launcher;
+use transport::signer::SignerLauncher;
 use transport::tls::hold_pem;
 use vocab::Complaint;
 
@@ -41,36 +41,36 @@ pub(super) struct StartPrivileges {
 }
 
 /// The account to become, where root started this; none where the process stays who it is.
-fn account(plan: &Plan) -> Result<Option<Account>, (&'static str, AccountError)> {
+fn account(plan: &Plan) -> Result<Option<SystemAccount>, (&'static str, AccountError)> {
     let group = plan.file.group.as_deref();
     let at = |why: AccountError| match why {
         AccountError::NoGroup(_) => ("group", why),
         AccountError::NoUser(_) | AccountError::Root(_) => ("user", why),
     };
     let found = match &plan.file.user {
-        Some(user) => Account::find(user, group).map_err(at)?,
+        Some(user) => SystemAccount::find(user, group).map_err(at)?,
         None if !is_root() => return Ok(None),
-        None => Account::default_of_system(group).map_err(at)?,
+        None => SystemAccount::default_of_system(group).map_err(at)?,
     };
     Ok(is_root().then_some(found))
 }
 
 fn is_root() -> bool {
-    Account::present().uid == 0
+    SystemAccount::present().uid == 0
 }
 
 /// Gives up what the plan does not need. The state folder is made, and belongs to the account from now on.
 pub(super) fn give_up(
-    setup: &Setup,
+    setup: &CommandSetup,
     plan: &Plan,
     state: &StateDir,
-) -> Result<(StartPrivileges, Option<Launcher>), Failure> {
-    let cannot = |why: &dyn Display| Failure::new(Exit::NotStarted, why);
+) -> Result<(StartPrivileges, Option<SignerLauncher>), CommandFailure> {
+    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     if let Some(complaint) = bad_account(plan) {
-        return Err(Failure::complaints(&[complaint]));
+        return Err(CommandFailure::complaints(&[complaint]));
     }
     let account = account(plan).ok().flatten();
-    let needs = Needs::of(plan, state.path());
+    let needs = SystemNeeds::of(plan, state.path());
     let mut notes = Vec::new();
     // Root that is alone in its namespace is an ordinary user outside of it.
     let account = account.filter(|account| {
@@ -101,20 +101,20 @@ pub(super) fn give_up(
         Some(_) | None => ProgramStarts::Allowed,
     };
     // What programs write is not known here, and they would inherit the bounds.
-    let is_bounded = plan.file.landlock == Landlock::On && !needs.starts_programs;
+    let is_bounded = plan.file.landlock == LandlockMode::On && !needs.starts_programs;
     let writable = is_bounded.then(|| needs.folders(state.path()));
     let wanted =
         PrivilegePlan { account, keep: needs.capabilities, programs, writable: writable.clone() };
     let held = wanted.carry_out().map_err(|why| cannot(&why))?;
-    let writable = writable.filter(|_| held.holds(Protection::WriteBounds));
+    let writable = writable.filter(|_| held.holds(KernelProtection::WriteBounds));
     Ok((StartPrivileges { held, notes, programs, writable }, launcher))
 }
 
 /// Takes the authority's folder for root, and starts who alone may read in it.
-fn begin_launcher(setup: &Setup, state: &Path) -> Result<Launcher, String> {
+fn begin_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, String> {
     let folder =
         privileges::make_folder_of_root(&state.join("ca")).map_err(|why| why.to_string())?;
-    Launcher::start(&signer::launcher(setup, state), folder)
+    SignerLauncher::start(&signer::launcher(setup, state), folder)
         .map_err(|why| format!("the launcher of signers cannot be started: {why}"))
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn bad_account(plan: &Plan) -> Option<FileComplaint> {
 }
 
 /// A note where the account is one that other programs may have.
-fn shared_account(plan: &Plan, account: &Account) -> Option<String> {
+fn shared_account(plan: &Plan, account: &SystemAccount) -> Option<String> {
     let is_shared = plan.file.user.is_none() && account.name == "nobody";
     is_shared.then(|| {
         "it runs as nobody, whom other programs may be too: make a user of its own with `useradd \
@@ -135,7 +135,7 @@ fn shared_account(plan: &Plan, account: &Account) -> Option<String> {
 }
 
 /// Refuses a state folder that the account cannot get to.
-fn reach(state: &Path, account: &Account) -> Result<(), String> {
+fn reach(state: &Path, account: &SystemAccount) -> Result<(), String> {
     if may(state, account, READ | WRITE | SEARCH) {
         return Ok(());
     }
@@ -148,7 +148,7 @@ fn reach(state: &Path, account: &Account) -> Result<(), String> {
 }
 
 /// True if the account may do this with a file or folder, by the modes of all folders above it.
-fn may(path: &Path, account: &Account, bits: u32) -> bool {
+fn may(path: &Path, account: &SystemAccount, bits: u32) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     let has = |path: &Path, bits| {
         let found = std::fs::metadata(path);
@@ -159,7 +159,7 @@ fn may(path: &Path, account: &Account, bits: u32) -> bool {
 
 /// Makes what is to be written, and gives it to the account. What cannot be is told by whoever wants to
 /// write there.
-fn prepare(place: &WritablePlace, account: &Account) {
+fn prepare(place: &WritablePlace, account: &SystemAccount) {
     match place {
         WritablePlace::Folder(path) => {
             if !path.exists() {
@@ -187,7 +187,7 @@ fn prepare(place: &WritablePlace, account: &Account) {
 }
 
 /// Reads the certificates and keys that the account cannot read, and says which they are.
-fn hold_certificates(needs: &Needs, account: &Account) -> Option<String> {
+fn hold_certificates(needs: &SystemNeeds, account: &SystemAccount) -> Option<String> {
     let closed = |path: &&PathBuf| path.is_file() && !may(path, account, READ);
     let held = needs.certificates.iter().filter(closed).filter(|path| hold_pem(path).is_ok());
     let names: Vec<_> = held.map(|path| path.display().to_string()).collect();
@@ -205,7 +205,7 @@ fn hold_certificates(needs: &Needs, account: &Account) -> Option<String> {
 pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
     // An account that cannot be used is a complaint.
     let Ok(Some(account)) = account(plan) else { return Vec::new() };
-    let needs = Needs::of(plan, state);
+    let needs = SystemNeeds::of(plan, state);
     let closed = needs.read.iter().filter(|path| path.exists() && !may(path, &account, READ));
     let told = closed.map(|path| {
         format!(
@@ -220,12 +220,12 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
 
 /// One line about what would hold, for `check`.
 pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
-    let needs = Needs::of(plan, state);
-    let account = account(plan).ok()?.unwrap_or_else(Account::present);
+    let needs = SystemNeeds::of(plan, state);
+    let account = account(plan).ok()?.unwrap_or_else(SystemAccount::present);
     let kept: Vec<_> = needs.capabilities.iter().map(ToString::to_string).collect();
     let kept = if kept.is_empty() { "no capabilities".into() } else { kept.join(", ") };
     let mut line = format!("privileges: user {}, {kept}, no-new-privs", account.name);
-    if plan.file.landlock == Landlock::On && !needs.starts_programs {
+    if plan.file.landlock == LandlockMode::On && !needs.starts_programs {
         line.push_str(", landlock");
     }
     line.push_str(", seccomp");
@@ -235,7 +235,7 @@ pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
 impl StartPrivileges {
     /// Complaints about needs of the plan that were given up at the start; nothing of it is taken over.
     pub(super) fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
-        let needs = Needs::of(plan, state);
+        let needs = SystemNeeds::of(plan, state);
         let restart = |path: &str, why: String| {
             Complaint::new(path, why).remedy("restart Tidegate to take this over")
         };

@@ -7,20 +7,20 @@
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
 use super::build;
-use super::doors::{self, Doors, Opening};
-use super::http::Bound;
-use super::{App, Running, lists, memory, private};
-use admin::model::{Reloaded, UpdatedList};
+use super::doors::{self, HttpOpening, OpenDoors};
+use super::http::BoundListeners;
+use super::{RunningApp, RunningDoors, lists, memory, private};
+use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use policy::Policy;
 use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
-use transport::signer::Succession;
+use transport::signer::SignerSuccession;
 use vocab::{Listen, Scheme};
 
-impl App {
+impl RunningApp {
     /// Opens every door of the plan for the first time.
     pub(super) fn open_doors(&self, plan: Plan) -> Result<(), String> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -28,7 +28,7 @@ impl App {
     }
 
     /// Reads configuration and lists again and takes them over, or says every complaint.
-    pub(crate) fn reload(self: &Arc<Self>) -> Result<Reloaded, Vec<String>> {
+    pub(crate) fn reload(self: &Arc<Self>) -> Result<ReloadOutcome, Vec<String>> {
         let begun = Instant::now();
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,14 +55,16 @@ impl App {
         self.subscribe(&running.plan, transport::clock::now()).map_err(lines)?;
         let mut warnings = self.tell_lists(&running.plan);
         warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
-        Ok(Reloaded { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
+        Ok(ReloadOutcome { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
     }
 
     /// Has the signer read everything again. One that did not work before either is no reason to
     /// keep old settings: why it does not is among the warnings.
-    fn reload_signer(&self) -> Result<Succession, String> {
+    fn reload_signer(&self) -> Result<SignerSuccession, String> {
         let answered = self.signer.answers();
-        self.signer.reload().or_else(|why| if answered { Err(why) } else { Ok(Succession::NONE) })
+        self.signer
+            .reload()
+            .or_else(|why| if answered { Err(why) } else { Ok(SignerSuccession::NONE) })
     }
 
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
@@ -80,7 +82,7 @@ impl App {
         let size = self.swap(policy, before);
         self.tell_lists(&plan);
         signer
-            .map(Succession::keep)
+            .map(SignerSuccession::keep)
             .map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
         Ok(size)
     }
@@ -142,7 +144,7 @@ impl App {
         size
     }
 
-    fn apply(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
+    fn apply(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
         let before = self.private.paths();
         let wanted = private::paths(&plan, self.state.path(), &self.setup);
         // What was private stays so until the doors have taken the new plan.
@@ -152,9 +154,9 @@ impl App {
         outcome
     }
 
-    fn take_plan(&self, running: &mut Running, plan: Plan) -> Result<(), String> {
+    fn take_plan(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
         let say = |why: &dyn Display| why.to_string();
-        let fresh = Doors::make(self, &plan)?;
+        let fresh = OpenDoors::make(self, &plan)?;
         // A door that runs goes on with new settings; a new one begins. Until it has taken them,
         // only the fresh one knows where to listen.
         let wanted = fresh.openings().map(|opening| opening.listen);
@@ -164,7 +166,7 @@ impl App {
             opening.listen = listen;
         }
         let leaving = leaving(running, &openings, &plan);
-        let mut bound: Vec<(usize, Bound)> = Vec::new();
+        let mut bound: Vec<(usize, BoundListeners)> = Vec::new();
         for (index, opening) in openings.iter().enumerate() {
             let listeners = running
                 .http
@@ -221,7 +223,7 @@ pub(super) fn size(policy: &Policy) -> (u32, u64) {
 
 /// TCP addresses that a door listens on now and no door of that name wants any more: they may be
 /// given to another door by the same reload, which listens there before the old one closes.
-fn leaving(running: &Running, openings: &[Opening], plan: &Plan) -> Vec<SocketAddr> {
+fn leaving(running: &RunningDoors, openings: &[HttpOpening], plan: &Plan) -> Vec<SocketAddr> {
     let wanted: Vec<_> = openings.iter().map(|it| (it.name, it.listen.as_slice())).collect();
     let mut leaving = running.http.leaving(&wanted);
     let dns = build::dns_settings(plan).map_or_else(Vec::new, |it| door_dns::listens(&it));
@@ -237,8 +239,11 @@ fn leaving(running: &Running, openings: &[Opening], plan: &Plan) -> Vec<SocketAd
 /// What is allowed and still worth saying.
 fn warnings(plan: &Plan) -> Vec<String> {
     let mut warnings = Vec::new();
-    let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == policy::Style::Auto);
-    if auto && plan.file.pixel.is_some() && build::effective_style(plan) == policy::Style::Nodata {
+    let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == policy::BlockStyle::Auto);
+    if auto
+        && plan.file.pixel.is_some()
+        && build::effective_style(plan) == policy::BlockStyle::Nodata
+    {
         warnings.push(
             "browsers reach a pixel door at ports 80 and 443 only; until it listens there, \
              blocked names have no address (nodata)"

@@ -7,7 +7,7 @@
 use super::build;
 use super::memory;
 use super::mint::BlockedNames;
-use crate::cli::{Exit, Failure, Setup};
+use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use arc_swap::ArcSwap;
 use config::Plan;
 use std::collections::HashSet;
@@ -15,7 +15,9 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::signer::{Exclusions, Launcher, MintNothing, Ours, Process, Program};
+use transport::signer::{
+    MintNothing, NameExclusions, OwnServerNames, SignerLauncher, SignerProgram, SignerTask,
+};
 use transport::{MintPolicy, Signer, own_addresses};
 
 /// The signer for a running program. With a pixel door its process starts now, since any handshake may
@@ -23,12 +25,12 @@ use transport::{MintPolicy, Signer, own_addresses};
 /// opened costs handshakes and nothing else: it is tried again and again, and
 /// [`Signer::warnings`] says why it fails.
 pub(super) fn open(
-    setup: &Setup,
+    setup: &CommandSetup,
     plan: &Plan,
-    (dir, launcher): (&Path, Option<Launcher>),
+    (dir, launcher): (&Path, Option<SignerLauncher>),
     policy: Arc<BlockedNames>,
-) -> Result<Arc<Signer>, Failure> {
-    let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
+) -> Result<Arc<Signer>, CommandFailure> {
+    let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let signer = if let Some(launcher) = launcher {
         Signer::by_launcher(launcher, dir, policy)
     } else {
@@ -46,26 +48,26 @@ pub(super) fn open(
 }
 
 /// The launcher of signers, with everything that they will be started with.
-pub(super) fn launcher(setup: &Setup, state: &Path) -> Program {
+pub(super) fn launcher(setup: &CommandSetup, state: &Path) -> SignerProgram {
     again(setup, state, "launcher")
 }
 
 /// The launcher's process, from its start to its end.
-pub(crate) fn run_launcher(setup: &Setup) -> Result<(), Failure> {
-    let cannot = |why: &dyn std::fmt::Display| Failure::new(Exit::NotStarted, why);
+pub(crate) fn run_launcher(setup: &CommandSetup) -> Result<(), CommandFailure> {
+    let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let state =
         setup.state_path().ok_or_else(|| cannot(&"the launcher is told its state folder"))?;
     transport::signer::run_launcher(&again(setup, state, "signer")).map_err(|why| cannot(&why))
 }
 
 /// This program with a hidden command.
-fn again(setup: &Setup, state: &Path, command: &str) -> Program {
+fn again(setup: &CommandSetup, state: &Path, command: &str) -> SignerProgram {
     // Not the path that this was started by: another binary may stand there since.
-    Program { path: "/proc/self/exe".into(), args: arguments(setup, state, command) }
+    SignerProgram { path: "/proc/self/exe".into(), args: arguments(setup, state, command) }
 }
 
 /// The state folder is always named: the process knows no environment to find it by.
-fn arguments(setup: &Setup, state: &Path, command: &str) -> Vec<OsString> {
+fn arguments(setup: &CommandSetup, state: &Path, command: &str) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["--state".into(), state.into()];
     if let Some(config) = setup.config_path() {
         args.extend(["--config".into(), config.into()]);
@@ -75,18 +77,18 @@ fn arguments(setup: &Setup, state: &Path, command: &str) -> Vec<OsString> {
 }
 
 /// What is never certified, by this plan.
-pub(crate) fn exclusions(plan: &Plan) -> Exclusions {
+pub(crate) fn exclusions(plan: &Plan) -> NameExclusions {
     plan.file.signer.exclusions(addresses(plan))
 }
 
 /// The signer's process, from its start to its end.
-pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
+pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let process = Process {
+    let process = SignerTask {
         dir: state.join("ca"),
         exclusions: exclusions(&plan),
-        ours: Ours::Names(names(&plan)),
+        ours: OwnServerNames::Names(names(&plan)),
         vouched: plan.file.signer.aliases,
         user: plan.file.signer.user.clone(),
     };
@@ -98,7 +100,7 @@ pub(crate) fn run(setup: &Setup) -> Result<(), Failure> {
         memory::settle(policy.rules());
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };
-    process.run(policy).map_err(|why| Failure::new(Exit::NotStarted, why))
+    process.run(policy).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))
 }
 
 /// The names of our own servers, lower-case: those that the doors' certificates are for.

@@ -1,6 +1,6 @@
 //! The state folder: made on first use, readable by its owner alone, used by one process.
 
-use admin::Token;
+use admin::AdminToken;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::{DirBuilder, File, OpenOptions, Permissions};
@@ -143,7 +143,7 @@ fn close(path: &Path) {
 /// Faults of what stands in a state folder: Tidegate would run without these.
 pub(crate) fn troubles(state: &Path) -> Vec<String> {
     let authority = Ca::trouble(&state.join("ca")).map(|why| why.to_string());
-    let token = Token::trouble(state).map(|why| why.to_string());
+    let token = AdminToken::trouble(state).map(|why| why.to_string());
     authority.into_iter().chain(token).collect()
 }
 

@@ -2,17 +2,17 @@
 //!
 //! It stores nothing: each door has a cache of its own. Called by the admin's control.
 
-use super::App;
-use admin::Question;
-use admin::model::{Store, StoreDisk, TakeBackRequest, TakenBack};
-use door_proxy::{Cache, Strength, TakeBack};
+use super::RunningApp;
+use admin::WhyQuestion;
+use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
+use door_proxy::{HttpCache, PurgeStrength, TakeBack};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
-type OfStore = (&'static str, &'static str, MetricType, fn(&Store) -> u64);
+type OfStore = (&'static str, &'static str, MetricType, fn(&StoreInfo) -> u64);
 
 /// What is told of each store.
 const BY_STORE: [OfStore; 12] = [
@@ -56,7 +56,7 @@ const BY_STORE: [OfStore; 12] = [
 ];
 
 /// The caches of the doors that run.
-fn caches(app: &App) -> Vec<(&'static str, Arc<Cache>)> {
+fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
     let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
     let proxy = running.doors.proxy.as_ref().and_then(|door| door.cache());
     let gateway = running.doors.gateway.as_ref().and_then(|door| door.cache());
@@ -65,14 +65,14 @@ fn caches(app: &App) -> Vec<(&'static str, Arc<Cache>)> {
 }
 
 /// How each store stands.
-pub(super) fn stores(app: &App) -> Vec<Store> {
+pub(super) fn stores(app: &RunningApp) -> Vec<StoreInfo> {
     caches(app).into_iter().map(|(door, cache)| told(door, &cache)).collect()
 }
 
-fn told(door: &str, cache: &Cache) -> Store {
+fn told(door: &str, cache: &HttpCache) -> StoreInfo {
     let figures = cache.figures();
     let counters = figures.counters;
-    Store {
+    StoreInfo {
         door: door.to_owned(),
         entries: figures.stock.entries,
         bytes: figures.cache_bytes,
@@ -98,7 +98,7 @@ fn told(door: &str, cache: &Cache) -> Store {
 }
 
 /// What the door of a question has stored of its URL.
-pub(super) fn explain(app: &App, question: &Question) -> Vec<String> {
+pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
     let Some(url) = &question.url else { return Vec::new() };
     let door = question.door.to_string();
     let found = caches(app).into_iter().find(|(name, _)| *name == door);
@@ -107,7 +107,7 @@ pub(super) fn explain(app: &App, question: &Question) -> Vec<String> {
 
 /// Takes back what is stored, in every store that is meant. An error says that there is none, or that a
 /// disk could not note it.
-pub(super) fn take_back(app: &App, what: &TakeBackRequest) -> Result<TakenBack, String> {
+pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, String> {
     let value = || what.value.clone().unwrap_or_default();
     let which = match what.what.as_str() {
         "url" => TakeBack::Url(value()),
@@ -116,7 +116,7 @@ pub(super) fn take_back(app: &App, what: &TakeBackRequest) -> Result<TakenBack, 
         "tag" => TakeBack::Tag(value()),
         _ => TakeBack::Everything,
     };
-    let strength = if what.soft { Strength::Soft } else { Strength::Hard };
+    let strength = if what.soft { PurgeStrength::Soft } else { PurgeStrength::Hard };
     let meant = |door: &str| what.door.as_deref().is_none_or(|only| only == door);
     let caches: Vec<_> = caches(app).into_iter().filter(|(door, _)| meant(door)).collect();
     if caches.is_empty() {
@@ -138,16 +138,16 @@ pub(super) fn take_back(app: &App, what: &TakeBackRequest) -> Result<TakenBack, 
 
 /// The figures at one moment, for the metrics page.
 #[derive(Debug)]
-pub(super) struct Gauges(Vec<Store>);
+pub(super) struct StoreGauges(Vec<StoreInfo>);
 
-impl Gauges {
+impl StoreGauges {
     /// As they are now.
-    pub(super) fn of(app: &App) -> Self {
+    pub(super) fn of(app: &RunningApp) -> Self {
         Self(stores(app))
     }
 }
 
-impl Collector for Gauges {
+impl Collector for StoreGauges {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, kind, of) in BY_STORE {
             let mut family = encoder.encode_descriptor(name, help, None, kind)?;

@@ -3,16 +3,19 @@
 
 mod outcome;
 
-use admin::Question;
-use admin::model::{GatewayWhy, Rule, RuleMatch, Why};
+use admin::WhyQuestion;
+use admin::model::{GatewayWhy, RuleInfo, RuleMatch, WhyAnswer};
 use config::Plan;
-use door_pixel::Judged;
+use door_pixel::JudgedPart;
 use outcome::{is_configured, outcome, trims};
-use policy::{Ask, Considered, Effect, Explanation, Manner, Outcome, Policy, RuleText, Until};
+use policy::{
+    AllowUntil, Ask, ConsideredRule, Policy, PolicyExplanation, RuleEffect, RuleOutcome, RuleText,
+    VerdictManner,
+};
 use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
 
 /// The answer to a question, as the running program or a fresh one would give it.
-pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -> Why {
+pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now) -> WhyAnswer {
     // By which interface a client would come in, nobody can say beforehand.
     let who = transport::near::of(policy.near_wanted(), question.client, || None, now).into();
     let ask = Ask {
@@ -27,15 +30,15 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -
     let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::foretell(policy, &ask, now));
     // Clients come to the pixel door by the answer to a look-up: that decides where the URL does
     // not.
-    let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Name);
+    let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Name);
     let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
-    let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == Judged::Own);
+    let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Own);
     let explanation = policy.explain(&judged, now);
     let trimmed = explanation.trimmed.as_ref().filter(|_| trims(question));
     let cut_by = trimmed.and_then(|trimmed| trimmed.rules.first().copied());
     let decisive = cut_by.or(explanation.verdict.cause.rule());
     let cut_by = cut_by.and_then(|rule| policy.rule_text(rule, ask.host));
-    let why = Why {
+    let why = WhyAnswer {
         summary: summary(&explanation, question),
         target: question.url.clone().unwrap_or_else(|| question.host.to_string()),
         client: question.client.to_string(),
@@ -66,8 +69,8 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &Question, now: Now) -
 }
 
 /// The answer where a door answers by itself, before any rule is asked.
-fn not_asked(summary: &str, why: Why) -> Why {
-    Why {
+fn not_asked(summary: &str, why: WhyAnswer) -> WhyAnswer {
+    WhyAnswer {
         action: Action::Pass.to_string(),
         cause: cause_word(Cause::NotAsked).into(),
         rule: None,
@@ -86,12 +89,12 @@ fn changed_at(policy: &Policy, rule: RuleRef) -> Option<String> {
 /// The answer with what the DNS door makes of the question: it answers some names before it asks
 /// the rules, and blocks what is an alias of a blocked name.
 pub(super) fn as_the_dns_door_does(
-    why: Why,
-    foretold: door_dns::Foretold,
+    why: WhyAnswer,
+    foretold: door_dns::DnsForecast,
     (policy, host): (&Policy, &DomainName),
-) -> Why {
-    let door_dns::Foretold { action, cause, source, outcome } = foretold;
-    let why = Why { door_outcome: outcome, ..why };
+) -> WhyAnswer {
+    let door_dns::DnsForecast { action, cause, source, outcome } = foretold;
+    let why = WhyAnswer { door_outcome: outcome, ..why };
     match cause {
         Cause::NotAsked if source.is_some() => {
             not_asked("passes: the DNS door answers it by itself, before any rule is asked", why)
@@ -103,7 +106,7 @@ pub(super) fn as_the_dns_door_does(
                 text.text, text.line, text.list
             );
             let list_changed_at = changed_at(policy, rule);
-            Why { summary, list_changed_at, ..blocked_by(self::rule(&text), why) }
+            WhyAnswer { summary, list_changed_at, ..blocked_by(self::rule(&text), why) }
         }
         Cause::NotAsked | Cause::NoRule | Cause::Unlisted | Cause::Paused | Cause::Rule(_) => why,
     }
@@ -111,13 +114,13 @@ pub(super) fn as_the_dns_door_does(
 
 /// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.
 pub(super) fn as_the_gateway_does(
-    why: Why,
-    foretold: door_gateway::Foretold,
+    why: WhyAnswer,
+    foretold: door_gateway::GatewayForecast,
     (policy, host): (&Policy, &DomainName),
-) -> Why {
-    let door_gateway::Foretold { refused_by, blocked, outcome } = foretold;
+) -> WhyAnswer {
+    let door_gateway::GatewayForecast { refused_by, blocked, outcome } = foretold;
     if let Some(verdict) = blocked {
-        let why = Why { door_outcome: outcome, ..why };
+        let why = WhyAnswer { door_outcome: outcome, ..why };
         // The policy may block another spelling of the path than the one that was asked about.
         let other = verdict.cause.rule().filter(|_| why.action == Action::Pass.as_str());
         let Some(other) = other else { return why };
@@ -127,32 +130,32 @@ pub(super) fn as_the_gateway_does(
             text.text, text.line, text.list
         );
         let list_changed_at = changed_at(policy, other);
-        return Why { summary, list_changed_at, ..blocked_by(rule(&text), why) };
+        return WhyAnswer { summary, list_changed_at, ..blocked_by(rule(&text), why) };
     }
     let gateway =
         Some(GatewayWhy { rule: refused_by.as_ref().map(rule), outcome: outcome.clone() });
-    let why = Why { door_outcome: outcome, gateway, ..why };
+    let why = WhyAnswer { door_outcome: outcome, gateway, ..why };
     let Some(refuses) = refused_by.as_ref().map(rule) else { return why };
     let summary =
         format!("blocked: {} stands on line {} of {}", refuses.text, refuses.line, refuses.list);
-    Why { summary, list_changed_at: None, ..blocked_by(refuses, why) }
+    WhyAnswer { summary, list_changed_at: None, ..blocked_by(refuses, why) }
 }
 
 /// The answer where this rule blocks, and overrules all that matched so far.
-fn blocked_by(refuses: Rule, why: Why) -> Why {
+fn blocked_by(refuses: RuleInfo, why: WhyAnswer) -> WhyAnswer {
     let mut matches = vec![RuleMatch {
         rule: refuses.clone(),
         decides: true,
-        note: Outcome::Decides.to_string(),
+        note: RuleOutcome::Decides.to_string(),
     }];
     let overruled = why.matches.into_iter().map(|it| match it {
         RuleMatch { decides: true, .. } => {
-            RuleMatch { decides: false, note: Outcome::Outranked.to_string(), ..it }
+            RuleMatch { decides: false, note: RuleOutcome::Outranked.to_string(), ..it }
         }
         RuleMatch { decides: false, .. } => it,
     });
     matches.extend(overruled);
-    Why {
+    WhyAnswer {
         action: Action::Block.to_string(),
         cause: "rule".into(),
         rule: Some(refuses),
@@ -161,18 +164,18 @@ fn blocked_by(refuses: Rule, why: Why) -> Why {
     }
 }
 
-fn takes_off(found: &Considered) -> bool {
-    found.effect == Effect::Trim && found.outcome == Outcome::Decides
+fn takes_off(found: &ConsideredRule) -> bool {
+    found.effect == RuleEffect::Trim && found.outcome == RuleOutcome::Decides
 }
 
-fn rule(text: &RuleText) -> Rule {
-    Rule { list: text.list.clone(), line: text.line, text: text.text.clone() }
+fn rule(text: &RuleText) -> RuleInfo {
+    RuleInfo { list: text.list.clone(), line: text.line, text: text.text.clone() }
 }
 
-fn considered(found: &Considered) -> RuleMatch {
+fn considered(found: &ConsideredRule) -> RuleMatch {
     RuleMatch {
         rule: rule(&found.rule),
-        decides: found.outcome == Outcome::Decides,
+        decides: found.outcome == RuleOutcome::Decides,
         note: found.outcome.to_string(),
     }
 }
@@ -187,19 +190,19 @@ fn cause_word(cause: Cause) -> &'static str {
     }
 }
 
-fn summary(explanation: &Explanation, question: &Question) -> String {
+fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
         (_, _, Cause::Paused) => match explanation.leave.as_ref().map(|it| (&it.host, it.until)) {
-            Some((Some(host), Until::Moment(_))) => {
+            Some((Some(host), AllowUntil::Moment(_))) => {
                 format!("passes: {host} is let through for a while")
             }
-            Some((Some(host), Until::Withdrawn)) => {
+            Some((Some(host), AllowUntil::Withdrawn)) => {
                 format!("passes: {host} is let through, until that is taken back")
             }
             Some((None, _)) | None => "passes: protection is paused".into(),
         },
-        (Some(rule), _, _) if verdict.manner == Manner::Rewrite => {
+        (Some(rule), _, _) if verdict.manner == VerdictManner::Rewrite => {
             format!("rewritten: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
         }
         (Some(rule), Action::Block, _) => {
@@ -218,7 +221,7 @@ fn summary(explanation: &Explanation, question: &Question) -> String {
         }
         (None, Action::Block, _) => "blocked".into(),
         (None, Action::Pass, _) => match explanation.considered.iter().find(|it| takes_off(it)) {
-            Some(Considered { rule: RuleText { list, line, text }, .. }) if trims(question) => {
+            Some(ConsideredRule { rule: RuleText { list, line, text }, .. }) if trims(question) => {
                 format!("passes without parameters: {text} stands on line {line} of list {list:?}")
             }
             Some(_) | None => "passes: no rule matches".into(),

@@ -1,6 +1,6 @@
 //! `tidegate cert ca`: the certificate to trust, and where each platform keeps such things.
 
-use super::{Exit, Failure, Setup};
+use super::{CommandFailure, CommandSetup, ExitReason};
 use std::io;
 use std::path::PathBuf;
 use transport::signer::Ca;
@@ -25,7 +25,7 @@ It signs only names that your policy blocks. To undo it, remove the certificate 
 ";
 
 /// Prints the certificate's path, fingerprint and instructions.
-pub(super) fn explain(setup: &Setup) -> Result<(), Failure> {
+pub(super) fn explain(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let (ca, path) = read(setup)?;
     println!("certificate   {}", path.display());
     println!("fingerprint   {}", ca.fingerprint_text());
@@ -35,14 +35,14 @@ pub(super) fn explain(setup: &Setup) -> Result<(), Failure> {
 }
 
 /// Prints the certificate alone.
-pub(super) fn pem(setup: &Setup) -> Result<(), Failure> {
+pub(super) fn pem(setup: &CommandSetup) -> Result<(), CommandFailure> {
     println!("{}", read(setup)?.0.pem.trim_end());
     Ok(())
 }
 
 /// The authority's certificate in the state folder. None is made here: one that nothing signs with
 /// would be installed for nothing.
-fn read(setup: &Setup) -> Result<(Ca, PathBuf), Failure> {
+fn read(setup: &CommandSetup) -> Result<(Ca, PathBuf), CommandFailure> {
     let plan = setup.plan();
     let state = match (setup.state_path(), plan) {
         (Some(named), _) => named.to_owned(),
@@ -59,14 +59,14 @@ fn read(setup: &Setup) -> Result<(Ca, PathBuf), Failure> {
                  the folder of your Tidegate with --state DIR",
                 state.display()
             );
-            return Err(Failure::new(Exit::Wrong, message));
+            return Err(CommandFailure::new(ExitReason::Wrong, message));
         }
         Err(error) => {
             let message = format!(
                 "{}: {error}; ask as the user that Tidegate runs as, or with sudo",
                 path.display()
             );
-            return Err(Failure::new(Exit::Wrong, message));
+            return Err(CommandFailure::new(ExitReason::Wrong, message));
         }
     }
     let ca = Ca::read(&dir).ok_or_else(|| {
@@ -74,7 +74,7 @@ fn read(setup: &Setup) -> Result<(Ca, PathBuf), Failure> {
             "{}: this is no certificate of an authority; start Tidegate, which says what to do",
             path.display()
         );
-        Failure::new(Exit::Wrong, message)
+        CommandFailure::new(ExitReason::Wrong, message)
     })?;
     Ok((ca, path))
 }

@@ -1,6 +1,6 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
-use super::{Failure, Setup, machine};
+use super::{CommandFailure, CommandSetup, machine};
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use config::Plan;
@@ -11,7 +11,7 @@ use transport::signer::Ca;
 use vocab::Complaint;
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
-pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
+pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
     let texts = lists::read(&plan, &state);
@@ -41,7 +41,7 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
     complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
     complaints.extend(app::privileges::bad_account(&plan));
     if !complaints.is_empty() {
-        return Err(Failure::complaints(&complaints));
+        return Err(CommandFailure::complaints(&complaints));
     }
     tell_warnings(setup, &plan, &state);
     for told in remarks {
@@ -56,7 +56,7 @@ pub(super) fn check(setup: &Setup) -> Result<(), Failure> {
 }
 
 /// Prints what is allowed and may still be a mistake, a line each.
-fn tell_warnings(setup: &Setup, plan: &Plan, state: &Path) {
+fn tell_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);

@@ -5,13 +5,15 @@
 pub(crate) mod pools;
 
 use super::running::{RunningTidegate, refused};
-use super::{AllowArgs, CtlCommand, Exit, Failure, PurgeArgs, RevokeArgs, Setup};
+use super::{
+    AllowArgs, CommandFailure, CommandSetup, CtlCommand, ExitReason, PurgeArgs, RevokeArgs,
+};
 use http::{Method, StatusCode};
 use serde_json::{Value as Json, json};
-use vocab::Span;
+use vocab::TimeSpan;
 
 /// Sends the command and prints the answer.
-pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
+pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), CommandFailure> {
     // A wrong configuration must not keep anybody from controlling what runs: only the state
     // folder is needed.
     let state = match (&setup.state, setup.plan()) {
@@ -42,8 +44,8 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
         }
         CtlCommand::Server { what } => (Method::POST, "/api/pools", Some(pools::change(what))),
     };
-    let mut running =
-        RunningTidegate::find(&state).map_err(|absent| Failure::new(Exit::NotStarted, absent))?;
+    let mut running = RunningTidegate::find(&state)
+        .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
     if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {
         return Err(not_let_through(what));
@@ -76,25 +78,25 @@ pub(super) fn ctl(setup: &Setup, command: &CtlCommand) -> Result<(), Failure> {
 }
 
 /// A leave that there is not cannot be ended.
-fn not_let_through(what: &RevokeArgs) -> Failure {
+fn not_let_through(what: &RevokeArgs) -> CommandFailure {
     let whom = what.client.map_or_else(|| "for everybody".to_owned(), |it| format!("for {it}"));
     let message = format!(
         "{} is not let through {whom}; tidegate ctl allows shows what is, and for whom",
         what.host
     );
-    Failure::new(Exit::Wrong, message)
+    CommandFailure::new(ExitReason::Wrong, message)
 }
 
 /// What is sent to let a name through.
-fn allow(what: &AllowArgs) -> Result<Json, Failure> {
+fn allow(what: &AllowArgs) -> Result<Json, CommandFailure> {
     let minutes = if what.always || what.span == "always" {
         json!("always")
     } else {
         let wrong = |why: &dyn std::fmt::Display| {
             let message = format!("--for {}: {why}; write 5m, 1h, 24h or always", what.span);
-            Failure::new(Exit::Wrong, message)
+            CommandFailure::new(ExitReason::Wrong, message)
         };
-        let span = what.span.parse::<Span>().map_err(|why| wrong(&why))?;
+        let span = what.span.parse::<TimeSpan>().map_err(|why| wrong(&why))?;
         let seconds = span.0.as_secs();
         if seconds == 0 || seconds % 60 != 0 {
             return Err(wrong(&"whole minutes only"));
@@ -125,7 +127,7 @@ fn print_allows(answer: &Json) {
 }
 
 /// What is sent to purge, and where; clap lets exactly one of what there is through.
-fn purge(asked: &PurgeArgs) -> Result<(&'static str, Json), Failure> {
+fn purge(asked: &PurgeArgs) -> Result<(&'static str, Json), CommandFailure> {
     let what = &asked.what;
     let names = match (&what.name, &what.suffix, what.all) {
         (Some(name), _, _) => Some(json!({ "what": "name", "name": name })),
@@ -136,7 +138,7 @@ fn purge(asked: &PurgeArgs) -> Result<(&'static str, Json), Failure> {
     if let Some(names) = names {
         if asked.soft || asked.door.is_some() {
             let message = "--soft and --door are for what is stored, with --url, --prefix, --host, --tag or --stored";
-            return Err(Failure::new(Exit::Wrong, message));
+            return Err(CommandFailure::new(ExitReason::Wrong, message));
         }
         return Ok(("/api/purge", names));
     }

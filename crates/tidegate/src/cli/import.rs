@@ -2,7 +2,7 @@
 //!
 //! The words are [`config`]'s; here files are read, and nothing is written.
 
-use super::{Exit, Failure};
+use super::{CommandFailure, ExitReason};
 use clap::{Args, ValueEnum};
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -18,25 +18,26 @@ const FILES_MAX: usize = 1000;
 pub(crate) struct ImportArgs {
     /// Whose configuration it is
     #[arg(value_enum)]
-    program: Program,
+    program: ForeignProgram,
     /// Its file
     file: PathBuf,
 }
 
 /// A program whose configuration can be read. Those of mosdns and OxiDNS run as they are.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Program {
+enum ForeignProgram {
     Polipo,
 }
 
 /// Prints a configuration that does what the named one did.
-pub(super) fn import(args: &ImportArgs) -> Result<(), Failure> {
-    let text = read(&args.file)
-        .map_err(|why| Failure::new(Exit::Wrong, format_args!("{}: {why}", args.file.display())))?;
+pub(super) fn import(args: &ImportArgs) -> Result<(), CommandFailure> {
+    let text = read(&args.file).map_err(|why| {
+        CommandFailure::new(ExitReason::Wrong, format_args!("{}: {why}", args.file.display()))
+    })?;
     let said = match args.program {
-        Program::Polipo => config::from_polipo(&text, &args.file, &named),
+        ForeignProgram::Polipo => config::from_polipo(&text, &args.file, &named),
     };
-    print!("{}", said.map_err(|complaints| Failure::complaints(&complaints))?);
+    print!("{}", said.map_err(|complaints| CommandFailure::complaints(&complaints))?);
     Ok(())
 }
 

@@ -1,36 +1,38 @@
 //! `tidegate lists`: what each list holds, what was skipped and why, what it costs, and whether
 //! those with a URL are fetched; and fetching them now.
 
-use super::running::{Absent, Answers, RunningTidegate, Wanted, refused};
-use super::{Exit, Failure, Setup};
+use super::running::{AbsentReason, PolicyAnswers, PolicySource, RunningTidegate, refused};
+use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::lists;
-use crate::app::subscriptions::{Smaller, Subscription, no_such_list, update_offline};
-use admin::model::{self, List, Lists, SkippedCount, UpdateRequest, Updated, UpdatedList};
+use crate::app::subscriptions::{ShrinkRule, Subscription, no_such_list, update_offline};
+use admin::model::{
+    self, ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, UpdateRequest, UpdatedList,
+};
 use http::Method;
 use serde_json::{from_value, json};
 use std::path::Path;
 
 /// The lists in force, or those of the configuration.
-pub(super) fn stats(setup: &Setup, wanted: Wanted) -> Result<(), Failure> {
-    match Answers::of(setup, wanted)? {
-        Answers::Running(mut running, from) => {
-            let lists: Lists = running.get("/api/lists")?;
+pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), CommandFailure> {
+    match PolicyAnswers::of(setup, wanted)? {
+        PolicyAnswers::Running(mut running, from) => {
+            let lists: ListsInfo = running.get("/api/lists")?;
             lists.lists.iter().for_each(print_list);
             let bytes = running.status()?.running.rules_bytes;
             println!("memory: {:.1} MiB", bytes as f64 / f64::from(1 << 20));
             println!("asked {}", from.text);
         }
-        Answers::File(plan, state, from) => {
+        PolicyAnswers::File(plan, state, from) => {
             let texts = lists::read(&plan, &state);
             if !texts.problems.is_empty() {
-                return Err(Failure::complaints(&texts.problems));
+                return Err(CommandFailure::complaints(&texts.problems));
             }
             let rules = texts.compile();
             let subscriptions = Subscription::all(&plan, &state);
             for report in rules.lists() {
                 let subscription = subscriptions.iter().find(|it| it.name == report.name);
                 let subscription = subscription.map(Subscription::told);
-                print_list(&List { subscription, ..lists::told(report) });
+                print_list(&ListInfo { subscription, ..lists::told(report) });
             }
             println!("memory: {}", rules.memory());
             println!("asked {}", from.text);
@@ -40,34 +42,38 @@ pub(super) fn stats(setup: &Setup, wanted: Wanted) -> Result<(), Failure> {
 }
 
 /// Fetches lists now.
-pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure> {
+pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), CommandFailure> {
     let plan = setup.plan()?;
     let state = setup.state_dir(&plan);
-    let done: Updated = match RunningTidegate::find(&state) {
+    let done: ListUpdateOutcome = match RunningTidegate::find(&state) {
         Ok(mut running) => {
             let sent = json!(which);
             let (status, answer) = running.ask(&Method::POST, "/api/lists/update", Some(&sent))?;
             if !status.is_success() {
                 return Err(refused(&answer));
             }
-            from_value(answer).map_err(|why| Failure::new(Exit::Fault, why))?
+            from_value(answer).map_err(|why| CommandFailure::new(ExitReason::Fault, why))?
         }
-        Err(absent @ (Absent::Forbidden(_) | Absent::Unreadable(..))) => {
-            return Err(Failure::new(Exit::NotStarted, absent));
+        Err(absent @ (AbsentReason::Forbidden(_) | AbsentReason::Unreadable(..))) => {
+            return Err(CommandFailure::new(ExitReason::NotStarted, absent));
         }
-        Err(Absent::NotStarted(_) | Absent::Silent(..)) => {
+        Err(AbsentReason::NotStarted(_) | AbsentReason::Silent(..)) => {
             let mut wanted = Subscription::all(&plan, &state);
             wanted.retain(|it| which.list.as_ref().is_none_or(|name| it.name == *name));
             let folders = lists::folders(&plan, &state, which.list.as_deref());
             if wanted.is_empty() && folders.is_empty() {
-                return Err(Failure::new(Exit::Wrong, no_such_list(which.list.as_deref())));
+                return Err(CommandFailure::new(
+                    ExitReason::Wrong,
+                    no_such_list(which.list.as_deref()),
+                ));
             }
-            let smaller = if which.even_if_smaller { Smaller::Accepted } else { Smaller::Refused };
+            let smaller =
+                if which.even_if_smaller { ShrinkRule::Accepted } else { ShrinkRule::Refused };
             let done = if wanted.is_empty() {
                 Vec::new()
             } else {
                 update_offline(&plan, &state, &wanted, smaller)
-                    .map_err(|why| Failure::new(Exit::NotStarted, why))?
+                    .map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?
             };
             // Nobody has them in force: the next start reads them as they are then.
             let folders = folders.into_iter().map(|name| UpdatedList {
@@ -76,7 +82,7 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
                 failure: None,
             });
             let lists = done.into_iter().map(UpdatedList::from).chain(folders).collect();
-            Updated { lists, is_fetching: false }
+            ListUpdateOutcome { lists, is_fetching: false }
         }
     };
     let mut failed = Vec::new();
@@ -92,22 +98,23 @@ pub(super) fn update(setup: &Setup, which: &UpdateRequest) -> Result<(), Failure
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure { exit: Exit::Wrong, message: failed.concat() })
+    Err(CommandFailure { exit: ExitReason::Wrong, message: failed.concat() })
 }
 
 /// One list file, whether or not a configuration names it.
-pub(super) fn test(file: &Path) -> Result<(), Failure> {
-    let rules = lists::compile_file(file).map_err(|what| Failure::new(Exit::Wrong, what))?;
+pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
+    let rules =
+        lists::compile_file(file).map_err(|what| CommandFailure::new(ExitReason::Wrong, what))?;
     rules.lists().iter().map(lists::told).for_each(|list| print_list(&list));
     println!("memory: {}", rules.memory());
     let unfit = rules.lists().iter().find_map(|report| report.unfit);
     unfit.map_or(Ok(()), |why| {
         let message = format!("{}: not in force: {why}", file.display());
-        Err(Failure::new(Exit::Wrong, message))
+        Err(CommandFailure::new(ExitReason::Wrong, message))
     })
 }
 
-fn print_list(list: &List) {
+fn print_list(list: &ListInfo) {
     println!(
         "{}: {} lines of {}: {} rules about names, {} about URLs, {} skipped",
         list.name, list.lines, list.syntax, list.rules_names, list.rules_urls, list.skipped
@@ -128,7 +135,7 @@ fn print_list(list: &List) {
     }
 }
 
-fn print_subscription(what: &model::Subscription) {
+fn print_subscription(what: &model::SubscriptionInfo) {
     let at = |moment: &Option<String>| moment.clone().unwrap_or_else(|| "never".into());
     match what.bytes {
         None => println!("  {}: never fetched", what.url),

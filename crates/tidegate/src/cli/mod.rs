@@ -21,7 +21,7 @@ use crate::{app, output};
 use admin::model::UpdateRequest;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use config::Plan;
-use running::Wanted;
+use running::PolicySource;
 use rustix::io::Errno;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -39,14 +39,14 @@ const CONFIGURATION: &str = "tidegate.yaml";
 #[command(name = "tidegate", version, max_term_width = 100)]
 pub(crate) struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
     #[command(flatten)]
-    setup: Setup,
+    setup: CommandSetup,
 }
 
 /// Which configuration, which state folder.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct Setup {
+pub(crate) struct CommandSetup {
     /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
     #[arg(long, short, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -60,7 +60,7 @@ pub(crate) struct Setup {
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run all doors that the configuration names
     Run,
     /// Serve a folder at once, without a configuration
@@ -275,7 +275,7 @@ struct PurgeWhat {
 
 /// How a command can fail: its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Exit {
+pub(crate) enum ExitReason {
     /// The configuration or the input is wrong.
     Wrong = 1,
     /// It could not start, or nothing runs.
@@ -286,14 +286,14 @@ pub(crate) enum Exit {
 
 /// A failed command: what to say, and the exit code.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) exit: Exit,
+pub(crate) struct CommandFailure {
+    pub(crate) exit: ExitReason,
     pub(crate) message: String,
 }
 
-impl Failure {
+impl CommandFailure {
     /// One line of explanation.
-    pub(crate) fn new(exit: Exit, message: impl Display) -> Self {
+    pub(crate) fn new(exit: ExitReason, message: impl Display) -> Self {
         let message = message.to_string();
         let remedy = remedy(&message).map_or_else(String::new, |remedy| format!("; {remedy}"));
         Self { exit, message: format!("tidegate: {message}{remedy}\n") }
@@ -302,64 +302,71 @@ impl Failure {
     /// The complaints of a configuration, a line each.
     pub(crate) fn complaints(complaints: &[config::FileComplaint]) -> Self {
         let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
-        Self { exit: Exit::Wrong, message: lines.join("\n") + "\n" }
+        Self { exit: ExitReason::Wrong, message: lines.join("\n") + "\n" }
     }
 }
 
 /// Does what the command line says.
-pub(crate) fn carry_out(cli: Cli) -> Result<(), Failure> {
+pub(crate) fn carry_out(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
-    let command = cli.command.unwrap_or(Command::Run);
-    if matches!(command, Command::Run | Command::Serve(_) | Command::Signer | Command::Launcher) {
+    let command = cli.command.unwrap_or(CliCommand::Run);
+    if matches!(
+        command,
+        CliCommand::Run | CliCommand::Serve(_) | CliCommand::Signer | CliCommand::Launcher
+    ) {
         output::outlive_readers();
     }
     match command {
-        Command::Run => app::run(setup),
-        Command::Serve(args) => serve::serve(setup, &args),
-        Command::Check => check::check(setup),
-        Command::Why(args) => why::why(setup, &args),
-        Command::Lists { what } => match what.unwrap_or(ListsCommand::Stats { offline: false }) {
-            ListsCommand::Stats { offline: true } => lists::stats(setup, Wanted::File),
-            ListsCommand::Stats { offline: false } => lists::stats(setup, Wanted::RunningFirst),
-            ListsCommand::Update { name, even_if_smaller } => {
-                lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
+        CliCommand::Run => app::run(setup),
+        CliCommand::Serve(args) => serve::serve(setup, &args),
+        CliCommand::Check => check::check(setup),
+        CliCommand::Why(args) => why::why(setup, &args),
+        CliCommand::Lists { what } => {
+            match what.unwrap_or(ListsCommand::Stats { offline: false }) {
+                ListsCommand::Stats { offline: true } => lists::stats(setup, PolicySource::File),
+                ListsCommand::Stats { offline: false } => {
+                    lists::stats(setup, PolicySource::RunningFirst)
+                }
+                ListsCommand::Update { name, even_if_smaller } => {
+                    lists::update(setup, &UpdateRequest { list: name, even_if_smaller })
+                }
+                ListsCommand::Test { file } => lists::test(&file),
             }
-            ListsCommand::Test { file } => lists::test(&file),
-        },
-        Command::Cert { what } => match what.unwrap_or(CertCommand::Ca { pem: false }) {
+        }
+        CliCommand::Cert { what } => match what.unwrap_or(CertCommand::Ca { pem: false }) {
             CertCommand::Ca { pem: false } => cert::explain(setup),
             CertCommand::Ca { pem: true } => cert::pem(setup),
         },
-        Command::Ctl { what } => ctl::ctl(setup, &what),
-        Command::Get(args) => get::get(args),
-        Command::Import(args) => import::import(&args),
-        Command::Schema => {
+        CliCommand::Ctl { what } => ctl::ctl(setup, &what),
+        CliCommand::Get(args) => get::get(args),
+        CliCommand::Import(args) => import::import(&args),
+        CliCommand::Schema => {
             println!("{:#}", config::schema());
             Ok(())
         }
-        Command::Completions { shell } => {
+        CliCommand::Completions { shell } => {
             // Written whole first: clap panics where its reader goes away.
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "tidegate", &mut script);
             print!("{}", String::from_utf8_lossy(&script));
             Ok(())
         }
-        Command::Signer => app::signer::run(setup),
-        Command::Launcher => app::signer::run_launcher(setup),
-        Command::Man => {
+        CliCommand::Signer => app::signer::run(setup),
+        CliCommand::Launcher => app::signer::run_launcher(setup),
+        CliCommand::Man => {
             let mut page = Vec::new();
             clap_mangen::Man::new(Cli::command())
                 .render(&mut page)
-                .map_err(|error| Failure::new(Exit::Fault, error))?;
+                .map_err(|error| CommandFailure::new(ExitReason::Fault, error))?;
             print!("{}", String::from_utf8_lossy(&page));
             Ok(())
         }
     }
 }
 
-impl Setup {
+impl CommandSetup {
     /// The configuration that applies: the named one, `./tidegate.yaml`, or the built-in one.
-    pub(crate) fn plan(&self) -> Result<Plan, Failure> {
+    pub(crate) fn plan(&self) -> Result<Plan, CommandFailure> {
         let found = Path::new(CONFIGURATION);
         let loaded = match (&self.text, &self.config) {
             (Some(text), _) => config::parse(text, Path::new("serve")),
@@ -367,7 +374,7 @@ impl Setup {
             (None, None) if found.exists() => config::load(found),
             (None, None) => return Ok(config::default_plan()),
         };
-        loaded.map_err(|complaints| Failure::complaints(&complaints))
+        loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
     }
 
     /// The configuration file that was named.

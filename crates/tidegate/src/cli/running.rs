@@ -4,14 +4,14 @@
 //! Whoever may read that folder may control what runs on it. Everything is asked through the admin
 //! API.
 
-use super::{Exit, Failure, Setup};
+use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::state::is_in_use;
-use admin::model::Status;
+use admin::model::ProgramStatus;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use http_engine::Body;
-use http_engine::client::{Sender, connect_http1};
+use http_engine::client::{RequestSender, connect_http1};
 use serde_json::Value as Json;
 use std::fmt;
 use std::io;
@@ -29,12 +29,12 @@ pub(super) struct RunningTidegate {
     address: SocketAddr,
     token: String,
     runtime: LocalRuntime,
-    sender: Option<Sender>,
+    sender: Option<RequestSender>,
 }
 
 /// Reason why no running Tidegate can be asked.
 #[derive(Debug)]
-pub(super) enum Absent {
+pub(super) enum AbsentReason {
     /// Nothing says that one runs.
     NotStarted(PathBuf),
     /// Nobody answers at the address that the last one left.
@@ -47,28 +47,28 @@ pub(super) enum Absent {
 
 impl RunningTidegate {
     /// The one that runs on this state folder. Makes nothing there.
-    pub(super) fn find(state: &Path) -> Result<Self, Absent> {
+    pub(super) fn find(state: &Path) -> Result<Self, AbsentReason> {
         let text = |name: &str| {
             let path = state.join(name);
             std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-                io::ErrorKind::NotFound => Absent::NotStarted(state.into()),
-                io::ErrorKind::PermissionDenied => Absent::Forbidden(state.into()),
-                _ => Absent::Unreadable(path, error.to_string()),
+                io::ErrorKind::NotFound => AbsentReason::NotStarted(state.into()),
+                io::ErrorKind::PermissionDenied => AbsentReason::Forbidden(state.into()),
+                _ => AbsentReason::Unreadable(path, error.to_string()),
             })
         };
         let unreadable = |name: &str, why: &dyn fmt::Display| {
-            Absent::Unreadable(state.join(name), why.to_string())
+            AbsentReason::Unreadable(state.join(name), why.to_string())
         };
         let address = text(ADDRESS_FILE)?;
         // Killed, it could not take its address back: somebody else may listen there by now, and is
         // not to have the token.
         match is_in_use(state) {
             Ok(true) => {}
-            Ok(false) => return Err(Absent::NotStarted(state.into())),
+            Ok(false) => return Err(AbsentReason::NotStarted(state.into())),
             Err(why) if why.kind() == io::ErrorKind::PermissionDenied => {
-                return Err(Absent::Forbidden(state.into()));
+                return Err(AbsentReason::Forbidden(state.into()));
             }
-            Err(why) => return Err(Absent::Unreadable(state.into(), why.to_string())),
+            Err(why) => return Err(AbsentReason::Unreadable(state.into(), why.to_string())),
         }
         let address = address.trim().parse().map_err(|why| unreadable(ADDRESS_FILE, &why))?;
         let token = text(TOKEN_FILE)?.trim().to_owned();
@@ -77,7 +77,7 @@ impl RunningTidegate {
             .build_local(LocalOptions::default())
             .map_err(|why| unreadable(ADDRESS_FILE, &why))?;
         let mut found = Self { state: state.into(), address, token, runtime, sender: None };
-        found.connect().map_err(|_| Absent::Silent(state.into(), address))?;
+        found.connect().map_err(|_| AbsentReason::Silent(state.into(), address))?;
         Ok(found)
     }
 
@@ -93,12 +93,15 @@ impl RunningTidegate {
         method: &Method,
         path: &str,
         body: Option<&Json>,
-    ) -> Result<(StatusCode, Json), Failure> {
+    ) -> Result<(StatusCode, Json), CommandFailure> {
         let failed = |why: &dyn fmt::Display| {
             let address = self.address;
-            Failure::new(Exit::Fault, format!("the Tidegate at {address} broke off: {why}"))
+            CommandFailure::new(
+                ExitReason::Fault,
+                format!("the Tidegate at {address} broke off: {why}"),
+            )
         };
-        let wrong = |why: http::Error| Failure::new(Exit::Fault, why);
+        let wrong = |why: http::Error| CommandFailure::new(ExitReason::Fault, why);
         let request = || {
             let body = body.map_or_else(Body::empty, |json| Body::full(json.to_string()));
             Request::builder()
@@ -123,7 +126,10 @@ impl RunningTidegate {
             let answer = match (answer, second) {
                 (Err(_), Some(again)) => {
                     let stream = tokio::net::TcpStream::connect(address).await.map_err(|_| {
-                        Failure::new(Exit::NotStarted, Absent::Silent(state.clone(), address))
+                        CommandFailure::new(
+                            ExitReason::NotStarted,
+                            AbsentReason::Silent(state.clone(), address),
+                        )
                     })?;
                     let sender = sender.insert(connect_http1(stream));
                     sender.send(again).await.map_err(|why| failed(&why))?
@@ -138,34 +144,37 @@ impl RunningTidegate {
     }
 
     /// Asks for what is to be read, and takes a refusal as a failure.
-    pub(super) fn get<T: serde::de::DeserializeOwned>(&mut self, path: &str) -> Result<T, Failure> {
+    pub(super) fn get<T: serde::de::DeserializeOwned>(
+        &mut self,
+        path: &str,
+    ) -> Result<T, CommandFailure> {
         let (status, answer) = self.ask(&Method::GET, path, None)?;
         if !status.is_success() {
             return Err(refused(&answer));
         }
         serde_json::from_value(answer).map_err(|why| {
             let message = format!("the Tidegate that runs is of another version: {why}");
-            Failure::new(Exit::Fault, message)
+            CommandFailure::new(ExitReason::Fault, message)
         })
     }
 
     /// Its own account of itself.
-    pub(super) fn status(&mut self) -> Result<Status, Failure> {
+    pub(super) fn status(&mut self) -> Result<ProgramStatus, CommandFailure> {
         self.get("/api/status")
     }
 }
 
 /// A refusal of the API in its words, with its remedy.
-pub(super) fn refused(answer: &Json) -> Failure {
+pub(super) fn refused(answer: &Json) -> CommandFailure {
     let complaints: Vec<&str> =
         answer["complaints"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
     if complaints.is_empty() {
         let error = answer["error"].as_str().unwrap_or("it was refused, and no reason given");
         let remedy = answer["remedy"].as_str().map_or_else(String::new, |it| format!("; {it}"));
-        return Failure::new(Exit::Wrong, format!("{error}{remedy}"));
+        return CommandFailure::new(ExitReason::Wrong, format!("{error}{remedy}"));
     }
-    Failure {
-        exit: Exit::Wrong,
+    CommandFailure {
+        exit: ExitReason::Wrong,
         message: format!("{}\nnothing was changed\n", complaints.join("\n")),
     }
 }
@@ -182,7 +191,7 @@ pub(super) struct AnsweredFrom {
 }
 
 impl AnsweredFrom {
-    fn running(status: &Status) -> Self {
+    fn running(status: &ProgramStatus) -> Self {
         let (pid, configuration) = (status.running.pid, status.running.config.clone());
         let from = configuration.as_ref().map_or_else(
             || "the built-in configuration".to_owned(),
@@ -203,7 +212,7 @@ impl AnsweredFrom {
 }
 
 /// Source of answers about the policy.
-pub(super) enum Answers {
+pub(super) enum PolicyAnswers {
     /// The process that runs.
     Running(Box<RunningTidegate>, AnsweredFrom),
     /// The configuration, as a start would read it.
@@ -212,16 +221,16 @@ pub(super) enum Answers {
 
 /// Choice between the process that runs and the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum PolicySource {
     /// The process, where there is one that follows this configuration.
     RunningFirst,
     /// The file alone.
     File,
 }
 
-impl Answers {
+impl PolicyAnswers {
     /// Finds out who answers. Makes nothing in the state folder.
-    pub(super) fn of(setup: &Setup, wanted: Wanted) -> Result<Self, Failure> {
+    pub(super) fn of(setup: &CommandSetup, wanted: PolicySource) -> Result<Self, CommandFailure> {
         // A configuration that has been broken meanwhile keeps nobody from asking what runs.
         let plan = setup.plan();
         let state = match (setup.state_path(), &plan) {
@@ -230,8 +239,8 @@ impl Answers {
             (None, Err(_)) => return Err(plan.err().unwrap_or_else(no_plan)),
         };
         let found = match wanted {
-            Wanted::File => Err("as --offline says".to_owned()),
-            Wanted::RunningFirst => match RunningTidegate::find(&state) {
+            PolicySource::File => Err("as --offline says".to_owned()),
+            PolicySource::RunningFirst => match RunningTidegate::find(&state) {
                 Ok(mut running) => {
                     let status = running.status()?;
                     match follows(setup, &status) {
@@ -243,9 +252,9 @@ impl Answers {
                     }
                 }
                 // The file would say what may not hold in what runs.
-                Err(absent @ Absent::Forbidden(_)) => {
+                Err(absent @ AbsentReason::Forbidden(_)) => {
                     let message = format!("{absent}; --offline asks the configuration instead");
-                    return Err(Failure::new(Exit::NotStarted, message));
+                    return Err(CommandFailure::new(ExitReason::NotStarted, message));
                 }
                 Err(absent) => Err(absent.in_short()),
             },
@@ -261,8 +270,8 @@ impl Answers {
     }
 }
 
-fn no_plan() -> Failure {
-    Failure::new(Exit::Wrong, "there is no configuration")
+fn no_plan() -> CommandFailure {
+    CommandFailure::new(ExitReason::Wrong, "there is no configuration")
 }
 
 enum Followed {
@@ -271,7 +280,7 @@ enum Followed {
 }
 
 /// A configuration that was named is the one to be asked, even if what runs follows another.
-fn follows(setup: &Setup, status: &Status) -> Followed {
+fn follows(setup: &CommandSetup, status: &ProgramStatus) -> Followed {
     let Some(named) = setup.config_path() else { return Followed::Yes };
     match &status.running.config {
         None => Followed::Other("the built-in configuration".into()),
@@ -286,7 +295,7 @@ fn follows(setup: &Setup, status: &Status) -> Followed {
     }
 }
 
-impl Absent {
+impl AbsentReason {
     /// A few words that stand behind a configuration.
     fn in_short(&self) -> String {
         match self {
@@ -300,7 +309,7 @@ impl Absent {
     }
 }
 
-impl fmt::Display for Absent {
+impl fmt::Display for AbsentReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotStarted(state) => write!(

@@ -4,7 +4,7 @@
 //! Its state is a folder that nobody else can read and that goes when the program ends. It reads no
 //! configuration file. Called by the command line.
 
-use super::{Exit, Failure, Setup};
+use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app;
 use clap::Args;
 use serde_json::json;
@@ -33,26 +33,29 @@ pub(crate) struct ServeArgs {
 }
 
 /// Serves until a signal ends it.
-pub(super) fn serve(setup: &Setup, args: &ServeArgs) -> Result<(), Failure> {
+pub(super) fn serve(setup: &CommandSetup, args: &ServeArgs) -> Result<(), CommandFailure> {
     if setup.config.is_some() {
         let message = "serve reads no configuration: leave --config out, or write tidegate run";
-        return Err(Failure::new(Exit::Wrong, message));
+        return Err(CommandFailure::new(ExitReason::Wrong, message));
     }
     let text = configuration(args)?;
     // Removed when this ends, however that comes about.
     let mut made = None;
     let state = match &setup.state {
         Some(named) => named.clone(),
-        None => made.insert(Fresh::make().map_err(|why| no_folder(&why))?).0.clone(),
+        None => made.insert(FreshFolder::make().map_err(|why| no_folder(&why))?).0.clone(),
     };
-    app::run(&Setup { config: None, state: Some(state), text: Some(text.into()) })
+    app::run(&CommandSetup { config: None, state: Some(state), text: Some(text.into()) })
 }
 
 /// The configuration for a folder, as JSON, which is YAML.
-fn configuration(args: &ServeArgs) -> Result<String, Failure> {
+fn configuration(args: &ServeArgs) -> Result<String, CommandFailure> {
     let wrong = |why: &str| {
         let dir = args.dir.display();
-        Failure::new(Exit::Wrong, format!("{dir}: {why}; name a folder that this user may read"))
+        CommandFailure::new(
+            ExitReason::Wrong,
+            format!("{dir}: {why}; name a folder that this user may read"),
+        )
     };
     let root = std::fs::canonicalize(&args.dir).map_err(|why| wrong(&why.to_string()))?;
     if !root.is_dir() {
@@ -70,17 +73,17 @@ fn configuration(args: &ServeArgs) -> Result<String, Failure> {
     Ok(all.to_string())
 }
 
-fn no_folder(why: &io::Error) -> Failure {
+fn no_folder(why: &io::Error) -> CommandFailure {
     let at = std::env::temp_dir();
     let message =
         format!("no folder can be made in {}: {why}; name one with --state", at.display());
-    Failure::new(Exit::NotStarted, message)
+    CommandFailure::new(ExitReason::NotStarted, message)
 }
 
 /// A folder of our own among those of other users: made by us under a name that nobody can know.
-struct Fresh(PathBuf);
+struct FreshFolder(PathBuf);
 
-impl Fresh {
+impl FreshFolder {
     fn make() -> io::Result<Self> {
         let mut outcome = Err(io::ErrorKind::AlreadyExists.into());
         for _ in 0..NAMES_MAX {
@@ -102,7 +105,7 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for FreshFolder {
     fn drop(&mut self) {
         // What cannot be removed does no harm: nobody else can read it.
         let _ = std::fs::remove_dir_all(&self.0);

@@ -3,7 +3,7 @@
 //! Every command that is given the same configuration by the same user comes to the same folder,
 //! from wherever it is run. The signer's process is told, and seeks none.
 
-use super::Setup;
+use super::CommandSetup;
 use config::Plan;
 use rustix::fs::{Access, access};
 use std::ffi::OsString;
@@ -21,7 +21,7 @@ const OF_USER: &str = "tidegate";
 /// Files by which a state folder is known.
 const MARKS: [&str; 4] = ["ca", "admin.token", "ledger.db", "lock"];
 
-impl Setup {
+impl CommandSetup {
     /// The state folder that was named on the command line.
     pub(crate) fn state_path(&self) -> Option<&Path> {
         self.state.as_deref()

@@ -5,11 +5,11 @@
 
 mod lines;
 
-use super::running::{AnsweredFrom, Answers, RunningTidegate, Wanted};
-use super::{Exit, Failure, Setup, WhyArgs};
+use super::running::{AnsweredFrom, PolicyAnswers, PolicySource, RunningTidegate};
+use super::{CommandFailure, CommandSetup, ExitReason, WhyArgs};
 use crate::app;
-use admin::model::{Why, WhyQuery};
-use admin::{Question, question};
+use admin::model::{WhyAnswer, WhyQuery};
+use admin::{WhyQuestion, question};
 use config::Plan;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use policy::Policy;
@@ -18,33 +18,33 @@ use std::fmt::Write as _;
 use transport::clock;
 
 /// Source of answers, ready to be asked.
-enum Answerer {
+enum WhySource {
     Running(Box<RunningTidegate>),
     File(Box<Plan>, Box<Policy>),
 }
 
 /// An answer with its origin, as JSON.
 #[derive(Serialize)]
-struct Told<'t> {
+struct WhyJson<'t> {
     #[serde(flatten)]
-    why: &'t Why,
+    why: &'t WhyAnswer,
     answered_from: &'t AnsweredFrom,
 }
 
 /// Explains what the policy says.
-pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
+pub(super) fn why(setup: &CommandSetup, args: &WhyArgs) -> Result<(), CommandFailure> {
     let target = args.target.as_deref().unwrap_or("-");
     if target == "-" {
-        let (mut answerer, from) = Answerer::of(setup, args)?;
+        let (mut answerer, from) = WhySource::of(setup, args)?;
         return lines::answer(&mut answerer, &from, args);
     }
     let question = read(args, target)?;
-    let (mut answerer, from) = Answerer::of(setup, args)?;
+    let (mut answerer, from) = WhySource::of(setup, args)?;
     let why = answerer.answer(&question)?;
     if args.json {
-        let told = Told { why: &why, answered_from: &from };
+        let told = WhyJson { why: &why, answered_from: &from };
         let json = serde_json::to_string_pretty(&told);
-        println!("{}", json.map_err(|error| Failure::new(Exit::Fault, error))?);
+        println!("{}", json.map_err(|error| CommandFailure::new(ExitReason::Fault, error))?);
     } else {
         print!("{}", in_words(&why, &from));
     }
@@ -52,7 +52,7 @@ pub(super) fn why(setup: &Setup, args: &WhyArgs) -> Result<(), Failure> {
 }
 
 /// Question about a target, with the options of the command line.
-fn read(args: &WhyArgs, target: &str) -> Result<Question, Failure> {
+fn read(args: &WhyArgs, target: &str) -> Result<WhyQuestion, CommandFailure> {
     let query = WhyQuery {
         target: target.to_owned(),
         client: Some(args.client.to_string()),
@@ -60,22 +60,22 @@ fn read(args: &WhyArgs, target: &str) -> Result<Question, Failure> {
         door: args.door.clone(),
         page: args.page.clone(),
     };
-    question::read(&query).map_err(|wrong| Failure::new(Exit::Wrong, wrong))
+    question::read(&query).map_err(|wrong| CommandFailure::new(ExitReason::Wrong, wrong))
 }
 
-impl Answerer {
-    fn of(setup: &Setup, args: &WhyArgs) -> Result<(Self, AnsweredFrom), Failure> {
-        let wanted = if args.offline { Wanted::File } else { Wanted::RunningFirst };
-        match Answers::of(setup, wanted)? {
-            Answers::Running(running, from) => Ok((Self::Running(running), from)),
-            Answers::File(plan, state, from) => {
+impl WhySource {
+    fn of(setup: &CommandSetup, args: &WhyArgs) -> Result<(Self, AnsweredFrom), CommandFailure> {
+        let wanted = if args.offline { PolicySource::File } else { PolicySource::RunningFirst };
+        match PolicyAnswers::of(setup, wanted)? {
+            PolicyAnswers::Running(running, from) => Ok((Self::Running(running), from)),
+            PolicyAnswers::File(plan, state, from) => {
                 let policy = app::policy_of(&plan, &state)?;
                 Ok((Self::File(plan, Box::new(policy)), from))
             }
         }
     }
 
-    fn answer(&mut self, question: &Question) -> Result<Why, Failure> {
+    fn answer(&mut self, question: &WhyQuestion) -> Result<WhyAnswer, CommandFailure> {
         match self {
             Self::Running(running) => running.get(&path_of(question)),
             Self::File(plan, policy) => Ok(app::why::why(policy, plan, question, clock::now())),
@@ -84,12 +84,12 @@ impl Answerer {
 }
 
 /// A question as the API is asked it.
-fn path_of(question: &Question) -> String {
+fn path_of(question: &WhyQuestion) -> String {
     let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
     let target = question.url.as_deref().map_or_else(|| encoded(question.host.as_str()), encoded);
     // The root of DNS is written as a dot.
     let target = if target.is_empty() { ".".into() } else { target };
-    let Question { client, kind, door, page, .. } = question;
+    let WhyQuestion { client, kind, door, page, .. } = question;
     let mut path = format!(
         "/api/why?target={target}&client={}&kind={kind}&door={door}",
         encoded(&client.to_string())
@@ -101,7 +101,7 @@ fn path_of(question: &Question) -> String {
     path
 }
 
-fn in_words(why: &Why, from: &AnsweredFrom) -> String {
+fn in_words(why: &WhyAnswer, from: &AnsweredFrom) -> String {
     let mut lines = vec![
         why.summary.clone(),
         format!("  target   {} ({})", why.target, why.kind),

@@ -3,11 +3,11 @@
 //! It asks and changes nothing. What the kernel writes is read within its bounds all the same; an
 //! entry that cannot be read is left out. Called by `near`.
 
-use crate::netlink::Netlink;
+use crate::netlink::NetlinkSocket;
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
-use vocab::Mac;
+use vocab::MacAddress;
 
 /// Messages of a header (linux/netlink.h): length, type, flags, number, port.
 const HEADER_BYTES: usize = 16;
@@ -24,15 +24,15 @@ const ATTRIBUTE_HEADER_BYTES: usize = 4;
 const ATTRIBUTE_TYPE: u16 = 0x3fff;
 
 /// A table (linux/rtnetlink.h): what to ask, what entries are called, and the bytes of their heads.
-struct Table {
+struct RtnetlinkTable {
     get: u16,
     entry: u16,
     head_bytes: usize,
 }
 
-const LINKS: Table = Table { get: 18, entry: 16, head_bytes: 16 };
-const ADDRESSES: Table = Table { get: 22, entry: 20, head_bytes: 8 };
-const NEIGHBOURS: Table = Table { get: 30, entry: 28, head_bytes: 12 };
+const LINKS: RtnetlinkTable = RtnetlinkTable { get: 18, entry: 16, head_bytes: 16 };
+const ADDRESSES: RtnetlinkTable = RtnetlinkTable { get: 22, entry: 20, head_bytes: 8 };
+const NEIGHBOURS: RtnetlinkTable = RtnetlinkTable { get: 30, entry: 28, head_bytes: 12 };
 
 /// Attributes of a link, an address and a neighbour.
 const LINK_NAME: u16 = 3;
@@ -74,14 +74,14 @@ pub(super) fn addresses(max: usize) -> io::Result<HashMap<IpAddr, Option<u32>>> 
 }
 
 /// At most so many neighbours with their hardware addresses; none where two links differ about one.
-pub(super) fn neighbours(max: usize) -> io::Result<HashMap<IpAddr, Option<Mac>>> {
+pub(super) fn neighbours(max: usize) -> io::Result<HashMap<IpAddr, Option<MacAddress>>> {
     let mut neighbours = HashMap::new();
     dump(&NEIGHBOURS, |head, attributes| {
         let is_known = half(head, 8).is_some_and(|state| state & STATES_KNOWN != 0);
         let address = find(attributes, NEIGHBOUR_ADDRESS).and_then(ip);
         let mac = find(attributes, NEIGHBOUR_MAC).and_then(|mac| <[u8; 6]>::try_from(mac).ok());
         if let (true, Some(address), Some(mac)) = (is_known, address, mac) {
-            note(&mut neighbours, address, Mac(mac), max);
+            note(&mut neighbours, address, MacAddress(mac), max);
         }
     })?;
     Ok(neighbours)
@@ -103,8 +103,8 @@ fn note<T: PartialEq>(
 }
 
 /// Shows every entry of a table: its head, and its attributes.
-fn dump(table: &Table, mut found: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
-    let mut socket = Netlink::route()?;
+fn dump(table: &RtnetlinkTable, mut found: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
+    let mut socket = NetlinkSocket::route()?;
     let mut question = Vec::new();
     question.extend(((HEADER_BYTES + table.head_bytes) as u32).to_ne_bytes());
     question.extend(table.get.to_ne_bytes());
@@ -116,29 +116,35 @@ fn dump(table: &Table, mut found: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
     loop {
         let answer = socket.receive()?;
         match read(answer, table, &mut found) {
-            Read::More => {}
-            Read::Whole => return Ok(()),
-            Read::Refused(errno) => return Err(io::Error::from_raw_os_error(errno)),
+            NetlinkRead::More => {}
+            NetlinkRead::Whole => return Ok(()),
+            NetlinkRead::Refused(errno) => return Err(io::Error::from_raw_os_error(errno)),
         }
     }
 }
 
 /// What a datagram of the kernel's was.
 #[derive(Debug, PartialEq, Eq)]
-enum Read {
+enum NetlinkRead {
     More,
     Whole,
     Refused(i32),
 }
 
-fn read(mut bytes: &[u8], table: &Table, found: &mut impl FnMut(&[u8], &[u8])) -> Read {
+fn read(
+    mut bytes: &[u8],
+    table: &RtnetlinkTable,
+    found: &mut impl FnMut(&[u8], &[u8]),
+) -> NetlinkRead {
     while let (Some(length), Some(kind)) = (word(bytes, 0), half(bytes, 4)) {
-        let Some(body) = bytes.get(HEADER_BYTES..length as usize) else { return Read::Whole };
+        let Some(body) = bytes.get(HEADER_BYTES..length as usize) else {
+            return NetlinkRead::Whole;
+        };
         match kind {
-            DONE => return Read::Whole,
+            DONE => return NetlinkRead::Whole,
             ERROR => {
                 let code = word(body, 0).map_or(0, u32::cast_signed);
-                return Read::Refused(code.wrapping_neg());
+                return NetlinkRead::Refused(code.wrapping_neg());
             }
             kind if kind == table.entry => {
                 if let Some((head, attributes)) = body.split_at_checked(table.head_bytes) {
@@ -149,7 +155,7 @@ fn read(mut bytes: &[u8], table: &Table, found: &mut impl FnMut(&[u8], &[u8])) -
         }
         bytes = bytes.get((length as usize).next_multiple_of(4)..).unwrap_or_default();
     }
-    Read::More
+    NetlinkRead::More
 }
 
 /// The value of an attribute.
@@ -209,7 +215,7 @@ mod tests {
         let mut take = |head: &[u8], attributes: &[u8]| {
             macs.push((head.to_vec(), find(attributes, 2).map(<[u8]>::to_vec)));
         };
-        assert_eq!(read(&bytes, &NEIGHBOURS, &mut take), Read::Whole);
+        assert_eq!(read(&bytes, &NEIGHBOURS, &mut take), NetlinkRead::Whole);
         assert_eq!(macs, [(vec![7; 12], Some(vec![1, 2, 3, 4, 5, 6]))]);
         for length in 0..bytes.len() {
             // Wherever it is cut: an end, and no panic.
@@ -226,17 +232,17 @@ mod tests {
         let mut zero = message(28, &body);
         zero[..4].copy_from_slice(&0_u32.to_ne_bytes());
         let mut seen = 0;
-        assert_eq!(read(&zero, &NEIGHBOURS, &mut |_, _| seen += 1), Read::Whole);
+        assert_eq!(read(&zero, &NEIGHBOURS, &mut |_, _| seen += 1), NetlinkRead::Whole);
         let whole = message(28, &body);
         let look = &mut |_: &[u8], attributes: &[u8]| assert_eq!(find(attributes, 1), None);
-        assert_eq!(read(&whole, &NEIGHBOURS, look), Read::More);
+        assert_eq!(read(&whole, &NEIGHBOURS, look), NetlinkRead::More);
         assert_eq!(seen, 0);
     }
 
     #[test]
     fn a_refusal_carries_its_number() {
         let refused = message(ERROR, &(-13_i32).to_ne_bytes());
-        assert_eq!(read(&refused, &LINKS, &mut |_, _| {}), Read::Refused(13));
+        assert_eq!(read(&refused, &LINKS, &mut |_, _| {}), NetlinkRead::Refused(13));
     }
 
     #[test]

@@ -14,7 +14,7 @@ const GROUPS_MAX: usize = 64;
 
 /// A user with its groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct SystemAccount {
     /// Its name, or its number as text.
     pub name: String,
     /// Its number.
@@ -37,21 +37,21 @@ pub enum AccountError {
 }
 
 /// The two files, read once.
-struct Directory {
+struct AccountDirectory {
     users: String,
     groups: String,
 }
 
-impl Account {
+impl SystemAccount {
     /// The account of `user`, with `group` in place of its own primary group. Either may be a number.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, AccountError> {
-        Directory::read().account(user, group)
+        AccountDirectory::read().account(user, group)
     }
 
     /// The account for a program that root started without naming one: `tidegate` where there is one,
     /// else `nobody`.
     pub fn default_of_system(group: Option<&str>) -> Result<Self, AccountError> {
-        let directory = Directory::read();
+        let directory = AccountDirectory::read();
         let known = DEFAULT_USERS.into_iter().find(|name| directory.user(name).is_some());
         directory.account(known.unwrap_or("nobody"), group)
     }
@@ -59,7 +59,7 @@ impl Account {
     /// The account that this process runs as.
     pub fn present() -> Self {
         let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
-        let users = Directory::read().users;
+        let users = AccountDirectory::read().users;
         let is_it = |line: &&str| field(line, 2).and_then(|it| it.parse().ok()) == Some(uid);
         let name = users.lines().find(is_it).and_then(|line| field(line, 0));
         let name = name.map_or_else(|| uid.to_string(), str::to_owned);
@@ -82,7 +82,7 @@ impl Account {
     }
 }
 
-impl Directory {
+impl AccountDirectory {
     fn read() -> Self {
         // A system without these files has no names.
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
@@ -109,7 +109,7 @@ impl Directory {
         lines.filter_map(|line| field(line, 2)?.parse().ok()).take(GROUPS_MAX).collect()
     }
 
-    fn account(&self, user: &str, group: Option<&str>) -> Result<Account, AccountError> {
+    fn account(&self, user: &str, group: Option<&str>) -> Result<SystemAccount, AccountError> {
         // A number that nobody has gets the group of the same number, as useradd would make it.
         let number = if user == "nobody" { Ok(NOBODY) } else { user.parse() };
         let by_number = || number.ok().map(|number| (number, number));
@@ -125,7 +125,7 @@ impl Directory {
         }
         let mut groups = vec![gid];
         groups.extend(self.memberships(user).into_iter().filter(|it| *it != gid && *it != 0));
-        Ok(Account { name: user.into(), uid, gid, groups })
+        Ok(SystemAccount { name: user.into(), uid, gid, groups })
     }
 }
 
@@ -167,8 +167,8 @@ impl std::error::Error for AccountError {}
 mod tests {
     use super::*;
 
-    fn directory() -> Directory {
-        Directory {
+    fn directory() -> AccountDirectory {
+        AccountDirectory {
             users: "root:x:0:0::/root:/bin/sh\ntoor:x:0:0::/:\nnobody2:x:7:7::/:\nbad:x:a:b\n\
                     tidegate:x:901:902::/:\n"
                 .into(),
@@ -180,7 +180,10 @@ mod tests {
     fn a_user_is_found_by_the_whole_name_with_all_groups_but_roots() {
         let found = directory().account("tidegate", None);
         let groups = vec![902, 33];
-        assert_eq!(found, Ok(Account { name: "tidegate".into(), uid: 901, gid: 902, groups }));
+        assert_eq!(
+            found,
+            Ok(SystemAccount { name: "tidegate".into(), uid: 901, gid: 902, groups })
+        );
         let other = directory().account("nobody2", Some("nogroup"));
         assert_eq!(other.map(|it| (it.uid, it.gid)), Ok((7, 65534)));
         let nobody = directory().account("nobody", None);
@@ -206,7 +209,7 @@ mod tests {
 
     #[test]
     fn access_is_judged_by_the_first_class_that_fits() {
-        let account = Account { name: "a".into(), uid: 7, gid: 8, groups: vec![8, 9] };
+        let account = SystemAccount { name: "a".into(), uid: 7, gid: 8, groups: vec![8, 9] };
         for (file, reads) in [
             ((7, 0, 0o400), true),
             ((7, 8, 0o044), false),

@@ -3,7 +3,7 @@
 //! Capabilities that are not kept leave every set, the bounding set included where the process may change it. Called
 //! by [`super::PrivilegePlan::carry_out`] alone, but for what says whether something is needed.
 
-use super::Account;
+use super::SystemAccount;
 use rustix::io::Errno;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{
@@ -84,7 +84,7 @@ pub(super) fn drop_bounds(keep: &[Capability]) {
 
 /// Becomes the account for good: real, effective and saved numbers, and its groups alone. Capabilities
 /// stay until [`keep_only`].
-pub(super) fn become_account(account: &Account) -> io::Result<()> {
+pub(super) fn become_account(account: &SystemAccount) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
     let groups: Vec<Gid> = account.groups.iter().copied().map(Gid::from_raw).collect();
     set_keep_capabilities(true)?;
@@ -114,7 +114,7 @@ pub fn first_unprivileged_port() -> u16 {
 
 /// True if this process's user namespace has the account at all. Where root is alone in its namespace it
 /// is an ordinary user outside, and there is nobody to become.
-pub fn may_become(account: &Account) -> bool {
+pub fn may_become(account: &SystemAccount) -> bool {
     let has = |map: &str, number: u32| {
         let Ok(text) = std::fs::read_to_string(map) else { return true };
         is_mapped(&text, number)
@@ -146,7 +146,7 @@ pub(crate) fn reading() -> Capability {
 }
 
 /// Becomes another user and keeps one capability, reading files, for what is still to be read.
-pub(crate) fn become_reader(account: &Account) -> Result<(), Errno> {
+pub(crate) fn become_reader(account: &SystemAccount) -> Result<(), Errno> {
     let (uid, gid) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
     set_keep_capabilities(true)?;
     set_thread_groups(&[gid])?;

@@ -4,7 +4,7 @@
 //! folder, and a file with a second name, which may be anybody's, is left alone. Called by the binary at
 //! a start as root.
 
-use super::Account;
+use super::SystemAccount;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchmod, fstat, mkdirat, openat,
@@ -29,7 +29,7 @@ pub struct OwnershipError {
 
 /// New owners of a file.
 #[derive(Clone, Copy)]
-struct Owners {
+struct FileOwners {
     uid: u32,
     gid: u32,
 }
@@ -38,10 +38,10 @@ struct Owners {
 /// that is left as it is.
 pub fn hand_over(
     path: &Path,
-    account: &Account,
+    account: &SystemAccount,
     except: Option<&CStr>,
 ) -> Result<(), OwnershipError> {
-    let owners = Owners { uid: account.uid, gid: account.gid };
+    let owners = FileOwners { uid: account.uid, gid: account.gid };
     // The last name may be a link: an administrator wrote the path.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty())
@@ -51,7 +51,7 @@ pub fn hand_over(
 
 /// Makes the folder, or takes it with the files in it, for root alone to write, and opens it.
 pub fn make_folder_of_root(path: &Path) -> Result<OwnedFd, OwnershipError> {
-    let root = Owners { uid: 0, gid: 0 };
+    let root = FileOwners { uid: 0, gid: 0 };
     let open = || -> Result<OwnedFd, Errno> {
         match mkdirat(CWD, path, Mode::from_raw_mode(0o755)) {
             Ok(()) | Err(Errno::EXIST) => {}
@@ -70,7 +70,7 @@ pub fn make_folder_of_root(path: &Path) -> Result<OwnedFd, OwnershipError> {
 /// Gives away what `file` is open for, with what is in it down to `depth`.
 fn give(
     file: rustix::fd::BorrowedFd<'_>,
-    owners: Owners,
+    owners: FileOwners,
     except: Option<&CStr>,
     depth: u32,
 ) -> Result<(), Errno> {
@@ -141,11 +141,11 @@ mod tests {
     }
 
     /// Only root gives files away; others find that everything is theirs already.
-    fn account() -> Account {
+    fn account() -> SystemAccount {
         if rustix::process::geteuid().is_root() {
-            Account { name: "4711".into(), uid: 4711, gid: 4712, groups: vec![4712] }
+            SystemAccount { name: "4711".into(), uid: 4711, gid: 4712, groups: vec![4712] }
         } else {
-            Account::present()
+            SystemAccount::present()
         }
     }
 

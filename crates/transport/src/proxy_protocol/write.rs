@@ -17,14 +17,14 @@ pub enum ProxyVersion {
 
 /// Between whom the connection is that a header speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Addresses {
+pub struct ProxyEndpoints {
     /// The client.
     pub client: SocketAddr,
     /// What the client connected to.
     pub server: SocketAddr,
 }
 
-impl Addresses {
+impl ProxyEndpoints {
     /// Both in one family: IPv4 if both are, be it within IPv6, and else IPv6.
     fn in_one_family(self) -> (SocketAddr, SocketAddr) {
         let plain = |it: SocketAddr| SocketAddr::new(it.ip().to_canonical(), it.port());
@@ -43,7 +43,7 @@ impl Addresses {
 
 impl ProxyVersion {
     /// The header about `addresses`; without any, one that says that we speak for ourselves.
-    pub fn header(self, addresses: Option<Addresses>) -> Vec<u8> {
+    pub fn header(self, addresses: Option<ProxyEndpoints>) -> Vec<u8> {
         match self {
             Self::V1 => v1(addresses),
             Self::V2 => v2(addresses),
@@ -51,7 +51,7 @@ impl ProxyVersion {
     }
 }
 
-fn v1(addresses: Option<Addresses>) -> Vec<u8> {
+fn v1(addresses: Option<ProxyEndpoints>) -> Vec<u8> {
     let Some(addresses) = addresses else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (client, server) = addresses.in_one_family();
     let family = if client.is_ipv4() { "TCP4" } else { "TCP6" };
@@ -59,7 +59,7 @@ fn v1(addresses: Option<Addresses>) -> Vec<u8> {
     format!("PROXY {family} {from} {to} {} {}\r\n", client.port(), server.port()).into_bytes()
 }
 
-fn v2(addresses: Option<Addresses>) -> Vec<u8> {
+fn v2(addresses: Option<ProxyEndpoints>) -> Vec<u8> {
     const LOCAL: u8 = 0x20;
     const PROXY: u8 = 0x21;
     let Some(addresses) = addresses else {
@@ -82,7 +82,7 @@ fn v2(addresses: Option<Addresses>) -> Vec<u8> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
-    use super::super::{Header, Introduced, parse};
+    use super::super::{ProxyHeader, ProxyIntroduction, parse};
     use super::*;
 
     #[test]
@@ -95,9 +95,9 @@ mod tests {
         ] {
             let (client, server) = (client.parse().unwrap(), server.parse().unwrap());
             for version in [ProxyVersion::V1, ProxyVersion::V2] {
-                let header = version.header(Some(Addresses { client, server }));
-                let introduced = Introduced::Client(expected.parse().unwrap());
-                assert_eq!(parse(&header), Ok(Header::Whole(introduced, header.len())));
+                let header = version.header(Some(ProxyEndpoints { client, server }));
+                let introduced = ProxyIntroduction::Client(expected.parse().unwrap());
+                assert_eq!(parse(&header), Ok(ProxyHeader::Whole(introduced, header.len())));
             }
         }
     }
@@ -106,7 +106,10 @@ mod tests {
     fn without_a_client_we_speak_for_ourselves() {
         for version in [ProxyVersion::V1, ProxyVersion::V2] {
             let header = version.header(None);
-            assert_eq!(parse(&header), Ok(Header::Whole(Introduced::Nobody, header.len())));
+            assert_eq!(
+                parse(&header),
+                Ok(ProxyHeader::Whole(ProxyIntroduction::Nobody, header.len()))
+            );
         }
     }
 
@@ -114,7 +117,7 @@ mod tests {
     fn the_line_is_the_one_of_the_specification() {
         let (client, server) =
             ("192.0.2.7:5".parse().unwrap(), "198.51.100.1:443".parse().unwrap());
-        let line = ProxyVersion::V1.header(Some(Addresses { client, server }));
+        let line = ProxyVersion::V1.header(Some(ProxyEndpoints { client, server }));
         assert_eq!(line, b"PROXY TCP4 192.0.2.7 198.51.100.1 5 443\r\n");
     }
 }

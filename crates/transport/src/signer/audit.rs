@@ -18,14 +18,14 @@ pub const AUDIT_BYTES_MAX: u64 = 4 << 20;
 
 /// The log and the one before it.
 #[derive(Debug)]
-pub(crate) struct Audit {
+pub(crate) struct AuditLog {
     now: File,
     old: File,
     bytes: u64,
     lost: u64,
 }
 
-impl Audit {
+impl AuditLog {
     /// Opens `audit.log` and `audit.log.1` in `dir`, readable by their owner alone.
     pub(crate) fn open(dir: &Path) -> io::Result<Self> {
         let open = |name| {
@@ -115,11 +115,11 @@ mod tests {
         let read = |name: &str| std::fs::read_to_string(dir.join(name)).unwrap();
         let names = ["ads.example".to_owned(), "*.ads.example".to_owned()];
         let expected = "2026-11-21T20:41:07Z blocked ads.example,*.ads.example 01ff\n".to_owned();
-        let mut audit = Audit::open(&dir).unwrap();
+        let mut audit = AuditLog::open(&dir).unwrap();
         audit.note(1_795_293_667, "blocked", &names, &[1, 255]);
         assert_eq!(read("audit.log"), expected);
         drop(audit);
-        let mut audit = Audit::open(&dir).unwrap();
+        let mut audit = AuditLog::open(&dir).unwrap();
         let count = AUDIT_BYTES_MAX / expected.len() as u64;
         for _ in 0..count {
             audit.note(1_795_293_667, "blocked", &names, &[1, 255]);
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_full_disk_costs_lines_and_nothing_else() {
         let full = || File::options().read(true).write(true).open("/dev/full").unwrap();
-        let mut audit = Audit { now: full(), old: full(), bytes: 0, lost: 0 };
+        let mut audit = AuditLog { now: full(), old: full(), bytes: 0, lost: 0 };
         audit.note(1_795_293_667, "own", &["dns.home.arpa".to_owned()], &[1]);
         audit.note(1_795_293_667, "own", &["dns.home.arpa".to_owned()], &[2]);
         assert_eq!((audit.lost(), audit.bytes), (2, 0));

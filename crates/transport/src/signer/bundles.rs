@@ -5,8 +5,8 @@
 //! bundle that the policy does not permit; what one client asked for never shows in another's bundle (see
 //! docs/adr/0021). Called by the signer in each handshake.
 
-use super::{Bundled, MintPolicy};
-use crate::mint::{self, Coverage};
+use super::{BundleMode, MintPolicy};
+use crate::mint::{self, LeafCoverage};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,96 +36,96 @@ const KNOWN: &str = include_str!("known.txt");
 
 /// Names that share a leaf.
 #[derive(Clone, Debug)]
-pub(crate) struct Bundle {
+pub(crate) struct NameBundle {
     /// Another set of names has another number.
     pub(crate) number: u64,
-    pub(crate) names: Arc<[Coverage]>,
+    pub(crate) names: Arc<[LeafCoverage]>,
 }
 
 /// All bundles.
 #[derive(Debug, Default)]
-pub(crate) struct Bundles(Mutex<Kept>);
+pub(crate) struct NameBundles(Mutex<KeptBundle>);
 
 #[derive(Debug, Default)]
-struct Kept {
-    way: Bundled,
+struct KeptBundle {
+    way: BundleMode,
     numbers: u64,
-    known: Option<Checked>,
-    learned: HashMap<IpAddr, Learner>,
+    known: Option<CheckedBundle>,
+    learned: HashMap<IpAddr, BundleLearner>,
 }
 
 /// A bundle, and when the policy was asked about all of it.
 #[derive(Debug)]
-struct Checked {
-    bundle: Bundle,
+struct CheckedBundle {
+    bundle: NameBundle,
     mono_ms: u64,
 }
 
 #[derive(Debug)]
-struct Learner {
+struct BundleLearner {
     /// The oldest first.
-    groups: Vec<Group>,
+    groups: Vec<NameGroup>,
     heard_ms: u64,
 }
 
 #[derive(Debug)]
-struct Group {
-    checked: Checked,
+struct NameGroup {
+    checked: CheckedBundle,
     begun_ms: u64,
 }
 
-fn permits(policy: &dyn MintPolicy, coverage: &Coverage) -> bool {
+fn permits(policy: &dyn MintPolicy, coverage: &LeafCoverage) -> bool {
     match coverage {
-        Coverage::Exact(name) => policy.may_mint(name),
-        Coverage::WithWildcard(base) => mint::is_wholly_permitted(base, policy),
+        LeafCoverage::Exact(name) => policy.may_mint(name),
+        LeafCoverage::WithWildcard(base) => mint::is_wholly_permitted(base, policy),
     }
 }
 
-impl Bundles {
+impl NameBundles {
     /// Which names share a leaf from now on. What clients asked for so far is forgotten.
-    pub(crate) fn choose(&self, way: Bundled) {
+    pub(crate) fn choose(&self, way: BundleMode) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.way != way {
-            *kept = Kept { way, numbers: kept.numbers, ..Kept::default() };
+            *kept = KeptBundle { way, numbers: kept.numbers, ..KeptBundle::default() };
         }
     }
 
     /// Forgets all bundles, because a name in one of them may have been let through.
     pub(crate) fn forget(&self) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *kept = Kept { way: kept.way, numbers: kept.numbers, ..Kept::default() };
+        *kept = KeptBundle { way: kept.way, numbers: kept.numbers, ..KeptBundle::default() };
     }
 
     /// The bundle that `own`, which `policy` permits, belongs to for this client. None where it stays
     /// alone.
     pub(crate) fn of(
         &self,
-        own: &Coverage,
+        own: &LeafCoverage,
         client: IpAddr,
         policy: &dyn MintPolicy,
         now: Now,
-    ) -> Option<Bundle> {
+    ) -> Option<NameBundle> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match kept.way {
-            Bundled::Never => None,
-            Bundled::Known => kept.known(policy, now).filter(|known| known.has(own)),
-            Bundled::Learned => Some(kept.learned(own, client, policy, now)),
+            BundleMode::Never => None,
+            BundleMode::Known => kept.known(policy, now).filter(|known| known.has(own)),
+            BundleMode::Learned => Some(kept.learned(own, client, policy, now)),
         }
     }
 }
 
-impl Kept {
+impl KeptBundle {
     /// Those of the well-known hosts that the policy blocks.
-    fn known(&mut self, policy: &dyn MintPolicy, now: Now) -> Option<Bundle> {
-        let stale = |it: &Checked| now.mono_ms.saturating_sub(it.mono_ms) >= RECHECK_MS;
+    fn known(&mut self, policy: &dyn MintPolicy, now: Now) -> Option<NameBundle> {
+        let stale = |it: &CheckedBundle| now.mono_ms.saturating_sub(it.mono_ms) >= RECHECK_MS;
         if self.known.as_ref().is_none_or(stale) {
             let names = plan_known(policy);
             let before = self.known.take().map(|it| it.bundle).filter(|it| *it.names == *names);
             let bundle = before.unwrap_or_else(|| {
                 self.numbers += 1;
-                Bundle { number: self.numbers, names: names.into() }
+                NameBundle { number: self.numbers, names: names.into() }
             });
-            self.known = Some(Checked { bundle, mono_ms: now.mono_ms });
+            self.known = Some(CheckedBundle { bundle, mono_ms: now.mono_ms });
         }
         self.known.as_ref().map(|it| it.bundle.clone())
     }
@@ -133,11 +133,11 @@ impl Kept {
     /// The names that this client asked for, up to now.
     fn learned(
         &mut self,
-        own: &Coverage,
+        own: &LeafCoverage,
         client: IpAddr,
         policy: &dyn MintPolicy,
         now: Now,
-    ) -> Bundle {
+    ) -> NameBundle {
         if !self.learned.contains_key(&client) && self.learned.len() >= LEARNERS_MAX {
             let quiet = self.learned.iter().min_by_key(|(_, it)| it.heard_ms).map(|(it, _)| *it);
             quiet.and_then(|quiet| self.learned.remove(&quiet));
@@ -145,7 +145,7 @@ impl Kept {
         let Self { numbers, learned, .. } = self;
         let learner = learned
             .entry(client)
-            .or_insert_with(|| Learner { groups: Vec::new(), heard_ms: now.mono_ms });
+            .or_insert_with(|| BundleLearner { groups: Vec::new(), heard_ms: now.mono_ms });
         learner.heard_ms = now.mono_ms;
         learner.groups.retain(|it| now.mono_ms.saturating_sub(it.begun_ms) < LEARNED_MS);
         let at = learner.place(own, now);
@@ -154,11 +154,11 @@ impl Kept {
     }
 }
 
-impl Learner {
+impl BundleLearner {
     /// The group that this name is in, or has room for it; the oldest makes room for a new one.
-    fn place(&mut self, own: &Coverage, now: Now) -> usize {
-        let roomy = |it: &Group| {
-            let bytes: usize = it.checked.bundle.names.iter().map(Coverage::bytes).sum();
+    fn place(&mut self, own: &LeafCoverage, now: Now) -> usize {
+        let roomy = |it: &NameGroup| {
+            let bytes: usize = it.checked.bundle.names.iter().map(LeafCoverage::bytes).sum();
             bytes + own.bytes() <= LEARNED_BYTES_MAX
         };
         let found = self.groups.iter().position(|it| it.checked.bundle.has(own));
@@ -168,16 +168,16 @@ impl Learner {
         if self.groups.len() >= LEARNED_BUNDLES_MAX {
             self.groups.remove(0);
         }
-        let bundle = Bundle { number: 0, names: Arc::default() };
-        let checked = Checked { bundle, mono_ms: now.mono_ms };
-        self.groups.push(Group { checked, begun_ms: now.mono_ms });
+        let bundle = NameBundle { number: 0, names: Arc::default() };
+        let checked = CheckedBundle { bundle, mono_ms: now.mono_ms };
+        self.groups.push(NameGroup { checked, begun_ms: now.mono_ms });
         self.groups.len() - 1
     }
 }
 
-impl Group {
+impl NameGroup {
     /// Takes a name in, and lets those go that are not blocked any more.
-    fn take(&mut self, own: &Coverage, policy: &dyn MintPolicy, now: Now, numbers: &mut u64) {
+    fn take(&mut self, own: &LeafCoverage, policy: &dyn MintPolicy, now: Now, numbers: &mut u64) {
         let checked = &mut self.checked;
         let is_new = !checked.bundle.has(own);
         let is_stale = now.mono_ms.saturating_sub(checked.mono_ms) >= RECHECK_MS;
@@ -194,19 +194,19 @@ impl Group {
         }
         if *names != *checked.bundle.names {
             *numbers += 1;
-            checked.bundle = Bundle { number: *numbers, names: names.into() };
+            checked.bundle = NameBundle { number: *numbers, names: names.into() };
         }
     }
 }
 
-impl Bundle {
-    fn has(&self, coverage: &Coverage) -> bool {
+impl NameBundle {
+    fn has(&self, coverage: &LeafCoverage) -> bool {
         self.names.contains(coverage)
     }
 }
 
 /// The well-known hosts, as far as they are permitted and fit, in the order of the file.
-fn plan_known(policy: &dyn MintPolicy) -> Vec<Coverage> {
+fn plan_known(policy: &dyn MintPolicy) -> Vec<LeafCoverage> {
     let (mut names, mut bytes) = (Vec::new(), 0);
     for host in known_hosts().filter(|host| policy.may_mint(host)) {
         let coverage = mint::plan(host, policy);
@@ -259,7 +259,7 @@ mod tests {
 
     /// The bundle of a host, as names; empty where it stays alone.
     fn names(
-        bundles: &Bundles,
+        bundles: &NameBundles,
         policy: &AllBut,
         host: &str,
         client: IpAddr,
@@ -267,11 +267,11 @@ mod tests {
     ) -> Vec<String> {
         let own = mint::plan(host, policy);
         let bundle = bundles.of(&own, client, policy, now);
-        bundle.map_or_else(Vec::new, |it| it.names.iter().flat_map(Coverage::names).collect())
+        bundle.map_or_else(Vec::new, |it| it.names.iter().flat_map(LeafCoverage::names).collect())
     }
 
-    fn bundles(way: Bundled) -> Bundles {
-        let bundles = Bundles::default();
+    fn bundles(way: BundleMode) -> NameBundles {
+        let bundles = NameBundles::default();
         bundles.choose(way);
         bundles
     }
@@ -280,7 +280,7 @@ mod tests {
     fn every_known_host_is_a_name_and_all_fit_into_one_leaf() {
         let policy = AllBut::default();
         let names = plan_known(&policy);
-        let bytes: usize = names.iter().map(Coverage::bytes).sum();
+        let bytes: usize = names.iter().map(LeafCoverage::bytes).sum();
         assert!(bytes <= BUNDLE_BYTES_MAX && names.len() < BUNDLE_NAMES_MAX, "{bytes}");
         let mut seen = HashSet::new();
         for host in known_hosts() {
@@ -292,7 +292,7 @@ mod tests {
 
     #[test]
     fn known_hosts_share_a_bundle_and_others_stay_alone() {
-        let (bundles, policy) = (bundles(Bundled::Known), AllBut::default());
+        let (bundles, policy) = (bundles(BundleMode::Known), AllBut::default());
         let all = names(&bundles, &policy, "www.google-analytics.com", ANNE, at(0));
         for name in ["*.google-analytics.com", "*.g.doubleclick.net", "*.facebook.net"] {
             assert!(all.iter().any(|it| it == name), "{name}: {all:?}");
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_known_host_that_is_let_through_leaves_the_bundle_within_a_second() {
-        let (bundles, policy) = (bundles(Bundled::Known), AllBut::default());
+        let (bundles, policy) = (bundles(BundleMode::Known), AllBut::default());
         let has = |now| {
             names(&bundles, &policy, "bat.bing.com", ANNE, now).contains(&"hotjar.com".to_owned())
         };
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_bundle_keeps_its_number_until_its_names_change() {
-        let (bundles, policy) = (bundles(Bundled::Known), AllBut::default());
+        let (bundles, policy) = (bundles(BundleMode::Known), AllBut::default());
         let own = mint::plan("bat.bing.com", &policy);
         let number = |now| bundles.of(&own, ANNE, &policy, now).unwrap().number;
         assert_eq!(number(at(0)), number(at(3 * RECHECK_MS)));
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn learned_names_are_a_clients_own_and_end_after_hours() {
-        let (bundles, policy) = (bundles(Bundled::Learned), AllBut::default());
+        let (bundles, policy) = (bundles(BundleMode::Learned), AllBut::default());
         let ask = |host, client, now| names(&bundles, &policy, host, client, now);
         assert_eq!(ask("a.test", ANNE, at(0)), ["a.test"]);
         assert_eq!(ask("b.test", ANNE, at(0)), ["a.test", "b.test"]);
@@ -339,7 +339,7 @@ mod tests {
 
     #[test]
     fn learned_bundles_and_their_clients_are_bounded() {
-        let (bundles, policy) = (bundles(Bundled::Learned), AllBut::default());
+        let (bundles, policy) = (bundles(BundleMode::Learned), AllBut::default());
         for number in 0..2000 {
             let host = format!("tracker-number-{number}.test");
             let mine = names(&bundles, &policy, &host, ANNE, at(number));
@@ -352,7 +352,7 @@ mod tests {
         }
         let kept = bundles.0.lock().unwrap();
         assert_eq!(kept.learned.len(), LEARNERS_MAX);
-        let groups = |it: &Learner| it.groups.len() <= LEARNED_BUNDLES_MAX;
+        let groups = |it: &BundleLearner| it.groups.len() <= LEARNED_BUNDLES_MAX;
         assert!(kept.learned.values().all(groups));
     }
 }

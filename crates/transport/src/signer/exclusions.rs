@@ -57,21 +57,21 @@ const LOCAL: &[(&str, u8)] = &[
 
 /// What the authority must not vouch for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exclusions {
+pub struct NameExclusions {
     /// Domains with all below, lower-case.
     domains: Vec<String>,
     /// Addresses of ours that are not local.
     own_addresses: Vec<IpAddr>,
 }
 
-impl Default for Exclusions {
+impl Default for NameExclusions {
     fn default() -> Self {
         let domains = EXCLUDED_DEFAULT.iter().map(|&it| it.to_owned());
         Self::new(domains, Vec::new())
     }
 }
 
-impl Exclusions {
+impl NameExclusions {
     /// These domains with all below them, [`EXCLUDED_MAX`] at most; of addresses all but local ones
     /// and `own_addresses`.
     pub fn new(domains: impl IntoIterator<Item = String>, own_addresses: Vec<IpAddr>) -> Self {
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn a_domain_is_excluded_with_all_below_and_nothing_beside_it() {
-        let all = Exclusions::new(["Example.ORG.".to_owned(), "gov".to_owned()], Vec::new());
+        let all = NameExclusions::new(["Example.ORG.".to_owned(), "gov".to_owned()], Vec::new());
         for host in ["example.org", "www.example.org", "gov", "irs.gov"] {
             assert!(all.cover(host), "{host}");
         }
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn every_local_network_is_well_formed_and_strangers_are_out() {
         assert_eq!(local().count(), LOCAL.len());
-        let all = Exclusions::new([], vec!["198.41.0.4".parse().unwrap()]);
+        let all = NameExclusions::new([], vec!["198.41.0.4".parse().unwrap()]);
         for (address, expected) in [
             ("192.168.1.1", true),
             ("172.31.255.255", true),

@@ -5,8 +5,8 @@
 //! It sends nothing itself. Used by `keeper` and `process`.
 
 use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
-use super::issuer::{KeyKind, Order, Refusal};
-use crate::mint::{BadName, Coverage};
+use super::issuer::{KeyKind, SigningOrder, SigningRefusal};
+use crate::mint::{BadName, LeafCoverage};
 use crate::tls::IDENTITY_NAMES_MAX;
 use std::net::IpAddr;
 
@@ -24,16 +24,16 @@ const HEAD_BYTES: usize = 2 + 8;
 
 /// To the signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Ask {
+pub(crate) enum SignerRequest {
     /// Leaves of this kind are for this public key, as DER.
     Key(KeyKind, Vec<u8>),
     /// Sign, and answer by this number.
-    Order(u64, Order),
+    Order(u64, SigningOrder),
 }
 
 /// From the signer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Say {
+pub(crate) enum SignerReply {
     /// The authority is open: its certificate in PEM.
     Opened(String),
     /// The walls stand, or why they do not (it goes on), and orders are taken from now on.
@@ -43,20 +43,20 @@ pub(crate) enum Say {
     /// A leaf as DER, and how many before it could not be written down.
     Leaf(u64, u64, Vec<u8>),
     /// No leaf.
-    Refused(u64, Refusal),
+    Refused(u64, SigningRefusal),
 }
 
 /// Reads bytes as a message in either direction; whether an order that was read is the same after it was
 /// written and read again. Called by the fuzz target.
 pub fn comes_back(bytes: &[u8]) -> bool {
     // What explains something may be cut when it is written, so it is only read.
-    let _ = Say::read(bytes);
-    Ask::read(bytes).is_none_or(|ask| Ask::read(&ask.write()) == Some(ask))
+    let _ = SignerReply::read(bytes);
+    SignerRequest::read(bytes).is_none_or(|ask| SignerRequest::read(&ask.write()) == Some(ask))
 }
 
-struct Writer(Vec<u8>);
+struct FrameWriter(Vec<u8>);
 
-impl Writer {
+impl FrameWriter {
     fn new(kind: u8, number: u64) -> Self {
         let mut bytes = vec![VERSION, kind];
         bytes.extend_from_slice(&number.to_le_bytes());
@@ -82,9 +82,9 @@ impl Writer {
     }
 }
 
-struct Reader<'b>(&'b [u8]);
+struct FrameReader<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> FrameReader<'b> {
     fn head(bytes: &'b [u8]) -> Option<(u8, u64, Self)> {
         let (head, rest) = bytes.split_at_checked(HEAD_BYTES)?;
         let number = u64::from_le_bytes(head[2..].try_into().ok()?);
@@ -124,28 +124,28 @@ fn key_of(byte: u8) -> Option<KeyKind> {
     [KeyKind::P256, KeyKind::Rsa].into_iter().find(|it| *it as u8 == byte)
 }
 
-impl Ask {
+impl SignerRequest {
     pub(crate) fn write(&self) -> Vec<u8> {
         match self {
-            Self::Key(kind, spki) => Writer::new(1, 0).byte(*kind as u8).rest(spki),
-            Self::Order(number, Order::Blocked { names, key }) => {
-                let mut out = Writer::new(2, *number).byte(*key as u8);
+            Self::Key(kind, spki) => FrameWriter::new(1, 0).byte(*kind as u8).rest(spki),
+            Self::Order(number, SigningOrder::Blocked { names, key }) => {
+                let mut out = FrameWriter::new(2, *number).byte(*key as u8);
                 for coverage in &names[..names.len().min(BUNDLE_NAMES_MAX)] {
                     let (wide, name) = match coverage {
-                        Coverage::Exact(name) => (0, name),
-                        Coverage::WithWildcard(base) => (1, base),
+                        LeafCoverage::Exact(name) => (0, name),
+                        LeafCoverage::WithWildcard(base) => (1, base),
                     };
                     out = out.byte(wide).name(name);
                 }
                 out.0
             }
-            Self::Order(number, Order::Vouched { name, key }) => {
-                Writer::new(3, *number).byte(*key as u8).name(name).rest(&[])
+            Self::Order(number, SigningOrder::Vouched { name, key }) => {
+                FrameWriter::new(3, *number).byte(*key as u8).name(name).rest(&[])
             }
-            Self::Order(number, Order::Own { names, addresses }) => {
+            Self::Order(number, SigningOrder::Own { names, addresses }) => {
                 let names = &names[..names.len().min(IDENTITY_NAMES_MAX)];
                 let addresses = &addresses[..addresses.len().min(IDENTITY_NAMES_MAX)];
-                let mut out = Writer::new(4, *number).byte(names.len() as u8);
+                let mut out = FrameWriter::new(4, *number).byte(names.len() as u8);
                 for name in names {
                     out = out.name(name);
                 }
@@ -164,7 +164,7 @@ impl Ask {
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let (kind, number, mut rest) = Reader::head(bytes)?;
+        let (kind, number, mut rest) = FrameReader::head(bytes)?;
         match kind {
             1 => Some(Self::Key(key_of(rest.byte()?)?, rest.0.to_vec())),
             2 => {
@@ -172,17 +172,17 @@ impl Ask {
                 // Never of no name. A packet bounds them before the cap does.
                 while names.is_empty() || !rest.0.is_empty() {
                     names.push(match (rest.byte()?, rest.name()?) {
-                        (0, name) => Coverage::Exact(name),
-                        (1, base) => Coverage::WithWildcard(base),
+                        (0, name) => LeafCoverage::Exact(name),
+                        (1, base) => LeafCoverage::WithWildcard(base),
                         _ => return None,
                     });
                 }
                 let fits = names.len() <= BUNDLE_NAMES_MAX;
-                fits.then_some(Self::Order(number, Order::Blocked { names, key }))
+                fits.then_some(Self::Order(number, SigningOrder::Blocked { names, key }))
             }
             3 => {
                 let (key, name) = (key_of(rest.byte()?)?, rest.name()?);
-                rest.end(Self::Order(number, Order::Vouched { name, key }))
+                rest.end(Self::Order(number, SigningOrder::Vouched { name, key }))
             }
             4 => {
                 let mut names = Vec::new();
@@ -197,48 +197,48 @@ impl Ask {
                         _ => return None,
                     });
                 }
-                rest.end(Self::Order(number, Order::Own { names, addresses }))
+                rest.end(Self::Order(number, SigningOrder::Own { names, addresses }))
             }
             _ => None,
         }
     }
 }
 
-fn count(rest: &mut Reader<'_>) -> Option<usize> {
+fn count(rest: &mut FrameReader<'_>) -> Option<usize> {
     rest.byte().map(usize::from).filter(|count| *count <= IDENTITY_NAMES_MAX)
 }
 
-impl Say {
+impl SignerReply {
     pub(crate) fn write(&self) -> Vec<u8> {
         match self {
-            Self::Opened(pem) => Writer::new(1, 0).rest(pem.as_bytes()),
-            Self::Ready(None) => Writer::new(2, 0).0,
-            Self::Ready(Some(why)) => Writer::new(2, 1).rest(cut(why).as_bytes()),
-            Self::Failed(why) => Writer::new(3, 0).rest(cut(why).as_bytes()),
+            Self::Opened(pem) => FrameWriter::new(1, 0).rest(pem.as_bytes()),
+            Self::Ready(None) => FrameWriter::new(2, 0).0,
+            Self::Ready(Some(why)) => FrameWriter::new(2, 1).rest(cut(why).as_bytes()),
+            Self::Failed(why) => FrameWriter::new(3, 0).rest(cut(why).as_bytes()),
             Self::Leaf(number, lost, der) => {
-                let mut out = Writer::new(4, *number);
+                let mut out = FrameWriter::new(4, *number);
                 out.0.extend_from_slice(&lost.to_le_bytes());
                 out.rest(der)
             }
             Self::Refused(number, why) => {
                 let (code, text) = match why {
-                    Refusal::BadName(BadName::Length) => (1, ""),
-                    Refusal::BadName(BadName::Label) => (2, ""),
-                    Refusal::BadName(BadName::Address) => (3, ""),
-                    Refusal::NotBlocked => (4, ""),
-                    Refusal::Excluded => (5, ""),
-                    Refusal::RateLimited => (6, ""),
-                    Refusal::Failed(why) => (7, cut(why)),
-                    Refusal::BadName(BadName::PublicSuffix) => (8, ""),
-                    Refusal::NotOurs => (9, ""),
+                    SigningRefusal::BadName(BadName::Length) => (1, ""),
+                    SigningRefusal::BadName(BadName::Label) => (2, ""),
+                    SigningRefusal::BadName(BadName::Address) => (3, ""),
+                    SigningRefusal::NotBlocked => (4, ""),
+                    SigningRefusal::Excluded => (5, ""),
+                    SigningRefusal::RateLimited => (6, ""),
+                    SigningRefusal::Failed(why) => (7, cut(why)),
+                    SigningRefusal::BadName(BadName::PublicSuffix) => (8, ""),
+                    SigningRefusal::NotOurs => (9, ""),
                 };
-                Writer::new(5, *number).byte(code).rest(text.as_bytes())
+                FrameWriter::new(5, *number).byte(code).rest(text.as_bytes())
             }
         }
     }
 
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
-        let (kind, number, mut rest) = Reader::head(bytes)?;
+        let (kind, number, mut rest) = FrameReader::head(bytes)?;
         match kind {
             1 => Some(Self::Opened(rest.text()?)),
             2 => {
@@ -253,15 +253,15 @@ impl Say {
             5 => {
                 let (code, text) = (rest.byte()?, rest.text()?);
                 let why = match code {
-                    1 => Refusal::BadName(BadName::Length),
-                    2 => Refusal::BadName(BadName::Label),
-                    3 => Refusal::BadName(BadName::Address),
-                    4 => Refusal::NotBlocked,
-                    5 => Refusal::Excluded,
-                    6 => Refusal::RateLimited,
-                    7 => Refusal::Failed(text),
-                    8 => Refusal::BadName(BadName::PublicSuffix),
-                    9 => Refusal::NotOurs,
+                    1 => SigningRefusal::BadName(BadName::Length),
+                    2 => SigningRefusal::BadName(BadName::Label),
+                    3 => SigningRefusal::BadName(BadName::Address),
+                    4 => SigningRefusal::NotBlocked,
+                    5 => SigningRefusal::Excluded,
+                    6 => SigningRefusal::RateLimited,
+                    7 => SigningRefusal::Failed(text),
+                    8 => SigningRefusal::BadName(BadName::PublicSuffix),
+                    9 => SigningRefusal::NotOurs,
                     _ => return None,
                 };
                 Some(Self::Refused(number, why))
@@ -279,17 +279,23 @@ fn cut(text: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn asks() -> Vec<Ask> {
+    fn asks() -> Vec<SignerRequest> {
         let (name, key) = ("ads.example".to_owned(), KeyKind::Rsa);
-        let wide = Coverage::WithWildcard(name.clone());
+        let wide = LeafCoverage::WithWildcard(name.clone());
         vec![
-            Ask::Key(KeyKind::P256, vec![1, 2, 3]),
-            Ask::Order(7, Order::Blocked { names: vec![Coverage::Exact(name.clone())], key }),
-            Ask::Order(u64::MAX, Order::Blocked { names: vec![wide; 3], key: KeyKind::P256 }),
-            Ask::Order(8, Order::Vouched { name: name.clone(), key }),
-            Ask::Order(
+            SignerRequest::Key(KeyKind::P256, vec![1, 2, 3]),
+            SignerRequest::Order(
+                7,
+                SigningOrder::Blocked { names: vec![LeafCoverage::Exact(name.clone())], key },
+            ),
+            SignerRequest::Order(
+                u64::MAX,
+                SigningOrder::Blocked { names: vec![wide; 3], key: KeyKind::P256 },
+            ),
+            SignerRequest::Order(8, SigningOrder::Vouched { name: name.clone(), key }),
+            SignerRequest::Order(
                 9,
-                Order::Own {
+                SigningOrder::Own {
                     names: vec![name; IDENTITY_NAMES_MAX],
                     addresses: vec![[192, 0, 2, 1].into(), [0x20; 16].into()],
                 },
@@ -297,30 +303,34 @@ mod tests {
         ]
     }
 
-    fn says() -> Vec<Say> {
+    fn says() -> Vec<SignerReply> {
         let mut all = vec![
-            Say::Opened("-----BEGIN".into()),
-            Say::Ready(None),
-            Say::Ready(Some("no seccomp".into())),
-            Say::Failed("why".into()),
-            Say::Leaf(3, 1, vec![0x30; 600]),
+            SignerReply::Opened("-----BEGIN".into()),
+            SignerReply::Ready(None),
+            SignerReply::Ready(Some("no seccomp".into())),
+            SignerReply::Failed("why".into()),
+            SignerReply::Leaf(3, 1, vec![0x30; 600]),
         ];
         let bad = [BadName::Length, BadName::Label, BadName::Address, BadName::PublicSuffix];
-        let bad = bad.map(Refusal::BadName);
-        let others =
-            [Refusal::NotBlocked, Refusal::NotOurs, Refusal::Excluded, Refusal::RateLimited];
-        all.extend(bad.into_iter().chain(others).map(|why| Say::Refused(5, why)));
-        all.push(Say::Refused(6, Refusal::Failed("why".into())));
+        let bad = bad.map(SigningRefusal::BadName);
+        let others = [
+            SigningRefusal::NotBlocked,
+            SigningRefusal::NotOurs,
+            SigningRefusal::Excluded,
+            SigningRefusal::RateLimited,
+        ];
+        all.extend(bad.into_iter().chain(others).map(|why| SignerReply::Refused(5, why)));
+        all.push(SignerReply::Refused(6, SigningRefusal::Failed("why".into())));
         all
     }
 
     #[test]
     fn messages_come_back_as_they_went() {
         for ask in asks() {
-            assert_eq!(Ask::read(&ask.write()), Some(ask));
+            assert_eq!(SignerRequest::read(&ask.write()), Some(ask));
         }
         for say in says() {
-            assert_eq!(Say::read(&say.write()), Some(say));
+            assert_eq!(SignerReply::read(&say.write()), Some(say));
         }
     }
 
@@ -329,29 +339,30 @@ mod tests {
         for ask in asks() {
             let bytes = ask.write();
             for end in 0..bytes.len() {
-                assert_ne!(Ask::read(&bytes[..end]), Some(ask.clone()));
+                assert_ne!(SignerRequest::read(&bytes[..end]), Some(ask.clone()));
             }
             for at in 0..bytes.len().min(64) {
                 let mut changed = bytes.clone();
                 changed[at] ^= 0xFF;
                 // Nothing is asked of it but an answer.
-                let _ = Ask::read(&changed);
+                let _ = SignerRequest::read(&changed);
             }
         }
         for say in says() {
             let bytes = say.write();
             for end in 0..bytes.len() {
-                let _ = Say::read(&bytes[..end]);
+                let _ = SignerReply::read(&bytes[..end]);
             }
         }
-        assert_eq!(Ask::read(&[]), None);
-        assert_eq!(Ask::read(&[VERSION + 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
+        assert_eq!(SignerRequest::read(&[]), None);
+        assert_eq!(SignerRequest::read(&[VERSION + 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]), None);
     }
 
     #[test]
     fn a_long_explanation_is_cut_between_letters() {
         let why = "é".repeat(2000);
-        let Some(Say::Failed(text)) = Say::read(&Say::Failed(why).write()) else {
+        let Some(SignerReply::Failed(text)) = SignerReply::read(&SignerReply::Failed(why).write())
+        else {
             panic!("no message")
         };
         assert_eq!(text.len(), TEXT_BYTES_MAX);

@@ -6,13 +6,13 @@
 //! each order that comes from outside.
 
 use super::MintPolicy;
-use super::allowance::Allowance;
-use super::audit::Audit;
+use super::allowance::SigningAllowance;
+use super::audit::AuditLog;
 use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
-use super::exclusions::Exclusions;
-use crate::authority::{Authority, AuthorityError, CaCertificate, random};
-use crate::bucket::{Bucket, Rate, Taken};
-use crate::mint::{self, BadName, Coverage};
+use super::exclusions::NameExclusions;
+use crate::authority::{AuthorityError, CaCertificate, CertificateAuthority, random};
+use crate::bucket::{ClientRate, TokenBucket, TokenTaken};
+use crate::mint::{self, BadName, LeafCoverage};
 use crate::tls::IDENTITY_NAMES_MAX;
 use rcgen::{DnType, SubjectPublicKeyInfo};
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// Leaves signed for everybody together. A fifth of a core at most, for 40 s; then a twentieth.
-const ALL: Rate = Rate { burst: 20_000, milli_per_second: 500_000 };
+const ALL: ClientRate = ClientRate { burst: 20_000, milli_per_second: 500_000 };
 
 /// The kind of a leaf's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,9 +36,9 @@ pub(crate) enum KeyKind {
 
 /// What is to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum SigningOrder {
     /// A leaf for names that the policy blocks: for those of them that it does.
-    Blocked { names: Vec<Coverage>, key: KeyKind },
+    Blocked { names: Vec<LeafCoverage>, key: KeyKind },
     /// A leaf for one name of which only who orders knows that it is blocked.
     Vouched { name: String, key: KeyKind },
     /// A leaf for names and addresses of our own servers.
@@ -47,7 +47,7 @@ pub(crate) enum Order {
 
 /// Why an order was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum SigningRefusal {
     BadName(BadName),
     NotBlocked,
     /// The configuration that the signer's process read gives no server of ours this name.
@@ -59,7 +59,7 @@ pub(crate) enum Refusal {
 
 /// Which names and addresses are those of our own servers.
 #[derive(Clone, Debug)]
-pub enum Ours {
+pub enum OwnServerNames {
     /// What the administrator's other parts say they are: they are in the same process.
     AsOrdered,
     /// These, and local addresses.
@@ -67,48 +67,48 @@ pub enum Ours {
 }
 
 /// The key, and all that decides about its use.
-pub struct Issuer {
-    authority: Authority,
+pub struct LeafIssuer {
+    authority: CertificateAuthority,
     policy: Arc<dyn MintPolicy>,
-    exclusions: Exclusions,
-    ours: Ours,
+    exclusions: NameExclusions,
+    ours: OwnServerNames,
     /// Leaves on another's word; none are signed without.
-    allowance: Option<Allowance>,
-    audit: Option<Audit>,
+    allowance: Option<SigningAllowance>,
+    audit: Option<AuditLog>,
     public_keys: [Option<SubjectPublicKeyInfo>; 2],
-    all: Bucket,
+    all: TokenBucket,
 }
 
-impl Issuer {
+impl LeafIssuer {
     /// Opens the authority in `dir`, making it if there is none, for names that `policy` permits.
     pub fn open(
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
-        exclusions: Exclusions,
+        exclusions: NameExclusions,
     ) -> Result<Self, AuthorityError> {
         let now = crate::clock::now();
         Ok(Self {
-            authority: Authority::open(dir, &exclusions, now.unix_secs())?,
+            authority: CertificateAuthority::open(dir, &exclusions, now.unix_secs())?,
             policy,
             exclusions,
-            ours: Ours::AsOrdered,
+            ours: OwnServerNames::AsOrdered,
             allowance: None,
             audit: None,
             public_keys: [None, None],
-            all: Bucket::full(ALL, now.mono_ms),
+            all: TokenBucket::full(ALL, now.mono_ms),
         })
     }
 
     /// Knows from now on which names are ours.
     #[must_use]
-    pub fn limited_to(mut self, ours: Ours) -> Self {
+    pub fn limited_to(mut self, ours: OwnServerNames) -> Self {
         self.ours = ours;
         self
     }
 
     /// Signs on another's word from now on, as often as the file in `dir` still allows.
     pub(crate) fn allow_vouched(&mut self, dir: &Path) -> std::io::Result<()> {
-        self.allowance = Some(Allowance::open(dir, crate::clock::now())?);
+        self.allowance = Some(SigningAllowance::open(dir, crate::clock::now())?);
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl Issuer {
 
     /// Writes down what is signed from now on, in `dir`.
     pub fn write_down(&mut self, dir: &Path) -> std::io::Result<()> {
-        self.audit = Some(Audit::open(dir)?);
+        self.audit = Some(AuditLog::open(dir)?);
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Issuer {
 
     /// Leaves that were signed and could not be written down.
     pub(crate) fn audit_lost(&self) -> u64 {
-        self.audit.as_ref().map_or(0, Audit::lost)
+        self.audit.as_ref().map_or(0, AuditLog::lost)
     }
 
     /// Whether the authority is so old that it should be opened again, which renews it.
@@ -141,39 +141,43 @@ impl Issuer {
     }
 
     /// Leaves of this kind are for this public key (`SubjectPublicKeyInfo`, DER) from now on.
-    pub(crate) fn take_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), Refusal> {
-        let key =
-            SubjectPublicKeyInfo::from_der(spki).map_err(|why| Refusal::Failed(why.to_string()))?;
+    pub(crate) fn take_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), SigningRefusal> {
+        let key = SubjectPublicKeyInfo::from_der(spki)
+            .map_err(|why| SigningRefusal::Failed(why.to_string()))?;
         self.public_keys[kind as usize] = Some(key);
         Ok(())
     }
 
     /// Carries out an order: a leaf as DER, or why not.
-    pub(crate) fn issue(&mut self, order: &Order, now: Now) -> Result<Vec<u8>, Refusal> {
+    pub(crate) fn issue(
+        &mut self,
+        order: &SigningOrder,
+        now: Now,
+    ) -> Result<Vec<u8>, SigningRefusal> {
         let (names, key, why) = match order {
-            Order::Blocked { names, key } => (self.blocked_of(names)?, *key, "blocked"),
-            Order::Vouched { name, key } => {
+            SigningOrder::Blocked { names, key } => (self.blocked_of(names)?, *key, "blocked"),
+            SigningOrder::Vouched { name, key } => {
                 self.check_vouched(name, now)?;
                 (vec![name.clone()], *key, "vouched")
             }
-            Order::Own { names, addresses } => {
+            SigningOrder::Own { names, addresses } => {
                 self.check_own(names, addresses)?;
                 (names.clone(), KeyKind::P256, "own")
             }
         };
-        if self.all.take(ALL, now.mono_ms) == Taken::No {
-            return Err(Refusal::RateLimited);
+        if self.all.take(ALL, now.mono_ms) == TokenTaken::No {
+            return Err(SigningRefusal::RateLimited);
         }
         let addresses = match order {
-            Order::Own { addresses, .. } => addresses.as_slice(),
-            Order::Blocked { .. } | Order::Vouched { .. } => &[],
+            SigningOrder::Own { addresses, .. } => addresses.as_slice(),
+            SigningOrder::Blocked { .. } | SigningOrder::Vouched { .. } => &[],
         };
         self.sign(names, addresses, key, why, now)
     }
 
     /// Signs a leaf for nobody, to see that it can.
-    pub(crate) fn prove(&self) -> Result<(), Refusal> {
-        let failed = |why: &dyn fmt::Display| Refusal::Failed(why.to_string());
+    pub(crate) fn prove(&self) -> Result<(), SigningRefusal> {
+        let failed = |why: &dyn fmt::Display| SigningRefusal::Failed(why.to_string());
         let serial = random().map_err(|why| failed(&why))?;
         let names = ["tidegate.invalid".to_owned()];
         let secs = crate::clock::now().unix_secs();
@@ -184,12 +188,12 @@ impl Issuer {
     }
 
     /// The names of those that may be signed; where there is none, why the first may not.
-    fn blocked_of(&self, asked: &[Coverage]) -> Result<Vec<String>, Refusal> {
-        let bytes: usize = asked.iter().map(Coverage::bytes).sum();
+    fn blocked_of(&self, asked: &[LeafCoverage]) -> Result<Vec<String>, SigningRefusal> {
+        let bytes: usize = asked.iter().map(LeafCoverage::bytes).sum();
         if asked.len() > BUNDLE_NAMES_MAX || bytes > BUNDLE_BYTES_MAX {
-            return Err(Refusal::BadName(BadName::Length));
+            return Err(SigningRefusal::BadName(BadName::Length));
         }
-        let (mut names, mut why) = (Vec::new(), Refusal::NotBlocked);
+        let (mut names, mut why) = (Vec::new(), SigningRefusal::NotBlocked);
         for coverage in asked.iter().rev() {
             match self.check_blocked(coverage) {
                 Ok(()) => names.push(coverage.names()),
@@ -199,27 +203,27 @@ impl Issuer {
         if names.is_empty() { Err(why) } else { Ok(names.into_iter().rev().flatten().collect()) }
     }
 
-    fn check_blocked(&self, coverage: &Coverage) -> Result<(), Refusal> {
-        let (Coverage::Exact(name) | Coverage::WithWildcard(name)) = coverage;
+    fn check_blocked(&self, coverage: &LeafCoverage) -> Result<(), SigningRefusal> {
+        let (LeafCoverage::Exact(name) | LeafCoverage::WithWildcard(name)) = coverage;
         self.check_name(name, mint::blockable_name)?;
         let is_blocked = match coverage {
-            Coverage::Exact(name) => self.policy.may_mint(name),
-            Coverage::WithWildcard(base) => {
+            LeafCoverage::Exact(name) => self.policy.may_mint(name),
+            LeafCoverage::WithWildcard(base) => {
                 let below = format!("x.{base}");
                 mint::wildcard_base(&below) == Some(base)
                     && !self.exclusions.lie_below(base)
                     && mint::is_wholly_permitted(base, self.policy.as_ref())
             }
         };
-        if is_blocked { Ok(()) } else { Err(Refusal::NotBlocked) }
+        if is_blocked { Ok(()) } else { Err(SigningRefusal::NotBlocked) }
     }
 
-    fn check_vouched(&mut self, name: &str, now: Now) -> Result<(), Refusal> {
+    fn check_vouched(&mut self, name: &str, now: Now) -> Result<(), SigningRefusal> {
         self.check_name(name, mint::blockable_name)?;
-        let allowance = self.allowance.as_mut().ok_or(Refusal::NotBlocked)?;
+        let allowance = self.allowance.as_mut().ok_or(SigningRefusal::NotBlocked)?;
         match allowance.take(now) {
-            Taken::Yes => Ok(()),
-            Taken::No => Err(Refusal::RateLimited),
+            TokenTaken::Yes => Ok(()),
+            TokenTaken::No => Err(SigningRefusal::RateLimited),
         }
     }
 
@@ -228,33 +232,33 @@ impl Issuer {
         &self,
         name: &str,
         read: fn(&str) -> Result<String, BadName>,
-    ) -> Result<(), Refusal> {
-        let host = read(name).map_err(Refusal::BadName)?;
+    ) -> Result<(), SigningRefusal> {
+        let host = read(name).map_err(SigningRefusal::BadName)?;
         if host != name {
-            return Err(Refusal::BadName(BadName::Label));
+            return Err(SigningRefusal::BadName(BadName::Label));
         }
-        if self.exclusions.cover(name) { Err(Refusal::Excluded) } else { Ok(()) }
+        if self.exclusions.cover(name) { Err(SigningRefusal::Excluded) } else { Ok(()) }
     }
 
-    fn check_own(&self, names: &[String], addresses: &[IpAddr]) -> Result<(), Refusal> {
+    fn check_own(&self, names: &[String], addresses: &[IpAddr]) -> Result<(), SigningRefusal> {
         if !(1..=IDENTITY_NAMES_MAX).contains(&(names.len() + addresses.len())) {
-            return Err(Refusal::BadName(BadName::Length));
+            return Err(SigningRefusal::BadName(BadName::Length));
         }
         for name in names {
             self.check_name(name, mint::own_name)?;
             let is_ours = match &self.ours {
-                Ours::AsOrdered => true,
-                Ours::Names(ours) => ours.contains(name),
+                OwnServerNames::AsOrdered => true,
+                OwnServerNames::Names(ours) => ours.contains(name),
             };
             if !is_ours {
-                return Err(Refusal::NotOurs);
+                return Err(SigningRefusal::NotOurs);
             }
         }
         let may = |address: &IpAddr| match self.ours {
-            Ours::AsOrdered => true,
-            Ours::Names(_) => self.exclusions.permit(*address),
+            OwnServerNames::AsOrdered => true,
+            OwnServerNames::Names(_) => self.exclusions.permit(*address),
         };
-        if addresses.iter().all(may) { Ok(()) } else { Err(Refusal::Excluded) }
+        if addresses.iter().all(may) { Ok(()) } else { Err(SigningRefusal::Excluded) }
     }
 
     fn sign(
@@ -264,10 +268,10 @@ impl Issuer {
         key: KeyKind,
         why: &str,
         now: Now,
-    ) -> Result<Vec<u8>, Refusal> {
-        let failed = |why: &dyn fmt::Display| Refusal::Failed(why.to_string());
+    ) -> Result<Vec<u8>, SigningRefusal> {
+        let failed = |why: &dyn fmt::Display| SigningRefusal::Failed(why.to_string());
         let Some(public_key) = &self.public_keys[key as usize] else {
-            return Err(Refusal::Failed("the key of such leaves is not known yet".into()));
+            return Err(SigningRefusal::Failed("the key of such leaves is not known yet".into()));
         };
         let serial = random().map_err(|why| failed(&why))?;
         let until = self.certificate().valid_secs.end;
@@ -288,7 +292,7 @@ impl Issuer {
     }
 }
 
-impl fmt::Debug for Issuer {
+impl fmt::Debug for LeafIssuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Issuer").field("ours", &self.ours).finish_non_exhaustive()
     }

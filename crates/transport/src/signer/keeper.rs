@@ -8,12 +8,12 @@
 
 mod line;
 
-use super::frame::{Ask, FRAME_BYTES_MAX, Say};
-use super::issuer::{KeyKind, Order, Refusal};
-use super::launcher::{self, Launcher};
+use super::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
+use super::issuer::{KeyKind, SigningOrder, SigningRefusal};
+use super::launcher::{self, SignerLauncher};
 use crate::authority::CaCertificate;
 use arc_swap::ArcSwapOption;
-use line::{Answer, Line, Link, Waiting};
+use line::{OrderAnswer, SignerChannel, SignerLink, WaitingOrder};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
 use std::ffi::OsString;
@@ -34,7 +34,7 @@ const START_MAX: Duration = Duration::from_mins(1);
 
 /// How to start the process.
 #[derive(Clone, Debug)]
-pub struct Program {
+pub struct SignerProgram {
     /// The binary.
     pub path: PathBuf,
     /// Its arguments.
@@ -45,22 +45,22 @@ pub struct Program {
 #[derive(Debug)]
 pub(crate) enum SignerStart {
     /// As a child of this one, with the same rights.
-    Program(Program),
+    Program(SignerProgram),
     /// By the launcher, which is root where this process is not.
-    Launcher(Launcher),
+    Launcher(SignerLauncher),
 }
 
 /// The process as it was started.
 enum SignerProcess<'k> {
     Child(Child),
-    Launched(&'k Launcher, u32),
+    Launched(&'k SignerLauncher, u32),
 }
 
 /// Why an order has no answer of the signer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
     /// It was answered, with a refusal.
-    Refused(Refusal),
+    Refused(SigningRefusal),
     /// Too many wait already.
     Busy,
     /// It did not come in time; why, if that is known.
@@ -68,11 +68,11 @@ pub(crate) enum NoAnswer {
 }
 
 /// The process, as long as this lives.
-pub(crate) struct Keeper(Arc<Shared>);
+pub(crate) struct SignerKeeper(Arc<KeeperShared>);
 
-struct Shared {
+struct KeeperShared {
     start: SignerStart,
-    line: Mutex<Line>,
+    line: Mutex<SignerChannel>,
     /// Told when the line changes its state.
     changed: Condvar,
     certificate: ArcSwapOption<CaCertificate>,
@@ -80,9 +80,9 @@ struct Shared {
 }
 
 /// Takes an order back when nobody waits for it any more.
-struct Waits<'k>(&'k Shared, u64);
+struct WaitGuard<'k>(&'k KeeperShared, u64);
 
-impl Drop for Waits<'_> {
+impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
         let mut line = self.0.line();
         line.waiting.remove(&self.1);
@@ -90,10 +90,10 @@ impl Drop for Waits<'_> {
     }
 }
 
-impl Keeper {
+impl SignerKeeper {
     /// Starts nothing yet.
     pub(crate) fn new(start: SignerStart, certificate: Option<CaCertificate>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(KeeperShared {
             start,
             line: Mutex::default(),
             changed: Condvar::new(),
@@ -116,10 +116,10 @@ impl Keeper {
 
     /// Starts another process, which reads everything anew, beside the one that serves, and waits until
     /// it has taken the other's place. Where none was started yet there is nothing to do.
-    pub(crate) fn restart(&self) -> Result<Succession, String> {
+    pub(crate) fn restart(&self) -> Result<SignerSuccession, String> {
         let mut line = self.0.line();
         if !line.is_kept {
-            return Ok(Succession(None));
+            return Ok(SignerSuccession(None));
         }
         let number = line.expect_process();
         drop(line);
@@ -127,11 +127,11 @@ impl Keeper {
             self.0.line().give_up(number);
             return Err(why);
         }
-        let is_settled = |line: &Line| line.serves(number) || !line.expects(number);
+        let is_settled = |line: &SignerChannel| line.serves(number) || !line.expects(number);
         let outcome = self.0.wait(self.0.line(), is_settled);
         let mut line = self.0.line();
         if line.serves(number) {
-            return Ok(Succession(Some(Arc::clone(&self.0))));
+            return Ok(SignerSuccession(Some(Arc::clone(&self.0))));
         }
         line.give_up(number);
         outcome.and(Err(line.failure.clone().unwrap_or_default()))
@@ -149,9 +149,9 @@ impl Keeper {
     }
 
     /// Asks, without holding up the thread.
-    pub(crate) async fn ask(&self, order: Order) -> Result<Vec<u8>, NoAnswer> {
+    pub(crate) async fn ask(&self, order: SigningOrder) -> Result<Vec<u8>, NoAnswer> {
         let (tell, answer) = oneshot::channel();
-        let _waits = self.put(order, Answer::Task(tell))?;
+        let _waits = self.put(order, OrderAnswer::Task(tell))?;
         match tokio::time::timeout(ANSWER_MAX, answer).await {
             Ok(Ok(outcome)) => outcome.map_err(NoAnswer::Refused),
             Ok(Err(_)) | Err(_) => Err(NoAnswer::Late(self.trouble())),
@@ -159,9 +159,13 @@ impl Keeper {
     }
 
     /// Asks, and holds up the thread.
-    pub(crate) fn ask_now(&self, order: Order, patience: Duration) -> Result<Vec<u8>, NoAnswer> {
+    pub(crate) fn ask_now(
+        &self,
+        order: SigningOrder,
+        patience: Duration,
+    ) -> Result<Vec<u8>, NoAnswer> {
         let (tell, answer) = mpsc::sync_channel(1);
-        let _waits = self.put(order, Answer::Thread(tell))?;
+        let _waits = self.put(order, OrderAnswer::Thread(tell))?;
         match answer.recv_timeout(patience) {
             Ok(outcome) => outcome.map_err(NoAnswer::Refused),
             Err(_) => Err(NoAnswer::Late(self.trouble())),
@@ -194,7 +198,7 @@ impl Keeper {
         self.0.audit_lost.load(Relaxed)
     }
 
-    fn put(&self, order: Order, answer: Answer) -> Result<Waits<'_>, NoAnswer> {
+    fn put(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
         let mut line = self.0.line();
         self.keep(&mut line).map_err(|why| NoAnswer::Late(Some(why)))?;
         if line.waiting.len() >= ORDERS_MAX {
@@ -202,15 +206,15 @@ impl Keeper {
         }
         line.numbers += 1;
         let number = line.numbers;
-        let packet = Ask::Order(number, order).write();
-        line.waiting.insert(number, Waiting { packet, answer, sent_to: None });
+        let packet = SignerRequest::Order(number, order).write();
+        line.waiting.insert(number, WaitingOrder { packet, answer, sent_to: None });
         line.unsent.insert(number);
         line.flush();
-        Ok(Waits(&self.0, number))
+        Ok(WaitGuard(&self.0, number))
     }
 
     /// Sees that a process is there or on its way.
-    fn keep(&self, line: &mut Line) -> Result<(), String> {
+    fn keep(&self, line: &mut SignerChannel) -> Result<(), String> {
         if !line.is_kept {
             let number = line.expect_process();
             self.tend(number)?;
@@ -230,9 +234,9 @@ impl Keeper {
 
 /// A process that has taken the place of another. Unless it is kept, the other takes its place back.
 #[must_use = "dropped, it is undone"]
-pub struct Succession(Option<Arc<Shared>>);
+pub struct SignerSuccession(Option<Arc<KeeperShared>>);
 
-impl Succession {
+impl SignerSuccession {
     /// One without another process.
     pub const NONE: Self = Self(None);
 
@@ -244,7 +248,7 @@ impl Succession {
     }
 }
 
-impl Drop for Succession {
+impl Drop for SignerSuccession {
     fn drop(&mut self) {
         if let Some(shared) = self.0.take() {
             shared.line().undo();
@@ -252,7 +256,7 @@ impl Drop for Succession {
     }
 }
 
-impl Drop for Keeper {
+impl Drop for SignerKeeper {
     fn drop(&mut self) {
         self.0.line().end();
         self.0.changed.notify_all();
@@ -278,16 +282,16 @@ impl SignerProcess<'_> {
     }
 }
 
-impl Shared {
-    fn line(&self) -> MutexGuard<'_, Line> {
+impl KeeperShared {
+    fn line(&self) -> MutexGuard<'_, SignerChannel> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a change of the line.
     fn wait(
         &self,
-        line: MutexGuard<'_, Line>,
-        until: impl Fn(&Line) -> bool,
+        line: MutexGuard<'_, SignerChannel>,
+        until: impl Fn(&SignerChannel) -> bool,
     ) -> Result<(), String> {
         let (_line, timeout) = self
             .changed
@@ -322,7 +326,7 @@ impl Shared {
     }
 
     /// Starts the process of this number, which is expected.
-    fn start(&self, number: u64) -> std::io::Result<(SignerProcess<'_>, Arc<Link>)> {
+    fn start(&self, number: u64) -> std::io::Result<(SignerProcess<'_>, Arc<SignerLink>)> {
         let (ours, theirs) = launcher::pair()?;
         let process = match &self.start {
             SignerStart::Launcher(launcher) => {
@@ -334,18 +338,18 @@ impl Shared {
                 SignerProcess::Child(command.spawn()?)
             }
         };
-        let link = Arc::new(Link { number, socket: ours, process: process.number() });
+        let link = Arc::new(SignerLink { number, socket: ours, process: process.number() });
         self.line().welcome(&link);
         Ok((process, link))
     }
 
     /// Hands answers to those who wait, until the process is gone.
-    fn listen(&self, process: SignerProcess<'_>, link: &Arc<Link>) {
+    fn listen(&self, process: SignerProcess<'_>, link: &Arc<SignerLink>) {
         let mut packet = vec![0; FRAME_BYTES_MAX + 1];
         loop {
             match recv(&link.socket, packet.as_mut_slice(), RecvFlags::empty()) {
                 Ok((_, 0)) => break,
-                Ok((_, length)) => match Say::read(&packet[..length]) {
+                Ok((_, length)) => match SignerReply::read(&packet[..length]) {
                     Some(said) => self.hear(said, link),
                     None => break,
                 },
@@ -357,9 +361,9 @@ impl Shared {
         process.end();
     }
 
-    fn hear(&self, said: Say, link: &Arc<Link>) {
+    fn hear(&self, said: SignerReply, link: &Arc<SignerLink>) {
         let (number, outcome) = match said {
-            Say::Opened(pem) => {
+            SignerReply::Opened(pem) => {
                 if let Ok(certificate) = CaCertificate::from_pem(&pem) {
                     self.certificate.store(Some(Arc::new(certificate)));
                 }
@@ -367,20 +371,20 @@ impl Shared {
                 self.changed.notify_all();
                 return;
             }
-            Say::Ready(trouble) => {
+            SignerReply::Ready(trouble) => {
                 self.line().take_over(link, trouble);
                 self.changed.notify_all();
                 return;
             }
-            Say::Failed(why) => {
+            SignerReply::Failed(why) => {
                 self.line().failure = Some(why);
                 return;
             }
-            Say::Leaf(number, lost, leaf) => {
+            SignerReply::Leaf(number, lost, leaf) => {
                 self.audit_lost.store(lost, Relaxed);
                 (number, Ok(leaf))
             }
-            Say::Refused(number, why) => (number, Err(why)),
+            SignerReply::Refused(number, why) => (number, Err(why)),
         };
         let mut asked = self.line();
         let waiting = asked.waiting.remove(&number);
@@ -388,8 +392,8 @@ impl Shared {
         drop(asked);
         // Whoever asked may have lost patience.
         match waiting.map(|it| it.answer) {
-            Some(Answer::Task(tell)) => drop(tell.send(outcome)),
-            Some(Answer::Thread(tell)) => drop(tell.try_send(outcome)),
+            Some(OrderAnswer::Task(tell)) => drop(tell.send(outcome)),
+            Some(OrderAnswer::Thread(tell)) => drop(tell.try_send(outcome)),
             None => {}
         }
     }

@@ -4,7 +4,7 @@
 //! fixed then; a request brings nothing but the socket that a new signer is to listen to, or the number of
 //! one that is to be killed. It reads no file, has no network, and ends with the program (docs/adr/0026).
 
-use super::Program;
+use super::SignerProgram;
 use crate::privileges::{Capability, HeldPrivileges, PrivilegePlan, ProgramStarts, reading};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
@@ -35,22 +35,22 @@ const FAILED: u8 = 4;
 
 /// The launcher as the program sees it.
 #[derive(Debug)]
-pub struct Launcher {
+pub struct SignerLauncher {
     /// One request at a time.
     socket: Mutex<OwnedFd>,
     process: Child,
 }
 
 /// A signer that runs, as the launcher holds it.
-struct Launched {
+struct LaunchedSigner {
     child: Child,
     /// Readable once it has ended.
     handle: OwnedFd,
 }
 
-impl Launcher {
+impl SignerLauncher {
     /// Starts the launcher by `program`, with the authority's folder as its standard output.
-    pub fn start(program: &Program, folder: OwnedFd) -> io::Result<Self> {
+    pub fn start(program: &SignerProgram, folder: OwnedFd) -> io::Result<Self> {
         let (ours, theirs) = pair()?;
         let mut command = command(program);
         let process = command.stdin(Stdio::from(theirs)).stdout(Stdio::from(folder)).spawn()?;
@@ -96,14 +96,14 @@ impl Launcher {
 
 /// The launcher from the inside: takes requests until the program goes. Standard input is its socket,
 /// standard output the authority's folder.
-pub fn run_launcher(signer: &Program) -> io::Result<()> {
+pub fn run_launcher(signer: &SignerProgram) -> io::Result<()> {
     crate::sys::stay_until_the_parent_goes();
     crate::sys::close_all_but_standard();
     let (stdin, stdout) = (std::io::stdin(), std::io::stdout());
     let socket = stdin.as_fd().try_clone_to_owned()?;
     let folder = stdout.as_fd().try_clone_to_owned()?;
     give_up_the_rest(&folder)?;
-    let mut signers: Vec<Launched> = Vec::new();
+    let mut signers: Vec<LaunchedSigner> = Vec::new();
     while let Some((kind, number, handed)) = next_request(&socket, &mut signers)? {
         match (kind, handed) {
             (START, Some(theirs)) => {
@@ -156,7 +156,7 @@ fn give_up_the_rest(folder: &OwnedFd) -> io::Result<HeldPrivileges> {
 /// leave of signers that have ended.
 fn next_request(
     socket: &OwnedFd,
-    signers: &mut Vec<Launched>,
+    signers: &mut Vec<LaunchedSigner>,
 ) -> io::Result<Option<(u8, u32, Option<OwnedFd>)>> {
     loop {
         let mut waited: Vec<PollFd<'_>> = vec![PollFd::new(socket, PollFlags::IN)];
@@ -200,12 +200,12 @@ fn receive(socket: &OwnedFd) -> io::Result<Option<(u8, u32, Option<OwnedFd>)>> {
     Ok(Some((kind, number, handed)))
 }
 
-fn launch(signer: &Program, socket: OwnedFd, folder: &OwnedFd) -> io::Result<Launched> {
+fn launch(signer: &SignerProgram, socket: OwnedFd, folder: &OwnedFd) -> io::Result<LaunchedSigner> {
     let folder = folder.try_clone()?;
     let mut command = command(signer);
     let mut child = command.stdin(Stdio::from(socket)).stdout(Stdio::from(folder)).spawn()?;
     match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-        Ok(handle) => Ok(Launched { child, handle }),
+        Ok(handle) => Ok(LaunchedSigner { child, handle }),
         Err(why) => {
             // Nobody waited for it yet, so the number is still its own.
             let _ = child.kill();
@@ -215,14 +215,14 @@ fn launch(signer: &Program, socket: OwnedFd, folder: &OwnedFd) -> io::Result<Lau
     }
 }
 
-fn end(mut signer: Launched) {
+fn end(mut signer: LaunchedSigner) {
     // By its handle: the number may be somebody else's by now.
     let _ = pidfd_send_signal(&signer.handle, Signal::KILL);
     let _ = signer.child.wait();
 }
 
 /// This program again, with nothing of the environment.
-pub(super) fn command(program: &Program) -> Command {
+pub(super) fn command(program: &SignerProgram) -> Command {
     let mut command = Command::new(&program.path);
     // A terminal's Ctrl-C is for the program; what it started ends when it does.
     command.args(&program.args).env_clear().arg0("tidegate").process_group(0);

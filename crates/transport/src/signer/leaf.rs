@@ -20,7 +20,7 @@ const LEAF_BYTES: usize = 512;
 
 /// How to speak TLS with a leaf.
 #[derive(Clone)]
-pub(crate) struct Leaf {
+pub(crate) struct LeafCertificate {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) names: Arc<LeafNames>,
     pub(super) minted_ms: u64,
@@ -46,13 +46,13 @@ pub(super) struct LeafKey {
 /// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a busy
 /// machine may wait. So it is made once, whoever goes away meanwhile.
 #[derive(Default)]
-pub(super) struct Rsa {
+pub(super) struct RsaKey {
     pub(super) made: OnceLock<Result<LeafKey, String>>,
     pub(super) begun: AtomicBool,
     pub(super) done: Notify,
 }
 
-impl Leaf {
+impl LeafCertificate {
     /// How many plain leaves it takes the place of in the cache.
     pub(super) fn weight(&self) -> u64 {
         1 + (self.bytes / LEAF_BYTES / 2) as u64

@@ -2,7 +2,7 @@
 //!
 //! It gathers what issuer and keeper say; nothing is decided here. Made by the signer, read by `tls`.
 
-use super::issuer::Refusal;
+use super::issuer::SigningRefusal;
 use super::keeper::NoAnswer;
 use crate::mint::BadName;
 use std::fmt;
@@ -26,15 +26,15 @@ pub enum MintError {
     Crypto(String),
 }
 
-impl From<Refusal> for MintError {
-    fn from(why: Refusal) -> Self {
+impl From<SigningRefusal> for MintError {
+    fn from(why: SigningRefusal) -> Self {
         match why {
-            Refusal::BadName(why) => Self::BadName(why),
-            Refusal::NotBlocked => Self::NotBlocked,
-            Refusal::NotOurs => Self::NotOurs,
-            Refusal::Excluded => Self::Excluded,
-            Refusal::RateLimited => Self::RateLimited,
-            Refusal::Failed(why) => Self::Crypto(why),
+            SigningRefusal::BadName(why) => Self::BadName(why),
+            SigningRefusal::NotBlocked => Self::NotBlocked,
+            SigningRefusal::NotOurs => Self::NotOurs,
+            SigningRefusal::Excluded => Self::Excluded,
+            SigningRefusal::RateLimited => Self::RateLimited,
+            SigningRefusal::Failed(why) => Self::Crypto(why),
         }
     }
 }

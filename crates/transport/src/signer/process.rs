@@ -5,10 +5,10 @@
 //! process that may have been taken over; the issuer believes none of them. Called by the hidden command
 //! that Tidegate starts itself with.
 
-use super::frame::{Ask, FRAME_BYTES_MAX, Say};
-use super::issuer::{Issuer, Ours};
+use super::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
+use super::issuer::{LeafIssuer, OwnServerNames};
 use super::walls;
-use super::{Exclusions, MintNothing, MintPolicy, Vouched};
+use super::{MintNothing, MintPolicy, NameExclusions, VouchMode};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
@@ -20,15 +20,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What the process is to be.
-pub struct Process {
+pub struct SignerTask {
     /// The folder of the authority.
     pub dir: PathBuf,
     /// What is never certified.
-    pub exclusions: Exclusions,
+    pub exclusions: NameExclusions,
     /// The names of our servers.
-    pub ours: Ours,
+    pub ours: OwnServerNames,
     /// Whether to sign on the other process's word.
-    pub vouched: Vouched,
+    pub vouched: VouchMode,
     /// Who to be instead of root.
     pub user: String,
 }
@@ -42,7 +42,7 @@ pub enum ProcessError {
     Failed(String),
 }
 
-impl Process {
+impl SignerTask {
     /// Runs until the parent goes. `policy` is read after the parent has been told about the
     /// authority: it takes longest.
     pub fn run(
@@ -55,7 +55,7 @@ impl Process {
         if is_folder_handed() {
             self.dir = HANDED_FOLDER.into();
         }
-        let tell = |what: &Say| {
+        let tell = |what: &SignerReply| {
             // A parent that is gone shows when it is listened to.
             let _ = send(&socket, &what.write(), SendFlags::NOSIGNAL);
         };
@@ -66,7 +66,7 @@ impl Process {
             }
             Err(why) => {
                 let why = why.replace(HANDED_FOLDER, &named.display().to_string());
-                tell(&Say::Failed(why.clone()));
+                tell(&SignerReply::Failed(why.clone()));
                 Err(ProcessError::Failed(why))
             }
         }
@@ -75,18 +75,18 @@ impl Process {
     fn prepare(
         self,
         policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
-        tell: &impl Fn(&Say),
-    ) -> Result<Issuer, String> {
+        tell: &impl Fn(&SignerReply),
+    ) -> Result<LeafIssuer, String> {
         let say = |why: &dyn fmt::Display| why.to_string();
-        let mut issuer = Issuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
+        let mut issuer = LeafIssuer::open(&self.dir, Arc::new(MintNothing), self.exclusions)
             .map_err(|why| say(&why))?
             .limited_to(self.ours);
-        tell(&Say::Opened(issuer.certificate().pem.clone()));
+        tell(&SignerReply::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
         if let Err(why) = issuer.write_down(&self.dir) {
             troubles.push(format!("what is signed cannot be written down: {why}"));
         }
-        if self.vouched == Vouched::Limited
+        if self.vouched == VouchMode::Limited
             && let Err(why) = issuer.allow_vouched(&self.dir)
         {
             troubles.push(format!("no name is certified for its alias: {why}"));
@@ -100,7 +100,7 @@ impl Process {
         issuer.prove().map_err(|why| format!("{why:?}"))?;
         troubles.extend(walls::raise(&user).map_err(|why| say(&why))?);
         issuer.prove().map_err(|why| format!("behind its walls: {why:?}"))?;
-        tell(&Say::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
+        tell(&SignerReply::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
         Ok(issuer)
     }
 }
@@ -126,7 +126,7 @@ fn parent() -> Result<OwnedFd, ProcessError> {
     }
 }
 
-fn take_orders(socket: &OwnedFd, mut issuer: Issuer) {
+fn take_orders(socket: &OwnedFd, mut issuer: LeafIssuer) {
     let mut packet = vec![0; FRAME_BYTES_MAX + 1];
     let began_old = issuer.is_old(crate::clock::now());
     loop {
@@ -141,12 +141,12 @@ fn take_orders(socket: &OwnedFd, mut issuer: Issuer) {
             // Opened again it is renewed, and the order comes again.
             return;
         }
-        let say = match Ask::read(&packet[..length]) {
-            Some(Ask::Order(number, order)) => match issuer.issue(&order, now) {
-                Ok(leaf) => Say::Leaf(number, issuer.audit_lost(), leaf),
-                Err(why) => Say::Refused(number, why),
+        let say = match SignerRequest::read(&packet[..length]) {
+            Some(SignerRequest::Order(number, order)) => match issuer.issue(&order, now) {
+                Ok(leaf) => SignerReply::Leaf(number, issuer.audit_lost(), leaf),
+                Err(why) => SignerReply::Refused(number, why),
             },
-            Some(Ask::Key(kind, spki)) => {
+            Some(SignerRequest::Key(kind, spki)) => {
                 // Of one that cannot be taken, the orders for it are refused one by one.
                 let _ = issuer.take_key(kind, &spki);
                 continue;
@@ -173,7 +173,7 @@ impl fmt::Display for ProcessError {
 
 impl std::error::Error for ProcessError {}
 
-impl fmt::Debug for Process {
+impl fmt::Debug for SignerTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Process").field("dir", &self.dir).finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 //! It opens no key and knows no user's number; `config` reads it and [`Settings::check`] says what is
 //! wrong.
 
-use super::exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, Exclusions};
+use super::exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, NameExclusions};
 use ::settings::Text;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,18 +28,18 @@ pub struct Settings {
     /// the proxy see aliases, so the signer would take their word: `never` (the DNS door gives such
     /// names no address), or `limited` (100, then one in ten seconds, counted across restarts).
     /// Default `never`.
-    pub aliases: Vouched,
+    pub aliases: VouchMode,
     /// Which blocked names share a certificate, so that a browser sends the requests for all of them over
     /// one connection: `known` (some 400 hosts of well-known companies, as far as lists block them), `learned`
     /// (those that the same client asked for within twelve hours; pages can then find out which ones these
     /// are) or `never`. Default `known`.
-    pub bundles: Bundled,
+    pub bundles: BundleMode,
 }
 
 /// Which names share a leaf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Bundled {
+pub enum BundleMode {
     /// Those of well-known companies: the same for everybody.
     #[default]
     Known,
@@ -52,7 +52,7 @@ pub enum Bundled {
 /// Whether a leaf is signed on the word of the process that answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Vouched {
+pub enum VouchMode {
     /// Now and then.
     Limited,
     /// Not at all.
@@ -67,8 +67,8 @@ impl Default for Settings {
             user: "nobody".into(),
             own_domains: Vec::new(),
             excluded: EXCLUDED_DEFAULT.iter().filter_map(domain).collect(),
-            aliases: Vouched::Never,
-            bundles: Bundled::Known,
+            aliases: VouchMode::Never,
+            bundles: BundleMode::Known,
         }
     }
 }
@@ -105,9 +105,9 @@ impl Settings {
     }
 
     /// What is never certified. `own_addresses` are those of our servers, which may be.
-    pub fn exclusions(&self, own_addresses: Vec<IpAddr>) -> Exclusions {
+    pub fn exclusions(&self, own_addresses: Vec<IpAddr>) -> NameExclusions {
         let all = self.own_domains.iter().chain(&self.excluded);
-        Exclusions::new(all.map(|domain| domain.0.as_str().to_owned()), own_addresses)
+        NameExclusions::new(all.map(|domain| domain.0.as_str().to_owned()), own_addresses)
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
         let settings = Settings::default();
         assert_eq!(settings.check(), []);
         assert_eq!(settings.excluded.len(), EXCLUDED_DEFAULT.len());
-        assert_eq!(settings.exclusions(Vec::new()), Exclusions::default());
+        assert_eq!(settings.exclusions(Vec::new()), NameExclusions::default());
     }
 
     #[test]

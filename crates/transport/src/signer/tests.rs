@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::bucket::PER_CLIENT;
-use issuer::Refusal;
+use issuer::SigningRefusal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU32;
@@ -44,9 +44,14 @@ fn now() -> Now {
 }
 
 /// A leaf for a client that verifies ECDSA.
-fn leaf(signer: &Signer, name: &str, client: IpAddr, now: Now) -> Result<Leaf, MintError> {
+fn leaf(
+    signer: &Signer,
+    name: &str,
+    client: IpAddr,
+    now: Now,
+) -> Result<LeafCertificate, MintError> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(signer.leaf(name, client, Verifies::Ecdsa, now))
+    runtime.block_on(signer.leaf(name, client, ClientSignatures::Ecdsa, now))
 }
 
 #[test]
@@ -168,7 +173,8 @@ fn leaves_are_kept_up_to_a_cap() {
 fn the_authority_is_made_anew_with_its_key_and_name_before_it_ends() {
     let folder = Folder::new();
     let dir = folder.file("");
-    let open = |secs| crate::authority::Authority::open(&dir, &Exclusions::default(), secs);
+    let open =
+        |secs| crate::authority::CertificateAuthority::open(&dir, &NameExclusions::default(), secs);
     let began = now().unix_secs() - 7 * 365 * 86_400;
     let old = open(began).unwrap().certificate().clone();
     assert_eq!(old.warning(began), None);
@@ -200,7 +206,8 @@ fn ca_of(pem: &str) -> (Vec<u8>, Vec<u8>) {
 fn an_authority_in_a_folder_that_cannot_be_written_serves_to_its_end() {
     let folder = Folder::new();
     let dir = folder.file("");
-    let open = |secs| crate::authority::Authority::open(&dir, &Exclusions::default(), secs);
+    let open =
+        |secs| crate::authority::CertificateAuthority::open(&dir, &NameExclusions::default(), secs);
     let day = 86_400;
     let began = now().unix_secs() - 7 * 365 * day;
     let old = open(began).unwrap().certificate().pem.clone();
@@ -217,22 +224,24 @@ fn an_authority_in_a_folder_that_cannot_be_written_serves_to_its_end() {
 #[test]
 fn the_issuer_believes_nobody() {
     let folder = Folder::new();
-    let exclusions = Exclusions::new(["ads.bank".to_owned(), "ads.x.com".to_owned()], Vec::new());
-    let ours = Ours::Names(
+    let exclusions =
+        NameExclusions::new(["ads.bank".to_owned(), "ads.x.com".to_owned()], Vec::new());
+    let ours = OwnServerNames::Names(
         ["dns.home.arpa", "*.home.example", "co.uk", "*.co.uk"].map(String::from).into(),
     );
-    let mut issuer =
-        Issuer::open(&folder.file(""), Arc::new(Everything), exclusions).unwrap().limited_to(ours);
+    let mut issuer = LeafIssuer::open(&folder.file(""), Arc::new(Everything), exclusions)
+        .unwrap()
+        .limited_to(ours);
     let key = KeyKind::P256;
     issuer.take_key(key, &LeafKey::make(key).unwrap().public).unwrap();
-    let wide = |base: &str| Coverage::WithWildcard(base.to_owned());
-    let exact = |name: &str| Coverage::Exact(name.to_owned());
-    let blocked = |coverage| Order::Blocked { names: vec![coverage], key };
-    let own = |names: &[&str], addresses: &[&str]| Order::Own {
+    let wide = |base: &str| LeafCoverage::WithWildcard(base.to_owned());
+    let exact = |name: &str| LeafCoverage::Exact(name.to_owned());
+    let blocked = |coverage| SigningOrder::Blocked { names: vec![coverage], key };
+    let own = |names: &[&str], addresses: &[&str]| SigningOrder::Own {
         names: names.iter().map(|&it| it.to_owned()).collect(),
         addresses: addresses.iter().map(|it| it.parse().unwrap()).collect(),
     };
-    let suffix = || Err(Refusal::BadName(BadName::PublicSuffix));
+    let suffix = || Err(SigningRefusal::BadName(BadName::PublicSuffix));
     for (order, expected) in [
         (blocked(exact("ads.example")), Ok(())),
         (blocked(wide("example.com")), Ok(())),
@@ -243,31 +252,34 @@ fn the_issuer_believes_nobody() {
         (blocked(exact("github.io")), suffix()),
         (own(&["co.uk"], &[]), suffix()),
         (own(&["*.co.uk"], &[]), suffix()),
-        (blocked(wide("x.com")), Err(Refusal::NotBlocked)),
-        (blocked(exact("www.ads.bank")), Err(Refusal::Excluded)),
-        (blocked(exact("*.example.com")), Err(Refusal::BadName(BadName::Label))),
-        (blocked(exact("Ads.example.com")), Err(Refusal::BadName(BadName::Label))),
-        (blocked(exact("192.0.2.1")), Err(Refusal::BadName(BadName::Address))),
-        (blocked(exact("a\0b")), Err(Refusal::BadName(BadName::Label))),
-        (Order::Vouched { name: "cname.example".into(), key }, Err(Refusal::NotBlocked)),
+        (blocked(wide("x.com")), Err(SigningRefusal::NotBlocked)),
+        (blocked(exact("www.ads.bank")), Err(SigningRefusal::Excluded)),
+        (blocked(exact("*.example.com")), Err(SigningRefusal::BadName(BadName::Label))),
+        (blocked(exact("Ads.example.com")), Err(SigningRefusal::BadName(BadName::Label))),
+        (blocked(exact("192.0.2.1")), Err(SigningRefusal::BadName(BadName::Address))),
+        (blocked(exact("a\0b")), Err(SigningRefusal::BadName(BadName::Label))),
+        (
+            SigningOrder::Vouched { name: "cname.example".into(), key },
+            Err(SigningRefusal::NotBlocked),
+        ),
         (own(&["dns.home.arpa"], &["192.168.1.2"]), Ok(())),
-        (own(&["www.example.com"], &[]), Err(Refusal::NotOurs)),
+        (own(&["www.example.com"], &[]), Err(SigningRefusal::NotOurs)),
         (own(&["*.home.example"], &[]), Ok(())),
-        (own(&["a.home.example"], &[]), Err(Refusal::NotOurs)),
-        (own(&[], &["198.41.0.4"]), Err(Refusal::Excluded)),
-        (own(&[], &[]), Err(Refusal::BadName(BadName::Length))),
+        (own(&["a.home.example"], &[]), Err(SigningRefusal::NotOurs)),
+        (own(&[], &["198.41.0.4"]), Err(SigningRefusal::Excluded)),
+        (own(&[], &[]), Err(SigningRefusal::BadName(BadName::Length))),
         (blocked(exact("ads.example")), Ok(())),
     ] {
         assert_eq!(issuer.issue(&order, now()).map(drop), expected, "{order:?}");
     }
-    let rsa = Order::Blocked { names: vec![exact("ads.example")], key: KeyKind::Rsa };
-    assert!(matches!(issuer.issue(&rsa, now()), Err(Refusal::Failed(_))));
+    let rsa = SigningOrder::Blocked { names: vec![exact("ads.example")], key: KeyKind::Rsa };
+    assert!(matches!(issuer.issue(&rsa, now()), Err(SigningRefusal::Failed(_))));
     issuer.allow_vouched(&folder.file("")).unwrap();
     for name in ["com", "co.uk", "github.io", "www.ads.bank"] {
-        let order = Order::Vouched { name: name.into(), key };
+        let order = SigningOrder::Vouched { name: name.into(), key };
         assert!(issuer.issue(&order, now()).is_err(), "{name}");
     }
-    let vouched = || Order::Vouched { name: "cname.example".into(), key };
+    let vouched = || SigningOrder::Vouched { name: "cname.example".into(), key };
     let signed = (0..200).filter(|_| issuer.issue(&vouched(), now()).is_ok()).count();
     assert!((100..=101).contains(&signed), "{signed}");
 }
@@ -296,7 +308,7 @@ fn well_known_names_share_one_leaf_and_any_client_gets_the_same() {
 fn learned_names_share_a_leaf_with_no_other_clients() {
     let folder = Folder::new();
     let signer = folder.open().unwrap();
-    signer.take_settings(&Settings { bundles: Bundled::Learned, ..Settings::default() });
+    signer.take_settings(&Settings { bundles: BundleMode::Learned, ..Settings::default() });
     for name in ["ads.one.test", "ads.two.test", "ads.one.test"] {
         leaf(&signer, name, CLIENT, now()).unwrap();
     }
@@ -305,7 +317,7 @@ fn learned_names_share_a_leaf_with_no_other_clients() {
     assert_eq!((signer.counts().minted, signer.counts().cached), (2, 2));
     let other = leaf(&signer, "ads.one.test", "192.0.2.8".parse().unwrap(), now()).unwrap();
     assert!(other.names.cover("ads.one.test") && !other.names.cover("ads.two.test"));
-    signer.take_settings(&Settings { bundles: Bundled::Never, ..Settings::default() });
+    signer.take_settings(&Settings { bundles: BundleMode::Never, ..Settings::default() });
     let alone = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
     assert!(!alone.names.cover("ads.two.test"));
 }
@@ -313,8 +325,8 @@ fn learned_names_share_a_leaf_with_no_other_clients() {
 #[test]
 fn what_the_issuer_may_not_sign_is_left_out_of_a_bundle_and_harms_no_other_name() {
     let folder = Folder::new();
-    let exclusions = Exclusions::new(["hotjar.com".to_owned()], Vec::new());
-    let issuer = Issuer::open(&folder.file(""), Arc::new(Everything), exclusions).unwrap();
+    let exclusions = NameExclusions::new(["hotjar.com".to_owned()], Vec::new());
+    let issuer = LeafIssuer::open(&folder.file(""), Arc::new(Everything), exclusions).unwrap();
     let signer = Signer::with(issuer, Arc::new(Everything)).unwrap();
     let first = leaf(&signer, "static.hotjar.com", CLIENT, now());
     assert_eq!(first.err(), Some(MintError::Excluded));

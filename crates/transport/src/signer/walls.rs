@@ -4,7 +4,7 @@
 //! system calls only those for memory, its one socket and its open log are left. No file can be opened,
 //! no socket made, no program run. Called once by `process`, which has one thread.
 
-use crate::privileges::{Account, AccountError, become_reader, drop_all};
+use crate::privileges::{AccountError, SystemAccount, become_reader, drop_all};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::set_no_new_privs;
@@ -66,7 +66,7 @@ pub(crate) struct NotRoot(());
 /// lists are read after this.
 pub(crate) fn leave_root(user: &str) -> Result<NotRoot, WallsError> {
     if rustix::process::geteuid().is_root() {
-        let account = Account::find(user, None).map_err(WallsError::NoUser)?;
+        let account = SystemAccount::find(user, None).map_err(WallsError::NoUser)?;
         // Of this thread alone, and it is the only one.
         become_reader(&account).map_err(|why| WallsError::StillRoot(why.into()))?;
         close_memory()?;

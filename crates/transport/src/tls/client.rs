@@ -1,9 +1,9 @@
 //! The client side of TLS: whom it trusts, and why a server was not.
 
-use super::pins::Checks;
+use super::pins::CertificateChecks;
 use super::wall_clock::WallClock;
 use super::{
-    Alpn, BadPem, HandshakeError, PROVIDER, Verify, certificates, delegate, library_error,
+    Alpn, BadPem, HandshakeError, PROVIDER, VerifyMode, certificates, delegate, library_error,
 };
 use rustls::client::{Resumption, WantsClientCert, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject;
@@ -49,7 +49,7 @@ pub struct ClientTlsOptions<'p> {
     /// What the client shows when a server asks who it is: a chain, leaf first, and its key, as PEM.
     pub certificate: Option<(&'p [u8], &'p [u8])>,
     /// How servers' certificates are checked.
-    pub verify: Verify,
+    pub verify: VerifyMode,
 }
 
 /// What of [`ClientTlsOptions`] cannot be used.
@@ -80,7 +80,7 @@ impl ClientTls {
     /// [`super::key_pin`]) must be met, if there are any. Sessions are not shared with `self`:
     /// resuming one skips the check.
     #[must_use]
-    pub fn checking(&self, verify: Verify, pins: &[[u8; 32]]) -> Self {
+    pub fn checking(&self, verify: VerifyMode, pins: &[[u8; 32]]) -> Self {
         let config = checked(&self.roots, verify, pins).with_no_client_auth();
         Self { config: Arc::new(config), roots: Arc::clone(&self.roots) }
     }
@@ -159,18 +159,18 @@ fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
 /// The beginning of a configuration that checks certificates so.
 fn checked(
     roots: &Arc<RootCertStore>,
-    verify: Verify,
+    verify: VerifyMode,
     pins: &[[u8; 32]],
 ) -> ConfigBuilder<ClientConfig, WantsClientCert> {
     let usual = match verify {
-        Verify::Full => Some(
+        VerifyMode::Full => Some(
             WebPkiServerVerifier::builder_with_provider(Arc::clone(roots), Arc::clone(&PROVIDER))
                 .build()
                 .expect("roots are never empty, and no revocation list can be wrong"),
         ),
-        Verify::Nothing => None,
+        VerifyMode::Nothing => None,
     };
-    let checks = Checks::new(usual, pins, roots);
+    let checks = CertificateChecks::new(usual, pins, roots);
     builder().dangerous().with_custom_certificate_verifier(Arc::new(checks))
 }
 

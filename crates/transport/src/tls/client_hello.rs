@@ -78,11 +78,11 @@ fn joined(mut bytes: &[u8]) -> Result<Vec<u8>, ClientHello> {
 }
 
 fn read_message(hello: &[u8]) -> ClientHello {
-    server_name(&mut Reader(hello)).unwrap_or(ClientHello::Malformed)
+    server_name(&mut HelloReader(hello)).unwrap_or(ClientHello::Malformed)
 }
 
 /// Walks a whole `ClientHello`; nothing where a length leads beyond its end.
-fn server_name(hello: &mut Reader<'_>) -> Option<ClientHello> {
+fn server_name(hello: &mut HelloReader<'_>) -> Option<ClientHello> {
     // Version, random.
     hello.take(2 + 32)?;
     // Session, cipher suites, compression.
@@ -92,18 +92,18 @@ fn server_name(hello: &mut Reader<'_>) -> Option<ClientHello> {
     if hello.0.is_empty() {
         return Some(ClientHello::Nameless);
     }
-    let mut extensions = Reader(hello.vector16()?);
+    let mut extensions = HelloReader(hello.vector16()?);
     while !extensions.0.is_empty() {
         let kind = extensions.number16()?;
-        let mut body = Reader(extensions.vector16()?);
+        let mut body = HelloReader(extensions.vector16()?);
         if kind == SERVER_NAME {
-            return host_name(&mut Reader(body.vector16()?));
+            return host_name(&mut HelloReader(body.vector16()?));
         }
     }
     Some(ClientHello::Nameless)
 }
 
-fn host_name(names: &mut Reader<'_>) -> Option<ClientHello> {
+fn host_name(names: &mut HelloReader<'_>) -> Option<ClientHello> {
     while !names.0.is_empty() {
         let kind = names.take(1)?[0];
         let name = names.vector16()?;
@@ -117,9 +117,9 @@ fn host_name(names: &mut Reader<'_>) -> Option<ClientHello> {
 }
 
 /// What is left to read.
-struct Reader<'b>(&'b [u8]);
+struct HelloReader<'b>(&'b [u8]);
 
-impl<'b> Reader<'b> {
+impl<'b> HelloReader<'b> {
     fn take(&mut self, count: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;

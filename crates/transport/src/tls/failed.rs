@@ -6,10 +6,10 @@
 
 use super::HandshakeError;
 use crate::clock;
-use ledger::{Event, Ledger, Subject};
+use ledger::{EventSubject, Ledger, RequestEvent};
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{Action, Caching, Cause, Door, Kind, Name, Source};
+use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
 /// Records why `client` could not speak TLS with `door`. No request was read, so there is nothing that it
 /// asked for but perhaps a name.
@@ -34,13 +34,13 @@ pub fn record_failure(
         HandshakeError::ClientDistrusts(_) => (495, None),
     };
     let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
-    ledger.record(Event {
+    ledger.record(RequestEvent {
         at: clock::now(),
         took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
         door,
         client,
-        kind: Kind::Other,
-        subject: Subject::name(name),
+        kind: RequestKind::Other,
+        subject: EventSubject::name(name),
         action: Action::Pass,
         cause: Cause::NotAsked,
         source: Source::Refused,

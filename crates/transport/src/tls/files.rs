@@ -4,7 +4,7 @@
 //! whose key follows a moment later is not taken for a mistake; what cannot be used changes nothing
 //! and is said once. It chooses no file and writes none. Made by the doors on start and reload.
 
-use super::{BadPem, Identity};
+use super::{BadPem, ServerIdentity};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read};
@@ -40,9 +40,9 @@ pub enum FilesError {
 
 /// An identity with the files that it was read from.
 #[derive(Debug)]
-pub struct Watched {
+pub struct WatchedIdentity {
     files: IdentityFiles,
-    identity: Identity,
+    identity: ServerIdentity,
     /// The files as they were when the identity was read.
     served: Stamps,
     /// The files at the last look.
@@ -105,15 +105,15 @@ fn read_now(path: &Path) -> Result<Vec<u8>, FilesError> {
 
 impl IdentityFiles {
     /// Reads both files.
-    pub fn load(&self) -> Result<Identity, FilesError> {
+    pub fn load(&self) -> Result<ServerIdentity, FilesError> {
         self.load_by(read_pem)
     }
 
     fn load_by(
         &self,
         read: impl Fn(&Path) -> Result<Vec<u8>, FilesError>,
-    ) -> Result<Identity, FilesError> {
-        let pem = Identity::from_pem(&read(&self.chain)?, &read(&self.key)?);
+    ) -> Result<ServerIdentity, FilesError> {
+        let pem = ServerIdentity::from_pem(&read(&self.chain)?, &read(&self.key)?);
         pem.map_err(|why| FilesError::Pem(self.clone(), why))
     }
 
@@ -126,7 +126,7 @@ impl IdentityFiles {
     }
 }
 
-impl Watched {
+impl WatchedIdentity {
     /// Reads both files and remembers what they were like.
     pub fn open(files: IdentityFiles) -> Result<Self, FilesError> {
         // Looked at before they are read: a change in between is seen at the next look.
@@ -136,7 +136,7 @@ impl Watched {
     }
 
     /// The identity, which follows the files while they are watched.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &ServerIdentity {
         &self.identity
     }
 
@@ -162,13 +162,13 @@ impl FilesWatch {
     /// Looks at `watched` every [`FILES_LOOK_EVERY`] and tells what came of changes. The thread
     /// ends soon after this is dropped.
     pub fn start(
-        mut watched: Vec<Watched>,
+        mut watched: Vec<WatchedIdentity>,
         tell: impl Fn(&FilesNews) + Send + 'static,
     ) -> io::Result<Self> {
         let (until_dropped, dropped) = channel::<()>();
         std::thread::Builder::new().name("certificates".into()).spawn(move || {
             while dropped.recv_timeout(FILES_LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
-                watched.iter_mut().filter_map(Watched::look).for_each(|news| tell(&news));
+                watched.iter_mut().filter_map(WatchedIdentity::look).for_each(|news| tell(&news));
             }
         })?;
         Ok(Self { _until_dropped: until_dropped })
@@ -248,7 +248,7 @@ mod tests {
     fn a_change_is_taken_over_when_it_has_settled() {
         let folder = Folder::new("settled");
         folder.write(BOTH);
-        let mut watched = Watched::open(folder.files()).unwrap();
+        let mut watched = WatchedIdentity::open(folder.files()).unwrap();
         assert!(watched.look().is_none());
         folder.write(BOTH);
         let before = watched.identity().leaf();
@@ -262,7 +262,7 @@ mod tests {
     fn a_key_that_comes_later_is_no_mistake() {
         let folder = Folder::new("later");
         folder.write(BOTH);
-        let mut watched = Watched::open(folder.files()).unwrap();
+        let mut watched = WatchedIdentity::open(folder.files()).unwrap();
         folder.write(&["a.pem"]);
         assert!(watched.look().is_none());
         folder.write(BOTH);
@@ -274,7 +274,7 @@ mod tests {
     fn what_cannot_be_used_is_said_once_and_changes_nothing() {
         let folder = Folder::new("kept");
         folder.write(BOTH);
-        let mut watched = Watched::open(folder.files()).unwrap();
+        let mut watched = WatchedIdentity::open(folder.files()).unwrap();
         let before = watched.identity().leaf();
         folder.write(&["a.pem"]);
         assert!(watched.look().is_none());

@@ -4,7 +4,7 @@
 //! nobody had looked. What is wrong with a message is not judged: it has no name, and the handshake says
 //! the rest. Called by the pixel door before it decides whose handshake this is.
 
-use super::under_way::Place;
+use super::under_way::HandshakePermit;
 use crate::stream::Stream;
 use rustls::server::{Accepted, Acceptor};
 
@@ -17,7 +17,7 @@ pub const BEGINNING_BYTES: usize = 5 + 4 + 2 + 32;
 
 /// What a client says first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hello {
+pub struct HelloFacts {
     /// The server that it asks for (RFC 6066 section 3), as sent.
     pub name: String,
     /// How its first message begins: no two begin alike, unless one was passed on.
@@ -26,8 +26,8 @@ pub struct Hello {
 
 /// The first message of a client, when it has come; none if it names no server, is malformed or too
 /// long, if the client ends before, or if the core has too many handshakes under way.
-pub async fn peek_hello(stream: &mut Stream) -> Option<Hello> {
-    let _place = Place::take()?;
+pub async fn peek_hello(stream: &mut Stream) -> Option<HelloFacts> {
+    let _place = HandshakePermit::take()?;
     let mut bytes = vec![0; HELLO_BYTES_MAX];
     let mut acceptor = Acceptor::default();
     let mut seen = 0;
@@ -47,9 +47,9 @@ pub async fn peek_hello(stream: &mut Stream) -> Option<Hello> {
     }
 }
 
-fn hello(accepted: &Accepted, bytes: &[u8]) -> Option<Hello> {
+fn hello(accepted: &Accepted, bytes: &[u8]) -> Option<HelloFacts> {
     let name = accepted.client_hello().server_name()?.to_owned();
-    Some(Hello { name, beginning: *bytes.first_chunk()? })
+    Some(HelloFacts { name, beginning: *bytes.first_chunk()? })
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
     }
 
     /// The name that is seen, and what is left to be read.
-    fn seen(send: impl FnOnce(TcpStream) + Send + 'static) -> (Option<Hello>, Vec<u8>) {
+    fn seen(send: impl FnOnce(TcpStream) + Send + 'static) -> (Option<HelloFacts>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let server = listener.accept().unwrap().0;

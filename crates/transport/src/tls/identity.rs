@@ -33,26 +33,26 @@ const AGAIN_MS: u64 = 60_000;
 
 /// Who a server is. Clones are the same identity.
 #[derive(Clone)]
-pub struct Identity(Arc<ArcSwap<Current>>);
+pub struct ServerIdentity(Arc<ArcSwap<CurrentIdentity>>);
 
-struct Current {
+struct CurrentIdentity {
     /// None while the signer has not answered yet: handshakes fail, and everything else goes on.
     certified: Option<Arc<CertifiedKey>>,
-    origin: Origin,
+    origin: CertificateOrigin,
 }
 
 /// Where the certificate came from, and so what becomes of it when it grows old.
 #[derive(Clone)]
-enum Origin {
+enum CertificateOrigin {
     /// Whoever wrote the files renews them.
     Files,
     /// We sign another one outside the time, by the wall clock, in which this one is fresh.
-    Signed { by: Arc<Signer>, subject: Arc<Subject>, fresh_ms: Range<u64> },
+    Signed { by: Arc<Signer>, subject: Arc<CertificateSubject>, fresh_ms: Range<u64> },
 }
 
 /// Whom a certificate of ours is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subject {
+pub struct CertificateSubject {
     /// Host names.
     pub names: Vec<String>,
     /// Addresses, for clients that know no name.
@@ -80,8 +80,11 @@ pub struct OwnCertificate {
 
 impl OwnCertificate {
     /// Whom the certificate is for, with the addresses that this machine has now.
-    pub fn subject(&self) -> Subject {
-        Subject { names: self.subject_names(), addresses: crate::own_addresses(&self.listening) }
+    pub fn subject(&self) -> CertificateSubject {
+        CertificateSubject {
+            names: self.subject_names(),
+            addresses: crate::own_addresses(&self.listening),
+        }
     }
 
     /// The names that the certificate is for.
@@ -105,29 +108,36 @@ impl OwnCertificate {
     }
 }
 
-impl Identity {
+impl ServerIdentity {
     /// One certificate chain, leaf first, and its key, as PEM.
     pub fn from_pem(chain: &[u8], key: &[u8]) -> Result<Self, BadPem> {
         let chain = certificates(chain)?;
         let key = PrivateKeyDer::from_pem_slice(key).map_err(|why| BadPem(why.to_string()))?;
         let certified =
             CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
-        Ok(Self::new(Current { certified: Some(Arc::new(certified)), origin: Origin::Files }))
+        Ok(Self::new(CurrentIdentity {
+            certified: Some(Arc::new(certified)),
+            origin: CertificateOrigin::Files,
+        }))
     }
 
     /// A certificate for `subject`, signed by our authority; the signer asks no policy about it,
     /// so it must be what the administrator wrote. Where the signer cannot begin, because its key
     /// cannot be read or its disk is full, there is no certificate until it can.
-    pub fn signed(signer: &Arc<Signer>, subject: Subject, now: Now) -> Result<Self, MintError> {
+    pub fn signed(
+        signer: &Arc<Signer>,
+        subject: CertificateSubject,
+        now: Now,
+    ) -> Result<Self, MintError> {
         let subject = Arc::new(subject);
         if signer.start().is_ok() {
-            return Ok(Self::new(Current::sign(signer, &subject, FIRST_MAX, now)?));
+            return Ok(Self::new(CurrentIdentity::sign(signer, &subject, FIRST_MAX, now)?));
         }
-        let origin = Origin::Signed { by: Arc::clone(signer), subject, fresh_ms: 0..0 };
-        Ok(Self::new(Current { certified: None, origin }))
+        let origin = CertificateOrigin::Signed { by: Arc::clone(signer), subject, fresh_ms: 0..0 };
+        Ok(Self::new(CurrentIdentity { certified: None, origin }))
     }
 
-    fn new(current: Current) -> Self {
+    fn new(current: CurrentIdentity) -> Self {
         Self(Arc::new(ArcSwap::from_pointee(current)))
     }
 
@@ -158,7 +168,7 @@ impl Identity {
     /// What is presented at `now`.
     fn certified(&self, now: Now) -> Option<Arc<CertifiedKey>> {
         let current = self.0.load();
-        if let Origin::Signed { by, subject, fresh_ms } = &current.origin
+        if let CertificateOrigin::Signed { by, subject, fresh_ms } = &current.origin
             && !fresh_ms.contains(&now.unix_ms)
             // Without a first certificate every handshake would wait for a signer that does not
             // work.
@@ -168,7 +178,7 @@ impl Identity {
             // An old certificate is better than none: the clock may be what is wrong. And other
             // handshakes go on with it, while this one renews it.
             self.0.store(Arc::new(current.fresh(again_ms)));
-            if let Ok(renewed) = Current::sign(by, subject, RENEWAL_MAX, now) {
+            if let Ok(renewed) = CurrentIdentity::sign(by, subject, RENEWAL_MAX, now) {
                 let certified = renewed.certified.clone();
                 self.0.store(Arc::new(renewed));
                 return certified;
@@ -178,14 +188,14 @@ impl Identity {
     }
 }
 
-impl Current {
+impl CurrentIdentity {
     /// Goes on presenting this at these times.
     fn fresh(&self, fresh_ms: Range<u64>) -> Self {
         let origin = match &self.origin {
-            Origin::Files => Origin::Files,
-            Origin::Signed { by, subject, .. } => {
+            CertificateOrigin::Files => CertificateOrigin::Files,
+            CertificateOrigin::Signed { by, subject, .. } => {
                 let (by, subject) = (Arc::clone(by), Arc::clone(subject));
-                Origin::Signed { by, subject, fresh_ms }
+                CertificateOrigin::Signed { by, subject, fresh_ms }
             }
         };
         Self { certified: self.certified.clone(), origin }
@@ -193,28 +203,31 @@ impl Current {
 
     fn sign(
         signer: &Arc<Signer>,
-        subject: &Arc<Subject>,
+        subject: &Arc<CertificateSubject>,
         patience: Duration,
         now: Now,
     ) -> Result<Self, MintError> {
         let (certified, fresh_ms) = signer.own_leaf(subject, patience, now)?;
-        let origin =
-            Origin::Signed { by: Arc::clone(signer), subject: Arc::clone(subject), fresh_ms };
+        let origin = CertificateOrigin::Signed {
+            by: Arc::clone(signer),
+            subject: Arc::clone(subject),
+            fresh_ms,
+        };
         Ok(Self { certified: Some(Arc::new(certified)), origin })
     }
 }
 
-impl ResolvesServerCert for Identity {
+impl ResolvesServerCert for ServerIdentity {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         self.certified(crate::clock::now())
     }
 }
 
-impl fmt::Debug for Identity {
+impl fmt::Debug for ServerIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.load().origin {
-            Origin::Files => "Identity(files)",
-            Origin::Signed { .. } => "Identity(signed)",
+            CertificateOrigin::Files => "Identity(files)",
+            CertificateOrigin::Signed { .. } => "Identity(signed)",
         })
     }
 }
@@ -235,8 +248,8 @@ mod tests {
         Arc::new(signer)
     }
 
-    fn subject(names: &[&str], addresses: &[&str]) -> Subject {
-        Subject {
+    fn subject(names: &[&str], addresses: &[&str]) -> CertificateSubject {
+        CertificateSubject {
             names: names.iter().map(|&name| name.to_owned()).collect(),
             addresses: addresses.iter().map(|it| it.parse().unwrap()).collect(),
         }
@@ -246,7 +259,7 @@ mod tests {
     fn our_own_names_and_addresses_are_certified_though_no_list_blocks_them() {
         let wanted = subject(&["dns.home.arpa"], &["192.0.2.53", "2001:db8::53"]);
         let now = crate::clock::now();
-        let identity = Identity::signed(&signer("own"), wanted, now).unwrap();
+        let identity = ServerIdentity::signed(&signer("own"), wanted, now).unwrap();
         let leaf = identity.certified(now).unwrap().cert[0].clone();
         let (_, leaf) = X509Certificate::from_der(&leaf).unwrap();
         let names = leaf.subject_alternative_name().unwrap().unwrap().value.general_names.clone();
@@ -268,7 +281,8 @@ mod tests {
         let now = crate::clock::now();
         let at = |days: u64| Now { unix_ms: now.unix_ms + days * DAY_MS, ..now };
         let identity =
-            Identity::signed(&signer("renewal"), subject(&["dns.home.arpa"], &[]), now).unwrap();
+            ServerIdentity::signed(&signer("renewal"), subject(&["dns.home.arpa"], &[]), now)
+                .unwrap();
         let first = identity.certified(now).unwrap();
         assert!(Arc::ptr_eq(&first, &identity.certified(at(50)).unwrap()));
         let second = identity.certified(at(60)).unwrap();
@@ -280,18 +294,20 @@ mod tests {
     fn nobody_and_what_is_no_name_get_no_certificate() {
         let (signer, now) = (signer("nobody"), crate::clock::now());
         for wrong in [subject(&[], &[]), subject(&["*.co.uk"], &[]), subject(&["1.2"], &[])] {
-            let refused = Identity::signed(&signer, wrong.clone(), now);
+            let refused = ServerIdentity::signed(&signer, wrong.clone(), now);
             assert!(matches!(refused, Err(MintError::BadName(_))), "{wrong:?}");
         }
-        let many =
-            Subject { names: vec!["a.test".into(); IDENTITY_NAMES_MAX + 1], ..subject(&[], &[]) };
-        assert!(Identity::signed(&signer, many, now).is_err());
+        let many = CertificateSubject {
+            names: vec!["a.test".into(); IDENTITY_NAMES_MAX + 1],
+            ..subject(&[], &[])
+        };
+        assert!(ServerIdentity::signed(&signer, many, now).is_err());
     }
 
     #[test]
     fn an_identity_takes_another_ones_place() {
         let (signer, now) = (signer("place"), crate::clock::now());
-        let made = |name| Identity::signed(&signer, subject(&[name], &[]), now).unwrap();
+        let made = |name| ServerIdentity::signed(&signer, subject(&[name], &[]), now).unwrap();
         let (old, new) = (made("old.test"), made("new.test"));
         let held = old.clone();
         old.become_like(&new);
@@ -306,9 +322,9 @@ mod tests {
             (params.self_signed(&key).unwrap().pem(), key.serialize_pem())
         };
         let ((chain, key), (_, other)) = (pair("a.test"), pair("b.test"));
-        assert!(Identity::from_pem(chain.as_bytes(), key.as_bytes()).is_ok());
-        assert!(Identity::from_pem(chain.as_bytes(), other.as_bytes()).is_err());
-        assert!(Identity::from_pem(b"nonsense", key.as_bytes()).is_err());
-        assert!(Identity::from_pem(chain.as_bytes(), b"").is_err());
+        assert!(ServerIdentity::from_pem(chain.as_bytes(), key.as_bytes()).is_ok());
+        assert!(ServerIdentity::from_pem(chain.as_bytes(), other.as_bytes()).is_err());
+        assert!(ServerIdentity::from_pem(b"nonsense", key.as_bytes()).is_err());
+        assert!(ServerIdentity::from_pem(chain.as_bytes(), b"").is_err());
     }
 }

@@ -23,7 +23,7 @@ pub const PINS_MAX: usize = 16;
 
 /// Whether a server's certificate must be valid and for its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Verify {
+pub enum VerifyMode {
     /// Yes: signed by a trusted authority, in its time, for the name.
     #[default]
     Full,
@@ -33,8 +33,8 @@ pub enum Verify {
 
 /// Checks a certificate as it was told to.
 #[derive(Debug)]
-pub(super) struct Checks {
-    /// The usual way; none with [`Verify::Nothing`].
+pub(super) struct CertificateChecks {
+    /// The usual way; none with [`VerifyMode::Nothing`].
     usual: Option<Arc<WebPkiServerVerifier>>,
     pins: Box<[[u8; 32]]>,
     /// Trusted authorities with a pinned key.
@@ -53,7 +53,7 @@ impl fmt::Display for NotPinned {
 
 impl std::error::Error for NotPinned {}
 
-impl Checks {
+impl CertificateChecks {
     /// `usual` is asked first; then one of `pins` must be met, if there are any.
     pub(super) fn new(
         usual: Option<Arc<WebPkiServerVerifier>>,
@@ -97,7 +97,7 @@ impl Checks {
     }
 }
 
-impl ServerCertVerifier for Checks {
+impl ServerCertVerifier for CertificateChecks {
     fn verify_server_cert(
         &self,
         leaf: &CertificateDer<'_>,
@@ -196,7 +196,7 @@ mod tests {
         let roots = Arc::new(roots);
         let usual =
             WebPkiServerVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&PROVIDER));
-        let checks = Checks::new(Some(usual.build().unwrap()), pins, &roots);
+        let checks = CertificateChecks::new(Some(usual.build().unwrap()), pins, &roots);
         let server = ServerName::try_from("dns.test").unwrap();
         checks.verify_server_cert(leaf, sent, &server, &[], UnixTime::now()).is_ok()
     }

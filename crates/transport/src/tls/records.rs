@@ -20,12 +20,12 @@ const EARLY_BYTES: usize = 64 << 10;
 
 /// How far a connection has come.
 #[derive(Debug, Default)]
-pub(super) struct Records {
+pub(super) struct RecordProgress {
     /// Plain bytes sent, up to [`EARLY_BYTES`].
     sent: usize,
 }
 
-impl Records {
+impl RecordProgress {
     /// Writes what `pieces` hold, or a part of it.
     pub(super) fn poll_write<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,

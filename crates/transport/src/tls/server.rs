@@ -1,11 +1,11 @@
 //! The server side of TLS: certificates by name, and why a handshake failed.
 
-use super::records::Records;
-use super::sites::{SiteIdentity, Sites};
-use super::under_way::Place;
-use super::wall_clock::{Tickets, WallClock};
-use super::{Alpn, BadPem, Identity, PROVIDER, certificates, library_error};
-use crate::signer::{BadName, LeafNames, MintError, Signer, Verifies};
+use super::records::RecordProgress;
+use super::sites::{SiteIdentity, TlsSites};
+use super::under_way::HandshakePermit;
+use super::wall_clock::{SessionTickets, WallClock};
+use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, library_error};
+use crate::signer::{BadName, ClientSignatures, LeafNames, MintError, Signer};
 use crate::stream::Stream;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
@@ -31,7 +31,7 @@ pub const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How a client said that it does not trust our certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Distrust {
+pub enum DistrustSign {
     /// Alert `unknown_ca`: the authority is not installed there.
     UnknownCa,
     /// Alert `bad_certificate`: often an app that pins its server's certificate.
@@ -53,7 +53,7 @@ pub enum TlsVersion {
 
 /// Where the secrets of a connection come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Session {
+pub enum SessionSecrets {
     /// A whole handshake, with our certificate.
     New,
     /// A session of before.
@@ -80,7 +80,7 @@ pub enum HandshakeError {
     /// The signer's process was not there in time.
     Unsigned(String),
     /// The client does not trust the certificate.
-    ClientDistrusts(Distrust),
+    ClientDistrusts(DistrustSign),
     /// The client went away before it had our certificate.
     Closed,
     /// The client went away when it had our certificate, without a word. That may mean distrust, or
@@ -92,13 +92,13 @@ pub enum HandshakeError {
 
 /// The server side of TLS.
 #[derive(Clone)]
-pub struct ServerTls(Certificates);
+pub struct ServerTls(CertificateChoice);
 
 #[derive(Clone)]
-enum Certificates {
+enum CertificateChoice {
     Minted(Arc<Signer>),
     Given(Arc<ServerConfig>),
-    Sites(Arc<Sites>),
+    Sites(Arc<TlsSites>),
 }
 
 /// An accepted TLS connection, over TCP or over another stream of bytes.
@@ -107,11 +107,12 @@ pub struct TlsStream<S = Stream> {
     stream: tokio_rustls::server::TlsStream<S>,
     site: usize,
     names: Option<Arc<LeafNames>>,
-    records: Records,
+    records: RecordProgress,
 }
 
 /// One ticketer for the process: a client resumes at any core and with any leaf of its name.
-static TICKETER: LazyLock<Arc<dyn ProducesTickets>> = LazyLock::new(|| Arc::new(Tickets::new()));
+static TICKETER: LazyLock<Arc<dyn ProducesTickets>> =
+    LazyLock::new(|| Arc::new(SessionTickets::new()));
 
 /// Our server configuration for a source of certificates.
 pub(crate) fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> ServerConfig {
@@ -151,7 +152,7 @@ static REFUSE: LazyLock<Arc<ServerConfig>> =
 impl ServerTls {
     /// Certificates made in the handshake, for the names that the signer's policy permits.
     pub fn with_signer(signer: Arc<Signer>) -> Self {
-        Self(Certificates::Minted(signer))
+        Self(CertificateChoice::Minted(signer))
     }
 
     /// One certificate chain and its key, as PEM.
@@ -161,29 +162,29 @@ impl ServerTls {
         let certified =
             CertifiedKey::from_der(chain, key, &PROVIDER).map_err(|why| BadPem(why.to_string()))?;
         let certified = rustls::sign::SingleCertAndKey::from(certified);
-        Ok(Self(Certificates::Given(Arc::new(server_config(Arc::new(certified))))))
+        Ok(Self(CertificateChoice::Given(Arc::new(server_config(Arc::new(certified))))))
     }
 
     /// An identity that may be exchanged, and the protocols offered to clients that know ALPN; one
     /// that asks for others only is refused, one that knows no ALPN is not.
-    pub fn with_identity(identity: &Identity, protocols: &[Alpn]) -> Self {
+    pub fn with_identity(identity: &ServerIdentity, protocols: &[Alpn]) -> Self {
         let mut config = server_config(Arc::new(identity.clone()));
         config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
-        Self(Certificates::Given(Arc::new(config)))
+        Self(CertificateChoice::Given(Arc::new(config)))
     }
 
     /// Sites told apart by the name that a client asks for, and the protocols offered, as with
     /// [`Self::with_identity`]. A name that no site has leads to the first one.
     pub fn with_sites(sites: &[SiteIdentity], protocols: &[Alpn]) -> Result<Self, BadPem> {
-        Ok(Self(Certificates::Sites(Arc::new(Sites::new(sites, protocols)?))))
+        Ok(Self(CertificateChoice::Sites(Arc::new(TlsSites::new(sites, protocols)?))))
     }
 
     /// The number of the site that a handshake for `name` leads to, as sites or their certificates
     /// claim it; none where nobody does, or where there are no sites.
     pub fn site_of(&self, name: &str) -> Option<usize> {
         match &self.0 {
-            Certificates::Sites(sites) => sites.number_of(name),
-            Certificates::Given(_) | Certificates::Minted(_) => None,
+            CertificateChoice::Sites(sites) => sites.number_of(name),
+            CertificateChoice::Given(_) | CertificateChoice::Minted(_) => None,
         }
     }
 
@@ -204,7 +205,7 @@ impl ServerTls {
         client: IpAddr,
         deadline: Duration,
     ) -> Result<TlsStream<S>, HandshakeError> {
-        let _place = Place::take().ok_or(HandshakeError::Busy)?;
+        let _place = HandshakePermit::take().ok_or(HandshakeError::Busy)?;
         match tokio::time::timeout(deadline, self.handshake(stream, client)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(HandshakeError::Timeout),
@@ -221,13 +222,13 @@ impl ServerTls {
             .await
             .map_err(|why| HandshakeError::before_hello(&why))?;
         let config = match &self.0 {
-            Certificates::Given(config) => Ok((0, Arc::clone(config), None)),
-            Certificates::Sites(sites) => {
+            CertificateChoice::Given(config) => Ok((0, Arc::clone(config), None)),
+            CertificateChoice::Sites(sites) => {
                 let chosen = sites.choose(hello.client_hello().server_name());
                 let chosen = chosen.map(|(site, config)| (site, Arc::clone(config), None));
                 chosen.ok_or(HandshakeError::NoName)
             }
-            Certificates::Minted(signer) => {
+            CertificateChoice::Minted(signer) => {
                 let now = crate::clock::now();
                 let asked = hello.client_hello();
                 let verifies = verifies(&asked);
@@ -243,7 +244,9 @@ impl ServerTls {
         };
         match config {
             Ok((site, config, names)) => match hello.into_stream(config).await {
-                Ok(stream) => Ok(TlsStream { stream, site, names, records: Records::default() }),
+                Ok(stream) => {
+                    Ok(TlsStream { stream, site, names, records: RecordProgress::default() })
+                }
                 Err(why) => Err(HandshakeError::after_hello(&why)),
             },
             Err(why) => {
@@ -257,7 +260,7 @@ impl ServerTls {
 
 /// Which leaves a client can verify. The list is mandatory in TLS 1.3 (RFC 8446 §4.2.3); the library
 /// puts the one that RFC 5246 §7.4.1.4.1 presumes where TLS 1.2 leaves it out.
-fn verifies(hello: &ClientHello<'_>) -> Verifies {
+fn verifies(hello: &ClientHello<'_>) -> ClientSignatures {
     use SignatureScheme as Scheme;
     let is_ecdsa = |scheme: &Scheme| {
         matches!(
@@ -268,15 +271,19 @@ fn verifies(hello: &ClientHello<'_>) -> Verifies {
                 | Scheme::ECDSA_SHA1_Legacy
         )
     };
-    if hello.signature_schemes().iter().any(is_ecdsa) { Verifies::Ecdsa } else { Verifies::RsaOnly }
+    if hello.signature_schemes().iter().any(is_ecdsa) {
+        ClientSignatures::Ecdsa
+    } else {
+        ClientSignatures::RsaOnly
+    }
 }
 
 impl fmt::Debug for ServerTls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Certificates::Minted(_) => "ServerTls(minted)",
-            Certificates::Given(_) => "ServerTls(given)",
-            Certificates::Sites(_) => "ServerTls(sites)",
+            CertificateChoice::Minted(_) => "ServerTls(minted)",
+            CertificateChoice::Given(_) => "ServerTls(given)",
+            CertificateChoice::Sites(_) => "ServerTls(sites)",
         })
     }
 }
@@ -302,10 +309,10 @@ impl<S> TlsStream<S> {
     }
 
     /// Whether the client took up a session of before, which spares it the certificate.
-    pub fn session(&self) -> Session {
+    pub fn session(&self) -> SessionSecrets {
         match self.stream.get_ref().1.handshake_kind() {
-            Some(rustls::HandshakeKind::Resumed) => Session::Resumed,
-            _ => Session::New,
+            Some(rustls::HandshakeKind::Resumed) => SessionSecrets::Resumed,
+            _ => SessionSecrets::New,
         }
     }
 
@@ -367,12 +374,16 @@ impl HandshakeError {
     fn after_hello(why: &io::Error) -> Self {
         match library_error(why) {
             Some(rustls::Error::AlertReceived(alert)) => match alert {
-                AlertDescription::UnknownCA => Self::ClientDistrusts(Distrust::UnknownCa),
-                AlertDescription::BadCertificate => Self::ClientDistrusts(Distrust::BadCertificate),
-                AlertDescription::CertificateUnknown => {
-                    Self::ClientDistrusts(Distrust::CertificateUnknown)
+                AlertDescription::UnknownCA => Self::ClientDistrusts(DistrustSign::UnknownCa),
+                AlertDescription::BadCertificate => {
+                    Self::ClientDistrusts(DistrustSign::BadCertificate)
                 }
-                AlertDescription::CertificateExpired => Self::ClientDistrusts(Distrust::Expired),
+                AlertDescription::CertificateUnknown => {
+                    Self::ClientDistrusts(DistrustSign::CertificateUnknown)
+                }
+                AlertDescription::CertificateExpired => {
+                    Self::ClientDistrusts(DistrustSign::Expired)
+                }
                 AlertDescription::CloseNotify | AlertDescription::UserCanceled => {
                     Self::ClosedAtCertificate
                 }
@@ -449,16 +460,16 @@ impl fmt::Display for HandshakeError {
             Self::BadName(name) => write!(f, "{name:?} is no host name"),
             Self::NoName => f.write_str("the client named no server"),
             Self::RateLimited(name) => write!(f, "too many new names at once; {name} must wait"),
-            Self::ClientDistrusts(Distrust::UnknownCa) => {
+            Self::ClientDistrusts(DistrustSign::UnknownCa) => {
                 f.write_str("the client does not know the authority (unknown_ca)")
             }
-            Self::ClientDistrusts(Distrust::BadCertificate) => {
+            Self::ClientDistrusts(DistrustSign::BadCertificate) => {
                 f.write_str("the client rejects the certificate (bad_certificate)")
             }
-            Self::ClientDistrusts(Distrust::CertificateUnknown) => {
+            Self::ClientDistrusts(DistrustSign::CertificateUnknown) => {
                 f.write_str("the client rejects the certificate (certificate_unknown)")
             }
-            Self::ClientDistrusts(Distrust::Expired) => {
+            Self::ClientDistrusts(DistrustSign::Expired) => {
                 f.write_str("the client takes the certificate for expired (certificate_expired)")
             }
             Self::Closed => f.write_str("the client went away during the handshake"),

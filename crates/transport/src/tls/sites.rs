@@ -5,7 +5,7 @@
 //! nobody has leads to the first site. It reads no file and answers no request. Made by the doors
 //! through [`super::ServerTls::with_sites`]; asked once a handshake.
 
-use super::{Alpn, BadPem, Identity, PROVIDER, certificates, server::server_config_for};
+use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, server::server_config_for};
 use rustls::crypto::aws_lc_rs;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
@@ -20,7 +20,7 @@ pub struct SiteIdentity {
     /// example.com. The names in its certificate lead to it too, where no site claims them here.
     pub names: Vec<String>,
     /// What it presents.
-    pub identity: Identity,
+    pub identity: ServerIdentity,
     /// Whom it lets in.
     pub clients: ClientCertificates,
 }
@@ -42,7 +42,7 @@ pub enum ClientCertificates {
 pub struct ClientAuthorities(Arc<RootCertStore>);
 
 /// The sites of a listener.
-pub(super) struct Sites {
+pub(super) struct TlsSites {
     /// One configuration a site, in the order given.
     configs: Vec<Arc<ServerConfig>>,
     exact: HashMap<String, usize>,
@@ -76,7 +76,7 @@ impl ClientCertificates {
     }
 }
 
-impl Sites {
+impl TlsSites {
     pub(super) fn new(sites: &[SiteIdentity], protocols: &[Alpn]) -> Result<Self, BadPem> {
         let config = |site: &SiteIdentity| config(site, protocols).map(Arc::new);
         let mut made = Self {
@@ -153,7 +153,7 @@ mod tests {
         let (chain, key) = (pair.cert.pem(), pair.signing_key.serialize_pem());
         SiteIdentity {
             names: owned(names),
-            identity: Identity::from_pem(chain.as_bytes(), key.as_bytes()).unwrap(),
+            identity: ServerIdentity::from_pem(chain.as_bytes(), key.as_bytes()).unwrap(),
             clients: ClientCertificates::NotAsked,
         }
     }
@@ -165,7 +165,7 @@ mod tests {
             site(&["*.example", "a.deep.example"], &["x.test"]),
             site(&["*.deep.example"], &["*.files.test", "www.example"]),
         ];
-        let sites = Sites::new(&sites, &[Alpn::Http1]).unwrap();
+        let sites = TlsSites::new(&sites, &[Alpn::Http1]).unwrap();
         for (name, expected) in [
             (Some("www.example"), 0),
             (Some("WWW.Example"), 0),
@@ -183,7 +183,7 @@ mod tests {
         ] {
             assert_eq!(sites.choose(name).unwrap().0, expected, "{name:?}");
         }
-        assert!(Sites::new(&[], &[]).unwrap().choose(None).is_none());
+        assert!(TlsSites::new(&[], &[]).unwrap().choose(None).is_none());
     }
 
     #[test]

@@ -17,9 +17,9 @@ thread_local! {
 
 /// A handshake's place on the core where it began; dropping it gives it up.
 #[derive(Debug)]
-pub(super) struct Place(Arc<AtomicUsize>);
+pub(super) struct HandshakePermit(Arc<AtomicUsize>);
 
-impl Place {
+impl HandshakePermit {
     /// A place, if one is left.
     pub(super) fn take() -> Option<Self> {
         let place = Self(UNDER_WAY.with(Arc::clone));
@@ -29,7 +29,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for HandshakePermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -43,10 +43,10 @@ mod tests {
     #[test]
     fn a_core_has_so_many_places_and_no_more() {
         let mut places: Vec<_> =
-            (0..HANDSHAKES_PER_CORE_MAX).map(|_| Place::take().unwrap()).collect();
-        assert!(Place::take().is_none());
+            (0..HANDSHAKES_PER_CORE_MAX).map(|_| HandshakePermit::take().unwrap()).collect();
+        assert!(HandshakePermit::take().is_none());
         places.pop();
-        let _again = Place::take().unwrap();
-        assert!(Place::take().is_none());
+        let _again = HandshakePermit::take().unwrap();
+        assert!(HandshakePermit::take().is_none());
     }
 }

@@ -27,9 +27,9 @@ impl TimeProvider for WallClock {
 }
 
 /// The library's tickets, whose keys turn by the clock, while the clock can be read.
-pub(super) struct Tickets(OnceLock<Option<Arc<dyn ProducesTickets>>>);
+pub(super) struct SessionTickets(OnceLock<Option<Arc<dyn ProducesTickets>>>);
 
-impl Tickets {
+impl SessionTickets {
     pub(super) const fn new() -> Self {
         Self(OnceLock::new())
     }
@@ -42,7 +42,7 @@ impl Tickets {
     }
 }
 
-impl ProducesTickets for Tickets {
+impl ProducesTickets for SessionTickets {
     fn enabled(&self) -> bool {
         true
     }
@@ -60,7 +60,7 @@ impl ProducesTickets for Tickets {
     }
 }
 
-impl fmt::Debug for Tickets {
+impl fmt::Debug for SessionTickets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tickets")
     }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn tickets_come_back_as_they_went() {
-        let tickets = Tickets::new();
+        let tickets = SessionTickets::new();
         let sealed = tickets.encrypt(b"state").unwrap();
         assert_eq!(tickets.decrypt(&sealed).unwrap(), b"state");
         assert_eq!(tickets.decrypt(b"none of ours"), None);

@@ -22,19 +22,19 @@ const WAITING_MAX: usize = 4096;
 
 /// Datagrams that wait to leave through one connected socket.
 #[derive(Debug, Default)]
-pub struct Outbox {
+pub struct UdpOutbox {
     bytes: Vec<u8>,
     /// Where each ends.
     ends: Vec<usize>,
 }
 
 /// Room for the datagrams that one call takes, 128 KiB, used again and again.
-pub struct Inbox {
+pub struct UdpInbox {
     packets: Box<[[u8; ANSWER_BYTES_MAX]; TAKEN_AT_ONCE_MAX]>,
     lengths: [usize; TAKEN_AT_ONCE_MAX],
 }
 
-impl Outbox {
+impl UdpOutbox {
     /// Adds the datagram that `write` appends; beyond 4096 that wait, none.
     pub fn push(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if self.ends.len() < WAITING_MAX {
@@ -116,7 +116,7 @@ fn send_some(socket: i32, bytes: &[u8], start: usize, ends: &[usize]) -> (usize,
     (usize::try_from(sent).unwrap_or(0), failed)
 }
 
-impl Inbox {
+impl UdpInbox {
     /// Empty room.
     pub fn new() -> Self {
         let packets: Box<[[u8; ANSWER_BYTES_MAX]]> =
@@ -173,7 +173,7 @@ impl Inbox {
     }
 }
 
-impl Default for Inbox {
+impl Default for UdpInbox {
     fn default() -> Self {
         Self::new()
     }
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn all_are_sent_in_order_and_taken_in_batches() {
         let (one, two) = pair();
-        let mut outbox = Outbox::default();
+        let mut outbox = UdpOutbox::default();
         for number in 0..100_u8 {
             outbox.push(|out| out.extend(std::iter::repeat_n(number, 1 + usize::from(number))));
         }
         outbox.send(&one).unwrap();
         assert!(outbox.is_empty());
-        let mut inbox = Inbox::new();
+        let mut inbox = UdpInbox::new();
         let mut next = 0;
         while next < 100 {
             let taken = inbox.receive(&two).unwrap();
@@ -212,7 +212,7 @@ mod tests {
     fn what_is_too_long_is_cut() {
         let (one, two) = pair();
         one.send(&[7; ANSWER_BYTES_MAX + 1]).unwrap();
-        let mut inbox = Inbox::default();
+        let mut inbox = UdpInbox::default();
         assert_eq!(inbox.receive(&two).unwrap(), 1);
         assert_eq!(inbox.datagram(0).len(), ANSWER_BYTES_MAX);
     }
@@ -221,7 +221,7 @@ mod tests {
     fn a_peer_that_is_gone_is_an_error() {
         let (one, two) = pair();
         drop(two);
-        let mut outbox = Outbox::default();
+        let mut outbox = UdpOutbox::default();
         outbox.push(|out| out.push(1));
         // The first is refused only after it was sent.
         outbox.send(&one).unwrap();

@@ -23,16 +23,16 @@ const STOP_CHECK_SECS: libc::time_t = 1;
 pub(super) type Control = [u64; 8];
 
 /// Which of our addresses a datagram came to, as the kernel tells and takes it.
-pub(super) enum Arrival {
+pub(super) enum ArrivalAddress {
     V4(libc::in_pktinfo),
     V6(libc::in6_pktinfo),
 }
 
-impl Arrival {
+impl ArrivalAddress {
     /// What a reply is to be sent with, by what the kernel said beside the datagram of `head`.
     ///
     /// # Safety
-    /// As for [`Arrival::told`].
+    /// As for [`ArrivalAddress::told`].
     pub(super) unsafe fn of(head: &libc::msghdr) -> Option<Self> {
         // SAFETY: the caller's promise is the same.
         let mut arrival = unsafe { Self::told(head) }?;

@@ -1,9 +1,9 @@
 //! Replies that are ready one by one and leave together: at most 64 in one system call.
 //!
-//! What is pushed here is sent by [`Replies::flush`], or sooner where much has gathered; it is
+//! What is pushed here is sent by [`UdpReplies::flush`], or sooner where much has gathered; it is
 //! never sent twice. Called by the DNS door on the resolver's thread, which flushes once a round.
 
-use super::{BATCH_DATAGRAMS, Origin, UdpSocket};
+use super::{BATCH_DATAGRAMS, DatagramOrigin, UdpSocket};
 use std::mem::{MaybeUninit, zeroed};
 use std::os::fd::AsRawFd;
 use std::ptr;
@@ -14,31 +14,31 @@ const SOCKETS_MAX: usize = 64;
 
 /// See the module.
 #[derive(Default)]
-pub struct Replies {
-    piles: Vec<Pile>,
+pub struct UdpReplies {
+    piles: Vec<ReplyPile>,
     refused: usize,
 }
 
 /// The replies of one socket.
 #[derive(Default)]
-struct Pile {
+struct ReplyPile {
     /// None while nothing is piled: a socket that is no longer listened on must not be kept open.
     socket: Option<Arc<UdpSocket>>,
-    origins: Vec<Origin>,
+    origins: Vec<DatagramOrigin>,
     /// Where each reply ends in `bytes`.
     ends: Vec<usize>,
     bytes: Vec<u8>,
 }
 
-impl Replies {
+impl UdpReplies {
     /// Nothing yet.
     pub const fn new() -> Self {
         Self { piles: Vec::new(), refused: 0 }
     }
 
     /// Takes a reply along: `bytes` back the way that `origin` tells, through `socket`.
-    pub fn push(&mut self, socket: &Arc<UdpSocket>, origin: &Origin, bytes: &[u8]) {
-        let is_its = |it: &Pile| it.socket.as_ref().is_some_and(|it| Arc::ptr_eq(it, socket));
+    pub fn push(&mut self, socket: &Arc<UdpSocket>, origin: &DatagramOrigin, bytes: &[u8]) {
+        let is_its = |it: &ReplyPile| it.socket.as_ref().is_some_and(|it| Arc::ptr_eq(it, socket));
         let mut found = self.piles.iter().position(is_its);
         if found.is_none() {
             found = self.piles.iter().position(|it| it.socket.is_none());
@@ -46,7 +46,7 @@ impl Replies {
         let index = match found {
             Some(index) => index,
             None if self.piles.len() < SOCKETS_MAX => {
-                self.piles.push(Pile::default());
+                self.piles.push(ReplyPile::default());
                 self.piles.len() - 1
             }
             None => {
@@ -76,7 +76,7 @@ impl Replies {
     }
 }
 
-impl Pile {
+impl ReplyPile {
     fn send(&mut self) -> usize {
         let Some(socket) = self.socket.take() else { return 0 };
         let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; BATCH_DATAGRAMS];
@@ -134,7 +134,7 @@ impl Pile {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
-    use super::super::{Batch, Received, listen_udp};
+    use super::super::{DatagramBatch, ReceiveOutcome, listen_udp};
     use super::*;
     use std::net::UdpSocket as Client;
     use std::time::Duration;
@@ -155,14 +155,16 @@ mod tests {
                 client
             })
             .collect();
-        let (mut replies, mut batch) = (Replies::new(), Batch::new());
+        let (mut replies, mut batch) = (UdpReplies::new(), DatagramBatch::new());
         for (server, client) in servers.iter().zip(&clients) {
             for number in 0..ASKED {
                 client.send(&[number as u8]).unwrap();
             }
             let mut taken = 0;
             while taken < ASKED {
-                let Received::Datagrams(count) = batch.receive(server).unwrap() else { panic!() };
+                let ReceiveOutcome::Datagrams(count) = batch.receive(server).unwrap() else {
+                    panic!()
+                };
                 for index in 0..count {
                     let datagram = batch.datagram(index).unwrap();
                     let origin = datagram.route.origin();

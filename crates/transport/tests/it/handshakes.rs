@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-use transport::tls::{Alpn, ConnectError, Distrust, HANDSHAKE_DEADLINE};
+use transport::tls::{Alpn, ConnectError, DistrustSign, HANDSHAKE_DEADLINE};
 use transport::{
     ClientTls, ConnectionLimits, Drain, HandshakeError, MintPolicy, ServerTls, Signer, Stream,
     WaitForData, dial,
@@ -178,7 +178,7 @@ fn a_client_without_the_authority_says_so() {
         let visit = rig.visit(&ClientTls::new(), "a.ads.example.com").await;
         assert!(matches!(visit, Err(ConnectError::Untrusted(_))), "{visit:?}");
         let seen = rig.outcomes.recv().await.unwrap();
-        assert_eq!(seen, Err(HandshakeError::ClientDistrusts(Distrust::UnknownCa)));
+        assert_eq!(seen, Err(HandshakeError::ClientDistrusts(DistrustSign::UnknownCa)));
     });
 }
 

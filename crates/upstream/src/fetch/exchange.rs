@@ -5,7 +5,7 @@
 //! by a redirect. Called by the DNS door's HTTP hook and by [`super::keep`].
 
 use super::url::{BadUrl, Url};
-use crate::origins::{Anywhere, OriginScheme, Origins, SendError};
+use crate::origins::{AnyDestination, OriginScheme, Origins, SendError};
 use bytes::Bytes;
 use http::header::{
     AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST, LOCATION, USER_AGENT,
@@ -18,7 +18,7 @@ const OUR_NAME: &str = concat!("tidegate/", env!("CARGO_PKG_VERSION"));
 
 /// A request that can be made again.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct RepeatableRequest {
     /// GET, POST and so on.
     pub method: Method,
     /// Where it goes.
@@ -45,12 +45,12 @@ pub enum FetchError {
 /// Sends it, and follows at most `redirects_max` redirects.
 pub async fn fetch(
     origins: &Origins,
-    mut outgoing: Outgoing,
+    mut outgoing: RepeatableRequest,
     redirects_max: u8,
 ) -> Result<Response<Body>, FetchError> {
     for _ in 0..=redirects_max {
         let response =
-            origins.send(&outgoing.url.origin, Box::new(outgoing.request()), &Anywhere).await;
+            origins.send(&outgoing.url.origin, Box::new(outgoing.request()), &AnyDestination).await;
         let response = response.map_err(|unanswered| FetchError::Send(unanswered.why))?;
         let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
         let (true, Some(location)) = (is_redirect(response.status()), location) else {
@@ -73,7 +73,7 @@ fn is_redirect(status: StatusCode) -> bool {
     )
 }
 
-impl Outgoing {
+impl RepeatableRequest {
     fn request(&self) -> Request<Body> {
         let mut request = Request::new(Body::full(self.body.clone()));
         *request.method_mut() = self.method.clone();
@@ -131,12 +131,12 @@ impl std::error::Error for FetchError {}
 mod tests {
     use super::*;
 
-    fn post(url: &str) -> Outgoing {
+    fn post(url: &str) -> RepeatableRequest {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_static("secret"));
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain"));
         let url = Url::parse(url).expect("right");
-        Outgoing { method: Method::POST, url, headers, body: Bytes::from_static(b"x") }
+        RepeatableRequest { method: Method::POST, url, headers, body: Bytes::from_static(b"x") }
     }
 
     #[test]

@@ -5,8 +5,8 @@
 //! size, no more of it is in memory than one piece of the HTTP connection (at most some 400 KiB) and a
 //! decoder's window. Must be called within a local runtime. Called by downloads and subscriptions.
 
-use super::exchange::{FetchError, Outgoing, fetch};
-use super::record::{Record, Version, create_private, part_path};
+use super::exchange::{FetchError, RepeatableRequest, fetch};
+use super::record::{FetchRecord, FileVersion, create_private, part_path};
 use super::url::Url;
 use crate::origins::{Origins, SendError};
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use http::header::{
 use http::{Method, Response, StatusCode};
 use http_body_util::BodyExt;
 use http_engine::Body;
-use http_engine::encoding::decode::{DECODABLE, Decoder, coding_of};
+use http_engine::encoding::decode::{BodyDecoder, DECODABLE, coding_of};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write as _};
@@ -28,13 +28,13 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 
 /// Looks at a fetched file before it takes the old one's place; says why it must not.
-pub type CheckFile = Arc<dyn Fn(&mut Candidate<'_>) -> Result<(), String> + Send + Sync>;
+pub type CheckFile = Arc<dyn Fn(&mut FileCandidate<'_>) -> Result<(), String> + Send + Sync>;
 
 /// Redirects that are followed: release pages of code hosts take two or three.
 const REDIRECTS_MAX: u8 = 5;
 
 /// A file that may take the place of another.
-pub struct Candidate<'c> {
+pub struct FileCandidate<'c> {
     /// Where it would be, and where the old one is.
     pub path: &'c Path,
     /// Its length.
@@ -45,7 +45,7 @@ pub struct Candidate<'c> {
 
 /// What is to be kept, and within which bounds.
 #[derive(Clone)]
-pub struct Wanted {
+pub struct FileRequest {
     /// Where it is fetched from.
     pub url: Url,
     /// Where it is kept.
@@ -62,7 +62,7 @@ pub struct Wanted {
 
 /// What a server said of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum FileOutcome {
     /// The file is another now.
     Changed,
     /// It is as it was.
@@ -71,7 +71,7 @@ pub enum Kept {
 
 /// Why a file was not fetched; the old one stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missed {
+pub enum FetchFailure {
     /// Trying again soon may help.
     ForNow(String),
     /// It will not, until the server has something else.
@@ -79,14 +79,14 @@ pub enum Missed {
 }
 
 /// Fetches `wanted` unless the server says that it is what is there.
-pub async fn keep(origins: &Origins, wanted: &Wanted) -> Result<Kept, Missed> {
+pub async fn keep(origins: &Origins, wanted: &FileRequest) -> Result<FileOutcome, FetchFailure> {
     let now_s = transport::clock::now().unix_secs();
     let known = blocking({
         let wanted = wanted.clone();
         move || Ok(true_version(&wanted))
     })
     .await?;
-    let outgoing = Outgoing {
+    let outgoing = RepeatableRequest {
         method: Method::GET,
         url: wanted.url.clone(),
         headers: questions(known.as_ref()),
@@ -97,30 +97,30 @@ pub async fn keep(origins: &Origins, wanted: &Wanted) -> Result<Kept, Missed> {
         (StatusCode::NOT_MODIFIED, Some(known)) => {
             let (path, url) = (wanted.path.clone(), wanted.url.to_string());
             let note =
-                move || Record::good(&url, known, now_s).write(&path).map_err(no_disk(&path));
+                move || FetchRecord::good(&url, known, now_s).write(&path).map_err(no_disk(&path));
             blocking(note).await?;
-            Ok(Kept::Same)
+            Ok(FileOutcome::Same)
         }
         (StatusCode::OK, _) => store(response, wanted, now_s).await,
         (status, _) if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
-            Err(Missed::ForNow(format!("the server answered {status}")))
+            Err(FetchFailure::ForNow(format!("the server answered {status}")))
         }
-        (status, _) => Err(Missed::ForGood(format!("the server answered {status}"))),
+        (status, _) => Err(FetchFailure::ForGood(format!("the server answered {status}"))),
     }
 }
 
 /// What is known of the file that is there, if all of it is still so and it is what is wanted.
-fn true_version(wanted: &Wanted) -> Option<Version> {
-    let version = Record::read(&wanted.path, &wanted.url.to_string())?.version?;
+fn true_version(wanted: &FileRequest) -> Option<FileVersion> {
+    let version = FetchRecord::read(&wanted.path, &wanted.url.to_string())?.version?;
     if wanted.sha256.as_ref().is_some_and(|pinned| *pinned != version.sha256) {
         return None;
     }
-    let mut hash = Hash(Sha256::new());
+    let mut hash = FileHash(Sha256::new());
     io::copy(&mut File::open(&wanted.path).ok()?, &mut hash).ok()?;
     (hash.hex() == version.sha256).then_some(version)
 }
 
-fn questions(known: Option<&Version>) -> HeaderMap {
+fn questions(known: Option<&FileVersion>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, DECODABLE);
     for (name, value) in [
@@ -134,20 +134,24 @@ fn questions(known: Option<&Version>) -> HeaderMap {
     headers
 }
 
-async fn store(response: Response<Body>, wanted: &Wanted, now_s: u64) -> Result<Kept, Missed> {
+async fn store(
+    response: Response<Body>,
+    wanted: &FileRequest,
+    now_s: u64,
+) -> Result<FileOutcome, FetchFailure> {
     let (head, body) = response.into_parts();
-    let coding = coding_of(&head.headers).map_err(|why| Missed::ForGood(why.to_string()))?;
+    let coding = coding_of(&head.headers).map_err(|why| FetchFailure::ForGood(why.to_string()))?;
     let length = head.headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
     if length.is_some_and(|length: u64| length > wanted.size_max) {
-        return Err(Missed::ForGood(TooLarge(wanted.size_max).to_string()));
+        return Err(FetchFailure::ForGood(TooLarge(wanted.size_max).to_string()));
     }
-    let part = Part::claim(part_path(&wanted.path))
-        .ok_or_else(|| Missed::ForNow("it is being fetched already".into()))?;
+    let part = PartialFile::claim(part_path(&wanted.path))
+        .ok_or_else(|| FetchFailure::ForNow("it is being fetched already".into()))?;
     let opened = {
         let (path, size_max) = (part.0.clone(), wanted.size_max);
         blocking(move || {
-            let sink = Sink::open(&path, size_max).map_err(no_disk(&path))?;
-            Decoder::new(coding, sink).map_err(|why| Missed::ForGood(why.to_string()))
+            let sink = BoundedSink::open(&path, size_max).map_err(no_disk(&path))?;
+            BodyDecoder::new(coding, sink).map_err(|why| FetchFailure::ForGood(why.to_string()))
         })
     };
     let sink = receive(body, opened.await?, wanted).await?;
@@ -158,21 +162,21 @@ async fn store(response: Response<Body>, wanted: &Wanted, now_s: u64) -> Result<
 /// Writes the body aside, a piece at a time.
 async fn receive(
     mut body: Body,
-    mut decoder: Decoder<Sink>,
-    wanted: &Wanted,
-) -> Result<Sink, Missed> {
+    mut decoder: BodyDecoder<BoundedSink>,
+    wanted: &FileRequest,
+) -> Result<BoundedSink, FetchFailure> {
     let mut received = 0;
     loop {
         let Ok(frame) = tokio::time::timeout(wanted.stall, body.frame()).await else {
             let stall = wanted.stall.as_millis();
-            return Err(Missed::ForNow(format!("the server sent nothing for {stall} ms")));
+            return Err(FetchFailure::ForNow(format!("the server sent nothing for {stall} ms")));
         };
         let Some(frame) = frame else { break };
-        let frame = frame.map_err(|_| Missed::ForNow("the answer broke off".into()))?;
+        let frame = frame.map_err(|_| FetchFailure::ForNow("the answer broke off".into()))?;
         let Ok(piece) = frame.into_data() else { continue };
         received += piece.len() as u64;
         if received > wanted.size_max {
-            return Err(Missed::ForGood(TooLarge(wanted.size_max).to_string()));
+            return Err(FetchFailure::ForGood(TooLarge(wanted.size_max).to_string()));
         }
         decoder = blocking(move || match decoder.write(&piece) {
             Ok(()) => Ok(decoder),
@@ -190,38 +194,38 @@ async fn receive(
 
 /// Disks may be slow: never on the thread that serves others.
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Missed> + Send + 'static,
-) -> Result<T, Missed> {
+    work: impl FnOnce() -> Result<T, FetchFailure> + Send + 'static,
+) -> Result<T, FetchFailure> {
     spawn_blocking(work)
         .await
-        .unwrap_or_else(|_| Err(Missed::ForGood("the work on it broke off".into())))
+        .unwrap_or_else(|_| Err(FetchFailure::ForGood("the work on it broke off".into())))
 }
 
-fn missed(why: &FetchError) -> Missed {
+fn missed(why: &FetchError) -> FetchFailure {
     match why {
         FetchError::Send(
             SendError::Dial(_) | SendError::Closed | SendError::Timeout | SendError::BadResponse(_),
-        ) => Missed::ForNow(why.to_string()),
+        ) => FetchFailure::ForNow(why.to_string()),
         FetchError::Send(SendError::BodyTooLarge | SendError::BodyBroken)
         | FetchError::Location(_)
         | FetchError::Insecure
-        | FetchError::Redirects => Missed::ForGood(why.to_string()),
+        | FetchError::Redirects => FetchFailure::ForGood(why.to_string()),
     }
 }
 
 /// Whether the size, the disk or the coding failed: the first two come out of the decoder as they
 /// went into it.
-fn spoilt(why: &io::Error) -> Missed {
+fn spoilt(why: &io::Error) -> FetchFailure {
     let ours = why.get_ref().is_some_and(|it| it.is::<TooLarge>() || it.is::<NoDisk>());
     if ours {
-        Missed::ForGood(why.to_string())
+        FetchFailure::ForGood(why.to_string())
     } else {
-        Missed::ForNow(format!("its coding is spoilt: {why}"))
+        FetchFailure::ForNow(format!("its coding is spoilt: {why}"))
     }
 }
 
-fn no_disk(path: &Path) -> impl Fn(io::Error) -> Missed {
-    move |why| Missed::ForGood(format!("{} cannot be written: {why}", path.display()))
+fn no_disk(path: &Path) -> impl Fn(io::Error) -> FetchFailure {
+    move |why| FetchFailure::ForGood(format!("{} cannot be written: {why}", path.display()))
 }
 
 /// More than may come.
@@ -247,16 +251,16 @@ impl std::error::Error for TooLarge {}
 impl std::error::Error for NoDisk {}
 
 /// Takes bytes up to a number of them.
-struct Sink {
+struct BoundedSink {
     file: File,
-    hash: Hash,
+    hash: FileHash,
     bytes: u64,
     bytes_max: u64,
 }
 
-struct Hash(Sha256);
+struct FileHash(Sha256);
 
-impl Hash {
+impl FileHash {
     fn hex(self) -> String {
         self.0.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
             write!(text, "{byte:02x}").expect("a String takes everything");
@@ -265,16 +269,16 @@ impl Hash {
     }
 }
 
-impl Sink {
+impl BoundedSink {
     fn open(path: &Path, bytes_max: u64) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        Ok(Self { file: create_private(path)?, hash: Hash(Sha256::new()), bytes: 0, bytes_max })
+        Ok(Self { file: create_private(path)?, hash: FileHash(Sha256::new()), bytes: 0, bytes_max })
     }
 }
 
-impl Write for Hash {
+impl Write for FileHash {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -284,7 +288,7 @@ impl Write for Hash {
     }
 }
 
-impl Write for Sink {
+impl Write for BoundedSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes += bytes.len() as u64;
         if self.bytes > self.bytes_max {
@@ -300,39 +304,39 @@ impl Write for Sink {
 }
 
 /// A file that is being written, removed with this unless it took its place.
-struct Part(PathBuf);
+struct PartialFile(PathBuf);
 
 /// Files being written now: several callers may fetch one file, and those of before a reload may not
 /// be done yet.
 static WRITING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-impl Part {
+impl PartialFile {
     /// None while another writes it.
     fn claim(path: PathBuf) -> Option<Self> {
         let mut writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-        // Not `then_some`: a `Part` made for nothing would remove the other's file.
+        // Not `then_some`: a `PartialFile` made for nothing would remove the other's file.
         writing.insert(path.clone()).then(|| Self(path))
     }
 
     /// Looks at it, puts it where it belongs and notes where it came from.
     fn place(
         self,
-        sink: Sink,
-        wanted: &Wanted,
+        sink: BoundedSink,
+        wanted: &FileRequest,
         headers: &HeaderMap,
         now_s: u64,
-    ) -> Result<Kept, Missed> {
+    ) -> Result<FileOutcome, FetchFailure> {
         let (path, bytes, sha256) = (&wanted.path, sink.bytes, sink.hash.hex());
         if let Some(pinned) = wanted.sha256.as_ref().filter(|pinned| **pinned != sha256) {
-            return Err(Missed::ForGood(format!("its SHA-256 is {sha256}, not {pinned}")));
+            return Err(FetchFailure::ForGood(format!("its SHA-256 is {sha256}, not {pinned}")));
         }
         let mut content = BufReader::new(File::open(&self.0).map_err(no_disk(path))?);
-        let mut candidate = Candidate { path, bytes, content: &mut content };
+        let mut candidate = FileCandidate { path, bytes, content: &mut content };
         (wanted.check)(&mut candidate)
-            .map_err(|why| Missed::ForGood(format!("it was refused: {why}")))?;
+            .map_err(|why| FetchFailure::ForGood(format!("it was refused: {why}")))?;
         let url = wanted.url.to_string();
         // A server that knows no validators sends the same bytes again and again.
-        let before = Record::read(path, &url).and_then(|it| it.version);
+        let before = FetchRecord::read(path, &url).and_then(|it| it.version);
         let is_same =
             before.is_some_and(|it| it.sha256 == sha256) && true_version(wanted).is_some();
         if !is_same {
@@ -346,13 +350,13 @@ impl Part {
                 File::open(folder).and_then(|it| it.sync_all()).map_err(no_disk(path))?;
             }
         }
-        let version = Version::new(headers, bytes, sha256, now_s);
-        Record::good(&url, version, now_s).write(path).map_err(no_disk(path))?;
-        Ok(if is_same { Kept::Same } else { Kept::Changed })
+        let version = FileVersion::new(headers, bytes, sha256, now_s);
+        FetchRecord::good(&url, version, now_s).write(path).map_err(no_disk(path))?;
+        Ok(if is_same { FileOutcome::Same } else { FileOutcome::Changed })
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // Gone already if it took its place.
         let _ = std::fs::remove_file(&self.0);
@@ -360,7 +364,7 @@ impl Drop for Part {
     }
 }
 
-impl fmt::Display for Missed {
+impl fmt::Display for FetchFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ForNow(why) | Self::ForGood(why) => f.write_str(why),
@@ -368,7 +372,7 @@ impl fmt::Display for Missed {
     }
 }
 
-impl std::error::Error for Missed {}
+impl std::error::Error for FetchFailure {}
 
 #[cfg(test)]
 mod tests {
@@ -377,9 +381,9 @@ mod tests {
     #[test]
     fn a_file_is_written_by_one_at_a_time() {
         let path = std::env::temp_dir().join(format!("tidegate-claim-{}", std::process::id()));
-        let first = Part::claim(path.clone());
-        assert!(first.is_some() && Part::claim(path.clone()).is_none());
+        let first = PartialFile::claim(path.clone());
+        assert!(first.is_some() && PartialFile::claim(path.clone()).is_none());
         drop(first);
-        assert!(Part::claim(path).is_some());
+        assert!(PartialFile::claim(path).is_some());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! One request with its redirects ([`fetch()`]), and on top of it a file that is fetched when it
 //! changed, looked at, and swapped in with one rename ([`keep()`]); beside it stands a note of where it
-//! came from ([`Record`]). It has no timetable and retries nothing: whoever calls it has. Called by the
+//! came from ([`FetchRecord`]). It has no timetable and retries nothing: whoever calls it has. Called by the
 //! effects of the DNS door, and by the binary for list subscriptions.
 
 mod exchange;
@@ -10,7 +10,7 @@ mod keep;
 mod record;
 mod url;
 
-pub use exchange::{FetchError, Outgoing, fetch};
-pub use keep::{Candidate, CheckFile, Kept, Missed, Wanted, keep};
-pub use record::{Record, Version};
+pub use exchange::{FetchError, RepeatableRequest, fetch};
+pub use keep::{CheckFile, FetchFailure, FileCandidate, FileOutcome, FileRequest, keep};
+pub use record::{FetchRecord, FileVersion};
 pub use url::{BadUrl, Url, printable};

@@ -23,10 +23,10 @@ const FAILURE_BYTES_MAX: usize = 512;
 
 /// What is known of a file and of the tries to fetch it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Record {
+pub struct FetchRecord {
     url: String,
     /// What the file holds; none before the first success, or if it was changed by someone else.
-    pub version: Option<Version>,
+    pub version: Option<FileVersion>,
     /// When the server was asked last, in seconds since 1970; 0 if never.
     pub checked_s: u64,
     /// Tries that failed since the last that did not.
@@ -37,7 +37,7 @@ pub struct Record {
 
 /// A version of a file that was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Version {
+pub struct FileVersion {
     /// Its length, in bytes.
     pub bytes: u64,
     /// Its SHA-256, in lower-case hexadecimal.
@@ -48,7 +48,7 @@ pub struct Version {
     pub fetched_s: u64,
 }
 
-impl Version {
+impl FileVersion {
     pub(super) fn new(headers: &HeaderMap, bytes: u64, sha256: String, fetched_s: u64) -> Self {
         let text = |name: HeaderName| {
             let value = headers.get(name)?.to_str().ok()?;
@@ -58,7 +58,7 @@ impl Version {
     }
 }
 
-impl Record {
+impl FetchRecord {
     /// What is noted of the file at `path`, if it is of `url`. The length is compared, no more.
     pub fn read(path: &Path, url: &str) -> Option<Self> {
         let beside = source_path(path);
@@ -75,7 +75,7 @@ impl Record {
     }
 
     /// After a success: this version is what the server has.
-    pub(super) fn good(url: &str, version: Version, checked_s: u64) -> Self {
+    pub(super) fn good(url: &str, version: FileVersion, checked_s: u64) -> Self {
         Self { url: url.into(), version: Some(version), checked_s, failures: 0, failure: None }
     }
 
@@ -93,7 +93,7 @@ impl Record {
 
     fn parse(text: &str) -> Option<Self> {
         let mut record = Self::default();
-        let mut version = Version::default();
+        let mut version = FileVersion::default();
         for line in text.lines() {
             let (key, value) = line.split_once(' ')?;
             match key {
@@ -185,12 +185,15 @@ mod tests {
         std::fs::write(&path, "12345").expect("written");
         let mut headers = HeaderMap::new();
         headers.insert(ETAG, "\"a b\"".parse().expect("a value"));
-        let record = Record::good(URL, Version::new(&headers, 5, "00ff".into(), 7), 9);
+        let record = FetchRecord::good(URL, FileVersion::new(&headers, 5, "00ff".into(), 7), 9);
         record.write(&path).expect("written");
-        assert_eq!(Record::read(&path, URL), Some(record));
-        assert_eq!(Record::read(&path, "http://b.example/ads.txt"), None);
+        assert_eq!(FetchRecord::read(&path, URL), Some(record));
+        assert_eq!(FetchRecord::read(&path, "http://b.example/ads.txt"), None);
         std::fs::write(&path, "123456").expect("written");
-        assert_eq!(Record::read(&path, URL).map(|it| (it.version, it.checked_s)), Some((None, 9)));
+        assert_eq!(
+            FetchRecord::read(&path, URL).map(|it| (it.version, it.checked_s)),
+            Some((None, 9))
+        );
         let _ = std::fs::remove_dir_all(folder);
     }
 
@@ -198,16 +201,16 @@ mod tests {
     fn failures_are_counted_beside_the_version_that_stays() {
         let folder = folder("failures");
         let path = folder.join("lists/ads.txt");
-        let first = Record::note_failure(&path, URL, "no\nanswer", 5).expect("written");
+        let first = FetchRecord::note_failure(&path, URL, "no\nanswer", 5).expect("written");
         assert_eq!((first.failures, first.failure.as_deref()), (1, Some("no answer")));
         assert_eq!(first.version, None);
         std::fs::write(&path, "12345").expect("written");
-        let version = Version::new(&HeaderMap::new(), 5, "00ff".into(), 7);
-        Record::good(URL, version.clone(), 7).write(&path).expect("written");
+        let version = FileVersion::new(&HeaderMap::new(), 5, "00ff".into(), 7);
+        FetchRecord::good(URL, version.clone(), 7).write(&path).expect("written");
         for _ in 0..2 {
-            Record::note_failure(&path, URL, &"ü".repeat(999), 8).expect("written");
+            FetchRecord::note_failure(&path, URL, &"ü".repeat(999), 8).expect("written");
         }
-        let record = Record::read(&path, URL).expect("there");
+        let record = FetchRecord::read(&path, URL).expect("there");
         assert_eq!((record.failures, record.checked_s), (2, 8));
         assert_eq!(record.version, Some(version));
         assert_eq!(record.failure.map(|it| it.len()), Some(FAILURE_BYTES_MAX));
@@ -216,9 +219,9 @@ mod tests {
 
     #[test]
     fn a_spoilt_record_is_none() {
-        assert_eq!(Record::parse("url"), None);
-        assert_eq!(Record::parse("bytes many\n"), None);
-        assert_eq!(Record::parse("colour red\n"), None);
-        assert_eq!(Record::parse("url x\nbytes 5\n").map(|it| it.version), Some(None));
+        assert_eq!(FetchRecord::parse("url"), None);
+        assert_eq!(FetchRecord::parse("bytes many\n"), None);
+        assert_eq!(FetchRecord::parse("colour red\n"), None);
+        assert_eq!(FetchRecord::parse("url x\nbytes 5\n").map(|it| it.version), Some(None));
     }
 }

@@ -4,19 +4,19 @@
 //! connection had been idle and repeating it changes nothing (RFC 9110 §9.2.2). It sends nothing. Called
 //! by [`super::send`].
 
-use super::error::{SendError, Unanswered};
-use super::leased::Lease;
+use super::error::{SendError, UnansweredRequest};
+use super::leased::ConnectionLease;
 use super::send::ResponseTimeout;
 use http::Request;
 use http_body::Body as _;
 use http_body_util::LengthLimitError;
 use http_engine::body::{Body, BodyError};
 use http_engine::client::SendError as EngineError;
-use http_engine::unprocessed::Fate;
+use http_engine::unprocessed::RequestFate;
 use std::error::Error;
 
 /// What is kept of a request for a second try. Its body was empty.
-pub(super) enum Again {
+pub(super) enum SecondTry {
     /// It goes out again if its connection broke.
     IfBroken(Box<Request<Body>>),
     /// The same, and its connection gives it back then: no copy is needed.
@@ -28,9 +28,9 @@ pub(super) enum Again {
 }
 
 /// A request that got no answer.
-pub(super) struct Failed {
+pub(super) struct FailedRequest {
     pub(super) why: SendError,
-    pub(super) fate: Fate,
+    pub(super) fate: RequestFate,
     /// The request, if not a byte of it was sent.
     pub(super) unsent: Option<Box<Request<Body>>>,
     /// The request, if its connection kept it and not a byte of an answer came.
@@ -39,7 +39,7 @@ pub(super) struct Failed {
 
 /// The connection that a request is about to go over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum ConnectionUse {
     /// It was there before: it may be dead without anybody's fault.
     Used,
     /// It is new.
@@ -48,7 +48,7 @@ pub(super) enum Over {
 
 /// What a server can say of one request alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusals {
+pub(super) enum RequestRefusals {
     /// Nothing: HTTP/1.1.
     None,
     /// That it has not looked at it: HTTP/2.
@@ -60,41 +60,55 @@ pub(super) fn may_repeat(request: &Request<Body>) -> bool {
     request.method().is_idempotent() && request.body().is_end_stream()
 }
 
-impl Again {
+impl SecondTry {
     /// What is kept of `request` before it goes over `lease`.
-    pub(super) fn keep(request: &Request<Body>, over: Over, lease: &Lease) -> Self {
+    pub(super) fn keep(
+        request: &Request<Body>,
+        over: ConnectionUse,
+        lease: &ConnectionLease,
+    ) -> Self {
         match (over, lease.refusals()) {
-            (Over::Used, _) if may_repeat(request) && lease.keeps(request) => Self::IfGivenBack,
-            (Over::Used, _) if may_repeat(request) => Self::IfBroken(copy_of(request)),
-            (_, Refusals::Single) if request.body().is_end_stream() => {
+            (ConnectionUse::Used, _) if may_repeat(request) && lease.keeps(request) => {
+                Self::IfGivenBack
+            }
+            (ConnectionUse::Used, _) if may_repeat(request) => Self::IfBroken(copy_of(request)),
+            (_, RequestRefusals::Single) if request.body().is_end_stream() => {
                 Self::IfUnprocessed(copy_of(request))
             }
-            (Over::Used | Over::Fresh, Refusals::None | Refusals::Single) => Self::Never,
+            (
+                ConnectionUse::Used | ConnectionUse::Fresh,
+                RequestRefusals::None | RequestRefusals::Single,
+            ) => Self::Never,
         }
     }
 
     /// The request, if it may go out again after it has failed so.
-    pub(super) fn after(self, failed: Failed) -> Result<Box<Request<Body>>, Unanswered> {
-        let Failed { why, fate, unsent, unanswered } = failed;
+    pub(super) fn after(
+        self,
+        failed: FailedRequest,
+    ) -> Result<Box<Request<Body>>, UnansweredRequest> {
+        let FailedRequest { why, fate, unsent, unanswered } = failed;
         if let Some(unsent) = unsent {
             return Ok(unsent);
         }
         match self {
             Self::IfGivenBack if why == SendError::Closed => {
-                unanswered.ok_or(Unanswered { why, unsent: None })
+                unanswered.ok_or(UnansweredRequest { why, unsent: None })
             }
             Self::IfBroken(copy) | Self::IfUnprocessed(copy) if fate.is_unprocessed() => Ok(copy),
             // A connection that has ended may have been dead before; one that is reset was not.
-            Self::IfBroken(copy) if why == SendError::Closed && fate != Fate::Reset => Ok(copy),
+            Self::IfBroken(copy) if why == SendError::Closed && fate != RequestFate::Reset => {
+                Ok(copy)
+            }
             Self::IfBroken(_) | Self::IfGivenBack | Self::IfUnprocessed(_) | Self::Never => {
-                Err(Unanswered { why, unsent: None })
+                Err(UnansweredRequest { why, unsent: None })
             }
         }
     }
 
     /// What is said of the last failure: the request goes along if it may be sent elsewhere.
-    pub(super) fn at_last(self, failed: Failed) -> Unanswered {
-        let Failed { why, fate, unsent, .. } = failed;
+    pub(super) fn at_last(self, failed: FailedRequest) -> UnansweredRequest {
+        let FailedRequest { why, fate, unsent, .. } = failed;
         let unsent = match (unsent, self) {
             (Some(unsent), _) => Some(unsent),
             (None, Self::IfBroken(copy) | Self::IfUnprocessed(copy)) if fate.is_unprocessed() => {
@@ -102,7 +116,7 @@ impl Again {
             }
             (None, _) => None,
         };
-        Unanswered { why, unsent }
+        UnansweredRequest { why, unsent }
     }
 }
 
@@ -118,20 +132,20 @@ fn copy_of(request: &Request<Body>) -> Box<Request<Body>> {
     Box::new(copy)
 }
 
-impl Failed {
+impl FailedRequest {
     /// The head of the answer did not come in time.
     pub(super) const fn silent() -> Self {
-        Self { why: SendError::Timeout, fate: Fate::Unknown, unsent: None, unanswered: None }
+        Self { why: SendError::Timeout, fate: RequestFate::Unknown, unsent: None, unanswered: None }
     }
 
     /// It cannot be written as HTTP/2 has it.
     pub(super) fn unsendable() -> Self {
         let why = SendError::BadResponse("its Host cannot be sent over HTTP/2".into());
-        Self { why, fate: Fate::Misanswered, unsent: None, unanswered: None }
+        Self { why, fate: RequestFate::Misanswered, unsent: None, unanswered: None }
     }
 }
 
-impl From<EngineError> for Failed {
+impl From<EngineError> for FailedRequest {
     fn from(failure: EngineError) -> Self {
         Self {
             why: blamed(&failure),
@@ -155,8 +169,11 @@ fn blamed(failure: &EngineError) -> SendError {
         cause = why.source();
     }
     match failure.fate() {
-        Fate::Misanswered => SendError::BadResponse(failure.why.to_string()),
-        Fate::Refused | Fate::LeftBehind | Fate::Reset | Fate::Unknown => SendError::Closed,
+        RequestFate::Misanswered => SendError::BadResponse(failure.why.to_string()),
+        RequestFate::Refused
+        | RequestFate::LeftBehind
+        | RequestFate::Reset
+        | RequestFate::Unknown => SendError::Closed,
     }
 }
 

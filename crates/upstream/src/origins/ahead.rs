@@ -8,9 +8,9 @@
 
 use super::dialer::Dialer;
 use super::origin::Origin;
-use super::pool::{self, Caps, Key, Open};
+use super::pool::{self, OpenConnection, PoolCaps, PoolKey};
 use super::send::speak_as_agreed;
-use super::terms::Versions;
+use super::terms::UsableVersions;
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -21,7 +21,7 @@ const AHEAD_MAX: usize = 5;
 
 /// What is known of the connections from this core to one server.
 #[derive(Debug, Default)]
-pub(super) struct Need {
+pub(super) struct ConnectionNeed {
     /// Open, or being opened.
     open: Cell<usize>,
     /// Of use at once.
@@ -30,13 +30,13 @@ pub(super) struct Need {
 
 /// One connection among those that are counted, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Place(Rc<Need>);
+pub(super) struct CountedConnection(Rc<ConnectionNeed>);
 
-impl Need {
+impl ConnectionNeed {
     /// Counts one more.
-    pub(super) fn place(self: &Rc<Self>) -> Place {
+    pub(super) fn place(self: &Rc<Self>) -> CountedConnection {
         self.open.set(self.open.get() + 1);
-        Place(Rc::clone(self))
+        CountedConnection(Rc::clone(self))
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -78,25 +78,25 @@ impl Need {
     }
 }
 
-impl Drop for Place {
+impl Drop for CountedConnection {
     fn drop(&mut self) {
         self.0.open.set(self.0.open.get() - 1);
     }
 }
 
 /// Where connections are opened ahead.
-pub(super) struct Ahead<'c> {
+pub(super) struct AheadOpener<'c> {
     pub(super) dialer: &'c Dialer,
     pub(super) origin: &'c Origin,
-    pub(super) key: &'c Key,
-    pub(super) caps: Caps,
-    pub(super) versions: Versions,
+    pub(super) key: &'c PoolKey,
+    pub(super) caps: PoolCaps,
+    pub(super) versions: UsableVersions,
 }
 
-impl Ahead<'_> {
+impl AheadOpener<'_> {
     /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its client
     /// was permitted; whoever uses one later is asked whether it is too.
-    pub(super) fn open_beside(&self, first: &Place, peer: SocketAddr) {
+    pub(super) fn open_beside(&self, first: &CountedConnection, peer: SocketAddr) {
         if !pool::has_room(self.key, &self.caps) {
             return;
         }
@@ -111,7 +111,7 @@ impl Ahead<'_> {
                     && let Ok(open) = speak_as_agreed(connection, peer, caps.answer).await
                     && !open.is_http2()
                 {
-                    pool::give(key, Open { place: Some(place), ..open }, caps);
+                    pool::give(key, OpenConnection { place: Some(place), ..open }, caps);
                 } else {
                     need.had_too_many();
                 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_was_of_use_at_once_is_missing_later_and_what_was_not_used_is_not() {
-        let need = Rc::new(Need::default());
+        let need = Rc::new(ConnectionNeed::default());
         let first = need.place();
         assert_eq!(need.missing(), 0, "nothing is known yet");
         need.had(3);

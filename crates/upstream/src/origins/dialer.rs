@@ -2,14 +2,16 @@
 //!
 //! Names go through the resolver, which asks the configuration first; literals do not. Addresses are tried
 //! in turn, each with a head start before the next joins (RFC 8305), and the first that connects wins. Every
-//! address passes the caller's [`Guard`] first: a name that resolves to where its client must not go is
+//! address passes the caller's [`DialGuard`] first: a name that resolves to where its client must not go is
 //! refused after resolution, where no second answer can slip in between.
 
 use super::error::DialError;
-use super::origin::{Host, Origin, OriginScheme};
-use super::server::{Place, Server};
-use super::terms::Versions;
-use crate::resolver::{self, NoAddresses, OwnWord, Proxy, ResolveError, Resolver, connect_through};
+use super::origin::{Origin, OriginScheme, UrlHost};
+use super::server::{OriginServer, ServerAddress};
+use super::terms::UsableVersions;
+use crate::resolver::{
+    self, NoAddresses, OwnWord, ResolveError, Resolver, SocksProxy, connect_through,
+};
 use http_engine::upgrade::UpgradedStream;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -21,7 +23,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
-use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, Verify};
+use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, VerifyMode};
 use transport::{DialReason, Stream};
 use vocab::{DomainName, Name};
 
@@ -33,7 +35,7 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const ADDRESSES_MAX: usize = 8;
 
 /// Says where a client may be taken.
-pub trait Guard {
+pub trait DialGuard {
     /// Whether a connection to `address` may be made or used.
     fn permits(&self, address: SocketAddr) -> bool;
 
@@ -46,9 +48,9 @@ pub trait Guard {
 
 /// Permits every address: for hosts that the owner's configuration names.
 #[derive(Clone, Copy, Debug)]
-pub struct Anywhere;
+pub struct AnyDestination;
 
-impl Guard for Anywhere {
+impl DialGuard for AnyDestination {
     fn permits(&self, _: SocketAddr) -> bool {
         true
     }
@@ -59,16 +61,16 @@ impl Guard for Anywhere {
 pub struct Dialer {
     resolver: Resolver,
     tls: ClientTls,
-    proxy: Option<Proxy>,
+    proxy: Option<SocksProxy>,
 }
 
 /// An open connection to an origin.
 #[derive(Debug)]
-pub enum Connection {
+pub enum OriginConnection {
     /// Plain.
     Plain(Stream),
     /// Over TLS.
-    Tls(Box<ClientTlsStream<Connection>>),
+    Tls(Box<ClientTlsStream<OriginConnection>>),
     /// Through a proxy's tunnel.
     Carried(Box<UpgradedStream>),
     /// To a socket of this machine.
@@ -81,16 +83,16 @@ impl Dialer {
         Self { resolver, tls, proxy: None }
     }
 
-    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`Guard`] sees its
+    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`DialGuard`] sees its
     /// address alone: for hosts that the owner's configuration names.
     #[must_use]
-    pub fn through(self, proxy: Proxy) -> Self {
+    pub fn through(self, proxy: SocksProxy) -> Self {
         Self { proxy: Some(proxy), ..self }
     }
 
     /// The same with certificates checked so.
     #[must_use]
-    pub fn checking(self, verify: Verify) -> Self {
+    pub fn checking(self, verify: VerifyMode) -> Self {
         Self { tls: self.tls.checking(verify, &[]), ..self }
     }
 
@@ -103,9 +105,9 @@ impl Dialer {
     pub(super) async fn dial(
         &self,
         origin: &Origin,
-        versions: Versions,
-        guard: &dyn Guard,
-    ) -> Result<(Connection, SocketAddr), DialError> {
+        versions: UsableVersions,
+        guard: &dyn DialGuard,
+    ) -> Result<(OriginConnection, SocketAddr), DialError> {
         let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
         Ok((self.secure_if_asked(stream, origin, versions).await?, address))
     }
@@ -114,11 +116,11 @@ impl Dialer {
     pub(super) async fn dial_again(
         &self,
         origin: &Origin,
-        versions: Versions,
+        versions: UsableVersions,
         address: SocketAddr,
-    ) -> Result<Connection, DialError> {
+    ) -> Result<OriginConnection, DialError> {
         let (stream, _) = match &self.proxy {
-            Some(proxy) => dial_through(proxy, &origin.host, origin.port, &Anywhere).await?,
+            Some(proxy) => dial_through(proxy, &origin.host, origin.port, &AnyDestination).await?,
             None => connect(address, CONNECT_TIMEOUT).await?,
         };
         self.secure_if_asked(stream, origin, versions).await
@@ -129,9 +131,9 @@ impl Dialer {
         &self,
         stream: Stream,
         origin: &Origin,
-        versions: Versions,
-    ) -> Result<Connection, DialError> {
-        let connection = Connection::Plain(stream);
+        versions: UsableVersions,
+    ) -> Result<OriginConnection, DialError> {
+        let connection = OriginConnection::Plain(stream);
         match origin.scheme {
             OriginScheme::Http => Ok(connection),
             OriginScheme::Https => self.secure(connection, &origin.host, versions).await,
@@ -141,10 +143,10 @@ impl Dialer {
     /// Speaks TLS over `connection` with `host`, offering `versions`.
     pub(super) async fn secure(
         &self,
-        connection: Connection,
-        host: &Host,
-        versions: Versions,
-    ) -> Result<Connection, DialError> {
+        connection: OriginConnection,
+        host: &UrlHost,
+        versions: UsableVersions,
+    ) -> Result<OriginConnection, DialError> {
         let name = tls_name(host);
         let shaken = shake_hands(&self.tls, connection, &name, versions.alpn());
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
@@ -173,36 +175,36 @@ impl Dialer {
     /// Connects to `server` without TLS, wherever that is. One address may take `patience`.
     pub(super) async fn reach(
         &self,
-        server: &Server,
+        server: &OriginServer,
         patience: Duration,
-    ) -> Result<(Connection, Option<SocketAddr>), DialError> {
+    ) -> Result<(OriginConnection, Option<SocketAddr>), DialError> {
         let (stream, peer) = match server.place() {
-            Place::Socket(path) => return Ok((connect_socket(path).await?, None)),
-            Place::Found(_, address) => {
-                let host = Host::Address(address.ip());
-                self.dial_within((&host, address.port()), &Anywhere, patience).await?
+            ServerAddress::Socket(path) => return Ok((connect_socket(path).await?, None)),
+            ServerAddress::Found(_, address) => {
+                let host = UrlHost::Address(address.ip());
+                self.dial_within((&host, address.port()), &AnyDestination, patience).await?
             }
-            Place::Origin(origin) => {
-                self.dial_within((&origin.host, origin.port), &Anywhere, patience).await?
+            ServerAddress::Origin(origin) => {
+                self.dial_within((&origin.host, origin.port), &AnyDestination, patience).await?
             }
         };
-        Ok((Connection::Plain(stream), Some(peer)))
+        Ok((OriginConnection::Plain(stream), Some(peer)))
     }
 
     /// Connects to `host` and `port` without TLS.
     pub async fn dial_tcp(
         &self,
-        host: &Host,
+        host: &UrlHost,
         port: u16,
-        guard: &dyn Guard,
+        guard: &dyn DialGuard,
     ) -> Result<(Stream, SocketAddr), DialError> {
         self.dial_within((host, port), guard, CONNECT_TIMEOUT).await
     }
 
     async fn dial_within(
         &self,
-        (host, port): (&Host, u16),
-        guard: &dyn Guard,
+        (host, port): (&UrlHost, u16),
+        guard: &dyn DialGuard,
         patience: Duration,
     ) -> Result<(Stream, SocketAddr), DialError> {
         if let Some(proxy) = &self.proxy {
@@ -224,7 +226,11 @@ impl Dialer {
         }
     }
 
-    async fn look_up(&self, host: &Host, guard: &dyn Guard) -> Result<Vec<IpAddr>, DialError> {
+    async fn look_up(
+        &self,
+        host: &UrlHost,
+        guard: &dyn DialGuard,
+    ) -> Result<Vec<IpAddr>, DialError> {
         let name = host.to_name();
         let found = self.resolver.addresses(name.as_name()).await.map_err(|why| match why {
             NoAddresses::Failed(ResolveError::Timeout) => DialError::Timeout,
@@ -242,18 +248,18 @@ impl Dialer {
 
 /// Has `proxy` connect to `host` and `port`.
 async fn dial_through(
-    proxy: &Proxy,
-    host: &Host,
+    proxy: &SocksProxy,
+    host: &UrlHost,
     port: u16,
-    guard: &dyn Guard,
+    guard: &dyn DialGuard,
 ) -> Result<(Stream, SocketAddr), DialError> {
     if !guard.permits(proxy.address) {
         return Err(DialError::Forbidden);
     }
     let (mut stream, address) = connect(proxy.address, CONNECT_TIMEOUT).await?;
     let host = match host {
-        Host::Name(name) => resolver::Host::Name(name.clone()),
-        Host::Address(address) => resolver::Host::Ip(*address),
+        UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
+        UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
     };
     let asked = connect_through(&mut stream, proxy.credentials.as_ref(), &host, port);
     match timeout(CONNECT_TIMEOUT, asked).await {
@@ -282,31 +288,31 @@ fn families_in_turn(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
 }
 
 /// The name of `host` as certificates have it.
-pub(super) fn tls_name(host: &Host) -> String {
+pub(super) fn tls_name(host: &UrlHost) -> String {
     match host {
-        Host::Name(name) => name.as_str().to_owned(),
-        Host::Address(address) => address.to_string(),
+        UrlHost::Name(name) => name.as_str().to_owned(),
+        UrlHost::Address(address) => address.to_string(),
     }
 }
 
 /// Speaks TLS over `connection` with whoever is called `name`, offering `alpn`. Sets no deadline.
 pub(super) async fn shake_hands(
     tls: &ClientTls,
-    connection: Connection,
+    connection: OriginConnection,
     name: &str,
     alpn: &[Alpn],
-) -> Result<Connection, DialError> {
+) -> Result<OriginConnection, DialError> {
     // Boxed: TLS may stand upon TLS, where a proxy is spoken to so.
     match Box::pin(tls.connect(connection, name, alpn)).await {
-        Ok(stream) => Ok(Connection::Tls(Box::new(stream))),
+        Ok(stream) => Ok(OriginConnection::Tls(Box::new(stream))),
         Err(why) => Err(DialError::Tls(why.to_string())),
     }
 }
 
 /// The kernel takes a connection at once or not at all.
-async fn connect_socket(path: &Path) -> Result<Connection, DialError> {
+async fn connect_socket(path: &Path) -> Result<OriginConnection, DialError> {
     let refused = |why: io::Error| DialError::Refused(format!("{}: {why}", path.display()));
-    UnixStream::connect(path).await.map(Connection::Local).map_err(refused)
+    UnixStream::connect(path).await.map(OriginConnection::Local).map_err(refused)
 }
 
 async fn connect(
@@ -362,7 +368,7 @@ fn join_in(
     }
 }
 
-impl Connection {
+impl OriginConnection {
     /// What was agreed on to be spoken within TLS, if there is TLS and its other end knows ALPN.
     pub(super) fn alpn(&self) -> Option<Alpn> {
         match self {
@@ -372,7 +378,7 @@ impl Connection {
     }
 }
 
-impl AsyncRead for Connection {
+impl AsyncRead for OriginConnection {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -387,7 +393,7 @@ impl AsyncRead for Connection {
     }
 }
 
-impl AsyncWrite for Connection {
+impl AsyncWrite for OriginConnection {
     fn poll_write(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

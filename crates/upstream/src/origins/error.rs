@@ -56,7 +56,7 @@ pub enum SendError {
 
 /// A request that got no response, and the request itself if it may be sent elsewhere.
 #[derive(Debug)]
-pub struct Unanswered {
+pub struct UnansweredRequest {
     /// Why.
     pub why: SendError,
     /// The request, if not a byte of it left: no connection came about.

@@ -4,7 +4,7 @@
 //! its connection is known, and changes it back if it was not sent (RFC 9113 §8.2.2, §8.3.1). Called by
 //! [`super::send`].
 
-use super::server::Server;
+use super::server::OriginServer;
 use http::header::{HOST, HeaderValue};
 use http::uri::{Authority, PathAndQuery};
 use http::{Request, Uri};
@@ -12,7 +12,7 @@ use http_engine::body::Body;
 use http_engine::{hop_by_hop, upgrade};
 
 /// What a request for HTTP/1.1 has that one for HTTP/2 has not.
-pub(super) struct Before {
+pub(super) struct Http1Fields {
     uri: Uri,
     host: Option<HeaderValue>,
 }
@@ -21,7 +21,10 @@ pub(super) struct Before {
 pub(super) struct BadHost;
 
 /// Makes `request` one for HTTP/2 with `server`.
-pub(super) fn dress(request: &mut Request<Body>, server: &Server) -> Result<Before, BadHost> {
+pub(super) fn dress(
+    request: &mut Request<Body>,
+    server: &OriginServer,
+) -> Result<Http1Fields, BadHost> {
     let named = request.headers().get(HOST).filter(|host| !host.is_empty());
     let authority = match named {
         Some(host) => Authority::try_from(host.as_bytes()).map_err(|_| BadHost)?,
@@ -38,10 +41,10 @@ pub(super) fn dress(request: &mut Request<Body>, server: &Server) -> Result<Befo
     hop_by_hop::strip(request.headers_mut());
     // Of the client's own stream, and none of the server's.
     request.extensions_mut().remove::<upgrade::Protocol>();
-    Ok(Before { uri: std::mem::replace(request.uri_mut(), absolute), host })
+    Ok(Http1Fields { uri: std::mem::replace(request.uri_mut(), absolute), host })
 }
 
-impl Before {
+impl Http1Fields {
     /// Makes a request that was not sent what it was.
     pub(super) fn undress(self, request: &mut Request<Body>) {
         *request.uri_mut() = self.uri;

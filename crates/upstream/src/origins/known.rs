@@ -5,7 +5,7 @@
 //! binary.
 
 use super::send::Origins;
-use super::server::Server;
+use super::server::OriginServer;
 use super::{pool, shared};
 use http::Version;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownOrigin {
     /// Where they lead: the origin, or the parent proxy that is asked for `http` URLs.
-    pub server: Server,
+    pub server: OriginServer,
     /// The newest version of HTTP that is spoken there.
     pub version: Version,
     /// Connections that are open or being opened; through a parent in HTTP/1.1, the idle ones alone.
@@ -43,7 +43,7 @@ impl Origins {
 impl KnownOrigin {
     /// Each origin once, those used last first, and no more than `most` of them.
     pub fn joined(known: impl IntoIterator<Item = Self>, most: usize) -> Vec<Self> {
-        let mut joined: HashMap<Server, Self> = HashMap::new();
+        let mut joined: HashMap<OriginServer, Self> = HashMap::new();
         for one in known {
             match joined.entry(one.server.clone()) {
                 Entry::Occupied(mut before) => before.get_mut().join(&one),

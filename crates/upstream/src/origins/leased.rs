@@ -3,16 +3,16 @@
 //! Dropped before its end, a body of HTTP/1.1 closes its connection, for what is left unread would
 //! precede the next answer; one of HTTP/2 resets its stream alone. Called by [`super::send`].
 
-use super::again::Refusals;
-use super::pool::{self, Caps, Key, Open};
-use super::shared::Stream;
+use super::again::RequestRefusals;
+use super::pool::{self, OpenConnection, PoolCaps, PoolKey};
+use super::shared::StreamPermit;
 use bytes::Bytes;
 use http::Request;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::Incoming;
 use http_engine::body::{Body, BodyError};
-use http_engine::client::Sender;
-use http_engine::unprocessed::Fate;
+use http_engine::client::RequestSender;
+use http_engine::unprocessed::RequestFate;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -21,26 +21,26 @@ use std::task::{Context, Poll, ready};
     clippy::large_enum_variant,
     reason = "a body's box holds it: one more would cost a request"
 )]
-pub(super) enum Lease {
+pub(super) enum ConnectionLease {
     /// A connection of HTTP/1.1.
-    Own(Own),
+    Own(OwnedConnection),
     /// A place on one of HTTP/2.
-    Shared(Stream),
+    Shared(StreamPermit),
 }
 
 /// A connection, and where it is kept.
-pub(super) struct Own {
-    pub(super) key: Key,
-    pub(super) open: Open,
-    pub(super) caps: Caps,
+pub(super) struct OwnedConnection {
+    pub(super) key: PoolKey,
+    pub(super) open: OpenConnection,
+    pub(super) caps: PoolCaps,
 }
 
-impl Lease {
-    pub(super) fn own(key: Key, open: Open, caps: Caps) -> Self {
-        Self::Own(Own { key, open, caps })
+impl ConnectionLease {
+    pub(super) fn own(key: PoolKey, open: OpenConnection, caps: PoolCaps) -> Self {
+        Self::Own(OwnedConnection { key, open, caps })
     }
 
-    pub(super) fn sender(&mut self) -> &mut Sender {
+    pub(super) fn sender(&mut self) -> &mut RequestSender {
         match self {
             Self::Own(own) => {
                 own.open.requests = own.open.requests.saturating_add(1);
@@ -59,17 +59,19 @@ impl Lease {
     }
 
     /// What the server can say of one request alone.
-    pub(super) const fn refusals(&self) -> Refusals {
+    pub(super) const fn refusals(&self) -> RequestRefusals {
         match self {
-            Self::Own(_) => Refusals::None,
-            Self::Shared(_) => Refusals::Single,
+            Self::Own(_) => RequestRefusals::None,
+            Self::Shared(_) => RequestRefusals::Single,
         }
     }
 
     /// A request over it has failed so: one that is shared may be of no use to others either.
-    pub(super) fn failed(&self, fate: Fate) {
+    pub(super) fn failed(&self, fate: RequestFate) {
         match (self, fate) {
-            (Self::Shared(stream), Fate::LeftBehind | Fate::Unknown) => stream.goes_away(),
+            (Self::Shared(stream), RequestFate::LeftBehind | RequestFate::Unknown) => {
+                stream.goes_away();
+            }
             (Self::Shared(_) | Self::Own(_), _) => {}
         }
     }
@@ -92,17 +94,17 @@ impl Lease {
             self.give_back();
             return Body::from(body);
         }
-        Body::boxed(Leased { body, lease: Some(self) })
+        Body::boxed(LeasedBody { body, lease: Some(self) })
     }
 }
 
 /// A response body that gives its connection back.
-struct Leased {
+struct LeasedBody {
     body: Incoming,
-    lease: Option<Lease>,
+    lease: Option<ConnectionLease>,
 }
 
-impl HttpBody for Leased {
+impl HttpBody for LeasedBody {
     type Data = Bytes;
     type Error = BodyError;
 

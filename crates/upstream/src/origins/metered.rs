@@ -22,27 +22,27 @@ pub enum BodyEnd {
 
 /// Passes a body on, ends it when its sender is silent for too long, and calls back once with the
 /// bytes carried and how it ended.
-pub struct Metered<F: FnOnce(u64, BodyEnd)> {
+pub struct MeteredBody<F: FnOnce(u64, BodyEnd)> {
     body: Body,
     bytes: u64,
     stall: Duration,
     alarm: Option<Pin<Box<Sleep>>>,
-    turn: Turn,
+    turn: BodyTurn,
     done: Option<F>,
 }
 
 /// Who keeps the body waiting: only the sender's silence counts, not the reader's.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum BodyTurn {
     Sender,
     Reader,
 }
 
 /// The sender of a body was silent for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stalled;
+struct StalledSender;
 
-impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> Metered<F> {
+impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> MeteredBody<F> {
     /// Wraps `body`: `done` is called exactly once. A sender silent for `stall` counts as gone.
     pub fn wrap(body: Body, stall: Duration, done: F) -> Body {
         if body.is_end_stream() {
@@ -54,13 +54,13 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> Metered<F> {
             bytes: 0,
             stall,
             alarm: None,
-            turn: Turn::Reader,
+            turn: BodyTurn::Reader,
             done: Some(done),
         })
     }
 }
 
-impl<F: FnOnce(u64, BodyEnd)> Metered<F> {
+impl<F: FnOnce(u64, BodyEnd)> MeteredBody<F> {
     fn end(&mut self, how: BodyEnd) {
         if let Some(done) = self.done.take() {
             done(self.bytes, how);
@@ -70,14 +70,14 @@ impl<F: FnOnce(u64, BodyEnd)> Metered<F> {
     fn stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let stall = self.stall;
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(stall)));
-        if std::mem::replace(&mut self.turn, Turn::Sender) == Turn::Reader {
+        if std::mem::replace(&mut self.turn, BodyTurn::Sender) == BodyTurn::Reader {
             alarm.as_mut().reset(Instant::now() + stall);
         }
         alarm.as_mut().poll(cx)
     }
 }
 
-impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for Metered<F> {
+impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for MeteredBody<F> {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -89,7 +89,7 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for Metered<F> {
         match Pin::new(&mut this.body).poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
-                this.turn = Turn::Reader;
+                this.turn = BodyTurn::Reader;
                 if this.body.is_end_stream() {
                     this.end(BodyEnd::Whole);
                 }
@@ -105,7 +105,7 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for Metered<F> {
             }
             Poll::Pending if this.stalled(cx).is_ready() => {
                 this.end(BodyEnd::Broken);
-                Poll::Ready(Some(Err(BodyError::Other(Box::new(Stalled)))))
+                Poll::Ready(Some(Err(BodyError::Other(Box::new(StalledSender)))))
             }
             Poll::Pending => Poll::Pending,
         }
@@ -120,16 +120,16 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for Metered<F> {
     }
 }
 
-impl<F: FnOnce(u64, BodyEnd)> Drop for Metered<F> {
+impl<F: FnOnce(u64, BodyEnd)> Drop for MeteredBody<F> {
     fn drop(&mut self) {
         self.end(BodyEnd::Unread);
     }
 }
 
-impl std::fmt::Display for Stalled {
+impl std::fmt::Display for StalledSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("the origin was silent for too long in the middle of a body")
     }
 }
 
-impl std::error::Error for Stalled {}
+impl std::error::Error for StalledSender {}

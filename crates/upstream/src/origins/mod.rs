@@ -30,17 +30,20 @@ mod via;
 mod way;
 
 pub use answer_head::AnswerHeadSettings;
-pub use dialer::{Anywhere, Connection, Dialer, Guard};
-pub use error::{Blame, DialError, SendError, Unanswered};
+pub use dialer::{AnyDestination, DialGuard, Dialer, OriginConnection};
+pub use error::{Blame, DialError, SendError, UnansweredRequest};
 pub use known::KnownOrigin;
-pub use metered::{BodyEnd, Metered};
-pub use origin::{Host, Origin, OriginError, OriginScheme};
-pub use parent::{BadParent, Hop, Parent, ParentKind};
-pub use reach::{Destinations, Reach};
-pub use seek::{Found, Resolve, Sought};
-pub use send::{Limits, Origins, ResponseTimeout};
-pub use server::{SOCKET_PATH_BYTES_MAX, Server, ServerError};
-pub use terms::{Fresh, HttpVersion, KeepAlive, OwnCertificate, Terms, TermsOptions, TlsTerms};
-pub use tunnel::{BecomesTunnel, Carried, ClientStream, TunnelEnd, carry_switched, tunnel};
-pub use via::{HOPS_MAX, Loop, add_via, check_via};
-pub use way::Way;
+pub use metered::{BodyEnd, MeteredBody};
+pub use origin::{Origin, OriginError, OriginScheme, UrlHost};
+pub use parent::{BadParent, ParentHop, ParentKind, ParentProxy};
+pub use reach::{ClientReach, DestinationScope};
+pub use seek::{FoundServer, ResolveKind, SeekResult};
+pub use send::{OriginLimits, Origins, ResponseTimeout};
+pub use server::{OriginServer, SOCKET_PATH_BYTES_MAX, ServerError};
+pub use terms::{
+    ConnectionPolicy, FreshConnection, HttpVersion, KeepAlive, OwnCertificate, TermsOptions,
+    TlsTerms,
+};
+pub use tunnel::{BecomesTunnel, ClientStream, TunnelEnd, TunnelTotals, carry_switched, tunnel};
+pub use via::{HOPS_MAX, RequestLoop, add_via, check_via};
+pub use way::ProxyRoute;

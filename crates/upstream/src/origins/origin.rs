@@ -18,7 +18,7 @@ pub enum OriginScheme {
 
 /// A host as it stands in a URL: a name, or an address that needs no look-up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
+pub enum UrlHost {
     /// A domain name.
     Name(DomainName),
     /// An IP literal; `[::1]` in a URL.
@@ -31,7 +31,7 @@ pub struct Origin {
     /// How it is spoken to.
     pub scheme: OriginScheme,
     /// Its host.
-    pub host: Host,
+    pub host: UrlHost,
     /// Its port, never 0.
     pub port: u16,
 }
@@ -71,7 +71,7 @@ impl OriginScheme {
     }
 }
 
-impl Host {
+impl UrlHost {
     /// The host as the policy is asked about it. An IPv6 literal is no name and yields the root.
     pub fn to_name(&self) -> DomainName {
         match self {
@@ -123,7 +123,7 @@ impl Origin {
             if port.is_none() && !behind.is_empty() {
                 return Err(OriginError::Brackets);
             }
-            (Host::Address(address.into()), port)
+            (UrlHost::Address(address.into()), port)
         } else {
             let (host, port) = match authority.split_once(':') {
                 Some((host, port)) => (host, Some(port)),
@@ -166,8 +166,8 @@ impl Origin {
     /// What scheme, host and port take at most.
     fn text_bytes_max(&self) -> usize {
         let host = match &self.host {
-            Host::Name(name) => name.as_str().len(),
-            Host::Address(_) => "[]".len() + ADDRESS_TEXT_MAX,
+            UrlHost::Name(name) => name.as_str().len(),
+            UrlHost::Address(_) => "[]".len() + ADDRESS_TEXT_MAX,
         };
         "https://".len() + host + ":65535".len()
     }
@@ -181,7 +181,7 @@ fn parse_port(text: &str) -> Result<u16, OriginError> {
     text.parse().ok().filter(|port| *port != 0).ok_or(OriginError::Port)
 }
 
-impl FromStr for Host {
+impl FromStr for UrlHost {
     type Err = OriginError;
     fn from_str(text: &str) -> Result<Self, OriginError> {
         // With a dot behind it, too: else it would be a name that reads like an address.
@@ -210,7 +210,7 @@ impl FromStr for Origin {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for UrlHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::new();
         self.push_to(&mut text);
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn localhost_needs_no_resolver() {
-        let known = |text: &str| text.parse::<Host>().unwrap().known_addresses();
+        let known = |text: &str| text.parse::<UrlHost>().unwrap().known_addresses();
         assert_eq!(known("app.localhost").map(|all| all.len()), Some(2));
         assert_eq!(known("notlocalhost"), None);
         assert_eq!(known("192.0.2.1").map(|all| all.len()), Some(1));

@@ -3,8 +3,8 @@
 //! `http://user:password@host:port`, `https://…`, `socks5://…`, or `direct`. It connects to nobody.
 //! Called by [`super::way`] and by whoever reads settings.
 
-use super::origin::{Host, Origin, OriginError, OriginScheme};
-use crate::resolver::{BadProxy, Credentials};
+use super::origin::{Origin, OriginError, OriginScheme, UrlHost};
+use crate::resolver::{BadProxy, SocksCredentials};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
@@ -26,24 +26,24 @@ pub enum ParentKind {
 
 /// A proxy in front of us.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Parent {
+pub struct ParentProxy {
     /// How it is spoken to.
     pub kind: ParentKind,
     /// Its host.
-    pub host: Host,
+    pub host: UrlHost,
     /// Its port, never 0.
     pub port: u16,
     /// Who we are to it.
-    pub credentials: Option<Credentials>,
+    pub credentials: Option<SocksCredentials>,
 }
 
 /// One way out: a parent, or none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Hop {
+pub enum ParentHop {
     /// To the origin itself.
     Direct,
     /// Through this proxy.
-    Parent(Parent),
+    Parent(ParentProxy),
 }
 
 /// Why a text is no parent.
@@ -67,7 +67,7 @@ const SCHEMES: [(&str, ParentKind); 4] = [
     ("socks5h://", ParentKind::Socks5),
 ];
 
-impl Parent {
+impl ParentProxy {
     /// Where it is, as an origin: for connections to an HTTP proxy.
     pub(super) fn origin(&self) -> Origin {
         let scheme = match self.kind {
@@ -87,7 +87,7 @@ impl Parent {
     }
 }
 
-impl FromStr for Parent {
+impl FromStr for ParentProxy {
     type Err = BadParent;
 
     fn from_str(text: &str) -> Result<Self, BadParent> {
@@ -98,7 +98,7 @@ impl FromStr for Parent {
             None => (None, rest),
             Some((pair, authority)) => {
                 let (user, password) = pair.split_once(':').ok_or(BadParent::Credentials)?;
-                let credentials = Credentials::new(&decoded(user)?, &decoded(password)?);
+                let credentials = SocksCredentials::new(&decoded(user)?, &decoded(password)?);
                 (Some(credentials.map_err(|_: BadProxy| BadParent::Credentials)?), authority)
             }
         };
@@ -123,7 +123,7 @@ fn decoded(text: &str) -> Result<String, BadParent> {
     Ok(text.into_owned())
 }
 
-impl FromStr for Hop {
+impl FromStr for ParentHop {
     type Err = BadParent;
 
     fn from_str(text: &str) -> Result<Self, BadParent> {
@@ -131,7 +131,7 @@ impl FromStr for Hop {
     }
 }
 
-impl settings::Written for Hop {
+impl settings::WrittenWord for ParentHop {
     const FORMAT: &'static str = "parent";
     const EXAMPLE: &'static str = "http://10.0.0.1:3128";
 
@@ -151,7 +151,7 @@ impl ParentKind {
 }
 
 /// As it is written in settings, with the password.
-impl fmt::Display for Parent {
+impl fmt::Display for ParentProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.kind.as_str())?;
         if let Some(credentials) = &self.credentials {
@@ -164,13 +164,13 @@ impl fmt::Display for Parent {
 }
 
 /// Without the password.
-impl fmt::Debug for Parent {
+impl fmt::Debug for ParentProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}:{}", self.kind.as_str(), self.host, self.port)
     }
 }
 
-impl fmt::Display for Hop {
+impl fmt::Display for ParentHop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Direct => f.write_str("direct"),
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn parents_print_as_they_are_read() {
         let check = |text: &str, printed: &str| {
-            assert_eq!(text.parse::<Hop>().unwrap().to_string(), printed, "{text}");
+            assert_eq!(text.parse::<ParentHop>().unwrap().to_string(), printed, "{text}");
         };
         check("direct", "direct");
         check("http://Proxy.example:3128/", "http://proxy.example:3128");
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn what_is_no_parent_says_why() {
-        let refused = |text: &str| text.parse::<Hop>().unwrap_err();
+        let refused = |text: &str| text.parse::<ParentHop>().unwrap_err();
         assert_eq!(refused("ftp://a:1"), BadParent::Scheme);
         assert_eq!(refused("10.0.0.1:3128"), BadParent::Scheme);
         assert_eq!(refused("http://a.example"), BadParent::NoPort);
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_password_is_sent_and_not_shown() {
-        let parent: Parent = "http://me:secret@10.0.0.1:1".parse().unwrap();
+        let parent: ParentProxy = "http://me:secret@10.0.0.1:1".parse().unwrap();
         assert!(!format!("{parent:?}").contains("secret"));
         assert_eq!(parent.authorization().unwrap(), "Basic bWU6c2VjcmV0");
     }

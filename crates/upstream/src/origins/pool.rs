@@ -5,19 +5,19 @@
 //! there are too many: never waited for. How many a server had at once is remembered for
 //! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
-use super::ahead::{Need, Place};
+use super::ahead::{ConnectionNeed, CountedConnection};
 use super::known::KnownOrigin;
-use super::server::Server;
+use super::server::OriginServer;
 use foldhash::fast::RandomState;
 use http::Version;
-use http_engine::client::{AnswerLimits, Sender};
+use http_engine::client::{AnswerLimits, RequestSender};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::time::Instant;
-use transport::proxy_protocol::Addresses;
+use transport::proxy_protocol::ProxyEndpoints;
 
 /// How often connections that are kept are looked over.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
@@ -33,9 +33,9 @@ const KEPT_MAX: usize = 8192;
 
 /// Whose connection it is: origin sets do not share, because each trusts its own authorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Key {
+pub(super) struct PoolKey {
     pub(super) owner: u64,
-    pub(super) server: Server,
+    pub(super) server: OriginServer,
     /// The parent proxy that it leads through, by its number; 0 without one.
     pub(super) parent: u64,
     /// The terms it was opened under, by their number.
@@ -43,25 +43,25 @@ pub(super) struct Key {
     /// What the configuration said of names when it was opened, by its digest.
     pub(super) own_names: u64,
     /// Of whom its PROXY header has told.
-    pub(super) client: Option<Addresses>,
+    pub(super) client: Option<ProxyEndpoints>,
 }
 
 /// An open connection and where it leads.
 #[derive(Debug)]
-pub(super) struct Open {
-    pub(super) sender: Sender,
+pub(super) struct OpenConnection {
+    pub(super) sender: RequestSender,
     /// Its other end; none for a socket of this machine.
     pub(super) peer: Option<SocketAddr>,
     pub(super) since: Instant,
     /// Requests that it has carried.
     pub(super) requests: u32,
     /// Its place among the connections to its server, where these are counted.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<CountedConnection>,
 }
 
 /// The caps of connections.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caps {
+pub(super) struct PoolCaps {
     pub(super) per_origin: usize,
     /// All together, on one core.
     pub(super) total: usize,
@@ -73,46 +73,46 @@ pub(super) struct Caps {
 }
 
 #[derive(Default)]
-struct Pool {
+struct ConnectionPool {
     /// Keys are long, and each request asks twice: hashed by seed, but in a tenth of `SipHash`'s time. Who
     /// found names that collide would slow down one core's look at [`KEPT_MAX`] servers at most.
-    kept: HashMap<Key, Kept, RandomState>,
+    kept: HashMap<PoolKey, ServerConnections, RandomState>,
     /// Of all servers, idle.
     count: usize,
-    sweeping: Sweeping,
+    sweeping: SweepState,
 }
 
 /// What is kept of one server.
-struct Kept {
-    idle: Vec<Idle>,
-    need: Rc<Need>,
+struct ServerConnections {
+    idle: Vec<IdleConnection>,
+    need: Rc<ConnectionNeed>,
     /// When a connection was given last.
     used: Instant,
 }
 
-struct Idle {
-    open: Open,
+struct IdleConnection {
+    open: OpenConnection,
     since: Instant,
     until: Instant,
 }
 
 /// Whether somebody looks things over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Sweeping {
+pub(super) enum SweepState {
     Yes,
     #[default]
     No,
 }
 
-impl Sweeping {
+impl SweepState {
     /// Has `look_over` called from time to time until it says that nothing is left, unless somebody does
     /// so already.
-    pub(super) fn begin(&mut self, look_over: fn() -> Left) {
+    pub(super) fn begin(&mut self, look_over: fn() -> SweepLeft) {
         if std::mem::replace(self, Self::Yes) == Self::No {
             tokio::task::spawn_local(async move {
                 loop {
                     tokio::time::sleep(SWEEP_EVERY).await;
-                    if look_over() == Left::Nothing {
+                    if look_over() == SweepLeft::Nothing {
                         return;
                     }
                 }
@@ -123,31 +123,31 @@ impl Sweeping {
 
 /// What a look has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Left {
+pub(super) enum SweepLeft {
     Some,
     Nothing,
 }
 
 thread_local! {
-    static POOL: RefCell<Pool> = RefCell::default();
+    static POOL: RefCell<ConnectionPool> = RefCell::default();
 }
 
 /// How long a connection may have been idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Idleness {
+pub(super) enum IdleTime {
     /// As long as it is kept.
     Any,
     /// A moment: its server was there just now, and has had no time to lose patience.
     Moment,
 }
 
-/// The moment of [`Idleness::Moment`]. The shortest patience of common servers is five seconds, less
+/// The moment of [`IdleTime::Moment`]. The shortest patience of common servers is five seconds, less
 /// what a far way takes.
 const MOMENT: Duration = Duration::from_secs(2);
 
-impl Open {
+impl OpenConnection {
     /// A connection that was opened just now.
-    pub(super) fn new(sender: Sender, peer: Option<SocketAddr>) -> Self {
+    pub(super) fn new(sender: RequestSender, peer: Option<SocketAddr>) -> Self {
         Self { sender, peer, since: Instant::now(), requests: 0, place: None }
     }
 
@@ -157,7 +157,7 @@ impl Open {
     }
 }
 
-impl Caps {
+impl PoolCaps {
     /// Whether a connection open `since` then that has carried so many may carry one more.
     pub(super) fn permit(&self, since: Instant, requests: u32, now: Instant) -> bool {
         self.age.is_none_or(|age| now.saturating_duration_since(since) < age)
@@ -165,24 +165,24 @@ impl Caps {
     }
 
     /// How many of all may be kept where this one is.
-    pub(super) fn total_for(&self, key: &Key) -> usize {
+    pub(super) fn total_for(&self, key: &PoolKey) -> usize {
         if key.client.is_some() { self.total / INTRODUCED_SHARE } else { self.total }
     }
 }
 
 /// Takes the connection used last that `fits`.
 pub(super) fn take(
-    key: &Key,
-    caps: &Caps,
-    idleness: Idleness,
-    fits: impl Fn(&Open) -> bool,
-) -> Option<Open> {
+    key: &PoolKey,
+    caps: &PoolCaps,
+    idleness: IdleTime,
+    fits: impl Fn(&OpenConnection) -> bool,
+) -> Option<OpenConnection> {
     POOL.with_borrow_mut(|pool| {
         let kept = pool.kept.get_mut(key)?;
         let now = Instant::now();
         let since = match idleness {
-            Idleness::Any => None,
-            Idleness::Moment => now.checked_sub(MOMENT),
+            IdleTime::Any => None,
+            IdleTime::Moment => now.checked_sub(MOMENT),
         };
         let at = kept.idle.iter_mut().rposition(|idle| {
             let is_young = since.is_none_or(|since| idle.since >= since);
@@ -201,13 +201,13 @@ pub(super) fn take(
 
 /// Counts a connection to the server of `key` that is about to be opened. Those that are of no more use
 /// are dropped first: they are not counted.
-pub(super) fn place(key: &Key) -> Place {
+pub(super) fn place(key: &PoolKey) -> CountedConnection {
     POOL.with_borrow_mut(|pool| {
         if pool.kept.len() >= KEPT_MAX && !pool.kept.contains_key(key) {
-            return Rc::<Need>::default().place();
+            return Rc::<ConnectionNeed>::default().place();
         }
         let now = Instant::now();
-        let kept = pool.kept.entry(key.clone()).or_insert_with(|| Kept::new(now));
+        let kept = pool.kept.entry(key.clone()).or_insert_with(|| ServerConnections::new(now));
         pool.count -= kept.drop_useless(now);
         pool.sweeping.begin(look_over);
         kept.need.place()
@@ -215,12 +215,12 @@ pub(super) fn place(key: &Key) -> Place {
 }
 
 /// Whether one more connection to the server of `key` may be kept.
-pub(super) fn has_room(key: &Key, caps: &Caps) -> bool {
+pub(super) fn has_room(key: &PoolKey, caps: &PoolCaps) -> bool {
     POOL.with_borrow(|pool| pool.count < caps.total_for(key))
 }
 
 /// Keeps a connection for later. At a cap, or when it is closed, it is dropped.
-pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
+pub(super) fn give(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
     let now = Instant::now();
     if open.sender.is_closed() || !caps.permit(open.since, open.requests, now) {
         return;
@@ -229,12 +229,12 @@ pub(super) fn give(key: Key, mut open: Open, caps: Caps) {
         if pool.count >= caps.total_for(&key) {
             return;
         }
-        let kept = pool.kept.entry(key).or_insert_with(|| Kept::new(now));
+        let kept = pool.kept.entry(key).or_insert_with(|| ServerConnections::new(now));
         if kept.idle.len() >= caps.per_origin {
             return;
         }
         let is_counted = open.place.is_some();
-        kept.idle.push(Idle { open, since: now, until: now + caps.idle });
+        kept.idle.push(IdleConnection { open, since: now, until: now + caps.idle });
         if is_counted && kept.need.may_grow(kept.idle.len()) {
             // One that was opened ahead counts once it has served.
             kept.need.had(kept.idle.iter().filter(|it| it.open.requests > 0).count());
@@ -260,7 +260,7 @@ pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
     })
 }
 
-impl Kept {
+impl ServerConnections {
     fn new(now: Instant) -> Self {
         Self { idle: Vec::new(), need: Rc::default(), used: now }
     }
@@ -278,7 +278,7 @@ impl Kept {
         before - self.idle.len()
     }
 
-    fn told(&self, server: &Server, now: Instant) -> KnownOrigin {
+    fn told(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
         let idle = self.idle.len();
         // Those that are not counted are known while they idle.
         let open = self.need.open().max(idle);
@@ -303,7 +303,7 @@ impl Kept {
 }
 
 /// Drops what is of no more use; the next [`give`] or [`place`] begins anew once nothing is left.
-fn look_over() -> Left {
+fn look_over() -> SweepLeft {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();
         pool.kept.retain(|_, kept| {
@@ -316,9 +316,9 @@ fn look_over() -> Left {
             pool.kept.retain(|_, kept| kept.has_connections());
         }
         if !pool.kept.is_empty() {
-            return Left::Some;
+            return SweepLeft::Some;
         }
-        pool.sweeping = Sweeping::No;
-        Left::Nothing
+        pool.sweeping = SweepState::No;
+        SweepLeft::Nothing
     })
 }

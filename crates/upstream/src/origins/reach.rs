@@ -5,7 +5,7 @@
 //! gains nothing. It resolves nothing. The dialer calls it, for new connections and for kept ones;
 //! the proxy and pixel doors make it.
 
-use super::dialer::Guard;
+use super::dialer::DialGuard;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
@@ -14,7 +14,7 @@ use vocab::AddressScope;
 /// Where clients may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Destinations {
+pub enum DestinationScope {
     /// The internet for all, private networks for private clients, loopback for loopback.
     Guarded,
     /// The internet only.
@@ -25,25 +25,25 @@ pub enum Destinations {
 
 /// The bounds of one client.
 #[derive(Clone, Copy, Debug)]
-pub struct Reach<'s> {
+pub struct ClientReach<'s> {
     /// The client.
     pub client: IpAddr,
     /// How far it is taken.
-    pub destinations: Destinations,
+    pub destinations: DestinationScope,
     /// Listeners that are never reached: the admin's.
     pub off_limits: &'s [SocketAddr],
 }
 
-impl Guard for Reach<'_> {
+impl DialGuard for ClientReach<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
         let to = AddressScope::of(address.ip());
         if to == AddressScope::Reserved || self.is_off_limits(address, to) {
             return false;
         }
         match (self.destinations, to) {
-            (Destinations::Any, _) | (_, AddressScope::Global) => true,
-            (Destinations::Public, _) => false,
-            (Destinations::Guarded, _) => match AddressScope::of(self.client) {
+            (DestinationScope::Any, _) | (_, AddressScope::Global) => true,
+            (DestinationScope::Public, _) => false,
+            (DestinationScope::Guarded, _) => match AddressScope::of(self.client) {
                 AddressScope::Loopback => true,
                 // A link-local client is as near as a private one.
                 AddressScope::Private | AddressScope::Reserved => to == AddressScope::Private,
@@ -53,7 +53,7 @@ impl Guard for Reach<'_> {
     }
 }
 
-impl Reach<'_> {
+impl ClientReach<'_> {
     fn is_off_limits(&self, address: SocketAddr, to: AddressScope) -> bool {
         self.off_limits.iter().any(|listener| {
             let ours = listener.ip().to_canonical();
@@ -70,15 +70,15 @@ impl Reach<'_> {
 mod tests {
     use super::*;
 
-    fn permits(destinations: Destinations, client: &str, to: &str) -> bool {
+    fn permits(destinations: DestinationScope, client: &str, to: &str) -> bool {
         let off_limits = ["127.0.0.1:9053".parse().unwrap()];
-        Reach { client: client.parse().unwrap(), destinations, off_limits: &off_limits }
+        ClientReach { client: client.parse().unwrap(), destinations, off_limits: &off_limits }
             .permits(to.parse().unwrap())
     }
 
     #[test]
     fn a_guarded_client_goes_no_nearer_than_it_is() {
-        let permits = |client, to| permits(Destinations::Guarded, client, to);
+        let permits = |client, to| permits(DestinationScope::Guarded, client, to);
         for client in ["127.0.0.1", "192.168.1.5", "9.9.9.9", "::1"] {
             assert!(permits(client, "8.8.8.8:80"), "{client}");
         }
@@ -127,15 +127,15 @@ mod tests {
             "0.0.0.0:9053",
             "[::1]:9053",
         ] {
-            assert!(!permits(Destinations::Any, "127.0.0.1", to), "{to}");
+            assert!(!permits(DestinationScope::Any, "127.0.0.1", to), "{to}");
         }
-        assert!(permits(Destinations::Any, "9.9.9.9", "127.0.0.1:8000"));
+        assert!(permits(DestinationScope::Any, "9.9.9.9", "127.0.0.1:8000"));
     }
 
     #[test]
     fn public_means_public() {
-        assert!(!permits(Destinations::Public, "127.0.0.1", "127.0.0.1:8000"));
-        assert!(!permits(Destinations::Public, "127.0.0.1", "10.0.0.1:80"));
-        assert!(permits(Destinations::Public, "127.0.0.1", "8.8.8.8:80"));
+        assert!(!permits(DestinationScope::Public, "127.0.0.1", "127.0.0.1:8000"));
+        assert!(!permits(DestinationScope::Public, "127.0.0.1", "10.0.0.1:80"));
+        assert!(permits(DestinationScope::Public, "127.0.0.1", "8.8.8.8:80"));
     }
 }

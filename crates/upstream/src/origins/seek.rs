@@ -4,9 +4,9 @@
 //! and sees to who comes and who goes.
 
 use super::dialer::Dialer;
-use super::origin::Host;
-use super::server::Server;
-use crate::resolver::{AddressFamily, Lasting, NoAddresses, Resolver};
+use super::origin::UrlHost;
+use super::server::OriginServer;
+use crate::resolver::{AddressFamily, LastingResult, NoAddresses, Resolver};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const KNOWN_TTL_S: u32 = 86_400;
 
 /// What a name is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Resolve {
+pub enum ResolveKind {
     /// Its A and AAAA records.
     Addresses,
     /// Its SRV records (RFC 2782), and the addresses of the hosts that they name.
@@ -32,9 +32,9 @@ pub enum Resolve {
 
 /// A server that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundServer {
     /// It, by its address.
-    pub server: Server,
+    pub server: OriginServer,
     /// The name whose address that is.
     pub name: DomainName,
     /// As the SRV record says: the lowest comes first. 0 without one.
@@ -45,9 +45,9 @@ pub struct Found {
 
 /// What a look-up has brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sought {
+pub struct SeekResult {
     /// Those of a lower priority first; in the same order whenever they are the same.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundServer>,
     /// Hosts that an SRV record names and that are too many to be looked up, and addresses beyond those
     /// that are taken.
     pub left_out: usize,
@@ -58,7 +58,7 @@ pub struct Sought {
     unknown: Vec<(DomainName, AddressFamily)>,
 }
 
-impl Sought {
+impl SeekResult {
     /// Whether nobody said if `name` has `address` still: that question failed, and others did not.
     pub fn leaves_open(&self, name: &DomainName, address: IpAddr) -> bool {
         let family = if address.is_ipv4() { AddressFamily::V4 } else { AddressFamily::V6 };
@@ -67,7 +67,7 @@ impl Sought {
 }
 
 /// Where to look.
-struct Target {
+struct SeekTarget {
     name: DomainName,
     port: u16,
     priority: u16,
@@ -75,7 +75,7 @@ struct Target {
 }
 
 /// What is known of one host.
-struct Addresses {
+struct KnownAddresses {
     name: DomainName,
     found: Vec<IpAddr>,
     failed: Vec<(AddressFamily, NoAddresses)>,
@@ -85,20 +85,25 @@ struct Addresses {
 impl Dialer {
     /// Looks up whom the host of `server` stands for; nobody is an answer too. An error is where no
     /// question for addresses was answered. It takes as long as the resolver does.
-    pub async fn seek(&self, server: &Server, how: Resolve) -> Result<Sought, NoAddresses> {
+    pub async fn seek(
+        &self,
+        server: &OriginServer,
+        how: ResolveKind,
+    ) -> Result<SeekResult, NoAddresses> {
         let (Some(name), Some(port)) = (server.name(), server.port()) else {
             return Err(NoAddresses::NoSuchName);
         };
         let (goes_by, mut targets, ttl_s) = match how {
-            Resolve::Addresses => {
-                let target = Target { name: name.clone(), port, priority: 0, weight: 0 };
+            ResolveKind::Addresses => {
+                let target = SeekTarget { name: name.clone(), port, priority: 0, weight: 0 };
                 (name.clone(), vec![target], u32::MAX)
             }
-            Resolve::Srv => {
-                let Lasting { found, ttl_s } = self.resolver().services(name.as_name()).await?;
+            ResolveKind::Srv => {
+                let LastingResult { found, ttl_s } =
+                    self.resolver().services(name.as_name()).await?;
                 // The root is no host: there is decidedly no such service.
                 let targets = found.into_iter().filter(|it| it.port != 0 && !is_root(&it.target));
-                let targets = targets.map(|it| Target {
+                let targets = targets.map(|it| SeekTarget {
                     name: it.target,
                     port: it.port,
                     priority: it.priority,
@@ -121,14 +126,14 @@ impl Dialer {
         let sought = gather(server, &goes_by, &targets, &known);
         let ttl_s = known.values().map(|it| it.ttl_s).fold(ttl_s, u32::min);
         let left_out = left_out + sought.left_out;
-        Ok(Sought { left_out, ttl: Duration::from_secs(ttl_s.into()), ..sought })
+        Ok(SeekResult { left_out, ttl: Duration::from_secs(ttl_s.into()), ..sought })
     }
 
     /// What is known of each host among `targets`; the failure where all failed.
     async fn addresses_of(
         &self,
-        targets: &[Target],
-    ) -> Result<BTreeMap<String, Addresses>, NoAddresses> {
+        targets: &[SeekTarget],
+    ) -> Result<BTreeMap<String, KnownAddresses>, NoAddresses> {
         let mut asking = JoinSet::new();
         let names: BTreeMap<_, _> = targets.iter().map(|it| (it.name.as_str(), &it.name)).collect();
         for name in names.into_values() {
@@ -150,12 +155,12 @@ impl Dialer {
 
 /// The servers among what is known, without their time.
 fn gather(
-    server: &Server,
+    server: &OriginServer,
     goes_by: &DomainName,
-    targets: &[Target],
-    known: &BTreeMap<String, Addresses>,
-) -> Sought {
-    let mut sought = Sought::default();
+    targets: &[SeekTarget],
+    known: &BTreeMap<String, KnownAddresses>,
+) -> SeekResult {
+    let mut sought = SeekResult::default();
     for target in targets {
         let Some(addresses) = known.get(target.name.as_str()) else { continue };
         for ip in &addresses.found {
@@ -165,9 +170,9 @@ fn gather(
             }
             let address = SocketAddr::new(ip.to_canonical(), target.port);
             if let Some(server) = server.found_at(address, goes_by) {
-                let Target { priority, weight, .. } = *target;
+                let SeekTarget { priority, weight, .. } = *target;
                 let name = target.name.clone();
-                sought.found.push(Found { server, name, priority, weight });
+                sought.found.push(FoundServer { server, name, priority, weight });
             }
         }
     }
@@ -182,19 +187,20 @@ fn gather(
     sought
 }
 
-async fn addresses(resolver: Resolver, name: DomainName) -> Addresses {
-    let host = Host::Name(name);
+async fn addresses(resolver: Resolver, name: DomainName) -> KnownAddresses {
+    let host = UrlHost::Name(name);
     let known = host.known_addresses();
-    let Host::Name(name) = host else { unreachable!("it was made of a name") };
-    let mut addresses = Addresses { name, found: Vec::new(), failed: Vec::new(), ttl_s: u32::MAX };
+    let UrlHost::Name(name) = host else { unreachable!("it was made of a name") };
+    let mut addresses =
+        KnownAddresses { name, found: Vec::new(), failed: Vec::new(), ttl_s: u32::MAX };
     if let Some(known) = known {
-        return Addresses { found: known, ttl_s: KNOWN_TTL_S, ..addresses };
+        return KnownAddresses { found: known, ttl_s: KNOWN_TTL_S, ..addresses };
     }
     let asked = |family| resolver.addresses_in(addresses.name.as_name(), family);
     let (v4, v6) = tokio::join!(asked(AddressFamily::V4), asked(AddressFamily::V6));
     for (family, asked) in [(AddressFamily::V4, v4), (AddressFamily::V6, v6)] {
         match asked {
-            Ok(Lasting { found, ttl_s }) => {
+            Ok(LastingResult { found, ttl_s }) => {
                 addresses.found.extend(found);
                 addresses.ttl_s = addresses.ttl_s.min(ttl_s);
             }
@@ -232,11 +238,11 @@ mod tests {
         DomainName::parse(text).unwrap()
     }
 
-    fn known(rows: &[(&str, &[&str])]) -> BTreeMap<String, Addresses> {
+    fn known(rows: &[(&str, &[&str])]) -> BTreeMap<String, KnownAddresses> {
         let row = |(host, ips): &(&str, &[&str])| {
             let found = ips.iter().map(|ip| ip.parse().unwrap()).collect();
             let failed = Vec::new();
-            ((*host).to_owned(), Addresses { name: name(host), found, failed, ttl_s: 9 })
+            ((*host).to_owned(), KnownAddresses { name: name(host), found, failed, ttl_s: 9 })
         };
         rows.iter().map(row).collect()
     }
@@ -255,14 +261,14 @@ mod tests {
     #[test]
     fn each_address_is_a_server_that_goes_by_the_name() {
         let target =
-            |host: &str, port, priority| Target { name: name(host), port, priority, weight: 5 };
+            |host: &str, port, priority| SeekTarget { name: name(host), port, priority, weight: 5 };
         let targets =
             [target("b.test", 81, 10), target("a.test", 80, 20), target("a.test", 81, 20)];
         let known = known(&[
             ("a.test", &["10.0.0.2", "10.0.0.1", "::ffff:10.0.0.2"]),
             ("b.test", &["::1"]),
         ]);
-        let server: Server = "https://_https._tcp.app.test".parse().unwrap();
+        let server: OriginServer = "https://_https._tcp.app.test".parse().unwrap();
         let sought = gather(&server, &name("app.test"), &targets, &known);
         let told: Vec<_> =
             sought.found.iter().map(|it| (it.server.to_string(), it.priority)).collect();
@@ -288,8 +294,8 @@ mod tests {
         let many: Vec<_> = many.iter().map(String::as_str).collect();
         let known = known(&[("a.test", &["10.9.0.1", "10.9.0.2"]), ("b.test", &many)]);
         let target =
-            |host: &str, priority| Target { name: name(host), port: 80, priority, weight: 0 };
-        let server: Server = "http://app.test".parse().unwrap();
+            |host: &str, priority| SeekTarget { name: name(host), port: 80, priority, weight: 0 };
+        let server: OriginServer = "http://app.test".parse().unwrap();
         let targets = [target("a.test", 1), target("b.test", 2)];
         let sought = gather(&server, &name("app.test"), &targets, &known);
         assert_eq!((sought.found.len(), sought.left_out), (FOUND_MAX, 2));
@@ -301,8 +307,8 @@ mod tests {
         let mut known = known(&[("a.test", &["10.0.0.1"])]);
         let failed = (AddressFamily::V6, NoAddresses::UpstreamFailed);
         known.get_mut("a.test").unwrap().failed.push(failed);
-        let server: Server = "http://a.test".parse().unwrap();
-        let targets = [Target { name: name("a.test"), port: 80, priority: 0, weight: 0 }];
+        let server: OriginServer = "http://a.test".parse().unwrap();
+        let targets = [SeekTarget { name: name("a.test"), port: 80, priority: 0, weight: 0 }];
         let sought = gather(&server, &name("a.test"), &targets, &known);
         let open = |ip: &str| sought.leaves_open(&name("a.test"), ip.parse().unwrap());
         assert!(open("2001:db8::1") && !open("10.0.0.9"));

@@ -5,24 +5,24 @@
 //! repeating it changes nothing. Nothing else is ever repeated. The doors call it with a request whose
 //! headers are already theirs to send.
 
-use super::again::{Again, Failed, Over, Refusals, may_repeat};
-use super::ahead::Ahead;
-use super::dialer::{Connection, Dialer, Guard};
-use super::error::{SendError, Unanswered};
+use super::again::{ConnectionUse, FailedRequest, RequestRefusals, SecondTry, may_repeat};
+use super::ahead::AheadOpener;
+use super::dialer::{DialGuard, Dialer, OriginConnection};
+use super::error::{SendError, UnansweredRequest};
 use super::http2;
-use super::leased::Lease;
-use super::metered::Metered;
+use super::leased::ConnectionLease;
+use super::metered::MeteredBody;
 use super::origin::Origin;
-use super::pool::{self, Caps, Idleness, Key, Open};
-use super::server::Server;
-use super::shared::{self, Begin};
-use super::terms::Versions;
+use super::pool::{self, IdleTime, OpenConnection, PoolCaps, PoolKey};
+use super::server::OriginServer;
+use super::shared::{self, BeginWith};
+use super::terms::UsableVersions;
 use http::{Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_engine::body::Body;
 use http_engine::client::{AnswerLimits, connect_http1_within, connect_http2_within};
 use http_engine::interim;
-use http_engine::unprocessed::Fate;
+use http_engine::unprocessed::RequestFate;
 use std::cell::Cell;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -41,7 +41,7 @@ const UPLOAD_STALL: Duration = Duration::from_mins(5);
 
 /// The bounds of a set of origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct OriginLimits {
     /// Idle connections kept per origin and core. Default 32; more are closed.
     pub idle_per_origin_max: usize,
     /// Idle connections kept per core. Default 1,024; more are closed.
@@ -55,7 +55,7 @@ pub struct Limits {
     pub answer: AnswerLimits,
 }
 
-impl Default for Limits {
+impl Default for OriginLimits {
     fn default() -> Self {
         Self {
             idle_per_origin_max: 32,
@@ -68,7 +68,7 @@ impl Default for Limits {
 }
 
 /// An extension of a request: how long its server may be silent, in place of
-/// [`Limits::response_timeout`].
+/// [`OriginLimits::response_timeout`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResponseTimeout(pub Duration);
 
@@ -76,19 +76,19 @@ pub struct ResponseTimeout(pub Duration);
 pub struct Origins {
     pub(super) owner: u64,
     dialer: Dialer,
-    pub(super) caps: Caps,
+    pub(super) caps: PoolCaps,
     pub(super) response_timeout: Duration,
 }
 
 /// A connection that was opened for a request.
-pub(super) type Opened = Result<Open, SendError>;
+pub(super) type Opened = Result<OpenConnection, SendError>;
 
 /// How one request is sent.
-pub(super) struct Course {
+pub(super) struct SendOptions {
     /// Whose connections it may use.
-    pub(super) key: Key,
-    pub(super) caps: Caps,
-    pub(super) versions: Versions,
+    pub(super) key: PoolKey,
+    pub(super) caps: PoolCaps,
+    pub(super) versions: UsableVersions,
     /// From its last byte to the head of the response.
     pub(super) first_byte: Duration,
     /// How long its response's body may be silent.
@@ -97,12 +97,12 @@ pub(super) struct Course {
 
 impl Origins {
     /// Origins reached through `dialer`.
-    pub fn new(dialer: Dialer, limits: Limits) -> Self {
+    pub fn new(dialer: Dialer, limits: OriginLimits) -> Self {
         static OWNERS: AtomicU64 = AtomicU64::new(0);
         Self {
             owner: OWNERS.fetch_add(1, Relaxed),
             dialer,
-            caps: Caps {
+            caps: PoolCaps {
                 per_origin: limits.idle_per_origin_max,
                 total: limits.idle_max,
                 idle: limits.idle_timeout,
@@ -117,7 +117,7 @@ impl Origins {
     /// The same origins under other limits. Connections that are idle stay open, and what is known
     /// of origins stays known: for a reload that leaves the dialer as it is.
     #[must_use]
-    pub fn with_limits(&self, limits: Limits) -> Self {
+    pub fn with_limits(&self, limits: OriginLimits) -> Self {
         Self { owner: self.owner, ..Self::new(self.dialer.clone(), limits) }
     }
 
@@ -133,9 +133,9 @@ impl Origins {
         &self,
         origin: &Origin,
         request: Box<Request<Body>>,
-        guard: &dyn Guard,
-    ) -> Result<Response<Body>, Unanswered> {
-        let versions = Versions::usual(origin, request.headers());
+        guard: &dyn DialGuard,
+    ) -> Result<Response<Body>, UnansweredRequest> {
+        let versions = UsableVersions::usual(origin, request.headers());
         let course = self.usual(origin.clone(), 0, versions);
         send_on(&course, request, guard, async || {
             let place = pool::place(&course.key);
@@ -144,19 +144,24 @@ impl Origins {
             if open.is_http2() {
                 return Ok(open);
             }
-            let Course { key, caps, .. } = &course;
-            let ahead = Ahead { dialer: &self.dialer, origin, key, caps: *caps, versions };
+            let SendOptions { key, caps, .. } = &course;
+            let ahead = AheadOpener { dialer: &self.dialer, origin, key, caps: *caps, versions };
             ahead.open_beside(&place, peer);
-            Ok(Open { place: Some(place), ..open })
+            Ok(OpenConnection { place: Some(place), ..open })
         })
         .await
     }
 
     /// How requests to `origin` go out through a parent, by its number; 0 without one.
-    pub(super) fn usual(&self, origin: Origin, parent: u64, versions: Versions) -> Course {
-        let server = Server::from(origin);
-        Course {
-            key: Key {
+    pub(super) fn usual(
+        &self,
+        origin: Origin,
+        parent: u64,
+        versions: UsableVersions,
+    ) -> SendOptions {
+        let server = OriginServer::from(origin);
+        SendOptions {
+            key: PoolKey {
                 owner: self.owner,
                 server,
                 parent,
@@ -174,7 +179,7 @@ impl Origins {
 
 /// Speaks what was agreed on within TLS, else HTTP/1.1.
 pub(super) async fn speak_as_agreed(
-    connection: Connection,
+    connection: OriginConnection,
     peer: SocketAddr,
     answer: AnswerLimits,
 ) -> Opened {
@@ -186,7 +191,7 @@ pub(super) async fn speak_as_agreed(
 }
 
 pub(super) async fn speak(
-    connection: Connection,
+    connection: OriginConnection,
     peer: Option<SocketAddr>,
     version: Version,
     answer: AnswerLimits,
@@ -197,33 +202,34 @@ pub(super) async fn speak(
             .map_err(|why| SendError::BadResponse(why.to_string()))?,
         _ => connect_http1_within(answer, connection),
     };
-    Ok(Open::new(sender, peer))
+    Ok(OpenConnection::new(sender, peer))
 }
 
 /// Sends `request` over a connection of `course` that is there, or one that `open` opens.
 pub(super) async fn send_on(
-    course: &Course,
+    course: &SendOptions,
     request: Box<Request<Body>>,
-    guard: &dyn Guard,
+    guard: &dyn DialGuard,
     open: impl AsyncFn() -> Opened,
-) -> Result<Response<Body>, Unanswered> {
+) -> Result<Response<Body>, UnansweredRequest> {
     let mut request = request;
     let mut kept = at_hand(course, &request, guard).await;
     let mut turn = 1;
     loop {
-        let over = if kept.is_some() { Over::Used } else { Over::Fresh };
+        let over = if kept.is_some() { ConnectionUse::Used } else { ConnectionUse::Fresh };
         let lease = match kept.take() {
             Some(lease) => lease,
             // Boxed: a new connection is seldom, and every request would carry its room. What servers
             // answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
             None => match interim::hearing(Box::pin(fresh(course, &open)).as_mut(), drop).await {
                 Ok(lease) => lease,
-                Err(why) => return Err(Unanswered { why, unsent: Some(request) }),
+                Err(why) => return Err(UnansweredRequest { why, unsent: Some(request) }),
             },
         };
         let refusals = lease.refusals();
-        let again = Again::keep(&request, over, &lease);
-        let is_last = turn == TURNS || (over, refusals) == (Over::Fresh, Refusals::None);
+        let again = SecondTry::keep(&request, over, &lease);
+        let is_last =
+            turn == TURNS || (over, refusals) == (ConnectionUse::Fresh, RequestRefusals::None);
         match exchange(course, lease, request).await {
             Ok(response) => return Ok(response),
             Err(failed) if is_last => return Err(again.at_last(*failed)),
@@ -234,16 +240,20 @@ pub(super) async fn send_on(
 }
 
 /// A connection that is there and takes a request at once.
-async fn at_hand(course: &Course, request: &Request<Body>, guard: &dyn Guard) -> Option<Lease> {
-    let Course { key, caps, versions, .. } = course;
+async fn at_hand(
+    course: &SendOptions,
+    request: &Request<Body>,
+    guard: &dyn DialGuard,
+) -> Option<ConnectionLease> {
+    let SendOptions { key, caps, versions, .. } = course;
     let permitted = |peer: Option<_>| peer.is_none_or(|peer| guard.permits(peer));
-    if *versions != Versions::Http1
+    if *versions != UsableVersions::Http1
         && let Some(stream) = shared::take(key, permitted)
     {
-        return Some(Lease::Shared(stream));
+        return Some(ConnectionLease::Shared(stream));
     }
     // What cannot go out twice goes over a connection that has just served, or over a new one.
-    let idleness = if may_repeat(request) { Idleness::Any } else { Idleness::Moment };
+    let idleness = if may_repeat(request) { IdleTime::Any } else { IdleTime::Moment };
     loop {
         let mut open = pool::take(key, caps, idleness, |open| permitted(open.peer))?;
         if !open.sender.is_ready() {
@@ -252,33 +262,39 @@ async fn at_hand(course: &Course, request: &Request<Body>, guard: &dyn Guard) ->
             tokio::task::yield_now().await;
         }
         if open.sender.is_ready() {
-            return Some(Lease::own(key.clone(), open, *caps));
+            return Some(ConnectionLease::own(key.clone(), open, *caps));
         }
     }
 }
 
 /// A new connection, or a place on one that somebody else has opened meanwhile.
-async fn fresh(course: &Course, open: &impl AsyncFn() -> Opened) -> Result<Lease, SendError> {
-    let Course { key, caps, versions, .. } = course;
-    let own = |open: Open| Lease::own(key.clone(), open, *caps);
+async fn fresh(
+    course: &SendOptions,
+    open: &impl AsyncFn() -> Opened,
+) -> Result<ConnectionLease, SendError> {
+    let SendOptions { key, caps, versions, .. } = course;
+    let own = |open: OpenConnection| ConnectionLease::own(key.clone(), open, *caps);
     let gone = || SendError::Closed;
-    if *versions == Versions::Http1 {
+    if *versions == UsableVersions::Http1 {
         return open().await.map(own);
     }
     loop {
         match shared::begin(key) {
-            Begin::Take(stream) => return Ok(Lease::Shared(stream)),
-            Begin::Wait(waiting) => waiting.done().await?,
-            Begin::Alone => {
+            BeginWith::Take(stream) => return Ok(ConnectionLease::Shared(stream)),
+            BeginWith::Wait(waiting) => waiting.done().await?,
+            BeginWith::Alone => {
                 let opened = open().await?;
                 if !opened.is_http2() {
                     return Ok(own(opened));
                 }
-                return shared::alone(opened, *caps).map(Lease::Shared).ok_or_else(gone);
+                return shared::alone(opened, *caps).map(ConnectionLease::Shared).ok_or_else(gone);
             }
-            Begin::Open(opening) => match open().await {
+            BeginWith::Open(opening) => match open().await {
                 Ok(opened) if opened.is_http2() => {
-                    return opening.shares(opened, *caps).map(Lease::Shared).ok_or_else(gone);
+                    return opening
+                        .shares(opened, *caps)
+                        .map(ConnectionLease::Shared)
+                        .ok_or_else(gone);
                 }
                 Ok(opened) => {
                     opening.speaks_http1();
@@ -294,24 +310,24 @@ async fn fresh(course: &Course, open: &impl AsyncFn() -> Opened) -> Result<Lease
 }
 
 async fn exchange(
-    course: &Course,
-    mut lease: Lease,
+    course: &SendOptions,
+    mut lease: ConnectionLease,
     mut request: Box<Request<Body>>,
-) -> Result<Response<Body>, Box<Failed>> {
+) -> Result<Response<Body>, Box<FailedRequest>> {
     let own = request.extensions().get::<ResponseTimeout>();
     let patience = own.map_or(course.first_byte, |own| own.0);
     let before = match lease.refusals() {
-        Refusals::None => None,
-        Refusals::Single => match http2::dress(&mut request, &course.key.server) {
+        RequestRefusals::None => None,
+        RequestRefusals::Single => match http2::dress(&mut request, &course.key.server) {
             Ok(before) => Some(before),
-            Err(http2::BadHost) => return Err(Box::new(Failed::unsendable())),
+            Err(http2::BadHost) => return Err(Box::new(FailedRequest::unsendable())),
         },
     };
     let sent = within(patience, request, async |request| lease.sender().send(*request).await).await;
     let response = match sent {
         Some(Ok(response)) => response,
         Some(Err(why)) => {
-            let mut failed = Failed::from(why);
+            let mut failed = FailedRequest::from(why);
             lease.failed(failed.fate);
             if let (Some(unsent), Some(before)) = (&mut failed.unsent, before) {
                 before.undress(unsent);
@@ -319,8 +335,8 @@ async fn exchange(
             return Err(Box::new(failed));
         }
         None => {
-            lease.failed(Fate::Unknown);
-            return Err(Box::new(Failed::silent()));
+            lease.failed(RequestFate::Unknown);
+            return Err(Box::new(FailedRequest::silent()));
         }
     };
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
@@ -328,7 +344,7 @@ async fn exchange(
     }
     let response = response.map(|body| lease.hold(body));
     Ok(match course.between_bytes {
-        Some(stall) => response.map(|body| Metered::wrap(body, stall, |_, _| ())),
+        Some(stall) => response.map(|body| MeteredBody::wrap(body, stall, |_, _| ())),
         None => response,
     })
 }
@@ -345,8 +361,9 @@ async fn within<T>(
     }
     let uploaded = Rc::new(Cell::new(None));
     let noted = Rc::clone(&uploaded);
-    let request = request
-        .map(|body| Metered::wrap(body, UPLOAD_STALL, move |_, _| noted.set(Some(Instant::now()))));
+    let request = request.map(|body| {
+        MeteredBody::wrap(body, UPLOAD_STALL, move |_, _| noted.set(Some(Instant::now())))
+    });
     let request = Box::new(request);
     let mut exchanging = pin!(exchange(request));
     let mut deadline = Instant::now() + patience;

@@ -4,12 +4,12 @@
 //! that is agreed, has answered `OPTIONS *`; all of it within one deadline. What goes over it then is
 //! [`super::send`]'s. The gateway calls it, for requests and for health checks.
 
-use super::dialer::{Anywhere, Connection, Dialer, shake_hands, tls_name};
-use super::error::{DialError, SendError, Unanswered};
-use super::pool::{Key, Open};
-use super::send::{Course, Opened, Origins, send_on, speak};
-use super::server::{Place, Server};
-use super::terms::{Fresh, Terms, Versions};
+use super::dialer::{AnyDestination, Dialer, OriginConnection, shake_hands, tls_name};
+use super::error::{DialError, SendError, UnansweredRequest};
+use super::pool::{OpenConnection, PoolKey};
+use super::send::{Opened, Origins, SendOptions, send_on, speak};
+use super::server::{OriginServer, ServerAddress};
+use super::terms::{ConnectionPolicy, FreshConnection, UsableVersions};
 use http::header::{HOST, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
 use http_engine::body::{Body, read_all};
@@ -17,7 +17,7 @@ use http_engine::client::AnswerLimits;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
-use transport::proxy_protocol::Addresses;
+use transport::proxy_protocol::ProxyEndpoints;
 use transport::tls::Alpn;
 
 /// Bytes of the answer to `OPTIONS *`, at most; a longer one means that the connection is not used.
@@ -29,16 +29,16 @@ impl Origins {
     /// tells of, and the connection is used for nobody else; without one it tells of us.
     pub async fn send_to(
         &self,
-        server: &Server,
-        terms: &Terms,
+        server: &OriginServer,
+        terms: &ConnectionPolicy,
         request: Box<Request<Body>>,
-        client: Option<Addresses>,
-    ) -> Result<Response<Body>, Unanswered> {
+        client: Option<ProxyEndpoints>,
+    ) -> Result<Response<Body>, UnansweredRequest> {
         let options = terms.options();
         let client = client.filter(|_| options.proxy_protocol.is_some());
         let versions = terms.versions(server, request.headers());
-        let course = Course {
-            key: Key {
+        let course = SendOptions {
+            key: PoolKey {
                 owner: self.owner,
                 server: server.clone(),
                 parent: 0,
@@ -51,7 +51,7 @@ impl Origins {
             first_byte: options.first_byte.unwrap_or(self.response_timeout),
             between_bytes: options.between_bytes,
         };
-        let fresh = Opener {
+        let fresh = ConnectionOpener {
             dialer: self.dialer(),
             server,
             terms,
@@ -59,11 +59,15 @@ impl Origins {
             client,
             answer: self.caps.answer,
         };
-        send_on(&course, request, &Anywhere, async || fresh.ready().await).await
+        send_on(&course, request, &AnyDestination, async || fresh.ready().await).await
     }
 
     /// Whether `server` takes a connection.
-    pub async fn connects(&self, server: &Server, terms: &Terms) -> Result<(), DialError> {
+    pub async fn connects(
+        &self,
+        server: &OriginServer,
+        terms: &ConnectionPolicy,
+    ) -> Result<(), DialError> {
         let patience = terms.options().connect;
         let reached = self.dialer().reach(server, patience);
         timeout(patience, reached).await.unwrap_or(Err(DialError::Timeout)).map(drop)
@@ -71,34 +75,34 @@ impl Origins {
 }
 
 /// Opens connections for one request.
-struct Opener<'s> {
+struct ConnectionOpener<'s> {
     dialer: &'s Dialer,
-    server: &'s Server,
-    terms: &'s Terms,
-    versions: Versions,
-    client: Option<Addresses>,
+    server: &'s OriginServer,
+    terms: &'s ConnectionPolicy,
+    versions: UsableVersions,
+    client: Option<ProxyEndpoints>,
     answer: AnswerLimits,
 }
 
 /// What came of verifying a connection.
-enum Verified {
-    Ready(Open),
+enum VerifyOutcome {
+    Ready(OpenConnection),
     /// It answered well, and closed.
     Closed,
 }
 
-impl Opener<'_> {
+impl ConnectionOpener<'_> {
     /// A connection that can carry a request.
     async fn ready(&self) -> Opened {
         let patience = self.terms.options().connect;
         let ready = async {
             let open = self.open(patience).await?;
             match self.terms.options().fresh {
-                Fresh::Trusted => Ok(open),
-                Fresh::Verified => match self.verify(open, patience).await? {
-                    Verified::Ready(open) => Ok(open),
+                FreshConnection::Trusted => Ok(open),
+                FreshConnection::Verified => match self.verify(open, patience).await? {
+                    VerifyOutcome::Ready(open) => Ok(open),
                     // Its server keeps no connection: all that can be known is known.
-                    Verified::Closed => self.open(patience).await,
+                    VerifyOutcome::Closed => self.open(patience).await,
                 },
             }
         };
@@ -115,28 +119,34 @@ impl Opener<'_> {
             connection = self.secure(connection).await?;
         }
         let version = match (self.versions, connection.alpn()) {
-            (Versions::Http2 | Versions::Either, Some(Alpn::Http2)) => Version::HTTP_2,
-            (Versions::Http1 | Versions::Either, _) => Version::HTTP_11,
-            (Versions::Http2, _) if self.server.is_secure() => {
+            (UsableVersions::Http2 | UsableVersions::Either, Some(Alpn::Http2)) => Version::HTTP_2,
+            (UsableVersions::Http1 | UsableVersions::Either, _) => Version::HTTP_11,
+            (UsableVersions::Http2, _) if self.server.is_secure() => {
                 return Err(DialError::Tls("it speaks no HTTP/2".into()).into());
             }
-            (Versions::Http2, _) => Version::HTTP_2,
+            (UsableVersions::Http2, _) => Version::HTTP_2,
         };
         speak(connection, peer, version, self.answer).await
     }
 
-    async fn secure(&self, connection: Connection) -> Result<Connection, DialError> {
+    async fn secure(&self, connection: OriginConnection) -> Result<OriginConnection, DialError> {
         let name = match (&self.terms.options().tls.name, self.server.place()) {
             (Some(name), _) => name.clone(),
-            (None, Place::Origin(origin) | Place::Found(origin, _)) => tls_name(&origin.host),
-            (None, Place::Socket(_)) => self.server.authority(),
+            (None, ServerAddress::Origin(origin) | ServerAddress::Found(origin, _)) => {
+                tls_name(&origin.host)
+            }
+            (None, ServerAddress::Socket(_)) => self.server.authority(),
         };
         let tls = self.terms.tls().unwrap_or(self.dialer.tls());
         shake_hands(tls, connection, &name, self.versions.alpn()).await
     }
 
     /// Asks `OPTIONS *` (RFC 9110 §9.3.7).
-    async fn verify(&self, mut open: Open, patience: Duration) -> Result<Verified, SendError> {
+    async fn verify(
+        &self,
+        mut open: OpenConnection,
+        patience: Duration,
+    ) -> Result<VerifyOutcome, SendError> {
         let unfit = |why: String| SendError::from(DialError::Refused(why));
         let host = HeaderValue::try_from(self.server.authority());
         let host = host.map_err(|why| unfit(why.to_string()))?;
@@ -158,8 +168,8 @@ impl Opener<'_> {
         read.map_err(|why| unfit(why.to_string()))?;
         open.requests += 1;
         match open.sender.ready().await {
-            Ok(()) => Ok(Verified::Ready(open)),
-            Err(_) => Ok(Verified::Closed),
+            Ok(()) => Ok(VerifyOutcome::Ready(open)),
+            Err(_) => Ok(VerifyOutcome::Closed),
         }
     }
 }

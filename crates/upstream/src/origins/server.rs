@@ -5,7 +5,7 @@
 //! `h2c+unix:/run/app.sock`. It connects to nobody. Made from settings; [`super::Origins::send_to`]
 //! sends to it.
 
-use super::origin::{Host, Origin, OriginError, OriginScheme};
+use super::origin::{Origin, OriginError, OriginScheme, UrlHost};
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,14 +18,14 @@ pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 
 /// A server, and what is spoken there. Cheap to clone where it is a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Server {
-    place: Place,
-    cleartext: Cleartext,
+pub struct OriginServer {
+    place: ServerAddress,
+    cleartext: CleartextMode,
 }
 
 /// Where a server stands.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Place {
+pub(super) enum ServerAddress {
     /// At a host and port.
     Origin(Origin),
     /// At this address, which was found for the host of the origin. It goes by the host's name: to TLS
@@ -37,7 +37,7 @@ pub(super) enum Place {
 
 /// What its URL says of HTTP without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Cleartext {
+pub(super) enum CleartextMode {
     /// Nothing.
     AsAgreed,
     /// HTTP/2, by prior knowledge.
@@ -57,83 +57,87 @@ pub enum ServerError {
     SocketPathLength,
 }
 
-impl Server {
+impl OriginServer {
     /// The `Host` that it stands for: its own authority, and `localhost` for a socket.
     pub fn authority(&self) -> String {
         match &self.place {
-            Place::Origin(origin) | Place::Found(origin, _) => origin.authority(),
-            Place::Socket(_) => "localhost".into(),
+            ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => origin.authority(),
+            ServerAddress::Socket(_) => "localhost".into(),
         }
     }
 
     /// Whether a URL at `origin` leads to it. A socket takes itself for `http://localhost`.
     pub fn stands_at(&self, origin: &Origin) -> bool {
         match &self.place {
-            Place::Origin(own) => own == origin,
-            Place::Found(own, address) => own == origin || at_address(own, *address) == *origin,
-            Place::Socket(_) => {
+            ServerAddress::Origin(own) => own == origin,
+            ServerAddress::Found(own, address) => {
+                own == origin || at_address(own, *address) == *origin
+            }
+            ServerAddress::Socket(_) => {
                 origin.scheme == OriginScheme::Http && origin.authority() == "localhost"
             }
         }
     }
 
     /// Whether this is its host.
-    pub fn has_host(&self, host: &Host) -> bool {
+    pub fn has_host(&self, host: &UrlHost) -> bool {
         match &self.place {
-            Place::Origin(own) | Place::Found(own, _) => own.host == *host,
-            Place::Socket(_) => false,
+            ServerAddress::Origin(own) | ServerAddress::Found(own, _) => own.host == *host,
+            ServerAddress::Socket(_) => false,
         }
     }
 
     /// Whether it is spoken to over TLS.
     pub fn is_secure(&self) -> bool {
         match &self.place {
-            Place::Origin(origin) | Place::Found(origin, _) => origin.scheme == OriginScheme::Https,
-            Place::Socket(_) => false,
+            ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => {
+                origin.scheme == OriginScheme::Https
+            }
+            ServerAddress::Socket(_) => false,
         }
     }
 
     /// Whether its URL asks for HTTP/2 without TLS.
     pub fn is_h2c(&self) -> bool {
-        self.cleartext == Cleartext::Http2
+        self.cleartext == CleartextMode::Http2
     }
 
     /// The name that its host is looked up by; none of an address or a socket.
     pub fn name(&self) -> Option<&DomainName> {
         match &self.place {
-            Place::Origin(Origin { host: Host::Name(name), .. }) => Some(name),
-            Place::Origin(_) | Place::Found(..) | Place::Socket(_) => None,
+            ServerAddress::Origin(Origin { host: UrlHost::Name(name), .. }) => Some(name),
+            ServerAddress::Origin(_) | ServerAddress::Found(..) | ServerAddress::Socket(_) => None,
         }
     }
 
     /// Where it was found; none of what is written.
     pub const fn address(&self) -> Option<SocketAddr> {
         match &self.place {
-            Place::Found(_, address) => Some(*address),
-            Place::Origin(_) | Place::Socket(_) => None,
+            ServerAddress::Found(_, address) => Some(*address),
+            ServerAddress::Origin(_) | ServerAddress::Socket(_) => None,
         }
     }
 
     /// The same, found at `address`, where it goes by `name`. None of a socket.
     pub fn found_at(&self, address: SocketAddr, name: &DomainName) -> Option<Self> {
         let scheme = match &self.place {
-            Place::Origin(origin) | Place::Found(origin, _) => origin.scheme,
-            Place::Socket(_) => return None,
+            ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => origin.scheme,
+            ServerAddress::Socket(_) => return None,
         };
-        let host = Host::Name(name.clone());
-        let place = Place::Found(Origin { scheme, host, port: address.port() }, address);
+        let host = UrlHost::Name(name.clone());
+        let place = ServerAddress::Found(Origin { scheme, host, port: address.port() }, address);
         Some(Self { place, cleartext: self.cleartext })
     }
 
     /// The port of its host; none of a socket.
     pub(super) const fn port(&self) -> Option<u16> {
         match &self.place {
-            Place::Origin(origin) | Place::Found(origin, _) => Some(origin.port),
-            Place::Socket(_) => None,
+            ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => Some(origin.port),
+            ServerAddress::Socket(_) => None,
         }
     }
 
-    pub(super) const fn place(&self) -> &Place {
+    pub(super) const fn place(&self) -> &ServerAddress {
         &self.place
     }
 
@@ -143,29 +147,29 @@ impl Server {
     }
 }
 
-impl From<Origin> for Server {
+impl From<Origin> for OriginServer {
     fn from(origin: Origin) -> Self {
-        Self { place: Place::Origin(origin), cleartext: Cleartext::AsAgreed }
+        Self { place: ServerAddress::Origin(origin), cleartext: CleartextMode::AsAgreed }
     }
 }
 
-impl FromStr for Server {
+impl FromStr for OriginServer {
     type Err = ServerError;
 
     fn from_str(text: &str) -> Result<Self, ServerError> {
         let (cleartext, rest) = match text.strip_prefix("h2c") {
             Some(rest) if rest.starts_with("://") || rest.starts_with('+') => {
-                (Cleartext::Http2, rest)
+                (CleartextMode::Http2, rest)
             }
-            Some(_) | None => (Cleartext::AsAgreed, text),
+            Some(_) | None => (CleartextMode::AsAgreed, text),
         };
         let place = match cleartext {
-            Cleartext::Http2 => match rest.strip_prefix("+unix:") {
+            CleartextMode::Http2 => match rest.strip_prefix("+unix:") {
                 Some(path) => socket(path)?,
                 None if rest.starts_with("://") => origin(&format!("http{rest}"))?,
                 None => return Err(ServerError::Scheme),
             },
-            Cleartext::AsAgreed => match rest.strip_prefix("unix:") {
+            CleartextMode::AsAgreed => match rest.strip_prefix("unix:") {
                 Some(path) => socket(path)?,
                 None => origin(rest)?,
             },
@@ -176,18 +180,18 @@ impl FromStr for Server {
 
 /// An origin as it would be written with its address.
 fn at_address(origin: &Origin, address: SocketAddr) -> Origin {
-    let host = Host::Address(address.ip().to_canonical());
+    let host = UrlHost::Address(address.ip().to_canonical());
     Origin { scheme: origin.scheme, host, port: address.port() }
 }
 
-fn origin(text: &str) -> Result<Place, ServerError> {
-    text.parse().map(Place::Origin).map_err(|why| match why {
+fn origin(text: &str) -> Result<ServerAddress, ServerError> {
+    text.parse().map(ServerAddress::Origin).map_err(|why| match why {
         OriginError::Scheme => ServerError::Scheme,
         other => ServerError::Origin(other),
     })
 }
 
-fn socket(path: &str) -> Result<Place, ServerError> {
+fn socket(path: &str) -> Result<ServerAddress, ServerError> {
     // `unix://run/app.sock` is `/run/app.sock` to the one and `//run/app.sock` to the other.
     if !path.starts_with('/') || path.starts_with("//") || path.ends_with('/') {
         return Err(ServerError::SocketPath);
@@ -195,23 +199,29 @@ fn socket(path: &str) -> Result<Place, ServerError> {
     if path.len() > SOCKET_PATH_BYTES_MAX || path.contains('\0') {
         return Err(ServerError::SocketPathLength);
     }
-    Ok(Place::Socket(Path::new(path).into()))
+    Ok(ServerAddress::Socket(Path::new(path).into()))
 }
 
-impl fmt::Display for Server {
+impl fmt::Display for OriginServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.place, self.cleartext) {
-            (Place::Origin(origin), Cleartext::AsAgreed) => origin.fmt(f),
-            (Place::Origin(origin), Cleartext::Http2) => write!(f, "h2c://{}", origin.authority()),
+            (ServerAddress::Origin(origin), CleartextMode::AsAgreed) => origin.fmt(f),
+            (ServerAddress::Origin(origin), CleartextMode::Http2) => {
+                write!(f, "h2c://{}", origin.authority())
+            }
             // By its address: several go by one name.
-            (Place::Found(origin, address), Cleartext::AsAgreed) => {
+            (ServerAddress::Found(origin, address), CleartextMode::AsAgreed) => {
                 at_address(origin, *address).fmt(f)
             }
-            (Place::Found(origin, address), Cleartext::Http2) => {
+            (ServerAddress::Found(origin, address), CleartextMode::Http2) => {
                 write!(f, "h2c://{}", at_address(origin, *address).authority())
             }
-            (Place::Socket(path), Cleartext::AsAgreed) => write!(f, "unix:{}", path.display()),
-            (Place::Socket(path), Cleartext::Http2) => write!(f, "h2c+unix:{}", path.display()),
+            (ServerAddress::Socket(path), CleartextMode::AsAgreed) => {
+                write!(f, "unix:{}", path.display())
+            }
+            (ServerAddress::Socket(path), CleartextMode::Http2) => {
+                write!(f, "h2c+unix:{}", path.display())
+            }
         }
     }
 }
@@ -239,7 +249,7 @@ impl std::error::Error for ServerError {}
 mod tests {
     use super::*;
 
-    fn server(text: &str) -> Server {
+    fn server(text: &str) -> OriginServer {
         text.parse().unwrap()
     }
 
@@ -277,7 +287,7 @@ mod tests {
             ("unix:/a\0b", ServerError::SocketPathLength),
             (long.as_str(), ServerError::SocketPathLength),
         ] {
-            assert_eq!(text.parse::<Server>(), Err(why), "{text}");
+            assert_eq!(text.parse::<OriginServer>(), Err(why), "{text}");
         }
     }
 

@@ -7,10 +7,10 @@
 
 use super::error::SendError;
 use super::known::KnownOrigin;
-use super::pool::{Caps, Key, Left, Open, Sweeping};
-use super::server::Server;
+use super::pool::{OpenConnection, PoolCaps, PoolKey, SweepLeft, SweepState};
+use super::server::OriginServer;
 use http::Version;
-use http_engine::client::Sender;
+use http_engine::client::RequestSender;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -24,23 +24,23 @@ use tokio::time::Instant;
 const STREAMS_MAX: usize = 100;
 
 #[derive(Default)]
-struct Lines {
-    known: HashMap<Key, Known>,
-    sweeping: Sweeping,
+struct H2Connections {
+    known: HashMap<PoolKey, KnownServer>,
+    sweeping: SweepState,
 }
 
 /// What is known of one server.
 #[derive(Default)]
-struct Known {
-    lines: Vec<Rc<Line>>,
+struct KnownServer {
+    lines: Vec<Rc<H2Connection>>,
     /// Somebody opens a connection, and will say what came of it.
     opening: Option<watch::Receiver<Option<Opened>>>,
-    speaks: Speaks,
+    speaks: SpokenVersion,
 }
 
 /// What a server has agreed to speak.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Speaks {
+enum SpokenVersion {
     #[default]
     Unknown,
     /// HTTP/1.1 alone: every request opens its own connection.
@@ -52,19 +52,19 @@ type Opened = Result<(), SendError>;
 
 /// A connection of HTTP/2.
 #[derive(Debug)]
-struct Line {
-    sender: RefCell<Sender>,
+struct H2Connection {
+    sender: RefCell<RequestSender>,
     peer: Option<SocketAddr>,
-    caps: Caps,
+    caps: PoolCaps,
     since: Instant,
     used: Cell<Instant>,
     under_way: Cell<usize>,
     requests: Cell<u32>,
-    standing: Cell<Standing>,
+    standing: Cell<OpenStanding>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum OpenStanding {
     Serves,
     /// Its server is leaving.
     GoesAway,
@@ -72,57 +72,60 @@ enum Standing {
 
 /// A place for one request on a line, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Stream {
-    pub(super) sender: Sender,
-    line: Rc<Line>,
+pub(super) struct StreamPermit {
+    pub(super) sender: RequestSender,
+    line: Rc<H2Connection>,
 }
 
 /// What a request does that needs a connection.
-pub(super) enum Begin {
+pub(super) enum BeginWith {
     /// Goes over this one.
-    Take(Stream),
+    Take(StreamPermit),
     /// Opens one for all that come meanwhile.
-    Open(Opening),
+    Open(OpenPermit),
     /// Opens one for itself.
     Alone,
     /// Waits for what another request opens.
-    Wait(Waiting),
+    Wait(OpenWaiter),
 }
 
 /// The right to open a connection. Dropped without a word, somebody else gets it.
-pub(super) struct Opening {
-    key: Key,
+pub(super) struct OpenPermit {
+    key: PoolKey,
     tell: watch::Sender<Option<Opened>>,
 }
 
 /// Waits for what another request opens.
-pub(super) struct Waiting(watch::Receiver<Option<Opened>>);
+pub(super) struct OpenWaiter(watch::Receiver<Option<Opened>>);
 
 thread_local! {
-    static LINES: RefCell<Lines> = RefCell::default();
+    static LINES: RefCell<H2Connections> = RefCell::default();
 }
 
 /// A place on a line of `key` that has room and `fits`.
-pub(super) fn take(key: &Key, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<Stream> {
+pub(super) fn take(
+    key: &PoolKey,
+    fits: impl Fn(Option<SocketAddr>) -> bool,
+) -> Option<StreamPermit> {
     LINES.with_borrow(|lines| lines.known.get(key)?.take(fits))
 }
 
 /// What a request to `key` does that has found no connection.
-pub(super) fn begin(key: &Key) -> Begin {
+pub(super) fn begin(key: &PoolKey) -> BeginWith {
     LINES.with_borrow_mut(|lines| {
         let known = lines.known.entry(key.clone()).or_default();
         if let Some(stream) = known.take(|_| true) {
-            return Begin::Take(stream);
+            return BeginWith::Take(stream);
         }
-        if known.speaks == Speaks::Http1 {
-            return Begin::Alone;
+        if known.speaks == SpokenVersion::Http1 {
+            return BeginWith::Alone;
         }
         if let Some(opening) = &known.opening {
-            return Begin::Wait(Waiting(opening.clone()));
+            return BeginWith::Wait(OpenWaiter(opening.clone()));
         }
         let (tell, told) = watch::channel(None);
         known.opening = Some(told);
-        Begin::Open(Opening { key: key.clone(), tell })
+        BeginWith::Open(OpenPermit { key: key.clone(), tell })
     })
 }
 
@@ -140,20 +143,20 @@ pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
 }
 
 /// A place on a line that nobody else will use.
-pub(super) fn alone(open: Open, caps: Caps) -> Option<Stream> {
-    Rc::new(Line::new(open, caps)).stream()
+pub(super) fn alone(open: OpenConnection, caps: PoolCaps) -> Option<StreamPermit> {
+    Rc::new(H2Connection::new(open, caps)).stream()
 }
 
-impl Opening {
+impl OpenPermit {
     /// It speaks HTTP/2: those that wait share it. Gives the place of whoever opened it.
-    pub(super) fn shares(self, open: Open, caps: Caps) -> Option<Stream> {
-        let line = Rc::new(Line::new(open, caps));
+    pub(super) fn shares(self, open: OpenConnection, caps: PoolCaps) -> Option<StreamPermit> {
+        let line = Rc::new(H2Connection::new(open, caps));
         let stream = line.stream();
         LINES.with_borrow_mut(|lines| {
             let count: usize = lines.known.values().map(|known| known.lines.len()).sum();
             let most = caps.total_for(&self.key);
             let known = lines.known.entry(self.key.clone()).or_default();
-            known.speaks = Speaks::Unknown;
+            known.speaks = SpokenVersion::Unknown;
             // One that is too many serves the request it was opened for, and no other.
             if count < most {
                 known.lines.push(line);
@@ -167,7 +170,7 @@ impl Opening {
     /// It speaks HTTP/1.1: everybody opens one.
     pub(super) fn speaks_http1(self) {
         LINES.with_borrow_mut(|lines| {
-            lines.known.entry(self.key.clone()).or_default().speaks = Speaks::Http1;
+            lines.known.entry(self.key.clone()).or_default().speaks = SpokenVersion::Http1;
             lines.sweeping.begin(look_over);
         });
         self.tell.send_replace(Some(Ok(())));
@@ -179,12 +182,12 @@ impl Opening {
     }
 }
 
-impl Drop for Opening {
+impl Drop for OpenPermit {
     fn drop(&mut self) {
         LINES.with_borrow_mut(|lines| {
             if let Some(known) = lines.known.get_mut(&self.key) {
                 known.opening = None;
-                if known.lines.is_empty() && known.speaks == Speaks::Unknown {
+                if known.lines.is_empty() && known.speaks == SpokenVersion::Unknown {
                     lines.known.remove(&self.key);
                 }
             }
@@ -192,7 +195,7 @@ impl Drop for Opening {
     }
 }
 
-impl Waiting {
+impl OpenWaiter {
     /// Waits until something came of it; an error is why there is no connection.
     pub(super) async fn done(mut self) -> Opened {
         match self.0.wait_for(Option::is_some).await {
@@ -203,17 +206,17 @@ impl Waiting {
     }
 }
 
-impl Known {
-    fn take(&self, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<Stream> {
+impl KnownServer {
+    fn take(&self, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<StreamPermit> {
         let now = Instant::now();
         let line = self.lines.iter().find(|it| it.has_room(now) && fits(it.peer))?;
         line.stream()
     }
 }
 
-impl Line {
-    fn new(open: Open, caps: Caps) -> Self {
-        let Open { sender, peer, since, requests, place: _ } = open;
+impl H2Connection {
+    fn new(open: OpenConnection, caps: PoolCaps) -> Self {
+        let OpenConnection { sender, peer, since, requests, place: _ } = open;
         Self {
             sender: RefCell::new(sender),
             peer,
@@ -222,11 +225,11 @@ impl Line {
             used: Cell::new(since),
             under_way: Cell::new(0),
             requests: Cell::new(requests),
-            standing: Cell::new(Standing::Serves),
+            standing: Cell::new(OpenStanding::Serves),
         }
     }
 
-    fn told(&self, server: &Server, now: Instant) -> KnownOrigin {
+    fn told(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
         let is_idle = self.under_way.get() == 0;
         let unused = now.saturating_duration_since(self.used.get());
         KnownOrigin {
@@ -243,7 +246,7 @@ impl Line {
     fn goes_on(&self, now: Instant) -> bool {
         let is_idle = self.under_way.get() == 0;
         let is_forgotten = is_idle && self.used.get() + self.caps.idle <= now;
-        self.standing.get() == Standing::Serves
+        self.standing.get() == OpenStanding::Serves
             && !is_forgotten
             && !self.sender.borrow_mut().is_closed()
             && self.caps.permit(self.since, self.requests.get(), now)
@@ -258,22 +261,22 @@ impl Line {
         self.under_way.get() < most && self.goes_on(now)
     }
 
-    fn stream(self: &Rc<Self>) -> Option<Stream> {
+    fn stream(self: &Rc<Self>) -> Option<StreamPermit> {
         let sender = self.sender.borrow().share()?;
         self.under_way.set(self.under_way.get() + 1);
         self.requests.set(self.requests.get().saturating_add(1));
-        Some(Stream { sender, line: Rc::clone(self) })
+        Some(StreamPermit { sender, line: Rc::clone(self) })
     }
 }
 
-impl Stream {
+impl StreamPermit {
     /// Its server is leaving: the line gets no further request.
     pub(super) fn goes_away(&self) {
-        self.line.standing.set(Standing::GoesAway);
+        self.line.standing.set(OpenStanding::GoesAway);
     }
 }
 
-impl Drop for Stream {
+impl Drop for StreamPermit {
     fn drop(&mut self) {
         self.line.under_way.set(self.line.under_way.get() - 1);
         self.line.used.set(Instant::now());
@@ -281,20 +284,20 @@ impl Drop for Stream {
 }
 
 /// Drops lines that carry no more, and what servers were heard to speak: they change.
-fn look_over() -> Left {
+fn look_over() -> SweepLeft {
     LINES.with_borrow_mut(|lines| {
         let now = Instant::now();
         lines.known.retain(|_, known| {
-            if known.speaks == Speaks::Http1 && known.opening.is_none() {
+            if known.speaks == SpokenVersion::Http1 && known.opening.is_none() {
                 return false;
             }
             known.lines.retain(|line| line.goes_on(now));
             !known.lines.is_empty() || known.opening.is_some()
         });
         if !lines.known.is_empty() {
-            return Left::Some;
+            return SweepLeft::Some;
         }
-        lines.sweeping = Sweeping::No;
-        Left::Nothing
+        lines.sweeping = SweepState::No;
+        SweepLeft::Nothing
     })
 }

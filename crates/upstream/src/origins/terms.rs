@@ -1,13 +1,13 @@
 //! How the servers of one pool are spoken to: TLS, HTTP version, PROXY header, patience, connections.
 //!
-//! [`TermsOptions`] is what somebody wants, as plain data; [`Terms`] is the same made ready once, for all
+//! [`TermsOptions`] is what somebody wants, as plain data; [`ConnectionPolicy`] is the same made ready once, for all
 //! requests and cores. Connections under different terms are never taken for one another. It opens
 //! none. Made by the gateway for each pool; [`super::Origins::send_to`] follows it.
 
 use super::dialer::Dialer;
 use super::origin::{Origin, OriginScheme};
-use super::pool::Caps;
-use super::server::Server;
+use super::pool::PoolCaps;
+use super::server::OriginServer;
 use http::HeaderMap;
 use http_engine::client::AnswerLimits;
 use http_engine::hop_by_hop::wants_upgrade;
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use transport::ClientTls;
 use transport::proxy_protocol::ProxyVersion;
-use transport::tls::{Alpn, BadClientTls, ClientTlsOptions, Verify};
+use transport::tls::{Alpn, BadClientTls, ClientTlsOptions, VerifyMode};
 
 /// What is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct TermsOptions {
     /// connections are verified, the answer to that. Default 5 s. Beyond it the next server is tried.
     pub connect: Duration,
     /// From the request's last byte to the head of its response. Default:
-    /// [`super::Limits::response_timeout`]. A request's own [`super::ResponseTimeout`] counts before
+    /// [`super::OriginLimits::response_timeout`]. A request's own [`super::ResponseTimeout`] counts before
     /// this.
     pub first_byte: Option<Duration>,
     /// How long a server may be silent in the middle of a body; then the body is broken. Default: for
@@ -41,7 +41,7 @@ pub struct TermsOptions {
     /// Which connections are kept for the next request.
     pub keep_alive: KeepAlive,
     /// Whether a fresh connection is verified before it carries a request.
-    pub fresh: Fresh,
+    pub fresh: FreshConnection,
 }
 
 /// TLS with servers of one pool.
@@ -55,7 +55,7 @@ pub struct TlsTerms {
     /// its URL.
     pub name: Option<String>,
     /// How the server's certificate is checked.
-    pub verify: Verify,
+    pub verify: VerifyMode,
 }
 
 /// A certificate of ours and its key, as PEM.
@@ -95,7 +95,7 @@ pub struct KeepAlive {
 
 /// Whether a fresh connection is verified before it carries a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Fresh {
+pub enum FreshConnection {
     /// It is not: the kernel has taken it, and that is enough.
     #[default]
     Trusted,
@@ -106,9 +106,9 @@ pub enum Fresh {
 
 /// What is agreed with the servers of one pool. Cheap to clone.
 #[derive(Clone)]
-pub struct Terms(Arc<Ready>);
+pub struct ConnectionPolicy(Arc<ReadyPolicy>);
 
-struct Ready {
+struct ReadyPolicy {
     options: TermsOptions,
     /// None: the dialer's own.
     tls: Option<ClientTls>,
@@ -118,14 +118,14 @@ struct Ready {
 
 /// What may be spoken for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Versions {
+pub(super) enum UsableVersions {
     Http1,
     Http2,
     /// HTTP/2 where the server has it.
     Either,
 }
 
-impl Versions {
+impl UsableVersions {
     /// What to speak with an origin that nobody has set terms for. What is to leave HTTP needs HTTP/1.1.
     pub(super) fn usual(origin: &Origin, headers: &HeaderMap) -> Self {
         match origin.scheme {
@@ -154,7 +154,7 @@ impl Default for TermsOptions {
             first_byte: None,
             between_bytes: None,
             keep_alive: KeepAlive::default(),
-            fresh: Fresh::default(),
+            fresh: FreshConnection::default(),
         }
     }
 }
@@ -177,7 +177,7 @@ impl TlsTerms {
 
     /// Whether servers are spoken to as anybody is.
     fn is_usual(&self) -> bool {
-        self.authorities.is_none() && self.certificate.is_none() && self.verify == Verify::Full
+        self.authorities.is_none() && self.certificate.is_none() && self.verify == VerifyMode::Full
     }
 }
 
@@ -187,14 +187,14 @@ impl Default for KeepAlive {
     }
 }
 
-impl Terms {
+impl ConnectionPolicy {
     /// Makes ready what is wanted of connections that `dialer` opens.
     pub fn new(options: TermsOptions, dialer: &Dialer) -> Result<Self, BadClientTls> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let wanted = Some(&options.tls).filter(|tls| !tls.is_usual());
         let tls = wanted.map(|tls| dialer.tls().with_options(&tls.options())).transpose()?;
         let number = NUMBERS.fetch_add(1, Relaxed);
-        Ok(Self(Arc::new(Ready { options, tls, number })))
+        Ok(Self(Arc::new(ReadyPolicy { options, tls, number })))
     }
 
     /// What was wanted.
@@ -212,40 +212,40 @@ impl Terms {
     }
 
     /// The bounds of connections, of which all together may be `total` idle ones, and of answers.
-    pub(super) fn caps(&self, total: usize, answer: AnswerLimits) -> Caps {
+    pub(super) fn caps(&self, total: usize, answer: AnswerLimits) -> PoolCaps {
         let KeepAlive { connections, idle, age, requests } = self.options().keep_alive;
-        Caps { per_origin: connections, total, idle, age, requests, answer }
+        PoolCaps { per_origin: connections, total, idle, age, requests, answer }
     }
 
     /// What may be spoken with `server` for a request of these fields. What is to leave HTTP (a
     /// WebSocket) needs HTTP/1.1 wherever that may be spoken.
-    pub(super) fn versions(&self, server: &Server, headers: &HeaderMap) -> Versions {
+    pub(super) fn versions(&self, server: &OriginServer, headers: &HeaderMap) -> UsableVersions {
         match self.options().http {
-            _ if server.is_h2c() => Versions::Http2,
-            HttpVersion::Http2 => Versions::Http2,
+            _ if server.is_h2c() => UsableVersions::Http2,
+            HttpVersion::Http2 => UsableVersions::Http2,
             HttpVersion::Auto if server.is_secure() && wants_upgrade(headers).is_none() => {
-                Versions::Either
+                UsableVersions::Either
             }
-            HttpVersion::Auto | HttpVersion::Http1 => Versions::Http1,
+            HttpVersion::Auto | HttpVersion::Http1 => UsableVersions::Http1,
         }
     }
 }
 
-impl Default for Terms {
+impl Default for ConnectionPolicy {
     fn default() -> Self {
-        Self(Arc::new(Ready { options: TermsOptions::default(), tls: None, number: 0 }))
+        Self(Arc::new(ReadyPolicy { options: TermsOptions::default(), tls: None, number: 0 }))
     }
 }
 
-impl PartialEq for Terms {
+impl PartialEq for ConnectionPolicy {
     fn eq(&self, other: &Self) -> bool {
         self.0.options == other.0.options
     }
 }
 
-impl Eq for Terms {}
+impl Eq for ConnectionPolicy {}
 
-impl fmt::Debug for Terms {
+impl fmt::Debug for ConnectionPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Terms").field(&self.0.options).finish()
     }

@@ -1,17 +1,17 @@
-//! Requests and tunnels by a [`Way`]: to the origin itself or through parent proxies.
+//! Requests and tunnels by a [`ProxyRoute`]: to the origin itself or through parent proxies.
 //!
 //! An HTTP parent is asked for `http` URLs as such and for everything else by `CONNECT`; a SOCKS5
 //! parent by its own protocol. Names go to the parent as names. An address that the client must not
 //! reach is not asked of a parent either; where a name leads, the parent alone knows. A request of
 //! which anything was sent is never sent another way. The proxy door calls it.
 
-use super::dialer::{Anywhere, CONNECT_TIMEOUT, Connection, Dialer, Guard};
-use super::error::{DialError, SendError, Unanswered};
-use super::origin::{Host, Origin, OriginScheme};
-use super::parent::{Parent, ParentKind};
+use super::dialer::{AnyDestination, CONNECT_TIMEOUT, DialGuard, Dialer, OriginConnection};
+use super::error::{DialError, SendError, UnansweredRequest};
+use super::origin::{Origin, OriginScheme, UrlHost};
+use super::parent::{ParentKind, ParentProxy};
 use super::send::{Origins, send_on, speak_as_agreed};
-use super::terms::Versions;
-use super::way::{Known, Step, Way};
+use super::terms::UsableVersions;
+use super::way::{KnownParent, ProxyRoute, RouteStep};
 use crate::resolver::{self, connect_through};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
 use http::{Request, Response, StatusCode, Uri};
@@ -30,17 +30,17 @@ impl Origins {
     /// Sends `request` to `origin` by `way`. As [`Origins::send`], but for the way.
     pub async fn send_by(
         &self,
-        way: &Way,
+        way: &ProxyRoute,
         origin: &Origin,
         request: Box<Request<Body>>,
-        guard: &dyn Guard,
+        guard: &dyn DialGuard,
         now: Now,
-    ) -> Result<Response<Body>, Unanswered> {
+    ) -> Result<Response<Body>, UnansweredRequest> {
         let (mut request, mut failure) = (request, SendError::Closed);
         for step in way.in_turn(now) {
             let sent = match step {
-                Step::Direct => self.send(origin, request, guard).await,
-                Step::Through(known) => self.send_through(known, origin, request, guard).await,
+                RouteStep::Direct => self.send(origin, request, guard).await,
+                RouteStep::Through(known) => self.send_through(known, origin, request, guard).await,
             };
             let unanswered = match sent {
                 Ok(response) => {
@@ -53,27 +53,27 @@ impl Origins {
                 Some(unsent) if step.gives_way(&unanswered.why, now) => {
                     (request, failure) = (unsent, unanswered.why);
                 }
-                unsent => return Err(Unanswered { why: unanswered.why, unsent }),
+                unsent => return Err(UnansweredRequest { why: unanswered.why, unsent }),
             }
         }
-        Err(Unanswered { why: failure, unsent: Some(request) })
+        Err(UnansweredRequest { why: failure, unsent: Some(request) })
     }
 
     async fn send_through(
         &self,
-        known: &Known,
+        known: &KnownParent,
         origin: &Origin,
         mut request: Box<Request<Body>>,
-        guard: &dyn Guard,
-    ) -> Result<Response<Body>, Unanswered> {
+        guard: &dyn DialGuard,
+    ) -> Result<Response<Body>, UnansweredRequest> {
         if !may_be_asked_for(&origin.host, origin.port, guard) {
             let why = DialError::Forbidden.into();
-            return Err(Unanswered { why, unsent: Some(request) });
+            return Err(UnansweredRequest { why, unsent: Some(request) });
         }
         let parent = &known.parent;
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
-            let versions = Versions::usual(origin, &via);
+            let versions = UsableVersions::usual(origin, &via);
             let course = self.usual(origin.clone(), known.number, versions);
             return send_on(&course, request, guard_of_parents(), async || {
                 let dialer = self.dialer();
@@ -92,13 +92,13 @@ impl Origins {
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {
             let why = SendError::BadResponse("the URL cannot be sent on".into());
-            return Err(Unanswered { why, unsent: Some(request) });
+            return Err(UnansweredRequest { why, unsent: Some(request) });
         };
         *request.uri_mut() = absolute;
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let course = self.usual(parent.origin(), known.number, Versions::Http1);
+        let course = self.usual(parent.origin(), known.number, UsableVersions::Http1);
         let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
             speak_as_agreed(connection, peer, course.caps.answer).await
@@ -114,12 +114,12 @@ impl Origins {
 }
 
 /// A parent is where the owner's configuration says.
-fn guard_of_parents() -> &'static dyn Guard {
-    &Anywhere
+fn guard_of_parents() -> &'static dyn DialGuard {
+    &AnyDestination
 }
 
 /// Whether a parent may be asked for this host: an address counts as it would here.
-fn may_be_asked_for(host: &Host, port: u16, guard: &dyn Guard) -> bool {
+fn may_be_asked_for(host: &UrlHost, port: u16, guard: &dyn DialGuard) -> bool {
     let known = host.known_addresses().unwrap_or_default();
     known.into_iter().all(|address| guard.permits(SocketAddr::new(address, port)))
 }
@@ -129,22 +129,23 @@ impl Dialer {
     /// by which circles are noticed.
     pub async fn dial_by(
         &self,
-        way: &Way,
-        (host, port): (&Host, u16),
+        way: &ProxyRoute,
+        (host, port): (&UrlHost, u16),
         headers: &HeaderMap,
-        guard: &dyn Guard,
+        guard: &dyn DialGuard,
         now: Now,
-    ) -> Result<Connection, DialError> {
+    ) -> Result<OriginConnection, DialError> {
         let mut failure = DialError::Timeout;
         for step in way.in_turn(now) {
             let dialled = match step {
-                Step::Direct => {
-                    self.dial_tcp(host, port, guard).await.map(|(it, _)| Connection::Plain(it))
-                }
-                Step::Through(_) if !may_be_asked_for(host, port, guard) => {
+                RouteStep::Direct => self
+                    .dial_tcp(host, port, guard)
+                    .await
+                    .map(|(it, _)| OriginConnection::Plain(it)),
+                RouteStep::Through(_) if !may_be_asked_for(host, port, guard) => {
                     Err(DialError::Forbidden)
                 }
-                Step::Through(known) => {
+                RouteStep::Through(known) => {
                     let tunnel = self.tunnel_through(&known.parent, (host, port), headers);
                     tunnel.await.map(|(it, _)| it)
                 }
@@ -166,24 +167,27 @@ impl Dialer {
     }
 
     /// Connects to `parent` itself, with TLS where it wants that.
-    async fn dial_parent(&self, parent: &Parent) -> Result<(Connection, SocketAddr), DialError> {
-        let dialled = self.dial(&parent.origin(), Versions::Http1, &Anywhere).await;
+    async fn dial_parent(
+        &self,
+        parent: &ParentProxy,
+    ) -> Result<(OriginConnection, SocketAddr), DialError> {
+        let dialled = self.dial(&parent.origin(), UsableVersions::Http1, &AnyDestination).await;
         dialled.map_err(|why| DialError::Parent(format!("{parent:?}: {why}")))
     }
 
     /// Has `parent` connect to `host` and `port`.
     async fn tunnel_through(
         &self,
-        parent: &Parent,
-        (host, port): (&Host, u16),
+        parent: &ParentProxy,
+        (host, port): (&UrlHost, u16),
         headers: &HeaderMap,
-    ) -> Result<(Connection, SocketAddr), DialError> {
+    ) -> Result<(OriginConnection, SocketAddr), DialError> {
         let (mut connection, peer) = self.dial_parent(parent).await?;
         let connection = match parent.kind {
             ParentKind::Socks5 => {
                 let target = match host {
-                    Host::Name(name) => resolver::Host::Name(name.clone()),
-                    Host::Address(address) => resolver::Host::Ip(*address),
+                    UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
+                    UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
                 };
                 let credentials = parent.credentials.as_ref();
                 let asked = connect_through(&mut connection, credentials, &target, port);
@@ -213,11 +217,11 @@ impl Dialer {
 
 /// Asks an HTTP parent for a tunnel (RFC 9110 §9.3.6).
 async fn connect(
-    connection: Connection,
-    parent: &Parent,
-    (host, port): (&Host, u16),
+    connection: OriginConnection,
+    parent: &ParentProxy,
+    (host, port): (&UrlHost, u16),
     headers: &HeaderMap,
-) -> Result<Connection, DialError> {
+) -> Result<OriginConnection, DialError> {
     let trouble = |why: String| DialError::Parent(format!("{parent:?}: {why}"));
     let authority = format!("{host}:{port}");
     let mut asking = Request::connect(authority.as_str()).header(HOST, &authority);
@@ -241,5 +245,7 @@ async fn connect(
         });
     }
     let carried = upgrade::stream(upgrade::on(&mut answer)).await;
-    carried.map(|it| Connection::Carried(Box::new(it))).map_err(|why| trouble(why.to_string()))
+    carried
+        .map(|it| OriginConnection::Carried(Box::new(it)))
+        .map_err(|why| trouble(why.to_string()))
 }

@@ -114,7 +114,7 @@ pub enum TunnelEnd {
 
 /// What a tunnel carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Carried {
+pub struct TunnelTotals {
     /// Bytes from the client to the server.
     pub up: u64,
     /// Bytes from the server to the client.
@@ -125,13 +125,13 @@ pub struct Carried {
 
 /// Carries bytes between `client` and `server` until both have ended, one breaks off, or nothing
 /// moves for `idle`.
-pub async fn tunnel<A, B>(mut client: A, mut server: B, idle: Duration) -> Carried
+pub async fn tunnel<A, B>(mut client: A, mut server: B, idle: Duration) -> TunnelTotals
 where
     A: AsyncRead + AsyncWrite + Unpin,
     B: AsyncRead + AsyncWrite + Unpin,
 {
     let moved = Cell::new(Instant::now());
-    let (mut up, mut down) = (Direction::new(), Direction::new());
+    let (mut up, mut down) = (TunnelDirection::new(), TunnelDirection::new());
     let mut alarm = pin!(sleep_until(moved.get() + idle));
     let end = poll_fn(|cx| {
         let (up_done, down_done) = match (
@@ -157,7 +157,7 @@ where
         Poll::Pending
     })
     .await;
-    Carried { up: up.carried, down: down.carried, end }
+    TunnelTotals { up: up.carried, down: down.carried, end }
 }
 
 /// Carries bytes between two connections that leave HTTP (RFC 9110 §7.8), the client's and the
@@ -170,25 +170,25 @@ pub async fn carry_switched(client: OnUpgrade, server: OnUpgrade, idle: Duration
 }
 
 /// One way through a tunnel.
-struct Direction {
+struct TunnelDirection {
     buffer: Option<Box<[u8]>>,
     written: usize,
     filled: usize,
     carried: u64,
-    phase: Phase,
+    phase: TunnelPhase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Phase {
+enum TunnelPhase {
     Carrying,
     Flushing,
     Ending,
     Ended,
 }
 
-impl Direction {
+impl TunnelDirection {
     fn new() -> Self {
-        Self { buffer: None, written: 0, filled: 0, carried: 0, phase: Phase::Carrying }
+        Self { buffer: None, written: 0, filled: 0, carried: 0, phase: TunnelPhase::Carrying }
     }
 
     fn poll<R: AsyncRead, W: AsyncWrite>(
@@ -201,16 +201,16 @@ impl Direction {
         let mut rounds = 0;
         loop {
             match self.phase {
-                Phase::Ended => return Poll::Ready(Ok(())),
-                Phase::Ending => {
+                TunnelPhase::Ended => return Poll::Ready(Ok(())),
+                TunnelPhase::Ending => {
                     ready!(to.as_mut().poll_shutdown(cx))?;
-                    self.phase = Phase::Ended;
+                    self.phase = TunnelPhase::Ended;
                 }
-                Phase::Flushing => {
+                TunnelPhase::Flushing => {
                     ready!(to.as_mut().poll_flush(cx))?;
-                    self.phase = Phase::Carrying;
+                    self.phase = TunnelPhase::Carrying;
                 }
-                Phase::Carrying if self.written < self.filled => {
+                TunnelPhase::Carrying if self.written < self.filled => {
                     let buffer = self.buffer.as_deref().unwrap_or_default();
                     let wrote =
                         ready!(to.as_mut().poll_write(cx, &buffer[self.written..self.filled]))?;
@@ -221,10 +221,10 @@ impl Direction {
                     self.carried += wrote as u64;
                     moved.set(Instant::now());
                     if self.written == self.filled {
-                        self.phase = Phase::Flushing;
+                        self.phase = TunnelPhase::Flushing;
                     }
                 }
-                Phase::Carrying => {
+                TunnelPhase::Carrying => {
                     if rounds == ROUNDS_MAX {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
@@ -238,7 +238,7 @@ impl Direction {
                         Poll::Ready(read) => {
                             if read? == 0 {
                                 give_back(self.buffer.take());
-                                self.phase = Phase::Ending;
+                                self.phase = TunnelPhase::Ending;
                             }
                         }
                     }
@@ -259,7 +259,7 @@ impl Direction {
     }
 }
 
-impl Drop for Direction {
+impl Drop for TunnelDirection {
     fn drop(&mut self) {
         give_back(self.buffer.take());
     }
@@ -306,7 +306,7 @@ mod tests {
             assert_eq!(answer, vec![7; 300_000]);
         };
         let (carried, ()) = tokio::join!(carrying, talking);
-        assert_eq!(carried, Carried { up: 8, down: 300_000, end: TunnelEnd::Closed });
+        assert_eq!(carried, TunnelTotals { up: 8, down: 300_000, end: TunnelEnd::Closed });
     }
 
     #[tokio::test(start_paused = true)]

@@ -15,10 +15,10 @@ pub const HOPS_MAX: usize = 4;
 
 /// The request goes round in circles: answer 508 (RFC 5842 §7.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loop;
+pub struct RequestLoop;
 
 /// Refuses a message that has come round.
-pub fn check_via(headers: &HeaderMap) -> Result<(), Loop> {
+pub fn check_via(headers: &HeaderMap) -> Result<(), RequestLoop> {
     let ours = headers
         .get_all(VIA)
         .iter()
@@ -26,11 +26,11 @@ pub fn check_via(headers: &HeaderMap) -> Result<(), Loop> {
         .flat_map(|line| line.split(','))
         .filter(|entry| entry.split_ascii_whitespace().nth(1) == Some(PSEUDONYM))
         .count();
-    if ours >= HOPS_MAX { Err(Loop) } else { Ok(()) }
+    if ours >= HOPS_MAX { Err(RequestLoop) } else { Ok(()) }
 }
 
 /// Signs a request or a response, or refuses one that has come round.
-pub fn add_via(headers: &mut HeaderMap, received: http::Version) -> Result<(), Loop> {
+pub fn add_via(headers: &mut HeaderMap, received: http::Version) -> Result<(), RequestLoop> {
     check_via(headers)?;
     let entry = match received {
         http::Version::HTTP_2 => HeaderValue::from_static("2.0 tidegate"),
@@ -53,7 +53,7 @@ mod tests {
         for _ in 0..HOPS_MAX {
             assert_eq!(add_via(&mut headers, Version::HTTP_11), Ok(()));
         }
-        assert_eq!(add_via(&mut headers, Version::HTTP_11), Err(Loop));
+        assert_eq!(add_via(&mut headers, Version::HTTP_11), Err(RequestLoop));
         assert_eq!(headers.get_all(VIA).iter().nth(1).unwrap(), "1.1 tidegate");
     }
 
@@ -62,6 +62,6 @@ mod tests {
         let mut headers = HeaderMap::new();
         let joined = ["1.1 tidegate"; HOPS_MAX].join(", ");
         headers.append(VIA, HeaderValue::from_str(&joined).unwrap());
-        assert_eq!(add_via(&mut headers, Version::HTTP_11), Err(Loop));
+        assert_eq!(add_via(&mut headers, Version::HTTP_11), Err(RequestLoop));
     }
 }

@@ -5,7 +5,7 @@
 //! [`super::through`]; made by the proxy door from its settings.
 
 use super::error::{DialError, SendError};
-use super::parent::{Hop, Parent};
+use super::parent::{ParentHop, ParentProxy};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,48 +18,48 @@ const REST_MS_MAX: u64 = 60_000;
 
 /// Ways out, the first first. Cheap to clone; clones share what is known of the parents.
 #[derive(Clone, Debug)]
-pub struct Way(Arc<[Step]>);
+pub struct ProxyRoute(Arc<[RouteStep]>);
 
 /// One of the ways out.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub(super) enum RouteStep {
     Direct,
-    Through(Arc<Known>),
+    Through(Arc<KnownParent>),
 }
 
 /// A parent and how it has served.
-pub(super) struct Known {
-    pub(super) parent: Parent,
+pub(super) struct KnownParent {
+    pub(super) parent: ParentProxy,
     /// Of this process alone: connections through one parent are not taken for those through another.
     pub(super) number: u64,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<ParentTrouble>,
 }
 
 #[derive(Default)]
-struct Trouble {
+struct ParentTrouble {
     failures: u32,
     until_ms: u64,
 }
 
-impl Way {
+impl ProxyRoute {
     /// These, in this order; without any, direct. A parent that one of `before` has too is the same:
     /// its connections stay open, and how it has served stays known.
-    pub fn new(hops: impl IntoIterator<Item = Hop>, before: &[Self]) -> Self {
-        let known = |parent: &Parent| {
+    pub fn new(hops: impl IntoIterator<Item = ParentHop>, before: &[Self]) -> Self {
+        let known = |parent: &ParentProxy| {
             let steps = before.iter().flat_map(|way| way.0.iter());
             let mut parents = steps.filter_map(|step| match step {
-                Step::Direct => None,
-                Step::Through(known) => Some(known),
+                RouteStep::Direct => None,
+                RouteStep::Through(known) => Some(known),
             });
             parents.find(|known| known.parent == *parent).cloned()
         };
         let steps: Vec<_> = hops
             .into_iter()
             .map(|hop| match hop {
-                Hop::Direct => Step::Direct,
-                Hop::Parent(parent) => {
-                    Step::Through(known(&parent).unwrap_or_else(|| Arc::new(Known::new(parent))))
-                }
+                ParentHop::Direct => RouteStep::Direct,
+                ParentHop::Parent(parent) => RouteStep::Through(
+                    known(&parent).unwrap_or_else(|| Arc::new(KnownParent::new(parent))),
+                ),
             })
             .collect();
         if steps.is_empty() { Self::direct() } else { Self(steps.into()) }
@@ -67,24 +67,24 @@ impl Way {
 
     /// To the origin itself.
     pub fn direct() -> Self {
-        Self([Step::Direct].into())
+        Self([RouteStep::Direct].into())
     }
 
     /// Its steps, those that rest behind those that do not.
-    pub(super) fn in_turn(&self, now: Now) -> impl Iterator<Item = &Step> {
+    pub(super) fn in_turn(&self, now: Now) -> impl Iterator<Item = &RouteStep> {
         let fit = self.0.iter().filter(move |step| !step.rests(now));
         fit.chain(self.0.iter().filter(move |step| step.rests(now)))
     }
 }
 
-impl Known {
-    fn new(parent: Parent) -> Self {
+impl KnownParent {
+    fn new(parent: ParentProxy) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Self { parent, number: NUMBERS.fetch_add(1, Relaxed), trouble: Mutex::default() }
     }
 }
 
-impl Step {
+impl RouteStep {
     fn rests(&self, now: Now) -> bool {
         match self {
             Self::Direct => false,
@@ -97,7 +97,8 @@ impl Step {
     /// It led somewhere.
     pub(super) fn serves(&self) {
         if let Self::Through(known) = self {
-            *known.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Trouble::default();
+            *known.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
+                ParentTrouble::default();
         }
     }
 
@@ -125,7 +126,7 @@ impl Step {
     }
 }
 
-impl fmt::Debug for Known {
+impl fmt::Debug for KnownParent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.parent.fmt(f)
     }
@@ -139,18 +140,18 @@ mod tests {
         Now { unix_ms: 0, mono_ms }
     }
 
-    fn order(way: &Way, now: Now) -> Vec<String> {
-        let name = |step: &Step| match step {
-            Step::Direct => "direct".to_owned(),
-            Step::Through(known) => known.parent.host.to_string(),
+    fn order(way: &ProxyRoute, now: Now) -> Vec<String> {
+        let name = |step: &RouteStep| match step {
+            RouteStep::Direct => "direct".to_owned(),
+            RouteStep::Through(known) => known.parent.host.to_string(),
         };
         way.in_turn(now).map(name).collect()
     }
 
     #[test]
     fn a_parent_that_fails_rests_longer_each_time_and_is_the_last_to_be_asked() {
-        let hops = ["http://a:1", "http://b:1"].map(|it| it.parse::<Hop>().unwrap());
-        let way = Way::new(hops, &[]);
+        let hops = ["http://a:1", "http://b:1"].map(|it| it.parse::<ParentHop>().unwrap());
+        let way = ProxyRoute::new(hops, &[]);
         assert_eq!(order(&way, at(0)), ["a", "b"]);
         let first = way.0[0].clone();
         let gone = SendError::Dial(DialError::Parent(String::new()));
@@ -165,10 +166,10 @@ mod tests {
 
     #[test]
     fn a_refusal_is_final() {
-        let way = Way::new(["http://a:1".parse::<Hop>().unwrap()], &[]);
+        let way = ProxyRoute::new(["http://a:1".parse::<ParentHop>().unwrap()], &[]);
         let refused = SendError::Dial(DialError::ParentRefused(String::new()));
         assert!(!way.0[0].gives_way(&refused, at(0)));
         assert!(!way.0[0].gives_way(&SendError::Timeout, at(0)));
-        assert_eq!(order(&Way::new([], &[]), at(0)), ["direct"]);
+        assert_eq!(order(&ProxyRoute::new([], &[]), at(0)), ["direct"]);
     }
 }

@@ -8,7 +8,7 @@ use vocab::DomainName;
 
 /// How an upstream is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Protocol {
+pub enum UpstreamProtocol {
     /// Plain DNS, UDP first and TCP for what does not fit.
     Udp,
     /// Plain DNS over TCP.
@@ -23,7 +23,7 @@ pub enum Protocol {
 
 /// The host part of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
+pub enum UpstreamHost {
     /// An IP address.
     Ip(IpAddr),
     /// A name, found through the bootstrap servers.
@@ -34,9 +34,9 @@ pub enum Host {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct UpstreamAddress {
     /// The protocol.
-    pub protocol: Protocol,
+    pub protocol: UpstreamProtocol,
     /// The host.
-    pub host: Host,
+    pub host: UpstreamHost,
     /// The port.
     pub port: u16,
     /// The path of DNS over HTTPS, with its slash; empty otherwise.
@@ -64,21 +64,21 @@ pub struct PlainServer(pub SocketAddr);
 
 /// Each way to write a protocol. `+pipeline` and the second names are mosdns's and OxiDNS's; here
 /// pipelining is an option of its own, and on.
-const SCHEMES: &[(&str, Protocol)] = &[
-    ("udp", Protocol::Udp),
-    ("tcp", Protocol::Tcp),
-    ("tcp+pipeline", Protocol::Tcp),
-    ("tls", Protocol::Tls),
-    ("tls+pipeline", Protocol::Tls),
-    ("https", Protocol::Https),
-    ("doh", Protocol::Https),
-    ("quic", Protocol::Quic),
-    ("doq", Protocol::Quic),
+const SCHEMES: &[(&str, UpstreamProtocol)] = &[
+    ("udp", UpstreamProtocol::Udp),
+    ("tcp", UpstreamProtocol::Tcp),
+    ("tcp+pipeline", UpstreamProtocol::Tcp),
+    ("tls", UpstreamProtocol::Tls),
+    ("tls+pipeline", UpstreamProtocol::Tls),
+    ("https", UpstreamProtocol::Https),
+    ("doh", UpstreamProtocol::Https),
+    ("quic", UpstreamProtocol::Quic),
+    ("doq", UpstreamProtocol::Quic),
 ];
 const NOT_BUILT: &[&str] = &["h3", "sdns"];
 const PATH_DEFAULT: &str = "/dns-query";
 
-impl Protocol {
+impl UpstreamProtocol {
     /// Its scheme.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -104,7 +104,7 @@ impl FromStr for UpstreamAddress {
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let (protocol, rest) = match text.split_once("://") {
-            None => (Protocol::Udp, text),
+            None => (UpstreamProtocol::Udp, text),
             Some((scheme, rest)) => {
                 let known = SCHEMES.iter().find(|(name, _)| *name == scheme);
                 let protocol = known.map(|(_, protocol)| *protocol).ok_or_else(|| {
@@ -123,8 +123,8 @@ impl FromStr for UpstreamAddress {
         };
         let (host, port) = authority_parts(authority, protocol.port())?;
         let path = match (protocol, path) {
-            (Protocol::Https, "" | "/") => PATH_DEFAULT,
-            (Protocol::Https, path) if is_plain_path(path) => path,
+            (UpstreamProtocol::Https, "" | "/") => PATH_DEFAULT,
+            (UpstreamProtocol::Https, path) if is_plain_path(path) => path,
             (_, "" | "/") => "",
             (_, path) => return Err(AddressError::Path(path.into())),
         };
@@ -137,20 +137,23 @@ fn is_plain_path(path: &str) -> bool {
     path.bytes().all(|byte| byte.is_ascii_graphic() && !b"{}#\\\"<>^`|".contains(&byte))
 }
 
-pub(super) fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), AddressError> {
+pub(super) fn authority_parts(
+    text: &str,
+    default: u16,
+) -> Result<(UpstreamHost, u16), AddressError> {
     let port = |text: &str| match text.parse::<u16>() {
         Ok(port) if port > 0 => Ok(port),
         Ok(_) | Err(_) => Err(AddressError::Port(text.into())),
     };
     if let Ok(ip) = text.parse::<IpAddr>() {
-        return Ok((Host::Ip(ip), default));
+        return Ok((UpstreamHost::Ip(ip), default));
     }
     if let Some(rest) = text.strip_prefix('[') {
         let (ip, tail) = rest.split_once(']').ok_or_else(|| AddressError::Host(text.into()))?;
         let ip = ip.parse().map_err(|_| AddressError::Host(text.into()))?;
         return match tail.strip_prefix(':') {
-            Some(number) => Ok((Host::Ip(ip), port(number)?)),
-            None if tail.is_empty() => Ok((Host::Ip(ip), default)),
+            Some(number) => Ok((UpstreamHost::Ip(ip), port(number)?)),
+            None if tail.is_empty() => Ok((UpstreamHost::Ip(ip), default)),
             None => Err(AddressError::Host(text.into())),
         };
     }
@@ -159,7 +162,7 @@ pub(super) fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), A
         None => (text, default),
     };
     if let Ok(ip) = host.parse::<IpAddr>() {
-        return Ok((Host::Ip(ip), port));
+        return Ok((UpstreamHost::Ip(ip), port));
     }
     // A name whose last label is a number is a mistyped address (WHATWG URL, "ends in a number").
     let name = DomainName::parse(host).map_err(|_| AddressError::Host(text.into()))?;
@@ -167,16 +170,16 @@ pub(super) fn authority_parts(text: &str, default: u16) -> Result<(Host, u16), A
     {
         return Err(AddressError::Host(text.into()));
     }
-    Ok((Host::Name(name), port))
+    Ok((UpstreamHost::Name(name), port))
 }
 
 impl fmt::Display for UpstreamAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://", self.protocol.as_str())?;
         match &self.host {
-            Host::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
-            Host::Ip(IpAddr::V4(ip)) => write!(f, "{ip}")?,
-            Host::Name(name) => write!(f, "{name}")?,
+            UpstreamHost::Ip(IpAddr::V6(ip)) => write!(f, "[{ip}]")?,
+            UpstreamHost::Ip(IpAddr::V4(ip)) => write!(f, "{ip}")?,
+            UpstreamHost::Name(name) => write!(f, "{name}")?,
         }
         if self.port != self.protocol.port() {
             write!(f, ":{}", self.port)?;
@@ -218,20 +221,24 @@ impl FromStr for PlainServer {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
-        match authority_parts(text, Protocol::Udp.port())? {
-            (Host::Ip(ip), port) => Ok(Self(SocketAddr::new(ip, port))),
-            (Host::Name(_), _) => Err(AddressError::Host(text.into())),
+        match authority_parts(text, UpstreamProtocol::Udp.port())? {
+            (UpstreamHost::Ip(ip), port) => Ok(Self(SocketAddr::new(ip, port))),
+            (UpstreamHost::Name(_), _) => Err(AddressError::Host(text.into())),
         }
     }
 }
 
 impl fmt::Display for PlainServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.port() == Protocol::Udp.port() { self.0.ip().fmt(f) } else { self.0.fmt(f) }
+        if self.0.port() == UpstreamProtocol::Udp.port() {
+            self.0.ip().fmt(f)
+        } else {
+            self.0.fmt(f)
+        }
     }
 }
 
-impl settings::Written for PlainServer {
+impl settings::WrittenWord for PlainServer {
     const FORMAT: &'static str = "dns-server";
     const EXAMPLE: &'static str = "9.9.9.9";
 }

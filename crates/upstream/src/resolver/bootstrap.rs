@@ -3,8 +3,8 @@
 //! It asks plain DNS servers given by address, and keeps what they say for its time. A lie costs
 //! no more than a failed handshake: what has a name is spoken to over TLS, and must prove it.
 
-use super::exchange::{ExchangeError, Means};
-use dns_wire::{Answer, KeyBuffer, check_response, key_of, record_type, write_query};
+use super::exchange::{ExchangeError, ExchangeMeans};
+use dns_wire::{KeyBuffer, WireAnswer, check_response, key_of, record_type, write_query};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
@@ -31,23 +31,23 @@ const RESEND_AFTER: Duration = Duration::from_millis(500);
 const ANSWER_BYTES_MAX: usize = 4096;
 
 /// See the module.
-pub(super) struct Bootstrap {
+pub(super) struct BootstrapResolver {
     servers: Vec<SocketAddr>,
-    means: Rc<Means>,
-    known: RefCell<HashMap<DomainName, Known>>,
+    means: Rc<ExchangeMeans>,
+    known: RefCell<HashMap<DomainName, BootstrapEntry>>,
     /// One search at a time: the second finds what the first found.
     turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
-struct Known {
+struct BootstrapEntry {
     addresses: Vec<IpAddr>,
     until: Instant,
 }
 
-impl Bootstrap {
+impl BootstrapResolver {
     /// Asks `servers`; if there are none, the system's.
-    pub(super) fn new(servers: Vec<SocketAddr>, means: Rc<Means>) -> Self {
+    pub(super) fn new(servers: Vec<SocketAddr>, means: Rc<ExchangeMeans>) -> Self {
         Self { servers, means, known: RefCell::default(), turn: tokio::sync::Mutex::new(()) }
     }
 
@@ -127,7 +127,8 @@ impl Bootstrap {
             addresses.truncate(ADDRESSES_MAX);
             if !addresses.is_empty() {
                 let keep = Duration::from_secs(ttl.into()).max(KEEP_MIN);
-                let known = Known { addresses: addresses.clone(), until: Instant::now() + keep };
+                let known =
+                    BootstrapEntry { addresses: addresses.clone(), until: Instant::now() + keep };
                 self.known.borrow_mut().insert(name.clone(), known);
                 return Ok(addresses);
             }
@@ -142,7 +143,7 @@ impl Bootstrap {
         qtype: u16,
         options: &DialOptions,
         limit: Duration,
-    ) -> Result<Answer, ExchangeError> {
+    ) -> Result<WireAnswer, ExchangeError> {
         let key = key_of(name.as_name(), qtype).ok_or(ExchangeError::BadAnswer)?;
         let mut query = Vec::new();
         let id = self.means.dice.number();
@@ -165,14 +166,14 @@ impl Bootstrap {
 }
 
 /// Waits for the answer to the question within `key`; anything else is somebody else's, or forged.
-async fn answer(socket: &UdpSocket, id: u16, key: &[u8]) -> Result<Answer, ExchangeError> {
+async fn answer(socket: &UdpSocket, id: u16, key: &[u8]) -> Result<WireAnswer, ExchangeError> {
     let mut buffer = vec![0; ANSWER_BYTES_MAX];
     loop {
         let received: io::Result<usize> = socket.recv(&mut buffer).await;
         let message = &buffer[..received.map_err(|_| ExchangeError::Unreachable)?];
         if check_response(message, id, KeyBuffer::question(key)).is_ok() {
             // A host with more addresses than a datagram holds is no upstream.
-            return Answer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer);
+            return WireAnswer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer);
         }
     }
 }

@@ -7,8 +7,8 @@
 
 use super::cache_settings::{CacheSettings, StaleMode};
 use super::caches::plain_key;
-use super::question::{Cached, Looked, Renew};
-use dns_wire::{Answer, KeyBuffer, NEGATIVE_TTL_MAX_S, TTL_MAX_S, reply};
+use super::question::{CacheLook, CachedState, RenewAdvice};
+use dns_wire::{KeyBuffer, NEGATIVE_TTL_MAX_S, TTL_MAX_S, WireAnswer, reply};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::cell::Cell;
@@ -37,14 +37,14 @@ const COUNTER_STRIPES: usize = 16;
 
 /// See the module.
 pub(super) struct AnswerCache {
-    entries: Cache<Box<[u8]>, Arc<Entry>, Weigh>,
-    config: Config,
-    counters: [Stripe; COUNTER_STRIPES],
+    entries: Cache<Box<[u8]>, Arc<AnswerEntry>, EntryWeigher>,
+    config: CacheConfig,
+    counters: [CacheStripe; COUNTER_STRIPES],
 }
 
 /// Settings as every thread reads them.
 #[derive(Default)]
-struct Config {
+struct CacheConfig {
     /// Bytes it may take.
     size: AtomicU64,
     /// How long an answer may be used past its time.
@@ -59,8 +59,8 @@ struct Config {
 }
 
 /// An answer, kept.
-pub(super) struct Entry {
-    pub(super) answer: Arc<Answer>,
+pub(super) struct AnswerEntry {
+    pub(super) answer: Arc<WireAnswer>,
     /// When it came, by the clock that never goes back; before its zero if that was before the
     /// machine started.
     stored_ms: i64,
@@ -71,10 +71,10 @@ pub(super) struct Entry {
 }
 
 /// An answer and the seconds since it came.
-pub(super) type Kept = (Arc<Answer>, u32);
+pub(super) type Kept = (Arc<WireAnswer>, u32);
 
 /// What the resolver's thread finds when it looks once more.
-pub(super) enum Second {
+pub(super) enum SecondLook {
     /// One that came for another meanwhile.
     Fresh(Kept),
     /// One that may serve if no newer one can be had.
@@ -83,17 +83,17 @@ pub(super) enum Second {
 }
 
 #[derive(Clone)]
-struct Weigh;
+struct EntryWeigher;
 
-impl Weighter<Box<[u8]>, Arc<Entry>> for Weigh {
-    fn weight(&self, key: &Box<[u8]>, entry: &Arc<Entry>) -> u64 {
+impl Weighter<Box<[u8]>, Arc<AnswerEntry>> for EntryWeigher {
+    fn weight(&self, key: &Box<[u8]>, entry: &Arc<AnswerEntry>) -> u64 {
         (key.len() + entry.answer.memory() + ENTRY_OVERHEAD_BYTES) as u64
     }
 }
 
 #[derive(Default)]
 #[repr(align(64))]
-struct Stripe {
+struct CacheStripe {
     hits: AtomicU64,
     misses: AtomicU64,
     stale: AtomicU64,
@@ -121,8 +121,8 @@ impl AnswerCache {
         let bytes = settings.size.bytes();
         let estimated = usize::try_from(bytes / ENTRY_TYPICAL_BYTES).unwrap_or(usize::MAX);
         let cache = Self {
-            entries: Cache::with_weighter(estimated, bytes, Weigh),
-            config: Config::default(),
+            entries: Cache::with_weighter(estimated, bytes, EntryWeigher),
+            config: CacheConfig::default(),
             counters: Default::default(),
         };
         cache.configure(settings);
@@ -152,7 +152,7 @@ impl AnswerCache {
         Duration::from_millis(self.config.stale_after_ms.load(Ordering::Relaxed))
     }
 
-    pub(super) fn look(&self, key: &[u8], now: Now) -> Looked {
+    pub(super) fn look(&self, key: &[u8], now: Now) -> CacheLook {
         let stripe = self.stripe();
         let entry = self.entries.get(key);
         if let Some(entry) = &entry {
@@ -162,49 +162,49 @@ impl AnswerCache {
                 let renew = if self.may_prefetch(entry, entry.life_ms() - age_ms) {
                     entry.claim(now)
                 } else {
-                    Renew::No
+                    RenewAdvice::No
                 };
                 let cached =
-                    Cached::Fresh { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
-                return Looked { cached, renew };
+                    CachedState::Fresh { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
+                return CacheLook { cached, renew };
             }
             let at_once = self.config.stale_at_once.load(Ordering::Relaxed);
             if (at_once || entry.is_failing(now)) && self.may_be_stale(entry, now) {
                 stripe.stale.fetch_add(1, Ordering::Relaxed);
-                let renew = if at_once { entry.claim(now) } else { Renew::No };
+                let renew = if at_once { entry.claim(now) } else { RenewAdvice::No };
                 let cached =
-                    Cached::Stale { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
-                return Looked { cached, renew };
+                    CachedState::Stale { answer: Arc::clone(&entry.answer), age_s: secs(age_ms) };
+                return CacheLook { cached, renew };
             }
         }
         stripe.misses.fetch_add(1, Ordering::Relaxed);
-        Looked { cached: Cached::Miss, renew: Renew::No }
+        CacheLook { cached: CachedState::Miss, renew: RenewAdvice::No }
     }
 
     /// Whether a use of `entry`, which has `left_ms` to live, is a reason to renew it.
-    fn may_prefetch(&self, entry: &Entry, left_ms: u64) -> bool {
+    fn may_prefetch(&self, entry: &AnswerEntry, left_ms: u64) -> bool {
         left_ms <= entry.life_ms() / PREFETCH_PART
             && entry.answer.ttl() >= PREFETCH_TTL_MIN_S
             && entry.answer.is_definite()
             && self.config.prefetch.load(Ordering::Relaxed)
     }
 
-    fn may_be_stale(&self, entry: &Entry, now: Now) -> bool {
+    fn may_be_stale(&self, entry: &AnswerEntry, now: Now) -> bool {
         let past_ms = entry.age_ms(now).saturating_sub(entry.life_ms());
         past_ms < self.config.stale_ms.load(Ordering::Relaxed) && entry.answer.is_definite()
     }
 
     /// A second look, on the resolver's thread and without counting. An answer that somebody was
     /// told to renew is old: whoever asks for it now is that somebody.
-    pub(super) fn look_again(&self, key: &[u8], now: Now) -> Second {
-        let Some(entry) = self.entries.peek(key) else { return Second::Nothing };
+    pub(super) fn look_again(&self, key: &[u8], now: Now) -> SecondLook {
+        let Some(entry) = self.entries.peek(key) else { return SecondLook::Nothing };
         let age_ms = entry.age_ms(now);
         let kept = (Arc::clone(&entry.answer), secs(age_ms));
         if age_ms < entry.life_ms() {
             let renewing = now.mono_ms < entry.quiet_until_ms.load(Ordering::Relaxed);
-            return if renewing { Second::Old(kept) } else { Second::Fresh(kept) };
+            return if renewing { SecondLook::Old(kept) } else { SecondLook::Fresh(kept) };
         }
-        if self.may_be_stale(&entry, now) { Second::Old(kept) } else { Second::Nothing }
+        if self.may_be_stale(&entry, now) { SecondLook::Old(kept) } else { SecondLook::Nothing }
     }
 
     /// The answer for `key` whatever its age, if it may still be used.
@@ -229,7 +229,7 @@ impl AnswerCache {
     }
 
     /// `answer` to a question of type `qtype` with TTLs within this cache's bounds.
-    pub(super) fn within_bounds(&self, answer: Answer, qtype: u16) -> Answer {
+    pub(super) fn within_bounds(&self, answer: WireAnswer, qtype: u16) -> WireAnswer {
         let least = self.config.min_ttl_s.load(Ordering::Relaxed);
         let most = self.config.max_ttl_s.load(Ordering::Relaxed);
         let most_negative = self.config.max_negative_ttl_s.load(Ordering::Relaxed);
@@ -242,19 +242,19 @@ impl AnswerCache {
         let mut message = answer.message().to_vec();
         reply::set_ttls(&mut message, |ttl| ttl.clamp(least.min(most), most));
         // Only TTLs have changed, so it is as good as it was.
-        match Answer::from_response(&message) {
+        match WireAnswer::from_response(&message) {
             Ok(within) => within.with_options_of(&answer),
             Err(_) => answer,
         }
     }
 
     /// Keeps `answer`, unless it says that it must not be kept.
-    pub(super) fn store(&self, key: Box<[u8]>, answer: &Arc<Answer>, now: Now) {
+    pub(super) fn store(&self, key: Box<[u8]>, answer: &Arc<WireAnswer>, now: Now) {
         self.store_from(key, Arc::clone(answer), now.mono_ms.cast_signed());
     }
 
     /// Keeps `answer` for `key` within this cache's bounds, if it answers the question in it.
-    pub(super) fn keep(&self, key: &[u8], answer: Answer, now: Now) {
+    pub(super) fn keep(&self, key: &[u8], answer: WireAnswer, now: Now) {
         let Some(plain) = plain_key(key).filter(|plain| answer.matches(KeyBuffer::question(plain)))
         else {
             return;
@@ -264,11 +264,11 @@ impl AnswerCache {
     }
 
     /// Keeps one that came at `stored_ms`, which may be before the clock's zero.
-    pub(super) fn store_from(&self, key: Box<[u8]>, answer: Arc<Answer>, stored_ms: i64) {
+    pub(super) fn store_from(&self, key: Box<[u8]>, answer: Arc<WireAnswer>, stored_ms: i64) {
         if answer.ttl() == 0 || self.config.size.load(Ordering::Relaxed) == 0 {
             return;
         }
-        let entry = Entry {
+        let entry = AnswerEntry {
             answer,
             stored_ms,
             quiet_until_ms: AtomicU64::new(0),
@@ -278,13 +278,13 @@ impl AnswerCache {
     }
 
     /// Whether an answer of this age, in milliseconds, is of any use here.
-    pub(super) fn is_of_use(&self, answer: &Answer, age_ms: u64) -> bool {
+    pub(super) fn is_of_use(&self, answer: &WireAnswer, age_ms: u64) -> bool {
         let past_ms = age_ms.saturating_sub(u64::from(answer.ttl()) * 1000);
         past_ms == 0 || past_ms < self.config.stale_ms.load(Ordering::Relaxed)
     }
 
     /// Every key and entry, one at a time: each is copied out, and nothing stays locked.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<Entry>)> + '_ {
+    pub(super) fn entries(&self) -> impl Iterator<Item = (Box<[u8]>, Arc<AnswerEntry>)> + '_ {
         self.entries.iter()
     }
 
@@ -300,7 +300,7 @@ impl AnswerCache {
     }
 
     pub(super) fn stats(&self) -> CacheStats {
-        let sum = |count: fn(&Stripe) -> &AtomicU64| {
+        let sum = |count: fn(&CacheStripe) -> &AtomicU64| {
             self.counters.iter().map(|it| count(it).load(Ordering::Relaxed)).sum()
         };
         CacheStats {
@@ -313,7 +313,7 @@ impl AnswerCache {
         }
     }
 
-    fn stripe(&self) -> &Stripe {
+    fn stripe(&self) -> &CacheStripe {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local!(static MINE: Cell<usize> = const { Cell::new(usize::MAX) });
         let mine = MINE.with(|mine| {
@@ -326,7 +326,7 @@ impl AnswerCache {
     }
 }
 
-impl Entry {
+impl AnswerEntry {
     pub(super) fn age_ms(&self, now: Now) -> u64 {
         u64::try_from(now.mono_ms.cast_signed().saturating_sub(self.stored_ms)).unwrap_or(0)
     }
@@ -341,7 +341,7 @@ impl Entry {
     }
 
     /// Whoever moves the mark is the one to renew it.
-    fn claim(&self, now: Now) -> Renew {
+    fn claim(&self, now: Now) -> RenewAdvice {
         let quiet = self.quiet_until_ms.load(Ordering::Relaxed);
         let claimed = quiet <= now.mono_ms
             && self
@@ -353,7 +353,7 @@ impl Entry {
                     Ordering::Relaxed,
                 )
                 .is_ok();
-        if claimed { Renew::Now } else { Renew::No }
+        if claimed { RenewAdvice::Now } else { RenewAdvice::No }
     }
 }
 

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, TimeSpan};
 
 const SIZE_MAX: u64 = 64 << 30;
 /// RFC 8767 §5 suggests one to three days as the longest use of stale data.
@@ -25,26 +25,26 @@ pub struct CacheSettings {
     pub size: Text<ByteSize>,
     /// How long an answer may still be used when its time is over and no upstream gives a newer one
     /// (RFC 8767). Default 12h, from 0 (never) to 7d.
-    pub stale: Text<Span>,
+    pub stale: Text<TimeSpan>,
     /// When an answer past its time is given: `after-upstream` once the upstreams were asked and
     /// failed or are slow (RFC 8767), or `at-once`, while a newer one is fetched in the background.
     /// Default `after-upstream`.
     pub stale_mode: StaleMode,
     /// How long clients wait for an upstream before they get the stale answer (RFC 8767 §5: 1.8 s).
     /// Default 1800ms, up to `timeout`.
-    pub stale_after: Text<Span>,
+    pub stale_after: Text<TimeSpan>,
     /// Whether an answer that is still in use is looked up again shortly before its time is over.
     /// Default true.
     pub prefetch: bool,
     /// Records with a shorter life are kept, and given to clients, as if they had this one. Does
     /// not hold for negative answers. Default 0s, up to 1h.
-    pub min_ttl: Text<Span>,
+    pub min_ttl: Text<TimeSpan>,
     /// Records with a longer life are kept, and given to clients, as if they had this one.
     /// Default 24h, from 1s to 24h.
-    pub max_ttl: Text<Span>,
+    pub max_ttl: Text<TimeSpan>,
     /// The same for answers that there is no such name or nothing of the type.
     /// Default 3h (RFC 2308 §5), from 1s to 3h.
-    pub max_negative_ttl: Text<Span>,
+    pub max_negative_ttl: Text<TimeSpan>,
 }
 
 /// When an answer past its time is given.
@@ -60,7 +60,7 @@ pub enum StaleMode {
 
 impl Default for CacheSettings {
     fn default() -> Self {
-        let span = |long| Text(Span(long));
+        let span = |long| Text(TimeSpan(long));
         Self {
             name: String::new(),
             size: Text(ByteSize(64 << 20)),
@@ -129,10 +129,10 @@ mod tests {
 
     #[test]
     fn what_is_out_of_bounds_is_said_with_its_bounds() {
-        let hours = |hours| Text(Span(Duration::from_hours(hours)));
+        let hours = |hours| Text(TimeSpan(Duration::from_hours(hours)));
         let settings = CacheSettings {
             min_ttl: hours(2),
-            max_ttl: Text(Span(Duration::ZERO)),
+            max_ttl: Text(TimeSpan(Duration::ZERO)),
             max_negative_ttl: hours(4),
             stale_after: hours(1),
             ..CacheSettings::default()

@@ -16,7 +16,7 @@ use vocab::{ByteSize, DomainName};
 const AFTER_NAME_BYTES: usize = 5;
 
 /// See the module.
-pub(super) struct Caches {
+pub(super) struct AnswerCaches {
     places: Box<[OnceLock<AnswerCache>]>,
     /// What they are called, for people; locked once a reload and once a look at the numbers.
     names: Mutex<Vec<String>>,
@@ -24,7 +24,7 @@ pub(super) struct Caches {
 
 /// What is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Flush {
+pub enum FlushScope {
     /// Everything.
     All,
     /// What is known of this name, of every type.
@@ -42,7 +42,7 @@ pub enum FlushIn {
     One(CacheId),
 }
 
-impl Caches {
+impl AnswerCaches {
     pub(super) fn new(settings: &[CacheSettings]) -> Self {
         let caches = Self {
             places: (0..CACHES_MAX).map(|_| OnceLock::new()).collect(),
@@ -82,7 +82,7 @@ impl Caches {
         ids.zip(self.places.iter().map_while(OnceLock::get))
     }
 
-    pub(super) fn flush(&self, which: FlushIn, what: &Flush) -> usize {
+    pub(super) fn flush(&self, which: FlushIn, what: &FlushScope) -> usize {
         let flushed = self.all().filter(|(id, _)| match which {
             FlushIn::Every => true,
             FlushIn::One(one) => *id == one,
@@ -110,14 +110,14 @@ impl Caches {
     }
 }
 
-fn flush_one(cache: &AnswerCache, what: &Flush) -> usize {
+fn flush_one(cache: &AnswerCache, what: &FlushScope) -> usize {
     match what {
-        Flush::All => cache.forget(|_| true),
-        Flush::Name(name) => match wire_of(name) {
+        FlushScope::All => cache.forget(|_| true),
+        FlushScope::Name(name) => match wire_of(name) {
             Some(wanted) => cache.forget(|key| name_in(key) == Some(&*wanted)),
             None => 0,
         },
-        Flush::Below(name) => match wire_of(name) {
+        FlushScope::Below(name) => match wire_of(name) {
             Some(wanted) => cache.forget(|key| is_at_or_below(key, &wanted)),
             None => 0,
         },
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn no_two_are_called_alike() {
         let named = |name: &str| CacheSettings { name: name.into(), ..CacheSettings::default() };
-        let caches = Caches::new(&[named("a"), named(""), named("a")]);
+        let caches = AnswerCaches::new(&[named("a"), named(""), named("a")]);
         assert_eq!(caches.names(), ["a", "1", "a (2)"]);
         caches.configure(&[named("b")]);
         assert_eq!(caches.names(), ["b", "1", "2"]);
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_place_that_is_left_out_holds_nothing() {
         let two = [CacheSettings::default(), CacheSettings::default()];
-        let caches = Caches::new(&two);
+        let caches = AnswerCaches::new(&two);
         assert_eq!(caches.stats().len(), 2);
         caches.configure(&two[..1]);
         assert_eq!(caches.get(CacheId(1)).unwrap().stats().bytes_max, 0);

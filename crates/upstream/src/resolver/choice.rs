@@ -4,13 +4,13 @@
 //! that failed several times in a row is put aside and asked only when no other is left. It sends
 //! nothing; [`super::race`] does.
 
-use super::address::{Host, Protocol};
-use super::bootstrap::Bootstrap;
-use super::exchange::{Means, Upstream};
+use super::address::{UpstreamHost, UpstreamProtocol};
+use super::bootstrap::BootstrapResolver;
+use super::exchange::{ExchangeMeans, ReadyUpstream};
 use super::plan::PlannedGroup;
-use super::probe_settings::Aim;
-use super::record::Standing;
-use super::settings::{Strategy, UPSTREAMS_MAX};
+use super::probe_settings::ProbeTarget;
+use super::record::UpstreamStanding;
+use super::settings::{SelectionStrategy, UPSTREAMS_MAX};
 use dns_wire::key_of;
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -25,25 +25,25 @@ const PROBE_EVERY: usize = 32;
 const _: () = assert!(UPSTREAMS_MAX <= u8::MAX as usize, "an order counts in bytes");
 
 /// One group of upstreams of the current settings.
-pub(super) struct Choice {
+pub(super) struct UpstreamGroup {
     /// What the group is called; empty for everybody's.
     pub(super) name: Arc<str>,
-    all: Vec<Rc<Upstream>>,
+    all: Vec<Rc<ReadyUpstream>>,
     /// Those without domains, by their places.
     general: Vec<u8>,
     /// Those responsible for a domain, by its wire form.
     special: HashMap<Box<[u8]>, Vec<u8>>,
-    strategy: Strategy,
+    strategy: SelectionStrategy,
     pub(super) concurrent: usize,
     /// How addresses are measured; none where they are not.
-    pub(super) aim: Option<Aim>,
+    pub(super) aim: Option<ProbeTarget>,
     pub(super) timeout: Duration,
-    bootstrap: Rc<Bootstrap>,
-    means: Rc<Means>,
+    bootstrap: Rc<BootstrapResolver>,
+    means: Rc<ExchangeMeans>,
 }
 
 /// Upstreams in the order in which they are to be asked.
-pub(super) struct Order {
+pub(super) struct AskOrder {
     places: [u8; UPSTREAMS_MAX],
     count: u8,
     next: u8,
@@ -52,25 +52,25 @@ pub(super) struct Order {
     /// The zone that they are responsible for, by the first of them as written.
     pub(super) zone: u8,
     /// Whether every one of them has failed of late.
-    pub(super) hope: Hope,
+    pub(super) hope: OrderOutlook,
 }
 
 /// What an order promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hope {
+pub(super) enum OrderOutlook {
     Some,
     /// Every upstream is put aside.
     Little,
 }
 
-impl Choice {
+impl UpstreamGroup {
     /// Builds the upstreams of `plan`, taking those that stay as they are from `before`.
-    pub(super) fn new(plan: &PlannedGroup, means: &Rc<Means>, before: &[Rc<Self>]) -> Self {
+    pub(super) fn new(plan: &PlannedGroup, means: &Rc<ExchangeMeans>, before: &[Rc<Self>]) -> Self {
         let servers = bootstrap_servers(plan);
         let same = before.iter().find(|it| it.bootstrap.servers() == servers);
         let bootstrap = match same {
             Some(before) => Rc::clone(&before.bootstrap),
-            None => Rc::new(Bootstrap::new(servers, Rc::clone(means))),
+            None => Rc::new(BootstrapResolver::new(servers, Rc::clone(means))),
         };
         let mut choice = Self {
             name: Arc::clone(&plan.name),
@@ -86,14 +86,14 @@ impl Choice {
         };
         for (place, planned) in (0..).zip(plan.upstreams.iter().take(UPSTREAMS_MAX)) {
             // Who is found by name must be found by the same servers.
-            let by_ip = matches!(planned.address.host, Host::Ip(_));
+            let by_ip = matches!(planned.address.host, UpstreamHost::Ip(_));
             let kept = before
                 .iter()
                 .filter(|it| by_ip || Rc::ptr_eq(&it.bootstrap, &bootstrap))
                 .flat_map(|it| &it.all)
                 .find(|it| it.is(planned));
-            let upstream =
-                kept.map_or_else(|| Rc::new(Upstream::new(planned, means, &bootstrap)), Rc::clone);
+            let upstream = kept
+                .map_or_else(|| Rc::new(ReadyUpstream::new(planned, means, &bootstrap)), Rc::clone);
             if planned.domains.is_empty() {
                 choice.general.push(place);
             }
@@ -107,12 +107,12 @@ impl Choice {
         choice
     }
 
-    pub(super) fn all(&self) -> &[Rc<Upstream>] {
+    pub(super) fn all(&self) -> &[Rc<ReadyUpstream>] {
         &self.all
     }
 
     /// The next of `order`; none when all have been asked.
-    pub(super) fn next(&self, order: &mut Order) -> Option<Rc<Upstream>> {
+    pub(super) fn next(&self, order: &mut AskOrder) -> Option<Rc<ReadyUpstream>> {
         if order.next == order.count {
             return None;
         }
@@ -122,7 +122,7 @@ impl Choice {
     }
 
     /// The one that will be asked next.
-    pub(super) fn peek(&self, order: &Order) -> Option<&Rc<Upstream>> {
+    pub(super) fn peek(&self, order: &AskOrder) -> Option<&Rc<ReadyUpstream>> {
         let place = order.places[..usize::from(order.count)].get(usize::from(order.next))?;
         self.all.get(usize::from(*place))
     }
@@ -143,25 +143,25 @@ impl Choice {
     }
 
     /// Whom to ask the question within `key`.
-    pub(super) fn order(&self, key: &[u8], now: Now) -> Order {
+    pub(super) fn order(&self, key: &[u8], now: Now) -> AskOrder {
         let responsible = self.responsible(key);
         let count = responsible.len().min(UPSTREAMS_MAX);
-        let mut order = Order {
+        let mut order = AskOrder {
             places: [0; UPSTREAMS_MAX],
             count: count as u8,
             next: 0,
             first: 1,
             zone: responsible.first().copied().unwrap_or(0),
-            hope: Hope::Some,
+            hope: OrderOutlook::Some,
         };
         let places = &mut order.places[..count];
         places.copy_from_slice(&responsible[..count]);
         let asked_first = |place: &u8| {
             let standing = self.all.get(usize::from(*place)).map(|it| it.record.standing(now));
-            standing != Some(Standing::Asked)
+            standing != Some(UpstreamStanding::Asked)
         };
         if let [only] = places {
-            order.hope = if asked_first(only) { Hope::Little } else { Hope::Some };
+            order.hope = if asked_first(only) { OrderOutlook::Little } else { OrderOutlook::Some };
             return order;
         }
         self.arrange(places);
@@ -171,31 +171,33 @@ impl Choice {
         order.first = match self.strategy {
             // With all aside, there is no telling which is back: ask several.
             _ if asked == 0 => self.concurrent,
-            Strategy::Race => self.concurrent.min(asked),
-            Strategy::FastestAddress => asked,
-            Strategy::Fastest
+            SelectionStrategy::Race => self.concurrent.min(asked),
+            SelectionStrategy::FastestAddress => asked,
+            SelectionStrategy::Fastest
                 if asked > 1 && self.concurrent > 1 && self.means.dice.below(PROBE_EVERY) == 0 =>
             {
                 places.swap(1, 1 + self.means.dice.below(asked - 1));
                 2
             }
-            Strategy::Fastest | Strategy::Ordered | Strategy::Random => 1,
+            SelectionStrategy::Fastest | SelectionStrategy::Ordered | SelectionStrategy::Random => {
+                1
+            }
         };
-        order.hope = if asked == 0 { Hope::Little } else { Hope::Some };
+        order.hope = if asked == 0 { OrderOutlook::Little } else { OrderOutlook::Some };
         order
     }
 
     fn arrange(&self, places: &mut [u8]) {
         match self.strategy {
-            Strategy::Ordered | Strategy::FastestAddress => {}
-            Strategy::Race if places.len() <= self.concurrent => {}
-            Strategy::Race | Strategy::Random => {
+            SelectionStrategy::Ordered | SelectionStrategy::FastestAddress => {}
+            SelectionStrategy::Race if places.len() <= self.concurrent => {}
+            SelectionStrategy::Race | SelectionStrategy::Random => {
                 for last in (1..places.len()).rev() {
                     places.swap(last, self.means.dice.below(last + 1));
                 }
             }
             // One that was never asked comes first: it may be the fastest.
-            Strategy::Fastest => places.sort_by_key(|place| {
+            SelectionStrategy::Fastest => places.sort_by_key(|place| {
                 self.all.get(usize::from(*place)).and_then(|it| it.record.mean_time())
             }),
         }
@@ -212,9 +214,17 @@ fn bootstrap_servers(plan: &PlannedGroup) -> Vec<SocketAddr> {
         .iter()
         .filter(|it| it.domains.is_empty())
         .filter_map(|it| match (it.address.protocol, &it.address.host) {
-            (Protocol::Udp, Host::Ip(ip)) => Some(SocketAddr::new(*ip, it.address.port)),
-            (Protocol::Udp, Host::Name(_))
-            | (Protocol::Tcp | Protocol::Tls | Protocol::Https | Protocol::Quic, _) => None,
+            (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
+                Some(SocketAddr::new(*ip, it.address.port))
+            }
+            (UpstreamProtocol::Udp, UpstreamHost::Name(_))
+            | (
+                UpstreamProtocol::Tcp
+                | UpstreamProtocol::Tls
+                | UpstreamProtocol::Https
+                | UpstreamProtocol::Quic,
+                _,
+            ) => None,
         })
         .collect()
 }

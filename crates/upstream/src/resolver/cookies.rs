@@ -4,7 +4,7 @@
 //! Whoever forges an answer without seeing the query does not know them. Called by
 //! [`super::proof`], which says what becomes of an answer.
 
-use super::dice::Dice;
+use super::dice::RandomBytes;
 use dns_wire::ask_options::{OPTION_COOKIE, ResponseOpt, add_option};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ const LIFE_MAX: Duration = Duration::from_hours(24);
 const BADCOOKIE: u16 = 23;
 
 /// See the module.
-pub(super) struct Cookies {
+pub(super) struct UpstreamCookies {
     ours: Cell<[u8; CLIENT_BYTES]>,
     /// The one before: answers to what was asked under it may still come.
     before: Cell<[u8; CLIENT_BYTES]>,
@@ -44,8 +44,8 @@ pub(super) enum CookieSays {
     Wrong,
 }
 
-impl Cookies {
-    pub(super) fn new(dice: &Dice, now: Instant) -> Self {
+impl UpstreamCookies {
+    pub(super) fn new(dice: &RandomBytes, now: Instant) -> Self {
         Self {
             ours: Cell::new(random(dice)),
             before: Cell::new(random(dice)),
@@ -55,7 +55,7 @@ impl Cookies {
     }
 
     /// Adds the cookie to `query`.
-    pub(super) fn option_for_query(&self, query: &mut Vec<u8>, dice: &Dice, now: Instant) {
+    pub(super) fn option_for_query(&self, query: &mut Vec<u8>, dice: &RandomBytes, now: Instant) {
         if now.saturating_duration_since(self.made.get()) > LIFE_MAX {
             self.before.set(self.ours.replace(random(dice)));
             self.made.set(now);
@@ -96,7 +96,7 @@ impl Cookies {
     }
 }
 
-fn random(dice: &Dice) -> [u8; CLIENT_BYTES] {
+fn random(dice: &RandomBytes) -> [u8; CLIENT_BYTES] {
     let mut bytes = [0; CLIENT_BYTES];
     for pair in bytes.chunks_exact_mut(2) {
         pair.copy_from_slice(&dice.number().to_ne_bytes());
@@ -118,9 +118,9 @@ mod tests {
         query
     }
 
-    fn sent(cookies: &Cookies, now: Instant) -> Vec<u8> {
+    fn sent(cookies: &UpstreamCookies, now: Instant) -> Vec<u8> {
         let mut query = query();
-        cookies.option_for_query(&mut query, &Dice::new(), now);
+        cookies.option_for_query(&mut query, &RandomBytes::new(), now);
         ResponseOpt::of(&query).unwrap().option(OPTION_COOKIE).unwrap().to_vec()
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn the_servers_part_is_sent_back() {
         let now = Instant::now();
-        let cookies = Cookies::new(&Dice::new(), now);
+        let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         let mut cookie = sent(&cookies, now);
         assert_eq!(cookie.len(), 8);
         assert_eq!(cookies.check(&answer(&cookie)), CookieSays::Ours);
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn what_does_not_repeat_our_part_is_wrong() {
         let now = Instant::now();
-        let cookies = Cookies::new(&Dice::new(), now);
+        let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         let ours = sent(&cookies, now);
         for wrong in [vec![0; 8], ours[..7].to_vec(), [&ours[..], &[1; 7]].concat()] {
             assert_eq!(cookies.check(&answer(&wrong)), CookieSays::Wrong, "{wrong:?}");
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_cookie_that_is_missing_all_of_a_sudden_is_noticed_once() {
         let now = Instant::now();
-        let cookies = Cookies::new(&Dice::new(), now);
+        let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         assert_eq!(cookies.check(&query()), CookieSays::Nothing);
         let whole = [&sent(&cookies, now)[..], &[9; 8]].concat();
         cookies.check(&answer(&whole));
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn badcookie_asks_for_the_part_that_it_brings() {
         let now = Instant::now();
-        let cookies = Cookies::new(&Dice::new(), now);
+        let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         let whole = [&sent(&cookies, now)[..], &[9; 8]].concat();
         let mut refused = answer(&whole);
         // Its upper bits stand in OPT's TTL, right behind type and size.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn our_part_changes_and_the_old_one_is_good_for_what_is_under_way() {
         let now = Instant::now();
-        let cookies = Cookies::new(&Dice::new(), now);
+        let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         let old = [&sent(&cookies, now)[..], &[9; 8]].concat();
         cookies.check(&answer(&old));
         let new = sent(&cookies, now + LIFE_MAX + Duration::from_secs(1));

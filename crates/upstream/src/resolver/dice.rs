@@ -6,16 +6,16 @@ use std::cell::RefCell;
 const BUFFER_BYTES: usize = 2048;
 
 /// Random bytes of the system, fetched by the buffer.
-pub(super) struct Dice(RefCell<Buffer>);
+pub(super) struct RandomBytes(RefCell<RandomBuffer>);
 
-struct Buffer {
+struct RandomBuffer {
     bytes: [u8; BUFFER_BYTES],
     used: usize,
 }
 
-impl Dice {
+impl RandomBytes {
     pub(super) const fn new() -> Self {
-        Self(RefCell::new(Buffer { bytes: [0; BUFFER_BYTES], used: BUFFER_BYTES }))
+        Self(RefCell::new(RandomBuffer { bytes: [0; BUFFER_BYTES], used: BUFFER_BYTES }))
     }
 
     /// Any number.

@@ -4,15 +4,15 @@
 //! connection that breaks or has gone silent is given up, and the question is asked once more on a
 //! new one.
 
-use super::address::{Host, UpstreamAddress};
-use super::exchange::{ExchangeError, Means, Wanted};
-use super::place::Place;
+use super::address::{UpstreamAddress, UpstreamHost};
+use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::place::UpstreamDialer;
 use dns_wire::ask_options::age_ttls;
-use dns_wire::{Answer, KeyBuffer, check_response};
+use dns_wire::{KeyBuffer, WireAnswer, check_response};
 use http::header::{ACCEPT, AGE, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use http_engine::client::{Sender, connect_http1, connect_http2};
+use http_engine::client::{RequestSender, connect_http1, connect_http2};
 use http_engine::{Body, Incoming};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -33,7 +33,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// The way to one upstream.
 pub(super) struct HttpWay {
-    place: Place,
+    place: UpstreamDialer,
     tls: ClientTls,
     idle: Duration,
     kept_max: usize,
@@ -42,35 +42,39 @@ pub(super) struct HttpWay {
     /// `/path`, for HTTP/1.1.
     path: Result<Uri, http::Error>,
     host: String,
-    kept: RefCell<Vec<Kept>>,
+    kept: RefCell<Vec<KeptConnection>>,
     opening: tokio::sync::Mutex<()>,
 }
 
-struct Kept {
-    sender: Sender,
+struct KeptConnection {
+    sender: RequestSender,
     version: Version,
     used: Instant,
 }
 
 /// A connection for one question, and whether it was there before.
-struct Session {
-    sender: Sender,
+struct DohSession {
+    sender: RequestSender,
     version: Version,
-    age: Age,
+    age: SessionAge,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Age {
+enum SessionAge {
     New,
     Used,
 }
 
 impl HttpWay {
-    pub(super) fn new(place: Place, address: &UpstreamAddress, means: &Rc<Means>) -> Self {
+    pub(super) fn new(
+        place: UpstreamDialer,
+        address: &UpstreamAddress,
+        means: &Rc<ExchangeMeans>,
+    ) -> Self {
         let host = match &address.host {
-            Host::Ip(std::net::IpAddr::V6(ip)) => format!("[{ip}]"),
-            Host::Ip(std::net::IpAddr::V4(ip)) => ip.to_string(),
-            Host::Name(name) => name.to_string(),
+            UpstreamHost::Ip(std::net::IpAddr::V6(ip)) => format!("[{ip}]"),
+            UpstreamHost::Ip(std::net::IpAddr::V4(ip)) => ip.to_string(),
+            UpstreamHost::Name(name) => name.to_string(),
         };
         let host = if address.port == 443 { host } else { format!("{host}:{}", address.port) };
         let path = Uri::builder().path_and_query(address.path.as_str()).build();
@@ -96,11 +100,11 @@ impl HttpWay {
     /// Asks; the caller ends it after `limit`.
     pub(super) async fn ask(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &UpstreamQuestion<'_>,
         limit: Duration,
-    ) -> Result<Answer, ExchangeError> {
+    ) -> Result<WireAnswer, ExchangeError> {
         let session = self.session(limit).await?;
-        if session.age == Age::New {
+        if session.age == SessionAge::New {
             return self.ask_on(session, wanted).await;
         }
         // Half of the time at most for a connection that may be dead without saying so.
@@ -116,9 +120,9 @@ impl HttpWay {
 
     async fn ask_on(
         &self,
-        mut session: Session,
-        wanted: &Wanted<'_>,
-    ) -> Result<Answer, ExchangeError> {
+        mut session: DohSession,
+        wanted: &UpstreamQuestion<'_>,
+    ) -> Result<WireAnswer, ExchangeError> {
         // Number 0 makes equal questions equal requests (RFC 8484 §4.1); TLS keeps guessers out.
         const ID: u16 = 0;
         let request = self.request(session.version, wanted.padded(ID))?;
@@ -132,7 +136,7 @@ impl HttpWay {
         check_response(&message, ID, KeyBuffer::question(wanted.key))
             .map_err(|_| ExchangeError::BadAnswer)?;
         age_ttls(&mut message, age_s);
-        Answer::from_upstream(&message).map_err(|_| ExchangeError::BadAnswer)
+        WireAnswer::from_upstream(&message).map_err(|_| ExchangeError::BadAnswer)
     }
 
     fn request(&self, version: Version, query: Vec<u8>) -> Result<Request<Body>, ExchangeError> {
@@ -150,7 +154,7 @@ impl HttpWay {
         request.body(Body::full(query)).map_err(|_| ExchangeError::Unreachable)
     }
 
-    async fn session(&self, limit: Duration) -> Result<Session, ExchangeError> {
+    async fn session(&self, limit: Duration) -> Result<DohSession, ExchangeError> {
         if let Some(session) = self.kept() {
             return Ok(session);
         }
@@ -162,7 +166,7 @@ impl HttpWay {
         tokio::time::timeout(limit, self.open(limit)).await.unwrap_or(Err(ExchangeError::Timeout))
     }
 
-    async fn open(&self, limit: Duration) -> Result<Session, ExchangeError> {
+    async fn open(&self, limit: Duration) -> Result<DohSession, ExchangeError> {
         let stream = self.place.dial(limit).await?;
         let name = self.place.server_name();
         let offered = [Alpn::Http2, Alpn::Http1];
@@ -177,17 +181,17 @@ impl HttpWay {
         if let Some(shared) = sender.share() {
             self.keep(shared, version);
         }
-        Ok(Session { sender, version, age: Age::New })
+        Ok(DohSession { sender, version, age: SessionAge::New })
     }
 
-    fn keep(&self, mut sender: Sender, version: Version) {
+    fn keep(&self, mut sender: RequestSender, version: Version) {
         let mut kept = self.kept.borrow_mut();
         if kept.len() < self.kept_max && !sender.is_closed() {
-            kept.push(Kept { sender, version, used: Instant::now() });
+            kept.push(KeptConnection { sender, version, used: Instant::now() });
         }
     }
 
-    fn kept(&self) -> Option<Session> {
+    fn kept(&self) -> Option<DohSession> {
         let mut kept = self.kept.borrow_mut();
         kept.retain_mut(|it| !it.sender.is_closed() && it.used.elapsed() < self.idle);
         let last = kept.last_mut()?;
@@ -199,7 +203,7 @@ impl HttpWay {
             }
             None => kept.pop()?.sender,
         };
-        Some(Session { sender, version, age: Age::Used })
+        Some(DohSession { sender, version, age: SessionAge::Used })
     }
 }
 

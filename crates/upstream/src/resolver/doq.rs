@@ -4,14 +4,14 @@
 //! no harm when somebody sends it twice (§4.5). A connection that breaks, or that has gone silent,
 //! is given up, and the question is asked once more on a new one. Called by [`super::exchange`].
 
-use super::exchange::{ExchangeError, Means, Wanted};
-use super::place::{Place, share};
-use dns_wire::{Answer, KeyBuffer, check_response};
+use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::place::{UpstreamDialer, share};
+use dns_wire::{KeyBuffer, WireAnswer, check_response};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use transport::quic_client::{
-    Begun, Delivery, EarlyData, QuicClient, QuicConnection, QuicError, QuicProtocol,
+    EarlyData, MessageDelivery, QuicBegin, QuicClient, QuicConnection, QuicError, QuicProtocol,
 };
 
 /// What a connection is closed with, and an exchange called off with (RFC 9250 §4.3).
@@ -31,7 +31,7 @@ const ID: u16 = 0;
 
 /// The way to one upstream.
 pub(super) struct QuicWay {
-    place: Place,
+    place: UpstreamDialer,
     client: QuicClient,
     kept: RefCell<Option<QuicConnection>>,
     /// Held while a connection is being opened, so that a burst opens one.
@@ -39,14 +39,14 @@ pub(super) struct QuicWay {
 }
 
 /// Whether a connection was there before the question.
-enum Found {
+enum DoqReuse {
     New(QuicConnection),
     /// It was, or rests on a remembered session: it may be dead without saying so.
     Used(QuicConnection),
 }
 
 impl QuicWay {
-    pub(super) fn new(place: Place, means: &Rc<Means>) -> Self {
+    pub(super) fn new(place: UpstreamDialer, means: &Rc<ExchangeMeans>) -> Self {
         let protocol = QuicProtocol {
             alpn: ALPN,
             cancelled: DOQ_REQUEST_CANCELLED,
@@ -59,13 +59,13 @@ impl QuicWay {
     /// Asks; the caller ends it after `limit`.
     pub(super) async fn ask(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &UpstreamQuestion<'_>,
         limit: Duration,
-    ) -> Result<Answer, ExchangeError> {
-        let delivery = Delivery::default();
+    ) -> Result<WireAnswer, ExchangeError> {
+        let delivery = MessageDelivery::default();
         let used = match self.connection(EarlyData::Allowed, limit).await? {
-            Found::New(connection) => return ask_on(&connection, wanted, &delivery).await,
-            Found::Used(connection) => connection,
+            DoqReuse::New(connection) => return ask_on(&connection, wanted, &delivery).await,
+            DoqReuse::Used(connection) => connection,
         };
         // Half of the time at most for a connection that may be dead without saying so.
         let patience = SILENCE_MAX.min(limit / 2);
@@ -73,7 +73,7 @@ impl QuicWay {
         tokio::pin!(first);
         let early = match tokio::time::timeout(patience, &mut first).await {
             // It was closed by a server that is there, and may remember us.
-            Ok(Err(ExchangeError::Unreachable)) if used.begun() == Begun::Proved => {
+            Ok(Err(ExchangeError::Unreachable)) if used.begun() == QuicBegin::Proved => {
                 EarlyData::Allowed
             }
             Ok(Err(ExchangeError::Unreachable)) => EarlyData::Refused,
@@ -86,27 +86,31 @@ impl QuicWay {
             }
         };
         match self.connection(early, limit).await? {
-            Found::New(connection) | Found::Used(connection) => {
-                ask_on(&connection, wanted, &Delivery::default()).await
+            DoqReuse::New(connection) | DoqReuse::Used(connection) => {
+                ask_on(&connection, wanted, &MessageDelivery::default()).await
             }
         }
     }
 
-    async fn connection(&self, early: EarlyData, limit: Duration) -> Result<Found, ExchangeError> {
+    async fn connection(
+        &self,
+        early: EarlyData,
+        limit: Duration,
+    ) -> Result<DoqReuse, ExchangeError> {
         if let Some(connection) = self.kept() {
-            return Ok(Found::Used(connection));
+            return Ok(DoqReuse::Used(connection));
         }
         let _turn = self.opening.lock().await;
         // Somebody else may have opened it meanwhile.
         if let Some(connection) = self.kept() {
-            return Ok(Found::Used(connection));
+            return Ok(DoqReuse::Used(connection));
         }
         let opened = tokio::time::timeout(limit, self.open(early, limit)).await;
         let connection = opened.unwrap_or(Err(ExchangeError::Timeout))?;
         *self.kept.borrow_mut() = Some(connection.clone());
         Ok(match connection.begun() {
-            Begun::Proved => Found::New(connection),
-            Begun::Early => Found::Used(connection),
+            QuicBegin::Proved => DoqReuse::New(connection),
+            QuicBegin::Early => DoqReuse::Used(connection),
         })
     }
 
@@ -150,9 +154,9 @@ impl Drop for QuicWay {
 
 async fn ask_on(
     connection: &QuicConnection,
-    wanted: &Wanted<'_>,
-    delivery: &Delivery,
-) -> Result<Answer, ExchangeError> {
+    wanted: &UpstreamQuestion<'_>,
+    delivery: &MessageDelivery,
+) -> Result<WireAnswer, ExchangeError> {
     let query = wanted.padded(ID);
     let mut framed = Vec::with_capacity(2 + query.len());
     framed.extend_from_slice(&(query.len() as u16).to_be_bytes());
@@ -170,7 +174,7 @@ async fn ask_on(
     };
     check_response(message, ID, KeyBuffer::question(wanted.key))
         .map_err(|_| ExchangeError::BadAnswer)?;
-    Answer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer)
+    WireAnswer::from_upstream(message).map_err(|_| ExchangeError::BadAnswer)
 }
 
 impl From<QuicError> for ExchangeError {

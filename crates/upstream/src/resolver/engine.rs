@@ -5,15 +5,15 @@
 //! that is to be sent goes out in few system calls, and whoever asked for it is called. It asks no
 //! policy and knows no client.
 
-use super::dice::Dice;
-use super::exchange::{ExchangeError, Means, Upstream};
-use super::flights::{Done, FlightId};
-use super::handle::Shared;
-use super::plan::Plan;
-use super::question::Question;
-use super::race::{Race, Told};
-use super::udp::Port;
-use dns_wire::Answer;
+use super::dice::RandomBytes;
+use super::exchange::{ExchangeError, ExchangeMeans, ReadyUpstream};
+use super::flights::{FlightId, FlightWaiter};
+use super::handle::ResolverShared;
+use super::plan::ResolverPlan;
+use super::question::ResolverQuestion;
+use super::race::{CallerTold, QueryRace};
+use super::udp::SocketPort;
+use dns_wire::WireAnswer;
 use std::cell::RefCell;
 use std::io;
 use std::rc::{Rc, Weak};
@@ -24,7 +24,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use transport::ClientTls;
-use transport::udp::lane::{Inbox, TAKEN_AT_ONCE_MAX};
+use transport::udp::lane::{TAKEN_AT_ONCE_MAX, UdpInbox};
 
 /// Commands taken in one go.
 const BATCH: usize = 256;
@@ -42,18 +42,18 @@ const ARRIVAL: Interest = Interest::READABLE.add(Interest::ERROR);
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// What the thread is told.
-pub(super) enum Command {
-    Ask(Question, Done),
+pub(super) enum EngineCommand {
+    Ask(ResolverQuestion, FlightWaiter),
     /// The same whatever the cache holds.
-    Renew(Question, Done),
-    Reload(Box<Plan>),
+    Renew(ResolverQuestion, FlightWaiter),
+    Reload(Box<ResolverPlan>),
     AfterBatch(Hook),
 }
 
 /// See the module.
-pub(super) struct Engine {
-    race: RefCell<Race>,
-    inbox: RefCell<Inbox>,
+pub(super) struct ResolverEngine {
+    race: RefCell<QueryRace>,
+    inbox: RefCell<UdpInbox>,
     /// Told when a round has begun that must be ended.
     begun: Notify,
     hooks: RefCell<Vec<Hook>>,
@@ -61,10 +61,10 @@ pub(super) struct Engine {
 
 /// Starts the thread. It ends when every sender of commands is gone.
 pub(super) fn spawn(
-    plan: Plan,
+    plan: ResolverPlan,
     tls: ClientTls,
-    shared: Arc<Shared>,
-    commands: mpsc::UnboundedReceiver<Command>,
+    shared: Arc<ResolverShared>,
+    commands: mpsc::UnboundedReceiver<EngineCommand>,
 ) -> io::Result<()> {
     // Made here, so that it fails where somebody listens.
     let (ready, outcome) = std::sync::mpsc::channel();
@@ -74,10 +74,11 @@ pub(super) fn spawn(
                 Ok(runtime) => runtime,
                 Err(why) => return drop(ready.send(Err(why))),
             };
-        let means = Rc::new(Means { tls, dice: Dice::new(), single_ports: Rc::default() });
+        let means =
+            Rc::new(ExchangeMeans { tls, dice: RandomBytes::new(), single_ports: Rc::default() });
         runtime.block_on(async move {
-            let engine = Rc::new_cyclic(|engine| Engine {
-                race: RefCell::new(Race::new(&plan, means, shared, Weak::clone(engine))),
+            let engine = Rc::new_cyclic(|engine| ResolverEngine {
+                race: RefCell::new(QueryRace::new(&plan, means, shared, Weak::clone(engine))),
                 inbox: RefCell::default(),
                 begun: Notify::new(),
                 hooks: RefCell::default(),
@@ -92,8 +93,8 @@ pub(super) fn spawn(
     outcome.recv().unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
-impl Engine {
-    async fn run(self: Rc<Self>, mut commands: mpsc::UnboundedReceiver<Command>) {
+impl ResolverEngine {
+    async fn run(self: Rc<Self>, mut commands: mpsc::UnboundedReceiver<EngineCommand>) {
         let mut batch = Vec::with_capacity(BATCH);
         let tick = tokio::time::sleep(TICK);
         tokio::pin!(tick);
@@ -129,13 +130,13 @@ impl Engine {
         }
     }
 
-    fn obey(&self, command: Command) {
+    fn obey(&self, command: EngineCommand) {
         let mut race = self.race.borrow_mut();
         match command {
-            Command::Ask(question, done) => race.ask(question, done),
-            Command::Renew(question, done) => race.renew(question, done),
-            Command::Reload(plan) => race.reload(&plan),
-            Command::AfterBatch(hook) => {
+            EngineCommand::Ask(question, done) => race.ask(question, done),
+            EngineCommand::Renew(question, done) => race.renew(question, done),
+            EngineCommand::Reload(plan) => race.reload(&plan),
+            EngineCommand::AfterBatch(hook) => {
                 let mut hooks = self.hooks.borrow_mut();
                 if hooks.len() < HOOKS_MAX {
                     hooks.push(hook);
@@ -150,7 +151,7 @@ impl Engine {
             race.send_all();
             race.take_told()
         };
-        if told == Told::Someone {
+        if told == CallerTold::Someone {
             for hook in &*self.hooks.borrow() {
                 hook();
             }
@@ -161,8 +162,8 @@ impl Engine {
     pub(super) fn tried(
         &self,
         id: FlightId,
-        upstream: &Upstream,
-        outcome: Result<Answer, ExchangeError>,
+        upstream: &ReadyUpstream,
+        outcome: Result<WireAnswer, ExchangeError>,
     ) {
         let mut race = self.race.borrow_mut();
         race.begin_round();
@@ -179,7 +180,7 @@ impl Engine {
     }
 
     /// Takes all that has arrived at `port`, or its turn's worth.
-    fn take(&self, port: &Rc<Port>, ready: Ready) {
+    fn take(&self, port: &Rc<SocketPort>, ready: Ready) {
         // One of the two: asked for both at once, tokio reads nothing and clears nothing.
         let arrival = if ready.is_error() { Interest::ERROR } else { Interest::READABLE };
         let mut race = self.race.borrow_mut();
@@ -215,7 +216,7 @@ impl Engine {
 }
 
 /// Receives at a port until it is done for, which ends this task.
-pub(super) async fn receive(port: Rc<Port>, engine: Weak<Engine>) {
+pub(super) async fn receive(port: Rc<SocketPort>, engine: Weak<ResolverEngine>) {
     while let Ok(ready) = port.socket.ready(ARRIVAL).await {
         let Some(engine) = engine.upgrade() else { return };
         engine.take(&port, ready);

@@ -3,20 +3,20 @@
 //! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned answers the
 //! very question asked. It chooses nothing between upstreams; `choice` does.
 
-use super::address::{Host, Protocol, UpstreamAddress};
-use super::bootstrap::Bootstrap;
-use super::dice::Dice;
+use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use super::bootstrap::BootstrapResolver;
+use super::dice::RandomBytes;
 use super::doh::HttpWay;
 use super::doq::QuicWay;
-use super::place::Place;
-use super::plan::Planned;
+use super::place::UpstreamDialer;
+use super::plan::PlannedUpstream;
 use super::question::ResolveError;
-use super::reach::Reach;
-use super::record::{Failing, Listed, Record};
-use super::streams::{Security, StreamWay};
+use super::reach::UpstreamReach;
+use super::record::{ExchangeFailure, ListedUpstream, UpstreamRecord};
+use super::streams::{StreamSecurity, StreamWay};
 use super::udp::UdpWay;
 use super::upstream_settings::TrustAd;
-use dns_wire::Answer;
+use dns_wire::WireAnswer;
 use dns_wire::ask_options::{PADDING_BLOCK_BYTES, pad_query};
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -49,14 +49,14 @@ impl From<ExchangeError> for ResolveError {
 
 /// What an upstream is asked.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'q> {
+pub(super) struct UpstreamQuestion<'q> {
     /// The question, with DO and CD (see [`dns_wire::KeyBuffer`]).
     pub(super) key: &'q [u8],
     /// Raw EDNS options that go with it.
     pub(super) options: &'q [u8],
 }
 
-impl Wanted<'_> {
+impl UpstreamQuestion<'_> {
     /// Appends it as a query under the number `id`.
     pub(super) fn write(&self, id: u16, out: &mut Vec<u8>) {
         dns_wire::write_query(id, self.key, out);
@@ -80,52 +80,58 @@ impl Wanted<'_> {
 }
 
 /// What every way needs.
-pub(super) struct Means {
+pub(super) struct ExchangeMeans {
     pub(super) tls: ClientTls,
-    pub(super) dice: Dice,
+    pub(super) dice: RandomBytes,
     /// Ports that are open for one question each.
     pub(super) single_ports: Rc<Cell<usize>>,
 }
 
 /// An upstream, ready to be asked.
-pub(super) struct Upstream {
+pub(super) struct ReadyUpstream {
     pub(super) name: Arc<str>,
     pub(super) address: UpstreamAddress,
-    pub(super) record: Arc<Record>,
-    reach: Rc<Reach>,
+    pub(super) record: Arc<UpstreamRecord>,
+    reach: Rc<UpstreamReach>,
     /// Whether nobody can answer in its place.
     is_authenticated: bool,
-    way: Way,
+    way: UpstreamTransport,
 }
 
-enum Way {
+enum UpstreamTransport {
     Udp { datagrams: UdpWay, streams: StreamWay },
     Stream(StreamWay),
     Http(HttpWay),
     Quic(QuicWay),
 }
 
-impl Upstream {
-    pub(super) fn new(planned: &Planned, means: &Rc<Means>, bootstrap: &Rc<Bootstrap>) -> Self {
+impl ReadyUpstream {
+    pub(super) fn new(
+        planned: &PlannedUpstream,
+        means: &Rc<ExchangeMeans>,
+        bootstrap: &Rc<BootstrapResolver>,
+    ) -> Self {
         let address = planned.address.clone();
         let reach = Rc::new(planned.reach.clone());
-        let place = Place::new(&address, &reach, bootstrap);
+        let place = UpstreamDialer::new(&address, &reach, bootstrap);
         let streams = |security| StreamWay::new(place.clone(), security, Rc::clone(means));
         let way = match (address.protocol, &address.host) {
-            (Protocol::Udp, Host::Ip(ip)) => {
+            (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
                 let to = SocketAddr::new(reach.to.unwrap_or(*ip), address.port);
-                Way::Udp {
+                UpstreamTransport::Udp {
                     datagrams: UdpWay::new(to, &reach, Rc::clone(means)),
-                    streams: streams(Security::None),
+                    streams: streams(StreamSecurity::None),
                 }
             }
             // Names are refused for these by the settings' check; TCP would find them all the same.
-            (Protocol::Udp, Host::Name(_)) | (Protocol::Tcp, _) => {
-                Way::Stream(streams(Security::None))
+            (UpstreamProtocol::Udp, UpstreamHost::Name(_)) | (UpstreamProtocol::Tcp, _) => {
+                UpstreamTransport::Stream(streams(StreamSecurity::None))
             }
-            (Protocol::Tls, _) => Way::Stream(streams(Security::Tls)),
-            (Protocol::Https, _) => Way::Http(HttpWay::new(place, &address, means)),
-            (Protocol::Quic, _) => Way::Quic(QuicWay::new(place, means)),
+            (UpstreamProtocol::Tls, _) => UpstreamTransport::Stream(streams(StreamSecurity::Tls)),
+            (UpstreamProtocol::Https, _) => {
+                UpstreamTransport::Http(HttpWay::new(place, &address, means))
+            }
+            (UpstreamProtocol::Quic, _) => UpstreamTransport::Quic(QuicWay::new(place, means)),
         };
         let is_authenticated = reach.authenticates(&address);
         let name = Arc::clone(&planned.name);
@@ -133,7 +139,7 @@ impl Upstream {
     }
 
     /// Whether it is what `planned` says, so that a reload may keep it.
-    pub(super) fn is(&self, planned: &Planned) -> bool {
+    pub(super) fn is(&self, planned: &PlannedUpstream) -> bool {
         self.name == planned.name && self.address == planned.address && *self.reach == planned.reach
     }
 
@@ -141,13 +147,15 @@ impl Upstream {
     /// record of them.
     pub(super) fn datagrams(&self) -> Option<&UdpWay> {
         match &self.way {
-            Way::Udp { datagrams, .. } => Some(datagrams),
-            Way::Stream(_) | Way::Http(_) | Way::Quic(_) => None,
+            UpstreamTransport::Udp { datagrams, .. } => Some(datagrams),
+            UpstreamTransport::Stream(_)
+            | UpstreamTransport::Http(_)
+            | UpstreamTransport::Quic(_) => None,
         }
     }
 
     /// Its answer, without its word on validation where that is not believed.
-    pub(super) fn as_far_as_trusted(&self, answer: Answer) -> Answer {
+    pub(super) fn as_far_as_trusted(&self, answer: WireAnswer) -> WireAnswer {
         let believed = match self.reach.trust_ad {
             TrustAd::On => true,
             TrustAd::Off => false,
@@ -167,17 +175,19 @@ impl Upstream {
     /// Asks by stream, HTTP or QUIC for at most `limit`, and keeps record of it.
     pub(super) async fn ask(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &UpstreamQuestion<'_>,
         limit: Duration,
-    ) -> Result<Answer, ExchangeError> {
+    ) -> Result<WireAnswer, ExchangeError> {
         let begun = Instant::now();
         self.record.sent();
         let asked = async {
             match &self.way {
                 // Over UDP: what did not fit into a datagram, or was not proved by one.
-                Way::Udp { streams, .. } | Way::Stream(streams) => streams.ask(wanted, limit).await,
-                Way::Http(http) => http.ask(wanted, limit).await,
-                Way::Quic(quic) => quic.ask(wanted, limit).await,
+                UpstreamTransport::Udp { streams, .. } | UpstreamTransport::Stream(streams) => {
+                    streams.ask(wanted, limit).await
+                }
+                UpstreamTransport::Http(http) => http.ask(wanted, limit).await,
+                UpstreamTransport::Quic(quic) => quic.ask(wanted, limit).await,
             }
         };
         let outcome =
@@ -187,9 +197,9 @@ impl Upstream {
             Ok(_) => self.record.answered(begun.elapsed()),
             Err(why) => {
                 let failing = match why {
-                    ExchangeError::Timeout => Failing::Timeout,
+                    ExchangeError::Timeout => ExchangeFailure::Timeout,
                     ExchangeError::Unreachable | ExchangeError::Tls | ExchangeError::BadAnswer => {
-                        Failing::Other
+                        ExchangeFailure::Other
                     }
                 };
                 self.record.failed(failing, begun.elapsed(), transport::clock::now());
@@ -198,8 +208,8 @@ impl Upstream {
         outcome
     }
 
-    pub(super) fn listed(&self, group: &Arc<str>) -> Listed {
-        Listed {
+    pub(super) fn listed(&self, group: &Arc<str>) -> ListedUpstream {
+        ListedUpstream {
             group: Arc::clone(group),
             name: Arc::clone(&self.name),
             address: self.address.to_string().into(),

@@ -5,7 +5,7 @@
 //! What an upstream says itself, SERVFAIL or REFUSED, is an answer and kept as one. The memory is
 //! bounded; at the cap the oldest failures go. Called by [`super::race`].
 
-use super::question::{Question, ResolveError};
+use super::question::{ResolveError, ResolverQuestion};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -22,13 +22,13 @@ const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 /// See the module.
 #[derive(Default)]
 pub(super) struct FailureMemory {
-    failed: HashMap<Rc<Question>, Failed>,
+    failed: HashMap<Rc<ResolverQuestion>, FailedQuestion>,
     /// In the order in which they came, each with the number that tells it from a later one of the same.
-    order: VecDeque<(Rc<Question>, Instant, u64)>,
+    order: VecDeque<(Rc<ResolverQuestion>, Instant, u64)>,
     noted: u64,
 }
 
-struct Failed {
+struct FailedQuestion {
     number: u64,
     why: ResolveError,
     at: Instant,
@@ -37,7 +37,7 @@ struct Failed {
 
 impl FailureMemory {
     /// Why `question` has just failed; none if it may be asked.
-    pub(super) fn recall(&self, question: &Question, now: Instant) -> Option<ResolveError> {
+    pub(super) fn recall(&self, question: &ResolverQuestion, now: Instant) -> Option<ResolveError> {
         // Nearly always nothing has failed.
         if self.failed.is_empty() {
             return None;
@@ -47,7 +47,12 @@ impl FailureMemory {
     }
 
     /// `question` has failed.
-    pub(super) fn note(&mut self, question: &Rc<Question>, why: ResolveError, now: Instant) {
+    pub(super) fn note(
+        &mut self,
+        question: &Rc<ResolverQuestion>,
+        why: ResolveError,
+        now: Instant,
+    ) {
         let lasts = match self.failed.get(&**question) {
             Some(before) if now.saturating_duration_since(before.at) < FORGOTTEN_AFTER => {
                 (before.lasts * 2).min(LONGEST)
@@ -56,13 +61,13 @@ impl FailureMemory {
         };
         self.noted += 1;
         let number = self.noted;
-        self.failed.insert(Rc::clone(question), Failed { number, why, at: now, lasts });
+        self.failed.insert(Rc::clone(question), FailedQuestion { number, why, at: now, lasts });
         self.order.push_back((Rc::clone(question), now, number));
         self.forget_old(now);
     }
 
     /// `question` was answered.
-    pub(super) fn forget(&mut self, question: &Question) {
+    pub(super) fn forget(&mut self, question: &ResolverQuestion) {
         if !self.failed.is_empty() {
             self.failed.remove(question);
         }
@@ -94,8 +99,8 @@ mod tests {
     use super::*;
     use vocab::DomainName;
 
-    fn question(name: &str) -> Rc<Question> {
-        Rc::new(Question::about(DomainName::parse(name).unwrap().as_name(), 1).unwrap())
+    fn question(name: &str) -> Rc<ResolverQuestion> {
+        Rc::new(ResolverQuestion::about(DomainName::parse(name).unwrap().as_name(), 1).unwrap())
     }
 
     #[test]

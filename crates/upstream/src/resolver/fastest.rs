@@ -4,13 +4,13 @@
 //! Part of [`super::race`], whose tables it works on. It removes no address (clients fall back on
 //! them, and signatures stay right) and adds none: it moves them within one upstream's answer.
 
-use super::engine::Engine;
+use super::engine::ResolverEngine;
 use super::flights::{FlightId, Won};
-use super::probe_settings::Aim;
-use super::probes::{BELIEVED_S, PROBED_MAX, Prober, Speed};
-use super::race::Race;
+use super::probe_settings::ProbeTarget;
+use super::probes::{AddressProber, BELIEVED_S, PROBED_MAX, ProbeSpeed};
+use super::race::QueryRace;
 use super::settings::UPSTREAMS_MAX;
-use dns_wire::{Answer, record_type, reply};
+use dns_wire::{WireAnswer, record_type, reply};
 use std::net::IpAddr;
 use std::rc::Weak;
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ use vocab::Now;
 const GATHERING: Duration = Duration::from_millis(100);
 
 /// What upstreams have said to one question.
-pub(super) struct Gathered {
-    aim: Aim,
+pub(super) struct GatheredAnswers {
+    aim: ProbeTarget,
     /// In the order in which they came.
     answers: Vec<Won>,
-    stage: Stage,
+    stage: GatherStage,
 }
 
-enum Stage {
+enum GatherStage {
     /// Nobody has answered.
     Waiting,
     /// Somebody has; others have until then.
@@ -35,15 +35,15 @@ enum Stage {
     Measuring,
 }
 
-impl Gathered {
+impl GatheredAnswers {
     /// For a question of this type, if it is one for addresses.
-    pub(super) fn new(aim: Option<Aim>, qtype: u16) -> Option<Self> {
+    pub(super) fn new(aim: Option<ProbeTarget>, qtype: u16) -> Option<Self> {
         let aim = aim.filter(|_| matches!(qtype, record_type::A | record_type::AAAA))?;
-        Some(Self { aim, answers: Vec::new(), stage: Stage::Waiting })
+        Some(Self { aim, answers: Vec::new(), stage: GatherStage::Waiting })
     }
 
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        matches!(self.stage, Stage::Gathering(until) if until <= now)
+        matches!(self.stage, GatherStage::Gathering(until) if until <= now)
     }
 
     /// The first answer, for want of time to measure any.
@@ -71,11 +71,12 @@ impl Gathered {
     }
 
     /// The answer that holds the fastest address, that one first; the first answer if none is known.
-    fn choose(&mut self, prober: Option<&Prober>, now: Now) -> Option<Won> {
-        let speed =
-            |address| prober.map_or(Speed::Unknown, |prober| prober.speed(address, &self.aim, now));
+    fn choose(&mut self, prober: Option<&AddressProber>, now: Now) -> Option<Won> {
+        let speed = |address| {
+            prober.map_or(ProbeSpeed::Unknown, |prober| prober.speed(address, &self.aim, now))
+        };
         let fastest = self.addresses().into_iter().map(|it| (speed(it), it)).min();
-        let Some((Speed::Within(_), fastest)) = fastest else { return self.first() };
+        let Some((ProbeSpeed::Within(_), fastest)) = fastest else { return self.first() };
         let holds = |(answer, _): &Won| answer.addresses().any(|it| it == fastest);
         let chosen = self.answers.iter().position(holds)?;
         let mut message = self.answers[chosen].0.message().to_vec();
@@ -83,11 +84,11 @@ impl Gathered {
         reply::set_ttls(&mut message, |ttl| ttl.min(BELIEVED_S));
         let (answer, upstream) = self.answers.swap_remove(chosen);
         // Only places and TTLs have changed, so it is as good as it was.
-        Some((Answer::from_response(&message).unwrap_or(answer), upstream))
+        Some((WireAnswer::from_response(&message).unwrap_or(answer), upstream))
     }
 }
 
-impl Race {
+impl QueryRace {
     /// An upstream has said something definite.
     pub(super) fn gather(&mut self, id: FlightId, won: Won) {
         let now = self.now;
@@ -95,10 +96,10 @@ impl Race {
         let Some(gathered) = &mut flight.gathered else { return self.land(id, Ok(won)) };
         flight.running = flight.running.saturating_sub(1);
         match gathered.stage {
-            Stage::Waiting => gathered.stage = Stage::Gathering(now + GATHERING),
-            Stage::Gathering(_) => {}
+            GatherStage::Waiting => gathered.stage = GatherStage::Gathering(now + GATHERING),
+            GatherStage::Gathering(_) => {}
             // Too late.
-            Stage::Measuring => return,
+            GatherStage::Measuring => return,
         }
         if gathered.answers.len() < UPSTREAMS_MAX {
             gathered.answers.push(won);
@@ -113,25 +114,25 @@ impl Race {
         let (now, clock) = (self.now, self.clock);
         let Some(flight) = self.flights.get_mut(id) else { return };
         let Some(gathered) = &mut flight.gathered else { return };
-        if matches!(gathered.stage, Stage::Measuring) {
+        if matches!(gathered.stage, GatherStage::Measuring) {
             return;
         }
-        gathered.stage = Stage::Measuring;
+        gathered.stage = GatherStage::Measuring;
         let (aim, addresses) = (gathered.aim, gathered.addresses());
         let left = aim.within.min(flight.ends.saturating_duration_since(now));
         let told = self.prober.as_ref().filter(|_| addresses.len() > 1).and_then(|prober| {
             let speed = |it: &IpAddr| prober.speed(*it, &aim, clock);
             let unknown: Vec<_> =
-                addresses.iter().copied().filter(|it| speed(it) == Speed::Unknown).collect();
+                addresses.iter().copied().filter(|it| speed(it) == ProbeSpeed::Unknown).collect();
             // What takes longer than the fastest known cannot be faster.
             let left = match addresses.iter().map(speed).min() {
-                Some(Speed::Within(best)) => left.min(best),
-                Some(Speed::Unknown | Speed::Never) | None => left,
+                Some(ProbeSpeed::Within(best)) => left.min(best),
+                Some(ProbeSpeed::Unknown | ProbeSpeed::Never) | None => left,
             };
             if unknown.is_empty() { None } else { Some((prober.probe(unknown, aim)?, left)) }
         });
         let Some((told, left)) = told else { return self.measured(id) };
-        let engine: Weak<Engine> = Weak::clone(&self.engine);
+        let engine: Weak<ResolverEngine> = Weak::clone(&self.engine);
         tokio::task::spawn_local(async move {
             // Whatever is known by then is used.
             let _ = tokio::time::timeout(left, told).await;

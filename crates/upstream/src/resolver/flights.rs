@@ -4,13 +4,13 @@
 //! comes back late is told apart by a serial number.
 
 use super::cache::Kept;
-use super::choice::{Choice, Order};
+use super::choice::{AskOrder, UpstreamGroup};
 use super::exchange::ExchangeError;
 use super::fair_shares::FairShares;
-use super::fastest::Gathered;
+use super::fastest::GatheredAnswers;
 use super::query_source::QuerySource;
-use super::question::{Question, Resolution, ResolveError};
-use dns_wire::Answer;
+use super::question::{Resolution, ResolveError, ResolverQuestion};
+use dns_wire::WireAnswer;
 use slab::Slab;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -24,26 +24,26 @@ use tokio::task::AbortHandle;
 pub const QUESTIONS_MAX: usize = 4096;
 
 /// An answer and who gave it.
-pub(super) type Won = (Answer, Arc<str>);
+pub(super) type Won = (WireAnswer, Arc<str>);
 
 /// What is run with the outcome.
 pub(super) type Tell = Box<dyn FnOnce(Resolution) + Send>;
 
 /// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
-pub(super) struct Done {
+pub(super) struct FlightWaiter {
     tell: Option<Tell>,
     pub(super) source: QuerySource,
 }
 
 /// A question on its way.
-pub(super) struct Flight {
-    pub(super) question: Rc<Question>,
-    pub(super) choice: Rc<Choice>,
-    pub(super) order: Order,
-    pub(super) waiting: Vec<Done>,
+pub(super) struct QuestionFlight {
+    pub(super) question: Rc<ResolverQuestion>,
+    pub(super) choice: Rc<UpstreamGroup>,
+    pub(super) order: AskOrder,
+    pub(super) waiting: Vec<FlightWaiter>,
     /// The answer that serves if no newer one can be had.
     pub(super) kept: Option<Kept>,
-    pub(super) patience: Patience,
+    pub(super) patience: CallerPatience,
     /// Upstreams asked that have not answered.
     pub(super) running: usize,
     pub(super) ends: Instant,
@@ -51,26 +51,26 @@ pub(super) struct Flight {
     pub(super) hedge_at: Instant,
     pub(super) second_best: Result<Won, ExchangeError>,
     /// What was answered so far, where the first answer is not the end of it.
-    pub(super) gathered: Option<Box<Gathered>>,
+    pub(super) gathered: Option<Box<GatheredAnswers>>,
     /// Whose it is.
     pub(super) share: u16,
     /// From then on it has had its chance, and gives way to others of the same share.
     pub(super) spare_at: Instant,
     /// The tasks that ask for it, to be ended with it where it gives way.
     pub(super) tasks: Vec<AbortHandle>,
-    pub(super) circle: Circle,
+    pub(super) circle: CircleCheck,
 }
 
 /// Whether an upstream has asked us what we asked it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Circle {
+pub(super) enum CircleCheck {
     Open,
     Closed,
 }
 
 /// How long whoever waits goes without the kept answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum CallerPatience {
     /// As long as the question takes: there is no kept answer.
     ToTheEnd,
     Until(Instant),
@@ -87,14 +87,14 @@ pub(super) struct FlightId {
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Flights {
-    table: Slab<(u64, Flight)>,
-    by_question: HashMap<Rc<Question>, FlightId>,
+pub(super) struct QuestionFlights {
+    table: Slab<(u64, QuestionFlight)>,
+    by_question: HashMap<Rc<ResolverQuestion>, FlightId>,
     shares: FairShares,
     serial: u64,
 }
 
-impl Done {
+impl FlightWaiter {
     pub(super) const fn new(tell: Option<Tell>, source: QuerySource) -> Self {
         Self { tell, source }
     }
@@ -106,7 +106,7 @@ impl Done {
     }
 }
 
-impl Drop for Done {
+impl Drop for FlightWaiter {
     fn drop(&mut self) {
         if let Some(tell) = self.tell.take() {
             tell(Resolution::failed(ResolveError::Stopped));
@@ -114,12 +114,12 @@ impl Drop for Done {
     }
 }
 
-impl Flights {
-    pub(super) fn find(&self, question: &Question) -> Option<FlightId> {
+impl QuestionFlights {
+    pub(super) fn find(&self, question: &ResolverQuestion) -> Option<FlightId> {
         self.by_question.get(question).copied()
     }
 
-    pub(super) fn insert(&mut self, flight: Flight) -> FlightId {
+    pub(super) fn insert(&mut self, flight: QuestionFlight) -> FlightId {
         self.serial += 1;
         let serial = self.serial;
         let (question, share) = (Rc::clone(&flight.question), flight.share);
@@ -129,12 +129,12 @@ impl Flights {
         id
     }
 
-    pub(super) fn get_mut(&mut self, id: FlightId) -> Option<&mut Flight> {
+    pub(super) fn get_mut(&mut self, id: FlightId) -> Option<&mut QuestionFlight> {
         let (serial, flight) = self.table.get_mut(id.place)?;
         (*serial == id.serial).then_some(flight)
     }
 
-    pub(super) fn get(&self, id: FlightId) -> Option<&Flight> {
+    pub(super) fn get(&self, id: FlightId) -> Option<&QuestionFlight> {
         let (serial, flight) = self.table.get(id.place)?;
         (*serial == id.serial).then_some(flight)
     }
@@ -143,7 +143,7 @@ impl Flights {
         self.table.get(id.place).is_some_and(|(serial, _)| *serial == id.serial)
     }
 
-    pub(super) fn remove(&mut self, id: FlightId) -> Option<Flight> {
+    pub(super) fn remove(&mut self, id: FlightId) -> Option<QuestionFlight> {
         self.get_mut(id)?;
         let (_, flight) = self.table.remove(id.place);
         self.shares.leave(id.place);
@@ -170,8 +170,8 @@ impl Flights {
 
     /// Those for whom something is to be done at `now`.
     pub(super) fn due(&self, now: Instant) -> Vec<FlightId> {
-        let due = |flight: &Flight| {
-            let impatient = matches!(flight.patience, Patience::Until(until) if until <= now);
+        let due = |flight: &QuestionFlight| {
+            let impatient = matches!(flight.patience, CallerPatience::Until(until) if until <= now);
             let gathered = flight.gathered.as_ref().is_some_and(|it| it.is_due(now));
             impatient || gathered || flight.ends <= now || flight.hedge_at <= now
         };

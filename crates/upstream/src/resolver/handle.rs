@@ -1,20 +1,21 @@
 //! The resolver as its callers hold it: cheap to clone, usable from any thread.
 
 use super::cache::CacheStats;
-use super::caches::{Caches, Flush, FlushIn};
-use super::engine::{self, Command};
-use super::flights::Done;
-use super::own_names::{Dialled, OwnNames};
+use super::caches::{AnswerCaches, FlushIn, FlushScope};
+use super::engine::{self, EngineCommand};
+use super::flights::FlightWaiter;
+use super::own_names::{DialledName, OwnNames};
 use super::persist::{DumpReport, RestoreReport};
-use super::plan::Plan;
+use super::plan::ResolverPlan;
 use super::query_source::{CapReached, FairCap, QuerySource};
 use super::question::{
-    CacheId, Cached, Looked, NoAddresses, Overloaded, Question, Renew, Resolution, ResolveError,
+    CacheId, CacheLook, CachedState, NoAddresses, RenewAdvice, Resolution, ResolveError,
+    ResolverOverloaded, ResolverQuestion,
 };
-use super::record::{Roll, UpstreamStats};
+use super::record::{UpstreamStats, UpstreamTable};
 use super::settings::ResolverSettings;
 use super::snapshot::BadSnapshot;
-use dns_wire::{Answer, record_type};
+use dns_wire::{WireAnswer, record_type};
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
@@ -35,16 +36,16 @@ const OTHER_FAMILY_DELAY: Duration = Duration::from_millis(50);
 /// Looks names up, and remembers.
 #[derive(Clone)]
 pub struct Resolver {
-    shared: Arc<Shared>,
+    shared: Arc<ResolverShared>,
     /// Closed with the last clone, which ends the thread.
-    commands: mpsc::UnboundedSender<Command>,
+    commands: mpsc::UnboundedSender<EngineCommand>,
 }
 
 /// What callers and the resolver's thread both see.
-pub(super) struct Shared {
-    pub(super) caches: Caches,
+pub(super) struct ResolverShared {
+    pub(super) caches: AnswerCaches,
     pub(super) waiting: FairCap,
-    pub(super) roll: Roll,
+    pub(super) roll: UpstreamTable,
     /// Read once for each name that is dialled, and written on reloads.
     own: RwLock<Option<Arc<dyn OwnNames>>>,
     /// Its digest; 0 without one.
@@ -88,11 +89,11 @@ pub struct HostAddresses {
 impl Resolver {
     /// Starts the resolver's thread.
     pub fn start(settings: &ResolverSettings, tls: ClientTls) -> Result<Self, StartError> {
-        let plan = Plan::new(settings).map_err(StartError::Settings)?;
-        let shared = Arc::new(Shared {
-            caches: Caches::new(&settings.caches),
+        let plan = ResolverPlan::new(settings).map_err(StartError::Settings)?;
+        let shared = Arc::new(ResolverShared {
+            caches: AnswerCaches::new(&settings.caches),
             waiting: FairCap::new(WAITING_MAX),
-            roll: Roll::default(),
+            roll: UpstreamTable::default(),
             own: RwLock::default(),
             own_digest: AtomicU64::new(0),
         });
@@ -102,12 +103,12 @@ impl Resolver {
         Ok(Self { shared, commands })
     }
 
-    /// What `cache` holds for `key` (see [`Question::cache_key`]). Allocates nothing. Whoever is
+    /// What `cache` holds for `key` (see [`ResolverQuestion::cache_key`]). Allocates nothing. Whoever is
     /// told to renew it submits the question once more, with nobody waiting.
-    pub fn cached(&self, cache: CacheId, key: &[u8], now: Now) -> Looked {
+    pub fn cached(&self, cache: CacheId, key: &[u8], now: Now) -> CacheLook {
         match self.shared.caches.get(cache) {
             Some(cache) => cache.look(key, now),
-            None => Looked { cached: Cached::Miss, renew: Renew::No },
+            None => CacheLook { cached: CachedState::Miss, renew: RenewAdvice::No },
         }
     }
 
@@ -115,7 +116,7 @@ impl Resolver {
     /// it, or must not be kept, is not.
     pub fn keep(&self, cache: CacheId, key: &[u8], message: &[u8], now: Now) {
         if let Some(cache) = self.shared.caches.get(cache)
-            && let Ok(answer) = Answer::from_response(message)
+            && let Ok(answer) = WireAnswer::from_response(message)
         {
             cache.keep(key, answer, now);
         }
@@ -127,21 +128,21 @@ impl Resolver {
     /// Equal questions share one exchange. Beyond [`WAITING_MAX`] callers it refuses at once.
     pub fn submit(
         &self,
-        question: Question,
+        question: ResolverQuestion,
         source: QuerySource,
         done: Box<dyn FnOnce(Resolution) + Send>,
-    ) -> Result<(), Overloaded> {
-        self.shared.waiting.enter(source).map_err(|CapReached| Overloaded)?;
-        self.send(Command::Ask(question, Done::new(Some(done), source)), source);
+    ) -> Result<(), ResolverOverloaded> {
+        self.shared.waiting.enter(source).map_err(|CapReached| ResolverOverloaded)?;
+        self.send(EngineCommand::Ask(question, FlightWaiter::new(Some(done), source)), source);
         Ok(())
     }
 
     /// Looks `question` up, whatever its cache holds, for the cache's sake: nobody waits.
-    pub fn renew(&self, question: Question) {
+    pub fn renew(&self, question: ResolverQuestion) {
         // Where too many wait, what is old stays old for a while.
         let source = QuerySource::OURSELVES;
         if self.shared.waiting.enter(source).is_ok() {
-            self.send(Command::Renew(question, Done::new(None, source)), source);
+            self.send(EngineCommand::Renew(question, FlightWaiter::new(None, source)), source);
         }
     }
 
@@ -149,20 +150,20 @@ impl Resolver {
     /// outcome: the place to send what the callbacks have gathered. It must not hold the thread up.
     /// At most 16, which stay as long as the resolver does.
     pub fn after_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
-        drop(self.commands.send(Command::AfterBatch(hook)));
+        drop(self.commands.send(EngineCommand::AfterBatch(hook)));
     }
 
     /// Looks `question` up, in its cache first.
-    pub async fn resolve(&self, question: Question) -> Resolution {
+    pub async fn resolve(&self, question: ResolverQuestion) -> Resolution {
         if let Some(cache) = question.cache() {
             let looked = self.cached(cache, &question.cache_key(), transport::clock::now());
-            if looked.renew == Renew::Now {
+            if looked.renew == RenewAdvice::Now {
                 self.renew(question.clone());
             }
             let (answer, age_s, source) = match looked.cached {
-                Cached::Fresh { answer, age_s } => (Some(answer), age_s, Source::Cache),
-                Cached::Stale { answer, age_s } => (Some(answer), age_s, Source::Stale),
-                Cached::Miss => (None, 0, Source::Failed),
+                CachedState::Fresh { answer, age_s } => (Some(answer), age_s, Source::Cache),
+                CachedState::Stale { answer, age_s } => (Some(answer), age_s, Source::Stale),
+                CachedState::Miss => (None, 0, Source::Failed),
             };
             if let Some(answer) = answer {
                 return Resolution { result: Ok((answer, age_s)), source, upstream: Arc::from("") };
@@ -173,7 +174,7 @@ impl Resolver {
         let done = Box::new(move |resolution| drop(sender.send(resolution)));
         match self.submit(question, QuerySource::OURSELVES, done) {
             Ok(()) => receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
-            Err(Overloaded) => Resolution::failed(ResolveError::Overloaded),
+            Err(ResolverOverloaded) => Resolution::failed(ResolveError::Overloaded),
         }
     }
 
@@ -227,9 +228,9 @@ impl Resolver {
     /// Takes other settings; caches are kept by their place, and so are the connections of upstreams
     /// that stay.
     pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
-        let plan = Plan::new(settings)?;
+        let plan = ResolverPlan::new(settings)?;
         self.shared.caches.configure(&settings.caches);
-        drop(self.commands.send(Command::Reload(Box::new(plan))));
+        drop(self.commands.send(EngineCommand::Reload(Box::new(plan))));
         Ok(())
     }
 
@@ -246,7 +247,7 @@ impl Resolver {
     }
 
     /// Forgets answers; says how many.
-    pub fn flush(&self, which: FlushIn, what: &Flush) -> usize {
+    pub fn flush(&self, which: FlushIn, what: &FlushScope) -> usize {
         self.shared.caches.flush(which, what)
     }
 
@@ -287,7 +288,7 @@ impl Resolver {
 
     /// Sends a command that somebody was counted for. The thread outlives every sender, so this
     /// fails only if it died; dropping the command then tells its caller so.
-    fn send(&self, command: Command, source: QuerySource) {
+    fn send(&self, command: EngineCommand, source: QuerySource) {
         if let Err(unsent) = self.commands.send(command) {
             self.shared.waiting.leave(source);
             drop(unsent);
@@ -295,7 +296,7 @@ impl Resolver {
     }
 }
 
-fn found(dialled: &Result<Dialled, NoAddresses>) -> Result<HostAddresses, NoAddresses> {
+fn found(dialled: &Result<DialledName, NoAddresses>) -> Result<HostAddresses, NoAddresses> {
     const NXDOMAIN: u8 = 3;
     let dialled = dialled.as_ref().map_err(|why| *why)?;
     let (answer, _) =

@@ -5,15 +5,15 @@
 
 use super::cache::{AnswerCache, Kept};
 use super::exchange::ExchangeError;
-use super::flights::{Circle, Done, FlightId, Patience, Won};
-use super::question::{Question, Resolution, ResolveError};
-use super::race::{Race, Told};
-use dns_wire::Answer;
+use super::flights::{CallerPatience, CircleCheck, FlightId, FlightWaiter, Won};
+use super::question::{Resolution, ResolveError, ResolverQuestion};
+use super::race::{CallerTold, QueryRace};
+use dns_wire::WireAnswer;
 use std::rc::Rc;
 use std::sync::Arc;
 use vocab::Source;
 
-impl Race {
+impl QueryRace {
     pub(super) fn land(&mut self, id: FlightId, outcome: Result<Won, ExchangeError>) {
         let Some(flight) = self.flights.remove(id) else { return };
         let question = &*flight.question;
@@ -23,11 +23,13 @@ impl Race {
                 self.failures.forget(question);
                 self.keep(question, answer, upstream)
             }
-            (Ok((answer, upstream)), Circle::Open) => match self.whatever(question) {
+            (Ok((answer, upstream)), CircleCheck::Open) => match self.whatever(question) {
                 Some(kept) => self.not_renewed(question, kept),
                 None => self.keep(question, answer, upstream),
             },
-            (Ok(_), Circle::Closed) => self.not_answered(&flight.question, ResolveError::Circle),
+            (Ok(_), CircleCheck::Closed) => {
+                self.not_answered(&flight.question, ResolveError::Circle)
+            }
             (Err(why), _) => self.not_answered(&flight.question, why.into()),
         };
         if resolution.source == Source::Stale
@@ -41,7 +43,7 @@ impl Race {
     }
 
     /// No upstream has answered.
-    fn not_answered(&mut self, question: &Rc<Question>, why: ResolveError) -> Resolution {
+    fn not_answered(&mut self, question: &Rc<ResolverQuestion>, why: ResolveError) -> Resolution {
         if let Some(kept) = self.whatever(question) {
             return self.not_renewed(question, kept);
         }
@@ -64,7 +66,12 @@ impl Race {
         }
     }
 
-    fn keep(&self, question: &Question, answer: Answer, upstream: Arc<str>) -> Resolution {
+    fn keep(
+        &self,
+        question: &ResolverQuestion,
+        answer: WireAnswer,
+        upstream: Arc<str>,
+    ) -> Resolution {
         let answer = match self.cache_of(question) {
             None => Arc::new(answer),
             Some(cache) => {
@@ -76,7 +83,7 @@ impl Race {
         Resolution { result: Ok((answer, 0)), source: Source::Upstream, upstream }
     }
 
-    fn not_renewed(&self, question: &Question, kept: Kept) -> Resolution {
+    fn not_renewed(&self, question: &ResolverQuestion, kept: Kept) -> Resolution {
         if let Some(cache) = self.cache_of(question) {
             cache.not_renewed(&question.cache_key(), self.clock);
         }
@@ -87,14 +94,14 @@ impl Race {
     pub(super) fn give_kept(&mut self, id: FlightId) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let Some(kept) = flight.kept.clone() else { return };
-        flight.patience = Patience::Over;
+        flight.patience = CallerPatience::Over;
         let waiting = std::mem::take(&mut flight.waiting);
         self.give(waiting, &kept, id);
     }
 
     pub(super) fn give(
         &mut self,
-        waiting: impl IntoIterator<Item = Done>,
+        waiting: impl IntoIterator<Item = FlightWaiter>,
         kept: &Kept,
         id: FlightId,
     ) {
@@ -114,18 +121,18 @@ impl Race {
         Resolution { result: Ok(kept), source, upstream: Arc::clone(&self.nobody) }
     }
 
-    pub(super) fn tell(&mut self, done: Done, resolution: Resolution) {
+    pub(super) fn tell(&mut self, done: FlightWaiter, resolution: Resolution) {
         // First, so that whoever is told can ask the next thing.
         self.shared.waiting.leave(done.source);
-        self.told = Told::Someone;
+        self.told = CallerTold::Someone;
         done.tell(resolution);
     }
 
-    pub(super) fn cache_of(&self, question: &Question) -> Option<&AnswerCache> {
+    pub(super) fn cache_of(&self, question: &ResolverQuestion) -> Option<&AnswerCache> {
         self.shared.caches.get(question.cache()?)
     }
 
-    pub(super) fn whatever(&self, question: &Question) -> Option<Kept> {
+    pub(super) fn whatever(&self, question: &ResolverQuestion) -> Option<Kept> {
         self.cache_of(question)?.whatever(&question.cache_key(), self.clock)
     }
 }

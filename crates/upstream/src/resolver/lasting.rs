@@ -6,8 +6,8 @@
 use super::handle::Resolver;
 use super::own_names::OWN_TTL_S;
 use super::question::NoAddresses;
-use dns_wire::reply::Service;
-use dns_wire::{Answer, record_type};
+use dns_wire::reply::ServiceTarget;
+use dns_wire::{WireAnswer, record_type};
 use std::net::IpAddr;
 use vocab::{Name, Source};
 
@@ -16,7 +16,7 @@ const NXDOMAIN: u8 = 3;
 
 /// What was found, if anything is there, and for how many seconds it holds from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lasting<T> {
+pub(crate) struct LastingResult<T> {
     pub(crate) found: Vec<T>,
     pub(crate) ttl_s: u32,
 }
@@ -27,7 +27,7 @@ impl Resolver {
         &self,
         host: Name<'_>,
         family: AddressFamily,
-    ) -> Result<Lasting<IpAddr>, NoAddresses> {
+    ) -> Result<LastingResult<IpAddr>, NoAddresses> {
         let qtype = match family {
             AddressFamily::V4 => record_type::A,
             AddressFamily::V6 => record_type::AAAA,
@@ -36,7 +36,10 @@ impl Resolver {
     }
 
     /// Where the service `owner`, such as `_http._tcp.app.internal`, stands (RFC 2782).
-    pub(crate) async fn services(&self, owner: Name<'_>) -> Result<Lasting<Service>, NoAddresses> {
+    pub(crate) async fn services(
+        &self,
+        owner: Name<'_>,
+    ) -> Result<LastingResult<ServiceTarget>, NoAddresses> {
         self.lasting(owner, record_type::SRV, |answer| answer.services().collect()).await
     }
 
@@ -44,14 +47,14 @@ impl Resolver {
         &self,
         name: Name<'_>,
         qtype: u16,
-        read: impl FnOnce(&Answer) -> Vec<T>,
-    ) -> Result<Lasting<T>, NoAddresses> {
+        read: impl FnOnce(&WireAnswer) -> Vec<T>,
+    ) -> Result<LastingResult<T>, NoAddresses> {
         let looked_up = self.dialled(name, qtype).await?.resolution;
         let (answer, age_s) = looked_up.result.map_err(NoAddresses::Failed)?;
         let is_own = looked_up.source == Source::Local;
         let ttl_s = if is_own { OWN_TTL_S } else { answer.ttl().saturating_sub(age_s) };
         match answer.rcode() {
-            NOERROR | NXDOMAIN => Ok(Lasting { found: read(&answer), ttl_s }),
+            NOERROR | NXDOMAIN => Ok(LastingResult { found: read(&answer), ttl_s }),
             _ => Err(NoAddresses::UpstreamFailed),
         }
     }

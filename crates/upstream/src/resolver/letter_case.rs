@@ -5,7 +5,7 @@
 //! is kept per query. Servers that do not repeat it are not wrong (RFC 1035 §2.3.3 asks for it in
 //! spirit only): what to do about them is for [`super::proof`], its only caller.
 
-use super::dice::Dice;
+use super::dice::RandomBytes;
 use dns_wire::ask_options;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
@@ -21,7 +21,7 @@ pub(super) struct LetterCase {
 }
 
 impl LetterCase {
-    pub(super) fn new(dice: &Dice) -> Self {
+    pub(super) fn new(dice: &RandomBytes) -> Self {
         let secret = (0..4).fold(0, |secret, _| secret << 16 | u64::from(dice.number()));
         Self { secret, hash: RandomState::new() }
     }
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn only_the_case_of_letters_changes_and_it_is_recognised() {
-        let case = LetterCase::new(&Dice::new());
+        let case = LetterCase::new(&RandomBytes::new());
         let name = format!("{0}.{0}.{0}.x-1.example", "abcdefghij".repeat(6));
         let plain = query(7, &name);
         let mut sent = plain.clone();
@@ -97,7 +97,8 @@ mod tests {
 
     #[test]
     fn each_number_and_each_secret_has_its_own_case() {
-        let (one, two) = (LetterCase::new(&Dice::new()), LetterCase::new(&Dice::new()));
+        let (one, two) =
+            (LetterCase::new(&RandomBytes::new()), LetterCase::new(&RandomBytes::new()));
         let name = "abcdefghijklmnopqrstuvwxyz.abcdefghijklmnopqrstuvwxyz.example";
         let (mut first, mut second, mut third) = (query(1, name), query(2, name), query(1, name));
         one.apply(&mut first);
@@ -109,7 +110,7 @@ mod tests {
 
     #[test]
     fn messages_without_a_question_are_not_repeated_and_do_no_harm() {
-        let case = LetterCase::new(&Dice::new());
+        let case = LetterCase::new(&RandomBytes::new());
         for message in [&[][..], &[0; 11], &[0; 12], &[9; 40], &[63; 400]] {
             case.apply(&mut message.to_vec());
             case.is_repeated(message);

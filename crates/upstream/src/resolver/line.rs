@@ -25,24 +25,24 @@ const MESSAGE_BYTES_MIN: u16 = 12;
 
 /// How long an unused connection stays open, before the server has said anything and after.
 #[derive(Clone, Copy)]
-pub(super) struct Idle {
+pub(super) struct IdleLimits {
     pub(super) at_first: Duration,
     pub(super) at_most: Duration,
 }
 
 /// Whether a connection is good for more after its first answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reuse {
+pub(super) enum ConnectionReuse {
     Yes,
     No,
 }
 
 /// One connection.
-pub(super) struct Line {
+pub(super) struct StreamConnection {
     pub(super) waiting: Rc<Waitlist>,
     pub(super) opened: Instant,
-    reuse: Reuse,
-    limits: Idle,
+    reuse: ConnectionReuse,
+    limits: IdleLimits,
     idle: Cell<Duration>,
     /// Whether nothing was asked on it yet: the first question asks for keep-alive.
     fresh: Cell<bool>,
@@ -62,16 +62,16 @@ pub(super) struct Line {
 
 /// Closes a connection whose one question is given up unanswered: the server is still at it, and
 /// the next one must not wait behind it.
-pub(super) struct Abandoned(pub(super) Option<Rc<Line>>);
+pub(super) struct AbandonGuard(pub(super) Option<Rc<StreamConnection>>);
 
-impl Abandoned {
+impl AbandonGuard {
     /// It was answered.
     pub(super) fn not(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Abandoned {
+impl Drop for AbandonGuard {
     fn drop(&mut self) {
         if let Some(line) = &self.0 {
             line.close();
@@ -79,8 +79,8 @@ impl Drop for Abandoned {
     }
 }
 
-impl Line {
-    pub(super) fn new(limits: Idle, reuse: Reuse) -> Self {
+impl StreamConnection {
+    pub(super) fn new(limits: IdleLimits, reuse: ConnectionReuse) -> Self {
         Self {
             waiting: Rc::default(),
             opened: Instant::now(),
@@ -216,7 +216,7 @@ impl Line {
             self.answers.set(self.answers.get() + 1);
             self.obey(&message);
             // Before it is answered, so that whoever comes next does not find it free.
-            if self.reuse == Reuse::No {
+            if self.reuse == ConnectionReuse::No {
                 self.retired.set(true);
             }
             self.waiting.deliver(&message);

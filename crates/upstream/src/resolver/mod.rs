@@ -50,31 +50,31 @@ mod upstream_settings;
 mod waitlist;
 mod window;
 
-pub use address::{AddressError, Host, PlainServer, Protocol, UpstreamAddress};
+pub use address::{AddressError, PlainServer, UpstreamAddress, UpstreamHost, UpstreamProtocol};
 pub use cache::CacheStats;
 pub use cache_settings::{CacheSettings, StaleMode};
-pub use caches::{Flush, FlushIn};
+pub use caches::{FlushIn, FlushScope};
 pub use flights::QUESTIONS_MAX;
 pub use handle::{HostAddresses, Resolver, ResolverStats, StartError, WAITING_MAX};
-pub(crate) use lasting::{AddressFamily, Lasting};
+pub(crate) use lasting::{AddressFamily, LastingResult};
 pub use own_names::{OwnNames, OwnWord};
 pub use persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
-pub use pin::{BadPin, Pin};
+pub use pin::{BadPin, KeyPin};
 pub use probe_settings::{PROBE_PORTS_MAX, ProbeAddresses, ProbeSettings};
 pub use query_source::{CapReached, FairCap, QuerySource};
 pub use question::{
-    CacheId, Cached, GroupId, Looked, NoAddresses, Overloaded, Question, Renew, Resolution,
-    ResolveError,
+    CacheId, CacheLook, CachedState, GroupId, NoAddresses, RenewAdvice, Resolution, ResolveError,
+    ResolverOverloaded, ResolverQuestion,
 };
-pub use record::{Standing, UpstreamStats};
+pub use record::{UpstreamStanding, UpstreamStats};
 pub use settings::{
-    CACHES_MAX, CONCURRENT_DEFAULT, GROUPS_MAX, GroupSettings, ResolverSettings, Strategy,
+    CACHES_MAX, CONCURRENT_DEFAULT, GROUPS_MAX, GroupSettings, ResolverSettings, SelectionStrategy,
     UPSTREAMS_MAX,
 };
 pub use snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
 pub(crate) use socks::connect as connect_through;
-pub use socks::{BadProxy, Credentials, Proxy};
+pub use socks::{BadProxy, SocksCredentials, SocksProxy};
 pub use upstream_settings::{
-    CertificateCheck, Cookie, DOMAINS_MAX, Family, Letters, Pipeline, TrustAd, UpstreamDetails,
-    UpstreamSettings,
+    CertificateCheck, DOMAINS_MAX, FamilyChoice, PipelineMode, QueryLetters, TrustAd,
+    UpstreamCookieMode, UpstreamDetails, UpstreamSettings,
 };

@@ -6,8 +6,8 @@
 //! Called by `handle` and `lasting`.
 
 use super::handle::Resolver;
-use super::question::{NoAddresses, Question, Resolution};
-use dns_wire::{Answer, record_type};
+use super::question::{NoAddresses, Resolution, ResolverQuestion};
+use dns_wire::{WireAnswer, record_type};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Name, Source};
@@ -26,7 +26,7 @@ pub trait OwnNames: Send + Sync {
     fn instead(&self, name: Name<'_>) -> Option<DomainName>;
 
     /// What there is of `name` in type `qtype`, which may be nothing; none where others are to be asked.
-    fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>>;
+    fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<WireAnswer>>;
 }
 
 /// What the configuration says of one name.
@@ -39,16 +39,16 @@ pub struct OwnWord {
 }
 
 /// What is there of a name that is dialled.
-pub(super) struct Dialled {
+pub(super) struct DialledName {
     pub(super) resolution: Resolution,
     /// The name that was looked up in its place, if another was.
     instead: Option<DomainName>,
 }
 
-impl Dialled {
+impl DialledName {
     /// What the name is an alias of by `answer`, which is its own, with the name that was looked up in its
     /// place. None where the operator himself gave the answer: that he knows.
-    pub(super) fn aliases(&self, answer: &Answer) -> Vec<DomainName> {
+    pub(super) fn aliases(&self, answer: &WireAnswer) -> Vec<DomainName> {
         if self.resolution.source == Source::Local {
             return Vec::new();
         }
@@ -70,17 +70,21 @@ impl Resolver {
     }
 
     /// What is there of a name that is dialled: by the configuration, else as [`Self::resolve`] finds it.
-    pub(super) async fn dialled(&self, name: Name<'_>, qtype: u16) -> Result<Dialled, NoAddresses> {
+    pub(super) async fn dialled(
+        &self,
+        name: Name<'_>,
+        qtype: u16,
+    ) -> Result<DialledName, NoAddresses> {
         let own = self.own_names();
         let instead = own.as_ref().and_then(|own| own.instead(name));
         let asked = instead.as_ref().map_or(name, DomainName::as_name);
         if let Some(answer) = own.and_then(|own| own.answer(asked, qtype)) {
             let (result, source) = (Ok((answer, 0)), Source::Local);
             let resolution = Resolution { result, source, upstream: Arc::from("") };
-            return Ok(Dialled { resolution, instead });
+            return Ok(DialledName { resolution, instead });
         }
-        let question = Question::about(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
-        Ok(Dialled { resolution: self.resolve(question).await, instead })
+        let question = ResolverQuestion::about(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
+        Ok(DialledName { resolution: self.resolve(question).await, instead })
     }
 }
 
@@ -88,9 +92,9 @@ impl Resolver {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::resolver::{AddressFamily, HostAddresses, Lasting, ResolverSettings};
-    use dns_wire::reply::Service;
-    use dns_wire::{Query, forge, key_of, write_query};
+    use crate::resolver::{AddressFamily, HostAddresses, LastingResult, ResolverSettings};
+    use dns_wire::reply::ServiceTarget;
+    use dns_wire::{DnsQuery, forge, key_of, write_query};
     use std::net::Ipv4Addr;
     use transport::ClientTls;
     use vocab::NameBuffer;
@@ -109,16 +113,16 @@ mod tests {
             (name.as_str() == "old.lan").then(|| DomainName::parse("nas.lan").unwrap())
         }
 
-        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<Answer>> {
+        fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<WireAnswer>> {
             if name.as_str() != "nas.lan" {
                 return None;
             }
             let (mut query, mut message) = (Vec::new(), Vec::new());
             write_query(0, &key_of(name, qtype)?, &mut query);
             let mut text = NameBuffer::new();
-            let query = Query::parse(&query, &mut text).unwrap();
+            let query = DnsQuery::parse(&query, &mut text).unwrap();
             forge::addresses(&query, &[NAS], 3600, None, &mut message);
-            Some(Arc::new(Answer::from_response(&message).unwrap()))
+            Some(Arc::new(WireAnswer::from_response(&message).unwrap()))
         }
     }
 
@@ -139,9 +143,10 @@ mod tests {
             let expected = HostAddresses { found: vec![NAS], aliases: Vec::new() };
             assert_eq!(resolver.addresses(name(host)).await, Ok(expected), "{host}");
             let lasting = resolver.addresses_in(name(host), AddressFamily::V4).await;
-            assert_eq!(lasting, Ok(Lasting { found: vec![NAS], ttl_s: OWN_TTL_S }), "{host}");
+            assert_eq!(lasting, Ok(LastingResult { found: vec![NAS], ttl_s: OWN_TTL_S }), "{host}");
         }
-        let nothing: Lasting<Service> = Lasting { found: Vec::new(), ttl_s: OWN_TTL_S };
+        let nothing: LastingResult<ServiceTarget> =
+            LastingResult { found: Vec::new(), ttl_s: OWN_TTL_S };
         assert_eq!(resolver.services(name("nas.lan")).await, Ok(nothing), "and of nothing else");
     }
 

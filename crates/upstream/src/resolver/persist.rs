@@ -5,9 +5,9 @@
 //! the disk does; called through [`super::Resolver`] by a thread that may.
 
 use super::cache::AnswerCache;
-use super::caches::Caches;
+use super::caches::AnswerCaches;
 use super::question::CacheId;
-use super::snapshot::{self, BadSnapshot, SNAPSHOT_BYTES_MAX, Writer};
+use super::snapshot::{self, BadSnapshot, CacheSnapshotWriter, SNAPSHOT_BYTES_MAX};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -77,7 +77,7 @@ pub enum NotRestored {
     Bad(BadSnapshot),
 }
 
-impl Caches {
+impl AnswerCaches {
     pub(super) fn dump(&self, dir: &Path, now: Now) -> io::Result<DumpReport> {
         let mut report = DumpReport::default();
         for (id, cache) in self.all() {
@@ -154,7 +154,7 @@ fn file_of(dir: &Path, id: CacheId) -> PathBuf {
 }
 
 fn dump_one(cache: &AnswerCache, file: &Path, now: Now) -> io::Result<DumpReport> {
-    let mut writer = Writer::new(now.unix_ms);
+    let mut writer = CacheSnapshotWriter::new(now.unix_ms);
     let mut too_old = 0;
     for (key, entry) in cache.entries() {
         let age_ms = entry.age_ms(now);

@@ -13,13 +13,13 @@ const PREFIX: &str = "sha256/";
 
 /// The SHA-256 of a public key with its algorithm (`SubjectPublicKeyInfo`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Pin(pub [u8; 32]);
+pub struct KeyPin(pub [u8; 32]);
 
 /// A text is no pin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadPin(pub String);
 
-impl FromStr for Pin {
+impl FromStr for KeyPin {
     type Err = BadPin;
 
     fn from_str(text: &str) -> Result<Self, BadPin> {
@@ -30,7 +30,7 @@ impl FromStr for Pin {
     }
 }
 
-impl fmt::Display for Pin {
+impl fmt::Display for KeyPin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", STANDARD.encode(self.0))
     }
@@ -44,7 +44,7 @@ impl fmt::Display for BadPin {
 
 impl std::error::Error for BadPin {}
 
-impl settings::Written for Pin {
+impl settings::WrittenWord for KeyPin {
     const FORMAT: &'static str = "pin";
     const EXAMPLE: &'static str = "sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=";
 }
@@ -53,14 +53,14 @@ impl settings::Written for Pin {
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use settings::Written;
+    use settings::WrittenWord;
 
     #[test]
     fn a_pin_is_read_and_written_back() {
-        assert_eq!(Pin::EXAMPLE.parse::<Pin>().unwrap().to_string(), Pin::EXAMPLE);
+        assert_eq!(KeyPin::EXAMPLE.parse::<KeyPin>().unwrap().to_string(), KeyPin::EXAMPLE);
         let short = "sha256/47DEQpj8HBSa";
         for bad in ["", "sha256/", short, "sha1/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] {
-            assert_eq!(bad.parse::<Pin>(), Err(BadPin(bad.into())));
+            assert_eq!(bad.parse::<KeyPin>(), Err(BadPin(bad.into())));
         }
     }
 }

@@ -3,12 +3,12 @@
 //! It looks names up through the bootstrap servers, goes through a proxy where there is one, and
 //! tries one address after the other. It sends no question. Called by every way but UDP.
 
-use super::address::{Host, UpstreamAddress};
-use super::bootstrap::Bootstrap;
+use super::address::{UpstreamAddress, UpstreamHost};
+use super::bootstrap::BootstrapResolver;
 use super::exchange::ExchangeError;
-use super::reach::Reach;
+use super::reach::UpstreamReach;
 use super::socks;
-use super::upstream_settings::Family;
+use super::upstream_settings::FamilyChoice;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -17,18 +17,18 @@ use transport::{DialReason, Stream, dial_with};
 
 /// See the module.
 #[derive(Clone)]
-pub(super) struct Place {
-    host: Host,
+pub(super) struct UpstreamDialer {
+    host: UpstreamHost,
     port: u16,
-    pub(super) reach: Rc<Reach>,
-    bootstrap: Rc<Bootstrap>,
+    pub(super) reach: Rc<UpstreamReach>,
+    bootstrap: Rc<BootstrapResolver>,
 }
 
-impl Place {
+impl UpstreamDialer {
     pub(super) fn new(
         address: &UpstreamAddress,
-        reach: &Rc<Reach>,
-        bootstrap: &Rc<Bootstrap>,
+        reach: &Rc<UpstreamReach>,
+        bootstrap: &Rc<BootstrapResolver>,
     ) -> Self {
         Self {
             host: address.host.clone(),
@@ -41,8 +41,8 @@ impl Place {
     /// What its certificate must be for.
     pub(super) fn server_name(&self) -> String {
         match &self.host {
-            Host::Ip(ip) => ip.to_string(),
-            Host::Name(name) => name.to_string(),
+            UpstreamHost::Ip(ip) => ip.to_string(),
+            UpstreamHost::Name(name) => name.to_string(),
         }
     }
 
@@ -52,8 +52,8 @@ impl Place {
         limit: Duration,
     ) -> Result<Vec<SocketAddr>, ExchangeError> {
         let found = match (&self.reach.to, &self.host) {
-            (Some(ip), _) | (None, Host::Ip(ip)) => vec![*ip],
-            (None, Host::Name(name)) => {
+            (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => vec![*ip],
+            (None, UpstreamHost::Name(name)) => {
                 let mut found = self.bootstrap.addresses(name, &self.reach.dial, limit).await?;
                 found.retain(|ip| self.reach.family.takes(*ip));
                 found
@@ -88,13 +88,13 @@ impl Place {
 
     async fn dial_through(
         &self,
-        proxy: &socks::Proxy,
+        proxy: &socks::SocksProxy,
         limit: Duration,
     ) -> Result<Stream, ExchangeError> {
         let mut stream = dial_with(proxy.address, limit, &self.reach.dial)
             .await
             .map_err(|why| ExchangeError::from(why.reason))?;
-        let host = self.reach.to.map_or_else(|| self.host.clone(), Host::Ip);
+        let host = self.reach.to.map_or_else(|| self.host.clone(), UpstreamHost::Ip);
         socks::connect(&mut stream, proxy.credentials.as_ref(), &host, self.port)
             .await
             .map_err(|_: io::Error| ExchangeError::Unreachable)?;
@@ -108,7 +108,7 @@ pub(super) fn share(limit: Duration, begun: Instant, left: usize) -> Duration {
     limit.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(1).max(1)
 }
 
-impl Family {
+impl FamilyChoice {
     fn takes(self, ip: IpAddr) -> bool {
         match self {
             Self::Any => true,

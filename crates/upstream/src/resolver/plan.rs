@@ -1,16 +1,16 @@
 //! The settings, checked and parsed: what the resolver's thread builds its upstreams from.
 
 use super::address::UpstreamAddress;
-use super::probe_settings::Aim;
-use super::reach::Reach;
-use super::settings::{GroupSettings, ResolverSettings, Strategy};
+use super::probe_settings::ProbeTarget;
+use super::reach::UpstreamReach;
+use super::settings::{GroupSettings, ResolverSettings, SelectionStrategy};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use vocab::{Complaint, DomainName};
 
 /// Right settings.
-pub(super) struct Plan {
+pub(super) struct ResolverPlan {
     /// At least one.
     pub(super) groups: Vec<PlannedGroup>,
 }
@@ -18,24 +18,24 @@ pub(super) struct Plan {
 /// One group of upstreams to be.
 pub(super) struct PlannedGroup {
     pub(super) name: Arc<str>,
-    pub(super) upstreams: Vec<Planned>,
-    pub(super) strategy: Strategy,
+    pub(super) upstreams: Vec<PlannedUpstream>,
+    pub(super) strategy: SelectionStrategy,
     pub(super) concurrent: u8,
     /// How addresses are measured; none where they are not.
-    pub(super) aim: Option<Aim>,
+    pub(super) aim: Option<ProbeTarget>,
     pub(super) bootstrap: Vec<SocketAddr>,
     pub(super) timeout: Duration,
 }
 
 /// One upstream to be.
-pub(super) struct Planned {
+pub(super) struct PlannedUpstream {
     pub(super) name: Arc<str>,
     pub(super) address: UpstreamAddress,
     pub(super) domains: Vec<DomainName>,
-    pub(super) reach: Reach,
+    pub(super) reach: UpstreamReach,
 }
 
-impl Plan {
+impl ResolverPlan {
     pub(super) fn new(settings: &ResolverSettings) -> Result<Self, Vec<Complaint>> {
         let mut complaints = settings.check();
         let groups = settings.groups.iter();
@@ -49,7 +49,7 @@ impl PlannedGroup {
         let mut upstreams = Vec::with_capacity(settings.upstreams.len());
         for (index, it) in settings.upstreams.iter().enumerate() {
             match it.parsed() {
-                Ok(address) => upstreams.push(Planned {
+                Ok(address) => upstreams.push(PlannedUpstream {
                     name: it.name().into(),
                     address,
                     domains: it.domains().iter().map(|domain| domain.0.clone()).collect(),
@@ -66,7 +66,8 @@ impl PlannedGroup {
             upstreams,
             strategy: settings.strategy,
             concurrent: settings.concurrent,
-            aim: (settings.strategy == Strategy::FastestAddress).then(|| settings.probe.aim()),
+            aim: (settings.strategy == SelectionStrategy::FastestAddress)
+                .then(|| settings.probe.aim()),
             bootstrap: settings.bootstrap.iter().map(|it| it.0.0).collect(),
             timeout: settings.timeout.0.0,
         }

@@ -8,7 +8,7 @@ use settings::Text;
 use std::net::{IpAddr, Ipv6Addr};
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// Ports that an address is tried at, at most.
 pub const PROBE_PORTS_MAX: usize = 4;
@@ -22,7 +22,7 @@ pub struct ProbeSettings {
     /// `[443, 80]`, 1 to 4 of them.
     pub ports: Vec<u16>,
     /// How long all addresses of an answer together may take. Default 300ms, from 10ms to 2s.
-    pub within: Text<Span>,
+    pub within: Text<TimeSpan>,
     /// Which addresses are tried: `public`, or `any`, private ones too. Whoever answers for a name
     /// chooses its addresses, and with `any` could have this program knock at doors inside. Default
     /// `public`.
@@ -42,7 +42,7 @@ pub enum ProbeAddresses {
 
 /// The same as it is used: small, and part of the key that times are remembered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Aim {
+pub(super) struct ProbeTarget {
     /// 0 is none.
     pub(super) ports: [u16; PROBE_PORTS_MAX],
     pub(super) within: Duration,
@@ -53,7 +53,7 @@ impl Default for ProbeSettings {
     fn default() -> Self {
         Self {
             ports: vec![443, 80],
-            within: Text(Span(Duration::from_millis(300))),
+            within: Text(TimeSpan(Duration::from_millis(300))),
             addresses: ProbeAddresses::default(),
         }
     }
@@ -74,16 +74,16 @@ impl ProbeSettings {
         complaints
     }
 
-    pub(super) fn aim(&self) -> Aim {
+    pub(super) fn aim(&self) -> ProbeTarget {
         let mut ports = [0; PROBE_PORTS_MAX];
         for (place, port) in ports.iter_mut().zip(&self.ports) {
             *place = *port;
         }
-        Aim { ports, within: self.within.0.0, addresses: self.addresses }
+        ProbeTarget { ports, within: self.within.0.0, addresses: self.addresses }
     }
 }
 
-impl Aim {
+impl ProbeTarget {
     pub(super) fn ports(&self) -> impl Iterator<Item = u16> + use<> {
         self.ports.into_iter().filter(|port| *port != 0)
     }
@@ -130,7 +130,7 @@ mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
 
-    fn aim(addresses: ProbeAddresses) -> Aim {
+    fn aim(addresses: ProbeAddresses) -> ProbeTarget {
         ProbeSettings { addresses, ..ProbeSettings::default() }.aim()
     }
 
@@ -174,7 +174,7 @@ mod tests {
         };
         assert_eq!(said(ProbeSettings::default()), Vec::<String>::new());
         let usual = ProbeSettings::default;
-        let within = Text(Span(Duration::from_secs(9)));
+        let within = Text(TimeSpan(Duration::from_secs(9)));
         assert_eq!(said(ProbeSettings { within, ..usual() }), ["within"]);
         for ports in [vec![], vec![0], vec![1, 2, 3, 4, 5]] {
             assert_eq!(said(ProbeSettings { ports, ..usual() }), ["ports"]);

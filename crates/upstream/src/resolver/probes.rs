@@ -4,7 +4,7 @@
 //! and beyond the bound nothing is measured: an answer is then given as it came. It chooses no
 //! answer; [`super::fastest`] does, which calls it.
 
-use super::probe_settings::{Aim, PROBE_PORTS_MAX};
+use super::probe_settings::{PROBE_PORTS_MAX, ProbeTarget};
 use quick_cache::sync::Cache;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -29,7 +29,7 @@ const UNREACHED_S: u32 = 60;
 
 /// How soon an address lets us in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Speed {
+pub(super) enum ProbeSpeed {
     /// After this time.
     Within(Duration),
     Unknown,
@@ -38,27 +38,27 @@ pub(super) enum Speed {
 }
 
 /// See the module. The thread ends with it.
-pub(super) struct Prober {
-    table: Arc<Table>,
-    jobs: mpsc::Sender<Job>,
+pub(super) struct AddressProber {
+    table: Arc<ProbeTable>,
+    jobs: mpsc::Sender<ProbeJob>,
     sockets: Arc<Semaphore>,
 }
 
 type Key = (IpAddr, [u16; PROBE_PORTS_MAX]);
 
-struct Table(Cache<Key, (Speed, u64)>);
+struct ProbeTable(Cache<Key, (ProbeSpeed, u64)>);
 
-struct Job {
+struct ProbeJob {
     addresses: Vec<IpAddr>,
-    aim: Aim,
+    aim: ProbeTarget,
     /// Told, or dropped, when the first has let us in or none will.
     done: Option<oneshot::Sender<()>>,
     _sockets: OwnedSemaphorePermit,
 }
 
-impl Prober {
+impl AddressProber {
     pub(super) fn start() -> io::Result<Self> {
-        let table = Arc::new(Table(Cache::new(REMEMBERED_MAX)));
+        let table = Arc::new(ProbeTable(Cache::new(REMEMBERED_MAX)));
         let (jobs, received) = mpsc::channel(SOCKETS_MAX);
         let remembered = Arc::clone(&table);
         std::thread::Builder::new().name("address-probes".into()).spawn(move || {
@@ -72,47 +72,51 @@ impl Prober {
         Ok(Self { table, jobs, sockets: Arc::new(Semaphore::new(SOCKETS_MAX)) })
     }
 
-    pub(super) fn speed(&self, address: IpAddr, aim: &Aim, now: Now) -> Speed {
+    pub(super) fn speed(&self, address: IpAddr, aim: &ProbeTarget, now: Now) -> ProbeSpeed {
         self.table.speed(address, aim, now)
     }
 
     /// Has `addresses` measured; none if there are too many at it already.
-    pub(super) fn probe(&self, addresses: Vec<IpAddr>, aim: Aim) -> Option<oneshot::Receiver<()>> {
+    pub(super) fn probe(
+        &self,
+        addresses: Vec<IpAddr>,
+        aim: ProbeTarget,
+    ) -> Option<oneshot::Receiver<()>> {
         let sockets = u32::try_from(addresses.len() * aim.ports().count()).ok()?;
         let sockets = Arc::clone(&self.sockets).try_acquire_many_owned(sockets).ok()?;
         let (done, told) = oneshot::channel();
-        let job = Job { addresses, aim, done: Some(done), _sockets: sockets };
+        let job = ProbeJob { addresses, aim, done: Some(done), _sockets: sockets };
         self.jobs.try_send(job).ok()?;
         Some(told)
     }
 }
 
-impl Table {
-    fn speed(&self, address: IpAddr, aim: &Aim, now: Now) -> Speed {
+impl ProbeTable {
+    fn speed(&self, address: IpAddr, aim: &ProbeTarget, now: Now) -> ProbeSpeed {
         match self.0.get(&(address, aim.ports)) {
             Some((speed, until_ms)) if now.mono_ms < until_ms => speed,
-            Some(_) | None => Speed::Unknown,
+            Some(_) | None => ProbeSpeed::Unknown,
         }
     }
 
-    fn remember(&self, address: IpAddr, aim: &Aim, speed: Speed) {
+    fn remember(&self, address: IpAddr, aim: &ProbeTarget, speed: ProbeSpeed) {
         let believed_s = match speed {
-            Speed::Within(_) => BELIEVED_S,
-            Speed::Never | Speed::Unknown => UNREACHED_S,
+            ProbeSpeed::Within(_) => BELIEVED_S,
+            ProbeSpeed::Never | ProbeSpeed::Unknown => UNREACHED_S,
         };
         let until_ms = transport::clock::now().mono_ms + u64::from(believed_s) * 1000;
         self.0.insert((address, aim.ports), (speed, until_ms));
     }
 }
 
-async fn work(mut jobs: mpsc::Receiver<Job>, table: Arc<Table>) {
+async fn work(mut jobs: mpsc::Receiver<ProbeJob>, table: Arc<ProbeTable>) {
     while let Some(job) = jobs.recv().await {
         tokio::task::spawn_local(measure(job, Arc::clone(&table)));
     }
 }
 
 /// Tries every address of `job` at every port, all at once.
-async fn measure(mut job: Job, table: Arc<Table>) {
+async fn measure(mut job: ProbeJob, table: Arc<ProbeTable>) {
     let begun = Instant::now();
     let mut tries = JoinSet::new();
     for address in job.addresses.iter().copied() {
@@ -131,7 +135,7 @@ async fn measure(mut job: Job, table: Arc<Table>) {
                 continue;
             }
             open.push(address);
-            table.remember(address, &job.aim, Speed::Within(begun.elapsed()));
+            table.remember(address, &job.aim, ProbeSpeed::Within(begun.elapsed()));
             if let Some(done) = job.done.take() {
                 // Whoever asked may be content already.
                 let _ = done.send(());
@@ -141,6 +145,6 @@ async fn measure(mut job: Job, table: Arc<Table>) {
     // What has not answered by then is as good as closed.
     let _ = tokio::time::timeout(job.aim.within, all).await;
     for address in job.addresses.iter().filter(|it| !open.contains(it)) {
-        table.remember(*address, &job.aim, Speed::Never);
+        table.remember(*address, &job.aim, ProbeSpeed::Never);
     }
 }

@@ -5,22 +5,22 @@
 //! answer that only lacks proof is not thrown away, or a server without either would be dead: the
 //! question goes over a stream, where nobody can answer in its place. Called by the UDP way.
 
-use super::cookies::{CookieSays, Cookies};
-use super::dice::Dice;
+use super::cookies::{CookieSays, UpstreamCookies};
+use super::dice::RandomBytes;
 use super::letter_case::LetterCase;
-use super::reach::Reach;
-use super::upstream_settings::{Cookie, Letters};
+use super::reach::UpstreamReach;
+use super::upstream_settings::{QueryLetters, UpstreamCookieMode};
 use std::time::Instant;
 
 /// See the module.
-pub(super) struct Proof {
+pub(super) struct AnswerProof {
     case: Option<LetterCase>,
-    cookies: Option<Cookies>,
+    cookies: Option<UpstreamCookies>,
 }
 
 /// What becomes of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judged {
+pub(super) enum ProofOutcome {
     /// It is believed.
     Believed,
     /// It is dropped, and the wait goes on: it is not the upstream's.
@@ -29,16 +29,17 @@ pub(super) enum Judged {
     Unproved,
 }
 
-impl Proof {
-    pub(super) fn new(reach: &Reach, dice: &Dice) -> Self {
+impl AnswerProof {
+    pub(super) fn new(reach: &UpstreamReach, dice: &RandomBytes) -> Self {
         Self {
-            case: (reach.letters == Letters::Random).then(|| LetterCase::new(dice)),
-            cookies: (reach.cookie == Cookie::On).then(|| Cookies::new(dice, Instant::now())),
+            case: (reach.letters == QueryLetters::Random).then(|| LetterCase::new(dice)),
+            cookies: (reach.cookie == UpstreamCookieMode::On)
+                .then(|| UpstreamCookies::new(dice, Instant::now())),
         }
     }
 
     /// Dresses a query that is written, with its number: to be called once for each sending.
-    pub(super) fn dress(&self, query: &mut Vec<u8>, dice: &Dice) {
+    pub(super) fn dress(&self, query: &mut Vec<u8>, dice: &RandomBytes) {
         if let Some(case) = &self.case {
             case.apply(query);
         }
@@ -49,17 +50,17 @@ impl Proof {
 
     /// Judges a message that answers a question of ours by number and question. Costs nothing where
     /// neither proof is asked for.
-    pub(super) fn judge(&self, message: &[u8]) -> Judged {
+    pub(super) fn judge(&self, message: &[u8]) -> ProofOutcome {
         let cookie = self.cookies.as_ref().map_or(CookieSays::Nothing, |it| it.check(message));
         match cookie {
-            CookieSays::Wrong => return Judged::Ignored,
-            CookieSays::Missing | CookieSays::AskAgain => return Judged::Unproved,
+            CookieSays::Wrong => return ProofOutcome::Ignored,
+            CookieSays::Missing | CookieSays::AskAgain => return ProofOutcome::Unproved,
             CookieSays::Ours | CookieSays::Nothing => {}
         }
         if self.case.as_ref().is_none_or(|case| case.is_repeated(message)) {
-            Judged::Believed
+            ProofOutcome::Believed
         } else {
-            Judged::Unproved
+            ProofOutcome::Unproved
         }
     }
 }

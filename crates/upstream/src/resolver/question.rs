@@ -1,7 +1,7 @@
 //! What is asked of the resolver, and what comes back.
 
-use super::exchange::Wanted;
-use dns_wire::{Answer, KeyBuffer, Query, key_of};
+use super::exchange::UpstreamQuestion;
+use dns_wire::{DnsQuery, KeyBuffer, WireAnswer, key_of};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct CacheId(pub u16);
 /// A question of one's own: lower-case name, type, class, DO and CD; whom it goes to, with which
 /// EDNS options, and where its answer is kept. Questions that are equal in all share one exchange.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Question {
+pub struct ResolverQuestion {
     key: Box<[u8]>,
     options: Box<[u8]>,
     group: GroupId,
@@ -29,8 +29,8 @@ pub struct Question {
 #[derive(Clone, Debug)]
 pub struct Resolution {
     /// The answer and how many seconds ago it was stored, or why there is none.
-    pub result: Result<(Arc<Answer>, u32), ResolveError>,
-    /// `Upstream`, `Cache`, `Stale` (write it with [`Answer::write_stale`]) or `Failed`; `Local` where a
+    pub result: Result<(Arc<WireAnswer>, u32), ResolveError>,
+    /// `ReadyUpstream`, `Cache`, `Stale` (write it with [`WireAnswer::write_stale`]) or `Failed`; `Local` where a
     /// name that is dialled has its answer from the configuration.
     pub source: Source,
     /// The upstream that answered, by name; empty if none did.
@@ -58,21 +58,21 @@ pub enum ResolveError {
 
 /// Too many questions are waiting: answer SERVFAIL or from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Overloaded;
+pub struct ResolverOverloaded;
 
 /// What a look into a cache brings.
 #[derive(Clone, Debug)]
-pub struct Looked {
+pub struct CacheLook {
     /// What it holds.
-    pub cached: Cached,
+    pub cached: CachedState,
     /// Whether whoever looked is to renew it.
-    pub renew: Renew,
+    pub renew: RenewAdvice,
 }
 
 /// Whether an answer is to be renewed: ask the question again with [`super::Resolver::submit`] or
 /// [`super::Resolver::renew`]. One of those who look is told so, and nobody else for some seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Renew {
+pub enum RenewAdvice {
     /// It is, by whoever is told this.
     Now,
     /// It is not, or somebody does.
@@ -81,19 +81,19 @@ pub enum Renew {
 
 /// What a cache holds for a key.
 #[derive(Clone, Debug)]
-pub enum Cached {
+pub enum CachedState {
     /// An answer in its time.
     Fresh {
         /// It.
-        answer: Arc<Answer>,
+        answer: Arc<WireAnswer>,
         /// Seconds since it was stored.
         age_s: u32,
     },
     /// An answer past its time, to be given now: the upstreams have just failed to renew it, or the
-    /// cache gives such answers at once. Write it with [`Answer::write_stale`].
+    /// cache gives such answers at once. Write it with [`WireAnswer::write_stale`].
     Stale {
         /// It.
-        answer: Arc<Answer>,
+        answer: Arc<WireAnswer>,
         /// Seconds since it was stored.
         age_s: u32,
     },
@@ -114,9 +114,9 @@ pub enum NoAddresses {
     Failed(ResolveError),
 }
 
-impl Question {
+impl ResolverQuestion {
     /// The question of `query`, whose key is `key`.
-    pub fn new(query: &Query<'_>, key: &KeyBuffer) -> Self {
+    pub fn new(query: &DnsQuery<'_>, key: &KeyBuffer) -> Self {
         debug_assert!(key.as_bytes().len() == query.question.len() + 1);
         Self::from_key(key.as_bytes().into())
     }
@@ -170,8 +170,8 @@ impl Question {
         }
     }
 
-    pub(super) fn wanted(&self) -> Wanted<'_> {
-        Wanted { key: &self.key, options: &self.options }
+    pub(super) fn wanted(&self) -> UpstreamQuestion<'_> {
+        UpstreamQuestion { key: &self.key, options: &self.options }
     }
 
     pub(super) fn qtype(&self) -> u16 {
@@ -211,13 +211,13 @@ impl fmt::Display for ResolveError {
 
 impl std::error::Error for ResolveError {}
 
-impl fmt::Display for Overloaded {
+impl fmt::Display for ResolverOverloaded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("too many questions are waiting")
     }
 }
 
-impl std::error::Error for Overloaded {}
+impl std::error::Error for ResolverOverloaded {}
 
 impl fmt::Display for NoAddresses {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

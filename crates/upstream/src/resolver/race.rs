@@ -6,21 +6,24 @@
 //! stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing; called
 //! by [`super::engine`].
 
-use super::cache::{Kept, Second};
-use super::choice::{Choice, Hope};
-use super::engine::{Engine, receive};
-use super::exchange::{ExchangeError, Means, Upstream};
+use super::cache::{Kept, SecondLook};
+use super::choice::{OrderOutlook, UpstreamGroup};
+use super::engine::{ResolverEngine, receive};
+use super::exchange::{ExchangeError, ExchangeMeans, ReadyUpstream};
 use super::failure_memory::FailureMemory;
 use super::fair_shares::FairShares;
-use super::fastest::Gathered;
-use super::flights::{Circle, Done, Flight, FlightId, Flights, Patience, QUESTIONS_MAX};
-use super::handle::Shared;
-use super::plan::Plan;
-use super::probes::Prober;
-use super::question::{Question, Resolution, ResolveError};
-use super::trials::{Trial, Trials};
-use super::udp::Port;
-use dns_wire::Answer;
+use super::fastest::GatheredAnswers;
+use super::flights::{
+    CallerPatience, CircleCheck, FlightId, FlightWaiter, QUESTIONS_MAX, QuestionFlight,
+    QuestionFlights,
+};
+use super::handle::ResolverShared;
+use super::plan::ResolverPlan;
+use super::probes::AddressProber;
+use super::question::{Resolution, ResolveError, ResolverQuestion};
+use super::trials::{QueryAttempt, QueryAttempts};
+use super::udp::SocketPort;
+use dns_wire::WireAnswer;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -37,63 +40,63 @@ const HEDGE_MAX: Duration = Duration::from_secs(1);
 const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
 
 /// How long `upstream` may take before something else is done.
-fn patience_with(upstream: Option<&Rc<Upstream>>) -> Duration {
+fn patience_with(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
     upstream
         .and_then(|it| it.record.mean_time())
         .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX))
 }
 
 /// See the module.
-pub(super) struct Race {
-    pub(super) shared: Arc<Shared>,
-    means: Rc<Means>,
-    choices: Vec<Rc<Choice>>,
+pub(super) struct QueryRace {
+    pub(super) shared: Arc<ResolverShared>,
+    means: Rc<ExchangeMeans>,
+    choices: Vec<Rc<UpstreamGroup>>,
     /// Measures addresses; there from the first settings on that want it.
-    pub(super) prober: Option<Prober>,
-    pub(super) flights: Flights,
-    pub(super) trials: Trials,
+    pub(super) prober: Option<AddressProber>,
+    pub(super) flights: QuestionFlights,
+    pub(super) trials: QueryAttempts,
     pub(super) failures: FailureMemory,
-    pub(super) engine: Weak<Engine>,
+    pub(super) engine: Weak<ResolverEngine>,
     /// The name of the upstream where there is none.
     pub(super) nobody: Arc<str>,
-    /// Whether anyone was told anything since [`Race::take_told`].
-    pub(super) told: Told,
+    /// Whether anyone was told anything since [`QueryRace::take_told`].
+    pub(super) told: CallerTold,
     pub(super) now: Instant,
     pub(super) clock: Now,
 }
 
 /// Whether anyone was told anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum CallerTold {
     Someone,
     NoOne,
 }
 
 /// Whether another upstream is asked now.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Started {
+enum RaceStart {
     Yes,
     No,
 }
 
-impl Race {
+impl QueryRace {
     pub(super) fn new(
-        plan: &Plan,
-        means: Rc<Means>,
-        shared: Arc<Shared>,
-        engine: Weak<Engine>,
+        plan: &ResolverPlan,
+        means: Rc<ExchangeMeans>,
+        shared: Arc<ResolverShared>,
+        engine: Weak<ResolverEngine>,
     ) -> Self {
         let mut race = Self {
             shared,
             means,
             choices: Vec::new(),
             prober: None,
-            flights: Flights::default(),
-            trials: Trials::default(),
+            flights: QuestionFlights::default(),
+            trials: QueryAttempts::default(),
             failures: FailureMemory::default(),
             engine,
             nobody: Arc::from(""),
-            told: Told::NoOne,
+            told: CallerTold::NoOne,
             now: Instant::now(),
             clock: clock::now(),
         };
@@ -103,18 +106,18 @@ impl Race {
 
     /// Takes other upstreams, and keeps those that stay as they are. What is under way goes on with
     /// the old ones.
-    pub(super) fn reload(&mut self, plan: &Plan) {
+    pub(super) fn reload(&mut self, plan: &ResolverPlan) {
         let mut known = self.choices.clone();
         for group in &plan.groups {
-            known.push(Rc::new(Choice::new(group, &self.means, &known)));
+            known.push(Rc::new(UpstreamGroup::new(group, &self.means, &known)));
         }
         self.choices = known.split_off(self.choices.len());
         self.failures.clear();
         if self.prober.is_none() && self.choices.iter().any(|it| it.aim.is_some()) {
             // Without its thread, answers are given as they come.
-            self.prober = Prober::start().ok();
+            self.prober = AddressProber::start().ok();
         }
-        let listed = |it: &Rc<Choice>| {
+        let listed = |it: &Rc<UpstreamGroup>| {
             let group = Arc::clone(&it.name);
             it.all().iter().map(move |it| it.listed(&group)).collect::<Vec<_>>()
         };
@@ -133,22 +136,22 @@ impl Race {
         self.flights.len() > 0 || !self.trials.is_empty()
     }
 
-    pub(super) fn take_told(&mut self) -> Told {
-        std::mem::replace(&mut self.told, Told::NoOne)
+    pub(super) fn take_told(&mut self) -> CallerTold {
+        std::mem::replace(&mut self.told, CallerTold::NoOne)
     }
 
     /// Lets `done` wait for an answer, which may have come for another since the caller looked.
-    pub(super) fn ask(&mut self, question: Question, done: Done) {
+    pub(super) fn ask(&mut self, question: ResolverQuestion, done: FlightWaiter) {
         if let Some(id) = self.flights.find(&question) {
             return self.join(id, done);
         }
-        let found = self
-            .cache_of(&question)
-            .map_or(Second::Nothing, |cache| cache.look_again(&question.cache_key(), self.clock));
+        let found = self.cache_of(&question).map_or(SecondLook::Nothing, |cache| {
+            cache.look_again(&question.cache_key(), self.clock)
+        });
         match found {
-            Second::Fresh(kept) => self.tell(done, self.kept_answer(kept)),
-            Second::Old(kept) => self.begin(question, done, Some(kept)),
-            Second::Nothing => match self.failures.recall(&question, self.now) {
+            SecondLook::Fresh(kept) => self.tell(done, self.kept_answer(kept)),
+            SecondLook::Old(kept) => self.begin(question, done, Some(kept)),
+            SecondLook::Nothing => match self.failures.recall(&question, self.now) {
                 Some(why) => self.tell(done, Resolution::failed(why)),
                 None => self.begin(question, done, None),
             },
@@ -156,7 +159,7 @@ impl Race {
     }
 
     /// The same whatever the cache holds.
-    pub(super) fn renew(&mut self, question: Question, done: Done) {
+    pub(super) fn renew(&mut self, question: ResolverQuestion, done: FlightWaiter) {
         if let Some(id) = self.flights.find(&question) {
             return self.join(id, done);
         }
@@ -164,27 +167,28 @@ impl Race {
         self.begin(question, done, kept);
     }
 
-    fn join(&mut self, id: FlightId, done: Done) {
+    fn join(&mut self, id: FlightId, done: FlightWaiter) {
         let is_echo = done.source.from().is_some_and(|from| self.is_echo(id, from));
         let Some(flight) = self.flights.get_mut(id) else { return };
         if is_echo {
             // It would wait for itself. Its own answer tells the upstream, which is us, and so the
             // next one is asked.
-            flight.circle = Circle::Closed;
+            flight.circle = CircleCheck::Closed;
             return self.tell(done, Resolution::failed(ResolveError::Circle));
         }
         match (&flight.kept, flight.patience) {
-            (Some(kept), Patience::Over) => {
+            (Some(kept), CallerPatience::Over) => {
                 let kept = kept.clone();
                 self.give([done], &kept, id);
             }
-            (_, Patience::ToTheEnd | Patience::Until(_)) | (None, Patience::Over) => {
+            (_, CallerPatience::ToTheEnd | CallerPatience::Until(_))
+            | (None, CallerPatience::Over) => {
                 flight.waiting.push(done);
             }
         }
     }
 
-    fn begin(&mut self, question: Question, done: Done, kept: Option<Kept>) {
+    fn begin(&mut self, question: ResolverQuestion, done: FlightWaiter, kept: Option<Kept>) {
         let Some(choice) = self.choices.get(usize::from(question.group().0)).map(Rc::clone) else {
             return self.tell(done, Resolution::failed(ResolveError::Unreachable));
         };
@@ -206,12 +210,12 @@ impl Race {
         let spare_at = self.now + patience_with(choice.peek(&order));
         let patience = match (&kept, self.cache_of(&question)) {
             (Some(_), Some(cache)) => {
-                Patience::Until(self.now + cache.stale_after().min(choice.timeout))
+                CallerPatience::Until(self.now + cache.stale_after().min(choice.timeout))
             }
-            (None, _) | (_, None) => Patience::ToTheEnd,
+            (None, _) | (_, None) => CallerPatience::ToTheEnd,
         };
-        let gathered = Gathered::new(choice.aim, question.qtype()).map(Box::new);
-        let id = self.flights.insert(Flight {
+        let gathered = GatheredAnswers::new(choice.aim, question.qtype()).map(Box::new);
+        let id = self.flights.insert(QuestionFlight {
             question: Rc::new(question),
             gathered,
             ends: self.now + choice.timeout,
@@ -226,40 +230,40 @@ impl Race {
             share,
             spare_at,
             tasks: Vec::new(),
-            circle: Circle::Open,
+            circle: CircleCheck::Open,
         });
         for _ in 0..first {
-            if self.start_next(id) == Started::No {
+            if self.start_next(id) == RaceStart::No {
                 break;
             }
         }
-        if hope == Hope::Little && matches!(patience, Patience::Until(_)) {
+        if hope == OrderOutlook::Little && matches!(patience, CallerPatience::Until(_)) {
             self.give_kept(id);
         }
         self.land_if_over(id);
     }
 
     /// Asks the next upstream that can be asked.
-    fn start_next(&mut self, id: FlightId) -> Started {
+    fn start_next(&mut self, id: FlightId) -> RaceStart {
         loop {
             let now = self.now;
             let flight = self.flights.get_mut(id).filter(|it| it.ends > now);
-            let Some(flight) = flight else { return Started::No };
+            let Some(flight) = flight else { return RaceStart::No };
             let Some(upstream) = flight.choice.next(&mut flight.order) else {
                 // There is nobody to be asked besides.
                 flight.hedge_at = flight.ends;
-                return Started::No;
+                return RaceStart::No;
             };
             flight.hedge_at = self.now + patience_with(Some(&upstream));
             flight.running += 1;
             match self.launch(id, &upstream) {
-                Ok(()) => return Started::Yes,
+                Ok(()) => return RaceStart::Yes,
                 Err(why) => self.note(id, &upstream, Err(why)),
             }
         }
     }
 
-    fn launch(&mut self, id: FlightId, upstream: &Rc<Upstream>) -> Result<(), ExchangeError> {
+    fn launch(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) -> Result<(), ExchangeError> {
         if upstream.datagrams().is_some() {
             self.enter_window(id, upstream)
         } else {
@@ -269,7 +273,7 @@ impl Race {
     }
 
     /// Asks by a task, which comes back to [`Self::tried`].
-    pub(super) fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<Upstream>) {
+    pub(super) fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let limit = flight.ends.saturating_duration_since(self.now);
         let question = Rc::clone(&flight.question);
@@ -284,7 +288,12 @@ impl Race {
     }
 
     /// Takes note of what one upstream said that is not the end.
-    fn note(&mut self, id: FlightId, upstream: &Upstream, outcome: Result<Answer, ExchangeError>) {
+    fn note(
+        &mut self,
+        id: FlightId,
+        upstream: &ReadyUpstream,
+        outcome: Result<WireAnswer, ExchangeError>,
+    ) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         flight.running = flight.running.saturating_sub(1);
         match outcome {
@@ -298,8 +307,8 @@ impl Race {
     pub(super) fn tried(
         &mut self,
         id: FlightId,
-        upstream: &Upstream,
-        outcome: Result<Answer, ExchangeError>,
+        upstream: &ReadyUpstream,
+        outcome: Result<WireAnswer, ExchangeError>,
     ) {
         match outcome {
             Ok(answer) if answer.is_definite() => {
@@ -350,7 +359,7 @@ impl Race {
             if flight.hedge_at <= self.now {
                 flight.hedge_at = self.now + HEDGE_MAX;
             }
-            if matches!(flight.patience, Patience::Until(until) if until <= self.now) {
+            if matches!(flight.patience, CallerPatience::Until(until) if until <= self.now) {
                 self.give_kept(id);
             }
             if hedge {
@@ -361,7 +370,7 @@ impl Race {
     }
 
     /// Has somebody receive at `port`.
-    pub(super) fn serve(&self, port: &Rc<Port>) {
+    pub(super) fn serve(&self, port: &Rc<SocketPort>) {
         let task = tokio::task::spawn_local(receive(Rc::clone(port), Weak::clone(&self.engine)));
         port.received_by(task.abort_handle());
     }
@@ -375,7 +384,7 @@ impl Race {
     }
 
     /// Whether `trial` is for a question that is still on its way.
-    pub(super) fn is_wanted(&self, trial: &Trial) -> bool {
+    pub(super) fn is_wanted(&self, trial: &QueryAttempt) -> bool {
         self.flights.is_on_its_way(trial.flight)
     }
 }

@@ -4,39 +4,40 @@
 //! It opens nothing. Two upstreams that are reached alike, at one address, are one upstream, which
 //! a reload keeps. Made by [`super::upstream_settings`], read by the ways.
 
-use super::address::{Host, Protocol, UpstreamAddress};
-use super::socks::Proxy;
+use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use super::socks::SocksProxy;
 use super::upstream_settings::{
-    CertificateCheck, Cookie, Family, Letters, Pipeline, TrustAd, UpstreamDetails,
+    CertificateCheck, FamilyChoice, PipelineMode, QueryLetters, TrustAd, UpstreamCookieMode,
+    UpstreamDetails,
 };
 use std::net::IpAddr;
 use std::time::Duration;
-use transport::tls::Verify;
+use transport::tls::VerifyMode;
 use transport::{ClientTls, DialOptions};
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct UpstreamReach {
     /// How its sockets leave this machine.
     pub(super) dial: DialOptions,
     /// Connect there, whatever the name says.
     pub(super) to: Option<IpAddr>,
     /// Which addresses of a name are taken.
-    pub(super) family: Family,
-    pub(super) proxy: Option<Proxy>,
+    pub(super) family: FamilyChoice,
+    pub(super) proxy: Option<SocksProxy>,
     pub(super) check: CertificateCheck,
     pub(super) pins: Vec<[u8; 32]>,
-    pub(super) pipeline: Pipeline,
+    pub(super) pipeline: PipelineMode,
     /// None is the default of its protocol.
     pub(super) idle: Option<Duration>,
     /// None is the default of its protocol.
     pub(super) connections: Option<usize>,
-    pub(super) letters: Letters,
-    pub(super) cookie: Cookie,
+    pub(super) letters: QueryLetters,
+    pub(super) cookie: UpstreamCookieMode,
     pub(super) trust_ad: TrustAd,
 }
 
-impl Reach {
+impl UpstreamReach {
     pub(super) fn new(details: &UpstreamDetails) -> Self {
         Self {
             dial: DialOptions {
@@ -62,13 +63,15 @@ impl Reach {
     /// leaves this machine.
     pub(super) fn authenticates(&self, address: &UpstreamAddress) -> bool {
         match address.protocol {
-            Protocol::Tls | Protocol::Https | Protocol::Quic => {
+            UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic => {
                 self.check == CertificateCheck::Full || !self.pins.is_empty()
             }
-            Protocol::Udp | Protocol::Tcp => match (self.to.as_ref(), &address.host) {
-                (Some(ip), _) | (None, Host::Ip(ip)) => ip.is_loopback(),
-                (None, Host::Name(_)) => false,
-            },
+            UpstreamProtocol::Udp | UpstreamProtocol::Tcp => {
+                match (self.to.as_ref(), &address.host) {
+                    (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => ip.is_loopback(),
+                    (None, UpstreamHost::Name(_)) => false,
+                }
+            }
         }
     }
 
@@ -76,8 +79,8 @@ impl Reach {
     pub(super) fn tls(&self, tls: &ClientTls) -> ClientTls {
         let verify = match self.check {
             CertificateCheck::Full if self.pins.is_empty() => return tls.clone(),
-            CertificateCheck::Full => Verify::Full,
-            CertificateCheck::None => Verify::Nothing,
+            CertificateCheck::Full => VerifyMode::Full,
+            CertificateCheck::None => VerifyMode::Nothing,
         };
         tls.checking(verify, &self.pins)
     }

@@ -19,7 +19,7 @@ const MEAN_PART: u64 = 8;
 
 /// The record of one upstream.
 #[derive(Debug, Default)]
-pub(super) struct Record {
+pub(super) struct UpstreamRecord {
     sent: AtomicU64,
     answered: AtomicU64,
     failed: AtomicU64,
@@ -33,7 +33,7 @@ pub(super) struct Record {
 
 /// Why an exchange gave nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Failing {
+pub(super) enum ExchangeFailure {
     Timeout,
     Other,
 }
@@ -62,19 +62,19 @@ pub struct UpstreamStats {
     /// Smoothed time to an answer; none before the first.
     pub mean_time: Option<Duration>,
     /// Whether it is put aside for now after failures in a row.
-    pub standing: Standing,
+    pub standing: UpstreamStanding,
 }
 
 /// Whether an upstream is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum UpstreamStanding {
     /// It is.
     Asked,
     /// It failed; it is asked only if no other is left.
     Aside,
 }
 
-impl Standing {
+impl UpstreamStanding {
     /// Its name in metrics and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Standing {
     }
 }
 
-impl Record {
+impl UpstreamRecord {
     pub(super) fn sent(&self) {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
@@ -100,9 +100,9 @@ impl Record {
         self.mean(took);
     }
 
-    pub(super) fn failed(&self, why: Failing, took: Duration, now: Now) {
+    pub(super) fn failed(&self, why: ExchangeFailure, took: Duration, now: Now) {
         self.failed.fetch_add(1, Ordering::Relaxed);
-        if why == Failing::Timeout {
+        if why == ExchangeFailure::Timeout {
             self.timeouts.fetch_add(1, Ordering::Relaxed);
             self.mean(took);
         }
@@ -131,11 +131,11 @@ impl Record {
         }
     }
 
-    pub(super) fn standing(&self, now: Now) -> Standing {
+    pub(super) fn standing(&self, now: Now) -> UpstreamStanding {
         if now.mono_ms < self.aside_until_ms.load(Ordering::Relaxed) {
-            Standing::Aside
+            UpstreamStanding::Aside
         } else {
-            Standing::Asked
+            UpstreamStanding::Asked
         }
     }
 }
@@ -143,20 +143,20 @@ impl Record {
 /// All upstreams of the current settings, for whoever wants to know. Locked once a reload and once
 /// a look at the numbers.
 #[derive(Debug, Default)]
-pub(super) struct Roll(Mutex<Vec<Listed>>);
+pub(super) struct UpstreamTable(Mutex<Vec<ListedUpstream>>);
 
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedUpstream {
     pub(super) group: Arc<str>,
     pub(super) name: Arc<str>,
     pub(super) address: Arc<str>,
-    pub(super) record: Arc<Record>,
+    pub(super) record: Arc<UpstreamRecord>,
 }
 
-impl Roll {
+impl UpstreamTable {
     /// Takes the upstreams of all groups; each is listed once.
-    pub(super) fn set(&self, all: impl Iterator<Item = Listed>) {
-        let mut listed: Vec<Listed> = Vec::new();
+    pub(super) fn set(&self, all: impl Iterator<Item = ListedUpstream>) {
+        let mut listed: Vec<ListedUpstream> = Vec::new();
         let mut places = HashMap::new();
         for one in all {
             let place = *places.entry(Arc::as_ptr(&one.record)).or_insert(listed.len());
@@ -173,7 +173,7 @@ impl Roll {
         let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
         listed
             .into_iter()
-            .map(|Listed { group, name, address, record }| UpstreamStats {
+            .map(|ListedUpstream { group, name, address, record }| UpstreamStats {
                 group,
                 name,
                 address,
@@ -199,27 +199,27 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_put_an_upstream_aside_for_longer_and_longer() {
-        let record = Record::default();
-        let fail = |now| record.failed(Failing::Other, Duration::ZERO, at(now));
+        let record = UpstreamRecord::default();
+        let fail = |now| record.failed(ExchangeFailure::Other, Duration::ZERO, at(now));
         fail(0);
         fail(0);
-        assert_eq!(record.standing(at(0)), Standing::Asked);
+        assert_eq!(record.standing(at(0)), UpstreamStanding::Asked);
         fail(0);
-        assert_eq!(record.standing(at(999)), Standing::Aside);
-        assert_eq!(record.standing(at(1000)), Standing::Asked);
+        assert_eq!(record.standing(at(999)), UpstreamStanding::Aside);
+        assert_eq!(record.standing(at(1000)), UpstreamStanding::Asked);
         fail(1000);
-        assert_eq!(record.standing(at(2999)), Standing::Aside);
+        assert_eq!(record.standing(at(2999)), UpstreamStanding::Aside);
         for _ in 0..20 {
             fail(10_000);
         }
-        assert_eq!(record.standing(at(70_000)), Standing::Asked);
+        assert_eq!(record.standing(at(70_000)), UpstreamStanding::Asked);
         record.answered(Duration::from_millis(1));
-        assert_eq!(record.standing(at(10_000)), Standing::Asked);
+        assert_eq!(record.standing(at(10_000)), UpstreamStanding::Asked);
     }
 
     #[test]
     fn the_mean_moves_by_an_eighth() {
-        let record = Record::default();
+        let record = UpstreamRecord::default();
         assert_eq!(record.mean_time(), None);
         record.answered(Duration::from_millis(8));
         record.answered(Duration::from_millis(16));

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::ops::RangeInclusive;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// Upstreams of one group, at most.
 pub const UPSTREAMS_MAX: usize = 64;
@@ -49,7 +49,7 @@ pub struct GroupSettings {
     /// prefers the one that answered soonest of late, `random` spreads; `fastest_address` asks all
     /// at once, connects to the addresses that they answer, and puts the fastest first. Default
     /// `race`.
-    pub strategy: Strategy,
+    pub strategy: SelectionStrategy,
     /// How `fastest_address` measures.
     pub probe: ProbeSettings,
     /// How many upstreams are asked one question at once, at most: a race begins with so many, the
@@ -59,13 +59,13 @@ pub struct GroupSettings {
     /// Default: the upstreams given by IP that speak UDP, else those of `/etc/resolv.conf`.
     pub bootstrap: Vec<Text<PlainServer>>,
     /// How long a question may take, all tries together. Default 5s, from 100ms to 30s.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
 }
 
 /// How one of several upstreams is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Strategy {
+pub enum SelectionStrategy {
     /// Several at once; the first answer wins.
     #[default]
     Race,
@@ -92,11 +92,11 @@ impl Default for GroupSettings {
         Self {
             name: String::new(),
             upstreams: vec![address("https://dns.quad9.net/dns-query"), address("tls://1.1.1.1")],
-            strategy: Strategy::default(),
+            strategy: SelectionStrategy::default(),
             probe: ProbeSettings::default(),
             concurrent: CONCURRENT_DEFAULT,
             bootstrap: Vec::new(),
-            timeout: Text(Span(Duration::from_secs(5))),
+            timeout: Text(TimeSpan(Duration::from_secs(5))),
         }
     }
 }

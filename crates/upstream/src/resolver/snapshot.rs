@@ -9,7 +9,7 @@
 //! what does not fit together to the last byte is refused with a reason. Called by [`super::persist`].
 
 use super::caches::plain_key;
-use dns_wire::{Answer, KeyBuffer};
+use dns_wire::{KeyBuffer, WireAnswer};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
@@ -37,7 +37,7 @@ pub enum BadSnapshot {
 }
 
 /// What is put into a snapshot.
-pub(super) struct Writer {
+pub(super) struct CacheSnapshotWriter {
     bytes: Vec<u8>,
     entries: u32,
     left_out: usize,
@@ -45,14 +45,14 @@ pub(super) struct Writer {
 
 /// One answer of a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stored {
+pub(super) struct SnapshotAnswer {
     pub(super) key: Box<[u8]>,
-    pub(super) answer: Answer,
+    pub(super) answer: WireAnswer,
     /// When it came, in milliseconds since 1970.
     pub(super) came_unix_ms: u64,
 }
 
-impl Writer {
+impl CacheSnapshotWriter {
     pub(super) fn new(saved_unix_ms: u64) -> Self {
         let mut bytes = MAGIC.to_vec();
         bytes.extend(VERSION.to_be_bytes());
@@ -62,7 +62,7 @@ impl Writer {
     }
 
     /// Adds an answer, or counts it as left out where it does not fit.
-    pub(super) fn add(&mut self, key: &[u8], answer: &Answer, came_unix_ms: u64) {
+    pub(super) fn add(&mut self, key: &[u8], answer: &WireAnswer, came_unix_ms: u64) {
         let message = answer.message();
         let length = ENTRY_HEAD_BYTES + key.len() + message.len();
         let fits = key.len() <= KEY_BYTES_MAX
@@ -97,7 +97,7 @@ pub fn check_snapshot(bytes: &[u8]) -> Result<usize, BadSnapshot> {
 
 /// Gives every answer of a snapshot to `each`, once all of it is known to be whole. An answer that
 /// is none to its key is passed over.
-pub(super) fn read(bytes: &[u8], mut each: impl FnMut(Stored)) -> Result<(), BadSnapshot> {
+pub(super) fn read(bytes: &[u8], mut each: impl FnMut(SnapshotAnswer)) -> Result<(), BadSnapshot> {
     if bytes.len() > SNAPSHOT_BYTES_MAX {
         return Err(BadSnapshot::TooLong);
     }
@@ -114,17 +114,17 @@ pub(super) fn read(bytes: &[u8], mut each: impl FnMut(Stored)) -> Result<(), Bad
     let mut rest = body.get(HEAD_BYTES - 4..).ok_or(BadSnapshot::Damaged)?;
     let entries = u32::from_be_bytes(take(&mut rest)?);
     let all = rest;
-    for pass in [Pass::Check, Pass::Give] {
+    for pass in [SnapshotPass::Check, SnapshotPass::Give] {
         rest = all;
         for _ in 0..entries {
             let (key, message, came_unix_ms) = entry(&mut rest)?;
-            if pass == Pass::Check {
+            if pass == SnapshotPass::Check {
                 continue;
             }
             let Some(plain) = plain_key(key) else { continue };
-            match Answer::from_response(message) {
+            match WireAnswer::from_response(message) {
                 Ok(answer) if answer.matches(KeyBuffer::question(plain)) => {
-                    each(Stored { key: key.into(), answer, came_unix_ms });
+                    each(SnapshotAnswer { key: key.into(), answer, came_unix_ms });
                 }
                 Ok(_) | Err(_) => {}
             }
@@ -137,7 +137,7 @@ pub(super) fn read(bytes: &[u8], mut each: impl FnMut(Stored)) -> Result<(), Bad
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
+enum SnapshotPass {
     Check,
     Give,
 }
@@ -178,20 +178,20 @@ impl std::error::Error for BadSnapshot {}
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use dns_wire::{Query, forge, key_of, write_query};
+    use dns_wire::{DnsQuery, forge, key_of, write_query};
     use vocab::{DomainName, NameBuffer};
 
-    fn answer(name: &str) -> (Box<[u8]>, Answer) {
+    fn answer(name: &str) -> (Box<[u8]>, WireAnswer) {
         let key = key_of(DomainName::parse(name).unwrap().as_name(), 1).unwrap();
         let (mut query, mut message) = (Vec::new(), Vec::new());
         write_query(7, &key, &mut query);
-        let query = Query::parse(&query, &mut NameBuffer::new()).unwrap();
+        let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
         forge::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut message);
-        (key, Answer::from_response(&message).unwrap())
+        (key, WireAnswer::from_response(&message).unwrap())
     }
 
     fn snapshot() -> Vec<u8> {
-        let mut writer = Writer::new(5000);
+        let mut writer = CacheSnapshotWriter::new(5000);
         for name in ["a.example", "b.example"] {
             let (key, answer) = answer(name);
             writer.add(&key, &answer, 1000);
@@ -199,7 +199,7 @@ mod tests {
         writer.finish().0
     }
 
-    fn restored(bytes: &[u8]) -> Result<Vec<Stored>, BadSnapshot> {
+    fn restored(bytes: &[u8]) -> Result<Vec<SnapshotAnswer>, BadSnapshot> {
         let mut all = Vec::new();
         read(bytes, |it| all.push(it)).map(|()| all)
     }
@@ -223,7 +223,7 @@ mod tests {
             (key, answer.message().to_vec(), 1000)
         });
         assert_eq!(all, expected);
-        assert_eq!(restored(&Writer::new(0).finish().0), Ok(Vec::new()));
+        assert_eq!(restored(&CacheSnapshotWriter::new(0).finish().0), Ok(Vec::new()));
     }
 
     #[test]
@@ -259,7 +259,7 @@ mod tests {
             }
         }
         let (key, answer) = answer("a.example");
-        let mut writer = Writer::new(0);
+        let mut writer = CacheSnapshotWriter::new(0);
         writer.add(b"\x01b\x00\x00\x01\x00\x01\x00", &answer, 0);
         writer.add(&vec![0; KEY_BYTES_MAX + 1], &answer, 0);
         writer.add(&key, &answer, 0);

@@ -5,7 +5,7 @@
 //! datagrams. A name is handed to the proxy as a name, so nothing is looked up here. Called by
 //! [`super::place`] and by the origins.
 
-use super::address::{Host, authority_parts};
+use super::address::{UpstreamHost, authority_parts};
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
@@ -28,16 +28,16 @@ const GRANTED: u8 = 0;
 
 /// A proxy by its address: `127.0.0.1:1080`, `user:password@localhost:1080`.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Proxy {
+pub struct SocksProxy {
     /// Where it is.
     pub address: SocketAddr,
     /// Who we are to it, if it asks.
-    pub credentials: Option<Credentials>,
+    pub credentials: Option<SocksCredentials>,
 }
 
 /// A user name and its password, 1 to 255 bytes each.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Credentials {
+pub struct SocksCredentials {
     user: String,
     password: String,
 }
@@ -51,7 +51,7 @@ pub enum BadProxy {
     Credentials,
 }
 
-impl FromStr for Proxy {
+impl FromStr for SocksProxy {
     type Err = BadProxy;
 
     fn from_str(text: &str) -> Result<Self, BadProxy> {
@@ -59,21 +59,21 @@ impl FromStr for Proxy {
             None => (None, text),
             Some((credentials, address)) => {
                 let (user, password) = credentials.split_once(':').ok_or(BadProxy::Credentials)?;
-                (Some(Credentials::new(user, password)?), address)
+                (Some(SocksCredentials::new(user, password)?), address)
             }
         };
         let address = match authority_parts(address, PORT_DEFAULT) {
-            Ok((Host::Ip(ip), port)) => SocketAddr::new(ip, port),
-            Ok((Host::Name(name), port)) if name.as_str() == "localhost" => {
+            Ok((UpstreamHost::Ip(ip), port)) => SocketAddr::new(ip, port),
+            Ok((UpstreamHost::Name(name), port)) if name.as_str() == "localhost" => {
                 SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)
             }
-            Ok((Host::Name(_), _)) | Err(_) => return Err(BadProxy::Address),
+            Ok((UpstreamHost::Name(_), _)) | Err(_) => return Err(BadProxy::Address),
         };
         Ok(Self { address, credentials })
     }
 }
 
-impl Credentials {
+impl SocksCredentials {
     /// A user name without a colon, and a password.
     pub fn new(user: &str, password: &str) -> Result<Self, BadProxy> {
         let fits = |it: &str| (1..=CREDENTIAL_BYTES_MAX).contains(&it.len());
@@ -95,22 +95,22 @@ impl Credentials {
 }
 
 /// As it is written in settings, with the password.
-impl fmt::Display for Proxy {
+impl fmt::Display for SocksProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(Credentials { user, password }) = &self.credentials {
+        if let Some(SocksCredentials { user, password }) = &self.credentials {
             write!(f, "{user}:{password}@")?;
         }
         self.address.fmt(f)
     }
 }
 
-impl fmt::Debug for Proxy {
+impl fmt::Debug for SocksProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Proxy({})", self.address)
     }
 }
 
-impl fmt::Debug for Credentials {
+impl fmt::Debug for SocksCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Credentials(..)")
     }
@@ -129,7 +129,7 @@ impl fmt::Display for BadProxy {
 
 impl std::error::Error for BadProxy {}
 
-impl settings::Written for Proxy {
+impl settings::WrittenWord for SocksProxy {
     const FORMAT: &'static str = "socks5";
     const EXAMPLE: &'static str = "127.0.0.1:1080";
 
@@ -141,8 +141,8 @@ impl settings::Written for Proxy {
 /// Has the proxy at the other end of `stream` connect to `host` and `port`. Sets no deadline.
 pub(crate) async fn connect<S>(
     stream: &mut S,
-    credentials: Option<&Credentials>,
-    host: &Host,
+    credentials: Option<&SocksCredentials>,
+    host: &UpstreamHost,
     port: u16,
 ) -> io::Result<()>
 where
@@ -151,15 +151,15 @@ where
     greet(stream, credentials).await?;
     let mut request = vec![VERSION, CONNECT, 0];
     match host {
-        Host::Ip(IpAddr::V4(ip)) => {
+        UpstreamHost::Ip(IpAddr::V4(ip)) => {
             request.push(IPV4);
             request.extend(ip.octets());
         }
-        Host::Ip(IpAddr::V6(ip)) => {
+        UpstreamHost::Ip(IpAddr::V6(ip)) => {
             request.push(IPV6);
             request.extend(ip.octets());
         }
-        Host::Name(name) => {
+        UpstreamHost::Name(name) => {
             // A name is at most 253 bytes.
             request.extend([NAME, name.as_str().len() as u8]);
             request.extend(name.as_str().as_bytes());
@@ -183,7 +183,7 @@ where
 }
 
 /// Agrees on who we are.
-async fn greet<S>(stream: &mut S, credentials: Option<&Credentials>) -> io::Result<()>
+async fn greet<S>(stream: &mut S, credentials: Option<&SocksCredentials>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -197,7 +197,7 @@ where
     stream.read_exact(&mut chosen).await?;
     match (chosen, credentials) {
         ([VERSION, NO_AUTHENTICATION], _) => Ok(()),
-        ([VERSION, USER_AND_PASSWORD], Some(Credentials { user, password })) => {
+        ([VERSION, USER_AND_PASSWORD], Some(SocksCredentials { user, password })) => {
             let mut request = vec![1, user.len() as u8];
             request.extend(user.as_bytes());
             request.push(password.len() as u8);
@@ -222,7 +222,10 @@ mod tests {
     use super::*;
 
     fn check(given: &str, expected: Result<&str, BadProxy>) {
-        assert_eq!(given.parse::<Proxy>().map(|it| it.to_string()), expected.map(str::to_owned));
+        assert_eq!(
+            given.parse::<SocksProxy>().map(|it| it.to_string()),
+            expected.map(str::to_owned)
+        );
     }
 
     #[test]
@@ -239,14 +242,14 @@ mod tests {
 
     #[test]
     fn a_password_is_not_shown() {
-        let proxy: Proxy = "me:secret@10.0.0.1:1080".parse().unwrap();
+        let proxy: SocksProxy = "me:secret@10.0.0.1:1080".parse().unwrap();
         assert!(!format!("{proxy:?}").contains("secret"));
     }
 
     /// What is asked of a proxy that replies so, and how it ends.
     async fn asked(
-        credentials: Option<&Credentials>,
-        host: &Host,
+        credentials: Option<&SocksCredentials>,
+        host: &UpstreamHost,
         replies: &[u8],
     ) -> (Vec<u8>, io::Result<()>) {
         let (mut ours, mut theirs) = tokio::io::duplex(1024);
@@ -260,13 +263,13 @@ mod tests {
 
     #[tokio::test]
     async fn names_and_addresses_are_asked_for() {
-        let ip = Host::Ip("192.0.2.7".parse().unwrap());
+        let ip = UpstreamHost::Ip("192.0.2.7".parse().unwrap());
         let replies = b"\x05\x00\x05\x00\x00\x01\x00\x00\x00\x00\x00\x00";
         let (said, outcome) = asked(None, &ip, replies).await;
         outcome.unwrap();
         assert_eq!(said, b"\x05\x01\x00\x05\x01\x00\x01\xc0\x00\x02\x07\x03\x55");
-        let name = Host::Name(vocab::DomainName::parse("dns.test").unwrap());
-        let credentials = Credentials { user: "me".into(), password: "pw".into() };
+        let name = UpstreamHost::Name(vocab::DomainName::parse("dns.test").unwrap());
+        let credentials = SocksCredentials { user: "me".into(), password: "pw".into() };
         let replies = b"\x05\x02\x01\x00\x05\x00\x00\x03\x02ab\x00\x00";
         let (said, outcome) = asked(Some(&credentials), &name, replies).await;
         outcome.unwrap();
@@ -276,7 +279,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_proxy_that_refuses_or_babbles_is_an_error() {
-        let ip = Host::Ip("192.0.2.7".parse().unwrap());
+        let ip = UpstreamHost::Ip("192.0.2.7".parse().unwrap());
         let replies: [&[u8]; 5] = [
             b"\x05\xff",
             b"\x05\x02",

@@ -5,11 +5,11 @@
 //! connection that breaks, or that has gone silent, is given up, and what waited on it is asked
 //! once more on a new one. How long one stays open unused, the server may say (RFC 7828).
 
-use super::exchange::{ExchangeError, Means, Wanted};
-use super::line::{Abandoned, Idle, Line, Reuse};
-use super::place::Place;
-use super::upstream_settings::Pipeline;
-use dns_wire::Answer;
+use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::line::{AbandonGuard, ConnectionReuse, IdleLimits, StreamConnection};
+use super::place::UpstreamDialer;
+use super::upstream_settings::PipelineMode;
+use dns_wire::WireAnswer;
 use dns_wire::ask_options::{OPTION_KEEPALIVE, add_option, pad_query};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -37,21 +37,21 @@ const TRIES_MAX: u32 = 4;
 
 /// Whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Security {
+pub(super) enum StreamSecurity {
     None,
     Tls,
 }
 
 /// The way to one upstream.
 pub(super) struct StreamWay {
-    place: Place,
-    security: Security,
+    place: UpstreamDialer,
+    security: StreamSecurity,
     tls: ClientTls,
-    means: Rc<Means>,
-    idle: Idle,
-    lines: RefCell<Vec<Rc<Line>>>,
+    means: Rc<ExchangeMeans>,
+    idle: IdleLimits,
+    lines: RefCell<Vec<Rc<StreamConnection>>>,
     lines_max: usize,
-    sharing: Cell<Sharing>,
+    sharing: Cell<StreamSharing>,
     /// A permit for each question that is under way where connections are not shared.
     turns: Semaphore,
     /// Held while a connection is being opened, so that a burst opens one.
@@ -60,7 +60,7 @@ pub(super) struct StreamWay {
 
 /// What one connection carries.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sharing {
+enum StreamSharing {
     /// Several questions at once.
     AtOnce,
     /// One after the other, as the settings say.
@@ -71,7 +71,7 @@ enum Sharing {
 
 /// Which connection a question would have.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+enum StreamNeed {
     Any,
     /// One that was opened after this, or else a new one, as long as more may be opened: what was
     /// open then may be as dead as the one that broke.
@@ -79,30 +79,34 @@ enum Wish {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Age {
+enum StreamAge {
     New,
     Used,
 }
 
 /// A line, and whether it was there before the question.
-enum Found {
-    New(Rc<Line>),
-    Used(Rc<Line>),
+enum FoundStream {
+    New(Rc<StreamConnection>),
+    Used(Rc<StreamConnection>),
     /// None: it was found out meanwhile that questions take turns.
     TurnNeeded,
 }
 
 impl StreamWay {
-    pub(super) fn new(place: Place, security: Security, means: Rc<Means>) -> Self {
+    pub(super) fn new(
+        place: UpstreamDialer,
+        security: StreamSecurity,
+        means: Rc<ExchangeMeans>,
+    ) -> Self {
         let reach = &place.reach;
         let (lines, sharing) = match reach.pipeline {
-            Pipeline::On => (LINES_DEFAULT, Sharing::AtOnce),
-            Pipeline::Off => (LINES_DEFAULT_ONE_BY_ONE, Sharing::OneByOne),
+            PipelineMode::On => (LINES_DEFAULT, StreamSharing::AtOnce),
+            PipelineMode::Off => (LINES_DEFAULT_ONE_BY_ONE, StreamSharing::OneByOne),
         };
         let lines_max = reach.connections.unwrap_or(lines);
         Self {
             tls: reach.tls(&means.tls),
-            idle: Idle {
+            idle: IdleLimits {
                 at_first: reach.idle.unwrap_or(IDLE_DEFAULT),
                 at_most: reach.idle.unwrap_or(KEEPALIVE_MAX),
             },
@@ -120,43 +124,45 @@ impl StreamWay {
     /// Asks; the caller ends it after `limit`, the wait for a turn included.
     pub(super) async fn ask(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &UpstreamQuestion<'_>,
         limit: Duration,
-    ) -> Result<Answer, ExchangeError> {
+    ) -> Result<WireAnswer, ExchangeError> {
         let asked = Instant::now();
-        let (mut turn, mut wish, mut left) = (None, Wish::Any, TRIES_MAX);
+        let (mut turn, mut wish, mut left) = (None, StreamNeed::Any, TRIES_MAX);
         loop {
             if turn.is_none() && self.takes_turns() {
                 turn = Some(self.turns.acquire().await.expect("nobody closes it"));
             }
             let (line, age, outcome) = match self.line(wish, turn.as_ref(), limit).await? {
-                Found::TurnNeeded => continue,
-                Found::New(line) => (Rc::clone(&line), Age::New, self.ask_on(line, wanted).await),
-                Found::Used(line) => {
+                FoundStream::TurnNeeded => continue,
+                FoundStream::New(line) => {
+                    (Rc::clone(&line), StreamAge::New, self.ask_on(line, wanted).await)
+                }
+                FoundStream::Used(line) => {
                     // Half of the time at most for one that may be dead without saying so.
                     let patience = SILENCE_MAX.min(limit / 2);
                     let outcome = self.ask_within(patience, &line, wanted).await;
-                    (line, Age::Used, outcome)
+                    (line, StreamAge::Used, outcome)
                 }
             };
             left -= 1;
             // A new one that breaks when it carries nothing else is a server that will not.
-            let may_answer = age == Age::Used || line.was_shared();
+            let may_answer = age == StreamAge::Used || line.was_shared();
             if outcome != Err(ExchangeError::Unreachable) || !may_answer || left == 0 {
                 return outcome;
             }
             // It broke over the second of several questions. The answer to the first may be lost
             // with it, where the server closed before it had read all.
             if line.was_shared() && line.answers() <= 1 && !self.takes_turns() {
-                self.sharing.set(Sharing::Once);
+                self.sharing.set(StreamSharing::Once);
             }
-            wish = Wish::OpenedSince(asked);
+            wish = StreamNeed::OpenedSince(asked);
         }
     }
 
     /// Whether a connection carries one question at a time.
     fn takes_turns(&self) -> bool {
-        self.sharing.get() != Sharing::AtOnce
+        self.sharing.get() != StreamSharing::AtOnce
     }
 
     /// Asks on a connection that was there before. One that is silent for so long is given up, and
@@ -164,9 +170,9 @@ impl StreamWay {
     async fn ask_within(
         &self,
         patience: Duration,
-        line: &Rc<Line>,
-        wanted: &Wanted<'_>,
-    ) -> Result<Answer, ExchangeError> {
+        line: &Rc<StreamConnection>,
+        wanted: &UpstreamQuestion<'_>,
+    ) -> Result<WireAnswer, ExchangeError> {
         let asked = Instant::now();
         let first = self.ask_on(Rc::clone(line), wanted);
         tokio::pin!(first);
@@ -183,7 +189,11 @@ impl StreamWay {
         }
     }
 
-    async fn ask_on(&self, line: Rc<Line>, wanted: &Wanted<'_>) -> Result<Answer, ExchangeError> {
+    async fn ask_on(
+        &self,
+        line: Rc<StreamConnection>,
+        wanted: &UpstreamQuestion<'_>,
+    ) -> Result<WireAnswer, ExchangeError> {
         let mut ticket = line.waiting.enter(wanted.key, &self.means.dice);
         line.note_sharing();
         let mut query = Vec::with_capacity(wanted.key.len() + wanted.options.len() + 128);
@@ -191,10 +201,10 @@ impl StreamWay {
         if line.is_fresh() {
             add_option(&mut query, OPTION_KEEPALIVE, &[]);
         }
-        if self.security == Security::Tls {
+        if self.security == StreamSecurity::Tls {
             pad_query(&mut query);
         }
-        let abandoned = Abandoned(self.takes_turns().then(|| Rc::clone(&line)));
+        let abandoned = AbandonGuard(self.takes_turns().then(|| Rc::clone(&line)));
         line.send(&query);
         // A stream cuts nothing, so a truncated answer is a bad one.
         let outcome = ticket.told().await;
@@ -205,20 +215,20 @@ impl StreamWay {
     /// A connection with place; a new one if all are busy, or if that is the wish.
     async fn line(
         &self,
-        wish: Wish,
+        wish: StreamNeed,
         turn: Option<&SemaphorePermit<'_>>,
         limit: Duration,
-    ) -> Result<Found, ExchangeError> {
+    ) -> Result<FoundStream, ExchangeError> {
         if let Some(line) = self.open_line(wish) {
-            return Ok(Found::Used(line));
+            return Ok(FoundStream::Used(line));
         }
         let _turn = self.opening.lock().await;
         // Somebody else may have opened it meanwhile.
         if let Some(line) = self.open_line(wish) {
-            return Ok(Found::Used(line));
+            return Ok(FoundStream::Used(line));
         }
         if turn.is_none() && self.takes_turns() {
-            return Ok(Found::TurnNeeded);
+            return Ok(FoundStream::TurnNeeded);
         }
         if self.lines.borrow().len() >= self.lines_max {
             let mut lines = self.lines.borrow_mut();
@@ -229,45 +239,45 @@ impl StreamWay {
                 let least = lines.iter().min_by_key(|it| it.waiting.len());
                 let least = least.filter(|it| it.waiting.len() < WAITING_PER_LINE_MAX);
                 return least
-                    .map(|it| Found::Used(Rc::clone(it)))
+                    .map(|it| FoundStream::Used(Rc::clone(it)))
                     .ok_or(ExchangeError::Unreachable);
             }
             // Whoever has a turn has a connection: those in the way were opened before it was found
             // out that turns are needed, and are gone with their answers.
         }
-        self.open(limit).await.map(Found::New)
+        self.open(limit).await.map(FoundStream::New)
     }
 
-    fn open_line(&self, wish: Wish) -> Option<Rc<Line>> {
+    fn open_line(&self, wish: StreamNeed) -> Option<Rc<StreamConnection>> {
         let mut lines = self.lines.borrow_mut();
         lines.retain(|line| line.is_open());
         let most = match self.sharing.get() {
-            Sharing::AtOnce => WAITING_PER_LINE,
-            Sharing::OneByOne | Sharing::Once => 1,
+            StreamSharing::AtOnce => WAITING_PER_LINE,
+            StreamSharing::OneByOne | StreamSharing::Once => 1,
         };
-        let wished = |line: &&Rc<Line>| match wish {
-            Wish::Any => true,
-            Wish::OpenedSince(then) => line.opened > then,
+        let wished = |line: &&Rc<StreamConnection>| match wish {
+            StreamNeed::Any => true,
+            StreamNeed::OpenedSince(then) => line.opened > then,
         };
         let least = lines.iter().filter(wished).min_by_key(|line| line.waiting.len())?;
         (least.waiting.len() < most).then(|| Rc::clone(least))
     }
 
-    async fn open(&self, limit: Duration) -> Result<Rc<Line>, ExchangeError> {
+    async fn open(&self, limit: Duration) -> Result<Rc<StreamConnection>, ExchangeError> {
         let opened = tokio::time::timeout(limit, self.connect(limit)).await;
         opened.unwrap_or(Err(ExchangeError::Timeout))
     }
 
-    async fn connect(&self, limit: Duration) -> Result<Rc<Line>, ExchangeError> {
+    async fn connect(&self, limit: Duration) -> Result<Rc<StreamConnection>, ExchangeError> {
         let stream = self.place.dial(limit).await?;
         let reuse = match self.sharing.get() {
-            Sharing::AtOnce | Sharing::OneByOne => Reuse::Yes,
-            Sharing::Once => Reuse::No,
+            StreamSharing::AtOnce | StreamSharing::OneByOne => ConnectionReuse::Yes,
+            StreamSharing::Once => ConnectionReuse::No,
         };
-        let line = Rc::new(Line::new(self.idle, reuse));
+        let line = Rc::new(StreamConnection::new(self.idle, reuse));
         match self.security {
-            Security::None => line.start(stream),
-            Security::Tls => {
+            StreamSecurity::None => line.start(stream),
+            StreamSecurity::Tls => {
                 let name = self.place.server_name();
                 // No ALPN: RFC 7858 knows none, and a server that lists others would refuse us.
                 let opened = self.tls.connect(stream, &name, &[]).await;

@@ -4,15 +4,15 @@
 //! Anything else is somebody else's, or forged, and changes nothing: the wait goes on. Part of
 //! [`super::race`], whose tables it works on.
 
-use super::exchange::{ExchangeError, Upstream};
+use super::exchange::{ExchangeError, ReadyUpstream};
 use super::flights::FlightId;
-use super::proof::Judged;
-use super::question::Question;
-use super::race::Race;
-use super::record::Failing;
-use super::udp::{Found, Port, TrialId, UdpWay};
-use super::window::{COUNTED_FOR, Turn};
-use dns_wire::{Answer, BadAnswer, KeyBuffer, check_response};
+use super::proof::ProofOutcome;
+use super::question::ResolverQuestion;
+use super::race::QueryRace;
+use super::record::ExchangeFailure;
+use super::udp::{FoundSocket, SocketPort, TrialId, UdpWay};
+use super::window::{COUNTED_FOR, WindowTurn};
+use dns_wire::{BadAnswer, KeyBuffer, WireAnswer, check_response};
 use slab::Slab;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -29,29 +29,29 @@ const RESEND_AFTER_MIN: Duration = Duration::from_millis(250);
 const RESEND_AFTER_MEANS: u32 = 6;
 
 /// A question at one upstream.
-pub(super) struct Trial {
+pub(super) struct QueryAttempt {
     pub(super) flight: FlightId,
-    question: Rc<Question>,
-    upstream: Rc<Upstream>,
-    port: Rc<Port>,
+    question: Rc<ResolverQuestion>,
+    upstream: Rc<ReadyUpstream>,
+    port: Rc<SocketPort>,
     id: u16,
     sent: Instant,
     again_at: Instant,
     again: Duration,
     ends: Instant,
-    counted: Counted,
+    counted: WindowCounting,
 }
 
 /// Whether it counts in its upstream's window.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Counted {
+enum WindowCounting {
     Yes,
     No,
 }
 
 /// What is to be done with a trial at a tick.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Due {
+enum AttemptDue {
     Forget,
     Again,
     End,
@@ -59,15 +59,15 @@ enum Due {
 
 /// All of them, and what is to be sent.
 #[derive(Default)]
-pub(super) struct Trials {
-    table: Slab<Trial>,
+pub(super) struct QueryAttempts {
+    table: Slab<QueryAttempt>,
     /// Sockets with something to send.
-    ready: Vec<Rc<Port>>,
+    ready: Vec<Rc<SocketPort>>,
     query: Vec<u8>,
     round: u64,
 }
 
-impl Trials {
+impl QueryAttempts {
     pub(super) fn begin_round(&mut self) {
         self.round += 1;
     }
@@ -97,7 +97,7 @@ impl Trials {
     }
 
     /// Takes a trial out of its port and the table.
-    fn remove(&mut self, trial: TrialId, now: Instant) -> Option<Trial> {
+    fn remove(&mut self, trial: TrialId, now: Instant) -> Option<QueryAttempt> {
         let it = self.table.try_remove(trial)?;
         if let Some(way) = it.upstream.datagrams() {
             way.leave(&it.port, it.id, now);
@@ -105,14 +105,14 @@ impl Trials {
         Some(it)
     }
 
-    fn due(&self, now: Instant) -> Vec<(TrialId, Due)> {
-        let due = |it: &Trial| {
+    fn due(&self, now: Instant) -> Vec<(TrialId, AttemptDue)> {
+        let due = |it: &QueryAttempt| {
             if it.ends <= now {
-                Some(Due::End)
+                Some(AttemptDue::End)
             } else if it.again_at <= now {
-                Some(Due::Again)
-            } else if it.counted == Counted::Yes && it.sent + COUNTED_FOR <= now {
-                Some(Due::Forget)
+                Some(AttemptDue::Again)
+            } else if it.counted == WindowCounting::Yes && it.sent + COUNTED_FOR <= now {
+                Some(AttemptDue::Forget)
             } else {
                 None
             }
@@ -121,19 +121,19 @@ impl Trials {
     }
 }
 
-impl Race {
+impl QueryRace {
     /// Asks `upstream` by datagram, now or when it is its turn.
     pub(super) fn enter_window(
         &mut self,
         id: FlightId,
-        upstream: &Rc<Upstream>,
+        upstream: &Rc<ReadyUpstream>,
     ) -> Result<(), ExchangeError> {
         let way = upstream.datagrams().ok_or(ExchangeError::Unreachable)?;
         let turn = way.window.borrow_mut().enter(id);
         match turn {
-            Turn::Go => self.send(id, upstream, way),
-            Turn::Wait => Ok(()),
-            Turn::Refused => Err(ExchangeError::Unreachable),
+            WindowTurn::Go => self.send(id, upstream, way),
+            WindowTurn::Wait => Ok(()),
+            WindowTurn::Refused => Err(ExchangeError::Unreachable),
         }
     }
 
@@ -141,14 +141,14 @@ impl Race {
     fn send(
         &mut self,
         id: FlightId,
-        upstream: &Rc<Upstream>,
+        upstream: &Rc<ReadyUpstream>,
         way: &UdpWay,
     ) -> Result<(), ExchangeError> {
         upstream.record.sent();
         let sent = self.try_send(id, upstream, way);
         if sent.is_err() {
             way.window.borrow_mut().forget();
-            upstream.record.failed(Failing::Other, Duration::ZERO, self.clock);
+            upstream.record.failed(ExchangeFailure::Other, Duration::ZERO, self.clock);
         }
         sent
     }
@@ -156,7 +156,7 @@ impl Race {
     fn try_send(
         &mut self,
         id: FlightId,
-        upstream: &Rc<Upstream>,
+        upstream: &Rc<ReadyUpstream>,
         way: &UdpWay,
     ) -> Result<(), ExchangeError> {
         if self.trials.table.len() >= TRIALS_MAX {
@@ -170,8 +170,8 @@ impl Race {
             return Err(ExchangeError::Unreachable);
         }
         let port = match way.port(self.trials.round, self.now)? {
-            Found::Used(port) => port,
-            Found::New(port) => {
+            FoundSocket::Used(port) => port,
+            FoundSocket::New(port) => {
                 self.serve(&port);
                 port
             }
@@ -187,7 +187,7 @@ impl Race {
         // together and be lost again. The place in the table is as good as chance here.
         let share = u32::try_from(trial % 64).unwrap_or(0);
         let again = again / 2 + again * share / 64;
-        place.insert(Trial {
+        place.insert(QueryAttempt {
             flight: id,
             question: Rc::clone(&flight.question),
             upstream: Rc::clone(upstream),
@@ -197,14 +197,14 @@ impl Race {
             again_at: self.now + again,
             again,
             ends: flight.ends,
-            counted: Counted::Yes,
+            counted: WindowCounting::Yes,
         });
         self.trials.write(trial);
         Ok(())
     }
 
     /// Lets those go whose turn it is.
-    fn let_in(&mut self, upstream: &Rc<Upstream>) {
+    fn let_in(&mut self, upstream: &Rc<ReadyUpstream>) {
         let Some(way) = upstream.datagrams() else { return };
         loop {
             // Not in the condition: the window must be free for what follows.
@@ -219,7 +219,7 @@ impl Race {
     }
 
     /// A message has arrived at `port`.
-    pub(super) fn received(&mut self, port: &Rc<Port>, message: &[u8]) {
+    pub(super) fn received(&mut self, port: &Rc<SocketPort>, message: &[u8]) {
         let Some(id) = message.first_chunk().map(|it| u16::from_be_bytes(*it)) else { return };
         let Some(trial) = port.waiting_as(id) else { return };
         let Some(it) = self.trials.table.get(trial) else { return };
@@ -229,9 +229,9 @@ impl Race {
         };
         let judged = it.upstream.datagrams().map(|way| way.proof.judge(message));
         let whole = match judged {
-            None | Some(Judged::Ignored) => return,
-            Some(Judged::Believed) => !received.truncated,
-            Some(Judged::Unproved) => {
+            None | Some(ProofOutcome::Ignored) => return,
+            Some(ProofOutcome::Believed) => !received.truncated,
+            Some(ProofOutcome::Unproved) => {
                 it.upstream.record.unproved();
                 false
             }
@@ -240,8 +240,8 @@ impl Race {
         if let Some(way) = it.upstream.datagrams() {
             let mut window = way.window.borrow_mut();
             match it.counted {
-                Counted::Yes => window.answered(),
-                Counted::No => {}
+                WindowCounting::Yes => window.answered(),
+                WindowCounting::No => {}
             }
         }
         self.let_in(&it.upstream);
@@ -256,7 +256,7 @@ impl Race {
             it.upstream.record.answered(took);
             return;
         }
-        match Answer::from_upstream(message) {
+        match WireAnswer::from_upstream(message) {
             Ok(answer) => {
                 it.upstream.record.answered(took);
                 let answer = it.upstream.as_far_as_trusted(answer);
@@ -271,25 +271,25 @@ impl Race {
                 | BadAnswer::AliasLoop
                 | BadAnswer::Foreign,
             ) => {
-                it.upstream.record.failed(Failing::Other, took, self.clock);
+                it.upstream.record.failed(ExchangeFailure::Other, took, self.clock);
                 self.tried(it.flight, &it.upstream, Err(ExchangeError::BadAnswer));
             }
         }
     }
 
     /// Nobody answers at the other end of `port`, as the network says.
-    pub(super) fn port_failed(&mut self, port: &Rc<Port>) {
+    pub(super) fn port_failed(&mut self, port: &Rc<SocketPort>) {
         port.spend();
         for trial in port.everyone() {
-            self.fail(trial, Failing::Other, ExchangeError::Unreachable);
+            self.fail(trial, ExchangeFailure::Other, ExchangeError::Unreachable);
         }
     }
 
-    fn fail(&mut self, trial: TrialId, failing: Failing, why: ExchangeError) {
+    fn fail(&mut self, trial: TrialId, failing: ExchangeFailure, why: ExchangeError) {
         let Some(it) = self.trials.remove(trial, self.now) else { return };
         let took = self.now.saturating_duration_since(it.sent);
         it.upstream.record.failed(failing, took, self.clock);
-        if it.counted == Counted::Yes
+        if it.counted == WindowCounting::Yes
             && let Some(way) = it.upstream.datagrams()
         {
             way.window.borrow_mut().forget();
@@ -309,7 +309,7 @@ impl Race {
             .collect();
         for trial in losers {
             if let Some(it) = self.trials.remove(trial, self.now)
-                && it.counted == Counted::Yes
+                && it.counted == WindowCounting::Yes
                 && let Some(way) = it.upstream.datagrams()
             {
                 way.window.borrow_mut().forget();
@@ -318,16 +318,16 @@ impl Race {
     }
 
     pub(super) fn tick_trials(&mut self) {
-        let mut slow: Vec<Rc<Upstream>> = Vec::new();
+        let mut slow: Vec<Rc<ReadyUpstream>> = Vec::new();
         for (trial, due) in self.trials.due(self.now) {
             let Some(it) = self.trials.table.get_mut(trial) else { continue };
             match due {
-                Due::End => {
-                    self.fail(trial, Failing::Timeout, ExchangeError::Timeout);
+                AttemptDue::End => {
+                    self.fail(trial, ExchangeFailure::Timeout, ExchangeError::Timeout);
                     continue;
                 }
-                Due::Forget | Due::Again if it.counted == Counted::Yes => {
-                    it.counted = Counted::No;
+                AttemptDue::Forget | AttemptDue::Again if it.counted == WindowCounting::Yes => {
+                    it.counted = WindowCounting::No;
                     if let Some(way) = it.upstream.datagrams() {
                         way.window.borrow_mut().forget();
                     }
@@ -335,9 +335,9 @@ impl Race {
                         slow.push(Rc::clone(&it.upstream));
                     }
                 }
-                Due::Forget | Due::Again => {}
+                AttemptDue::Forget | AttemptDue::Again => {}
             }
-            if due == Due::Again {
+            if due == AttemptDue::Again {
                 self.again(trial);
             }
         }

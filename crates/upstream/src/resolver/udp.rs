@@ -6,12 +6,12 @@
 //! [`super::race`] believes only what repeats number and question, and the proofs that were asked
 //! for (RFC 5452 §9).
 
-use super::dice::Dice;
-use super::exchange::{ExchangeError, Means};
+use super::dice::RandomBytes;
+use super::exchange::{ExchangeError, ExchangeMeans};
 use super::flights::FlightId;
-use super::proof::Proof;
-use super::reach::Reach;
-use super::window::Window;
+use super::proof::AnswerProof;
+use super::reach::UpstreamReach;
+use super::window::UpstreamWindow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
-use transport::udp::lane::Outbox;
+use transport::udp::lane::UdpOutbox;
 use transport::{DialOptions, dial_udp};
 
 /// New sockets for one question each, in a second and for one upstream, at most: opening one costs
@@ -58,20 +58,20 @@ pub(super) type TrialId = usize;
 pub(super) struct UdpWay {
     address: SocketAddr,
     dial: DialOptions,
-    pub(super) proof: Proof,
-    means: Rc<Means>,
-    ports: RefCell<Vec<Rc<Port>>>,
+    pub(super) proof: AnswerProof,
+    means: Rc<ExchangeMeans>,
+    ports: RefCell<Vec<Rc<SocketPort>>>,
     /// Questions waiting at all of them.
     waiting: Cell<usize>,
-    current: RefCell<Current>,
+    current: RefCell<CurrentPort>,
     singles: Cell<SinglesLeft>,
-    pub(super) window: RefCell<Window<FlightId>>,
+    pub(super) window: RefCell<UpstreamWindow<FlightId>>,
 }
 
 /// The port of this round.
 #[derive(Default)]
-struct Current {
-    port: Option<Rc<Port>>,
+struct CurrentPort {
+    port: Option<Rc<SocketPort>>,
     round: u64,
     left: u8,
 }
@@ -104,11 +104,11 @@ impl Drop for SinglePort {
 }
 
 /// One socket.
-pub(super) struct Port {
+pub(super) struct SocketPort {
     pub(super) socket: UdpSocket,
     /// Those who wait, by the number they asked under.
     waiting: RefCell<HashMap<u16, TrialId, BuildHasherDefault<ByNumber>>>,
-    pub(super) outbox: RefCell<Outbox>,
+    pub(super) outbox: RefCell<UdpOutbox>,
     opened: Instant,
     questions_left: Cell<usize>,
     receiver: RefCell<Option<AbortHandle>>,
@@ -138,17 +138,21 @@ impl Hasher for ByNumber {
 }
 
 /// A socket with place, and whether somebody receives there yet.
-pub(super) enum Found {
-    New(Rc<Port>),
-    Used(Rc<Port>),
+pub(super) enum FoundSocket {
+    New(Rc<SocketPort>),
+    Used(Rc<SocketPort>),
 }
 
 impl UdpWay {
-    pub(super) fn new(address: SocketAddr, reach: &Reach, means: Rc<Means>) -> Self {
+    pub(super) fn new(
+        address: SocketAddr,
+        reach: &UpstreamReach,
+        means: Rc<ExchangeMeans>,
+    ) -> Self {
         Self {
             address,
             dial: reach.dial.clone(),
-            proof: Proof::new(reach, &means.dice),
+            proof: AnswerProof::new(reach, &means.dice),
             means,
             ports: RefCell::default(),
             waiting: Cell::new(0),
@@ -165,13 +169,13 @@ impl UdpWay {
         self.address
     }
 
-    pub(super) fn dice(&self) -> &Dice {
+    pub(super) fn dice(&self) -> &RandomBytes {
         &self.means.dice
     }
 
     /// A socket with place: a new one for this question alone, as long as they are few; else one
     /// at random, the same for some questions of one `round`.
-    pub(super) fn port(&self, round: u64, now: Instant) -> Result<Found, ExchangeError> {
+    pub(super) fn port(&self, round: u64, now: Instant) -> Result<FoundSocket, ExchangeError> {
         let mut current = self.current.borrow_mut();
         if current.round == round
             && current.left > 0
@@ -179,19 +183,20 @@ impl UdpWay {
         {
             let port = Rc::clone(port);
             current.left -= 1;
-            return Ok(Found::Used(port));
+            return Ok(FoundSocket::Used(port));
         }
         if let Some(port) = self.single_port(now) {
-            return Ok(Found::New(port));
+            return Ok(FoundSocket::New(port));
         }
         let found = self.another_port(now)?;
-        let (Found::New(port) | Found::Used(port)) = &found;
-        *current = Current { port: Some(Rc::clone(port)), round, left: QUESTIONS_PER_ROUND - 1 };
+        let (FoundSocket::New(port) | FoundSocket::Used(port)) = &found;
+        *current =
+            CurrentPort { port: Some(Rc::clone(port)), round, left: QUESTIONS_PER_ROUND - 1 };
         Ok(found)
     }
 
     /// A port for one question; none where there are many questions, or no more sockets.
-    fn single_port(&self, now: Instant) -> Option<Rc<Port>> {
+    fn single_port(&self, now: Instant) -> Option<Rc<SocketPort>> {
         let mut left = self.singles.get();
         let passed = now.saturating_duration_since(left.counted);
         // Whole ones only, so that no time is lost.
@@ -211,7 +216,7 @@ impl UdpWay {
         port.flatten()
     }
 
-    fn another_port(&self, now: Instant) -> Result<Found, ExchangeError> {
+    fn another_port(&self, now: Instant) -> Result<FoundSocket, ExchangeError> {
         self.close_spent(now);
         let mut ports = self.ports.borrow_mut();
         let wanted = (self.waiting.get() / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
@@ -220,7 +225,7 @@ impl UdpWay {
             match self.open(life, None, now) {
                 Ok(port) => {
                     ports.push(Rc::clone(&port));
-                    return Ok(Found::New(port));
+                    return Ok(FoundSocket::New(port));
                 }
                 // Out of sockets, but there are others.
                 Err(_) if !ports.is_empty() => {}
@@ -231,7 +236,7 @@ impl UdpWay {
         if port.waiting.borrow().len() >= WAITING_PER_PORT_MAX {
             return Err(ExchangeError::Unreachable);
         }
-        Ok(Found::Used(port))
+        Ok(FoundSocket::Used(port))
     }
 
     /// Takes spent ports out of use; those where somebody waits are closed when nobody does.
@@ -246,11 +251,16 @@ impl UdpWay {
     }
 
     /// Opens a socket for `life` questions.
-    fn open(&self, life: usize, single: Option<SinglePort>, now: Instant) -> io::Result<Rc<Port>> {
+    fn open(
+        &self,
+        life: usize,
+        single: Option<SinglePort>,
+        now: Instant,
+    ) -> io::Result<Rc<SocketPort>> {
         // The kernel chooses the port at random when the socket is connected.
         let socket = dial_udp(self.address, &self.dial)?;
         let places = if single.is_some() { 1 } else { PLACES_AT_FIRST };
-        Ok(Rc::new(Port {
+        Ok(Rc::new(SocketPort {
             socket: UdpSocket::from_std(socket)?,
             waiting: RefCell::new(HashMap::with_capacity_and_hasher(
                 places,
@@ -265,7 +275,7 @@ impl UdpWay {
     }
 
     /// Lets `trial` wait at `port` under a number that nobody can guess.
-    pub(super) fn enter(&self, port: &Port, trial: TrialId) -> u16 {
+    pub(super) fn enter(&self, port: &SocketPort, trial: TrialId) -> u16 {
         let mut waiting = port.waiting.borrow_mut();
         let mut id = self.means.dice.number();
         while waiting.contains_key(&id) {
@@ -278,7 +288,7 @@ impl UdpWay {
     }
 
     /// Lets it wait no more.
-    pub(super) fn leave(&self, port: &Port, id: u16, now: Instant) {
+    pub(super) fn leave(&self, port: &SocketPort, id: u16, now: Instant) {
         if port.waiting.borrow_mut().remove(&id).is_some() {
             self.waiting.set(self.waiting.get().saturating_sub(1));
         }
@@ -298,7 +308,7 @@ impl Drop for UdpWay {
     }
 }
 
-impl Port {
+impl SocketPort {
     /// Its own end.
     pub(super) fn local(&self) -> Option<SocketAddr> {
         let local = self.socket.local_addr().ok()?;

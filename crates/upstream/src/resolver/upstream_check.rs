@@ -3,8 +3,10 @@
 //! An option that a protocol cannot have is refused with a remedy, not ignored. Called by the check
 //! of the resolver's settings, which adds where the upstream stands.
 
-use super::address::{Host, Protocol, UpstreamAddress};
-use super::upstream_settings::{CertificateCheck, Cookie, Letters, Pipeline, UpstreamDetails};
+use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use super::upstream_settings::{
+    CertificateCheck, PipelineMode, QueryLetters, UpstreamCookieMode, UpstreamDetails,
+};
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -61,16 +63,22 @@ impl UpstreamDetails {
         }
         match (self.dial, &address.host) {
             (Some(dial), _) => Some(dial.0),
-            (None, Host::Ip(ip)) => Some(*ip),
-            (None, Host::Name(_)) => None,
+            (None, UpstreamHost::Ip(ip)) => Some(*ip),
+            (None, UpstreamHost::Name(_)) => None,
         }
     }
 
-    fn check_protocol(&self, protocol: Protocol, all: &mut Vec<Complaint>) {
-        let streams = matches!(protocol, Protocol::Tcp | Protocol::Tls | Protocol::Https);
-        let encrypted = matches!(protocol, Protocol::Tls | Protocol::Https | Protocol::Quic);
-        let plain_streams = matches!(protocol, Protocol::Tcp | Protocol::Tls);
-        let udp = protocol == Protocol::Udp;
+    fn check_protocol(&self, protocol: UpstreamProtocol, all: &mut Vec<Complaint>) {
+        let streams = matches!(
+            protocol,
+            UpstreamProtocol::Tcp | UpstreamProtocol::Tls | UpstreamProtocol::Https
+        );
+        let encrypted = matches!(
+            protocol,
+            UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic
+        );
+        let plain_streams = matches!(protocol, UpstreamProtocol::Tcp | UpstreamProtocol::Tls);
+        let udp = protocol == UpstreamProtocol::Udp;
         let scheme = protocol.as_str();
         let given = [
             (
@@ -93,19 +101,19 @@ impl UpstreamDetails {
             ),
             (
                 "pipeline",
-                self.pipeline == Pipeline::Off && !plain_streams,
+                self.pipeline == PipelineMode::Off && !plain_streams,
                 "cannot ask one question at a time",
                 "use tcp:// or tls://, or leave it out",
             ),
             (
                 "case",
-                self.case == Letters::Random && !udp,
+                self.case == QueryLetters::Random && !udp,
                 "needs no random letters: its connection keeps guessers out",
                 "leave it out",
             ),
             (
                 "cookies",
-                self.cookies == Cookie::On && !udp,
+                self.cookies == UpstreamCookieMode::On && !udp,
                 "needs no cookies: its connection keeps guessers out",
                 "leave it out",
             ),

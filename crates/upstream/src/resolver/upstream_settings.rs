@@ -3,15 +3,15 @@
 //! The comments of the fields are the manual. It parses and complains; it opens nothing. Called by
 //! whoever reads settings, and by [`super::plan`].
 
-use super::address::{AddressError, Host, Protocol, UpstreamAddress};
-use super::pin::Pin;
-use super::reach::Reach;
-use super::socks::Proxy;
+use super::address::{AddressError, UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use super::pin::KeyPin;
+use super::reach::UpstreamReach;
+use super::socks::SocksProxy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::IpAddr;
-use vocab::{DomainName, Span};
+use vocab::{DomainName, TimeSpan};
 
 /// Names that one upstream is responsible for, at most.
 pub const DOMAINS_MAX: usize = 4096;
@@ -44,7 +44,7 @@ pub struct UpstreamDetails {
     /// Default: the address, or what the bootstrap servers say of its name.
     pub dial: Option<Text<IpAddr>>,
     /// Which addresses of its name are taken: `any`, `ipv4` or `ipv6`. Default `any`.
-    pub family: Family,
+    pub family: FamilyChoice,
     /// The network interface that is used, as in `eth0` (`SO_BINDTODEVICE`); at most 15 bytes.
     /// Default: what the routes say.
     pub interface: Option<String>,
@@ -55,22 +55,22 @@ pub struct UpstreamDetails {
     pub source: Option<Text<IpAddr>>,
     /// A SOCKS5 proxy in between, as in `127.0.0.1:1080` or `user:password@10.0.0.1:1080`; for
     /// `tcp`, `tls` and `https`. A name in the address is looked up by the proxy. Default: none.
-    pub socks5: Option<Text<Proxy>>,
+    pub socks5: Option<Text<SocksProxy>>,
     /// Public keys of which its certificate, or an authority that signed it, must have one, besides
     /// being valid: `sha256/` and the Base64 of the key's SHA-256, as in
     /// `sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=`. For `tls`, `https` and `quic`. At
     /// most 16. Default: none.
-    pub pins: Vec<Text<Pin>>,
+    pub pins: Vec<Text<KeyPin>>,
     /// Whether its certificate must be valid and for its name: `full`, or `none`, with which anyone
     /// on the way can answer in its place unless `pins` are given too. Default `full`.
     pub verify: CertificateCheck,
     /// `on`: many questions at once on one connection (RFC 7766 §6.2.1.1). `off`: one at a time on
     /// each, for servers that cannot do better. For `tcp` and `tls`. Default `on`.
-    pub pipeline: Pipeline,
+    pub pipeline: PipelineMode,
     /// A connection on which nothing is asked is closed after so long, or sooner if the server says
     /// so (RFC 7828). Default 10s for `udp`'s fallback, `tcp` and `tls`, or as long as the server
     /// says, up to 2m; 30s for `https` and `quic`. From 1s to 10m.
-    pub idle: Option<Text<Span>>,
+    pub idle: Option<Text<TimeSpan>>,
     /// Connections to it at once, at most: for `tcp` and `tls`, default 4, or 16 with `pipeline`
     /// off, where further questions wait their turn; for `https`, those kept open over HTTP/1.1,
     /// default 8. HTTP/2 and `quic` need one. From 1 to 64.
@@ -78,10 +78,10 @@ pub struct UpstreamDetails {
     /// `random`: letters of the name in random case, which the answer must repeat, against forged
     /// answers. What does not repeat it costs one more exchange over TCP, and is counted. For `udp`.
     /// Default `kept`.
-    pub case: Letters,
+    pub case: QueryLetters,
     /// `on`: DNS cookies (RFC 7873) against forged answers, where the server knows them. For `udp`.
     /// Default `off`.
-    pub cookies: Cookie,
+    pub cookies: UpstreamCookieMode,
     /// Whether its word that an answer was validated (AD, RFC 4035 §3.2.3) is passed on: `on`, `off`,
     /// or `auto`, where nobody can answer in its place: over `tls`, `https` and `quic` with a checked
     /// certificate or `pins`, and from a loopback address. Default `auto`.
@@ -91,7 +91,7 @@ pub struct UpstreamDetails {
 /// Which addresses of a name are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Family {
+pub enum FamilyChoice {
     /// All.
     #[default]
     Any,
@@ -115,7 +115,7 @@ pub enum CertificateCheck {
 /// Whether several questions are under way on one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Pipeline {
+pub enum PipelineMode {
     /// Yes.
     #[default]
     On,
@@ -126,7 +126,7 @@ pub enum Pipeline {
 /// The case of letters in questions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Letters {
+pub enum QueryLetters {
     /// Lower case.
     #[default]
     Kept,
@@ -137,7 +137,7 @@ pub enum Letters {
 /// Whether cookies are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Cookie {
+pub enum UpstreamCookieMode {
     /// No.
     #[default]
     Off,
@@ -193,18 +193,20 @@ impl UpstreamSettings {
         let address: UpstreamAddress = self.address().parse()?;
         match (address.protocol, &address.host) {
             // Plain DNS to a name would trust whoever answers for that name first.
-            (Protocol::Udp | Protocol::Tcp, Host::Name(name)) => {
+            (UpstreamProtocol::Udp | UpstreamProtocol::Tcp, UpstreamHost::Name(name)) => {
                 Err(AddressError::Host(name.to_string()))
             }
-            (Protocol::Udp | Protocol::Tcp, Host::Ip(_))
-            | (Protocol::Tls | Protocol::Https | Protocol::Quic, _) => Ok(address),
+            (UpstreamProtocol::Udp | UpstreamProtocol::Tcp, UpstreamHost::Ip(_))
+            | (UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic, _) => {
+                Ok(address)
+            }
         }
     }
 
-    pub(super) fn reach(&self) -> Reach {
+    pub(super) fn reach(&self) -> UpstreamReach {
         match self {
-            Self::Address(_) => Reach::default(),
-            Self::Detailed(details) => Reach::new(details),
+            Self::Address(_) => UpstreamReach::default(),
+            Self::Detailed(details) => UpstreamReach::new(details),
         }
     }
 }

@@ -3,25 +3,25 @@
 //! A message is handed to whoever it answers: same number, same question. Anything else is
 //! somebody else's, or forged, and changes nothing.
 
-use super::dice::Dice;
+use super::dice::RandomBytes;
 use super::exchange::ExchangeError;
-use dns_wire::{Answer, BadAnswer, KeyBuffer, check_response};
+use dns_wire::{BadAnswer, KeyBuffer, WireAnswer, check_response};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tokio::sync::oneshot;
 
 /// An answer; none where the upstream truncated it.
-pub(super) type Outcome = Result<Option<Answer>, ExchangeError>;
+pub(super) type Outcome = Result<Option<WireAnswer>, ExchangeError>;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Waitlist {
-    waiting: RefCell<HashMap<u16, Waiting>>,
+    waiting: RefCell<HashMap<u16, WaitingQuestion>>,
     entered: Cell<u64>,
 }
 
-struct Waiting {
+struct WaitingQuestion {
     key: Rc<[u8]>,
     tell: oneshot::Sender<Outcome>,
     /// Which of all that ever waited here it is: numbers come back.
@@ -29,7 +29,7 @@ struct Waiting {
 }
 
 /// A place on the list, given up when dropped.
-pub(super) struct Ticket {
+pub(super) struct WaitTicket {
     list: Rc<Waitlist>,
     pub(super) id: u16,
     serial: u64,
@@ -39,7 +39,7 @@ pub(super) struct Ticket {
 impl Waitlist {
     /// Takes a place for the question within `key`, under a number that nobody can guess. The list
     /// must be far from holding all 65,536.
-    pub(super) fn enter(self: &Rc<Self>, key: &[u8], dice: &Dice) -> Ticket {
+    pub(super) fn enter(self: &Rc<Self>, key: &[u8], dice: &RandomBytes) -> WaitTicket {
         let mut id = dice.number();
         while self.waiting.borrow().contains_key(&id) {
             id = dice.number();
@@ -47,12 +47,12 @@ impl Waitlist {
         self.enter_as(id, key)
     }
 
-    fn enter_as(self: &Rc<Self>, id: u16, key: &[u8]) -> Ticket {
+    fn enter_as(self: &Rc<Self>, id: u16, key: &[u8]) -> WaitTicket {
         let serial = self.entered.get();
         self.entered.set(serial + 1);
         let (tell, told) = oneshot::channel();
-        self.waiting.borrow_mut().insert(id, Waiting { key: key.into(), tell, serial });
-        Ticket { list: Rc::clone(self), id, serial, told }
+        self.waiting.borrow_mut().insert(id, WaitingQuestion { key: key.into(), tell, serial });
+        WaitTicket { list: Rc::clone(self), id, serial, told }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -74,7 +74,7 @@ impl Waitlist {
         let outcome = if received.truncated {
             Ok(None)
         } else {
-            match Answer::from_upstream(message) {
+            match WireAnswer::from_upstream(message) {
                 Ok(answer) => Ok(Some(answer)),
                 Err(BadAnswer::Truncated) => Ok(None),
                 Err(
@@ -101,14 +101,14 @@ impl Waitlist {
     }
 }
 
-impl Ticket {
+impl WaitTicket {
     /// Waits to be told; may be called again when it was given up before.
     pub(super) async fn told(&mut self) -> Outcome {
         (&mut self.told).await.unwrap_or(Err(ExchangeError::Unreachable))
     }
 }
 
-impl Drop for Ticket {
+impl Drop for WaitTicket {
     fn drop(&mut self) {
         let mut waiting = self.list.waiting.borrow_mut();
         // Between being answered and noticing it, the number may have become another's.
@@ -122,7 +122,7 @@ impl Drop for Ticket {
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use dns_wire::{Query, forge, key_of, write_query};
+    use dns_wire::{DnsQuery, forge, key_of, write_query};
     use vocab::{DomainName, NameBuffer};
 
     fn key(name: &str) -> Box<[u8]> {
@@ -132,7 +132,7 @@ mod tests {
     fn answer(id: u16, name: &str) -> Vec<u8> {
         let (mut query, mut answer) = (Vec::new(), Vec::new());
         write_query(id, &key(name), &mut query);
-        let query = Query::parse(&query, &mut NameBuffer::new()).unwrap();
+        let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
         forge::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut answer);
         answer
     }

@@ -19,7 +19,7 @@ const QUEUE_MAX: usize = 8192;
 pub(super) const COUNTED_FOR: Duration = Duration::from_millis(50);
 
 /// See the module.
-pub(super) struct Window<T> {
+pub(super) struct UpstreamWindow<T> {
     size: usize,
     used: usize,
     queue: VecDeque<T>,
@@ -27,7 +27,7 @@ pub(super) struct Window<T> {
 
 /// Whether a question may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum WindowTurn {
     /// It may, and is counted.
     Go,
     /// It waits.
@@ -36,23 +36,23 @@ pub(super) enum Turn {
     Refused,
 }
 
-impl<T> Default for Window<T> {
+impl<T> Default for UpstreamWindow<T> {
     fn default() -> Self {
         Self { size: WINDOW_MIN, used: 0, queue: VecDeque::new() }
     }
 }
 
-impl<T> Window<T> {
+impl<T> UpstreamWindow<T> {
     /// Asks for a turn.
-    pub(super) fn enter(&mut self, who: T) -> Turn {
+    pub(super) fn enter(&mut self, who: T) -> WindowTurn {
         if self.used < self.size && self.queue.is_empty() {
             self.used += 1;
-            Turn::Go
+            WindowTurn::Go
         } else if self.queue.len() < QUEUE_MAX {
             self.queue.push_back(who);
-            Turn::Wait
+            WindowTurn::Wait
         } else {
-            Turn::Refused
+            WindowTurn::Refused
         }
     }
 
@@ -92,12 +92,12 @@ mod tests {
 
     #[test]
     fn who_is_beyond_the_window_waits_in_order() {
-        let mut window = Window::default();
+        let mut window = UpstreamWindow::default();
         for number in 0..WINDOW_MIN {
-            assert_eq!(window.enter(number), Turn::Go);
+            assert_eq!(window.enter(number), WindowTurn::Go);
         }
         for number in 0..3 {
-            assert_eq!(window.enter(number), Turn::Wait);
+            assert_eq!(window.enter(number), WindowTurn::Wait);
         }
         assert_eq!(window.next(), None);
         window.forget();
@@ -105,17 +105,17 @@ mod tests {
         assert_eq!(window.next(), None);
         // Whoever comes now does not pass by those who wait.
         window.forget();
-        assert_eq!(window.enter(3), Turn::Wait);
+        assert_eq!(window.enter(3), WindowTurn::Wait);
         assert_eq!(window.next(), Some(1));
     }
 
     #[test]
     fn it_grows_with_answers_that_somebody_waits_for_and_shrinks_with_losses() {
-        let mut window = Window::default();
+        let mut window = UpstreamWindow::default();
         for number in 0..WINDOW_MIN + QUEUE_MAX {
             window.enter(number);
         }
-        assert_eq!(window.enter(0), Turn::Refused);
+        assert_eq!(window.enter(0), WindowTurn::Refused);
         let mut gone = 0;
         for _ in 0..100 {
             window.answered();

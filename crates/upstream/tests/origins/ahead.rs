@@ -9,7 +9,7 @@ use tokio::sync::Barrier;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use transport::ClientTls;
-use upstream::origins::{Anywhere, Dialer, Limits as OriginLimits, Origin, Origins};
+use upstream::origins::{AnyDestination, Dialer, Origin, OriginLimits, Origins};
 use upstream::resolver::{Resolver, ResolverSettings};
 
 /// They use no connection again, as if a client came back only after those were closed.
@@ -22,7 +22,7 @@ fn origins() -> Rc<Origins> {
 
 async fn ask(origins: &Origins, at: &str, path: &str) {
     let origin: Origin = format!("http://{at}").parse().unwrap();
-    text(origins.send(&origin, Box::new(get(path)), &Anywhere).await.unwrap()).await;
+    text(origins.send(&origin, Box::new(get(path)), &AnyDestination).await.unwrap()).await;
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
 use std::sync::Arc;
 use transport::ServerTls;
-use transport::tls::{Alpn, ClientAuthorities, ClientCertificates, Identity, SiteIdentity};
+use transport::tls::{Alpn, ClientAuthorities, ClientCertificates, ServerIdentity, SiteIdentity};
 use upstream::origins::OwnCertificate;
 
 pub(crate) struct Authority {
@@ -62,7 +62,7 @@ fn params_for(name: &str) -> CertificateParams {
 }
 
 fn serving(shown: &OwnCertificate, protocols: &[Alpn], clients: ClientCertificates) -> ServerTls {
-    let identity = Identity::from_pem(&shown.chain, &shown.key).unwrap();
+    let identity = ServerIdentity::from_pem(&shown.chain, &shown.key).unwrap();
     let site = SiteIdentity { names: Vec::new(), identity, clients };
     ServerTls::with_sites(&[site], protocols).unwrap()
 }

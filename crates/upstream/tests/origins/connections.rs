@@ -2,7 +2,7 @@
 
 use super::raw::{Log, Reply, ok, raw, talk};
 use super::support::{Client, echo, plain, run, served};
-use http_engine::{Limits, Versions};
+use http_engine::{HttpVersions, Limits};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio::net::UnixListener;
@@ -47,7 +47,7 @@ fn http2_is_spoken_over_a_socket_of_this_machine() {
         let listener = UnixListener::bind(&path).unwrap();
         spawn_local(async move {
             let (stream, _) = listener.accept().await.unwrap();
-            served(stream, Versions::Http2, Limits::default(), echo).await;
+            served(stream, HttpVersions::Http2, Limits::default(), echo).await;
         });
         let (client, to) = (Client::new(|_| {}), format!("h2c+unix:{}", path.display()));
         assert_eq!(client.get(&to).await.unwrap(), "HTTP/2.0 http://app.example/ -");

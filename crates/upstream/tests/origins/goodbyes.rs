@@ -9,7 +9,7 @@ use http_engine::body::Body;
 use std::cell::Cell;
 use std::rc::Rc;
 use transport::Stream;
-use upstream::origins::{SendError, Server};
+use upstream::origins::{OriginServer, SendError};
 
 type Asked = (Request<RecvStream>, SendResponse<Bytes>);
 
@@ -123,7 +123,7 @@ fn what_nobody_answers_is_handed_back_if_it_may_go_elsewhere() {
         })
         .await;
         let client = Client::new(|_| {});
-        let to: Server = format!("h2c://{}", server.at).parse().unwrap();
+        let to: OriginServer = format!("h2c://{}", server.at).parse().unwrap();
         let request = post(Body::empty());
         let failed =
             client.origins.send_to(&to, &client.terms, Box::new(request), None).await.unwrap_err();

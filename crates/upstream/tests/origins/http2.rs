@@ -17,7 +17,7 @@ use tokio::task::spawn_local;
 use transport::ClientTls;
 use transport::tls::Alpn;
 use upstream::origins::{
-    Anywhere, DialError, Dialer, HttpVersion, KnownOrigin, Limits as OriginLimits, Origin, Origins,
+    AnyDestination, DialError, Dialer, HttpVersion, KnownOrigin, Origin, OriginLimits, Origins,
     SendError,
 };
 use upstream::resolver::{Resolver, ResolverSettings};
@@ -59,7 +59,7 @@ fn origins_without_terms_get_http2_where_they_have_it() {
         let origins = origins_trusting(&authority);
         let ask = async |request: Request<Body>, at: &str| {
             let origin: Origin = format!("https://{at}").parse().unwrap();
-            text(origins.send(&origin, Box::new(request), &Anywhere).await.unwrap()).await
+            text(origins.send(&origin, Box::new(request), &AnyDestination).await.unwrap()).await
         };
         assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
         assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");

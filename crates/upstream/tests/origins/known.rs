@@ -9,7 +9,7 @@ use tokio::sync::Barrier;
 use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use transport::ClientTls;
-use upstream::origins::{Anywhere, Dialer, KnownOrigin, Limits as OriginLimits, Origin, Origins};
+use upstream::origins::{AnyDestination, Dialer, KnownOrigin, Origin, OriginLimits, Origins};
 use upstream::resolver::{Resolver, ResolverSettings};
 
 fn origins() -> Rc<Origins> {
@@ -46,7 +46,8 @@ fn three_requests_at_once_are_three_connections_that_idle_afterwards() {
             .map(|_| {
                 let (origins, origin) = (Rc::clone(&origins), origin.clone());
                 spawn_local(async move {
-                    text(origins.send(&origin, Box::new(get("/")), &Anywhere).await.unwrap()).await
+                    text(origins.send(&origin, Box::new(get("/")), &AnyDestination).await.unwrap())
+                        .await
                 })
             })
             .collect();

@@ -2,16 +2,18 @@
 
 use super::raw::{ok, raw};
 use super::support::{Client, echo, get, run, served, start};
-use http_engine::{Limits, Versions};
-use transport::proxy_protocol::{Addresses, Introduced, PROXY_HEADER_DEADLINE, ProxyVersion};
-use upstream::origins::Server;
+use http_engine::{HttpVersions, Limits};
+use transport::proxy_protocol::{
+    PROXY_HEADER_DEADLINE, ProxyEndpoints, ProxyIntroduction, ProxyVersion,
+};
+use upstream::origins::OriginServer;
 
-fn from(client: &str) -> Addresses {
-    Addresses { client: client.parse().unwrap(), server: "198.51.100.1:443".parse().unwrap() }
+fn from(client: &str) -> ProxyEndpoints {
+    ProxyEndpoints { client: client.parse().unwrap(), server: "198.51.100.1:443".parse().unwrap() }
 }
 
-async fn get_for(client: &Client, to: &str, whom: Option<Addresses>) {
-    let to: Server = to.parse().unwrap();
+async fn get_for(client: &Client, to: &str, whom: Option<ProxyEndpoints>) {
+    let to: OriginServer = to.parse().unwrap();
     let sent = client.origins.send_to(&to, &client.terms, Box::new(get("/")), whom).await;
     super::support::text(sent.unwrap()).await;
 }
@@ -30,13 +32,13 @@ fn the_client_is_named_and_its_connection_is_nobody_elses() {
             get_for(&client, &to, None).await;
             let seen: Vec<_> =
                 log.borrow().iter().map(|it| (it.connection, it.introduced.unwrap())).collect();
-            let named = |whom: &str| Introduced::Client(whom.parse().unwrap());
+            let named = |whom: &str| ProxyIntroduction::Client(whom.parse().unwrap());
             let expected = [
                 (0, named(one)),
                 (0, named(one)),
                 (1, named(two)),
                 (0, named(one)),
-                (2, Introduced::Nobody),
+                (2, ProxyIntroduction::Nobody),
             ];
             assert_eq!(seen, expected, "{version:?}");
         }
@@ -48,7 +50,7 @@ fn http2_is_not_shared_among_clients_either() {
     run(async {
         let server = start(|stream| async {
             let stream = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE).await.unwrap();
-            served(stream, Versions::Http2, Limits::default(), echo).await;
+            served(stream, HttpVersions::Http2, Limits::default(), echo).await;
         })
         .await;
         let client = Client::new(|terms| terms.proxy_protocol = Some(ProxyVersion::V2));

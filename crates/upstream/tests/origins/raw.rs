@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::future::pending;
 use std::rc::Rc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use transport::proxy_protocol::{Header, Introduced, parse};
+use transport::proxy_protocol::{ProxyHeader, ProxyIntroduction, parse};
 
 /// What it does with a request.
 pub(crate) enum Reply {
@@ -25,7 +25,7 @@ pub(crate) struct Seen {
     /// The number of the request on it, from 0.
     pub(crate) nth: usize,
     /// What the PROXY header of the connection said, if it began with one.
-    pub(crate) introduced: Option<Introduced>,
+    pub(crate) introduced: Option<ProxyIntroduction>,
     pub(crate) head: String,
 }
 
@@ -59,13 +59,13 @@ pub(crate) async fn talk(
         loop {
             if nth == 0
                 && introduced.is_none()
-                && let Ok(Header::Whole(who, length)) = parse(&bytes)
+                && let Ok(ProxyHeader::Whole(who, length)) = parse(&bytes)
             {
                 introduced = Some(who);
                 bytes.drain(..length);
             }
             let is_introducing =
-                introduced.is_none() && matches!(parse(&bytes), Ok(Header::Beginning));
+                introduced.is_none() && matches!(parse(&bytes), Ok(ProxyHeader::Beginning));
             let end = bytes.windows(4).position(|it| it == b"\r\n\r\n");
             if let Some(end) = end.filter(|_| !is_introducing || bytes.len() > 600) {
                 let head = String::from_utf8(bytes.drain(..end + 4).collect()).unwrap();

@@ -14,7 +14,8 @@ use tokio::task::{LocalSet, spawn_local};
 use tokio::time::timeout;
 use transport::ClientTls;
 use upstream::origins::{
-    Anywhere, Dialer, Limits, Origin, Origins, ResponseTimeout, SendError, Unanswered,
+    AnyDestination, Dialer, Origin, OriginLimits, Origins, ResponseTimeout, SendError,
+    UnansweredRequest,
 };
 use upstream::resolver::{Resolver, ResolverSettings};
 
@@ -53,7 +54,8 @@ fn play<T>(script: Vec<Vec<Reply>>, test: impl AsyncFnOnce(&Play) -> T) -> T {
             }
         });
         let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
-        let origins = Origins::new(Dialer::new(resolver, ClientTls::new()), Limits::default());
+        let origins =
+            Origins::new(Dialer::new(resolver, ClientTls::new()), OriginLimits::default());
         test(&Play { origins, origin, log }).await
     })
 }
@@ -96,15 +98,16 @@ fn request(method: &str, path: &str) -> Request<Body> {
 }
 
 impl Play {
-    async fn send(&self, request: Request<Body>) -> Result<String, Unanswered> {
+    async fn send(&self, request: Request<Body>) -> Result<String, UnansweredRequest> {
         let sent =
-            timeout(DEADLINE, self.origins.send(&self.origin, Box::new(request), &Anywhere)).await;
+            timeout(DEADLINE, self.origins.send(&self.origin, Box::new(request), &AnyDestination))
+                .await;
         let body = sent.expect("an answer in time")?.into_body();
         let body = timeout(DEADLINE, body.collect()).await.expect("a body in time").unwrap();
         Ok(String::from_utf8(body.to_bytes().to_vec()).unwrap())
     }
 
-    async fn get(&self, path: &str) -> Result<String, Unanswered> {
+    async fn get(&self, path: &str) -> Result<String, UnansweredRequest> {
         self.send(request("GET", path)).await
     }
 
@@ -239,7 +242,7 @@ fn a_body_dropped_in_the_middle_closes_its_connection() {
     let begun = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc";
     let script = vec![vec![Reply::Sends(begun.into())], vec![Reply::Sends(length("two"))]];
     play(script, async |play| {
-        let sent = play.origins.send(&play.origin, Box::new(request("GET", "/1")), &Anywhere);
+        let sent = play.origins.send(&play.origin, Box::new(request("GET", "/1")), &AnyDestination);
         drop(within(sent).await.unwrap());
         assert_eq!(play.noted(2).await, ["1: GET /1 kept", "1: end"]);
         assert_eq!(play.get("/2").await.unwrap(), "two");

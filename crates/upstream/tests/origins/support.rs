@@ -3,7 +3,7 @@
 use http::header::HOST;
 use http::{Request, Response};
 use http_engine::body::{Body, read_all};
-use http_engine::{Incoming, Limits, Versions, serve};
+use http_engine::{HttpVersions, Incoming, Limits, serve};
 use std::cell::Cell;
 use std::future::{Future, pending};
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use tokio::task::{LocalSet, spawn_local};
 use transport::tls::Alpn;
 use transport::{ClientTls, ServerTls, Stream};
 use upstream::origins::{
-    Dialer, Limits as OriginLimits, Origins, SendError, Server, Terms, TermsOptions,
+    ConnectionPolicy, Dialer, OriginLimits, OriginServer, Origins, SendError, TermsOptions,
 };
 use upstream::resolver::{Resolver, ResolverSettings};
 
@@ -33,7 +33,7 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 /// The client under test, and the terms that it sends under.
 pub(crate) struct Client {
     pub(crate) origins: Rc<Origins>,
-    pub(crate) terms: Terms,
+    pub(crate) terms: ConnectionPolicy,
 }
 
 impl Client {
@@ -43,7 +43,7 @@ impl Client {
         let dialer = Dialer::new(resolver, ClientTls::new());
         let mut options = TermsOptions::default();
         change(&mut options);
-        let terms = Terms::new(options, &dialer).unwrap();
+        let terms = ConnectionPolicy::new(options, &dialer).unwrap();
         Self { origins: Rc::new(Origins::new(dialer, OriginLimits::default())), terms }
     }
 
@@ -52,7 +52,7 @@ impl Client {
         to: &str,
         request: Request<Body>,
     ) -> Result<Response<Body>, SendError> {
-        let to: Server = to.parse().unwrap();
+        let to: OriginServer = to.parse().unwrap();
         let sent = self.origins.send_to(&to, &self.terms, Box::new(request), None).await;
         sent.map_err(|unanswered| unanswered.why)
     }
@@ -64,7 +64,7 @@ impl Client {
 
     /// Sends so many at once and waits for all answers.
     pub(crate) async fn get_at_once(&self, to: &str, count: usize) -> Vec<String> {
-        let to: Server = to.parse().unwrap();
+        let to: OriginServer = to.parse().unwrap();
         let asking = (0..count).map(|_| {
             let (origins, terms, to) = (Rc::clone(&self.origins), self.terms.clone(), to.clone());
             spawn_local(async move {
@@ -114,7 +114,7 @@ pub(crate) async fn plain<F>(
 where
     F: Future<Output = Response<Body>> + 'static,
 {
-    start(move |stream| served(stream, Versions::Http1And2, limits, handler.clone())).await
+    start(move |stream| served(stream, HttpVersions::Http1And2, limits, handler.clone())).await
 }
 
 /// Serves `handler` over TLS, and HTTP as ALPN has chosen it.
@@ -130,8 +130,8 @@ where
         async move {
             let Ok(stream) = tls.accept(stream, DEADLINE).await else { return };
             let versions = match stream.alpn() {
-                Some(Alpn::Http2) => Versions::Http2,
-                _ => Versions::Http1,
+                Some(Alpn::Http2) => HttpVersions::Http2,
+                _ => HttpVersions::Http1,
             };
             served(stream, versions, Limits::default(), handler).await;
         }
@@ -141,7 +141,7 @@ where
 
 pub(crate) async fn served<F>(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    versions: Versions,
+    versions: HttpVersions,
     limits: Limits,
     handler: impl Fn(Request<Incoming>) -> F + 'static,
 ) where

@@ -2,7 +2,7 @@
 
 use super::authority::Authority;
 use super::support::{Client, echo, run, secure};
-use transport::tls::{Alpn, Verify};
+use transport::tls::{Alpn, VerifyMode};
 use upstream::origins::{DialError, SendError, TlsTerms};
 
 fn client(tls: TlsTerms) -> Client {
@@ -26,7 +26,7 @@ fn only_the_named_authority_is_trusted() {
         };
         assert!(is_tls(&trusting(&theirs).get(&to).await));
         assert!(trusting(&ours).get(&to).await.is_ok());
-        let careless = client(TlsTerms { verify: Verify::Nothing, ..Default::default() });
+        let careless = client(TlsTerms { verify: VerifyMode::Nothing, ..Default::default() });
         assert!(careless.get(&to).await.is_ok());
     });
 }
@@ -56,7 +56,7 @@ fn a_certificate_whose_time_is_over_is_refused() {
         let authorities = Some(authority.pem.clone());
         let careful = client(TlsTerms { authorities, ..Default::default() });
         assert!(is_tls(&careful.get(&to).await));
-        let careless = client(TlsTerms { verify: Verify::Nothing, ..Default::default() });
+        let careless = client(TlsTerms { verify: VerifyMode::Nothing, ..Default::default() });
         assert!(careless.get(&to).await.is_ok());
     });
 }
@@ -83,7 +83,7 @@ fn connections_under_other_terms_are_not_taken_for_these() {
         let authority = Authority::new();
         let server = secure(authority.server("127.0.0.1", &[Alpn::Http2]), echo).await;
         let to = format!("https://{}", server.at);
-        let careless = client(TlsTerms { verify: Verify::Nothing, ..Default::default() });
+        let careless = client(TlsTerms { verify: VerifyMode::Nothing, ..Default::default() });
         careless.get(&to).await.unwrap();
         let careful =
             Client { origins: careless.origins.clone(), terms: client(TlsTerms::default()).terms };

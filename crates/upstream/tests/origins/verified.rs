@@ -7,11 +7,11 @@ use http_engine::body::Body;
 use http_engine::{Incoming, Limits};
 use std::cell::RefCell;
 use std::rc::Rc;
-use upstream::origins::{DialError, Fresh, SendError};
+use upstream::origins::{DialError, FreshConnection, SendError};
 
 fn verifying() -> Client {
     Client::new(|terms| {
-        terms.fresh = Fresh::Verified;
+        terms.fresh = FreshConnection::Verified;
         terms.connect = SHORT * 10;
     })
 }

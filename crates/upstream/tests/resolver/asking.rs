@@ -9,10 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::oneshot;
 use upstream::resolver::{
-    NoAddresses, Overloaded, QUESTIONS_MAX, QuerySource, ResolveError, Resolver, Standing,
-    StartError, Strategy, UpstreamDetails, UpstreamSettings, WAITING_MAX,
+    NoAddresses, QUESTIONS_MAX, QuerySource, ResolveError, Resolver, ResolverOverloaded,
+    SelectionStrategy, StartError, UpstreamDetails, UpstreamSettings, UpstreamStanding,
+    WAITING_MAX,
 };
-use vocab::{DomainName, Source, Span};
+use vocab::{DomainName, Source, TimeSpan};
 
 const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 8));
 
@@ -104,7 +105,7 @@ async fn no_such_name_is_an_answer_and_the_next_is_not_asked() {
 #[tokio::test]
 async fn a_failure_is_told_when_all_say_it() {
     let (first, second) = (Fake::start(Deed::ServFail), Fake::start(Deed::ServFail));
-    for strategy in [Strategy::Ordered, Strategy::Race] {
+    for strategy in [SelectionStrategy::Ordered, SelectionStrategy::Race] {
         let mut settings = settings(&[udp(&first), udp(&second)]);
         settings.groups[0].strategy = strategy;
         let resolver = start(&settings);
@@ -117,7 +118,7 @@ async fn in_a_race_the_first_good_answer_wins() {
     let (silent, failing) = (Fake::start(Deed::Nothing), Fake::start(Deed::ServFail));
     let good = Fake::start(Deed::AnswerWith(OTHER));
     let mut settings = settings(&[udp(&silent), udp(&failing), udp(&good)]);
-    settings.groups[0].strategy = Strategy::Race;
+    settings.groups[0].strategy = SelectionStrategy::Race;
     let resolver = start(&settings);
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [OTHER]);
     silent.asked_times(1).await;
@@ -128,7 +129,7 @@ async fn in_a_race_the_first_good_answer_wins() {
 async fn the_fastest_is_asked_once_all_are_known() {
     let (slow, quick) = (Fake::start(Deed::Nothing), Fake::start(Deed::AnswerWith(OTHER)));
     let mut settings = settings(&[udp(&slow), udp(&quick)]);
-    settings.groups[0].strategy = Strategy::Fastest;
+    settings.groups[0].strategy = SelectionStrategy::Fastest;
     let resolver = start(&settings);
     for i in 0..40 {
         assert_eq!(addresses(&ask(&resolver, &format!("{i}.example")).await), [OTHER]);
@@ -140,7 +141,7 @@ async fn the_fastest_is_asked_once_all_are_known() {
 async fn at_random_every_one_is_asked() {
     let (one, two) = (Fake::start(Deed::Answer(300)), Fake::start(Deed::Answer(300)));
     let mut settings = settings(&[udp(&one), udp(&two)]);
-    settings.groups[0].strategy = Strategy::Random;
+    settings.groups[0].strategy = SelectionStrategy::Random;
     let resolver = start(&settings);
     for i in 0..40 {
         ask(&resolver, &format!("{i}.example")).await;
@@ -157,7 +158,7 @@ async fn who_fails_again_and_again_is_put_aside_but_asked_when_no_one_else_is_le
         ask(&resolver, &format!("{i}.example")).await;
     }
     let stats = resolver.stats();
-    assert_eq!(stats.upstreams[0].standing, Standing::Aside);
+    assert_eq!(stats.upstreams[0].standing, UpstreamStanding::Aside);
     assert_eq!(stats.upstreams[0].sent, 3, "the fourth question went past it");
 
     let alone = start(&settings(&[format!("udp://{}", bad.tls)]));
@@ -192,7 +193,7 @@ async fn a_burst_of_different_questions_is_answered_whole() {
     let fake = Fake::start(Deed::Answer(300));
     let mut settings = settings(&[udp(&fake)]);
     // The fake's buffer holds a part of the burst; the rest is lost and sent again.
-    settings.groups[0].timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(DEADLINE));
     let resolver = start(&settings);
     let answered = Arc::new(AtomicUsize::new(0));
     let (all, done) = oneshot::channel();
@@ -229,7 +230,7 @@ async fn too_many_questions_are_refused_and_forgotten() {
     }
     assert_eq!(
         resolver.submit(question("0.example"), QuerySource::OURSELVES, Box::new(drop)),
-        Err(Overloaded)
+        Err(ResolverOverloaded)
     );
     // Nobody takes more than is left to the others.
     let other = QuerySource::client("192.0.2.1".parse().unwrap(), 0);

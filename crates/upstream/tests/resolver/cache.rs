@@ -8,15 +8,16 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use upstream::resolver::Resolution;
 use upstream::resolver::{
-    CacheId, Cached, Flush, FlushIn, Looked, QuerySource, Renew, ResolveError, Resolver, StaleMode,
+    CacheId, CacheLook, CachedState, FlushIn, FlushScope, QuerySource, RenewAdvice, ResolveError,
+    Resolver, StaleMode,
 };
-use vocab::{ByteSize, Now, Source, Span};
+use vocab::{ByteSize, Now, Source, TimeSpan};
 
-fn look(resolver: &Resolver, name: &str, later: Duration) -> Cached {
+fn look(resolver: &Resolver, name: &str, later: Duration) -> CachedState {
     look_for_renewal(resolver, name, later).cached
 }
 
-fn look_for_renewal(resolver: &Resolver, name: &str, later: Duration) -> Looked {
+fn look_for_renewal(resolver: &Resolver, name: &str, later: Duration) -> CacheLook {
     let now = transport::clock::now();
     let later = later.as_millis() as u64;
     let then = Now { unix_ms: now.unix_ms + later, mono_ms: now.mono_ms + later };
@@ -26,7 +27,7 @@ fn look_for_renewal(resolver: &Resolver, name: &str, later: Duration) -> Looked 
 /// Waits until an answer of one second's life is past it.
 async fn until_old(resolver: &Resolver, name: &str) {
     let waited = tokio::time::timeout(DEADLINE, async {
-        while matches!(look(resolver, name, Duration::ZERO), Cached::Fresh { .. }) {
+        while matches!(look(resolver, name, Duration::ZERO), CachedState::Fresh { .. }) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
@@ -42,9 +43,9 @@ async fn an_answer_is_asked_for_once_and_then_remembered_for_its_time() {
     assert_eq!((again.source, addresses(&again)), (Source::Cache, vec![ADDRESS]));
     assert_eq!(fake.asked().len(), 1);
     let later = look(&resolver, "www.example", Duration::from_secs(200));
-    assert!(matches!(later, Cached::Fresh { age_s: 200 | 201, .. }), "{later:?}");
+    assert!(matches!(later, CachedState::Fresh { age_s: 200 | 201, .. }), "{later:?}");
     let too_late = look(&resolver, "www.example", Duration::from_secs(301));
-    assert!(matches!(too_late, Cached::Miss), "{too_late:?}");
+    assert!(matches!(too_late, CachedState::Miss), "{too_late:?}");
     let stats = resolver.stats().cache;
     assert_eq!((stats.entries, stats.hits, stats.misses), (1, 2, 2));
     assert!(stats.bytes > 100 && stats.bytes < stats.bytes_max);
@@ -73,7 +74,7 @@ async fn an_answer_for_now_only_is_not_remembered() {
 async fn equal_questions_share_one_exchange() {
     let fake = Fake::start(Deed::WaitForGate);
     let mut settings = settings(&[udp(&fake)]);
-    settings.groups[0].timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(DEADLINE));
     let resolver = start(&settings);
     let mut asking = tokio::task::JoinSet::new();
     for _ in 0..100 {
@@ -103,12 +104,12 @@ async fn an_old_answer_serves_while_the_upstreams_are_gone() {
     assert_eq!((stale.source, addresses(&stale)), (Source::Stale, vec![ADDRESS]));
     // The next does not have to wait for the upstream to fail once more.
     let asked = fake.asked().len();
-    assert!(matches!(look(&resolver, "www.example", Duration::ZERO), Cached::Stale { .. }));
+    assert!(matches!(look(&resolver, "www.example", Duration::ZERO), CachedState::Stale { .. }));
     assert_eq!(ask(&resolver, "www.example").await.source, Source::Stale);
     assert_eq!(fake.asked().len(), asked);
     // But then it is tried again.
     let later = look(&resolver, "www.example", Duration::from_secs(31));
-    assert!(matches!(later, Cached::Miss), "{later:?}");
+    assert!(matches!(later, CachedState::Miss), "{later:?}");
     assert!(resolver.stats().cache.stale >= 2);
 }
 
@@ -116,7 +117,7 @@ async fn an_old_answer_serves_while_the_upstreams_are_gone() {
 async fn an_old_answer_serves_while_the_upstream_is_slow_and_is_then_renewed() {
     let fake = Fake::start(Deed::Answer(1));
     let mut settings = settings(&[udp(&fake)]);
-    settings.groups[0].timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(DEADLINE));
     let resolver = start(&settings);
     ask(&resolver, "www.example").await;
     until_old(&resolver, "www.example").await;
@@ -127,7 +128,7 @@ async fn an_old_answer_serves_while_the_upstream_is_slow_and_is_then_renewed() {
     fake.deed(Deed::Answer(300));
     fake.open_gate();
     let renewed = tokio::time::timeout(DEADLINE, async {
-        while !matches!(look(&resolver, "www.example", Duration::ZERO), Cached::Fresh { .. }) {
+        while !matches!(look(&resolver, "www.example", Duration::ZERO), CachedState::Fresh { .. }) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     });
@@ -138,7 +139,7 @@ async fn an_old_answer_serves_while_the_upstream_is_slow_and_is_then_renewed() {
 async fn old_answers_are_not_used_where_that_is_switched_off() {
     let fake = Fake::start(Deed::Answer(1));
     let mut settings = settings(&[udp(&fake)]);
-    settings.caches[0].stale = Text(Span(Duration::ZERO));
+    settings.caches[0].stale = Text(TimeSpan(Duration::ZERO));
     let resolver = start(&settings);
     ask(&resolver, "www.example").await;
     until_old(&resolver, "www.example").await;
@@ -153,10 +154,10 @@ async fn an_answer_in_use_is_renewed_before_its_time_is_over() {
     ask(&resolver, "www.example").await;
     let soon = Duration::from_secs(280);
     let looked = look_for_renewal(&resolver, "www.example", soon);
-    assert!(matches!(looked.cached, Cached::Fresh { .. }) && looked.renew == Renew::Now);
+    assert!(matches!(looked.cached, CachedState::Fresh { .. }) && looked.renew == RenewAdvice::Now);
     // One is told so, nobody else.
     let looked = look_for_renewal(&resolver, "www.example", soon);
-    assert!(matches!(looked.cached, Cached::Fresh { .. }) && looked.renew == Renew::No);
+    assert!(matches!(looked.cached, CachedState::Fresh { .. }) && looked.renew == RenewAdvice::No);
     // Whoever was told asks like anyone else, and is not given what is to be renewed.
     let (sender, receiver) = oneshot::channel();
     let tell = Box::new(|resolution| drop(sender.send(resolution)));
@@ -164,7 +165,7 @@ async fn an_answer_in_use_is_renewed_before_its_time_is_over() {
     let renewed: Resolution = tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap();
     assert_eq!(renewed.source, Source::Upstream);
     let looked = look_for_renewal(&resolver, "www.example", Duration::from_secs(200));
-    assert_eq!(looked.renew, Renew::No);
+    assert_eq!(looked.renew, RenewAdvice::No);
     assert_eq!(fake.asked().len(), 2);
     resolver.renew(question("www.example"));
     fake.asked_times(3).await;
@@ -179,18 +180,18 @@ async fn an_old_answer_is_given_at_once_where_that_is_set_and_one_renews_it() {
     ask(&resolver, "www.example").await;
     fake.deed(Deed::Answer(300));
     let soon = Duration::from_secs(2);
-    let told: Vec<Looked> =
+    let told: Vec<CacheLook> =
         (0..10).map(|_| look_for_renewal(&resolver, "www.example", soon)).collect();
-    assert!(told.iter().all(|it| matches!(it.cached, Cached::Stale { .. })), "{told:?}");
-    let renewers = told.iter().filter(|it| it.renew == Renew::Now).count();
+    assert!(told.iter().all(|it| matches!(it.cached, CachedState::Stale { .. })), "{told:?}");
+    let renewers = told.iter().filter(|it| it.renew == RenewAdvice::Now).count();
     assert_eq!(renewers, 1);
     // If nothing comes of that, the next one is told some seconds later.
     let later = look_for_renewal(&resolver, "www.example", Duration::from_secs(13));
-    assert_eq!(later.renew, Renew::Now);
+    assert_eq!(later.renew, RenewAdvice::Now);
     resolver.renew(question("www.example"));
     let renewed = tokio::time::timeout(DEADLINE, async {
         let later = Duration::from_secs(200);
-        while !matches!(look(&resolver, "www.example", later), Cached::Fresh { .. }) {
+        while !matches!(look(&resolver, "www.example", later), CachedState::Fresh { .. }) {
             tokio::task::yield_now().await;
         }
     });
@@ -201,7 +202,7 @@ async fn an_old_answer_is_given_at_once_where_that_is_set_and_one_renews_it() {
 async fn an_old_answer_is_given_without_waiting_where_every_upstream_is_put_aside() {
     let fake = Fake::start(Deed::Answer(1));
     let mut settings = settings(&[udp(&fake)]);
-    settings.groups[0].timeout = Text(Span(Duration::from_millis(200)));
+    settings.groups[0].timeout = Text(TimeSpan(Duration::from_millis(200)));
     settings.caches[0].stale_after = settings.groups[0].timeout;
     let resolver = start(&settings);
     ask(&resolver, "www.example").await;
@@ -212,8 +213,8 @@ async fn an_old_answer_is_given_without_waiting_where_every_upstream_is_put_asid
         assert_eq!(error(&ask(&resolver, &format!("{i}.example")).await), ResolveError::Timeout);
     }
     // From now on every question takes very long, and would wait as long for an old answer.
-    settings.groups[0].timeout = Text(Span(3 * DEADLINE));
-    settings.caches[0].stale_after = Text(Span(3 * DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(3 * DEADLINE));
+    settings.caches[0].stale_after = Text(TimeSpan(3 * DEADLINE));
     resolver.reload(&settings).unwrap();
     let stale = ask(&resolver, "www.example").await;
     assert_eq!((stale.source, addresses(&stale)), (Source::Stale, vec![ADDRESS]));
@@ -246,7 +247,7 @@ async fn other_upstreams_take_over_at_reload_and_the_cache_is_kept() {
     let wrong = resolver.reload(&settings(&[])).unwrap_err();
     assert_eq!(wrong[0].path, "upstreams");
     assert_eq!(addresses(&ask(&resolver, "more.example").await), [other]);
-    assert_eq!(resolver.flush(FlushIn::Every, &Flush::All), 3);
+    assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::All), 3);
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [other]);
 }
 
@@ -254,7 +255,7 @@ async fn other_upstreams_take_over_at_reload_and_the_cache_is_kept() {
 async fn what_is_under_way_at_reload_is_finished() {
     let (old, new) = (Fake::start(Deed::WaitForGate), Fake::start(Deed::Answer(300)));
     let mut first = settings(&[udp(&old)]);
-    first.groups[0].timeout = Text(Span(DEADLINE));
+    first.groups[0].timeout = Text(TimeSpan(DEADLINE));
     let resolver = start(&first);
     let asking = tokio::spawn({
         let resolver = resolver.clone();

@@ -2,9 +2,9 @@
 //! answers from what it is told to do, notes what it was asked, and lies on demand.
 #![allow(unreachable_pub)] // Shared by the files of this test.
 
-use dns_wire::{Query, Rcode, forge};
+use dns_wire::{DnsQuery, Rcode, forge};
 use http_body_util::BodyExt;
-use http_engine::{Body, Limits, Versions};
+use http_engine::{Body, HttpVersions, Limits};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
@@ -207,7 +207,7 @@ impl State {
     )]
     async fn replies(&self, packet: &[u8], from: SocketAddr, way: Way) -> Vec<Reply> {
         let mut text = NameBuffer::new();
-        let query = Query::parse(packet, &mut text).unwrap();
+        let query = DnsQuery::parse(packet, &mut text).unwrap();
         let name = text.as_name().as_str().to_owned();
         let mut deed = *self.deed.lock().unwrap();
         self.asked.lock().unwrap().push(Asked {
@@ -294,17 +294,17 @@ impl State {
 }
 
 /// [`ADDRESS`], and nothing behind it.
-fn without_opt(query: &Query<'_>) -> Vec<u8> {
+fn without_opt(query: &DnsQuery<'_>) -> Vec<u8> {
     let mut message = Vec::new();
-    forge::addresses(&Query { edns: None, ..*query }, &[ADDRESS], 300, None, &mut message);
+    forge::addresses(&DnsQuery { edns: None, ..*query }, &[ADDRESS], 300, None, &mut message);
     message
 }
 
 /// An answer that fills a stream's message to the last record: addresses of one name.
-fn huge(query: &Query<'_>) -> Vec<u8> {
+fn huge(query: &DnsQuery<'_>) -> Vec<u8> {
     const RECORD: [u8; 16] = [0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 192, 0, 2, 7];
     let mut message = Vec::new();
-    forge::nodata(&Query { edns: None, ..*query }, 300, None, &mut message);
+    forge::nodata(&DnsQuery { edns: None, ..*query }, 300, None, &mut message);
     message.truncate(12 + query.question.len());
     let count = (65_535 - message.len()) / RECORD.len();
     message[4..12].copy_from_slice(&[0, 1, (count >> 8) as u8, count as u8, 0, 0, 0, 0]);
@@ -414,8 +414,8 @@ async fn serve_https(state: Arc<State>, listener: TcpListener, tls: ServerTls) {
             let alpn = stream.alpn().unwrap();
             state.versions.lock().unwrap().push(alpn);
             let (way, versions) = match alpn {
-                Alpn::Http2 => (Way::Http2, Versions::Http2),
-                Alpn::Http1 | Alpn::Dot => (Way::Http1, Versions::Http1),
+                Alpn::Http2 => (Way::Http2, HttpVersions::Http2),
+                Alpn::Http1 | Alpn::Dot => (Way::Http1, HttpVersions::Http1),
             };
             state.connections.lock().unwrap().push(way);
             let closing = Rc::new(Notify::new());

@@ -6,8 +6,8 @@ use crate::{addresses, ask, settings, start, udp};
 use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::time::Duration;
-use upstream::resolver::{ProbeAddresses, ProbeSettings, Resolver, Strategy};
-use vocab::{Source, Span};
+use upstream::resolver::{ProbeAddresses, ProbeSettings, Resolver, SelectionStrategy};
+use vocab::{Source, TimeSpan};
 
 const OPEN: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 const CLOSED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
@@ -28,14 +28,14 @@ fn connected(listener: &TcpListener) -> usize {
 fn resolver(fakes: &[&Fake], at: &TcpListener, tried: ProbeAddresses) -> Resolver {
     let upstreams: Vec<_> = fakes.iter().map(|it| udp(it)).collect();
     let mut settings = settings(&upstreams);
-    settings.groups[0].strategy = Strategy::FastestAddress;
+    settings.groups[0].strategy = SelectionStrategy::FastestAddress;
     settings.groups[0].probe = ProbeSettings {
         ports: vec![at.local_addr().unwrap().port()],
         // So long that a busy machine cannot make the open one look closed.
-        within: Text(Span(Duration::from_secs(2))),
+        within: Text(TimeSpan(Duration::from_secs(2))),
         addresses: tried,
     };
-    settings.groups[0].timeout = Text(Span(Duration::from_secs(8)));
+    settings.groups[0].timeout = Text(TimeSpan(Duration::from_secs(8)));
     start(&settings)
 }
 

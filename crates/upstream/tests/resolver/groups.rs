@@ -5,10 +5,10 @@ use super::{addresses, ask, error, question, settings, start, udp};
 use settings::Text;
 use std::net::IpAddr;
 use upstream::resolver::{
-    CacheId, CacheSettings, Flush, FlushIn, GroupId, GroupSettings, ResolveError, Resolver,
-    ResolverSettings, Strategy,
+    CacheId, CacheSettings, FlushIn, FlushScope, GroupId, GroupSettings, ResolveError, Resolver,
+    ResolverSettings, SelectionStrategy,
 };
-use vocab::{DomainName, Source, Span};
+use vocab::{DomainName, Source, TimeSpan};
 
 const OTHER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 8));
 
@@ -55,7 +55,7 @@ async fn options_tell_questions_apart_and_reach_the_upstream() {
     let options: Vec<_> = fake.asked().into_iter().map(|it| it.options).collect();
     assert_eq!(options, [vec![], SUBNET.to_vec()]);
     // All that is known of a name goes together.
-    let name = Flush::Name(DomainName::parse("www.example").unwrap());
+    let name = FlushScope::Name(DomainName::parse("www.example").unwrap());
     assert_eq!(resolver.flush(FlushIn::Every, &name), 2);
 }
 
@@ -63,10 +63,10 @@ async fn options_tell_questions_apart_and_reach_the_upstream() {
 async fn at_most_so_many_are_asked_at_once() {
     let fakes: Vec<_> = (0..5).map(|_| Fake::start(Deed::Nothing)).collect();
     let mut settings = settings(&fakes.iter().map(udp).collect::<Vec<_>>());
-    settings.groups[0].strategy = Strategy::Race;
+    settings.groups[0].strategy = SelectionStrategy::Race;
     for (concurrent, expected) in [(1, 1), (2, 2), (32, 5)] {
         settings.groups[0].concurrent = concurrent;
-        settings.groups[0].timeout = Text(Span(std::time::Duration::from_millis(100)));
+        settings.groups[0].timeout = Text(TimeSpan(std::time::Duration::from_millis(100)));
         settings.caches[0].stale_after = settings.groups[0].timeout;
         let resolver = start(&settings);
         assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Timeout);
@@ -105,12 +105,12 @@ async fn a_name_or_all_below_it_is_forgotten() {
     fill(&resolver, &names).await;
     let name = |text| DomainName::parse(text).unwrap();
     let first = FlushIn::One(CacheId(0));
-    assert_eq!(resolver.flush(first, &Flush::Name(name("A.example"))), 1);
-    assert_eq!(resolver.flush(first, &Flush::Name(name("A.example"))), 0);
-    assert_eq!(resolver.flush(first, &Flush::Below(name("a.example"))), 1);
-    assert_eq!(resolver.flush(FlushIn::One(CacheId(7)), &Flush::All), 0);
-    assert_eq!(resolver.flush(FlushIn::Every, &Flush::Below(name("example"))), 2);
+    assert_eq!(resolver.flush(first, &FlushScope::Name(name("A.example"))), 1);
+    assert_eq!(resolver.flush(first, &FlushScope::Name(name("A.example"))), 0);
+    assert_eq!(resolver.flush(first, &FlushScope::Below(name("a.example"))), 1);
+    assert_eq!(resolver.flush(FlushIn::One(CacheId(7)), &FlushScope::All), 0);
+    assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::Below(name("example"))), 2);
     assert_eq!(ask(&resolver, "a.test").await.source, Source::Cache);
-    assert_eq!(resolver.flush(FlushIn::Every, &Flush::All), 1);
+    assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::All), 1);
     assert_eq!(resolver.stats().cache.entries, 0);
 }

@@ -11,7 +11,7 @@ use upstream::resolver::{
     QUESTIONS_MAX, QuerySource, Resolution, ResolveError, Resolver, TrustAd, UpstreamDetails,
     UpstreamSettings,
 };
-use vocab::{Source, Span};
+use vocab::{Source, TimeSpan};
 
 #[tokio::test]
 async fn what_comes_to_another_port_of_ours_is_not_believed() {
@@ -44,7 +44,7 @@ async fn a_second_answer_changes_nothing() {
 async fn an_answer_that_comes_too_late_is_not_taken_for_another() {
     let (slow, quick) = (Fake::start(Deed::WaitForGate), Fake::start(Deed::AnswerWith(FORGED)));
     let mut settings = settings(&[udp(&slow)]);
-    settings.groups[0].timeout = Text(Span(Duration::from_millis(100)));
+    settings.groups[0].timeout = Text(TimeSpan(Duration::from_millis(100)));
     settings.caches[0].stale_after = settings.groups[0].timeout;
     let resolver = start(&settings);
     assert_eq!(error(&ask(&resolver, "www.example").await), ResolveError::Timeout);
@@ -52,7 +52,7 @@ async fn an_answer_that_comes_too_late_is_not_taken_for_another() {
     slow.deed(Deed::Nothing);
     // What was asked in vain is asked anew, and nothing of the past is in its way.
     settings.groups[0].upstreams = vec![udp(&quick).as_str().into()];
-    settings.groups[0].timeout = Text(Span(DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(DEADLINE));
     resolver.reload(&settings).unwrap();
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [FORGED]);
     assert_eq!(resolver.stats().waiting, 0);
@@ -105,7 +105,7 @@ async fn flood(resolver: &Resolver, count: usize) -> usize {
 async fn as_many_misses_as_there_may_be_are_all_answered_by_a_slow_upstream() {
     let fake = Fake::start(Deed::Delayed(300));
     let mut settings = settings(&[udp(&fake)]);
-    settings.groups[0].timeout = Text(Span(2 * DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(2 * DEADLINE));
     let resolver = start(&settings);
     assert_eq!(flood(&resolver, QUESTIONS_MAX).await, QUESTIONS_MAX);
     let stats = resolver.stats();
@@ -139,7 +139,7 @@ async fn ask_for(resolver: &Resolver, name: &str, source: QuerySource) -> Resolu
 fn patient(upstreams: &[UpstreamSettings]) -> Resolver {
     let mut settings = settings(&[]);
     settings.groups[0].upstreams = upstreams.to_vec();
-    settings.groups[0].timeout = Text(Span(3 * DEADLINE));
+    settings.groups[0].timeout = Text(TimeSpan(3 * DEADLINE));
     start(&settings)
 }
 

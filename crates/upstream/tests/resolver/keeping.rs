@@ -2,12 +2,12 @@
 
 use super::fake::{ADDRESS, Deed, Fake};
 use super::{addresses, ask, question, settings, start, udp};
-use dns_wire::{KeyBuffer, Query, forge, write_query};
+use dns_wire::{DnsQuery, KeyBuffer, forge, write_query};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
-use upstream::resolver::{BadSnapshot, CacheId, Cached, NotRestored, Resolver, StaleMode};
-use vocab::{ByteSize, DomainName, NameBuffer, Now, Source, Span};
+use upstream::resolver::{BadSnapshot, CacheId, CachedState, NotRestored, Resolver, StaleMode};
+use vocab::{ByteSize, DomainName, NameBuffer, Now, Source, TimeSpan};
 
 const SECOND: Duration = Duration::from_secs(1);
 const YEAR_MILLIS: u64 = 366 * 86_400_000;
@@ -33,8 +33,8 @@ impl Drop for Dir {
 fn response(key: &[u8], ttl: u32) -> Vec<u8> {
     let (mut query, mut message) = (Vec::new(), Vec::new());
     write_query(7, key, &mut query);
-    let query = Query::parse(&query, &mut NameBuffer::new()).unwrap();
-    let query = Query { edns: None, ..query };
+    let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
+    let query = DnsQuery { edns: None, ..query };
     forge::addresses(&query, &[ADDRESS], ttl, None, &mut message);
     message
 }
@@ -46,7 +46,7 @@ fn later(millis: u64) -> Now {
 
 fn is_fresh(resolver: &Resolver, name: &str, seconds: u64) -> bool {
     let looked = resolver.cached(CacheId(0), question(name).key(), later(seconds * 1000));
-    matches!(looked.cached, Cached::Fresh { .. })
+    matches!(looked.cached, CachedState::Fresh { .. })
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn a_million_names_stay_within_the_bytes() {
 async fn a_clock_that_is_set_makes_no_answer_older_or_younger() {
     let mut settings = settings(&["127.0.0.1".into()]);
     settings.caches[0].stale_mode = StaleMode::AtOnce;
-    settings.caches[0].stale = Text(Span(Duration::from_secs(100)));
+    settings.caches[0].stale = Text(TimeSpan(Duration::from_secs(100)));
     let resolver = start(&settings);
     let key = question("www.example");
     let came = transport::clock::now();
@@ -85,11 +85,11 @@ async fn a_clock_that_is_set_makes_no_answer_older_or_younger() {
             let now = Now { unix_ms, mono_ms: came.mono_ms + seconds * 1000 };
             resolver.cached(CacheId(0), key.key(), now).cached
         };
-        assert!(matches!(look(0), Cached::Fresh { age_s: 0, .. }), "{unix_ms}");
-        assert!(matches!(look(299), Cached::Fresh { age_s: 299, .. }), "{unix_ms}");
-        assert!(matches!(look(300), Cached::Stale { age_s: 300, .. }), "{unix_ms}");
-        assert!(matches!(look(399), Cached::Stale { .. }), "{unix_ms}");
-        assert!(matches!(look(400), Cached::Miss), "{unix_ms}");
+        assert!(matches!(look(0), CachedState::Fresh { age_s: 0, .. }), "{unix_ms}");
+        assert!(matches!(look(299), CachedState::Fresh { age_s: 299, .. }), "{unix_ms}");
+        assert!(matches!(look(300), CachedState::Stale { age_s: 300, .. }), "{unix_ms}");
+        assert!(matches!(look(399), CachedState::Stale { .. }), "{unix_ms}");
+        assert!(matches!(look(400), CachedState::Miss), "{unix_ms}");
     }
 }
 
@@ -113,9 +113,9 @@ async fn what_is_kept_by_hand_must_answer_its_key() {
 async fn times_are_kept_within_the_bounds_that_are_set_and_clients_see_them() {
     let fake = Fake::start(Deed::Answer(5));
     let mut settings = settings(&[udp(&fake)]);
-    settings.caches[0].min_ttl = Text(Span(60 * SECOND));
-    settings.caches[0].max_ttl = Text(Span(100 * SECOND));
-    settings.caches[0].max_negative_ttl = Text(Span(10 * SECOND));
+    settings.caches[0].min_ttl = Text(TimeSpan(60 * SECOND));
+    settings.caches[0].max_ttl = Text(TimeSpan(100 * SECOND));
+    settings.caches[0].max_negative_ttl = Text(TimeSpan(10 * SECOND));
     let resolver = start(&settings);
     let short = ask(&resolver, "short.example").await;
     fake.deed(Deed::Answer(4000));
@@ -130,10 +130,10 @@ async fn times_are_kept_within_the_bounds_that_are_set_and_clients_see_them() {
     // The client's bytes say the same.
     let asked = question("short.example");
     let looked = resolver.cached(CacheId(0), asked.key(), later(0)).cached;
-    let Cached::Fresh { answer, .. } = looked else { panic!("{looked:?}") };
+    let CachedState::Fresh { answer, .. } = looked else { panic!("{looked:?}") };
     let (mut bytes, mut out) = (Vec::new(), Vec::new());
     write_query(7, asked.key(), &mut bytes);
-    let query = Query::parse(&bytes, &mut NameBuffer::new()).unwrap();
+    let query = DnsQuery::parse(&bytes, &mut NameBuffer::new()).unwrap();
     assert!(KeyBuffer::question(asked.key()).eq_ignore_ascii_case(query.question));
     answer.write_message(&query, 0, &mut out);
     assert_eq!(dns_wire::reply::least_ttl(&out), Some(60));
@@ -166,7 +166,7 @@ async fn answers_outlive_the_process_and_age_meanwhile() {
     let aged = start(&settings(&[udp(&fake)]));
     assert_eq!(aged.restore_bytes(CacheId(0), &bytes, after(200)), Ok((2, 0)));
     let looked = aged.cached(CacheId(0), question("a.example").key(), after(200)).cached;
-    assert!(matches!(looked, Cached::Fresh { age_s: 200..=210, .. }), "{looked:?}");
+    assert!(matches!(looked, CachedState::Fresh { age_s: 200..=210, .. }), "{looked:?}");
     // Past its time it serves as any other answer past its time, but not for ever.
     let empty = || start(&settings(&[udp(&fake)]));
     assert_eq!(empty().restore_bytes(CacheId(0), &bytes, after(1000)), Ok((2, 0)));

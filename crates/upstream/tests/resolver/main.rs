@@ -17,10 +17,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 use transport::ClientTls;
 use upstream::resolver::{
-    GroupSettings, PlainServer, Question, Resolution, ResolveError, Resolver, ResolverSettings,
-    Strategy, UpstreamSettings,
+    GroupSettings, PlainServer, Resolution, ResolveError, Resolver, ResolverQuestion,
+    ResolverSettings, SelectionStrategy, UpstreamSettings,
 };
-use vocab::{DomainName, Span};
+use vocab::{DomainName, TimeSpan};
 
 /// Long enough for loopback on a busy machine, short enough for a test that runs into it.
 const TIMEOUT: Duration = Duration::from_millis(1500);
@@ -28,12 +28,12 @@ const TIMEOUT: Duration = Duration::from_millis(1500);
 fn settings(upstreams: &[String]) -> ResolverSettings {
     let group = GroupSettings {
         upstreams: upstreams.iter().map(|it| UpstreamSettings::Address(it.clone())).collect(),
-        strategy: Strategy::Ordered,
-        timeout: Text(Span(TIMEOUT)),
+        strategy: SelectionStrategy::Ordered,
+        timeout: Text(TimeSpan(TIMEOUT)),
         ..GroupSettings::default()
     };
     let mut settings = ResolverSettings { groups: vec![group], ..ResolverSettings::default() };
-    settings.caches[0].stale_after = Text(Span(Duration::from_millis(300)));
+    settings.caches[0].stale_after = Text(TimeSpan(Duration::from_millis(300)));
     settings
 }
 
@@ -52,8 +52,8 @@ fn trusting(fake: &Fake, url: String) -> Resolver {
     Resolver::start(&settings, ClientTls::new().trusting(fake.pem.as_bytes()).unwrap()).unwrap()
 }
 
-fn question(name: &str) -> Question {
-    Question::about(DomainName::parse(name).unwrap().as_name(), record_type::A).unwrap()
+fn question(name: &str) -> ResolverQuestion {
+    ResolverQuestion::about(DomainName::parse(name).unwrap().as_name(), record_type::A).unwrap()
 }
 
 async fn ask(resolver: &Resolver, name: &str) -> Resolution {

@@ -5,7 +5,7 @@ use super::{TIMEOUT, addresses, ask, error, question, settings, start, trusting}
 use settings::Text;
 use transport::ClientTls;
 use upstream::resolver::{ResolveError, Resolver};
-use vocab::Span;
+use vocab::TimeSpan;
 
 async fn many(resolver: &Resolver, from: usize, count: usize) {
     let mut asking = tokio::task::JoinSet::new();
@@ -135,7 +135,7 @@ async fn a_server_that_never_finishes_a_handshake_is_given_up_in_time() {
     let address = listener.local_addr().unwrap();
     for scheme in ["tls", "https", "tcp"] {
         let mut settings = settings(&[format!("{scheme}://{address}")]);
-        settings.groups[0].timeout = Text(Span(TIMEOUT / 3));
+        settings.groups[0].timeout = Text(TimeSpan(TIMEOUT / 3));
         let resolver = start(&settings);
         let found = tokio::time::timeout(DEADLINE, ask(&resolver, "www.example")).await.unwrap();
         assert_eq!(error(&found), ResolveError::Timeout, "{scheme}");

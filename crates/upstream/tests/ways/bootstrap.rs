@@ -4,11 +4,11 @@ use super::certificate::Certificate;
 use super::messages::{answer, answer_to_another};
 use super::stream_server::{Asked, Step, StreamServer};
 use super::{ADDRESS, addresses, ask, at, error, settings};
-use dns_wire::{Query, forge, record_type};
+use dns_wire::{DnsQuery, forge, record_type};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use tokio::net::UdpSocket;
-use upstream::resolver::{Family, ResolveError, Resolver, UpstreamDetails};
+use upstream::resolver::{FamilyChoice, ResolveError, Resolver, UpstreamDetails};
 use vocab::NameBuffer;
 
 /// A plain server that says where `dns.test` is: at 127.0.0.1 and `::1`.
@@ -49,7 +49,7 @@ impl Plain {
 /// The answer for `dns.test`, A or AAAA.
 fn local(query: &[u8]) -> Vec<u8> {
     let (mut out, mut text) = (Vec::new(), NameBuffer::new());
-    let query = Query::parse(query, &mut text).unwrap();
+    let query = DnsQuery::parse(query, &mut text).unwrap();
     let ip = match query.qtype {
         record_type::A => IpAddr::V4(Ipv4Addr::LOCALHOST),
         _ => IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -66,7 +66,7 @@ async fn server(certificate: &Certificate) -> StreamServer {
 
 fn resolver(
     server: &StreamServer,
-    family: Family,
+    family: FamilyChoice,
     plain: &Plain,
     certificate: &Certificate,
 ) -> Resolver {
@@ -79,7 +79,9 @@ fn resolver(
 async fn only_addresses_of_the_family_are_taken() {
     let certificate = Certificate::new();
     let (server, plain) = (server(&certificate).await, Plain::start(|_, _, it| vec![it]).await);
-    for (family, reached) in [(Family::Any, true), (Family::Ipv4, true), (Family::Ipv6, false)] {
+    for (family, reached) in
+        [(FamilyChoice::Any, true), (FamilyChoice::Ipv4, true), (FamilyChoice::Ipv6, false)]
+    {
         let resolver = resolver(&server, family, &plain, &certificate);
         let found = ask(&resolver, "a.example").await;
         if reached {
@@ -95,7 +97,7 @@ async fn a_bootstrap_server_is_asked_from_a_new_port_each_time_and_again_if_it_i
     let certificate = Certificate::new();
     let server = server(&certificate).await;
     let plain = Plain::start(|nth, _, it| if nth <= 2 { vec![] } else { vec![it] }).await;
-    let resolver = resolver(&server, Family::Any, &plain, &certificate);
+    let resolver = resolver(&server, FamilyChoice::Any, &plain, &certificate);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(addresses(&ask(&resolver, "b.example").await), [ADDRESS]);
     let asked = plain.asked();
@@ -116,6 +118,6 @@ async fn lies_of_others_about_an_upstreams_address_are_not_believed() {
         vec![other_number, answer_to_another(query), vec![0; 3], it]
     })
     .await;
-    let resolver = resolver(&server, Family::Ipv4, &plain, &certificate);
+    let resolver = resolver(&server, FamilyChoice::Ipv4, &plain, &certificate);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
 }

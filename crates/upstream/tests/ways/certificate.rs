@@ -3,16 +3,16 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use transport::tls::key_pin;
 use transport::{ClientTls, ServerTls};
-use upstream::resolver::Pin;
+use upstream::resolver::KeyPin;
 
 pub(crate) struct Certificate {
     pub(crate) authority: String,
     pub(crate) chain: String,
     pub(crate) key: String,
     /// Of the leaf's key.
-    pub(crate) pin: Pin,
+    pub(crate) pin: KeyPin,
     /// Of the authority's key.
-    pub(crate) authority_pin: Pin,
+    pub(crate) authority_pin: KeyPin,
 }
 
 impl Certificate {
@@ -28,8 +28,8 @@ impl Certificate {
             authority: root.pem(),
             chain: leaf.pem(),
             key: key.serialize_pem(),
-            pin: Pin(key_pin(leaf.der()).unwrap()),
-            authority_pin: Pin(key_pin(root.der()).unwrap()),
+            pin: KeyPin(key_pin(leaf.der()).unwrap()),
+            authority_pin: KeyPin(key_pin(root.der()).unwrap()),
         }
     }
 

@@ -5,7 +5,7 @@ use super::messages::{answer, option};
 use super::{DEADLINE, addresses, ask, at, start};
 use dns_wire::ask_options::{OPTION_KEEPALIVE, OPTION_PADDING, PADDING_BLOCK_BYTES};
 use http_body_util::BodyExt;
-use http_engine::{Body, Incoming, Limits, Versions, serve};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
@@ -47,7 +47,8 @@ fn server(certificate: &Certificate, age: Option<&'static str>) -> (SocketAddr, 
                 };
                 let never = std::future::pending();
                 tokio::task::spawn_local(async move {
-                    let served = serve(stream, Versions::Http2, Limits::default(), never, handler);
+                    let served =
+                        serve(stream, HttpVersions::Http2, Limits::default(), never, handler);
                     drop(served.await);
                 });
             }

@@ -20,10 +20,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 use transport::ClientTls;
 use upstream::resolver::{
-    GroupSettings, PlainServer, Question, Resolution, ResolveError, Resolver, ResolverSettings,
-    UpstreamDetails, UpstreamSettings,
+    GroupSettings, PlainServer, Resolution, ResolveError, Resolver, ResolverQuestion,
+    ResolverSettings, UpstreamDetails, UpstreamSettings,
 };
-use vocab::{DomainName, Span};
+use vocab::{DomainName, TimeSpan};
 
 /// Longest wait for anything in these tests.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -37,7 +37,7 @@ fn settings(details: UpstreamDetails, bootstrap: Option<SocketAddr>) -> Resolver
     let group = GroupSettings {
         upstreams: vec![UpstreamSettings::Detailed(details)],
         bootstrap: bootstrap.into_iter().map(|it| Text(PlainServer(it))).collect(),
-        timeout: Text(Span(TIMEOUT)),
+        timeout: Text(TimeSpan(TIMEOUT)),
         ..GroupSettings::default()
     };
     ResolverSettings { groups: vec![group], ..ResolverSettings::default() }
@@ -59,7 +59,7 @@ fn at(address: String) -> UpstreamDetails {
 
 async fn ask(resolver: &Resolver, name: &str) -> Resolution {
     let name = DomainName::parse(name).unwrap();
-    let question = Question::about(name.as_name(), record_type::A).unwrap();
+    let question = ResolverQuestion::about(name.as_name(), record_type::A).unwrap();
     tokio::time::timeout(DEADLINE, resolver.resolve(question)).await.unwrap()
 }
 

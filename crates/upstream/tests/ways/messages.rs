@@ -2,13 +2,13 @@
 
 use super::ADDRESS;
 use dns_wire::ask_options::ResponseOpt;
-use dns_wire::{Query, forge};
+use dns_wire::{DnsQuery, forge};
 use vocab::NameBuffer;
 
 /// The true answer to `query`: [`ADDRESS`], TTL 300.
 pub(crate) fn answer(query: &[u8]) -> Vec<u8> {
     let (mut out, mut text) = (Vec::new(), NameBuffer::new());
-    let query = Query::parse(query, &mut text).unwrap();
+    let query = DnsQuery::parse(query, &mut text).unwrap();
     forge::addresses(&query, &[ADDRESS], 300, None, &mut out);
     out
 }
@@ -50,7 +50,7 @@ pub(crate) fn answer_to_another(query: &[u8]) -> Vec<u8> {
 }
 
 fn option_bytes(query: &[u8]) -> usize {
-    Query::parse(query, &mut NameBuffer::new()).unwrap().options.len()
+    DnsQuery::parse(query, &mut NameBuffer::new()).unwrap().options.len()
 }
 
 /// The data of an option of `message`.

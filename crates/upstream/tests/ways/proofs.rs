@@ -7,7 +7,7 @@ use dns_wire::ask_options::OPTION_COOKIE;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::UdpSocket;
-use upstream::resolver::{Cookie, Letters, Resolver, UpstreamDetails};
+use upstream::resolver::{QueryLetters, Resolver, UpstreamCookieMode, UpstreamDetails};
 
 /// A server that sends these messages for a question over UDP, and the truth over TCP.
 struct Server {
@@ -47,7 +47,7 @@ impl Server {
         self.asked.lock().unwrap().clone()
     }
 
-    fn resolver(&self, case: Letters, cookies: Cookie) -> Resolver {
+    fn resolver(&self, case: QueryLetters, cookies: UpstreamCookieMode) -> Resolver {
         start_plain(UpstreamDetails { case, cookies, ..at(format!("udp://{}", self.address)) })
     }
 }
@@ -65,7 +65,7 @@ fn forged(mut answer: Vec<u8>) -> Vec<u8> {
 #[tokio::test]
 async fn letters_are_sent_in_random_case_and_their_repetition_is_believed() {
     let server = Server::start(|query| vec![answer(query)]).await;
-    let resolver = server.resolver(Letters::Random, Cookie::Off);
+    let resolver = server.resolver(QueryLetters::Random, UpstreamCookieMode::Off);
     assert_eq!(addresses(&ask(&resolver, LONG).await), [ADDRESS]);
     assert_eq!(addresses(&ask(&resolver, &format!("b.{LONG}")).await), [ADDRESS]);
     for query in server.asked() {
@@ -85,7 +85,7 @@ async fn an_answer_in_other_letters_is_not_believed_and_the_truth_comes_by_tcp()
         vec![lower]
     })
     .await;
-    let resolver = server.resolver(Letters::Random, Cookie::Off);
+    let resolver = server.resolver(QueryLetters::Random, UpstreamCookieMode::Off);
     assert_eq!(addresses(&ask(&resolver, LONG).await), [ADDRESS]);
     assert_eq!(resolver.stats().upstreams[0].unproved, 1);
     let by_tcp = server.tcp.asked();
@@ -103,7 +103,7 @@ fn with_cookie(query: &[u8], rcode: u16) -> Vec<u8> {
 #[tokio::test]
 async fn the_servers_cookie_is_sent_back_with_the_next_question() {
     let server = Server::start(|query| vec![with_cookie(query, 0)]).await;
-    let resolver = server.resolver(Letters::Kept, Cookie::On);
+    let resolver = server.resolver(QueryLetters::Kept, UpstreamCookieMode::On);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(addresses(&ask(&resolver, "b.example").await), [ADDRESS]);
     let cookies: Vec<_> =
@@ -120,7 +120,7 @@ async fn an_answer_with_a_wrong_cookie_is_ignored_and_the_wait_goes_on() {
         vec![forged(wrong), forged(malformed), with_cookie(query, 0)]
     })
     .await;
-    let resolver = server.resolver(Letters::Kept, Cookie::On);
+    let resolver = server.resolver(QueryLetters::Kept, UpstreamCookieMode::On);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(server.tcp.asked().len(), 0);
 }
@@ -134,7 +134,7 @@ async fn a_cookie_that_is_missing_all_of_a_sudden_sends_the_question_over_tcp() 
         vec![if *count == 1 { with_cookie(query, 0) } else { forged(answer(query)) }]
     })
     .await;
-    let resolver = server.resolver(Letters::Kept, Cookie::On);
+    let resolver = server.resolver(QueryLetters::Kept, UpstreamCookieMode::On);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(addresses(&ask(&resolver, "b.example").await), [ADDRESS]);
     assert_eq!(server.tcp.asked().len(), 1);
@@ -143,7 +143,7 @@ async fn a_cookie_that_is_missing_all_of_a_sudden_sends_the_question_over_tcp() 
 #[tokio::test]
 async fn a_server_that_knows_no_cookies_is_believed_without() {
     let server = Server::start(|query| vec![answer(query)]).await;
-    let resolver = server.resolver(Letters::Kept, Cookie::On);
+    let resolver = server.resolver(QueryLetters::Kept, UpstreamCookieMode::On);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(addresses(&ask(&resolver, "b.example").await), [ADDRESS]);
     assert_eq!(server.tcp.asked().len(), 0);
@@ -152,7 +152,7 @@ async fn a_server_that_knows_no_cookies_is_believed_without() {
 #[tokio::test]
 async fn a_server_that_does_not_like_our_cookie_gives_its_answer_by_tcp() {
     let server = Server::start(|query| vec![with_cookie(query, 23)]).await;
-    let resolver = server.resolver(Letters::Kept, Cookie::On);
+    let resolver = server.resolver(QueryLetters::Kept, UpstreamCookieMode::On);
     assert_eq!(addresses(&ask(&resolver, "a.example").await), [ADDRESS]);
     assert_eq!(server.tcp.asked().len(), 1);
 }

@@ -10,9 +10,9 @@ use settings::Text;
 use std::net::SocketAddr;
 use transport::ClientTls;
 use upstream::resolver::{
-    CertificateCheck, Pin, ResolveError, Resolver, Standing, UpstreamDetails,
+    CertificateCheck, KeyPin, ResolveError, Resolver, UpstreamDetails, UpstreamStanding,
 };
-use vocab::Span;
+use vocab::TimeSpan;
 
 fn framed(message: &[u8]) -> Vec<u8> {
     [&(message.len() as u16).to_be_bytes()[..], message].concat()
@@ -180,7 +180,7 @@ async fn a_server_must_have_the_certificate_and_speak_the_protocol() {
     let unverified = UpstreamDetails { verify: CertificateCheck::None, ..pinned(certificate.pin) };
     let cases = [
         (pinned(certificate.pin), &certificate, None),
-        (pinned(Pin([7; 32])), &certificate, Some(ResolveError::Tls)),
+        (pinned(KeyPin([7; 32])), &certificate, Some(ResolveError::Tls)),
         (quic(server.address), &stranger, Some(ResolveError::Tls)),
         (unverified, &stranger, None),
     ];
@@ -197,11 +197,11 @@ async fn a_server_must_have_the_certificate_and_speak_the_protocol() {
 async fn nobody_there_is_noticed_in_time_and_does_not_stop_the_resolver() {
     let silent = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let mut settings = settings(quic(silent.local_addr().unwrap()), None);
-    settings.groups[0].timeout = Text(Span(TIMEOUT / 4));
+    settings.groups[0].timeout = Text(TimeSpan(TIMEOUT / 4));
     let resolver = Resolver::start(&settings, ClientTls::new()).unwrap();
     // A question that has just failed is not asked again at once.
     for name in ["a.example", "b.example", "c.example"] {
         assert_eq!(error(&ask(&resolver, name).await), ResolveError::Timeout);
     }
-    assert_eq!(resolver.stats().upstreams[0].standing, Standing::Aside);
+    assert_eq!(resolver.stats().upstreams[0].standing, UpstreamStanding::Aside);
 }

@@ -8,8 +8,8 @@ use dns_wire::ask_options::{OPTION_KEEPALIVE, OPTION_PADDING, PADDING_BLOCK_BYTE
 use settings::Text;
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
-use upstream::resolver::{CertificateCheck, Pin, Pipeline, ResolveError, UpstreamDetails};
-use vocab::Span;
+use upstream::resolver::{CertificateCheck, KeyPin, PipelineMode, ResolveError, UpstreamDetails};
+use vocab::TimeSpan;
 
 /// An answer that tells how long the connection may stay open, in tenths of a second.
 fn keepalive(query: &[u8], tenths: u8) -> Step {
@@ -33,7 +33,7 @@ async fn a_server_that_closes_after_each_answer_is_no_trouble() {
 async fn one_at_a_time_is_one_at_a_time_and_the_rest_wait_their_turn() {
     let server = StreamServer::start(None, |it| vec![Step::Send(answer(&it.message))]).await;
     let resolver = start_plain(UpstreamDetails {
-        pipeline: Pipeline::Off,
+        pipeline: PipelineMode::Off,
         connections: Some(3),
         ..at(format!("tcp://{}", server.address))
     });
@@ -48,7 +48,7 @@ async fn with_pipelining_off_no_question_is_sent_before_the_last_is_answered() {
     // Never answers the first question of a connection: a second one there would be seen.
     let server = StreamServer::start(None, |_| vec![]).await;
     let resolver = start_plain(UpstreamDetails {
-        pipeline: Pipeline::Off,
+        pipeline: PipelineMode::Off,
         connections: Some(2),
         ..at(format!("tcp://{}", server.address))
     });
@@ -89,7 +89,7 @@ async fn an_unused_connection_is_closed_when_the_server_or_the_settings_say() {
     let set = StreamServer::start(None, |it| vec![keepalive(&it.message, 100)]).await;
     let of_told = start_plain(at(format!("tcp://{}", told.address)));
     let of_set = start_plain(UpstreamDetails {
-        idle: Some(Text(Span(Duration::from_secs(1)))),
+        idle: Some(Text(TimeSpan(Duration::from_secs(1)))),
         ..at(format!("tcp://{}", set.address))
     });
     let begun = Instant::now();
@@ -154,11 +154,16 @@ async fn a_pinned_key_must_be_there_besides_trust() {
     let stranger = Certificate::new();
     let cases = [
         (vec![certificate.pin], CertificateCheck::Full, &certificate, None),
-        (vec![Pin([7; 32]), certificate.authority_pin], CertificateCheck::Full, &certificate, None),
-        (vec![Pin([7; 32])], CertificateCheck::Full, &certificate, Some(ResolveError::Tls)),
+        (
+            vec![KeyPin([7; 32]), certificate.authority_pin],
+            CertificateCheck::Full,
+            &certificate,
+            None,
+        ),
+        (vec![KeyPin([7; 32])], CertificateCheck::Full, &certificate, Some(ResolveError::Tls)),
         (vec![certificate.pin], CertificateCheck::Full, &stranger, Some(ResolveError::Tls)),
         (vec![certificate.pin], CertificateCheck::None, &stranger, None),
-        (vec![Pin([7; 32])], CertificateCheck::None, &stranger, Some(ResolveError::Tls)),
+        (vec![KeyPin([7; 32])], CertificateCheck::None, &stranger, Some(ResolveError::Tls)),
         (vec![], CertificateCheck::None, &stranger, None),
         (vec![], CertificateCheck::Full, &stranger, Some(ResolveError::Tls)),
     ];

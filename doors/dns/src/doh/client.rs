@@ -14,12 +14,12 @@ const HOPS_MAX: usize = 16;
 
 /// Which header of which proxies is believed.
 #[derive(Clone, Debug)]
-pub(crate) struct Forwarded {
+pub(crate) struct ForwardedTrust {
     header: HeaderName,
     trusted: Box<[Network]>,
 }
 
-impl Forwarded {
+impl ForwardedTrust {
     /// What the settings say.
     pub(crate) fn new(settings: &DohSettings) -> Result<Self, Complaint> {
         let name = settings.client_header.as_deref().unwrap_or("X-Forwarded-For");
@@ -85,7 +85,8 @@ mod tests {
         for line in lines {
             headers.append("x-forwarded-for", HeaderValue::from_static(line));
         }
-        let client = Forwarded::new(&settings).unwrap().client(peer.parse().unwrap(), &headers);
+        let client =
+            ForwardedTrust::new(&settings).unwrap().client(peer.parse().unwrap(), &headers);
         assert_eq!(client, expected.parse::<IpAddr>().unwrap(), "{peer} {lines:?}");
     }
 
@@ -118,7 +119,7 @@ mod tests {
     fn a_header_that_is_none_is_a_complaint() {
         let settings =
             DohSettings { client_header: Some("X Real IP".into()), ..DohSettings::default() };
-        assert!(Forwarded::new(&settings).is_err());
+        assert!(ForwardedTrust::new(&settings).is_err());
         // The file is refused for it, not the start.
         let listen = vec!["udp://127.0.0.1:0".parse::<vocab::Listen>().unwrap().into()];
         let door = crate::Settings { doh: settings, listen, ..crate::Settings::default() };

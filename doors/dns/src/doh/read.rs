@@ -1,14 +1,14 @@
 //! An HTTP request, read into a DNS question: by path, method, query and body.
 //!
 //! Base64 is taken as RFC 8484 has it and no other way: without padding, without a stray bit. What
-//! is no question is a [`Refusal`] with its status and a line of text. Called by `doh`.
+//! is no question is a [`DohRefusal`] with its status and a line of text. Called by `doh`.
 
 use super::MESSAGE;
-use crate::listeners::Line;
-use crate::tcp::{Peer, QUERY_BYTES_MAX};
+use crate::listeners::ListenerContext;
+use crate::tcp::{QUERY_BYTES_MAX, TcpPeer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use dns_wire::json::{self, Asking, BadAsking, Checking, Dnssec};
+use dns_wire::json::{self, BadAsking, CheckingDisabled, DnssecOk, JsonQuestion};
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode};
@@ -32,9 +32,9 @@ const CLIENT_ID_BYTES_MAX: usize = 63;
 const BASE64_BYTES_MAX: usize = QUERY_BYTES_MAX.div_ceil(3) * 4;
 
 /// A question, and how its answer is wanted.
-pub(super) struct Wish {
+pub(super) struct DohRequest {
     pub(super) message: Vec<u8>,
-    pub(super) form: Form,
+    pub(super) form: AnswerForm,
     pub(super) client: IpAddr,
     /// The whole path, with the client's identifier where there is one.
     pub(super) path: Box<str>,
@@ -45,21 +45,21 @@ pub(super) struct Wish {
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum AnswerForm {
     Message,
     Json,
 }
 
 /// What became of the rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum BodyRest {
     Taken,
     Left,
 }
 
 /// Why a request gets no DNS message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum DohRefusal {
     /// No listener has this path.
     Path,
     Method,
@@ -88,44 +88,44 @@ pub(super) enum Refusal {
 
 /// Reads a request to its end.
 pub(super) async fn read(
-    line: &Line,
-    peer: &Peer,
+    line: &ListenerContext,
+    peer: &TcpPeer,
     head: &Parts,
     body: &mut Incoming,
-) -> Result<Wish, Refusal> {
+) -> Result<DohRequest, DohRefusal> {
     let path = head.uri.path();
-    let (entry, client_id) = line.routes.load().find(path).ok_or(Refusal::Path)?;
+    let (entry, client_id) = line.routes.load().find(path).ok_or(DohRefusal::Path)?;
     if !client_id.is_none_or(is_client_id) {
-        return Err(Refusal::Path);
+        return Err(DohRefusal::Path);
     }
     let client = line.shared.doh.load().client(peer.client, &head.headers);
     let client_id = Box::from(client_id.unwrap_or_default());
     let path = Box::from(path);
-    let wish = |(message, form)| Wish { message, form, client, path, client_id, entry };
+    let wish = |(message, form)| DohRequest { message, form, client, path, client_id, entry };
     match head.method {
         Method::GET | Method::HEAD => asked_in_query(head.uri.query().unwrap_or("")).map(wish),
         Method::POST => {
             if !is_message(&head.headers) {
-                return Err(Refusal::MediaType);
+                return Err(DohRefusal::MediaType);
             }
             let body = read_all(body, QUERY_BYTES_MAX, BODY_DEADLINE).await;
             let body = body.map_err(|why| match why {
-                ReadError::TooLarge => Refusal::TooLong,
-                ReadError::TooSlow => Refusal::TooSlow,
-                ReadError::Broken(_) => Refusal::Broken,
+                ReadError::TooLarge => DohRefusal::TooLong,
+                ReadError::TooSlow => DohRefusal::TooSlow,
+                ReadError::Broken(_) => DohRefusal::Broken,
             })?;
-            Ok(wish((body.to_vec(), Form::Message)))
+            Ok(wish((body.to_vec(), AnswerForm::Message)))
         }
-        _ => Err(Refusal::Method),
+        _ => Err(DohRefusal::Method),
     }
 }
 
 /// Takes what is left of a refused request's body, if it is short, and throws it away, so that the
 /// connection can go on: some clients take an answer before they were heard out for a fault.
-pub(super) async fn take_rest(body: &mut Incoming) -> Rest {
+pub(super) async fn take_rest(body: &mut Incoming) -> BodyRest {
     match read_all(body, REST_BYTES_MAX, REST_DEADLINE).await {
-        Ok(_) => Rest::Taken,
-        Err(_) => Rest::Left,
+        Ok(_) => BodyRest::Taken,
+        Err(_) => BodyRest::Left,
     }
 }
 
@@ -143,33 +143,33 @@ fn is_message(headers: &HeaderMap) -> bool {
     media_type.trim().eq_ignore_ascii_case(MESSAGE)
 }
 
-pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, Form), Refusal> {
+pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, AnswerForm), DohRefusal> {
     if let Some(text) = value(query, "dns") {
         if text.len() > BASE64_BYTES_MAX {
-            return Err(Refusal::UriTooLong);
+            return Err(DohRefusal::UriTooLong);
         }
-        let message = URL_SAFE_NO_PAD.decode(&*text).map_err(|_| Refusal::Base64)?;
-        return Ok((message, Form::Message));
+        let message = URL_SAFE_NO_PAD.decode(&*text).map_err(|_| DohRefusal::Base64)?;
+        return Ok((message, AnswerForm::Message));
     }
-    let name = value(query, "name").ok_or(Refusal::NoQuestion)?;
+    let name = value(query, "name").ok_or(DohRefusal::NoQuestion)?;
     let rtype = value(query, "type").unwrap_or(Cow::Borrowed("A"));
-    let asking = Asking {
+    let asking = JsonQuestion {
         name: &name,
         rtype: &rtype,
         checking: match switch(query, "cd")? {
-            Switch::On => Checking::Disabled,
-            Switch::Off => Checking::Enabled,
+            Switch::On => CheckingDisabled::Disabled,
+            Switch::Off => CheckingDisabled::Enabled,
         },
         dnssec: match switch(query, "do")? {
-            Switch::On => Dnssec::Wanted,
-            Switch::Off => Dnssec::Off,
+            Switch::On => DnssecOk::Wanted,
+            Switch::Off => DnssecOk::Off,
         },
     };
     let mut message = Vec::with_capacity(64);
-    json::write_asking(&asking, &mut message).map_err(Refusal::Asking)?;
+    json::write_asking(&asking, &mut message).map_err(DohRefusal::Asking)?;
     let form = match value(query, "ct") {
-        Some(wanted) if wanted == MESSAGE => Form::Message,
-        Some(_) | None => Form::Json,
+        Some(wanted) if wanted == MESSAGE => AnswerForm::Message,
+        Some(_) | None => AnswerForm::Json,
     };
     Ok((message, form))
 }
@@ -181,11 +181,11 @@ enum Switch {
 }
 
 /// What public resolvers take: `cd=1`, `cd=true`, and `cd` alone.
-fn switch(query: &str, key: &str) -> Result<Switch, Refusal> {
+fn switch(query: &str, key: &str) -> Result<Switch, DohRefusal> {
     match value(query, key).as_deref() {
         Some("1" | "true" | "") => Ok(Switch::On),
         Some("0" | "false") | None => Ok(Switch::Off),
-        Some(_) => Err(Refusal::Switch),
+        Some(_) => Err(DohRefusal::Switch),
     }
 }
 
@@ -196,7 +196,7 @@ fn value<'q>(query: &'q str, key: &str) -> Option<Cow<'q, str>> {
     Some(percent_decode_str(value).decode_utf8().unwrap_or(Cow::Borrowed("\u{fffd}")))
 }
 
-impl Refusal {
+impl DohRefusal {
     pub(super) const fn status(self) -> StatusCode {
         match self {
             Self::Path => StatusCode::NOT_FOUND,
@@ -217,7 +217,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for DohRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path => f.write_str("nothing is here; DNS over HTTPS is at /dns-query"),
@@ -255,24 +255,24 @@ mod tests {
         for wrong in
             ["dns=AAE=", "dns=AAF", "dns=AA+/", "dns=A", "dns=AA%20", "dns=%ff", "dns=AA E"]
         {
-            assert_eq!(message(wrong), Err(Refusal::Base64), "{wrong}");
+            assert_eq!(message(wrong), Err(DohRefusal::Base64), "{wrong}");
         }
         let long = format!("dns={}", "A".repeat(BASE64_BYTES_MAX + 1));
-        assert_eq!(message(&long), Err(Refusal::UriTooLong));
+        assert_eq!(message(&long), Err(DohRefusal::UriTooLong));
         for nothing in ["", "DNS=AAE", "type=A", "&&", "="] {
-            assert_eq!(message(nothing), Err(Refusal::NoQuestion), "{nothing}");
+            assert_eq!(message(nothing), Err(DohRefusal::NoQuestion), "{nothing}");
         }
     }
 
     #[test]
     fn a_question_may_come_in_words() {
         let form = |query| asked_in_query(query).map(|(_, form)| form);
-        assert_eq!(form("name=example.com"), Ok(Form::Json));
-        assert_eq!(form("type=AAAA&name=a%2Eexample&cd&do=true"), Ok(Form::Json));
-        assert_eq!(form("name=a.test&ct=application/dns-message"), Ok(Form::Message));
-        assert_eq!(form("name=a.test&cd=2"), Err(Refusal::Switch));
-        assert_eq!(form("name="), Err(Refusal::Asking(BadAsking::Name)));
-        assert_eq!(form("name=a.test&type=NOSUCH"), Err(Refusal::Asking(BadAsking::Type)));
+        assert_eq!(form("name=example.com"), Ok(AnswerForm::Json));
+        assert_eq!(form("type=AAAA&name=a%2Eexample&cd&do=true"), Ok(AnswerForm::Json));
+        assert_eq!(form("name=a.test&ct=application/dns-message"), Ok(AnswerForm::Message));
+        assert_eq!(form("name=a.test&cd=2"), Err(DohRefusal::Switch));
+        assert_eq!(form("name="), Err(DohRefusal::Asking(BadAsking::Name)));
+        assert_eq!(form("name=a.test&type=NOSUCH"), Err(DohRefusal::Asking(BadAsking::Type)));
         let flags = |query| asked_in_query(query).unwrap().0[3] & 0x10;
         assert_eq!((flags("name=a.test&cd=1"), flags("name=a.test&cd=0")), (0x10, 0));
     }

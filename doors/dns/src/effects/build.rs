@@ -2,106 +2,109 @@
 //!
 //! It reads the settings and starts nothing. Called by [`Effects::start`](super::Effects::start).
 
-use super::counts::Counts;
-use super::download::{AtStart, Download};
-use super::hook::{self, Hook};
-use super::jobs::{Duty, Lever};
-use super::script::Script;
-use super::sets::Target;
-use super::settings::{Effect, EffectSpec, Job, SetTarget};
-use super::targets::Targets;
-use super::thread::{Deed, Worker};
+use super::counts::EffectCounts;
+use super::download::{AtStart, DownloadEffect};
+use super::hook::{self, HookEffect};
+use super::jobs::{EffectLever, JobDuty};
+use super::script::ScriptEffect;
+use super::sets::WriteTarget;
+use super::settings::{EffectSettings, EffectSpec, JobSettings, SetTarget};
+use super::targets::SetTargets;
+use super::thread::{EffectAction, EffectWorker};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use vocab::Complaint;
 
 /// An effect, as it is set off.
-pub(super) struct Entry {
-    pub(super) counts: Arc<Counts>,
-    pub(super) way: Way,
+pub(super) struct BuiltEffect {
+    pub(super) counts: Arc<EffectCounts>,
+    pub(super) way: EffectDispatch,
 }
 
 /// How it is set off.
-pub(super) enum Way {
+pub(super) enum EffectDispatch {
     /// To these sets, by their numbers at the writer.
     Sets {
         v4: Option<u16>,
         v6: Option<u16>,
     },
     Queue {
-        lever: Lever,
+        lever: EffectLever,
         at_start: AtStart,
     },
 }
 
 /// A job with what it sets off.
-pub(super) fn duty(job: &Job, entries: &[Entry]) -> Duty {
+pub(super) fn duty(job: &JobSettings, entries: &[BuiltEffect]) -> JobDuty {
     let levers =
         job.effects.iter().filter_map(|effect| match &entries[usize::from(effect.0)].way {
-            Way::Queue { lever, .. } => Some(lever.clone()),
+            EffectDispatch::Queue { lever, .. } => Some(lever.clone()),
             // A job has no answer, so there is nothing to add.
-            Way::Sets { .. } => None,
+            EffectDispatch::Sets { .. } => None,
         });
-    Duty { job: job.clone(), effects: levers.collect(), counts: Arc::default() }
+    JobDuty { job: job.clone(), effects: levers.collect(), counts: Arc::default() }
 }
 
 /// What is built of a plan, effect by effect.
 #[derive(Default)]
-pub(super) struct Build {
-    pub(super) entries: Vec<Entry>,
-    pub(super) workers: Vec<Worker>,
-    pub(super) targets: Vec<Target>,
+pub(super) struct EffectBuild {
+    pub(super) entries: Vec<BuiltEffect>,
+    pub(super) workers: Vec<EffectWorker>,
+    pub(super) targets: Vec<WriteTarget>,
 }
 
-impl Build {
-    pub(super) fn add(&mut self, effect: &Effect) -> Result<(), Vec<Complaint>> {
-        let counts = Counts::new(&effect.name, effect.spec.kind());
+impl EffectBuild {
+    pub(super) fn add(&mut self, effect: &EffectSettings) -> Result<(), Vec<Complaint>> {
+        let counts = EffectCounts::new(&effect.name, effect.spec.kind());
         let way = match &effect.spec {
             EffectSpec::Ipset(spec) => self.sets(spec.targets()?, &counts),
             EffectSpec::Nftset(spec) => self.sets(spec.targets()?, &counts),
             EffectSpec::HttpRequest(spec) => {
-                let deed = Deed::Hook(Hook::read(spec)?);
+                let deed = EffectAction::Hook(HookEffect::read(spec)?);
                 self.queue(deed, &counts, spec.queue_size, hook::CONCURRENT, AtStart::Nothing)
             }
             EffectSpec::Script(spec) => {
-                let deed = Deed::Script(Script::read(spec)?);
+                let deed = EffectAction::Script(ScriptEffect::read(spec)?);
                 let concurrent = usize::from(spec.concurrent);
                 self.queue(deed, &counts, spec.queue_size, concurrent, AtStart::Nothing)
             }
             EffectSpec::Download(spec) => {
-                let download = Download::read(spec)?;
+                let download = DownloadEffect::read(spec)?;
                 let at_start = download.at_start;
                 // One run after the other: two would write the same files.
-                self.queue(Deed::Download(download), &counts, 1, 1, at_start)
+                self.queue(EffectAction::Download(download), &counts, 1, 1, at_start)
             }
             EffectSpec::Reload(what) => {
-                self.queue(Deed::Reload(what.clone()), &counts, 1, 1, AtStart::Nothing)
+                self.queue(EffectAction::Reload(what.clone()), &counts, 1, 1, AtStart::Nothing)
             }
         };
-        self.entries.push(Entry { counts, way });
+        self.entries.push(BuiltEffect { counts, way });
         Ok(())
     }
 
-    fn sets(&mut self, targets: Targets, counts: &Arc<Counts>) -> Way {
+    fn sets(&mut self, targets: SetTargets, counts: &Arc<EffectCounts>) -> EffectDispatch {
         let mut number = |set: Option<SetTarget>| {
             let set = set?;
-            self.targets.push(Target { counts: Arc::clone(counts), set });
+            self.targets.push(WriteTarget { counts: Arc::clone(counts), set });
             // EFFECTS_MAX effects have two sets each.
             Some((self.targets.len() - 1) as u16)
         };
-        Way::Sets { v4: number(targets.v4), v6: number(targets.v6) }
+        EffectDispatch::Sets { v4: number(targets.v4), v6: number(targets.v6) }
     }
 
     fn queue(
         &mut self,
-        deed: Deed,
-        counts: &Arc<Counts>,
+        deed: EffectAction,
+        counts: &Arc<EffectCounts>,
         waiting_max: usize,
         concurrent: usize,
         at_start: AtStart,
-    ) -> Way {
+    ) -> EffectDispatch {
         let (sender, orders) = mpsc::channel(waiting_max);
-        self.workers.push(Worker { deed, counts: Arc::clone(counts), orders, concurrent });
-        Way::Queue { lever: Lever { orders: sender, counts: Arc::clone(counts) }, at_start }
+        self.workers.push(EffectWorker { deed, counts: Arc::clone(counts), orders, concurrent });
+        EffectDispatch::Queue {
+            lever: EffectLever { orders: sender, counts: Arc::clone(counts) },
+            at_start,
+        }
     }
 }

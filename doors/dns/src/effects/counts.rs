@@ -18,7 +18,7 @@ pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What became of one effect.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct EffectCounts {
     pub(super) name: Box<str>,
     pub(super) kind: &'static str,
     pub(super) fired: AtomicU64,
@@ -26,11 +26,11 @@ pub(super) struct Counts {
     pub(super) failed: AtomicU64,
     pub(super) dropped: AtomicU64,
     pub(super) suppressed: AtomicU64,
-    failure: Mutex<Failure>,
+    failure: Mutex<FailureCounts>,
 }
 
 #[derive(Debug, Default)]
-struct Failure {
+struct FailureCounts {
     last: String,
     /// When one was told last, and how many were not since.
     told_ms: Option<u64>,
@@ -58,7 +58,7 @@ pub struct EffectStats {
     pub last_failure: String,
 }
 
-impl Counts {
+impl EffectCounts {
     pub(super) fn new(name: &str, kind: &'static str) -> Arc<Self> {
         Arc::new(Self { name: name.into(), kind, ..Self::default() })
     }
@@ -80,18 +80,18 @@ impl Counts {
 
 /// Speaks of failures.
 #[derive(Clone)]
-pub(super) struct Teller(pub(super) Tell);
+pub(super) struct FailureReporter(pub(super) Tell);
 
-impl Teller {
+impl FailureReporter {
     /// Keeps `why` as the last failure, and tells it unless one was told less than a minute ago.
-    pub(super) fn failure(&self, counts: &Counts, why: &str) {
+    pub(super) fn failure(&self, counts: &EffectCounts, why: &str) {
         if let Some(line) = counts.line(why, transport::clock::now()) {
             (self.0)(&line);
         }
     }
 }
 
-impl Counts {
+impl EffectCounts {
     fn line(&self, why: &str, now: Now) -> Option<String> {
         // Parts of it came over the network: no control characters into a log or a terminal.
         let why: String = why
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn failures_are_told_once_a_minute_with_the_number_between() {
-        let counts = Counts::new("hook", "script");
+        let counts = EffectCounts::new("hook", "script");
         let at = |ms| Now { unix_ms: 0, mono_ms: ms };
         assert_eq!(counts.line("broke\n", at(5)).as_deref(), Some("script hook: broke "));
         assert_eq!(counts.line("broke", at(6)), None);

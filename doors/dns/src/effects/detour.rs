@@ -2,21 +2,21 @@
 //!
 //! It connects to nothing. Read with the settings of hooks and downloads; used by the effects' thread.
 
-use transport::tls::Verify;
+use transport::tls::VerifyMode;
 use upstream::origins::Dialer;
-use upstream::resolver::Proxy;
+use upstream::resolver::SocksProxy;
 use vocab::Complaint;
 
 /// See the module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Detour {
-    proxy: Option<Proxy>,
-    certificates: Certificates,
+    proxy: Option<SocksProxy>,
+    certificates: CertificateChecking,
 }
 
 /// Whether certificates of servers are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Certificates {
+pub(super) enum CertificateChecking {
     #[default]
     Checked,
     Unchecked,
@@ -26,7 +26,7 @@ impl Detour {
     /// What `socks5` says, with certificates checked so; adds a complaint about what is no proxy.
     pub(super) fn read(
         socks5: Option<&str>,
-        certificates: Certificates,
+        certificates: CertificateChecking,
         wrong: &mut Vec<Complaint>,
     ) -> Self {
         let proxy = socks5.map(str::trim).filter(|it| !it.is_empty()).map(str::parse);
@@ -52,8 +52,8 @@ impl Detour {
             Some(proxy) => usual.clone().through(proxy.clone()),
         };
         match self.certificates {
-            Certificates::Checked => dialer,
-            Certificates::Unchecked => dialer.checking(Verify::Nothing),
+            CertificateChecking::Checked => dialer,
+            CertificateChecking::Unchecked => dialer.checking(VerifyMode::Nothing),
         }
     }
 }

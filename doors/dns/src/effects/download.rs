@@ -4,14 +4,16 @@
 //! tried, and that neither an empty file nor a web page takes a file's place. Called by the effects'
 //! thread.
 
-use super::detour::{Certificates, Detour};
+use super::detour::{CertificateChecking, Detour};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
-use super::{Failure, bounds};
+use super::{EffectFailure, bounds};
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::fetch::{Candidate, CheckFile, Kept, Missed, Url, Wanted as File, keep};
+use upstream::fetch::{
+    CheckFile, FetchFailure, FileCandidate, FileOutcome, FileRequest as File, Url, keep,
+};
 use upstream::origins::Origins;
 use vocab::Complaint;
 
@@ -23,8 +25,8 @@ const SIZE_MAX: u64 = 1 << 30;
 
 /// A download effect, read.
 #[derive(Debug)]
-pub(super) struct Download {
-    items: Vec<Item>,
+pub(super) struct DownloadEffect {
+    items: Vec<FileToFetch>,
     pub(super) detour: Detour,
     timeout: Duration,
     size_max: u64,
@@ -45,21 +47,21 @@ pub(super) enum AtStart {
 
 /// One file.
 #[derive(Debug)]
-struct Item {
+struct FileToFetch {
     url: Url,
     path: PathBuf,
 }
 
 /// Which files of an effect are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum WantedFiles {
     All,
     Missing,
 }
 
 /// What a run brought.
 #[derive(Debug, Default)]
-pub(super) struct Fetched {
+pub(super) struct FetchedFiles {
     /// Files that are different now.
     pub(super) changed: Vec<PathBuf>,
     /// Files that could not be fetched, and why.
@@ -79,11 +81,11 @@ impl DownloadSpec {
 
     /// Everything that is wrong with it.
     pub fn check(&self) -> Vec<Complaint> {
-        Download::read(self).err().unwrap_or_default()
+        DownloadEffect::read(self).err().unwrap_or_default()
     }
 }
 
-impl Download {
+impl DownloadEffect {
     pub(super) fn read(spec: &DownloadSpec) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         let (timeout, jitter, retry) = (spec.timeout.0.0, spec.jitter.0.0, spec.retry_after.0.0);
@@ -95,14 +97,17 @@ impl Download {
         bounds(&mut wrong, "jitter", &jitter, &(Duration::ZERO..=HOUR), "at most 1h");
         let count = spec.downloads.len();
         bounds(&mut wrong, "downloads", &count, &(1..=DOWNLOADS_MAX), "from 1 to 256 files");
-        let certificates =
-            if spec.insecure_skip_verify { Certificates::Unchecked } else { Certificates::Checked };
+        let certificates = if spec.insecure_skip_verify {
+            CertificateChecking::Unchecked
+        } else {
+            CertificateChecking::Checked
+        };
         let detour = Detour::read(spec.socks5.as_deref(), certificates, &mut wrong);
         let mut items = Vec::new();
         let mut paths = HashSet::new();
         for (index, item) in spec.downloads.iter().enumerate() {
             let under = format!("downloads.{index}");
-            match Item::read(item) {
+            match FileToFetch::read(item) {
                 Ok(item) if !paths.insert(item.path.clone()) => {
                     let message = format!("{} is fetched twice", item.path.display());
                     wrong.push(Complaint::new(under, message).remedy("give one another filename"));
@@ -124,16 +129,16 @@ impl Download {
         &self,
         origins: &Origins,
         check: &CheckFile,
-        wanted: Wanted,
-    ) -> Fetched {
-        let mut fetched = Fetched::default();
+        wanted: WantedFiles,
+    ) -> FetchedFiles {
+        let mut fetched = FetchedFiles::default();
         for item in &self.items {
-            if wanted == Wanted::Missing && item.path.exists() {
+            if wanted == WantedFiles::Missing && item.path.exists() {
                 continue;
             }
             match self.fetch(origins, check, item).await {
-                Ok(Kept::Changed) => fetched.changed.push(item.path.clone()),
-                Ok(Kept::Same) => {}
+                Ok(FileOutcome::Changed) => fetched.changed.push(item.path.clone()),
+                Ok(FileOutcome::Same) => {}
                 Err(why) => {
                     let path = item.path.display();
                     fetched.failures.push(format!("{}: {why}; {path} stays as it is", item.url));
@@ -147,8 +152,8 @@ impl Download {
         &self,
         origins: &Origins,
         check: &CheckFile,
-        item: &Item,
-    ) -> Result<Kept, String> {
+        item: &FileToFetch,
+    ) -> Result<FileOutcome, String> {
         let check = Arc::clone(check);
         let file = File {
             url: item.url.clone(),
@@ -164,8 +169,8 @@ impl Download {
         loop {
             let why = match tokio::time::timeout(self.timeout, keep(origins, &file)).await {
                 Ok(Ok(kept)) => return Ok(kept),
-                Ok(Err(Missed::ForGood(why))) => return Err(why),
-                Ok(Err(Missed::ForNow(why))) => why,
+                Ok(Err(FetchFailure::ForGood(why))) => return Err(why),
+                Ok(Err(FetchFailure::ForNow(why))) => why,
                 Err(_) => "it did not come within the timeout".to_owned(),
             };
             if left == 0 {
@@ -178,7 +183,7 @@ impl Download {
     }
 }
 
-impl Item {
+impl FileToFetch {
     fn read(item: &DownloadItem) -> Result<Self, Complaint> {
         let url = Url::parse(item.url.trim()).map_err(|why| {
             Complaint::new("url", why.to_string()).remedy("as in https://lists.example/ads.txt")
@@ -203,7 +208,7 @@ impl Item {
     }
 }
 
-fn no_page(candidate: &mut Candidate<'_>) -> Result<(), String> {
+fn no_page(candidate: &mut FileCandidate<'_>) -> Result<(), String> {
     if candidate.bytes == 0 {
         return Err("it is empty".into());
     }
@@ -222,12 +227,12 @@ fn is_page(begin: &[u8]) -> bool {
         .any(|mark| begin.get(..mark.len()).is_some_and(|it| it.eq_ignore_ascii_case(mark)))
 }
 
-impl Fetched {
+impl FetchedFiles {
     /// As the outcome of an effect.
-    pub(super) fn outcome(&self) -> Result<(), Failure> {
+    pub(super) fn outcome(&self) -> Result<(), EffectFailure> {
         match self.failures.as_slice() {
             [] => Ok(()),
-            failures => Err(Failure::new(failures.join("; "))),
+            failures => Err(EffectFailure::new(failures.join("; "))),
         }
     }
 }
@@ -244,7 +249,7 @@ mod tests {
                 dir: "/lists".into(),
                 filename: filename.map(str::to_owned),
             };
-            Item::read(&item).map(|it| it.path).map_err(|it| it.path)
+            FileToFetch::read(&item).map(|it| it.path).map_err(|it| it.path)
         };
         let named = |name: &str| read("http://a.example/x/ads.txt?v=1", Some(name));
         assert_eq!(read("http://a.example/x/ads.txt?v=1", None), Ok("/lists/ads.txt".into()));

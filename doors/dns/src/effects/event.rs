@@ -19,7 +19,7 @@ pub struct EffectEvent<'e> {
     /// The question, unless a schedule set it off.
     pub question: Option<AskedFor<'e>>,
     /// The answer, if there is one by then.
-    pub answer: Option<Given<'e>>,
+    pub answer: Option<GivenAnswer<'e>>,
 }
 
 /// A question, and whose.
@@ -45,7 +45,7 @@ pub struct AskedFor<'e> {
 
 /// An answer.
 #[derive(Clone, Copy, Debug)]
-pub struct Given<'e> {
+pub struct GivenAnswer<'e> {
     /// The response code.
     pub rcode: u16,
     /// The addresses in its A and AAAA records, up to [`ADDRESSES_MAX`].
@@ -54,18 +54,18 @@ pub struct Given<'e> {
 
 /// An event, kept until its effect is carried out.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Occurrence {
-    pub(super) asked: Option<Box<Asked>>,
+pub(super) struct EffectOccurrence {
+    pub(super) asked: Option<Box<KeptQuestion>>,
     pub(super) rcode: Option<u16>,
     pub(super) addresses: Box<[IpAddr]>,
-    pub(super) firing: Option<Arc<Firing>>,
+    pub(super) firing: Option<Arc<JobFiring>>,
     /// For downloads: at start, only what is not there.
     pub(super) only_missing: bool,
 }
 
 /// A question, kept.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
+pub(super) struct KeptQuestion {
     pub(super) name: Box<str>,
     pub(super) qtype: u16,
     pub(super) qclass: u16,
@@ -78,7 +78,7 @@ pub(super) struct Asked {
 
 /// A job of a schedule that has come due.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Firing {
+pub(super) struct JobFiring {
     pub(super) schedule: Box<str>,
     pub(super) job: Box<str>,
     /// `schedule`, `interval` or `manual`.
@@ -93,10 +93,10 @@ impl<'e> EffectEvent<'e> {
         &all[..all.len().min(ADDRESSES_MAX)]
     }
 
-    pub(super) fn keep(&self) -> Occurrence {
-        Occurrence {
+    pub(super) fn keep(&self) -> EffectOccurrence {
+        EffectOccurrence {
             asked: self.question.map(|it| {
-                Box::new(Asked {
+                Box::new(KeptQuestion {
                     name: it.name.as_str().into(),
                     qtype: it.qtype,
                     qclass: it.qclass,

@@ -3,11 +3,11 @@
 //! Its answer is not looked at beyond its status. The host is the configuration's, never a client's.
 //! Called by the effects' thread.
 
-use super::detour::{Certificates, Detour};
-use super::event::Occurrence;
+use super::detour::{CertificateChecking, Detour};
+use super::event::EffectOccurrence;
 use super::settings::HttpSpec;
-use super::template::{BadTemplate, Escape, Template, URL_UNSAFE};
-use super::{Failure, bounds};
+use super::template::{BadTemplate, Template, TemplateEscape, URL_UNSAFE};
+use super::{EffectFailure, bounds};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Limited};
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value};
 use std::time::Duration;
-use upstream::fetch::{Outgoing, Url, fetch, printable};
+use upstream::fetch::{RepeatableRequest, Url, fetch, printable};
 use upstream::origins::Origins;
 use vocab::Complaint;
 
@@ -33,7 +33,7 @@ const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 
 /// A hook, read.
 #[derive(Debug)]
-pub(super) struct Hook {
+pub(super) struct HookEffect {
     method: Method,
     /// Up to the path, without words.
     base: Url,
@@ -52,32 +52,35 @@ pub(super) struct Hook {
 enum HookBody {
     Nothing,
     Text(Template),
-    Json(Json),
+    Json(JsonTemplate),
     Form(Vec<(String, Template)>),
 }
 
 /// JSON whose texts are filled in.
 #[derive(Debug)]
-enum Json {
+enum JsonTemplate {
     Text(Template),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+    List(Vec<JsonTemplate>),
+    Object(Vec<(String, JsonTemplate)>),
     Other(Value),
 }
 
 impl HttpSpec {
     /// Everything that is wrong with it.
     pub fn check(&self) -> Vec<Complaint> {
-        Hook::read(self).err().unwrap_or_default()
+        HookEffect::read(self).err().unwrap_or_default()
     }
 }
 
-impl Hook {
+impl HookEffect {
     pub(super) fn read(spec: &HttpSpec) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         check_bounds(spec, &mut wrong);
-        let certificates =
-            if spec.insecure_skip_verify { Certificates::Unchecked } else { Certificates::Checked };
+        let certificates = if spec.insecure_skip_verify {
+            CertificateChecking::Unchecked
+        } else {
+            CertificateChecking::Checked
+        };
         let detour = Detour::read(spec.socks5.as_deref(), certificates, &mut wrong);
         let method = Method::from_bytes(spec.method.trim().to_ascii_uppercase().as_bytes());
         if method.is_err() {
@@ -105,52 +108,60 @@ impl Hook {
         }
     }
 
-    pub(super) async fn run(&self, origins: &Origins, of: &Occurrence) -> Result<(), Failure> {
+    pub(super) async fn run(
+        &self,
+        origins: &Origins,
+        of: &EffectOccurrence,
+    ) -> Result<(), EffectFailure> {
         let outgoing = self.render(of)?;
         let exchange = async {
             let response = fetch(origins, outgoing, self.redirects_max)
                 .await
-                .map_err(|why| Failure::new(why.to_string()))?;
+                .map_err(|why| EffectFailure::new(why.to_string()))?;
             let status = response.status();
             // Read for the sake of the connection alone: whether that works does not matter.
             let _ = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
             if status.is_success() {
                 Ok(())
             } else {
-                Err(Failure::new(format!("the answer was {status}")))
+                Err(EffectFailure::new(format!("the answer was {status}")))
             }
         };
         let outcome = tokio::time::timeout(self.timeout, exchange).await;
-        outcome.unwrap_or_else(|_| Err(Failure::new("no answer within the timeout")))
+        outcome.unwrap_or_else(|_| Err(EffectFailure::new("no answer within the timeout")))
     }
 
-    fn render(&self, of: &Occurrence) -> Result<Outgoing, Failure> {
-        let mut target = self.target.render(of, Escape::Url);
+    fn render(&self, of: &EffectOccurrence) -> Result<RepeatableRequest, EffectFailure> {
+        let mut target = self.target.render(of, TemplateEscape::Url);
         for (key, value) in &self.query {
             target.push(if target.contains('?') { '&' } else { '?' });
             target.extend(utf8_percent_encode(key, URL_UNSAFE));
             target.push('=');
-            target.extend(utf8_percent_encode(&value.render(of, Escape::Nothing), URL_UNSAFE));
+            target.extend(utf8_percent_encode(
+                &value.render(of, TemplateEscape::Nothing),
+                URL_UNSAFE,
+            ));
         }
         let url = Url::at(self.base.origin.clone(), &target)
-            .map_err(|why| Failure::new(format!("the URL cannot be used: {why}")))?;
+            .map_err(|why| EffectFailure::new(format!("the URL cannot be used: {why}")))?;
         let mut headers = HeaderMap::new();
         if let Some(kind) = &self.content_type {
             headers.insert(CONTENT_TYPE, kind.clone());
         }
         for (name, value) in &self.headers {
             // A line break among what is filled in would begin another header: refused here.
-            let value = HeaderValue::from_str(&value.render(of, Escape::Nothing))
-                .map_err(|_| Failure::new(format!("the header {name} cannot carry its value")))?;
+            let value = HeaderValue::from_str(&value.render(of, TemplateEscape::Nothing)).map_err(
+                |_| EffectFailure::new(format!("the header {name} cannot carry its value")),
+            )?;
             headers.insert(name.clone(), value);
         }
         let body = match &self.body {
             HookBody::Nothing => Bytes::new(),
-            HookBody::Text(text) => text.render(of, Escape::Nothing).into(),
+            HookBody::Text(text) => text.render(of, TemplateEscape::Nothing).into(),
             HookBody::Json(json) => json.render(of).to_string().into(),
             HookBody::Form(fields) => render_form(fields, of).into(),
         };
-        Ok(Outgoing { method: self.method.clone(), url, headers, body })
+        Ok(RepeatableRequest { method: self.method.clone(), url, headers, body })
     }
 }
 
@@ -251,7 +262,7 @@ fn read_body(spec: &HttpSpec, wrong: &mut Vec<Complaint>) -> (HookBody, Option<H
     }
     if let Some(json) = &spec.json {
         let kind = HeaderValue::from_static("application/json");
-        return (HookBody::Json(Json::read("json", json, wrong)), Some(kind));
+        return (HookBody::Json(JsonTemplate::read("json", json, wrong)), Some(kind));
     }
     if let Some(form) = &spec.form {
         let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
@@ -261,7 +272,7 @@ fn read_body(spec: &HttpSpec, wrong: &mut Vec<Complaint>) -> (HookBody, Option<H
 }
 
 /// As browsers write forms, but for blanks, which `%20` says as well as `+` does.
-fn render_form(fields: &[(String, Template)], of: &Occurrence) -> String {
+fn render_form(fields: &[(String, Template)], of: &EffectOccurrence) -> String {
     let mut out = String::new();
     for (key, value) in fields {
         if !out.is_empty() {
@@ -269,12 +280,12 @@ fn render_form(fields: &[(String, Template)], of: &Occurrence) -> String {
         }
         out.extend(utf8_percent_encode(key, URL_UNSAFE));
         out.push('=');
-        out.extend(utf8_percent_encode(&value.render(of, Escape::Nothing), URL_UNSAFE));
+        out.extend(utf8_percent_encode(&value.render(of, TemplateEscape::Nothing), URL_UNSAFE));
     }
     out
 }
 
-impl Json {
+impl JsonTemplate {
     fn read(path: &str, value: &Value, wrong: &mut Vec<Complaint>) -> Self {
         match value {
             Value::String(text) => Self::Text(read_template(path, text, wrong)),
@@ -293,9 +304,9 @@ impl Json {
         }
     }
 
-    fn render(&self, of: &Occurrence) -> Value {
+    fn render(&self, of: &EffectOccurrence) -> Value {
         match self {
-            Self::Text(text) => Value::String(text.render(of, Escape::Nothing)),
+            Self::Text(text) => Value::String(text.render(of, TemplateEscape::Nothing)),
             Self::List(all) => all.iter().map(|it| it.render(of)).collect(),
             Self::Object(all) => {
                 let all = all.iter().map(|(key, it)| (key.clone(), it.render(of)));
@@ -321,7 +332,8 @@ mod tests {
         spec.query_params.insert("na me".into(), "${qname}&".into());
         spec.headers.insert("X-Name".into(), "<${qname}>".into());
         spec.json = Some(serde_json::json!({"n": ["${qname}", 1], "t": "${qtype}"}));
-        let sent = Hook::read(&spec).expect("right").render(&occurrence("a/\"b")).expect("sent");
+        let sent =
+            HookEffect::read(&spec).expect("right").render(&occurrence("a/\"b")).expect("sent");
         assert_eq!(
             sent.url.to_string(),
             "http://hook.example:81/a%20b/a%2F%22b?c=3&na%20me=a%2F%22b%26"
@@ -335,7 +347,7 @@ mod tests {
     fn a_name_with_a_line_break_makes_no_header() {
         let mut spec = spec("http://hook.example/");
         spec.headers.insert("X-Name".into(), "${qname}".into());
-        let hook = Hook::read(&spec).expect("right");
+        let hook = HookEffect::read(&spec).expect("right");
         assert!(hook.render(&occurrence("a\r\nX-Other: 1")).is_err());
     }
 

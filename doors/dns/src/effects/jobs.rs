@@ -3,12 +3,12 @@
 //! A job whose last run is not over is skipped and counted. Its effects run one after the other,
 //! each through its own queue, and a failure does not stop the next. Runs on the effects' thread.
 
-use super::Failure;
-use super::counts::Counts;
-use super::event::{Firing, Occurrence};
-use super::schedule::{Due, Timetable};
-use super::settings::Job;
-use super::thread::Order;
+use super::EffectFailure;
+use super::counts::EffectCounts;
+use super::event::{EffectOccurrence, JobFiring};
+use super::schedule::{DueJob, JobTimetable};
+use super::settings::JobSettings;
+use super::thread::EffectOrder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::sync::{mpsc, oneshot};
@@ -22,23 +22,23 @@ pub(super) const ASKED_MAX: usize = 16;
 
 /// All jobs, ready to run.
 pub(super) struct JobBook {
-    pub(super) timetable: Timetable,
-    pub(super) jobs: Vec<Duty>,
+    pub(super) timetable: JobTimetable,
+    pub(super) jobs: Vec<JobDuty>,
     pub(super) asked: mpsc::Receiver<usize>,
 }
 
 /// A job and what it sets off.
-pub(super) struct Duty {
-    pub(super) job: Job,
-    pub(super) effects: Vec<Lever>,
+pub(super) struct JobDuty {
+    pub(super) job: JobSettings,
+    pub(super) effects: Vec<EffectLever>,
     pub(super) counts: Arc<JobCounts>,
 }
 
 /// Sets off one effect.
 #[derive(Clone)]
-pub(super) struct Lever {
-    pub(super) orders: mpsc::Sender<Order>,
-    pub(super) counts: Arc<Counts>,
+pub(super) struct EffectLever {
+    pub(super) orders: mpsc::Sender<EffectOrder>,
+    pub(super) counts: Arc<EffectCounts>,
 }
 
 /// What became of a job.
@@ -83,26 +83,26 @@ impl JobCounts {
 }
 
 /// The outcome of an effect that was set off, to wait for or to drop.
-pub(super) struct Pulled(Result<oneshot::Receiver<Result<(), Failure>>, Failure>);
+pub(super) struct EffectHandle(Result<oneshot::Receiver<Result<(), EffectFailure>>, EffectFailure>);
 
-impl Lever {
+impl EffectLever {
     /// Has the effect carried out, unless too many wait. Never waits itself.
-    pub(super) fn pull(&self, occurrence: impl FnOnce() -> Occurrence) -> Pulled {
+    pub(super) fn pull(&self, occurrence: impl FnOnce() -> EffectOccurrence) -> EffectHandle {
         let Ok(place) = self.orders.try_reserve() else {
             self.counts.dropped.fetch_add(1, Relaxed);
-            return Pulled(Err(Failure::new("too many of it wait already")));
+            return EffectHandle(Err(EffectFailure::new("too many of it wait already")));
         };
         let (waiting, outcome) = oneshot::channel();
         self.counts.fired.fetch_add(1, Relaxed);
-        place.send(Order { occurrence: occurrence(), waiting });
-        Pulled(Ok(outcome))
+        place.send(EffectOrder { occurrence: occurrence(), waiting });
+        EffectHandle(Ok(outcome))
     }
 }
 
-impl Pulled {
+impl EffectHandle {
     /// What became of it.
-    pub(super) async fn outcome(self) -> Result<(), Failure> {
-        self.0?.await.unwrap_or_else(|_| Err(Failure::new("Tidegate ends")))
+    pub(super) async fn outcome(self) -> Result<(), EffectFailure> {
+        self.0?.await.unwrap_or_else(|_| Err(EffectFailure::new("Tidegate ends")))
     }
 }
 
@@ -111,7 +111,7 @@ pub(super) async fn run(mut book: JobBook, closing: Drain) {
     let mut running: Vec<Option<JoinHandle<()>>> = book.jobs.iter().map(|_| None).collect();
     loop {
         let now = clock::now();
-        for Due { job, at_unix_ms } in book.timetable.due(now) {
+        for DueJob { job, at_unix_ms } in book.timetable.due(now) {
             let duty = &book.jobs[job];
             begin(duty, &mut running[job], duty.job.when.kind(), at_unix_ms);
         }
@@ -132,7 +132,7 @@ pub(super) async fn run(mut book: JobBook, closing: Drain) {
 }
 
 fn begin(
-    duty: &Duty,
+    duty: &JobDuty,
     running: &mut Option<JoinHandle<()>>,
     trigger: &'static str,
     due_unix_ms: u64,
@@ -143,7 +143,7 @@ fn begin(
     }
     duty.counts.runs.fetch_add(1, Relaxed);
     duty.counts.last_unix_ms.store(clock::now().unix_ms, Relaxed);
-    let firing = Arc::new(Firing {
+    let firing = Arc::new(JobFiring {
         schedule: duty.job.schedule.as_str().into(),
         job: duty.job.name.as_str().into(),
         trigger,
@@ -153,7 +153,7 @@ fn begin(
     *running = Some(tokio::task::spawn_local(async move {
         for lever in effects {
             let firing = Some(Arc::clone(&firing));
-            let occurrence = || Occurrence { firing, ..Occurrence::default() };
+            let occurrence = || EffectOccurrence { firing, ..EffectOccurrence::default() };
             // Counted and told where it happened; the next effect runs all the same.
             let _ = lever.pull(occurrence).outcome().await;
         }

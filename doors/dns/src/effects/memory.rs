@@ -26,21 +26,21 @@ const NAME_BYTES_MAX: usize = 255;
 /// The memory. At its cap the addresses that are asked for least give way.
 #[derive(Debug)]
 pub struct ReverseMemory {
-    known: Cache<IpAddr, Arc<Known>>,
+    known: Cache<IpAddr, Arc<RememberedName>>,
     ttl_ms: u64,
     learned: AtomicU64,
 }
 
 /// A name and until when it holds.
 #[derive(Debug)]
-struct Known {
+struct RememberedName {
     name: Box<str>,
     until_mono_ms: AtomicU64,
 }
 
 /// A name that an address was given for.
 #[derive(Clone, Debug)]
-pub struct KnownName(Arc<Known>);
+pub struct KnownName(Arc<RememberedName>);
 
 impl KnownName {
     /// The name, lower-case, without a final dot.
@@ -73,7 +73,7 @@ impl ReverseMemory {
         }
         let until = now.mono_ms.saturating_add(self.ttl_ms);
         // All addresses of an answer share the name.
-        let mut shared: Option<Arc<Known>> = None;
+        let mut shared: Option<Arc<RememberedName>> = None;
         for address in addresses {
             let address = address.to_canonical();
             match self.known.get(&address) {
@@ -83,7 +83,7 @@ impl ReverseMemory {
                 _ => {
                     let known = shared.get_or_insert_with(|| {
                         let name = name.as_str().into();
-                        Arc::new(Known { name, until_mono_ms: AtomicU64::new(until) })
+                        Arc::new(RememberedName { name, until_mono_ms: AtomicU64::new(until) })
                     });
                     self.known.insert(address, Arc::clone(known));
                     self.learned.fetch_add(1, Relaxed);

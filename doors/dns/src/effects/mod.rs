@@ -22,31 +22,31 @@ mod template;
 mod thread;
 
 pub use counts::{EffectStats, Tell};
-pub use event::{ADDRESSES_MAX, AskedFor, EffectEvent, Given};
+pub use event::{ADDRESSES_MAX, AskedFor, EffectEvent, GivenAnswer};
 pub use jobs::JobStats;
 pub use memory::{KnownName, PTR_TTL_S, ReverseMemory, SIZE_DEFAULT, SIZE_MAX, TTL_DEFAULT};
 pub use schedule::INTERVAL_MIN;
 pub use sets::WAITING_MAX;
 pub use settings::{
-    DownloadItem, DownloadSpec, EFFECTS_MAX, Effect, EffectId, EffectSpec, EffectsPlan, ErrorMode,
-    HttpSpec, IpsetSpec, JOBS_MAX, Job, NftFamily, NftSet, NftsetSpec, Phase, ReloadWhat,
-    ScriptSpec, When,
+    DownloadItem, DownloadSpec, EFFECTS_MAX, EffectId, EffectPhase, EffectSettings, EffectSpec,
+    EffectsPlan, ErrorMode, HttpSpec, IpsetSpec, JOBS_MAX, JobSettings, JobTime, NftFamily, NftSet,
+    NftsetSpec, ReloadWhat, ScriptSpec,
 };
 
-use build::{Build, Entry, Way, duty};
-use counts::{Counts, Teller};
+use build::{BuiltEffect, EffectBuild, EffectDispatch, duty};
+use counts::{EffectCounts, FailureReporter};
 use download::AtStart;
-use event::Occurrence;
+use event::EffectOccurrence;
 use jobs::{JobBook, JobCounts};
-use schedule::Timetable;
-use sets::Writer;
+use schedule::JobTimetable;
+use sets::SetWriter;
 use std::fmt;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use thread::Crew;
+use thread::EffectCrew;
 use tokio::sync::mpsc;
 use transport::Drain;
 use upstream::fetch::CheckFile;
@@ -58,7 +58,7 @@ pub type OnReload = Arc<dyn Fn(ReloadWhat) + Send + Sync>;
 
 /// What effects need of the rest.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct EffectsEnv {
     /// Connects to web servers, over our own resolver.
     pub dialer: Dialer,
     /// Has lists read anew.
@@ -71,9 +71,9 @@ pub struct Surroundings {
 
 /// The running effects. Dropped, it stops them where they are; [`Effects::close`] lets them finish.
 pub struct Effects {
-    entries: Vec<Entry>,
+    entries: Vec<BuiltEffect>,
     jobs: Vec<(String, Arc<JobCounts>)>,
-    writer: Option<Writer>,
+    writer: Option<SetWriter>,
     asked: mpsc::Sender<usize>,
     closing: Drain,
     stopping: Drain,
@@ -82,11 +82,11 @@ pub struct Effects {
 
 /// Why an effect was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct EffectFailure(String);
 
 /// Effects that were still at work when the time for closing ran out; they were stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unfinished;
+pub struct UnfinishedEffects;
 
 /// A job that cannot be run by hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,18 +137,18 @@ impl EffectsPlan {
 
 impl Effects {
     /// Starts what `plan` says. Sets are those of the network namespace of the calling thread.
-    pub fn start(plan: &EffectsPlan, around: Surroundings) -> Result<Self, Vec<Complaint>> {
+    pub fn start(plan: &EffectsPlan, around: EffectsEnv) -> Result<Self, Vec<Complaint>> {
         let wrong = plan.check();
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        let teller = Teller(around.tell);
-        let mut build = Build::default();
+        let teller = FailureReporter(around.tell);
+        let mut build = EffectBuild::default();
         for effect in &plan.effects {
             build.add(effect)?;
         }
-        let Build { entries, workers, targets } = build;
-        let timetable = Timetable::new(&plan.jobs, transport::clock::now())?;
+        let EffectBuild { entries, workers, targets } = build;
+        let timetable = JobTimetable::new(&plan.jobs, transport::clock::now())?;
         let jobs: Vec<_> = plan.jobs.iter().map(|job| duty(job, &entries)).collect();
         let names = jobs.iter().map(|it| (it.job.name.clone(), Arc::clone(&it.counts))).collect();
         let (asked, asking) = mpsc::channel(jobs::ASKED_MAX);
@@ -159,7 +159,7 @@ impl Effects {
             vec![Complaint::new("", message).remedy("raise the limit of processes")]
         };
         if !workers.is_empty() {
-            let crew = Crew {
+            let crew = EffectCrew {
                 workers,
                 jobs: JobBook { timetable, jobs, asked: asking },
                 dialer: around.dialer,
@@ -171,7 +171,7 @@ impl Effects {
             };
             thread::start(crew, end).map_err(no_thread)?;
         }
-        let writer = (!targets.is_empty()).then(|| Writer::start(targets, teller));
+        let writer = (!targets.is_empty()).then(|| SetWriter::start(targets, teller));
         let writer = writer.transpose().map_err(no_thread)?;
         let ended = Mutex::new(ended);
         Ok(Self { entries, jobs: names, writer, asked, closing, stopping, ended })
@@ -181,9 +181,9 @@ impl Effects {
     pub fn emit(&self, effect: EffectId, event: &EffectEvent<'_>) {
         let Some(entry) = self.entries.get(usize::from(effect.0)) else { return };
         match &entry.way {
-            Way::Sets { v4, v6 } => self.add(&entry.counts, (*v4, *v6), event),
+            EffectDispatch::Sets { v4, v6 } => self.add(&entry.counts, (*v4, *v6), event),
             // Nobody waits for what comes of it.
-            Way::Queue { lever, .. } => drop(lever.pull(|| event.keep())),
+            EffectDispatch::Queue { lever, .. } => drop(lever.pull(|| event.keep())),
         }
     }
 
@@ -192,10 +192,12 @@ impl Effects {
         &self,
         effect: EffectId,
         event: &EffectEvent<'_>,
-    ) -> impl Future<Output = Result<(), Failure>> + Send + use<> {
+    ) -> impl Future<Output = Result<(), EffectFailure>> + Send + use<> {
         let pulled = match self.entries.get(usize::from(effect.0)) {
-            Some(Entry { way: Way::Queue { lever, .. }, .. }) => Some(lever.pull(|| event.keep())),
-            Some(Entry { counts, way: Way::Sets { v4, v6 } }) => {
+            Some(BuiltEffect { way: EffectDispatch::Queue { lever, .. }, .. }) => {
+                Some(lever.pull(|| event.keep()))
+            }
+            Some(BuiltEffect { counts, way: EffectDispatch::Sets { v4, v6 } }) => {
                 self.add(counts, (*v4, *v6), event);
                 None
             }
@@ -209,7 +211,12 @@ impl Effects {
         }
     }
 
-    fn add(&self, counts: &Counts, sets: (Option<u16>, Option<u16>), event: &EffectEvent<'_>) {
+    fn add(
+        &self,
+        counts: &EffectCounts,
+        sets: (Option<u16>, Option<u16>),
+        event: &EffectEvent<'_>,
+    ) {
         let Some(writer) = &self.writer else { return };
         for address in event.addresses() {
             let target = match address.to_canonical() {
@@ -225,12 +232,13 @@ impl Effects {
     /// Fetches, for at most `patience`, the files of downloads that are not there and are wanted at
     /// start; what takes longer goes on by itself. Lists are read anew when one has come. To be
     /// called from a thread that may wait so long. Returns what failed, or is not done.
-    pub fn fetch_missing(&self, patience: Duration) -> Vec<Failure> {
+    pub fn fetch_missing(&self, patience: Duration) -> Vec<EffectFailure> {
         let deadline = Instant::now() + patience;
         let mut waiting = Vec::new();
         for entry in &self.entries {
-            if let Way::Queue { lever, at_start: AtStart::Missing } = &entry.way {
-                let occurrence = || Occurrence { only_missing: true, ..Occurrence::default() };
+            if let EffectDispatch::Queue { lever, at_start: AtStart::Missing } = &entry.way {
+                let occurrence =
+                    || EffectOccurrence { only_missing: true, ..EffectOccurrence::default() };
                 waiting.push(lever.pull(occurrence).outcome());
             }
         }
@@ -256,7 +264,7 @@ impl Effects {
 
     /// Takes nothing more, carries out what waits, and ends. Waits for at most `patience`; what is
     /// not done by then is stopped. To be called from a thread that may wait.
-    pub fn close(&self, patience: Duration) -> Result<(), Unfinished> {
+    pub fn close(&self, patience: Duration) -> Result<(), UnfinishedEffects> {
         let deadline = Instant::now() + patience;
         self.closing.begin();
         let written = self.writer.as_ref().map_or(Ok(()), |writer| writer.close(patience));
@@ -265,10 +273,10 @@ impl Effects {
         let done = match ended.recv_timeout(left) {
             // Disconnected: there was no thread, or it has ended before.
             Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(()),
-            Err(RecvTimeoutError::Timeout) => Err(Unfinished),
+            Err(RecvTimeoutError::Timeout) => Err(UnfinishedEffects),
         };
         self.stopping.begin();
-        written.map_err(|_| Unfinished).and(done)
+        written.map_err(|_| UnfinishedEffects).and(done)
     }
 }
 
@@ -281,9 +289,9 @@ impl Drop for Effects {
 
 /// Waits on this thread. The future is a message from another thread, so it needs no runtime.
 fn wait_for(
-    pulled: impl Future<Output = Result<(), Failure>>,
+    pulled: impl Future<Output = Result<(), EffectFailure>>,
     deadline: Instant,
-) -> Result<(), Failure> {
+) -> Result<(), EffectFailure> {
     use std::task::{Context, Poll, Wake, Waker};
     struct Unpark(std::thread::Thread);
     impl Wake for Unpark {
@@ -299,7 +307,7 @@ fn wait_for(
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Failure::new("it was not fetched in time for the start"));
+            return Err(EffectFailure::new("it was not fetched in time for the start"));
         }
         std::thread::park_timeout(left);
     }
@@ -327,19 +335,19 @@ fn up_to(most: Duration) -> Duration {
     most.mul_f64(f64::from(share) / f64::from(u32::MAX))
 }
 
-impl Failure {
+impl EffectFailure {
     fn new(why: impl Into<String>) -> Self {
         Self(why.into())
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for EffectFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for EffectFailure {}
 
 impl fmt::Display for NotRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,7 @@
 //! set, runs once and not once for every time it missed; a clock that was set back sets the times
 //! anew. Called by the scheduler in `jobs`.
 
-use super::settings::{EFFECTS_MAX, Job, When};
+use super::settings::{EFFECTS_MAX, JobSettings, JobTime};
 use cronexpr::{Crontab, FallbackTimezoneOption, MakeTimestamp, ParseOptions, parse_crontab_with};
 use std::time::Duration;
 use vocab::{Complaint, Now};
@@ -19,7 +19,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What makes a job come due.
 #[derive(Clone, Debug)]
-enum Rhythm {
+enum JobRhythm {
     /// By the calendar; the next time in milliseconds since 1970, if there is one.
     Calendar { crontab: Box<Crontab>, next_unix_ms: Option<u64> },
     /// By elapsed time, on the clock that is never set.
@@ -28,24 +28,24 @@ enum Rhythm {
 
 /// The times of all jobs.
 #[derive(Clone, Debug)]
-pub(super) struct Timetable {
-    rhythms: Vec<Rhythm>,
+pub(super) struct JobTimetable {
+    rhythms: Vec<JobRhythm>,
     seen_unix_ms: u64,
 }
 
 /// A job that has come due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Due {
+pub(super) struct DueJob {
     pub(super) job: usize,
     /// When it should have run.
     pub(super) at_unix_ms: u64,
 }
 
-impl Job {
+impl JobSettings {
     /// Everything that is wrong with it.
     pub fn check(&self) -> Vec<Complaint> {
         let mut wrong = Vec::new();
-        if let Err(complaint) = Rhythm::new(&self.when, Now { unix_ms: 0, mono_ms: 0 }) {
+        if let Err(complaint) = JobRhythm::new(&self.when, Now { unix_ms: 0, mono_ms: 0 }) {
             wrong.push(complaint);
         }
         let count = self.effects.len();
@@ -54,7 +54,7 @@ impl Job {
     }
 }
 
-impl When {
+impl JobTime {
     /// `schedule` or `interval`, as placeholders call it.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
@@ -64,18 +64,18 @@ impl When {
     }
 }
 
-impl Rhythm {
-    fn new(when: &When, now: Now) -> Result<Self, Complaint> {
+impl JobRhythm {
+    fn new(when: &JobTime, now: Now) -> Result<Self, Complaint> {
         match when {
-            When::Every(every) if (INTERVAL_MIN..=INTERVAL_MAX).contains(every) => {
+            JobTime::Every(every) if (INTERVAL_MIN..=INTERVAL_MAX).contains(every) => {
                 let next_mono_ms = now.mono_ms + millis(*every);
                 Ok(Self::Elapsed { every: *every, next_mono_ms })
             }
-            When::Every(every) => {
+            JobTime::Every(every) => {
                 let message = format!("{every:?} is out of bounds");
                 Err(Complaint::new("interval", message).remedy("from 1m to 366d"))
             }
-            When::Cron { fields, timezone } => {
+            JobTime::Cron { fields, timezone } => {
                 let complain = |message: String| {
                     let remedy = "write five fields, as in 30 4 * * *, and a zone as in UTC";
                     Complaint::new("schedule", message).remedy(remedy)
@@ -97,16 +97,16 @@ impl Rhythm {
     }
 }
 
-impl Timetable {
+impl JobTimetable {
     /// When `jobs` come due, counted from `now`.
     pub(super) fn new<'j>(
-        jobs: impl IntoIterator<Item = &'j Job>,
+        jobs: impl IntoIterator<Item = &'j JobSettings>,
         now: Now,
     ) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         let mut rhythms = Vec::new();
         for (index, job) in jobs.into_iter().enumerate() {
-            match Rhythm::new(&job.when, now) {
+            match JobRhythm::new(&job.when, now) {
                 Ok(rhythm) => rhythms.push(rhythm),
                 Err(complaint) => wrong.push(complaint.under(&format!("jobs.{index}"))),
             }
@@ -115,27 +115,27 @@ impl Timetable {
     }
 
     /// The jobs that have come due, each once; their next times are after `now`.
-    pub(super) fn due(&mut self, now: Now) -> Vec<Due> {
+    pub(super) fn due(&mut self, now: Now) -> Vec<DueJob> {
         let was_set_back = now.unix_ms + SET_BACK_MS < self.seen_unix_ms;
         self.seen_unix_ms = now.unix_ms;
         let mut due = Vec::new();
         for (job, rhythm) in self.rhythms.iter_mut().enumerate() {
             match rhythm {
-                Rhythm::Calendar { crontab, next_unix_ms } if was_set_back => {
+                JobRhythm::Calendar { crontab, next_unix_ms } if was_set_back => {
                     *next_unix_ms = next_after(crontab, now.unix_ms);
                 }
-                Rhythm::Calendar { crontab, next_unix_ms } => {
+                JobRhythm::Calendar { crontab, next_unix_ms } => {
                     if let Some(at_unix_ms) = next_unix_ms.filter(|next| *next <= now.unix_ms) {
                         *next_unix_ms = next_after(crontab, now.unix_ms);
-                        due.push(Due { job, at_unix_ms });
+                        due.push(DueJob { job, at_unix_ms });
                     }
                 }
-                Rhythm::Elapsed { every, next_mono_ms } => {
+                JobRhythm::Elapsed { every, next_mono_ms } => {
                     if let Some(late_ms) = now.mono_ms.checked_sub(*next_mono_ms) {
                         // In step with before, unless whole turns were missed.
                         let missed_ms = late_ms / millis(*every) * millis(*every);
                         *next_mono_ms += missed_ms + millis(*every);
-                        due.push(Due { job, at_unix_ms: now.unix_ms.saturating_sub(late_ms) });
+                        due.push(DueJob { job, at_unix_ms: now.unix_ms.saturating_sub(late_ms) });
                     }
                 }
             }
@@ -146,10 +146,12 @@ impl Timetable {
     /// How long until the next look is due.
     pub(super) fn wait(&self, now: Now) -> Duration {
         let waits = self.rhythms.iter().filter_map(|rhythm| match rhythm {
-            Rhythm::Calendar { next_unix_ms, .. } => {
+            JobRhythm::Calendar { next_unix_ms, .. } => {
                 Some((*next_unix_ms)?.saturating_sub(now.unix_ms))
             }
-            Rhythm::Elapsed { next_mono_ms, .. } => Some(next_mono_ms.saturating_sub(now.mono_ms)),
+            JobRhythm::Elapsed { next_mono_ms, .. } => {
+                Some(next_mono_ms.saturating_sub(now.mono_ms))
+            }
         });
         // At least a moment: the coarse clocks lag behind by as much as 10 ms.
         waits
@@ -161,8 +163,8 @@ impl Timetable {
     /// When a job comes due next, in milliseconds since 1970.
     pub(super) fn next_unix_ms(&self, job: usize, now: Now) -> Option<u64> {
         match self.rhythms.get(job)? {
-            Rhythm::Calendar { next_unix_ms, .. } => *next_unix_ms,
-            Rhythm::Elapsed { next_mono_ms, .. } => {
+            JobRhythm::Calendar { next_unix_ms, .. } => *next_unix_ms,
+            JobRhythm::Elapsed { next_mono_ms, .. } => {
                 Some(now.unix_ms + next_mono_ms.saturating_sub(now.mono_ms))
             }
         }
@@ -190,27 +192,27 @@ mod tests {
     /// 2026-03-01T00:00:00Z.
     const BEGIN: u64 = 1_772_323_200_000;
 
-    fn job(when: When) -> Job {
+    fn job(when: JobTime) -> JobSettings {
         let effects = vec![EffectId(0)];
-        Job { schedule: "s".into(), name: "j".into(), when, effects }
+        JobSettings { schedule: "s".into(), name: "j".into(), when, effects }
     }
 
-    fn cron(fields: &str, zone: &str) -> Job {
-        job(When::Cron { fields: fields.into(), timezone: Some(zone.into()) })
+    fn cron(fields: &str, zone: &str) -> JobSettings {
+        job(JobTime::Cron { fields: fields.into(), timezone: Some(zone.into()) })
     }
 
     fn at(ms: u64) -> Now {
         Now { unix_ms: BEGIN + ms, mono_ms: 5000 + ms }
     }
 
-    fn fired(table: &mut Timetable, now: Now) -> usize {
+    fn fired(table: &mut JobTimetable, now: Now) -> usize {
         table.due(now).len()
     }
 
     #[test]
     fn a_cron_job_runs_at_its_minute_in_its_zone() {
         let check = |fields: &str, zone: &str, first_ms: u64| {
-            let table = Timetable::new(&[cron(fields, zone)], at(0)).expect("right");
+            let table = JobTimetable::new(&[cron(fields, zone)], at(0)).expect("right");
             assert_eq!(table.next_unix_ms(0, at(0)), Some(BEGIN + first_ms), "{fields} {zone}");
         };
         check("30 4 * * *", "UTC", 4 * HOUR + HOUR / 2);
@@ -224,15 +226,15 @@ mod tests {
     fn the_hour_that_a_zone_skips_costs_no_run_and_the_one_it_repeats_brings_no_second() {
         // 29 March 2026 in Berlin: 02:00 to 03:00 does not exist. 25 October: it comes twice.
         let mut table =
-            Timetable::new(&[cron("30 2 * * *", "Europe/Berlin")], at(0)).expect("right");
+            JobTimetable::new(&[cron("30 2 * * *", "Europe/Berlin")], at(0)).expect("right");
         let runs = (0..365).map(|day| fired(&mut table, at(day * DAY + 12 * HOUR))).sum::<usize>();
         assert!((364..=365).contains(&runs), "{runs}");
     }
 
     #[test]
     fn a_machine_that_slept_for_a_week_runs_each_job_once() {
-        let jobs = [cron("* * * * *", "UTC"), job(When::Every(INTERVAL_MIN))];
-        let mut table = Timetable::new(&jobs, at(0)).expect("right");
+        let jobs = [cron("* * * * *", "UTC"), job(JobTime::Every(INTERVAL_MIN))];
+        let mut table = JobTimetable::new(&jobs, at(0)).expect("right");
         assert_eq!(fired(&mut table, at(59_999)), 0);
         assert_eq!(fired(&mut table, at(60_000)), 2);
         assert_eq!(fired(&mut table, at(7 * DAY + 30_000)), 2);
@@ -242,21 +244,22 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_fires_at_most_once_and_never_stops_a_job() {
-        let mut table = Timetable::new(&[cron("0 * * * *", "UTC")], at(0)).expect("right");
+        let mut table = JobTimetable::new(&[cron("0 * * * *", "UTC")], at(0)).expect("right");
         let clock = |unix_ms| Now { unix_ms: BEGIN + unix_ms, mono_ms: 1 };
         assert_eq!(fired(&mut table, clock(10 * 365 * DAY)), 1, "ten years ahead");
         assert_eq!(fired(&mut table, clock(1000)), 0, "and back");
         assert_eq!(fired(&mut table, clock(HOUR - 1)), 0);
         assert_eq!(fired(&mut table, clock(HOUR)), 1, "in step again");
-        let mut elapsed = Timetable::new(&[job(When::Every(INTERVAL_MIN))], at(0)).expect("right");
+        let mut elapsed =
+            JobTimetable::new(&[job(JobTime::Every(INTERVAL_MIN))], at(0)).expect("right");
         assert_eq!(fired(&mut elapsed, Now { unix_ms: BEGIN + 99 * DAY, mono_ms: 5001 }), 0);
     }
 
     #[test]
     fn the_wait_is_short_enough_to_notice_a_clock_being_set() {
-        let table = Timetable::new(&[cron("0 0 1 1 *", "UTC")], at(0)).expect("right");
+        let table = JobTimetable::new(&[cron("0 0 1 1 *", "UTC")], at(0)).expect("right");
         assert_eq!(table.wait(at(0)), LOOK_AGAIN);
-        let table = Timetable::new(&[job(When::Every(INTERVAL_MIN))], at(0)).expect("right");
+        let table = JobTimetable::new(&[job(JobTime::Every(INTERVAL_MIN))], at(0)).expect("right");
         assert_eq!(table.wait(at(50_000)), Duration::from_secs(10));
     }
 
@@ -271,8 +274,8 @@ mod tests {
         ] {
             assert_eq!(cron(fields, zone).check().len(), 1, "{fields} {zone}");
         }
-        assert_eq!(job(When::Every(Duration::from_secs(59))).check()[0].path, "interval");
-        let idle = Job { effects: Vec::new(), ..cron("0 0 * * *", "UTC") };
+        assert_eq!(job(JobTime::Every(Duration::from_secs(59))).check()[0].path, "interval");
+        let idle = JobSettings { effects: Vec::new(), ..cron("0 0 * * *", "UTC") };
         assert_eq!(idle.check()[0].path, "executors");
     }
 }

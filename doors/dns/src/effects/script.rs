@@ -4,11 +4,11 @@
 //! takes too long is killed with everything that it started. Its output is kept to tell why it
 //! failed, and is no answer. Called by the effects' thread.
 
-use super::event::Occurrence;
+use super::event::EffectOccurrence;
 use super::hook::{QUEUE_MAX, unreadable};
 use super::settings::ScriptSpec;
-use super::template::{Escape, Template};
-use super::{Failure, bounds};
+use super::template::{Template, TemplateEscape};
+use super::{EffectFailure, bounds};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
@@ -27,7 +27,7 @@ const OUTPUT_WAIT: Duration = Duration::from_millis(200);
 
 /// A script, read.
 #[derive(Debug)]
-pub(super) struct Script {
+pub(super) struct ScriptEffect {
     command: String,
     args: Vec<Template>,
     env: Vec<(String, Template)>,
@@ -39,11 +39,11 @@ pub(super) struct Script {
 impl ScriptSpec {
     /// Everything that is wrong with it.
     pub fn check(&self) -> Vec<Complaint> {
-        Script::read(self).err().unwrap_or_default()
+        ScriptEffect::read(self).err().unwrap_or_default()
     }
 }
 
-impl Script {
+impl ScriptEffect {
     pub(super) fn read(spec: &ScriptSpec) -> Result<Self, Vec<Complaint>> {
         let mut wrong = Vec::new();
         let command = spec.command.trim();
@@ -79,9 +79,9 @@ impl Script {
         Ok(Self { command: command.into(), args, env, cwd, timeout, output_max })
     }
 
-    pub(super) async fn run(&self, of: &Occurrence) -> Result<(), Failure> {
+    pub(super) async fn run(&self, of: &EffectOccurrence) -> Result<(), EffectFailure> {
         let mut child = self.start(of)?;
-        let group = Group::of(&child);
+        let group = ProcessGroup::of(&child);
         let (out, err) = (child.stdout.take(), child.stderr.take());
         // The pipes are read to their ends, or a program that talks much would stand still.
         let mut said = tokio::task::spawn_local(read_both(out, err, self.output_max));
@@ -100,21 +100,21 @@ impl Script {
         let _ = child.wait().await;
         let said = tokio::time::timeout(OUTPUT_WAIT, &mut said).await;
         let said = said.ok().and_then(Result::ok).unwrap_or_default();
-        Err(Failure::new(format!("{why}{}", quoted(&said))))
+        Err(EffectFailure::new(format!("{why}{}", quoted(&said))))
     }
 
-    fn start(&self, of: &Occurrence) -> Result<Child, Failure> {
+    fn start(&self, of: &EffectOccurrence) -> Result<Child, EffectFailure> {
         let mut command = Command::new(&self.command);
         for template in &self.args {
-            let word = template.render(of, Escape::Nothing);
+            let word = template.render(of, TemplateEscape::Nothing);
             if template.begins_with_word() && word.starts_with('-') {
                 let why = format!("not run: {word:?} would be taken for an option");
-                return Err(Failure::new(why));
+                return Err(EffectFailure::new(why));
             }
             command.arg(word);
         }
         for (key, value) in &self.env {
-            command.env(key, value.render(of, Escape::Nothing));
+            command.env(key, value.render(of, TemplateEscape::Nothing));
         }
         if let Some(folder) = &self.cwd {
             command.current_dir(folder);
@@ -124,15 +124,15 @@ impl Script {
         command.process_group(0).kill_on_drop(true);
         command
             .spawn()
-            .map_err(|why| Failure::new(format!("{} cannot be run: {why}", self.command)))
+            .map_err(|why| EffectFailure::new(format!("{} cannot be run: {why}", self.command)))
     }
 }
 
 /// A group of processes that is killed when this is dropped: the run took too long, or Tidegate
 /// ends.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         Self(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)))
     }
@@ -144,7 +144,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
             // It fails when all have ended.
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use settings::Text;
     use tokio::task::LocalSet;
-    use vocab::Span;
+    use vocab::TimeSpan;
 
     fn shell(script: &str, args: &[&str]) -> ScriptSpec {
         let mut all = vec!["-c".to_owned(), script.to_owned(), "sh".to_owned()];
@@ -207,7 +207,7 @@ mod tests {
 
     fn run(spec: &ScriptSpec, name: &str) -> Result<(), String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let script = Script::read(spec).expect("right");
+        let script = ScriptEffect::read(spec).expect("right");
         let occurrence = occurrence(name);
         let running = script.run(&occurrence);
         let ended = LocalSet::new().block_on(&runtime.expect("a runtime"), running);
@@ -256,7 +256,7 @@ mod tests {
         let scratch = std::env::temp_dir().join(format!("tidegate-script-{}", std::process::id()));
         let path = scratch.to_str().expect("a text").to_owned();
         let mut spec = shell("sleep 600 & echo $! > \"$1\"; sleep 600", &[&path]);
-        spec.timeout = Text(Span(Duration::from_millis(1500)));
+        spec.timeout = Text(TimeSpan(Duration::from_millis(1500)));
         let why = run(&spec, "a").expect_err("it takes too long");
         assert!(why.starts_with("killed"), "{why}");
         let child = std::fs::read_to_string(&scratch).expect("written");

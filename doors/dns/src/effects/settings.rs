@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
-use vocab::{ByteSize, Span};
+use vocab::{ByteSize, TimeSpan};
 
 /// Effects, at most; each has a queue.
 pub const EFFECTS_MAX: usize = 1024;
@@ -25,9 +25,9 @@ pub(super) const DOWNLOADS_MAX: usize = 256;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EffectsPlan {
     /// The effects; [`EffectId`] counts them.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<EffectSettings>,
     /// When some of them run by themselves.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<JobSettings>,
 }
 
 /// Which effect, counted from 0 in [`EffectsPlan::effects`].
@@ -36,7 +36,7 @@ pub struct EffectId(pub u16);
 
 /// One effect.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Effect {
+pub struct EffectSettings {
     /// What it is called in metrics and log lines.
     pub name: String,
     /// What it does.
@@ -138,12 +138,12 @@ pub struct HttpSpec {
     /// The URL, `http://` or `https://`. Its host is fixed; what is filled in is escaped.
     pub url: String,
     /// Before the question is answered or after. Default `after`.
-    pub phase: Phase,
+    pub phase: EffectPhase,
     /// Whether nobody waits for it. Default true.
     #[serde(rename = "async")]
     pub is_async: bool,
     /// How long it may take, redirects included. Default 5s, from 10ms to 1h.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// What a failure means where somebody waits for it. Default `continue`.
     pub error_mode: ErrorMode,
     /// Headers. At most 64.
@@ -173,7 +173,7 @@ pub struct HttpSpec {
 /// When an effect takes place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum EffectPhase {
     /// Before the question is answered.
     Before,
     /// Afterwards.
@@ -208,7 +208,7 @@ pub struct ScriptSpec {
     /// The folder it runs in. Default: Tidegate's.
     pub cwd: Option<PathBuf>,
     /// How long it may run; then it and what it started are killed. Default 5s, from 10ms to 1h.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// What a failure means where somebody waits for it. Default `continue`.
     pub error_mode: ErrorMode,
     /// Bytes of its output that are kept, to tell why it failed. Default 4096, at most 1 MiB.
@@ -224,7 +224,7 @@ pub struct ScriptSpec {
 #[serde(default, deny_unknown_fields)]
 pub struct DownloadSpec {
     /// How long one file may take, each try. Default 30s, from 100ms to 1h.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names are
     /// looked up there. Default: none.
     pub socks5: Option<String>,
@@ -238,10 +238,10 @@ pub struct DownloadSpec {
     /// Default 3, at most 10.
     pub retries: u8,
     /// Wait before the first of them; it doubles with each. Default 2s, at most 10m.
-    pub retry_after: Text<Span>,
+    pub retry_after: Text<TimeSpan>,
     /// A scheduled run begins at random within this, so that not everybody asks a server at the
     /// same second. Default 10s, at most 1h.
-    pub jitter: Text<Span>,
+    pub jitter: Text<TimeSpan>,
     /// The files. At least one, at most 256.
     pub downloads: Vec<DownloadItem>,
 }
@@ -273,20 +273,20 @@ pub enum ReloadWhat {
 
 /// Effects that are set off by the clock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
+pub struct JobSettings {
     /// What the schedule is called that it stands in, for `${cron_plugin_tag}`.
     pub schedule: String,
     /// What it is called.
     pub name: String,
     /// When it runs.
-    pub when: When,
+    pub when: JobTime,
     /// What it sets off, one after the other; a failure does not stop the next.
     pub effects: Vec<EffectId>,
 }
 
 /// When a job runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
+pub enum JobTime {
     /// At the minutes that five fields of cron name.
     Cron {
         /// Minute, hour, day of month, month, day of week.
@@ -303,9 +303,9 @@ impl Default for HttpSpec {
         Self {
             method: String::new(),
             url: String::new(),
-            phase: Phase::After,
+            phase: EffectPhase::After,
             is_async: true,
-            timeout: Text(Span(Duration::from_secs(5))),
+            timeout: Text(TimeSpan(Duration::from_secs(5))),
             error_mode: ErrorMode::Continue,
             headers: BTreeMap::new(),
             query_params: BTreeMap::new(),
@@ -328,7 +328,7 @@ impl Default for ScriptSpec {
             args: Vec::new(),
             env: BTreeMap::new(),
             cwd: None,
-            timeout: Text(Span(Duration::from_secs(5))),
+            timeout: Text(TimeSpan(Duration::from_secs(5))),
             error_mode: ErrorMode::Continue,
             max_output_bytes: 4096,
             concurrent: 4,
@@ -340,14 +340,14 @@ impl Default for ScriptSpec {
 impl Default for DownloadSpec {
     fn default() -> Self {
         Self {
-            timeout: Text(Span(Duration::from_secs(30))),
+            timeout: Text(TimeSpan(Duration::from_secs(30))),
             socks5: None,
             insecure_skip_verify: false,
             startup_if_missing: true,
             max_size: Text(ByteSize(64 << 20)),
             retries: 3,
-            retry_after: Text(Span(Duration::from_secs(2))),
-            jitter: Text(Span(Duration::from_secs(10))),
+            retry_after: Text(TimeSpan(Duration::from_secs(2))),
+            jitter: Text(TimeSpan(Duration::from_secs(10))),
             downloads: Vec::new(),
         }
     }

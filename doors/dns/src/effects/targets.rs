@@ -18,7 +18,7 @@ const NFT_MASK6: u8 = 48;
 
 /// The sets of one effect.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Targets {
+pub(super) struct SetTargets {
     pub(super) v4: Option<SetTarget>,
     pub(super) v6: Option<SetTarget>,
 }
@@ -47,7 +47,7 @@ impl IpsetSpec {
         self.targets().err().unwrap_or_default()
     }
 
-    pub(super) fn targets(&self) -> Result<Targets, Vec<Complaint>> {
+    pub(super) fn targets(&self) -> Result<SetTargets, Vec<Complaint>> {
         let mut complaints = Vec::new();
         for (key, name) in [("set_name4", &self.set_name4), ("set_name6", &self.set_name6)] {
             check_name(key, name, IPSET_NAME_MAX, &mut complaints);
@@ -67,7 +67,7 @@ impl IpsetSpec {
                 mask: if mask == 0 { default } else { mask },
             })
         };
-        Ok(Targets {
+        Ok(SetTargets {
             v4: target(&self.set_name4, self.mask4, MASK4),
             v6: target(&self.set_name6, self.mask6, IPSET_MASK6),
         })
@@ -110,7 +110,7 @@ impl NftsetSpec {
         self.targets().err().unwrap_or_default()
     }
 
-    pub(super) fn targets(&self) -> Result<Targets, Vec<Complaint>> {
+    pub(super) fn targets(&self) -> Result<SetTargets, Vec<Complaint>> {
         let mut complaints = Vec::new();
         if self.ipv4.is_none() && self.ipv6.is_none() {
             let message = "no set is named, so nothing would be added";
@@ -138,7 +138,7 @@ impl NftsetSpec {
         };
         let v4 = target("ipv4", &self.ipv4, V4_BITS, MASK4);
         let v6 = target("ipv6", &self.ipv6, V6_BITS, NFT_MASK6);
-        if complaints.is_empty() { Ok(Targets { v4, v6 }) } else { Err(complaints) }
+        if complaints.is_empty() { Ok(SetTargets { v4, v6 }) } else { Err(complaints) }
     }
 }
 

@@ -4,7 +4,7 @@
 //! stands for a dollar. What is filled in came over the network: the caller says how it is escaped,
 //! and nothing filled in is read for words again. Called by the HTTP hook and the script.
 
-use super::event::{Asked, Occurrence};
+use super::event::{EffectOccurrence, KeptQuestion};
 use dns_wire::record_type;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use std::borrow::Cow;
@@ -13,18 +13,18 @@ use std::fmt::{Display, Write};
 /// A text, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template {
-    pieces: Vec<Piece>,
+    pieces: Vec<TemplatePiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Piece {
+enum TemplatePiece {
     Text(String),
-    Word(Word),
+    Word(TemplateWord),
 }
 
 /// What can be filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum TemplateWord {
     Qname,
     Qtype,
     QtypeName,
@@ -45,25 +45,25 @@ pub(super) enum Word {
     CronDue,
 }
 
-const WORDS: [(&str, Word); 18] = [
-    ("qname", Word::Qname),
-    ("qtype", Word::Qtype),
-    ("qtype_name", Word::QtypeName),
-    ("qclass", Word::Qclass),
-    ("qclass_name", Word::QclassName),
-    ("client_ip", Word::ClientIp),
-    ("client_port", Word::ClientPort),
-    ("server_name", Word::ServerName),
-    ("url_path", Word::UrlPath),
-    ("marks", Word::Marks),
-    ("has_resp", Word::HasResp),
-    ("rcode", Word::Rcode),
-    ("rcode_name", Word::RcodeName),
-    ("resp_ip", Word::RespIp),
-    ("cron_plugin_tag", Word::CronTag),
-    ("cron_job_name", Word::CronJob),
-    ("cron_trigger_kind", Word::CronTrigger),
-    ("cron_scheduled_at_unix_ms", Word::CronDue),
+const WORDS: [(&str, TemplateWord); 18] = [
+    ("qname", TemplateWord::Qname),
+    ("qtype", TemplateWord::Qtype),
+    ("qtype_name", TemplateWord::QtypeName),
+    ("qclass", TemplateWord::Qclass),
+    ("qclass_name", TemplateWord::QclassName),
+    ("client_ip", TemplateWord::ClientIp),
+    ("client_port", TemplateWord::ClientPort),
+    ("server_name", TemplateWord::ServerName),
+    ("url_path", TemplateWord::UrlPath),
+    ("marks", TemplateWord::Marks),
+    ("has_resp", TemplateWord::HasResp),
+    ("rcode", TemplateWord::Rcode),
+    ("rcode_name", TemplateWord::RcodeName),
+    ("resp_ip", TemplateWord::RespIp),
+    ("cron_plugin_tag", TemplateWord::CronTag),
+    ("cron_job_name", TemplateWord::CronJob),
+    ("cron_trigger_kind", TemplateWord::CronTrigger),
+    ("cron_scheduled_at_unix_ms", TemplateWord::CronDue),
 ];
 
 /// Why a text cannot be used.
@@ -77,7 +77,7 @@ pub(super) enum BadTemplate {
 
 /// How what is filled in is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Escape {
+pub(super) enum TemplateEscape {
     /// As it is.
     Nothing,
     /// As part of a URL's path or query: nothing of it divides or leaves its place.
@@ -105,9 +105,9 @@ impl Template {
                 let word = WORDS.iter().find(|(known, _)| *known == name);
                 let (_, word) = word.ok_or_else(|| BadTemplate::Unknown(name.into()))?;
                 if !literal.is_empty() {
-                    pieces.push(Piece::Text(std::mem::take(&mut literal)));
+                    pieces.push(TemplatePiece::Text(std::mem::take(&mut literal)));
                 }
-                pieces.push(Piece::Word(*word));
+                pieces.push(TemplatePiece::Word(*word));
                 rest = behind;
             } else {
                 literal.push('$');
@@ -115,19 +115,21 @@ impl Template {
         }
         literal.push_str(rest);
         if !literal.is_empty() {
-            pieces.push(Piece::Text(literal));
+            pieces.push(TemplatePiece::Text(literal));
         }
         Ok(Self { pieces })
     }
 
     /// The text, filled in.
-    pub(super) fn render(&self, occurrence: &Occurrence, escape: Escape) -> String {
+    pub(super) fn render(&self, occurrence: &EffectOccurrence, escape: TemplateEscape) -> String {
         let mut out = String::new();
         for piece in &self.pieces {
             match (piece, escape) {
-                (Piece::Text(text), _) => out.push_str(text),
-                (Piece::Word(word), Escape::Nothing) => out.push_str(&word.value(occurrence)),
-                (Piece::Word(word), Escape::Url) => {
+                (TemplatePiece::Text(text), _) => out.push_str(text),
+                (TemplatePiece::Word(word), TemplateEscape::Nothing) => {
+                    out.push_str(&word.value(occurrence));
+                }
+                (TemplatePiece::Word(word), TemplateEscape::Url) => {
                     out.extend(utf8_percent_encode(&word.value(occurrence), URL_UNSAFE));
                 }
             }
@@ -137,25 +139,25 @@ impl Template {
 
     /// Whether the text begins with something filled in.
     pub(super) fn begins_with_word(&self) -> bool {
-        matches!(self.pieces.first(), Some(Piece::Word(_)))
+        matches!(self.pieces.first(), Some(TemplatePiece::Word(_)))
     }
 
     /// Whether nothing is filled in.
     pub(super) fn is_text(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))
+        self.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Text(_)))
     }
 
     /// The text it begins with, up to the first word.
     pub(super) fn first_text(&self) -> &str {
         match self.pieces.first() {
-            Some(Piece::Text(text)) => text,
-            Some(Piece::Word(_)) | None => "",
+            Some(TemplatePiece::Text(text)) => text,
+            Some(TemplatePiece::Word(_)) | None => "",
         }
     }
 
     /// The same without its first `bytes` bytes, which are text.
     pub(super) fn without_first(mut self, bytes: usize) -> Self {
-        if let Some(Piece::Text(text)) = self.pieces.first_mut() {
+        if let Some(TemplatePiece::Text(text)) = self.pieces.first_mut() {
             text.drain(..bytes);
         }
         self
@@ -164,7 +166,7 @@ impl Template {
     /// The same up to the first `end` in its text.
     pub(super) fn up_to(mut self, end: char) -> Self {
         for index in 0..self.pieces.len() {
-            if let Piece::Text(text) = &mut self.pieces[index]
+            if let TemplatePiece::Text(text) = &mut self.pieces[index]
                 && let Some(at) = text.find(end)
             {
                 text.truncate(at);
@@ -178,7 +180,7 @@ impl Template {
     /// The same with its own text, not what is filled in, changed.
     pub(super) fn map_text(mut self, change: impl Fn(&str) -> String) -> Self {
         for piece in &mut self.pieces {
-            if let Piece::Text(text) = piece {
+            if let TemplatePiece::Text(text) = piece {
                 *text = change(text);
             }
         }
@@ -186,9 +188,9 @@ impl Template {
     }
 }
 
-impl Word {
-    fn value(self, of: &Occurrence) -> Cow<'_, str> {
-        let asked = |value: fn(&Asked) -> Cow<'_, str>| of.asked.as_deref().map(value);
+impl TemplateWord {
+    fn value(self, of: &EffectOccurrence) -> Cow<'_, str> {
+        let asked = |value: fn(&KeptQuestion) -> Cow<'_, str>| of.asked.as_deref().map(value);
         let number = |it: u16| Cow::Owned(it.to_string());
         let firing = of.firing.as_deref();
         let value = match self {
@@ -304,9 +306,9 @@ pub(super) mod tests {
     use super::*;
 
     /// A question for `name` with an answer.
-    pub(in crate::effects) fn occurrence(name: &str) -> Occurrence {
-        Occurrence {
-            asked: Some(Box::new(Asked {
+    pub(in crate::effects) fn occurrence(name: &str) -> EffectOccurrence {
+        EffectOccurrence {
+            asked: Some(Box::new(KeptQuestion {
                 name: name.into(),
                 qtype: 65,
                 qclass: 1,
@@ -325,7 +327,11 @@ pub(super) mod tests {
 
     fn check(text: &str, expected: &str) {
         let template = Template::parse(text).expect(text);
-        assert_eq!(template.render(&occurrence("a.example"), Escape::Nothing), expected, "{text}");
+        assert_eq!(
+            template.render(&occurrence("a.example"), TemplateEscape::Nothing),
+            expected,
+            "{text}"
+        );
     }
 
     #[test]
@@ -344,9 +350,9 @@ pub(super) mod tests {
     fn what_is_filled_in_is_not_read_again_and_stays_in_its_place() {
         let hostile = occurrence("${client_ip}/../x?y=#&z");
         let template = Template::parse("/hook/${qname}?a=b").expect("a template");
-        let as_is = template.render(&hostile, Escape::Nothing);
+        let as_is = template.render(&hostile, TemplateEscape::Nothing);
         assert_eq!(as_is, "/hook/${client_ip}/../x?y=#&z?a=b");
-        let escaped = template.render(&hostile, Escape::Url);
+        let escaped = template.render(&hostile, TemplateEscape::Url);
         assert_eq!(escaped, "/hook/%24%7Bclient_ip%7D%2F..%2Fx%3Fy%3D%23%26z?a=b");
     }
 

@@ -4,15 +4,15 @@
 //! what is newest. At the end what waits is still carried out, within a deadline. Started by
 //! [`Effects`](super::Effects).
 
-use super::counts::{Counts, Teller};
+use super::counts::{EffectCounts, FailureReporter};
 use super::detour::Detour;
-use super::download::{Download, Wanted};
-use super::event::Occurrence;
-use super::hook::Hook;
+use super::download::{DownloadEffect, WantedFiles};
+use super::event::EffectOccurrence;
+use super::hook::HookEffect;
 use super::jobs::{self, JobBook};
-use super::script::Script;
+use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
-use super::{Failure, OnReload};
+use super::{EffectFailure, OnReload};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,40 +23,40 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use transport::Drain;
 use upstream::fetch::CheckFile;
-use upstream::origins::{Dialer, Limits, Origins};
+use upstream::origins::{Dialer, OriginLimits, Origins};
 
 /// What is to be carried out, and who waits for it.
-pub(super) struct Order {
-    pub(super) occurrence: Occurrence,
-    pub(super) waiting: oneshot::Sender<Result<(), Failure>>,
+pub(super) struct EffectOrder {
+    pub(super) occurrence: EffectOccurrence,
+    pub(super) waiting: oneshot::Sender<Result<(), EffectFailure>>,
 }
 
 /// What an effect does, read.
 #[derive(Debug)]
-pub(super) enum Deed {
-    Hook(Hook),
-    Script(Script),
-    Download(Download),
+pub(super) enum EffectAction {
+    Hook(HookEffect),
+    Script(ScriptEffect),
+    Download(DownloadEffect),
     Reload(ReloadWhat),
 }
 
 /// An effect with its queue.
-pub(super) struct Worker {
-    pub(super) deed: Deed,
-    pub(super) counts: Arc<Counts>,
-    pub(super) orders: mpsc::Receiver<Order>,
+pub(super) struct EffectWorker {
+    pub(super) deed: EffectAction,
+    pub(super) counts: Arc<EffectCounts>,
+    pub(super) orders: mpsc::Receiver<EffectOrder>,
     /// How many run at once.
     pub(super) concurrent: usize,
 }
 
 /// Everything that the thread takes with it.
-pub(super) struct Crew {
-    pub(super) workers: Vec<Worker>,
+pub(super) struct EffectCrew {
+    pub(super) workers: Vec<EffectWorker>,
     pub(super) jobs: JobBook,
     pub(super) dialer: Dialer,
     pub(super) check: CheckFile,
     pub(super) reload: OnReload,
-    pub(super) teller: Teller,
+    pub(super) teller: FailureReporter,
     /// Begun: take nothing more, finish what waits.
     pub(super) closing: Drain,
     /// Begun: stop where you are.
@@ -64,15 +64,15 @@ pub(super) struct Crew {
 }
 
 /// What deeds need.
-pub(super) struct Means {
+pub(super) struct EffectMeans {
     pub(super) origins: Rc<Origins>,
     check: CheckFile,
     reload: OnReload,
-    teller: Teller,
+    teller: FailureReporter,
 }
 
 /// Starts the thread; `ended` hears of its end.
-pub(super) fn start(crew: Crew, ended: SyncSender<()>) -> io::Result<()> {
+pub(super) fn start(crew: EffectCrew, ended: SyncSender<()>) -> io::Result<()> {
     let (built, outcome) = std::sync::mpsc::sync_channel(1);
     std::thread::Builder::new().name("effects".into()).spawn(move || {
         // A local runtime cannot leave its thread, so it is built here.
@@ -90,16 +90,16 @@ pub(super) fn start(crew: Crew, ended: SyncSender<()>) -> io::Result<()> {
     outcome.recv().unwrap_or_else(|_| Err(io::Error::other("the effects' thread ended at once")))
 }
 
-async fn run(crew: Crew) {
-    let usual = Rc::new(Origins::new(crew.dialer.clone(), Limits::default()));
+async fn run(crew: EffectCrew) {
+    let usual = Rc::new(Origins::new(crew.dialer.clone(), OriginLimits::default()));
     let mut all = JoinSet::new();
     for worker in crew.workers {
         // Connections by another way are not mixed with others'.
         let origins = match worker.deed.detour().filter(|it| !it.is_none()) {
             None => Rc::clone(&usual),
-            Some(way) => Rc::new(Origins::new(way.dialer(&crew.dialer), Limits::default())),
+            Some(way) => Rc::new(Origins::new(way.dialer(&crew.dialer), OriginLimits::default())),
         };
-        let means = Means {
+        let means = EffectMeans {
             origins,
             check: Arc::clone(&crew.check),
             reload: Arc::clone(&crew.reload),
@@ -115,8 +115,8 @@ async fn run(crew: Crew) {
 }
 
 /// Carries out the orders of one effect, some at once, until it is closed and all are done.
-async fn serve(worker: Worker, means: Rc<Means>, closing: Drain) {
-    let Worker { deed, counts, mut orders, concurrent } = worker;
+async fn serve(worker: EffectWorker, means: Rc<EffectMeans>, closing: Drain) {
+    let EffectWorker { deed, counts, mut orders, concurrent } = worker;
     let deed = Rc::new(deed);
     let mut running = JoinSet::new();
     let mut is_closed = false;
@@ -139,7 +139,12 @@ async fn serve(worker: Worker, means: Rc<Means>, closing: Drain) {
     while running.join_next().await.is_some() {}
 }
 
-async fn carry_out(deed: &Deed, means: &Means, counts: &Counts, order: Order) {
+async fn carry_out(
+    deed: &EffectAction,
+    means: &EffectMeans,
+    counts: &EffectCounts,
+    order: EffectOrder,
+) {
     let outcome = deed.run(means, &order.occurrence).await;
     match &outcome {
         Ok(()) => drop(counts.done.fetch_add(1, Relaxed)),
@@ -152,7 +157,7 @@ async fn carry_out(deed: &Deed, means: &Means, counts: &Counts, order: Order) {
     let _ = order.waiting.send(outcome);
 }
 
-impl Deed {
+impl EffectAction {
     /// How its requests leave, if it makes any.
     fn detour(&self) -> Option<&Detour> {
         match self {
@@ -162,7 +167,7 @@ impl Deed {
         }
     }
 
-    async fn run(&self, means: &Means, of: &Occurrence) -> Result<(), Failure> {
+    async fn run(&self, means: &EffectMeans, of: &EffectOccurrence) -> Result<(), EffectFailure> {
         match self {
             Self::Hook(hook) => hook.run(&means.origins, of).await,
             Self::Script(script) => script.run(of).await,
@@ -170,7 +175,7 @@ impl Deed {
                 if of.firing.as_ref().is_some_and(|it| it.trigger != jobs::BY_HAND) {
                     tokio::time::sleep(super::up_to(download.jitter)).await;
                 }
-                let wanted = if of.only_missing { Wanted::Missing } else { Wanted::All };
+                let wanted = if of.only_missing { WantedFiles::Missing } else { WantedFiles::All };
                 let fetched = download.run(&means.origins, &means.check, wanted).await;
                 let outcome = fetched.outcome();
                 if !fetched.changed.is_empty() {

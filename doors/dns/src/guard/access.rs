@@ -60,14 +60,14 @@ pub(super) fn too_many(path: &str, list: &[Text<Network>]) -> Option<Complaint> 
 
 /// The lists, ready.
 #[derive(Debug)]
-pub(super) struct Access {
+pub(super) struct AccessLists {
     /// None: everybody.
     allow: Option<IpSet>,
     deny: IpSet,
     pub(super) action: AccessAction,
 }
 
-impl Access {
+impl AccessLists {
     pub(super) fn new(settings: &AccessSettings) -> Self {
         Self {
             allow: (!settings.allow.is_empty()).then(|| networks(&settings.allow)),
@@ -88,15 +88,15 @@ mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
 
-    fn access(allow: &[&str], deny: &[&str]) -> Access {
+    fn access(allow: &[&str], deny: &[&str]) -> AccessLists {
         let read = |list: &[&str]| list.iter().map(|it| Text(it.parse().unwrap())).collect();
         let settings =
             AccessSettings { allow: read(allow), deny: read(deny), action: AccessAction::Drop };
         assert_eq!(settings.check(), []);
-        Access::new(&settings)
+        AccessLists::new(&settings)
     }
 
-    fn check(access: &Access, client: &str, expected: bool) {
+    fn check(access: &AccessLists, client: &str, expected: bool) {
         assert_eq!(access.admits(client.parse().unwrap()), expected, "{client}");
     }
 

@@ -5,7 +5,7 @@
 //! for special names.
 
 use dns_wire::svcb::{self, ServiceBinding};
-use dns_wire::{CLASS_IN, Query, forge, record_type};
+use dns_wire::{CLASS_IN, DnsQuery, forge, record_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ const QUESTION: &str = "_dns.resolver.arpa";
 /// Whether clients of plain DNS are told where this server speaks encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Ddr {
+pub enum DdrMode {
     /// They are, where there are encrypted listeners and `names`.
     #[default]
     Auto,
@@ -34,7 +34,7 @@ pub enum Ddr {
 
 /// What clients are told.
 #[derive(Debug, Default)]
-pub(crate) struct Designated {
+pub(crate) struct DesignatedResolvers {
     /// Each of our names with its bindings.
     each: Box<[(DomainName, Bindings)]>,
     /// All of them together, for those who do not know our names.
@@ -46,7 +46,7 @@ type Bindings = Box<[Box<[u8]>]>;
 
 /// Whether a question was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum DdrOutcome {
     /// It was.
     Answered,
     /// It asks for something else.
@@ -54,23 +54,23 @@ pub(crate) enum Told {
 }
 
 /// One protocol at one port.
-struct Offer {
+struct DdrOffer {
     scheme: Scheme,
     port: u16,
     path: String,
     addresses: Vec<IpAddr>,
 }
 
-impl Designated {
+impl DesignatedResolvers {
     /// What `listeners` offer under `names`; where one listens on every address, it is found at those
     /// of `addresses` that are of its family.
     pub(crate) fn new(
-        ddr: Ddr,
+        ddr: DdrMode,
         names: &[DomainName],
         addresses: &[IpAddr],
         listeners: &[Listen],
     ) -> Self {
-        if ddr == Ddr::Off {
+        if ddr == DdrMode::Off {
             return Self::default();
         }
         let offers = offers(addresses, listeners);
@@ -85,22 +85,27 @@ impl Designated {
 
     /// Answers `query` for `name`, if it asks for encrypted forms of this server (RFC 9462 §4 and §5),
     /// or for anything else in the zone that is ours alone.
-    pub(crate) fn answer(&self, name: Name<'_>, query: &Query<'_>, out: &mut Vec<u8>) -> Told {
+    pub(crate) fn answer(
+        &self,
+        name: Name<'_>,
+        query: &DnsQuery<'_>,
+        out: &mut Vec<u8>,
+    ) -> DdrOutcome {
         let Some(bindings) = self.bindings(name) else {
             let is_zone = name.as_str() == ZONE;
             if is_zone || name.as_str().strip_suffix(ZONE).is_some_and(|it| it.ends_with('.')) {
                 let write = if is_zone { forge::nodata } else { forge::nxdomain };
                 write(query, DDR_TTL_S, None, out);
-                return Told::Answered;
+                return DdrOutcome::Answered;
             }
-            return Told::NotOurs;
+            return DdrOutcome::NotOurs;
         };
         if query.qtype == record_type::SVCB && query.qclass == CLASS_IN && !bindings.is_empty() {
             svcb::answer(query, bindings, DDR_TTL_S, out);
         } else {
             forge::nodata(query, DDR_TTL_S, None, out);
         }
-        Told::Answered
+        DdrOutcome::Answered
     }
 
     fn bindings(&self, name: Name<'_>) -> Option<&[Box<[u8]>]> {
@@ -113,8 +118,8 @@ impl Designated {
 }
 
 /// What the listeners offer; those that differ in address only are one.
-fn offers(addresses: &[IpAddr], listeners: &[Listen]) -> Vec<Offer> {
-    let mut offers: Vec<Offer> = Vec::new();
+fn offers(addresses: &[IpAddr], listeners: &[Listen]) -> Vec<DdrOffer> {
+    let mut offers: Vec<DdrOffer> = Vec::new();
     // What costs least is recommended first.
     for scheme in [Scheme::Tls, Scheme::Https, Scheme::Quic] {
         for listener in listeners.iter().filter(|it| it.scheme == scheme) {
@@ -123,13 +128,14 @@ fn offers(addresses: &[IpAddr], listeners: &[Listen]) -> Vec<Offer> {
                 (_, path) => path,
             };
             let port = listener.address.port();
-            let same = |it: &&mut Offer| it.scheme == scheme && it.port == port && it.path == path;
+            let same =
+                |it: &&mut DdrOffer| it.scheme == scheme && it.port == port && it.path == path;
             let found = found_at(listener.address.ip(), addresses);
             if let Some(offer) = offers.iter_mut().find(same) {
                 offer.addresses.extend(found);
             } else {
                 let (path, addresses) = (path.to_owned(), found.collect());
-                offers.push(Offer { scheme, port, path, addresses });
+                offers.push(DdrOffer { scheme, port, path, addresses });
             }
         }
     }
@@ -149,7 +155,7 @@ fn found_at(bound: IpAddr, addresses: &[IpAddr]) -> impl Iterator<Item = IpAddr>
     here.into_iter().chain(addresses.iter().copied().filter(fits))
 }
 
-impl Offer {
+impl DdrOffer {
     fn binding(&self, priority: u16, target: &DomainName) -> Box<[u8]> {
         let alpn = match self.scheme {
             Scheme::Tls => "dot",
@@ -177,16 +183,16 @@ mod tests {
     use dns_wire::reply;
     use vocab::NameBuffer;
 
-    fn designated(names: &[&str], listeners: &[&str]) -> Designated {
+    fn designated(names: &[&str], listeners: &[&str]) -> DesignatedResolvers {
         let names: Vec<_> = names.iter().map(|it| DomainName::parse(it).unwrap()).collect();
         let listeners: Vec<Listen> = listeners.iter().map(|it| it.parse().unwrap()).collect();
         let addresses = ["192.0.2.1", "2001:db8::1"].map(|it| it.parse().unwrap());
-        Designated::new(Ddr::Auto, &names, &addresses, &listeners)
+        DesignatedResolvers::new(DdrMode::Auto, &names, &addresses, &listeners)
     }
 
     /// The answer to a question for `name`: none if it is not ours, else its code and the data of its
     /// records.
-    fn ask(designated: &Designated, name: &str, qtype: u8) -> Option<(u16, Vec<Vec<u8>>)> {
+    fn ask(designated: &DesignatedResolvers, name: &str, qtype: u8) -> Option<(u16, Vec<Vec<u8>>)> {
         let mut packet = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0".to_vec();
         for label in name.split('.') {
             packet.push(label.len() as u8);
@@ -194,11 +200,11 @@ mod tests {
         }
         packet.extend([0, 0, qtype, 0, 1]);
         let mut text = NameBuffer::new();
-        let query = Query::parse(&packet, &mut text).unwrap();
+        let query = DnsQuery::parse(&packet, &mut text).unwrap();
         let mut out = Vec::new();
         match designated.answer(text.as_name(), &query, &mut out) {
-            Told::NotOurs => None,
-            Told::Answered => {
+            DdrOutcome::NotOurs => None,
+            DdrOutcome::Answered => {
                 let records = reply::records(&out).filter(|it| it.rtype == record_type::SVCB);
                 Some((reply::rcode(&out), records.map(|it| it.data.to_vec()).collect()))
             }
@@ -270,7 +276,7 @@ mod tests {
         assert_eq!(ask(&designated(&["dns.example"], ALL), QUESTION, 1), Some((0, vec![])));
         let names = [DomainName::parse("dns.example").unwrap()];
         let listeners = ["tls://192.0.2.1".parse().unwrap()];
-        let off = Designated::new(Ddr::Off, &names, &[], &listeners);
+        let off = DesignatedResolvers::new(DdrMode::Off, &names, &[], &listeners);
         assert_eq!(ask(&off, QUESTION, 64), Some((0, vec![])));
     }
 

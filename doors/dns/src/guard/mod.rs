@@ -15,26 +15,26 @@ mod turned_away;
 
 pub use access::{AccessAction, AccessSettings};
 pub use client_subnet::{ClientSubnetSettings, SubnetMode};
-pub use ddr::Ddr;
+pub use ddr::DdrMode;
 pub use options::{CookieMode, CookieSettings};
 pub use rate::{RateAction, RateLimitSettings};
 pub use rebinding::RebindingSettings;
 pub use responses::ResponseRateLimitSettings;
 
-pub(crate) use ddr::{Designated, Told};
-pub(crate) use options::{Proof, Seen, Sender};
+pub(crate) use ddr::{DdrOutcome, DesignatedResolvers};
+pub(crate) use options::{RequiredProof, SeenOptions, SenderProof};
 pub(crate) use rebinding::{REBINDING_ERROR, REBINDING_WORDS};
 pub(crate) use turned_away::write_truncated;
 
-use crate::request::{Caller, Way};
-use access::Access;
+use crate::request::{DnsCaller, QueryTransport};
+use access::AccessLists;
 use dns_wire::options::BadOption;
-use dns_wire::{BadReply, Query, Rcode, forge};
+use dns_wire::{BadReply, DnsQuery, Rcode, forge};
 use options::OptionReader;
 use pipeline::limiter::Seed;
 use pipeline::sets::IpSet;
 use rate::RateGuard;
-use rebinding::Rebinding;
+use rebinding::RebindingGuard;
 use responses::ResponseGuard;
 use settings::Text;
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub(crate) enum GuardDefaults {
 
 /// Random numbers that nobody outside may know, chosen once at the start and kept over reloads.
 #[derive(Clone, Copy)]
-pub(crate) struct Secrets {
+pub(crate) struct GuardSecrets {
     clients: Seed,
     responses: Seed,
     cookies: [u8; 16],
@@ -71,11 +71,11 @@ pub(crate) struct Secrets {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Guard {
-    access: Access,
+pub(crate) struct QueryGuard {
+    access: AccessLists,
     rate: Option<RateGuard>,
     responses: Option<ResponseGuard>,
-    rebinding: Rebinding,
+    rebinding: RebindingGuard,
     options: OptionReader,
 }
 
@@ -107,7 +107,7 @@ pub(crate) enum TurnedAway {
 
 /// What becomes of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outgoing {
+pub(crate) enum OutgoingFate {
     /// It goes out.
     Send,
     /// An empty one with TC set goes out instead ([`write_truncated`]).
@@ -134,7 +134,7 @@ impl GuardSettings<'_> {
     }
 }
 
-impl Secrets {
+impl GuardSecrets {
     /// Chosen by the system.
     pub(crate) fn choose() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 48];
@@ -155,18 +155,18 @@ impl Secrets {
     }
 }
 
-impl Guard {
+impl QueryGuard {
     /// A guard that keeps what `before` knows of clients and floods. `idle` is how long a connection
     /// may be idle, which clients that ask are told; at most 109 minutes can be said.
     pub(crate) fn new(
         settings: GuardSettings<'_>,
-        secrets: &Secrets,
+        secrets: &GuardSecrets,
         idle: Duration,
         before: Option<&Self>,
     ) -> Self {
         let idle_ds = u16::try_from(idle.as_millis() / 100).unwrap_or(u16::MAX);
         Self {
-            access: Access::new(settings.access),
+            access: AccessLists::new(settings.access),
             rate: RateGuard::new(
                 settings.rate_limit,
                 settings.defaults,
@@ -178,13 +178,17 @@ impl Guard {
                 secrets.responses,
                 before.and_then(|it| it.responses.as_ref()),
             ),
-            rebinding: Rebinding::new(settings.rebinding, settings.defaults),
+            rebinding: RebindingGuard::new(settings.rebinding, settings.defaults),
             options: OptionReader::new(settings.cookies, secrets.cookies, idle_ds),
         }
     }
 
     /// Reads the options of a query. The same query gives the same again, as long as the day lasts.
-    pub(crate) fn read(&self, query: &Query<'_>, caller: &Caller<'_>) -> Result<Seen, BadOption> {
+    pub(crate) fn read(
+        &self,
+        query: &DnsQuery<'_>,
+        caller: &DnsCaller<'_>,
+    ) -> Result<SeenOptions, BadOption> {
         self.options.read(query.options, caller)
     }
 
@@ -194,7 +198,7 @@ impl Guard {
         &self,
         mut asking: BadReply<'_>,
         options: &[u8],
-        caller: &Caller<'_>,
+        caller: &DnsCaller<'_>,
         out: &mut Vec<u8>,
     ) {
         if let Some((rcode, given)) = self.options.cookie_only(options, caller) {
@@ -205,17 +209,21 @@ impl Guard {
         }
     }
 
-    /// Whether a query is answered; with `seen` of [`Guard::read`]. Each call counts.
-    pub(crate) fn admit(&self, caller: &Caller<'_>, seen: Result<&Seen, BadOption>) -> Admission {
+    /// Whether a query is answered; with `seen` of [`QueryGuard::read`]. Each call counts.
+    pub(crate) fn admit(
+        &self,
+        caller: &DnsCaller<'_>,
+        seen: Result<&SeenOptions, BadOption>,
+    ) -> Admission {
         let sender = sender_of(caller, seen);
         if !self.access.admits(caller.client) {
             return forbidden(self.access.action, sender);
         }
         // Before anything is counted: who forges addresses must not use up what is another's.
         match seen.map(|seen| seen.proof) {
-            Ok(Proof::Cookie) => return Admission::TurnedAway(TurnedAway::ShowCookie),
-            Ok(Proof::Connection) => return Admission::TurnedAway(TurnedAway::ComeByTcp),
-            Ok(Proof::Enough) | Err(_) => {}
+            Ok(RequiredProof::Cookie) => return Admission::TurnedAway(TurnedAway::ShowCookie),
+            Ok(RequiredProof::Connection) => return Admission::TurnedAway(TurnedAway::ComeByTcp),
+            Ok(RequiredProof::Enough) | Err(_) => {}
         }
         if let Some(rate) = &self.rate
             && !rate.allows(caller.client, caller.now)
@@ -230,7 +238,7 @@ impl Guard {
 
     /// Whether a message that cannot be read as a query gets an answer that says so. It counts as a
     /// query does: floods of garbage are floods.
-    pub(crate) fn admit_unread(&self, caller: &Caller<'_>) -> Admission {
+    pub(crate) fn admit_unread(&self, caller: &DnsCaller<'_>) -> Admission {
         let sender = unproven(caller);
         if !self.access.admits(caller.client) {
             return forbidden(self.access.action, sender);
@@ -242,10 +250,17 @@ impl Guard {
     }
 
     /// What becomes of `reply`, a whole answer. A reply that turns a query away is judged too.
-    pub(crate) fn judge(&self, caller: &Caller<'_>, sender: Sender, reply: &[u8]) -> Outgoing {
+    pub(crate) fn judge(
+        &self,
+        caller: &DnsCaller<'_>,
+        sender: SenderProof,
+        reply: &[u8],
+    ) -> OutgoingFate {
         match (&self.responses, sender) {
-            (Some(responses), Sender::Claimed) => responses.judge(caller.client, reply, caller.now),
-            (None, _) | (_, Sender::Proven | Sender::Connected) => Outgoing::Send,
+            (Some(responses), SenderProof::Claimed) => {
+                responses.judge(caller.client, reply, caller.now)
+            }
+            (None, _) | (_, SenderProof::Proven | SenderProof::Connected) => OutgoingFate::Send,
         }
     }
 
@@ -257,35 +272,38 @@ impl Guard {
 }
 
 /// Where the options cannot be read, they prove nothing.
-fn sender_of(caller: &Caller<'_>, seen: Result<&Seen, BadOption>) -> Sender {
+fn sender_of(caller: &DnsCaller<'_>, seen: Result<&SeenOptions, BadOption>) -> SenderProof {
     seen.map_or_else(|_| unproven(caller), |seen| seen.sender)
 }
 
 /// The sender of what proves nothing by itself.
-fn unproven(caller: &Caller<'_>) -> Sender {
+fn unproven(caller: &DnsCaller<'_>) -> SenderProof {
     match caller.way {
-        Way::Udp => Sender::Claimed,
-        Way::Tcp | Way::Tls | Way::Https | Way::Quic => Sender::Connected,
+        QueryTransport::Udp => SenderProof::Claimed,
+        QueryTransport::Tcp
+        | QueryTransport::Tls
+        | QueryTransport::Https
+        | QueryTransport::Quic => SenderProof::Connected,
     }
 }
 
 /// Whoever waits on a connection is told in any case.
-fn forbidden(action: AccessAction, sender: Sender) -> Admission {
+fn forbidden(action: AccessAction, sender: SenderProof) -> Admission {
     match (action, sender) {
-        (AccessAction::Drop, Sender::Claimed | Sender::Proven) => Admission::Dropped,
-        (AccessAction::Drop, Sender::Connected) | (AccessAction::Refuse, _) => {
+        (AccessAction::Drop, SenderProof::Claimed | SenderProof::Proven) => Admission::Dropped,
+        (AccessAction::Drop, SenderProof::Connected) | (AccessAction::Refuse, _) => {
             Admission::TurnedAway(TurnedAway::Forbidden)
         }
     }
 }
 
-fn too_much(action: RateAction, sender: Sender) -> Admission {
+fn too_much(action: RateAction, sender: SenderProof) -> Admission {
     match (action, sender) {
-        (RateAction::Drop, Sender::Claimed | Sender::Proven) => Admission::Dropped,
-        (RateAction::Truncate, Sender::Claimed | Sender::Proven) => {
+        (RateAction::Drop, SenderProof::Claimed | SenderProof::Proven) => Admission::Dropped,
+        (RateAction::Truncate, SenderProof::Claimed | SenderProof::Proven) => {
             Admission::TurnedAway(TurnedAway::ComeByTcp)
         }
-        (_, Sender::Connected) | (RateAction::Refuse, _) => {
+        (_, SenderProof::Connected) | (RateAction::Refuse, _) => {
             Admission::TurnedAway(TurnedAway::TooMuch)
         }
     }
@@ -301,7 +319,7 @@ fn networks(list: &[Text<Network>]) -> IpSet {
     set.build()
 }
 
-impl std::fmt::Debug for Secrets {
+impl std::fmt::Debug for GuardSecrets {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secrets(..)")
     }

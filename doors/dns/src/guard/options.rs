@@ -3,10 +3,10 @@
 //! It reads them, says how sure the sender's address is, and prepares what the answer says back.
 //! Nothing is remembered: the same query read twice gives the same. Called by the guard.
 
-use crate::request::{Caller, Way};
+use crate::request::{DnsCaller, QueryTransport};
 use dns_wire::options::{
-    AnswerOptions, BADCOOKIE, BadOption, ClientOptions, ClientSubnet, Cookie, CookieSays,
-    CookieSecrets, OptionBuffer, Padding,
+    AnswerOptions, BADCOOKIE, BadOption, ClientOptions, ClientSubnet, CookieSays, CookieSecrets,
+    DnsCookie, OptionBuffer, PaddingPolicy,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,7 +67,7 @@ fn secret_of(digits: &str) -> Option<[u8; 16]> {
 
 /// How sure it is that a query comes from its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sender {
+pub(crate) enum SenderProof {
     /// Not at all: a datagram says so.
     Claimed,
     /// A datagram with a cookie of ours, which was sent to that address.
@@ -78,7 +78,7 @@ pub(crate) enum Sender {
 
 /// What must be shown before a query is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Proof {
+pub(crate) enum RequiredProof {
     /// Nothing more.
     Enough,
     /// Our cookie, which the answer brings.
@@ -89,9 +89,9 @@ pub(crate) enum Proof {
 
 /// What a query's options say, and what its answer will.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) sender: Sender,
-    pub(crate) proof: Proof,
+pub(crate) struct SeenOptions {
+    pub(crate) sender: SenderProof,
+    pub(crate) proof: RequiredProof,
     /// The subnet that the client wants an answer for.
     pub(crate) subnet: Option<ClientSubnet>,
     /// Whether the client reads structured errors.
@@ -104,37 +104,53 @@ pub(crate) struct Seen {
 #[derive(Debug)]
 pub(super) struct OptionReader {
     mode: CookieMode,
-    secret: Secret,
+    secret: CookieSecret,
     /// How long a connection may be idle, in tenths of a second.
     keepalive: u16,
 }
 
 #[derive(Clone, Copy)]
-struct Secret([u8; 16]);
+struct CookieSecret([u8; 16]);
 
 impl OptionReader {
     /// Cookies are made with `chosen` unless the settings have a secret. `idle_ds` is how long a
     /// connection may be idle, in tenths of a second.
     pub(super) fn new(settings: &CookieSettings, chosen: [u8; 16], idle_ds: u16) -> Self {
         let secret = settings.secret.as_deref().and_then(secret_of).unwrap_or(chosen);
-        Self { mode: settings.mode, secret: Secret(secret), keepalive: idle_ds }
+        Self { mode: settings.mode, secret: CookieSecret(secret), keepalive: idle_ds }
     }
 
     /// Reads the options of a query, which are empty where it has no EDNS.
-    pub(super) fn read(&self, options: &[u8], caller: &Caller<'_>) -> Result<Seen, BadOption> {
+    pub(super) fn read(
+        &self,
+        options: &[u8],
+        caller: &DnsCaller<'_>,
+    ) -> Result<SeenOptions, BadOption> {
         let found = ClientOptions::read(options)?;
-        let encrypted = matches!(caller.way, Way::Tls | Way::Https | Way::Quic);
+        let encrypted = matches!(
+            caller.way,
+            QueryTransport::Tls | QueryTransport::Https | QueryTransport::Quic
+        );
         // QUIC and HTTPS have idle times of their own (RFC 9250 §5.5.2).
-        let keeps = found.wants_keepalive && matches!(caller.way, Way::Tcp | Way::Tls);
-        let mut seen = Seen {
-            sender: if caller.way == Way::Udp { Sender::Claimed } else { Sender::Connected },
-            proof: Proof::Enough,
+        let keeps = found.wants_keepalive
+            && matches!(caller.way, QueryTransport::Tcp | QueryTransport::Tls);
+        let mut seen = SeenOptions {
+            sender: if caller.way == QueryTransport::Udp {
+                SenderProof::Claimed
+            } else {
+                SenderProof::Connected
+            },
+            proof: RequiredProof::Enough,
             subnet: found.subnet,
             reads_structured: found.reads_structured,
             answer: AnswerOptions {
                 keepalive: keeps.then_some(self.keepalive),
                 // Where it is not encrypted, everybody can count the zeros (RFC 7830 §6).
-                padding: if found.is_padded && encrypted { Padding::Block } else { Padding::None },
+                padding: if found.is_padded && encrypted {
+                    PaddingPolicy::Block
+                } else {
+                    PaddingPolicy::None
+                },
                 ..AnswerOptions::default()
             },
         };
@@ -147,17 +163,22 @@ impl OptionReader {
     pub(super) fn cookie_only(
         &self,
         options: &[u8],
-        caller: &Caller<'_>,
+        caller: &DnsCaller<'_>,
     ) -> Option<(u16, OptionBuffer)> {
         let seen = self.read(options, caller).ok()?;
         let given = AnswerOptions { cookie: Some(seen.answer.cookie?), ..AnswerOptions::default() };
         // Whoever shows a server's part that is none of ours is told so, with the right one.
         let shown = ClientOptions::read(options).ok()?.cookie?;
-        let is_wrong = shown.has_server_part() && seen.sender == Sender::Claimed;
+        let is_wrong = shown.has_server_part() && seen.sender == SenderProof::Claimed;
         Some((if is_wrong { BADCOOKIE } else { 0 }, given.write_plain()))
     }
 
-    fn read_cookie(&self, cookie: Option<Cookie<'_>>, caller: &Caller<'_>, seen: &mut Seen) {
+    fn read_cookie(
+        &self,
+        cookie: Option<DnsCookie<'_>>,
+        caller: &DnsCaller<'_>,
+        seen: &mut SeenOptions,
+    ) {
         if self.mode == CookieMode::Off {
             return;
         }
@@ -168,19 +189,20 @@ impl OptionReader {
             seen.answer.cookie = Some(whole);
             says
         });
-        if seen.sender == Sender::Connected {
+        if seen.sender == SenderProof::Connected {
             return;
         }
-        let needed = |proof| if self.mode == CookieMode::Require { proof } else { Proof::Enough };
+        let needed =
+            |proof| if self.mode == CookieMode::Require { proof } else { RequiredProof::Enough };
         match says {
-            Some(CookieSays::Good) => seen.sender = Sender::Proven,
-            Some(CookieSays::New | CookieSays::Bad) => seen.proof = needed(Proof::Cookie),
-            None => seen.proof = needed(Proof::Connection),
+            Some(CookieSays::Good) => seen.sender = SenderProof::Proven,
+            Some(CookieSays::New | CookieSays::Bad) => seen.proof = needed(RequiredProof::Cookie),
+            None => seen.proof = needed(RequiredProof::Connection),
         }
     }
 }
 
-impl std::fmt::Debug for Secret {
+impl std::fmt::Debug for CookieSecret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Secret(..)")
     }
@@ -204,15 +226,15 @@ mod tests {
     fn a_cookie_of_ours_proves_the_address() {
         let reader = reader(CookieMode::On);
         let ask = |options: &[u8], client, way| reader.read(options, &caller(client, way)).unwrap();
-        let first = ask(&cookie(b"COOKIE!!"), "192.0.2.1", Way::Udp);
-        assert_eq!((first.sender, first.proof), (Sender::Claimed, Proof::Enough));
+        let first = ask(&cookie(b"COOKIE!!"), "192.0.2.1", QueryTransport::Udp);
+        assert_eq!((first.sender, first.proof), (SenderProof::Claimed, RequiredProof::Enough));
         let whole = first.answer.cookie.unwrap();
-        let second = ask(&cookie(&whole), "192.0.2.1", Way::Udp);
-        assert_eq!((second.sender, second.answer.cookie), (Sender::Proven, Some(whole)));
-        let stolen = ask(&cookie(&whole), "192.0.2.2", Way::Udp);
-        assert_eq!(stolen.sender, Sender::Claimed);
-        assert_eq!(ask(b"", "192.0.2.1", Way::Udp).answer.cookie, None);
-        assert_eq!(ask(b"", "192.0.2.1", Way::Tcp).sender, Sender::Connected);
+        let second = ask(&cookie(&whole), "192.0.2.1", QueryTransport::Udp);
+        assert_eq!((second.sender, second.answer.cookie), (SenderProof::Proven, Some(whole)));
+        let stolen = ask(&cookie(&whole), "192.0.2.2", QueryTransport::Udp);
+        assert_eq!(stolen.sender, SenderProof::Claimed);
+        assert_eq!(ask(b"", "192.0.2.1", QueryTransport::Udp).answer.cookie, None);
+        assert_eq!(ask(b"", "192.0.2.1", QueryTransport::Tcp).sender, SenderProof::Connected);
     }
 
     #[test]
@@ -221,19 +243,22 @@ mod tests {
         let proof = |options: &[u8], way| {
             reader.read(options, &caller("192.0.2.1", way)).map(|seen| seen.proof)
         };
-        assert_eq!(proof(b"", Way::Udp), Ok(Proof::Connection));
-        assert_eq!(proof(&cookie(b"COOKIE!!"), Way::Udp), Ok(Proof::Cookie));
-        assert_eq!(proof(&cookie(b"COOKIE!!........"), Way::Udp), Ok(Proof::Cookie));
-        assert_eq!(proof(b"", Way::Quic), Ok(Proof::Enough));
-        assert_eq!(proof(&cookie(b"short"), Way::Udp), Err(BadOption::Cookie));
+        assert_eq!(proof(b"", QueryTransport::Udp), Ok(RequiredProof::Connection));
+        assert_eq!(proof(&cookie(b"COOKIE!!"), QueryTransport::Udp), Ok(RequiredProof::Cookie));
+        assert_eq!(
+            proof(&cookie(b"COOKIE!!........"), QueryTransport::Udp),
+            Ok(RequiredProof::Cookie)
+        );
+        assert_eq!(proof(b"", QueryTransport::Quic), Ok(RequiredProof::Enough));
+        assert_eq!(proof(&cookie(b"short"), QueryTransport::Udp), Err(BadOption::Cookie));
     }
 
     #[test]
     fn cookies_can_be_off() {
         let seen = reader(CookieMode::Off)
-            .read(&cookie(b"COOKIE!!"), &caller("192.0.2.1", Way::Udp))
+            .read(&cookie(b"COOKIE!!"), &caller("192.0.2.1", QueryTransport::Udp))
             .unwrap();
-        assert_eq!((seen.sender, seen.answer.cookie), (Sender::Claimed, None));
+        assert_eq!((seen.sender, seen.answer.cookie), (SenderProof::Claimed, None));
     }
 
     #[test]
@@ -243,9 +268,9 @@ mod tests {
             ..CookieSettings::default()
         };
         let [one, two] = [[1; 16], [2; 16]].map(|it| OptionReader::new(&settings, it, 100));
-        let asking = caller("192.0.2.1", Way::Udp);
+        let asking = caller("192.0.2.1", QueryTransport::Udp);
         let whole = one.read(&cookie(b"COOKIE!!"), &asking).unwrap().answer.cookie.unwrap();
-        assert_eq!(two.read(&cookie(&whole), &asking).unwrap().sender, Sender::Proven);
+        assert_eq!(two.read(&cookie(&whole), &asking).unwrap().sender, SenderProof::Proven);
     }
 
     #[test]
@@ -254,11 +279,11 @@ mod tests {
         let options = b"\0\x0b\0\0\0\x0c\0\x04\0\0\0\0";
         let answer = |way| reader.read(options, &caller("192.0.2.1", way)).unwrap().answer;
         for (way, keepalive, padding) in [
-            (Way::Udp, None, Padding::None),
-            (Way::Tcp, Some(100), Padding::None),
-            (Way::Tls, Some(100), Padding::Block),
-            (Way::Https, None, Padding::Block),
-            (Way::Quic, None, Padding::Block),
+            (QueryTransport::Udp, None, PaddingPolicy::None),
+            (QueryTransport::Tcp, Some(100), PaddingPolicy::None),
+            (QueryTransport::Tls, Some(100), PaddingPolicy::Block),
+            (QueryTransport::Https, None, PaddingPolicy::Block),
+            (QueryTransport::Quic, None, PaddingPolicy::Block),
         ] {
             let expected = AnswerOptions { keepalive, padding, ..AnswerOptions::default() };
             assert_eq!(answer(way), expected, "{way:?}");

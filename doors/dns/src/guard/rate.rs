@@ -5,7 +5,7 @@
 
 use super::access::too_many;
 use super::{GuardDefaults, networks};
-use pipeline::limiter::{BadRate, Prefixes, Rate, RateLimiter, Seed};
+use pipeline::limiter::{BadRate, BucketRate, ClientPrefixes, RateLimiter, Seed};
 use pipeline::sets::IpSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,17 +94,17 @@ impl RateLimitSettings {
         complaints
     }
 
-    fn rate(&self, unless_said: GuardDefaults) -> Result<Rate, BadRate> {
+    fn rate(&self, unless_said: GuardDefaults) -> Result<BucketRate, BadRate> {
         let per_second = self.queries_per_second.unwrap_or(match unless_said {
             GuardDefaults::Guarded => PER_SECOND_DEFAULT,
             GuardDefaults::Unguarded => 0,
         });
         let burst = self.burst.unwrap_or(per_second.saturating_mul(BURST_SECONDS));
-        Rate::per_second(per_second, burst)
+        BucketRate::per_second(per_second, burst)
     }
 
-    fn prefixes(&self) -> Prefixes {
-        Prefixes { ipv4: self.ipv4_prefix, ipv6: self.ipv6_prefix }
+    fn prefixes(&self) -> ClientPrefixes {
+        ClientPrefixes { ipv4: self.ipv4_prefix, ipv6: self.ipv6_prefix }
     }
 }
 

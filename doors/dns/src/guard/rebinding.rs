@@ -5,7 +5,7 @@
 //! about it, is the caller's to know. Called by the door for what public upstreams answer.
 
 use super::GuardDefaults;
-use dns_wire::reply::{self, Section};
+use dns_wire::reply::{self, MessageSection};
 use dns_wire::{CLASS_IN, EdeCode, record_type, svcb};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,12 +98,12 @@ impl RebindingSettings {
 
 /// The protection, ready.
 #[derive(Debug, Default)]
-pub(super) struct Rebinding {
+pub(super) struct RebindingGuard {
     /// None: no protection.
     allow: Option<Box<[DomainName]>>,
 }
 
-impl Rebinding {
+impl RebindingGuard {
     /// `unless_said` is whether there is protection where the settings leave it open.
     pub(super) fn new(settings: &RebindingSettings, unless_said: GuardDefaults) -> Self {
         let protect = settings.protect.unwrap_or(unless_said == GuardDefaults::Guarded);
@@ -122,7 +122,7 @@ impl Rebinding {
 /// of a service binding. What stands in its other sections is no answer, but glue leads clients too.
 pub(crate) fn violates(message: &[u8]) -> bool {
     reply::records(message)
-        .filter(|record| record.section != Section::Authority && record.class == CLASS_IN)
+        .filter(|record| record.section != MessageSection::Authority && record.class == CLASS_IN)
         .any(|record| match record.rtype {
             record_type::A => <[u8; 4]>::try_from(record.data)
                 .is_ok_and(|it| is_inside(Ipv4Addr::from(it).into())),
@@ -257,7 +257,7 @@ mod tests {
         let forbids = |protect, name: &str| {
             let allow = vec![Text(DomainName::parse("plex.direct").unwrap())];
             let rebinding =
-                Rebinding::new(&RebindingSettings { protect, allow }, GuardDefaults::Guarded);
+                RebindingGuard::new(&RebindingSettings { protect, allow }, GuardDefaults::Guarded);
             rebinding.forbids(Name::from_lowercase(name).unwrap(), &of("192.168.1.1"))
         };
         for protect in [None, Some(true)] {
@@ -268,13 +268,14 @@ mod tests {
             assert!(forbids(protect, "lan.example"));
         }
         assert!(!forbids(Some(false), "evil.example"));
-        let of_pipeline = Rebinding::new(&RebindingSettings::default(), GuardDefaults::Unguarded);
+        let of_pipeline =
+            RebindingGuard::new(&RebindingSettings::default(), GuardDefaults::Unguarded);
         assert!(!of_pipeline.forbids(Name::ROOT, &of("192.168.1.1")));
     }
 
     #[test]
     fn services_that_point_inside_by_design_may_do_so() {
-        let rebinding = Rebinding::new(&RebindingSettings::default(), GuardDefaults::Guarded);
+        let rebinding = RebindingGuard::new(&RebindingSettings::default(), GuardDefaults::Guarded);
         let forbids = |name: &str, address: &str| {
             rebinding.forbids(Name::from_lowercase(name).unwrap(), &of(address))
         };

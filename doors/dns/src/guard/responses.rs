@@ -4,11 +4,13 @@
 //! Who has proven its address is never limited. It looks at finished answers and changes none. Called
 //! by the guard for each answer over UDP.
 
-use super::Outgoing;
+use super::OutgoingFate;
 use super::access::too_many;
 use super::networks;
 use super::rate::check_prefixes;
-use pipeline::limiter::{BadRate, Buckets, Prefixes, Rate, Seed, Taken, WhenEmpty};
+use pipeline::limiter::{
+    BadRate, BucketRate, ClientPrefixes, LimiterBuckets, Seed, TokenOutcome, WhenEmpty,
+};
 use pipeline::sets::IpSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +22,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-use vocab::{Complaint, Network, Now, Span};
+use vocab::{Complaint, Network, Now, TimeSpan};
 
 const WINDOW: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_hours(1);
 /// The largest `slip`: one in so many is next to none.
@@ -40,7 +42,7 @@ pub struct ResponseRateLimitSettings {
     /// again over TCP; 1 sends all so, 0 none. The rest is not sent. Default 2, at most 100.
     pub slip: u8,
     /// How long a flood that goes on stays limited after it ends. Default 15s, from 1s to 1h.
-    pub window: Text<Span>,
+    pub window: Text<TimeSpan>,
     /// Leading bits of an IPv4 address that make one network. Default 24, at most 32.
     pub ipv4_prefix: u8,
     /// Leading bits of an IPv6 address that make one network. Default 56, at most 128.
@@ -54,7 +56,7 @@ impl Default for ResponseRateLimitSettings {
         Self {
             responses_per_second: 0,
             slip: 2,
-            window: Text(Span(Duration::from_secs(15))),
+            window: Text(TimeSpan(Duration::from_secs(15))),
             ipv4_prefix: 24,
             ipv6_prefix: 56,
             exempt: Vec::new(),
@@ -84,16 +86,16 @@ impl ResponseRateLimitSettings {
     }
 
     /// A second's worth at once, and no more after any rest.
-    fn rate(&self) -> Result<Rate, BadRate> {
-        Rate::per_second(self.responses_per_second, self.responses_per_second)
+    fn rate(&self) -> Result<BucketRate, BadRate> {
+        BucketRate::per_second(self.responses_per_second, self.responses_per_second)
     }
 }
 
 /// The limit, ready.
 pub(super) struct ResponseGuard {
-    buckets: Arc<Buckets>,
-    rate: Rate,
-    prefixes: Prefixes,
+    buckets: Arc<LimiterBuckets>,
+    rate: BucketRate,
+    prefixes: ClientPrefixes,
     empty: WhenEmpty,
     slip: u32,
     limited: [AtomicU32; COUNTERS],
@@ -107,11 +109,11 @@ impl ResponseGuard {
         seed: Seed,
         before: Option<&Self>,
     ) -> Option<Self> {
-        let buckets = || Arc::new(Buckets::new(seed));
+        let buckets = || Arc::new(LimiterBuckets::new(seed));
         Some(Self {
             rate: settings.rate().ok()?,
             buckets: before.map_or_else(buckets, |before| Arc::clone(&before.buckets)),
-            prefixes: Prefixes { ipv4: settings.ipv4_prefix, ipv6: settings.ipv6_prefix },
+            prefixes: ClientPrefixes { ipv4: settings.ipv4_prefix, ipv6: settings.ipv6_prefix },
             // An hour at most, as `check` sees to.
             empty: WhenEmpty::Charged(settings.window.0.0.as_millis() as u64),
             slip: settings.slip.into(),
@@ -121,21 +123,21 @@ impl ResponseGuard {
     }
 
     /// What becomes of `reply`, which is to go to `client`.
-    pub(super) fn judge(&self, client: IpAddr, reply: &[u8], now: Now) -> Outgoing {
+    pub(super) fn judge(&self, client: IpAddr, reply: &[u8], now: Now) -> OutgoingFate {
         if self.exempt.contains(client) {
-            return Outgoing::Send;
+            return OutgoingFate::Send;
         }
         let mut hasher = self.buckets.hasher();
         self.prefixes.feed(client, &mut hasher);
         feed_kind(reply, &mut hasher);
         let hash = hasher.finish();
-        if self.buckets.take(hash, &self.rate, self.empty, now) == Taken::Yes {
-            return Outgoing::Send;
+        if self.buckets.take(hash, &self.rate, self.empty, now) == TokenOutcome::Yes {
+            return OutgoingFate::Send;
         }
         let count = self.limited[hash as usize % COUNTERS].fetch_add(1, Ordering::Relaxed);
         // A slip of 0 divides nothing: none slips.
         let slips = count.checked_rem(self.slip).is_some_and(|rest| rest == 0);
-        if slips { Outgoing::Truncate } else { Outgoing::Drop }
+        if slips { OutgoingFate::Truncate } else { OutgoingFate::Drop }
     }
 }
 
@@ -194,9 +196,9 @@ mod tests {
         let mut found = [0; 3];
         for _ in 0..count {
             let index = match guard.judge(client.parse().unwrap(), reply, now) {
-                Outgoing::Send => 0,
-                Outgoing::Truncate => 1,
-                Outgoing::Drop => 2,
+                OutgoingFate::Send => 0,
+                OutgoingFate::Truncate => 1,
+                OutgoingFate::Drop => 2,
             };
             found[index] += 1;
         }
@@ -262,7 +264,7 @@ mod tests {
         let path = |settings: ResponseRateLimitSettings| settings.check().remove(0).path;
         let usual = ResponseRateLimitSettings::default;
         assert_eq!(path(ResponseRateLimitSettings { slip: 101, ..usual() }), "slip");
-        let window = Text(Span(Duration::ZERO));
+        let window = Text(TimeSpan(Duration::ZERO));
         assert_eq!(path(ResponseRateLimitSettings { window, ..usual() }), "window");
         let responses_per_second = 2_000_000;
         assert_eq!(

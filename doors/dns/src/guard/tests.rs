@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 use super::*;
-use crate::request::Way;
+use crate::request::QueryTransport;
 use crate::settings::Settings;
 use dns_wire::UDP_BYTES_MAX;
 use dns_wire::ask_options::{OPTION_COOKIE, ResponseOpt};
@@ -12,20 +12,20 @@ use std::time::Instant;
 use vocab::{NameBuffer, Now};
 
 /// A client that asks at the beginning of 2026.
-pub(super) fn caller(client: &str, way: Way) -> Caller<'static> {
+pub(super) fn caller(client: &str, way: QueryTransport) -> DnsCaller<'static> {
     at(client, way, 0)
 }
 
-fn at(client: &str, way: Way, mono_ms: u64) -> Caller<'static> {
+fn at(client: &str, way: QueryTransport, mono_ms: u64) -> DnsCaller<'static> {
     let now = Now { unix_ms: 1_767_225_600_000 + mono_ms, mono_ms };
     let client: IpAddr = client.parse().unwrap();
-    Caller { client, way, now, begun: Instant::now(), ..Caller::now(client, way) }
+    DnsCaller { client, way, now, begun: Instant::now(), ..DnsCaller::now(client, way) }
 }
 
-fn guard_of(settings: &Settings) -> Guard {
+fn guard_of(settings: &Settings) -> QueryGuard {
     assert_eq!(settings.guard().check(), []);
-    let secrets = Secrets::from_bytes([7; 48]);
-    Guard::new(settings.guard(), &secrets, Duration::from_secs(10), None)
+    let secrets = GuardSecrets::from_bytes([7; 48]);
+    QueryGuard::new(settings.guard(), &secrets, Duration::from_secs(10), None)
 }
 
 /// A query for `www.example` with EDNS and `options`.
@@ -38,10 +38,10 @@ fn packet(options: &[u8]) -> Vec<u8> {
 }
 
 /// What `guard` says to a query with `options`, and the answer if it is turned away.
-fn ask(guard: &Guard, caller: &Caller<'_>, options: &[u8]) -> (Admission, Vec<u8>) {
+fn ask(guard: &QueryGuard, caller: &DnsCaller<'_>, options: &[u8]) -> (Admission, Vec<u8>) {
     let packet = packet(options);
     let mut text = NameBuffer::new();
-    let query = Query::parse(&packet, &mut text).unwrap();
+    let query = DnsQuery::parse(&packet, &mut text).unwrap();
     let seen = guard.read(&query, caller);
     let admission = guard.admit(caller, seen.as_ref().map_err(|bad| *bad));
     let mut out = Vec::new();
@@ -62,7 +62,13 @@ fn networks_of(list: &[&str]) -> Vec<Text<Network>> {
 
 #[test]
 fn by_default_everybody_is_welcome_until_they_flood() {
-    for way in [Way::Udp, Way::Tcp, Way::Tls, Way::Https, Way::Quic] {
+    for way in [
+        QueryTransport::Udp,
+        QueryTransport::Tcp,
+        QueryTransport::Tls,
+        QueryTransport::Https,
+        QueryTransport::Quic,
+    ] {
         let guard = guard_of(&Settings::default());
         let stranger = caller("203.0.113.1", way);
         for _ in 0..900 {
@@ -72,7 +78,7 @@ fn by_default_everybody_is_welcome_until_they_flood() {
         assert_eq!(flood, Admission::TurnedAway(TurnedAway::TooMuch), "three seconds at once");
         let neighbour = caller("203.0.113.2", way);
         assert_eq!(ask(&guard, &neighbour, b"").0, Admission::Welcome);
-        assert_eq!(guard.judge(&neighbour, Sender::Claimed, &[0; 12]), Outgoing::Send);
+        assert_eq!(guard.judge(&neighbour, SenderProof::Claimed, &[0; 12]), OutgoingFate::Send);
     }
 }
 
@@ -81,16 +87,16 @@ fn who_may_not_ask_is_refused_or_hears_nothing() {
     let mut all = Settings::default();
     all.access.allow = networks_of(&["192.168.0.0/16"]);
     let guard = guard_of(&all);
-    assert_eq!(ask(&guard, &caller("192.168.1.1", Way::Udp), b"").0, Admission::Welcome);
-    let (admission, answer) = ask(&guard, &caller("203.0.113.1", Way::Udp), b"");
+    assert_eq!(ask(&guard, &caller("192.168.1.1", QueryTransport::Udp), b"").0, Admission::Welcome);
+    let (admission, answer) = ask(&guard, &caller("203.0.113.1", QueryTransport::Udp), b"");
     assert_eq!(admission, Admission::TurnedAway(TurnedAway::Forbidden));
     assert_eq!(head(&answer), (5, false));
     let opt = ResponseOpt::of(&answer).unwrap();
     assert_eq!(opt.option(15), Some(&[0, 18][..]), "extended error prohibited");
     all.access.action = AccessAction::Drop;
     let guard = guard_of(&all);
-    assert_eq!(ask(&guard, &caller("203.0.113.1", Way::Udp), b"").0, Admission::Dropped);
-    let (_, answer) = ask(&guard, &caller("203.0.113.1", Way::Tls), b"");
+    assert_eq!(ask(&guard, &caller("203.0.113.1", QueryTransport::Udp), b"").0, Admission::Dropped);
+    let (_, answer) = ask(&guard, &caller("203.0.113.1", QueryTransport::Tls), b"");
     assert_eq!(head(&answer), (5, false), "nobody waits on a connection for nothing");
 }
 
@@ -107,18 +113,19 @@ fn who_asks_too_much_gets_what_was_set() {
         assert_eq!(ask(&guard, &at("192.0.2.1", way, 1000), b"").0, Admission::Welcome);
         second
     };
-    assert_eq!(head(&second(RateAction::Refuse, Way::Udp).1), (5, false));
-    assert_eq!(head(&second(RateAction::Truncate, Way::Udp).1), (0, true));
-    assert_eq!(second(RateAction::Drop, Way::Udp).0, Admission::Dropped);
+    assert_eq!(head(&second(RateAction::Refuse, QueryTransport::Udp).1), (5, false));
+    assert_eq!(head(&second(RateAction::Truncate, QueryTransport::Udp).1), (0, true));
+    assert_eq!(second(RateAction::Drop, QueryTransport::Udp).0, Admission::Dropped);
     for action in [RateAction::Refuse, RateAction::Truncate, RateAction::Drop] {
-        assert_eq!(head(&second(action, Way::Tcp).1), (5, false), "{action:?}");
+        assert_eq!(head(&second(action, QueryTransport::Tcp).1), (5, false), "{action:?}");
     }
 }
 
 #[test]
 fn a_malformed_option_is_a_malformed_query() {
     let guard = guard_of(&Settings::default());
-    let (admission, answer) = ask(&guard, &caller("192.0.2.1", Way::Udp), b"\0\x0a\0\x03abc");
+    let (admission, answer) =
+        ask(&guard, &caller("192.0.2.1", QueryTransport::Udp), b"\0\x0a\0\x03abc");
     assert_eq!(admission, Admission::TurnedAway(TurnedAway::BadOption(BadOption::Cookie)));
     assert_eq!(head(&answer), (1, false));
     assert_eq!(answer[6..10], [0; 4]);
@@ -133,7 +140,7 @@ fn required_cookies_let_real_clients_in() {
     all.rate_limit.queries_per_second = Some(1);
     all.rate_limit.burst = Some(1);
     let guard = guard_of(&all);
-    let client = caller("192.0.2.1", Way::Udp);
+    let client = caller("192.0.2.1", QueryTransport::Udp);
     for _ in 0..100 {
         assert_eq!(head(&ask(&guard, &client, b"").1), (0, true));
     }
@@ -145,7 +152,7 @@ fn required_cookies_let_real_clients_in() {
     assert!(cookie.starts_with(b"COOKIE!!") && cookie.len() == 24);
     let shown = [b"\0\x0a\0\x18", cookie].concat();
     assert_eq!(ask(&guard, &client, &shown).0, Admission::Welcome);
-    assert_eq!(ask(&guard, &caller("192.0.2.9", Way::Tcp), b"").0, Admission::Welcome);
+    assert_eq!(ask(&guard, &caller("192.0.2.9", QueryTransport::Tcp), b"").0, Admission::Welcome);
 }
 
 #[test]
@@ -153,16 +160,16 @@ fn floods_are_cut_but_not_for_who_has_proven_its_address() {
     let mut all = Settings::default();
     all.response_rate_limit.responses_per_second = 5;
     let guard = guard_of(&all);
-    let client = caller("192.0.2.1", Way::Udp);
+    let client = caller("192.0.2.1", QueryTransport::Udp);
     let reply = packet(b"");
     let judge = |sender| guard.judge(&client, sender, &reply);
-    assert!((0..5).all(|_| judge(Sender::Claimed) == Outgoing::Send));
-    assert!((0..50).all(|_| judge(Sender::Claimed) != Outgoing::Send));
-    assert_eq!(judge(Sender::Proven), Outgoing::Send);
-    assert_eq!(judge(Sender::Connected), Outgoing::Send);
+    assert!((0..5).all(|_| judge(SenderProof::Claimed) == OutgoingFate::Send));
+    assert!((0..50).all(|_| judge(SenderProof::Claimed) != OutgoingFate::Send));
+    assert_eq!(judge(SenderProof::Proven), OutgoingFate::Send);
+    assert_eq!(judge(SenderProof::Connected), OutgoingFate::Send);
     let query = packet(b"");
     let mut text = NameBuffer::new();
-    let query = Query::parse(&query, &mut text).unwrap();
+    let query = DnsQuery::parse(&query, &mut text).unwrap();
     let mut out = Vec::new();
     write_truncated(&query, None, UDP_BYTES_MAX, &mut out);
     assert_eq!(head(&out), (0, true));
@@ -175,11 +182,11 @@ fn a_reload_keeps_what_is_known() {
     all.rate_limit.queries_per_second = Some(1);
     all.rate_limit.burst = Some(1);
     let guard = guard_of(&all);
-    let client = caller("192.0.2.1", Way::Udp);
+    let client = caller("192.0.2.1", QueryTransport::Udp);
     let (_, _) = ask(&guard, &client, b"");
-    let secrets = Secrets::from_bytes([7; 48]);
+    let secrets = GuardSecrets::from_bytes([7; 48]);
     let idle = Duration::from_secs(10);
-    let reloaded = Guard::new(all.guard(), &secrets, idle, Some(&guard));
+    let reloaded = QueryGuard::new(all.guard(), &secrets, idle, Some(&guard));
     assert_ne!(ask(&reloaded, &client, b"").0, Admission::Welcome);
 }
 

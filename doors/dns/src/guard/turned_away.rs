@@ -3,9 +3,9 @@
 //! They repeat the question, say why in an extended error, and carry the client's cookie, so that its
 //! next query can show it. Called by `request` with what the guard has decided.
 
-use super::{Seen, TurnedAway};
+use super::{SeenOptions, TurnedAway};
 use dns_wire::options::{AnswerOptions, BADCOOKIE};
-use dns_wire::{Ede, EdeCode, Query, Rcode, forge, reply};
+use dns_wire::{DnsQuery, Ede, EdeCode, Rcode, forge, reply};
 
 /// TC in the third byte of a header.
 const TRUNCATED: u8 = 0x02;
@@ -14,8 +14,8 @@ impl TurnedAway {
     /// Appends the answer to `query`, in at most `limit` bytes.
     pub(crate) fn write(
         self,
-        query: &Query<'_>,
-        seen: Option<&Seen>,
+        query: &DnsQuery<'_>,
+        seen: Option<&SeenOptions>,
         limit: usize,
         out: &mut Vec<u8>,
     ) {
@@ -28,7 +28,7 @@ impl TurnedAway {
             Self::ShowCookie => (Rcode::NoError, Some(BADCOOKIE), None),
             Self::BadOption(_) => (Rcode::FormErr, None, None),
         };
-        forge::error(&Query { edns: None, ..*query }, rcode, out);
+        forge::error(&DnsQuery { edns: None, ..*query }, rcode, out);
         if self == Self::ComeByTcp {
             out[start + 2] |= TRUNCATED;
         }
@@ -40,8 +40,8 @@ impl TurnedAway {
 
 /// Appends the empty answer to `query` that asks the client to come again over TCP.
 pub(crate) fn write_truncated(
-    query: &Query<'_>,
-    seen: Option<&Seen>,
+    query: &DnsQuery<'_>,
+    seen: Option<&SeenOptions>,
     limit: usize,
     out: &mut Vec<u8>,
 ) {
@@ -49,8 +49,8 @@ pub(crate) fn write_truncated(
 }
 
 fn end(
-    query: &Query<'_>,
-    seen: Option<&Seen>,
+    query: &DnsQuery<'_>,
+    seen: Option<&SeenOptions>,
     extended: Option<u16>,
     error: Option<Ede<'_>>,
     limit: usize,

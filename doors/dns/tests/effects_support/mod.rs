@@ -4,8 +4,8 @@
 #![allow(dead_code)] // Each test file uses its part of it.
 
 use door_dns::effects::{
-    AskedFor, Effect, EffectEvent, EffectId, EffectSpec, Effects, EffectsPlan, Given, Job,
-    ReloadWhat, Surroundings,
+    AskedFor, EffectEvent, EffectId, EffectSettings, EffectSpec, Effects, EffectsEnv, EffectsPlan,
+    GivenAnswer, JobSettings, ReloadWhat,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -171,11 +171,11 @@ impl Told {
 }
 
 /// Effects and what they asked for. Fetched files must not hold the word `poison`.
-pub(crate) fn start(specs: Vec<EffectSpec>, jobs: Vec<Job>) -> (Effects, Told) {
+pub(crate) fn start(specs: Vec<EffectSpec>, jobs: Vec<JobSettings>) -> (Effects, Told) {
     let told = Told::default();
     let (reloads, lines) = (Arc::clone(&told.reloads), Arc::clone(&told.lines));
     let resolver = Resolver::start(&ResolverSettings::default(), ClientTls::new()).unwrap();
-    let around = Surroundings {
+    let around = EffectsEnv {
         dialer: Dialer::new(resolver, ClientTls::new()),
         reload: Arc::new(move |what| reloads.lock().unwrap().push(what)),
         check: Arc::new(|candidate| {
@@ -192,7 +192,7 @@ pub(crate) fn start(specs: Vec<EffectSpec>, jobs: Vec<Job>) -> (Effects, Told) {
     let effects = specs
         .into_iter()
         .enumerate()
-        .map(|(index, spec)| Effect { name: format!("effect-{index}"), spec })
+        .map(|(index, spec)| EffectSettings { name: format!("effect-{index}"), spec })
         .collect();
     let effects = Effects::start(&EffectsPlan { effects, jobs }, around).unwrap();
     (effects, told)
@@ -221,7 +221,7 @@ pub(crate) fn with_event<T>(
             url_path: "",
             marks: &[],
         }),
-        answer: Some(Given { rcode: 0, addresses }),
+        answer: Some(GivenAnswer { rcode: 0, addresses }),
     })
 }
 

@@ -2,10 +2,10 @@
 
 use crate::support;
 
-use policy::Style;
+use policy::BlockStyle;
 use std::net::IpAddr;
 use support::{A, AAAA, ANY, Bench, HTTPS, TXT, query, query_edns, receive};
-use vocab::{Action, Kind, Source};
+use vocab::{Action, RequestKind, Source};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
@@ -25,7 +25,7 @@ fn a_name_is_looked_up_once_and_then_answered_from_the_cache() {
     // Which core's rows are written first is nobody's promise, so they are counted.
     let from = |source| rows.iter().filter(|row| row.source == source).count();
     assert_eq!((from(Source::Upstream), from(Source::Cache), rows.len()), (1, 2, 3));
-    assert!(rows.iter().all(|row| row.subject == "www.test" && row.kind == Kind::Lookup(A)));
+    assert!(rows.iter().all(|row| row.subject == "www.test" && row.kind == RequestKind::Lookup(A)));
 }
 
 #[test]
@@ -52,12 +52,12 @@ fn a_blocked_name_is_empty_and_says_why() {
 fn every_style_answers_a_blocked_name_its_own_way() {
     let bench = Bench::start(|_| {});
     for (style, rcode, answers, aaaa) in [
-        (Style::Auto, 0, 1, 0),
-        (Style::Pixel, 0, 1, 0),
-        (Style::Nodata, 0, 0, 0),
-        (Style::Nxdomain, 3, 0, 0),
-        (Style::Null, 0, 1, 1),
-        (Style::Refused, 5, 0, 0),
+        (BlockStyle::Auto, 0, 1, 0),
+        (BlockStyle::Pixel, 0, 1, 0),
+        (BlockStyle::Nodata, 0, 0, 0),
+        (BlockStyle::Nxdomain, 3, 0, 0),
+        (BlockStyle::Null, 0, 1, 1),
+        (BlockStyle::Refused, 5, 0, 0),
     ] {
         let settings = door_dns::Settings { blocked: style, ..bench.settings.clone() };
         bench.door.reload(&settings, &[ip("192.0.2.9")], &bench.cores, &[]).unwrap();
@@ -87,7 +87,7 @@ fn an_alias_gets_the_pixel_doors_address_only_where_that_door_has_certificates_f
         [(door_dns::AliasesAtPixel::Nothing, 0), (door_dns::AliasesAtPixel::Answers, 1)]
     {
         let settings = door_dns::Settings {
-            blocked: Style::Pixel,
+            blocked: BlockStyle::Pixel,
             aliases_at_pixel,
             ..bench.settings.clone()
         };
@@ -183,8 +183,8 @@ fn malformed_messages_get_their_defined_answer_or_silence() {
 #[test]
 fn an_upstream_that_is_silent_means_servfail() {
     let bench = Bench::start(|settings| {
-        settings.timeout = vocab::Span(std::time::Duration::from_millis(200)).into();
-        settings.cache.stale_after = vocab::Span(std::time::Duration::from_millis(100)).into();
+        settings.timeout = vocab::TimeSpan(std::time::Duration::from_millis(200)).into();
+        settings.cache.stale_after = vocab::TimeSpan(std::time::Duration::from_millis(100)).into();
     });
     let reply = bench.exchange(&query_edns(1, "silent.test", A));
     assert_eq!((reply.rcode(), reply.extended_error()), (2, Some(22)));

@@ -11,9 +11,9 @@ use std::time::Duration;
 use support::{A, Bench, DEADLINE, Reply, TXT, query, query_edns};
 use tokio::runtime::Runtime;
 use transport::quic_client::{
-    Delivery, EarlyData, QuicClient, QuicConnection, QuicError, QuicProtocol,
+    EarlyData, MessageDelivery, QuicClient, QuicConnection, QuicError, QuicProtocol,
 };
-use transport::tls::Verify;
+use transport::tls::VerifyMode;
 use transport::{ClientTls, DialOptions};
 use vocab::Scheme;
 
@@ -33,7 +33,7 @@ fn runtime() -> Runtime {
 }
 
 fn client() -> QuicClient {
-    let tls = ClientTls::new().checking(Verify::Nothing, &[]);
+    let tls = ClientTls::new().checking(VerifyMode::Nothing, &[]);
     QuicClient::new(&tls, &PROTOCOL, &DialOptions::default())
 }
 
@@ -49,7 +49,7 @@ fn framed(packet: &[u8]) -> Vec<u8> {
 
 /// Sends these bytes on a stream of their own and reads what comes back.
 async fn send(connection: &QuicConnection, bytes: &[u8]) -> Result<Vec<u8>, QuicError> {
-    let delivery = Delivery::default();
+    let delivery = MessageDelivery::default();
     let exchange = connection.exchange(bytes, 70_000, &delivery);
     tokio::time::timeout(DEADLINE, exchange).await.unwrap()
 }

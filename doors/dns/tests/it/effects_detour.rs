@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use transport::ServerTls;
-use transport::tls::{Alpn, Identity};
+use transport::tls::{Alpn, ServerIdentity};
 
 /// A SOCKS5 proxy that takes everybody to `to`, and keeps what it was asked for.
 fn proxy(to: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
@@ -83,7 +83,8 @@ fn self_signed() -> SocketAddr {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
     let pem = certificate.self_signed(&key).unwrap().pem();
-    let identity = Identity::from_pem(pem.as_bytes(), key.serialize_pem().as_bytes()).unwrap();
+    let identity =
+        ServerIdentity::from_pem(pem.as_bytes(), key.serialize_pem().as_bytes()).unwrap();
     let tls = ServerTls::with_identity(&identity, &[Alpn::Http1]);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -3,18 +3,18 @@
 use crate::effects_support;
 
 use door_dns::effects::{
-    Effect, EffectId, EffectSpec, EffectsPlan, IpsetSpec, Job, NotRun, ReloadWhat, ScriptSpec,
-    Unfinished, When,
+    EffectId, EffectSettings, EffectSpec, EffectsPlan, IpsetSpec, JobSettings, JobTime, NotRun,
+    ReloadWhat, ScriptSpec, UnfinishedEffects,
 };
 use effects_support::{DEADLINE, Scratch, emit, start, wait_until};
 use settings::Text;
 use std::time::{Duration, Instant};
-use vocab::Span;
+use vocab::TimeSpan;
 
 fn shell(script: &str, args: &[&str]) -> EffectSpec {
     let mut all = vec!["-c".to_owned(), script.to_owned(), "sh".to_owned()];
     all.extend(args.iter().map(|it| (*it).to_owned()));
-    let timeout = Text(Span(Duration::from_mins(1)));
+    let timeout = Text(TimeSpan(Duration::from_mins(1)));
     EffectSpec::Script(ScriptSpec {
         command: "/bin/sh".into(),
         args: all,
@@ -23,11 +23,11 @@ fn shell(script: &str, args: &[&str]) -> EffectSpec {
     })
 }
 
-fn yearly(name: &str, effects: &[u16]) -> Job {
-    Job {
+fn yearly(name: &str, effects: &[u16]) -> JobSettings {
+    JobSettings {
         schedule: "refresh".into(),
         name: name.into(),
-        when: When::Cron { fields: "0 0 29 2 *".into(), timezone: Some("UTC".into()) },
+        when: JobTime::Cron { fields: "0 0 29 2 *".into(), timezone: Some("UTC".into()) },
         effects: effects.iter().map(|it| EffectId(*it)).collect(),
     }
 }
@@ -126,7 +126,7 @@ fn what_is_not_done_in_time_at_the_end_is_stopped() {
     wait_until("the script runs", || alive.exists());
     emit(&effects, 1, "a.example", &[]);
     let begun = Instant::now();
-    assert_eq!(effects.close(Duration::from_secs(2)), Err(Unfinished));
+    assert_eq!(effects.close(Duration::from_secs(2)), Err(UnfinishedEffects));
     assert!(begun.elapsed() < Duration::from_secs(15));
     assert!(first.exists(), "what could be done was done");
     let script = std::fs::read_to_string(&alive).unwrap();
@@ -142,12 +142,12 @@ fn what_is_not_done_in_time_at_the_end_is_stopped() {
 fn all_that_is_wrong_with_a_plan_is_said() {
     let plan = EffectsPlan {
         effects: vec![
-            Effect { name: "a".into(), spec: shell("true", &["${what}"]) },
-            Effect { name: "b".into(), spec: EffectSpec::Ipset(IpsetSpec::default()) },
+            EffectSettings { name: "a".into(), spec: shell("true", &["${what}"]) },
+            EffectSettings { name: "b".into(), spec: EffectSpec::Ipset(IpsetSpec::default()) },
         ],
         jobs: vec![
-            Job { effects: vec![EffectId(7)], ..yearly("x", &[]) },
-            Job { when: When::Every(Duration::from_secs(5)), ..yearly("y", &[0]) },
+            JobSettings { effects: vec![EffectId(7)], ..yearly("x", &[]) },
+            JobSettings { when: JobTime::Every(Duration::from_secs(5)), ..yearly("y", &[0]) },
         ],
     };
     let paths: Vec<_> = plan.check().into_iter().map(|it| it.path).collect();

@@ -14,14 +14,14 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
-use vocab::{ByteSize, Span};
+use vocab::{ByteSize, TimeSpan};
 
 fn hook(method: &str, url: String) -> HttpSpec {
     HttpSpec { method: method.into(), url, ..HttpSpec::default() }
 }
 
-fn span(ms: u64) -> Text<Span> {
-    Text(Span(Duration::from_millis(ms)))
+fn span(ms: u64) -> Text<TimeSpan> {
+    Text(TimeSpan(Duration::from_millis(ms)))
 }
 
 /// Waits for an effect as the door does.

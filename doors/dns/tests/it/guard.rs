@@ -138,13 +138,13 @@ fn a_flood_of_garbage_uses_up_what_its_sender_may_ask() {
     let answered = rows.iter().filter(|row| row.bytes > 0).count();
     assert!((3..=bound).contains(&answered), "{answered} answers where {bound} may be");
     // Without an answer it is refused, not malformed.
-    let silent = |row: &&ledger::Row| row.bytes == 0;
+    let silent = |row: &&ledger::LogRow| row.bytes == 0;
     assert!(rows.iter().filter(silent).all(|row| row.status == u16::from(REFUSED)));
     assert!(rows.iter().all(|row| row.source == vocab::Source::Refused));
 }
 
 /// The ledger's rows, once there are so many.
-fn wait_for_rows(bench: &Bench, count: usize) -> Vec<ledger::Row> {
+fn wait_for_rows(bench: &Bench, count: usize) -> Vec<ledger::LogRow> {
     let begun = Instant::now();
     loop {
         let rows = bench.rows();
@@ -364,7 +364,7 @@ fn an_upstream_that_is_this_server_fails_at_once_and_another_is_asked() {
     drop(bench);
     let bench = Bench::start(|settings| {
         settings.upstreams = vec![listen(settings), other.as_str().into()];
-        settings.strategy = ::upstream::resolver::Strategy::Ordered;
+        settings.strategy = ::upstream::resolver::SelectionStrategy::Ordered;
     });
     assert_eq!(bench.ask("www.test", A).counts().0, 1);
 }

@@ -4,7 +4,7 @@
 use crate::support;
 
 use dns_wire::ask_options::ResponseOpt;
-use dns_wire::reply::{Section, records};
+use dns_wire::reply::{MessageSection, records};
 use dns_wire::svcb;
 use door_dns::SubnetMode;
 use serde_json::json;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use support::fixed::{foreign, options_of, record, upstream, with_options};
 use support::{A, AAAA, Bench, DEADLINE, HTTPS, Reply, TXT, query_edns, read_framed, send_framed};
 use upstream::resolver::StaleMode;
-use vocab::Span;
+use vocab::TimeSpan;
 
 const SUBNET: u16 = 8;
 /// An option for tests (RFC 6891 §9).
@@ -65,7 +65,7 @@ fn without_a_filter_hints_pass() {
     asking[3] |= 0x20;
     let reply = bench.exchange(&asking);
     assert_eq!(hints(&reply).len(), 2);
-    let beside = records(&reply.bytes).filter(|it| it.section == Section::Additional);
+    let beside = records(&reply.bytes).filter(|it| it.section == MessageSection::Additional);
     assert!(beside.count() >= 1 && reply.bytes[3] & 0x20 != 0);
 }
 
@@ -191,7 +191,7 @@ fn a_pipeline_that_forwards_subnets_answers_with_their_scope() {
 fn a_long_answer_over_tcp_keeps_its_reason() {
     let bench = Bench::start(|settings| {
         settings.cache.stale_mode = StaleMode::AtOnce;
-        settings.cache.max_ttl = settings::Text(Span(Duration::from_secs(1)));
+        settings.cache.max_ttl = settings::Text(TimeSpan(Duration::from_secs(1)));
     });
     let mut stream = bench.connect();
     let begun = Instant::now();

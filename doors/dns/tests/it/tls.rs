@@ -8,7 +8,7 @@ use std::net::{Shutdown, TcpStream};
 use support::{A, Bench, DEADLINE, Reply, query};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use transport::ClientTls;
-use transport::tls::{Alpn, ClientTlsStream, Verify};
+use transport::tls::{Alpn, ClientTlsStream, VerifyMode};
 use vocab::Scheme;
 
 fn bench() -> Bench {
@@ -31,7 +31,7 @@ impl Client {
         let below = TcpStream::connect(bench.address(Scheme::Tls)).unwrap();
         let socket = below.try_clone().unwrap();
         socket.set_nonblocking(true).unwrap();
-        let tls = ClientTls::new().checking(Verify::Nothing, &[]);
+        let tls = ClientTls::new().checking(VerifyMode::Nothing, &[]);
         let stream = runtime.block_on(async {
             let socket = tokio::net::TcpStream::from_std(socket).unwrap();
             tls.connect(socket, "dns.test", &[Alpn::Dot]).await.unwrap()

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)] // A test that cannot set itself up has failed.
 #![allow(dead_code)] // Each test file uses its part of it.
 
-use door_dns::Foreign;
-use pipeline::language::{self, Base, Files};
+use door_dns::ForeignConfig;
+use pipeline::language::{self, ForeignFiles, PathBase};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -68,14 +68,14 @@ pub(crate) fn upstream(
 
 struct NoFiles;
 
-impl Files for NoFiles {
+impl ForeignFiles for NoFiles {
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
         Err("no such file".into())
     }
     fn is_missing(&self, _: &str) -> bool {
         true
     }
-    fn read_document(&self, _: &str, _: Base) -> Result<Value, Complaint> {
+    fn read_document(&self, _: &str, _: PathBase) -> Result<Value, Complaint> {
         Err(Complaint::new("", "no such file"))
     }
     fn variable(&self, _: &str) -> Option<String> {
@@ -84,12 +84,12 @@ impl Files for NoFiles {
 }
 
 /// A mosdns file of these plugins and these rules, for a door that says itself where to listen.
-pub(crate) fn foreign(plugins: &Value, rules: &Value) -> Foreign {
+pub(crate) fn foreign(plugins: &Value, rules: &Value) -> ForeignConfig {
     let mut all = plugins.as_array().unwrap().clone();
     all.push(json!({ "tag": "main", "type": "sequence", "args": rules }));
     let listen = json!({ "entry": "main", "listen": "127.0.0.1:0" });
     all.push(json!({ "tag": "server", "type": "udp_server", "args": listen }));
     let read = language::read(&json!({ "plugins": all }), &NoFiles).unwrap();
     let compiled = pipeline::compile::compile(&read, 1, &NoFiles).unwrap();
-    Foreign::new(compiled).unwrap().without_servers()
+    ForeignConfig::new(compiled).unwrap().without_servers()
 }

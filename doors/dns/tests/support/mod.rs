@@ -6,9 +6,9 @@ pub(crate) mod fixed;
 pub(crate) mod programs;
 
 use arc_swap::ArcSwap;
-use door_dns::{Door, Parts, Settings};
-use ledger::{Filter, Ledger, Row, RuleTexts};
-use policy::{ListKind, ListSource, Policy, Profiles, compile};
+use door_dns::{DnsDoor, DnsParts, Settings};
+use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
+use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -224,7 +224,7 @@ fn response(query: &[u8], name: &str) -> Vec<u8> {
 pub(crate) fn policy(rules: &str) -> Policy {
     let list =
         ListSource { name: "test", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-    Policy::new(Arc::new(compile(&[list], 7)), Profiles::everyone())
+    Policy::new(Arc::new(compile(&[list], 7)), ClientProfiles::everyone())
 }
 
 struct NoTexts;
@@ -237,7 +237,7 @@ impl RuleTexts for NoTexts {
 
 /// A door, its upstream and its ledger.
 pub(crate) struct Bench {
-    pub(crate) door: Arc<Door>,
+    pub(crate) door: Arc<DnsDoor>,
     pub(crate) upstream: Upstream,
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) ledger: Ledger,
@@ -291,7 +291,7 @@ impl Bench {
             ledger::open(&ledger::Settings::default(), &folder, Arc::new(NoTexts)).unwrap();
         let client_tls = transport::ClientTls::new();
         let resolver = Resolver::start(&settings.resolver(), client_tls.clone()).unwrap();
-        let around = door_dns::Surroundings {
+        let around = door_dns::EffectsEnv {
             dialer: upstream::origins::Dialer::new(resolver.clone(), client_tls),
             reload: Arc::new(|_| {}),
             check: Arc::new(|_| Ok(())),
@@ -301,7 +301,7 @@ impl Bench {
         let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());
         let signer = Signer::open(&folder.join("ca"), Arc::new(MintNothing)).unwrap();
         let policy = Arc::new(ArcSwap::from_pointee(policy(RULES)));
-        let parts = Parts {
+        let parts = DnsParts {
             trust: Arc::default(),
             policy: Arc::clone(&policy),
             resolver,
@@ -313,7 +313,7 @@ impl Bench {
             base: folder.clone(),
             around,
         };
-        let door = Door::new(&settings, parts).unwrap();
+        let door = DnsDoor::new(&settings, parts).unwrap();
         door.listen(&settings, &cores).unwrap();
         Self { door, upstream, policy, ledger, settings, cores, drain, folder }
     }
@@ -348,9 +348,9 @@ impl Bench {
     }
 
     /// What the ledger holds, oldest first.
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<LogRow> {
         self.ledger.flush();
-        let mut rows = self.ledger.rows(&Filter::default(), 1000).unwrap().rows;
+        let mut rows = self.ledger.rows(&RowFilter::default(), 1000).unwrap().rows;
         rows.reverse();
         rows
     }

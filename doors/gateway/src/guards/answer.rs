@@ -4,7 +4,7 @@
 //! holds is capped. Called by `block`.
 
 use crate::pages;
-use crate::settings::{AnswerSettings, Elsewhere, Silence};
+use crate::settings::{AnswerSettings, BlockRedirect, SilentClose};
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
@@ -27,14 +27,14 @@ const DRIP_EVERY: Duration = Duration::from_secs(5);
 
 /// What is answered.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum BlockAnswer {
     Page(StatusCode),
     Redirect(HeaderValue),
     Close,
     Tarpit(Arc<AtomicU32>),
 }
 
-impl Answer {
+impl BlockAnswer {
     /// Reads what the settings say.
     pub(crate) fn parse(settings: &AnswerSettings) -> Result<Self, String> {
         match settings {
@@ -42,9 +42,9 @@ impl Answer {
                 StatusCode::from_u16(*status).map(Self::Page).map_err(|why| why.to_string())
             }
             AnswerSettings::Status(status) => Err(format!("{status} is no answer to give here")),
-            AnswerSettings::Silence(Silence::Close) => Ok(Self::Close),
-            AnswerSettings::Silence(Silence::Tarpit) => Ok(Self::Tarpit(Arc::default())),
-            AnswerSettings::Elsewhere(Elsewhere { redirect }) => {
+            AnswerSettings::Silence(SilentClose::Close) => Ok(Self::Close),
+            AnswerSettings::Silence(SilentClose::Tarpit) => Ok(Self::Tarpit(Arc::default())),
+            AnswerSettings::Elsewhere(BlockRedirect { redirect }) => {
                 let uri = redirect.parse::<http::Uri>().map_err(|why| why.to_string())?;
                 let whole = matches!(uri.scheme_str(), Some("http" | "https"));
                 if !whole && !redirect.starts_with('/') {
@@ -79,10 +79,10 @@ impl Answer {
             }
             Self::Close => closed(),
             Self::Tarpit(held) => {
-                let Some(place) = Place::take(held) else { return closed() };
+                let Some(place) = TarpitPermit::take(held) else { return closed() };
                 let every = DRIP_EVERY.min(stall / 2);
                 let next = Box::pin(sleep(every));
-                Response::new(Body::boxed(Drip { _place: place, left: DRIPS, every, next }))
+                Response::new(Body::boxed(TarpitBody { _place: place, left: DRIPS, every, next }))
             }
         }
     }
@@ -99,9 +99,9 @@ fn closed() -> Response<Body> {
 }
 
 /// One of those whom a tarpit holds.
-struct Place(Arc<AtomicU32>);
+struct TarpitPermit(Arc<AtomicU32>);
 
-impl Place {
+impl TarpitPermit {
     fn take(held: &Arc<AtomicU32>) -> Option<Self> {
         let more = |count: u32| (count < TARPIT_MAX).then_some(count + 1);
         held.fetch_update(Relaxed, Relaxed, more).ok()?;
@@ -109,21 +109,21 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for TarpitPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
 }
 
 /// A byte now and then.
-struct Drip {
-    _place: Place,
+struct TarpitBody {
+    _place: TarpitPermit,
     left: u32,
     every: Duration,
     next: Pin<Box<Sleep>>,
 }
 
-impl http_body::Body for Drip {
+impl http_body::Body for TarpitBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -147,13 +147,13 @@ mod tests {
     use super::*;
     use http_body_util::BodyExt as _;
 
-    fn answer(settings: &AnswerSettings) -> Answer {
-        Answer::parse(settings).unwrap()
+    fn answer(settings: &AnswerSettings) -> BlockAnswer {
+        BlockAnswer::parse(settings).unwrap()
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_tarpit_drips_for_a_minute_and_holds_so_many() {
-        let tarpit = answer(&AnswerSettings::Silence(Silence::Tarpit));
+        let tarpit = answer(&AnswerSettings::Silence(SilentClose::Tarpit));
         let give = || tarpit.give(None, Duration::from_mins(1)).into_body();
         let begun = Instant::now();
         let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
@@ -166,12 +166,12 @@ mod tests {
 
     #[test]
     fn only_answers_that_can_be_given_are_taken() {
-        let to = |url: &str| AnswerSettings::Elsewhere(Elsewhere { redirect: url.into() });
+        let to = |url: &str| AnswerSettings::Elsewhere(BlockRedirect { redirect: url.into() });
         for right in [to("https://www.example/gone"), to("/"), AnswerSettings::Status(410)] {
-            assert!(Answer::parse(&right).is_ok(), "{right:?}");
+            assert!(BlockAnswer::parse(&right).is_ok(), "{right:?}");
         }
         for wrong in [to(""), to("javascript:x"), to("a b"), AnswerSettings::Status(200)] {
-            assert!(Answer::parse(&wrong).is_err(), "{wrong:?}");
+            assert!(BlockAnswer::parse(&wrong).is_err(), "{wrong:?}");
         }
     }
 }

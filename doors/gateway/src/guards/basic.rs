@@ -4,39 +4,39 @@
 //! name it tries. The field goes on to the server, which may want it, and which makes a cache keep
 //! nothing that is not public (RFC 9111 §3.5). Called by `guards`.
 
-use super::Turned;
+use super::GuardAnswer;
 use crate::settings::AuthSettings;
 use http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
-use passwords::{Desk, Outcome, Users, basic};
+use passwords::{LoginOutcome, PasswordChecker, UserTable, basic};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::{Buckets, Rate, Taken};
+use transport::{ClientBuckets, ClientRate, TokenTaken};
 use vocab::{Complaint, Now};
 
 /// Wrong passwords of one client: twenty at once, then one in five seconds.
-const GUESSES: Rate = Rate { burst: 20, milli_per_second: 200 };
+const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
 /// Who is let in.
-pub(super) struct Basic {
-    users: Users,
+pub(super) struct BasicAuth {
+    users: UserTable,
     challenge: HeaderValue,
-    desk: Desk,
-    guesses: Buckets,
+    desk: PasswordChecker,
+    guesses: ClientBuckets,
 }
 
-impl Basic {
+impl BasicAuth {
     /// Reads the file of users, a relative one from `base`. Complaints have paths relative to `auth`.
     pub(super) fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
-        let users = Users::open(&settings.users, settings.file.as_deref(), base)?;
+        let users = UserTable::open(&settings.users, settings.file.as_deref(), base)?;
         let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", settings.realm);
         let challenge = HeaderValue::from_str(&challenge)
             .map_err(|why| vec![Complaint::new("realm", why.to_string())])?;
-        let desk = Desk::new().map_err(|why| {
+        let desk = PasswordChecker::new().map_err(|why| {
             vec![Complaint::new("", format!("the system gives no randomness: {why}"))]
         })?;
-        Ok(Self { users, challenge, desk, guesses: Buckets::new(GUESSES) })
+        Ok(Self { users, challenge, desk, guesses: ClientBuckets::new(GUESSES) })
     }
 
     /// The name of whoever is let in.
@@ -45,7 +45,7 @@ impl Basic {
         client: IpAddr,
         headers: &HeaderMap,
         now: Now,
-    ) -> Result<Arc<str>, Box<Turned>> {
+    ) -> Result<Arc<str>, Box<GuardAnswer>> {
         let mut fields = headers.get_all(AUTHORIZATION).iter();
         let shown = match (fields.next(), fields.next()) {
             (Some(field), None) => basic(field.as_bytes()),
@@ -58,23 +58,26 @@ impl Basic {
             return Ok(user);
         }
         // Taken before the check, so that many at once are no way around.
-        if self.guesses.take(client, now.mono_ms) == Taken::No {
+        if self.guesses.take(client, now.mono_ms) == TokenTaken::No {
             let text = "Too many wrong passwords.\n";
-            return Err(Box::new(Turned::refused(StatusCode::TOO_MANY_REQUESTS, text)));
+            return Err(Box::new(GuardAnswer::refused(StatusCode::TOO_MANY_REQUESTS, text)));
         }
         let outcome = self.desk.check(&self.users, attempt, now).await;
-        if outcome != Outcome::Wrong {
+        if outcome != LoginOutcome::Wrong {
             self.guesses.give_back(client);
         }
         match outcome {
-            Outcome::Right(user) => Ok(user),
-            Outcome::Wrong => Err(self.asked()),
-            Outcome::Busy => Err(Box::new(Turned::busy("Too many passwords are being checked.\n"))),
+            LoginOutcome::Right(user) => Ok(user),
+            LoginOutcome::Wrong => Err(self.asked()),
+            LoginOutcome::Busy => {
+                Err(Box::new(GuardAnswer::busy("Too many passwords are being checked.\n")))
+            }
         }
     }
 
-    fn asked(&self) -> Box<Turned> {
-        let mut turned = Turned::refused(StatusCode::UNAUTHORIZED, "A password is due here.\n");
+    fn asked(&self) -> Box<GuardAnswer> {
+        let mut turned =
+            GuardAnswer::refused(StatusCode::UNAUTHORIZED, "A password is due here.\n");
         turned.response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());
         Box::new(turned)
     }

@@ -3,12 +3,14 @@
 //! A URL is held against both as it was sent and as percent-decoded, so that no spelling is a way
 //! around. It reads files when it is made, and nothing after. Called by `decide` for every request.
 
-use super::Answer;
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, Patterns, PatternsError};
-use crate::request::Wish;
+use super::BlockAnswer;
+use crate::patterns::{PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError};
+use crate::request::GatewayRequest;
 use crate::settings::{BlockSettings, PatternSource};
 use percent_encoding::percent_decode_str;
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, RuleText, Verdict, Who};
+use policy::{
+    Ask, ClientIdentity, ClientProfiles, ListKind, ListSource, Policy, RuleText, Verdict,
+};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -23,28 +25,28 @@ use vocab::{Action, Cause, Complaint, DomainName, ListId, Now, RuleRef};
 const COUNTED_MAX: usize = 65_536;
 
 /// Numbers for the lists of a door, under which their rules are recorded.
-pub(crate) struct Numbers(Cell<u8>);
+pub(crate) struct ListNumbers(Cell<u8>);
 
 /// What one route, or all, refuse.
-pub(crate) struct Block {
-    own: Option<Own>,
-    lists: Option<Lists>,
-    pub(crate) answer: Answer,
-    pub(crate) mode: Mode,
+pub(crate) struct BlockRules {
+    own: Option<OwnPatterns>,
+    lists: Option<SharedLists>,
+    pub(crate) answer: BlockAnswer,
+    pub(crate) mode: BlockMode,
     /// Requests that were let pass because it only logs.
     spared: AtomicU64,
 }
 
 /// What becomes of a request that hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
+pub(crate) enum BlockMode {
     Refuse,
     LogOnly,
 }
 
 /// Why it is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Occasion {
+pub(crate) enum BlockOccasion {
     /// A request is there: what hits is counted.
     Request,
     /// A person wants to know.
@@ -52,21 +54,21 @@ pub(crate) enum Occasion {
 }
 
 /// Patterns of one's own.
-struct Own {
+struct OwnPatterns {
     list: ListId,
     name: String,
-    patterns: Patterns,
+    patterns: PatternSet,
 }
 
 /// Lists of others.
-struct Lists {
+struct SharedLists {
     first: ListId,
     names: Vec<String>,
     policy: Policy,
     hits: Mutex<HashMap<RuleRef, u64>>,
 }
 
-impl Numbers {
+impl ListNumbers {
     pub(crate) fn new() -> Self {
         Self(Cell::new(ListId::DOOR_FIRST.0))
     }
@@ -85,40 +87,45 @@ impl Numbers {
     }
 }
 
-impl Block {
+impl BlockRules {
     /// Compiles it; `owner` is whose it is, as people say it, and the name of patterns that stand in the
     /// configuration. Complaints have paths relative to `block`.
     pub(crate) fn open(
         settings: &BlockSettings,
         owner: &str,
         base: &Path,
-        numbers: &Numbers,
+        numbers: &ListNumbers,
     ) -> Result<Self, Complaint> {
         let own = match &settings.patterns {
             PatternSource::Inline(lines) if lines.is_empty() => None,
-            source => Some(Own::open(source, owner, base, numbers.take(1)?)?),
+            source => Some(OwnPatterns::open(source, owner, base, numbers.take(1)?)?),
         };
         let lists = match settings.lists.as_slice() {
             [] => None,
-            lists => Some(Lists::open(lists, base, numbers.take(lists.len())?)?),
+            lists => Some(SharedLists::open(lists, base, numbers.take(lists.len())?)?),
         };
         let answer =
-            Answer::parse(&settings.answer).map_err(|why| Complaint::new("answer", why))?;
-        let mode = if settings.log_only { Mode::LogOnly } else { Mode::Refuse };
+            BlockAnswer::parse(&settings.answer).map_err(|why| Complaint::new("answer", why))?;
+        let mode = if settings.log_only { BlockMode::LogOnly } else { BlockMode::Refuse };
         Ok(Self { own, lists, answer, mode, spared: AtomicU64::new(0) })
     }
 
     /// The rule that refuses it, or would; the hit of a request is counted.
-    pub(crate) fn hit(&self, wish: &Wish, occasion: Occasion, now: Now) -> Option<RuleRef> {
+    pub(crate) fn hit(
+        &self,
+        wish: &GatewayRequest,
+        occasion: BlockOccasion,
+        now: Now,
+    ) -> Option<RuleRef> {
         let own = self.own.as_ref().and_then(|own| {
             let line = match occasion {
-                Occasion::Request => own.patterns.hit(&wish.path),
-                Occasion::Question => own.patterns.line_of(&wish.path),
+                BlockOccasion::Request => own.patterns.hit(&wish.path),
+                BlockOccasion::Question => own.patterns.line_of(&wish.path),
             };
             line.map(|line| RuleRef { list: own.list, line })
         });
         let found = own.or_else(|| self.lists.as_ref()?.hit(wish, occasion, now))?;
-        if (self.mode, occasion) == (Mode::LogOnly, Occasion::Request) {
+        if (self.mode, occasion) == (BlockMode::LogOnly, BlockOccasion::Request) {
             self.spared.fetch_add(1, Relaxed);
         }
         Some(found)
@@ -145,11 +152,11 @@ impl Block {
                 (RuleText { list: own.name.clone(), line, text: text.to_owned() }, hits)
             })
         });
-        own.chain(self.lists.iter().flat_map(Lists::hits)).collect()
+        own.chain(self.lists.iter().flat_map(SharedLists::hits)).collect()
     }
 }
 
-impl Own {
+impl OwnPatterns {
     fn open(
         source: &PatternSource,
         owner: &str,
@@ -159,7 +166,7 @@ impl Own {
         let wrong = |message: String| Complaint::new("patterns", message);
         let (name, patterns) = match source {
             PatternSource::Inline(lines) => {
-                let compiled = Patterns::compile(lines.iter().map(String::as_str));
+                let compiled = PatternSet::compile(lines.iter().map(String::as_str));
                 (owner.to_owned(), compiled.map_err(|why| wrong(why.to_string()))?)
             }
             PatternSource::File(path) => {
@@ -168,7 +175,7 @@ impl Own {
                 })?;
                 let text =
                     String::from_utf8(bytes).map_err(|why| wrong(format!("{path}: {why}")))?;
-                let compiled = Patterns::compile(text.lines()).map_err(|why| match &why {
+                let compiled = PatternSet::compile(text.lines()).map_err(|why| match &why {
                     PatternsError::Line { .. } => wrong(format!("{path}, {why}")),
                     PatternsError::TooMuchText
                     | PatternsError::TooManyRegexes
@@ -181,7 +188,7 @@ impl Own {
     }
 }
 
-impl Lists {
+impl SharedLists {
     fn open(paths: &[String], base: &Path, first: ListId) -> Result<Self, Complaint> {
         let mut texts = Vec::with_capacity(paths.len());
         for (index, path) in paths.iter().enumerate() {
@@ -202,17 +209,17 @@ impl Lists {
             Complaint::new("lists", format!("the system gives no randomness: {why}"))
         })?;
         let rules = policy::compile(&sources, seed);
-        let policy = Policy::new(rules.into(), Profiles::everyone());
+        let policy = Policy::new(rules.into(), ClientProfiles::everyone());
         Ok(Self { first, names: paths.to_vec(), policy, hits: Mutex::default() })
     }
 
-    fn hit(&self, wish: &Wish, occasion: Occasion, now: Now) -> Option<RuleRef> {
+    fn hit(&self, wish: &GatewayRequest, occasion: BlockOccasion, now: Now) -> Option<RuleRef> {
         let verdict = decide_in_both_spellings(&self.policy, wish, None, now);
         let (Action::Block, Some(inner)) = (verdict.action, verdict.cause.rule()) else {
             return None;
         };
         let rule = RuleRef { list: ListId(self.first.0 + inner.list.0), line: inner.line };
-        if occasion == Occasion::Question {
+        if occasion == BlockOccasion::Question {
             return Some(rule);
         }
         let mut hits = self.hits.lock().unwrap_or_else(PoisonError::into_inner);
@@ -245,8 +252,8 @@ impl Lists {
 /// exception for one spelling is none for the other.
 pub(crate) fn decide_in_both_spellings(
     policy: &Policy,
-    wish: &Wish,
-    who: Option<&Who<'_>>,
+    wish: &GatewayRequest,
+    who: Option<&ClientIdentity<'_>>,
     now: Now,
 ) -> Verdict {
     let ask = Ask {

@@ -4,18 +4,18 @@
 //! may bring are taken from the client first, and where it does not answer, nobody is let in.
 //! Called by `guards`.
 
-use super::{Turned, Visit, Words};
+use super::{AnswerAuthor, GuardAnswer, GuardVisit};
 use crate::settings::ForwardAuthSettings;
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
     IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
-use http_engine::claims::Overrides;
+use http_engine::claims::MethodOverrides;
 use http_engine::{Body, hop_by_hop, interim};
 use std::pin::pin;
 use std::time::Duration;
-use upstream::origins::{Anywhere, Origin, add_via};
+use upstream::origins::{AnyDestination, Origin, add_via};
 
 const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
@@ -65,19 +65,19 @@ impl ForwardAuth {
     /// Asks, and puts what it says of the user into `headers`.
     pub(super) async fn admit(
         &self,
-        visit: &Visit<'_>,
+        visit: &GuardVisit<'_>,
         headers: &mut HeaderMap,
-    ) -> Result<(), Box<Turned>> {
+    ) -> Result<(), Box<GuardAnswer>> {
         if self.would_be_dropped(headers) {
             let text = "Connection names a field that is not the client's.\n";
-            return Err(Box::new(Turned::refused(StatusCode::BAD_REQUEST, text)));
+            return Err(Box::new(GuardAnswer::refused(StatusCode::BAD_REQUEST, text)));
         }
         for name in &self.copied {
             headers.remove(name);
         }
-        let failed = || Box::new(Turned::busy("Nobody can be let in at the moment.\n"));
+        let failed = || Box::new(GuardAnswer::busy("Nobody can be let in at the moment.\n"));
         let question = self.question(visit, headers).ok_or_else(failed)?;
-        let sent = visit.setup.origins.send(&self.origin, Box::new(question), &Anywhere);
+        let sent = visit.setup.origins.send(&self.origin, Box::new(question), &AnyDestination);
         let sent = pin!(tokio::time::timeout(self.timeout, sent));
         // Its interim answers are to us.
         let Ok(Ok(answer)) = interim::hearing(sent, drop).await else {
@@ -95,7 +95,7 @@ impl ForwardAuth {
         let told = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if told || status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             let response = passed(answer);
-            return Err(Box::new(Turned { response, words: Words::OfAuthority }));
+            return Err(Box::new(GuardAnswer { response, words: AnswerAuthor::OfAuthority }));
         }
         Err(failed())
     }
@@ -112,14 +112,14 @@ impl ForwardAuth {
     }
 
     /// None where the request goes round in circles.
-    fn question(&self, visit: &Visit<'_>, headers: &HeaderMap) -> Option<Request<Body>> {
+    fn question(&self, visit: &GuardVisit<'_>, headers: &HeaderMap) -> Option<Request<Body>> {
         let mut fields = headers.clone();
         hop_by_hop::strip(&mut fields);
         for name in &DROPPED {
             fields.remove(name);
         }
         let telling = visit.setup.telling();
-        telling.disbelieve(&mut fields, (visit.caller, &[]), (&Method::GET, Overrides::None));
+        telling.disbelieve(&mut fields, (visit.caller, &[]), (&Method::GET, MethodOverrides::None));
         telling.tell(&mut fields, visit.caller);
         let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
         fields.insert(METHOD, method);

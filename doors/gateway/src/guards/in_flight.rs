@@ -3,7 +3,7 @@
 //! Who is let in holds a permit until the last byte of the answer; a key is kept only while one of
 //! its permits is out. Called by `guards`.
 
-use super::{Key, Turned};
+use super::{GuardAnswer, LimitKey};
 use crate::settings::RequestsSettings;
 use http::header::HeaderMap;
 use std::collections::HashMap;
@@ -19,34 +19,38 @@ const KEYS_MAX: usize = 65_536;
 /// A limit on requests under way.
 pub(crate) struct InFlight {
     max: u32,
-    key: Key,
-    table: Arc<Table>,
+    key: LimitKey,
+    table: Arc<InFlightTable>,
     refused: AtomicU64,
 }
 
 #[derive(Default)]
-struct Table {
+struct InFlightTable {
     hashes: RandomState,
     counts: Mutex<HashMap<u64, u32>>,
 }
 
 /// A place of a request under way, given back when dropped.
-pub(crate) struct Permit {
-    table: Arc<Table>,
+pub(crate) struct InFlightPermit {
+    table: Arc<InFlightTable>,
     key: u64,
 }
 
 impl InFlight {
     /// A limit that nobody touches yet, or that those who came in `before` still do.
     pub(super) fn new(settings: &RequestsSettings, before: Option<&Self>) -> Result<Self, String> {
-        let key = Key::parse(&settings.key)?;
+        let key = LimitKey::parse(&settings.key)?;
         let before = before.filter(|before| before.key == key);
         let table = before.map_or_else(Arc::default, |before| Arc::clone(&before.table));
         Ok(Self { max: settings.max, key, table, refused: AtomicU64::new(0) })
     }
 
     /// Lets a request in, or refuses.
-    pub(super) fn enter(&self, client: IpAddr, headers: &HeaderMap) -> Result<Permit, Box<Turned>> {
+    pub(super) fn enter(
+        &self,
+        client: IpAddr,
+        headers: &HeaderMap,
+    ) -> Result<InFlightPermit, Box<GuardAnswer>> {
         let mut hasher = self.table.hashes.build_hasher();
         self.key.feed(client, headers, &mut hasher);
         let key = hasher.finish();
@@ -54,10 +58,10 @@ impl InFlight {
         let count = counts.get(&key).copied().unwrap_or(0);
         if count >= self.max || count == 0 && counts.len() >= KEYS_MAX {
             self.refused.fetch_add(1, Relaxed);
-            return Err(Box::new(Turned::busy("Too many requests at once.\n")));
+            return Err(Box::new(GuardAnswer::busy("Too many requests at once.\n")));
         }
         counts.insert(key, count + 1);
-        Ok(Permit { table: Arc::clone(&self.table), key })
+        Ok(InFlightPermit { table: Arc::clone(&self.table), key })
     }
 
     pub(super) fn refused(&self) -> u64 {
@@ -65,7 +69,7 @@ impl InFlight {
     }
 }
 
-impl Drop for Permit {
+impl Drop for InFlightPermit {
     fn drop(&mut self) {
         let mut counts = self.table.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match counts.get_mut(&self.key) {

@@ -4,23 +4,23 @@
 //! `limit` and `in_flight`.
 
 use http::header::{COOKIE, HeaderMap, HeaderName};
-use pipeline::limiter::Prefixes;
+use pipeline::limiter::ClientPrefixes;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
 /// An IPv6 client has a /64 to itself, so that is one client.
-const PREFIXES: Prefixes = Prefixes { ipv4: 32, ipv6: 64 };
+const PREFIXES: ClientPrefixes = ClientPrefixes { ipv4: 32, ipv6: 64 };
 
 /// What tells requests apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum LimitKey {
     Client,
     Route,
     Header(HeaderName),
     Cookie(String),
 }
 
-impl Key {
+impl LimitKey {
     /// Reads `client`, `route`, `header:NAME` or `cookie:NAME`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let is_token = |name: &str| !name.is_empty() && HeaderName::try_from(name).is_ok();
@@ -82,7 +82,7 @@ mod tests {
         };
         let headers: HeaderMap = fields.iter().map(field).collect();
         let mut hasher = DefaultHasher::new();
-        Key::parse(key).unwrap().feed(client.parse().unwrap(), &headers, &mut hasher);
+        LimitKey::parse(key).unwrap().feed(client.parse().unwrap(), &headers, &mut hasher);
         hasher.finish()
     }
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn what_is_no_key_is_refused() {
         for text in ["", "clients", "header:", "header:a b", "cookie:", "cookie:a=b", "ip:1"] {
-            assert!(Key::parse(text).is_err(), "{text}");
+            assert!(LimitKey::parse(text).is_err(), "{text}");
         }
     }
 }

@@ -4,11 +4,11 @@
 //! least debt is forgotten first. What is told follows draft-ietf-httpapi-ratelimit-headers-10. It
 //! knows no clock. Called by `guards`.
 
-use super::{Key, Turned};
+use super::{GuardAnswer, LimitKey};
 use crate::settings::LimitSettings;
 use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
-use pipeline::limiter::{Buckets, Debt, Rate, Taken, WhenEmpty};
+use pipeline::limiter::{BucketDebt, BucketRate, LimiterBuckets, TokenOutcome, WhenEmpty};
 use std::hash::Hasher;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 
 /// What is done with whoever comes too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum LimitMode {
     Refuse,
     LogOnly,
 }
 
 /// A limit by rate.
-pub(crate) struct Limiter {
-    buckets: Arc<Buckets>,
-    rate: Rate,
-    key: Key,
-    mode: Mode,
+pub(crate) struct RateLimiter {
+    buckets: Arc<LimiterBuckets>,
+    rate: BucketRate,
+    key: LimitKey,
+    mode: LimitMode,
     refused: AtomicU64,
     spared: AtomicU64,
 }
 
 /// What a client is told of its bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct LimitNotice {
     key: &'static str,
     /// Requests at once, and seconds in which as many come back.
     burst: u64,
@@ -47,9 +47,9 @@ pub(super) struct Told {
     seconds: u64,
 }
 
-impl Limiter {
+impl RateLimiter {
     /// Reads `10/s` and the like.
-    pub(crate) fn rate(settings: &LimitSettings) -> Result<Rate, String> {
+    pub(crate) fn rate(settings: &LimitSettings) -> Result<BucketRate, String> {
         let unreadable = || format!("{:?} is no rate", settings.rate);
         let (count, per) = settings.rate.split_once('/').ok_or_else(unreadable)?;
         let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
@@ -59,21 +59,22 @@ impl Limiter {
             "h" => 3_600_000,
             _ => return Err(unreadable()),
         };
-        Rate::new(count, per_ms, settings.burst.unwrap_or(count)).map_err(|why| why.to_string())
+        BucketRate::new(count, per_ms, settings.burst.unwrap_or(count))
+            .map_err(|why| why.to_string())
     }
 
     /// One with full buckets, or with those of `before`.
     pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, String> {
-        let (rate, key) = (Self::rate(settings)?, Key::parse(&settings.key)?);
+        let (rate, key) = (Self::rate(settings)?, LimitKey::parse(&settings.key)?);
         let before = before.filter(|before| before.key == key && before.rate == rate);
         let buckets = if let Some(before) = before {
             Arc::clone(&before.buckets)
         } else {
             let seed =
                 || getrandom::u64().map_err(|why| format!("the system gives no randomness: {why}"));
-            Arc::new(Buckets::new([seed()?, seed()?]))
+            Arc::new(LimiterBuckets::new([seed()?, seed()?]))
         };
-        let mode = if settings.log_only { Mode::LogOnly } else { Mode::Refuse };
+        let mode = if settings.log_only { LimitMode::LogOnly } else { LimitMode::Refuse };
         let (refused, spared) = (AtomicU64::new(0), AtomicU64::new(0));
         Ok(Self { buckets, rate, key, mode, refused, spared })
     }
@@ -84,23 +85,23 @@ impl Limiter {
         client: IpAddr,
         headers: &HeaderMap,
         now: Now,
-    ) -> Result<Option<Told>, Box<Turned>> {
+    ) -> Result<Option<LimitNotice>, Box<GuardAnswer>> {
         let mut hasher = self.buckets.hasher();
         self.key.feed(client, headers, &mut hasher);
         let (taken, debt) =
             self.buckets.take_and_tell(hasher.finish(), &self.rate, WhenEmpty::Free, now);
         match (taken, self.mode) {
-            (Taken::Yes, Mode::Refuse) => Ok(Some(self.told(debt))),
-            (Taken::Yes, Mode::LogOnly) => Ok(None),
-            (Taken::No, Mode::LogOnly) => {
+            (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.told(debt))),
+            (TokenOutcome::Yes, LimitMode::LogOnly) => Ok(None),
+            (TokenOutcome::No, LimitMode::LogOnly) => {
                 self.spared.fetch_add(1, Relaxed);
                 Ok(None)
             }
-            (Taken::No, Mode::Refuse) => {
+            (TokenOutcome::No, LimitMode::Refuse) => {
                 self.refused.fetch_add(1, Relaxed);
                 let told = self.told(debt);
                 let text = "Too many requests: come back later.\n";
-                let mut turned = Turned::refused(StatusCode::TOO_MANY_REQUESTS, text);
+                let mut turned = GuardAnswer::refused(StatusCode::TOO_MANY_REQUESTS, text);
                 let fields = turned.response.headers_mut();
                 told.put(fields);
                 fields.insert(RETRY_AFTER, HeaderValue::from(told.seconds));
@@ -109,11 +110,11 @@ impl Limiter {
         }
     }
 
-    fn told(&self, debt: Debt) -> Told {
+    fn told(&self, debt: BucketDebt) -> LimitNotice {
         let left = self.rate.left(debt);
         let wait_ms =
             if left == 0 { self.rate.wait_ms(debt) } else { self.rate.refill_ms(Some(debt)) };
-        Told {
+        LimitNotice {
             key: self.key.name(),
             burst: self.rate.burst(),
             window: self.rate.refill_ms(None).div_ceil(1000),
@@ -131,7 +132,7 @@ impl Limiter {
     }
 }
 
-impl Told {
+impl LimitNotice {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
         let Self { key, burst, window, left, seconds } = self;
         let fields = [
@@ -149,10 +150,10 @@ impl Told {
 mod tests {
     use super::*;
 
-    fn limiter(rate: &str, burst: Option<u32>) -> Result<Limiter, String> {
+    fn limiter(rate: &str, burst: Option<u32>) -> Result<RateLimiter, String> {
         let settings =
             LimitSettings { rate: rate.into(), burst, key: "client".into(), log_only: false };
-        Limiter::new(&settings, None)
+        RateLimiter::new(&settings, None)
     }
 
     fn at(mono_ms: u64) -> Now {

@@ -2,7 +2,7 @@
 //!
 //! It parses and compares one host. Called by `matching` and its table.
 
-use super::{Expression, REGEX_SIGN};
+use super::{MatchExpression, REGEX_SIGN};
 use std::fmt;
 use vocab::{DomainName, Name, NameError};
 
@@ -14,7 +14,7 @@ pub(crate) enum HostPattern {
     /// Everything below this name, not the name itself.
     Below(DomainName),
     /// Names, in lower case and without a port, that the expression finds something in.
-    Matching(Expression),
+    Matching(MatchExpression),
 }
 
 /// Why a text is no pattern of hosts.
@@ -28,7 +28,9 @@ impl HostPattern {
     /// Reads `www.example`, `*.example` or `~^www[0-9]+\.example$`.
     pub(crate) fn parse(text: &str) -> Result<Self, BadHost> {
         if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
-            return Expression::new(expression).map(Self::Matching).map_err(BadHost::Expression);
+            return MatchExpression::new(expression)
+                .map(Self::Matching)
+                .map_err(BadHost::Expression);
         }
         let (name, pattern) = match text.strip_prefix("*.") {
             Some(rest) => (rest, Self::Below as fn(DomainName) -> Self),

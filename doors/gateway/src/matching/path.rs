@@ -3,7 +3,7 @@
 //! Patterns are held against the path percent-decoded, so that no spelling is a way around; what
 //! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by `matching`.
 
-use super::{Expression, REGEX_SIGN};
+use super::{MatchExpression, REGEX_SIGN};
 use crate::path::{BadPath, RequestPath, SlashRule, decoded, depends_on_slashes};
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub(crate) enum PathPattern {
     /// Every path with these pieces in their order: the first begins it, the last ends it.
     Glob(Box<[Box<str>]>),
     /// Paths that the expression finds something in.
-    Matching(Expression),
+    Matching(MatchExpression),
 }
 
 /// Why a text is no pattern of paths.
@@ -44,7 +44,9 @@ impl PathPattern {
             return Err(BadPattern::TooLong);
         }
         if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
-            return Expression::new(expression).map(Self::Matching).map_err(BadPattern::Expression);
+            return MatchExpression::new(expression)
+                .map(Self::Matching)
+                .map_err(BadPattern::Expression);
         }
         let path = RequestPath::read_by(text, rule).map_err(BadPattern::Path)?;
         let decoded = |piece: &str| decoded(piece).into();

@@ -10,14 +10,14 @@ use vocab::Name;
 
 /// Numbers of routes by host.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub(crate) struct HostTable {
     exact: HashMap<Box<str>, Box<[u16]>>,
     /// By the longest name after a `*.` that a host stands below.
     below: HashMap<Box<str>, Box<[u16]>>,
     rest: Box<[u16]>,
 }
 
-impl Table {
+impl HostTable {
     /// Of the hosts of all routes, none for those of any host; at most 65,536.
     pub(crate) fn new(hosts: &[Option<&HostPattern>]) -> Self {
         let numbers = |fits: &dyn Fn(&HostPattern) -> bool| -> Box<[u16]> {
@@ -82,7 +82,7 @@ mod tests {
             Some("a.example"),
         ];
         let parsed = hosts.map(|host| host.map(|text| HostPattern::parse(text).unwrap()));
-        let table = Table::new(&parsed.each_ref().map(Option::as_ref));
+        let table = HostTable::new(&parsed.each_ref().map(Option::as_ref));
         let candidates =
             |host: &str| table.candidates(Name::from_lowercase(host).unwrap()).to_vec();
         assert_eq!(candidates("a.example"), [0, 1, 2, 5]);
@@ -97,7 +97,7 @@ mod tests {
     fn no_route_that_fits_is_left_out() {
         let texts = ["*.a.example", "a.example", "*.example", "~a", "b.a.example", "*.b.a.example"];
         let patterns = texts.map(|text| HostPattern::parse(text).unwrap());
-        let table = Table::new(&patterns.each_ref().map(Some));
+        let table = HostTable::new(&patterns.each_ref().map(Some));
         for host in ["example", "a.example", "b.a.example", "c.b.a.example", "c.a.example", "z"] {
             let host = Name::from_lowercase(host).unwrap();
             let found = table.candidates(host);

@@ -3,7 +3,7 @@
 //!
 //! A name may stand several times in a request: one that fits is enough. Called by `matching`.
 
-use super::{Expression, REGEX_SIGN};
+use super::{MatchExpression, REGEX_SIGN};
 use http::header::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
@@ -13,14 +13,14 @@ use std::borrow::Cow;
 pub(crate) enum ValuePattern {
     Any,
     Exact(Box<str>),
-    Matching(Expression),
+    Matching(MatchExpression),
 }
 
 impl ValuePattern {
     /// Reads a value, `*` for any, or `~expression`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix(REGEX_SIGN) {
-            Some(expression) => Expression::new(expression).map(Self::Matching),
+            Some(expression) => MatchExpression::new(expression).map(Self::Matching),
             None if text == "*" => Ok(Self::Any),
             None => Ok(Self::Exact(text.into())),
         }

@@ -18,13 +18,13 @@ const FILTER_BITS_PER_PATTERN: usize = 16;
 
 /// Patterns by their grams.
 #[derive(Debug, Default)]
-pub(super) struct Grams {
-    tables: Vec<Table>,
+pub(super) struct GramIndex {
+    tables: Vec<GramTable>,
 }
 
 /// Patterns with grams of one width.
 #[derive(Debug)]
-struct Table {
+struct GramTable {
     width: usize,
     filter: Box<[u64]>,
     /// Where the patterns of a slot begin in `ids`; one more than there are slots.
@@ -34,7 +34,7 @@ struct Table {
 
 /// Where a pattern is filed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Gram {
+pub(super) struct GramKey {
     hash: u64,
     width: usize,
     /// The text that holds it, and where in that.
@@ -43,9 +43,9 @@ pub(super) struct Gram {
 }
 
 /// How often each gram stands in patterns; those that share a counter count together.
-pub(super) struct Counts(Box<[u16]>);
+pub(super) struct GramCounts(Box<[u16]>);
 
-impl Counts {
+impl GramCounts {
     pub(super) fn new() -> Self {
         Self(vec![0; COUNTERS].into())
     }
@@ -63,8 +63,8 @@ impl Counts {
     }
 
     /// The rarest gram of a pattern; none if all its texts are empty.
-    pub(super) fn rarest(&self, texts: &[&[u8]]) -> Option<Gram> {
-        let mut best: Option<(u16, Gram)> = None;
+    pub(super) fn rarest(&self, texts: &[&[u8]]) -> Option<GramKey> {
+        let mut best: Option<(u16, GramKey)> = None;
         for_each_gram(texts, |gram| {
             let count = self.0[Self::slot(gram.hash)];
             if best.is_none_or(|(least, _)| count < least) {
@@ -76,7 +76,7 @@ impl Counts {
 }
 
 /// Shows the grams of the greatest width that a text of these has.
-fn for_each_gram(texts: &[&[u8]], mut found: impl FnMut(Gram)) {
+fn for_each_gram(texts: &[&[u8]], mut found: impl FnMut(GramKey)) {
     let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
     let Some(width) = WIDTHS.into_iter().find(|width| *width <= longest) else { return };
     for (text, bytes) in texts.iter().enumerate() {
@@ -84,18 +84,18 @@ fn for_each_gram(texts: &[&[u8]], mut found: impl FnMut(Gram)) {
             let mut gram = [0; 8];
             gram[..width].copy_from_slice(window);
             let hash = hash_of(gram);
-            found(Gram { hash, width, text, at });
+            found(GramKey { hash, width, text, at });
         }
     }
 }
 
-impl Grams {
+impl GramIndex {
     /// Files rules, each with its number.
-    pub(super) fn build(filed: &[(Gram, u32)]) -> Self {
+    pub(super) fn build(filed: &[(GramKey, u32)]) -> Self {
         let of_width = |width| {
             let of_it = filed.iter().filter(move |(gram, _)| gram.width == width);
             let rules: Vec<(u64, u32)> = of_it.map(|(gram, id)| (gram.hash, *id)).collect();
-            (!rules.is_empty()).then(|| Table::build(width, &rules))
+            (!rules.is_empty()).then(|| GramTable::build(width, &rules))
         };
         Self { tables: WIDTHS.into_iter().filter_map(of_width).collect() }
     }
@@ -120,7 +120,7 @@ impl Grams {
     }
 }
 
-impl Table {
+impl GramTable {
     fn build(width: usize, rules: &[(u64, u32)]) -> Self {
         let words = (rules.len() * FILTER_BITS_PER_PATTERN).next_power_of_two().max(4096) / 64;
         let slots = rules.len().next_power_of_two().max(64);

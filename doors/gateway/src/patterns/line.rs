@@ -11,18 +11,18 @@ pub const PATTERN_BYTES_MAX: usize = 2_048;
 
 /// Where a pattern must begin or end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Anchor {
+pub(super) enum PatternAnchor {
     Fixed,
     Free,
 }
 
 /// What a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line<'t> {
+pub(super) enum PatternLine<'t> {
     /// Nothing.
     Blank,
     /// Pieces of text with `*` between them.
-    Glob { body: &'t str, start: Anchor, end: Anchor },
+    Glob { body: &'t str, start: PatternAnchor, end: PatternAnchor },
     /// A regular expression, and the texts in lower case that whatever matches holds.
     Regex { expression: &'t str, literals: Vec<Vec<u8>> },
 }
@@ -39,38 +39,39 @@ pub enum BadPattern {
 }
 
 /// Reads a line; blanks around it do not count.
-pub(super) fn read(line: &str) -> Result<Line<'_>, BadPattern> {
+pub(super) fn read(line: &str) -> Result<PatternLine<'_>, BadPattern> {
     let text = line.trim();
     if text.is_empty() || text.starts_with(['#', '!']) {
-        return Ok(Line::Blank);
+        return Ok(PatternLine::Blank);
     }
     if text.len() > PATTERN_BYTES_MAX {
         return Err(BadPattern::TooLong);
     }
     if let Some(expression) = text.strip_prefix('~') {
-        return regexes::read(expression).map(|literals| Line::Regex { expression, literals });
+        return regexes::read(expression)
+            .map(|literals| PatternLine::Regex { expression, literals });
     }
     glob(text)
 }
 
-fn glob(text: &str) -> Result<Line<'_>, BadPattern> {
+fn glob(text: &str) -> Result<PatternLine<'_>, BadPattern> {
     let (text, start) = match text.strip_prefix('|') {
-        Some(rest) => (rest, Anchor::Fixed),
-        None => (text, Anchor::Free),
+        Some(rest) => (rest, PatternAnchor::Fixed),
+        None => (text, PatternAnchor::Free),
     };
     let (text, end) = match text.strip_suffix('|') {
-        Some(rest) => (rest, Anchor::Fixed),
-        None => (text, Anchor::Free),
+        Some(rest) => (rest, PatternAnchor::Fixed),
+        None => (text, PatternAnchor::Free),
     };
     // A star at an anchored end takes the anchor back.
-    let start = if text.starts_with('*') { Anchor::Free } else { start };
-    let end = if text.ends_with('*') { Anchor::Free } else { end };
+    let start = if text.starts_with('*') { PatternAnchor::Free } else { start };
+    let end = if text.ends_with('*') { PatternAnchor::Free } else { end };
     let body = text.trim_matches('*');
     // Every path begins with a slash.
-    if body.is_empty() || body == "/" && end == Anchor::Free {
+    if body.is_empty() || body == "/" && end == PatternAnchor::Free {
         return Err(BadPattern::MatchesAll);
     }
-    Ok(Line::Glob { body, start, end })
+    Ok(PatternLine::Glob { body, start, end })
 }
 
 /// Path and query in lower case, with the places at which a pattern may end that says so.
@@ -130,13 +131,18 @@ impl<'u> MatchedUrl<'u> {
 
 /// Whether the whole pattern fits `url`; both are in lower case. Each piece is taken where it
 /// stands first, which is right because only `*` stands between pieces.
-pub(super) fn fits(body: &[u8], start: Anchor, end: Anchor, url: &MatchedUrl<'_>) -> bool {
+pub(super) fn fits(
+    body: &[u8],
+    start: PatternAnchor,
+    end: PatternAnchor,
+    url: &MatchedUrl<'_>,
+) -> bool {
     let mut at = 0;
     let mut pieces = body.split(|byte| *byte == b'*').peekable();
     let mut is_first = true;
     while let Some(piece) = pieces.next() {
-        let from_start = is_first && start == Anchor::Fixed;
-        let to_end = pieces.peek().is_none() && end == Anchor::Fixed;
+        let from_start = is_first && start == PatternAnchor::Fixed;
+        let to_end = pieces.peek().is_none() && end == PatternAnchor::Fixed;
         is_first = false;
         match (from_start, to_end) {
             (true, true) => return url.bytes.starts_with(piece) && url.may_end_at(piece.len()),

@@ -22,9 +22,9 @@ const BARE_BYTES_MAX: usize = 4 << 20;
 
 /// One expression, built when first asked.
 #[derive(Debug, Default)]
-pub(super) struct Lazy(OnceLock<Option<Regex>>);
+pub(super) struct LazyExpression(OnceLock<Option<Regex>>);
 
-impl Lazy {
+impl LazyExpression {
     /// Whether it matches. Compiling saw to it that it can be built.
     pub(super) fn is_match(&self, expression: &str, url: &[u8]) -> bool {
         let regex = self.0.get_or_init(|| build(expression).ok());
@@ -34,12 +34,12 @@ impl Lazy {
 
 /// Expressions without a text to look for.
 #[derive(Debug)]
-pub(super) struct Bare {
+pub(super) struct BareExpressions {
     set: RegexSet,
     rules: Vec<u32>,
 }
 
-impl Bare {
+impl BareExpressions {
     /// Of rules and their expressions.
     pub(super) fn new(rules: &[(u32, &str)]) -> Result<Self, String> {
         let set = RegexSetBuilder::new(rules.iter().map(|(_, expression)| expression))

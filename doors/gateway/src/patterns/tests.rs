@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn patterns(text: &str) -> Patterns {
-    Patterns::compile(text.lines()).unwrap()
+fn patterns(text: &str) -> PatternSet {
+    PatternSet::compile(text.lines()).unwrap()
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_pattern_that_matches_all_is_refused() {
     }
     assert_eq!(check_line("|/|"), Ok(()));
     assert_eq!(check_line(&"x".repeat(PATTERN_BYTES_MAX + 1)), Err(BadPattern::TooLong));
-    let compiled = Patterns::compile(["/a", "*"].into_iter());
+    let compiled = PatternSet::compile(["/a", "*"].into_iter());
     let expected = PatternsError::Line { line: 2, why: BadPattern::MatchesAll };
     assert_eq!(compiled.unwrap_err(), expected);
 }
@@ -118,7 +118,7 @@ fn expressions_that_hurt_are_refused() {
     }
     let bare = |count: usize| {
         let lines: Vec<String> = (0..count).map(|at| format!("~^/[a-z]{{{}}}$", at + 1)).collect();
-        Patterns::compile(lines.iter().map(String::as_str))
+        PatternSet::compile(lines.iter().map(String::as_str))
     };
     assert!(bare(REGEXES_BARE_MAX).is_ok());
     assert!(matches!(bare(REGEXES_BARE_MAX + 1), Err(PatternsError::BareRegexes(_))));
@@ -135,7 +135,7 @@ fn every_pattern_of_many_is_found_and_nothing_else() {
             _ => format!("{at:05}"),
         })
         .collect();
-    let patterns = Patterns::compile(lines.iter().map(String::as_str)).unwrap();
+    let patterns = PatternSet::compile(lines.iter().map(String::as_str)).unwrap();
     for at in (0..20_000).step_by(77) {
         let url = match at % 5 {
             0 => format!("/a/ATTACK-{at}/xyz"),

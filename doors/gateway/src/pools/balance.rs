@@ -2,10 +2,10 @@
 //!
 //! Pure: the time, the dice and the key are handed in, and nothing is claimed. Called by `pools`.
 
-use super::order::Lane;
-use super::server::{Server, Standing};
-use super::tried::Tried;
-use crate::settings::Balance;
+use super::order::ServerTier;
+use super::server::{PooledServer, ServerStanding};
+use super::tried::TriedServers;
+use crate::settings::BalanceMethod;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -17,9 +17,9 @@ const BOUNDED_LOAD: f64 = 1.25;
 const MUCH_FASTER: f64 = 2.0;
 
 /// What a choice is made from.
-pub(super) struct Choice<'c> {
-    pub(super) servers: &'c [Arc<Server>],
-    pub(super) tried: &'c Tried,
+pub(super) struct BalanceChoice<'c> {
+    pub(super) servers: &'c [Arc<PooledServer>],
+    pub(super) tried: &'c TriedServers,
     pub(super) slow_start_ms: u64,
     /// The pool's turn.
     pub(super) turn: usize,
@@ -30,18 +30,18 @@ pub(super) struct Choice<'c> {
     pub(super) now: Now,
 }
 
-impl Choice<'_> {
+impl BalanceChoice<'_> {
     /// The one of `lane` that is due; none if none has room.
-    pub(super) fn make(&self, balance: Balance, lane: &Lane) -> Option<usize> {
+    pub(super) fn make(&self, balance: BalanceMethod, lane: &ServerTier) -> Option<usize> {
         if lane.each.is_empty() {
             return None;
         }
         match balance {
-            Balance::P2c => self.better_of_two(lane),
-            Balance::RoundRobin => self.in_turn(lane, self.turn),
-            Balance::Random => self.in_turn(lane, scaled(self.dice, lane.turns.len())),
-            Balance::LeastConnections => self.least(lane),
-            Balance::ConsistentHash | Balance::ClientHash => self.by_hash(lane),
+            BalanceMethod::P2c => self.better_of_two(lane),
+            BalanceMethod::RoundRobin => self.in_turn(lane, self.turn),
+            BalanceMethod::Random => self.in_turn(lane, scaled(self.dice, lane.turns.len())),
+            BalanceMethod::LeastConnections => self.least(lane),
+            BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => self.by_hash(lane),
         }
     }
 
@@ -51,7 +51,7 @@ impl Choice<'_> {
     }
 
     /// The next that takes it, from `start` on; a server in its slow start lets some turns pass.
-    fn in_turn(&self, lane: &Lane, start: usize) -> Option<usize> {
+    fn in_turn(&self, lane: &ServerTier, start: usize) -> Option<usize> {
         let turns = lane.turns.iter().cycle().skip(start % lane.turns.len());
         let steps = lane.turns.len().min(lane.each.len() * 2);
         let (mut dice, mut second) = (self.dice, None);
@@ -70,13 +70,13 @@ impl Choice<'_> {
     }
 
     /// The first that takes it, whatever its weight.
-    fn first(&self, lane: &Lane, start: usize) -> Option<usize> {
+    fn first(&self, lane: &ServerTier, start: usize) -> Option<usize> {
         let all = lane.each.iter().cycle().skip(start % lane.each.len()).take(lane.each.len());
         all.map(|&index| usize::from(index)).find(|&index| self.takes(index))
     }
 
     /// Of two picked at random, one by weight, the one whose requests under way will be done sooner.
-    fn better_of_two(&self, lane: &Lane) -> Option<usize> {
+    fn better_of_two(&self, lane: &ServerTier) -> Option<usize> {
         let count = lane.each.len();
         let one = self.in_turn(lane, scaled(self.dice, lane.turns.len()))?;
         let other = scaled(self.dice.rotate_left(32), count);
@@ -94,17 +94,17 @@ impl Choice<'_> {
     /// One on trial is asked: nothing else would end that.
     fn is_better(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|index| &self.servers[index]);
-        if other.standing(self.now) == Standing::OnTrial {
+        if other.standing(self.now) == ServerStanding::OnTrial {
             return false;
         }
-        if one.standing(self.now) == Standing::OnTrial {
+        if one.standing(self.now) == ServerStanding::OnTrial {
             return true;
         }
         let known = (one.estimate.us(self.now), other.estimate.us(self.now));
         if one.pending() == 0 && other.pending() == 0 {
             return matches!(known, (Some(us), Some(other_us)) if us * MUCH_FASTER < other_us);
         }
-        let busy = |server: &Server| {
+        let busy = |server: &PooledServer| {
             let weight = server.weight_now(self.slow_start_ms, self.now);
             (f64::from(server.pending()) + 1.0) / weight
         };
@@ -115,7 +115,7 @@ impl Choice<'_> {
     }
 
     /// The one with the fewest requests for its weight; those that are even take turns.
-    fn least(&self, lane: &Lane) -> Option<usize> {
+    fn least(&self, lane: &ServerTier) -> Option<usize> {
         let start = self.turn % lane.each.len();
         let all = lane.each.iter().cycle().skip(start).take(lane.each.len());
         let busy =
@@ -129,7 +129,7 @@ impl Choice<'_> {
 
     /// The one that the key likes best (weighted rendezvous hashing) among those that are not far
     /// above their share. A server that goes changes nothing for the keys of the others.
-    fn by_hash(&self, lane: &Lane) -> Option<usize> {
+    fn by_hash(&self, lane: &ServerTier) -> Option<usize> {
         let taking =
             || lane.each.iter().map(|&index| usize::from(index)).filter(|&it| self.takes(it));
         let (mut pending, mut weight) = (1.0, 0.0);

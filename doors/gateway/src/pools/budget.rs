@@ -13,25 +13,25 @@ const SAVED_REQUESTS: u64 = 1_000;
 
 /// The budget of a pool. Counted in thousandths of a retry.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub(super) struct RetryBudget {
     percent: u64,
     per_second: u64,
-    left: Mutex<Left>,
+    left: Mutex<RetryAllowance>,
 }
 
 #[derive(Debug)]
-struct Left {
+struct RetryAllowance {
     millis: u64,
     requests: u64,
     at_ms: Option<u64>,
 }
 
-impl Budget {
+impl RetryBudget {
     /// `percent` of all requests, and so many a second besides.
     pub(super) fn new(percent: u32, per_second: u32) -> Self {
         let per_second = u64::from(per_second);
         let millis = per_second * SAVED_SECS * 1000;
-        let left = Mutex::new(Left { millis, requests: 0, at_ms: None });
+        let left = Mutex::new(RetryAllowance { millis, requests: 0, at_ms: None });
         Self { percent: u64::from(percent), per_second, left }
     }
 
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_fifth_of_the_requests_and_a_little_more() {
-        let budget = Budget::new(20, 2);
+        let budget = RetryBudget::new(20, 2);
         let taken = |requests, now| (0..500).filter(|_| budget.take(requests, at(now))).count();
         assert_eq!(taken(0, 0), 20, "ten seconds' worth is there at first");
         assert_eq!(taken(0, 0), 0);

@@ -4,7 +4,7 @@
 
 /// What its checks say of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Health {
+pub(crate) enum ServerHealth {
     /// Nobody has asked yet, or nobody does.
     Unknown,
     /// It is well.
@@ -13,7 +13,7 @@ pub(crate) enum Health {
     Down,
 }
 
-impl Health {
+impl ServerHealth {
     /// From its number.
     pub(super) const fn from_u8(number: u8) -> Self {
         match number {
@@ -35,31 +35,31 @@ impl Health {
 
 /// The checks of one server that said the same, one after another.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Checks {
+pub(super) struct CheckStreak {
     good: u32,
     bad: u32,
 }
 
-impl Checks {
+impl CheckStreak {
     /// What follows for the server from one more check. The first good one is enough for a server
     /// that was never checked.
     pub(super) fn seen(
         &mut self,
-        before: Health,
-        seen: Health,
+        before: ServerHealth,
+        seen: ServerHealth,
         healthy: u32,
         unhealthy: u32,
-    ) -> Health {
+    ) -> ServerHealth {
         match seen {
-            Health::Unknown => return before,
-            Health::Up => (self.good, self.bad) = (self.good.saturating_add(1), 0),
-            Health::Down => (self.good, self.bad) = (0, self.bad.saturating_add(1)),
+            ServerHealth::Unknown => return before,
+            ServerHealth::Up => (self.good, self.bad) = (self.good.saturating_add(1), 0),
+            ServerHealth::Down => (self.good, self.bad) = (0, self.bad.saturating_add(1)),
         }
-        let first = before == Health::Unknown && seen == Health::Up;
+        let first = before == ServerHealth::Unknown && seen == ServerHealth::Up;
         if first || self.good >= healthy {
-            Health::Up
+            ServerHealth::Up
         } else if self.bad >= unhealthy {
-            Health::Down
+            ServerHealth::Down
         } else {
             before
         }
@@ -72,16 +72,27 @@ mod tests {
 
     #[test]
     fn it_takes_several_checks_to_change_a_mind() {
-        let mut checks = Checks::default();
-        let mut health = Health::Unknown;
+        let mut checks = CheckStreak::default();
+        let mut health = ServerHealth::Unknown;
         let mut after = |seen| {
             health = checks.seen(health, seen, 2, 3);
             health
         };
-        let (up, down) = (Health::Up, Health::Down);
+        let (up, down) = (ServerHealth::Up, ServerHealth::Down);
         let seen = [down, down, up, down, down, down, up, down, up, up, down];
-        let follows =
-            [Health::Unknown, Health::Unknown, up, up, up, down, down, down, down, up, up];
+        let follows = [
+            ServerHealth::Unknown,
+            ServerHealth::Unknown,
+            up,
+            up,
+            up,
+            down,
+            down,
+            down,
+            down,
+            up,
+            up,
+        ];
         assert_eq!(seen.map(&mut after), follows);
     }
 }

@@ -16,9 +16,9 @@ const LEAST_US: f64 = 50.0;
 /// The average: microseconds in the upper half, the moment's milliseconds (they wrap) in the lower.
 /// 0 while there was no sample.
 #[derive(Debug, Default)]
-pub(super) struct Estimate(AtomicU64);
+pub(super) struct LatencyEstimate(AtomicU64);
 
-impl Estimate {
+impl LatencyEstimate {
     /// In microseconds, never below 50; none while nobody has asked.
     pub(super) fn us(&self, now: Now) -> Option<f64> {
         match self.0.load(Relaxed) {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn bad_news_counts_at_once_and_good_news_slowly() {
-        let estimate = Estimate::default();
+        let estimate = LatencyEstimate::default();
         assert_eq!(estimate.us(at(0)), None);
         let us = |now| estimate.us(at(now)).unwrap();
         estimate.sample(500, at(0));
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_nobody_renews_fades_but_never_to_nothing() {
-        let estimate = Estimate::default();
+        let estimate = LatencyEstimate::default();
         estimate.sample(1_000_000, at(u64::from(u32::MAX) - 5));
         let later = at(u64::from(u32::MAX) + 10_000);
         let left = estimate.us(later).unwrap();

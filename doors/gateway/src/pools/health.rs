@@ -2,9 +2,9 @@
 //!
 //! What it learns stands in the servers. It never sends a client's request. Called by `watch`.
 
-use super::Pool;
-use super::checks::Health;
-use super::server::Server;
+use super::ServerPool;
+use super::checks::ServerHealth;
+use super::server::PooledServer;
 use crate::dice;
 use crate::settings::{HealthKind, HealthSettings};
 use http::header::{HOST, USER_AGENT};
@@ -13,10 +13,10 @@ use http_engine::Body;
 use std::sync::Arc;
 use tokio::time::timeout;
 use transport::clock;
-use upstream::origins::{Origins, Terms};
+use upstream::origins::{ConnectionPolicy, Origins};
 
 /// Asks one server, notes what it says, and when to ask again.
-pub(super) async fn check(pool: Arc<Pool>, server: Arc<Server>, origins: Arc<Origins>) {
+pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, origins: Arc<Origins>) {
     let Some(settings) = &pool.settings().health else { return };
     let asked = async {
         match settings.kind {
@@ -25,7 +25,7 @@ pub(super) async fn check(pool: Arc<Pool>, server: Arc<Server>, origins: Arc<Ori
         }
     };
     let well = timeout(settings.timeout.0.0, asked).await == Ok(true);
-    let seen = if well { Health::Up } else { Health::Down };
+    let seen = if well { ServerHealth::Up } else { ServerHealth::Down };
     let now = clock::now();
     server.checked(seen, settings.healthy, settings.unhealthy, now);
     let interval = u64::try_from(settings.interval.0.0.as_millis()).unwrap_or(u64::MAX / 2);
@@ -36,9 +36,9 @@ pub(super) async fn check(pool: Arc<Pool>, server: Arc<Server>, origins: Arc<Ori
 }
 
 async fn answers_well(
-    server: &Server,
+    server: &PooledServer,
     settings: &HealthSettings,
-    (origins, terms): (&Origins, &Terms),
+    (origins, terms): (&Origins, &ConnectionPolicy),
 ) -> bool {
     let host = settings.host.clone().unwrap_or_else(|| server.address.authority());
     let (Ok(host), Ok(path)) = (HeaderValue::from_str(&host), settings.path.parse::<Uri>()) else {

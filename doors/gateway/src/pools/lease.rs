@@ -3,9 +3,9 @@
 //!
 //! Called by `sending`, and held by the bodies of answers.
 
-use super::record::Met;
-use super::server::{Claim, Server};
-use super::{Pool, Tried};
+use super::record::AttemptOutcome;
+use super::server::{LeasePurpose, PooledServer};
+use super::{ServerPool, TriedServers};
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -16,14 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use transport::clock;
-use upstream::origins::{Server as Address, Terms};
+use upstream::origins::{ConnectionPolicy, OriginServer as Address};
 use vocab::Now;
 
 /// A place on a server.
 #[derive(Debug)]
-pub(crate) struct Lease {
-    pool: Arc<Pool>,
-    server: Arc<Server>,
+pub(crate) struct ServerLease {
+    pool: Arc<ServerPool>,
+    server: Arc<PooledServer>,
     /// Whether its request tries the server, and has no answer yet.
     tries: AtomicBool,
     at_end: AtEnd,
@@ -46,10 +46,14 @@ enum AtEnd {
     Nothing,
 }
 
-impl Lease {
+impl ServerLease {
     /// A place that was claimed.
-    pub(super) fn new(pool: &Arc<Pool>, server: &Arc<Server>, claim: Claim) -> Self {
-        let tries = AtomicBool::new(claim == Claim::Trial);
+    pub(super) fn new(
+        pool: &Arc<ServerPool>,
+        server: &Arc<PooledServer>,
+        claim: LeasePurpose,
+    ) -> Self {
+        let tries = AtomicBool::new(claim == LeasePurpose::Trial);
         let (pool, server) = (Arc::clone(pool), Arc::clone(server));
         Self { pool, server, tries, at_end: AtEnd::ServeLine }
     }
@@ -65,13 +69,13 @@ impl Lease {
     }
 
     /// How it is spoken to.
-    pub(crate) fn terms(&self) -> &Terms {
+    pub(crate) fn terms(&self) -> &ConnectionPolicy {
         self.pool.terms()
     }
 
     /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps nobody
     /// waiting who may go to the server by now.
-    pub(crate) fn met(&self, met: Met, now: Now) {
+    pub(crate) fn met(&self, met: AttemptOutcome, now: Now) {
         self.pool.met(&self.server, met, now);
         if self.tries.swap(false, Relaxed) {
             self.server.end_trial();
@@ -92,7 +96,7 @@ impl Lease {
     }
 
     /// Notes its server among those that were tried.
-    pub(crate) fn tried_in(&self, tried: &mut Tried) {
+    pub(crate) fn tried_in(&self, tried: &mut TriedServers) {
         tried.add(self.server.tag);
     }
 
@@ -119,11 +123,15 @@ impl Lease {
 
     /// Holds the place until `body` has ended, and notes if the server breaks off in the middle.
     pub(crate) fn hold(self, body: Body) -> Body {
-        if body.is_end_stream() { body } else { Body::boxed(Held { body, lease: Some(self) }) }
+        if body.is_end_stream() {
+            body
+        } else {
+            Body::boxed(ServerBody { body, lease: Some(self) })
+        }
     }
 }
 
-impl Drop for Lease {
+impl Drop for ServerLease {
     fn drop(&mut self) {
         self.server.release();
         if *self.tries.get_mut() {
@@ -137,12 +145,12 @@ impl Drop for Lease {
 }
 
 /// A body whose server works on it.
-struct Held {
+struct ServerBody {
     body: Body,
-    lease: Option<Lease>,
+    lease: Option<ServerLease>,
 }
 
-impl HttpBody for Held {
+impl HttpBody for ServerBody {
     type Data = Bytes;
     type Error = BodyError;
 
@@ -156,7 +164,7 @@ impl HttpBody for Held {
             Some(Ok(_)) | None => self.lease = None,
             Some(Err(_)) => {
                 if let Some(lease) = self.lease.take() {
-                    lease.met(Met::Failure, clock::now());
+                    lease.met(AttemptOutcome::Failure, clock::now());
                 }
             }
         }

@@ -2,23 +2,23 @@
 //!
 //! Pure: it wakes nobody and knows no clock. Called by `queue`. After Perlbal's queue relief.
 
-use crate::settings::Priority;
+use crate::settings::RequestPriority;
 use std::collections::BTreeMap;
 
 /// Those who wait.
 #[derive(Debug)]
-pub(super) struct Line<W> {
+pub(super) struct WaitQueue<W> {
     /// By class, each by number: the oldest is the first.
     classes: [BTreeMap<u64, W>; 3],
     next: u64,
-    relief: Relief,
+    relief: QueueRelief,
     /// What the lower classes have gained, in percent of a turn.
     credit: u32,
 }
 
 /// How lower classes are kept from starving.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Relief {
+pub(super) struct QueueRelief {
     /// From so many waiting on.
     pub(super) waiting: usize,
     /// The share of turns that the oldest of the lower classes gets, in percent.
@@ -27,23 +27,24 @@ pub(super) struct Relief {
 
 /// Somebody's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
-    class: Priority,
+pub(super) struct QueuePlace {
+    class: RequestPriority,
     number: u64,
 }
 
 /// What came of entering.
-pub(super) enum Entered<W> {
+pub(super) enum QueueEntry<W> {
     /// A place; somebody of a lower class may have had to go for it.
-    At(Place, Option<W>),
+    At(QueuePlace, Option<W>),
     /// The line is full, and nobody in it stands lower.
     Full,
 }
 
-const CLASSES: [Priority; 3] = [Priority::High, Priority::Normal, Priority::Low];
+const CLASSES: [RequestPriority; 3] =
+    [RequestPriority::High, RequestPriority::Normal, RequestPriority::Low];
 
-impl<W> Line<W> {
-    pub(super) fn new(relief: Relief) -> Self {
+impl<W> WaitQueue<W> {
+    pub(super) fn new(relief: QueueRelief) -> Self {
         Self { classes: Default::default(), next: 0, relief, credit: 0 }
     }
 
@@ -58,28 +59,33 @@ impl<W> Line<W> {
 
     /// Enters at the end of its class. In a line of `most`, the youngest of the lowest class gives
     /// way to a higher one.
-    pub(super) fn enter(&mut self, class: Priority, waiter: W, most: usize) -> Entered<W> {
+    pub(super) fn enter(
+        &mut self,
+        class: RequestPriority,
+        waiter: W,
+        most: usize,
+    ) -> QueueEntry<W> {
         let mut displaced = None;
         if self.len() >= most {
             let lower = self.classes[class as usize + 1..].iter_mut().rev();
             let Some((_, last)) = lower.into_iter().find_map(BTreeMap::pop_last) else {
-                return Entered::Full;
+                return QueueEntry::Full;
             };
             displaced = Some(last);
         }
         let number = self.next;
         self.next += 1;
         self.classes[class as usize].insert(number, waiter);
-        Entered::At(Place { class, number }, displaced)
+        QueueEntry::At(QueuePlace { class, number }, displaced)
     }
 
     /// Leaves, if not gone already.
-    pub(super) fn leave(&mut self, place: Place) -> Option<W> {
+    pub(super) fn leave(&mut self, place: QueuePlace) -> Option<W> {
         self.classes[place.class as usize].remove(&place.number)
     }
 
     /// Who is next, and may be looked at.
-    pub(super) fn next(&self) -> Option<(Place, &W)> {
+    pub(super) fn next(&self) -> Option<(QueuePlace, &W)> {
         let (highest, lower) = self.heads();
         let relieved = self.gained() >= 100;
         let place = if relieved { lower.or(highest)? } else { highest? };
@@ -87,7 +93,7 @@ impl<W> Line<W> {
     }
 
     /// Takes out who was next.
-    pub(super) fn serve(&mut self, place: Place) -> Option<W> {
+    pub(super) fn serve(&mut self, place: QueuePlace) -> Option<W> {
         let gained = self.gained();
         self.credit = if gained >= 100 { gained - 100 } else { gained };
         self.leave(place)
@@ -100,10 +106,10 @@ impl<W> Line<W> {
     }
 
     /// The oldest of the highest class, and the oldest of those below it.
-    fn heads(&self) -> (Option<Place>, Option<Place>) {
+    fn heads(&self) -> (Option<QueuePlace>, Option<QueuePlace>) {
         let mut heads = CLASSES.into_iter().filter_map(|class| {
             let (&number, _) = self.classes[class as usize].first_key_value()?;
-            Some(Place { class, number })
+            Some(QueuePlace { class, number })
         });
         let highest = heads.next();
         (highest, heads.min_by_key(|place| place.number))
@@ -121,18 +127,18 @@ impl<W> Line<W> {
 mod tests {
     use super::*;
 
-    fn line(percent: u32) -> Line<u32> {
-        Line::new(Relief { waiting: 4, percent })
+    fn line(percent: u32) -> WaitQueue<u32> {
+        WaitQueue::new(QueueRelief { waiting: 4, percent })
     }
 
-    fn enter(line: &mut Line<u32>, class: Priority, waiter: u32) -> Option<u32> {
+    fn enter(line: &mut WaitQueue<u32>, class: RequestPriority, waiter: u32) -> Option<u32> {
         match line.enter(class, waiter, 100) {
-            Entered::At(_, displaced) => displaced,
-            Entered::Full => panic!("full"),
+            QueueEntry::At(_, displaced) => displaced,
+            QueueEntry::Full => panic!("full"),
         }
     }
 
-    fn served(line: &mut Line<u32>) -> Vec<u32> {
+    fn served(line: &mut WaitQueue<u32>) -> Vec<u32> {
         let one = || {
             let place = line.next()?.0;
             line.serve(place)
@@ -143,9 +149,12 @@ mod tests {
     #[test]
     fn the_highest_class_is_served_first_and_the_oldest_in_it() {
         let mut line = line(0);
-        for (class, waiter) in
-            [(Priority::Low, 5), (Priority::Normal, 3), (Priority::High, 1), (Priority::High, 2)]
-        {
+        for (class, waiter) in [
+            (RequestPriority::Low, 5),
+            (RequestPriority::Normal, 3),
+            (RequestPriority::High, 1),
+            (RequestPriority::High, 2),
+        ] {
             enter(&mut line, class, waiter);
         }
         assert_eq!(served(&mut line), [1, 2, 3, 5]);
@@ -155,10 +164,10 @@ mod tests {
     fn lower_classes_get_their_share_of_turns_in_a_long_line() {
         let mut line = line(25);
         for waiter in 0..12 {
-            enter(&mut line, Priority::High, waiter);
+            enter(&mut line, RequestPriority::High, waiter);
         }
         for waiter in 100..103 {
-            enter(&mut line, Priority::Low, waiter);
+            enter(&mut line, RequestPriority::Low, waiter);
         }
         let order = served(&mut line);
         assert_eq!(order[..12], [0, 1, 2, 100, 3, 4, 5, 101, 6, 7, 8, 102]);
@@ -168,12 +177,12 @@ mod tests {
     fn a_full_line_lets_only_higher_classes_in() {
         let mut line = line(0);
         let mut fill = |class, waiter| line.enter(class, waiter, 2);
-        fill(Priority::Low, 1);
-        fill(Priority::Normal, 2);
-        assert!(matches!(fill(Priority::Low, 3), Entered::Full));
-        assert!(matches!(fill(Priority::Normal, 4), Entered::At(_, Some(1))));
-        assert!(matches!(fill(Priority::Normal, 5), Entered::Full));
-        let Entered::At(place, Some(4)) = fill(Priority::High, 6) else { panic!() };
+        fill(RequestPriority::Low, 1);
+        fill(RequestPriority::Normal, 2);
+        assert!(matches!(fill(RequestPriority::Low, 3), QueueEntry::Full));
+        assert!(matches!(fill(RequestPriority::Normal, 4), QueueEntry::At(_, Some(1))));
+        assert!(matches!(fill(RequestPriority::Normal, 5), QueueEntry::Full));
+        let QueueEntry::At(place, Some(4)) = fill(RequestPriority::High, 6) else { panic!() };
         assert_eq!(line.leave(place), Some(6));
         assert_eq!(line.leave(place), None);
         assert_eq!((line.waiting(), line.drain()), ([0, 1, 0], vec![2]));

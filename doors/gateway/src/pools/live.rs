@@ -3,10 +3,10 @@
 //! Changes last as long as the process, and as long as the file's settings of the pool stay what they
 //! are. Called by `door` for the admin API.
 
-use super::names::Entry;
-use super::queue::Waiting;
-use super::server::{Server, Standing};
-use super::{Members, Pool};
+use super::names::ResolvedEntry;
+use super::queue::QueueFigures;
+use super::server::{PooledServer, ServerStanding};
+use super::{PoolMembers, ServerPool};
 use crate::settings::{SERVERS_MAX, ServerDetails, ServerSettings, WEIGHT_MAX};
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -101,7 +101,7 @@ pub enum PoolChange {
 
 /// Why a pool was not changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unchanged {
+pub enum PoolUnchanged {
     /// There is no such pool.
     NoPool(String),
     /// It has no such server.
@@ -118,7 +118,7 @@ pub enum Unchanged {
     Wrong(String),
 }
 
-impl fmt::Display for Unchanged {
+impl fmt::Display for PoolUnchanged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPool(name) => write!(f, "there is no pool {name:?}"),
@@ -137,12 +137,12 @@ impl fmt::Display for Unchanged {
     }
 }
 
-impl std::error::Error for Unchanged {}
+impl std::error::Error for PoolUnchanged {}
 
-impl Pool {
+impl ServerPool {
     /// The pool called `name` as it is now.
     pub(crate) fn state(&self, name: &str, now: Now) -> PoolState {
-        let Waiting { now: waiting, entered, refused } = self.queue.waiting();
+        let QueueFigures { now: waiting, entered, refused } = self.queue.waiting();
         let members = self.members.load();
         PoolState {
             name: name.into(),
@@ -157,7 +157,7 @@ impl Pool {
     }
 
     /// Changes it while it runs.
-    pub(crate) fn change(self: &Arc<Self>, change: &PoolChange) -> Result<(), Unchanged> {
+    pub(crate) fn change(self: &Arc<Self>, change: &PoolChange) -> Result<(), PoolUnchanged> {
         let turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let members = self.members.load_full();
         let after = match change {
@@ -165,7 +165,7 @@ impl Pool {
             PoolChange::Replace(written) => {
                 let all: Vec<_> = written.iter().cloned().map(ServerSettings::Detailed).collect();
                 first_of(self.settings.check_servers(&all))?;
-                Members::of(written.iter().cloned(), Some(&members))
+                PoolMembers::of(written.iter().cloned(), Some(&members))
             }
             PoolChange::Remove(url) => members.without(url)?,
             PoolChange::Drain(url) => {
@@ -180,7 +180,7 @@ impl Pool {
                 let server = members.find(url)?;
                 if !(1..=WEIGHT_MAX).contains(weight) {
                     let why = format!("weight: {weight} is not from 1 to {WEIGHT_MAX}");
-                    return Err(Unchanged::Wrong(why));
+                    return Err(PoolUnchanged::Wrong(why));
                 }
                 server.weigh(*weight);
                 members.in_new_order()
@@ -193,49 +193,53 @@ impl Pool {
     }
 
     /// `members` and one more, a server or a name.
-    fn with(&self, members: &Members, details: &ServerDetails) -> Result<Members, Unchanged> {
+    fn with(
+        &self,
+        members: &PoolMembers,
+        details: &ServerDetails,
+    ) -> Result<PoolMembers, PoolUnchanged> {
         let url = &details.url;
         first_of(self.settings.check_server(&ServerSettings::Detailed(details.clone())))?;
-        if !matches!(members.find(url), Err(Unchanged::NoServer(_))) {
-            return Err(Unchanged::Known(url.clone()));
+        if !matches!(members.find(url), Err(PoolUnchanged::NoServer(_))) {
+            return Err(PoolUnchanged::Known(url.clone()));
         }
         let (mut servers, mut entries) = (members.servers.clone(), members.entries.clone());
         if servers.len().max(entries.len()) >= SERVERS_MAX {
-            return Err(Unchanged::Full);
+            return Err(PoolUnchanged::Full);
         }
-        if let Some(entry) = Entry::new(details) {
+        if let Some(entry) = ResolvedEntry::new(details) {
             entries.push(Arc::new(entry));
         } else {
-            let wrong = || Unchanged::Wrong(format!("{url:?} is no server"));
-            let server = Server::new(details).ok_or_else(wrong)?;
+            let wrong = || PoolUnchanged::Wrong(format!("{url:?} is no server"));
+            let server = PooledServer::new(details).ok_or_else(wrong)?;
             server.begin(clock::now());
             servers.push(Arc::new(server));
         }
-        Ok(Members::new(servers, entries))
+        Ok(PoolMembers::new(servers, entries))
     }
 }
 
 /// The first of what is wrong, if anything is.
-fn first_of(complaints: Vec<Complaint>) -> Result<(), Unchanged> {
+fn first_of(complaints: Vec<Complaint>) -> Result<(), PoolUnchanged> {
     let first = complaints.into_iter().next();
-    first.map_or(Ok(()), |complaint| Err(Unchanged::Wrong(complaint.to_string())))
+    first.map_or(Ok(()), |complaint| Err(PoolUnchanged::Wrong(complaint.to_string())))
 }
 
-impl Members {
-    fn named(&self, url: &str) -> Option<&Arc<Entry>> {
+impl PoolMembers {
+    fn named(&self, url: &str) -> Option<&Arc<ResolvedEntry>> {
         self.entries.iter().find(|entry| entry.details.url == url)
     }
 
-    fn find(&self, url: &str) -> Result<&Arc<Server>, Unchanged> {
+    fn find(&self, url: &str) -> Result<&Arc<PooledServer>, PoolUnchanged> {
         let found = self.servers.iter().find(|server| &*server.url == url);
         found.ok_or_else(|| match self.named(url) {
-            Some(_) => Unchanged::Name(url.into()),
-            None => Unchanged::NoServer(url.into()),
+            Some(_) => PoolUnchanged::Name(url.into()),
+            None => PoolUnchanged::NoServer(url.into()),
         })
     }
 
     /// All but a server, or a name with all that it stands for.
-    fn without(&self, url: &str) -> Result<Self, Unchanged> {
+    fn without(&self, url: &str) -> Result<Self, PoolUnchanged> {
         let (mut servers, mut entries) = (self.servers.clone(), self.entries.clone());
         if let Some(gone) = self.named(url) {
             servers.retain(|server| !gone.has_found(server));
@@ -243,7 +247,7 @@ impl Members {
         } else {
             let gone = self.find(url)?;
             if let Some(by) = &gone.found {
-                return Err(Unchanged::Found(url.into(), by.entry.to_string()));
+                return Err(PoolUnchanged::Found(url.into(), by.entry.to_string()));
             }
             servers.retain(|server| !Arc::ptr_eq(server, gone));
         }
@@ -256,15 +260,15 @@ impl Members {
     }
 }
 
-impl Server {
+impl PooledServer {
     fn state(&self, now: Now) -> ServerState {
         let (standing, counts) = (self.standing(now), self.counts());
         let (state, rests_ms) = match standing {
-            Standing::Down => ("down", 0),
-            Standing::Resting(left_ms) => ("resting", left_ms),
-            Standing::Up | Standing::OnTrial if self.is_draining() => ("draining", 0),
-            Standing::OnTrial => ("trial", 0),
-            Standing::Up => ("up", 0),
+            ServerStanding::Down => ("down", 0),
+            ServerStanding::Resting(left_ms) => ("resting", left_ms),
+            ServerStanding::Up | ServerStanding::OnTrial if self.is_draining() => ("draining", 0),
+            ServerStanding::OnTrial => ("trial", 0),
+            ServerStanding::Up => ("up", 0),
         };
         ServerState {
             url: self.url.to_string(),
@@ -282,8 +286,8 @@ impl Server {
     }
 }
 
-impl Entry {
-    fn state(&self, members: &Members, now: Now) -> NameState {
+impl ResolvedEntry {
+    fn state(&self, members: &PoolMembers, now: Now) -> NameState {
         let unix_ms = |mono_ms: u64| (now.unix_ms + mono_ms).saturating_sub(now.mono_ms);
         NameState {
             url: self.details.url.clone(),

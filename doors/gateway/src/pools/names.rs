@@ -3,9 +3,9 @@
 //! What is found comes in, what is found no more goes, and what stays keeps all that is known of it. A
 //! look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
 
-use super::server::{Rank, Ranked, Server};
-use super::watch::{Means, UNDER_WAY};
-use super::{Members, Pool};
+use super::server::{OrderChange, PooledServer, ServerRank};
+use super::watch::{UNDER_WAY, WatchMeans};
+use super::{PoolMembers, ServerPool};
 use crate::dice;
 use crate::settings::{ResolveChoice, SERVERS_MAX, ServerDetails, WEIGHT_MAX};
 use std::fmt;
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use transport::clock;
-use upstream::origins::{Found, Server as Address, Sought};
+use upstream::origins::{FoundServer, OriginServer as Address, SeekResult};
 use vocab::Now;
 
 /// How soon a name is looked up again, at the earliest, whatever the time of its answer.
@@ -28,21 +28,21 @@ const JITTER_PART: u64 = 10;
 
 /// An entry of the pool whose servers DNS names.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct ResolvedEntry {
     pub(super) details: ServerDetails,
     address: Address,
     pub(super) how: ResolveChoice,
     /// When it is looked up next, on the clock that never goes back.
     due_ms: AtomicU64,
-    said: Mutex<Said>,
+    said: Mutex<LookupHistory>,
 }
 
 /// What look-ups have brought so far.
 #[derive(Debug, Default)]
-struct Said {
+struct LookupHistory {
     /// They failed so often, one after another.
     failures: u32,
-    outcome: Outcome,
+    outcome: LookupOutcome,
     /// When the last one ended, on the clock that never goes back.
     ended_ms: Option<u64>,
     /// Servers that were found and have no room in the pool.
@@ -50,7 +50,7 @@ struct Said {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-enum Outcome {
+enum LookupOutcome {
     /// None has ended.
     #[default]
     Open,
@@ -60,7 +60,7 @@ enum Outcome {
     Failed(String),
 }
 
-impl Entry {
+impl ResolvedEntry {
     /// An entry whose servers are to be found; none if it is a server itself.
     pub(super) fn new(details: &ServerDetails) -> Option<Self> {
         Some(Self {
@@ -72,7 +72,7 @@ impl Entry {
         })
     }
 
-    fn said(&self) -> MutexGuard<'_, Said> {
+    fn said(&self) -> MutexGuard<'_, LookupHistory> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -96,83 +96,89 @@ impl Entry {
 
     /// Whether nobody knows yet who its servers are.
     pub(super) fn is_open(&self) -> bool {
-        self.said().outcome == Outcome::Open
+        self.said().outcome == LookupOutcome::Open
     }
 
     /// Why the last look-up failed, if it did.
     pub(super) fn failure(&self) -> Option<String> {
         match &self.said().outcome {
-            Outcome::Failed(why) => Some(why.clone()),
-            Outcome::Open | Outcome::Answered => None,
+            LookupOutcome::Failed(why) => Some(why.clone()),
+            LookupOutcome::Open | LookupOutcome::Answered => None,
         }
     }
 
     /// Whether `server` was found by it.
-    pub(super) fn has_found(&self, server: &Server) -> bool {
+    pub(super) fn has_found(&self, server: &PooledServer) -> bool {
         let found = server.found.as_ref();
         found.is_some_and(|by| *by.entry == *self.details.url && by.how == self.how)
     }
 
     /// A server that was found by an entry like this one, as this one has it.
-    pub(super) fn keep(&self, before: &Server) -> Option<Server> {
+    pub(super) fn keep(&self, before: &PooledServer) -> Option<PooledServer> {
         let found = before.found.as_ref().filter(|_| self.has_found(before))?;
         let rank = match self.how {
             ResolveChoice::Addresses => self.own_rank(),
             ResolveChoice::Srv => before.rank(),
         };
         let of = (&self.details, self.how);
-        let kept = Server::found(of, before.address.clone(), found.name.clone(), rank);
+        let kept = PooledServer::found(of, before.address.clone(), found.name.clone(), rank);
         kept.follow(before);
         Some(kept)
     }
 
-    fn own_rank(&self) -> Rank {
-        Rank { weight: self.details.weight, backup: self.details.backup }
+    fn own_rank(&self) -> ServerRank {
+        ServerRank { weight: self.details.weight, backup: self.details.backup }
     }
 
     /// What `found` get and when. SRV records of the lowest priority serve, the others are backups; their
     /// weights are made to fit ours, in proportion.
-    fn ranks(&self, found: &[Found]) -> Vec<Rank> {
+    fn ranks(&self, found: &[FoundServer]) -> Vec<ServerRank> {
         if self.how == ResolveChoice::Addresses {
             return vec![self.own_rank(); found.len()];
         }
         let first = found.iter().map(|it| it.priority).min();
-        let is_backup = |it: &Found| Some(it.priority) != first;
+        let is_backup = |it: &FoundServer| Some(it.priority) != first;
         let heaviest = |backup: bool| {
             let ranked = found.iter().filter(|it| is_backup(it) == backup);
             ranked.map(|it| u32::from(it.weight)).max().unwrap_or(0).max(WEIGHT_MAX)
         };
         let most = [heaviest(false), heaviest(true)];
-        let rank = |it: &Found| {
+        let rank = |it: &FoundServer| {
             let backup = is_backup(it);
             let most = most[usize::from(backup)];
             let weight = (u32::from(it.weight) * WEIGHT_MAX + most / 2) / most;
-            Rank { weight: weight.max(1), backup }
+            ServerRank { weight: weight.max(1), backup }
         };
         found.iter().map(rank).collect()
     }
 
     /// Notes how a look-up has ended; says what of it is news. What was answered holds for `ttl`; what
     /// failed is asked again soon, then later and later.
-    fn ended(&self, ttl: Duration, failure: Option<String>, untaken: usize, now: Now) -> Vec<News> {
+    fn ended(
+        &self,
+        ttl: Duration,
+        failure: Option<String>,
+        untaken: usize,
+        now: Now,
+    ) -> Vec<LookupNews> {
         let mut said = self.said();
         let mut wait_ms = u64::try_from(ttl.clamp(TTL_MIN, TTL_MAX).as_millis()).unwrap_or(0);
         let mut news = Vec::new();
         if untaken > 0 && said.untaken == 0 {
-            news.push(News::NoRoom(untaken));
+            news.push(LookupNews::NoRoom(untaken));
         }
         said.untaken = untaken;
         said.ended_ms = Some(now.mono_ms);
         said.outcome = if let Some(why) = failure {
             if said.failures == 0 {
-                news.push(News::Failed(why.clone()));
+                news.push(LookupNews::Failed(why.clone()));
             }
             wait_ms = wait_ms.min((1_000 << said.failures.min(16)).min(AGAIN_MS_MAX));
             said.failures = said.failures.saturating_add(1);
-            Outcome::Failed(why)
+            LookupOutcome::Failed(why)
         } else {
             said.failures = 0;
-            Outcome::Answered
+            LookupOutcome::Answered
         };
         drop(said);
         let jitter = (dice::throw() >> 32) % (wait_ms / JITTER_PART + 1);
@@ -182,7 +188,11 @@ impl Entry {
 }
 
 /// Looks `entry` of the pool called `name` up, and puts what comes of it into the pool.
-pub(super) async fn look_up((name, pool): (String, Arc<Pool>), entry: Arc<Entry>, means: Means) {
+pub(super) async fn look_up(
+    (name, pool): (String, Arc<ServerPool>),
+    entry: Arc<ResolvedEntry>,
+    means: WatchMeans,
+) {
     let sought = means.dialer.seek(&entry.address, entry.how.into()).await;
     let (now, url) = (clock::now(), &entry.details.url);
     let news = match sought {
@@ -201,14 +211,14 @@ pub(super) async fn look_up((name, pool): (String, Arc<Pool>), entry: Arc<Entry>
 
 /// What an administrator should know of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum News {
+enum LookupNews {
     /// It failed, and the one before did not.
     Failed(String),
     /// So many servers have no room, and there was room before.
     NoRoom(usize),
 }
 
-impl fmt::Display for News {
+impl fmt::Display for LookupNews {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Failed(why) => {
@@ -223,9 +233,9 @@ impl fmt::Display for News {
     }
 }
 
-impl Pool {
+impl ServerPool {
     /// Takes the servers that `entry` stands for now; says how many have no room.
-    pub(super) fn take(&self, entry: &Arc<Entry>, sought: &Sought, now: Now) -> usize {
+    pub(super) fn take(&self, entry: &Arc<ResolvedEntry>, sought: &SeekResult, now: Now) -> usize {
         let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let members = self.members.load_full();
         // It may have been removed meanwhile.
@@ -234,38 +244,42 @@ impl Pool {
         }
         let mut servers = members.servers.clone();
         servers.retain(|server| !entry.has_found(server) || is_there(server, sought));
-        let mut change =
-            if servers.len() == members.servers.len() { Ranked::Same } else { Ranked::Anew };
+        let mut change = if servers.len() == members.servers.len() {
+            OrderChange::Same
+        } else {
+            OrderChange::Anew
+        };
         let mut untaken = 0;
         for (found, rank) in sought.found.iter().zip(entry.ranks(&sought.found)) {
             let url = found.server.to_string();
             match servers.iter().find(|it| *it.url == url) {
                 // What is written, or was found by another name before, stands for itself.
                 Some(same) if entry.has_found(same) => {
-                    if same.found_again(rank) == Ranked::Anew {
-                        change = Ranked::Anew;
+                    if same.found_again(rank) == OrderChange::Anew {
+                        change = OrderChange::Anew;
                     }
                 }
                 Some(_) => {}
                 None if servers.len() >= SERVERS_MAX => untaken += 1,
                 None => {
                     let of = (&entry.details, entry.how);
-                    let server = Server::found(of, found.server.clone(), found.name.clone(), rank);
+                    let server =
+                        PooledServer::found(of, found.server.clone(), found.name.clone(), rank);
                     server.begin(now);
                     servers.push(Arc::new(server));
-                    change = Ranked::Anew;
+                    change = OrderChange::Anew;
                 }
             }
         }
-        if change == Ranked::Anew {
-            self.members.store(Arc::new(Members::new(servers, members.entries.clone())));
+        if change == OrderChange::Anew {
+            self.members.store(Arc::new(PoolMembers::new(servers, members.entries.clone())));
         }
         untaken
     }
 }
 
 /// Whether a server that was found is found again, or nobody said that it is not.
-fn is_there(server: &Server, sought: &Sought) -> bool {
+fn is_there(server: &PooledServer, sought: &SeekResult) -> bool {
     let Some(by) = &server.found else { return true };
     sought.found.iter().any(|it| it.server == server.address)
         || server.address.address().is_some_and(|at| sought.leaves_open(&by.name, at.ip()))

@@ -3,12 +3,12 @@
 //! Laid out once when the servers or their weights change, so that a turn costs one step. Called by
 //! `pools`.
 
-use super::server::Server;
+use super::server::PooledServer;
 use std::sync::Arc;
 
 /// Servers of one rank: those that serve, or those that stand by.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct ServerTier {
     /// Each once, by its index in the pool.
     pub(super) each: Vec<u16>,
     /// Each as often as its weight says. At most 256 servers × weight 100.
@@ -17,23 +17,23 @@ pub(super) struct Lane {
 
 /// Both ranks of a pool.
 #[derive(Debug, Default)]
-pub(super) struct Order {
-    pub(super) first: Lane,
-    pub(super) backup: Lane,
+pub(super) struct PoolTiers {
+    pub(super) first: ServerTier,
+    pub(super) backup: ServerTier,
 }
 
-impl Order {
-    pub(super) fn of(servers: &[Arc<Server>]) -> Self {
+impl PoolTiers {
+    pub(super) fn of(servers: &[Arc<PooledServer>]) -> Self {
         let lane = |backup: bool| {
             let ranked = servers.iter().enumerate().filter(|(_, it)| it.is_backup() == backup);
             let each = ranked.filter_map(|(index, _)| u16::try_from(index).ok()).collect();
-            Lane::new(each, |index| servers[index].weight())
+            ServerTier::new(each, |index| servers[index].weight())
         };
         Self { first: lane(false), backup: lane(true) }
     }
 }
 
-impl Lane {
+impl ServerTier {
     /// The smooth order that nginx made known: each gains its weight every turn, the richest is
     /// taken and pays what all have gained.
     fn new(each: Vec<u16>, weight: impl Fn(usize) -> u32) -> Self {
@@ -69,7 +69,7 @@ mod tests {
     fn heavy_servers_are_spread_evenly() {
         let check = |weights: &[u32], turns: &[u16]| {
             let each = (0..u16::try_from(weights.len()).expect("few")).collect();
-            assert_eq!(Lane::new(each, |index| weights[index]).turns, turns, "{weights:?}");
+            assert_eq!(ServerTier::new(each, |index| weights[index]).turns, turns, "{weights:?}");
         };
         check(&[1, 1, 1], &[0, 1, 2]);
         check(&[5, 1, 1], &[0, 0, 1, 0, 2, 0, 0]);

@@ -3,9 +3,9 @@
 //! A place that becomes free is given to whoever is next before anybody new can take it. It sends
 //! nothing. Called by `sending`; leases that end serve the line.
 
-use super::line::{Entered, Line, Place, Relief};
-use super::{Asking, Lease, Pick, Pool, Tried};
-use crate::settings::{Priority, QueueSettings};
+use super::line::{QueueEntry, QueuePlace, QueueRelief, WaitQueue};
+use super::{PickOutcome, PickRequest, ServerLease, ServerPool, TriedServers};
+use crate::settings::{QueueSettings, RequestPriority};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,8 +16,8 @@ use vocab::Now;
 
 /// The line of a pool.
 #[derive(Debug)]
-pub(super) struct Queue {
-    line: Mutex<Line<Waiter>>,
+pub(super) struct PoolQueue {
+    line: Mutex<WaitQueue<QueueWaiter>>,
     /// How many wait: read for every request, so that nobody takes the lock for nothing.
     waiting: AtomicUsize,
     most: usize,
@@ -28,14 +28,14 @@ pub(super) struct Queue {
 }
 
 #[derive(Debug)]
-struct Waiter {
-    asking: Asking,
-    tell: oneshot::Sender<Result<Lease, Unserved>>,
+struct QueueWaiter {
+    asking: PickRequest,
+    tell: oneshot::Sender<Result<ServerLease, UnservedReason>>,
 }
 
 /// Why somebody who waited was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unserved {
+pub(crate) enum UnservedReason {
     /// The line is full, or somebody of a higher class took the last place.
     Full,
     /// The time of its class was over.
@@ -46,7 +46,7 @@ pub(crate) enum Unserved {
 
 /// What is told of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Waiting {
+pub(crate) struct QueueFigures {
     /// High, normal, low.
     pub(crate) now: [usize; 3],
     pub(crate) entered: u64,
@@ -54,14 +54,16 @@ pub(crate) struct Waiting {
     pub(crate) refused: u64,
 }
 
-impl Queue {
+impl PoolQueue {
     pub(super) fn new(settings: &QueueSettings) -> Self {
-        let relief =
-            Relief { waiting: settings.relief.waiting as usize, percent: settings.relief.percent };
+        let relief = QueueRelief {
+            waiting: settings.relief.waiting as usize,
+            percent: settings.relief.percent,
+        };
         let or_all =
-            |own: Option<settings::Text<vocab::Span>>| own.unwrap_or(settings.deadline).0.0;
+            |own: Option<settings::Text<vocab::TimeSpan>>| own.unwrap_or(settings.deadline).0.0;
         Self {
-            line: Mutex::new(Line::new(relief)),
+            line: Mutex::new(WaitQueue::new(relief)),
             waiting: AtomicUsize::new(0),
             most: settings.length as usize,
             deadlines: [
@@ -79,47 +81,51 @@ impl Queue {
         self.waiting.load(Ordering::SeqCst) == 0
     }
 
-    pub(super) fn waiting(&self) -> Waiting {
-        Waiting {
+    pub(super) fn waiting(&self) -> QueueFigures {
+        QueueFigures {
             now: self.line().waiting(),
             entered: self.entered.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
         }
     }
 
-    fn line(&self) -> MutexGuard<'_, Line<Waiter>> {
+    fn line(&self) -> MutexGuard<'_, WaitQueue<QueueWaiter>> {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn count(&self, line: &Line<Waiter>) {
+    fn count(&self, line: &WaitQueue<QueueWaiter>) {
         self.waiting.store(line.len(), Ordering::SeqCst);
     }
 
-    fn enter(&self, class: Priority, waiter: Waiter) -> Result<Place, Unserved> {
+    fn enter(
+        &self,
+        class: RequestPriority,
+        waiter: QueueWaiter,
+    ) -> Result<QueuePlace, UnservedReason> {
         let mut line = self.line();
         let entered = line.enter(class, waiter, self.most);
         self.count(&line);
         drop(line);
         match entered {
-            Entered::At(place, displaced) => {
+            QueueEntry::At(place, displaced) => {
                 if let Some(displaced) = displaced {
                     // It may just have left.
-                    let _ = displaced.tell.send(Err(Unserved::Full));
+                    let _ = displaced.tell.send(Err(UnservedReason::Full));
                 }
                 self.entered.fetch_add(1, Ordering::Relaxed);
                 Ok(place)
             }
-            Entered::Full => Err(Unserved::Full),
+            QueueEntry::Full => Err(UnservedReason::Full),
         }
     }
 
     /// A place for whoever is next, as long as there are both.
-    pub(super) fn serve(&self, pool: &Arc<Pool>, now: Now) {
+    pub(super) fn serve(&self, pool: &Arc<ServerPool>, now: Now) {
         while !self.is_empty() {
             let mut line = self.line();
             let Some((place, waiter)) = line.next() else { return };
-            match pool.pick_now(&waiter.asking, &mut Tried::default(), now) {
-                Pick::Server(lease) => {
+            match pool.pick_now(&waiter.asking, &mut TriedServers::default(), now) {
+                PickOutcome::Server(lease) => {
                     let waiter = line.serve(place);
                     self.count(&line);
                     drop(line);
@@ -128,52 +134,52 @@ impl Queue {
                         unwanted.give_back();
                     }
                 }
-                Pick::Nobody(wait_ms) => {
+                PickOutcome::Nobody(wait_ms) => {
                     let all = line.drain();
                     self.count(&line);
                     drop(line);
                     for waiter in all {
                         // It may just have left.
-                        let _ = waiter.tell.send(Err(Unserved::Nobody(wait_ms)));
+                        let _ = waiter.tell.send(Err(UnservedReason::Nobody(wait_ms)));
                     }
                 }
-                Pick::Full | Pick::Tried => return,
+                PickOutcome::Full | PickOutcome::Tried => return,
             }
         }
     }
 }
 
-impl Pool {
+impl ServerPool {
     /// Waits for a place, as long as its class may. Dropped, it leaves the line.
     pub(crate) async fn wait(
         self: &Arc<Self>,
-        asking: Asking,
-        class: Priority,
-    ) -> Result<Lease, Unserved> {
+        asking: PickRequest,
+        class: RequestPriority,
+    ) -> Result<ServerLease, UnservedReason> {
         let (tell, told) = oneshot::channel();
         let refused = |why| {
             self.queue.refused.fetch_add(1, Ordering::Relaxed);
             why
         };
-        let place = self.queue.enter(class, Waiter { asking, tell }).map_err(refused)?;
-        let _leaving = Leaving { queue: &self.queue, place };
+        let place = self.queue.enter(class, QueueWaiter { asking, tell }).map_err(refused)?;
+        let _leaving = QueueExit { queue: &self.queue, place };
         // A place may have become free between looking for one and entering.
         self.queue.serve(self, clock::now());
         match timeout(self.queue.deadlines[class as usize], told).await {
             Ok(Ok(served)) => served.map_err(refused),
-            Ok(Err(_)) => Err(refused(Unserved::Full)),
-            Err(_) => Err(refused(Unserved::TooLate)),
+            Ok(Err(_)) => Err(refused(UnservedReason::Full)),
+            Err(_) => Err(refused(UnservedReason::TooLate)),
         }
     }
 }
 
 /// Takes whoever waited out of the line, however the waiting ends.
-struct Leaving<'q> {
-    queue: &'q Queue,
-    place: Place,
+struct QueueExit<'q> {
+    queue: &'q PoolQueue,
+    place: QueuePlace,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for QueueExit<'_> {
     fn drop(&mut self) {
         let mut line = self.queue.line();
         line.leave(self.place);

@@ -17,7 +17,7 @@ const FORGIVEN_MS: u64 = 300_000;
 
 /// When a server that answers is to rest; see the settings.
 #[derive(Clone, Debug)]
-pub(super) struct Patience {
+pub(super) struct OutlierEjection {
     pub(super) failures: u32,
     pub(super) percent: u32,
     pub(super) requests: u32,
@@ -27,7 +27,7 @@ pub(super) struct Patience {
 
 /// What a request met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Met {
+pub(crate) enum AttemptOutcome {
     /// An answer.
     Answer,
     /// A failure that the server stands for: 5xx, no HTTP, silence, an end in the middle.
@@ -38,7 +38,7 @@ pub(crate) enum Met {
 
 /// What follows for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Judgement {
+pub(super) enum HealthVerdict {
     /// Nothing.
     GoesOn,
     /// It answers again after a rest.
@@ -51,7 +51,7 @@ pub(super) enum Judgement {
 
 /// What is known of one server.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Record {
+pub(super) struct ServerRecord {
     /// Failures since the last answer.
     in_a_row: u32,
     /// Refused connections since the last answer.
@@ -67,46 +67,53 @@ pub(super) struct Record {
     half_began_ms: u64,
 }
 
-impl Record {
+impl ServerRecord {
     /// One more request was answered, or not.
-    pub(super) fn met(&mut self, met: Met, patience: &Patience, now: Now) -> Judgement {
+    pub(super) fn met(
+        &mut self,
+        met: AttemptOutcome,
+        patience: &OutlierEjection,
+        now: Now,
+    ) -> HealthVerdict {
         match met {
             // Whatever fails while it rests was begun before, or in spite of it: of all that were
             // under way when it went, one has counted.
-            Met::NoConnection | Met::Failure if self.resting && now.mono_ms < self.until_ms => {
-                Judgement::GoesOn
+            AttemptOutcome::NoConnection | AttemptOutcome::Failure
+                if self.resting && now.mono_ms < self.until_ms =>
+            {
+                HealthVerdict::GoesOn
             }
-            Met::NoConnection => {
+            AttemptOutcome::NoConnection => {
                 let rest = doubled(REFUSED_MS, self.refused, REFUSED_MAX_MS);
                 self.refused = self.refused.saturating_add(1);
                 (self.resting, self.until_ms) = (true, now.mono_ms + rest);
-                Judgement::Gone(rest)
+                HealthVerdict::Gone(rest)
             }
-            Met::Answer => {
+            AttemptOutcome::Answer => {
                 (self.in_a_row, self.refused) = (0, 0);
                 self.count(0, patience, now);
                 if std::mem::take(&mut self.resting) {
                     self.halves = Default::default();
-                    return Judgement::Recovered;
+                    return HealthVerdict::Recovered;
                 }
-                Judgement::GoesOn
+                HealthVerdict::GoesOn
             }
-            Met::Failure => {
+            AttemptOutcome::Failure => {
                 self.in_a_row = self.in_a_row.saturating_add(1);
                 self.count(1, patience, now);
                 if !self.is_enough(patience) {
-                    return Judgement::GoesOn;
+                    return HealthVerdict::GoesOn;
                 }
                 if now.mono_ms > self.rested_until_ms + FORGIVEN_MS {
                     self.rests = 0;
                 }
                 let aside = u64::try_from(patience.aside.as_millis()).unwrap_or(ASIDE_MAX_MS);
-                Judgement::Bad(doubled(aside, self.rests, ASIDE_MAX_MS))
+                HealthVerdict::Bad(doubled(aside, self.rests, ASIDE_MAX_MS))
             }
         }
     }
 
-    /// The rest that [`Judgement::Bad`] asks for was granted.
+    /// The rest that [`HealthVerdict::Bad`] asks for was granted.
     pub(super) fn rests_until(&mut self, until_ms: u64) {
         self.rests = self.rests.saturating_add(1);
         (self.rested_until_ms, self.until_ms) = (until_ms, until_ms);
@@ -118,7 +125,7 @@ impl Record {
         *self = Self::default();
     }
 
-    fn is_enough(&self, patience: &Patience) -> bool {
+    fn is_enough(&self, patience: &OutlierEjection) -> bool {
         // The one request that tries it after its rest decides alone.
         let many = patience.failures != 0 && self.in_a_row >= patience.failures;
         let (all, bad) = (self.halves[0].0 + self.halves[1].0, self.halves[0].1 + self.halves[1].1);
@@ -128,7 +135,7 @@ impl Record {
         self.resting || many || often
     }
 
-    fn count(&mut self, failures: u32, patience: &Patience, now: Now) {
+    fn count(&mut self, failures: u32, patience: &OutlierEjection, now: Now) {
         let half = u64::try_from(patience.window.as_millis() / 2).unwrap_or(u64::MAX).max(1);
         let age = now.mono_ms.saturating_sub(self.half_began_ms);
         if age >= half {
@@ -149,7 +156,7 @@ fn doubled(first_ms: u64, times: u32, most_ms: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const PATIENCE: OutlierEjection = OutlierEjection {
         failures: 3,
         percent: 50,
         requests: 10,
@@ -163,78 +170,108 @@ mod tests {
 
     #[test]
     fn a_server_that_takes_no_connection_rests_longer_each_time() {
-        let (mut record, mut now_ms) = (Record::default(), 0);
+        let (mut record, mut now_ms) = (ServerRecord::default(), 0);
         for rest in [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
-            let gone = record.met(Met::NoConnection, &PATIENCE, at(now_ms));
-            assert_eq!(gone, Judgement::Gone(rest));
+            let gone = record.met(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
+            assert_eq!(gone, HealthVerdict::Gone(rest));
             now_ms += rest;
         }
-        assert_eq!(record.met(Met::Answer, &PATIENCE, at(now_ms)), Judgement::Recovered);
-        let gone = record.met(Met::NoConnection, &PATIENCE, at(now_ms));
-        assert_eq!(gone, Judgement::Gone(1_000));
+        assert_eq!(
+            record.met(AttemptOutcome::Answer, &PATIENCE, at(now_ms)),
+            HealthVerdict::Recovered
+        );
+        let gone = record.met(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
+        assert_eq!(gone, HealthVerdict::Gone(1_000));
     }
 
     #[test]
     fn of_all_requests_that_fail_when_a_server_goes_one_counts() {
-        let mut record = Record::default();
-        assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(0)), Judgement::Gone(1_000));
+        let mut record = ServerRecord::default();
+        assert_eq!(
+            record.met(AttemptOutcome::NoConnection, &PATIENCE, at(0)),
+            HealthVerdict::Gone(1_000)
+        );
         for late in [0, 5, 999] {
-            for met in [Met::NoConnection, Met::Failure] {
-                assert_eq!(record.met(met, &PATIENCE, at(late)), Judgement::GoesOn);
+            for met in [AttemptOutcome::NoConnection, AttemptOutcome::Failure] {
+                assert_eq!(record.met(met, &PATIENCE, at(late)), HealthVerdict::GoesOn);
             }
         }
-        assert_eq!(record.met(Met::NoConnection, &PATIENCE, at(1_000)), Judgement::Gone(2_000));
-        let mut record = Record::default();
+        assert_eq!(
+            record.met(AttemptOutcome::NoConnection, &PATIENCE, at(1_000)),
+            HealthVerdict::Gone(2_000)
+        );
+        let mut record = ServerRecord::default();
         for _ in 0..2 {
-            record.met(Met::Failure, &PATIENCE, at(0));
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(0));
         }
-        assert_eq!(record.met(Met::Failure, &PATIENCE, at(0)), Judgement::Bad(10_000));
+        assert_eq!(
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(0)),
+            HealthVerdict::Bad(10_000)
+        );
         record.rests_until(10_000);
         for _ in 0..20 {
-            assert_eq!(record.met(Met::Failure, &PATIENCE, at(3)), Judgement::GoesOn);
+            assert_eq!(
+                record.met(AttemptOutcome::Failure, &PATIENCE, at(3)),
+                HealthVerdict::GoesOn
+            );
         }
-        assert_eq!(record.met(Met::Failure, &PATIENCE, at(10_000)), Judgement::Bad(20_000));
+        assert_eq!(
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
+            HealthVerdict::Bad(20_000)
+        );
     }
 
     #[test]
     fn failures_in_a_row_are_enough_and_an_answer_in_between_is_not() {
-        let mut record = Record::default();
+        let mut record = ServerRecord::default();
         let mut met = |met| record.met(met, &PATIENCE, at(0));
         for _ in 0..3 {
-            assert_eq!(met(Met::Failure), Judgement::GoesOn);
-            assert_eq!(met(Met::Failure), Judgement::GoesOn);
+            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::GoesOn);
+            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::GoesOn);
             // Two of three failed, but of too few.
-            assert_eq!(met(Met::Answer), Judgement::GoesOn);
+            assert_eq!(met(AttemptOutcome::Answer), HealthVerdict::GoesOn);
         }
-        assert_eq!(met(Met::Failure), Judgement::Bad(10_000), "7 of 10");
+        assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::Bad(10_000), "7 of 10");
     }
 
     #[test]
     fn failures_of_long_ago_do_not_count() {
-        let mut record = Record::default();
+        let mut record = ServerRecord::default();
         for turn in 0..20_u64 {
             let now = at(turn * 4_000);
-            assert_eq!(record.met(Met::Failure, &PATIENCE, now), Judgement::GoesOn);
-            assert_eq!(record.met(Met::Answer, &PATIENCE, now), Judgement::GoesOn);
+            assert_eq!(record.met(AttemptOutcome::Failure, &PATIENCE, now), HealthVerdict::GoesOn);
+            assert_eq!(record.met(AttemptOutcome::Answer, &PATIENCE, now), HealthVerdict::GoesOn);
         }
     }
 
     #[test]
     fn one_that_fails_after_its_rest_rests_twice_as_long() {
-        let mut record = Record::default();
+        let mut record = ServerRecord::default();
         for _ in 0..2 {
-            record.met(Met::Failure, &PATIENCE, at(0));
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(0));
         }
-        assert_eq!(record.met(Met::Failure, &PATIENCE, at(0)), Judgement::Bad(10_000));
+        assert_eq!(
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(0)),
+            HealthVerdict::Bad(10_000)
+        );
         record.rests_until(10_000);
-        assert_eq!(record.met(Met::Failure, &PATIENCE, at(10_000)), Judgement::Bad(20_000));
+        assert_eq!(
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
+            HealthVerdict::Bad(20_000)
+        );
         record.rests_until(30_000);
-        assert_eq!(record.met(Met::Answer, &PATIENCE, at(30_000)), Judgement::Recovered);
-        assert_eq!(record.met(Met::Failure, &PATIENCE, at(30_001)), Judgement::GoesOn);
+        assert_eq!(
+            record.met(AttemptOutcome::Answer, &PATIENCE, at(30_000)),
+            HealthVerdict::Recovered
+        );
+        assert_eq!(
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(30_001)),
+            HealthVerdict::GoesOn
+        );
         for _ in 0..2 {
-            record.met(Met::Failure, &PATIENCE, at(400_000));
+            record.met(AttemptOutcome::Failure, &PATIENCE, at(400_000));
         }
-        let met = record.met(Met::Failure, &PATIENCE, at(400_000));
-        assert_eq!(met, Judgement::Bad(10_000), "what was long ago is forgiven");
+        let met = record.met(AttemptOutcome::Failure, &PATIENCE, at(400_000));
+        assert_eq!(met, HealthVerdict::Bad(10_000), "what was long ago is forgiven");
     }
 }

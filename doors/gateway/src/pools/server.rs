@@ -5,9 +5,9 @@
 //! frees one must see who waits for it, or be seen. It picks nothing and opens no connection. Called by `pools`
 //! and `balance`.
 
-use super::checks::{Checks, Health};
-use super::estimate::Estimate;
-use super::record::{Judgement, Met, Patience, Record};
+use super::checks::{CheckStreak, ServerHealth};
+use super::estimate::LatencyEstimate;
+use super::record::{AttemptOutcome, HealthVerdict, OutlierEjection, ServerRecord};
 use crate::settings::{ResolveChoice, ServerDetails};
 use http::HeaderValue;
 use siphasher::sip::SipHasher13;
@@ -15,7 +15,7 @@ use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
-use upstream::origins::Server as Address;
+use upstream::origins::OriginServer as Address;
 use vocab::{DomainName, Now};
 
 /// What a failure counts for in the average: as if the answer had taken so long. A server that fails
@@ -28,7 +28,7 @@ const SLOW_START_FIRST: f64 = 0.1;
 
 /// How it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum ServerStanding {
     /// It gets requests.
     Up,
     /// Its rest is over: it gets one request at a time until it has answered one.
@@ -41,16 +41,16 @@ pub(crate) enum Standing {
 
 /// What a place on a server is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum LeasePurpose {
     /// A request like any other.
     Usual,
-    /// The one that tries a server which has rested, until [`Server::end_trial`].
+    /// The one that tries a server which has rested, until [`PooledServer::end_trial`].
     Trial,
 }
 
 /// One server.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct PooledServer {
     /// Its URL, as it was written, or with the address that was found.
     pub(crate) url: Box<str>,
     pub(crate) address: Address,
@@ -74,9 +74,9 @@ pub(crate) struct Server {
     failed_at_ms: AtomicU64,
     /// When its slow start began; 0 if it had none.
     began_ms: AtomicU64,
-    pub(super) estimate: Estimate,
-    record: Mutex<Record>,
-    checks: Mutex<Checks>,
+    pub(super) estimate: LatencyEstimate,
+    record: Mutex<ServerRecord>,
+    checks: Mutex<CheckStreak>,
     check_due_ms: AtomicU64,
     answers: AtomicU64,
     failures: AtomicU64,
@@ -96,30 +96,30 @@ pub(super) struct FoundBy {
 
 /// How much a server gets, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rank {
+pub(super) struct ServerRank {
     pub(super) weight: u32,
     pub(super) backup: bool,
 }
 
 /// Whether the order of a pool's servers changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ranked {
+pub(super) enum OrderChange {
     Anew,
     Same,
 }
 
 /// What a server has done, and is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct ServerCounts {
     pub(crate) pending: u32,
     pub(crate) answers: u64,
     pub(crate) failures: u64,
 }
 
-impl Server {
+impl PooledServer {
     /// A server that nothing is known of. None if its URL leads nowhere: settings are checked.
     pub(super) fn new(details: &ServerDetails) -> Option<Self> {
-        let rank = Rank { weight: details.weight, backup: details.backup };
+        let rank = ServerRank { weight: details.weight, backup: details.backup };
         Some(Self::at(details.url.parse().ok()?, &details.url, details, rank))
     }
 
@@ -128,7 +128,7 @@ impl Server {
         (entry, how): (&ServerDetails, ResolveChoice),
         address: Address,
         name: DomainName,
-        rank: Rank,
+        rank: ServerRank,
     ) -> Self {
         let url = address.to_string();
         let weight = AtomicU32::new(rank.weight);
@@ -136,7 +136,7 @@ impl Server {
         Self { found: Some(found), ..Self::at(address, &url, entry, rank) }
     }
 
-    fn at(address: Address, url: &str, details: &ServerDetails, rank: Rank) -> Self {
+    fn at(address: Address, url: &str, details: &ServerDetails, rank: ServerRank) -> Self {
         let mut hasher = SipHasher13::new();
         hasher.write(url.as_bytes());
         Self {
@@ -151,12 +151,12 @@ impl Server {
             draining: AtomicBool::new(details.drain),
             pending: AtomicU32::new(0),
             on_trial: AtomicBool::new(false),
-            health: AtomicU8::new(Health::Unknown as u8),
+            health: AtomicU8::new(ServerHealth::Unknown as u8),
             troubled: AtomicBool::new(false),
             resting_until_ms: AtomicU64::new(0),
             failed_at_ms: AtomicU64::new(0),
             began_ms: AtomicU64::new(0),
-            estimate: Estimate::default(),
+            estimate: LatencyEstimate::default(),
             record: Mutex::default(),
             checks: Mutex::default(),
             check_due_ms: AtomicU64::new(0),
@@ -166,15 +166,15 @@ impl Server {
     }
 
     /// Takes the rank that it was found with now; says whether that is another.
-    pub(super) fn found_again(&self, rank: Rank) -> Ranked {
-        let Some(found) = &self.found else { return Ranked::Same };
+    pub(super) fn found_again(&self, rank: ServerRank) -> OrderChange {
+        let Some(found) = &self.found else { return OrderChange::Same };
         let before = found.weight.swap(rank.weight, Relaxed);
         if before != rank.weight {
             self.weigh(rank.weight);
         }
         let was_backup = self.backup.swap(rank.backup, Relaxed);
         let same = before == rank.weight && was_backup == rank.backup;
-        if same { Ranked::Same } else { Ranked::Anew }
+        if same { OrderChange::Same } else { OrderChange::Anew }
     }
 
     /// Whether it serves only while no other is up.
@@ -183,9 +183,9 @@ impl Server {
     }
 
     /// Its rank as it was last found, or is written.
-    pub(super) fn rank(&self) -> Rank {
+    pub(super) fn rank(&self) -> ServerRank {
         let given = self.found.as_ref().map(|found| found.weight.load(Relaxed));
-        Rank { weight: given.unwrap_or_else(|| self.weight()), backup: self.is_backup() }
+        ServerRank { weight: given.unwrap_or_else(|| self.weight()), backup: self.is_backup() }
     }
 
     /// Takes over what is known of `before`, which is the same server with other settings.
@@ -204,58 +204,58 @@ impl Server {
         self.record.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&known);
     }
 
-    pub(crate) fn standing(&self, now: Now) -> Standing {
-        if self.health.load(Relaxed) == Health::Down as u8 {
-            return Standing::Down;
+    pub(crate) fn standing(&self, now: Now) -> ServerStanding {
+        if self.health.load(Relaxed) == ServerHealth::Down as u8 {
+            return ServerStanding::Down;
         }
         if !self.troubled.load(Relaxed) {
-            return Standing::Up;
+            return ServerStanding::Up;
         }
         match self.resting_until_ms.load(Relaxed).saturating_sub(now.mono_ms) {
-            0 => Standing::OnTrial,
-            left => Standing::Resting(left),
+            0 => ServerStanding::OnTrial,
+            left => ServerStanding::Resting(left),
         }
     }
 
     /// Whether it serves at all now, be it full.
     pub(super) fn is_up(&self, now: Now) -> bool {
-        matches!(self.standing(now), Standing::Up | Standing::OnTrial)
+        matches!(self.standing(now), ServerStanding::Up | ServerStanding::OnTrial)
     }
 
     /// Whether it can take one more request now.
     pub(super) fn has_room(&self, now: Now) -> bool {
         let fits = self.requests_max == 0 || self.pending.load(SeqCst) < self.requests_max;
         match self.standing(now) {
-            Standing::Up => fits,
-            Standing::OnTrial => fits && !self.on_trial.load(SeqCst),
-            Standing::Resting(_) | Standing::Down => false,
+            ServerStanding::Up => fits,
+            ServerStanding::OnTrial => fits && !self.on_trial.load(SeqCst),
+            ServerStanding::Resting(_) | ServerStanding::Down => false,
         }
     }
 
     /// Takes one more request, unless another core was faster; [`Self::release`] gives the place
     /// back.
-    pub(super) fn claim(&self, now: Now) -> Option<Claim> {
+    pub(super) fn claim(&self, now: Now) -> Option<LeasePurpose> {
         if !self.has_room(now) {
             return None;
         }
-        let on_trial = self.standing(now) == Standing::OnTrial;
-        self.take(if on_trial { Claim::Trial } else { Claim::Usual })
+        let on_trial = self.standing(now) == ServerStanding::OnTrial;
+        self.take(if on_trial { LeasePurpose::Trial } else { LeasePurpose::Usual })
     }
 
     /// Takes a request that tries it though it rests, if no other does and it did not fail just now: for
     /// where nobody else is up, so that one that is back is found before its rest is over.
-    pub(super) fn claim_resting(&self, now: Now) -> Option<Claim> {
+    pub(super) fn claim_resting(&self, now: Now) -> Option<LeasePurpose> {
         let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
-        let rests = matches!(self.standing(now), Standing::Resting(_));
-        if is_due && rests { self.take(Claim::Trial) } else { None }
+        let rests = matches!(self.standing(now), ServerStanding::Resting(_));
+        if is_due && rests { self.take(LeasePurpose::Trial) } else { None }
     }
 
     /// Takes a place. What else it works on does not stand in the way of a trial: a WebSocket from before
     /// its rest may last for hours.
-    fn take(&self, claim: Claim) -> Option<Claim> {
+    fn take(&self, claim: LeasePurpose) -> Option<LeasePurpose> {
         let before = self.pending.fetch_add(1, SeqCst);
         let full = self.requests_max != 0 && before >= self.requests_max;
-        if full || (claim == Claim::Trial && self.on_trial.swap(true, SeqCst)) {
+        if full || (claim == LeasePurpose::Trial && self.on_trial.swap(true, SeqCst)) {
             self.release();
             return None;
         }
@@ -317,8 +317,8 @@ impl Server {
         self.draining.store(false, Relaxed);
     }
 
-    pub(crate) fn counts(&self) -> Counts {
-        Counts {
+    pub(crate) fn counts(&self) -> ServerCounts {
+        ServerCounts {
             pending: self.pending(),
             answers: self.answers.load(Relaxed),
             failures: self.failures.load(Relaxed),
@@ -334,14 +334,14 @@ impl Server {
     /// it is asked only then.
     pub(super) fn met(
         &self,
-        met: Met,
-        patience: &Patience,
+        met: AttemptOutcome,
+        patience: &OutlierEjection,
         may_rest: impl FnOnce() -> bool,
         now: Now,
-    ) -> Judgement {
+    ) -> HealthVerdict {
         match met {
-            Met::Answer => self.answers.fetch_add(1, Relaxed),
-            Met::Failure | Met::NoConnection => {
+            AttemptOutcome::Answer => self.answers.fetch_add(1, Relaxed),
+            AttemptOutcome::Failure | AttemptOutcome::NoConnection => {
                 self.estimate.sample(PENALTY_US, now);
                 self.failed_at_ms.store(now.mono_ms, Relaxed);
                 self.failures.fetch_add(1, Relaxed)
@@ -350,14 +350,14 @@ impl Server {
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
         let judgement = record.met(met, patience, now);
         match judgement {
-            Judgement::GoesOn => {}
-            Judgement::Recovered => {
+            HealthVerdict::GoesOn => {}
+            HealthVerdict::Recovered => {
                 self.troubled.store(false, Relaxed);
                 self.estimate.forget();
                 self.begin(now);
             }
-            Judgement::Gone(rest) => self.rest(now.mono_ms + rest),
-            Judgement::Bad(rest) => {
+            HealthVerdict::Gone(rest) => self.rest(now.mono_ms + rest),
+            HealthVerdict::Bad(rest) => {
                 // On trial it rests already, as far as the others are concerned.
                 if self.troubled.load(Relaxed) || may_rest() {
                     record.rests_until(now.mono_ms + rest);
@@ -378,8 +378,8 @@ impl Server {
         self.troubled.load(Relaxed)
     }
 
-    pub(crate) fn health(&self) -> Health {
-        Health::from_u8(self.health.load(Relaxed))
+    pub(crate) fn health(&self) -> ServerHealth {
+        ServerHealth::from_u8(self.health.load(Relaxed))
     }
 
     /// When it is to be checked next, on the clock that never goes back.
@@ -392,11 +392,11 @@ impl Server {
     }
 
     /// Notes what a check has shown. One that was down and is up again is forgiven everything.
-    pub(super) fn checked(&self, seen: Health, healthy: u32, unhealthy: u32, now: Now) {
+    pub(super) fn checked(&self, seen: ServerHealth, healthy: u32, unhealthy: u32, now: Now) {
         let before = self.health();
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         let after = checks.seen(before, seen, healthy, unhealthy);
-        if (before, after) == (Health::Down, Health::Up) {
+        if (before, after) == (ServerHealth::Down, ServerHealth::Up) {
             let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
             record.forgive();
             self.troubled.store(false, Relaxed);

@@ -5,7 +5,7 @@
 use super::*;
 use crate::settings::{PassiveSettings, ServerDetails, ServerSettings};
 
-fn settings(count: usize, balance: Balance) -> PoolSettings {
+fn settings(count: usize, balance: BalanceMethod) -> PoolSettings {
     let url = |index| ServerSettings::Url(format!("http://10.0.0.{}", index + 1));
     PoolSettings { servers: (0..count).map(url).collect(), balance, ..Default::default() }
 }
@@ -16,9 +16,9 @@ fn detailed(settings: &mut PoolSettings, index: usize, change: impl FnOnce(&mut 
     settings.servers[index] = ServerSettings::Detailed(details);
 }
 
-fn pool(settings: &PoolSettings) -> Arc<Pool> {
+fn pool(settings: &PoolSettings) -> Arc<ServerPool> {
     assert_eq!(settings.check(), []);
-    Arc::new(Pool::new(settings, Terms::default(), None))
+    Arc::new(ServerPool::new(settings, ConnectionPolicy::default(), None))
 }
 
 fn at(mono_ms: u64) -> Now {
@@ -26,39 +26,39 @@ fn at(mono_ms: u64) -> Now {
 }
 
 /// The last byte of a server's address.
-fn name(lease: &Lease) -> usize {
+fn name(lease: &ServerLease) -> usize {
     lease.address().authority().rsplit('.').next().unwrap().parse().unwrap()
 }
 
 /// Picks without holding the place; `dice` differs from one to the next.
-fn picks(pool: &Arc<Pool>, count: usize, now: Now) -> Vec<usize> {
+fn picks(pool: &Arc<ServerPool>, count: usize, now: Now) -> Vec<usize> {
     let one = |turn: usize| {
-        let asking = Asking {
+        let asking = PickRequest {
             dice: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1),
             ..Default::default()
         };
-        match pool.pick(&asking, &mut Tried::default(), now) {
-            Pick::Server(lease) => name(&lease),
+        match pool.pick(&asking, &mut TriedServers::default(), now) {
+            PickOutcome::Server(lease) => name(&lease),
             other => panic!("{other:?}"),
         }
     };
     (0..count).map(one).collect()
 }
 
-fn hold(pool: &Arc<Pool>, now: Now) -> Lease {
-    match pool.pick(&Asking::default(), &mut Tried::default(), now) {
-        Pick::Server(lease) => lease,
+fn hold(pool: &Arc<ServerPool>, now: Now) -> ServerLease {
+    match pool.pick(&PickRequest::default(), &mut TriedServers::default(), now) {
+        PickOutcome::Server(lease) => lease,
         other => panic!("{other:?}"),
     }
 }
 
-fn meets(pool: &Arc<Pool>, server: usize, met: Met, now: Now) {
+fn meets(pool: &Arc<ServerPool>, server: usize, met: AttemptOutcome, now: Now) {
     pool.met(&pool.members.load().servers[server - 1], met, now);
 }
 
 #[test]
 fn servers_are_taken_in_turn_by_weight() {
-    let mut settings = settings(3, Balance::RoundRobin);
+    let mut settings = settings(3, BalanceMethod::RoundRobin);
     assert_eq!(picks(&pool(&settings), 6, at(0)), [1, 2, 3, 1, 2, 3]);
     detailed(&mut settings, 0, |it| it.weight = 2);
     assert_eq!(picks(&pool(&settings), 8, at(0)), [1, 2, 3, 1, 1, 2, 3, 1]);
@@ -66,7 +66,7 @@ fn servers_are_taken_in_turn_by_weight() {
 
 #[test]
 fn chance_follows_the_weights() {
-    let mut settings = settings(3, Balance::Random);
+    let mut settings = settings(3, BalanceMethod::Random);
     detailed(&mut settings, 0, |it| it.weight = 2);
     let spread = picks(&pool(&settings), 4_000, at(0));
     for (server, share) in [(1, 2_000), (2, 1_000), (3, 1_000)] {
@@ -77,128 +77,135 @@ fn chance_follows_the_weights() {
 
 #[test]
 fn one_request_tries_each_server_once() {
-    for balance in [Balance::P2c, Balance::RoundRobin, Balance::ConsistentHash] {
+    for balance in [BalanceMethod::P2c, BalanceMethod::RoundRobin, BalanceMethod::ConsistentHash] {
         let pool = pool(&settings(3, balance));
-        let (mut tried, mut picked) = (Tried::default(), Vec::new());
-        while let Pick::Server(lease) = pool.pick(&Asking::default(), &mut tried, at(0)) {
+        let (mut tried, mut picked) = (TriedServers::default(), Vec::new());
+        while let PickOutcome::Server(lease) = pool.pick(&PickRequest::default(), &mut tried, at(0))
+        {
             picked.push(name(&lease));
         }
         picked.sort_unstable();
         assert_eq!(picked, [1, 2, 3], "{balance:?}");
-        assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(0)), Pick::Tried));
+        assert!(matches!(
+            pool.pick(&PickRequest::default(), &mut tried, at(0)),
+            PickOutcome::Tried
+        ));
     }
 }
 
 #[test]
 fn a_server_that_takes_no_connection_rests_and_is_tried_by_one_request() {
-    let pool = pool(&settings(2, Balance::RoundRobin));
-    meets(&pool, 1, Met::NoConnection, at(0));
+    let pool = pool(&settings(2, BalanceMethod::RoundRobin));
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
     assert_eq!(picks(&pool, 4, at(999)), [2; 4]);
     let mut held: Vec<_> = (0..4).map(|_| hold(&pool, at(1_000))).collect();
     assert_eq!(held.iter().filter(|it| name(it) == 1).count(), 1);
     held.retain(|it| name(it) == 1);
-    held[0].met(Met::Answer, at(1_000));
+    held[0].met(AttemptOutcome::Answer, at(1_000));
     assert!(picks(&pool, 4, at(1_000)).iter().filter(|&&it| it == 1).count() >= 2);
 }
 
 #[test]
 fn where_all_rest_the_client_is_told_when_to_come_again() {
-    let pool = pool(&settings(2, Balance::P2c));
+    let pool = pool(&settings(2, BalanceMethod::P2c));
     for (server, now_ms) in [(1, 0), (2, 0), (1, 1_000), (2, 1_000), (2, 3_000), (1, 3_000)] {
-        meets(&pool, server, Met::NoConnection, at(now_ms));
+        meets(&pool, server, AttemptOutcome::NoConnection, at(now_ms));
     }
-    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(3_050));
-    assert!(matches!(pick, Pick::Nobody(3_950)), "{pick:?}");
+    let pick = pool.pick(&PickRequest::default(), &mut TriedServers::default(), at(3_050));
+    assert!(matches!(pick, PickOutcome::Nobody(3_950)), "{pick:?}");
 }
 
 #[test]
 fn where_all_rest_each_is_tried_by_one_request_now_and_then() {
-    let pool = pool(&settings(2, Balance::P2c));
+    let pool = pool(&settings(2, BalanceMethod::P2c));
     for server in [1, 2] {
-        meets(&pool, server, Met::NoConnection, at(0));
+        meets(&pool, server, AttemptOutcome::NoConnection, at(0));
     }
-    let pick = |now| pool.pick(&Asking::default(), &mut Tried::default(), now);
+    let pick = |now| pool.pick(&PickRequest::default(), &mut TriedServers::default(), now);
     let held = [hold(&pool, at(100)), hold(&pool, at(100))];
     assert_ne!(name(&held[0]), name(&held[1]));
-    assert!(matches!(pick(at(100)), Pick::Nobody(_)), "one at a time");
+    assert!(matches!(pick(at(100)), PickOutcome::Nobody(_)), "one at a time");
     for lease in held {
-        lease.met(Met::NoConnection, at(120));
+        lease.met(AttemptOutcome::NoConnection, at(120));
     }
-    assert!(matches!(pick(at(219)), Pick::Nobody(_)), "they failed just now");
+    assert!(matches!(pick(at(219)), PickOutcome::Nobody(_)), "they failed just now");
     let back = hold(&pool, at(220));
-    back.met(Met::Answer, at(220));
+    back.met(AttemptOutcome::Answer, at(220));
     assert_eq!(picks(&pool, 4, at(220)), [name(&back); 4], "back before its rest is over");
-    assert!(matches!(pick(at(220)), Pick::Server(_)));
+    assert!(matches!(pick(at(220)), PickOutcome::Server(_)));
 }
 
 #[test]
 fn a_trial_ends_with_the_head_of_its_answer_whatever_the_server_works_on_else() {
-    let pool = pool(&settings(1, Balance::P2c));
-    let pick = |now| pool.pick(&Asking::default(), &mut Tried::default(), now);
+    let pool = pool(&settings(1, BalanceMethod::P2c));
+    let pick = |now| pool.pick(&PickRequest::default(), &mut TriedServers::default(), now);
     let _socket_of_before = hold(&pool, at(0));
-    meets(&pool, 1, Met::NoConnection, at(0));
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
     let trial = hold(&pool, at(1_000));
-    assert!(matches!(pick(at(1_000)), Pick::Full), "one at a time");
-    trial.met(Met::Answer, at(1_001));
+    assert!(matches!(pick(at(1_000)), PickOutcome::Full), "one at a time");
+    trial.met(AttemptOutcome::Answer, at(1_001));
     assert_eq!(picks(&pool, 2, at(1_001)), [1, 1], "though its answer goes on");
-    meets(&pool, 1, Met::NoConnection, at(2_000));
-    assert!(matches!(pick(at(2_050)), Pick::Nobody(_)), "it failed just now");
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(2_000));
+    assert!(matches!(pick(at(2_050)), PickOutcome::Nobody(_)), "it failed just now");
     let early = hold(&pool, at(2_100));
-    assert!(matches!(pick(at(2_100)), Pick::Nobody(_)), "one at a time");
+    assert!(matches!(pick(at(2_100)), PickOutcome::Nobody(_)), "one at a time");
     drop(early);
     let another = hold(&pool, at(2_100));
-    another.met(Met::NoConnection, at(2_100));
+    another.met(AttemptOutcome::NoConnection, at(2_100));
     let last = hold(&pool, at(2_200));
-    last.met(Met::Answer, at(2_200));
+    last.met(AttemptOutcome::Answer, at(2_200));
     assert_eq!(picks(&pool, 2, at(2_200)), [1, 1]);
 }
 
 #[test]
 fn one_that_rests_is_left_alone_while_another_is_up() {
-    let pool = pool(&settings(2, Balance::P2c));
-    meets(&pool, 1, Met::NoConnection, at(0));
+    let pool = pool(&settings(2, BalanceMethod::P2c));
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
     assert_eq!(picks(&pool, 8, at(500)), [2; 8]);
-    let mut tried = Tried::default();
-    assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(500)), Pick::Server(_)));
-    assert!(matches!(pool.pick(&Asking::default(), &mut tried, at(500)), Pick::Tried));
+    let mut tried = TriedServers::default();
+    assert!(matches!(
+        pool.pick(&PickRequest::default(), &mut tried, at(500)),
+        PickOutcome::Server(_)
+    ));
+    assert!(matches!(pool.pick(&PickRequest::default(), &mut tried, at(500)), PickOutcome::Tried));
 }
 
 #[test]
 fn bad_answers_make_some_rest_but_not_more_than_their_share() {
-    let mut settings = settings(4, Balance::RoundRobin);
+    let mut settings = settings(4, BalanceMethod::RoundRobin);
     settings.passive = PassiveSettings { failures: 2, share: 50, ..Default::default() };
     let pool = pool(&settings);
     for server in [1, 1, 2, 2, 3, 3, 4, 4] {
-        meets(&pool, server, Met::Failure, at(0));
+        meets(&pool, server, AttemptOutcome::Failure, at(0));
     }
     assert_eq!(picks(&pool, 4, at(0)), [3, 3, 3, 4], "in turn, and the next where one rests");
-    let alone = self::pool(&self::settings(1, Balance::P2c));
+    let alone = self::pool(&self::settings(1, BalanceMethod::P2c));
     for _ in 0..20 {
-        meets(&alone, 1, Met::Failure, at(0));
+        meets(&alone, 1, AttemptOutcome::Failure, at(0));
     }
     assert_eq!(picks(&alone, 1, at(0)), [1]);
 }
 
 #[test]
 fn backups_serve_only_while_no_other_is_up() {
-    let mut settings = settings(3, Balance::RoundRobin);
+    let mut settings = settings(3, BalanceMethod::RoundRobin);
     detailed(&mut settings, 1, |it| it.backup = true);
     detailed(&mut settings, 0, |it| it.max_requests = 1);
     detailed(&mut settings, 2, |it| it.max_requests = 1);
     let pool = pool(&settings);
     let held = [hold(&pool, at(0)), hold(&pool, at(0))];
     assert!(held.iter().all(|it| name(it) != 2));
-    let pick = pool.pick(&Asking::default(), &mut Tried::default(), at(0));
-    assert!(matches!(pick, Pick::Full), "busy is not down: {pick:?}");
+    let pick = pool.pick(&PickRequest::default(), &mut TriedServers::default(), at(0));
+    assert!(matches!(pick, PickOutcome::Full), "busy is not down: {pick:?}");
     drop(held);
-    meets(&pool, 1, Met::NoConnection, at(0));
-    meets(&pool, 3, Met::NoConnection, at(0));
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
+    meets(&pool, 3, AttemptOutcome::NoConnection, at(0));
     assert_eq!(picks(&pool, 3, at(0)), [2, 2, 2]);
 }
 
 #[test]
 fn the_least_busy_gets_the_next_by_weight() {
-    let mut settings = settings(2, Balance::LeastConnections);
+    let mut settings = settings(2, BalanceMethod::LeastConnections);
     detailed(&mut settings, 0, |it| it.weight = 3);
     let pool = pool(&settings);
     let held: Vec<_> = (0..8).map(|_| hold(&pool, at(0))).collect();
@@ -207,7 +214,7 @@ fn the_least_busy_gets_the_next_by_weight() {
 
 #[test]
 fn two_choices_leave_a_slow_server_alone() {
-    let pool = pool(&settings(8, Balance::P2c));
+    let pool = pool(&settings(8, BalanceMethod::P2c));
     let servers = pool.members.load_full();
     for server in &servers.servers {
         server.took(1_000, at(0));
@@ -223,7 +230,7 @@ fn two_choices_leave_a_slow_server_alone() {
 
 #[test]
 fn two_choices_of_idle_servers_follow_the_weights() {
-    let mut settings = settings(2, Balance::P2c);
+    let mut settings = settings(2, BalanceMethod::P2c);
     detailed(&mut settings, 0, |it| it.weight = 3);
     let pool = pool(&settings);
     let of_second = |now| picks(&pool, 4_000, now).iter().filter(|&&it| it == 2).count();
@@ -242,17 +249,18 @@ fn two_choices_of_idle_servers_follow_the_weights() {
 
 #[test]
 fn a_hash_keeps_its_keys_when_a_server_goes_and_passes_by_the_overloaded() {
-    let settings = settings(5, Balance::ConsistentHash);
+    let settings = settings(5, BalanceMethod::ConsistentHash);
     let pool = pool(&settings);
     let pick = |key: u64| {
-        let asking = Asking { key, ..Default::default() };
-        match pool.pick(&asking, &mut Tried::default(), at(0)) {
-            Pick::Server(lease) => lease,
+        let asking = PickRequest { key, ..Default::default() };
+        match pool.pick(&asking, &mut TriedServers::default(), at(0)) {
+            PickOutcome::Server(lease) => lease,
             other => panic!("{other:?}"),
         }
     };
-    let all =
-        |pick: &dyn Fn(u64) -> Lease| (0..1_000).map(|key| name(&pick(key))).collect::<Vec<_>>();
+    let all = |pick: &dyn Fn(u64) -> ServerLease| {
+        (0..1_000).map(|key| name(&pick(key))).collect::<Vec<_>>()
+    };
     let before = all(&pick);
     for server in 1..=5 {
         let share = before.iter().filter(|&&it| it == server).count();
@@ -263,14 +271,14 @@ fn a_hash_keeps_its_keys_when_a_server_goes_and_passes_by_the_overloaded() {
     let there = busy.iter().filter(|it| name(it) == favourite).count();
     assert!((1..=4).contains(&there), "{there} of 10 for one key");
     drop(busy);
-    meets(&pool, 3, Met::NoConnection, at(0));
+    meets(&pool, 3, AttemptOutcome::NoConnection, at(0));
     let moved = before.iter().zip(all(&pick)).filter(|(before, after)| *before != after);
     assert!(moved.into_iter().all(|(before, _)| *before == 3));
 }
 
 #[test]
 fn a_client_sticks_to_its_server_even_while_that_drains() {
-    let mut settings = settings(3, Balance::RoundRobin);
+    let mut settings = settings(3, BalanceMethod::RoundRobin);
     settings.sticky = Some(crate::settings::StickySettings { cookie: "tg".into() });
     let pool = pool(&settings);
     let first = hold(&pool, at(0));
@@ -284,7 +292,8 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
     let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
     pool.members.load().servers[name(&first) - 1].drain();
     for _ in 0..3 {
-        let Pick::Server(lease) = pool.pick(&asking, &mut Tried::default(), at(0)) else {
+        let PickOutcome::Server(lease) = pool.pick(&asking, &mut TriedServers::default(), at(0))
+        else {
             panic!()
         };
         assert_eq!(name(&lease), name(&first));
@@ -295,11 +304,11 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
 
 #[test]
 fn a_server_that_comes_back_begins_slowly() {
-    let mut settings = settings(2, Balance::RoundRobin);
+    let mut settings = settings(2, BalanceMethod::RoundRobin);
     settings.slow_start = settings::Text("30s".parse().unwrap());
     let pool = pool(&settings);
-    meets(&pool, 1, Met::NoConnection, at(0));
-    meets(&pool, 1, Met::Answer, at(1_000));
+    meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
+    meets(&pool, 1, AttemptOutcome::Answer, at(1_000));
     let share = |now| picks(&pool, 1_000, at(now)).iter().filter(|&&it| it == 1).count();
     let (early, late, done) = (share(1_000), share(16_000), share(31_000));
     assert!((10..150).contains(&early) && (150..400).contains(&late), "{early} {late}");
@@ -308,9 +317,12 @@ fn a_server_that_comes_back_begins_slowly() {
 
 #[test]
 fn a_reload_forgets_nothing_of_a_server_that_stays() {
-    let before = pool(&settings(2, Balance::RoundRobin));
-    meets(&before, 2, Met::NoConnection, at(0));
-    let after =
-        Arc::new(Pool::new(&settings(3, Balance::RoundRobin), Terms::default(), Some(&before)));
+    let before = pool(&settings(2, BalanceMethod::RoundRobin));
+    meets(&before, 2, AttemptOutcome::NoConnection, at(0));
+    let after = Arc::new(ServerPool::new(
+        &settings(3, BalanceMethod::RoundRobin),
+        ConnectionPolicy::default(),
+        Some(&before),
+    ));
     assert!(!picks(&after, 6, at(500)).contains(&2));
 }

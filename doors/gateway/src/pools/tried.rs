@@ -8,12 +8,12 @@ pub(crate) const TRIES_MAX: usize = 8;
 
 /// Tags of servers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Tried {
+pub(crate) struct TriedServers {
     tags: [u64; TRIES_MAX],
     count: usize,
 }
 
-impl Tried {
+impl TriedServers {
     pub(super) fn has(&self, tag: u64) -> bool {
         self.tags[..self.count].contains(&tag)
     }

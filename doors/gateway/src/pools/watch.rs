@@ -3,7 +3,7 @@
 //! One thread for all pools of a door. It walks those that are in force, so that servers that come and go
 //! need no notice, and ends with its door. Started by `door`.
 
-use super::{Pool, health, names};
+use super::{ServerPool, health, names};
 use arc_swap::ArcSwap;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use transport::clock;
-use upstream::origins::{Dialer, Limits, Origins};
+use upstream::origins::{Dialer, OriginLimits, Origins};
 
 /// Servers and names that are asked at once; further ones are asked later.
 const ASKED_MAX: usize = 256;
@@ -25,37 +25,37 @@ const LOOK: Duration = Duration::from_millis(500);
 pub(super) const UNDER_WAY: u64 = u64::MAX;
 
 /// Pools by name.
-type Pools = BTreeMap<String, Arc<Pool>>;
+type Pools = BTreeMap<String, Arc<ServerPool>>;
 
 /// What the thread asks with, and whom it tells what an administrator should know.
 #[derive(Clone)]
-pub(crate) struct Means {
+pub(crate) struct WatchMeans {
     pub(crate) dialer: Dialer,
     pub(crate) tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The pools that are seen to.
 #[derive(Debug, Default)]
-pub(crate) struct Watch {
+pub(crate) struct PoolWatch {
     pools: Arc<ArcSwap<Pools>>,
     /// Told when there are others.
     changed: Arc<Notify>,
-    thread: Mutex<Thread>,
+    thread: Mutex<WatchThread>,
 }
 
 /// The thread that does it. Held by whoever changes what is seen to.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum Thread {
+enum WatchThread {
     #[default]
     NotNeeded,
     Runs,
 }
 
-impl Watch {
+impl PoolWatch {
     /// Has a thread ready if one of `pools` wants to be seen to.
-    pub(crate) fn prepare(&self, pools: &Pools, means: &Means) -> io::Result<()> {
+    pub(crate) fn prepare(&self, pools: &Pools, means: &WatchMeans) -> io::Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if *thread == Thread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
+        if *thread == WatchThread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
             let (pools, changed) = (Arc::downgrade(&self.pools), Arc::clone(&self.changed));
             let means = means.clone();
             let runtime = move || {
@@ -67,7 +67,7 @@ impl Watch {
                 }
             };
             std::thread::Builder::new().name("gateway-pools".into()).spawn(runtime)?;
-            *thread = Thread::Runs;
+            *thread = WatchThread::Runs;
         }
         Ok(())
     }
@@ -83,15 +83,15 @@ impl Watch {
     }
 }
 
-impl Pool {
+impl ServerPool {
     /// Whether its servers are asked how they are, or found by name.
     fn is_seen_to(&self) -> bool {
         self.settings.health.is_some() || !self.members.load().entries.is_empty()
     }
 }
 
-async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: Means) {
-    let limits = Limits { idle_per_origin_max: 0, idle_max: 0, ..Limits::default() };
+async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
+    let limits = OriginLimits { idle_per_origin_max: 0, idle_max: 0, ..OriginLimits::default() };
     let origins = Arc::new(Origins::new(means.dialer.clone(), limits));
     let mut asked = JoinSet::new();
     loop {
@@ -112,8 +112,8 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: Means) {
 /// Begins what is due for a pool; says when something more will be, if that is soon.
 fn begin(
     name: &str,
-    pool: &Arc<Pool>,
-    (origins, means): (&Arc<Origins>, &Means),
+    pool: &Arc<ServerPool>,
+    (origins, means): (&Arc<Origins>, &WatchMeans),
     asked: &mut JoinSet<()>,
 ) -> Duration {
     let now_ms = clock::now().mono_ms;
@@ -145,7 +145,7 @@ fn begin(
     wait
 }
 
-impl fmt::Debug for Means {
+impl fmt::Debug for WatchMeans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Means").finish_non_exhaustive()
     }

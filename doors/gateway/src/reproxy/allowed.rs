@@ -5,21 +5,21 @@
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use upstream::origins::{Destinations, Guard, Host, Reach};
+use upstream::origins::{ClientReach, DestinationScope, DialGuard, UrlHost};
 use vocab::{DomainName, NameError, Network, NetworkError};
 
 /// Hosts, networks, or the whole internet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Allowed {
+pub(crate) struct AllowedTargets {
     hosts: Vec<DomainName>,
     /// All below these.
     domains: Vec<DomainName>,
     networks: Vec<Network>,
-    internet: Internet,
+    internet: InternetAccess,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Internet {
+enum InternetAccess {
     #[default]
     Closed,
     Open,
@@ -33,24 +33,24 @@ pub(crate) enum NotAllowed {
 }
 
 /// What one host may resolve to.
-pub(super) struct Permit<'a> {
-    allowed: &'a Allowed,
-    trust: Trust,
+pub(super) struct HostPermit<'a> {
+    allowed: &'a AllowedTargets,
+    trust: TargetTrust,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum TargetTrust {
     /// The owner has named the host.
     Named,
     /// Its address decides.
     ByAddress,
 }
 
-impl Allowed {
+impl AllowedTargets {
     /// Adds what one line of the settings says.
     pub(crate) fn add(&mut self, text: &str) -> Result<(), NotAllowed> {
         if text == "public" {
-            self.internet = Internet::Open;
+            self.internet = InternetAccess::Open;
         } else if text.contains('/') || text.parse::<IpAddr>().is_ok() {
             self.networks.push(text.parse().map_err(NotAllowed::Network)?);
         } else if let Some(domain) = text.strip_prefix("*.") {
@@ -62,12 +62,12 @@ impl Allowed {
     }
 
     /// What `host` may resolve to.
-    pub(super) fn permit(&self, host: &Host) -> Permit<'_> {
+    pub(super) fn permit(&self, host: &UrlHost) -> HostPermit<'_> {
         let trust = match host {
-            Host::Name(name) if self.names(name) => Trust::Named,
-            Host::Name(_) | Host::Address(_) => Trust::ByAddress,
+            UrlHost::Name(name) if self.names(name) => TargetTrust::Named,
+            UrlHost::Name(_) | UrlHost::Address(_) => TargetTrust::ByAddress,
         };
-        Permit { allowed: self, trust }
+        HostPermit { allowed: self, trust }
     }
 
     fn names(&self, name: &DomainName) -> bool {
@@ -77,19 +77,19 @@ impl Allowed {
     }
 }
 
-impl Guard for Permit<'_> {
+impl DialGuard for HostPermit<'_> {
     fn permits(&self, address: SocketAddr) -> bool {
         let reaches = |destinations| {
             let client = Ipv4Addr::UNSPECIFIED.into();
-            Reach { client, destinations, off_limits: &[] }.permits(address)
+            ClientReach { client, destinations, off_limits: &[] }.permits(address)
         };
-        if !reaches(Destinations::Any) {
+        if !reaches(DestinationScope::Any) {
             return false;
         }
         let ip = address.ip().to_canonical();
-        self.trust == Trust::Named
+        self.trust == TargetTrust::Named
             || self.allowed.networks.iter().any(|network| network.contains(ip))
-            || (self.allowed.internet == Internet::Open && reaches(Destinations::Public))
+            || (self.allowed.internet == InternetAccess::Open && reaches(DestinationScope::Public))
     }
 }
 
@@ -108,11 +108,11 @@ mod tests {
     use super::*;
 
     fn permits(lines: &[&str], host: &str, address: &str) -> bool {
-        let mut allowed = Allowed::default();
+        let mut allowed = AllowedTargets::default();
         for line in lines {
             allowed.add(line).unwrap();
         }
-        let host: Host = host.parse().unwrap();
+        let host: UrlHost = host.parse().unwrap();
         allowed.permit(&host).permits(address.parse().unwrap())
     }
 
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn nonsense_is_refused() {
         for text in ["10.0.0.0/33", "a..b", "*.", "http://a/"] {
-            assert!(Allowed::default().add(text).is_err(), "{text}");
+            assert!(AllowedTargets::default().add(text).is_err(), "{text}");
         }
     }
 }

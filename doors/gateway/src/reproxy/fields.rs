@@ -3,7 +3,7 @@
 //! Perlbal's `X-Reproxy-*` and nginx's `X-Accel-*`. They are taken out of an answer whatever they say:
 //! they tell of inner names. It acts on none of them. Called by the parent module.
 
-use super::urls::Target;
+use super::urls::ReproxyUrl;
 use http::header::{HeaderMap, HeaderName, SET_COOKIE};
 use std::time::Duration;
 
@@ -33,21 +33,21 @@ const REMEMBER_MAX: Duration = Duration::from_hours(30 * 24);
 
 /// What an answer asks for.
 #[derive(Debug)]
-pub(super) struct Orders {
+pub(super) struct ReproxyOrders {
     /// What is to be sent in its place, if anything is.
-    pub(super) order: Option<Order>,
+    pub(super) order: Option<ReproxyOrder>,
     /// How long that must be, in bytes.
     pub(super) expected: Option<u64>,
-    pub(super) remember: Option<Remember>,
+    pub(super) remember: Option<RememberUrls>,
 }
 
 /// What is to be sent in place of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ReproxyOrder {
     /// The file of this path, as the server sees it.
     File(Vec<u8>),
     /// What the first of these gives that can be had.
-    Urls(Vec<Target>),
+    Urls(Vec<ReproxyUrl>),
     /// What the pool of this name answers to the same request.
     Service(String),
     /// What this path and query lead to.
@@ -58,14 +58,14 @@ pub(super) enum Order {
 
 /// How long URLs stand for a request, and which fields of the answer go with them.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Remember {
+pub(super) struct RememberUrls {
     pub(super) lasts: Duration,
     pub(super) fields: Vec<HeaderName>,
 }
 
 /// Takes the fields out of an answer.
-pub(super) fn take(headers: &mut HeaderMap) -> Orders {
-    let remember = text(headers, &CACHE_FOR).and_then(|text| Remember::parse(&text));
+pub(super) fn take(headers: &mut HeaderMap) -> ReproxyOrders {
+    let remember = text(headers, &CACHE_FOR).and_then(|text| RememberUrls::parse(&text));
     let expected = text(headers, &EXPECTED_SIZE).and_then(|text| text.parse().ok());
     let order = order(headers);
     for name in [&FILE, &URL, &SERVICE, &EXPECTED_SIZE, &CACHE_FOR, &REDIRECT] {
@@ -74,26 +74,26 @@ pub(super) fn take(headers: &mut HeaderMap) -> Orders {
     for name in &IDLE {
         headers.remove(name);
     }
-    Orders { order, expected, remember }
+    ReproxyOrders { order, expected, remember }
 }
 
 /// The order of an answer; where there are several, the nearest to the client counts.
-fn order(headers: &HeaderMap) -> Option<Order> {
+fn order(headers: &HeaderMap) -> Option<ReproxyOrder> {
     if let Some(path) = headers.get(&FILE) {
-        return Some(Order::File(path.as_bytes().to_vec()));
+        return Some(ReproxyOrder::File(path.as_bytes().to_vec()));
     }
     if headers.contains_key(&URL) {
         let lines = headers.get_all(&URL).iter().filter_map(|line| line.to_str().ok());
-        let urls = lines.flat_map(str::split_ascii_whitespace).filter_map(Target::parse);
-        return Some(Order::Urls(urls.take(URLS_MAX).collect()));
+        let urls = lines.flat_map(str::split_ascii_whitespace).filter_map(ReproxyUrl::parse);
+        return Some(ReproxyOrder::Urls(urls.take(URLS_MAX).collect()));
     }
     if headers.contains_key(&SERVICE) {
         let name = text(headers, &SERVICE);
-        return Some(name.map_or(Order::Senseless(SERVICE), Order::Service));
+        return Some(name.map_or(ReproxyOrder::Senseless(SERVICE), ReproxyOrder::Service));
     }
     if headers.contains_key(&REDIRECT) {
         let path = text(headers, &REDIRECT).filter(|path| path.starts_with('/'));
-        return Some(path.map_or(Order::Senseless(REDIRECT), Order::Path));
+        return Some(path.map_or(ReproxyOrder::Senseless(REDIRECT), ReproxyOrder::Path));
     }
     None
 }
@@ -103,7 +103,7 @@ fn text(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-impl Remember {
+impl RememberUrls {
     /// Reads `3600; Last-Modified Content-Type`.
     fn parse(text: &str) -> Option<Self> {
         let (seconds, fields) = text.split_once(';').unwrap_or((text, ""));
@@ -119,7 +119,7 @@ impl Remember {
     }
 }
 
-impl Order {
+impl ReproxyOrder {
     /// The field that it stands in.
     pub(super) fn field(&self) -> HeaderName {
         match self {
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
     use http::header::{CONTENT_TYPE, HeaderValue, LAST_MODIFIED};
 
-    fn read(fields: &[(&'static str, &'static str)]) -> (Orders, HeaderMap) {
+    fn read(fields: &[(&'static str, &'static str)]) -> (ReproxyOrders, HeaderMap) {
         let mut headers: HeaderMap = fields
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
@@ -162,7 +162,7 @@ mod tests {
             ("x-accel-charset", "utf-8"),
             ("content-type", "text/plain"),
         ]);
-        assert_eq!(orders.order, Some(Order::File(b"/srv/a".to_vec())));
+        assert_eq!(orders.order, Some(ReproxyOrder::File(b"/srv/a".to_vec())));
         assert_eq!((orders.expected, orders.remember), (None, None));
         assert_eq!(left.keys().collect::<Vec<_>>(), [CONTENT_TYPE]);
     }
@@ -170,10 +170,10 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_an_order_all_the_same() {
         let order = |name, value| read(&[(name, value)]).0.order;
-        assert_eq!(order("x-accel-redirect", "@named"), Some(Order::Senseless(REDIRECT)));
-        assert_eq!(order("x-reproxy-service", " "), Some(Order::Senseless(SERVICE)));
-        assert_eq!(order("x-reproxy-url", "gopher://x /y"), Some(Order::Urls(vec![])));
-        assert_eq!(order("x-accel-redirect", "/a?b"), Some(Order::Path("/a?b".into())));
+        assert_eq!(order("x-accel-redirect", "@named"), Some(ReproxyOrder::Senseless(REDIRECT)));
+        assert_eq!(order("x-reproxy-service", " "), Some(ReproxyOrder::Senseless(SERVICE)));
+        assert_eq!(order("x-reproxy-url", "gopher://x /y"), Some(ReproxyOrder::Urls(vec![])));
+        assert_eq!(order("x-accel-redirect", "/a?b"), Some(ReproxyOrder::Path("/a?b".into())));
         assert_eq!(order("content-type", "x/y"), None);
     }
 
@@ -183,7 +183,7 @@ mod tests {
             ("x-reproxy-url", "http://10.0.0.1/a  http://10.0.0.2:81/b?c"),
             ("x-reproxy-url", "https://media.example/d"),
         ]);
-        let Some(Order::Urls(urls)) = orders.order else { panic!("no URLs") };
+        let Some(ReproxyOrder::Urls(urls)) = orders.order else { panic!("no URLs") };
         let urls: Vec<_> = urls.iter().map(ToString::to_string).collect();
         let expected = ["http://10.0.0.1/a", "http://10.0.0.2:81/b?c", "https://media.example/d"];
         assert_eq!(urls, expected);
@@ -191,11 +191,14 @@ mod tests {
 
     #[test]
     fn how_long_and_what_is_remembered() {
-        let parse = Remember::parse;
+        let parse = RememberUrls::parse;
         let hour = parse("3600; Last-Modified Set-Cookie Content-Type b@d").unwrap();
         assert_eq!(hour.lasts, Duration::from_hours(1));
         assert_eq!(hour.fields, [LAST_MODIFIED, CONTENT_TYPE]);
-        assert_eq!(parse("5").unwrap(), Remember { lasts: Duration::from_secs(5), fields: vec![] });
+        assert_eq!(
+            parse("5").unwrap(),
+            RememberUrls { lasts: Duration::from_secs(5), fields: vec![] }
+        );
         assert_eq!(parse(&format!("{}", u64::MAX)).unwrap().lasts, REMEMBER_MAX);
         assert!(parse("0; A").is_none() && parse("-1").is_none() && parse("").is_none());
     }

@@ -4,18 +4,18 @@
 //! nothing private ([`http_engine::beneath`]), and only regular files do. The head is the server's,
 //! with what is known of the file where the server says nothing. Called by the parent module.
 
-use super::{Asked, Place, judge};
+use super::{ConditionsLeft, OriginalRequest, judge};
 use crate::pages;
 use http::header::{
     ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
 };
 use http::{Method, Response, StatusCode, response};
-use http_engine::beneath::{FolderRoot, Links, OpenedFile, RootError};
+use http_engine::beneath::{FolderRoot, OpenedFile, RootError, SymlinkPolicy};
 use http_engine::conditional::{ETag, format_date};
-use http_engine::content::{Content, Segment, read_now};
-use http_engine::multipart::Multipart;
+use http_engine::content::{ContentSegment, FileContent, read_now};
+use http_engine::multipart::MultipartAnswer;
 use http_engine::private_files::PrivateFiles;
-use http_engine::range::{Selections, select_several, unsatisfied};
+use http_engine::range::{RangeSelections, select_several, unsatisfied};
 use http_engine::{Body, mime};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, OFlags, Stat};
@@ -28,41 +28,42 @@ use vocab::Now;
 
 /// The folder below which servers may name files.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct ReproxyFolder {
     /// As servers write it.
     path: PathBuf,
     root: FolderRoot,
 }
 
 /// An open file.
-struct Opened {
+struct ReproxyFile {
     file: OwnedFd,
     len: u64,
     modified_secs: u64,
     etag: Option<ETag>,
 }
 
-impl Folder {
+impl ReproxyFolder {
     /// The folder at `path`. Fails if there is none, or a private one.
     pub(super) fn new(path: PathBuf, private: &Arc<PrivateFiles>) -> Result<Self, RootError> {
-        let root = FolderRoot::open(&path, Links::Inside, Arc::clone(private), clock::now())?;
+        let root =
+            FolderRoot::open(&path, SymlinkPolicy::Inside, Arc::clone(private), clock::now())?;
         Ok(Self { path, root })
     }
 
     /// Opens what is named by its whole path.
-    fn open(&self, path: &[u8], now: Now) -> Option<Opened> {
+    fn open(&self, path: &[u8], now: Now) -> Option<ReproxyFile> {
         let below = Path::new(OsStr::from_bytes(path)).strip_prefix(&self.path).ok()?;
         // A FIFO without a writer would have us wait.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
         let OpenedFile { file, stat } = self.root.open_beneath(below, flags, now).ok()?;
         let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        regular.then(|| Opened::new(file, &stat))
+        regular.then(|| ReproxyFile::new(file, &stat))
     }
 
     /// The answer with the file at `path` in place of its body.
     pub(super) fn answer(
         &self,
-        asked: &Asked,
+        asked: &OriginalRequest,
         mut head: response::Parts,
         path: &[u8],
         expected: Option<u64>,
@@ -77,18 +78,18 @@ impl Folder {
         super::plain(&mut head);
         opened.describe(&mut head, path);
         let due = match judge(asked, &head, now) {
-            Place::Answer(status) => {
+            ConditionsLeft::Answer(status) => {
                 head.status = status;
                 return Response::from_parts(head, Body::empty());
             }
-            Place::Whole => Selections::Whole,
-            Place::Ranges => select_several(&asked.method, &asked.headers, opened.len),
+            ConditionsLeft::Whole => RangeSelections::Whole,
+            ConditionsLeft::Ranges => select_several(&asked.method, &asked.headers, opened.len),
         };
         opened.send(asked, head, &due)
     }
 }
 
-impl Opened {
+impl ReproxyFile {
     #[allow(
         clippy::cast_sign_loss,
         clippy::unnecessary_cast,
@@ -114,39 +115,44 @@ impl Opened {
         head.headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
     }
 
-    fn send(self, asked: &Asked, mut head: response::Parts, due: &Selections) -> Response<Body> {
+    fn send(
+        self,
+        asked: &OriginalRequest,
+        mut head: response::Parts,
+        due: &RangeSelections,
+    ) -> Response<Body> {
         let segments = match due {
-            Selections::Whole => vec![Segment::File { offset: 0, len: self.len }],
-            Selections::Part(part) => {
+            RangeSelections::Whole => vec![ContentSegment::File { offset: 0, len: self.len }],
+            RangeSelections::Part(part) => {
                 head.status = StatusCode::PARTIAL_CONTENT;
                 head.headers.insert(CONTENT_RANGE, part.content_range());
-                vec![Segment::File { offset: part.first, len: part.len() }]
+                vec![ContentSegment::File { offset: part.first, len: part.len() }]
             }
-            Selections::Parts(parts) => {
+            RangeSelections::Parts(parts) => {
                 head.status = StatusCode::PARTIAL_CONTENT;
-                let laid_out = Multipart::new(parts, head.headers.get(CONTENT_TYPE));
+                let laid_out = MultipartAnswer::new(parts, head.headers.get(CONTENT_TYPE));
                 head.headers.insert(CONTENT_TYPE, laid_out.media);
-                laid_out.pieces.into_iter().map(Segment::from).collect()
+                laid_out.pieces.into_iter().map(ContentSegment::from).collect()
             }
-            Selections::Unsatisfiable => {
+            RangeSelections::Unsatisfiable => {
                 head.status = StatusCode::RANGE_NOT_SATISFIABLE;
                 head.headers.insert(CONTENT_RANGE, unsatisfied(self.len));
                 head.headers.remove(CONTENT_TYPE);
                 Vec::new()
             }
         };
-        let len: u64 = segments.iter().map(Segment::len).sum();
+        let len: u64 = segments.iter().map(ContentSegment::len).sum();
         head.headers.insert(CONTENT_LENGTH, HeaderValue::from(len));
         let body = if asked.method == Method::HEAD { Body::empty() } else { self.body(segments) };
         Response::from_parts(head, body)
     }
 
-    fn body(self, segments: Vec<Segment>) -> Body {
-        if let [Segment::File { offset, len }] = segments[..]
+    fn body(self, segments: Vec<ContentSegment>) -> Body {
+        if let [ContentSegment::File { offset, len }] = segments[..]
             && let Some(bytes) = read_now(&self.file, offset, len)
         {
             return Body::full(bytes);
         }
-        Body::boxed(Content::new(Arc::new(self.file), segments, |_| ()))
+        Body::boxed(FileContent::new(Arc::new(self.file), segments, |_| ()))
     }
 }

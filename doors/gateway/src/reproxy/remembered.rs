@@ -3,8 +3,8 @@
 //! A bounded table by the URL that clients ask for, forgotten at a reload. It holds no body. Called by
 //! the parent module.
 
-use super::fields::Remember;
-use super::urls::Target;
+use super::fields::RememberUrls;
+use super::urls::ReproxyUrl;
 use http::header::HeaderMap;
 use http::{Response, response};
 use quick_cache::sync::Cache;
@@ -16,25 +16,25 @@ const FIELD_BYTES_MAX: usize = 8 << 10;
 
 /// What is remembered for URLs of a route.
 #[derive(Debug)]
-pub(super) struct Remembered(Option<Cache<Box<str>, Arc<Entry>>>);
+pub(super) struct RememberedUrls(Option<Cache<Box<str>, Arc<RememberedEntry>>>);
 
 /// What stands for one URL.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) targets: Vec<Target>,
+pub(super) struct RememberedEntry {
+    pub(super) targets: Vec<ReproxyUrl>,
     pub(super) expected: Option<u64>,
     fields: HeaderMap,
     until_ms: u64,
 }
 
-impl Remembered {
+impl RememberedUrls {
     /// Room for `count` URLs.
     pub(super) fn new(count: u32) -> Self {
         Self((count > 0).then(|| Cache::new(count as usize)))
     }
 
     /// What stands for `url`.
-    pub(super) fn get(&self, url: &str, now: Now) -> Option<Arc<Entry>> {
+    pub(super) fn get(&self, url: &str, now: Now) -> Option<Arc<RememberedEntry>> {
         let table = self.0.as_ref()?;
         let entry = table.get(url)?;
         if now.mono_ms >= entry.until_ms {
@@ -52,7 +52,7 @@ impl Remembered {
     }
 
     /// Remembers what the server has named for `url`, with these fields of its answer.
-    pub(super) fn keep(&self, url: &str, entry: Entry) {
+    pub(super) fn keep(&self, url: &str, entry: RememberedEntry) {
         let bytes: usize =
             entry.fields.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
         if let Some(table) = &self.0
@@ -63,11 +63,11 @@ impl Remembered {
     }
 }
 
-impl Entry {
+impl RememberedEntry {
     pub(super) fn new(
-        (targets, expected): (Vec<Target>, Option<u64>),
+        (targets, expected): (Vec<ReproxyUrl>, Option<u64>),
         answer: &HeaderMap,
-        remember: &Remember,
+        remember: &RememberUrls,
         now: Now,
     ) -> Self {
         let mut fields = HeaderMap::new();
@@ -99,19 +99,21 @@ mod tests {
         Now { unix_ms: 0, mono_ms }
     }
 
-    fn entry(fields: &[(http::HeaderName, &'static str)], now: Now) -> Entry {
+    fn entry(fields: &[(http::HeaderName, &'static str)], now: Now) -> RememberedEntry {
         let answer = fields
             .iter()
             .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)))
             .collect();
-        let remember =
-            Remember { lasts: Duration::from_secs(2), fields: vec![LAST_MODIFIED, CONTENT_TYPE] };
-        Entry::new((vec![], None), &answer, &remember, now)
+        let remember = RememberUrls {
+            lasts: Duration::from_secs(2),
+            fields: vec![LAST_MODIFIED, CONTENT_TYPE],
+        };
+        RememberedEntry::new((vec![], None), &answer, &remember, now)
     }
 
     #[test]
     fn an_entry_has_the_fields_that_were_named_and_ends() {
-        let table = Remembered::new(8);
+        let table = RememberedUrls::new(8);
         table.keep("u", entry(&[(CONTENT_TYPE, "a/b"), (ETAG, "\"x\"")], at(1_000)));
         let head = table.get("u", at(2_999)).unwrap().head();
         assert_eq!(head.headers.keys().collect::<Vec<_>>(), [CONTENT_TYPE]);
@@ -121,7 +123,7 @@ mod tests {
 
     #[test]
     fn there_is_a_cap_on_urls_and_on_fields() {
-        let table = Remembered::new(8);
+        let table = RememberedUrls::new(8);
         for number in 0..100 {
             table.keep(&number.to_string(), entry(&[], at(0)));
         }
@@ -130,7 +132,7 @@ mod tests {
         let long: &'static str = Box::leak("x".repeat(FIELD_BYTES_MAX).into_boxed_str());
         table.keep("long", entry(&[(CONTENT_TYPE, long)], at(0)));
         assert!(table.get("long", at(1)).is_none());
-        let none = Remembered::new(0);
+        let none = RememberedUrls::new(0);
         none.keep("u", entry(&[], at(0)));
         assert!(none.get("u", at(0)).is_none());
     }

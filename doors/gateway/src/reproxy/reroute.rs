@@ -3,11 +3,11 @@
 //! Routes that are `internal` are reached only so. The client's method becomes `GET` unless it was
 //! `HEAD`, and its body is left behind. It decides and does nothing itself. Called by `request`.
 
-use super::Rerouted;
-use crate::decide::{Decision, decide};
-use crate::guards::Occasion;
-use crate::matching::Asked;
-use crate::request::{self, Outcome, Scene, Wish};
+use super::ReroutedPath;
+use crate::decide::{RouteDecision, decide};
+use crate::guards::BlockOccasion;
+use crate::matching::MatchInput;
+use crate::request::{self, GatewayOutcome, GatewayRequest, RequestContext};
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, EXPIRES,
     HeaderMap, HeaderName, SET_COOKIE, TRANSFER_ENCODING, UPGRADE,
@@ -28,7 +28,7 @@ const OF_THE_BODY: [HeaderName; 6] =
     [CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, EXPECT, CONNECTION, UPGRADE];
 
 /// What of a request goes with it to another path.
-struct Luggage {
+struct RerouteContext {
     method: Method,
     version: Version,
     headers: HeaderMap,
@@ -36,12 +36,12 @@ struct Luggage {
 
 /// Does what was decided, and again where a server leads elsewhere.
 pub(crate) async fn act(
-    scene: Scene<'_>,
-    decision: Decision,
-    wish: &Wish,
+    scene: RequestContext<'_>,
+    decision: RouteDecision,
+    wish: &GatewayRequest,
     request: Box<Request<Incoming>>,
-) -> Outcome {
-    match Luggage::of(&decision, &request) {
+) -> GatewayOutcome {
+    match RerouteContext::of(&decision, &request) {
         None => request::act(scene, decision, wish, request).await,
         // Boxed: few routes let a server lead, and all others would carry the room.
         Some(luggage) => Box::pin(followed(scene, decision, wish, (request, luggage))).await,
@@ -50,11 +50,11 @@ pub(crate) async fn act(
 
 /// Does what was decided, and what servers lead to from there.
 async fn followed(
-    scene: Scene<'_>,
-    decision: Decision,
-    wish: &Wish,
-    (request, luggage): (Box<Request<Incoming>>, Luggage),
-) -> Outcome {
+    scene: RequestContext<'_>,
+    decision: RouteDecision,
+    wish: &GatewayRequest,
+    (request, luggage): (Box<Request<Incoming>>, RerouteContext),
+) -> GatewayOutcome {
     let mut outcome = request::act(scene, decision, wish, request).await;
     let mut kept = HeaderMap::new();
     for _ in 0..REROUTES_MAX {
@@ -66,17 +66,18 @@ async fn followed(
             Ok(wish) => wish,
             Err(why) => {
                 let why = format!("it leads to {:?}: {why}", rerouted.path);
-                return Outcome::Failed(SendError::BadResponse(why));
+                return GatewayOutcome::Failed(SendError::BadResponse(why));
             }
         };
         stand_over(&mut kept, &rerouted.fields);
         let Some(mut request) = luggage.request(&wish) else { break };
         let around = (&**scene.door, &**scene.setup);
-        let decision = decide(around, &wish, (Asked::of(&request), Occasion::Request), scene.now);
+        let decision =
+            decide(around, &wish, (MatchInput::of(&request), BlockOccasion::Request), scene.now);
         let wish = request::as_taken(wish, &decision, &mut request);
         outcome = request::act(scene, decision, &wish, Box::new(request)).await;
     }
-    Outcome::GoingRound
+    GatewayOutcome::GoingRound
 }
 
 /// The fields of an answer that stand over those of what it leads to.
@@ -90,15 +91,21 @@ pub(super) fn kept(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-fn taken(outcome: &mut Outcome) -> Option<Rerouted> {
-    if let Outcome::Fetched(response) = outcome { response.extensions_mut().remove() } else { None }
+fn taken(outcome: &mut GatewayOutcome) -> Option<ReroutedPath> {
+    if let GatewayOutcome::Fetched(response) = outcome {
+        response.extensions_mut().remove()
+    } else {
+        None
+    }
 }
 
 /// Puts the fields that were kept on what came in the end.
-fn dress(outcome: &mut Outcome, kept: &HeaderMap) {
-    let response = if let Outcome::Fetched(response) | Outcome::Answered(response, _) = outcome {
+fn dress(outcome: &mut GatewayOutcome, kept: &HeaderMap) {
+    let response = if let GatewayOutcome::Fetched(response)
+    | GatewayOutcome::Answered(response, _) = outcome
+    {
         response
-    } else if let Outcome::Cached(served) = outcome {
+    } else if let GatewayOutcome::Cached(served) = outcome {
         &mut served.response
     } else {
         // Nobody serves what was led to: that is said without what was kept.
@@ -118,10 +125,10 @@ fn stand_over(headers: &mut HeaderMap, kept: &HeaderMap) {
     }
 }
 
-impl Luggage {
+impl RerouteContext {
     /// Of a request whose server may lead elsewhere.
-    fn of(decision: &Decision, request: &Request<Incoming>) -> Option<Self> {
-        let Decision::Pass(_, route) = decision else { return None };
+    fn of(decision: &RouteDecision, request: &Request<Incoming>) -> Option<Self> {
+        let RouteDecision::Pass(_, route) = decision else { return None };
         route.reproxy.as_ref().filter(|reproxy| reproxy.reroutes())?;
         let mut headers = request.headers().clone();
         for name in &OF_THE_BODY {
@@ -131,7 +138,7 @@ impl Luggage {
         Some(Self { method, version: request.version(), headers })
     }
 
-    fn request(&self, wish: &Wish) -> Option<Request<Incoming>> {
+    fn request(&self, wish: &GatewayRequest) -> Option<Request<Incoming>> {
         let mut request = Request::new(Incoming::none());
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = wish.path.parse().ok()?;

@@ -3,8 +3,8 @@
 //! Each is asked once, in turn; redirects are not followed. The head stays the server's; length, part and
 //! status are the target's. It asks nobody whom the route does not allow. Called by the parent module.
 
-use super::allowed::Allowed;
-use super::{Asked, Place, judge, release};
+use super::allowed::AllowedTargets;
+use super::{ConditionsLeft, OriginalRequest, judge, release};
 use http::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST, HeaderMap,
     HeaderName, HeaderValue, RANGE, VIA,
@@ -14,7 +14,7 @@ use http::{Method, Request, Response, StatusCode, Uri, response};
 use http_body::Body as _;
 use http_engine::Body;
 use std::fmt;
-use upstream::origins::{Host, Origin, OriginScheme, Origins, add_via};
+use upstream::origins::{Origin, OriginScheme, Origins, UrlHost, add_via};
 use vocab::Now;
 
 /// Bytes of one URL, at most.
@@ -22,12 +22,12 @@ const URL_BYTES_MAX: usize = 8 << 10;
 
 /// A URL to fetch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct ReproxyUrl {
     origin: Origin,
     path: PathAndQuery,
 }
 
-impl Target {
+impl ReproxyUrl {
     /// Reads an `http://` or `https://` URL.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let uri: Uri = text.parse().ok().filter(|_| text.len() <= URL_BYTES_MAX)?;
@@ -43,7 +43,11 @@ impl Target {
     }
 
     /// What is asked of it: `HEAD` for `HEAD`, else `GET`, whatever the client's method was.
-    fn request(&self, asked: &Asked, range: Option<&HeaderValue>) -> Option<Request<Body>> {
+    fn request(
+        &self,
+        asked: &OriginalRequest,
+        range: Option<&HeaderValue>,
+    ) -> Option<Request<Body>> {
         let mut request = Request::new(Body::empty());
         if asked.method == Method::HEAD {
             *request.method_mut() = Method::HEAD;
@@ -63,11 +67,11 @@ impl Target {
     }
 
     /// A server without a name serves whatever host the client has asked for.
-    fn host(&self, asked: &Asked) -> Option<HeaderValue> {
+    fn host(&self, asked: &OriginalRequest) -> Option<HeaderValue> {
         let clients = asked.headers.get(HOST).filter(|host| !host.is_empty());
         match (&self.origin.host, clients) {
-            (Host::Address(_), Some(host)) => Some(host.clone()),
-            (Host::Address(_) | Host::Name(_), _) => {
+            (UrlHost::Address(_), Some(host)) => Some(host.clone()),
+            (UrlHost::Address(_) | UrlHost::Name(_), _) => {
                 HeaderValue::from_str(&self.origin.authority()).ok()
             }
         }
@@ -77,20 +81,20 @@ impl Target {
 /// The answer with what the first good target gives in place of its body; none if there is no such.
 pub(super) async fn answer(
     origins: &Origins,
-    allowed: &Allowed,
-    asked: &Asked,
+    allowed: &AllowedTargets,
+    asked: &OriginalRequest,
     mut head: response::Parts,
-    (targets, expected): (&[Target], Option<u64>),
+    (targets, expected): (&[ReproxyUrl], Option<u64>),
     now: Now,
 ) -> Option<Response<Body>> {
     super::plain(&mut head);
     let range = match judge(asked, &head, now) {
-        Place::Answer(status) => {
+        ConditionsLeft::Answer(status) => {
             head.status = status;
             return Some(Response::from_parts(head, Body::empty()));
         }
-        Place::Whole => None,
-        Place::Ranges => asked.headers.get(RANGE),
+        ConditionsLeft::Whole => None,
+        ConditionsLeft::Ranges => asked.headers.get(RANGE),
     };
     for target in targets {
         let Some(request) = target.request(asked, range) else { continue };
@@ -155,7 +159,7 @@ fn take_over(ours: &mut HeaderMap, theirs: &HeaderMap, names: &[HeaderName]) {
     }
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ReproxyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.origin, self.path)
     }

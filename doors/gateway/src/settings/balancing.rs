@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 const ASIDE_MIN: Duration = Duration::from_millis(100);
 const ASIDE_MAX: Duration = Duration::from_mins(5);
@@ -17,7 +17,7 @@ const COUNT_MAX: u32 = 1_000_000;
 /// How a server is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Balance {
+pub enum BalanceMethod {
     /// The less loaded of two picked at random: least time (a peak-sensitive moving average over
     /// about 10 s) times requests under way. A slow server is left alone within a few requests.
     #[default]
@@ -57,9 +57,9 @@ pub struct PassiveSettings {
     /// Of so many requests at least. Default 20.
     pub requests: u32,
     /// How far back failures count. Default 30s, from 1s to 1h.
-    pub window: Text<Span>,
+    pub window: Text<TimeSpan>,
     /// How long it rests: twice as long each time, up to 5m. Default 10s, from 100ms to 5m.
-    pub aside: Text<Span>,
+    pub aside: Text<TimeSpan>,
     /// How many of the servers may rest for it, in percent. Default 50: of three, one; a server that
     /// stands alone never rests.
     pub share: u32,
@@ -71,8 +71,8 @@ impl Default for PassiveSettings {
             failures: 5,
             percent: 50,
             requests: 20,
-            window: Text(Span(Duration::from_secs(30))),
-            aside: Text(Span(Duration::from_secs(10))),
+            window: Text(TimeSpan(Duration::from_secs(30))),
+            aside: Text(TimeSpan(Duration::from_secs(10))),
             share: 50,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use http_engine::encoding::{Coding, Level, Offer, PREFERENCE};
+use http_engine::encoding::{CodingLevel, CodingOffer, ContentCoding, PREFERENCE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -53,11 +53,11 @@ impl Default for CompressSettings {
 }
 
 impl CodingName {
-    const fn coding(self) -> Coding {
+    const fn coding(self) -> ContentCoding {
         match self {
-            Self::Zstd => Coding::Zstd,
-            Self::Br => Coding::Brotli,
-            Self::Gzip => Coding::Gzip,
+            Self::Zstd => ContentCoding::Zstd,
+            Self::Br => ContentCoding::Brotli,
+            Self::Gzip => ContentCoding::Gzip,
         }
     }
 }
@@ -70,17 +70,19 @@ impl Default for CompressChoice {
 
 impl CompressChoice {
     /// What answers are offered, if anything; of settings that were checked.
-    pub(crate) fn offer(&self) -> Option<Offer> {
+    pub(crate) fn offer(&self) -> Option<CodingOffer> {
         let settings = match self {
             Self::Switch(false) => return None,
             Self::Switch(true) => &CompressSettings::default(),
             Self::Detailed(settings) => settings,
         };
-        let level = |coding| settings.level.and_then(Level::new).unwrap_or(Level::usual(coding));
+        let level = |coding| {
+            settings.level.and_then(CodingLevel::new).unwrap_or(CodingLevel::usual(coding))
+        };
         let codings = settings.codings.iter().map(|name| name.coding());
         let codings =
             codings.take(PREFERENCE.len()).map(|coding| (coding, level(coding))).collect();
-        Some(Offer::new(codings, settings.min.bytes()))
+        Some(CodingOffer::new(codings, settings.min.bytes()))
     }
 
     /// Everything that is wrong.
@@ -100,7 +102,7 @@ impl CompressChoice {
             }
         }
         if let Some(level) = settings.level
-            && Level::new(level).is_none()
+            && CodingLevel::new(level).is_none()
         {
             let message = format!("{level} is no level");
             complaints.push(Complaint::new("level", message).remedy("write a number from 1 to 9"));

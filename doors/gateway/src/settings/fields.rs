@@ -2,9 +2,9 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use crate::fields::{FieldChange, FieldRules, Text, field_name};
+use crate::fields::{FieldChange, FieldRules, FieldTemplate, field_name};
 use http::HeaderName;
-use http_engine::claims::{Claim, claim};
+use http_engine::claims::{ClaimKind, claim};
 use http_engine::internal::is_internal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,8 +64,8 @@ impl FieldSettings {
     /// Everything that is wrong.
     pub(super) fn check(&self) -> Vec<Complaint> {
         let lists = [
-            ("request", &self.request, Direction::Request),
-            ("response", &self.response, Direction::Response),
+            ("request", &self.request, FieldDirection::Request),
+            ("response", &self.response, FieldDirection::Response),
         ];
         let mut complaints = Vec::new();
         for (name, rules, direction) in lists {
@@ -85,26 +85,26 @@ impl FieldSettings {
         let compiled = |rules: &[FieldRule], direction| {
             FieldRules::new(rules.iter().filter_map(|rule| rule.compile(direction).ok()).collect())
         };
-        let request = compiled(&self.request, Direction::Request);
-        (request, compiled(&self.response, Direction::Response))
+        let request = compiled(&self.request, FieldDirection::Request);
+        (request, compiled(&self.response, FieldDirection::Response))
     }
 }
 
 /// Which messages a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
+enum FieldDirection {
     Request,
     Response,
 }
 
 impl FieldRule {
-    fn compile(&self, direction: Direction) -> Result<FieldChange, Complaint> {
+    fn compile(&self, direction: FieldDirection) -> Result<FieldChange, Complaint> {
         let field = |path: &str, text: &str| {
             field_name(text).map_err(|why| Complaint::new(path, why.to_string()))
         };
         let value = || match &self.value {
             Some(value) => {
-                Text::parse(value).map_err(|why| Complaint::new("value", why.to_string()))
+                FieldTemplate::parse(value).map_err(|why| Complaint::new("value", why.to_string()))
             }
             None => Err(Complaint::new("value", "the rule says no value")),
         };
@@ -137,22 +137,22 @@ impl FieldRule {
 }
 
 /// Complaint about a field that nothing takes out, or that is not for others to write.
-fn passable(name: &HeaderName, direction: Direction) -> Result<(), Complaint> {
+fn passable(name: &HeaderName, direction: FieldDirection) -> Result<(), Complaint> {
     let nothing = || {
         Complaint::new("pass", format!("nothing takes {name} out here"))
             .remedy("leave the rule out")
     };
     match direction {
-        Direction::Request => match claim(name.as_str()) {
-            Some(Claim::Ours) => {
+        FieldDirection::Request => match claim(name.as_str()) {
+            Some(ClaimKind::Ours) => {
                 let complaint = Complaint::new("pass", format!("the gateway writes {name} itself"));
                 Err(complaint.remedy("name the proxy in front, which may say it, in trusted"))
             }
             Some(_) => Ok(()),
             None => Err(nothing()),
         },
-        Direction::Response if is_internal(name.as_str()) => Ok(()),
-        Direction::Response => Err(nothing()),
+        FieldDirection::Response if is_internal(name.as_str()) => Ok(()),
+        FieldDirection::Response => Err(nothing()),
     }
 }
 

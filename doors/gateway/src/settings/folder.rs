@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use vocab::Span;
+use vocab::TimeSpan;
 
 /// A folder as a route has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub struct ScriptSettings {
     pub root: Option<String>,
     /// A server that neither takes nor says anything for so long is given up: 504. Default 60 s, at
     /// most 1 h.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// Connections at most; more requests wait for their turn. Default 64, 1 to 1024.
     #[schemars(range(min = 1, max = 1024))]
     pub connections: u32,
@@ -72,7 +72,7 @@ impl Default for ScriptSettings {
             split_path: ".php".into(),
             params: BTreeMap::new(),
             root: None,
-            timeout: Text(Span(Duration::from_mins(1))),
+            timeout: Text(TimeSpan(Duration::from_mins(1))),
             connections: 64,
         }
     }

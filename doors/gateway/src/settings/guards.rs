@@ -3,16 +3,16 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use super::RouteSettings;
-use crate::guards::{Answer, Key, Limiter, check_copied};
+use crate::guards::{BlockAnswer, LimitKey, RateLimiter, check_copied};
 use http::Uri;
-use passwords::Users;
+use passwords::UserTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use upstream::origins::Origin;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// Lists of one block.
 const LISTS_MAX: usize = 16;
@@ -58,15 +58,15 @@ pub enum AnswerSettings {
     /// A status: 403, 404 or 410.
     Status(u16),
     /// No answer.
-    Silence(Silence),
+    Silence(SilentClose),
     /// Another URL.
-    Elsewhere(Elsewhere),
+    Elsewhere(BlockRedirect),
 }
 
 /// How no answer is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Silence {
+pub enum SilentClose {
     /// The connection is closed.
     Close,
     /// A byte now and then, for a minute.
@@ -76,7 +76,7 @@ pub enum Silence {
 /// Where a blocked request is sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Elsewhere {
+pub struct BlockRedirect {
     /// The URL of a 302.
     pub redirect: String,
 }
@@ -136,15 +136,15 @@ pub struct ForwardAuthSettings {
     pub copy_headers: Vec<String>,
     /// How long it may take. Default 5s, from 100ms to 1m.
     #[serde(default = "five_seconds")]
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
 }
 
 fn client() -> String {
     "client".into()
 }
 
-fn five_seconds() -> Text<Span> {
-    Text(Span(Duration::from_secs(5)))
+fn five_seconds() -> Text<TimeSpan> {
+    Text(TimeSpan(Duration::from_secs(5)))
 }
 
 impl Default for PatternSource {
@@ -188,7 +188,7 @@ impl BlockSettings {
         if self.lists.len() > LISTS_MAX {
             complaints.push(Complaint::new("lists", format!("at most {LISTS_MAX} lists")));
         }
-        if let Err(why) = Answer::parse(&self.answer) {
+        if let Err(why) = BlockAnswer::parse(&self.answer) {
             complaints.push(
                 Complaint::new("answer", why)
                     .remedy("write 403, 404, 410, close, tarpit, or { redirect: URL }"),
@@ -232,7 +232,7 @@ impl RouteSettings {
 
 impl LimitSettings {
     fn check(&self) -> Vec<Complaint> {
-        let rate = Limiter::rate(self).err().map(|why| {
+        let rate = RateLimiter::rate(self).err().map(|why| {
             Complaint::new("rate", why).remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
         });
         rate.into_iter().chain(check_key(&self.key)).collect()
@@ -248,13 +248,13 @@ impl RequestsSettings {
 }
 
 fn check_key(key: &str) -> Option<Complaint> {
-    let why = Key::parse(key).err()?;
+    let why = LimitKey::parse(key).err()?;
     Some(Complaint::new("key", why).remedy("write client, route, header:NAME or cookie:NAME"))
 }
 
 impl AuthSettings {
     fn check(&self) -> Vec<Complaint> {
-        let mut complaints = Users::check(&self.users);
+        let mut complaints = UserTable::check(&self.users);
         let is_text = |it: char| (' '..='~').contains(&it) && it != '"' && it != '\\';
         if !self.realm.chars().all(is_text) {
             let message = "a realm is printable ASCII without quotes and backslashes";

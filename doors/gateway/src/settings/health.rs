@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 const INTERVAL_MIN: Duration = Duration::from_millis(100);
 const INTERVAL_MAX: Duration = Duration::from_hours(1);
@@ -30,12 +30,12 @@ pub struct HealthSettings {
     /// The statuses that are good. Default none named: every 2xx and 3xx.
     pub status: Vec<u16>,
     /// How often. Default 5s, from 100ms to 1h.
-    pub interval: Text<Span>,
+    pub interval: Text<TimeSpan>,
     /// How much earlier or later a check may come, so that they do not all come at once; in percent
     /// of `interval`. Default 10, at most 50.
     pub jitter: u32,
     /// How long one may take. Default 2s, from 10ms to 60s.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// After so many good ones in a row a server that is down is up. Default 2, from 1 to 1000.
     pub healthy: u32,
     /// After so many bad ones in a row it is down. Default 3, from 1 to 1000.
@@ -60,9 +60,9 @@ impl Default for HealthSettings {
             path: "/".into(),
             host: None,
             status: Vec::new(),
-            interval: Text(Span(Duration::from_secs(5))),
+            interval: Text(TimeSpan(Duration::from_secs(5))),
             jitter: 10,
-            timeout: Text(Span(Duration::from_secs(2))),
+            timeout: Text(TimeSpan(Duration::from_secs(2))),
             healthy: 2,
             unhealthy: 3,
         }

@@ -9,7 +9,7 @@ use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
 use transport::tls::{ClientAuthorities, ClientCertificates};
-use vocab::{ByteSize, Complaint, DomainName, Span};
+use vocab::{ByteSize, Complaint, DomainName, TimeSpan};
 
 /// Certificates of one gateway: each is read, watched and held in memory.
 const CERTIFICATES_MAX: usize = 256;
@@ -64,12 +64,12 @@ pub enum ClientCertificate {
 pub struct ClientSettings {
     /// How long the head of a request may take. Default 10s, from 1s to 5m. Beyond it the connection
     /// is cut.
-    pub header_timeout: Text<Span>,
+    pub header_timeout: Text<TimeSpan>,
     /// How long a connection may be open between requests. Default 60s, from 1s to 1h.
-    pub idle_timeout: Text<Span>,
+    pub idle_timeout: Text<TimeSpan>,
     /// How long a client may send nothing of a body that it announced, or take nothing of an answer.
     /// Default 60s, from 1s to 1h. Beyond it the connection is cut.
-    pub body_timeout: Text<Span>,
+    pub body_timeout: Text<TimeSpan>,
     /// Bytes a second that a client must send of a body, or take of an answer, on average, after the
     /// first 20 s of each. Default 500 (as Apache's `mod_reqtimeout` has it); 0 lets any rate do.
     pub rate_min: Text<ByteSize>,
@@ -93,19 +93,19 @@ impl ClientCertificate {
 
 /// Whether any listener speaks TLS, and whether all do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Https {
+pub(super) enum HttpsUse {
     Nowhere,
     Somewhere,
     Everywhere,
 }
 
 impl TlsSettings {
-    pub(super) fn check(&self, https: Https) -> Vec<Complaint> {
+    pub(super) fn check(&self, https: HttpsUse) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         let mut say = |path: &str, message: &str, remedy: &str| {
             complaints.push(Complaint::new(path, message).remedy(remedy.to_owned()));
         };
-        if https == Https::Nowhere && *self != Self::default() {
+        if https == HttpsUse::Nowhere && *self != Self::default() {
             let message = "the gateway has no https:// listener, so nothing of this is used";
             say("", message, "write listen: [\"https://0.0.0.0:443\"], or leave tls out");
         }
@@ -122,7 +122,7 @@ impl TlsSettings {
             let message = "clients are not asked for a certificate, so this is not used";
             say("client_ca", message, "write client_certificate: require, or request");
         }
-        if asks && https == Https::Somewhere {
+        if asks && https == HttpsUse::Somewhere {
             let message = "without TLS no client can show a certificate";
             say("client_certificate", message, "give the gateway https:// listeners only");
         }
@@ -134,9 +134,9 @@ impl Default for ClientSettings {
     fn default() -> Self {
         let limits = Limits::default();
         Self {
-            header_timeout: Text(Span(limits.header_timeout)),
-            idle_timeout: Text(Span(limits.idle_timeout)),
-            body_timeout: Text(Span(limits.stall_timeout)),
+            header_timeout: Text(TimeSpan(limits.header_timeout)),
+            idle_timeout: Text(TimeSpan(limits.idle_timeout)),
+            body_timeout: Text(TimeSpan(limits.stall_timeout)),
             rate_min: Text(ByteSize(limits.rate_bytes_min.into())),
             header_max: Text(ByteSize(limits.header_bytes_max as u64)),
             headers: limits.headers_max as u16,
@@ -171,7 +171,7 @@ impl ClientSettings {
             if span.0 < Duration::from_secs(1) || span.0 > most {
                 complaints.push(
                     Complaint::new(path, format!("{span} is out of bounds"))
-                        .remedy(format!("write a span from 1s to {}", Span(most))),
+                        .remedy(format!("write a span from 1s to {}", TimeSpan(most))),
                 );
             }
         }
@@ -209,17 +209,17 @@ mod tests {
         let require = ClientCertificate::Require;
         let both = TlsSettings { client_ca: ca.clone(), client_certificate: require, ..none() };
         for (https, tls, expected) in [
-            (Https::Nowhere, none(), &[][..]),
-            (Https::Everywhere, both.clone(), &[]),
-            (Https::Somewhere, both, &["client_certificate"]),
-            (Https::Somewhere, TlsSettings { client_ca: ca, ..none() }, &["client_ca"]),
+            (HttpsUse::Nowhere, none(), &[][..]),
+            (HttpsUse::Everywhere, both.clone(), &[]),
+            (HttpsUse::Somewhere, both, &["client_certificate"]),
+            (HttpsUse::Somewhere, TlsSettings { client_ca: ca, ..none() }, &["client_ca"]),
             (
-                Https::Everywhere,
+                HttpsUse::Everywhere,
                 TlsSettings { client_certificate: require, ..none() },
                 &["client_certificate"],
             ),
             (
-                Https::Nowhere,
+                HttpsUse::Nowhere,
                 TlsSettings { names: vec![Text("a.example".parse().expect("a name"))], ..none() },
                 &[""],
             ),
@@ -235,7 +235,7 @@ mod tests {
             Limits { http2_extended_connect: ExtendedConnect::Taken, ..Limits::default() };
         assert_eq!(ClientSettings::default().limits(), expected);
         let odd = ClientSettings {
-            header_timeout: Text(Span(Duration::ZERO)),
+            header_timeout: Text(TimeSpan(Duration::ZERO)),
             header_max: Text(ByteSize(1)),
             headers: 5000,
             http2_streams: 0,

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of a route.
 
-use crate::matching::Expression;
+use crate::matching::MatchExpression;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use upstream::origins::{Origin, OriginScheme};
@@ -43,8 +43,8 @@ impl HostSetting {
 
 impl RewriteSettings {
     /// The expression, if `to` names none but its groups.
-    pub(crate) fn compile(&self) -> Result<Expression, String> {
-        let from = Expression::new(&self.from)?;
+    pub(crate) fn compile(&self) -> Result<MatchExpression, String> {
+        let from = MatchExpression::new(&self.from)?;
         let mut rest = self.to.as_str();
         while let Some((_, behind)) = rest.split_once('$') {
             if let Some(behind) = behind.strip_prefix('$') {

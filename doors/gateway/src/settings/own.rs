@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of a route.
 
-use crate::fields::Text as Template;
+use crate::fields::FieldTemplate as Template;
 use http::{HeaderValue, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section, and by whoever adds a pool to a running door.
 
-use super::balancing::{Balance, PassiveSettings, StickySettings};
+use super::balancing::{BalanceMethod, PassiveSettings, StickySettings};
 use super::health::HealthSettings;
 use super::sending::{QueueSettings, RetrySettings};
 use super::servers::ServerSettings;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// Servers in one pool: so many that looking at each for every request costs little.
 pub(crate) const SERVERS_MAX: usize = 256;
@@ -45,7 +45,7 @@ pub struct PoolSettings {
     /// Default false.
     pub verify_connection: bool,
     /// How one is chosen. Default `p2c`.
-    pub balance: Balance,
+    pub balance: BalanceMethod,
     /// What `consistent_hash` keeps together: `uri`, `host+uri`, `client`, `header:NAME` or
     /// `cookie:NAME`. Default `uri`.
     pub hash: String,
@@ -53,7 +53,7 @@ pub struct PoolSettings {
     pub sticky: Option<StickySettings>,
     /// A server that comes, or comes back, gets a tenth of its share at first and all of it after
     /// this. Default 0s: all of it at once. At most 1h. Of no effect where a hash chooses.
-    pub slow_start: Text<Span>,
+    pub slow_start: Text<TimeSpan>,
     /// What makes a server rest that answers, but badly. One that takes no connection rests anyway:
     /// 1 s, then 2 s, up to 30 s.
     pub passive: PassiveSettings,
@@ -79,10 +79,10 @@ impl Default for PoolSettings {
             timeouts: TimeoutSettings::default(),
             keep_alive: KeepAliveSettings::default(),
             verify_connection: false,
-            balance: Balance::default(),
+            balance: BalanceMethod::default(),
             hash: "uri".into(),
             sticky: None,
-            slow_start: Text(Span(Duration::ZERO)),
+            slow_start: Text(TimeSpan(Duration::ZERO)),
             passive: PassiveSettings::default(),
             health: None,
             max_requests: 0,
@@ -157,14 +157,14 @@ impl PoolSettings {
 /// Complains of a span outside its bounds.
 pub(super) fn bounded(
     path: &str,
-    given: Text<Span>,
+    given: Text<TimeSpan>,
     least: Duration,
     most: Duration,
 ) -> Option<Complaint> {
     if (least..=most).contains(&given.0.0) {
         return None;
     }
-    let remedy = format!("write a span from {} to {}", Span(least), Span(most));
+    let remedy = format!("write a span from {} to {}", TimeSpan(least), TimeSpan(most));
     Some(Complaint::new(path, format!("{given} is out of bounds")).remedy(remedy))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of a route.
 
-use crate::reproxy::Allowed;
+use crate::reproxy::AllowedTargets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocab::Complaint;
@@ -56,7 +56,7 @@ impl ReproxySettings {
             );
         }
         for (index, text) in self.urls.iter().enumerate() {
-            if let Err(why) = Allowed::default().add(text) {
+            if let Err(why) = AllowedTargets::default().add(text) {
                 complaints.push(
                     Complaint::new(format!("urls.{index}"), format!("{text:?}: {why}"))
                         .remedy("write a host, *.NAME, an address, a network, or public"),

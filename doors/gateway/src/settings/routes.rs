@@ -10,17 +10,17 @@ pub(super) use self::order::check_order;
 
 use super::{
     AuthSettings, BlockSettings, CompressChoice, EncodedSlash, FieldSettings, FixedAnswerSettings,
-    FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, Priority, RedirectSettings,
-    ReproxySettings, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
+    FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, RedirectSettings,
+    ReproxySettings, RequestPriority, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
 };
 use crate::matching::PathPattern;
-use crate::onward::{HostSent, Prefix, Rewriting};
+use crate::onward::{HostSent, PathPrefix, PathRewrite};
 use http_engine::upgrade::WEBSOCKET;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
-use vocab::{ByteSize, Complaint, Network, Span};
+use vocab::{ByteSize, Complaint, Network, TimeSpan};
 
 /// Which requests go where, and what is done to them on the way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +100,7 @@ pub struct RouteSettings {
     pub store_set_cookie: bool,
     /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
     /// `queue` says otherwise. Default `normal`.
-    pub priority: Priority,
+    pub priority: RequestPriority,
     /// What is done to header fields on this route, after what is done on every route.
     pub headers: FieldSettings,
     /// Whether answers are compressed on the way out, for clients that take it: `true`, or in detail.
@@ -117,7 +117,7 @@ pub struct RouteSettings {
     pub body_max: Option<Text<ByteSize>>,
     /// How long a server may be silent on this route, in place of the gateway's `response_timeout`; from
     /// 1s to 1h.
-    pub response_timeout: Option<Text<Span>>,
+    pub response_timeout: Option<Text<TimeSpan>>,
     /// What its servers may name to be sent in their place. Default nothing.
     pub reproxy: Option<ReproxySettings>,
     /// Whether it is reached only by a server's `X-Accel-Redirect`, never by what a client asks for. Default
@@ -162,7 +162,7 @@ impl Default for RouteSettings {
             set_host: "keep".into(),
             cache: false,
             store_set_cookie: false,
-            priority: Priority::Normal,
+            priority: RequestPriority::Normal,
             headers: FieldSettings::default(),
             compress: CompressChoice::default(),
             rewrite_location: true,
@@ -193,7 +193,7 @@ impl RouteSettings {
     /// The folder that it serves, if it does; `body_max` is the gateway's, in bytes.
     pub(crate) fn folder(&self, body_max: u64) -> Option<FolderSettings> {
         let root = self.root.clone()?;
-        let stripped = self.strip_prefix.as_deref().and_then(|it| Prefix::parse(it).ok());
+        let stripped = self.strip_prefix.as_deref().and_then(|it| PathPrefix::parse(it).ok());
         let path = match stripped {
             Some(prefix) => prefix.folder(),
             None => PathPattern::parse(&self.path, self.slashes()).ok()?.folder().to_owned(),
@@ -216,15 +216,16 @@ impl RouteSettings {
     }
 
     /// What is done to the path before its servers are asked.
-    pub(crate) fn onward(&self, host: &HostSetting) -> Result<Rewriting, Complaint> {
-        let strip = self.strip_prefix.as_deref().map(Prefix::parse).transpose().map_err(|why| {
-            Complaint::new("strip_prefix", why.to_string()).remedy("write strip_prefix: /app")
-        })?;
+    pub(crate) fn onward(&self, host: &HostSetting) -> Result<PathRewrite, Complaint> {
+        let strip =
+            self.strip_prefix.as_deref().map(PathPrefix::parse).transpose().map_err(|why| {
+                Complaint::new("strip_prefix", why.to_string()).remedy("write strip_prefix: /app")
+            })?;
         let host = match host {
             HostSetting::Keep | HostSetting::Text(_) => HostSent::AsAsked,
             HostSetting::Server => HostSent::Servers,
         };
-        let made = Rewriting::new(strip, self.rewrite.as_ref(), host, self.slashes());
+        let made = PathRewrite::new(strip, self.rewrite.as_ref(), host, self.slashes());
         made.map_err(|why| Complaint::new("rewrite", why))
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{Complaint, Span};
+use vocab::{Complaint, TimeSpan};
 
 /// Requests that may wait for one pool, at most: each holds a client's connection.
 const LENGTH_MAX: u32 = 100_000;
@@ -23,7 +23,7 @@ const PER_SECOND_MAX: u32 = 100_000;
 /// Who is served first where requests wait for a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Priority {
+pub enum RequestPriority {
     /// Before all others.
     High,
     /// As most are.
@@ -41,11 +41,11 @@ pub struct QueueSettings {
     /// once, unless it may take the place of one of a lower class.
     pub length: u32,
     /// How long one waits. Then it gets 503 with `Retry-After`. Default 10s, from 1ms to 10m.
-    pub deadline: Text<Span>,
+    pub deadline: Text<TimeSpan>,
     /// The same for high priority. Default: `deadline`.
-    pub deadline_high: Option<Text<Span>>,
+    pub deadline_high: Option<Text<TimeSpan>>,
     /// The same for low priority. Default: `deadline`.
-    pub deadline_low: Option<Text<Span>>,
+    pub deadline_low: Option<Text<TimeSpan>>,
     /// What gives a request high priority: `cookie:NAME`, `cookie:NAME=VALUE`, `header:NAME` or
     /// `header:NAME=VALUE`. Clients may write what they like into both. At most 32.
     pub high: Vec<String>,
@@ -86,7 +86,7 @@ pub struct RetrySettings {
     /// Asks a second server if the first has not begun its answer by then, takes the first good
     /// answer and drops the other request. For GET and HEAD; out of the same budget. Default: never;
     /// from 1ms to 60s.
-    pub hedge: Option<Text<Span>>,
+    pub hedge: Option<Text<TimeSpan>>,
 }
 
 /// A reason to ask another server.
@@ -115,7 +115,7 @@ impl Default for QueueSettings {
     fn default() -> Self {
         Self {
             length: 1_000,
-            deadline: Text(Span(Duration::from_secs(10))),
+            deadline: Text(TimeSpan(Duration::from_secs(10))),
             deadline_high: None,
             deadline_low: None,
             high: Vec::new(),
@@ -162,7 +162,7 @@ impl QueueSettings {
                 complaints.push(Complaint::new(path, message));
             }
             for (index, sign) in signs.iter().enumerate() {
-                if Sign::parse(sign).is_none() {
+                if RequestSign::parse(sign).is_none() {
                     let message = format!("{sign:?} is nothing that a request could have");
                     let complaint = Complaint::new(format!("{path}.{index}"), message);
                     complaints
@@ -199,14 +199,14 @@ impl RetrySettings {
 
 /// Something that a request may carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Sign {
+pub(crate) enum RequestSign {
     /// A cookie, and what it must be.
     Cookie(String, Option<String>),
     /// A field, and what it must be.
     Header(http::HeaderName, Option<String>),
 }
 
-impl Sign {
+impl RequestSign {
     /// Whether a request carries it.
     pub(crate) fn is_on(&self, headers: &http::HeaderMap) -> bool {
         let fits = |found: &str, wanted: &Option<String>| {

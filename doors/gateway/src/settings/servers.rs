@@ -4,7 +4,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::{Resolve, Server};
+use upstream::origins::{OriginServer, ResolveKind};
 use vocab::Complaint;
 
 /// The largest weight: how many times one server may outweigh another.
@@ -63,7 +63,7 @@ impl ResolveChoice {
     }
 }
 
-impl From<ResolveChoice> for Resolve {
+impl From<ResolveChoice> for ResolveKind {
     fn from(choice: ResolveChoice) -> Self {
         match choice {
             ResolveChoice::Addresses => Self::Addresses,
@@ -105,7 +105,7 @@ impl ServerSettings {
     /// Everything that is wrong.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if let Err(why) = self.url().parse::<Server>() {
+        if let Err(why) = self.url().parse::<OriginServer>() {
             complaints.push(
                 Complaint::new("", format!("{:?}: {why}", self.url()))
                     .remedy("write it as http://10.0.0.11:8080 or unix:/run/app.sock"),
@@ -127,7 +127,7 @@ impl ServerSettings {
 impl ServerDetails {
     /// What cannot be looked up, and what the records say already.
     fn check_resolve(&self) -> Vec<Complaint> {
-        let (Some(resolve), Ok(server)) = (self.resolve, self.url.parse::<Server>()) else {
+        let (Some(resolve), Ok(server)) = (self.resolve, self.url.parse::<OriginServer>()) else {
             return Vec::new();
         };
         let url = &self.url;

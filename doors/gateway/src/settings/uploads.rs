@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Span};
+use vocab::{ByteSize, Complaint, TimeSpan};
 
 const TIME_MAX: Duration = Duration::from_hours(1);
 /// What one upload may keep in memory at most.
@@ -57,7 +57,7 @@ pub struct UploadThreshold {
     pub size: Option<Text<ByteSize>>,
     /// Those of which the rest will take longer than this, at the pace so far; where the length is not
     /// known, those that have taken so long. Default 5s, from 100ms to 1h.
-    pub time: Text<Span>,
+    pub time: Text<TimeSpan>,
     /// Those that come with fewer bytes a second. Default none: pace alone does not matter.
     pub rate: Option<Text<ByteSize>>,
 }
@@ -77,7 +77,7 @@ impl Default for UploadSettings {
 
 impl Default for UploadThreshold {
     fn default() -> Self {
-        Self { size: None, time: Text(Span(Duration::from_secs(5))), rate: None }
+        Self { size: None, time: Text(TimeSpan(Duration::from_secs(5))), rate: None }
     }
 }
 

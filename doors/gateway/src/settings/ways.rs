@@ -11,9 +11,9 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 use transport::proxy_protocol::ProxyVersion;
-use transport::tls::Verify;
-use upstream::origins::{HttpVersion, Server};
-use vocab::{Complaint, DomainName, Span};
+use transport::tls::VerifyMode;
+use upstream::origins::{HttpVersion, OriginServer};
+use vocab::{Complaint, DomainName, TimeSpan};
 
 const PATIENCE_MIN: Duration = Duration::from_millis(10);
 const CONNECT_MAX: Duration = Duration::from_mins(1);
@@ -87,13 +87,13 @@ pub enum ProxyProtocolChoice {
 pub struct TimeoutSettings {
     /// How long a connection may take until it can carry a request, TLS and `verify_connection`
     /// included. Default 5s, from 10ms to 1m. Beyond it the next server is tried.
-    pub connect: Text<Span>,
+    pub connect: Text<TimeSpan>,
     /// How long a server may take to begin its answer, after the request's last byte. Default: the
     /// gateway's `response_timeout`; from 10ms to 1h. A route's own counts before it. Beyond it: 504.
-    pub first_byte: Option<Text<Span>>,
+    pub first_byte: Option<Text<TimeSpan>>,
     /// How long a server may be silent in the middle of an answer. Default: the gateway's
     /// `response_timeout`; from 10ms to 1h. Beyond it the answer is broken off.
-    pub between_bytes: Option<Text<Span>>,
+    pub between_bytes: Option<Text<TimeSpan>>,
 }
 
 /// Which connections to servers are kept for the next request.
@@ -104,27 +104,32 @@ pub struct KeepAliveSettings {
     /// HTTP/2 carries all requests at once.
     pub connections: u32,
     /// How long an idle connection is kept: less than the server keeps it. Default 30s, from 1s to 1h.
-    pub idle: Text<Span>,
+    pub idle: Text<TimeSpan>,
     /// How old a connection may be to carry one more request. Default: any age; from 1s to 24h.
-    pub age: Option<Text<Span>>,
+    pub age: Option<Text<TimeSpan>>,
     /// How many requests a connection carries. Default 0: any number.
     pub requests: u32,
 }
 
 impl Default for TimeoutSettings {
     fn default() -> Self {
-        let connect = Text(Span(Duration::from_secs(5)));
+        let connect = Text(TimeSpan(Duration::from_secs(5)));
         Self { connect, first_byte: None, between_bytes: None }
     }
 }
 
 impl Default for KeepAliveSettings {
     fn default() -> Self {
-        Self { connections: 128, idle: Text(Span(Duration::from_secs(30))), age: None, requests: 0 }
+        Self {
+            connections: 128,
+            idle: Text(TimeSpan(Duration::from_secs(30))),
+            age: None,
+            requests: 0,
+        }
     }
 }
 
-impl From<VerifyChoice> for Verify {
+impl From<VerifyChoice> for VerifyMode {
     fn from(choice: VerifyChoice) -> Self {
         match choice {
             VerifyChoice::Full => Self::Full,
@@ -157,7 +162,7 @@ impl ProxyProtocolChoice {
 impl HttpChoice {
     /// What is wrong with `server` where this is spoken.
     pub(crate) fn check(self, server: &ServerSettings) -> Option<Complaint> {
-        let is_h2c = server.url().parse::<Server>().is_ok_and(|it| it.is_h2c());
+        let is_h2c = server.url().parse::<OriginServer>().is_ok_and(|it| it.is_h2c());
         (self == Self::H1 && is_h2c).then(|| {
             let message = format!("{} means HTTP/2, but the pool's http is h1", server.url());
             Complaint::new("", message)
@@ -173,7 +178,7 @@ impl ServerTlsSettings {
             complaints.push(Complaint::new(path, message).remedy(remedy));
         };
         let is_secure =
-            |it: &ServerSettings| it.url().parse::<Server>().is_ok_and(|it| it.is_secure());
+            |it: &ServerSettings| it.url().parse::<OriginServer>().is_ok_and(|it| it.is_secure());
         if *self != Self::default() && !servers.iter().any(is_secure) {
             let message = "the pool has no https:// server, so nothing of this is used".into();
             say("", message, "write https:// before the servers, or leave tls out");
@@ -204,7 +209,7 @@ impl ServerTlsSettings {
 
 impl TimeoutSettings {
     pub(super) fn check(&self) -> Vec<Complaint> {
-        let patience = |path: &str, span: Option<Text<Span>>| {
+        let patience = |path: &str, span: Option<Text<TimeSpan>>| {
             span.and_then(|span| bounded(path, span, PATIENCE_MIN, PATIENCE_MAX))
         };
         let found = [

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What is in use, in bytes.
 #[derive(Debug, Default)]
-pub(super) struct Budget(AtomicU64);
+pub(super) struct UploadBudget(AtomicU64);
 
 /// What one upload holds of it.
 #[derive(Debug)]
-pub(super) struct Share {
-    budget: Arc<Budget>,
+pub(super) struct BudgetShare {
+    budget: Arc<UploadBudget>,
     bytes: u64,
 }
 
@@ -20,9 +20,9 @@ pub(super) struct Share {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct UsedUp;
 
-impl Share {
+impl BudgetShare {
     /// Nothing yet of `budget`.
-    pub(super) fn none(budget: &Arc<Budget>) -> Self {
+    pub(super) fn none(budget: &Arc<UploadBudget>) -> Self {
         Self { budget: Arc::clone(budget), bytes: 0 }
     }
 
@@ -35,7 +35,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         self.budget.0.fetch_sub(self.bytes, Relaxed);
     }
@@ -47,8 +47,8 @@ mod tests {
 
     #[test]
     fn shares_fit_together_and_give_back() {
-        let budget = Arc::new(Budget::default());
-        let (mut one, mut other) = (Share::none(&budget), Share::none(&budget));
+        let budget = Arc::new(UploadBudget::default());
+        let (mut one, mut other) = (BudgetShare::none(&budget), BudgetShare::none(&budget));
         assert_eq!(one.grow(60, 100), Ok(()));
         assert_eq!(other.grow(41, 100), Err(UsedUp));
         assert_eq!(other.grow(40, 100), Ok(()));

@@ -3,11 +3,11 @@
 //! Its bytes are held once, whoever sends them. It never changes. Made by `spool`; an extension of
 //! every request whose body was taken, for whoever sends that again.
 
-use super::spool::Shares;
+use super::spool::SpoolShares;
 use bytes::Bytes;
 use http::Request;
 use http_body::{Body as HttpBody, Frame, SizeHint};
-use http_engine::content::{Content, Segment};
+use http_engine::content::{ContentSegment, FileContent};
 use http_engine::{Body, BodyError};
 use rustix::fd::OwnedFd;
 use std::pin::Pin;
@@ -16,42 +16,42 @@ use std::task::{Context, Poll, ready};
 
 /// A body that can be sent again. Cheap to clone; clones are one body.
 #[derive(Clone, Debug)]
-pub(crate) struct Replay(Arc<Whole>);
+pub(crate) struct ReplayBody(Arc<ReplayWhole>);
 
 #[derive(Debug)]
-struct Whole {
+struct ReplayWhole {
     before: Bytes,
     file: Option<(Arc<OwnedFd>, u64)>,
     /// Behind the file; nothing where there is none.
     after: Bytes,
     /// Given back with the last clone and the last body made of it.
     #[expect(dead_code, reason = "it is there to be dropped")]
-    shares: Shares,
+    shares: SpoolShares,
 }
 
 /// A body in memory while it is being sent.
-struct Lent(Replay);
+struct LentBody(ReplayBody);
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for LentBody {
     fn as_ref(&self) -> &[u8] {
         &self.0.0.before
     }
 }
 
 /// One body, and another behind it.
-pub(super) struct Then {
+pub(super) struct ChainedBody {
     first: Option<Body>,
     rest: Body,
 }
 
-impl Replay {
+impl ReplayBody {
     pub(super) fn new(
         before: Bytes,
         file: Option<(Arc<OwnedFd>, u64)>,
         after: Bytes,
-        shares: Shares,
+        shares: SpoolShares,
     ) -> Self {
-        Self(Arc::new(Whole { before, file, after, shares }))
+        Self(Arc::new(ReplayWhole { before, file, after, shares }))
     }
 
     /// Its length in bytes.
@@ -65,15 +65,15 @@ impl Replay {
     pub(crate) fn body(&self) -> Body {
         let whole = &*self.0;
         let Some((file, len)) = &whole.file else {
-            return Body::full(Bytes::from_owner(Lent(self.clone())));
+            return Body::full(Bytes::from_owner(LentBody(self.clone())));
         };
         let segments = vec![
-            Segment::Bytes(whole.before.clone()),
-            Segment::File { offset: 0, len: *len },
-            Segment::Bytes(whole.after.clone()),
+            ContentSegment::Bytes(whole.before.clone()),
+            ContentSegment::File { offset: 0, len: *len },
+            ContentSegment::Bytes(whole.after.clone()),
         ];
         let held = self.clone();
-        Body::boxed(Content::new(Arc::clone(file), segments, move |_| drop(held)))
+        Body::boxed(FileContent::new(Arc::clone(file), segments, move |_| drop(held)))
     }
 
     /// A request with this body, which can be sent again in its turn.
@@ -84,13 +84,13 @@ impl Replay {
     }
 }
 
-impl Then {
+impl ChainedBody {
     pub(super) fn new(first: Body, rest: Body) -> Self {
         Self { first: Some(first), rest }
     }
 }
 
-impl HttpBody for Then {
+impl HttpBody for ChainedBody {
     type Data = Bytes;
     type Error = BodyError;
 

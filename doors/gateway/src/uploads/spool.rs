@@ -3,9 +3,9 @@
 //! The file is never linked into its folder, or unlinked before it holds a byte: it is gone with the
 //! process, however that ends. Writing is done by a helper thread. Called by the parent module.
 
-use super::Uploads;
-use super::budget::Share;
-use super::replay::Replay;
+use super::UploadRules;
+use super::budget::BudgetShare;
+use super::replay::ReplayBody;
 use bytes::{Bytes, BytesMut};
 use http_engine::content::PIECE_BYTES;
 use rustix::fd::OwnedFd;
@@ -17,58 +17,61 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tokio::task::spawn_blocking;
 
 /// A body that is being taken.
-pub(super) struct Spool {
+pub(super) struct UploadSpool {
     memory: BytesMut,
     /// Where more of it goes.
-    place: Place,
+    place: SpoolPlace,
     file: Option<Arc<OwnedFd>>,
     written: u64,
     /// What is to be written next: pieces as they come are too small.
     unwritten: BytesMut,
-    shares: Shares,
-    caps: Caps,
+    shares: SpoolShares,
+    caps: SpoolCaps,
     folder: Arc<Path>,
 }
 
 /// What a body holds of the budgets.
 #[derive(Debug)]
-pub(super) struct Shares {
-    memory: Share,
-    disk: Share,
+pub(super) struct SpoolShares {
+    memory: BudgetShare,
+    disk: BudgetShare,
 }
 
 #[derive(Clone, Copy)]
-struct Caps {
+struct SpoolCaps {
     memory_each: u64,
     memory_all: u64,
     disk_all: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SpoolPlace {
     Memory,
     Disk,
 }
 
 /// What became of a piece. It is kept in any case.
-pub(super) enum Kept {
+pub(super) enum SpoolOutcome {
     /// There is room for more.
     Well,
     /// It is in memory for want of another place: no more of the body is to be taken.
     Unwritten,
 }
 
-impl Spool {
-    pub(super) fn new(uploads: &Uploads) -> Self {
+impl UploadSpool {
+    pub(super) fn new(uploads: &UploadRules) -> Self {
         let (settings, used) = (&uploads.settings, &uploads.used);
         Self {
             memory: BytesMut::new(),
-            place: Place::Memory,
+            place: SpoolPlace::Memory,
             file: None,
             written: 0,
             unwritten: BytesMut::new(),
-            shares: Shares { memory: Share::none(&used.memory), disk: Share::none(&used.disk) },
-            caps: Caps {
+            shares: SpoolShares {
+                memory: BudgetShare::none(&used.memory),
+                disk: BudgetShare::none(&used.disk),
+            },
+            caps: SpoolCaps {
                 memory_each: settings.memory.bytes(),
                 memory_all: settings.memory_max.bytes(),
                 disk_all: settings.disk_max.bytes(),
@@ -84,28 +87,28 @@ impl Spool {
 
     /// Whether all of it is in memory.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.place == Place::Memory
+        self.place == SpoolPlace::Memory
     }
 
     /// Takes the next piece.
-    pub(super) async fn add(&mut self, piece: Bytes) -> Kept {
+    pub(super) async fn add(&mut self, piece: Bytes) -> SpoolOutcome {
         let bytes = piece.len() as u64;
-        if self.place == Place::Memory {
+        if self.place == SpoolPlace::Memory {
             let fits = self.memory.len() as u64 + bytes <= self.caps.memory_each;
             if fits && self.shares.memory.grow(bytes, self.caps.memory_all).is_ok() {
                 self.memory.extend_from_slice(&piece);
-                return Kept::Well;
+                return SpoolOutcome::Well;
             }
-            self.place = Place::Disk;
+            self.place = SpoolPlace::Disk;
         }
         self.unwritten.extend_from_slice(&piece);
         if self.shares.disk.grow(bytes, self.caps.disk_all).is_err() {
-            return Kept::Unwritten;
+            return SpoolOutcome::Unwritten;
         }
-        if self.unwritten.len() < PIECE_BYTES { Kept::Well } else { self.write().await }
+        if self.unwritten.len() < PIECE_BYTES { SpoolOutcome::Well } else { self.write().await }
     }
 
-    async fn write(&mut self) -> Kept {
+    async fn write(&mut self) -> SpoolOutcome {
         let (piece, at) = (self.unwritten.split().freeze(), self.written);
         let (file, folder) = (self.file.clone(), Arc::clone(&self.folder));
         let bytes = piece.clone();
@@ -119,19 +122,19 @@ impl Spool {
         if let Ok(Ok(file)) = written.await {
             self.file = Some(file);
             self.written += piece.len() as u64;
-            return Kept::Well;
+            return SpoolOutcome::Well;
         }
         self.unwritten = piece.into();
-        Kept::Unwritten
+        SpoolOutcome::Unwritten
     }
 
     /// What was taken.
-    pub(super) fn finish(mut self) -> Replay {
+    pub(super) fn finish(mut self) -> ReplayBody {
         if self.file.is_none() {
             self.memory.extend_from_slice(&self.unwritten.split());
         }
         let file = self.file.map(|file| (file, self.written));
-        Replay::new(self.memory.freeze(), file, self.unwritten.freeze(), self.shares)
+        ReplayBody::new(self.memory.freeze(), file, self.unwritten.freeze(), self.shares)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::support;
 
 use door_gateway::{
-    Balance, BlockSettings, PatternHits, PatternSource, PoolSettings, RouteSettings,
+    BalanceMethod, BlockSettings, PatternHits, PatternSource, PoolSettings, RouteSettings,
 };
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,7 +21,7 @@ fn block(patterns: &[&str]) -> BlockSettings {
 fn requests_are_spread_in_turn_over_kept_connections() {
     let servers = [(); 3].map(|()| Origin::start(|_, _, _| ok("x")));
     let mut settings = simple(&servers.each_ref().map(|it| it.address));
-    settings.pools.get_mut("app").unwrap().balance = Balance::RoundRobin;
+    settings.pools.get_mut("app").unwrap().balance = BalanceMethod::RoundRobin;
     let gateway = start(settings, parts(""));
     for _ in 0..9 {
         assert!(get(&gateway, "/").starts_with("HTTP/1.1 200"));
@@ -54,7 +54,7 @@ fn a_post_that_reached_a_dying_server_is_not_repeated() {
     let dying = Origin::start(|_, _, _| Reply::Close(String::new()));
     let other = Origin::start(|_, _, _| ok("x"));
     let mut settings = simple(&[dying.address, other.address]);
-    settings.pools.get_mut("app").unwrap().balance = Balance::RoundRobin;
+    settings.pools.get_mut("app").unwrap().balance = BalanceMethod::RoundRobin;
     let gateway = start(settings, parts(""));
     let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi";
     assert!(ask(gateway.address, post).starts_with("HTTP/1.1 502"));

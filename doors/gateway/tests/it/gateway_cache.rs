@@ -3,7 +3,7 @@
 use crate::support;
 
 use door_gateway::Settings;
-use http_cache::Stale;
+use http_cache::StalePolicy;
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Mutex;
@@ -77,7 +77,7 @@ fn what_is_stored_stands_in_for_a_pool_that_is_down_where_the_server_allows_it()
     {
         let (server, gone) = once(answer(control, "old"));
         let mut settings = cached(server);
-        settings.cache.stale = Stale::Never;
+        settings.cache.stale = StalePolicy::Never;
         let gateway = start(settings, parts(""));
         assert!(get(&gateway, "/").ends_with("old"));
         gone.join().unwrap();

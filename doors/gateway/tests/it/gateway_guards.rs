@@ -3,8 +3,8 @@
 use crate::support;
 
 use door_gateway::{
-    AnswerSettings, AuthSettings, BlockSettings, Elsewhere, ForwardAuthSettings, GuardCounts,
-    LimitSettings, PatternSource, RequestsSettings, RouteSettings, Settings, Silence,
+    AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, GuardCounts,
+    LimitSettings, PatternSource, RequestsSettings, RouteSettings, Settings, SilentClose,
 };
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -41,8 +41,8 @@ fn blocked_urls_get_the_answer_that_is_set_and_reach_no_server() {
         (AnswerSettings::Status(403), "HTTP/1.1 403"),
         (AnswerSettings::Status(404), "HTTP/1.1 404"),
         (AnswerSettings::Status(410), "HTTP/1.1 410"),
-        (AnswerSettings::Elsewhere(Elsewhere { redirect: "/gone".into() }), "HTTP/1.1 302"),
-        (AnswerSettings::Silence(Silence::Close), ""),
+        (AnswerSettings::Elsewhere(BlockRedirect { redirect: "/gone".into() }), "HTTP/1.1 302"),
+        (AnswerSettings::Silence(SilentClose::Close), ""),
     ];
     for (answer, expected) in answers {
         let mut settings = simple(&[server.address]);
@@ -78,7 +78,7 @@ fn a_pattern_for_the_end_is_not_evaded_by_what_servers_pass_over() {
 #[test]
 fn a_tarpit_begins_an_answer_and_does_not_end_it() {
     let server = Origin::start(|_, _, _| ok("x"));
-    let tarpit = AnswerSettings::Silence(Silence::Tarpit);
+    let tarpit = AnswerSettings::Silence(SilentClose::Tarpit);
     let settings = guarded(server.address, |route| {
         route.block = Some(BlockSettings { answer: tarpit, ..block(&["/.env"]) });
     });

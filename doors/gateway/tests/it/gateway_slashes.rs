@@ -8,7 +8,7 @@ use door_gateway::{
 };
 use std::net::SocketAddr;
 use transport::clock;
-use vocab::Kind;
+use vocab::RequestKind;
 
 /// A server that answers with the target that it was asked for.
 fn told() -> Origin {
@@ -255,7 +255,8 @@ fn what_is_foretold_is_what_is_done() {
         for path in paths.into_iter().chain(SPELLINGS) {
             let url = format!("http://app.example{path}");
             let client = "127.0.0.1".parse().unwrap();
-            let foretold = gateway.door.foretell((client, None), (&url, Kind::Other), clock::now());
+            let foretold =
+                gateway.door.foretell((client, None), (&url, RequestKind::Other), clock::now());
             let outcome = foretold.unwrap_or_else(|| panic!("{path}")).outcome;
             let done = target(&gateway, path);
             assert_eq!(outcome.starts_with("400"), done == "400", "{path}: {outcome}, {done}");

@@ -5,9 +5,9 @@ use crate::support;
 
 use bytes::Bytes;
 use door_gateway::{
-    HealthSettings, HttpChoice, KeepAliveSettings, PoolChange, PoolSettings, ProxyProtocolChoice,
-    ResolveChoice, RouteSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings,
-    TimeoutSettings, Unchanged, VerifyChoice, check_files,
+    HealthSettings, HttpChoice, KeepAliveSettings, PoolChange, PoolSettings, PoolUnchanged,
+    ProxyProtocolChoice, ResolveChoice, RouteSettings, ServerDetails, ServerSettings,
+    ServerTlsSettings, Settings, TimeoutSettings, VerifyChoice, check_files,
 };
 use http::header::{CONTENT_TYPE, HOST, TE};
 use http::{HeaderMap, HeaderValue, Request, Response};
@@ -15,7 +15,7 @@ use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use http_engine::body::{Body, BodyError};
 use http_engine::client::connect_http2;
-use http_engine::{Incoming, Limits, Versions, serve};
+use http_engine::{HttpVersions, Incoming, Limits, serve};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
@@ -24,10 +24,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 use support::{DEADLINE, Gateway, Origin, Reply, ask, get, ok, parts, scratch, start};
-use transport::tls::{Alpn, Identity};
+use transport::tls::{Alpn, ServerIdentity};
 use transport::{ServerTls, Stream};
 
-fn span(text: &str) -> settings::Text<vocab::Span> {
+fn span(text: &str) -> settings::Text<vocab::TimeSpan> {
     settings::Text(text.parse().unwrap())
 }
 
@@ -73,12 +73,12 @@ async fn talk(stream: Stream, tls: Option<ServerTls>, handler: Handler) {
     let (limits, never) = (Limits::default(), std::future::pending());
     let handler = move |request| async move { handler(request) };
     match tls {
-        None => drop(serve(stream, Versions::Http2, limits, never, handler).await),
+        None => drop(serve(stream, HttpVersions::Http2, limits, never, handler).await),
         Some(tls) => {
             let Ok(stream) = tls.accept(stream, DEADLINE).await else { return };
             let versions = match stream.alpn() {
-                Some(Alpn::Http2) => Versions::Http2,
-                _ => Versions::Http1,
+                Some(Alpn::Http2) => HttpVersions::Http2,
+                _ => HttpVersions::Http1,
             };
             drop(serve(stream, versions, limits, never, handler).await);
         }
@@ -92,7 +92,8 @@ fn certificate(name: &str) -> (PathBuf, ServerTls) {
     let chain = params.self_signed(&key).unwrap().pem();
     let path = scratch().join("ca.pem");
     std::fs::write(&path, &chain).unwrap();
-    let identity = Identity::from_pem(chain.as_bytes(), key.serialize_pem().as_bytes()).unwrap();
+    let identity =
+        ServerIdentity::from_pem(chain.as_bytes(), key.serialize_pem().as_bytes()).unwrap();
     (path, ServerTls::with_identity(&identity, &[Alpn::Http2, Alpn::Http1]))
 }
 
@@ -373,7 +374,7 @@ fn a_server_that_takes_no_tls_is_passed_over_in_time() {
     let server = engine(Some(tls), says_its_version);
     let settings = before(format!("https://{}", stuck.local_addr().unwrap()), |pool| {
         pool.servers.push(format!("https://{}", server.address).into());
-        pool.balance = door_gateway::Balance::RoundRobin;
+        pool.balance = door_gateway::BalanceMethod::RoundRobin;
         pool.tls.ca = Some(ca);
         pool.timeouts.connect = span("300ms");
     });
@@ -487,8 +488,8 @@ fn a_server_that_is_added_must_suit_its_pool() {
         let details = ServerDetails { url: url.into(), ..Default::default() };
         gateway.door.change_pool("app", &PoolChange::Add(details))
     };
-    assert!(matches!(add("h2c://127.0.0.1:1"), Err(Unchanged::Wrong(_))));
-    assert!(matches!(add("unix:app.sock"), Err(Unchanged::Wrong(_))));
+    assert!(matches!(add("h2c://127.0.0.1:1"), Err(PoolUnchanged::Wrong(_))));
+    assert!(matches!(add("unix:app.sock"), Err(PoolUnchanged::Wrong(_))));
     assert_eq!(add("unix:/run/app.sock"), Ok(()));
     assert_eq!(gateway.door.pools()[0].servers[1].url, "unix:/run/app.sock");
 }

@@ -2,7 +2,7 @@
 
 use crate::support::{Answer, CLIENT, Edge, policy_of};
 use std::io::Write;
-use vocab::{Action, Kind, Source};
+use vocab::{Action, RequestKind, Source};
 
 const RULES: &str = "||ads.example^\n||tracker.example^$script\n@@||ads.example/ok.js\n";
 
@@ -315,7 +315,7 @@ fn each_request_is_recorded_with_the_rule_that_blocks_it() {
     edge.ask("GET /x.js?a=1", &[]);
     let row = edge.rows_at_least(1).remove(0);
     assert_eq!(row.subject, "http://ads.example/x.js?a=1");
-    assert_eq!((row.client, row.kind, row.action), (CLIENT, Kind::Script, Action::Block));
+    assert_eq!((row.client, row.kind, row.action), (CLIENT, RequestKind::Script, Action::Block));
     assert_eq!((row.source, row.status), (Source::Policy, 200));
     let text = format!("{:?}", row.cause);
     assert!(text.contains("||ads.example^") && text.contains("mine"), "{text}");

@@ -33,7 +33,7 @@ fn a_websocket_is_opened_and_closed_in_order() {
     stream.read_to_end(&mut rest).unwrap();
     assert_eq!(rest, [0x88, 2, 0x03, 0xe8], "one Close frame of 1000, and the end");
     let row = edge.rows_at_least(1).remove(0);
-    assert_eq!((row.status, row.kind), (101, vocab::Kind::Websocket));
+    assert_eq!((row.status, row.kind), (101, vocab::RequestKind::Websocket));
     assert_eq!(edge.figure("tidegate_pixel_answers_total{kind=\"websocket\"}"), 1);
 }
 

@@ -3,7 +3,7 @@
 use crate::support::{DEADLINE, Edge};
 use http::Request;
 use http_engine::Body;
-use policy::{Leave, Until, Whom};
+use policy::{AllowUntil, AllowedClients, TemporaryAllow};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use transport::clock;
@@ -13,7 +13,8 @@ const RULES: &str = "||ads.example^\n||tracker.example.org^\n";
 
 fn let_through(edge: &Edge, host: &str) {
     let host = Some(DomainName::parse(host).unwrap());
-    let leave = Leave { host, whom: Whom::Everyone, until: Until::Withdrawn };
+    let leave =
+        TemporaryAllow { host, whom: AllowedClients::Everyone, until: AllowUntil::Withdrawn };
     edge.policy.load().grant(leave, clock::now()).unwrap();
 }
 

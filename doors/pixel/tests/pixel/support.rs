@@ -1,10 +1,10 @@
 //! A pixel door on real sockets, and clients that show every byte.
 
 use arc_swap::ArcSwap;
-use door_pixel::{Bounds, Door, Parts, Settings};
-use http_engine::client::{Sender, connect_http2};
-use ledger::{Filter, Ledger, Row, RuleTexts};
-use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
+use door_pixel::{PixelDoor, PixelParts, Settings, SpliceBounds};
+use http_engine::client::{RequestSender, connect_http2};
+use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
+use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, compile};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -20,9 +20,9 @@ use transport::{
     ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, dial,
     listen_tcp,
 };
-use upstream::origins::{Destinations, Dialer};
+use upstream::origins::{DestinationScope, Dialer};
 use upstream::resolver::{Resolver, ResolverSettings};
-use vocab::{Action, Door as DoorName, Kind, Name, RuleRef};
+use vocab::{Action, Door as DoorName, Name, RequestKind, RuleRef};
 
 /// No step of a test may take longer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -33,7 +33,7 @@ pub(crate) struct Edge {
     pub(crate) https: SocketAddr,
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) ledger: Ledger,
-    door: Arc<Door>,
+    door: Arc<PixelDoor>,
     folder: PathBuf,
     drain: Drain,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +49,7 @@ impl MintPolicy for Blocked {
             client: Ipv4Addr::LOCALHOST.into(),
             who: None,
             host,
-            kind: Kind::Other,
+            kind: RequestKind::Other,
             url: None,
             page: None,
         };
@@ -75,7 +75,7 @@ impl RuleTexts for Texts {
 pub(crate) fn policy_of(rules: &str) -> Policy {
     let list =
         ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-    Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone())
+    Policy::new(Arc::new(compile(&[list], 1)), ClientProfiles::everyone())
 }
 
 /// Opens connections to hosts given by address alone: nobody is there to ask about names.
@@ -98,7 +98,7 @@ impl Edge {
         let ledger = ledger::open(&ledger::Settings::default(), &folder, texts).unwrap();
         let blocked = Arc::new(Blocked(Arc::clone(&policy)));
         let signer = Arc::new(Signer::open(&folder.join("ca"), blocked).unwrap());
-        let parts = Parts {
+        let parts = PixelParts {
             policy: Arc::clone(&policy),
             ledger: ledger.clone(),
             tls: ServerTls::with_signer(Arc::clone(&signer)),
@@ -107,8 +107,8 @@ impl Edge {
             dashboard: Arc::new(OnceLock::from(SocketAddr::from(([127, 0, 0, 1], 9053)))),
             dialer: dialer(),
         };
-        let bounds = Bounds { destinations: Destinations::Guarded, doors: Vec::new() };
-        let door = Door::new(Settings::default(), bounds, parts);
+        let bounds = SpliceBounds { destinations: DestinationScope::Guarded, doors: Vec::new() };
+        let door = PixelDoor::new(Settings::default(), bounds, parts);
         let drain = Drain::new();
         let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let http = listen_tcp(any, WaitForData::No).unwrap();
@@ -173,7 +173,7 @@ impl Edge {
     }
 
     /// An HTTP/2 connection for this name, by a client that trusts our CA.
-    pub(crate) async fn http2(&self, name: &str) -> Sender {
+    pub(crate) async fn http2(&self, name: &str) -> RequestSender {
         let stream = dial(self.https, DEADLINE).await.unwrap();
         let tls = ClientTls::new().trusting(&self.ca()).unwrap();
         let stream = tls.connect(stream, name, &[Alpn::Http2]).await.unwrap();
@@ -194,13 +194,13 @@ impl Edge {
     }
 
     /// Every recorded request, newest first.
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<LogRow> {
         self.ledger.flush();
-        self.ledger.rows(&Filter::default(), 100).unwrap().rows
+        self.ledger.rows(&RowFilter::default(), 100).unwrap().rows
     }
 
     /// Waits until so many requests are recorded.
-    pub(crate) fn rows_at_least(&self, count: usize) -> Vec<Row> {
+    pub(crate) fn rows_at_least(&self, count: usize) -> Vec<LogRow> {
         let start = Instant::now();
         loop {
             let rows = self.rows();
@@ -213,7 +213,7 @@ impl Edge {
     }
 }
 
-fn serve(door: Arc<Door>, http: TcpListener, https: TcpListener, drain: Drain) {
+fn serve(door: Arc<PixelDoor>, http: TcpListener, https: TcpListener, drain: Drain) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let tasks = tokio::task::LocalSet::new();
     tasks.block_on(&runtime, async move {

@@ -2,7 +2,7 @@
 //!
 //! Passwords stand here hashed, tokens by their digest. Read and checked as a part of the section.
 
-use passwords::Users;
+use passwords::UserTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -76,7 +76,7 @@ impl AuthSettings {
             let message = "this name stands under users too";
             complaints.push(Complaint::new(format!("tokens.{twice}"), message));
         }
-        complaints.extend(Users::check(&self.users));
+        complaints.extend(UserTable::check(&self.users));
         complaints
     }
 }
@@ -96,7 +96,7 @@ impl FromStr for TokenDigest {
     }
 }
 
-impl settings::Written for TokenDigest {
+impl settings::WrittenWord for TokenDigest {
     const FORMAT: &'static str = "token";
     const EXAMPLE: &'static str =
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";

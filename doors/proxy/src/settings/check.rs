@@ -5,7 +5,7 @@
 use super::{Settings, parents, passing};
 use crate::never;
 use std::time::Duration;
-use vocab::{Complaint, Listen, Scheme, Span};
+use vocab::{Complaint, Listen, Scheme, TimeSpan};
 
 /// A quiet tunnel is kept at most a day: long enough for any push channel.
 const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
@@ -97,13 +97,13 @@ fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
 
 fn check_span(
     path: &str,
-    span: Span,
+    span: TimeSpan,
     bounds: std::ops::RangeInclusive<Duration>,
 ) -> Option<Complaint> {
     if bounds.contains(&span.0) {
         return None;
     }
-    let (least, most) = (Span(*bounds.start()), Span(*bounds.end()));
+    let (least, most) = (TimeSpan(*bounds.start()), TimeSpan(*bounds.end()));
     Some(
         Complaint::new(path, format!("{span} is out of bounds"))
             .remedy(format!("write a span from {least} to {most}")),
@@ -132,7 +132,7 @@ mod tests {
         let settings = Settings {
             listen: vec![Text("udp://127.0.0.1:1".parse().unwrap())],
             clients: Vec::new(),
-            tunnel_idle: Text(Span(Duration::ZERO)),
+            tunnel_idle: Text(TimeSpan(Duration::ZERO)),
             upgrade: vec!["websocket".into(), "h2c".into()],
             parent: Some(ParentSettings::Several(Vec::new())),
             cache: Some(http_cache::Settings {

@@ -4,7 +4,7 @@
 //! It resolves nothing and opens nothing. Called by `config` for `Plan::warnings`.
 
 use super::{ParentSettings, Settings, near_networks};
-use upstream::origins::{Destinations, Hop};
+use upstream::origins::{DestinationScope, ParentHop};
 use vocab::{Complaint, Network};
 
 impl Settings {
@@ -27,7 +27,7 @@ impl Settings {
                  127.0.0.1",
             ));
         }
-        if self.destinations == Destinations::Any {
+        if self.destinations == DestinationScope::Any {
             let message = format!(
                 "warning: with any, clients of {} reach what listens on this machine's loopback \
                  addresses and on its private networks",
@@ -46,7 +46,7 @@ impl Settings {
     pub fn has_passwords(&self) -> bool {
         let parents = self.parent.iter().chain(self.parents.iter().map(|rule| &rule.parent));
         let mut hops = parents.flat_map(ParentSettings::hops);
-        hops.any(|hop| matches!(hop, Hop::Parent(parent) if parent.credentials.is_some()))
+        hops.any(|hop| matches!(hop, ParentHop::Parent(parent) if parent.credentials.is_some()))
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
     use settings::Text;
 
-    fn paths(listen: &str, clients: &[&str], destinations: Destinations) -> Vec<String> {
+    fn paths(listen: &str, clients: &[&str], destinations: DestinationScope) -> Vec<String> {
         let settings = Settings {
             listen: vec![Text(listen.parse().unwrap())],
             clients: clients.iter().map(|it| Text(it.parse().unwrap())).collect(),
@@ -75,15 +75,15 @@ mod tests {
 
     #[test]
     fn a_proxy_for_everybody_is_warned_of_where_others_can_reach_it() {
-        let guarded = Destinations::Guarded;
+        let guarded = DestinationScope::Guarded;
         let everybody = &["192.168.0.0/16", "0.0.0.0/0"][..];
         assert_eq!(paths("http://0.0.0.0:3128", everybody, guarded), ["clients.1"]);
         assert_eq!(paths("http://[::]:3128", &["2000::/3"], guarded), ["clients.0"]);
         // Wider than the private network that it begins in.
         assert_eq!(paths("http://0.0.0.0:3128", &["10.0.0.0/7"], guarded), ["clients.0"]);
-        assert!(paths("http://127.0.0.1:3128", everybody, Destinations::Any).is_empty());
+        assert!(paths("http://127.0.0.1:3128", everybody, DestinationScope::Any).is_empty());
         assert!(paths("http://192.168.1.2:3128", &["10.1.0.0/16"], guarded).is_empty());
-        let any = paths("http://192.168.1.2:3128", &["10.1.0.0/16"], Destinations::Any);
+        let any = paths("http://192.168.1.2:3128", &["10.1.0.0/16"], DestinationScope::Any);
         assert_eq!(any, ["destinations"]);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Read and checked as a part of the section.
 
-use super::parents::Place;
+use super::parents::ParentHosts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -33,7 +33,7 @@ pub struct PacSettings {
     /// What browsers fetch without the proxy: names with all below them, addresses, networks. Names
     /// without a dot, `.local`, `localhost`, loopback and link-local addresses are always such. At
     /// most 256. Default none.
-    pub bypass: Vec<Text<Place>>,
+    pub bypass: Vec<Text<ParentHosts>>,
     /// What browsers do when the proxy does not answer: `none` (the default: they show an error) or
     /// `direct`, with which nothing is blocked any more.
     pub fallback: PacFallback,

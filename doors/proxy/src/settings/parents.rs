@@ -8,7 +8,7 @@ use settings::Text;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use upstream::origins::{Hop, Host};
+use upstream::origins::{ParentHop, UrlHost};
 use vocab::{Complaint, DomainName, NameError, Network};
 
 /// Parents that are tried for one request: more would only be waited for.
@@ -23,9 +23,9 @@ const PLACES_MAX: usize = 4096;
 #[serde(untagged)]
 pub enum ParentSettings {
     /// This one.
-    One(Text<Hop>),
+    One(Text<ParentHop>),
     /// The first that can be reached.
-    Several(Vec<Text<Hop>>),
+    Several(Vec<Text<ParentHop>>),
 }
 
 /// The way out for some hosts.
@@ -33,14 +33,14 @@ pub enum ParentSettings {
 #[serde(deny_unknown_fields)]
 pub struct ParentsOf {
     /// The hosts: names with all below them, addresses, networks. At most 4096.
-    pub domains: Vec<Text<Place>>,
+    pub domains: Vec<Text<ParentHosts>>,
     /// The way to them, as in `parent` of the proxy.
     pub parent: ParentSettings,
 }
 
 /// Hosts: a name with all below it, or a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ParentHosts {
     /// This name and what stands below it.
     Below(DomainName),
     /// Hosts that are given by such an address.
@@ -49,7 +49,7 @@ pub enum Place {
 
 impl ParentSettings {
     /// The ways, the first first.
-    pub(crate) fn hops(&self) -> impl Iterator<Item = &Hop> {
+    pub(crate) fn hops(&self) -> impl Iterator<Item = &ParentHop> {
         let all = match self {
             Self::One(one) => std::slice::from_ref(one),
             Self::Several(several) => several,
@@ -58,13 +58,13 @@ impl ParentSettings {
     }
 }
 
-impl Place {
+impl ParentHosts {
     /// Whether `host` is there.
-    pub(crate) fn holds(&self, host: &Host) -> bool {
+    pub(crate) fn holds(&self, host: &UrlHost) -> bool {
         match (self, host) {
-            (Self::Below(above), Host::Name(name)) => name.as_name().is_within(above.as_name()),
-            (Self::Network(network), Host::Address(address)) => network.contains(*address),
-            (Self::Below(_), Host::Address(_)) | (Self::Network(_), Host::Name(_)) => false,
+            (Self::Below(above), UrlHost::Name(name)) => name.as_name().is_within(above.as_name()),
+            (Self::Network(network), UrlHost::Address(address)) => network.contains(*address),
+            (Self::Below(_), UrlHost::Address(_)) | (Self::Network(_), UrlHost::Name(_)) => false,
         }
     }
 }
@@ -109,14 +109,14 @@ fn check_one(path: &str, parent: &ParentSettings, listening: &[SocketAddr]) -> V
     complaints
 }
 
-fn is_ourselves(hop: &Hop, listening: &[SocketAddr]) -> bool {
-    let Hop::Parent(parent) = hop else { return false };
+fn is_ourselves(hop: &ParentHop, listening: &[SocketAddr]) -> bool {
+    let ParentHop::Parent(parent) = hop else { return false };
     listening.iter().any(|ours| {
         let same_host = match &parent.host {
-            Host::Address(theirs) => {
+            UrlHost::Address(theirs) => {
                 ours.ip() == *theirs || (ours.ip().is_unspecified() && theirs.is_loopback())
             }
-            Host::Name(name) => {
+            UrlHost::Name(name) => {
                 name.as_str() == "localhost"
                     && (ours.ip().is_loopback() || ours.ip().is_unspecified())
             }
@@ -125,7 +125,7 @@ fn is_ourselves(hop: &Hop, listening: &[SocketAddr]) -> bool {
     })
 }
 
-impl FromStr for Place {
+impl FromStr for ParentHosts {
     type Err = NameError;
 
     fn from_str(text: &str) -> Result<Self, NameError> {
@@ -137,7 +137,7 @@ impl FromStr for Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ParentHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Below(name) => name.fmt(f),
@@ -146,7 +146,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl settings::Written for Place {
+impl settings::WrittenWord for ParentHosts {
     const FORMAT: &'static str = "place";
     const EXAMPLE: &'static str = "lan.example";
 }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn places_are_names_and_networks() {
         let holds = |place: &str, host: &str| {
-            place.parse::<Place>().unwrap().holds(&host.parse::<Host>().unwrap())
+            place.parse::<ParentHosts>().unwrap().holds(&host.parse::<UrlHost>().unwrap())
         };
         assert!(holds("lan.example", "a.lan.example") && holds("*.onion", "x.onion"));
         assert!(!holds("lan.example", "notlan.example") && !holds("lan.example", "10.0.0.1"));

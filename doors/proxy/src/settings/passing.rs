@@ -46,7 +46,7 @@ pub enum ConnectSni {
 /// What origins learn of the page that asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Referer {
+pub enum RefererPolicy {
     /// What the browser says.
     #[default]
     Keep,
@@ -76,7 +76,7 @@ pub(super) fn check_upgrade(protocols: &[String]) -> Vec<Complaint> {
 /// Whether something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Shown {
+pub enum FieldDisclosure {
     /// It is.
     On,
     /// It is not.

@@ -2,8 +2,8 @@
 //! stale where the origin is asked, fails, or is not to be asked.
 
 use crate::support::{Given, Origin, Reply, ask, get, proxy, settings_with, start_door, until};
-use door_proxy::Door;
-use http_cache::Stale;
+use door_proxy::ProxyDoor;
+use http_cache::StalePolicy;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -29,7 +29,7 @@ fn stale_at_once(directives: &str, body: &str) -> Reply {
 }
 
 /// From now on this is what the door does with what is stale.
-fn turn(door: &Door, stale: Stale) {
+fn turn(door: &ProxyDoor, stale: StalePolicy) {
     let cache = http_cache::Settings { stale, ..Default::default() };
     door.reload(settings_with(|settings| settings.cache = Some(cache))).unwrap();
 }
@@ -181,7 +181,7 @@ fn offline_what_is_stored_is_sent_however_old_and_nothing_is_fetched() {
     for path in ["kept", "strict"] {
         assert!(get(proxy, &url(path)).ends_with("old"), "{path}");
     }
-    turn(&door, Stale::Offline);
+    turn(&door, StalePolicy::Offline);
     let kept = get(proxy, &url("kept"));
     assert!(kept.starts_with("HTTP/1.1 200") && kept.ends_with("old"), "{kept}");
     assert!(kept.contains("tidegate;hit;ttl=") && kept.contains(";detail=offline"), "{kept}");
@@ -192,7 +192,7 @@ fn offline_what_is_stored_is_sent_however_old_and_nothing_is_fetched() {
         assert!(refused.contains("cache-status: tidegate;detail=offline\r\n"), "{path}: {refused}");
     }
     assert_eq!(origin.seen().len(), 2);
-    turn(&door, Stale::Unreachable);
+    turn(&door, StalePolicy::Unreachable);
     assert!(get(proxy, &url("strict")).contains("tidegate;fwd=stale"));
     assert_eq!(origin.seen().len(), 3);
 }
@@ -204,7 +204,7 @@ fn relaxed_what_is_stale_is_sent_at_once_and_a_new_one_fetched_meanwhile() {
         0 => stale_at_once("", "old"),
         _ => stale_at_once("", "new"),
     });
-    let cache = http_cache::Settings { stale: Stale::Always, ..Default::default() };
+    let cache = http_cache::Settings { stale: StalePolicy::Always, ..Default::default() };
     let proxy = caching(cache);
     let url = format!("http://{}/", origin.address);
     assert!(get(proxy, &url).contains("tidegate;fwd=uri-miss"));
@@ -219,11 +219,11 @@ fn relaxed_what_is_stale_is_sent_at_once_and_a_new_one_fetched_meanwhile() {
 fn in_place_of_an_error_what_is_stale_is_sent_as_the_settings_say() {
     let error = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
     for (stale, trouble, status, said) in [
-        (Stale::Never, "", "502", ""),
-        (Stale::Unreachable, "", "200", ";detail=unreachable"),
-        (Stale::Unreachable, error, "503", ""),
-        (Stale::Failing, "", "200", ";detail=unreachable"),
-        (Stale::Failing, error, "200", "fwd=stale;fwd-status=503;"),
+        (StalePolicy::Never, "", "502", ""),
+        (StalePolicy::Unreachable, "", "200", ";detail=unreachable"),
+        (StalePolicy::Unreachable, error, "503", ""),
+        (StalePolicy::Failing, "", "200", ";detail=unreachable"),
+        (StalePolicy::Failing, error, "200", "fwd=stale;fwd-status=503;"),
     ] {
         let count = AtomicUsize::new(0);
         let origin = Origin::start(move |_, _, _| match count.fetch_add(1, SeqCst) {
@@ -249,7 +249,7 @@ fn what_is_stale_is_not_sent_where_the_origin_is_out_of_bounds() {
     assert!(get(proxy, &url).ends_with("old"));
     let bounded = settings_with(|settings| {
         settings.cache = cache();
-        settings.destinations = upstream::origins::Destinations::Public;
+        settings.destinations = upstream::origins::DestinationScope::Public;
     });
     door.reload(bounded).unwrap();
     let refused = get(proxy, &url);

@@ -1,7 +1,7 @@
 //! Header fields, protocols that are switched to, and trailers.
 
 use crate::support::{DEADLINE, Origin, Reply, ask, ok, proxy, read_message, serve_one, until};
-use door_proxy::{Referer, Shown};
+use door_proxy::{FieldDisclosure, RefererPolicy};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
@@ -12,9 +12,9 @@ fn the_owner_says_what_origins_and_clients_learn() {
     });
     let proxy = proxy("", |settings| {
         settings.censor = vec!["X-Spy".into(), "User-Agent".into()];
-        settings.via = Shown::Off;
-        settings.x_forwarded_for = Shown::On;
-        settings.referer = Referer::SameSite;
+        settings.via = FieldDisclosure::Off;
+        settings.x_forwarded_for = FieldDisclosure::On;
+        settings.referer = RefererPolicy::SameSite;
     });
     let request = |referer: &str| {
         format!(

@@ -2,7 +2,7 @@
 //! bits do not hold.
 
 use crate::support::{DEADLINE, Given, open_ledger, read_message, start, until};
-use ledger::Filter;
+use ledger::RowFilter;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
@@ -103,7 +103,7 @@ fn a_body_of_more_than_2_gib_arrives_whole_in_part_and_in_the_log() {
 
     let counted = || {
         ledger.flush();
-        let rows = ledger.rows(&Filter::default(), 10).map(|page| page.rows).unwrap_or_default();
+        let rows = ledger.rows(&RowFilter::default(), 10).map(|page| page.rows).unwrap_or_default();
         rows.iter().map(|row| (row.status, u64::from(row.bytes))).collect::<Vec<_>>()
     };
     until("both are recorded", || counted().len() == 2);

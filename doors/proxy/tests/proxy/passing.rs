@@ -264,7 +264,7 @@ fn ports_and_destinations_and_clients_have_bounds() {
     let port = origin.address.port();
     let narrow = proxy("", |settings| {
         settings.connect_ports = vec!["443".parse().map(settings::Text).unwrap()];
-        settings.destinations = upstream::origins::Destinations::Public;
+        settings.destinations = upstream::origins::DestinationScope::Public;
     });
     let answer = ask(narrow, &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("connect_ports"), "{answer}");

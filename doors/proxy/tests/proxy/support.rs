@@ -1,7 +1,7 @@
 //! A proxy, a scripted origin server, and a client that shows every byte, on real sockets.
 
 use arc_swap::ArcSwap;
-use door_proxy::{Around, Door, Parts, Settings};
+use door_proxy::{CacheEnvironment, ProxyDoor, ProxyParts, Settings};
 use ledger::{Ledger, RuleTexts};
 use std::cell::RefCell;
 use std::io::{Read, Write};
@@ -215,7 +215,7 @@ fn policy_of(given: &Given<'_>) -> policy::Policy {
         ..policy::Settings::default()
     };
     let rules = policy::compile(&[list], 1);
-    policy::Policy::new(Arc::new(rules), policy::Profiles::build(&settings))
+    policy::Policy::new(Arc::new(rules), policy::ClientProfiles::build(&settings))
 }
 
 /// Starts a proxy that blocks what `rules` say, and returns where it listens.
@@ -241,14 +241,14 @@ pub(crate) fn start(given: &Given<'_>, change: impl FnOnce(&mut Settings)) -> So
 pub(crate) fn start_door(
     given: &Given<'_>,
     change: impl FnOnce(&mut Settings),
-) -> (SocketAddr, Arc<Door>) {
+) -> (SocketAddr, Arc<ProxyDoor>) {
     let settings = settings_with(change);
     let resolver =
         Resolver::start(&ResolverSettings::default(), ClientTls::new()).expect("a resolver starts");
     let tls = given
         .trusts
         .map_or_else(ClientTls::new, |pem| ClientTls::new().trusting(pem.as_bytes()).unwrap());
-    let parts = Parts {
+    let parts = ProxyParts {
         policy: Arc::new(ArcSwap::from_pointee(policy_of(given))),
         ledger: given.ledger.clone().unwrap_or_else(open_ledger),
         dialer: Dialer::new(resolver, tls),
@@ -257,7 +257,7 @@ pub(crate) fn start_door(
         signer: None,
         dashboard: Arc::default(),
         blocked_tunnels: None,
-        cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        cache: CacheEnvironment { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
         tell: Arc::new(|_| {}),
     };
     let listens = given.listens;
@@ -266,7 +266,7 @@ pub(crate) fn start_door(
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let local = tokio::task::LocalSet::new();
         local.block_on(&runtime, async move {
-            let door = Door::new(settings, parts).unwrap();
+            let door = ProxyDoor::new(settings, parts).unwrap();
             let listener = listen_tcp("127.0.0.1:0".parse().unwrap(), WaitForData::No).unwrap();
             tell.send((listener.local_addr(), Arc::clone(&door))).unwrap();
             let (drain, limits) = (Drain::new(), door.connection_limits());

@@ -4,7 +4,7 @@
 //! not printable ASCII, a quote or a backslash is written as `\xHH` (in JSON: as JSON does). Called by
 //! `access_log`.
 
-use super::settings::Format;
+use super::settings::LogFormat;
 use std::io::Write;
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use std::net::IpAddr;
 pub(crate) const FIELD_BYTES_MAX: usize = 2048;
 
 /// A request that is done.
-pub(crate) struct Entry<'e> {
+pub(crate) struct AccessLogEntry<'e> {
     pub(crate) client: IpAddr,
     /// The proven name, or nothing.
     pub(crate) user: &'e str,
@@ -32,13 +32,18 @@ pub(crate) struct Entry<'e> {
 }
 
 /// Writes `entry` with its line feed.
-pub(crate) fn write(out: &mut Vec<u8>, format: Format, entry: &Entry<'_>, date: &mut DateKept) {
+pub(crate) fn write(
+    out: &mut Vec<u8>,
+    format: LogFormat,
+    entry: &AccessLogEntry<'_>,
+    date: &mut DateKept,
+) {
     match format {
-        Format::Common => {
+        LogFormat::Common => {
             common(out, entry, date);
             out.push(b'\n');
         }
-        Format::Combined => {
+        LogFormat::Combined => {
             common(out, entry, date);
             out.extend_from_slice(b" \"");
             quoted_or_dash(out, entry.referrer);
@@ -46,11 +51,11 @@ pub(crate) fn write(out: &mut Vec<u8>, format: Format, entry: &Entry<'_>, date: 
             quoted_or_dash(out, entry.agent);
             out.extend_from_slice(b"\"\n");
         }
-        Format::Json => json(out, entry),
+        LogFormat::Json => json(out, entry),
     }
 }
 
-fn common(out: &mut Vec<u8>, entry: &Entry<'_>, date: &mut DateKept) {
+fn common(out: &mut Vec<u8>, entry: &AccessLogEntry<'_>, date: &mut DateKept) {
     address(out, entry.client);
     out.extend_from_slice(b" - ");
     if entry.user.is_empty() {
@@ -124,7 +129,7 @@ fn escape(out: &mut Vec<u8>, text: &[u8], also: u8) {
     out.extend_from_slice(rest);
 }
 
-fn json(out: &mut Vec<u8>, entry: &Entry<'_>) {
+fn json(out: &mut Vec<u8>, entry: &AccessLogEntry<'_>) {
     let _ = write!(
         out,
         "{{\"time\":{}.{:03},\"client\":\"{}\",\"user\":",
@@ -214,8 +219,8 @@ fn civil(days: u64) -> (u64, usize, u64) {
 mod tests {
     use super::*;
 
-    fn entry() -> Entry<'static> {
-        Entry {
+    fn entry() -> AccessLogEntry<'static> {
+        AccessLogEntry {
             client: "192.0.2.7".parse().unwrap(),
             user: "",
             unix_ms: 1_795_282_147_005,
@@ -231,7 +236,7 @@ mod tests {
         }
     }
 
-    fn line(format: Format, entry: &Entry<'_>) -> String {
+    fn line(format: LogFormat, entry: &AccessLogEntry<'_>) -> String {
         let mut out = Vec::new();
         write(&mut out, format, entry, &mut DateKept::default());
         String::from_utf8(out).unwrap()
@@ -241,28 +246,33 @@ mod tests {
     fn lines_have_the_form_that_tools_read() {
         let date = "[21/Nov/2026:17:29:07 +0000]";
         let common = format!("192.0.2.7 - - {date} \"GET /a?b HTTP/1.1\" 200 102");
-        assert_eq!(line(Format::Common, &entry()), format!("{common}\n"));
-        assert_eq!(line(Format::Combined, &entry()), format!("{common} \"-\" \"curl/8\"\n"));
-        assert!(line(Format::Json, &entry()).starts_with("{\"time\":1795282147.005,\"client\":"));
+        assert_eq!(line(LogFormat::Common, &entry()), format!("{common}\n"));
+        assert_eq!(line(LogFormat::Combined, &entry()), format!("{common} \"-\" \"curl/8\"\n"));
+        assert!(
+            line(LogFormat::Json, &entry()).starts_with("{\"time\":1795282147.005,\"client\":")
+        );
     }
 
     #[test]
     fn nothing_a_client_sends_forges_a_line() {
-        let hostile =
-            Entry { user: "ann \" lee", agent: b"x\"\r\n1.2.3.4 - - [\x1b[2J\xff\\", ..entry() };
-        for format in [Format::Common, Format::Combined, Format::Json] {
+        let hostile = AccessLogEntry {
+            user: "ann \" lee",
+            agent: b"x\"\r\n1.2.3.4 - - [\x1b[2J\xff\\",
+            ..entry()
+        };
+        for format in [LogFormat::Common, LogFormat::Combined, LogFormat::Json] {
             let line = line(format, &hostile);
             assert_eq!(line.matches('\n').count(), 1, "{line:?}");
             assert!(!line.contains(['\r', '\x1b']), "{line:?}");
         }
-        let combined = line(Format::Combined, &hostile);
+        let combined = line(LogFormat::Combined, &hostile);
         assert!(
             combined.ends_with("\"x\\\"\\x0d\\x0a1.2.3.4 - - [\\x1b[2J\\xff\\\\\"\n"),
             "{combined}"
         );
         assert!(combined.contains(" - ann\\x20\\\"\\x20lee ["), "{combined}");
         let long = "a".repeat(100_000);
-        assert!(line(Format::Json, &Entry { target: &long, ..entry() }).len() < 3_000);
+        assert!(line(LogFormat::Json, &AccessLogEntry { target: &long, ..entry() }).len() < 3_000);
     }
 
     #[test]

@@ -3,17 +3,17 @@
 //! A core formats into its own buffer and hands it over when it is full or a second old; it never
 //! waits for the disk. When the writer is behind by more than it may be, lines are dropped and
 //! counted. Files are opened anew when they are told to, so that they can be rotated. Called by
-//! `request`, which makes an [`Entry`] of every request that is done.
+//! `request`, which makes an [`AccessLogEntry`] of every request that is done.
 
 mod line;
 mod settings;
 mod writer;
 
-pub(crate) use self::line::Entry;
-pub use self::settings::{AccessLogChoice, AccessLogSettings, Format};
+pub(crate) use self::line::AccessLogEntry;
+pub use self::settings::{AccessLogChoice, AccessLogSettings, LogFormat};
 
 use self::line::DateKept;
-use self::writer::Writer;
+use self::writer::LogWriter;
 use std::cell::RefCell;
 use std::io;
 use std::path::Path;
@@ -29,14 +29,14 @@ const FLUSH_AFTER_MS: u64 = 1000;
 /// The log of a site.
 pub(crate) struct AccessLog {
     number: u64,
-    format: Format,
-    writer: Arc<Writer>,
+    format: LogFormat,
+    writer: Arc<LogWriter>,
 }
 
 /// The lines of one log on one core.
-struct Buffer {
+struct LineBuffer {
     log: u64,
-    writer: Arc<Writer>,
+    writer: Arc<LogWriter>,
     lines: Vec<u8>,
     count: u64,
     since_ms: u64,
@@ -44,13 +44,13 @@ struct Buffer {
 
 /// All buffers of a core. Dropped with the core's thread, they are handed over.
 #[derive(Default)]
-struct Buffers {
-    all: Vec<Buffer>,
+struct CoreBuffers {
+    all: Vec<LineBuffer>,
     date: DateKept,
 }
 
 thread_local! {
-    static BUFFERS: RefCell<Buffers> = RefCell::default();
+    static BUFFERS: RefCell<CoreBuffers> = RefCell::default();
 }
 
 static NUMBERS: AtomicU64 = AtomicU64::new(0);
@@ -59,15 +59,19 @@ impl AccessLog {
     /// Opens the file, relative to `base`, and starts its writer.
     pub(crate) fn open(settings: &AccessLogSettings, base: &Path) -> io::Result<Self> {
         let number = NUMBERS.fetch_add(1, Relaxed);
-        Ok(Self { number, format: settings.format, writer: Writer::start(&settings.file, base)? })
+        Ok(Self {
+            number,
+            format: settings.format,
+            writer: LogWriter::start(&settings.file, base)?,
+        })
     }
 
     /// Writes one line, to the core's buffer. `mono_ms` is the door's steady clock.
-    pub(crate) fn write(&self, entry: &Entry<'_>, mono_ms: u64) {
-        BUFFERS.with_borrow_mut(|Buffers { all, date }| {
+    pub(crate) fn write(&self, entry: &AccessLogEntry<'_>, mono_ms: u64) {
+        BUFFERS.with_borrow_mut(|CoreBuffers { all, date }| {
             let place = all.iter().position(|buffer| buffer.log == self.number);
             let place = place.unwrap_or_else(|| {
-                all.push(Buffer::new(self.number, &self.writer, mono_ms));
+                all.push(LineBuffer::new(self.number, &self.writer, mono_ms));
                 all.len() - 1
             });
             let buffer = &mut all[place];
@@ -133,8 +137,8 @@ impl Drop for AccessLog {
     }
 }
 
-impl Buffer {
-    fn new(log: u64, writer: &Arc<Writer>, since_ms: u64) -> Self {
+impl LineBuffer {
+    fn new(log: u64, writer: &Arc<LogWriter>, since_ms: u64) -> Self {
         let writer = Arc::clone(writer);
         Self { log, writer, lines: Vec::with_capacity(BUFFER_BYTES), count: 0, since_ms }
     }
@@ -147,7 +151,7 @@ impl Buffer {
     }
 }
 
-impl Drop for Buffer {
+impl Drop for LineBuffer {
     fn drop(&mut self) {
         self.hand_over();
     }

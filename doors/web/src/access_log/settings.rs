@@ -17,7 +17,7 @@ pub enum AccessLogChoice {
 /// The form of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum LogFormat {
     /// Apache's common log format.
     Common,
     /// The same with referrer and user agent: what most tools read.
@@ -35,14 +35,16 @@ pub struct AccessLogSettings {
     /// the standard output. It is opened anew on SIGUSR1 and on reload. No default.
     pub file: String,
     /// `common`, `combined` or `json`. Default `combined`.
-    pub format: Format,
+    pub format: LogFormat,
 }
 
 impl AccessLogChoice {
     /// The settings.
     pub fn settings(&self) -> AccessLogSettings {
         match self {
-            Self::File(file) => AccessLogSettings { file: file.clone(), format: Format::default() },
+            Self::File(file) => {
+                AccessLogSettings { file: file.clone(), format: LogFormat::default() }
+            }
             Self::Detailed(settings) => settings.clone(),
         }
     }

@@ -38,8 +38,8 @@ impl Drop for Folder {
     }
 }
 
-fn entry(target: &str) -> Entry<'_> {
-    Entry {
+fn entry(target: &str) -> AccessLogEntry<'_> {
+    AccessLogEntry {
         client: "192.0.2.7".parse().unwrap(),
         user: "",
         unix_ms: 0,
@@ -56,7 +56,7 @@ fn entry(target: &str) -> Entry<'_> {
 }
 
 fn open(folder: &Folder) -> AccessLog {
-    let settings = AccessLogSettings { file: "access.log".into(), format: Format::Common };
+    let settings = AccessLogSettings { file: "access.log".into(), format: LogFormat::Common };
     AccessLog::open(&settings, &folder.0).unwrap()
 }
 
@@ -118,7 +118,7 @@ fn a_file_that_was_moved_is_opened_anew() {
 
 #[test]
 fn a_disk_that_takes_nothing_costs_lines_and_nothing_else() {
-    let settings = AccessLogSettings { file: "/dev/full".into(), format: Format::Common };
+    let settings = AccessLogSettings { file: "/dev/full".into(), format: LogFormat::Common };
     let log = AccessLog::open(&settings, Path::new("/")).unwrap();
     log.write(&entry("/lost"), 0);
     flush_core(1_000);

@@ -17,50 +17,53 @@ const QUEUE_BYTES_MAX: usize = 8 << 20;
 const STANDARD_OUTPUT: &str = "stdout";
 
 /// A log's queue and its thread.
-pub(crate) struct Writer {
-    shared: Arc<Shared>,
+pub(crate) struct LogWriter {
+    shared: Arc<LogShared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-struct Shared {
-    queue: Mutex<Queue>,
+struct LogShared {
+    queue: Mutex<LogQueue>,
     comes: Condvar,
     /// Told when everything queued is written.
     written: Condvar,
     dropped: AtomicU64,
     retired: AtomicBool,
-    target: Target,
+    target: LogTarget,
 }
 
 #[derive(Default)]
-struct Queue {
+struct LogQueue {
     batches: Vec<(Vec<u8>, u64)>,
     bytes: usize,
     /// Bytes that are being written.
     writing: usize,
-    reopen: Wish,
-    end: Wish,
+    reopen: WriterCommand,
+    end: WriterCommand,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Wish {
+enum WriterCommand {
     #[default]
     No,
     Yes,
 }
 
-enum Target {
+enum LogTarget {
     File(PathBuf),
     Output,
 }
 
-impl Writer {
+impl LogWriter {
     /// Opens the file and starts the thread.
     pub(crate) fn start(file: &str, base: &Path) -> io::Result<Arc<Self>> {
-        let target =
-            if file == STANDARD_OUTPUT { Target::Output } else { Target::File(base.join(file)) };
+        let target = if file == STANDARD_OUTPUT {
+            LogTarget::Output
+        } else {
+            LogTarget::File(base.join(file))
+        };
         let first = target.open()?;
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(LogShared {
             queue: Mutex::default(),
             comes: Condvar::new(),
             written: Condvar::new(),
@@ -88,13 +91,13 @@ impl Writer {
 
     /// Has the file opened anew before the next line.
     pub(crate) fn reopen(&self) {
-        self.shared.lock().reopen = Wish::Yes;
+        self.shared.lock().reopen = WriterCommand::Yes;
         self.shared.comes.notify_one();
     }
 
     /// Waits until what is queued is written, `patience` at most.
     pub(crate) fn wait_until_written(&self, patience: Duration) {
-        let busy = |queue: &mut Queue| queue.bytes > 0 || queue.writing > 0;
+        let busy = |queue: &mut LogQueue| queue.bytes > 0 || queue.writing > 0;
         // Whether it was in time or not, there is nothing more to be done.
         drop(self.shared.written.wait_timeout_while(self.shared.lock(), patience, busy));
     }
@@ -115,9 +118,9 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for LogWriter {
     fn drop(&mut self) {
-        self.shared.lock().end = Wish::Yes;
+        self.shared.lock().end = WriterCommand::Yes;
         self.shared.comes.notify_one();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What the thread could not write is counted; there is nobody left to tell.
@@ -126,16 +129,18 @@ impl Drop for Writer {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+impl LogShared {
+    fn lock(&self) -> MutexGuard<'_, LogQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_all(&self, mut open: Output) {
+    fn write_all(&self, mut open: LogOutput) {
         loop {
             let (batches, reopen, end) = {
-                let idle = |queue: &mut Queue| {
-                    queue.batches.is_empty() && queue.reopen == Wish::No && queue.end == Wish::No
+                let idle = |queue: &mut LogQueue| {
+                    queue.batches.is_empty()
+                        && queue.reopen == WriterCommand::No
+                        && queue.end == WriterCommand::No
                 };
                 let queue = self.lock();
                 let mut queue =
@@ -150,24 +155,24 @@ impl Shared {
                     self.dropped.fetch_add(count, Relaxed);
                 }
             }
-            if reopen == Wish::Yes
+            if reopen == WriterCommand::Yes
                 && let Ok(fresh) = self.target.open()
             {
                 open = fresh;
             }
-            if end == Wish::Yes && self.lock().batches.is_empty() {
+            if end == WriterCommand::Yes && self.lock().batches.is_empty() {
                 return;
             }
         }
     }
 }
 
-enum Output {
+enum LogOutput {
     File(File),
     Standard(io::Stdout),
 }
 
-impl Output {
+impl LogOutput {
     fn write_all(&mut self, lines: &[u8]) -> io::Result<()> {
         match self {
             Self::File(file) => file.write_all(lines),
@@ -179,13 +184,13 @@ impl Output {
     }
 }
 
-impl Target {
-    fn open(&self) -> io::Result<Output> {
+impl LogTarget {
+    fn open(&self) -> io::Result<LogOutput> {
         match self {
             Self::File(path) => {
-                OpenOptions::new().create(true).append(true).open(path).map(Output::File)
+                OpenOptions::new().create(true).append(true).open(path).map(LogOutput::File)
             }
-            Self::Output => Ok(Output::Standard(io::stdout())),
+            Self::Output => Ok(LogOutput::Standard(io::stdout())),
         }
     }
 }

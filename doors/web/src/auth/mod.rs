@@ -7,23 +7,23 @@ mod settings;
 pub use self::settings::AuthSettings;
 pub(crate) use self::settings::check;
 
-use crate::pattern::Pattern;
+use crate::pattern::PathPattern;
 use http::HeaderValue;
 use http::header::{AUTHORIZATION, HeaderMap};
-use passwords::{Attempt, Basic, Desk, Outcome, Users, basic};
+use passwords::{BasicCredentials, LoginAttempt, LoginOutcome, PasswordChecker, UserTable, basic};
 use std::path::Path;
 use std::sync::Arc;
 use vocab::{Complaint, Now};
 
 /// What a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum AuthAccess {
     /// Nobody is asked here.
     Open,
     /// This user, proven.
     User(Arc<str>),
     /// The credentials must be checked first.
-    Check(Credentials),
+    Check(AuthCredentials),
     /// A name and a password are due: 401 with this `WWW-Authenticate`.
     Denied(HeaderValue),
     /// Too many are being checked: 503.
@@ -32,29 +32,29 @@ pub(crate) enum Access {
 
 /// A name and a password, not yet proven. Only their holder's entry can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Credentials {
+pub(crate) struct AuthCredentials {
     entry: usize,
-    attempt: Attempt,
+    attempt: LoginAttempt,
 }
 
 /// The guarded parts of a site.
-pub(crate) struct Auth {
-    entries: Vec<Entry>,
-    desk: Desk,
+pub(crate) struct SiteAuth {
+    entries: Vec<AuthEntry>,
+    desk: PasswordChecker,
 }
 
-struct Entry {
-    pattern: Pattern,
+struct AuthEntry {
+    pattern: PathPattern,
     challenge: HeaderValue,
-    users: Users,
+    users: UserTable,
 }
 
-impl Auth {
+impl SiteAuth {
     /// Reads the files of users, relative ones from `base`. Complaints have paths relative to `auth`.
     pub(crate) fn open(all: &[AuthSettings], base: &Path) -> Result<Self, Vec<Complaint>> {
         let (mut entries, mut complaints) = (Vec::new(), Vec::new());
         for (index, settings) in all.iter().enumerate() {
-            match Entry::open(settings, base) {
+            match AuthEntry::open(settings, base) {
                 Ok(entry) => entries.push(entry),
                 Err(found) => {
                     complaints.extend(found.into_iter().map(|it| it.under(&index.to_string())));
@@ -62,7 +62,7 @@ impl Auth {
             }
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.pattern.len()));
-        match Desk::new() {
+        match PasswordChecker::new() {
             Ok(desk) if complaints.is_empty() => return Ok(Self { entries, desk }),
             Ok(_) => {}
             Err(why) => {
@@ -79,40 +79,40 @@ impl Auth {
     }
 
     /// What a request for this decoded path gets, without waiting.
-    pub(crate) fn access(&self, path: &str, headers: &HeaderMap, now: Now) -> Access {
+    pub(crate) fn access(&self, path: &str, headers: &HeaderMap, now: Now) -> AuthAccess {
         let Some(at) = self.entries.iter().position(|entry| entry.pattern.matches(path)) else {
-            return Access::Open;
+            return AuthAccess::Open;
         };
         let Some(shown) = credentials(headers) else {
-            return Access::Denied(self.entries[at].challenge.clone());
+            return AuthAccess::Denied(self.entries[at].challenge.clone());
         };
         let attempt = self.desk.attempt(at, shown);
         match self.desk.remembers(&attempt, now) {
-            Some(user) => Access::User(user),
-            None => Access::Check(Credentials { entry: at, attempt }),
+            Some(user) => AuthAccess::User(user),
+            None => AuthAccess::Check(AuthCredentials { entry: at, attempt }),
         }
     }
 
-    /// Checks what [`Auth::access`] could not say.
-    pub(crate) async fn check(&self, credentials: Credentials, now: Now) -> Access {
-        let Some(entry) = self.entries.get(credentials.entry) else { return Access::Busy };
+    /// Checks what [`SiteAuth::access`] could not say.
+    pub(crate) async fn check(&self, credentials: AuthCredentials, now: Now) -> AuthAccess {
+        let Some(entry) = self.entries.get(credentials.entry) else { return AuthAccess::Busy };
         match self.desk.check(&entry.users, credentials.attempt, now).await {
-            Outcome::Right(user) => Access::User(user),
-            Outcome::Wrong => Access::Denied(entry.challenge.clone()),
-            Outcome::Busy => Access::Busy,
+            LoginOutcome::Right(user) => AuthAccess::User(user),
+            LoginOutcome::Wrong => AuthAccess::Denied(entry.challenge.clone()),
+            LoginOutcome::Busy => AuthAccess::Busy,
         }
     }
 }
 
-impl Entry {
+impl AuthEntry {
     fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
         let complaints = settings.check();
         if !complaints.is_empty() {
             return Err(complaints);
         }
-        let users = Users::open(&settings.users, settings.file.as_deref(), base)?;
+        let users = UserTable::open(&settings.users, settings.file.as_deref(), base)?;
         let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", settings.realm);
-        match (HeaderValue::from_str(&challenge), Pattern::whole(&settings.path)) {
+        match (HeaderValue::from_str(&challenge), PathPattern::whole(&settings.path)) {
             (Ok(challenge), Ok(pattern)) => Ok(Self { pattern, challenge, users }),
             // Checked above.
             _ => Err(vec![Complaint::new("path", "neither path nor realm can be used")]),
@@ -121,7 +121,7 @@ impl Entry {
 }
 
 /// The name and password of a request.
-fn credentials(headers: &HeaderMap) -> Option<Basic> {
+fn credentials(headers: &HeaderMap) -> Option<BasicCredentials> {
     let mut fields = headers.get_all(AUTHORIZATION).iter();
     let field = fields.next()?;
     // Two of them: which one would a script take?
@@ -136,13 +136,13 @@ mod tests {
 
     const NOW: Now = Now { unix_ms: 0, mono_ms: 1_000 };
 
-    fn auth(users: &[(&str, &str)]) -> Auth {
+    fn auth(users: &[(&str, &str)]) -> SiteAuth {
         let users = users
             .iter()
             .map(|(user, password)| ((*user).into(), bcrypt::hash(password, 4).unwrap()))
             .collect();
         let settings = AuthSettings { path: "/in/*".into(), users, ..AuthSettings::default() };
-        Auth::open(&[settings], Path::new("/")).unwrap()
+        SiteAuth::open(&[settings], Path::new("/")).unwrap()
     }
 
     fn asking(user: &str, password: &str) -> HeaderMap {
@@ -150,9 +150,9 @@ mod tests {
         HeaderMap::from_iter([(AUTHORIZATION, field.parse().unwrap())])
     }
 
-    async fn outcome(auth: &Auth, headers: &HeaderMap) -> Access {
+    async fn outcome(auth: &SiteAuth, headers: &HeaderMap) -> AuthAccess {
         match auth.access("/in/x", headers, NOW) {
-            Access::Check(credentials) => auth.check(credentials, NOW).await,
+            AuthAccess::Check(credentials) => auth.check(credentials, NOW).await,
             at_once => at_once,
         }
     }
@@ -161,11 +161,11 @@ mod tests {
     async fn the_right_password_is_checked_once_a_minute() {
         let auth = auth(&[("ann", "secret:with colon")]);
         let headers = asking("ann", "secret:with colon");
-        assert_eq!(auth.access("/out", &HeaderMap::new(), NOW), Access::Open);
-        assert_eq!(outcome(&auth, &headers).await, Access::User("ann".into()));
-        assert_eq!(auth.access("/in/y", &headers, NOW), Access::User("ann".into()));
+        assert_eq!(auth.access("/out", &HeaderMap::new(), NOW), AuthAccess::Open);
+        assert_eq!(outcome(&auth, &headers).await, AuthAccess::User("ann".into()));
+        assert_eq!(auth.access("/in/y", &headers, NOW), AuthAccess::User("ann".into()));
         let later = Now { mono_ms: NOW.mono_ms + 60_000, ..NOW };
-        assert!(matches!(auth.access("/in/y", &headers, later), Access::Check(_)));
+        assert!(matches!(auth.access("/in/y", &headers, later), AuthAccess::Check(_)));
     }
 
     #[tokio::test]
@@ -174,11 +174,11 @@ mod tests {
         for (user, password) in [("ann", "wrong"), ("bob", "secret"), ("", ""), ("ann", "")] {
             let headers = asking(user, password);
             for _ in 0..2 {
-                assert!(matches!(outcome(&auth, &headers).await, Access::Denied(_)), "{user}");
+                assert!(matches!(outcome(&auth, &headers).await, AuthAccess::Denied(_)), "{user}");
             }
         }
         let denied = auth.access("/in/x", &HeaderMap::new(), NOW);
-        let Access::Denied(challenge) = denied else { panic!("{denied:?}") };
+        let AuthAccess::Denied(challenge) = denied else { panic!("{denied:?}") };
         assert_eq!(challenge, "Basic realm=\"Restricted\", charset=\"UTF-8\"");
     }
 

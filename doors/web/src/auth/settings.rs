@@ -1,7 +1,7 @@
 //! What can be set about passwords: `auth` of a site.
 
-use crate::pattern::Pattern;
-use passwords::Users;
+use crate::pattern::PathPattern;
+use passwords::UserTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl AuthSettings {
     /// Everything that is wrong, but for what stands in the file.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
-        if let Err(why) = Pattern::whole(&self.path) {
+        if let Err(why) = PathPattern::whole(&self.path) {
             complaints.push(Complaint::new("path", why.to_string()));
         } else if !self.path.starts_with(['/', '*']) {
             let complaint = Complaint::new("path", "a pattern of paths begins with / or *");
@@ -52,7 +52,7 @@ impl AuthSettings {
             complaints
                 .push(complaint.remedy("write file: users.htpasswd, or users: { NAME: HASH }"));
         }
-        complaints.extend(Users::check(&self.users));
+        complaints.extend(UserTable::check(&self.users));
         complaints
     }
 }

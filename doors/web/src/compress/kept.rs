@@ -6,7 +6,7 @@
 
 use super::FileId;
 use bytes::Bytes;
-use http_engine::encoding::{Coding, Level};
+use http_engine::encoding::{CodingLevel, ContentCoding};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -19,15 +19,15 @@ const USUAL_BYTES: u64 = 8 << 10;
 
 /// What a coded file was made from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Key {
+pub(crate) struct CodedKey {
     pub(crate) file: FileId,
-    pub(crate) coding: Coding,
-    pub(crate) level: Level,
+    pub(crate) coding: ContentCoding,
+    pub(crate) level: CodingLevel,
 }
 
 /// What came of coding a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Coded {
+pub(crate) enum CodedFile {
     /// This.
     Bytes(Bytes),
     /// Nothing smaller: the original is to be sent.
@@ -36,20 +36,20 @@ pub(crate) enum Coded {
 
 /// An entry of the table.
 #[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) coded: Coded,
+pub(crate) struct CodedEntry {
+    pub(crate) coded: CodedFile,
     /// When a precompressed file was last looked for, in milliseconds of the steady clock.
     pub(crate) side_looked_ms: AtomicU64,
 }
 
 #[derive(Clone)]
-struct Weigh;
+struct CodedWeigher;
 
-impl Weighter<Key, Arc<Entry>> for Weigh {
-    fn weight(&self, _: &Key, entry: &Arc<Entry>) -> u64 {
+impl Weighter<CodedKey, Arc<CodedEntry>> for CodedWeigher {
+    fn weight(&self, _: &CodedKey, entry: &Arc<CodedEntry>) -> u64 {
         let bytes = match &entry.coded {
-            Coded::Bytes(bytes) => bytes.len() as u64,
-            Coded::NotSmaller => 0,
+            CodedFile::Bytes(bytes) => bytes.len() as u64,
+            CodedFile::NotSmaller => 0,
         };
         bytes + ENTRY_BYTES
     }
@@ -57,7 +57,7 @@ impl Weighter<Key, Arc<Entry>> for Weigh {
 
 /// All coded files of a site.
 pub(crate) struct KeptFiles {
-    cache: Cache<Key, Arc<Entry>, Weigh>,
+    cache: Cache<CodedKey, Arc<CodedEntry>, CodedWeigher>,
     made: AtomicU64,
 }
 
@@ -65,12 +65,12 @@ impl KeptFiles {
     /// Keeps at most `bytes_max`.
     pub(crate) fn new(bytes_max: u64) -> Self {
         let items = usize::try_from(bytes_max / USUAL_BYTES).unwrap_or(usize::MAX);
-        let cache = Cache::with_weighter(items.clamp(16, 1 << 20), bytes_max, Weigh);
+        let cache = Cache::with_weighter(items.clamp(16, 1 << 20), bytes_max, CodedWeigher);
         Self { cache, made: AtomicU64::new(0) }
     }
 
     /// What is kept.
-    pub(crate) fn get(&self, key: &Key) -> Option<Arc<Entry>> {
+    pub(crate) fn get(&self, key: &CodedKey) -> Option<Arc<CodedEntry>> {
         self.cache.get(key)
     }
 
@@ -78,16 +78,16 @@ impl KeptFiles {
     /// make is `None`, and the next who asks tries again.
     pub(crate) async fn get_or_make(
         &self,
-        key: Key,
+        key: CodedKey,
         at_ms: u64,
-        make: impl Future<Output = Option<Coded>>,
-    ) -> Option<Arc<Entry>> {
+        make: impl Future<Output = Option<CodedFile>>,
+    ) -> Option<Arc<CodedEntry>> {
         match self.cache.get_value_or_guard_async(&key).await {
             Ok(entry) => Some(entry),
             Err(place) => {
                 let coded = make.await?;
                 self.made.fetch_add(1, Relaxed);
-                let entry = Arc::new(Entry { coded, side_looked_ms: AtomicU64::new(at_ms) });
+                let entry = Arc::new(CodedEntry { coded, side_looked_ms: AtomicU64::new(at_ms) });
                 // Refused only if it was removed meanwhile: it is sent all the same.
                 let _ = place.insert(Arc::clone(&entry));
                 Some(entry)

@@ -10,14 +10,15 @@ mod settings;
 
 pub use self::settings::{CodingName, CompressChoice, CompressSettings};
 
-use self::kept::{Coded, KeptFiles, Key};
-use crate::root::Facts;
+use self::kept::{CodedFile, CodedKey, KeptFiles};
+use crate::root::FileFacts;
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{HeaderMap, RANGE};
 use http_engine::conditional::ETag;
 use http_engine::encoding::{
-    Accepted, Coding, Identity, Level, Offer, Worth, coded_tag, compress, worth_coding,
+    AcceptedCodings, CodingLevel, CodingOffer, CodingWorth, ContentCoding, IdentityCoding,
+    coded_tag, compress, worth_coding,
 };
 use rustix::fd::OwnedFd;
 use rustix::fs::fstat;
@@ -59,30 +60,30 @@ impl FileId {
 
 /// What the answer for a file depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Plan {
+pub(crate) enum CodingPlan {
     /// Not on `Accept-Encoding`: it is never coded.
     Never,
     /// On it, and this time the file itself is due. `Vary` must be said.
     AsItIs,
     /// This coding is due, if it can be had.
-    Coded(Coding),
+    Coded(ContentCoding),
 }
 
 /// How a file is to be sent.
 #[derive(Debug)]
-pub(crate) enum Form {
+pub(crate) enum SentForm {
     /// As it is, this time.
     AsItIs,
     /// As it is, as long as it stays what it is: coding it gains nothing, or it is too large.
     NotWorth,
     /// These bytes.
-    Bytes(Coding, Level, Bytes),
+    Bytes(ContentCoding, CodingLevel, Bytes),
     /// This precompressed file, which has a tag and a length of its own.
-    Side(Coding, OwnedFd, Facts),
+    Side(ContentCoding, OwnedFd, FileFacts),
 }
 
 /// What is to be coded.
-pub(crate) enum Input {
+pub(crate) enum CodingInput {
     /// A file that is open.
     Open(OwnedFd),
     /// A file's bytes, all of them, as they were when it had the identity that comes with them.
@@ -90,16 +91,16 @@ pub(crate) enum Input {
 }
 
 /// Compression of one site.
-pub(crate) struct Compress {
+pub(crate) struct SiteCompression {
     settings: CompressSettings,
-    order: Vec<Coding>,
-    offer: Offer,
+    order: Vec<ContentCoding>,
+    offer: CodingOffer,
     kept: KeptFiles,
     jobs: Arc<Semaphore>,
     waiting: AtomicU32,
 }
 
-impl Compress {
+impl SiteCompression {
     /// With settings that are right.
     pub(crate) fn new(settings: CompressSettings) -> Self {
         Self {
@@ -115,7 +116,7 @@ impl Compress {
     /// Whether a file of this type and length goes out in several forms.
     #[allow(clippy::unused_self, reason = "a question to a site that compresses, not to any")]
     pub(crate) fn may_code(&self, media: &HeaderValue, len: u64) -> bool {
-        len > 0 && worth_coding(media) == Worth::Coding
+        len > 0 && worth_coding(media) == CodingWorth::Coding
     }
 
     /// What a request for a file of this type, length and tag leads to.
@@ -128,31 +129,32 @@ impl Compress {
         media: &HeaderValue,
         len: u64,
         tag: Option<&ETag>,
-    ) -> Plan {
+    ) -> CodingPlan {
         if !self.may_code(media, len) {
-            return Plan::Never;
+            return CodingPlan::Never;
         }
-        let accepted = Accepted::of(headers);
-        let Some(coding) = accepted.choose(&self.order) else { return Plan::AsItIs };
+        let accepted = AcceptedCodings::of(headers);
+        let Some(coding) = accepted.choose(&self.order) else { return CodingPlan::AsItIs };
         if headers.contains_key(RANGE) {
             let named = headers.get(http::header::IF_RANGE).and_then(|value| value.to_str().ok());
             let ours = tag.and_then(|tag| coded_tag(tag, coding, self.settings.level(coding)));
             let is_ours = ours.is_some_and(|ours| named == Some(ours.to_string().as_str()));
-            return if is_ours { Plan::Coded(coding) } else { Plan::AsItIs };
+            return if is_ours { CodingPlan::Coded(coding) } else { CodingPlan::AsItIs };
         }
         self.plan_whole(accepted, len)
     }
 
     /// The same for a whole file that may be coded.
-    pub(crate) fn plan_whole(&self, accepted: Accepted, len: u64) -> Plan {
+    pub(crate) fn plan_whole(&self, accepted: AcceptedCodings, len: u64) -> CodingPlan {
         match accepted.choose(&self.order) {
             Some(_)
-                if len < self.settings.min.bytes() && accepted.identity() == Identity::Welcome =>
+                if len < self.settings.min.bytes()
+                    && accepted.identity() == IdentityCoding::Welcome =>
             {
-                Plan::AsItIs
+                CodingPlan::AsItIs
             }
-            Some(coding) => Plan::Coded(coding),
-            None => Plan::AsItIs,
+            Some(coding) => CodingPlan::Coded(coding),
+            None => CodingPlan::AsItIs,
         }
     }
 
@@ -162,12 +164,12 @@ impl Compress {
     }
 
     /// The codings for bodies under way.
-    pub(crate) fn offer(&self) -> &Offer {
+    pub(crate) fn offer(&self) -> &CodingOffer {
         &self.offer
     }
 
     /// What is kept, without waiting: the usual case.
-    pub(crate) fn at_hand(&self, coding: Coding, id: FileId, now: Now) -> Option<Form> {
+    pub(crate) fn at_hand(&self, coding: ContentCoding, id: FileId, now: Now) -> Option<SentForm> {
         let entry = self.kept.get(&self.key(coding, id))?;
         let looked = entry.side_looked_ms.load(Relaxed);
         if self.settings.precompressed && now.mono_ms >= looked.saturating_add(SIDE_LOOK_EVERY_MS) {
@@ -180,19 +182,19 @@ impl Compress {
     /// now.
     pub(crate) async fn form(
         &self,
-        coding: Coding,
-        file: impl FnOnce() -> Option<Input>,
+        coding: ContentCoding,
+        file: impl FnOnce() -> Option<CodingInput>,
         id: FileId,
         now: Now,
-        side: impl FnOnce(Coding) -> Option<OwnedFd>,
-    ) -> Form {
+        side: impl FnOnce(ContentCoding) -> Option<OwnedFd>,
+    ) -> SentForm {
         if self.settings.precompressed {
             if let Some(found) = side(coding)
                 && let Ok(stat) = fstat(&found)
             {
-                let facts = Facts::new(&stat);
+                let facts = FileFacts::new(&stat);
                 if !facts.id().is_older_than(&id) && facts.len > 0 {
-                    return Form::Side(coding, found, facts);
+                    return SentForm::Side(coding, found, facts);
                 }
             }
             if let Some(entry) = self.kept.get(&self.key(coding, id)) {
@@ -200,12 +202,12 @@ impl Compress {
             }
         }
         if id.len > self.settings.max.bytes() {
-            return Form::NotWorth;
+            return SentForm::NotWorth;
         }
-        let Some(file) = file() else { return Form::AsItIs };
+        let Some(file) = file() else { return SentForm::AsItIs };
         let key = self.key(coding, id);
         let made = self.kept.get_or_make(key, now.mono_ms, self.make(file, key)).await;
-        made.map_or(Form::AsItIs, |entry| self.form_of(coding, &entry.coded))
+        made.map_or(SentForm::AsItIs, |entry| self.form_of(coding, &entry.coded))
     }
 
     /// How many files were coded so far: a second request for the same adds none.
@@ -214,22 +216,24 @@ impl Compress {
         self.kept.made()
     }
 
-    fn key(&self, coding: Coding, file: FileId) -> Key {
-        Key { file, coding, level: self.settings.level(coding) }
+    fn key(&self, coding: ContentCoding, file: FileId) -> CodedKey {
+        CodedKey { file, coding, level: self.settings.level(coding) }
     }
 
-    fn form_of(&self, coding: Coding, coded: &Coded) -> Form {
+    fn form_of(&self, coding: ContentCoding, coded: &CodedFile) -> SentForm {
         match coded {
-            Coded::Bytes(bytes) => Form::Bytes(coding, self.settings.level(coding), bytes.clone()),
-            Coded::NotSmaller => Form::NotWorth,
+            CodedFile::Bytes(bytes) => {
+                SentForm::Bytes(coding, self.settings.level(coding), bytes.clone())
+            }
+            CodedFile::NotSmaller => SentForm::NotWorth,
         }
     }
 
-    async fn make(&self, file: Input, key: Key) -> Option<Coded> {
+    async fn make(&self, file: CodingInput, key: CodedKey) -> Option<CodedFile> {
         // Read already: nothing here waits for a disk.
-        if matches!(file, Input::Read(_))
+        if matches!(file, CodingInput::Read(_))
             && key.file.len <= AT_ONCE_BYTES_MAX
-            && key.coding == Coding::Gzip
+            && key.coding == ContentCoding::Gzip
             && key.level.get() <= AT_ONCE_LEVEL_MAX
         {
             return code(&file, key);
@@ -237,7 +241,7 @@ impl Compress {
         let permit = if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
             permit
         } else {
-            let _place = Place::take(&self.waiting)?;
+            let _place = CodingPermit::take(&self.waiting)?;
             Arc::clone(&self.jobs).acquire_owned().await.ok()?
         };
         // The permit goes with the work: a client that leaves does not end it.
@@ -251,9 +255,9 @@ impl Compress {
 }
 
 /// A place among those that wait.
-struct Place<'w>(&'w AtomicU32);
+struct CodingPermit<'w>(&'w AtomicU32);
 
-impl<'w> Place<'w> {
+impl<'w> CodingPermit<'w> {
     fn take(waiting: &'w AtomicU32) -> Option<Self> {
         if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
             waiting.fetch_sub(1, Relaxed);
@@ -263,31 +267,31 @@ impl<'w> Place<'w> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for CodingPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
 }
 
 /// Codes a whole file; `None` if it changed meanwhile or could not be read.
-fn code(file: &Input, key: Key) -> Option<Coded> {
+fn code(file: &CodingInput, key: CodedKey) -> Option<CodedFile> {
     let read;
     let plain: &[u8] = match file {
-        Input::Read(bytes) => bytes,
-        Input::Open(file) => {
+        CodingInput::Read(bytes) => bytes,
+        CodingInput::Open(file) => {
             read = read_whole(file, key)?;
             &read
         }
     };
     let coded = compress(key.coding, key.level, plain).ok()?;
     Some(if coded.len() < plain.len() {
-        Coded::Bytes(Bytes::from(coded))
+        CodedFile::Bytes(Bytes::from(coded))
     } else {
-        Coded::NotSmaller
+        CodedFile::NotSmaller
     })
 }
 
-fn read_whole(file: &OwnedFd, key: Key) -> Option<Vec<u8>> {
+fn read_whole(file: &OwnedFd, key: CodedKey) -> Option<Vec<u8>> {
     let mut plain = vec![0; usize::try_from(key.file.len).ok()?];
     let mut filled = 0;
     while filled < plain.len() {
@@ -298,7 +302,7 @@ fn read_whole(file: &OwnedFd, key: Key) -> Option<Vec<u8>> {
             Err(_) => return None,
         }
     }
-    (Facts::new(&fstat(file).ok()?).id() == key.file).then_some(plain)
+    (FileFacts::new(&fstat(file).ok()?).id() == key.file).then_some(plain)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What can be set about compression: `compress` of a site.
 
-use http_engine::encoding::{Coding, Level, Offer, PREFERENCE};
+use http_engine::encoding::{CodingLevel, CodingOffer, ContentCoding, PREFERENCE};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -66,9 +66,9 @@ impl Default for CompressSettings {
     fn default() -> Self {
         Self {
             codings: vec![CodingName::Zstd, CodingName::Br, CodingName::Gzip],
-            gzip_level: Level::usual(Coding::Gzip).get(),
-            br_level: Level::usual(Coding::Brotli).get(),
-            zstd_level: Level::usual(Coding::Zstd).get(),
+            gzip_level: CodingLevel::usual(ContentCoding::Gzip).get(),
+            br_level: CodingLevel::usual(ContentCoding::Brotli).get(),
+            zstd_level: CodingLevel::usual(ContentCoding::Zstd).get(),
             min: Text(ByteSize(256)),
             max: Text(ByteSize(4 << 20)),
             keep: Text(ByteSize(32 << 20)),
@@ -104,11 +104,11 @@ impl CompressChoice {
 
 impl CodingName {
     /// The coding that it names.
-    pub const fn coding(self) -> Coding {
+    pub const fn coding(self) -> ContentCoding {
         match self {
-            Self::Zstd => Coding::Zstd,
-            Self::Br => Coding::Brotli,
-            Self::Gzip => Coding::Gzip,
+            Self::Zstd => ContentCoding::Zstd,
+            Self::Br => ContentCoding::Brotli,
+            Self::Gzip => ContentCoding::Gzip,
         }
     }
 }
@@ -135,7 +135,7 @@ impl CompressSettings {
             ("zstd_level", self.zstd_level),
         ];
         for (name, level) in levels {
-            if Level::new(level).is_none() {
+            if CodingLevel::new(level).is_none() {
                 let message = format!("{level} is no level");
                 complaints.push(Complaint::new(name, message).remedy("write a number from 1 to 9"));
             }
@@ -157,25 +157,25 @@ impl CompressSettings {
     }
 
     /// The codings, best first, each once.
-    pub(super) fn order(&self) -> Vec<Coding> {
-        let mut order: Vec<Coding> = self.codings.iter().map(|name| name.coding()).collect();
+    pub(super) fn order(&self) -> Vec<ContentCoding> {
+        let mut order: Vec<ContentCoding> = self.codings.iter().map(|name| name.coding()).collect();
         order.truncate(PREFERENCE.len());
         order
     }
 
     /// The codings for bodies under way.
-    pub(super) fn offer(&self) -> Offer {
+    pub(super) fn offer(&self) -> CodingOffer {
         let codings = self.order().into_iter().map(|coding| (coding, self.level(coding)));
-        Offer::new(codings.collect(), self.min.bytes())
+        CodingOffer::new(codings.collect(), self.min.bytes())
     }
 
-    pub(super) fn level(&self, coding: Coding) -> Level {
+    pub(super) fn level(&self, coding: ContentCoding) -> CodingLevel {
         let level = match coding {
-            Coding::Zstd => self.zstd_level,
-            Coding::Brotli => self.br_level,
-            Coding::Gzip => self.gzip_level,
+            ContentCoding::Zstd => self.zstd_level,
+            ContentCoding::Brotli => self.br_level,
+            ContentCoding::Gzip => self.gzip_level,
         };
-        Level::new(level).unwrap_or(Level::usual(coding))
+        CodingLevel::new(level).unwrap_or(CodingLevel::usual(coding))
     }
 }
 

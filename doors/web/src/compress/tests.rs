@@ -29,7 +29,7 @@ impl Folder {
 
     fn open(&self, name: &str) -> Option<(OwnedFd, FileId)> {
         let file = openat(CWD, self.0.join(name), OFlags::RDONLY, Mode::empty()).ok()?;
-        let id = Facts::new(&fstat(&file).unwrap()).id();
+        let id = FileFacts::new(&fstat(&file).unwrap()).id();
         Some((file, id))
     }
 }
@@ -45,15 +45,15 @@ fn set_time(file: &OwnedFd, secs: i64) {
     futimens(file, &Timestamps { last_access: time, last_modification: time }).unwrap();
 }
 
-fn input(file: &OwnedFd) -> Option<Input> {
-    file.try_clone().ok().map(Input::Open)
+fn input(file: &OwnedFd) -> Option<CodingInput> {
+    file.try_clone().ok().map(CodingInput::Open)
 }
 
-fn on() -> Compress {
-    Compress::new(CompressSettings::default())
+fn on() -> SiteCompression {
+    SiteCompression::new(CompressSettings::default())
 }
 
-fn plan(compress: &Compress, fields: &[(http::HeaderName, &str)], len: u64) -> Plan {
+fn plan(compress: &SiteCompression, fields: &[(http::HeaderName, &str)], len: u64) -> CodingPlan {
     let headers = fields.iter().map(|(name, it)| (name.clone(), it.parse().unwrap())).collect();
     let tag = ETag::strong("t").unwrap();
     compress.plan(&headers, &HeaderValue::from_static("text/css"), len, Some(&tag))
@@ -64,15 +64,15 @@ fn the_request_and_the_file_decide_together() {
     let compress = on();
     assert_eq!(
         plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 1000),
-        Plan::Coded(Coding::Brotli)
+        CodingPlan::Coded(ContentCoding::Brotli)
     );
-    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 100), Plan::AsItIs);
-    assert_eq!(plan(&compress, &[], 1000), Plan::AsItIs);
-    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip")], 0), Plan::Never);
+    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 100), CodingPlan::AsItIs);
+    assert_eq!(plan(&compress, &[], 1000), CodingPlan::AsItIs);
+    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip")], 0), CodingPlan::Never);
     let picture = HeaderValue::from_static("image/png");
-    assert_eq!(compress.plan(&HeaderMap::new(), &picture, 1000, None), Plan::Never);
+    assert_eq!(compress.plan(&HeaderMap::new(), &picture, 1000, None), CodingPlan::Never);
     let refused = [(ACCEPT_ENCODING, "gzip, identity;q=0")];
-    assert_eq!(plan(&compress, &refused, 100), Plan::Coded(Coding::Gzip));
+    assert_eq!(plan(&compress, &refused, 100), CodingPlan::Coded(ContentCoding::Gzip));
 }
 
 #[test]
@@ -80,31 +80,33 @@ fn a_range_is_of_the_file_unless_the_client_holds_the_coded_one() {
     let compress = on();
     let gzip = (ACCEPT_ENCODING, "gzip");
     let range = (RANGE, "bytes=5-");
-    assert_eq!(plan(&compress, &[gzip.clone(), range.clone()], 1000), Plan::AsItIs);
+    assert_eq!(plan(&compress, &[gzip.clone(), range.clone()], 1000), CodingPlan::AsItIs);
     let held = (IF_RANGE, "\"t-gz1\"");
     assert_eq!(
         plan(&compress, &[gzip.clone(), range.clone(), held], 1000),
-        Plan::Coded(Coding::Gzip)
+        CodingPlan::Coded(ContentCoding::Gzip)
     );
-    assert_eq!(plan(&compress, &[gzip, range, (IF_RANGE, "\"t\"")], 1000), Plan::AsItIs);
+    assert_eq!(plan(&compress, &[gzip, range, (IF_RANGE, "\"t\"")], 1000), CodingPlan::AsItIs);
 }
 
 #[tokio::test]
 async fn a_file_is_coded_once_however_many_ask() {
     let (folder, compress) = (Folder::new(), on());
     let (file, id) = folder.write("a.css", &b"body { margin: 0 }\n".repeat(500));
-    let ask = || compress.form(Coding::Gzip, || input(&file), id, NOW, |_| None);
+    let ask = || compress.form(ContentCoding::Gzip, || input(&file), id, NOW, |_| None);
     let (one, two, three) = tokio::join!(ask(), ask(), ask());
     for form in [one, two, three] {
-        assert!(matches!(form, Form::Bytes(Coding::Gzip, _, bytes) if bytes.len() < 1000));
+        assert!(
+            matches!(form, SentForm::Bytes(ContentCoding::Gzip, _, bytes) if bytes.len() < 1000)
+        );
     }
-    assert!(matches!(compress.at_hand(Coding::Gzip, id, NOW), Some(Form::Bytes(..))));
+    assert!(matches!(compress.at_hand(ContentCoding::Gzip, id, NOW), Some(SentForm::Bytes(..))));
     assert_eq!(compress.made(), 1);
     // After a while a precompressed file may have appeared.
     let later = Now { mono_ms: NOW.mono_ms + SIDE_LOOK_EVERY_MS, ..NOW };
-    assert!(compress.at_hand(Coding::Gzip, id, later).is_none());
-    compress.form(Coding::Gzip, || input(&file), id, later, |_| None).await;
-    assert!(compress.at_hand(Coding::Gzip, id, later).is_some());
+    assert!(compress.at_hand(ContentCoding::Gzip, id, later).is_none());
+    compress.form(ContentCoding::Gzip, || input(&file), id, later, |_| None).await;
+    assert!(compress.at_hand(ContentCoding::Gzip, id, later).is_some());
     assert_eq!(compress.made(), 1);
 }
 
@@ -118,8 +120,8 @@ async fn what_does_not_get_smaller_is_remembered() {
     }
     let (file, id) = folder.write("noise.txt", &noise);
     for _ in 0..2 {
-        let form = compress.form(Coding::Zstd, || input(&file), id, NOW, |_| None).await;
-        assert!(matches!(form, Form::NotWorth));
+        let form = compress.form(ContentCoding::Zstd, || input(&file), id, NOW, |_| None).await;
+        assert!(matches!(form, SentForm::NotWorth));
     }
     assert_eq!(compress.made(), 1);
 }
@@ -131,14 +133,15 @@ async fn a_precompressed_file_counts_unless_it_is_older() {
     set_time(&file, 1_000);
     let (_, id) = folder.open("a.css").unwrap();
     let (side, _) = folder.write("a.css.gz", b"made by hand");
-    let open =
-        |coding: Coding| folder.open(&format!("a.css.{}", coding.extension())).map(|it| it.0);
+    let open = |coding: ContentCoding| {
+        folder.open(&format!("a.css.{}", coding.extension())).map(|it| it.0)
+    };
     set_time(&side, 1_000);
-    let form = compress.form(Coding::Gzip, || input(&file), id, NOW, open).await;
-    assert!(matches!(form, Form::Side(Coding::Gzip, _, facts) if facts.len == 12));
+    let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, open).await;
+    assert!(matches!(form, SentForm::Side(ContentCoding::Gzip, _, facts) if facts.len == 12));
     set_time(&side, 999);
-    let form = compress.form(Coding::Gzip, || input(&file), id, NOW, open).await;
-    assert!(matches!(form, Form::Bytes(..)), "{form:?}");
+    let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, open).await;
+    assert!(matches!(form, SentForm::Bytes(..)), "{form:?}");
 }
 
 #[tokio::test]
@@ -147,16 +150,18 @@ async fn a_file_that_changed_is_not_mistaken_for_what_it_was() {
     let (file, id) = folder.write("a.css", &b"old old old ".repeat(100));
     let (_, changed) = folder.write("a.css", &b"new new ".repeat(100));
     assert_ne!(id, changed);
-    let form = compress.form(Coding::Gzip, || input(&file), id, NOW, |_| None).await;
-    assert!(matches!(form, Form::AsItIs), "the identity is of a file that is gone");
+    let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, |_| None).await;
+    assert!(matches!(form, SentForm::AsItIs), "the identity is of a file that is gone");
     assert_eq!(compress.made(), 0);
 }
 
 #[tokio::test]
 async fn the_memory_for_coded_files_is_bounded() {
     let keep = Text(ByteSize(64 << 10));
-    let (folder, compress) =
-        (Folder::new(), Compress::new(CompressSettings { keep, ..CompressSettings::default() }));
+    let (folder, compress) = (
+        Folder::new(),
+        SiteCompression::new(CompressSettings { keep, ..CompressSettings::default() }),
+    );
     for number in 0..200_u32 {
         let mut state = number;
         let text: String = (0..2_000)
@@ -166,7 +171,7 @@ async fn the_memory_for_coded_files_is_bounded() {
             })
             .collect();
         let (file, id) = folder.write(&format!("{number}.txt"), text.as_bytes());
-        compress.form(Coding::Gzip, || input(&file), id, NOW, |_| None).await;
+        compress.form(ContentCoding::Gzip, || input(&file), id, NOW, |_| None).await;
         assert!(compress.kept.bytes() <= 64 << 10);
     }
     assert_eq!(compress.made(), 200);

@@ -20,7 +20,7 @@ const FIELDS_MAX: usize = 256;
 
 /// What a script says before its body.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct ScriptHead {
     pub(crate) status: StatusCode,
     pub(crate) fields: HeaderMap,
     /// The length that the script promises.
@@ -62,7 +62,7 @@ fn memchr_lines(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads a head, the empty line included or not.
-pub(crate) fn parse(head: &[u8]) -> Result<Head, BadHead> {
+pub(crate) fn parse(head: &[u8]) -> Result<ScriptHead, BadHead> {
     let mut status = None;
     let mut fields = HeaderMap::new();
     let mut length = None;
@@ -93,7 +93,7 @@ pub(crate) fn parse(head: &[u8]) -> Result<Head, BadHead> {
     if !fields.contains_key(CONTENT_TYPE) && status == StatusCode::OK {
         fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     }
-    Ok(Head { status, fields, length })
+    Ok(ScriptHead { status, fields, length })
 }
 
 fn field(line: &[u8]) -> Option<(HeaderName, HeaderValue)> {

@@ -4,14 +4,14 @@
 //! is still coming. The client's going ends it, and the connection with it. Whatever the server says
 //! wrong ends the answer as broken, never as whole. Called by `fastcgi`.
 
-use super::answer::{BadHead, HEAD_BYTES_MAX, Head, end_of_head, parse};
-use super::pool::{Lease, Socket};
-use super::records::{self, BadRecord, CONTENT_BYTES_MAX, Keep, Record};
-use super::stderr::Stderr;
+use super::answer::{BadHead, HEAD_BYTES_MAX, ScriptHead, end_of_head, parse};
+use super::pool::{FastcgiSocket, SocketLease};
+use super::records::{self, BadRecord, CONTENT_BYTES_MAX, FastcgiRecord, KeepConnection};
+use super::stderr::ScriptStderr;
 use bytes::{Buf, Bytes, BytesMut};
 use http::StatusCode;
 use http_body::Body as HttpBody;
-use http_engine::{Body, Feed};
+use http_engine::{Body, BodyFeed};
 use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
@@ -28,7 +28,7 @@ const PIECES_MAX: usize = 4;
 
 /// Why there is no answer, or none to its end.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum ScriptBroken {
     /// The connection failed.
     Io(io::Error),
     /// The server closed it before the request was done.
@@ -44,32 +44,32 @@ pub(crate) enum Broken {
 }
 
 /// What an answer begins with; its body follows.
-pub(crate) struct Answer {
-    pub(crate) head: Head,
+pub(crate) struct ScriptAnswer {
+    pub(crate) head: ScriptHead,
     pub(crate) body: Body,
 }
 
 /// Whether the client takes a body at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum BodyWanted {
     HeadAndBody,
     /// To `HEAD`.
     HeadOnly,
 }
 
 /// One request as it goes to the server.
-pub(crate) struct Request {
+pub(crate) struct ScriptRequest {
     pub(crate) parameters: BytesMut,
     pub(crate) body: Body,
     /// Its exact length.
     pub(crate) body_len: u64,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: BodyWanted,
     pub(crate) timeout: Duration,
-    pub(crate) keep: Keep,
+    pub(crate) keep: KeepConnection,
 }
 
 /// What both directions know of each other.
-struct Pace {
+struct ExchangePace {
     /// When something last moved.
     moved: Cell<Instant>,
     /// Whether we wait for the client: then the server's patience is not at stake.
@@ -85,19 +85,20 @@ enum WaitsFor {
 /// Carries a request to its end. The head of the answer goes to `answer`, or why there is none; a
 /// body that cannot be ended in order is aborted.
 pub(crate) async fn drive(
-    mut lease: Lease,
-    request: Request,
-    stderr: Stderr,
-    answer: oneshot::Sender<Result<Answer, Broken>>,
+    mut lease: SocketLease,
+    request: ScriptRequest,
+    stderr: ScriptStderr,
+    answer: oneshot::Sender<Result<ScriptAnswer, ScriptBroken>>,
 ) {
-    let pace = Pace { moved: Cell::new(Instant::now()), waits: Cell::new(WaitsFor::Server) };
-    let Request { parameters, body, body_len, wanted, timeout, keep } = request;
-    let mut reader = Reader {
+    let pace =
+        ExchangePace { moved: Cell::new(Instant::now()), waits: Cell::new(WaitsFor::Server) };
+    let ScriptRequest { parameters, body, body_len, wanted, timeout, keep } = request;
+    let mut reader = RecordReader {
         pace: &pace,
         timeout,
         wanted,
         buffer: BytesMut::with_capacity(READ_BYTES),
-        stage: Stage::Head { seen: BytesMut::new(), answer: Some(answer) },
+        stage: AnswerStage::Head { seen: BytesMut::new(), answer: Some(answer) },
         stderr,
         heard: Cell::new(0),
     };
@@ -110,7 +111,7 @@ pub(crate) async fn drive(
                 biased;
                 outcome = &mut reading => break (outcome, written),
                 result = &mut writing, if written.is_none() => match result {
-                    Err(Broken::ClientBody) => break (Err(Broken::ClientBody), written),
+                    Err(ScriptBroken::ClientBody) => break (Err(ScriptBroken::ClientBody), written),
                     // A server that no longer reads may have answered all the same.
                     result => written = Some(result),
                 },
@@ -121,7 +122,7 @@ pub(crate) async fn drive(
         lease.heard();
     }
     let all_sent = matches!(written, Some(Ok(())));
-    let clean = reader.buffer.is_empty() && all_sent && keep == Keep::Open;
+    let clean = reader.buffer.is_empty() && all_sent && keep == KeepConnection::Open;
     match outcome {
         Ok(()) => {
             if clean {
@@ -142,13 +143,13 @@ pub(crate) async fn drive(
 }
 
 async fn write(
-    socket: &Socket,
+    socket: &FastcgiSocket,
     parameters: &[u8],
     mut body: Body,
     body_len: u64,
-    keep: Keep,
-    pace: &Pace,
-) -> Result<(), Broken> {
+    keep: KeepConnection,
+    pace: &ExchangePace,
+) -> Result<(), ScriptBroken> {
     let mut out = BytesMut::with_capacity(parameters.len() + 64);
     records::begin(&mut out, keep);
     records::parameters(&mut out, parameters);
@@ -159,9 +160,9 @@ async fn write(
         let frame = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await;
         pace.waits.set(WaitsFor::Server);
         pace.moved.set(Instant::now());
-        let Some(Ok(frame)) = frame else { return Err(Broken::ClientBody) };
+        let Some(Ok(frame)) = frame else { return Err(ScriptBroken::ClientBody) };
         let Ok(data) = frame.into_data() else { continue };
-        left = left.checked_sub(data.len() as u64).ok_or(Broken::ClientBody)?;
+        left = left.checked_sub(data.len() as u64).ok_or(ScriptBroken::ClientBody)?;
         for piece in data.chunks(CONTENT_BYTES_MAX) {
             records::stdin_head(&mut out, piece.len());
             out.extend_from_slice(piece);
@@ -171,9 +172,13 @@ async fn write(
     send(socket, &mut out, pace).await
 }
 
-async fn send(socket: &Socket, out: &mut BytesMut, pace: &Pace) -> Result<(), Broken> {
+async fn send(
+    socket: &FastcgiSocket,
+    out: &mut BytesMut,
+    pace: &ExchangePace,
+) -> Result<(), ScriptBroken> {
     while !out.is_empty() {
-        let count = socket.write(out).await.map_err(Broken::Io)?;
+        let count = socket.write(out).await.map_err(ScriptBroken::Io)?;
         pace.moved.set(Instant::now());
         out.advance(count);
     }
@@ -181,25 +186,25 @@ async fn send(socket: &Socket, out: &mut BytesMut, pace: &Pace) -> Result<(), Br
 }
 
 /// How far an answer has come.
-enum Stage {
+enum AnswerStage {
     Head {
         seen: BytesMut,
-        answer: Option<oneshot::Sender<Result<Answer, Broken>>>,
+        answer: Option<oneshot::Sender<Result<ScriptAnswer, ScriptBroken>>>,
     },
     Body {
-        feed: Feed,
+        feed: BodyFeed,
         left: Option<u64>,
     },
     /// The client wants no more of it.
     Over,
 }
 
-impl Stage {
+impl AnswerStage {
     fn end(self) {
         match self {
             Self::Head { answer, .. } => {
                 if let Some(answer) = answer {
-                    let _ = answer.send(Err(Broken::Head(BadHead::Unfinished)));
+                    let _ = answer.send(Err(ScriptBroken::Head(BadHead::Unfinished)));
                 }
             }
             // Less than was promised is not the whole.
@@ -212,50 +217,54 @@ impl Stage {
         }
     }
 
-    fn fail(self, why: Broken) {
+    fn fail(self, why: ScriptBroken) {
         if let Self::Head { answer: Some(answer), .. } = self {
             let _ = answer.send(Err(why));
         }
     }
 }
 
-struct Reader<'p> {
-    pace: &'p Pace,
+struct RecordReader<'p> {
+    pace: &'p ExchangePace,
     timeout: Duration,
-    wanted: Wanted,
+    wanted: BodyWanted,
     buffer: BytesMut,
-    stage: Stage,
-    stderr: Stderr,
+    stage: AnswerStage,
+    stderr: ScriptStderr,
     /// Bytes that came.
     heard: Cell<u64>,
 }
 
-impl Reader<'_> {
+impl RecordReader<'_> {
     /// Reads to the end of the request.
-    async fn read(&mut self, socket: &Socket) -> Result<(), Broken> {
+    async fn read(&mut self, socket: &FastcgiSocket) -> Result<(), ScriptBroken> {
         loop {
-            while let Some(record) = records::take(&mut self.buffer).map_err(Broken::Record)? {
+            while let Some(record) =
+                records::take(&mut self.buffer).map_err(ScriptBroken::Record)?
+            {
                 match record {
-                    Record::Stdout(content) => self.stdout(content).await?,
-                    Record::Stderr(content) => self.stderr.add(&content),
-                    Record::End { .. } => return Ok(()),
+                    FastcgiRecord::Stdout(content) => self.stdout(content).await?,
+                    FastcgiRecord::Stderr(content) => self.stderr.add(&content),
+                    FastcgiRecord::End { .. } => return Ok(()),
                 }
             }
             self.buffer.reserve(READ_BYTES);
             let count = self.more(socket).await?;
             if count == 0 {
-                return Err(Broken::Closed);
+                return Err(ScriptBroken::Closed);
             }
             self.heard.set(self.heard.get() + count as u64);
         }
     }
 
-    async fn more(&mut self, socket: &Socket) -> Result<usize, Broken> {
+    async fn more(&mut self, socket: &FastcgiSocket) -> Result<usize, ScriptBroken> {
         let gone = async {
             match &mut self.stage {
-                Stage::Head { answer: Some(answer), .. } => answer.closed().await,
-                Stage::Body { feed, .. } => feed.until_reader_gone().await,
-                Stage::Head { answer: None, .. } | Stage::Over => std::future::pending().await,
+                AnswerStage::Head { answer: Some(answer), .. } => answer.closed().await,
+                AnswerStage::Body { feed, .. } => feed.until_reader_gone().await,
+                AnswerStage::Head { answer: None, .. } | AnswerStage::Over => {
+                    std::future::pending::<()>().await;
+                }
             }
         };
         let (pace, patience) = (self.pace, self.timeout);
@@ -273,16 +282,16 @@ impl Reader<'_> {
             biased;
             result = socket.read(&mut self.buffer) => {
                 pace.moved.set(Instant::now());
-                result.map_err(Broken::Io)
+                result.map_err(ScriptBroken::Io)
             }
-            () = gone => Err(Broken::ClientGone),
-            () = late => Err(Broken::TimedOut),
+            () = gone => Err(ScriptBroken::ClientGone),
+            () = late => Err(ScriptBroken::TimedOut),
         }
     }
 
-    async fn stdout(&mut self, content: Bytes) -> Result<(), Broken> {
+    async fn stdout(&mut self, content: Bytes) -> Result<(), ScriptBroken> {
         let rest = match &mut self.stage {
-            Stage::Head { seen, .. } => {
+            AnswerStage::Head { seen, .. } => {
                 let from = seen.len();
                 seen.extend_from_slice(&content);
                 match end_of_head(seen, from) {
@@ -293,12 +302,12 @@ impl Reader<'_> {
                         rest
                     }
                     None if seen.len() <= HEAD_BYTES_MAX => return Ok(()),
-                    Some(_) | None => return Err(Broken::Head(BadHead::TooLarge)),
+                    Some(_) | None => return Err(ScriptBroken::Head(BadHead::TooLarge)),
                 }
             }
-            Stage::Body { .. } | Stage::Over => content,
+            AnswerStage::Body { .. } | AnswerStage::Over => content,
         };
-        let Stage::Body { feed, left } = &mut self.stage else { return Ok(()) };
+        let AnswerStage::Body { feed, left } = &mut self.stage else { return Ok(()) };
         let mut piece = rest;
         if let Some(left) = left {
             // More than was promised would be the next answer to whoever reads the connection.
@@ -306,29 +315,29 @@ impl Reader<'_> {
             *left -= piece.len() as u64;
         }
         if feed.send(piece).await.is_err() {
-            return Err(Broken::ClientGone);
+            return Err(ScriptBroken::ClientGone);
         }
         self.pace.moved.set(Instant::now());
         Ok(())
     }
 
-    fn begin(&mut self, head: &[u8]) -> Result<(), Broken> {
-        let head = parse(head).map_err(Broken::Head)?;
-        let Stage::Head { answer, .. } = &mut self.stage else { return Ok(()) };
+    fn begin(&mut self, head: &[u8]) -> Result<(), ScriptBroken> {
+        let head = parse(head).map_err(ScriptBroken::Head)?;
+        let AnswerStage::Head { answer, .. } = &mut self.stage else { return Ok(()) };
         let Some(answer) = answer.take() else { return Ok(()) };
         let bodiless = matches!(head.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        let (stage, body) = if self.wanted == Wanted::HeadOnly || bodiless {
-            (Stage::Over, Body::empty())
+        let (stage, body) = if self.wanted == BodyWanted::HeadOnly || bodiless {
+            (AnswerStage::Over, Body::empty())
         } else {
             let (feed, body) = Body::channel(PIECES_MAX);
-            (Stage::Body { feed, left: head.length }, body)
+            (AnswerStage::Body { feed, left: head.length }, body)
         };
         self.stage = stage;
-        answer.send(Ok(Answer { head, body })).map_err(|_| Broken::ClientGone)
+        answer.send(Ok(ScriptAnswer { head, body })).map_err(|_| ScriptBroken::ClientGone)
     }
 }
 
-impl fmt::Display for Broken {
+impl fmt::Display for ScriptBroken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Io(why) => write!(f, "the connection to the FastCGI server failed: {why}"),
@@ -342,4 +351,4 @@ impl fmt::Display for Broken {
     }
 }
 
-impl std::error::Error for Broken {}
+impl std::error::Error for ScriptBroken {}

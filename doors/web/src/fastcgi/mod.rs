@@ -13,17 +13,17 @@ mod settings;
 mod stderr;
 mod variables;
 
-pub(crate) use self::exchange::{Answer, Wanted};
+pub(crate) use self::exchange::{BodyWanted, ScriptAnswer};
 pub(crate) use self::settings::check;
 pub use self::settings::{FastcgiChoice, FastcgiSettings};
-pub(crate) use self::variables::{Call, ClientTrust, Security};
+pub(crate) use self::variables::{CallSecurity, ClientTrust, ScriptCall};
 
-use self::exchange::{Broken, Request, drive};
-use self::pool::{Age, NoConnection, Pool};
-use self::records::Keep;
-use self::settings::Address;
-use self::stderr::Stderr;
-use crate::pattern::Pattern;
+use self::exchange::{ScriptBroken, ScriptRequest, drive};
+use self::pool::{FastcgiPool, NoConnection, SocketAge};
+use self::records::KeepConnection;
+use self::settings::FastcgiAddress;
+use self::stderr::ScriptStderr;
+use crate::pattern::PathPattern;
 use http::{Method, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
@@ -45,21 +45,21 @@ const UNKNOWN_BODY_BYTES_MAX: usize = 1 << 20;
 const COPY_ENDINGS: [&str; 8] = ["~", ".bak", ".old", ".orig", ".rej", ".save", ".swp", ".tmp"];
 
 /// The programs of one site.
-pub(crate) struct Fastcgi {
-    servers: Vec<(Pattern, Arc<Server>)>,
+pub(crate) struct FastcgiServers {
+    servers: Vec<(PathPattern, Arc<FastcgiServer>)>,
     /// Patterns of endings, in lower case: what they match is a script's source, whatever its case.
-    sources: Vec<Pattern>,
+    sources: Vec<PathPattern>,
 }
 
 /// One program.
-pub(crate) struct Server {
+pub(crate) struct FastcgiServer {
     settings: FastcgiSettings,
-    pool: Arc<Pool>,
+    pool: Arc<FastcgiPool>,
 }
 
 /// The script that a path leads to.
-pub(crate) struct Script {
-    pub(crate) server: Arc<Server>,
+pub(crate) struct FoundScript {
+    pub(crate) server: Arc<FastcgiServer>,
     /// Its path in the URL.
     pub(crate) name: String,
     /// What follows it.
@@ -68,7 +68,7 @@ pub(crate) struct Script {
 
 /// Whether a script is looked for before it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lookup {
+pub(crate) enum ScriptLookup {
     /// It must be a file of the site.
     Here,
     /// The server has a folder of its own.
@@ -77,7 +77,7 @@ pub(crate) enum Lookup {
 
 /// Why there is no answer from a script.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum ScriptFailure {
     /// The body is longer than a script is given.
     BodyTooLarge,
     /// The body broke off or came too slowly.
@@ -92,19 +92,19 @@ pub(crate) enum Failure {
     Bad(String),
 }
 
-impl Fastcgi {
+impl FastcgiServers {
     /// With settings that are right; what is not is passed over.
     pub(crate) fn new(settings: &BTreeMap<String, FastcgiChoice>) -> Self {
         let server = |choice: &FastcgiChoice| {
             let settings = choice.settings();
-            let address = Address::parse(&settings.server).ok()?;
-            let pool = Pool::new(address, settings.keep, settings.connections);
-            Some(Arc::new(Server { settings, pool }))
+            let address = FastcgiAddress::parse(&settings.server).ok()?;
+            let pool = FastcgiPool::new(address, settings.keep, settings.connections);
+            Some(Arc::new(FastcgiServer { settings, pool }))
         };
         let compiled = |pattern: &str, choice: &FastcgiChoice| {
             let case = choice.settings().ignore_case;
             let pattern = if case { pattern.to_ascii_lowercase() } else { pattern.to_owned() };
-            Some((Pattern::whole(&pattern).ok()?, server(choice)?))
+            Some((PathPattern::whole(&pattern).ok()?, server(choice)?))
         };
         let mut servers: Vec<_> =
             settings.iter().filter_map(|(pattern, choice)| compiled(pattern, choice)).collect();
@@ -115,7 +115,7 @@ impl Fastcgi {
             pattern.rsplit_once('*').is_some_and(|(_, ending)| ending.starts_with('.'))
         };
         let sources = settings.keys().filter(is_ending);
-        let sources = sources.filter_map(|it| Pattern::whole(&it.to_ascii_lowercase()).ok());
+        let sources = sources.filter_map(|it| PathPattern::whole(&it.to_ascii_lowercase()).ok());
         Self { servers, sources: sources.collect() }
     }
 
@@ -140,7 +140,7 @@ impl Fastcgi {
     }
 
     /// The script of a decoded path, which begins with a slash.
-    pub(crate) fn script(&self, path: &str) -> Option<Script> {
+    pub(crate) fn script(&self, path: &str) -> Option<FoundScript> {
         self.servers.iter().find_map(|(pattern, server)| {
             let (name, path_info) = server.split(path);
             let is_meant = if server.settings.ignore_case {
@@ -149,7 +149,7 @@ impl Fastcgi {
                 pattern.matches(name)
             };
             let server = Arc::clone(server);
-            is_meant.then(|| Script {
+            is_meant.then(|| FoundScript {
                 server,
                 name: name.to_owned(),
                 path_info: path_info.to_owned(),
@@ -158,14 +158,14 @@ impl Fastcgi {
     }
 
     /// The index scripts of a folder's path, which ends in a slash, in the order to try them.
-    pub(crate) fn indexes(&self, folder: &str) -> impl Iterator<Item = Script> {
-        let fits = |(pattern, server): &(Pattern, Arc<Server>)| {
+    pub(crate) fn indexes(&self, folder: &str) -> impl Iterator<Item = FoundScript> {
+        let fits = |(pattern, server): &(PathPattern, Arc<FastcgiServer>)| {
             let index = &server.settings.index;
             let name = [folder, index].concat();
             let server = Arc::clone(server);
             let seen =
                 if server.settings.ignore_case { name.to_ascii_lowercase() } else { name.clone() };
-            (!index.is_empty() && pattern.matches(&seen)).then_some(Script {
+            (!index.is_empty() && pattern.matches(&seen)).then_some(FoundScript {
                 server,
                 name,
                 path_info: String::new(),
@@ -182,11 +182,11 @@ impl Fastcgi {
     /// Asks a script. `call.body_len` is filled in here.
     pub(crate) async fn ask(
         &self,
-        script: &Script,
-        mut call: Call<'_>,
+        script: &FoundScript,
+        mut call: ScriptCall<'_>,
         body: Body,
         ledger: &Ledger,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ScriptAnswer, ScriptFailure> {
         let settings = &script.server.settings;
         let (body, len) = sized(body, settings).await?;
         call.body_len = len;
@@ -196,39 +196,41 @@ impl Fastcgi {
         }
         let parameters = variables::encode(&call, &settings.params);
         let is_head = *call.method == Method::HEAD;
-        let mut request = Some(Request {
+        let mut request = Some(ScriptRequest {
             parameters: parameters.clone(),
             body,
             body_len: len,
-            wanted: if is_head { Wanted::HeadOnly } else { Wanted::HeadAndBody },
+            wanted: if is_head { BodyWanted::HeadOnly } else { BodyWanted::HeadAndBody },
             timeout: settings.timeout.0.0,
-            keep: if settings.keep > 0 { Keep::Open } else { Keep::Close },
+            keep: if settings.keep > 0 { KeepConnection::Open } else { KeepConnection::Close },
         });
         // A kept connection may close just as it is used. What has no body and changes nothing may
         // be asked once more on a new one.
         let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
-        let mut age = Age::Reused;
+        let mut age = SocketAge::Reused;
         loop {
             let lease = script.server.pool.take(age, settings.timeout.0.0).await?;
-            let was_reused = lease.age == Age::Reused;
-            let Some(this) = request.take() else { return Err(Failure::Busy) };
+            let was_reused = lease.age == SocketAge::Reused;
+            let Some(this) = request.take() else { return Err(ScriptFailure::Busy) };
             if may_repeat && was_reused {
                 request = Some(this.again(&parameters));
             }
-            let stderr = Stderr::new(ledger.clone(), &[call.host, &script.name].concat());
+            let stderr = ScriptStderr::new(ledger.clone(), &[call.host, &script.name].concat());
             let (sender, receiver) = oneshot::channel();
             spawn_local(drive(lease, this, stderr, sender));
             match receiver.await {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(Broken::Closed | Broken::Io(_))) if request.is_some() => age = Age::Fresh,
+                Ok(Err(ScriptBroken::Closed | ScriptBroken::Io(_))) if request.is_some() => {
+                    age = SocketAge::Fresh;
+                }
                 Ok(Err(why)) => return Err(why.into()),
-                Err(_) => return Err(Failure::Bad("the exchange was cut off".into())),
+                Err(_) => return Err(ScriptFailure::Bad("the exchange was cut off".into())),
             }
         }
     }
 }
 
-impl Request {
+impl ScriptRequest {
     /// The same without a body, to be sent again.
     fn again(&self, parameters: &bytes::BytesMut) -> Self {
         Self {
@@ -242,7 +244,7 @@ impl Request {
     }
 }
 
-impl Server {
+impl FastcgiServer {
     /// A path at the end of the script's name.
     fn split<'p>(&self, path: &'p str) -> (&'p str, &'p str) {
         let mark = &self.settings.split_path;
@@ -255,10 +257,14 @@ impl Server {
     }
 }
 
-impl Script {
+impl FoundScript {
     /// Where its file is looked for.
-    pub(crate) fn lookup(&self) -> Lookup {
-        if self.server.settings.root.is_some() { Lookup::Elsewhere } else { Lookup::Here }
+    pub(crate) fn lookup(&self) -> ScriptLookup {
+        if self.server.settings.root.is_some() {
+            ScriptLookup::Elsewhere
+        } else {
+            ScriptLookup::Here
+        }
     }
 
     /// Its path below the root of the site at `prefix`, from the slash. `prefix` begins and ends with
@@ -270,10 +276,10 @@ impl Script {
 }
 
 /// The body with its exact length: as the client gave it, or by holding the body.
-async fn sized(body: Body, settings: &FastcgiSettings) -> Result<(Body, u64), Failure> {
+async fn sized(body: Body, settings: &FastcgiSettings) -> Result<(Body, u64), ScriptFailure> {
     let max = settings.body_max.bytes();
     if let Some(len) = body.size_hint().exact() {
-        return if len <= max { Ok((body, len)) } else { Err(Failure::BodyTooLarge) };
+        return if len <= max { Ok((body, len)) } else { Err(ScriptFailure::BodyTooLarge) };
     }
     let held_max = usize::try_from(max).unwrap_or(usize::MAX).min(UNKNOWN_BODY_BYTES_MAX);
     match read_all(body, held_max, settings.timeout.0.0).await {
@@ -281,8 +287,8 @@ async fn sized(body: Body, settings: &FastcgiSettings) -> Result<(Body, u64), Fa
             let len = bytes.len() as u64;
             Ok((Body::full(bytes), len))
         }
-        Err(ReadError::TooLarge) => Err(Failure::BodyTooLarge),
-        Err(ReadError::TooSlow | ReadError::Broken(_)) => Err(Failure::Body),
+        Err(ReadError::TooLarge) => Err(ScriptFailure::BodyTooLarge),
+        Err(ReadError::TooSlow | ReadError::Broken(_)) => Err(ScriptFailure::Body),
     }
 }
 
@@ -296,7 +302,7 @@ fn split<'p>(path: &'p str, mark: &str) -> (&'p str, &'p str) {
     path.split_at(end.unwrap_or(path.len()))
 }
 
-impl Failure {
+impl ScriptFailure {
     /// The status that says so.
     pub(crate) fn status(&self) -> StatusCode {
         match self {
@@ -309,7 +315,7 @@ impl Failure {
     }
 }
 
-impl From<NoConnection> for Failure {
+impl From<NoConnection> for ScriptFailure {
     fn from(why: NoConnection) -> Self {
         match why {
             NoConnection::Busy => Self::Busy,
@@ -319,19 +325,20 @@ impl From<NoConnection> for Failure {
     }
 }
 
-impl From<Broken> for Failure {
-    fn from(why: Broken) -> Self {
+impl From<ScriptBroken> for ScriptFailure {
+    fn from(why: ScriptBroken) -> Self {
         match why {
-            Broken::TimedOut => Self::TimedOut,
-            Broken::ClientBody | Broken::ClientGone => Self::Body,
-            Broken::Io(_) | Broken::Closed | Broken::Record(_) | Broken::Head(_) => {
-                Self::Bad(why.to_string())
-            }
+            ScriptBroken::TimedOut => Self::TimedOut,
+            ScriptBroken::ClientBody | ScriptBroken::ClientGone => Self::Body,
+            ScriptBroken::Io(_)
+            | ScriptBroken::Closed
+            | ScriptBroken::Record(_)
+            | ScriptBroken::Head(_) => Self::Bad(why.to_string()),
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ScriptFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BodyTooLarge => f.write_str("the body is longer than a script is given"),
@@ -344,7 +351,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for ScriptFailure {}
 
 #[cfg(test)]
 mod tests {
@@ -373,7 +380,7 @@ mod tests {
         };
         let fastcgi = |ignore_case| {
             let choice = || FastcgiChoice::Detailed(settings(ignore_case));
-            Fastcgi::new(&BTreeMap::from([
+            FastcgiServers::new(&BTreeMap::from([
                 ("*.php".to_owned(), choice()),
                 ("/In/*".to_owned(), choice()),
             ]))
@@ -397,7 +404,7 @@ mod tests {
             ("*.php".to_owned(), choice("tcp://127.0.0.1:1")),
             ("/admin/*.php".to_owned(), choice("tcp://127.0.0.1:2")),
         ]);
-        let fastcgi = Fastcgi::new(&all);
+        let fastcgi = FastcgiServers::new(&all);
         let script = fastcgi.script("/admin/a.php/x").unwrap();
         assert_eq!(script.server.settings.server, "tcp://127.0.0.1:2");
         assert_eq!((script.name.as_str(), script.path_info.as_str()), ("/admin/a.php", "/x"));

@@ -20,19 +20,19 @@ const ADDRESSES_MAX: usize = 8;
 
 /// A name with a port, and what it stood for last.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct NamedServer {
     host: String,
     port: u16,
-    known: Mutex<Known>,
+    known: Mutex<ServerAddresses>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct ServerAddresses {
     addresses: Vec<SocketAddr>,
     fresh_until: Option<Instant>,
 }
 
-impl Named {
+impl NamedServer {
     pub(crate) fn new(host: &str, port: u16) -> Self {
         Self { host: host.to_owned(), port, known: Mutex::default() }
     }
@@ -55,7 +55,7 @@ impl Named {
         let mut known = self.known();
         match found {
             Ok(found) if !found.is_empty() => {
-                *known = Known { addresses: found, fresh_until: Some(now + KEPT_FOR) };
+                *known = ServerAddresses { addresses: found, fresh_until: Some(now + KEPT_FOR) };
                 Ok(known.addresses.clone())
             }
             _ if !known.addresses.is_empty() => Ok(known.addresses.clone()),
@@ -64,7 +64,7 @@ impl Named {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, ServerAddresses> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -75,14 +75,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_resolver_said_last_goes_on() {
-        let named = Named::new("localhost", 9000);
+        let named = NamedServer::new("localhost", 9000);
         let first = named.addresses().await.unwrap();
         assert!(first.iter().all(|it| it.ip().is_loopback() && it.port() == 9000), "{first:?}");
         // As if its time were over, and the resolver knew it no more.
-        let gone = Named::new("nothing.invalid", 9000);
-        *gone.known() = Known { addresses: first.clone(), fresh_until: None };
+        let gone = NamedServer::new("nothing.invalid", 9000);
+        *gone.known() = ServerAddresses { addresses: first.clone(), fresh_until: None };
         assert_eq!(gone.addresses().await.unwrap(), first);
         assert!(gone.known().fresh_until.is_some(), "the next question waits");
-        assert!(Named::new("nothing.invalid", 9000).addresses().await.is_err());
+        assert!(NamedServer::new("nothing.invalid", 9000).addresses().await.is_err());
     }
 }

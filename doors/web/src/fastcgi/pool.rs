@@ -5,7 +5,7 @@
 //! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`. Called by
 //! `exchange`.
 
-use super::settings::Address;
+use super::settings::FastcgiAddress;
 use std::io::{self, ErrorKind, Read};
 use std::net::SocketAddr;
 use std::net::TcpStream as StdTcp;
@@ -34,22 +34,22 @@ pub(crate) enum NoConnection {
 }
 
 /// An open connection on this core.
-pub(crate) enum Socket {
+pub(crate) enum FastcgiSocket {
     Unix(UnixStream),
     Tcp(TcpStream),
 }
 
 /// One between two cores: known to no reactor.
-enum Idle {
+enum IdleSocket {
     Unix(StdUnix),
     Tcp(StdTcp),
 }
 
 /// All connections to a server.
-pub(crate) struct Pool {
-    address: Address,
+pub(crate) struct FastcgiPool {
+    address: FastcgiAddress,
     keep: usize,
-    idle: Mutex<Vec<Idle>>,
+    idle: Mutex<Vec<IdleSocket>>,
     turns: Arc<Semaphore>,
     waiting: AtomicU32,
     /// New connections from which nothing has come yet: the server may not have taken them.
@@ -57,33 +57,33 @@ pub(crate) struct Pool {
     opened: AtomicU32,
 }
 
-/// A connection in use. Dropped, it is closed; [`Lease::give_back`] keeps it.
-pub(crate) struct Lease {
-    pub(crate) socket: Socket,
-    pool: Arc<Pool>,
-    heard: Heard,
+/// A connection in use. Dropped, it is closed; [`SocketLease::give_back`] keeps it.
+pub(crate) struct SocketLease {
+    pub(crate) socket: FastcgiSocket,
+    pool: Arc<FastcgiPool>,
+    heard: HeardFromServer,
     /// Whether it served an earlier request.
-    pub(crate) age: Age,
+    pub(crate) age: SocketAge,
     _turn: OwnedSemaphorePermit,
 }
 
 /// Whether anything has come from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum HeardFromServer {
     Yes,
     No,
 }
 
 /// Where a connection comes from, or may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Age {
+pub(crate) enum SocketAge {
     Fresh,
     Reused,
 }
 
-impl Pool {
+impl FastcgiPool {
     /// At most `connections` at once, of which `keep` are left open.
-    pub(crate) fn new(address: Address, keep: u32, connections: u32) -> Arc<Self> {
+    pub(crate) fn new(address: FastcgiAddress, keep: u32, connections: u32) -> Arc<Self> {
         Arc::new(Self {
             address,
             keep: keep as usize,
@@ -95,21 +95,27 @@ impl Pool {
         })
     }
 
-    /// An idle connection, or a new one; [`Age::Fresh`] asks for a new one. Waits `patience` at most
+    /// An idle connection, or a new one; [`SocketAge::Fresh`] asks for a new one. Waits `patience` at most
     /// for its turn.
     pub(crate) async fn take(
         self: &Arc<Self>,
-        age: Age,
+        age: SocketAge,
         patience: Duration,
-    ) -> Result<Lease, NoConnection> {
+    ) -> Result<SocketLease, NoConnection> {
         let turn = self.turn(patience).await?;
-        if age == Age::Reused
+        if age == SocketAge::Reused
             && let Some(socket) = self.take_idle()
         {
             let pool = Arc::clone(self);
-            return Ok(Lease { socket, pool, heard: Heard::Yes, age: Age::Reused, _turn: turn });
+            return Ok(SocketLease {
+                socket,
+                pool,
+                heard: HeardFromServer::Yes,
+                age: SocketAge::Reused,
+                _turn: turn,
+            });
         }
-        let socket = match timeout(CONNECT_TIMEOUT, Socket::connect(&self.address)).await {
+        let socket = match timeout(CONNECT_TIMEOUT, FastcgiSocket::connect(&self.address)).await {
             Ok(Ok(socket)) => socket,
             Ok(Err(why)) => return Err(NoConnection::Refused(why)),
             Err(_) => return Err(NoConnection::TimedOut),
@@ -117,14 +123,20 @@ impl Pool {
         self.unheard.fetch_add(1, Relaxed);
         self.opened.fetch_add(1, Relaxed);
         let pool = Arc::clone(self);
-        Ok(Lease { socket, pool, heard: Heard::No, age: Age::Fresh, _turn: turn })
+        Ok(SocketLease {
+            socket,
+            pool,
+            heard: HeardFromServer::No,
+            age: SocketAge::Fresh,
+            _turn: turn,
+        })
     }
 
     async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, NoConnection> {
         if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
             return Ok(turn);
         }
-        let _place = Place::take(&self.waiting).ok_or(NoConnection::Busy)?;
+        let _place = PoolPermit::take(&self.waiting).ok_or(NoConnection::Busy)?;
         match timeout(patience, Arc::clone(&self.turns).acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(_)) | Err(_) => Err(NoConnection::Busy),
@@ -132,7 +144,7 @@ impl Pool {
     }
 
     /// An idle connection that the server has not closed.
-    fn take_idle(&self) -> Option<Socket> {
+    fn take_idle(&self) -> Option<FastcgiSocket> {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
             if let Some(socket) = idle.wake() {
@@ -147,11 +159,11 @@ impl Pool {
     }
 }
 
-impl Lease {
+impl SocketLease {
     /// Something has come: the server has taken the connection.
     pub(crate) fn heard(&mut self) {
-        if self.heard == Heard::No {
-            self.heard = Heard::Yes;
+        if self.heard == HeardFromServer::No {
+            self.heard = HeardFromServer::Yes;
             self.pool.unheard.fetch_sub(1, Relaxed);
         }
     }
@@ -174,43 +186,47 @@ impl Lease {
     }
 
     /// The socket under a descriptor that no reactor knows; ours goes with the lease.
-    fn off_this_core(&self) -> Option<Idle> {
+    fn off_this_core(&self) -> Option<IdleSocket> {
         let copy = match &self.socket {
-            Socket::Unix(socket) => rustix::io::dup(socket).map(|fd| Idle::Unix(fd.into())),
-            Socket::Tcp(socket) => rustix::io::dup(socket).map(|fd| Idle::Tcp(fd.into())),
+            FastcgiSocket::Unix(socket) => {
+                rustix::io::dup(socket).map(|fd| IdleSocket::Unix(fd.into()))
+            }
+            FastcgiSocket::Tcp(socket) => {
+                rustix::io::dup(socket).map(|fd| IdleSocket::Tcp(fd.into()))
+            }
         };
         copy.ok()
     }
 }
 
-impl Drop for Lease {
+impl Drop for SocketLease {
     fn drop(&mut self) {
         self.heard();
     }
 }
 
-impl Idle {
+impl IdleSocket {
     /// On this core's reactor; `None` if the server has closed it or said what nobody asked.
-    fn wake(self) -> Option<Socket> {
+    fn wake(self) -> Option<FastcgiSocket> {
         let mut byte = [0];
         let silent = |result: io::Result<usize>| {
             result.is_err_and(|why| why.kind() == ErrorKind::WouldBlock)
         };
         match self {
             Self::Unix(mut socket) => silent(socket.read(&mut byte))
-                .then(|| UnixStream::from_std(socket).ok().map(Socket::Unix))?,
+                .then(|| UnixStream::from_std(socket).ok().map(FastcgiSocket::Unix))?,
             Self::Tcp(mut socket) => silent(socket.read(&mut byte))
-                .then(|| TcpStream::from_std(socket).ok().map(Socket::Tcp))?,
+                .then(|| TcpStream::from_std(socket).ok().map(FastcgiSocket::Tcp))?,
         }
     }
 }
 
-impl Socket {
-    async fn connect(address: &Address) -> io::Result<Self> {
+impl FastcgiSocket {
+    async fn connect(address: &FastcgiAddress) -> io::Result<Self> {
         match address {
-            Address::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
-            Address::Tcp(address) => Self::tcp(&[*address]).await,
-            Address::Named(named) => Self::tcp(&named.addresses().await?).await,
+            FastcgiAddress::Unix(path) => Ok(Self::Unix(UnixStream::connect(path).await?)),
+            FastcgiAddress::Tcp(address) => Self::tcp(&[*address]).await,
+            FastcgiAddress::Named(named) => Self::tcp(&named.addresses().await?).await,
         }
     }
 
@@ -264,9 +280,9 @@ impl Socket {
 }
 
 /// A place among those that wait.
-struct Place<'w>(&'w AtomicU32);
+struct PoolPermit<'w>(&'w AtomicU32);
 
-impl<'w> Place<'w> {
+impl<'w> PoolPermit<'w> {
     fn take(waiting: &'w AtomicU32) -> Option<Self> {
         if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
             waiting.fetch_sub(1, Relaxed);
@@ -276,7 +292,7 @@ impl<'w> Place<'w> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for PoolPermit<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }

@@ -27,14 +27,14 @@ const SHORT_LENGTH_MAX: usize = 127;
 
 /// Whether the server is asked to leave the connection open afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Keep {
+pub(crate) enum KeepConnection {
     Open,
     Close,
 }
 
 /// One record from the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Record {
+pub(crate) enum FastcgiRecord {
     Stdout(Bytes),
     Stderr(Bytes),
     /// The request is done; the application's exit status.
@@ -65,12 +65,12 @@ fn header(out: &mut BytesMut, kind: u8, len: usize) {
 }
 
 /// Begins a request.
-pub(crate) fn begin(out: &mut BytesMut, keep: Keep) {
+pub(crate) fn begin(out: &mut BytesMut, keep: KeepConnection) {
     header(out, BEGIN_REQUEST, 8);
     out.put_u16(RESPONDER);
     out.put_u8(match keep {
-        Keep::Open => KEEP_CONN,
-        Keep::Close => 0,
+        KeepConnection::Open => KEEP_CONN,
+        KeepConnection::Close => 0,
     });
     out.put_bytes(0, 5);
 }
@@ -108,7 +108,7 @@ pub(crate) fn abort(out: &mut BytesMut) {
 }
 
 /// Takes the next whole record off `buffer`; `None` until it is all there.
-pub(crate) fn take(buffer: &mut BytesMut) -> Result<Option<Record>, BadRecord> {
+pub(crate) fn take(buffer: &mut BytesMut) -> Result<Option<FastcgiRecord>, BadRecord> {
     if buffer.len() < HEADER_BYTES {
         return Ok(None);
     }
@@ -132,13 +132,13 @@ pub(crate) fn take(buffer: &mut BytesMut) -> Result<Option<Record>, BadRecord> {
     let content = buffer.split_to(len).freeze();
     buffer.advance(padding);
     Ok(Some(match kind {
-        STDOUT => Record::Stdout(content),
-        STDERR => Record::Stderr(content),
+        STDOUT => FastcgiRecord::Stdout(content),
+        STDERR => FastcgiRecord::Stderr(content),
         _ => end(&content)?,
     }))
 }
 
-fn end(content: &[u8]) -> Result<Record, BadRecord> {
+fn end(content: &[u8]) -> Result<FastcgiRecord, BadRecord> {
     if content.len() < END_BODY_BYTES {
         return Err(BadRecord::Short);
     }
@@ -147,7 +147,7 @@ fn end(content: &[u8]) -> Result<Record, BadRecord> {
         protocol => return Err(BadRecord::Protocol(protocol)),
     }
     let status = u32::from_be_bytes([content[0], content[1], content[2], content[3]]);
-    Ok(Record::End { status })
+    Ok(FastcgiRecord::End { status })
 }
 
 impl fmt::Display for BadRecord {
@@ -189,7 +189,10 @@ mod tests {
             buffer.put_u8(byte);
             records.extend(take(&mut buffer).unwrap());
         }
-        assert_eq!(records, [Record::Stdout("hello".into()), Record::End { status: 7 }]);
+        assert_eq!(
+            records,
+            [FastcgiRecord::Stdout("hello".into()), FastcgiRecord::End { status: 7 }]
+        );
         assert!(buffer.is_empty());
     }
 
@@ -243,7 +246,7 @@ mod tests {
             let whole = wire.len();
             let mut taken = 0;
             while let Ok(Some(record)) = take(&mut wire) {
-                if let Record::Stdout(bytes) | Record::Stderr(bytes) = record {
+                if let FastcgiRecord::Stdout(bytes) | FastcgiRecord::Stderr(bytes) = record {
                     taken += bytes.len();
                 }
             }

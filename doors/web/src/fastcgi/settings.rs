@@ -1,7 +1,7 @@
 //! What can be set about `FastCGI`: `fastcgi` of a site, by pattern of path.
 
-use super::names::Named;
-use crate::pattern::Pattern;
+use super::names::NamedServer;
+use crate::pattern::PathPattern;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, DomainName, Span};
+use vocab::{ByteSize, Complaint, DomainName, TimeSpan};
 
 /// Patterns of one site.
 const PATTERNS_MAX: usize = 64;
@@ -56,7 +56,7 @@ pub struct FastcgiSettings {
     pub root: Option<String>,
     /// A server that neither takes nor says anything for so long is given up: 504. Default 60 s, at
     /// most 1 h.
-    pub timeout: Text<Span>,
+    pub timeout: Text<TimeSpan>,
     /// Connections left open between requests; 0 closes each. Default 8.
     pub keep: u32,
     /// Connections at most; more requests wait for their turn. No more of them than the server has
@@ -76,7 +76,7 @@ impl Default for FastcgiSettings {
             ignore_case: false,
             params: BTreeMap::new(),
             root: None,
-            timeout: Text(Span(Duration::from_mins(1))),
+            timeout: Text(TimeSpan(Duration::from_mins(1))),
             keep: 8,
             connections: 64,
             body_max: Text(ByteSize(64 << 20)),
@@ -86,13 +86,13 @@ impl Default for FastcgiSettings {
 
 /// Where a server listens.
 #[derive(Clone, Debug)]
-pub(crate) enum Address {
+pub(crate) enum FastcgiAddress {
     Unix(PathBuf),
     Tcp(SocketAddr),
-    Named(Arc<Named>),
+    Named(Arc<NamedServer>),
 }
 
-impl Address {
+impl FastcgiAddress {
     /// Reads `unix:///PATH`, `tcp://ADDRESS:PORT` or `tcp://NAME:PORT`.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if let Some(path) = text.strip_prefix("unix://") {
@@ -117,7 +117,7 @@ impl Address {
 }
 
 /// Reads `NAME:PORT`.
-fn named(place: &str) -> Option<Named> {
+fn named(place: &str) -> Option<NamedServer> {
     let (host, port) = place.rsplit_once(':')?;
     let port = port.parse().ok().filter(|port| *port != 0)?;
     let name = DomainName::parse(host).ok()?;
@@ -125,7 +125,7 @@ fn named(place: &str) -> Option<Named> {
     let last = host.trim_end_matches('.').rsplit('.').next()?;
     let is_number = last.bytes().all(|it| it.is_ascii_digit());
     let is_address = host.parse::<IpAddr>().is_ok();
-    (!is_number && !is_address && !name.as_str().is_empty()).then(|| Named::new(host, port))
+    (!is_number && !is_address && !name.as_str().is_empty()).then(|| NamedServer::new(host, port))
 }
 
 impl FastcgiChoice {
@@ -147,7 +147,7 @@ impl FastcgiChoice {
             Self::Detailed(_) => name.to_owned(),
         };
         let mut complaints = Vec::new();
-        if let Err(why) = Address::parse(&settings.server) {
+        if let Err(why) = FastcgiAddress::parse(&settings.server) {
             complaints.push(Complaint::new(at("server"), why).remedy(
                 "write unix:///run/php/php-fpm.sock, tcp://127.0.0.1:9000 or tcp://php:9000",
             ));
@@ -195,7 +195,7 @@ pub(crate) fn check(all: &BTreeMap<String, FastcgiChoice>) -> Vec<Complaint> {
                 Complaint::new(pattern.clone(), "a pattern of paths begins with / or *")
                     .remedy("write \"*.php\" or \"/app/*\""),
             );
-        } else if let Err(why) = Pattern::whole(pattern) {
+        } else if let Err(why) = PathPattern::whole(pattern) {
             complaints.push(Complaint::new(pattern.clone(), why.to_string()));
         }
         complaints.extend(choice.check().into_iter().map(|it| it.under(pattern)));
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn addresses_are_unix_or_tcp() {
         let check = |text: &str, right: bool| {
-            assert_eq!(Address::parse(text).is_ok(), right, "{text}");
+            assert_eq!(FastcgiAddress::parse(text).is_ok(), right, "{text}");
         };
         check("unix:///run/php.sock", true);
         check("tcp://127.0.0.1:9000", true);

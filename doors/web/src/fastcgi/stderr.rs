@@ -10,14 +10,14 @@ use vocab::Door;
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
 /// The complaints of one request; they are handed over when it is dropped.
-pub(crate) struct Stderr {
+pub(crate) struct ScriptStderr {
     ledger: Ledger,
     script: String,
     text: Vec<u8>,
     cut: usize,
 }
 
-impl Stderr {
+impl ScriptStderr {
     /// For one request to `script`, which is named with its host.
     pub(crate) fn new(ledger: Ledger, script: &str) -> Self {
         Self { ledger, script: script.into(), text: Vec::new(), cut: 0 }
@@ -32,7 +32,7 @@ impl Stderr {
     }
 }
 
-impl Drop for Stderr {
+impl Drop for ScriptStderr {
     fn drop(&mut self) {
         let now = transport::clock::now();
         for line in self.text.split(|it| *it == b'\n').filter(|line| !line.is_empty()) {

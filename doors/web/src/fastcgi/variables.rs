@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::BytesMut;
 use http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderName};
 use http::{Method, Version};
-use http_engine::claims::{Overrides, is_claim};
+use http_engine::claims::{MethodOverrides, is_claim};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use std::path::Path;
 
 /// How the client came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Security {
+pub(crate) enum CallSecurity {
     Plain,
     Tls,
 }
@@ -35,7 +35,7 @@ pub(crate) enum ClientTrust {
 }
 
 /// One request, as a script sees it.
-pub(crate) struct Call<'r> {
+pub(crate) struct ScriptCall<'r> {
     pub(crate) method: &'r Method,
     pub(crate) version: Version,
     pub(crate) headers: &'r HeaderMap,
@@ -57,7 +57,7 @@ pub(crate) struct Call<'r> {
     pub(crate) client: SocketAddr,
     pub(crate) trust: ClientTrust,
     pub(crate) server: SocketAddr,
-    pub(crate) security: Security,
+    pub(crate) security: CallSecurity,
     /// The certificate that the client has shown, as DER, verified.
     pub(crate) client_certificate: Option<&'r [u8]>,
     /// The name that the client has proven to be its own, if the site asks for one.
@@ -66,8 +66,16 @@ pub(crate) struct Call<'r> {
     pub(crate) body_len: u64,
 }
 
+impl ScriptCall<'_> {
+    /// True for a field that only a proxy in front may write, where the client is none.
+    fn forges(&self, name: &HeaderName) -> bool {
+        self.trust == ClientTrust::Stranger
+            && is_claim(name, (self.method, MethodOverrides::OfPosts))
+    }
+}
+
 /// All variables as `FastCGI` parameters. `more` are the site's own: they stand over ours.
-pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesMut {
+pub(crate) fn encode(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> BytesMut {
     let mut out = BytesMut::with_capacity(2048);
     let mut put = |name: &str, value: &[u8]| {
         if !more.contains_key(name) {
@@ -98,8 +106,8 @@ pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesM
     put("REMOTE_ADDR", call.client.ip().to_string().as_bytes());
     put("REMOTE_PORT", call.client.port().to_string().as_bytes());
     let scheme: &[u8] = match call.security {
-        Security::Plain => b"http",
-        Security::Tls => {
+        CallSecurity::Plain => b"http",
+        CallSecurity::Tls => {
             put("HTTPS", b"on");
             b"https"
         }
@@ -125,10 +133,7 @@ pub(crate) fn encode(call: &Call<'_>, more: &BTreeMap<String, String>) -> BytesM
         put("HTTP_HOST", authority.as_bytes());
     }
     let stands_above = |name: &HeaderName| call.authority.is_some() && *name == HOST;
-    let is_forged = |name: &HeaderName| {
-        call.trust == ClientTrust::Stranger && is_claim(name, (call.method, Overrides::OfPosts))
-    };
-    let is_told = |name: &&HeaderName| is_told(name) && !stands_above(name) && !is_forged(name);
+    let is_told = |name: &&HeaderName| is_told(name) && !stands_above(name) && !call.forges(name);
     for name in call.headers.keys().filter(is_told) {
         put(&variable(name), &joined(call.headers, name));
     }
@@ -224,8 +229,8 @@ mod tests {
         all
     }
 
-    fn call(headers: &HeaderMap) -> Call<'_> {
-        Call {
+    fn call(headers: &HeaderMap) -> ScriptCall<'_> {
+        ScriptCall {
             method: &Method::POST,
             version: Version::HTTP_11,
             headers,
@@ -240,7 +245,7 @@ mod tests {
             client: "192.0.2.7:1234".parse().unwrap(),
             trust: ClientTrust::Stranger,
             server: "192.0.2.1:443".parse().unwrap(),
-            security: Security::Tls,
+            security: CallSecurity::Tls,
             client_certificate: Some(&[0; 60]),
             user: Some("ann"),
             body_len: 5,
@@ -287,7 +292,7 @@ mod tests {
         headers.insert("remote-user", "root".parse().unwrap());
         headers.insert("x-original-url", "/admin".parse().unwrap());
         let told = |trust| {
-            let all = read(&encode(&Call { trust, ..call(&headers) }, &BTreeMap::new()));
+            let all = read(&encode(&ScriptCall { trust, ..call(&headers) }, &BTreeMap::new()));
             all.into_keys().filter(|name| name.starts_with("HTTP_")).collect::<Vec<_>>()
         };
         assert_eq!(told(ClientTrust::Stranger), ["HTTP_X_FINE"]);
@@ -300,7 +305,7 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("host", "a.example".parse().unwrap());
         let told = |authority| {
-            let call = Call { authority, ..call(&headers) };
+            let call = ScriptCall { authority, ..call(&headers) };
             read(&encode(&call, &BTreeMap::new()))["HTTP_HOST"].clone()
         };
         assert_eq!(told(None), "a.example");

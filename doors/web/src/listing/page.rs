@@ -3,7 +3,9 @@
 //! No script and nothing from elsewhere: sorting is done here, by the links of the head line. Every
 //! name is escaped. Called by `listing`.
 
-use super::{By, ENTRIES_MAX, Entry, Extent, Listed, Order, Sort};
+use super::{
+    ENTRIES_MAX, ListedFolder, ListingEntry, ListingExtent, ListingSort, SortKey, SortOrder,
+};
 use crate::path::encoded;
 use http::HeaderValue;
 use std::fmt::{self, Write as _};
@@ -17,9 +19,9 @@ pub(super) const POLICY: HeaderValue = HeaderValue::from_static(
 );
 
 /// Text that is safe in HTML, attributes included.
-struct Escaped<'t>(&'t str);
+struct EscapedText<'t>(&'t str);
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for piece in self.0.split_inclusive(['&', '<', '>', '"', '\'']) {
             let (plain, special) = match piece.char_indices().next_back() {
@@ -38,31 +40,31 @@ impl fmt::Display for Escaped<'_> {
 }
 
 /// The page.
-pub(super) fn html(listed: &Listed, by: By, order: Order) -> String {
+pub(super) fn html(listed: &ListedFolder, by: SortKey, order: SortOrder) -> String {
     let mut page = String::with_capacity(2048 + 200 * listed.entries.len());
     write(&mut page, listed, by, order).expect("a String takes everything");
     page
 }
 
-fn write(page: &mut String, listed: &Listed, by: By, order: Order) -> fmt::Result {
+fn write(page: &mut String, listed: &ListedFolder, by: SortKey, order: SortOrder) -> fmt::Result {
     let path = listed.target.text();
     write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        Escaped(&path)
+        EscapedText(&path)
     )?;
     crumbs(page, &path)?;
     page.push_str("<table>\n<thead><tr>");
     for (column, name, title) in [
-        (By::Name, "name", "Name"),
-        (By::Size, "size", "Size"),
-        (By::Modified, "modified", "Changed"),
+        (SortKey::Name, "name", "Name"),
+        (SortKey::Size, "size", "Size"),
+        (SortKey::Modified, "modified", "Changed"),
     ] {
         let (next, sign, aria) = match (column == by, order) {
-            (true, Order::Rising) => ("desc", " ↑", " aria-sort=\"ascending\""),
-            (true, Order::Falling) => ("asc", " ↓", " aria-sort=\"descending\""),
+            (true, SortOrder::Rising) => ("desc", " ↑", " aria-sort=\"ascending\""),
+            (true, SortOrder::Falling) => ("asc", " ↓", " aria-sort=\"descending\""),
             (false, _) => ("asc", "", ""),
         };
         write!(page, "<th{aria}><a href=\"?sort={name}&amp;order={next}\">{title}{sign}</a></th>")?;
@@ -81,11 +83,11 @@ fn write(page: &mut String, listed: &Listed, by: By, order: Order) -> fmt::Resul
         page.push_str("This folder is empty.</p>\n</main>\n</body>\n</html>\n");
         return Ok(());
     }
-    let folders = listed.entries.iter().filter(|it| it.sort == Sort::Folder).count();
+    let folders = listed.entries.iter().filter(|it| it.sort == ListingSort::Folder).count();
     let files = listed.entries.len() - folders;
-    let size = Size(listed.entries.iter().filter_map(|it| it.size).sum());
-    write!(page, "{} and {}, {size}.", Count(folders, "folder"), Count(files, "file"))?;
-    if listed.extent == Extent::Cut {
+    let size = SizeText(listed.entries.iter().filter_map(|it| it.size).sum());
+    write!(page, "{} and {}, {size}.", CountText(folders, "folder"), CountText(files, "file"))?;
+    if listed.extent == ListingExtent::Cut {
         write!(page, " There is more: only the first {ENTRIES_MAX} names are shown.")?;
     }
     page.push_str(" Times are UTC.</p>\n</main>\n</body>\n</html>\n");
@@ -97,30 +99,30 @@ fn crumbs(page: &mut String, path: &str) -> fmt::Result {
     let mut so_far = String::from("/");
     for segment in path.split('/').filter(|it| !it.is_empty()) {
         write!(so_far, "{}/", encoded(segment.as_bytes()))?;
-        write!(page, "<a href=\"{}\">{}</a>/", Escaped(&so_far), Escaped(segment))?;
+        write!(page, "<a href=\"{}\">{}</a>/", EscapedText(&so_far), EscapedText(segment))?;
     }
     page.push_str("</h1>\n");
     Ok(())
 }
 
-fn row(page: &mut String, entry: &Entry) -> fmt::Result {
+fn row(page: &mut String, entry: &ListingEntry) -> fmt::Result {
     let (class, slash) = match entry.sort {
-        Sort::Folder => ("folder", "/"),
-        Sort::File => ("file", ""),
+        ListingSort::Folder => ("folder", "/"),
+        ListingSort::File => ("file", ""),
     };
-    let (url, name) = (Escaped(&entry.url), Escaped(&entry.name));
+    let (url, name) = (EscapedText(&entry.url), EscapedText(&entry.name));
     write!(page, "<tr class=\"{class}\"><td><a href=\"{url}\">{name}{slash}</a></td><td>")?;
     if let Some(size) = entry.size {
-        write!(page, "<data value=\"{size}\">{}</data>", Size(size))?;
+        write!(page, "<data value=\"{size}\">{}</data>", SizeText(size))?;
     }
-    let moment = Moment(entry.modified);
+    let moment = MinuteText(entry.modified);
     writeln!(page, "</td><td><time datetime=\"{moment}Z\">{moment}</time></td></tr>")
 }
 
 /// A number of things in words.
-struct Count(usize, &'static str);
+struct CountText(usize, &'static str);
 
-impl fmt::Display for Count {
+impl fmt::Display for CountText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plural = if self.0 == 1 { "" } else { "s" };
         write!(f, "{} {}{plural}", self.0, self.1)
@@ -128,9 +130,9 @@ impl fmt::Display for Count {
 }
 
 /// A size as people read it.
-struct Size(u64);
+struct SizeText(u64);
 
-impl fmt::Display for Size {
+impl fmt::Display for SizeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 < 1000 {
             return write!(f, "{} B", self.0);
@@ -146,9 +148,9 @@ impl fmt::Display for Size {
 }
 
 /// A moment in UTC, to the minute: `2026-11-21 17:29`.
-struct Moment(u64);
+struct MinuteText(u64);
 
-impl fmt::Display for Moment {
+impl fmt::Display for MinuteText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Days since 1 March of the year 0, counted in eras of 400 years: leap days come last then
         // (Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days).
@@ -168,7 +170,7 @@ impl fmt::Display for Moment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::path::Target;
+    use crate::path::PathTarget;
 
     #[test]
     fn the_pages_policy_names_its_style_sheet() {
@@ -186,18 +188,18 @@ mod tests {
             (15_000_000, "15.0 MB"),
             (u64::MAX, "18446.7 PB"),
         ] {
-            assert_eq!(Size(bytes).to_string(), text);
+            assert_eq!(SizeText(bytes).to_string(), text);
         }
-        assert_eq!(Moment(0).to_string(), "1970-01-01 00:00");
-        assert_eq!(Moment(951_827_696).to_string(), "2000-02-29 12:34");
-        assert_eq!(Moment(4_102_444_799).to_string(), "2099-12-31 23:59");
+        assert_eq!(MinuteText(0).to_string(), "1970-01-01 00:00");
+        assert_eq!(MinuteText(951_827_696).to_string(), "2000-02-29 12:34");
+        assert_eq!(MinuteText(4_102_444_799).to_string(), "2099-12-31 23:59");
     }
 
     #[test]
     fn an_empty_folder_says_so() {
-        let target = Target::parse("/a/").unwrap();
-        let listed = Listed { target, entries: Vec::new(), extent: Extent::All };
-        let page = html(&listed, By::Name, Order::Rising);
+        let target = PathTarget::parse("/a/").unwrap();
+        let listed = ListedFolder { target, entries: Vec::new(), extent: ListingExtent::All };
+        let page = html(&listed, SortKey::Name, SortOrder::Rising);
         assert!(page.contains("<p>This folder is empty.</p>\n</main>"), "{page}");
         assert!(page.contains("<a href=\"../\">..</a>") && !page.contains("0 files"), "{page}");
     }
@@ -205,16 +207,16 @@ mod tests {
     #[test]
     fn a_name_cannot_become_markup() {
         let name = "<img src=x onerror=\"a('b')\">&.txt";
-        let entry = Entry {
+        let entry = ListingEntry {
             name: name.into(),
             url: format!("./{}", encoded(name.as_bytes())),
-            sort: Sort::File,
+            sort: ListingSort::File,
             size: Some(5),
             modified: 0,
         };
-        let target = Target::parse("/a%3Cb%3E/").unwrap();
-        let listed = Listed { target, entries: vec![entry], extent: Extent::All };
-        let page = html(&listed, By::Name, Order::Rising);
+        let target = PathTarget::parse("/a%3Cb%3E/").unwrap();
+        let listed = ListedFolder { target, entries: vec![entry], extent: ListingExtent::All };
+        let page = html(&listed, SortKey::Name, SortOrder::Rising);
         assert!(!page.contains("<img") && !page.contains("<b>"), "{page}");
         assert!(page.contains("&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;.txt"));
         assert!(page.contains("href=\"./%3Cimg%20src=x"), "{page}");

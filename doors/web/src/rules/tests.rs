@@ -4,18 +4,18 @@ use super::*;
 use crate::settings::written::CacheRule;
 use std::collections::BTreeMap;
 
-fn redirect(from: &str, to: &str) -> Redirect {
-    Redirect { from: from.into(), to: to.into(), status: 301 }
+fn redirect(from: &str, to: &str) -> SiteRedirectSettings {
+    SiteRedirectSettings { from: from.into(), to: to.into(), status: 301 }
 }
 
-fn compiled(settings: &SiteSettings) -> Rules {
-    let (rules, complaints) = Rules::compile(settings);
+fn compiled(settings: &SiteSettings) -> SiteRules {
+    let (rules, complaints) = SiteRules::compile(settings);
     assert_eq!(complaints, []);
     rules
 }
 
 fn complaints(settings: &SiteSettings) -> Vec<String> {
-    Rules::compile(settings).1.into_iter().map(|it| it.path).collect()
+    SiteRules::compile(settings).1.into_iter().map(|it| it.path).collect()
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn a_redirect_that_cannot_work_is_refused() {
         let settings = SiteSettings { redirects, ..SiteSettings::default() };
         assert_eq!(complaints(&settings), [format!("redirects.0.{place}")], "{from} {to}");
     }
-    let redirects = vec![Redirect { status: 200, ..redirect("/a", "/b") }];
+    let redirects = vec![SiteRedirectSettings { status: 200, ..redirect("/a", "/b") }];
     let settings = SiteSettings { redirects, ..SiteSettings::default() };
     assert_eq!(complaints(&settings), ["redirects.0.status"]);
 }

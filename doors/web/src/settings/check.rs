@@ -7,8 +7,8 @@ use super::{SiteSettings, caps};
 use crate::errors::ErrorPages;
 use crate::forwarded;
 use crate::host::HostPattern;
-use crate::path::{Form, Target};
-use crate::rules::Rules;
+use crate::path::{PathForm, PathTarget};
+use crate::rules::SiteRules;
 use crate::secure;
 use http::header::STRICT_TRANSPORT_SECURITY;
 use std::collections::HashSet;
@@ -39,7 +39,7 @@ impl SiteSettings {
         complaints.extend(self.check_hosts());
         complaints.extend(self.check_paths());
         complaints.extend(ErrorPages::compile(&self.errors).1);
-        complaints.extend(Rules::compile(self).1);
+        complaints.extend(SiteRules::compile(self).1);
         complaints.extend(secure::check(self));
         complaints.extend(forwarded::check(self));
         complaints.extend(caps::check(self));
@@ -134,14 +134,14 @@ impl SiteSettings {
 }
 
 /// A file as settings name it: from the slash, as it is on disk, not encoded.
-pub(crate) fn file_below_root(text: &str) -> Option<Target> {
-    let target = Target::parse(&text.replace('%', "%25")).ok()?;
-    (target.form() == Form::File && target.text() == text).then_some(target)
+pub(crate) fn file_below_root(text: &str) -> Option<PathTarget> {
+    let target = PathTarget::parse(&text.replace('%', "%25")).ok()?;
+    (target.form() == PathForm::File && target.text() == text).then_some(target)
 }
 
 fn is_site_path(path: &str) -> bool {
-    let target = Target::parse(&path.replace('%', "%25"));
-    target.is_ok_and(|target| target.form() == Form::Folder && target.text() == path)
+    let target = PathTarget::parse(&path.replace('%', "%25"));
+    target.is_ok_and(|target| target.form() == PathForm::Folder && target.text() == path)
 }
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {

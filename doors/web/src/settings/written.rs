@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// What a folder without an index page shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Listing {
+pub enum ListingMode {
     /// Nothing: 404.
     #[default]
     Off,
@@ -22,7 +22,7 @@ pub enum Listing {
 /// What becomes of names that begin with a dot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Hidden {
+pub enum HiddenFiles {
     /// They are not there, but for `/.well-known/` (RFC 8615).
     #[default]
     Refuse,
@@ -33,7 +33,7 @@ pub enum Hidden {
 /// What becomes of symbolic links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Symlinks {
+pub enum SymlinkMode {
     /// Followed as long as they stay inside the root; absolute ones do not.
     #[default]
     Inside,
@@ -70,7 +70,7 @@ pub struct CacheRule {
 /// Another address for some paths.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Redirect {
+pub struct SiteRedirectSettings {
     /// The paths, from the slash: `/old/*`. No default.
     pub from: String,
     /// Where they are now: a path, or a URL of http or https. `$1` to `$9` are what the stars stand
@@ -80,7 +80,7 @@ pub struct Redirect {
     pub status: u16,
 }
 
-impl Default for Redirect {
+impl Default for SiteRedirectSettings {
     fn default() -> Self {
         Self { from: String::new(), to: String::new(), status: 302 }
     }

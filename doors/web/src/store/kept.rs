@@ -3,11 +3,11 @@
 //! Immutable, but for the moment up to which it is trusted. Made by `store` and `negotiate`,
 //! judged by `store`, sent by `answer` and `quick`.
 
-use super::tree::Mark;
-use crate::answer::{Due, Meta};
-use crate::path::Target;
-use crate::root::{Facts, Found, Root};
-use crate::rules::Rules;
+use super::tree::ChangeMark;
+use crate::answer::{FileDue, FileMeta};
+use crate::path::PathTarget;
+use crate::root::{FileFacts, FoundPath, SiteRoot};
+use crate::rules::SiteRules;
 use bytes::Bytes;
 use http_engine::beneath::OpenFolder;
 use std::sync::Arc;
@@ -18,43 +18,43 @@ use vocab::Now;
 const OVERHEAD_BYTES: u64 = 1024;
 
 /// A file, ready to be sent.
-pub(crate) struct Kept {
-    pub(crate) meta: Meta,
+pub(crate) struct KeptFile {
+    pub(crate) meta: FileMeta,
     pub(crate) body: Bytes,
     /// The head of a 200 but for `Date`, `Connection` and the empty line.
     pub(crate) head: Box<[u8]>,
     /// The same of a 304.
     pub(crate) head_not_modified: Box<[u8]>,
-    trust: Option<Trust>,
+    trust: Option<FileTrust>,
 }
 
 /// What the file was when it was read, and who tells if it is no longer.
-pub(crate) struct Trust {
+pub(crate) struct FileTrust {
     /// The path of the URL as it was sent.
     url: Box<str>,
     folder: u64,
-    file: Target,
-    facts: Facts,
-    marks: Box<[Arc<Mark>]>,
+    file: PathTarget,
+    facts: FileFacts,
+    marks: Box<[Arc<ChangeMark>]>,
     /// Monotonic.
     until_ms: AtomicU64,
     for_ms: u64,
 }
 
-impl Trust {
+impl FileTrust {
     /// Trust in a file of `folder`, asked for as `url`, for so long at a time.
     pub(crate) fn new(
         url: &str,
         folder: u64,
-        (file, facts): (Target, Facts),
-        marks: Box<[Arc<Mark>]>,
+        (file, facts): (PathTarget, FileFacts),
+        marks: Box<[Arc<ChangeMark>]>,
         for_ms: u64,
     ) -> Self {
         Self { url: url.into(), folder, file, facts, marks, until_ms: AtomicU64::new(0), for_ms }
     }
 
     /// The same, which ends with these marks too.
-    pub(crate) fn with(&self, marks: &[Arc<Mark>]) -> Self {
+    pub(crate) fn with(&self, marks: &[Arc<ChangeMark>]) -> Self {
         let marks = self.marks.iter().chain(marks).cloned().collect();
         Self::new(&self.url, self.folder, (self.file.clone(), self.facts), marks, self.for_ms)
     }
@@ -70,16 +70,16 @@ impl Trust {
     }
 }
 
-impl Kept {
+impl KeptFile {
     /// A file of these bytes, with its heads written.
-    pub(crate) fn new(meta: Meta, body: Bytes, rules: &Rules) -> Self {
-        let head = meta.head(&Due::Whole, rules).written();
-        let head_not_modified = meta.head(&Due::NotModified, rules).written();
+    pub(crate) fn new(meta: FileMeta, body: Bytes, rules: &SiteRules) -> Self {
+        let head = meta.head(&FileDue::Whole, rules).written();
+        let head_not_modified = meta.head(&FileDue::NotModified, rules).written();
         Self { meta, body, head, head_not_modified, trust: None }
     }
 
     /// The same, to be trusted from now.
-    pub(crate) fn trusted(mut self, trust: Trust, now: Now) -> Self {
+    pub(crate) fn trusted(mut self, trust: FileTrust, now: Now) -> Self {
         self.trust = Some(trust);
         self.trust_again(now);
         self
@@ -87,11 +87,11 @@ impl Kept {
 
     /// The path of the URL that it is kept under.
     pub(crate) fn url(&self) -> Option<&str> {
-        self.trust.as_ref().map(Trust::url)
+        self.trust.as_ref().map(FileTrust::url)
     }
 
     /// Why it is trusted, while nobody has told of a change.
-    pub(crate) fn trust_of(&self, open: &OpenFolder) -> Option<&Trust> {
+    pub(crate) fn trust_of(&self, open: &OpenFolder) -> Option<&FileTrust> {
         self.trust.as_ref().filter(|_| self.is_unchanged(open))
     }
 
@@ -109,10 +109,10 @@ impl Kept {
     }
 
     /// Whether the file is what it was: one look at it.
-    pub(crate) fn is_still(&self, root: &Root, now: Now) -> bool {
+    pub(crate) fn is_still(&self, root: &SiteRoot, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| match root.find(trust.file.path(), now) {
-            Ok(Found::File(_, facts)) => facts == trust.facts,
-            Ok(Found::Folder) | Err(_) => false,
+            Ok(FoundPath::File(_, facts)) => facts == trust.facts,
+            Ok(FoundPath::Folder) | Err(_) => false,
         })
     }
 

@@ -18,7 +18,7 @@ const MARKS_MIN: usize = 64;
 
 /// Says that something about a name has changed; it never says the opposite.
 #[derive(Debug, Default)]
-pub(crate) struct Mark(AtomicBool);
+pub(crate) struct ChangeMark(AtomicBool);
 
 /// Why a folder is not watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(crate) type Watch = i32;
 
 /// All watched folders of all sites.
 #[derive(Debug, Default)]
-pub(crate) struct Trees {
-    nodes: HashMap<u64, Node>,
+pub(crate) struct WatchTrees {
+    nodes: HashMap<u64, TreeNode>,
     roots: HashMap<u64, u64>,
     /// One folder may stand in several trees; the kernel gives it one watch.
     by_watch: HashMap<Watch, Vec<u64>>,
@@ -43,16 +43,16 @@ pub(crate) struct Trees {
 }
 
 #[derive(Debug)]
-struct Node {
+struct TreeNode {
     tree: u64,
     parent: Option<(u64, OsString)>,
     watch: Watch,
     children: HashMap<OsString, u64>,
-    marks: HashMap<OsString, Arc<Mark>>,
+    marks: HashMap<OsString, Arc<ChangeMark>>,
     look_through_at: usize,
 }
 
-impl Mark {
+impl ChangeMark {
     /// Whether something has changed.
     pub(crate) fn is_changed(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -63,7 +63,7 @@ impl Mark {
     }
 }
 
-impl Trees {
+impl WatchTrees {
     /// Watches every folder on the way to `file` in `tree`, from the top, and gives the mark of its
     /// name. `watch` is asked for folders that are new.
     pub(crate) fn follow(
@@ -71,7 +71,7 @@ impl Trees {
         tree: u64,
         file: &Path,
         watch: &mut dyn FnMut(&Path) -> Result<Watch, NotWatched>,
-    ) -> Result<Arc<Mark>, NotWatched> {
+    ) -> Result<Arc<ChangeMark>, NotWatched> {
         let name = file.file_name().ok_or(NotWatched::Impossible)?;
         let mut below = PathBuf::new();
         let mut here = match self.roots.get(&tree) {
@@ -110,7 +110,7 @@ impl Trees {
         }
         self.by_watch.entry(watch).or_default().push(id);
         let (children, marks) = (HashMap::new(), HashMap::new());
-        let node = Node { tree, parent, watch, children, marks, look_through_at: MARKS_MIN };
+        let node = TreeNode { tree, parent, watch, children, marks, look_through_at: MARKS_MIN };
         self.nodes.insert(id, node);
         Ok(id)
     }
@@ -189,8 +189,8 @@ impl Trees {
     }
 }
 
-impl Node {
-    fn mark(&mut self, name: &OsStr) -> Arc<Mark> {
+impl TreeNode {
+    fn mark(&mut self, name: &OsStr) -> Arc<ChangeMark> {
         if let Some(mark) = self.marks.get(name) {
             return Arc::clone(mark);
         }
@@ -199,7 +199,7 @@ impl Node {
             self.marks.retain(|_, mark| Arc::strong_count(mark) > 1);
             self.look_through_at = MARKS_MIN.max(2 * self.marks.len());
         }
-        let mark = Arc::new(Mark::default());
+        let mark = Arc::new(ChangeMark::default());
         self.marks.insert(name.into(), Arc::clone(&mark));
         mark
     }
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     /// Gives every folder the watch that stands at its place in `folders`.
-    fn follow(trees: &mut Trees, tree: u64, file: &str, folders: &[&str]) -> Arc<Mark> {
+    fn follow(trees: &mut WatchTrees, tree: u64, file: &str, folders: &[&str]) -> Arc<ChangeMark> {
         let mut watch = |below: &Path| {
             let at = folders.iter().position(|it| Path::new(it) == below);
             at.and_then(|at| Watch::try_from(at).ok()).ok_or(NotWatched::Impossible)
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_change_marks_the_name_and_nothing_beside_it() {
-        let mut trees = Trees::default();
+        let mut trees = WatchTrees::default();
         let folders = ["", "a", "a/b"];
         let (file, other) =
             (follow(&mut trees, 1, "a/b/x", &folders), follow(&mut trees, 1, "a/y", &folders));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_folder_that_changes_takes_along_what_is_below() {
-        let mut trees = Trees::default();
+        let mut trees = WatchTrees::default();
         let folders = ["", "a", "a/b"];
         let (file, other) =
             (follow(&mut trees, 1, "a/b/x", &folders), follow(&mut trees, 1, "y", &folders));
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_folder_in_two_trees_keeps_its_watch_until_both_are_gone() {
-        let mut trees = Trees::default();
+        let mut trees = WatchTrees::default();
         let one = follow(&mut trees, 1, "x", &[""]);
         let two = follow(&mut trees, 2, "x", &[""]);
         assert!(trees.forget(1).is_empty());
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn at_the_cap_no_folder_is_added() {
-        let mut trees = Trees::default();
+        let mut trees = WatchTrees::default();
         let mut next = 0;
         let mut watch = |_: &Path| {
             next += 1;
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn marks_that_nobody_holds_are_dropped() {
-        let mut trees = Trees::default();
+        let mut trees = WatchTrees::default();
         let held = follow(&mut trees, 1, "held", &[""]);
         for number in 0..1000 {
             follow(&mut trees, 1, &format!("{number}"), &[""]);

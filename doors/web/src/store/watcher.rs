@@ -4,7 +4,7 @@
 //! where the kernel hears nothing (network file systems), it says so and the store looks for itself.
 //! Called by `store`.
 
-use super::tree::{Mark, NotWatched, Trees, Watch};
+use super::tree::{ChangeMark, NotWatched, Watch, WatchTrees};
 use http_engine::beneath::OpenFolder;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
@@ -51,19 +51,19 @@ const DEAF: [u32; 11] = [
 ];
 
 /// Watches the folders of all sites.
-pub(crate) struct Watcher {
-    heard: Option<Arc<Heard>>,
+pub(crate) struct FolderWatcher {
+    heard: Option<Arc<WatchShared>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Heard {
+struct WatchShared {
     inotify: OwnedFd,
     stop: OwnedFd,
-    trees: Mutex<Trees>,
+    trees: Mutex<WatchTrees>,
     is_deaf: AtomicBool,
 }
 
-impl Watcher {
+impl FolderWatcher {
     /// Starts watching; if the kernel does not let us, nothing is watched.
     pub(crate) fn start() -> Arc<Self> {
         Arc::new(Self::try_start().unwrap_or(Self { heard: None, thread: None }))
@@ -78,7 +78,7 @@ impl Watcher {
         let inotify = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
         let stop = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?;
         let heard =
-            Arc::new(Heard { inotify, stop, trees: Mutex::default(), is_deaf: false.into() });
+            Arc::new(WatchShared { inotify, stop, trees: Mutex::default(), is_deaf: false.into() });
         let listening = Arc::clone(&heard);
         let thread = std::thread::Builder::new()
             .name("web-watch".into())
@@ -100,7 +100,7 @@ impl Watcher {
         &self,
         open: &OpenFolder,
         files: impl Iterator<Item = &'f Path>,
-    ) -> Result<Box<[Arc<Mark>]>, NotWatched> {
+    ) -> Result<Box<[Arc<ChangeMark>]>, NotWatched> {
         let heard = self.heard.as_ref().ok_or(NotWatched::Impossible)?;
         let mut watch = |below: &Path| heard.watch(&open.path_of(below));
         let mut trees = heard.trees();
@@ -120,7 +120,7 @@ impl Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for FolderWatcher {
     fn drop(&mut self) {
         if let Some(heard) = &self.heard {
             // It cannot be full: nobody else writes to it.
@@ -132,9 +132,9 @@ impl Drop for Watcher {
     }
 }
 
-impl Heard {
+impl WatchShared {
     /// The lock is never held while a thread could panic over half a change.
-    fn trees(&self) -> MutexGuard<'_, Trees> {
+    fn trees(&self) -> MutexGuard<'_, WatchTrees> {
         self.trees.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,7 +1,9 @@
 //! What a site can be told: paths, hosts, redirects, fields, its own pages, links and hidden names.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{CacheRule, HeaderRule, Hidden, Redirect, SiteSettings, Symlinks};
+use door_web::{
+    CacheRule, HeaderRule, HiddenFiles, SiteRedirectSettings, SiteSettings, SymlinkMode,
+};
 use std::collections::BTreeMap;
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -68,8 +70,11 @@ fn hosts_are_exact_before_wildcards_before_expressions() {
 #[test]
 fn redirects_come_before_files_and_keep_the_query() {
     let base = base();
-    let redirect =
-        |from: &str, to: &str, status| Redirect { from: from.into(), to: to.into(), status };
+    let redirect = |from: &str, to: &str, status| SiteRedirectSettings {
+        from: from.into(),
+        to: to.into(),
+        status,
+    };
     let redirects = vec![
         redirect("/old/*", "/new/$1", 301),
         redirect("/app.js", "https://cdn.example/app.js?v=2", 308),
@@ -173,9 +178,9 @@ fn links_and_hidden_names_are_the_sites_choice() {
     symlink("../outside.txt", base.path().join("www/outside.txt")).unwrap();
     symlink(base.path().join("docs"), base.path().join("www/docs")).unwrap();
     for (symlinks, inside, outside, docs) in [
-        (Symlinks::Inside, 200, 404, 404),
-        (Symlinks::Refuse, 404, 404, 404),
-        (Symlinks::Follow, 200, 200, 200),
+        (SymlinkMode::Inside, 200, 404, 404),
+        (SymlinkMode::Refuse, 404, 404, 404),
+        (SymlinkMode::Follow, 200, 200, 200),
     ] {
         let edge = start(&base, SiteSettings { symlinks, ..site("www", &[]) });
         let status = |path: &str| edge.ask(&format!("GET {path}"), &[]).status;
@@ -183,15 +188,18 @@ fn links_and_hidden_names_are_the_sites_choice() {
         assert_eq!(found, (inside, outside, docs), "{symlinks:?}");
         assert_eq!(status("/../outside.txt"), 400);
     }
-    let edge = start(&base, SiteSettings { hidden: Hidden::Serve, ..site("www", &[]) });
+    let edge = start(&base, SiteSettings { hidden: HiddenFiles::Serve, ..site("www", &[]) });
     assert_eq!(edge.ask("GET /.env", &[]).text(), "hidden");
 }
 
 #[test]
 fn curl_follows_redirects_and_gets_several_parts() {
     let base = base();
-    let redirects =
-        vec![Redirect { from: "/start/*".into(), to: "/$1".into(), ..Redirect::default() }];
+    let redirects = vec![SiteRedirectSettings {
+        from: "/start/*".into(),
+        to: "/$1".into(),
+        ..SiteRedirectSettings::default()
+    }];
     let edge = start(&base, SiteSettings { redirects, ..site("www", &[]) });
     let curl = |more: &[&str], path: &str| {
         let output = Command::new("curl")

@@ -4,7 +4,7 @@ use crate::support::{Answer, DEADLINE, Edge, Folder, send};
 use std::io::Read;
 use std::process::Command;
 use std::time::{Duration, Instant, UNIX_EPOCH};
-use vocab::{Kind, Source};
+use vocab::{RequestKind, Source};
 
 fn www() -> Folder {
     let base = Folder::new();
@@ -45,7 +45,7 @@ fn a_file_is_served_with_its_type_length_and_validators() {
     assert_eq!(edge.ask("GET /empty/file.txt", &[]).status, 200);
     let rows = edge.rows(2);
     let row = rows.iter().find(|row| row.subject == "http://www.example/app.js").unwrap();
-    assert_eq!(row.kind, Kind::Script);
+    assert_eq!(row.kind, RequestKind::Script);
     assert_eq!((row.source, row.status, row.bytes), (Source::File, 200, 10));
 }
 

@@ -286,7 +286,7 @@ fn a_site_whose_certificate_cannot_be_used_is_refused_with_its_place() {
     let parts = Edge::start_with(&base, &[secure("one")], "").parts();
     let mut wrong = secure("two");
     wrong.tls = TlsSettings { certificate: Some("one.pem".into()), ..wrong.tls };
-    let complaints = door_web::Door::new(&[secure("one"), wrong.clone()], parts).err().unwrap();
+    let complaints = door_web::WebDoor::new(&[secure("one"), wrong.clone()], parts).err().unwrap();
     assert_eq!(complaints.len(), 1);
     assert_eq!(complaints[0].path, "1.tls.certificate");
     assert!(complaints[0].message.contains("are no certificate with its key"), "{complaints:?}");

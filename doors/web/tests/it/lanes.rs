@@ -2,7 +2,7 @@
 
 use crate::support::{Answer, Edge, Folder, send, site};
 use door_web::{CompressChoice, SiteSettings};
-use vocab::{Action, Kind, Source};
+use vocab::{Action, RequestKind, Source};
 
 fn edge() -> (Folder, Edge) {
     let base = Folder::new();
@@ -96,9 +96,12 @@ fn the_quick_lane_records_what_it_answers() {
         assert!(found.next().is_none(), "{path} is recorded once");
         (row.kind, row.action, row.source, row.status, row.bytes)
     };
-    assert_eq!(row("/small.js?x=1"), (Kind::Script, Action::Pass, Source::File, 200, 10));
-    assert_eq!(row("/middle.css"), (Kind::Stylesheet, Action::Pass, Source::File, 200, 60_000));
+    assert_eq!(row("/small.js?x=1"), (RequestKind::Script, Action::Pass, Source::File, 200, 10));
+    assert_eq!(
+        row("/middle.css"),
+        (RequestKind::Stylesheet, Action::Pass, Source::File, 200, 60_000)
+    );
     let blocked = row("/blocked.js");
-    assert_eq!((blocked.0, blocked.1, blocked.3), (Kind::Script, Action::Block, 403));
+    assert_eq!((blocked.0, blocked.1, blocked.3), (RequestKind::Script, Action::Block, 403));
     assert_eq!(rows.len(), 4);
 }

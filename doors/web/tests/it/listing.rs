@@ -1,7 +1,7 @@
 //! What is in a folder, as a page and as JSON.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{Listing, SiteSettings};
+use door_web::{ListingMode, SiteSettings};
 use std::os::unix::fs::symlink;
 
 fn listing() -> (Folder, Edge) {
@@ -15,8 +15,11 @@ fn listing() -> (Folder, Edge) {
     let files = base.path().join("www/files");
     symlink("../../secret.txt", files.join("out.txt")).unwrap();
     symlink("sub", files.join("link")).unwrap();
-    let edge =
-        Edge::start_with(&base, &[SiteSettings { listing: Listing::On, ..site("www", &[]) }], "");
+    let edge = Edge::start_with(
+        &base,
+        &[SiteSettings { listing: ListingMode::On, ..site("www", &[]) }],
+        "",
+    );
     (base, edge)
 }
 

@@ -1,7 +1,9 @@
 //! What stands before a file: passwords and scripts, whichever way leads to it.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{AuthSettings, CompressChoice, FastcgiChoice, HeaderRule, Listing, SiteSettings};
+use door_web::{
+    AuthSettings, CompressChoice, FastcgiChoice, HeaderRule, ListingMode, SiteSettings,
+};
 use std::collections::BTreeMap;
 
 const HASH: &str = "$6$saltstring$svn8UoSVapNtMuq1ukKS4tPQd8iKwSMHWjl/O817G3uBnIFNjnQJuesI68u4OTLiBFdcbYEdFCoEOfaS35inz1";
@@ -49,7 +51,7 @@ fn no_way_leads_to_the_source_of_a_script() {
         index: vec!["index.php".into(), "index.html".into()],
         fallback: Some("/front.php".into()),
         errors: BTreeMap::from([("5xx".to_owned(), "/front.php".to_owned())]),
-        listing: Listing::On,
+        listing: ListingMode::On,
         compress: CompressChoice::Switch(true),
         ..site("www", &[])
     };

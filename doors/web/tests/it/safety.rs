@@ -142,7 +142,7 @@ fn private_files_are_served_by_no_way_and_listed_nowhere() {
     let private = ["www/state", "www/state/ca", "www/edge.yaml"].map(|it| base.path().join(it));
     let private = PrivateFiles::new(PrivatePaths { private: private.into(), public: Vec::new() });
     let settings = SiteSettings {
-        listing: door_web::Listing::On,
+        listing: door_web::ListingMode::On,
         fallback: Some("/edge.yaml".into()),
         errors: [("404".to_owned(), "/state/ca/ca.key".to_owned())].into(),
         compress: CompressChoice::Switch(true),

@@ -1,7 +1,7 @@
 //! Several sites: by host, by listener, and anew.
 
 use crate::support::{Edge, Folder, site};
-use door_web::{Door, Parts};
+use door_web::{WebDoor, WebParts};
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
@@ -66,8 +66,8 @@ fn a_reload_takes_new_sites_or_leaves_the_old() {
 fn a_root_that_is_no_folder_is_a_complaint() {
     let base = base();
     let edge = Edge::start_with(&base, &[site("one", &[])], "");
-    let parts = Parts { base: base.path().join("one"), ..edge.parts() };
-    let complaints = Door::new(&[site("index.html", &[])], parts).err().unwrap();
+    let parts = WebParts { base: base.path().join("one"), ..edge.parts() };
+    let complaints = WebDoor::new(&[site("index.html", &[])], parts).err().unwrap();
     assert_eq!(complaints[0].path, "0.root");
 }
 

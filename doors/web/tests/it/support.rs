@@ -1,10 +1,10 @@
 //! A web door on real sockets, a folder of its own, and a client that shows every byte.
 
 use arc_swap::ArcSwap;
-use door_web::{Door, Parts, SiteSettings};
+use door_web::{SiteSettings, WebDoor, WebParts};
 use http_engine::private_files::PrivateFiles;
-use ledger::{Filter, Ledger, Row, RuleTexts};
-use policy::{ListKind, ListSource, Policy, Profiles, compile};
+use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
+use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
 use settings::Text;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -63,8 +63,8 @@ impl RuleTexts for NoTexts {
 /// A running web door.
 pub(crate) struct Edge {
     pub(crate) at: Vec<SocketAddr>,
-    pub(crate) door: Arc<Door>,
-    parts: Parts,
+    pub(crate) door: Arc<WebDoor>,
+    parts: WebParts,
     ledger: Ledger,
     pub(crate) drain: Drain,
     /// What the administrator was told.
@@ -107,11 +107,11 @@ impl Edge {
         let state = Folder::new();
         let list =
             ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-        let policy = Policy::new(Arc::new(compile(&[list], 1)), Profiles::everyone());
+        let policy = Policy::new(Arc::new(compile(&[list], 1)), ClientProfiles::everyone());
         let ledger =
             ledger::open(&ledger::Settings::default(), state.path(), Arc::new(NoTexts)).unwrap();
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
-        let parts = Parts {
+        let parts = WebParts {
             policy: Arc::new(ArcSwap::from_pointee(policy)),
             ledger: ledger.clone(),
             base: base.path().to_owned(),
@@ -122,7 +122,7 @@ impl Edge {
                 Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
             },
         };
-        let door = Door::new(sites, parts.clone()).unwrap();
+        let door = WebDoor::new(sites, parts.clone()).unwrap();
         let listeners: Vec<_> = door
             .listeners()
             .iter()
@@ -189,16 +189,16 @@ impl Edge {
     }
 
     /// What the door was built from.
-    pub(crate) fn parts(&self) -> Parts {
+    pub(crate) fn parts(&self) -> WebParts {
         self.parts.clone()
     }
 
     /// Waits until so many requests are recorded; newest first.
-    pub(crate) fn rows(&self, count: usize) -> Vec<Row> {
+    pub(crate) fn rows(&self, count: usize) -> Vec<LogRow> {
         let start = Instant::now();
         loop {
             self.ledger.flush();
-            let rows = self.ledger.rows(&Filter::default(), 100).unwrap().rows;
+            let rows = self.ledger.rows(&RowFilter::default(), 100).unwrap().rows;
             if rows.len() >= count {
                 return rows;
             }

@@ -2,7 +2,7 @@
 //! we write it must read the same way.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)] // Each test file uses its part of this.
 
-use dns_wire::{BadQuery, Query};
+use dns_wire::{BadQuery, DnsQuery};
 use domain::base::iana::{Class, OptRcode, Rcode};
 use domain::base::message_builder::{AnswerBuilder, MessageBuilder, StaticCompressor};
 use domain::base::{Message, Name, Rtype, Serial, Ttl};
@@ -51,9 +51,9 @@ pub fn query(owner: &str, qtype: Rtype, edns: Edns) -> Vec<u8> {
     builder.finish()
 }
 
-pub fn parse(packet: &[u8]) -> Result<(Query<'_>, String), BadQuery<'_>> {
+pub fn parse(packet: &[u8]) -> Result<(DnsQuery<'_>, String), BadQuery<'_>> {
     let mut text = NameBuffer::new();
-    let query = Query::parse(packet, &mut text)?;
+    let query = DnsQuery::parse(packet, &mut text)?;
     Ok((query, text.as_name().as_str().to_owned()))
 }
 

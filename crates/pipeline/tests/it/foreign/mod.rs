@@ -3,8 +3,8 @@
 
 pub(crate) mod one;
 
-use pipeline::compile::{Compiled, compile};
-use pipeline::language::{self, Base, Files, Foreign};
+use pipeline::compile::{CompiledPipeline, compile};
+use pipeline::language::{self, ForeignFile, ForeignFiles, PathBase};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::Value;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub(crate) struct Disk {
     pub(crate) variables: HashMap<&'static str, &'static str>,
 }
 
-impl Files for Disk {
+impl ForeignFiles for Disk {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         self.files.get(path).map(|it| it.as_bytes().to_vec()).ok_or_else(|| "no such file".into())
     }
@@ -27,10 +27,10 @@ impl Files for Disk {
     }
 
     /// The working directory is called `work`, the main file's folder `home`.
-    fn read_document(&self, path: &str, base: Base) -> Result<Value, Complaint> {
+    fn read_document(&self, path: &str, base: PathBase) -> Result<Value, Complaint> {
         let folder = match base {
-            Base::WorkingDirectory => "work",
-            Base::MainFile => "home",
+            PathBase::WorkingDirectory => "work",
+            PathBase::MainFile => "home",
         };
         let text = self.files.get(format!("{folder}/{path}").as_str());
         text.map(|it| yaml(it)).ok_or_else(|| Complaint::new("", "no such file"))
@@ -65,11 +65,11 @@ fn json(node: &Yaml<'_>) -> Value {
     }
 }
 
-pub(crate) fn try_read(text: &str) -> Result<Foreign, Vec<Complaint>> {
+pub(crate) fn try_read(text: &str) -> Result<ForeignFile, Vec<Complaint>> {
     language::read(&yaml(text), &Disk::default())
 }
 
-pub(crate) fn read(text: &str) -> Foreign {
+pub(crate) fn read(text: &str) -> ForeignFile {
     try_read(text).unwrap_or_else(|all| panic!("{:#?}\n{text}", lines(&all)))
 }
 
@@ -88,13 +88,13 @@ pub(crate) fn lines(complaints: &[Complaint]) -> Vec<String> {
     complaints.iter().map(ToString::to_string).collect()
 }
 
-pub(crate) fn compiled_with(text: &str, disk: &Disk) -> Compiled {
+pub(crate) fn compiled_with(text: &str, disk: &Disk) -> CompiledPipeline {
     let foreign = language::read(&yaml(text), disk);
     let foreign = foreign.unwrap_or_else(|all| panic!("{:#?}\n{text}", lines(&all)));
     compile(&foreign, 1, disk).unwrap_or_else(|all| panic!("{:#?}\n{text}", lines(&all)))
 }
 
-pub(crate) fn compiled(text: &str) -> Compiled {
+pub(crate) fn compiled(text: &str) -> CompiledPipeline {
     compiled_with(text, &Disk::default())
 }
 

@@ -1,7 +1,9 @@
 //! One plugin, rule or match at a time, in either dialect.
 
 use super::{mosdns, oxidns, read, refused};
-use pipeline::language::{Called, Dialect, Exec, Executor, Matcher, PluginKind, Rule};
+use pipeline::language::{
+    CalledMatcher, Dialect, Executor, MatcherSpec, PluginKind, RuleAction, SequenceRule,
+};
 
 pub(crate) const MOSDNS: Dialect = Dialect::Mosdns;
 pub(crate) const OXIDNS: Dialect = Dialect::Oxidns;
@@ -20,14 +22,14 @@ pub(crate) fn executor(dialect: Dialect, kind: &str, args: &str) -> Executor {
     }
 }
 
-pub(crate) fn rules(text: &str) -> Vec<Rule> {
+pub(crate) fn rules(text: &str) -> Vec<SequenceRule> {
     match &read(text).plugins[0].kind {
         PluginKind::Executor(Executor::Sequence(rules)) => rules.clone(),
         other => panic!("{other:?}"),
     }
 }
 
-pub(crate) fn rule(dialect: Dialect, line: &str) -> Rule {
+pub(crate) fn rule(dialect: Dialect, line: &str) -> SequenceRule {
     let text = if dialect == OXIDNS { oxidns(line) } else { mosdns(line) };
     rules(&text).swap_remove(0)
 }
@@ -35,17 +37,17 @@ pub(crate) fn rule(dialect: Dialect, line: &str) -> Rule {
 /// The quick form `exec`.
 pub(crate) fn quick(dialect: Dialect, exec: &str) -> Executor {
     match rule(dialect, &format!("- exec: '{exec}'")).exec {
-        Exec::Quick(it) => it,
+        RuleAction::Quick(it) => it,
         other => panic!("{other:?}"),
     }
 }
 
 /// The match `text`.
-pub(crate) fn matcher(dialect: Dialect, text: &str) -> Matcher {
+pub(crate) fn matcher(dialect: Dialect, text: &str) -> MatcherSpec {
     let mut rule = rule(dialect, &format!("- {{ matches: '{text}', exec: accept }}"));
     match rule.tests.swap_remove(0).matcher {
-        Called::Quick(it) => it,
-        Called::Tag(tag) => panic!("{tag}"),
+        CalledMatcher::Quick(it) => it,
+        CalledMatcher::Tag(tag) => panic!("{tag}"),
     }
 }
 

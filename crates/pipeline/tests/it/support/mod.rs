@@ -1,12 +1,16 @@
 //! A world of the test's own, and a bench that runs one program in it.
 
-use dns_wire::{Answer, Query, forge, reply};
+use dns_wire::{DnsQuery, WireAnswer, forge, reply};
 use pipeline::machine;
 use pipeline::program::{
-    BlackHole, Matcher, Op, Own, Place, Program, Scope, Sense, Silence, Test, Then, WithSoa,
+    AfterAnswer, BlackHole, EndScope, GuardMatcher, GuardTest, Op, OwnAnswer, Place, Program,
+    SilentAnswer, TestSense, WithSoa,
 };
-use pipeline::state::{Response, State, Step};
-use pipeline::world::{Asked, Caller, Held, Looked, Renewal, Said, Tidings, World};
+use pipeline::state::{RunResponse, RunState, RunStep};
+use pipeline::world::{
+    CacheResult, DoorAnswer, HeldAnswer, PipelineCaller, PipelineEnv, PipelineEvent,
+    PipelineQuestion, RenewalState,
+};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,45 +23,50 @@ pub(crate) struct Fake {
     /// Whether answers are stale: given at once, and to be renewed.
     pub(crate) stale: bool,
     pub(crate) told: Vec<String>,
-    pub(crate) renewals: Vec<State>,
+    pub(crate) renewals: Vec<RunState>,
     pub(crate) remembered: Option<&'static str>,
     pub(crate) preferred: bool,
 }
 
-impl World for Fake {
-    fn caller(&self) -> Caller<'_> {
+impl PipelineEnv for Fake {
+    fn caller(&self) -> PipelineCaller<'_> {
         let now = Now { unix_ms: 0, mono_ms: 0 };
         let client = ip("192.0.2.77");
-        Caller { client, server_name: "kids.dns.test", url_path: "/dns-query", now }
+        PipelineCaller { client, server_name: "kids.dns.test", url_path: "/dns-query", now }
     }
 
     fn chance(&mut self) -> u32 {
         0
     }
 
-    fn cached(&mut self, _: u16, key: &[u8]) -> Looked {
+    fn cached(&mut self, _: u16, key: &[u8]) -> CacheResult {
         let held = self.cache.get(key).map(|message| {
-            let answer = Arc::new(Answer::from_response(message).unwrap());
-            if self.stale { Held::Stale(answer, 100) } else { Held::Fresh(answer, 10) }
+            let answer = Arc::new(WireAnswer::from_response(message).unwrap());
+            if self.stale { HeldAnswer::Stale(answer, 100) } else { HeldAnswer::Fresh(answer, 10) }
         });
-        let renew = if self.stale { Renewal::Due } else { Renewal::No };
-        Looked { held: held.unwrap_or(Held::Nothing), renew }
+        let renew = if self.stale { RenewalState::Due } else { RenewalState::No };
+        CacheResult { held: held.unwrap_or(HeldAnswer::Nothing), renew }
     }
 
     fn keep(&mut self, _: u16, key: &[u8], message: &[u8]) {
         self.cache.insert(key.into(), message.into());
     }
 
-    fn renew(&mut self, state: State) {
+    fn renew(&mut self, state: RunState) {
         self.renewals.push(state);
     }
 
-    fn own(&mut self, own: Own, asked: Asked<'_>, out: &mut Vec<u8>) -> Said {
-        if own == Own::Policy && asked.name.as_str() == "blocked.test" {
+    fn own(
+        &mut self,
+        own: OwnAnswer,
+        asked: PipelineQuestion<'_>,
+        out: &mut Vec<u8>,
+    ) -> DoorAnswer {
+        if own == OwnAnswer::Policy && asked.name.as_str() == "blocked.test" {
             forge::nxdomain(asked.query, 10, None, out);
-            return Said::Answered(Source::Policy);
+            return DoorAnswer::Answered(Source::Policy);
         }
-        Said::Nothing
+        DoorAnswer::Nothing
     }
 
     fn remembered(&mut self, _: u16, _: IpAddr, name: &mut NameBuffer) -> bool {
@@ -70,15 +79,15 @@ impl World for Fake {
         self.preferred
     }
 
-    fn tell(&mut self, asked: Asked<'_>, tidings: Tidings<'_>) {
+    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
         let what = match tidings {
-            Tidings::Line(line) => line.to_owned(),
-            Tidings::Summary { title, message } => format!("{title} {}", message.is_some()),
-            Tidings::Collected { collector, .. } => format!("collected {collector}"),
-            Tidings::Learn { memory, .. } => format!("learn {memory}"),
-            Tidings::Effect { effect, marks: [], .. } => format!("effect {effect}"),
-            Tidings::Effect { effect, marks, .. } => format!("effect {effect} {marks:?}"),
-            Tidings::Preferred(family) => format!("preferred {family}"),
+            PipelineEvent::Line(line) => line.to_owned(),
+            PipelineEvent::Summary { title, message } => format!("{title} {}", message.is_some()),
+            PipelineEvent::Collected { collector, .. } => format!("collected {collector}"),
+            PipelineEvent::Learn { memory, .. } => format!("learn {memory}"),
+            PipelineEvent::Effect { effect, marks: [], .. } => format!("effect {effect}"),
+            PipelineEvent::Effect { effect, marks, .. } => format!("effect {effect} {marks:?}"),
+            PipelineEvent::Preferred(family) => format!("preferred {family}"),
         };
         self.told.push(format!("{what}: {}", asked.name));
     }
@@ -107,7 +116,7 @@ pub(crate) fn question(name: &str, qtype: u16, edns: &[u8]) -> Vec<u8> {
 pub(crate) struct Bench {
     pub(crate) program: Program,
     pub(crate) message: Vec<u8>,
-    pub(crate) state: State,
+    pub(crate) state: RunState,
     pub(crate) world: Fake,
     pub(crate) out: Vec<u8>,
 }
@@ -115,9 +124,9 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(ops: Vec<Op>) -> Self {
         Self {
-            program: Program { ops: ops.into(), silence: Silence::Refused },
+            program: Program { ops: ops.into(), silence: SilentAnswer::Refused },
             message: question("www.test", 1, &[]),
-            state: State::new(0),
+            state: RunState::new(0),
             world: Fake::default(),
             out: Vec::new(),
         }
@@ -128,9 +137,9 @@ impl Bench {
         self
     }
 
-    pub(crate) fn run(&mut self) -> Step {
+    pub(crate) fn run(&mut self) -> RunStep {
         let mut text = NameBuffer::new();
-        let query = Query::parse(&self.message, &mut text).unwrap();
+        let query = DnsQuery::parse(&self.message, &mut text).unwrap();
         let (state, world) = (&mut self.state, &mut self.world);
         machine::run(&self.program, state, &query, text.as_name(), world, &mut self.out)
     }
@@ -138,23 +147,23 @@ impl Bench {
     /// Runs to the end, which must come at once.
     pub(crate) fn done(&mut self) -> &mut Self {
         let step = self.run();
-        assert!(matches!(step, Step::Done), "{step:?}");
+        assert!(matches!(step, RunStep::Done), "{step:?}");
         self
     }
 
     pub(crate) fn addresses(&self) -> Vec<IpAddr> {
         match self.state.response() {
-            Response::Nothing => Vec::new(),
-            Response::Made => reply::addresses(&self.out).collect(),
-            Response::Kept(answer, _) => answer.addresses().collect(),
+            RunResponse::Nothing => Vec::new(),
+            RunResponse::Made => reply::addresses(&self.out).collect(),
+            RunResponse::Kept(answer, _) => answer.addresses().collect(),
         }
     }
 
     pub(crate) fn rcode(&self) -> Option<u16> {
         match self.state.response() {
-            Response::Nothing => None,
-            Response::Made => Some(reply::rcode(&self.out)),
-            Response::Kept(answer, _) => Some(answer.rcode().into()),
+            RunResponse::Nothing => None,
+            RunResponse::Made => Some(reply::rcode(&self.out)),
+            RunResponse::Kept(answer, _) => Some(answer.rcode().into()),
         }
     }
 }
@@ -162,7 +171,7 @@ impl Bench {
 /// An answer to `message` with one address.
 pub(crate) fn response(message: &[u8], address: &str) -> Vec<u8> {
     let mut text = NameBuffer::new();
-    let query = Query::parse(message, &mut text).unwrap();
+    let query = DnsQuery::parse(message, &mut text).unwrap();
     let mut out = Vec::new();
     forge::addresses(&query, &[ip(address)], 300, None, &mut out);
     out
@@ -170,13 +179,13 @@ pub(crate) fn response(message: &[u8], address: &str) -> Vec<u8> {
 
 pub(crate) fn hole(address: &str) -> Op {
     let answer = BlackHole::Addresses { addresses: [ip(address)].into(), ttl: 300 };
-    Op::BlackHole { answer, then: Then::Next }
+    Op::BlackHole { answer, then: AfterAnswer::Next }
 }
 
 pub(crate) fn reject(rcode: u16) -> Op {
-    Op::Reject { rcode, soa: WithSoa::No, scope: Scope::Called }
+    Op::Reject { rcode, soa: WithSoa::No, scope: EndScope::Called }
 }
 
-pub(crate) fn when(matcher: Matcher, sense: Sense, otherwise: Place) -> Op {
-    Op::When { tests: [Test { matcher, sense }].into(), otherwise }
+pub(crate) fn when(matcher: GuardMatcher, sense: TestSense, otherwise: Place) -> Op {
+    Op::When { tests: [GuardTest { matcher, sense }].into(), otherwise }
 }

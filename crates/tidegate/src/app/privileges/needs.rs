@@ -14,7 +14,7 @@ const FILE_KEYS: [&str; 4] = ["path", "file", "root", "patterns"];
 
 /// Everything that a configuration needs of the system.
 #[derive(Debug)]
-pub(super) struct Needs {
+pub(super) struct SystemNeeds {
     /// Privileges.
     pub(super) capabilities: Vec<Capability>,
     /// Programs that are run as effects of the DNS door.
@@ -50,7 +50,7 @@ impl WritablePlace {
     }
 }
 
-impl Needs {
+impl SystemNeeds {
     /// Needs of a plan.
     pub(super) fn of(plan: &Plan, state: &Path) -> Self {
         let base = plan.base(state);
@@ -66,7 +66,7 @@ impl Needs {
         let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
         Self {
             capabilities: capabilities(plan),
-            starts_programs: foreign.is_some_and(door_dns::Foreign::starts_programs),
+            starts_programs: foreign.is_some_and(door_dns::ForeignConfig::starts_programs),
             places: places(plan, state),
             certificates,
             read,
@@ -88,7 +88,7 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     let settings = super::super::build::resolver_settings(plan);
     let groups = serde_json::to_value(&settings.groups).unwrap_or_default();
-    let marks = foreign.is_some_and(door_dns::Foreign::changes_sets) || has(&groups, "mark");
+    let marks = foreign.is_some_and(door_dns::ForeignConfig::changes_sets) || has(&groups, "mark");
     let mut all = Vec::new();
     all.extend(binds.then_some(Capability::BindService));
     all.extend(marks.then_some(Capability::NetworkAdmin));
@@ -157,9 +157,9 @@ fn visit<'v>(value: &'v Value, see: &mut impl FnMut(&'v str, &'v Value)) {
 mod tests {
     use super::*;
 
-    fn needs(yaml: &str) -> Needs {
+    fn needs(yaml: &str) -> SystemNeeds {
         let plan = config::parse(yaml, Path::new("/etc/tidegate/tidegate.yaml")).unwrap();
-        Needs::of(&plan, Path::new("/var/lib/tidegate"))
+        SystemNeeds::of(&plan, Path::new("/var/lib/tidegate"))
     }
 
     #[test]

@@ -4,19 +4,19 @@
 //! door use too. A text that is no list, or only a stump of the one before, is refused and the last good one
 //! stays. Called by the thread that keeps lists, and by `tidegate lists update` where nothing runs.
 
-use super::{Outcome, Subscription};
+use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
 use crate::app::{build, state::StateDir};
 use config::Plan;
-use policy::Unfit;
+use policy::UnfitList;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::runtime::{Builder, LocalOptions};
 use transport::ClientTls;
-use upstream::fetch::{Candidate, Kept, Missed, Record, Wanted, keep};
-use upstream::origins::{Dialer, Limits, Origins};
+use upstream::fetch::{FetchFailure, FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
+use upstream::origins::{Dialer, OriginLimits, Origins};
 use upstream::resolver::{OwnNames, Resolver};
 use vocab::Now;
 
@@ -38,23 +38,23 @@ const UNNAMED_KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// Whether a list may be a stump of what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Smaller {
+pub(crate) enum ShrinkRule {
     Refused,
     Accepted,
 }
 
 /// The bounds of a server that lists come from.
-pub(super) fn limits() -> Limits {
-    Limits { response_timeout: STALL_MAX, ..Limits::default() }
+pub(super) fn limits() -> OriginLimits {
+    OriginLimits { response_timeout: STALL_MAX, ..OriginLimits::default() }
 }
 
 /// Fetches `what` unless it is still what is there. The outcome stands in its record afterwards.
 pub(super) async fn fetch(
     origins: &Origins,
     what: &Subscription,
-    smaller: Smaller,
-) -> Result<Kept, String> {
-    let wanted = Wanted {
+    smaller: ShrinkRule,
+) -> Result<FileOutcome, String> {
+    let wanted = FileRequest {
         url: what.url.clone(),
         path: what.path.clone(),
         size_max: what.size_max,
@@ -68,7 +68,7 @@ pub(super) async fn fetch(
             let origins = own.as_ref().unwrap_or(origins);
             match tokio::time::timeout(FETCH_MAX, keep(origins, &wanted)).await {
                 Ok(Ok(kept)) => return Ok(kept),
-                Ok(Err(Missed::ForNow(why) | Missed::ForGood(why))) => why,
+                Ok(Err(FetchFailure::ForNow(why) | FetchFailure::ForGood(why))) => why,
                 Err(_) => format!("it did not come within {} s", FETCH_MAX.as_secs()),
             }
         }
@@ -77,7 +77,7 @@ pub(super) async fn fetch(
         let (what, why) = (what.clone(), why.clone());
         let now_s = transport::clock::now().unix_secs();
         tokio::task::spawn_blocking(move || {
-            Record::note_failure(&what.path, &what.url.to_string(), &why, now_s)
+            FetchRecord::note_failure(&what.path, &what.url.to_string(), &why, now_s)
         })
     };
     match noted.await {
@@ -99,7 +99,7 @@ fn own_origins(origins: &Origins, ca: Option<&Path>) -> Result<Option<Origins>, 
 }
 
 /// Says why a text must not be in force.
-fn is_list(candidate: &mut Candidate<'_>, smaller: Smaller) -> Result<(), String> {
+fn is_list(candidate: &mut FileCandidate<'_>, smaller: ShrinkRule) -> Result<(), String> {
     let mut head = Vec::new();
     let read = candidate.content.take(TRIAL_BYTES).read_to_end(&mut head);
     read.map_err(|error| error.to_string())?;
@@ -112,17 +112,17 @@ fn is_list(candidate: &mut Candidate<'_>, smaller: Smaller) -> Result<(), String
         head.truncate(end);
     }
     if compiled_alone("trial", &head).lists().iter().any(|report| report.unfit.is_some()) {
-        return Err(Unfit::NoRules.to_string());
+        return Err(UnfitList::NoRules.to_string());
     }
     let before = std::fs::metadata(candidate.path).map_or(0, |it| it.len());
     let is_stump = before >= SHRINK_FLOOR && candidate.bytes < before / SHRUNK_TO;
     match smaller {
-        Smaller::Refused if is_stump => Err(format!(
+        ShrinkRule::Refused if is_stump => Err(format!(
             "{} bytes are less than a tenth of the {before} before; if that is right, say so with \
              tidegate lists update --even-if-smaller",
             candidate.bytes
         )),
-        Smaller::Refused | Smaller::Accepted => Ok(()),
+        ShrinkRule::Refused | ShrinkRule::Accepted => Ok(()),
     }
 }
 
@@ -131,8 +131,8 @@ pub(crate) fn update_offline(
     plan: &Plan,
     state_dir: &Path,
     wanted: &[Subscription],
-    smaller: Smaller,
-) -> Result<Vec<Outcome>, String> {
+    smaller: ShrinkRule,
+) -> Result<Vec<FetchOutcome>, String> {
     let _held = StateDir::open(state_dir).map_err(|why| why.to_string())?;
     let tls = ClientTls::new();
     let resolver = Resolver::start(&build::resolver_settings(plan), tls.clone())
@@ -148,7 +148,7 @@ pub(crate) fn update_offline(
         let mut done = Vec::new();
         for what in wanted {
             let result = fetch(&origins, what, smaller).await;
-            done.push(Outcome { name: what.name.clone(), result });
+            done.push(FetchOutcome { name: what.name.clone(), result });
         }
         Ok(done)
     })
@@ -177,7 +177,7 @@ pub(super) fn sweep(folder: &Path, all: &[Subscription], now: Now) {
 mod tests {
     use super::*;
 
-    fn said(text: &[u8], before: Option<&[u8]>, smaller: Smaller) -> Result<(), String> {
+    fn said(text: &[u8], before: Option<&[u8]>, smaller: ShrinkRule) -> Result<(), String> {
         let name = format!("tidegate-fetching-{:?}", std::thread::current().id());
         let path = std::env::temp_dir().join(name);
         if let Some(before) = before {
@@ -185,7 +185,7 @@ mod tests {
         }
         let mut content = text;
         let bytes = text.len() as u64;
-        let mut candidate = Candidate { path: &path, bytes, content: &mut content };
+        let mut candidate = FileCandidate { path: &path, bytes, content: &mut content };
         let said = is_list(&mut candidate, smaller);
         let _ = std::fs::remove_file(path);
         said
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_is_no_list_says_why() {
         let check = |text: &[u8], expected: &str| {
-            let why = said(text, None, Smaller::Refused).expect_err("refused");
+            let why = said(text, None, ShrinkRule::Refused).expect_err("refused");
             assert!(why.contains(expected), "{why}");
         };
         check(b"<!DOCTYPE html><title>Sign in</title>", "web page");
@@ -202,15 +202,15 @@ mod tests {
         check(b"PK\x03\x04....", "no text");
         check(b"\xff\xfea\x00", "UTF-16");
         check(b"{\"error\": \"not found\", \"code\": 404}\n", "no line of it is a rule");
-        assert_eq!(said(b"||ads.example^\n", None, Smaller::Refused), Ok(()));
+        assert_eq!(said(b"||ads.example^\n", None, ShrinkRule::Refused), Ok(()));
     }
 
     #[test]
     fn a_long_list_is_judged_by_its_first_megabyte() {
         let long = b"||advertisements.example^\n".repeat(100_000);
-        assert_eq!(said(&long, None, Smaller::Refused), Ok(()));
+        assert_eq!(said(&long, None, ShrinkRule::Refused), Ok(()));
         let long = b"{\"not\": \"a rule at all\"}\n".repeat(100_000);
-        assert!(said(&long, None, Smaller::Refused).is_err());
+        assert!(said(&long, None, ShrinkRule::Refused).is_err());
     }
 
     #[test]
@@ -219,10 +219,12 @@ mod tests {
         let check = |lines: usize, smaller| {
             said(&b"||ads.example^\n".repeat(lines), Some(&before), smaller)
         };
-        assert!(check(199, Smaller::Refused).is_err_and(|why| why.contains("--even-if-smaller")));
-        assert_eq!(check(200, Smaller::Refused), Ok(()));
-        assert_eq!(check(1, Smaller::Accepted), Ok(()));
+        assert!(
+            check(199, ShrinkRule::Refused).is_err_and(|why| why.contains("--even-if-smaller"))
+        );
+        assert_eq!(check(200, ShrinkRule::Refused), Ok(()));
+        assert_eq!(check(1, ShrinkRule::Accepted), Ok(()));
         let small = b"||ads.example^\n".repeat(600);
-        assert_eq!(said(b"||ads.example^\n", Some(&small), Smaller::Refused), Ok(()));
+        assert_eq!(said(b"||ads.example^\n", Some(&small), ShrinkRule::Refused), Ok(()));
     }
 }

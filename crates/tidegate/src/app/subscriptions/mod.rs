@@ -8,9 +8,9 @@ mod fetching;
 mod thread;
 pub(crate) mod timetable;
 
-pub(crate) use fetching::{Smaller, update_offline};
+pub(crate) use fetching::{ShrinkRule, update_offline};
 
-use super::App;
+use super::RunningApp;
 use admin::model;
 use config::Plan;
 use policy::ListSettings;
@@ -21,7 +21,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
-use upstream::fetch::{BadUrl, Kept, Record, Url};
+use upstream::fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use vocab::Now;
 
 /// The folder of lists in the state folder.
@@ -49,52 +49,52 @@ pub(crate) struct Subscription {
 
 /// What came of a fetch, or why nothing did.
 #[derive(Clone, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct FetchOutcome {
     pub(crate) name: String,
-    pub(crate) result: Result<Kept, String>,
+    pub(crate) result: Result<FileOutcome, String>,
 }
 
 /// All subscriptions of the running program.
 #[derive(Default)]
 pub(super) struct Subscriptions {
-    items: Mutex<Vec<Item>>,
+    items: Mutex<Vec<SubscriptionItem>>,
     /// Told when `items` are others.
     changed: Notify,
     /// To the thread that fetches, which starts with the first subscription.
-    orders: OnceLock<mpsc::Sender<Order>>,
+    orders: OnceLock<mpsc::Sender<UpdateOrder>>,
     /// Why lists that were fetched are not in force.
     trouble: Mutex<Option<String>>,
 }
 
-struct Item {
+struct SubscriptionItem {
     what: Arc<Subscription>,
-    record: Record,
+    record: FetchRecord,
     /// When it is asked for next, in seconds since 1970.
     due_s: u64,
-    doing: Doing,
+    doing: ItemActivity,
     /// Somebody wants it now.
-    wished: Option<Smaller>,
+    wished: Option<ShrinkRule>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Doing {
+enum ItemActivity {
     Waiting,
     Fetching,
 }
 
 /// Somebody wants lists now.
-struct Order {
+struct UpdateOrder {
     /// By their paths.
     which: Vec<PathBuf>,
-    smaller: Smaller,
-    told: SyncSender<Vec<Outcome>>,
+    smaller: ShrinkRule,
+    told: SyncSender<Vec<FetchOutcome>>,
 }
 
-impl From<Outcome> for model::UpdatedList {
-    fn from(outcome: Outcome) -> Self {
+impl From<FetchOutcome> for model::UpdatedList {
+    fn from(outcome: FetchOutcome) -> Self {
         let (word, failure) = match outcome.result {
-            Ok(Kept::Changed) => ("changed", None),
-            Ok(Kept::Same) => ("same", None),
+            Ok(FileOutcome::Changed) => ("changed", None),
+            Ok(FileOutcome::Same) => ("same", None),
             Err(why) => ("failed", Some(why)),
         };
         Self { name: outcome.name, outcome: word.into(), failure }
@@ -128,17 +128,17 @@ impl Subscription {
     }
 
     /// What is known of it.
-    pub(crate) fn record(&self) -> Record {
-        Record::read(&self.path, &self.url.to_string()).unwrap_or_default()
+    pub(crate) fn record(&self) -> FetchRecord {
+        FetchRecord::read(&self.path, &self.url.to_string()).unwrap_or_default()
     }
 
     /// State of the subscription by its record; the next try is told without the jitter, which only
     /// the running program knows.
-    pub(crate) fn told(&self) -> model::Subscription {
+    pub(crate) fn told(&self) -> model::SubscriptionInfo {
         let record = self.record();
         let version = record.version.as_ref();
         let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
-        model::Subscription {
+        model::SubscriptionInfo {
             url: self.url.to_string(),
             bytes: version.map(|version| version.bytes),
             fetched_at: version.and_then(|version| at(version.fetched_s)),
@@ -181,7 +181,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Subscriptions {
-    fn items(&self) -> MutexGuard<'_, Vec<Item>> {
+    fn items(&self) -> MutexGuard<'_, Vec<SubscriptionItem>> {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -204,14 +204,14 @@ impl Subscriptions {
                 let mut item = before.swap_remove(at);
                 if *item.what != what {
                     // Other bounds: what was refused may be right now, and the other way round.
-                    item = Item { what: Arc::new(what), due_s: 0, ..item };
+                    item = SubscriptionItem { what: Arc::new(what), due_s: 0, ..item };
                 }
                 item
             } else {
                 let (record, chance) = (what.record(), super::lists::random());
                 let due_s = timetable::due_at_start_s(&record, what.refresh, chance, now_s);
                 let what = Arc::new(what);
-                Item { what, record, due_s, doing: Doing::Waiting, wished: None }
+                SubscriptionItem { what, record, due_s, doing: ItemActivity::Waiting, wished: None }
             };
             items.push(item);
         }
@@ -225,18 +225,18 @@ impl Subscriptions {
     }
 
     /// How the list of this name is kept; none if it is no subscription.
-    pub(super) fn state(&self, name: &str) -> Option<model::Subscription> {
+    pub(super) fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
         let items = self.items();
         let item = items.iter().find(|item| item.what.name == name)?;
         let (record, version) = (&item.record, item.record.version.as_ref());
         let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
-        Some(model::Subscription {
+        Some(model::SubscriptionInfo {
             url: item.what.url.to_string(),
             bytes: version.map(|version| version.bytes),
             fetched_at: version.and_then(|version| at(version.fetched_s)),
             checked_at: at(record.checked_s),
             next_at: at(item.due_s),
-            is_fetching: item.doing == Doing::Fetching,
+            is_fetching: item.doing == ItemActivity::Fetching,
             failures: record.failures,
             failure: record.failure.clone(),
         })
@@ -254,9 +254,9 @@ impl Subscriptions {
     pub(super) fn update(
         &self,
         name: Option<&str>,
-        smaller: Smaller,
-    ) -> Result<Option<Vec<Outcome>>, String> {
-        let is_named = |item: &&Item| name.is_none_or(|name| item.what.name == name);
+        smaller: ShrinkRule,
+    ) -> Result<Option<Vec<FetchOutcome>>, String> {
+        let is_named = |item: &&SubscriptionItem| name.is_none_or(|name| item.what.name == name);
         let items = self.items();
         let which: Vec<PathBuf> =
             items.iter().filter(is_named).map(|item| item.what.path.clone()).collect();
@@ -265,7 +265,7 @@ impl Subscriptions {
         let orders = orders.ok_or_else(|| no_such_list(name))?;
         let (told, outcome) = sync_channel(1);
         orders
-            .try_send(Order { which, smaller, told })
+            .try_send(UpdateOrder { which, smaller, told })
             .map_err(|_| "too many orders wait; lists are being fetched already".to_owned())?;
         Ok(outcome.recv_timeout(ORDER_WAIT).ok())
     }
@@ -280,7 +280,7 @@ pub(crate) fn no_such_list(name: Option<&str>) -> String {
 }
 
 /// What the operator should know of a subscription.
-pub(crate) fn warning(what: &Subscription, record: &Record) -> Option<String> {
+pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<String> {
     let name = &what.name;
     let why = record.failure.as_deref().unwrap_or("it was not asked for yet");
     match &record.version {
@@ -296,7 +296,7 @@ pub(crate) fn warning(what: &Subscription, record: &Record) -> Option<String> {
     }
 }
 
-impl App {
+impl RunningApp {
     /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
     pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> Result<(), String> {
         let all = Subscription::all(plan, self.state.path());

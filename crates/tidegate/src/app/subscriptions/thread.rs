@@ -5,8 +5,8 @@
 //! when the program ends: a file takes another's place with one rename or not at all. Started with the
 //! first subscription.
 
-use super::fetching::{self, Smaller, fetch};
-use super::{App, Doing, Order, Outcome, Subscription, timetable};
+use super::fetching::{self, ShrinkRule, fetch};
+use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
 use crate::app::lists::random;
 use std::io;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use upstream::fetch::Kept;
+use upstream::fetch::FileOutcome;
 use upstream::origins::Origins;
 
 /// Lists that are fetched at once: they come over the line that everybody else uses.
@@ -29,7 +29,7 @@ const SETTLE_MAX: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_mins(5);
 
 /// Starts it.
-pub(super) fn start(app: Arc<App>, orders: mpsc::Receiver<Order>) -> io::Result<()> {
+pub(super) fn start(app: Arc<RunningApp>, orders: mpsc::Receiver<UpdateOrder>) -> io::Result<()> {
     std::thread::Builder::new().name("lists".into()).spawn(move || {
         // A local runtime cannot leave its thread, so it is built here.
         match Builder::new_current_thread().enable_all().build_local(LocalOptions::default()) {
@@ -44,10 +44,10 @@ pub(super) fn start(app: Arc<App>, orders: mpsc::Receiver<Order>) -> io::Result<
     Ok(())
 }
 
-async fn run(app: Arc<App>, mut orders: mpsc::Receiver<Order>) {
+async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
     let origins = Rc::new(Origins::new(app.dialer(), fetching::limits()));
     let drain = app.drain.clone();
-    let mut work = Work {
+    let mut work = FetchWork {
         app: Arc::clone(&app),
         origins,
         fetching: JoinSet::new(),
@@ -81,41 +81,41 @@ async fn run(app: Arc<App>, mut orders: mpsc::Receiver<Order>) {
 }
 
 /// What is under way.
-struct Work {
-    app: Arc<App>,
+struct FetchWork {
+    app: Arc<RunningApp>,
     origins: Rc<Origins>,
-    fetching: JoinSet<Done>,
+    fetching: JoinSet<FetchDone>,
     compiling: JoinSet<Result<String, String>>,
     /// Since when texts are there that are not in force, and whose they are.
     changed: Option<(Instant, Vec<String>)>,
-    errands: Vec<Errand>,
+    errands: Vec<ListWaiter>,
 }
 
 /// A fetch that ended.
-struct Done {
+struct FetchDone {
     what: Arc<Subscription>,
-    result: Result<Kept, String>,
+    result: Result<FileOutcome, String>,
 }
 
 /// Somebody who waits.
-struct Errand {
+struct ListWaiter {
     left: Vec<PathBuf>,
-    done: Vec<Outcome>,
-    told: SyncSender<Vec<Outcome>>,
+    done: Vec<FetchOutcome>,
+    told: SyncSender<Vec<FetchOutcome>>,
 }
 
-impl Work {
-    fn take(&mut self, order: Order) {
+impl FetchWork {
+    fn take(&mut self, order: UpdateOrder) {
         for item in self.app.subscriptions.items().iter_mut() {
             if !order.which.contains(&item.what.path) {
                 continue;
             }
             // One that is under way will do, unless more is allowed now.
-            if item.doing == Doing::Waiting || order.smaller == Smaller::Accepted {
+            if item.doing == ItemActivity::Waiting || order.smaller == ShrinkRule::Accepted {
                 item.wished = Some(order.smaller);
             }
         }
-        self.errands.push(Errand { left: order.which, done: Vec::new(), told: order.told });
+        self.errands.push(ListWaiter { left: order.which, done: Vec::new(), told: order.told });
     }
 
     fn begin_fetches(&mut self) {
@@ -124,30 +124,30 @@ impl Work {
         while self.fetching.len() < FETCHING_MAX {
             let next = items
                 .iter_mut()
-                .filter(|item| item.doing == Doing::Waiting)
+                .filter(|item| item.doing == ItemActivity::Waiting)
                 .filter(|item| {
                     let refresh = item.what.refresh;
                     item.wished.is_some() || timetable::is_due(item.due_s, refresh, now_s)
                 })
                 .min_by_key(|item| (item.wished.is_none(), item.due_s));
             let Some(item) = next else { break };
-            item.doing = Doing::Fetching;
-            let smaller = item.wished.take().unwrap_or(Smaller::Refused);
+            item.doing = ItemActivity::Fetching;
+            let smaller = item.wished.take().unwrap_or(ShrinkRule::Refused);
             let (what, origins) = (Arc::clone(&item.what), Rc::clone(&self.origins));
             self.fetching.spawn_local(async move {
                 let result = fetch(&origins, &what, smaller).await;
-                Done { what, result }
+                FetchDone { what, result }
             });
         }
     }
 
-    fn fetched(&mut self, done: Done) {
-        let Done { what, result } = done;
+    fn fetched(&mut self, done: FetchDone) {
+        let FetchDone { what, result } = done;
         let record = what.record();
         let mut items = self.app.subscriptions.items();
         // A reload may have taken it away, or given it other bounds.
         if let Some(item) = items.iter_mut().find(|item| item.what.path == what.path) {
-            item.doing = Doing::Waiting;
+            item.doing = ItemActivity::Waiting;
             let is_news = record.failure != item.record.failure;
             if let Err(why) = result.as_ref()
                 && is_news
@@ -160,7 +160,7 @@ impl Work {
             }
             item.due_s = timetable::due_s(&record, what.refresh, random());
             item.record = record;
-            if result == Ok(Kept::Changed) {
+            if result == Ok(FileOutcome::Changed) {
                 let changed = self.changed.get_or_insert_with(|| (Instant::now(), Vec::new()));
                 changed.1.push(what.name.clone());
             }
@@ -173,7 +173,7 @@ impl Work {
             let waited = errand.left.len();
             errand.left.retain(|path| *path != what.path);
             if errand.left.len() < waited {
-                errand.done.push(Outcome { name: what.name.clone(), result: result.clone() });
+                errand.done.push(FetchOutcome { name: what.name.clone(), result: result.clone() });
             }
         }
     }
@@ -236,7 +236,7 @@ impl Work {
         let mut sleep = LOOK_AGAIN;
         if self.fetching.len() < FETCHING_MAX {
             for item in self.app.subscriptions.items().iter() {
-                if item.doing == Doing::Waiting {
+                if item.doing == ItemActivity::Waiting {
                     sleep = sleep.min(Duration::from_secs(item.due_s.saturating_sub(now_s)));
                 }
             }
@@ -247,7 +247,7 @@ impl Work {
 }
 
 /// Says it on standard error and in the notes.
-fn tell(app: &App, name: &str, text: &str) {
+fn tell(app: &RunningApp, name: &str, text: &str) {
     eprintln!("tidegate: list {name}: {text}");
     app.ledger.note(transport::clock::now(), None, &format!("list {name}"), text);
 }

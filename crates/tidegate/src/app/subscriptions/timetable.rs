@@ -5,7 +5,7 @@
 //! fetches, and by whoever tells when that will be.
 
 use std::time::Duration;
-use upstream::fetch::Record;
+use upstream::fetch::FetchRecord;
 
 /// The wait after a first failure; each further one doubles it.
 const RETRY_FIRST: Duration = Duration::from_mins(1);
@@ -16,7 +16,7 @@ const RETRY_MAX: Duration = Duration::from_hours(6);
 const SPREAD_S: u64 = 120;
 
 /// When it is due, in seconds since 1970. `chance` is any random number.
-pub(crate) fn due_s(record: &Record, refresh: Duration, chance: u64) -> u64 {
+pub(crate) fn due_s(record: &FetchRecord, refresh: Duration, chance: u64) -> u64 {
     if record.failures == 0 && record.version.is_none() {
         return 0;
     }
@@ -32,7 +32,12 @@ pub(crate) fn due_s(record: &Record, refresh: Duration, chance: u64) -> u64 {
 
 /// The same at a start, or when a reload brings it: what is not there at all is asked for at once, what
 /// is there and overdue waits for its turn.
-pub(super) fn due_at_start_s(record: &Record, refresh: Duration, chance: u64, now_s: u64) -> u64 {
+pub(super) fn due_at_start_s(
+    record: &FetchRecord,
+    refresh: Duration,
+    chance: u64,
+    now_s: u64,
+) -> u64 {
     if record.version.is_none() {
         return 0;
     }
@@ -57,20 +62,20 @@ fn jittered_s(wait: Duration, chance: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use upstream::fetch::Version;
+    use upstream::fetch::FileVersion;
 
     const DAY: Duration = Duration::from_hours(24);
     const T: u64 = 1_800_000_000;
 
-    fn record(failures: u32, version: Option<Version>) -> Record {
-        let mut record = Record::default();
+    fn record(failures: u32, version: Option<FileVersion>) -> FetchRecord {
+        let mut record = FetchRecord::default();
         (record.checked_s, record.failures, record.version) = (T, failures, version);
         record
     }
 
     #[test]
     fn a_good_list_comes_again_after_a_day_give_or_take_a_tenth() {
-        let good = record(0, Some(Version::default()));
+        let good = record(0, Some(FileVersion::default()));
         let waits: Vec<u64> = (0..20_000).map(|n| due_s(&good, DAY, n) - T).collect();
         assert_eq!(waits.iter().min(), Some(&77_760));
         assert_eq!(waits.iter().max(), Some(&95_040));
@@ -78,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_list_that_was_never_there_comes_at_once_and_then_after_a_minute_doubling() {
-        assert_eq!(due_s(&Record::default(), DAY, 7), 0);
+        assert_eq!(due_s(&FetchRecord::default(), DAY, 7), 0);
         let wait = |failures, refresh| due_s(&record(failures, None), refresh, 6) - T;
         assert_eq!([1, 2, 3].map(|n| wait(n, DAY)), [60, 114, 222]);
         let longest = RETRY_MAX.as_secs();
@@ -90,11 +95,11 @@ mod tests {
     #[test]
     fn overdue_lists_are_spread_after_a_start_and_missing_ones_are_not() {
         let late = T + 10 * DAY.as_secs();
-        let there = record(0, Some(Version::default()));
+        let there = record(0, Some(FileVersion::default()));
         let dues: Vec<u64> = (0..500).map(|n| due_at_start_s(&there, DAY, n, late)).collect();
         assert!(dues.iter().all(|due| (late..late + SPREAD_S).contains(due)));
         assert!(dues.iter().any(|due| *due > late + SPREAD_S / 2));
-        for missing in [Record::default(), record(9, None)] {
+        for missing in [FetchRecord::default(), record(9, None)] {
             assert_eq!(due_at_start_s(&missing, DAY, 77, late), 0);
         }
         let early = due_at_start_s(&there, DAY, 77, T + 5);

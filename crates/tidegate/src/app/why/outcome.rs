@@ -5,18 +5,18 @@
 use crate::app::blocked_tunnels::are_taken;
 use crate::app::build::{effective_style, pixel_addresses};
 use crate::app::mint::vouches_for;
-use admin::Question;
+use admin::WhyQuestion;
 use config::Plan;
 use door_proxy::BlockedTunnel;
-use policy::{Ask, Policy, Style, Verdict};
-use vocab::{Action, Door, Kind, Now};
+use policy::{Ask, BlockStyle, Policy, Verdict};
+use vocab::{Action, Door, Now, RequestKind};
 
 /// The record types of addresses.
 const A: u16 = 1;
 const AAAA: u16 = 28;
 
 /// True for a door that sends clients to URLs without the parameters that rules take off.
-pub(super) fn trims(question: &Question) -> bool {
+pub(super) fn trims(question: &WhyQuestion) -> bool {
     question.door == Door::Proxy
 }
 
@@ -64,16 +64,18 @@ fn dns_outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>) -> String {
     let nodata = "NODATA with SOA and EDE 15";
     let has_address = |kind| {
         let mut addresses = pixel_addresses(plan).into_iter();
-        addresses.any(|it| if kind == Kind::Lookup(A) { it.is_ipv4() } else { it.is_ipv6() })
+        addresses.any(|it| if kind == RequestKind::Lookup(A) { it.is_ipv4() } else { it.is_ipv6() })
     };
-    let is_address = matches!(ask.kind, Kind::Lookup(A | AAAA));
+    let is_address = matches!(ask.kind, RequestKind::Lookup(A | AAAA));
     match policy.style_of(ask.client, ask.who).unwrap_or_else(|| effective_style(plan)) {
-        Style::Pixel if is_address && has_address(ask.kind) => {
+        BlockStyle::Pixel if is_address && has_address(ask.kind) => {
             format!("the pixel door's address, for {ttl_s} s")
         }
-        Style::Null if is_address => "0.0.0.0 or ::".into(),
-        Style::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
-        Style::Refused => "REFUSED with EDE 15".into(),
-        Style::Pixel | Style::Null | Style::Nodata | Style::Auto => nodata.into(),
+        BlockStyle::Null if is_address => "0.0.0.0 or ::".into(),
+        BlockStyle::Nxdomain => "NXDOMAIN with SOA and EDE 15".into(),
+        BlockStyle::Refused => "REFUSED with EDE 15".into(),
+        BlockStyle::Pixel | BlockStyle::Null | BlockStyle::Nodata | BlockStyle::Auto => {
+            nodata.into()
+        }
     }
 }

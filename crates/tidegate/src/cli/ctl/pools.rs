@@ -2,7 +2,7 @@
 //!
 //! It shapes what is sent and what is printed; it sends nothing.
 
-use crate::cli::{Exit, Failure};
+use crate::cli::{CommandFailure, ExitReason};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value as Json, json};
 
@@ -99,13 +99,13 @@ pub(super) fn change(command: &ServerCommand) -> Json {
 }
 
 /// What is sent to replace the servers of a pool.
-pub(super) fn replacement(command: &PoolsCommand) -> Result<Json, Failure> {
+pub(super) fn replacement(command: &PoolsCommand) -> Result<Json, CommandFailure> {
     let PoolsCommand::Replace { pool, servers } = command;
     let server = |text: &String| {
         if !text.starts_with('{') {
             return Ok(json!(text));
         }
-        let wrong = |why| Failure::new(Exit::Wrong, format!("{text}: no JSON: {why}"));
+        let wrong = |why| CommandFailure::new(ExitReason::Wrong, format!("{text}: no JSON: {why}"));
         serde_json::from_str::<Json>(text).map_err(wrong)
     };
     let servers = servers.iter().map(server).collect::<Result<Vec<_>, _>>()?;

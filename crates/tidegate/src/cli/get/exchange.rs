@@ -25,7 +25,7 @@ const CONNECT_HEAD_BYTES_MAX: usize = 8 << 10;
 
 /// Why there was no answer that can be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Unanswered {
+pub(super) enum UnusableAnswer {
     /// Worth another try.
     Network(String),
     /// The server answered with something else than the thing.
@@ -35,14 +35,14 @@ pub(super) enum Unanswered {
 }
 
 /// How a server is reached.
-pub(super) struct Route<'r> {
+pub(super) struct ServerRoute<'r> {
     pub(super) tls: &'r ClientTls,
     pub(super) proxy: Option<&'r Url>,
 }
 
 /// A byte stream whatever it goes through.
-trait Bytes: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<I: AsyncRead + AsyncWrite + Unpin + Send> Bytes for I {}
+trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<I: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for I {}
 
 pub(super) fn is_spoken(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
@@ -51,10 +51,10 @@ pub(super) fn is_spoken(url: &Url) -> bool {
 /// Asks for `url`, from `range` on if given as (first byte, validator); follows redirects. The URL
 /// that answered comes with the answer.
 pub(super) async fn ask(
-    route: &Route<'_>,
+    route: &ServerRoute<'_>,
     url: &Url,
     range: Option<(u64, &str)>,
-) -> Result<(Url, Response<Incoming>), Unanswered> {
+) -> Result<(Url, Response<Incoming>), UnusableAnswer> {
     let mut url = url.clone();
     for _ in 0..=REDIRECTS_MAX {
         let answered = tokio::time::timeout(HEAD_TIMEOUT, ask_once(route, &url, range)).await;
@@ -65,18 +65,20 @@ pub(super) async fn ask(
         }
         url = redirected(&url, answer.headers().get(LOCATION))?;
     }
-    Err(Unanswered::Refused(format!("more than {REDIRECTS_MAX} redirects")))
+    Err(UnusableAnswer::Refused(format!("more than {REDIRECTS_MAX} redirects")))
 }
 
-fn redirected(from: &Url, location: Option<&HeaderValue>) -> Result<Url, Unanswered> {
+fn redirected(from: &Url, location: Option<&HeaderValue>) -> Result<Url, UnusableAnswer> {
     let location = location.and_then(|it| std::str::from_utf8(it.as_bytes()).ok());
     let to = location.and_then(|it| from.join(it).ok());
-    let to = to.ok_or_else(|| Unanswered::Refused("a redirect to nowhere".into()))?;
+    let to = to.ok_or_else(|| UnusableAnswer::Refused("a redirect to nowhere".into()))?;
     if !is_spoken(&to) {
-        return Err(Unanswered::Refused(format!("a redirect to {to}, which is not spoken here")));
+        return Err(UnusableAnswer::Refused(format!(
+            "a redirect to {to}, which is not spoken here"
+        )));
     }
     if from.scheme() == "https" && to.scheme() == "http" {
-        return Err(Unanswered::Refused(format!(
+        return Err(UnusableAnswer::Refused(format!(
             "a redirect from https to {to}; ask for that by itself"
         )));
     }
@@ -84,10 +86,10 @@ fn redirected(from: &Url, location: Option<&HeaderValue>) -> Result<Url, Unanswe
 }
 
 async fn ask_once(
-    route: &Route<'_>,
+    route: &ServerRoute<'_>,
     url: &Url,
     range: Option<(u64, &str)>,
-) -> Result<Response<Incoming>, Unanswered> {
+) -> Result<Response<Incoming>, UnusableAnswer> {
     let io = reach(route, url).await?;
     let mut sender = connect_http1(io);
     let request = request(route, url, range)?;
@@ -95,10 +97,10 @@ async fn ask_once(
 }
 
 fn request(
-    route: &Route<'_>,
+    route: &ServerRoute<'_>,
     url: &Url,
     range: Option<(u64, &str)>,
-) -> Result<Request<Body>, Unanswered> {
+) -> Result<Request<Body>, UnusableAnswer> {
     let plain_by_proxy = route.proxy.is_some() && url.scheme() == "http";
     // A proxy is told the whole URL, a server the path.
     let target = if plain_by_proxy {
@@ -114,11 +116,11 @@ fn request(
     if let Some((first, validator)) = range {
         request = request.header(RANGE, format!("bytes={first}-")).header(IF_RANGE, validator);
     }
-    request.body(Body::empty()).map_err(|why| Unanswered::Refused(why.to_string()))
+    request.body(Body::empty()).map_err(|why| UnusableAnswer::Refused(why.to_string()))
 }
 
 /// A connection to the server of `url`, or to the proxy.
-async fn reach(route: &Route<'_>, url: &Url) -> Result<Box<dyn Bytes>, Unanswered> {
+async fn reach(route: &ServerRoute<'_>, url: &Url) -> Result<Box<dyn ByteStream>, UnusableAnswer> {
     let stream = connected(route.proxy.unwrap_or(url)).await?;
     if url.scheme() == "http" {
         return Ok(Box::new(stream));
@@ -129,13 +131,13 @@ async fn reach(route: &Route<'_>, url: &Url) -> Result<Box<dyn Bytes>, Unanswere
     };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let opened = route.tls.connect(stream, host, &[Alpn::Http1]).await;
-    opened.map(|it| Box::new(it) as Box<dyn Bytes>).map_err(|why| match why {
+    opened.map(|it| Box::new(it) as Box<dyn ByteStream>).map_err(|why| match why {
         transport::tls::ConnectError::Closed => network(&why),
-        why => Unanswered::Refused(why.to_string()),
+        why => UnusableAnswer::Refused(why.to_string()),
     })
 }
 
-async fn connected(url: &Url) -> Result<Stream, Unanswered> {
+async fn connected(url: &Url) -> Result<Stream, UnusableAnswer> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
     let found = lookup_host((host, port)).await;
@@ -151,7 +153,7 @@ async fn connected(url: &Url) -> Result<Stream, Unanswered> {
 }
 
 /// Asks the proxy at the other end for a tunnel (RFC 9110 §9.3.6).
-async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, Unanswered> {
+async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, UnusableAnswer> {
     let host = url.host_str().unwrap_or_default();
     let port = url.port_or_known_default().unwrap_or(443);
     let ask = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n");
@@ -160,7 +162,7 @@ async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, Unanswered> 
     // A byte at a time: what follows the head belongs to the tunnel.
     while !head.ends_with(b"\r\n\r\n") {
         if head.len() == CONNECT_HEAD_BYTES_MAX {
-            return Err(Unanswered::Refused("the proxy's answer does not end".into()));
+            return Err(UnusableAnswer::Refused("the proxy's answer does not end".into()));
         }
         head.push(stream.read_u8().await.map_err(|why| network(&why))?);
     }
@@ -169,22 +171,22 @@ async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, Unanswered> 
     let status = status.and_then(|it| StatusCode::from_bytes(it).ok());
     match status {
         Some(status) if status.is_success() => Ok(stream),
-        Some(status) => Err(Unanswered::Refused(format!("the proxy answers {status}"))),
-        None => Err(Unanswered::Refused("the proxy does not speak HTTP".into())),
+        Some(status) => Err(UnusableAnswer::Refused(format!("the proxy answers {status}"))),
+        None => Err(UnusableAnswer::Refused("the proxy does not speak HTTP".into())),
     }
 }
 
-fn network(why: &(impl fmt::Display + ?Sized)) -> Unanswered {
-    Unanswered::Network(why.to_string())
+fn network(why: &(impl fmt::Display + ?Sized)) -> UnusableAnswer {
+    UnusableAnswer::Network(why.to_string())
 }
 
-impl From<io::Error> for Unanswered {
+impl From<io::Error> for UnusableAnswer {
     fn from(why: io::Error) -> Self {
         network(&why)
     }
 }
 
-impl fmt::Display for Unanswered {
+impl fmt::Display for UnusableAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Network(why) | Self::Refused(why) => f.write_str(why),
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(to("http://a.test/", "https://b.test/").unwrap(), "https://b.test/");
         assert_eq!(to("https://a.test/", "//b.test/").unwrap(), "https://b.test/");
         for bad in ["http://a.test/", "file:///etc/passwd", "ftp://a.test/"] {
-            assert!(matches!(to("https://a.test/", bad), Err(Unanswered::Refused(_))), "{bad}");
+            assert!(matches!(to("https://a.test/", bad), Err(UnusableAnswer::Refused(_))), "{bad}");
         }
     }
 }

@@ -9,16 +9,16 @@ mod progress;
 mod save;
 mod transfer;
 
-use super::{Exit, Failure};
+use super::{CommandFailure, ExitReason};
 use clap::Args;
-use progress::Progress;
-use save::Checksum;
+use progress::ProgressBars;
+use save::ExpectedChecksum;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::Semaphore;
-use transfer::{Common, Job};
+use transfer::{DownloadJob, TransferContext};
 use transport::ClientTls;
 use url::Url;
 
@@ -39,7 +39,7 @@ pub(crate) struct GetArgs {
     proxy: Option<Url>,
     /// What the file must hash to: sha256:HEX or sha512:HEX; for one URL only
     #[arg(long, value_name = "ALGORITHM:HEX")]
-    checksum: Option<Checksum>,
+    checksum: Option<ExpectedChecksum>,
     /// Downloads at once
     #[arg(long, short = 'j', value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     jobs: u16,
@@ -67,42 +67,49 @@ fn parse_url(text: &str) -> Result<Url, String> {
 }
 
 /// Downloads everything; fails if anything failed, once all are done.
-pub(super) fn get(args: GetArgs) -> Result<(), Failure> {
+pub(super) fn get(args: GetArgs) -> Result<(), CommandFailure> {
     if args.urls.len() > 1 && (args.output.is_some() || args.checksum.is_some()) {
-        return Err(Failure::new(Exit::Wrong, "--output and --checksum are for one URL"));
+        return Err(CommandFailure::new(
+            ExitReason::Wrong,
+            "--output and --checksum are for one URL",
+        ));
     }
     let tls = trusted(args.ca.as_deref())?;
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())
-        .map_err(|error| Failure::new(Exit::Fault, error))?;
-    let progress = if args.quiet { Progress::quiet() } else { Progress::shown() };
+        .map_err(|error| CommandFailure::new(ExitReason::Fault, error))?;
+    let progress = if args.quiet { ProgressBars::quiet() } else { ProgressBars::shown() };
     let failed = runtime.block_on(all(args, tls, &progress));
     match failed {
         0 => Ok(()),
-        1 => Err(Failure::new(Exit::Wrong, "one download failed")),
-        failed => Err(Failure::new(Exit::Wrong, format!("{failed} downloads failed"))),
+        1 => Err(CommandFailure::new(ExitReason::Wrong, "one download failed")),
+        failed => Err(CommandFailure::new(ExitReason::Wrong, format!("{failed} downloads failed"))),
     }
 }
 
-fn trusted(ca: Option<&std::path::Path>) -> Result<ClientTls, Failure> {
+fn trusted(ca: Option<&std::path::Path>) -> Result<ClientTls, CommandFailure> {
     let Some(file) = ca else { return Ok(ClientTls::new()) };
     let wrong = |why: &dyn std::fmt::Display| {
-        Failure::new(Exit::Wrong, format!("{}: {why}", file.display()))
+        CommandFailure::new(ExitReason::Wrong, format!("{}: {why}", file.display()))
     };
     let pem = std::fs::read(file).map_err(|why| wrong(&why))?;
     ClientTls::new().trusting(&pem).map_err(|why| wrong(&why))
 }
 
 /// How many failed.
-async fn all(args: GetArgs, tls: ClientTls, progress: &Progress) -> usize {
+async fn all(args: GetArgs, tls: ClientTls, progress: &ProgressBars) -> usize {
     let places = Arc::new(Semaphore::new(args.jobs.into()));
-    let common = Rc::new(Common {
+    let common = Rc::new(TransferContext {
         tls,
         proxy: args.proxy,
         dir: args.dir,
         retries: args.retries,
-        existing: if args.overwrite { save::Existing::Replaced } else { save::Existing::Kept },
+        existing: if args.overwrite {
+            save::ExistingFile::Replaced
+        } else {
+            save::ExistingFile::Kept
+        },
     });
     let tasks: Vec<_> = args
         .urls
@@ -114,7 +121,8 @@ async fn all(args: GetArgs, tls: ClientTls, progress: &Progress) -> usize {
             tokio::task::spawn_local(async move {
                 // The semaphore is never closed; a failure would only lift the cap.
                 let _place = places.acquire().await;
-                let outcome = transfer::run(&common, Job { url, output, checksum }, &bar).await;
+                let outcome =
+                    transfer::run(&common, DownloadJob { url, output, checksum }, &bar).await;
                 bar.ended(&outcome);
                 outcome.is_ok()
             })

@@ -1,7 +1,7 @@
 //! The bars of `tidegate get`: one a download, on standard error, and plain lines where nobody looks
 //! at a terminal.
 
-use super::transfer::{Done, Stopped};
+use super::transfer::{DownloadDone, DownloadStop};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -18,19 +18,19 @@ const KNOWN: &str = "{prefix:28}  {bar:24.cyan/blue}  {bytes:>11} of {total_byte
 const UNKNOWN: &str = "{prefix:28}  {spinner:.cyan}  {bytes:>11}  {binary_bytes_per_sec:>13}  {elapsed:>4}  {wide_msg}";
 
 /// All bars.
-pub(super) struct Progress {
+pub(super) struct ProgressBars {
     bars: MultiProgress,
     lines: bool,
 }
 
 /// One of them.
-pub(super) struct Bar {
+pub(super) struct DownloadBar {
     drawn: ProgressBar,
     url: String,
     lines: bool,
 }
 
-impl Progress {
+impl ProgressBars {
     /// Bars on a terminal, lines elsewhere.
     pub(super) fn shown() -> Self {
         if !std::io::stderr().is_terminal() {
@@ -46,16 +46,16 @@ impl Progress {
         Self { bars, lines: false }
     }
 
-    pub(super) fn bar(&self, url: &Url) -> Bar {
+    pub(super) fn bar(&self, url: &Url) -> DownloadBar {
         let bar = self.bars.add(ProgressBar::no_length());
         bar.set_style(style(UNKNOWN));
         bar.set_prefix(shortened(url.as_str()));
         bar.set_message("waits");
-        Bar { drawn: bar, url: url.to_string(), lines: self.lines }
+        DownloadBar { drawn: bar, url: url.to_string(), lines: self.lines }
     }
 }
 
-impl Bar {
+impl DownloadBar {
     /// A transfer of `total` bytes, if that is known, of which `have` are here already.
     pub(super) fn started(&self, name: &str, have: u64, total: Option<u64>) {
         self.drawn.set_prefix(shortened(name));
@@ -77,14 +77,14 @@ impl Bar {
     }
 
     /// It broke off and is tried again after `wait`.
-    pub(super) fn retrying(&self, why: &Stopped, wait: Duration) {
+    pub(super) fn retrying(&self, why: &DownloadStop, wait: Duration) {
         self.drawn.set_message(format!("{why}; again in {} s", wait.as_secs()));
         if self.lines {
             eprintln!("{}: {why}; again in {} s", self.url, wait.as_secs());
         }
     }
 
-    pub(super) fn ended(&self, outcome: &Result<Done, Stopped>) {
+    pub(super) fn ended(&self, outcome: &Result<DownloadDone, DownloadStop>) {
         match outcome {
             Ok(done) => {
                 self.drawn.finish_with_message("done");

@@ -20,27 +20,27 @@ const HASHED_AT_ONCE_BYTES: usize = 256 << 10;
 
 /// What becomes of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(super) enum ExistingFile {
     Kept,
     Replaced,
 }
 
 /// What a file must hash to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Checksum {
-    algorithm: Algorithm,
+pub(crate) struct ExpectedChecksum {
+    algorithm: HashAlgorithm,
     wanted: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
+enum HashAlgorithm {
     Sha256,
     Sha512,
 }
 
 /// A file that is being downloaded.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct PartFile {
     name: PathBuf,
     unfinished: PathBuf,
     from: PathBuf,
@@ -48,9 +48,9 @@ pub(super) struct Part {
 
 /// What a server said of the thing a part is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Validator(pub(super) String);
+pub(super) struct PartValidator(pub(super) String);
 
-impl Part {
+impl PartFile {
     pub(super) fn of(name: PathBuf) -> Self {
         let beside = |ending: &str| {
             let mut path = name.clone().into_os_string();
@@ -65,16 +65,16 @@ impl Part {
     }
 
     /// Bytes that are here, and of what; nothing if they cannot be continued.
-    pub(super) fn begun(&self) -> Option<(u64, Validator)> {
+    pub(super) fn begun(&self) -> Option<(u64, PartValidator)> {
         let have = fs::metadata(&self.unfinished).ok().filter(fs::Metadata::is_file)?.len();
         let mut text = String::new();
         File::open(&self.from).ok()?.take(VALIDATOR_BYTES_MAX).read_to_string(&mut text).ok()?;
         let text = text.trim_end();
-        (have > 0 && !text.is_empty()).then(|| (have, Validator(text.to_owned())))
+        (have > 0 && !text.is_empty()).then(|| (have, PartValidator(text.to_owned())))
     }
 
     /// The part, emptied, and what it is of.
-    pub(super) fn anew(&self, validator: Option<&Validator>) -> io::Result<File> {
+    pub(super) fn anew(&self, validator: Option<&PartValidator>) -> io::Result<File> {
         // First: a part without a validator is never continued, one with a wrong validator could be.
         match fs::remove_file(&self.from) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
@@ -94,11 +94,11 @@ impl Part {
     }
 
     /// Gives the whole file its name.
-    pub(super) fn finish(&self, existing: Existing) -> io::Result<()> {
+    pub(super) fn finish(&self, existing: ExistingFile) -> io::Result<()> {
         match existing {
-            Existing::Replaced => fs::rename(&self.unfinished, &self.name)?,
+            ExistingFile::Replaced => fs::rename(&self.unfinished, &self.name)?,
             // Something may have come to be there meanwhile.
-            Existing::Kept => {
+            ExistingFile::Kept => {
                 let (from, to) = (&self.unfinished, &self.name);
                 match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
                     // Not every file system can tell.
@@ -112,7 +112,7 @@ impl Part {
     }
 
     /// Hashes the part; the wrong hash is returned, and the part removed.
-    pub(super) fn verify(&self, checksum: &Checksum) -> io::Result<Result<(), String>> {
+    pub(super) fn verify(&self, checksum: &ExpectedChecksum) -> io::Result<Result<(), String>> {
         let found = checksum.algorithm.of(File::open(&self.unfinished)?)?;
         if found == checksum.wanted {
             return Ok(Ok(()));
@@ -123,7 +123,7 @@ impl Part {
     }
 }
 
-impl Algorithm {
+impl HashAlgorithm {
     fn of(self, file: File) -> io::Result<Vec<u8>> {
         match self {
             Self::Sha256 => hashed::<Sha256>(file),
@@ -152,14 +152,14 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-impl FromStr for Checksum {
+impl FromStr for ExpectedChecksum {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (algorithm, digits) = text.split_once(':').ok_or("write sha256:HEX or sha512:HEX")?;
         let (algorithm, len) = match algorithm {
-            "sha256" => (Algorithm::Sha256, 32),
-            "sha512" => (Algorithm::Sha512, 64),
+            "sha256" => (HashAlgorithm::Sha256, 32),
+            "sha512" => (HashAlgorithm::Sha512, 64),
             other => return Err(format!("{other} is not known: sha256 and sha512 are")),
         };
         let nibbles: Option<Vec<u32>> = digits.chars().map(|it| it.to_digit(16)).collect();
@@ -210,9 +210,9 @@ mod tests {
     #[test]
     fn checksums_are_read_whole_or_not_at_all() {
         let ok = format!("sha256:{}", "0aF".repeat(21) + "f");
-        assert_eq!(ok.parse::<Checksum>().unwrap().wanted[..2], [0x0a, 0xf0]);
+        assert_eq!(ok.parse::<ExpectedChecksum>().unwrap().wanted[..2], [0x0a, 0xf0]);
         for wrong in ["abc", "md5:00", "sha256:00", "sha256:zz", "sha512:0"] {
-            assert!(wrong.parse::<Checksum>().is_err(), "{wrong}");
+            assert!(wrong.parse::<ExpectedChecksum>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
 //! One download from its URL to its file, through as many tries as it takes.
 
-use super::exchange::{self, Route, Unanswered};
-use super::progress::Bar;
-use super::save::{self, Checksum, Existing, Part, Validator};
+use super::exchange::{self, ServerRoute, UnusableAnswer};
+use super::progress::DownloadBar;
+use super::save::{self, ExistingFile, ExpectedChecksum, PartFile, PartValidator};
 use http::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED,
 };
@@ -26,31 +26,31 @@ const WAIT_MOST: Duration = Duration::from_secs(30);
 const NAMELESS: &str = "index.html";
 
 /// What all downloads of a run share.
-pub(super) struct Common {
+pub(super) struct TransferContext {
     pub(super) tls: ClientTls,
     pub(super) proxy: Option<Url>,
     pub(super) dir: PathBuf,
     pub(super) retries: u16,
-    pub(super) existing: Existing,
+    pub(super) existing: ExistingFile,
 }
 
 /// One download.
-pub(super) struct Job {
+pub(super) struct DownloadJob {
     pub(super) url: Url,
     pub(super) output: Option<PathBuf>,
-    pub(super) checksum: Option<Checksum>,
+    pub(super) checksum: Option<ExpectedChecksum>,
 }
 
 /// A download that is whole.
-pub(super) struct Done {
+pub(super) struct DownloadDone {
     pub(super) bytes: u64,
     pub(super) place: String,
 }
 
 /// Why a download stopped.
 #[derive(Debug)]
-pub(super) enum Stopped {
-    Unanswered(Unanswered),
+pub(super) enum DownloadStop {
+    Unanswered(UnusableAnswer),
     /// The answer ended too soon.
     Broke(String),
     /// The file could not be written.
@@ -61,9 +61,13 @@ pub(super) enum Stopped {
 }
 
 /// Downloads `job`.
-pub(super) async fn run(common: &Common, job: Job, bar: &Bar) -> Result<Done, Stopped> {
+pub(super) async fn run(
+    common: &TransferContext,
+    job: DownloadJob,
+    bar: &DownloadBar,
+) -> Result<DownloadDone, DownloadStop> {
     let proxy = common.proxy.clone().or_else(|| from_environment(&job.url));
-    let route = Route { tls: &common.tls, proxy: proxy.as_ref() };
+    let route = ServerRoute { tls: &common.tls, proxy: proxy.as_ref() };
     let mut wait = WAIT_FIRST;
     let mut tries = 0;
     loop {
@@ -82,37 +86,38 @@ pub(super) async fn run(common: &Common, job: Job, bar: &Bar) -> Result<Done, St
 
 /// One try; it goes on where an earlier one stopped.
 async fn attempt(
-    common: &Common,
-    route: &Route<'_>,
-    job: &Job,
-    bar: &Bar,
-) -> Result<Done, Stopped> {
+    common: &TransferContext,
+    route: &ServerRoute<'_>,
+    job: &DownloadJob,
+    bar: &DownloadBar,
+) -> Result<DownloadDone, DownloadStop> {
     if job.is_to_stdout() {
         let (_, answer) =
-            exchange::ask(route, &job.url, None).await.map_err(Stopped::Unanswered)?;
+            exchange::ask(route, &job.url, None).await.map_err(DownloadStop::Unanswered)?;
         return whole_to_stdout(good(answer)?, bar).await;
     }
     // Known before the answer only where it was said: a redirect or a header may change it.
     let told = job.output.clone().unwrap_or_else(|| common.dir.join(name_in(&job.url)));
-    let part = Part::of(told);
+    let part = PartFile::of(told);
     let begun = part.begun();
     let range = begun.as_ref().map(|(have, validator)| (*have, validator.0.as_str()));
-    let (url, answer) = exchange::ask(route, &job.url, range).await.map_err(Stopped::Unanswered)?;
+    let (url, answer) =
+        exchange::ask(route, &job.url, range).await.map_err(DownloadStop::Unanswered)?;
     if answer.status() == StatusCode::RANGE_NOT_SATISFIABLE && begun.is_some() {
         // All of it was here, or it has shrunk: the next try starts anew.
-        part.anew(None).map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
-        return Err(Stopped::Broke("what is here is no part of it any more".into()));
+        part.anew(None).map_err(|why| DownloadStop::Disk(part.name().to_owned(), why))?;
+        return Err(DownloadStop::Broke("what is here is no part of it any more".into()));
     }
     let answer = good(answer)?;
     let continued = begun.filter(|(have, _)| continues(&answer, *have));
     let part = match (&continued, &job.output) {
-        (None, None) => Part::of(common.dir.join(suggested(&url, answer.headers()))),
+        (None, None) => PartFile::of(common.dir.join(suggested(&url, answer.headers()))),
         _ => part,
     };
-    if common.existing == Existing::Kept && part.name().exists() {
-        return Err(Stopped::Exists(part.name().to_owned()));
+    if common.existing == ExistingFile::Kept && part.name().exists() {
+        return Err(DownloadStop::Exists(part.name().to_owned()));
     }
-    let disk = |why| Stopped::Disk(part.name().to_owned(), why);
+    let disk = |why| DownloadStop::Disk(part.name().to_owned(), why);
     let have = continued.map_or(0, |(have, _)| have);
     let file =
         if have > 0 { part.continued() } else { part.anew(validator(answer.headers()).as_ref()) };
@@ -120,17 +125,17 @@ async fn attempt(
     if let Some(checksum) = &job.checksum
         && let Err(found) = part.verify(checksum).map_err(disk)?
     {
-        return Err(Stopped::Wrong(found));
+        return Err(DownloadStop::Wrong(found));
     }
     part.finish(common.existing).map_err(disk)?;
-    Ok(Done { bytes, place: part.name().display().to_string() })
+    Ok(DownloadDone { bytes, place: part.name().display().to_string() })
 }
 
 /// The thing itself, whole or in part; anything else is a failure.
-fn good(answer: Response<Incoming>) -> Result<Response<Incoming>, Stopped> {
+fn good(answer: Response<Incoming>) -> Result<Response<Incoming>, DownloadStop> {
     match answer.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(answer),
-        other => Err(Stopped::Unanswered(Unanswered::Status(other))),
+        other => Err(DownloadStop::Unanswered(UnusableAnswer::Status(other))),
     }
 }
 
@@ -139,43 +144,46 @@ async fn received(
     answer: Response<Incoming>,
     mut file: File,
     have: u64,
-    part: &Part,
-    bar: &Bar,
-) -> Result<u64, Stopped> {
+    part: &PartFile,
+    bar: &DownloadBar,
+) -> Result<u64, DownloadStop> {
     let due = number(answer.headers(), CONTENT_LENGTH.as_str());
     let name = part.name().file_name().map(|it| it.to_string_lossy().into_owned());
     bar.started(&name.unwrap_or_default(), have, due.map(|due| have + due));
     let mut body = answer.into_body();
     let mut came = 0;
     while let Some(piece) = next(&mut body).await? {
-        file.write_all(&piece).map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
+        file.write_all(&piece).map_err(|why| DownloadStop::Disk(part.name().to_owned(), why))?;
         came += piece.len() as u64;
         bar.moved(piece.len() as u64);
     }
-    file.sync_all().map_err(|why| Stopped::Disk(part.name().to_owned(), why))?;
+    file.sync_all().map_err(|why| DownloadStop::Disk(part.name().to_owned(), why))?;
     Ok(came)
 }
 
-async fn whole_to_stdout(answer: Response<Incoming>, bar: &Bar) -> Result<Done, Stopped> {
+async fn whole_to_stdout(
+    answer: Response<Incoming>,
+    bar: &DownloadBar,
+) -> Result<DownloadDone, DownloadStop> {
     bar.started("standard output", 0, number(answer.headers(), CONTENT_LENGTH.as_str()));
     let mut body = answer.into_body();
     let mut bytes = 0;
     while let Some(piece) = next(&mut body).await? {
-        save::to_stdout(&piece).map_err(|why| Stopped::Disk("standard output".into(), why))?;
+        save::to_stdout(&piece).map_err(|why| DownloadStop::Disk("standard output".into(), why))?;
         bytes += piece.len() as u64;
         bar.moved(piece.len() as u64);
     }
-    Ok(Done { bytes, place: "standard output".into() })
+    Ok(DownloadDone { bytes, place: "standard output".into() })
 }
 
-async fn next(body: &mut Incoming) -> Result<Option<bytes::Bytes>, Stopped> {
+async fn next(body: &mut Incoming) -> Result<Option<bytes::Bytes>, DownloadStop> {
     loop {
         let frame = tokio::time::timeout(STALL, body.frame()).await;
         match frame
-            .map_err(|_| Stopped::Broke(format!("nothing came for {} s", STALL.as_secs())))?
+            .map_err(|_| DownloadStop::Broke(format!("nothing came for {} s", STALL.as_secs())))?
         {
             None => return Ok(None),
-            Some(Err(why)) => return Err(Stopped::Broke(why.to_string())),
+            Some(Err(why)) => return Err(DownloadStop::Broke(why.to_string())),
             Some(Ok(frame)) => {
                 if let Ok(piece) = frame.into_data() {
                     return Ok(Some(piece));
@@ -193,10 +201,10 @@ fn continues(answer: &Response<Incoming>, have: u64) -> bool {
 }
 
 /// What tells this version of the thing from others: a strong tag, else its date.
-fn validator(headers: &HeaderMap) -> Option<Validator> {
+fn validator(headers: &HeaderMap) -> Option<PartValidator> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let tag = text(ETAG).filter(|it| !it.starts_with("W/"));
-    tag.or_else(|| text(LAST_MODIFIED)).map(|it| Validator(it.to_owned()))
+    tag.or_else(|| text(LAST_MODIFIED)).map(|it| PartValidator(it.to_owned()))
 }
 
 fn number(headers: &HeaderMap, name: &str) -> Option<u64> {
@@ -244,21 +252,21 @@ fn is_spared(host: &str, entry: &str) -> bool {
             && host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
-impl Job {
+impl DownloadJob {
     fn is_to_stdout(&self) -> bool {
         self.output.as_deref() == Some(Path::new("-"))
     }
 }
 
-impl Stopped {
+impl DownloadStop {
     /// Whether another try may help.
     fn may_pass(&self) -> bool {
         match self {
-            Self::Unanswered(Unanswered::Network(_)) | Self::Broke(_) => true,
-            Self::Unanswered(Unanswered::Status(status)) => {
+            Self::Unanswered(UnusableAnswer::Network(_)) | Self::Broke(_) => true,
+            Self::Unanswered(UnusableAnswer::Status(status)) => {
                 status.is_server_error() || *status == StatusCode::TOO_MANY_REQUESTS
             }
-            Self::Unanswered(Unanswered::Refused(_))
+            Self::Unanswered(UnusableAnswer::Refused(_))
             | Self::Disk(..)
             | Self::Exists(_)
             | Self::Wrong(_) => false,
@@ -266,7 +274,7 @@ impl Stopped {
     }
 }
 
-impl fmt::Display for Stopped {
+impl fmt::Display for DownloadStop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unanswered(why) => why.fmt(f),

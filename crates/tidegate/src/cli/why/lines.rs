@@ -2,9 +2,9 @@
 //!
 //! A line that cannot be read gets a line that says so, and the rest is answered all the same.
 
-use super::{Answerer, Told, read};
+use super::{WhyJson, WhySource, read};
 use crate::cli::running::AnsweredFrom;
-use crate::cli::{Exit, Failure, WhyArgs};
+use crate::cli::{CommandFailure, ExitReason, WhyArgs};
 use admin::question::TARGET_BYTES_MAX;
 use serde_json::json;
 use std::io::{self, BufRead, Read};
@@ -13,7 +13,7 @@ use std::io::{self, BufRead, Read};
 const LINE_BYTES_MAX: u64 = TARGET_BYTES_MAX as u64 + 2;
 
 /// One line of the input.
-enum Line {
+enum InputLine {
     Text(String),
     /// Reason why nothing in it can be asked about.
     Wrong(&'static str),
@@ -22,27 +22,27 @@ enum Line {
 
 /// Answers every line; fails in the end if one could not be read.
 pub(super) fn answer(
-    answerer: &mut Answerer,
+    answerer: &mut WhySource,
     from: &AnsweredFrom,
     args: &WhyArgs,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut input = io::stdin().lock();
     let (mut number, mut wrong) = (0_u64, 0_u64);
     loop {
         number += 1;
         let line = next(&mut input).map_err(|why| {
-            Failure::new(Exit::Wrong, format!("standard input cannot be read: {why}"))
+            CommandFailure::new(ExitReason::Wrong, format!("standard input cannot be read: {why}"))
         })?;
         let asked = match &line {
-            Line::End => break,
-            Line::Text(text) if text.trim().is_empty() => continue,
-            Line::Text(text) => read(args, text.trim()).map_err(|failure| failure.message),
-            Line::Wrong(why) => Err((*why).to_owned()),
+            InputLine::End => break,
+            InputLine::Text(text) if text.trim().is_empty() => continue,
+            InputLine::Text(text) => read(args, text.trim()).map_err(|failure| failure.message),
+            InputLine::Wrong(why) => Err((*why).to_owned()),
         };
         let told = match asked {
             Ok(question) => {
                 let why = answerer.answer(&question)?;
-                serde_json::to_string(&Told { why: &why, answered_from: from })
+                serde_json::to_string(&WhyJson { why: &why, answered_from: from })
             }
             Err(why) => {
                 wrong += 1;
@@ -50,28 +50,28 @@ pub(super) fn answer(
                 serde_json::to_string(&json!({ "line": number, "error": why }))
             }
         };
-        println!("{}", told.map_err(|why| Failure::new(Exit::Fault, why))?);
+        println!("{}", told.map_err(|why| CommandFailure::new(ExitReason::Fault, why))?);
     }
     if wrong == 0 {
         return Ok(());
     }
     let lines = if wrong == 1 { "line" } else { "lines" };
     let message = format!("{wrong} {lines} of the input could not be read, as \"error\" tells");
-    Err(Failure::new(Exit::Wrong, message))
+    Err(CommandFailure::new(ExitReason::Wrong, message))
 }
 
 /// The next line, of which no more is held than may be asked about.
-fn next(input: &mut impl BufRead) -> io::Result<Line> {
+fn next(input: &mut impl BufRead) -> io::Result<InputLine> {
     let mut bytes = Vec::new();
     input.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
-        return Ok(Line::End);
+        return Ok(InputLine::End);
     }
     if bytes.len() as u64 == LINE_BYTES_MAX && !bytes.ends_with(b"\n") {
         input.skip_until(b'\n')?;
-        return Ok(Line::Wrong("the line is longer than 8192 bytes"));
+        return Ok(InputLine::Wrong("the line is longer than 8192 bytes"));
     }
-    Ok(String::from_utf8(bytes).map_or(Line::Wrong("the line is not UTF-8"), Line::Text))
+    Ok(String::from_utf8(bytes).map_or(InputLine::Wrong("the line is not UTF-8"), InputLine::Text))
 }
 
 #[cfg(test)]
@@ -88,10 +88,12 @@ mod tests {
         // An `ÿ` of two bytes, cut.
         bytes.pop();
         let mut input = &bytes[..];
-        assert!(matches!(next(&mut input).unwrap(), Line::Wrong(_)));
-        assert!(matches!(next(&mut input).unwrap(), Line::Text(it) if it == "ads.example\r\n"));
-        assert!(matches!(next(&mut input).unwrap(), Line::Text(it) if it.trim() == whole));
-        assert!(matches!(next(&mut input).unwrap(), Line::Wrong("the line is not UTF-8")));
-        assert!(matches!(next(&mut input).unwrap(), Line::End));
+        assert!(matches!(next(&mut input).unwrap(), InputLine::Wrong(_)));
+        assert!(
+            matches!(next(&mut input).unwrap(), InputLine::Text(it) if it == "ads.example\r\n")
+        );
+        assert!(matches!(next(&mut input).unwrap(), InputLine::Text(it) if it.trim() == whole));
+        assert!(matches!(next(&mut input).unwrap(), InputLine::Wrong("the line is not UTF-8")));
+        assert!(matches!(next(&mut input).unwrap(), InputLine::End));
     }
 }

@@ -3,8 +3,8 @@
 //! It starts nothing and waits for nothing; whoever changes it holds its lock. Used by the keeper's
 //! threads and by those who order.
 
-use super::super::frame::Ask;
-use super::super::issuer::{KeyKind, Refusal};
+use super::super::frame::SignerRequest;
+use super::super::issuer::{KeyKind, SigningRefusal};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
@@ -20,22 +20,22 @@ const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// One that lived so long had not failed.
 const LIVED: Duration = Duration::from_secs(10);
 
-pub(super) type Outcome = Result<Vec<u8>, Refusal>;
+pub(super) type Outcome = Result<Vec<u8>, SigningRefusal>;
 
 /// The line to the processes.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct SignerChannel {
     /// The process that takes orders.
-    pub(super) serving: Option<Arc<Link>>,
+    pub(super) serving: Option<Arc<SignerLink>>,
     /// The one before it, until the reload that replaced it is through.
-    parked: Option<Arc<Link>>,
+    parked: Option<Arc<SignerLink>>,
     /// The one that does not take orders yet.
-    coming: Option<Coming>,
+    coming: Option<ComingSigner>,
     /// Whether processes are to run from now on.
     pub(super) is_kept: bool,
     is_ending: bool,
     pub(super) keys: HashMap<u8, Vec<u8>>,
-    pub(super) waiting: HashMap<u64, Waiting>,
+    pub(super) waiting: HashMap<u64, WaitingOrder>,
     /// Those of the waiting that no living process was sent yet.
     pub(super) unsent: BTreeSet<u64>,
     pub(super) numbers: u64,
@@ -54,62 +54,62 @@ pub(super) struct Line {
 }
 
 /// The socket to one process.
-pub(super) struct Link {
+pub(super) struct SignerLink {
     pub(super) number: u64,
     pub(super) socket: OwnedFd,
     pub(super) process: u32,
 }
 
 /// A process that is to be, by its number, and its link once it was started.
-pub(super) struct Coming {
+pub(super) struct ComingSigner {
     number: u64,
-    link: Option<Arc<Link>>,
+    link: Option<Arc<SignerLink>>,
 }
 
 /// An order that waits for its answer.
-pub(super) struct Waiting {
+pub(super) struct WaitingOrder {
     pub(super) packet: Vec<u8>,
-    pub(super) answer: Answer,
+    pub(super) answer: OrderAnswer,
     /// The process that has it.
     pub(super) sent_to: Option<u64>,
 }
 
 /// Who is told.
-pub(super) enum Answer {
+pub(super) enum OrderAnswer {
     Task(oneshot::Sender<Outcome>),
     Thread(mpsc::SyncSender<Outcome>),
 }
 
 /// What a process that ended had been.
-enum Part {
+enum EndedRole {
     Serving,
     Coming,
     /// Replaced, or given up.
     Dismissed,
 }
 
-impl Link {
+impl SignerLink {
     /// The process reads this as the end; so does the thread that listens to it.
     fn hang_up(&self) {
         let _ = shutdown(&self.socket, Shutdown::Both);
     }
 
     pub(super) fn send_key(&self, kind: KeyKind, spki: Vec<u8>) {
-        let _ = send(&self.socket, &Ask::Key(kind, spki).write(), SendFlags::NOSIGNAL);
+        let _ = send(&self.socket, &SignerRequest::Key(kind, spki).write(), SendFlags::NOSIGNAL);
     }
 }
 
-fn hang_up(link: Option<Arc<Link>>) {
+fn hang_up(link: Option<Arc<SignerLink>>) {
     if let Some(link) = link {
         link.hang_up();
     }
 }
 
-impl Line {
+impl SignerChannel {
     /// The number of a process that is to be started now, in place of any that is on its way.
     pub(super) fn expect_process(&mut self) -> u64 {
         self.expected += 1;
-        let coming = Coming { number: self.expected, link: None };
+        let coming = ComingSigner { number: self.expected, link: None };
         let given_up = self.coming.replace(coming);
         hang_up(given_up.and_then(|it| it.link));
         self.expected
@@ -137,7 +137,7 @@ impl Line {
     }
 
     /// Notes that an expected process was started; ends one that is not expected any more.
-    pub(super) fn welcome(&mut self, link: &Arc<Link>) {
+    pub(super) fn welcome(&mut self, link: &Arc<SignerLink>) {
         match &mut self.coming {
             Some(coming) if coming.number == link.number => {
                 coming.link = Some(Arc::clone(link));
@@ -153,7 +153,7 @@ impl Line {
     }
 
     /// Has an expected process take orders from now on. The one before goes on with what it has.
-    pub(super) fn take_over(&mut self, link: &Arc<Link>, trouble: Option<String>) {
+    pub(super) fn take_over(&mut self, link: &Arc<SignerLink>, trouble: Option<String>) {
         if self.coming.take_if(|it| it.number == link.number).is_none() {
             return;
         }
@@ -200,11 +200,11 @@ impl Line {
         }
         let part = self.part_of(number);
         match part {
-            Part::Dismissed => {
+            EndedRole::Dismissed => {
                 self.flush();
                 return None;
             }
-            Part::Coming => {
+            EndedRole::Coming => {
                 self.failed += 1;
                 if self.serving.is_some() {
                     return None;
@@ -212,25 +212,25 @@ impl Line {
                 self.trouble.clone_from(&self.failure);
                 self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
             }
-            Part::Serving if lived >= LIVED => self.pause = Duration::ZERO,
+            EndedRole::Serving if lived >= LIVED => self.pause = Duration::ZERO,
             // At once after the first death, however young.
-            Part::Serving if self.pause.is_zero() => self.pause = PAUSE_MIN / 100,
-            Part::Serving => self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX),
+            EndedRole::Serving if self.pause.is_zero() => self.pause = PAUSE_MIN / 100,
+            EndedRole::Serving => self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX),
         }
         (!self.is_ending).then_some(self.pause)
     }
 
     /// Takes an ended process out of the line.
-    fn part_of(&mut self, number: u64) -> Part {
-        let is_it = |link: &mut Arc<Link>| link.number == number;
+    fn part_of(&mut self, number: u64) -> EndedRole {
+        let is_it = |link: &mut Arc<SignerLink>| link.number == number;
         if self.serving.take_if(is_it).is_some() {
-            return Part::Serving;
+            return EndedRole::Serving;
         }
         if self.coming.take_if(|it| it.number == number).is_some() {
-            return Part::Coming;
+            return EndedRole::Coming;
         }
         self.parked.take_if(is_it);
-        Part::Dismissed
+        EndedRole::Dismissed
     }
 
     /// Sends what was not sent, as far as there is room.
@@ -264,12 +264,12 @@ mod tests {
     const SOON: Duration = Duration::from_millis(50);
 
     /// A process that is ready; its end of the socket.
-    fn ready(line: &mut Line) -> (u64, OwnedFd) {
+    fn ready(line: &mut SignerChannel) -> (u64, OwnedFd) {
         let number = line.expect_process();
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
-        let held = Arc::new(Link { number, socket: ours, process: number as u32 });
+        let held = Arc::new(SignerLink { number, socket: ours, process: number as u32 });
         line.welcome(&held);
         line.take_over(&held, None);
         assert!(line.serves(number) && !line.expects(number));
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn a_process_that_was_replaced_is_followed_by_no_pause() {
-        let mut line = Line::default();
+        let mut line = SignerChannel::default();
         let (mut before, _first) = ready(&mut line);
         for _ in 0..100 {
             let (after, _socket) = ready(&mut line);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn ends_that_nobody_asked_for_are_followed_by_longer_and_longer_pauses() {
-        let mut line = Line::default();
+        let mut line = SignerChannel::default();
         let mut pauses = Vec::new();
         for _ in 0..10 {
             let (number, _socket) = ready(&mut line);
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_reload_that_fails_or_is_undone_leaves_the_process_that_serves() {
-        let mut line = Line::default();
+        let mut line = SignerChannel::default();
         let (first, _first) = ready(&mut line);
         let number = line.expect_process();
         assert_eq!(line.ended(number, SOON), None);
@@ -318,10 +318,11 @@ mod tests {
 
     #[test]
     fn an_order_in_the_hand_of_a_process_that_ends_is_sent_to_the_next() {
-        let mut line = Line::default();
+        let mut line = SignerChannel::default();
         let (first, _first) = ready(&mut line);
         let (tell, _answer) = oneshot::channel();
-        let waiting = Waiting { packet: vec![7], answer: Answer::Task(tell), sent_to: None };
+        let waiting =
+            WaitingOrder { packet: vec![7], answer: OrderAnswer::Task(tell), sent_to: None };
         line.waiting.insert(1, waiting);
         line.unsent.insert(1);
         line.flush();

@@ -4,12 +4,13 @@
 //! already is no error, and its time-out begins anew. It makes and removes no set. Called by the
 //! sets' thread.
 
-use super::Prefix;
+use super::AddressPrefix;
 use super::message::{
-    ACK, Head, Heard, Messages, NETWORK_ORDER, REQUEST, Refusal, Reply, converse,
+    ACK, KernelRefusal, KernelReply, MessageBatch, MessageHead, NETWORK_ORDER, REQUEST,
+    ReplyMeaning, converse,
 };
 use std::net::IpAddr;
-use transport::netlink::Netlink;
+use transport::netlink::NetlinkSocket;
 
 /// `NFNL_SUBSYS_IPSET` and `IPSET_CMD_ADD` (`linux/netfilter/ipset/ip_set.h`, for all that follows).
 const ADD: u16 = 0x0609;
@@ -27,34 +28,36 @@ const NFPROTO_IPV6: u8 = 10;
 
 /// Adds `prefixes` to the set `name`. `refused` is told of each that was not added.
 pub(super) fn add(
-    socket: &mut Netlink,
+    socket: &mut NetlinkSocket,
     name: &str,
-    prefixes: &[Prefix],
-    mut refused: impl FnMut(Prefix, i32),
-) -> Result<(), Refusal> {
-    let mut messages = Messages::default();
+    prefixes: &[AddressPrefix],
+    mut refused: impl FnMut(AddressPrefix, i32),
+) -> Result<(), KernelRefusal> {
+    let mut messages = MessageBatch::default();
     for (index, prefix) in prefixes.iter().enumerate() {
         push_add(&mut messages, index as u32, name, *prefix);
     }
     let mut waiting = prefixes.len();
     converse(socket, &messages, |reply| {
-        let Reply::Outcome { sequence, error } = reply else { return Heard::MoreToCome };
+        let KernelReply::Outcome { sequence, error } = reply else {
+            return ReplyMeaning::MoreToCome;
+        };
         if error != 0
             && let Some(prefix) = prefixes.get(sequence as usize)
         {
             refused(*prefix, error);
         }
         waiting -= 1;
-        if waiting == 0 { Heard::All } else { Heard::MoreToCome }
+        if waiting == 0 { ReplyMeaning::All } else { ReplyMeaning::MoreToCome }
     })
 }
 
-fn push_add(messages: &mut Messages, sequence: u32, name: &str, prefix: Prefix) {
+fn push_add(messages: &mut MessageBatch, sequence: u32, name: &str, prefix: AddressPrefix) {
     let family = match prefix.network {
         IpAddr::V4(_) => NFPROTO_IPV4,
         IpAddr::V6(_) => NFPROTO_IPV6,
     };
-    let head = Head { kind: ADD, flags: REQUEST | ACK, sequence, family, resource: 0 };
+    let head = MessageHead { kind: ADD, flags: REQUEST | ACK, sequence, family, resource: 0 };
     messages.push(head, |at| {
         at.put(AT_PROTOCOL, &[PROTOCOL]);
         at.put_text(AT_SET, name);
@@ -86,8 +89,8 @@ mod tests {
 
     #[test]
     fn an_addition_is_written_as_the_kernel_reads_it() {
-        let mut messages = Messages::default();
-        push_add(&mut messages, 3, "ab", Prefix::new("192.0.2.77".parse().unwrap(), 24));
+        let mut messages = MessageBatch::default();
+        push_add(&mut messages, 3, "ab", AddressPrefix::new("192.0.2.77".parse().unwrap(), 24));
         let mut expected = Vec::new();
         expected.extend(56_u32.to_ne_bytes());
         expected.extend(0x0609_u16.to_ne_bytes());

@@ -4,7 +4,7 @@
 //! kernel sent is read with the same care as what a stranger sent. Called by `ipset` and `nft`.
 
 use std::io;
-use transport::netlink::Netlink;
+use transport::netlink::NetlinkSocket;
 
 /// `NLMSG_ERROR`: an acknowledgement, or a refusal with its error number (netlink(7)).
 const ERROR: u16 = 2;
@@ -22,13 +22,13 @@ const KIND_MASK: u16 = 0x3fff;
 
 /// Messages for one datagram.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct MessageBatch {
     bytes: Vec<u8>,
 }
 
 /// What stands in front of a message's attributes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Head {
+pub(super) struct MessageHead {
     /// Subsystem and command.
     pub(super) kind: u16,
     pub(super) flags: u16,
@@ -40,21 +40,25 @@ pub(super) struct Head {
 }
 
 /// The attributes of the message being written.
-pub(super) struct Attributes<'m> {
+pub(super) struct MessageAttributes<'m> {
     bytes: &'m mut Vec<u8>,
 }
 
 /// A message from the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reply<'r> {
+pub(super) enum KernelReply<'r> {
     /// Done, or refused with this error number.
     Outcome { sequence: u32, error: i32 },
     /// What was asked for; its attributes.
     Told { sequence: u32, kind: u16, attributes: &'r [u8] },
 }
 
-impl Messages {
-    pub(super) fn push(&mut self, head: Head, fill: impl FnOnce(&mut Attributes<'_>)) {
+impl MessageBatch {
+    pub(super) fn push(
+        &mut self,
+        head: MessageHead,
+        fill: impl FnOnce(&mut MessageAttributes<'_>),
+    ) {
         let begin = self.bytes.len();
         self.bytes.extend([0; 4]);
         self.bytes.extend(head.kind.to_ne_bytes());
@@ -66,7 +70,7 @@ impl Messages {
         // NFNETLINK_V0, the only version there is.
         self.bytes.push(0);
         self.bytes.extend(head.resource.to_be_bytes());
-        fill(&mut Attributes { bytes: &mut self.bytes });
+        fill(&mut MessageAttributes { bytes: &mut self.bytes });
         let length = (self.bytes.len() - begin) as u32;
         self.bytes[begin..begin + 4].copy_from_slice(&length.to_ne_bytes());
     }
@@ -76,7 +80,7 @@ impl Messages {
     }
 }
 
-impl Attributes<'_> {
+impl MessageAttributes<'_> {
     /// An attribute with this value, padded to four bytes.
     pub(super) fn put(&mut self, kind: u16, value: &[u8]) {
         // Values are names and addresses: shorter than the 65,531 bytes that fit.
@@ -100,7 +104,7 @@ impl Attributes<'_> {
     }
 
     /// An attribute that holds those that `fill` writes.
-    pub(super) fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut Attributes<'_>)) {
+    pub(super) fn nest(&mut self, kind: u16, fill: impl FnOnce(&mut MessageAttributes<'_>)) {
         let begin = self.bytes.len();
         self.bytes.extend([0; 2]);
         self.bytes.extend((kind | NESTED).to_ne_bytes());
@@ -118,7 +122,7 @@ impl Attributes<'_> {
 }
 
 /// The messages of a datagram, until one that is malformed.
-pub(super) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
+pub(super) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = KernelReply<'_>> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(*datagram.first_chunk()?) as usize;
         let message = datagram.get(..length).filter(|it| it.len() >= HEADER_BYTES)?;
@@ -127,12 +131,16 @@ pub(super) fn replies(mut datagram: &[u8]) -> impl Iterator<Item = Reply<'_>> {
         let sequence = u32::from_ne_bytes([message[8], message[9], message[10], message[11]]);
         let body = &message[HEADER_BYTES..];
         if kind == ERROR {
-            return Some(Reply::Outcome {
+            return Some(KernelReply::Outcome {
                 sequence,
                 error: -i32::from_ne_bytes(*body.first_chunk()?),
             });
         }
-        Some(Reply::Told { sequence, kind, attributes: body.get(FAMILY_BYTES..).unwrap_or(&[]) })
+        Some(KernelReply::Told {
+            sequence,
+            kind,
+            attributes: body.get(FAMILY_BYTES..).unwrap_or(&[]),
+        })
     })
 }
 
@@ -149,7 +157,7 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 
 /// Why the kernel did not do what it was asked.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum KernelRefusal {
     /// It said so, with an error number of its own or of a subsystem (4096 and up).
     Kernel(i32),
     /// The socket failed or stayed silent.
@@ -158,19 +166,19 @@ pub(super) enum Refusal {
 
 /// Sends `messages` and hands every reply to `take`, until that says that it was the last.
 pub(super) fn converse(
-    socket: &mut Netlink,
-    messages: &Messages,
-    mut take: impl FnMut(Reply<'_>) -> Heard,
-) -> Result<(), Refusal> {
+    socket: &mut NetlinkSocket,
+    messages: &MessageBatch,
+    mut take: impl FnMut(KernelReply<'_>) -> ReplyMeaning,
+) -> Result<(), KernelRefusal> {
     socket.discard_replies();
-    socket.send(messages.as_bytes()).map_err(Refusal::Socket)?;
+    socket.send(messages.as_bytes()).map_err(KernelRefusal::Socket)?;
     loop {
-        let datagram = socket.receive().map_err(Refusal::Socket)?;
+        let datagram = socket.receive().map_err(KernelRefusal::Socket)?;
         for reply in replies(datagram) {
             match take(reply) {
-                Heard::All => return Ok(()),
-                Heard::MoreToCome => {}
-                Heard::Refused(error) => return Err(Refusal::Kernel(error)),
+                ReplyMeaning::All => return Ok(()),
+                ReplyMeaning::MoreToCome => {}
+                ReplyMeaning::Refused(error) => return Err(KernelRefusal::Kernel(error)),
             }
         }
     }
@@ -178,7 +186,7 @@ pub(super) fn converse(
 
 /// What a reply means for a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ReplyMeaning {
     MoreToCome,
     All,
     Refused(i32),
@@ -190,8 +198,9 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let mut messages = Messages::default();
-        let head = Head { kind: 0x0a09, flags: REQUEST, sequence: 9, family: 1, resource: 0 };
+        let mut messages = MessageBatch::default();
+        let head =
+            MessageHead { kind: 0x0a09, flags: REQUEST, sequence: 9, family: 1, resource: 0 };
         messages.push(head, |at| {
             at.put_text(1, "abc");
             at.nest(7, |at| at.put_u32(3, 0x0102_0304));
@@ -199,7 +208,7 @@ mod tests {
         });
         assert_eq!(messages.as_bytes().len() % 4, 0);
         let read: Vec<_> = replies(messages.as_bytes()).collect();
-        let [Reply::Told { sequence: 9, kind: 0x0a09, attributes: body }] = read[..] else {
+        let [KernelReply::Told { sequence: 9, kind: 0x0a09, attributes: body }] = read[..] else {
             panic!("{read:?}");
         };
         let found: Vec<_> = attributes(body).collect();

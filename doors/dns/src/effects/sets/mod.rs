@@ -9,11 +9,11 @@ mod message;
 mod nft;
 mod recent;
 
-use super::counts::{Counts, Teller};
+use super::counts::{EffectCounts, FailureReporter};
 use super::settings::{NftFamily, SetPlace, SetTarget};
 use arc_swap::ArcSwapOption;
-use message::Refusal;
-use recent::{Asked, Recent};
+use message::KernelRefusal;
+use recent::{AdditionNeed, RecentAdditions};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -22,7 +22,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use transport::netlink::Netlink;
+use transport::netlink::NetlinkSocket;
 use vocab::Now;
 
 /// Additions that wait for the thread, 24 bytes each. At the cap a new one is dropped and counted;
@@ -34,13 +34,13 @@ const BATCH_MAX: usize = 64;
 
 /// An address prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Prefix {
+struct AddressPrefix {
     network: IpAddr,
     /// Bits, at most those of the family.
     length: u8,
 }
 
-impl Prefix {
+impl AddressPrefix {
     /// The prefix of that length in which `address` lies.
     fn new(address: IpAddr, length: u8) -> Self {
         let network = match address {
@@ -58,55 +58,55 @@ impl Prefix {
 }
 
 /// A set to write to, and whose it is.
-pub(super) struct Target {
-    pub(super) counts: Arc<Counts>,
+pub(super) struct WriteTarget {
+    pub(super) counts: Arc<EffectCounts>,
     pub(super) set: SetTarget,
 }
 
 /// An address for the set of that number.
-struct Addition {
+struct SetAddition {
     target: u16,
     address: IpAddr,
 }
 
 /// The thread that writes, as the answer path sees it.
-pub(super) struct Writer {
+pub(super) struct SetWriter {
     /// Taken away to end the thread: it writes what waits first.
-    queue: ArcSwapOption<SyncSender<Addition>>,
-    recent: Recent,
+    queue: ArcSwapOption<SyncSender<SetAddition>>,
+    recent: RecentAdditions,
     ended: std::sync::Mutex<Receiver<()>>,
     _thread: JoinHandle<()>,
 }
 
-impl Writer {
+impl SetWriter {
     /// Starts the thread. Its sets are those of the network namespace of the calling thread.
-    pub(super) fn start(targets: Vec<Target>, teller: Teller) -> io::Result<Self> {
+    pub(super) fn start(targets: Vec<WriteTarget>, teller: FailureReporter) -> io::Result<Self> {
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let (end, ended) = sync_channel(1);
         let thread = std::thread::Builder::new().name("sets".into()).spawn(move || {
-            Scribe { targets, teller, socket: None }.run(&waiting);
+            SetWriterThread { targets, teller, socket: None }.run(&waiting);
             // Nobody may wait for the end.
             let _ = end.send(());
         })?;
         Ok(Self {
             queue: ArcSwapOption::from_pointee(queue),
-            recent: Recent::new(),
+            recent: RecentAdditions::new(),
             ended: ended.into(),
             _thread: thread,
         })
     }
 
     /// Has `address` added to the set of that number. Never waits.
-    pub(super) fn add(&self, target: u16, address: IpAddr, counts: &Counts, now: Now) {
+    pub(super) fn add(&self, target: u16, address: IpAddr, counts: &EffectCounts, now: Now) {
         let address = address.to_canonical();
-        let Asked::Anew(place) = self.recent.note(target, address, now) else {
+        let AdditionNeed::Anew(place) = self.recent.note(target, address, now) else {
             counts.suppressed.fetch_add(1, Relaxed);
             return;
         };
         let queue = self.queue.load();
         let sent = match &*queue {
-            Some(queue) => queue.try_send(Addition { target, address }),
-            None => Err(TrySendError::Disconnected(Addition { target, address })),
+            Some(queue) => queue.try_send(SetAddition { target, address }),
+            None => Err(TrySendError::Disconnected(SetAddition { target, address })),
         };
         if sent.is_ok() {
             counts.fired.fetch_add(1, Relaxed);
@@ -129,14 +129,14 @@ impl Writer {
 }
 
 /// What the thread holds.
-struct Scribe {
-    targets: Vec<Target>,
-    teller: Teller,
-    socket: Option<Netlink>,
+struct SetWriterThread {
+    targets: Vec<WriteTarget>,
+    teller: FailureReporter,
+    socket: Option<NetlinkSocket>,
 }
 
-impl Scribe {
-    fn run(mut self, waiting: &Receiver<Addition>) {
+impl SetWriterThread {
+    fn run(mut self, waiting: &Receiver<SetAddition>) {
         while let Ok(first) = waiting.recv() {
             let mut batch: BTreeMap<u16, Vec<IpAddr>> = BTreeMap::new();
             for addition in std::iter::once(first).chain(waiting.try_iter().take(BATCH_MAX - 1)) {
@@ -149,7 +149,7 @@ impl Scribe {
     }
 
     fn write(&mut self, target: usize, addresses: &[IpAddr]) {
-        let mut socket = match self.socket.take().map_or_else(Netlink::netfilter, Ok) {
+        let mut socket = match self.socket.take().map_or_else(NetlinkSocket::netfilter, Ok) {
             Ok(socket) => socket,
             Err(why) => {
                 let why = format!("no netlink socket: {why}");
@@ -160,7 +160,7 @@ impl Scribe {
         let failure = match &set.place {
             SetPlace::Ipset { name } => write_ipset(&mut socket, name, set.mask, addresses),
             SetPlace::Nftset { family, table, set: name } => {
-                let place = nft::Place {
+                let place = nft::NftSetAddress {
                     family: protocol_of(*family),
                     table: table.clone(),
                     set: name.clone(),
@@ -179,7 +179,7 @@ impl Scribe {
     }
 
     fn fail(&self, target: usize, count: u64, why: &str) {
-        let Target { counts, set } = &self.targets[target];
+        let WriteTarget { counts, set } = &self.targets[target];
         counts.failed.fetch_add(count, Relaxed);
         self.teller.failure(counts, &format!("{}: {why}", set.place));
     }
@@ -189,12 +189,12 @@ impl Scribe {
 type Failed = (u64, String);
 
 fn write_ipset(
-    socket: &mut Netlink,
+    socket: &mut NetlinkSocket,
     name: &str,
     mask: u8,
     addresses: &[IpAddr],
 ) -> Result<(), Failed> {
-    let mut prefixes: Vec<_> = addresses.iter().map(|it| Prefix::new(*it, mask)).collect();
+    let mut prefixes: Vec<_> = addresses.iter().map(|it| AddressPrefix::new(*it, mask)).collect();
     prefixes.sort_unstable();
     prefixes.dedup();
     let (mut failed, mut last) = (0, 0);
@@ -212,14 +212,14 @@ fn write_ipset(
 /// A batch is added as a whole or not at all; then its addresses are tried one by one. Where an
 /// interval of the set lies across the prefix of one, the address itself is added instead.
 fn write_nft(
-    socket: &mut Netlink,
-    place: &nft::Place,
+    socket: &mut NetlinkSocket,
+    place: &nft::NftSetAddress,
     mask: u8,
     addresses: &[IpAddr],
 ) -> Result<(), Failed> {
     match nft::add(socket, place, addresses, mask) {
         Ok(()) => return Ok(()),
-        Err(Refusal::Kernel(nft::EEXIST)) => {}
+        Err(KernelRefusal::Kernel(nft::EEXIST)) => {}
         Err(why) => return Err((addresses.len() as u64, refusal(&why, nft::meaning))),
     }
     let mut failures: Option<Failed> = None;
@@ -227,9 +227,9 @@ fn write_nft(
         let one = std::slice::from_ref(address);
         let whole = if address.is_ipv4() { 32 } else { 128 };
         let outcome = match nft::add(socket, place, one, mask) {
-            Err(Refusal::Kernel(nft::EEXIST)) => match nft::add(socket, place, one, whole) {
+            Err(KernelRefusal::Kernel(nft::EEXIST)) => match nft::add(socket, place, one, whole) {
                 // Whatever lies across a single address covers it.
-                Err(Refusal::Kernel(nft::EEXIST)) => Ok(()),
+                Err(KernelRefusal::Kernel(nft::EEXIST)) => Ok(()),
                 outcome => outcome,
             },
             outcome => outcome,
@@ -242,10 +242,10 @@ fn write_nft(
     failures.map_or(Ok(()), Err)
 }
 
-fn refusal(why: &Refusal, meaning: fn(i32) -> String) -> String {
+fn refusal(why: &KernelRefusal, meaning: fn(i32) -> String) -> String {
     match why {
-        Refusal::Kernel(error) => meaning(*error),
-        Refusal::Socket(why) => format!("the kernel gave no reply: {why}"),
+        KernelRefusal::Kernel(error) => meaning(*error),
+        KernelRefusal::Socket(why) => format!("the kernel gave no reply: {why}"),
     }
 }
 
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn prefixes_are_masked() {
         let check = |address: &str, length, expected: &str| {
-            let prefix = Prefix::new(address.parse().expect("an address"), length);
+            let prefix = AddressPrefix::new(address.parse().expect("an address"), length);
             assert_eq!(prefix.network.to_string(), expected, "{address}/{length}");
         };
         check("192.0.2.77", 24, "192.0.2.0");

@@ -6,12 +6,13 @@
 //! changed in between, the kernel would refuse it, and it is made anew. It makes and removes no
 //! set. Called by the sets' thread.
 
-use super::Prefix;
+use super::AddressPrefix;
 use super::message::{
-    ACK, CREATE, Head, Heard, Messages, REQUEST, Refusal, Reply, attributes, converse,
+    ACK, CREATE, KernelRefusal, KernelReply, MessageBatch, MessageHead, REQUEST, ReplyMeaning,
+    attributes, converse,
 };
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use transport::netlink::Netlink;
+use transport::netlink::NetlinkSocket;
 
 /// `NFNL_SUBSYS_NFTABLES` and its commands (`linux/netfilter/nf_tables.h`, for all that follows).
 const SUBSYSTEM: u16 = 10;
@@ -48,7 +49,7 @@ const TRIES: u32 = 4;
 
 /// Where a set is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct NftSetAddress {
     /// `NFPROTO_*`.
     pub(super) family: u8,
     pub(super) table: String,
@@ -57,7 +58,7 @@ pub(super) struct Place {
 
 /// What a set holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum SetShape {
     Addresses,
     Intervals,
 }
@@ -65,14 +66,14 @@ enum Shape {
 /// Adds what covers `addresses`, masked to `length` bits where the set takes prefixes: all of them,
 /// or, when the kernel refuses, none.
 pub(super) fn add(
-    socket: &mut Netlink,
-    place: &Place,
+    socket: &mut NetlinkSocket,
+    place: &NftSetAddress,
     addresses: &[IpAddr],
     length: u8,
-) -> Result<(), Refusal> {
+) -> Result<(), KernelRefusal> {
     for _ in 1..TRIES {
         match try_add(socket, place, addresses, length) {
-            Err(Refusal::Kernel(ERESTART)) => {}
+            Err(KernelRefusal::Kernel(ERESTART)) => {}
             outcome => return outcome,
         }
     }
@@ -80,45 +81,57 @@ pub(super) fn add(
 }
 
 fn try_add(
-    socket: &mut Netlink,
-    place: &Place,
+    socket: &mut NetlinkSocket,
+    place: &NftSetAddress,
     addresses: &[IpAddr],
     length: u8,
-) -> Result<(), Refusal> {
+) -> Result<(), KernelRefusal> {
     let generation = generation(socket)?;
     let shape = shape(socket, place, addresses)?;
     let messages = batch(place, shape, generation, addresses, length);
     converse(socket, &messages, |reply| match reply {
         // The kernel refuses the batch as a whole at its first message, else acknowledges the one
         // in it that asks for that.
-        Reply::Outcome { error: 0, sequence: 1 } => Heard::All,
-        Reply::Outcome { error: 0, .. } | Reply::Told { .. } => Heard::MoreToCome,
-        Reply::Outcome { error, .. } => Heard::Refused(error),
+        KernelReply::Outcome { error: 0, sequence: 1 } => ReplyMeaning::All,
+        KernelReply::Outcome { error: 0, .. } | KernelReply::Told { .. } => {
+            ReplyMeaning::MoreToCome
+        }
+        KernelReply::Outcome { error, .. } => ReplyMeaning::Refused(error),
     })
 }
 
 /// Which version of the rules is in force.
-fn generation(socket: &mut Netlink) -> Result<u32, Refusal> {
-    let mut messages = Messages::default();
-    let head = Head { kind: GET_GENERATION, flags: REQUEST, sequence: 0, family: 0, resource: 0 };
+fn generation(socket: &mut NetlinkSocket) -> Result<u32, KernelRefusal> {
+    let mut messages = MessageBatch::default();
+    let head =
+        MessageHead { kind: GET_GENERATION, flags: REQUEST, sequence: 0, family: 0, resource: 0 };
     messages.push(head, |_| {});
     let mut found = None;
     converse(socket, &messages, |reply| match reply {
-        Reply::Told { kind: NEW_GENERATION, attributes: body, .. } => {
+        KernelReply::Told { kind: NEW_GENERATION, attributes: body, .. } => {
             found = number(body, AT_GENERATION);
-            Heard::All
+            ReplyMeaning::All
         }
-        Reply::Told { .. } => Heard::MoreToCome,
-        Reply::Outcome { error, .. } => Heard::Refused(error),
+        KernelReply::Told { .. } => ReplyMeaning::MoreToCome,
+        KernelReply::Outcome { error, .. } => ReplyMeaning::Refused(error),
     })?;
-    found.ok_or(Refusal::Kernel(EINVAL))
+    found.ok_or(KernelRefusal::Kernel(EINVAL))
 }
 
 /// Whether the set holds intervals; an error if its keys are not such addresses.
-fn shape(socket: &mut Netlink, place: &Place, addresses: &[IpAddr]) -> Result<Shape, Refusal> {
-    let mut messages = Messages::default();
-    let head =
-        Head { kind: GET_SET, flags: REQUEST, sequence: 0, family: place.family, resource: 0 };
+fn shape(
+    socket: &mut NetlinkSocket,
+    place: &NftSetAddress,
+    addresses: &[IpAddr],
+) -> Result<SetShape, KernelRefusal> {
+    let mut messages = MessageBatch::default();
+    let head = MessageHead {
+        kind: GET_SET,
+        flags: REQUEST,
+        sequence: 0,
+        family: place.family,
+        resource: 0,
+    };
     messages.push(head, |at| {
         at.put_text(AT_SET_TABLE, &place.table);
         at.put_text(AT_SET_NAME, &place.set);
@@ -129,19 +142,19 @@ fn shape(socket: &mut Netlink, place: &Place, addresses: &[IpAddr]) -> Result<Sh
     };
     let mut found = Err(EINVAL);
     converse(socket, &messages, |reply| match reply {
-        Reply::Told { kind: NEW_SET, attributes: body, .. } => {
+        KernelReply::Told { kind: NEW_SET, attributes: body, .. } => {
             let flags = number(body, AT_SET_FLAGS).unwrap_or(0);
             found = match number(body, AT_SET_KEY_BYTES) {
                 Some(bytes) if bytes != key_bytes => Err(EINVAL),
-                _ if flags & SET_INTERVAL != 0 => Ok(Shape::Intervals),
-                _ => Ok(Shape::Addresses),
+                _ if flags & SET_INTERVAL != 0 => Ok(SetShape::Intervals),
+                _ => Ok(SetShape::Addresses),
             };
-            Heard::All
+            ReplyMeaning::All
         }
-        Reply::Told { .. } => Heard::MoreToCome,
-        Reply::Outcome { error, .. } => Heard::Refused(error),
+        KernelReply::Told { .. } => ReplyMeaning::MoreToCome,
+        KernelReply::Outcome { error, .. } => ReplyMeaning::Refused(error),
     })?;
-    found.map_err(Refusal::Kernel)
+    found.map_err(KernelRefusal::Kernel)
 }
 
 fn number(body: &[u8], kind: u16) -> Option<u32> {
@@ -150,17 +163,22 @@ fn number(body: &[u8], kind: u16) -> Option<u32> {
 }
 
 fn batch(
-    place: &Place,
-    shape: Shape,
+    place: &NftSetAddress,
+    shape: SetShape,
     generation: u32,
     addresses: &[IpAddr],
     length: u8,
-) -> Messages {
-    let mut messages = Messages::default();
-    let edge =
-        |kind, sequence| Head { kind, flags: REQUEST, sequence, family: 0, resource: SUBSYSTEM };
+) -> MessageBatch {
+    let mut messages = MessageBatch::default();
+    let edge = |kind, sequence| MessageHead {
+        kind,
+        flags: REQUEST,
+        sequence,
+        family: 0,
+        resource: SUBSYSTEM,
+    };
     messages.push(edge(BATCH_BEGIN, 0), |at| at.put_u32(AT_BATCH_GENERATION, generation));
-    let head = Head {
+    let head = MessageHead {
         kind: NEW_ELEMENTS,
         flags: REQUEST | CREATE | ACK,
         sequence: 1,
@@ -171,17 +189,17 @@ fn batch(
         at.put_text(AT_LIST_TABLE, &place.table);
         at.put_text(AT_LIST_SET, &place.set);
         at.nest(AT_LIST_ELEMENTS, |at| match shape {
-            Shape::Addresses => {
+            SetShape::Addresses => {
                 for address in sorted(addresses.iter().copied()) {
                     element(at, address, 0);
                 }
             }
-            Shape::Intervals => {
-                let networks = addresses.iter().map(|it| Prefix::new(*it, length).network);
+            SetShape::Intervals => {
+                let networks = addresses.iter().map(|it| AddressPrefix::new(*it, length).network);
                 for network in sorted(networks) {
                     element(at, network, 0);
                     // Without an end it reaches to the last address there is.
-                    if let Some(end) = behind(Prefix { network, length }) {
+                    if let Some(end) = behind(AddressPrefix { network, length }) {
                         element(at, end, INTERVAL_END);
                     }
                 }
@@ -192,7 +210,7 @@ fn batch(
     messages
 }
 
-fn element(at: &mut super::message::Attributes<'_>, key: IpAddr, flags: u32) {
+fn element(at: &mut super::message::MessageAttributes<'_>, key: IpAddr, flags: u32) {
     at.nest(AT_ELEMENT, |at| {
         if flags != 0 {
             at.put_u32(AT_FLAGS, flags);
@@ -213,7 +231,7 @@ fn sorted(addresses: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
 }
 
 /// The address behind the last of a prefix.
-fn behind(prefix: Prefix) -> Option<IpAddr> {
+fn behind(prefix: AddressPrefix) -> Option<IpAddr> {
     match prefix.network {
         IpAddr::V4(first) => {
             let count = 1_u32.checked_shl(32 - u32::from(prefix.length))?;
@@ -248,7 +266,11 @@ mod tests {
     #[test]
     fn the_address_behind_a_prefix_is_found_or_there_is_none() {
         let check = |network: &str, length, expected: Option<&str>| {
-            assert_eq!(behind(Prefix::new(ip(network), length)), expected.map(ip), "{network}");
+            assert_eq!(
+                behind(AddressPrefix::new(ip(network), length)),
+                expected.map(ip),
+                "{network}"
+            );
         };
         check("192.0.2.7", 24, Some("192.0.3.0"));
         check("192.0.2.7", 32, Some("192.0.2.8"));
@@ -261,10 +283,10 @@ mod tests {
 
     #[test]
     fn an_interval_is_two_elements_and_stands_once() {
-        let place = Place { family: 1, table: "t".into(), set: "s".into() };
+        let place = NftSetAddress { family: 1, table: "t".into(), set: "s".into() };
         let given = [ip("192.0.2.9"), ip("192.0.2.1")];
-        let written = batch(&place, Shape::Intervals, 5, &given, 24);
-        let [_, Reply::Told { kind: NEW_ELEMENTS, attributes: body, .. }, _] =
+        let written = batch(&place, SetShape::Intervals, 5, &given, 24);
+        let [_, KernelReply::Told { kind: NEW_ELEMENTS, attributes: body, .. }, _] =
             super::super::message::replies(written.as_bytes()).collect::<Vec<_>>()[..]
         else {
             panic!("a beginning, the elements, an end");

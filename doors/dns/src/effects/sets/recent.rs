@@ -22,28 +22,28 @@ const _: () = assert!(PLACES.is_power_of_two());
 
 /// The table.
 #[derive(Debug)]
-pub(super) struct Recent {
+pub(super) struct RecentAdditions {
     places: Box<[AtomicU64]>,
     seed: RandomState,
 }
 
 /// Whether an addition is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum AdditionNeed {
     /// It was, less than [`QUIET_S`] ago.
     JustNow,
     /// It was not; it is noted now, here.
     Anew(usize),
 }
 
-impl Recent {
+impl RecentAdditions {
     pub(super) fn new() -> Self {
         let places = std::iter::repeat_with(AtomicU64::default).take(PLACES).collect();
         Self { places, seed: RandomState::new() }
     }
 
     /// Notes that `address` is asked for in the set number `target`.
-    pub(super) fn note(&self, target: u16, address: IpAddr, now: Now) -> Asked {
+    pub(super) fn note(&self, target: u16, address: IpAddr, now: Now) -> AdditionNeed {
         let hash = self.seed.hash_one((target, address));
         let place = hash as usize & (PLACES - 1);
         // The second is never 0, which stands for an empty place.
@@ -51,10 +51,10 @@ impl Recent {
         let held = self.places[place].load(Relaxed);
         let age = second.wrapping_sub(held & SECOND_MASK) & SECOND_MASK;
         if held != 0 && (held ^ hash) >> SECOND_BITS == 0 && age < QUIET_S {
-            return Asked::JustNow;
+            return AdditionNeed::JustNow;
         }
         self.places[place].store(hash & !SECOND_MASK | second, Relaxed);
-        Asked::Anew(place)
+        AdditionNeed::Anew(place)
     }
 
     /// Takes a note back: the addition could not be sent.
@@ -73,19 +73,19 @@ mod tests {
 
     #[test]
     fn an_address_is_sent_again_after_a_while_and_to_each_set() {
-        let recent = Recent::new();
+        let recent = RecentAdditions::new();
         let address: IpAddr = "192.0.2.1".parse().expect("an address");
-        let Asked::Anew(place) = recent.note(1, address, at(0)) else { panic!("it is new") };
-        assert_eq!(recent.note(1, address, at(QUIET_S - 1)), Asked::JustNow);
-        assert!(matches!(recent.note(2, address, at(1)), Asked::Anew(_)));
-        assert!(matches!(recent.note(1, address, at(QUIET_S)), Asked::Anew(_)));
+        let AdditionNeed::Anew(place) = recent.note(1, address, at(0)) else { panic!("it is new") };
+        assert_eq!(recent.note(1, address, at(QUIET_S - 1)), AdditionNeed::JustNow);
+        assert!(matches!(recent.note(2, address, at(1)), AdditionNeed::Anew(_)));
+        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Anew(_)));
         recent.forget(place);
-        assert!(matches!(recent.note(1, address, at(QUIET_S)), Asked::Anew(_)));
+        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Anew(_)));
     }
 
     #[test]
     fn a_flood_of_addresses_takes_no_more_memory() {
-        let recent = Recent::new();
+        let recent = RecentAdditions::new();
         for number in 0..100_000_u32 {
             recent.note(0, std::net::Ipv4Addr::from_bits(number).into(), at(5));
         }

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 
 use super::*;
-use crate::pools::{Asking, Met, Pick, PoolChange, Tried, Unchanged};
-use crate::settings::{Balance, PoolSettings, ServerSettings};
+use crate::pools::{
+    AttemptOutcome, PickOutcome, PickRequest, PoolChange, PoolUnchanged, TriedServers,
+};
+use crate::settings::{BalanceMethod, PoolSettings, ServerSettings};
 use std::net::SocketAddr;
-use upstream::origins::Terms;
+use upstream::origins::ConnectionPolicy;
 use vocab::DomainName;
 
 const NAME: &str = "http://app.test:8080";
@@ -22,35 +24,35 @@ fn named(url: &str, how: ResolveChoice) -> ServerSettings {
 }
 
 fn settings(servers: Vec<ServerSettings>) -> PoolSettings {
-    PoolSettings { servers, balance: Balance::RoundRobin, ..Default::default() }
+    PoolSettings { servers, balance: BalanceMethod::RoundRobin, ..Default::default() }
 }
 
-fn pool_of(servers: Vec<ServerSettings>) -> Arc<Pool> {
+fn pool_of(servers: Vec<ServerSettings>) -> Arc<ServerPool> {
     let settings = settings(servers);
     assert_eq!(settings.check(), []);
-    Arc::new(Pool::new(&settings, Terms::default(), None))
+    Arc::new(ServerPool::new(&settings, ConnectionPolicy::default(), None))
 }
 
 /// Address, priority, weight.
-fn sought(rows: &[(&str, u16, u16)]) -> Sought {
+fn sought(rows: &[(&str, u16, u16)]) -> SeekResult {
     let name = DomainName::parse("app.test").unwrap();
     let base: Address = NAME.parse().unwrap();
     let found = rows.iter().map(|(address, priority, weight)| {
         let address: SocketAddr = address.parse().unwrap();
         let server = base.found_at(address, &name).unwrap();
-        Found { server, name: name.clone(), priority: *priority, weight: *weight }
+        FoundServer { server, name: name.clone(), priority: *priority, weight: *weight }
     });
-    let mut sought = Sought::default();
+    let mut sought = SeekResult::default();
     sought.found.extend(found);
     sought
 }
 
-fn entry(pool: &Pool) -> Arc<Entry> {
+fn entry(pool: &ServerPool) -> Arc<ResolvedEntry> {
     Arc::clone(&pool.members.load().entries[0])
 }
 
 /// What a look-up does.
-fn finds(pool: &Pool, rows: &[(&str, u16, u16)], now: Now) -> usize {
+fn finds(pool: &ServerPool, rows: &[(&str, u16, u16)], now: Now) -> usize {
     let entry = entry(pool);
     let untaken = pool.take(&entry, &sought(rows), now);
     entry.ended(Duration::from_mins(1), None, untaken, now);
@@ -58,29 +60,29 @@ fn finds(pool: &Pool, rows: &[(&str, u16, u16)], now: Now) -> usize {
 }
 
 /// URL, weight and rank of each server.
-fn told(pool: &Pool) -> Vec<(String, u32, bool)> {
+fn told(pool: &ServerPool) -> Vec<(String, u32, bool)> {
     let members = pool.members.load();
     let told = members.servers.iter();
     told.map(|it| (it.url.to_string(), it.weight(), it.is_backup())).collect()
 }
 
-fn urls(pool: &Pool) -> Vec<String> {
+fn urls(pool: &ServerPool) -> Vec<String> {
     told(pool).into_iter().map(|it| it.0).collect()
 }
 
-fn pick(pool: &Arc<Pool>, now: Now) -> Pick {
-    pool.pick(&Asking::default(), &mut Tried::default(), now)
+fn pick(pool: &Arc<ServerPool>, now: Now) -> PickOutcome {
+    pool.pick(&PickRequest::default(), &mut TriedServers::default(), now)
 }
 
 #[test]
 fn until_the_first_answer_requests_wait_and_then_each_address_serves() {
     let pool = pool_of(vec![named(NAME, ResolveChoice::Addresses)]);
-    assert!(matches!(pick(&pool, at(0)), Pick::Full));
+    assert!(matches!(pick(&pool, at(0)), PickOutcome::Full));
     finds(&pool, &[("10.0.0.1:8080", 0, 0), ("10.0.0.2:8080", 0, 0)], at(0));
     assert_eq!(urls(&pool), ["http://10.0.0.1:8080", "http://10.0.0.2:8080"]);
     let mut picked: Vec<_> = (0..2)
         .map(|_| match pick(&pool, at(0)) {
-            Pick::Server(lease) => lease.address().address().unwrap().to_string(),
+            PickOutcome::Server(lease) => lease.address().address().unwrap().to_string(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -88,7 +90,7 @@ fn until_the_first_answer_requests_wait_and_then_each_address_serves() {
     assert_eq!(picked, ["10.0.0.1:8080", "10.0.0.2:8080"]);
     // An answer that there is nobody is an answer.
     finds(&pool, &[], at(0));
-    assert!(matches!(pick(&pool, at(0)), Pick::Nobody(_)));
+    assert!(matches!(pick(&pool, at(0)), PickOutcome::Nobody(_)));
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn who_stays_keeps_what_is_known_and_who_goes_is_gone() {
     let pool = pool_of(vec![named(NAME, ResolveChoice::Addresses)]);
     finds(&pool, &[("10.0.0.1:8080", 0, 0), ("10.0.0.2:8080", 0, 0)], at(0));
     let before = pool.members.load_full();
-    pool.met(&before.servers[1], Met::NoConnection, at(0));
+    pool.met(&before.servers[1], AttemptOutcome::NoConnection, at(0));
     before.servers[1].took(7_000, at(0));
     finds(&pool, &[("10.0.0.2:8080", 0, 0), ("10.0.0.3:8080", 0, 0)], at(1));
     let after = pool.members.load_full();
@@ -107,8 +109,8 @@ fn who_stays_keeps_what_is_known_and_who_goes_is_gone() {
     assert!(Arc::ptr_eq(&pool.members.load_full(), &after));
     // Other settings of the pool: what was found stays, with what is known of it.
     let mut other = settings(vec![named(NAME, ResolveChoice::Addresses)]);
-    other.balance = Balance::Random;
-    let reloaded = Arc::new(Pool::new(&other, Terms::default(), Some(&pool)));
+    other.balance = BalanceMethod::Random;
+    let reloaded = Arc::new(ServerPool::new(&other, ConnectionPolicy::default(), Some(&pool)));
     assert_eq!(urls(&reloaded), urls(&pool));
     assert_eq!(reloaded.members.load().servers[0].counts().failures, 1);
 }
@@ -124,8 +126,8 @@ fn a_look_up_that_fails_keeps_the_servers_and_comes_again_later_and_later() {
     let failed = || ended(300, Some("no answer"));
     let (news, wait) = failed();
     assert!((1_000..=1_100).contains(&wait), "{wait}");
-    assert_eq!(news, [News::Failed("no answer".into())]);
-    assert!(matches!(pick(&pool, at(0)), Pick::Nobody(1_000..=1_100)));
+    assert_eq!(news, [LookupNews::Failed("no answer".into())]);
+    assert!(matches!(pick(&pool, at(0)), PickOutcome::Nobody(1_000..=1_100)));
     finds(&pool, &[("10.0.0.1:8080", 0, 0)], at(0));
     assert_eq!(entry.failure(), None);
     assert_eq!(failed().0.len(), 1);
@@ -181,7 +183,7 @@ fn what_has_no_room_is_not_taken() {
     assert_eq!(urls(&pool), ["http://10.0.0.1:8080"]);
     // It is told once, until there was room.
     let told = [5, 7, 0, 6].map(|left| entry(&pool).ended(Duration::ZERO, None, left, at(0)));
-    assert_eq!(told, [vec![News::NoRoom(5)], vec![], vec![], vec![News::NoRoom(6)]]);
+    assert_eq!(told, [vec![LookupNews::NoRoom(5)], vec![], vec![], vec![LookupNews::NoRoom(6)]]);
 }
 
 #[test]
@@ -189,13 +191,13 @@ fn a_name_comes_and_goes_with_all_that_it_stands_for() {
     let pool = pool_of(vec![ServerSettings::Url("http://10.0.0.9".into())]);
     let details = named(NAME, ResolveChoice::Addresses).details();
     pool.change(&PoolChange::Add(details.clone())).unwrap();
-    assert_eq!(pool.change(&PoolChange::Add(details)), Err(Unchanged::Known(NAME.into())));
+    assert_eq!(pool.change(&PoolChange::Add(details)), Err(PoolUnchanged::Known(NAME.into())));
     finds(&pool, &[("10.0.0.1:8080", 0, 0), ("10.0.0.2:8080", 0, 0)], at(0));
     assert_eq!(urls(&pool).len(), 3);
     let url = "http://10.0.0.1:8080".to_owned();
     let refused = pool.change(&PoolChange::Remove(url.clone()));
-    assert_eq!(refused, Err(Unchanged::Found(url.clone(), NAME.into())));
-    assert_eq!(pool.change(&PoolChange::Drain(NAME.into())), Err(Unchanged::Name(NAME.into())));
+    assert_eq!(refused, Err(PoolUnchanged::Found(url.clone(), NAME.into())));
+    assert_eq!(pool.change(&PoolChange::Drain(NAME.into())), Err(PoolUnchanged::Name(NAME.into())));
     pool.change(&PoolChange::Drain(url.clone())).unwrap();
     let state = pool.state("app", at(0));
     assert_eq!((state.names[0].servers, state.names[0].resolve), (2, "addresses"));
@@ -233,7 +235,7 @@ fn all_servers_are_replaced_at_once() {
         urls.iter().map(|url| ServerSettings::from(*url).details()).collect()
     };
     let pool = pool_of(vec!["http://10.0.0.1".into(), "http://10.0.0.2".into()]);
-    pool.met(&pool.members.load().servers[1], Met::Failure, at(0));
+    pool.met(&pool.members.load().servers[1], AttemptOutcome::Failure, at(0));
     let held = pick(&pool, at(0));
     let green = urls_of(&["http://10.0.0.2", "http://10.0.0.3"]);
     pool.change(&PoolChange::Replace(green)).unwrap();
@@ -242,7 +244,7 @@ fn all_servers_are_replaced_at_once() {
     drop(held);
     for wrong in [&[][..], &["http://10.0.0.1", "http://10.0.0.1"], &["http://10.0.0.1", "app"]] {
         let refused = pool.change(&PoolChange::Replace(urls_of(wrong)));
-        assert!(matches!(refused, Err(Unchanged::Wrong(_))), "{wrong:?}: {refused:?}");
+        assert!(matches!(refused, Err(PoolUnchanged::Wrong(_))), "{wrong:?}: {refused:?}");
     }
     assert_eq!(urls(&pool), ["http://10.0.0.2", "http://10.0.0.3"]);
 }

@@ -3,7 +3,7 @@
 //! It opens no file. Called by the check of the section.
 
 use super::RouteSettings;
-use crate::own::Own;
+use crate::own::FixedAnswer;
 use crate::settings::{PoolSettings, TIMEOUT_MAX};
 use http_engine::upgrade::check_protocol;
 use settings::Text;
@@ -44,7 +44,7 @@ impl RouteSettings {
             (Some(_), None) => {}
             (None, _) => complaints.extend(self.check_without()),
         }
-        complaints.extend(Own::new(self).err());
+        complaints.extend(FixedAnswer::new(self).err());
         if let Some(pool) = &self.pool
             && !pools.contains_key(pool)
         {

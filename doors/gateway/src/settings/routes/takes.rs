@@ -1,7 +1,7 @@
 //! Which requests a route takes, as its settings say it.
 
 use super::RouteSettings;
-use crate::matching::{HostPattern, Match, PathPattern, ValuePattern};
+use crate::matching::{HostPattern, PathPattern, RouteMatch, ValuePattern};
 use http::Method;
 use http::header::HeaderName;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const CLIENTS_MAX: usize = 256;
 
 impl RouteSettings {
     /// Which requests it takes, or all that is wrong with that.
-    pub(crate) fn takes(&self) -> Result<Match, Vec<Complaint>> {
+    pub(crate) fn takes(&self) -> Result<RouteMatch, Vec<Complaint>> {
         let mut wrong = Vec::new();
         let host = self.host.as_deref().and_then(|text| {
             let parsed = HostPattern::parse(text);
@@ -39,7 +39,7 @@ impl RouteSettings {
         }
         match path {
             Ok(path) if wrong.is_empty() => {
-                Ok(Match { host, path, methods, headers, query, clients })
+                Ok(RouteMatch { host, path, methods, headers, query, clients })
             }
             Ok(_) | Err(()) => Err(wrong),
         }

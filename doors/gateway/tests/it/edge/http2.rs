@@ -6,11 +6,11 @@ use http::header::TE;
 use http::{HeaderMap, HeaderValue, Request};
 use http_body_util::BodyExt;
 use http_engine::Body;
-use http_engine::client::{Sender, connect_http2};
+use http_engine::client::{RequestSender, connect_http2};
 use std::net::SocketAddr;
 
 /// Speaks HTTP/2 by prior knowledge.
-pub(crate) async fn prior_knowledge(to: SocketAddr) -> Sender {
+pub(crate) async fn prior_knowledge(to: SocketAddr) -> RequestSender {
     connect_http2(tokio::net::TcpStream::connect(to).await.unwrap()).await.unwrap()
 }
 

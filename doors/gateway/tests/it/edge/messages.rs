@@ -5,7 +5,7 @@ use settings::Text;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use vocab::{ByteSize, Span};
+use vocab::{ByteSize, TimeSpan};
 
 #[test]
 fn a_route_has_a_cap_on_bodies_of_its_own() {
@@ -28,7 +28,7 @@ fn a_route_has_a_cap_on_bodies_of_its_own() {
 fn a_route_has_a_patience_of_its_own() {
     let origin = Origin::start(|_, _, _| Reply::Keep(String::new()));
     let mut settings = simple(&[origin.address]);
-    settings.routes[0].response_timeout = Some(Text(Span(Duration::from_secs(1))));
+    settings.routes[0].response_timeout = Some(Text(TimeSpan(Duration::from_secs(1))));
     let gateway = start(settings, parts(""));
     let said = ask(gateway.address, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(said.starts_with("HTTP/1.1 504 "), "{said}");

@@ -2,7 +2,9 @@
 
 use super::{pool_of, until};
 use crate::support::{Origin, ask, closed_port, get, ok, parts, start};
-use door_gateway::{Balance, PoolChange, ServerDetails, ServerSettings, StickySettings, Unchanged};
+use door_gateway::{
+    BalanceMethod, PoolChange, PoolUnchanged, ServerDetails, ServerSettings, StickySettings,
+};
 
 fn three() -> [Origin; 3] {
     ["one", "two", "three"].map(|name| Origin::start(move |_, _, _| ok(name)))
@@ -45,7 +47,7 @@ fn a_cookie_leads_back_to_the_same_server() {
 fn a_hash_leads_the_same_url_to_the_same_server() {
     let servers = three();
     let settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
-        pool.balance = Balance::ConsistentHash;
+        pool.balance = BalanceMethod::ConsistentHash;
     });
     let gateway = start(settings, parts(""));
     for path in ["/a", "/b", "/c", "/d"] {
@@ -58,7 +60,7 @@ fn a_hash_leads_the_same_url_to_the_same_server() {
 fn a_client_keeps_its_server_and_changes_it_only_if_that_goes() {
     let servers = three();
     let mut settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
-        pool.balance = Balance::ClientHash;
+        pool.balance = BalanceMethod::ClientHash;
     });
     settings.trusted = vec![settings::Text("127.0.0.1/32".parse().unwrap())];
     let gateway = start(settings, parts(""));
@@ -88,7 +90,7 @@ fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() 
     let change = |change| gateway.door.change_pool("app", &change);
     let added = ServerDetails { url: url(&three), weight: 2, ..Default::default() };
     change(PoolChange::Add(added.clone())).unwrap();
-    assert_eq!(change(PoolChange::Add(added)), Err(Unchanged::Known(url(&three))));
+    assert_eq!(change(PoolChange::Add(added)), Err(PoolUnchanged::Known(url(&three))));
     change(PoolChange::Remove(url(&one))).unwrap();
     change(PoolChange::Drain(url(&two))).unwrap();
     gateway.door.reload(settings.clone()).unwrap();
@@ -105,13 +107,13 @@ fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() 
     let told: Vec<_> =
         state.servers.iter().map(|it| (it.url.clone(), it.state, it.answers)).collect();
     assert_eq!(told, [(url(&two), "up", 2), (url(&three), "up", 6)]);
-    assert!(matches!(change(PoolChange::Remove(url(&one))), Err(Unchanged::NoServer(_))));
-    assert!(matches!(change(PoolChange::Weigh(url(&two), 0)), Err(Unchanged::Wrong(_))));
+    assert!(matches!(change(PoolChange::Remove(url(&one))), Err(PoolUnchanged::NoServer(_))));
+    assert!(matches!(change(PoolChange::Weigh(url(&two), 0)), Err(PoolUnchanged::Wrong(_))));
     let nowhere = gateway.door.change_pool("ap", &PoolChange::Drain(url(&two)));
-    assert!(matches!(nowhere, Err(Unchanged::NoPool(_))));
+    assert!(matches!(nowhere, Err(PoolUnchanged::NoPool(_))));
     // Other settings of the pool: the file counts again.
     let mut other = settings;
-    other.pools.get_mut("app").unwrap().balance = Balance::Random;
+    other.pools.get_mut("app").unwrap().balance = BalanceMethod::Random;
     gateway.door.reload(other).unwrap();
     assert_eq!(gateway.door.pools()[0].servers[0].url, url(&one));
 }

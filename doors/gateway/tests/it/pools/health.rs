@@ -2,7 +2,7 @@
 
 use super::{pool_of, span, until};
 use crate::support::{Origin, Reply, closed_port, get, ok, parts, start};
-use door_gateway::{Balance, HealthKind, HealthSettings};
+use door_gateway::{BalanceMethod, HealthKind, HealthSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -56,7 +56,7 @@ fn a_server_that_takes_no_connection_is_down_before_anybody_asks_for_it() {
     assert_eq!(gateway.door.pools()[0].servers[0].failures, 0);
     // What is known stays known where other settings of the pool change.
     let mut other = settings;
-    other.pools.get_mut("app").unwrap().balance = Balance::Random;
+    other.pools.get_mut("app").unwrap().balance = BalanceMethod::Random;
     gateway.door.reload(other).unwrap();
     assert_eq!(states(), ["down", "up"]);
 }

@@ -99,7 +99,7 @@ fn loaded(gateway: &Gateway, meanwhile: impl FnOnce()) -> usize {
 fn no_request_fails_while_servers_are_killed_and_replaced_under_load() {
     let mut servers = [(); 3].map(|()| Mortal::start("127.0.0.1:0"));
     let settings = pool_of(&servers.each_ref().map(|it| it.address), |pool| {
-        pool.balance = door_gateway::Balance::P2c;
+        pool.balance = door_gateway::BalanceMethod::P2c;
         pool.retry.budget_minimum = 1_000;
     });
     let gateway = start(settings, parts(""));

@@ -8,7 +8,7 @@ mod load;
 mod trouble;
 mod waiting;
 
-use door_gateway::{Balance, PoolSettings, Settings};
+use door_gateway::{BalanceMethod, PoolSettings, Settings};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 use support::{DEADLINE, simple};
@@ -17,7 +17,7 @@ use support::{DEADLINE, simple};
 fn pool_of(servers: &[SocketAddr], change: impl FnOnce(&mut PoolSettings)) -> Settings {
     let mut settings = simple(servers);
     let pool = settings.pools.get_mut("app").unwrap();
-    pool.balance = Balance::RoundRobin;
+    pool.balance = BalanceMethod::RoundRobin;
     change(pool);
     settings
 }
@@ -31,6 +31,6 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-fn span(text: &str) -> settings::Text<vocab::Span> {
+fn span(text: &str) -> settings::Text<vocab::TimeSpan> {
     settings::Text(text.parse().unwrap())
 }

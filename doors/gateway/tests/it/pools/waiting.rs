@@ -47,7 +47,7 @@ fn who_is_urgent_is_served_first_and_who_goes_leaves_the_line() {
     let low = RouteSettings {
         path: "/batch/*".into(),
         pool: Some("app".into()),
-        priority: door_gateway::Priority::Low,
+        priority: door_gateway::RequestPriority::Low,
         ..Default::default()
     };
     settings.routes.insert(0, low);

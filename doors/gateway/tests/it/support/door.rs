@@ -3,7 +3,9 @@
 use super::folders::Told;
 use super::{DEADLINE, ask};
 use arc_swap::ArcSwap;
-use door_gateway::{Around, Door, Parts, PoolSettings, RouteSettings, Settings};
+use door_gateway::{
+    CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, Settings,
+};
 use ledger::{Ledger, RuleTexts};
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
@@ -61,21 +63,21 @@ pub(crate) fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
         files: &[],
     };
     let rules = policy::compile(&[list], 1);
-    let policy = policy::Policy::new(Arc::new(rules), policy::Profiles::everyone());
+    let policy = policy::Policy::new(Arc::new(rules), policy::ClientProfiles::everyone());
     Arc::new(ArcSwap::from_pointee(policy))
 }
 
-pub(crate) fn parts(rules: &str) -> Parts {
+pub(crate) fn parts(rules: &str) -> GatewayParts {
     let resolver =
         Resolver::start(&ResolverSettings::default(), ClientTls::new()).expect("a resolver starts");
-    Parts {
+    GatewayParts {
         policy: policy(rules),
         ledger: open_ledger(),
         dialer: Dialer::new(resolver, ClientTls::new()),
         folders: Arc::new(Told),
         base: scratch(),
         private: Arc::default(),
-        cache: Around { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        cache: CacheEnvironment { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
         signer: None,
         tell: Arc::new(|_| {}),
     }
@@ -84,12 +86,12 @@ pub(crate) fn parts(rules: &str) -> Parts {
 /// A gateway that serves.
 pub(crate) struct Gateway {
     pub(crate) address: SocketAddr,
-    pub(crate) door: Arc<Door>,
+    pub(crate) door: Arc<GatewayDoor>,
 }
 
-pub(crate) fn start(settings: Settings, parts: Parts) -> Gateway {
+pub(crate) fn start(settings: Settings, parts: GatewayParts) -> Gateway {
     assert_eq!(settings.check(), []);
-    let door = Door::new(settings, parts).unwrap();
+    let door = GatewayDoor::new(settings, parts).unwrap();
     let (tell, told) = mpsc::channel();
     let serving = Arc::clone(&door);
     std::thread::spawn(move || {

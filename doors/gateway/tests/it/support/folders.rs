@@ -1,6 +1,6 @@
 //! Folders that answer with what they are told: those of disk belong to another door.
 
-use door_gateway::{FolderSettings, OpenFolders, ServeFolder, Serving, Visitor};
+use door_gateway::{FolderSettings, FolderVisitor, OpenFolders, ServeFolder, Serving};
 use http::{Request, Response};
 use http_engine::{Body, Incoming};
 use std::path::Path;
@@ -25,7 +25,7 @@ impl OpenFolders for Told {
 }
 
 impl ServeFolder for Folder {
-    fn serve(&self, visitor: Visitor, request: Request<Incoming>) -> Serving<'_> {
+    fn serve(&self, visitor: FolderVisitor, request: Request<Incoming>) -> Serving<'_> {
         let said = format!(
             "root={} path={} uri={} host={} client={}",
             self.0.root,

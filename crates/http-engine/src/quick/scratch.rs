@@ -1,0 +1,31 @@
+//! Buffers of a thread, lent to the connection that it serves at the moment.
+//!
+//! Thousands of idle connections hold none of their own. Called by `lane`.
+
+use super::lane::INPUT_BYTES;
+use std::cell::Cell;
+
+/// What a thread lends to the connection that it serves at the moment.
+#[derive(Default)]
+pub(super) struct ThreadScratch {
+    pub(super) input: Vec<u8>,
+    pub(super) output: Vec<u8>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<ThreadScratch> = const {
+        Cell::new(ThreadScratch { input: Vec::new(), output: Vec::new() })
+    };
+}
+
+/// Lends the thread's buffers, the one for reading with its full length.
+pub(super) fn with_scratch<T>(work: impl FnOnce(&mut ThreadScratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    if scratch.input.is_empty() {
+        scratch.input.resize(INPUT_BYTES, 0);
+    }
+    let done = work(&mut scratch);
+    scratch.output.clear();
+    SCRATCH.set(scratch);
+    done
+}
