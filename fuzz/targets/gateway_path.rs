@@ -1,5 +1,5 @@
-//! Paths of any bytes: one that is read has no dot segment and no empty one, stands in a URL as it is, and
-//! is read again as the same.
+//! Paths of any bytes: one that is read has no dot segment and no empty one, stands in a URL as it
+//! is, and is read again as the same.
 #![no_main]
 
 use door_gateway::RequestPath;

@@ -1,5 +1,5 @@
-//! Lines of a pattern list and URLs of any bytes: nothing panics, and a plain pattern that compiles is
-//! found in itself.
+//! Lines of a pattern list and URLs of any bytes: nothing panics, and a plain pattern that compiles
+//! is found in itself.
 #![no_main]
 
 use door_gateway::PatternSet;

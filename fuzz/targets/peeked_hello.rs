@@ -1,5 +1,5 @@
-//! Any first bytes of a tunnel: what they are is told once and stays so whatever follows, a name is one
-//! that stands in them, and nothing is waited for without end.
+//! Any first bytes of a tunnel: what they are is told once and stays so whatever follows, a name is
+//! one that stands in them, and nothing is waited for without end.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! A configuration of Polipo of any text: what comes of it is read by us, or each complaint names a line.
+//! A configuration of Polipo of any text: what comes of it is read by us, or each complaint names a
+//! line.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,7 +7,8 @@ use std::path::Path;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    // Brackets in quotes count for the reader's bound on nesting, and a line may be a value and a rule.
+    // Brackets in quotes count for the reader's bound on nesting, and a line may be a value and a
+    // rule.
     if text.bytes().filter(|it| matches!(it, b'[' | b'{')).count() > 400 {
         return;
     }

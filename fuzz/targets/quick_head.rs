@@ -1,8 +1,8 @@
 //! Any request heads: what the quick lane takes, the strict path takes too, and understands alike.
 //!
-//! The lane must never be the more forgiving of the two: each head is sent to the full engine by itself,
-//! and the quick way, or a handler within the lane, must get the same method, target, version and fields
-//! as a handler there.
+//! The lane must never be the more forgiving of the two: each head is sent to the full engine by
+//! itself, and the quick way, or a handler within the lane, must get the same method, target,
+//! version and fields as a handler there.
 #![no_main]
 
 use http::{HeaderMap, Method, Response, Version, header};

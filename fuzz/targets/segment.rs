@@ -1,5 +1,5 @@
-//! Any bytes as a segment of the disk tier, with their checksums made to fit, as nobody but us could:
-//! what is found lies within it, in order, and is found again when a footer lists it.
+//! Any bytes as a segment of the disk tier, with their checksums made to fit, as nobody but us
+//! could: what is found lies within it, in order, and is found again when a footer lists it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

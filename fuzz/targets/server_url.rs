@@ -1,5 +1,5 @@
-//! Any text as the URL of a server: what is taken prints as a text that means the same, and stands for
-//! a `Host` that a request can carry.
+//! Any text as the URL of a server: what is taken prints as a text that means the same, and stands
+//! for a `Host` that a request can carry.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

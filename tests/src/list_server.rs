@@ -1,4 +1,5 @@
-//! A server of one list, which the test has answer as it likes: whole, cut off, without end, or never.
+//! A server of one list, which the test has answer as it likes: whole, cut off, without end, or
+//! never.
 
 use crate::origin::header;
 use std::io::{BufRead, BufReader, Read, Write};

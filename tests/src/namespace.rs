@@ -31,8 +31,8 @@ impl Namespace {
         namespace
     }
 
-    /// Lays a cable: our end is `device` with the addresses `ours`, the other is `eth0` of `far` with
-    /// this hardware address and the addresses `theirs`, each with its prefix.
+    /// Lays a cable: our end is `device` with the addresses `ours`, the other is `eth0` of `far`
+    /// with this hardware address and the addresses `theirs`, each with its prefix.
     pub fn link(&self, device: &str, ours: &[&str], far: &Self, mac: &str, theirs: &[&str]) {
         self.ip(&[
             "link", "add", device, "type", "veth", "peer", "name", "eth0", "netns", &far.name,

@@ -1,5 +1,6 @@
-//! An upstream resolver that the test controls: it answers A, AAAA and SRV questions from a table over
-//! UDP and TCP, counts what it was asked, and can be silenced. The table may change while it runs.
+//! An upstream resolver that the test controls: it answers A, AAAA and SRV questions from a table
+//! over UDP and TCP, counts what it was asked, and can be silenced. The table may change while it
+//! runs.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};

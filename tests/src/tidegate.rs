@@ -65,8 +65,8 @@ impl Tidegate {
         Self::begin(scratch, config, command)
     }
 
-    /// Starts it where the folder `name` of `scratch` has a file system of its own with room for `bytes`.
-    /// Needs root.
+    /// Starts it where the folder `name` of `scratch` has a file system of its own with room for
+    /// `bytes`. Needs root.
     pub fn start_on_a_small_disk(scratch: Scratch, yaml: &str, name: &str, bytes: u64) -> Self {
         Self::start_on_a_disk(scratch, yaml, (name, bytes), "")
     }
@@ -95,8 +95,8 @@ impl Tidegate {
         Self::start_on_a_disk(scratch, yaml, (name, bytes), &format!("{{ {fill}; true; }} &&"))
     }
 
-    /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made in
-    /// its `tmp`.
+    /// `tidegate serve` with these arguments, in the folder `scratch`; temporary folders are made
+    /// in its `tmp`.
     pub fn serve(scratch: Scratch, args: &[&str]) -> Self {
         let temporary = scratch.path().join("tmp");
         std::fs::create_dir_all(&temporary).unwrap();

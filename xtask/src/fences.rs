@@ -1,7 +1,7 @@
 //! Whether the walls of the house stand: manifests and sources are held against [`crate::walls`].
 //!
-//! So is the table in ARCHITECTURE.md, which says to people what they are. Tests may name what they need, but
-//! no door names another even there.
+//! So is the table in ARCHITECTURE.md, which says to people what they are. Tests may name what they
+//! need, but no door names another even there.
 
 use crate::finding::Finding;
 use crate::rust::{Source, line_of};

@@ -11,6 +11,7 @@ mod rust;
 mod tidy;
 mod tree;
 mod walls;
+mod words;
 
 use finding::Finding;
 use std::io::Write;

@@ -1,13 +1,15 @@
-//! Habits that a machine can check: sizes, names, documents.
+//! Habits that a machine can check: sizes, names, language, documents.
 //!
 //! Sources: a module opens with its documentation, stays within 500 lines without its tests, has
 //! functions of at most 70 lines and none that takes a `bool` from outside; nothing is left undone
-//! and nothing is called by a name that says nothing. Documents: see [`crate::documents`].
+//! and nothing is called by a name that says nothing. Documents: see
+//! [`crate::documents`]; language: see [`crate::words`].
 
 use crate::documents;
 use crate::finding::Finding;
 use crate::rust::{Source, words};
 use crate::tree::{self, extension};
+use crate::words::Words;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -37,6 +39,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let files = tree::files(root).map_err(|why| why.to_string())?;
     let mut findings = Vec::new();
     let mut decisions: Vec<(&PathBuf, String)> = Vec::new();
+    let mut language = Words::default();
     for path in &files {
         findings.extend(check_name(path));
         findings.extend(left_behind(path));
@@ -47,7 +50,10 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
         findings.extend(documents::registry_hosts(path, &text));
         match extension(path) {
-            "rs" => findings.extend(check_source(path, &text)),
+            "rs" => {
+                language.read(path, &text, &Source::new(&text));
+                findings.extend(check_source(path, &text));
+            }
             "md" => {
                 let exists = |target: &Path| root.join(target).exists();
                 findings.extend(documents::broken_links(path, &text, exists));
@@ -61,6 +67,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     }
     let decisions = decisions.iter().map(|(path, text)| (path.as_path(), text.as_str()));
     findings.extend(documents::unnumbered_decisions(decisions));
+    findings.extend(language.findings());
     Ok(findings)
 }
 

@@ -1,7 +1,7 @@
 //! The walls of the house: which crate may name which, and what it must never contain.
 //!
-//! ARCHITECTURE.md says it to people, [`WALLS`] says it here. Held against the manifests, and the two
-//! against each other, by [`crate::fences`].
+//! ARCHITECTURE.md says it to people, [`WALLS`] says it here. Held against the manifests, and the
+//! two against each other, by [`crate::fences`].
 
 /// One crate and its walls.
 pub(crate) struct Wall {

@@ -1,4 +1,5 @@
-//! What is asked of the fields of every request that is passed on: its kind, and what ends at this hop.
+//! What is asked of the fields of every request that is passed on: its kind, and what ends at this
+//! hop.
 
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_engine::{hop_by_hop, kind};

@@ -1,7 +1,7 @@
 //! What a simple request costs in the quick lane, and what the cache adds for a hit.
 //!
-//! Called as doors call it: a connection through the lane, over a client in memory that asks the same again
-//! and again. Nothing waits, so what is counted is reading, deciding and writing.
+//! Called as doors call it: a connection through the lane, over a client in memory that asks the
+//! same again and again. Nothing waits, so what is counted is reading, deciding and writing.
 
 use crate::stored::{LATER, NOW, URL, answer_fields};
 use http::{HeaderMap, Method, Request, Response};
@@ -144,8 +144,8 @@ impl OriginFetcher for Origin {
     }
 }
 
-/// A page of 4 KiB is sent from the cache in the quick lane. The proxy asks its policy too, which is counted
-/// by itself, and its ledger, which is no pure function.
+/// A page of 4 KiB is sent from the cache in the quick lane. The proxy asks its policy too, which
+/// is counted by itself, and its ledger, which is no pure function.
 pub fn cache_hit(count: usize) -> usize {
     let around =
         CacheEnvironment { clock: || NOW, folder: PathBuf::new(), tell: Arc::new(|_: &str| ()) };
@@ -164,7 +164,8 @@ pub fn cache_hit(count: usize) -> usize {
     };
     serve(ASKED_PROXY, count, lane, handler);
     let hits = hits.load(Relaxed);
-    // The page is stored when its first reader has it all; from then on nothing else may be counted.
+    // The page is stored when its first reader has it all; from then on nothing else may be
+    // counted.
     assert!(hits + 8 >= count, "{hits} hits of {count}");
     hits
 }

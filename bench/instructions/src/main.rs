@@ -1,9 +1,10 @@
-//! The pure functions that every request passes through, each called so often that it can be counted.
+//! The pure functions that every request passes through, each called so often that it can be
+//! counted.
 //!
-//! `instructions NAME COUNT` calls one of them COUNT times and prints what it made of it. `gate.py` runs
-//! it under a counter with two counts; the difference is what the calls alone cost, whatever starting
-//! costs. It measures no time, opens no socket, and draws its names from a fixed seed. `fields`,
-//! `lane` and `stored` hold what is HTTP's.
+//! `instructions NAME COUNT` calls one of them COUNT times and prints what it made of it. `gate.py`
+//! runs it under a counter with two counts; the difference is what the calls alone cost, whatever
+//! starting costs. It measures no time, opens no socket, and draws its names from a fixed seed.
+//! `fields`, `lane` and `stored` hold what is HTTP's.
 
 mod fields;
 mod lane;

@@ -1,10 +1,10 @@
 //! Our URL engine beside Brave's `adblock` crate, and the cost of our table of names.
 //!
-//! `cargo run --release -- urls DIR` loads easylist.txt and easyprivacy.txt of DIR into both engines
-//! and asks them the same requests; `names DIR` times the table of names at 206 k, 1 M and 5 M;
-//! `load DIR` compiles the four lists and reads them back from a snapshot; `scale DIR` measures 5 M
-//! names and 200,000 rules about URLs together. Everything random comes
-//! from a fixed seed.
+//! `cargo run --release -- urls DIR` loads easylist.txt and easyprivacy.txt of DIR into both
+//! engines and asks them the same requests; `names DIR` times the table of names at 206 k, 1 M and
+//! 5 M; `load DIR` compiles the four lists and reads them back from a snapshot; `scale DIR`
+//! measures 5 M names and 200,000 rules about URLs together. Everything random comes from a fixed
+//! seed.
 
 mod clock;
 mod counting;

@@ -59,8 +59,8 @@ fn again(rules: &RuleSet, lists: &[ListSource<'_>; 2], urls: &str) {
     assert_eq!(new.lists()[1].rules_urls, rules.lists()[1].rules_urls + 1);
 }
 
-/// How much memory a refresh takes while the rules of before are still in force: the longer list has
-/// changed, and is in memory as it came.
+/// How much memory a refresh takes while the rules of before are still in force: the longer list
+/// has changed, and is in memory as it came.
 fn beside(rules: &RuleSet, lists: &[ListSource<'_>; 2], names: &str) {
     let base = resident();
     // The highest mark from now on (proc_pid_clear_refs(5)).

@@ -1,8 +1,8 @@
 //! The API's routes and what they share.
 //!
 //! Every route is described for OpenAPI beside its handler, so none can be there undescribed. A
-//! handler reads words, asks the ledger or [`ProgramControl`] on a thread that may block, and shapes JSON.
-//! Mounted by [`crate::Admin`] behind the guard.
+//! handler reads words, asks the ledger or [`ProgramControl`] on a thread that may block, and
+//! shapes JSON. Mounted by [`crate::Admin`] behind the guard.
 
 pub(crate) mod allows;
 pub(crate) mod changes;
@@ -36,7 +36,7 @@ use vocab::Now;
 /// Questions that are worked on at once; more wait. Each holds a thread and a store connection.
 const QUESTIONS_MAX: usize = 4;
 
-/// What the handlers share.
+/// Holds what the handlers share.
 pub(crate) struct ApiState {
     pub(crate) control: Arc<dyn ProgramControl>,
     pub(crate) ledger: Ledger,

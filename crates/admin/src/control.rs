@@ -15,10 +15,10 @@ use vocab::{DomainName, Door, Now, RequestKind};
 
 /// The running program, as the API sees it.
 pub trait ProgramControl: Send + Sync + 'static {
-    /// What the program says of itself.
+    /// Returns what the program says of itself.
     fn running(&self, now: Now) -> ProgramInfo;
 
-    /// What the policy says to a question, and what the door would do about it.
+    /// Returns what the policy says to a question, and what the door would do about it.
     fn why(&self, question: &WhyQuestion, now: Now) -> WhyAnswer;
 
     /// The lists in force, in the order of the configuration.
@@ -30,7 +30,8 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// The caches of answers, in the order of the configuration.
     fn caches(&self) -> Vec<DnsCacheInfo>;
 
-    /// What the proxy's connections have taught of origins, those used last first; 200 at most.
+    /// Returns what the proxy's connections have taught of origins, those used last first; 200 at
+    /// most.
     fn origins(&self) -> Vec<OriginInfo>;
 
     /// The gateway's pools, by name.
@@ -39,15 +40,16 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Changes the servers of a pool until the program ends; or says why not.
     fn change_pool(&self, change: &PoolChange) -> Result<(), String>;
 
-    /// What is known of clients' trust in the authority, the one heard of last first.
+    /// Returns what is known of clients' trust in the authority, the one heard of last first.
     fn trust(&self, now: Now) -> Vec<ClientTrust>;
 
     /// Reads the configuration and all lists anew, and swaps them in; or says every complaint and
     /// changes nothing.
     fn reload(&self) -> Result<ReloadOutcome, Vec<String>>;
 
-    /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when that is
-    /// done or has taken a minute. An error says that there is no such list, or that too many ask.
+    /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when
+    /// that is done or has taken a minute. An error says that there is no such list, or that too
+    /// many ask.
     fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String>;
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends a pause.
@@ -59,7 +61,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Lets a name pass; or says why not.
     fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String>;
 
-    /// What is let through, by name.
+    /// Returns what is let through, by name.
     fn allows(&self, now: Now) -> Vec<AllowInfo>;
 
     /// Ends what was let through for this client, or for all; says whether there was such a leave.
@@ -86,24 +88,24 @@ pub trait ProgramControl: Send + Sync + 'static {
 pub struct PoolChange {
     /// The pool.
     pub pool: String,
-    /// What becomes of its servers.
+    /// Change of its servers.
     pub change: PoolServerChange,
 }
 
-/// What becomes of the servers of a pool. Each is named by its URL.
+/// Change of the servers of a pool. Each is named by its URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolServerChange {
     /// One more joins the pool.
     Add(NewServer),
     /// These take the place of all; what the others work on, they may finish.
     Replace(Vec<NewServer>),
-    /// It leaves the pool; what it works on, it may finish.
+    /// Leaves the pool; what it works on, it may finish.
     Remove(String),
-    /// It gets no new clients.
+    /// Gets no new clients.
     Drain(String),
-    /// It gets new clients again.
+    /// Gets new clients again.
     Undrain(String),
-    /// It gets so much beside the others.
+    /// Gets so much beside the others.
     Weigh(String, u32),
 }
 

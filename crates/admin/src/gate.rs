@@ -1,9 +1,9 @@
 //! Who may come in: host names, origins, the token, sessions.
 //!
-//! A request is refused under a host name that is none of ours (DNS rebinding), a change if it comes
-//! from another page (cross-site request forgery), and everything but the dashboard's files without
-//! the token or a session. The right token always passes: wrong ones are rationed for each client,
-//! and those that a page of another site sends are refused uncounted. Asked by the guard.
+//! A request is refused under a host name that is none of ours (DNS rebinding), a change if it
+//! comes from another page (cross-site request forgery), and everything but the dashboard's files
+//! without the token or a session. The right token always passes: wrong ones are rationed for each
+//! client, and those that a page of another site sends are refused uncounted. Asked by the guard.
 
 use crate::guesses::{GuessVerdict, WrongGuesses};
 use crate::refused::ApiRefusal;
@@ -30,7 +30,7 @@ pub(crate) struct AuthGate {
     guesses: WrongGuesses,
 }
 
-/// How a request showed that it may.
+/// Tells how a request showed that it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthMethod {
     /// By the token itself, which no foreign page can send.
@@ -50,7 +50,7 @@ impl AuthGate {
         Self { token, listen, hosts, sessions, guesses: WrongGuesses::default() }
     }
 
-    /// Whether the request calls us by a name of ours.
+    /// Returns whether the request calls us by a name of ours.
     pub(crate) fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), ApiRefusal> {
         let authority = host_of(uri, headers).unwrap_or_default();
         let host = bare_host(authority);
@@ -73,8 +73,8 @@ impl AuthGate {
         ))
     }
 
-    /// Whether a request that would change something comes from our own page, or from a program
-    /// that sends the token itself.
+    /// Returns whether a request that would change something comes from our own page, or from a
+    /// program that sends the token itself.
     pub(crate) fn check_origin(
         method: &Method,
         uri: &Uri,
@@ -105,7 +105,7 @@ impl AuthGate {
         ))
     }
 
-    /// Whether the request shows the token or a session.
+    /// Returns whether the request shows the token or a session.
     pub(crate) fn check_pass(
         &self,
         headers: &HeaderMap,

@@ -1,8 +1,9 @@
 //! The admin API, the metrics page and the dashboard.
 //!
 //! Nobody gets in without the token, under a foreign host name or, for a change, from a foreign
-//! page; it names no door and reads no configuration: it acts through [`ProgramControl`], which the binary
-//! implements. The binary serves it on a listener of its own, on loopback unless told otherwise.
+//! page; it names no door and reads no configuration: it acts through [`ProgramControl`], which the
+//! binary implements. The binary serves it on a listener of its own, on loopback unless told
+//! otherwise.
 
 mod api;
 mod assets;

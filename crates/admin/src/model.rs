@@ -32,7 +32,7 @@ pub use self::why::{GatewayWhy, RuleMatch, WhyAnswer, WhyQuery};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-/// What went wrong, and what to do about it.
+/// Holds what went wrong, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApiProblem {
     /// What is wrong, in one sentence.
@@ -44,7 +44,7 @@ pub struct ApiProblem {
     pub complaints: Vec<String>,
 }
 
-/// How the running Tidegate does.
+/// Holds how the running Tidegate does.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct ProgramStatus {
     /// What the program says of itself.
@@ -56,7 +56,7 @@ pub struct ProgramStatus {
     pub latency: Vec<DoorLatency>,
 }
 
-/// What the running program says of itself.
+/// Holds what the running program says of itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ProgramInfo {
     /// Version of the program.
@@ -100,7 +100,7 @@ pub struct ListenerInfo {
     pub url: String,
 }
 
-/// How the request log does.
+/// Holds how the request log does.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct LedgerHealth {
     /// Rows stored since the start.
@@ -137,9 +137,9 @@ pub struct RangeQuery {
 pub struct RequestTotals {
     /// The range: `1h`, `24h`, `7d` or `30d`.
     pub range: String,
-    /// Its start.
+    /// Start.
     pub since: String,
-    /// Its end: now.
+    /// End: now.
     pub until: String,
     /// All requests.
     pub requests: u64,
@@ -286,10 +286,11 @@ pub struct RequestRow {
     pub rule: Option<RuleInfo>,
     /// Where the answer came from.
     pub source: String,
-    /// What the door's HTTP cache did, in the words of `Cache-Status`: `hit`, or why it did not answer
-    /// (`uri-miss`, `stale`, `client-no-cache` …); null where none was asked.
+    /// What the door's HTTP cache did, in the words of `Cache-Status`: `hit`, or why it did not
+    /// answer (`uri-miss`, `stale`, `client-no-cache` …); null where none was asked.
     pub cache: Option<String>,
-    /// Why the answer was not stored (`no-store`, `private` …); null where it was, and where no cache was asked.
+    /// Why the answer was not stored (`no-store`, `private` …); null where it was, and where no
+    /// cache was asked.
     pub not_stored: Option<String>,
     /// Both in a sentence for people; null where no cache was asked.
     pub cache_text: Option<String>,
@@ -327,9 +328,9 @@ pub struct UpstreamInfo {
     /// The group that asks it: a view, `fallback`, a plugin of a foreign file; empty for the first.
     /// Groups that share it are joined by `+`.
     pub group: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its address as a URL: `tls://1.1.1.1`.
+    /// Address as a URL: `tls://1.1.1.1`.
     pub address: String,
     /// Queries sent to it since the start.
     pub queries: u64,
@@ -342,7 +343,7 @@ pub struct UpstreamInfo {
     pub unproved: u64,
     /// Smoothed time to its answers, in microseconds; null before the first.
     pub latency_us: Option<u64>,
-    /// Whether it is being used.
+    /// True if it is being used.
     pub healthy: bool,
 }
 
@@ -356,7 +357,7 @@ pub struct DnsCacheList {
 /// One cache of answers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct DnsCacheInfo {
-    /// Its name: `everybody`, a view, a plugin of a foreign file. No two are alike.
+    /// Name: `everybody`, a view, a plugin of a foreign file. No two are alike.
     pub name: String,
     /// Answers held.
     pub entries: u64,
@@ -372,20 +373,20 @@ pub struct DnsCacheInfo {
     pub stale: u64,
 }
 
-/// What a reload did.
+/// Holds what a reload did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ReloadOutcome {
     /// Lists in force now.
     pub lists: u32,
     /// Rules in force now.
     pub rules: u64,
-    /// How long it took, in milliseconds.
+    /// Time that it took, in milliseconds.
     pub took_ms: u64,
     /// What the operator should know.
     pub warnings: Vec<String>,
 }
 
-/// How long to pause protection.
+/// Holds how long to pause protection.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct PauseRequest {
     /// Seconds from now, 1 to 86,400.
@@ -393,7 +394,7 @@ pub struct PauseRequest {
     pub seconds: u64,
 }
 
-/// Whether protection is paused.
+/// Holds whether protection is paused.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PauseState {
     /// Until when; null if it is not.
@@ -410,14 +411,14 @@ pub struct PurgeRequest {
     pub name: Option<String>,
 }
 
-/// What a purge did.
+/// Holds what a purge did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PurgeOutcome {
     /// Answers that were forgotten, in all caches together.
     pub answers: u64,
 }
 
-/// What to log in with.
+/// Holds what to log in with.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LoginRequest {
     /// The token: the text of `admin.token` in the state folder.

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use vocab::Now;
 
-/// How long a form may stand open before it is sent.
+/// Time for which a form may stand open before it is sent.
 const LIFE_MS: u64 = 15 * 60_000;
 /// Tokens at once, each in a page that a person has open; the oldest ends for a new one.
 const TOKENS_MAX: usize = 256;
@@ -49,7 +49,7 @@ impl OneTimeTokens {
         Ok(token)
     }
 
-    /// Whether this token is out for that; from then on it is not.
+    /// True if this token is out for that; from then on it is not.
     pub(crate) fn take(&self, token: &str, session: &str, purpose: &str, now: Now) -> bool {
         let mut issued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = issued.remove(token);

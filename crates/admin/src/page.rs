@@ -27,7 +27,7 @@ use vocab::{DomainName, Door, RequestKind};
 /// Longest address of a page to go back to, in bytes.
 const BACK_BYTES_MAX: usize = 2048;
 
-/// What the address of the page says.
+/// Holds what the address of the page says.
 #[derive(Debug, Deserialize)]
 pub(crate) struct AllowPageQuery {
     host: String,
@@ -43,7 +43,7 @@ pub(crate) struct AllowPageQuery {
     wrong: String,
 }
 
-/// What its form sends.
+/// Holds what its form sends.
 #[derive(Debug, Deserialize)]
 pub(crate) struct AllowPageForm {
     host: String,
@@ -57,7 +57,7 @@ pub(crate) struct AllowPageForm {
     act: String,
 }
 
-/// What is wished for, checked.
+/// Holds what is wished for, checked.
 pub(crate) struct AllowPage {
     host: DomainName,
     client: Option<IpAddr>,
@@ -82,7 +82,7 @@ impl AllowPage {
         )
     }
 
-    /// What its token is for.
+    /// Returns what its token is for.
     fn purpose(&self) -> String {
         format!("{} {:?}", self.host, self.client)
     }
@@ -103,7 +103,8 @@ pub(crate) async fn show(
         Err(refused) => return show::refused(&refused),
     };
     if app.gate.check_pass(&headers, asked.client, asked.now).is_err() {
-        // A strict cookie does not come along from another site's page: go here once more from here.
+        // A strict cookie does not come along from another site's page: go here once more from
+        // here.
         return if words.again.is_empty() {
             show::bounce(&wish)
         } else {
@@ -134,7 +135,7 @@ pub(crate) async fn show(
     }
 }
 
-/// What its form asks for, done; then the page again.
+/// Returns what its form asks for, done; then the page again.
 pub(crate) async fn act(
     State(app): State<Arc<ApiState>>,
     asked: ApiRequest,
@@ -185,8 +186,8 @@ pub(crate) async fn style() -> Response {
     (fields, [STYLE, include_str!("page/allow.css")].concat()).into_response()
 }
 
-/// What the policy says of the name now, and the leave that lets it through, if one does: the
-/// client's own before that for all.
+/// Returns what the policy says of the name now, and the leave that lets it through, if one does:
+/// the client's own before that for all.
 async fn state(
     app: &Arc<ApiState>,
     wish: &AllowPage,

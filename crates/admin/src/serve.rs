@@ -31,7 +31,7 @@ use vocab::Now;
 /// Largest body of a request, in bytes; beyond it 413.
 const BODY_BYTES_MAX: usize = 16 << 10;
 
-/// What the admin is made of.
+/// Holds what the admin is made of.
 pub struct AdminParts {
     /// The running program.
     pub control: Arc<dyn ProgramControl>,

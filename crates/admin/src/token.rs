@@ -100,7 +100,7 @@ impl AdminToken {
         &self.0
     }
 
-    /// Whether `guess` is the token, in a time that tells nothing of how much of it is right.
+    /// True if `guess` is the token, in a time that tells nothing of how much of it is right.
     pub fn is(&self, guess: &str) -> bool {
         let (own, guess) = (self.0.as_bytes(), guess.as_bytes());
         if own.len() != guess.len() {

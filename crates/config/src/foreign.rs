@@ -84,12 +84,12 @@ impl ForeignFiles for DiskFiles<'_> {
     }
 }
 
-/// Whether `node` is a file of one of the peers.
+/// True if `node` is a file of one of the peers.
 pub(crate) fn is_foreign(node: &YamlNode) -> bool {
     language::is_foreign(&node.to_json())
 }
 
-/// What a foreign file comes to as one of ours.
+/// Returns what a foreign file comes to as one of ours.
 pub(crate) fn file(node: &YamlNode, path: &Path) -> Result<ConfigFile, Vec<Complaint>> {
     let disk = DiskFiles::around(path);
     let read = language::read(&node.to_json(), &disk)?;

@@ -1,8 +1,8 @@
 //! Certificates that our own authority is to sign for the doors' listeners, of all sections.
 //!
-//! The signer's process signs for these names and no others, so it must know of every one: a section
-//! added to [`ConfigFile`] does not compile before it is looked through here. Read when the configuration is
-//! checked, and by the signer.
+//! The signer's process signs for these names and no others, so it must know of every one: a
+//! section added to [`ConfigFile`] does not compile before it is looked through here. Read when the
+//! configuration is checked, and by the signer.
 
 use crate::file::ConfigFile;
 use transport::tls::OwnCertificate;

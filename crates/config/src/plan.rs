@@ -49,7 +49,7 @@ impl Plan {
         warnings.into_iter().map(|it| self.placed(it)).collect()
     }
 
-    /// Whether this is the embedded default.
+    /// True if this is the embedded default.
     pub fn is_built_in(&self) -> bool {
         self.source == Path::new("built-in")
     }
@@ -64,8 +64,8 @@ impl Plan {
         listeners(&self.file)
     }
 
-    /// True where the file itself has passwords in it: those of parent proxies, and of SOCKS5 proxies
-    /// on the way to DNS upstreams.
+    /// True where the file itself has passwords in it: those of parent proxies, and of SOCKS5
+    /// proxies on the way to DNS upstreams.
     pub fn has_passwords(&self) -> bool {
         self.file.proxy.as_ref().is_some_and(door_proxy::Settings::has_passwords)
             || self.file.dns.as_ref().is_some_and(door_dns::Settings::has_passwords)

@@ -1,8 +1,9 @@
 //! A configuration of Polipo, said in our words.
 //!
-//! From text to text: what comes out is a configuration that [`crate::parse`] takes, under comments that
-//! say what was not carried over, and why. Whom the proxy serves is never wider than it was: what cannot
-//! be read is an error. What Polipo was not told stays our default. Called by `tidegate import polipo`.
+//! From text to text: what comes out is a configuration that [`crate::parse`] takes, under comments
+//! that say what was not carried over, and why. Whom the proxy serves is never wider than it was:
+//! what cannot be read is an error. What Polipo was not told stays our default. Called by `tidegate
+//! import polipo`.
 
 mod absent;
 mod forbidden;
@@ -118,7 +119,7 @@ impl PolipoImport {
         self.said.remove(name)
     }
 
-    /// What `read` makes of a variable, if it is set and makes sense.
+    /// Returns what `read` makes of a variable, if it is set and makes sense.
     fn read<T>(
         &mut self,
         name: &str,
@@ -341,7 +342,8 @@ impl PolipoImport {
         self.lists.push(("forbidden-tunnels", rules));
     }
 
-    /// What stands in the file that a variable names, or else where Polipo looks without it.
+    /// Returns what stands in the file that a variable names, or else where Polipo looks without
+    /// it.
     fn file_of(&mut self, name: &str, usual: &[&str], read_file: ReadFile<'_>) -> String {
         if !self.said.contains_key(name) {
             let found = usual.iter().find_map(|it| read_file(Path::new(it)).ok());

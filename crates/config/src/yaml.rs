@@ -34,7 +34,7 @@ pub(crate) struct YamlNode {
     pub place: TextPosition,
 }
 
-/// What a YAML value can be here.
+/// Tells what a YAML value can be here.
 #[derive(Clone, Debug)]
 pub(crate) enum YamlValue {
     /// Nothing, `null` or `~`.
@@ -60,7 +60,7 @@ pub(crate) struct YamlEntry {
     pub key: String,
     /// Where the key stands.
     pub place: TextPosition,
-    /// Its value.
+    /// Value.
     pub node: YamlNode,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct YamlError {
 }
 
 impl YamlNode {
-    /// What it is, in a word for complaints.
+    /// Returns what it is, in a word for complaints.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             YamlValue::Null => "nothing",

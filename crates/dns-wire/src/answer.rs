@@ -1,8 +1,8 @@
 //! An answer as it is kept: the response in wire form, without OPT, with the places of its TTLs.
 //!
-//! [`WireAnswer::from_response`] reads a foreign message once, strictly; from then on every client gets
-//! a copy with a few bytes patched. It never takes a truncated response, and never keeps anything
-//! longer than a day. Called by the resolver (in) and the DNS door (out).
+//! [`WireAnswer::from_response`] reads a foreign message once, strictly; from then on every client
+//! gets a copy with a few bytes patched. It never takes a truncated response, and never keeps
+//! anything longer than a day. Called by the resolver (in) and the DNS door (out).
 
 mod said;
 mod scrub;
@@ -23,10 +23,10 @@ use vocab::{DomainName, NameBuffer};
 pub const TTL_MAX_S: u32 = 86_400;
 /// Longest time that a negative answer is kept, in seconds (RFC 2308 §5: one to three hours).
 pub const NEGATIVE_TTL_MAX_S: u32 = 10_800;
-/// How long a negative answer without SOA is kept, in seconds. RFC 2308 §5 would not keep it; a
-/// minute spares the upstream a storm.
+/// Time for which a negative answer without SOA is kept, in seconds. RFC 2308 §5 would not keep it;
+/// a minute spares the upstream a storm.
 pub const NEGATIVE_TTL_WITHOUT_SOA_S: u32 = 60;
-/// How long a failure of the upstream is kept, in seconds (RFC 9520 §3.2: 1 s to 5 min).
+/// Time for which a failure of the upstream is kept, in seconds (RFC 9520 §3.2: 1 s to 5 min).
 pub const FAILURE_TTL_S: u32 = 5;
 /// The TTL that clients see on an answer past its time (RFC 8767 §4).
 pub const STALE_TTL_S: u32 = 30;
@@ -50,7 +50,7 @@ pub struct WireAnswer {
     records_at: u16,
     /// Where the additional section starts.
     additional_at: u16,
-    /// How many records that section holds.
+    /// Number of records that section holds.
     additionals: u16,
     /// What else the upstream said; none where it spoke no EDNS, or that is not known any more.
     options: Option<Box<[u8]>>,
@@ -59,13 +59,13 @@ pub struct WireAnswer {
 /// Why a message cannot be kept as an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadAnswer {
-    /// It ends early, or its parts do not fit each other.
+    /// Ends early, or its parts do not fit each other.
     Malformed,
-    /// It is a query, or of another opcode.
+    /// Is a query, or of another opcode.
     NoResponse,
     /// TC is set: the rest must be fetched over a stream.
     Truncated,
-    /// It does not hold exactly one question.
+    /// Does not hold exactly one question.
     Questions,
     /// Over [`ALIASES_MAX`] aliases.
     TooManyAliases,
@@ -97,13 +97,13 @@ impl From<MalformedMessage> for BadAnswer {
     }
 }
 
-/// What is learnt on the way through the records.
+/// Holds what is learnt on the way through the records.
 struct AnswerSurvey {
     ttls: Vec<u16>,
     aliases: Vec<DomainName>,
     /// The least TTL of the answer section.
     least: u32,
-    /// Whether a record of the type asked for is there.
+    /// True if a record of the type asked for is there.
     positive: bool,
     /// What the SOA of the authority section allows (RFC 2308 §5).
     negative: Option<u32>,
@@ -206,12 +206,12 @@ impl WireAnswer {
         self.wire[3] & bits::RCODE as u8
     }
 
-    /// How long it may be kept, in seconds; 0 is not at all.
+    /// Returns how long it may be kept, in seconds; 0 is not at all.
     pub fn ttl(&self) -> u32 {
         self.ttl
     }
 
-    /// Its bytes in wire form, without OPT.
+    /// Returns its bytes in wire form, without OPT.
     pub fn len(&self) -> usize {
         self.wire.len()
     }
@@ -221,19 +221,19 @@ impl WireAnswer {
         false
     }
 
-    /// What it occupies in memory, in bytes.
+    /// Returns what it occupies in memory, in bytes.
     pub fn memory(&self) -> usize {
         let aliases: usize = self.aliases.iter().map(|it| it.as_str().len() + 16).sum();
         let options = self.options.as_ref().map_or(0, |it| it.len());
         size_of::<Self>() + self.wire.len() + self.ttls.len() * 2 + aliases + options
     }
 
-    /// Whether it says something about the name: NOERROR or NXDOMAIN, not a failure.
+    /// True if it says something about the name: NOERROR or NXDOMAIN, not a failure.
     pub fn is_definite(&self) -> bool {
         matches!(self.rcode(), RCODE_NOERROR | RCODE_NXDOMAIN)
     }
 
-    /// Whether it answers `question` (name, type, class), whatever the case of letters.
+    /// True if it answers `question` (name, type, class), whatever the case of letters.
     pub fn matches(&self, question: &[u8]) -> bool {
         self.wire[HEADER_BYTES..usize::from(self.records_at)].eq_ignore_ascii_case(question)
     }
@@ -279,9 +279,10 @@ impl WireAnswer {
 
     /// Appends the answer to `query`, `age_s` seconds after it was kept, in at most `limit` bytes.
     ///
-    /// The question must be the one it answers ([`WireAnswer::matches`]), which the cache key ensures.
-    /// What does not fit is left out by sections: additional records silently, then everything,
-    /// with TC set (RFC 2181 §9). AD is passed on to clients that set AD or DO (RFC 6840 §5.7).
+    /// The question must be the one it answers ([`WireAnswer::matches`]), which the cache key
+    /// ensures. What does not fit is left out by sections: additional records silently, then
+    /// everything, with TC set (RFC 2181 §9). AD is passed on to clients that set AD or DO (RFC
+    /// 6840 §5.7).
     pub fn write(&self, query: &DnsQuery<'_>, age_s: u32, limit: usize, out: &mut Vec<u8>) {
         self.copy(query, AnswerTtls::Aged(age_s), None, limit, out);
     }
@@ -417,7 +418,7 @@ impl AnswerSurvey {
         Ok(())
     }
 
-    /// How long all this may be kept.
+    /// Returns how long all this may be kept.
     fn ttl(&self, rcode: u8) -> u32 {
         let negative =
             || self.negative.unwrap_or(NEGATIVE_TTL_WITHOUT_SOA_S).min(NEGATIVE_TTL_MAX_S);

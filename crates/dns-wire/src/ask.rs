@@ -7,7 +7,7 @@ use crate::codes::{CLASS_IN, record_type};
 use crate::query::UDP_BYTES_MAX;
 use crate::wire::{HEADER_BYTES, bits, push_u16, push_u32, u16_at};
 
-/// What stands in the header of an answer.
+/// Holds what stands in the header of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResponseHeader {
     /// TC: the answer is cut, ask again over a stream.
@@ -96,8 +96,8 @@ pub fn key_of(name: vocab::Name<'_>, qtype: u16) -> Option<Box<[u8]>> {
     Some(key.into())
 }
 
-/// Whether `message` answers the query with number `id` and `question` (name, type, class; case
-/// does not matter).
+/// Returns whether `message` answers the query with number `id` and `question` (name, type, class;
+/// case does not matter).
 pub fn check_response(message: &[u8], id: u16, question: &[u8]) -> Result<ResponseHeader, NotOurs> {
     let word = |at| u16_at(message, at).map_err(|_| NotOurs::NoResponse);
     let flags = word(2)?;

@@ -9,7 +9,7 @@ use crate::wire::{self, HEADER_BYTES, MalformedMessage, u16_at};
 
 /// Cookies (RFC 7873 §4).
 pub const OPTION_COOKIE: u16 = 10;
-/// How long a stream may stay idle (RFC 7828 §3.1).
+/// Time for which a stream may stay idle (RFC 7828 §3.1).
 pub const OPTION_KEEPALIVE: u16 = 11;
 /// Padding (RFC 7830 §3).
 pub const OPTION_PADDING: u16 = 12;

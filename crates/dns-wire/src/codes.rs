@@ -129,6 +129,6 @@ pub struct Ede<'t> {
     pub text: &'t str,
 }
 
-/// Longest text of an extended error, in bytes: enough for a structured one with a rule, a contact and
-/// who is in charge. One that would outgrow the client's limit goes as a whole.
+/// Longest text of an extended error, in bytes: enough for a structured one with a rule, a contact
+/// and who is in charge. One that would outgrow the client's limit goes as a whole.
 pub const EDE_TEXT_BYTES_MAX: usize = 480;

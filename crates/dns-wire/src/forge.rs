@@ -122,12 +122,12 @@ pub fn pointer(
     ForgeOutcome::Yes
 }
 
-/// Whether something was written.
+/// Tells whether something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeOutcome {
     /// It was.
     Yes,
-    /// It was not.
+    /// Was not.
     No,
 }
 
@@ -214,7 +214,7 @@ fn push_head(rtype: u16, ttl: u32, data_len: usize, out: &mut Vec<u8>) {
     push_u16(out, data_len as u16);
 }
 
-/// How many bytes [`push_opt`] will add.
+/// Returns how many bytes [`push_opt`] will add.
 pub(crate) fn opt_len(query: &DnsQuery<'_>, ede: Option<Ede<'_>>) -> usize {
     match (query.edns, ede) {
         (None, _) => 0,

@@ -1,9 +1,10 @@
 //! Options of EDNS between a client and us: read from its query, written into its answer
 //! (RFC 6891 §6.1.2).
 //!
-//! Cookies, client subnet, keep-alive and padding; a malformed one is refused, an unknown one passed
-//! over. Nothing here allocates or keeps anything, and secrets and time are handed in. Called by the
-//! DNS door for every query with options; what we ask of upstreams is [`crate::ask_options`]'s.
+//! Cookies, client subnet, keep-alive and padding; a malformed one is refused, an unknown one
+//! passed over. Nothing here allocates or keeps anything, and secrets and time are handed in.
+//! Called by the DNS door for every query with options; what we ask of upstreams is
+//! [`crate::ask_options`]'s.
 
 mod answer;
 mod cookie;
@@ -26,18 +27,18 @@ pub const OPTION_STRUCTURED_ERROR: u16 = 26;
 /// Bytes before an option's data: its code and its length.
 const OPTION_HEAD_BYTES: usize = 4;
 
-/// What the options of a query say.
+/// Holds what the options of a query say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientOptions<'q> {
-    /// Its cookie; the first, where there are several (RFC 7873 §5.2).
+    /// Cookie; the first, where there are several (RFC 7873 §5.2).
     pub cookie: Option<DnsCookie<'q>>,
     /// Where it wants the answer for; scope is 0.
     pub subnet: Option<ClientSubnet>,
-    /// Whether it is padded, so that its answer must be (RFC 7830 §4).
+    /// True if it is padded, so that its answer must be (RFC 7830 §4).
     pub is_padded: bool,
-    /// Whether it asks how long its connection may stay idle (RFC 7828 §3.2).
+    /// True if it asks how long its connection may stay idle (RFC 7828 §3.2).
     pub wants_keepalive: bool,
-    /// Whether it reads structured errors.
+    /// True if it reads structured errors.
     pub reads_structured: bool,
 }
 

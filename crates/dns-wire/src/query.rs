@@ -20,7 +20,7 @@ pub const UDP_BYTES_PLAIN: usize = 512;
 /// A query, read in place.
 #[derive(Clone, Copy, Debug)]
 pub struct DnsQuery<'p> {
-    /// Its number, which the answer repeats.
+    /// Number, which the answer repeats.
     pub id: u16,
     /// RD, AD and CD.
     pub flags: QueryFlags,
@@ -59,7 +59,7 @@ pub enum BadQuery<'p> {
     Drop(DropReason),
     /// Say what is wrong, by [`crate::forge::bad`].
     Reply(BadReply<'p>),
-    /// It has no question, and these options with a cookie: say what becomes of that (RFC 7873
+    /// Has no question, and these options with a cookie: say what becomes of that (RFC 7873
     /// §5.4), by [`crate::forge::cookie_reply`].
     Cookie(BadReply<'p>, &'p [u8]),
 }
@@ -69,26 +69,26 @@ pub enum BadQuery<'p> {
 pub enum DropReason {
     /// Too short for a header.
     Runt,
-    /// It is itself a response.
+    /// Is itself a response.
     Response,
 }
 
-/// What a refusal repeats from the message.
+/// Holds what a refusal repeats from the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadReply<'p> {
     /// `FormErr`, `NotImp` or `BadVers`; `NoError` where a cookie is all that was asked for.
     pub rcode: Rcode,
     /// The number of the message.
     pub id: u16,
-    /// Its opcode and RD, as they stand in the header.
+    /// Opcode and RD, as they stand in the header.
     pub(crate) flags: u16,
-    /// Its question, where that could be read.
+    /// Question, where that could be read.
     pub(crate) question: Option<&'p [u8]>,
     pub(crate) edns: Option<Edns>,
 }
 
-/// What tells two answers apart: lower-case name, type, class, and the DO and CD bits. It stands on
-/// the stack; its owned form is `Box<[u8]>`.
+/// Holds what tells two answers apart: lower-case name, type, class, and the DO and CD bits. It
+/// stands on the stack; its owned form is `Box<[u8]>`.
 pub struct KeyBuffer {
     bytes: [u8; wire::QUESTION_BYTES_MAX + 1],
     len: usize,
@@ -173,7 +173,7 @@ impl<'p> DnsQuery<'p> {
         out.len = self.question.len() + 1;
     }
 
-    /// How many bytes a UDP answer may have: what the client takes, but never over
+    /// Returns how many bytes a UDP answer may have: what the client takes, but never over
     /// [`UDP_BYTES_MAX`].
     pub fn udp_limit(&self) -> usize {
         self.edns.map_or(UDP_BYTES_PLAIN, |edns| {
@@ -236,7 +236,7 @@ fn read<'p>(
     Ok((question, edns, options))
 }
 
-/// What is said of a message that has a header and is no query of ours.
+/// Returns what is said of a message that has a header and is no query of ours.
 #[cold]
 fn refused(packet: &[u8], counts: [u16; 4], rcode: Rcode) -> BadQuery<'_> {
     let (id, flags) = (u16_at(packet, 0).unwrap_or(0), u16_at(packet, 2).unwrap_or(0));

@@ -12,7 +12,7 @@ const GATEWAY_BYTES: [usize; 3] = [0, 4, 16];
 /// The least digest of ZONEMD (RFC 8976 §2.2.4).
 const ZONE_DIGEST_BYTES_MIN: usize = 12;
 
-/// What stands in a record's data, in this order.
+/// Holds what stands in a record's data, in this order.
 struct DataForm {
     /// Octets of any value.
     fixed: usize,
@@ -22,15 +22,15 @@ struct DataForm {
     tail: DataTail,
 }
 
-/// Whether names may be compressed. Only those may that everybody knows to mend when records move
-/// (RFC 3597 §4).
+/// Tells whether names may be compressed. Only those may that everybody knows to mend when records
+/// move (RFC 3597 §4).
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NameCompression {
     Allowed,
     Forbidden,
 }
 
-/// What follows the names.
+/// Tells what follows the names.
 #[derive(Clone, Copy)]
 enum DataTail {
     /// So many octets.

@@ -1,4 +1,5 @@
-//! Records answered from the configuration: `router.lan A 192.168.1.1`, `||dev.example^ A 10.0.0.5`.
+//! Records answered from the configuration: `router.lan A 192.168.1.1`, `||dev.example^ A
+//! 10.0.0.5`.
 //!
 //! The `domain` crate reads them in zone-file presentation, so every type works; here they are kept
 //! as the bytes of the answer, and a hit is a copy. An alias must lead to another local record:
@@ -52,14 +53,14 @@ struct RecordSet {
     wire: Box<[u8]>,
 }
 
-/// What is here for a name that is local.
+/// Holds what is here for a name that is local.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalAnswer<'r>(Option<&'r RecordSet>);
 
 /// A line that is no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadRecord {
-    /// Its place among the lines, from 0.
+    /// Place among the lines, from 0.
     pub index: usize,
     /// What is wrong with it.
     pub message: String,
@@ -112,14 +113,14 @@ impl LocalRecords {
         if bad.is_empty() { Ok(records) } else { Err(bad) }
     }
 
-    /// What is here for `name` and `qtype` of class IN: nothing, if the name is not local. An exact
-    /// name beats one that is above it, and of those the longest wins.
+    /// Returns what is here for `name` and `qtype` of class IN: nothing, if the name is not local.
+    /// An exact name beats one that is above it, and of those the longest wins.
     pub fn lookup(&self, name: Name<'_>, qtype: u16) -> Option<LocalAnswer<'_>> {
         let node = self.node(name)?;
         Some(LocalAnswer(node.sets.get(&qtype).or(node.alias.as_ref())))
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.exact.is_empty() && self.below.is_empty()
     }
@@ -145,7 +146,7 @@ impl LocalRecords {
 }
 
 impl LocalAnswer<'_> {
-    /// Whether the name has nothing of the type asked for.
+    /// True if the name has nothing of the type asked for.
     pub fn is_nodata(&self) -> bool {
         self.0.is_none()
     }

@@ -1,8 +1,8 @@
 //! Records of one answer, kept as the bytes that go out: their owner is a pointer to the question,
 //! so they fit any query for their name, whatever its case.
 //!
-//! Rendered once when a configuration is read; an answer is a copy. It chooses nothing: whoever asks
-//! has found the records for name, type and class. Called by `pipeline`'s records.
+//! Rendered once when a configuration is read; an answer is a copy. It chooses nothing: whoever
+//! asks has found the records for name, type and class. Called by `pipeline`'s records.
 
 use crate::codes::Rcode;
 use crate::forge;
@@ -48,12 +48,12 @@ impl RenderedRecords {
         self.wire.shrink_to_fit();
     }
 
-    /// How many records there are.
+    /// Returns how many records there are.
     pub fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

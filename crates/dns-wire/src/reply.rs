@@ -36,13 +36,13 @@ pub enum MessageSection {
 pub struct ReplyRecord<'m> {
     /// Where it stands.
     pub section: MessageSection,
-    /// Its type.
+    /// Type.
     pub rtype: u16,
-    /// Its class.
+    /// Class.
     pub class: u16,
-    /// Its TTL, in seconds.
+    /// TTL, in seconds.
     pub ttl: u32,
-    /// Its data; names in it may be compressed.
+    /// Data; names in it may be compressed.
     pub data: &'m [u8],
     places: wire::WireRecord,
 }
@@ -52,9 +52,9 @@ pub struct ReplyRecord<'m> {
 pub struct ServiceTarget {
     /// The lowest is asked first.
     pub priority: u16,
-    /// How much it gets beside others of its priority.
+    /// Share that it gets beside others of its priority.
     pub weight: u16,
-    /// Its port.
+    /// Port.
     pub port: u16,
     /// The host; the root where there is decidedly no such service.
     pub target: DomainName,
@@ -116,14 +116,14 @@ fn service(message: &[u8], record: &ReplyRecord<'_>) -> Option<ServiceTarget> {
     Some(ServiceTarget { priority: number(0)?, weight: number(1)?, port: number(2)?, target })
 }
 
-/// Whether the answer section holds a record of type `qtype`.
+/// True if the answer section holds a record of type `qtype`.
 pub fn has_type(message: &[u8], qtype: u16) -> bool {
     records(message)
         .take_while(|record| record.section == MessageSection::Answer)
         .any(|record| record.rtype == qtype)
 }
 
-/// Whether `found` holds for the target of an alias in the answer section.
+/// True if `found` holds for the target of an alias in the answer section.
 pub fn any_alias(message: &[u8], mut found: impl FnMut(Name<'_>) -> bool) -> bool {
     let mut text = NameBuffer::new();
     records(message).take_while(|record| record.section == MessageSection::Answer).any(|record| {
@@ -145,8 +145,8 @@ pub fn set_ttls(message: &mut [u8], rule: impl Fn(u32) -> u32) {
     }
 }
 
-/// Puts the addresses of the answer section in the order of what `rank` makes of them, equal ones as
-/// they stand. The records stay where they are, and so does what points into them.
+/// Puts the addresses of the answer section in the order of what `rank` makes of them, equal ones
+/// as they stand. The records stay where they are, and so does what points into them.
 pub fn order_addresses<K: Ord>(message: &mut [u8], rank: impl Fn(IpAddr) -> K) {
     let Some(mut here) = question_end(message) else { return };
     let mut places: Vec<(usize, IpAddr)> = Vec::new();
@@ -272,7 +272,7 @@ impl MovedParts {
     }
 }
 
-/// Whether the name from `at` to `end` ends with a pointer.
+/// True if the name from `at` to `end` ends with a pointer.
 fn ends_with_pointer(message: &[u8], at: usize, end: usize) -> bool {
     let mut here = at;
     while here < end {
@@ -314,8 +314,8 @@ pub(crate) const fn names_in(rtype: u16) -> NamesIn {
 /// OPT with `options` (raw, sound) if the query had EDNS.
 ///
 /// An extended error is left out first, if that is enough; then additional records, silently; then
-/// everything, with TC set (RFC 2181 §9). `rcode` replaces the code of the message where one over 15
-/// is due.
+/// everything, with TC set (RFC 2181 §9). `rcode` replaces the code of the message where one over
+/// 15 is due.
 pub fn finish(
     query: &DnsQuery<'_>,
     rcode: Option<u16>,

@@ -35,9 +35,9 @@ pub struct ServiceBinding<'b> {
     pub priority: u16,
     /// Who offers it.
     pub target: &'b DomainName,
-    /// Its protocol (RFC 9460 §7.1): `dot`, `doq`, `h2`. At most 255 bytes.
+    /// Protocol (RFC 9460 §7.1): `dot`, `doq`, `h2`. At most 255 bytes.
     pub alpn: &'b str,
-    /// Its port.
+    /// Port.
     pub port: u16,
     /// Where it is, as far as that is known; of each family the first [`HINTS_MAX`].
     pub addresses: &'b [IpAddr],

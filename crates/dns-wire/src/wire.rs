@@ -146,7 +146,7 @@ fn label_at(message: &[u8], here: usize) -> Option<(&[u8], usize)> {
     Some((label, here + 1 + length))
 }
 
-/// Whether two sound names are the same, whatever the case of their letters.
+/// True if two sound names are the same, whatever the case of their letters.
 pub(crate) fn is_same_name(message: &[u8], one: usize, other: usize) -> bool {
     let (mut one, mut other) = (one, other);
     loop {
@@ -166,7 +166,7 @@ pub(crate) fn is_same_name(message: &[u8], one: usize, other: usize) -> bool {
     }
 }
 
-/// Whether the sound name at `name` is the one at `above`, or stands below it.
+/// True if the sound name at `name` is the one at `above`, or stands below it.
 pub(crate) fn is_name_within(message: &[u8], name: usize, above: usize) -> bool {
     let mut here = name;
     loop {

@@ -11,7 +11,7 @@ pub struct CacheRequest {
     pub method: Method,
     /// The canonical absolute URL: lower-case scheme and host, no default port, no fragment.
     pub url: String,
-    /// Its fields, without those of the connection.
+    /// Fields, without those of the connection.
     pub fields: HeaderMap,
     /// When it came.
     pub now: Now,

@@ -1,7 +1,8 @@
 //! The short way: a stored response, written as bytes without a request or a response in between.
 //!
 //! It answers only what is fresh, whole and in memory, for requests without conditions, ranges and
-//! directives; everything else is for the [exchange](crate::exchange). Called by the quick lanes of doors.
+//! directives; everything else is for the [exchange](crate::exchange). Called by the quick lanes of
+//! doors.
 
 use crate::exchange::NAME;
 use crate::opening::HttpCache;
@@ -31,7 +32,7 @@ const SPECIAL: [&str; 8] = [
 /// An answer that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenAnswer {
-    /// Its status.
+    /// Status.
     pub status: u16,
     /// Bytes of its body.
     pub bytes: u32,
@@ -40,8 +41,8 @@ pub struct WrittenAnswer {
 }
 
 impl HttpCache {
-    /// Appends the stored response for `url` to `out`, with `signature`, lines that the door adds to
-    /// every head. Nothing where it cannot be sent at once; nothing is appended then.
+    /// Appends the stored response for `url` to `out`, with `signature`, lines that the door adds
+    /// to every head. Nothing where it cannot be sent at once; nothing is appended then.
     pub fn at_once(
         &self,
         request: &SimpleRequest<'_>,
@@ -87,8 +88,8 @@ fn handling(freshness: Freshness, out: &mut Vec<u8>) {
     let _ = write!(out, "cache-status: {NAME};hit;ttl={}\r\n", freshness.ttl_secs);
 }
 
-/// The status line and the fields of a stored head that are the same for everybody; nothing where the
-/// exchange must send it: a status without a body of its own, or no `Date`.
+/// The status line and the fields of a stored head that are the same for everybody; nothing where
+/// the exchange must send it: a status without a body of its own, or no `Date`.
 fn lines(head: &StoredHead) -> Bytes {
     let is_whole =
         head.status.is_success() || head.status.is_redirection() || is_error(head.status);

@@ -1,8 +1,8 @@
 //! One request through the cache: what is at hand is sent, what is not is fetched, once for all who
 //! ask for it.
 //!
-//! All branching of the cache stands here; whether something may be stored or sent is the store's to
-//! say. Called by a door for each `GET` and `HEAD`, and told of every other request.
+//! All branching of the cache stands here; whether something may be stored or sent is the store's
+//! to say. Called by a door for each `GET` and `HEAD`, and told of every other request.
 
 use crate::asked::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
@@ -28,8 +28,8 @@ use vocab::Caching;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 static PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
-/// How often a request is looked up anew because the fetch that it waited for came to nothing, or what
-/// was on disk is damaged. Then it goes to the origin by itself.
+/// How often a request is looked up anew because the fetch that it waited for came to nothing, or
+/// what was on disk is damaged. Then it goes to the origin by itself.
 const LOOK_UPS_MAX: usize = 3;
 
 /// As whom we sign in `Cache-Status`.
@@ -102,7 +102,8 @@ impl HttpCache {
                     Ok(reader) => return Ok(self.shared(&question, &fetch, &filed, reader)),
                     Err(_) => break,
                 },
-                // Boxed, as is what goes past the cache: a hit, the usual case, would carry their room.
+                // Boxed, as is what goes past the cache: a hit, the usual case, would carry their
+                // room.
                 CacheLookup::Join(join) => {
                     match Box::pin(self.joined(&question, &fetch, join)).await {
                         NextStep::Done(done) => return done,
@@ -134,7 +135,7 @@ impl HttpCache {
         self.pass(question, fetch, Forward::Bypass, kept).await
     }
 
-    /// What is at hand in memory, or else on disk.
+    /// Returns what is at hand in memory, or else on disk.
     pub(crate) async fn look_up(&self, key: &CacheKey, asked: &RequestFacts<'_>) -> CacheLookup {
         let store = self.store();
         let found = match store.look_up(key, &self.rules, asked) {
@@ -155,8 +156,8 @@ impl HttpCache {
         }
     }
 
-    /// What is to be sent of a stored response. `None` where its first bytes turn out to be damaged: look
-    /// up anew.
+    /// Returns what is to be sent of a stored response. `None` where its first bytes turn out to be
+    /// damaged: look up anew.
     async fn at_hand<F: OriginFetcher>(
         self: &Arc<Self>,
         question: &Rc<CacheRequest>,
@@ -281,7 +282,7 @@ impl HttpCache {
         }
     }
 
-    /// What is stored, shaped for this client.
+    /// Returns what is stored, shaped for this client.
     pub(crate) fn stored(
         question: &CacheRequest,
         entry: &StoredEntry,
@@ -303,7 +304,7 @@ impl HttpCache {
         ServedAnswer { response, source, caching: handled.caching() }
     }
 
-    /// What another client's fetch brings.
+    /// Returns what another client's fetch brings.
     fn shared<F: OriginFetcher>(
         self: &Arc<Self>,
         question: &Rc<CacheRequest>,
@@ -346,14 +347,15 @@ impl HttpCache {
         ServedAnswer { response, source: AnswerSource::Nowhere, caching: handled.caching() }
     }
 
-    /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin said.
+    /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin
+    /// said.
     pub(crate) fn sign(fields: &mut HeaderMap, handled: &HandledRequest) {
         // At its limit a map takes no more; the line is for people.
         let _ = fields.try_append(&CACHE_STATUS, cache_status(NAME, handled));
     }
 }
 
-/// What follows a wait.
+/// Tells what follows a wait.
 enum NextStep<E> {
     Done(Result<ServedAnswer, NoCachedAnswer<E>>),
     Again,

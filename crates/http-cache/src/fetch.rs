@@ -18,8 +18,8 @@ pub trait OriginFetcher: Clone + 'static {
         fields: HeaderMap,
     ) -> impl Future<Output = Result<Response<Body>, Self::Failure>>;
 
-    /// Whether nothing is wrong with the origin, but this client must not reach it: nothing that is stored
-    /// stands in for that, and others who wait for the fetch ask for themselves.
+    /// True if nothing is wrong with the origin, but this client must not reach it: nothing that is
+    /// stored stands in for that, and others who wait for the fetch ask for themselves.
     fn is_refusal(_why: &Self::Failure) -> bool {
         false
     }

@@ -1,5 +1,5 @@
-//! One fetch for all who wait: it asks the origin, hands the answer to the store, and sees the body to
-//! its end, though the client that caused it has left.
+//! One fetch for all who wait: it asks the origin, hands the answer to the store, and sees the body
+//! to its end, though the client that caused it has left.
 //!
 //! It runs as a task of its own. What breaks off is resumed where the store can continue it.
 
@@ -31,14 +31,14 @@ use vocab::Now;
 /// How often a body that broke off is asked for anew. An origin that breaks off thrice is broken.
 const RESUMES_MAX: usize = 2;
 
-/// What is fetched, and how.
+/// Holds what is fetched, and how.
 pub(crate) struct OriginFetch<F> {
     pub(crate) cache: Arc<HttpCache>,
     pub(crate) question: Rc<CacheRequest>,
     pub(crate) fetch: F,
 }
 
-/// What the client hears that leads.
+/// Tells what the client hears that leads.
 pub(crate) enum FetchEvent<E> {
     /// An interim answer; what comes next is heard there.
     Ahead(Box<Response<()>>, oneshot::Receiver<Self>),
@@ -66,13 +66,13 @@ struct FetchManner {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FillExtent {
-    /// It stands for itself.
+    /// Stands for itself.
     Alone,
-    /// It goes on where what is stored ends.
+    /// Goes on where what is stored ends.
     Continues,
 }
 
-/// How a body ended.
+/// Tells how a body ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodyEnd {
     Whole,
@@ -207,7 +207,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         }
     }
 
-    /// What is stored, in place of an error.
+    /// Returns what is stored, in place of an error.
     fn rescued(&self, lead: &FetchPermit, trouble: OriginTrouble) -> Option<ServedAnswer> {
         self.rescued_by(lead.stale()?, trouble)
     }
@@ -239,7 +239,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         HttpCache::stored(&self.question, entry, content, freshness, &handled)
     }
 
-    /// What can be sent of a stored response.
+    /// Returns what can be sent of a stored response.
     pub(crate) fn content_of(&self, entry: &StoredEntry) -> StoredContent {
         match entry.content() {
             store::EntryContent::Memory(body) => StoredContent::Memory(body.clone()),
@@ -332,7 +332,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         ServedAnswer { response, source: AnswerSource::Origin, caching: handled.caching() }
     }
 
-    /// How one client gets the rest of a body by itself.
+    /// Returns how one client gets the rest of a body by itself.
     fn again(&self, filed: &Arc<FiledHead>) -> Again {
         let (filed, errand) = (Arc::clone(filed), self.clone());
         Rc::new(move |from, last| {

@@ -1,8 +1,8 @@
 //! A stored body on its way from disk to a client.
 //!
-//! It reads on threads that may wait, a little ahead of the client, and no core waits for the disk. What
-//! turns out damaged is not sent: from there on the body comes from the origin, or breaks off. Made by the
-//! exchange, given out by `shape`.
+//! It reads on threads that may wait, a little ahead of the client, and no core waits for the disk.
+//! What turns out damaged is not sent: from there on the body comes from the origin, or breaks off.
+//! Made by the exchange, given out by `shape`.
 
 use crate::opening::HttpCache;
 use crate::reading::{Again, ByteRun, Rest};
@@ -18,13 +18,13 @@ use store::disk::BLOCK_BYTES;
 use store::{ByteCharge, Store};
 use tokio::sync::Semaphore;
 
-/// Reads of one cache at once, each on a thread of its own. At the cap others wait for their turn: a disk
-/// that hangs must not gather threads.
+/// Reads of one cache at once, each on a thread of its own. At the cap others wait for their turn:
+/// a disk that hangs must not gather threads.
 const READS_MAX: usize = 32;
 /// Blocks that are read at once. Where memory has no room for so many it is one.
 const AHEAD_BLOCKS: u64 = 4;
 
-/// Whose turn it is to read from disk.
+/// Holds whose turn it is to read from disk.
 #[derive(Clone)]
 pub(crate) struct DiskReadQueue(Arc<Semaphore>);
 
@@ -54,7 +54,7 @@ impl DiskReadQueue {
 #[derive(Clone)]
 pub(crate) struct OnDisk {
     body: store::disk::DiskBody,
-    /// Its first bytes, where they were read already.
+    /// First bytes, where they were read already.
     first: Option<Bytes>,
     store: Arc<Store>,
     reads: DiskReadQueue,
@@ -67,7 +67,7 @@ impl OnDisk {
         Self { body, first: None, store, reads, again }
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub(crate) const fn len(&self) -> u64 {
         self.body.len()
     }
@@ -102,7 +102,7 @@ enum DiskRunSource {
     Read(Pin<Box<dyn Future<Output = Option<ReadBatch>>>>),
     /// What is on disk is damaged; its own fetch of the rest has begun.
     Rest(Rest),
-    /// Its own fetch.
+    /// Own fetch.
     Own(Body),
 }
 

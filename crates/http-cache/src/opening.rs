@@ -1,7 +1,8 @@
-//! A cache with its store: opened once, kept through reloads, run without its disk where that fails.
+//! A cache with its store: opened once, kept through reloads, run without its disk where that
+//! fails.
 //!
-//! It decides nothing about requests. Made by a door from its settings, for a look whether they would do
-//! too: only what is opened or used takes its folder.
+//! It decides nothing about requests. Made by a door from its settings, for a look whether they
+//! would do too: only what is opened or used takes its folder.
 
 use crate::on_disk::DiskReadQueue;
 use crate::settings::Settings;
@@ -12,7 +13,7 @@ use store::freshness::{CachingRules, SetCookie};
 use store::{KeySeed, Store};
 use vocab::Now;
 
-/// What a cache finds around it.
+/// Holds what a cache finds around it.
 #[derive(Clone)]
 pub struct CacheEnvironment {
     /// The time.
@@ -35,8 +36,8 @@ pub struct HttpCache {
 }
 
 impl HttpCache {
-    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored stays,
-    /// unless the store itself is to be another.
+    /// A cache as `settings` have it, by the rules of a kind of door. What `before` has stored
+    /// stays, unless the store itself is to be another.
     pub fn new(
         settings: &Settings,
         of_door: &CachingRules,
@@ -76,7 +77,8 @@ impl HttpCache {
         self.store();
     }
 
-    /// Waits until all that was handed to the disk is written, or given up: before the program ends.
+    /// Waits until all that was handed to the disk is written, or given up: before the program
+    /// ends.
     pub fn settle(&self) {
         if let Some(store) = self.store.get() {
             store.settle();
@@ -87,7 +89,8 @@ impl HttpCache {
         self.store.get_or_init(|| self.opened())
     }
 
-    /// Whether its store goes on with these settings: it has them, or it holds the folder that they name.
+    /// True if its store goes on with these settings: it has them, or it holds the folder that they
+    /// name.
     fn stays_for(&self, wanted: &store::Settings) -> bool {
         let folder = |of: &store::Settings| of.disk.as_ref().map(|disk| disk.path.clone());
         let holds = || self.store.get().is_some_and(|store| store.figures().disk.is_some());

@@ -1,7 +1,8 @@
-//! Requests that went past the cache: what their answers change of what is stored, and the answer to a
-//! `POST` that is worth keeping.
+//! Requests that went past the cache: what their answers change of what is stored, and the answer
+//! to a `POST` that is worth keeping.
 //!
-//! It sends nothing of its own accord. Called by a door for each request that is no plain `GET` or `HEAD`.
+//! It sends nothing of its own accord. Called by a door for each request that is no plain `GET` or
+//! `HEAD`.
 
 use crate::asked::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
@@ -16,17 +17,17 @@ use store::{AnswerPlan, CacheLookup};
 use tokio::sync::oneshot;
 
 impl HttpCache {
-    /// Takes note of a request that went past the cache and of its answer's head: what it may have changed
-    /// is not used any longer (RFC 9111 §4.4).
+    /// Takes note of a request that went past the cache and of its answer's head: what it may have
+    /// changed is not used any longer (RFC 9111 §4.4).
     pub async fn changed(&self, question: &CacheRequest, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
         self.store().invalidate(&question.asked(), &answered).await;
     }
 
-    /// The same, and the answer to a `POST` that says it is what a `GET` of the
-    /// same URL gives, and for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to
-    /// that URL, for readers that fall behind; it is asked for only then. Within a `LocalSet` or local
-    /// runtime only.
+    /// The same, and the answer to a `POST` that says it is what a `GET` of the same URL gives, and
+    /// for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to that URL, for
+    /// readers that fall behind; it is asked for only then. Within a `LocalSet` or local runtime
+    /// only.
     pub async fn passed<F: OriginFetcher>(
         self: &Arc<Self>,
         question: CacheRequest,
@@ -62,7 +63,8 @@ impl HttpCache {
         tokio::task::spawn_local(filling::keep(errand, *storing, came, why, told));
         match served.await {
             Ok(FetchEvent::Served(served)) => served.response,
-            // The task ended without a word: only a panic in it does that. It sends nothing to hear of.
+            // The task ended without a word: only a panic in it does that. It sends nothing to hear
+            // of.
             Ok(FetchEvent::Ahead(..) | FetchEvent::Failed(_)) | Err(_) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
@@ -72,7 +74,7 @@ impl HttpCache {
     }
 }
 
-/// What a `GET` of the same URL would ask, for the whole.
+/// Returns what a `GET` of the same URL would ask, for the whole.
 fn as_get(question: &CacheRequest) -> CacheRequest {
     let mut as_get = CacheRequest { method: Method::GET, ..question.clone() };
     filling::strip_conditions(&mut as_get.fields);

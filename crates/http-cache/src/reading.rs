@@ -1,4 +1,5 @@
-//! Stored bytes on their way to a client: from memory, from disk, or from a fetch that is under way.
+//! Stored bytes on their way to a client: from memory, from disk, or from a fetch that is under
+//! way.
 //!
 //! It copies nothing. Made by the exchange, given out by `shape`.
 
@@ -21,21 +22,21 @@ use store::{Fill, FillBroken, FillReader};
 pub(crate) enum StoredContent {
     /// All of it is in memory.
     Memory(store::FillBody),
-    /// Its front is in memory, and nothing behind that is sent; the length is that of the whole.
+    /// Front is in memory, and nothing behind that is sent; the length is that of the whole.
     Front(store::FillBody, Option<u64>),
     /// All of it is on disk.
     Disk(Box<OnDisk>),
-    /// It is being fetched, and this client reads it from its first byte on.
+    /// Is being fetched, and this client reads it from its first byte on.
     Coming { fill: Arc<Fill>, reader: FillReader, again: Again },
 }
 
-/// How a client that is too slow for the others gets the rest by itself: the body from a byte on, to
-/// the last wanted or to the end.
+/// How a client that is too slow for the others gets the rest by itself: the body from a byte on,
+/// to the last wanted or to the end.
 pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
 pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl StoredContent {
-    /// Its length in bytes, where it is known.
+    /// Returns its length in bytes, where it is known.
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
@@ -115,7 +116,7 @@ pub(crate) enum ByteRun {
 }
 
 impl ByteRun {
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub(crate) const fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
@@ -177,7 +178,7 @@ impl HttpBody for StoredRuns {
     }
 }
 
-/// What is read of a fetch under way.
+/// Holds what is read of a fetch under way.
 struct FillReading {
     from: FillRunSource,
     /// The last byte that is wanted; all if there is none.
@@ -191,7 +192,7 @@ enum FillRunSource {
     Fill(FillReader),
     /// The client was too slow for the others; its own fetch has begun.
     Rest(Rest),
-    /// Its own fetch.
+    /// Own fetch.
     Own(Body),
 }
 

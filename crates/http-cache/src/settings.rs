@@ -14,26 +14,27 @@ use vocab::{ByteSize, Complaint};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Memory for stored responses and for bodies on their way, together. What is stored gives way to
-    /// what is on its way. Default 256MiB, from 256KiB to 1TiB.
+    /// Memory for stored responses and for bodies on their way, together. What is stored gives way
+    /// to what is on its way. Default 256MiB, from 256KiB to 1TiB.
     pub memory: Text<ByteSize>,
     /// The longest body that is kept in memory. Default 32MiB, from 0 to 1TiB.
     pub memory_object: Text<ByteSize>,
-    /// A fetch whose last client has left is finished, so that its answer can be stored, if at least
-    /// this share of the body is there, in percent, or if the body is at most 1 MiB long. Default 50,
-    /// from 0 (always) to 100 (never, unless small).
+    /// A fetch whose last client has left is finished, so that its answer can be stored, if at
+    /// least this share of the body is there, in percent, or if the body is at most 1 MiB long.
+    /// Default 50, from 0 (always) to 100 (never, unless small).
     pub finish_percent: u8,
     /// When an answer is sent past its time though nobody explicitly allowed it: `never`,
-    /// `unreachable` (the default: when the origin cannot be reached), `failing` (also when it answers
-    /// 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline` (always, and
-    /// nothing is fetched).
+    /// `unreachable` (the default: when the origin cannot be reached), `failing` (also when it
+    /// answers 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline`
+    /// (always, and nothing is fetched).
     pub stale: StalePolicy,
-    /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
+    /// A folder in which answers outlive a restart, and find room that memory has not. Default:
+    /// none.
     pub disk: Option<DiskSettings>,
-    /// URLs whose answers are neither stored nor taken from what is stored, as rules of filter lists
-    /// without options: `||live.example^` (a host with all below it), `||www.example/feed/*` (all that
-    /// begins so), `/expression/`; `@@` in front spares what it matches. At most 10000. For the proxy
-    /// alone: the gateway's routes say it by `cache`. Default: none.
+    /// URLs whose answers are neither stored nor taken from what is stored, as rules of filter
+    /// lists without options: `||live.example^` (a host with all below it), `||www.example/feed/*`
+    /// (all that begins so), `/expression/`; `@@` in front spares what it matches. At most 10000.
+    /// For the proxy alone: the gateway's routes say it by `cache`. Default: none.
     pub never: Vec<String>,
 }
 
@@ -74,7 +75,7 @@ impl Settings {
         self.store(Path::new("")).check()
     }
 
-    /// What the store has to know. `folder`: where a relative path of its disk tier begins.
+    /// Returns what the store has to know. `folder`: where a relative path of its disk tier begins.
     pub(crate) fn store(&self, folder: &Path) -> store::Settings {
         let disk = self.disk.as_ref().map(|disk| {
             // Joined, an empty path would become the folder itself.

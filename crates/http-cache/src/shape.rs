@@ -1,7 +1,8 @@
-//! What is sent of a stored response: all of it, a part, several parts, or that nothing has changed.
+//! What is sent of a stored response: all of it, a part, several parts, or that nothing has
+//! changed.
 //!
-//! The client's conditions and ranges are judged here and nowhere else. It stores and fetches nothing.
-//! Called by the exchange.
+//! The client's conditions and ranges are judged here and nowhere else. It stores and fetches
+//! nothing. Called by the exchange.
 
 use crate::reading::StoredContent;
 use http::header::{
@@ -41,7 +42,7 @@ pub(crate) fn shape(
     response
 }
 
-/// Whether the front that is stored holds all that is due for a request.
+/// True if the front that is stored holds all that is due for a request.
 pub(crate) fn is_within(asked: &RequestFacts<'_>, front: &StoredEntry) -> bool {
     let (head, there) = (front.head(), front.content().len());
     let unix_secs = asked.now.unix_secs();
@@ -59,7 +60,7 @@ pub(crate) fn whole_length(head: &StoredHead) -> Option<u64> {
     head.fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// What of a stored response is due.
+/// Tells what of a stored response is due.
 enum DueResponse {
     Whole,
     NotModified,

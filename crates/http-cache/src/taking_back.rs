@@ -38,21 +38,21 @@ impl HttpCache {
         store.purge(&purge, strength, (self.clock)())
     }
 
-    /// What is known of a URL: a sentence for each stored variant and for what is under way; none where
-    /// it is not stored.
+    /// Returns what is known of a URL: a sentence for each stored variant and for what is under
+    /// way; none where it is not stored.
     pub fn explain(&self, url: &str) -> Vec<String> {
         let store = self.store();
         store.explain(&store.key(&canonical(url)), &self.rules, (self.clock)())
     }
 
-    /// How its store stands.
+    /// Returns how its store stands.
     pub fn figures(&self) -> StoreFigures {
         self.store().figures()
     }
 }
 
-/// A URL in the form that responses are filed under: scheme and host in lower case, no default port, no
-/// fragment, a path. What is no URL stays as it is, and is found nowhere.
+/// A URL in the form that responses are filed under: scheme and host in lower case, no default
+/// port, no fragment, a path. What is no URL stays as it is, and is found nowhere.
 fn canonical(url: &str) -> String {
     let url = url.split('#').next().unwrap_or(url);
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };

@@ -101,7 +101,7 @@ impl FolderRoot {
         Ok(Self { path, links, private, open: ArcSwap::from_pointee(open) })
     }
 
-    /// Its path, absolute, for programs that open its files themselves.
+    /// Returns its path, absolute, for programs that open its files themselves.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -21,8 +21,8 @@ pub enum BodyError {
     Received(hyper::Error),
     /// The answer that it belongs to broke off or was malformed.
     Answer(BadBody),
-    /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream was
-    /// cut.
+    /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream
+    /// was cut.
     TooSlow,
     /// Whoever produced it gave up; the client must not take it for complete.
     Aborted,
@@ -120,7 +120,7 @@ impl BodyFeed {
         self.sender.closed().await;
     }
 
-    /// Whether nobody reads any more.
+    /// True if nobody reads any more.
     pub fn reader_gone(&self) -> bool {
         self.sender.is_closed()
     }
@@ -145,9 +145,9 @@ impl Drop for BodyFeed {
 /// Why a body was not read to its end.
 #[derive(Debug)]
 pub enum ReadError {
-    /// It is longer than allowed: 413.
+    /// Is longer than allowed: 413.
     TooLarge,
-    /// It did not come in time: 408.
+    /// Did not come in time: 408.
     TooSlow,
     /// It broke off or was malformed.
     Broken(Box<dyn std::error::Error + Send + Sync>),

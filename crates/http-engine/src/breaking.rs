@@ -18,7 +18,7 @@ use std::task::{Context, Poll, ready};
 pub(crate) struct BreakingBody {
     body: Body,
     watch: Arc<ConnectionWatch>,
-    /// Its failure, and the flushes of the connection until then.
+    /// Failure, and the flushes of the connection until then.
     failed: Option<(BodyError, u32)>,
 }
 

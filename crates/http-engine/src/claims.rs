@@ -78,7 +78,8 @@ const TABLE: [(&str, ClaimKind); 70] = [
     ("x-cluster-client-ip", ClaimKind::Client),
     ("x-consumer-*", ClaimKind::User), // Kong
     ("x-envoy-*", ClaimKind::Software),
-    ("x-forwarded-*", ClaimKind::Target), // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
+    // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
+    ("x-forwarded-*", ClaimKind::Target),
     ("x-forwarded-for", ClaimKind::Ours),
     ("x-forwarded-host", ClaimKind::Ours),
     ("x-forwarded-port", ClaimKind::Ours),

@@ -56,11 +56,11 @@ impl Default for AnswerLimits {
     }
 }
 
-/// Requests that go out over HTTP/2 before the server has said how many it takes at once: more could
-/// be refused, and one whose body has begun cannot go out again.
+/// Requests that go out over HTTP/2 before the server has said how many it takes at once: more
+/// could be refused, and one whose body has begun cannot go out again.
 const HTTP2_STREAMS_AT_FIRST: usize = 1;
-/// Bytes that wait here unread, all answers of one connection together: as many whole windows as it is
-/// given streams, so that no answer whose reader is slow keeps another waiting.
+/// Bytes that wait here unread, all answers of one connection together: as many whole windows as it
+/// is given streams, so that no answer whose reader is slow keeps another waiting.
 const HTTP2_UNREAD_BYTES_MAX: u32 = 100 * HTTP2_STREAM_WINDOW_BYTES;
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(20);
@@ -176,8 +176,8 @@ impl RequestSender {
         }
     }
 
-    /// Whether a request can be sent at once. Right after an answer came it says whether its body is
-    /// done with the connection.
+    /// Returns whether a request can be sent at once. Right after an answer came it says whether
+    /// its body is done with the connection.
     pub fn is_ready(&mut self) -> bool {
         match &mut self.0 {
             SenderForm::Direct(direct, _) => direct.is_here(),
@@ -185,7 +185,7 @@ impl RequestSender {
         }
     }
 
-    /// Whether the connection is gone, as far as this thread's reactor knows: an idle one is gone
+    /// True if the connection is gone, as far as this thread's reactor knows: an idle one is gone
     /// too once its server has said anything unasked. Costs no system call unless something came.
     pub fn is_closed(&mut self) -> bool {
         match &mut self.0 {
@@ -205,8 +205,8 @@ impl RequestSender {
         }
     }
 
-    /// How many requests the server takes at once over this connection: 1 with HTTP/1.1; with HTTP/2
-    /// what it has announced, and 1 until then.
+    /// Returns how many requests the server takes at once over this connection: 1 with HTTP/1.1;
+    /// with HTTP/2 what it has announced, and 1 until then.
     pub fn streams_max(&self) -> usize {
         match &self.0 {
             SenderForm::Direct(..) => 1,
@@ -214,7 +214,7 @@ impl RequestSender {
         }
     }
 
-    /// Whether `request` would be kept until the first byte of its answer:
+    /// True if `request` would be kept until the first byte of its answer:
     /// [`SendError::unanswered`].
     pub fn keeps(&self, request: &Request<Body>) -> bool {
         matches!(self.0, SenderForm::Direct(..)) && request.body().is_end_stream()

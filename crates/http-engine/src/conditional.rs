@@ -8,10 +8,10 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What is known of the selected representation.
+/// Holds what is known of the selected representation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Validators {
-    /// Its entity tag.
+    /// Entity tag.
     pub etag: Option<ETag>,
     /// When it last changed, in seconds since 1970: HTTP dates have no finer grain.
     pub modified_unix_secs: Option<u64>,
@@ -30,7 +30,7 @@ enum ComparisonStrength {
     Weak,
 }
 
-/// What the preconditions ask for.
+/// Tells what the preconditions ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precondition {
     /// Go on with the request.
@@ -41,7 +41,7 @@ pub enum Precondition {
     Failed,
 }
 
-/// Whether a `Range` field is to be honoured.
+/// Tells whether a `Range` field is to be honoured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfRange {
     /// Yes: no `If-Range`, or it matches.
@@ -150,7 +150,7 @@ pub fn if_range(headers: &HeaderMap, current: &Validators, now_unix_secs: u64) -
     if honour { IfRange::Honour } else { IfRange::Ignore }
 }
 
-/// Whether a list field names the current representation, or `*`.
+/// True if a list field names the current representation, or `*`.
 fn any_tag(
     headers: &HeaderMap,
     field: header::HeaderName,

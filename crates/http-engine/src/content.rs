@@ -1,9 +1,9 @@
 //! The bytes of a file as a body, read without holding up the core.
 //!
 //! What the kernel has in memory is read at once (`preadv2` with `RWF_NOWAIT`); what must come from
-//! the disk is read by a helper thread. One piece at a time: nothing is read that the client has not
-//! made room for. Called by the web door for what it serves, and by the gateway for what a server
-//! names and for uploads that were set down.
+//! the disk is read by a helper thread. One piece at a time: nothing is read that the client has
+//! not made room for. Called by the web door for what it serves, and by the gateway for what a
+//! server names and for uploads that were set down.
 
 use crate::multipart::MultipartPiece;
 use bytes::Bytes;
@@ -49,7 +49,7 @@ pub enum ContentSegment {
 }
 
 impl ContentSegment {
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     #[allow(clippy::len_without_is_empty, reason = "an empty one is never sent")]
     pub const fn len(&self) -> u64 {
         match self {
@@ -154,8 +154,8 @@ impl<F: FnOnce(u64)> Drop for FileContent<F> {
     }
 }
 
-/// What is in memory, if anything is. Where the file system cannot tell, a small piece is read all the
-/// same: handing it to a thread would cost more than nearly every such read.
+/// Returns what is in memory, if anything is. Where the file system cannot tell, a small piece is
+/// read all the same: handing it to a thread would cost more than nearly every such read.
 fn at_hand(file: &OwnedFd, offset: u64, len: usize) -> Option<io::Result<Vec<u8>>> {
     let mut piece = vec![0; len];
     let outcome = preadv2(file, &mut [IoSliceMut::new(&mut piece)], offset, ReadWriteFlags::NOWAIT);

@@ -1,8 +1,8 @@
 //! The host that a connection's first request names, read where it lies.
 //!
-//! It answers nothing and judges little: whatever is not plainly a request for a path at one host has
-//! none here, and whoever serves the connection reads the same bytes again and refuses what must be
-//! refused. Called by the pixel door before it decides whose connection this is.
+//! It answers nothing and judges little: whatever is not plainly a request for a path at one host
+//! has none here, and whoever serves the connection reads the same bytes again and refuses what
+//! must be refused. Called by the pixel door before it decides whose connection this is.
 
 use crate::refuse::is_host;
 use httparse::{EMPTY_HEADER, Request, Status};
@@ -10,7 +10,7 @@ use httparse::{EMPTY_HEADER, Request, Status};
 /// Fields of a head that is read: browsers send about 15.
 const FIELDS_MAX: usize = 64;
 
-/// What stands at the start of a connection.
+/// Tells what stands at the start of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstHead<'r> {
     /// The beginning of a head.

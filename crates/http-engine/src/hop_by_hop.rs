@@ -45,8 +45,8 @@ const OPTIONS_MAX: usize = 32;
 /// Removes the hop-by-hop fields. `TE: trailers` survives as exactly that (RFC 9110 §10.1.4: it
 /// must be listed in `Connection`, which the client side does by itself for HTTP/1.1).
 ///
-/// Most messages have at most one of these fields, and few fields at all: walking over those once costs a
-/// sixth of asking the map for each name.
+/// Most messages have at most one of these fields, and few fields at all: walking over those once
+/// costs a sixth of asking the map for each name.
 pub fn strip(headers: &mut HeaderMap) {
     let may_be = |name: &&HeaderName| {
         let length = name.as_str().len();
@@ -101,7 +101,7 @@ pub fn switches_to(headers: &HeaderMap, protocol: &str) -> bool {
     named.next().is_some_and(|it| it.eq_ignore_ascii_case(protocol)) && named.next().is_none()
 }
 
-/// Whether the sender wants the connection closed after this message.
+/// True if the sender wants the connection closed after this message.
 pub fn wants_close(headers: &HeaderMap) -> bool {
     options(headers).any(|option| option.eq_ignore_ascii_case("close"))
 }

@@ -1,7 +1,8 @@
 //! Pages for people: templates filled, and text from outside made safe for them.
 //!
 //! It holds the frame and the style sheet that all of them share, and the page of an answer that is
-//! plain words for programs. Called by the pages of the pixel, proxy and gateway doors and the admin.
+//! plain words for programs. Called by the pages of the pixel, proxy and gateway doors and the
+//! admin.
 
 use crate::body::Body;
 use base64::Engine as _;
@@ -21,7 +22,7 @@ pub const STYLE: &str = include_str!("html/style.css");
 /// The page of an answer: its status, and its words.
 const ANSWER: &str = include_str!("html/answer.html");
 
-/// Who reads an answer.
+/// Tells who reads an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageReader {
     /// Somebody who looks at a page.
@@ -40,8 +41,8 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     HeaderValue::try_from(policy).expect("base64 and words: visible ASCII")
 });
 
-/// A whole page: `content` in the frame, under the plain text `title`. It is never stored, and other
-/// sites can neither read nor frame it.
+/// A whole page: `content` in the frame, under the plain text `title`. It is never stored, and
+/// other sites can neither read nor frame it.
 pub fn page(status: StatusCode, title: &str, content: &str) -> Response<Body> {
     let style = format!("<style>{STYLE}</style>");
     let page = fill(FRAME, &[("title", &escape(title)), ("style", &style), ("content", content)]);
@@ -66,17 +67,17 @@ pub fn page(status: StatusCode, title: &str, content: &str) -> Response<Body> {
 }
 
 impl PageReader {
-    /// The reader of the answer to a request with these fields: browsers name HTML in `Accept` where
-    /// they show a page, and `*/*` or another type where a script or picture is to come.
+    /// The reader of the answer to a request with these fields: browsers name HTML in `Accept`
+    /// where they show a page, and `*/*` or another type where a script or picture is to come.
     pub fn of(headers: &HeaderMap) -> Self {
         let accept = headers.get(ACCEPT).map_or(&b""[..], HeaderValue::as_bytes);
         let names_html = memchr::memmem::find(accept, b"text/html").is_some();
         if names_html { Self::Person } else { Self::Program }
     }
 
-    /// An answer of plain words as this reader likes it: the same for a program; for a person a page
-    /// with the same status, words and fields. An answer without words, or whose body is not at hand,
-    /// stays as it is.
+    /// An answer of plain words as this reader likes it: the same for a program; for a person a
+    /// page with the same status, words and fields. An answer without words, or whose body is not
+    /// at hand, stays as it is.
     pub fn shown(self, answer: Response<Body>) -> Response<Body> {
         match self {
             Self::Program => answer,

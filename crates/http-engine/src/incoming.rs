@@ -82,7 +82,7 @@ impl Incoming {
         }
     }
 
-    /// Whether some of it has still to come.
+    /// True if some of it has still to come.
     pub(crate) fn is_awaited(&self) -> bool {
         matches!(self.source, IncomingSource::Engine(_) | IncomingSource::Answer(_))
             && !self.is_end_stream()
@@ -93,7 +93,7 @@ impl Incoming {
         self.place = Some(Box::new(place));
     }
 
-    /// What is left of it, if all of that has come.
+    /// Returns what is left of it, if all of that has come.
     pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
         match &mut self.source {
             IncomingSource::None => Some(Bytes::new()),

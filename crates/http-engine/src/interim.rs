@@ -1,11 +1,11 @@
 //! Interim answers (1xx, RFC 9110 §15.2) on their way from a server to the client that waits.
 //!
-//! No handle goes with a request, so that those whose servers send none, nearly all, carry nothing for it:
-//! what comes while a future is polled is heard by whoever polls that future. The client side notes what
-//! comes, a door that is [`hearing`] changes it and [`tell`]s it on, and the server side writes it ahead of
-//! the answer. What no door hears goes no further; nor does `100 (Continue)`, which is between neighbours
-//! (RFC 9110 §10.1.1), nor anything to clients of HTTP/1.0, which must not get it, and of HTTP/2, for
-//! which hyper has no way.
+//! No handle goes with a request, so that those whose servers send none, nearly all, carry nothing
+//! for it: what comes while a future is polled is heard by whoever polls that future. The client
+//! side notes what comes, a door that is [`hearing`] changes it and [`tell`]s it on, and the server
+//! side writes it ahead of the answer. What no door hears goes no further; nor does `100
+//! (Continue)`, which is between neighbours (RFC 9110 §10.1.1), nor anything to clients of
+//! HTTP/1.0, which must not get it, and of HTTP/2, for which hyper has no way.
 
 use crate::quick::answer::push_field;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -18,7 +18,7 @@ use std::pin::Pin;
 /// Interim answers to one request, at most. A server that sends more is at fault.
 pub const INTERIM_MAX: usize = 16;
 
-/// Who hears what is told at the moment.
+/// Tells who hears what is told at the moment.
 #[derive(Default)]
 enum InterimListener {
     #[default]
@@ -63,8 +63,9 @@ pub(crate) fn came(interim: Response<()>) {
 
 /// Tells it to whoever polls: in the end to the client, ahead of its answer, if that may get it.
 ///
-/// Only statuses from 102 to 199 are told. What `Connection`, `Content-Length` and `Transfer-Encoding`
-/// say is left out: such an answer has neither a body nor a say about the connection.
+/// Only statuses from 102 to 199 are told. What `Connection`, `Content-Length` and
+/// `Transfer-Encoding` say is left out: such an answer has neither a body nor a say about the
+/// connection.
 pub fn tell(interim: Response<()>) {
     let status = interim.status();
     let is_ours = status == StatusCode::CONTINUE || status == StatusCode::SWITCHING_PROTOCOLS;

@@ -1,8 +1,8 @@
 //! What kind of thing a request is for: a page, a script, an image, a beacon.
 //!
-//! Decided by the first of these that speaks: method, `Upgrade`, `Sec-Fetch-Dest` and `-Mode` (which
-//! browsers send over HTTPS), `Accept`, the path's extension. It never looks at names: that is the
-//! policy's. Called by every HTTP door, once per request.
+//! Decided by the first of these that speaks: method, `Upgrade`, `Sec-Fetch-Dest` and `-Mode`
+//! (which browsers send over HTTPS), `Accept`, the path's extension. It never looks at names: that
+//! is the policy's. Called by every HTTP door, once per request.
 
 use crate::hop_by_hop::upgrade_to;
 use http::{HeaderMap, HeaderValue, Method, Uri};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What a client may do on one connection. Doors take the default unless their settings say
+/// Holds what a client may do on one connection. Doors take the default unless their settings say
 /// otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -14,19 +14,20 @@ pub struct Limits {
     /// From the first byte of a request head (for the first one: from the start of the
     /// connection) to its last. Default 10 s. Beyond it the connection is cut.
     pub header_timeout: Duration,
-    /// How long a connection may stay open between requests. Default 60 s, known to within one
-    /// `header_timeout`. Beyond it the connection is closed.
+    /// Time for which a connection may stay open between requests. Default 60 s, known to within
+    /// one `header_timeout`. Beyond it the connection is closed.
     pub idle_timeout: Duration,
-    /// How long a client may take nothing of an answer, or send nothing of a body it announced.
-    /// Default 60 s, known to within one `header_timeout`. Beyond it the connection is cut.
+    /// Time for which a client may take nothing of an answer, or send nothing of a body it
+    /// announced. Default 60 s, known to within one `header_timeout`. Beyond it the connection is
+    /// cut.
     pub stall_timeout: Duration,
     /// Bytes a second that a client must send of a body, or take of an answer, on average over the
     /// time for which it is waited. Default 500; 0: any rate will do. A client earns time by its
-    /// bytes, up to `stall_timeout`, and uses it up while we wait: a large upload may last for days,
-    /// a byte a second may not. What the kernel has taken of an answer counts as taken. (500 and
-    /// 20 s are what Apache's `mod_reqtimeout` recommends.)
+    /// bytes, up to `stall_timeout`, and uses it up while we wait: a large upload may last for
+    /// days, a byte a second may not. What the kernel has taken of an answer counts as taken. (500
+    /// and 20 s are what Apache's `mod_reqtimeout` recommends.)
     pub rate_bytes_min: u32,
-    /// How long it may be slower than that to begin with, in each message. Default 20 s.
+    /// Time for which it may be slower than that to begin with, in each message. Default 20 s.
     pub rate_grace: Duration,
     /// HTTP/2: streams at once on a connection. Default 128; more are refused by the protocol.
     pub http2_streams_max: u32,
@@ -36,8 +37,9 @@ pub struct Limits {
     pub http2_extended_connect: ExtendedConnect,
 }
 
-/// Whether a stream of HTTP/2 may leave HTTP for a protocol that it names, as a WebSocket does (RFC 8441
-/// section 4). Whoever takes it finds a [`crate::upgrade::Protocol`] in the extensions of a `CONNECT`.
+/// Tells whether a stream of HTTP/2 may leave HTTP for a protocol that it names, as a WebSocket
+/// does (RFC 8441 section 4). Whoever takes it finds a [`crate::upgrade::Protocol`] in the
+/// extensions of a `CONNECT`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExtendedConnect {
     /// Clients are not told that they may.
@@ -75,9 +77,9 @@ pub(crate) const HTTP2_RESETS_PENDING_MAX: usize = 20;
 /// HTTP/2 streams that we had to reset for the client's errors. Beyond it the connection ends
 /// (CVE-2025-8671).
 pub(crate) const HTTP2_RESETS_OURS_MAX: usize = 128;
-/// HTTP/2: streams of a connection that were cut for their closed windows while bytes of theirs were
-/// queued, so that h2 cannot reset them. One more, and the connection ends: a page's worth of paused
-/// videos is below it, and each may hold a piece of 256 KiB.
+/// HTTP/2: streams of a connection that were cut for their closed windows while bytes of theirs
+/// were queued, so that h2 cannot reset them. One more, and the connection ends: a page's worth of
+/// paused videos is below it, and each may hold a piece of 256 KiB.
 pub(crate) const HTTP2_STUCK_MAX: u32 = 16;
 /// HTTP/2: bytes that a client sends while no request begins and nothing of a body moves: some
 /// 250,000 pings, or as many frames that change nothing. Beyond it the connection ends. Four times

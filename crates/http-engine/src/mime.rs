@@ -1,8 +1,8 @@
 //! The media type of a file, by its name.
 //!
 //! The table is `mime_guess`'s; this corrects it where browsers are strict (scripts, modules, wasm,
-//! fonts) and says `charset=utf-8` for every kind of text. It never looks at content: sniffing is how
-//! uploads become scripts. Called by the web and pixel doors.
+//! fonts) and says `charset=utf-8` for every kind of text. It never looks at content: sniffing is
+//! how uploads become scripts. Called by the web and pixel doors.
 
 use http::HeaderValue;
 use std::path::Path;

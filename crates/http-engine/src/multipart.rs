@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// An answer of several parts, laid out.
 pub struct MultipartAnswer {
-    /// Its `Content-Type`.
+    /// `Content-Type`.
     pub media: HeaderValue,
     /// What is sent, in order.
     pub pieces: Vec<MultipartPiece>,
@@ -51,7 +51,7 @@ impl MultipartAnswer {
         Self { media, pieces }
     }
 
-    /// How long it is, in bytes.
+    /// Returns how long it is, in bytes.
     pub fn length(&self) -> u64 {
         let lengths = self.pieces.iter().map(|piece| match piece {
             MultipartPiece::Between(bytes) => bytes.len() as u64,

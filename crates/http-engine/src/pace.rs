@@ -1,8 +1,8 @@
 //! One HTTP/2 stream seen from outside: whether the client keeps it waiting, and its end if so.
 //!
-//! A client may stall one stream while the socket flows, pings are answered and other streams live, so
-//! the connection's own figures say nothing of it. [`StreamPace`] is what a stream's bodies note of
-//! themselves; [`StreamExec`] runs each stream as a task that holds the notes against
+//! A client may stall one stream while the socket flows, pings are answered and other streams live,
+//! so the connection's own figures say nothing of it. [`StreamPace`] is what a stream's bodies note
+//! of themselves; [`StreamExec`] runs each stream as a task that holds the notes against
 //! [`crate::patience`], and drops the stream, which resets it, when that is at its end. It never
 //! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
 
@@ -23,7 +23,7 @@ pub(crate) struct StreamPace {
     notes: Mutex<PaceNotes>,
 }
 
-/// What is noted of a stream.
+/// Holds what is noted of a stream.
 struct PaceNotes {
     /// The request counts as in flight until both bodies are done with, or the stream is cut.
     busy: Option<InFlight>,
@@ -39,7 +39,7 @@ struct PaceNotes {
     last_room: Option<Waker>,
 }
 
-/// How far the request's body is.
+/// Tells how far the request's body is.
 enum UploadProgress {
     /// Nobody has asked for it, or it is over.
     Idle,
@@ -51,7 +51,7 @@ enum UploadProgress {
     Cut,
 }
 
-/// Whether a body may be read on.
+/// Tells whether a body may be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyCourse {
     Open,
@@ -141,7 +141,7 @@ impl StreamPace {
         self.notes().upload_is(UploadProgress::Idle);
     }
 
-    /// Whether all of the answer has left; if not, `watcher` is woken when it has.
+    /// True if all of the answer has left; if not, `watcher` is woken when it has.
     pub(crate) fn is_sent(&self, watcher: &Waker) -> bool {
         let mut notes = self.notes();
         if notes.rooms_due > 0 {
@@ -150,7 +150,7 @@ impl StreamPace {
         notes.rooms_due == 0
     }
 
-    /// Whether the request's body may be read on.
+    /// Returns whether the request's body may be read on.
     pub(crate) fn course(&self) -> BodyCourse {
         if matches!(self.notes().upload, UploadProgress::Cut) {
             BodyCourse::Cut
@@ -176,8 +176,9 @@ impl StreamPace {
         }
     }
 
-    /// The stream was dropped; whoever still reads its body is told. Pieces that h2 has queued and the
-    /// client takes no byte of stay there, and the reset behind them: the connection counts those.
+    /// The stream was dropped; whoever still reads its body is told. Pieces that h2 has queued and
+    /// the client takes no byte of stay there, and the reset behind them: the connection counts
+    /// those.
     fn cut(&self) {
         let mut notes = self.notes();
         let upload = std::mem::replace(&mut notes.upload, UploadProgress::Cut);
@@ -241,8 +242,8 @@ async fn watch_over(stream: impl Future, limits: Limits) {
     }
 }
 
-/// Runs `stream`; gives its pace if it did not come to its end, and is no more. hyper is done with a
-/// stream when h2 has the last piece of its answer: that piece is waited for too.
+/// Runs `stream`; gives its pace if it did not come to its end, and is no more. hyper is done with
+/// a stream when h2 has the last piece of its answer: that piece is waited for too.
 async fn run(stream: impl Future, limits: Limits) -> Option<Arc<StreamPace>> {
     let mut stream = Some(Box::pin(stream));
     let mut watched: Option<Arc<StreamPace>> = None;

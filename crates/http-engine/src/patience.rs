@@ -1,15 +1,16 @@
 //! How long a client is waited for, judged at the ticks of one lazy timer per connection.
 //!
 //! Heads have a deadline, idle connections an end, and whoever takes an answer or sends a body a
-//! least rate: never a deadline that would kill a large upload. [`ConnectionStanding`] is what a connection
-//! tells, [`ConnectionPatience`] what is remembered of it between two ticks. No socket, no clock: the moment is
-//! handed in. Called by the server side for hyper's connections and for those in the quick lane.
+//! least rate: never a deadline that would kill a large upload. [`ConnectionStanding`] is what a
+//! connection tells, [`ConnectionPatience`] what is remembered of it between two ticks. No socket,
+//! no clock: the moment is handed in. Called by the server side for hyper's connections and for
+//! those in the quick lane.
 
 use crate::limits::Limits;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How a connection stands at a tick.
+/// Holds how a connection stands at a tick.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionStanding {
     /// Changes with every sign of life.
@@ -19,11 +20,11 @@ pub(crate) struct ConnectionStanding {
     pub(crate) messages: u32,
     /// Bytes of bodies and answers moved so far; wraps.
     pub(crate) bytes: u32,
-    /// How long the client was waited for so far, in milliseconds; wraps.
+    /// Time for which the client was waited for so far, in milliseconds; wraps.
     pub(crate) waited_ms: u32,
 }
 
-/// What a connection waits for.
+/// Tells what a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AwaitedEvent {
     /// The end of a head, since then.
@@ -39,7 +40,7 @@ pub(crate) enum AwaitedEvent {
     Us,
 }
 
-/// What to do at a tick.
+/// Tells what to do at a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TickAction {
     /// Look again then.
@@ -50,11 +51,11 @@ pub(crate) enum TickAction {
     HeadTooSlow,
     /// The client neither takes what is written nor sends what it owes.
     Stalled,
-    /// It does, but too slowly.
+    /// Does, but too slowly.
     TooSlow,
 }
 
-/// What is remembered of a connection between two ticks.
+/// Holds what is remembered of a connection between two ticks.
 #[derive(Debug)]
 pub(crate) struct ConnectionPatience {
     progress: u32,
@@ -62,8 +63,8 @@ pub(crate) struct ConnectionPatience {
     messages: u32,
     bytes: u32,
     waited_ms: u32,
-    /// How long the client may still keep us waiting. It is filled by bytes at the least rate, up
-    /// to the stall time, and drained by waiting.
+    /// Time for which the client may still keep us waiting. It is filled by bytes at the least
+    /// rate, up to the stall time, and drained by waiting.
     credit: Duration,
 }
 

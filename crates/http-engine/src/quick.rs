@@ -2,11 +2,11 @@
 //!
 //! Most requests are a `GET` or `HEAD` without a body, and most of what a full HTTP engine does for
 //! them is not needed. The lane reads, parses strictly, and asks the door twice: a door that can
-//! answer at once, from memory, implements [`Quick`], and all such answers at hand are written in one
-//! go; what it does not claim its handler answers in its own time, and the lane frames and sends that
-//! too. The first request that is not simple takes its connection over to hyper with every byte, and
-//! for good. Nothing is refused here: what is malformed is hyper's and [`crate::refuse`]'s to refuse.
-//! Called through [`crate::serve`] and [`crate::serve_quickly`].
+//! answer at once, from memory, implements [`Quick`], and all such answers at hand are written in
+//! one go; what it does not claim its handler answers in its own time, and the lane frames and
+//! sends that too. The first request that is not simple takes its connection over to hyper with
+//! every byte, and for good. Nothing is refused here: what is malformed is hyper's and
+//! [`crate::refuse`]'s to refuse. Called through [`crate::serve`] and [`crate::serve_quickly`].
 
 pub(crate) mod answer;
 pub(crate) mod framing;
@@ -64,7 +64,7 @@ pub enum TargetForm {
     Absolute,
 }
 
-/// What became of a request at the quick lane.
+/// Outcome of a request at the quick lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FastReply {
     /// The whole answer was appended.
@@ -95,7 +95,7 @@ pub enum SimpleMethod {
     Head,
 }
 
-/// Whether the connection lives on after an answer, and how that is said.
+/// Tells whether the connection lives on after an answer, and how that is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectionPersistence {
     /// HTTP/1.1's default: nothing is said.
@@ -107,7 +107,7 @@ pub(crate) enum ConnectionPersistence {
 }
 
 impl ConnectionPersistence {
-    /// What says so, and the empty line.
+    /// Returns what says so, and the empty line.
     pub(crate) const fn end_of_head(self) -> &'static [u8] {
         match self {
             Self::Keep => b"\r\n",
@@ -117,17 +117,17 @@ impl ConnectionPersistence {
     }
 }
 
-/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no `Expect`, no
-/// `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended by CR LF. A [`Quick`] sees
-/// only those of its [`Quick::FORM`] in which **no field stands twice**. Borrowed from the bytes as they
-/// came.
+/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no
+/// `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended by CR
+/// LF. A [`Quick`] sees only those of its [`Quick::FORM`] in which **no field stands twice**.
+/// Borrowed from the bytes as they came.
 #[derive(Clone, Copy)]
 pub struct SimpleRequest<'r> {
     pub(crate) method: SimpleMethod,
     /// The target as it was sent.
     pub(crate) asked: &'r str,
     pub(crate) form: TargetForm,
-    /// Its path and query.
+    /// Path and query.
     pub(crate) target: &'r str,
     pub(crate) version: Version,
     pub(crate) host: Option<&'r str>,
@@ -138,7 +138,7 @@ pub struct SimpleRequest<'r> {
     pub(crate) names: FieldRepetition,
 }
 
-/// Whether a name stands over two fields of a request: then it is a list, and the handler's.
+/// Tells whether a name stands over two fields of a request: then it is a list, and the handler's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldRepetition {
     Single,
@@ -180,7 +180,7 @@ impl<'r> SimpleRequest<'r> {
         self.target.split_once('?').map_or(self.target, |(path, _)| path)
     }
 
-    /// What follows the first `?`, if there is one.
+    /// Returns what follows the first `?`, if there is one.
     pub fn query(&self) -> Option<&'r str> {
         self.target.split_once('?').map(|(_, query)| query)
     }
@@ -190,8 +190,8 @@ impl<'r> SimpleRequest<'r> {
         self.version
     }
 
-    /// The `Host` field, or the authority of an absolute target, well formed, with its port if it has
-    /// one. `None` only in HTTP/1.0.
+    /// The `Host` field, or the authority of an absolute target, well formed, with its port if it
+    /// has one. `None` only in HTTP/1.0.
     pub const fn host(&self) -> Option<&'r str> {
         self.host
     }

@@ -17,7 +17,7 @@ pub struct ByteRange {
     pub total: u64,
 }
 
-/// What to send.
+/// Tells what to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeSelection {
     /// All of it, with 200.
@@ -28,7 +28,7 @@ pub enum RangeSelection {
     Unsatisfiable,
 }
 
-/// What to send to a client that may have several parts.
+/// Tells what to send to a client that may have several parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeSelections {
     /// All of it, with 200.
@@ -50,7 +50,7 @@ pub const RANGES_MAX: usize = 32;
 const GAP_BYTES: u64 = 80;
 
 impl ByteRange {
-    /// How many bytes it is.
+    /// Returns how many bytes it is.
     #[allow(clippy::len_without_is_empty, reason = "a range is never empty")]
     pub const fn len(&self) -> u64 {
         self.last - self.first + 1
@@ -71,8 +71,8 @@ fn visible(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("digits and punctuation are visible ASCII")
 }
 
-/// What a request asks for of a representation of `total` bytes. `If-Range` must have been judged
-/// before: [`crate::conditional::if_range`].
+/// Returns what a request asks for of a representation of `total` bytes. `If-Range` must have been
+/// judged before: [`crate::conditional::if_range`].
 pub fn select(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelection {
     // Range is defined for GET only (§14.2); a server must ignore it elsewhere.
     if *method != Method::GET {
@@ -115,8 +115,8 @@ pub fn parse(text: &str, total: u64) -> RangeSelection {
     }
 }
 
-/// What a request asks for of a representation of `total` bytes, several parts included. `If-Range`
-/// must have been judged before: [`crate::conditional::if_range`].
+/// Returns what a request asks for of a representation of `total` bytes, several parts included.
+/// `If-Range` must have been judged before: [`crate::conditional::if_range`].
 pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelections {
     if *method != Method::GET {
         return RangeSelections::Whole;

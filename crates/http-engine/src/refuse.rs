@@ -61,7 +61,7 @@ impl HeadRefusal {
     }
 }
 
-/// Whether `request`, in whose bytes `faults` were found, is refused.
+/// Returns whether `request`, in whose bytes `faults` were found, is refused.
 pub fn refusal<B>(request: &Request<B>, faults: HeadFaults) -> Option<HeadRefusal> {
     if faults != HeadFaults::NONE {
         if faults.has(HeadFaults::LENGTH_AND_ENCODING) {
@@ -96,7 +96,7 @@ pub fn refusal<B>(request: &Request<B>, faults: HeadFaults) -> Option<HeadRefusa
     host_refusal(request)
 }
 
-/// Whether the target has a form that goes with the method. User information is refused: it only
+/// True if the target has a form that goes with the method. User information is refused: it only
 /// ever serves to make an authority look like another (RFC 9110 §4.2.4).
 fn target_is_right<B>(request: &Request<B>) -> bool {
     let uri = request.uri();
@@ -151,7 +151,7 @@ fn host_refusal<B>(request: &Request<B>) -> Option<HeadRefusal> {
     }
 }
 
-/// Whether `host` has the form `uri-host [":" port]` (RFC 9110 §7.2), user information excluded.
+/// True if `host` has the form `uri-host [":" port]` (RFC 9110 §7.2), user information excluded.
 /// An empty one is legal: it stands for "no authority".
 pub fn is_host(host: &[u8]) -> bool {
     let (name, port) = match host {

@@ -29,7 +29,7 @@ impl HeadFaults {
     /// steps: a head of nearly twice the limit may pass it.
     pub const HEAD_TOO_LONG: Self = Self(32);
 
-    /// Whether any of `other` is set.
+    /// True if any of `other` is set.
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -150,13 +150,13 @@ impl HeadScan {
         self.heads
     }
 
-    /// Whether a head has begun and not ended.
+    /// True if a head has begun and not ended.
     pub fn in_head(&self) -> bool {
         self.at == ScanPosition::Head
             && (self.request_line == FaultSeen::Yes || self.line_bytes > 0)
     }
 
-    /// Whether the client still owes bytes of a body.
+    /// True if the client still owes bytes of a body.
     pub fn in_body(&self) -> bool {
         match self.at {
             ScanPosition::Body { .. }

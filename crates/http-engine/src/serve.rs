@@ -1,8 +1,9 @@
 //! The server side: one connection, HTTP/1.1 or HTTP/2, from its first byte to its last.
 //!
-//! Simple requests stay in the lane ([`crate::quick`]). For the others hyper parses and frames; this adds
-//! bounds, patience and the refusals of [`crate::refuse`], and calls the handler for what is left. It knows no door, no TLS and no socket: `io` is any byte
-//! stream. Called by every HTTP door, once per connection, within a `LocalSet` or local runtime.
+//! Simple requests stay in the lane ([`crate::quick`]). For the others hyper parses and frames;
+//! this adds bounds, patience and the refusals of [`crate::refuse`], and calls the handler for what
+//! is left. It knows no door, no TLS and no socket: `io` is any byte stream. Called by every HTTP
+//! door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::admit::admitted;
 use crate::body::Body;
@@ -62,8 +63,8 @@ const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
 /// begun), or a limit is hit.
 ///
 /// `handler` gets every request that is not refused; the future it returns is dropped when the
-/// client goes away. Upgrades work: see [`crate::upgrade`]. `Date` is added where it is missing, and
-/// what handlers say of the length and the framing of a body gives way to what the body says.
+/// client goes away. Upgrades work: see [`crate::upgrade`]. `Date` is added where it is missing,
+/// and what handlers say of the length and the framing of a body gives way to what the body says.
 pub fn serve<I, S, H, F>(
     io: I,
     versions: HttpVersions,
@@ -80,13 +81,13 @@ where
     serve_quickly(io, versions, limits, stop, NoQuick, handler)
 }
 
-/// The same with a short way: `quick` is asked first whether it answers a simple request at once, and
-/// `handler` gets what it leaves.
+/// The same with a short way: `quick` is asked first whether it answers a simple request at once,
+/// and `handler` gets what it leaves.
 ///
-/// Until the first request that is not simple, both answer within the lane, which is strict, keeps its
-/// own time by the same limits, and holds no buffer while a connection is idle: see [`crate::quick`].
-/// The future is small, for it is all that an idle connection has: what is handed in stands in it
-/// once.
+/// Until the first request that is not simple, both answer within the lane, which is strict, keeps
+/// its own time by the same limits, and holds no buffer while a connection is idle: see
+/// [`crate::quick`]. The future is small, for it is all that an idle connection has: what is handed
+/// in stands in it once.
 pub fn serve_quickly<I, S, Q, H, F>(
     io: I,
     versions: HttpVersions,
@@ -249,7 +250,7 @@ impl VersionExchange for Arc<StreamPace> {
     }
 }
 
-/// What hyper calls for each request: refuses, or asks the handler.
+/// Returns what hyper calls for each request: refuses, or asks the handler.
 fn service_of<H, F, E>(
     handler: H,
     watch: &Arc<ConnectionWatch>,

@@ -24,7 +24,7 @@ pub enum ServeError {
 }
 
 impl ServeError {
-    /// Whether the client simply went away, which is nobody's fault and worth no log line.
+    /// True if the client simply went away, which is nobody's fault and worth no log line.
     pub fn is_client_gone(&self) -> bool {
         match self {
             Self::Http(why) => why.is_incomplete_message() || why.is_canceled() || why.is_closed(),

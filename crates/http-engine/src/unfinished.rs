@@ -2,9 +2,9 @@
 //!
 //! A request that never ends costs a server behind it as much as one that does, so they are bounded
 //! in sum and shared fairly: a client may have as many as are still free for all others. One client
-//! alone gets half, two get a third each, and a newcomer always finds a place (the dynamic thresholds
-//! of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). It keeps no byte of any
-//! body. Called by the doors that pass bodies on, once per request.
+//! alone gets half, two get a third each, and a newcomer always finds a place (the dynamic
+//! thresholds of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). It keeps no
+//! byte of any body. Called by the doors that pass bodies on, once per request.
 
 use crate::body::Body;
 use crate::incoming::Incoming;
@@ -40,7 +40,7 @@ struct UnfinishedByClient {
     by_client: HashMap<IpAddr, usize>,
 }
 
-/// What has become of requests with bodies so far.
+/// Holds what has become of requests with bodies so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UnfinishedCounts {
     /// Unfinished now.
@@ -80,8 +80,8 @@ impl UnfinishedRequests {
         UnfinishedCounts { open, refused: self.0.refused.load(Relaxed) }
     }
 
-    /// Counts `request` while its body is under way; one without a body is passed as it is. `client` is
-    /// an address, or what stands for all addresses of one customer.
+    /// Counts `request` while its body is under way; one without a body is passed as it is.
+    /// `client` is an address, or what stands for all addresses of one customer.
     pub fn admit(
         &self,
         mut request: Request<Incoming>,
@@ -139,7 +139,7 @@ impl Drop for UnfinishedPermit {
 }
 
 impl TooMany {
-    /// What the client is told: 503, and when to come again. The connection closes.
+    /// Returns what the client is told: 503, and when to come again. The connection closes.
     pub fn answer(self) -> Response<Body> {
         let why = "too many requests are being sent at once\n";
         let mut answer = reply::text(StatusCode::SERVICE_UNAVAILABLE, why);

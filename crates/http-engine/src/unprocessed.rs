@@ -1,13 +1,13 @@
 //! What an HTTP/2 server did with a request that got no answer, as far as it says so.
 //!
-//! A server that goes away, or has too much to do, says which requests it has not looked at (RFC 9113
-//! §6.8, §8.7): those may go out again whatever their method. It repeats nothing itself. Called by the
-//! origin pool through [`SendError::fate`].
+//! A server that goes away, or has too much to do, says which requests it has not looked at (RFC
+//! 9113 §6.8, §8.7): those may go out again whatever their method. It repeats nothing itself.
+//! Called by the origin pool through [`SendError::fate`].
 
 use crate::client::{self, SendError};
 use std::error::Error;
 
-/// What became of a request that got no answer.
+/// Outcome of a request that got no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestFate {
     /// The server has not looked at it, for it takes no more of them at once.
@@ -23,14 +23,14 @@ pub enum RequestFate {
 }
 
 impl RequestFate {
-    /// Whether the server has done nothing about the request.
+    /// True if the server has done nothing about the request.
     pub const fn is_unprocessed(self) -> bool {
         matches!(self, Self::Refused | Self::LeftBehind)
     }
 }
 
 impl SendError {
-    /// What became of the request, as far as HTTP/2 or the parser tells.
+    /// Returns what became of the request, as far as HTTP/2 or the parser tells.
     pub fn fate(&self) -> RequestFate {
         let engine = match &self.why {
             client::ClientError::Closed | client::ClientError::Body(_) => {

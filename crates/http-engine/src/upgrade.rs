@@ -26,7 +26,7 @@ pub struct OnUpgrade(UpgradeStage);
 enum UpgradeStage {
     /// Once hyper is through with it.
     Engine(hyper::upgrade::OnUpgrade),
-    /// It has left.
+    /// Has left.
     Left(Box<UpgradedStream>),
     /// It stays.
     Not,
@@ -56,7 +56,7 @@ struct DetachedStream(Arc<Mutex<Option<UpgradedStream>>>);
 
 /// A message that may be the last of its connection.
 pub trait MayLeave {
-    /// Whatever goes along with it.
+    /// Returns whatever goes along with it.
     fn extensions_mut(&mut self) -> &mut Extensions;
 }
 

@@ -1,9 +1,9 @@
 //! One connection seen from outside: how far it is, and whether the client keeps it waiting.
 //!
-//! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers between those of hyper, which
-//! has no way for them; [`ConnectionWatch`] is what it notes. It decides
-//! nothing: [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer
-//! entry per request, and would count idle time between requests as a slow head.
+//! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers between those
+//! of hyper, which has no way for them; [`ConnectionWatch`] is what it notes. It decides nothing:
+//! [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer entry per
+//! request, and would count idle time between requests as a slow head.
 
 use crate::interim;
 use crate::limits::HTTP2_IDLE_BYTES_MAX;
@@ -20,8 +20,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// What is known of a connection. All of it is touched by one thread only; atomics because hyper
-/// wants streams that may be sent.
+/// Holds what is known of a connection. All of it is touched by one thread only; atomics because
+/// hyper wants streams that may be sent.
 #[derive(Debug)]
 pub(crate) struct ConnectionWatch {
     /// Since when the first head is due.
@@ -37,7 +37,7 @@ pub(crate) struct ConnectionWatch {
     faults: AtomicU8,
     /// Bytes of bodies and answers; wraps.
     bytes: AtomicU32,
-    /// How long the client was waited for, in milliseconds; wraps.
+    /// Time for which the client was waited for, in milliseconds; wraps.
     waited_ms: AtomicU32,
     /// Since when it is waited for, in milliseconds from the start and never 0; 0: it is not.
     waits_since_ms: AtomicU32,
@@ -103,7 +103,7 @@ impl ConnectionWatch {
         InFlight(Arc::clone(self))
     }
 
-    /// How the connection stands.
+    /// Returns how the connection stands.
     pub(crate) fn standing(&self) -> ConnectionStanding {
         let busy = self.in_flight.load(Relaxed) > 0;
         let owes = self.in_body.load(Relaxed) && self.read_waits.load(Relaxed);
@@ -192,7 +192,8 @@ impl ConnectionWatch {
         self.stuck.load(Relaxed)
     }
 
-    /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until they
+    /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until
+    /// they
     /// [were](Self::sent_ahead).
     pub(crate) fn send_ahead(&self, told: &[Response<()>]) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,7 +204,7 @@ impl ConnectionWatch {
         self.ahead_waits.store(true, Relaxed);
     }
 
-    /// Whether they have left. The connection's task is woken when they have.
+    /// Returns whether they have left. The connection's task is woken when they have.
     pub(crate) fn sent_ahead(&self) -> Poll<()> {
         if self.ahead_waits.load(Relaxed) { Poll::Pending } else { Poll::Ready(()) }
     }
@@ -422,8 +423,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WatchedStream<I> {
         self.io.is_write_vectored()
     }
 
-    /// hyper asks for this when it has nothing more to write: all answers before have left then, and the
-    /// next waits for what is to be ahead of it. Here and nowhere else that can be put between them.
+    /// hyper asks for this when it has nothing more to write: all answers before have left then,
+    /// and the next waits for what is to be ahead of it. Here and nowhere else that can be put
+    /// between them.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_ahead(cx))?;
         ready!(self.poll_flush_io(cx))?;

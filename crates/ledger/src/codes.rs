@@ -6,7 +6,7 @@
 
 use vocab::{Action, Door, RequestKind, Source};
 
-/// How many doors, actions and sources there are.
+/// Number of doors, actions and sources there are.
 pub(crate) const DOORS: usize = Door::ALL.len();
 pub(crate) const ACTIONS: usize = 2;
 pub(crate) const SOURCES: usize = Source::ALL.len();

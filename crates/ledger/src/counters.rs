@@ -154,7 +154,7 @@ impl CounterSums {
             .filter(|(_, _, _, count)| *count > 0)
     }
 
-    /// What was added since `earlier`.
+    /// Returns what was added since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
         let mut cells = self.cells;
         for (cell, before) in cells.iter_mut().zip(&earlier.cells) {
@@ -169,7 +169,7 @@ impl CounterSums {
 }
 
 impl LatencySum {
-    /// How many values it holds.
+    /// Returns how many values it holds.
     pub(crate) fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }

@@ -1,13 +1,14 @@
 //! One request, as it is recorded.
 //!
-//! An [`RequestEvent`] has a fixed size but for a boxed URL, so that a door can make one on its stack.
-//! Texts over their cap are cut at a character's edge and marked, never refused. Every door makes
-//! one event a request and hands it to [`crate::Ledger::record`].
+//! An [`RequestEvent`] has a fixed size but for a boxed URL, so that a door can make one on its
+//! stack. Texts over their cap are cut at a character's edge and marked, never refused. Every door
+//! makes one event a request and hands it to [`crate::Ledger::record`].
 
 use std::net::IpAddr;
 use vocab::{Action, Caching, Cause, Door, Name, Now, RequestKind, Source};
 
-/// Longest text of a name that is stored, in bytes (RFC 1035 §2.3.4); longer ones (escapes) are cut.
+/// Longest text of a name that is stored, in bytes (RFC 1035 §2.3.4); longer ones (escapes) are
+/// cut.
 pub const NAME_BYTES_MAX: usize = 253;
 
 /// Longest text of a URL that is stored, in bytes; longer ones are cut.
@@ -37,7 +38,8 @@ pub struct RequestEvent {
     pub cause: Cause,
     /// Where the answer came from.
     pub source: Source,
-    /// What the door's HTTP cache did; [`Caching::NONE`] where none was asked, and at doors without one.
+    /// What the door's HTTP cache did; [`Caching::NONE`] where none was asked, and at doors without
+    /// one.
     pub caching: Caching,
     /// The DNS response code or the HTTP status.
     pub status: u16,
@@ -77,7 +79,7 @@ impl EventSubject {
         Self::Url([kept, mark].concat().into())
     }
 
-    /// Its text.
+    /// Returns its text.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Name(name) => name.as_str(),

@@ -27,8 +27,8 @@ use vocab::{Action, Door, Now, RuleRef, Source};
 
 /// Who knows the text of a rule: the policy, through the binary.
 pub trait RuleTexts: Send + Sync + 'static {
-    /// The list's name, the line there and the rule's text, for a rule that matched `host`; none if it is
-    /// gone.
+    /// The list's name, the line there and the rule's text, for a rule that matched `host`; none if
+    /// it is gone.
     fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)>;
 }
 
@@ -99,14 +99,14 @@ impl Ledger {
         }
     }
 
-    /// Counts one request that becomes no row: what [`Ledger::record`] does less the row. A hot path
-    /// asks [`Ledger::wants_row`] first and spares itself the making of the event.
+    /// Counts one request that becomes no row: what [`Ledger::record`] does less the row. A hot
+    /// path asks [`Ledger::wants_row`] first and spares itself the making of the event.
     pub fn count(&self, door: Door, action: Action, source: Source, took_us: u32) {
         let counters = &self.inner.shared.counters;
         counters.count(LedgerCounters::shard_here(), door, action, source, took_us);
     }
 
-    /// Whether a request with this action becomes a row.
+    /// True if a request with this action becomes a row.
     pub fn wants_row(&self, action: Action) -> bool {
         match action {
             Action::Pass => self.inner.rows.load(Relaxed) == rows_code(LogScope::All),
@@ -114,8 +114,8 @@ impl Ledger {
         }
     }
 
-    /// Notes a line that a program behind `door`, or something of our own behind none, complains with;
-    /// `from` says which. The last [`crate::NOTES_MAX`] are kept, in memory.
+    /// Notes a line that a program behind `door`, or something of our own behind none, complains
+    /// with; `from` says which. The last [`crate::NOTES_MAX`] are kept, in memory.
     pub fn note(&self, now: Now, door: impl Into<Option<Door>>, from: &str, text: &str) {
         self.inner.shared.notes.add(now, door.into(), from, text);
     }
@@ -148,7 +148,7 @@ impl Ledger {
         metrics::text(&self.inner.shared, extra)
     }
 
-    /// What was counted over a range that ends at `now`.
+    /// Returns what was counted over a range that ends at `now`.
     pub fn totals(&self, range: ReportRange, now: Now) -> Result<ReportTotals, ReadError> {
         self.reader()?.totals(range, now)
     }
@@ -200,7 +200,7 @@ impl Ledger {
         Door::ALL.into_iter().filter_map(of).collect()
     }
 
-    /// How the ledger itself does.
+    /// Returns how the ledger itself does.
     pub fn health(&self) -> WriterHealth {
         let shared = &self.inner.shared;
         let warnings = lock(&shared.warnings);

@@ -2,8 +2,8 @@
 //! request log a moment later.
 //!
 //! It refuses nothing and nobody waits for it: at a cap it drops rows and counts what it dropped.
-//! Doors call [`Ledger::record`]; the admin API asks for [`ReportTotals`], [`ReportSeries`], top tables, rows
-//! and metrics; the binary opens and closes it.
+//! Doors call [`Ledger::record`]; the admin API asks for [`ReportTotals`], [`ReportSeries`], top
+//! tables, rows and metrics; the binary opens and closes it.
 
 mod clock;
 mod codes;

@@ -40,7 +40,7 @@ impl Collector for OtherCollector {
     }
 }
 
-/// What the ledger counts.
+/// Holds what the ledger counts.
 struct LedgerMetrics(Arc<WriterShared>);
 
 impl fmt::Debug for LedgerMetrics {

@@ -1,10 +1,10 @@
-//! Notes: lines that programs behind a door, and lists that cannot be fetched, complain with: the last
-//! ones and how many there were.
+//! Notes: lines that programs behind a door, and lists that cannot be fetched, complain with: the
+//! last ones and how many there were.
 //!
-//! They belong to no row: a script may complain long after its request was answered, or say ten lines
-//! about one. Kept in memory only, so that a program that complains without end fills no disk. Lines
-//! are cleaned, for they may hold what a stranger sent. Filled through [`crate::Ledger::note`], read by
-//! the admin API and the metrics page.
+//! They belong to no row: a script may complain long after its request was answered, or say ten
+//! lines about one. Kept in memory only, so that a program that complains without end fills no
+//! disk. Lines are cleaned, for they may hold what a stranger sent. Filled through
+//! [`crate::Ledger::note`], read by the admin API and the metrics page.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -53,7 +53,7 @@ pub(crate) struct PackedRow<'b> {
     pub(crate) bytes: u32,
 }
 
-/// What the text of a row is.
+/// Tells what the text of a row is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowTextForm {
     Name,

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 use vocab::{Action, Caching, Door, Now, RequestKind, Source, UnknownWord};
 
-/// How far back a question reaches.
+/// Tells how far back a question reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReportRange {
     /// The last hour, in steps of a minute.
@@ -21,7 +21,7 @@ pub enum ReportRange {
     Month,
 }
 
-/// What is counted, over a range.
+/// Holds what is counted, over a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportTotals {
     /// From here, in milliseconds since 1970: the start of a whole minute.
@@ -63,7 +63,7 @@ pub struct ReportPoint {
     pub blocked: u64,
 }
 
-/// What a top table ranks.
+/// Tells what a top table ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TopKind {
     /// Names that were blocked.
@@ -111,7 +111,7 @@ pub struct RowPage {
 /// One request as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogRow {
-    /// Its number; newer rows have larger ones.
+    /// Number; newer rows have larger ones.
     pub id: u64,
     /// When, in milliseconds since 1970.
     pub at_ms: u64,
@@ -161,7 +161,7 @@ pub enum RowCause {
     Unlisted,
 }
 
-/// How the ledger itself does.
+/// Holds how the ledger itself does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriterHealth {
     /// Rows that were not stored because the queue was full.
@@ -195,7 +195,7 @@ impl ReportRange {
     /// All of them, from short to long.
     pub const ALL: [Self; 4] = [Self::Hour, Self::Day, Self::Week, Self::Month];
 
-    /// Its name in the API.
+    /// Returns its name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hour => "1h",
@@ -205,7 +205,7 @@ impl ReportRange {
         }
     }
 
-    /// Its length in minutes.
+    /// Returns its length in minutes.
     pub const fn minutes(self) -> u64 {
         match self {
             Self::Hour => 60,
@@ -247,7 +247,7 @@ impl TopKind {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Blocked, Self::Names, Self::Clients];
 
-    /// Its name in the API.
+    /// Returns its name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",

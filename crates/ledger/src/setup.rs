@@ -18,10 +18,10 @@ const SIZE_MAX: u64 = 1 << 40;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How long a row of the request log is kept, and with it the names and clients that the top
-    /// tables count. `0` keeps no rows, names or clients at all. Default 30d, from 0 to 3650d.
+    /// Time for which a row of the request log is kept, and with it the names and clients that the
+    /// top tables count. `0` keeps no rows, names or clients at all. Default 30d, from 0 to 3650d.
     pub keep: Text<TimeSpan>,
-    /// How much of a client's address is stored: all of it (`none`), or only its network
+    /// The part of a client's address is stored: all of it (`none`), or only its network
     /// (`network`: IPv4 /24, IPv6 /48). Default none.
     pub anonymise: AnonymiseMode,
     /// Which requests become rows. Counters, charts and metrics count all of them in any case.
@@ -32,7 +32,7 @@ pub struct Settings {
     pub max_size: Text<ByteSize>,
 }
 
-/// How much of a client's address is stored.
+/// Tells how much of a client's address is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AnonymiseMode {

@@ -2,7 +2,8 @@
 //!
 //! kill -9 loses at most the batch that was not committed; a damaged file is set aside under
 //! another name and a new one begun, so that nothing stored is lost; a newer version's file is
-//! refused. The writer thread owns the [`LedgerStore`]; each question opens a [`read::LedgerReader`].
+//! refused. The writer thread owns the [`LedgerStore`]; each question opens a
+//! [`read::LedgerReader`].
 #![allow(
     clippy::cast_possible_wrap,
     reason = "SQLite's integers are signed, and no time, count or number of ours reaches 2^63"
@@ -30,7 +31,7 @@ const ROOM_BYTES_MIN: u64 = 1 << 20;
 const MODE: u32 = 0o600;
 /// `TGLG`: says in the file's header whose it is.
 const APPLICATION_ID: i32 = 0x5447_4c47;
-/// How long to wait for another process's lock before calling the file locked.
+/// Time to wait for another process's lock before calling the file locked.
 const BUSY: Duration = Duration::from_secs(2);
 /// Files up to this size are checked as a whole when they are opened, in some milliseconds.
 const CHECKED_BYTES_MAX: u64 = 16 << 20;
@@ -82,7 +83,7 @@ pub(crate) struct StoreError {
     pub(crate) cure: StoreRemedy,
 }
 
-/// What is to be done about a store that fails.
+/// Tells what is to be done about a store that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StoreRemedy {
     /// Try again with the next batch: a full disk, a lock.

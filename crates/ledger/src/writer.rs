@@ -1,7 +1,8 @@
 //! The one thread that writes to the store.
 //!
 //! It is woken by nobody but a flush: ten times a second it looks, and writes when rows are many or
-//! a second old. A store that fails costs rows, which are counted, and never the process. Started by
+//! a second old. A store that fails costs rows, which are counted, and never the process. Started
+//! by
 //! [`crate::open`], stopped by [`crate::Ledger::close`].
 
 use crate::RuleTexts;
@@ -37,7 +38,7 @@ const OPEN_EVERY: Duration = Duration::from_secs(5);
 /// Warnings that are kept.
 const WARNINGS_MAX: usize = 16;
 
-/// What the doors' side and the writer share.
+/// Holds what the doors' side and the writer share.
 pub(crate) struct WriterShared {
     pub(crate) counters: LedgerCounters,
     pub(crate) queue: RowQueue,
@@ -57,7 +58,7 @@ pub(crate) struct WriterShared {
     obeyed: Condvar,
 }
 
-/// What the operator should know.
+/// Holds what the operator should know.
 #[derive(Default)]
 pub(crate) struct LedgerWarnings {
     /// What happened, once for each.
@@ -66,7 +67,7 @@ pub(crate) struct LedgerWarnings {
     pub(crate) now: Option<String>,
 }
 
-/// What the writer is asked to do.
+/// Holds what the writer is asked to do.
 #[derive(Default)]
 struct WriterOrders {
     flush_wanted: u64,
@@ -159,7 +160,7 @@ pub(crate) struct LedgerWriter {
     room: FileRoom,
 }
 
-/// Whether the file may grow.
+/// Tells whether the file may grow.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FileRoom {
     Enough,

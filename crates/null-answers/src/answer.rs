@@ -1,8 +1,8 @@
 //! Null answers made ready: status, fields and bytes of each, built once.
 //!
 //! What depends on the request is added to a copy: the origin that may read it, the range, the
-//! callback. It chooses nothing (`null` does) and writes no page for people (`page` does). Called by
-//! the doors with hyper's kind of answer, or with bytes as they go over the wire.
+//! callback. It chooses nothing (`null` does) and writes no page for people (`page` does). Called
+//! by the doors with hyper's kind of answer, or with bytes as they go over the wire.
 
 use crate::callback;
 use crate::null::{BlankBody, NullAnswer};
@@ -27,7 +27,7 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const PREFLIGHT_AGE: HeaderValue = HeaderValue::from_static("7200");
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 
-/// Whether caches may keep an answer.
+/// Tells whether caches may keep an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerCaching {
     /// For a minute.
@@ -132,7 +132,7 @@ fn preflight(headers: &HeaderMap) -> Response<Body> {
     answer
 }
 
-/// What was written to a client at once.
+/// Holds what was written to a client at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WrittenNull {
     /// The status.

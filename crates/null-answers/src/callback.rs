@@ -9,8 +9,8 @@ const CALLBACK_BYTES_MAX: usize = 128;
 const CALLBACK_WORDS: [&str; 7] =
     ["callback", "jsonp", "jsoncallback", "json_callback", "jsonpcallback", "_callback", "cb"];
 
-/// What stands around the name. One that does not exist, or that throws, is no error on the page; the
-/// comment in front keeps the body from being read as anything but a script.
+/// What stands around the name. One that does not exist, or that throws, is no error on the page;
+/// the comment in front keeps the body from being read as anything but a script.
 pub(crate) const AROUND: [&str; 2] = ["/**/try{", "({})}catch(e){}"];
 
 /// The callback that a query names, if it is the name of a function and nothing else.

@@ -1,9 +1,9 @@
-//! Answers in place of what is blocked: of the type that was asked for, so that the page which asked
-//! goes on, or a page that says why.
+//! Answers in place of what is blocked: of the type that was asked for, so that the page which
+//! asked goes on, or a page that says why.
 //!
-//! Which one is due ([`due`]), its bytes ([`render`], [`write`]), and words for a person ([`page`]). It
-//! decides nothing about what is blocked, opens nothing and records nothing. Called by the pixel door,
-//! the proxy door, and the gateway for routes that answer nothing.
+//! Which one is due ([`due`]), its bytes ([`render`], [`write`]), and words for a person
+//! ([`page`]). It decides nothing about what is blocked, opens nothing and records nothing. Called
+//! by the pixel door, the proxy door, and the gateway for routes that answer nothing.
 
 mod answer;
 mod callback;

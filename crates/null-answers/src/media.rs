@@ -1,7 +1,7 @@
 //! A silent sound and a black film, put together here byte by byte.
 //!
-//! Players wait for `ended` or `error`; an error shows, and some try again. These end by themselves.
-//! Nothing is encoded at run time beyond writing out boxes. Built once, for `answer`.
+//! Players wait for `ended` or `error`; an error shows, and some try again. These end by
+//! themselves. Nothing is encoded at run time beyond writing out boxes. Built once, for `answer`.
 
 /// Samples of MPEG-1 layer III come in frames of 1152; at 44.1 kHz four of them are a tenth of a
 /// second.
@@ -19,7 +19,7 @@ pub(crate) fn sound() -> Vec<u8> {
     frame.repeat(MP3_FRAMES)
 }
 
-/// How long the film is, in thousandths of a second: so its one frame is shown.
+/// Length of the film, in thousandths of a second: so its one frame is shown.
 const FILM_MS: u32 = 1000;
 /// A macroblock: the least that H.264 can show.
 const SIDE: u16 = 16;

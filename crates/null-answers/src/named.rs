@@ -1,8 +1,8 @@
 //! Stand-ins that rules name: `$redirect=noop.js` and its like in lists.
 //!
 //! The names are those that uBlock Origin and AdGuard document for their resources, old ones
-//! included. What is not known gets the answer that its type would get. A table, and no more. Called
-//! by `null`.
+//! included. What is not known gets the answer that its type would get. A table, and no more.
+//! Called by `null`.
 
 use crate::null::{BlankBody, NullAnswer};
 use crate::stubs::Stub;

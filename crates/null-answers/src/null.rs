@@ -1,8 +1,8 @@
 //! Which null answer is due: the choice alone, without a byte of it.
 //!
 //! The kind of a request comes from its method and metadata (`http_engine::kind`); here the kinds
-//! that scripts fetch are told apart further, by what they accept and by path, and well-known scripts
-//! get their stand-in (`stubs`). Called by the doors, once per request.
+//! that scripts fetch are told apart further, by what they accept and by path, and well-known
+//! scripts get their stand-in (`stubs`). Called by the doors, once per request.
 
 use crate::callback;
 use crate::named;
@@ -102,12 +102,12 @@ impl BlankBody {
         Self::NoMethod,
     ];
 
-    /// Its place in [`Self::ALL`].
+    /// Returns its place in [`Self::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// Its name in metrics, where no other has it.
+    /// Returns its name in metrics, where no other has it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Frame => "frame",
@@ -156,7 +156,7 @@ pub enum NullAnswer<'r> {
     Preflight,
 }
 
-/// What is due: words for a person, or nothing for a program.
+/// Tells what is due: words for a person, or nothing for a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerAudience<'r> {
     /// The page for people.
@@ -165,7 +165,7 @@ pub enum AnswerAudience<'r> {
     Null(NullAnswer<'r>),
 }
 
-/// Whether a page was asked for by a person or by another page.
+/// Tells whether a page was asked for by a person or by another page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameContext {
     /// A tab of its own.
@@ -181,7 +181,7 @@ pub fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> FrameC
     if destination.is_empty() && is_foreign { FrameContext::Frame } else { FrameContext::Tab }
 }
 
-/// What the choice depends on.
+/// Holds what the choice depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHints<'r> {
     /// The method.
@@ -305,7 +305,7 @@ fn media(hints: &RequestHints<'_>) -> BlankBody {
     }
 }
 
-/// What a script fetches, or what nothing is known of.
+/// Returns what a script fetches, or what nothing is known of.
 fn fetched<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     let accepts = |word| contains_ignoring_case(hints.accept, word);
     // Anything but 204 has an EventSource connect again for ever (HTML §9.2).

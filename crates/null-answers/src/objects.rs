@@ -7,13 +7,13 @@ pub(crate) const BITMAP: &[u8] =
     b"GIF89a\x01\0\x01\0\x80\0\0\0\0\0\xff\xff\xff\x21\xf9\x04\x01\0\0\0\0\
 \x2c\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0\x3b";
 
-/// A PNG of one transparent pixel in grey with alpha, 68 bytes: `IHDR`, an `IDAT` of the filter byte
-/// and two zeros (deflated), `IEND`.
+/// A PNG of one transparent pixel in grey with alpha, 68 bytes: `IHDR`, an `IDAT` of the filter
+/// byte and two zeros (deflated), `IEND`.
 pub(crate) const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01\x08\x04\0\0\0\
 \xb5\x1c\x0c\x02\0\0\0\x0bIDATx\xdac``\0\0\0\x03\0\x01\x2b\x09\x4d\x84\0\0\0\0IEND\xaeB`\x82";
 
-/// The same of two pixels by two, black of one bit declared transparent (`tRNS`), 83 bytes; so the next
-/// two.
+/// The same of two pixels by two, black of one bit declared transparent (`tRNS`), 83 bytes; so the
+/// next two.
 pub(crate) const PNG_2X2: &[u8] =
     b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x02\x01\0\0\0\0\
 \x5a\xcd0\x89\0\0\0\x02tRNS\0\0v\x93\xcd8\0\0\0\x0cIDATx\x01c```\0\0\0\x04\0\x01\xe4\x94\x84\x06\
@@ -46,15 +46,16 @@ pub(crate) const DRAWING: &[u8] =
     b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"/>";
 
 /// A WOFF2 font without a character: every letter falls back at once, and nothing stands in the
-/// console. Made with `FontBuilder` of fontTools: a `.notdef` of one triangle (browsers refuse an empty
-/// `glyf`), and a `cmap` that maps U+10FFFD, which is no character, to it.
+/// console. Made with `FontBuilder` of fontTools: a `.notdef` of one triangle (browsers refuse an
+/// empty `glyf`), and a `cmap` that maps U+10FFFD, which is no character, to it.
 pub(crate) const FONT: &[u8] = include_bytes!("empty.woff2");
 
 /// A page that shows nothing.
 pub(crate) const FRAME: &[u8] = b"<!doctype html><title></title>";
 
-/// A page in place of what another embeds (a film, a post): a link to the same address in a tab of its
-/// own, where the page for people says why, and how to let it through. No script, so none can be abused.
+/// A page in place of what another embeds (a film, a post): a link to the same address in a tab of
+/// its own, where the page for people says why, and how to let it through. No script, so none can
+/// be abused.
 pub(crate) const CLICK_TO_LOAD: &[u8] = include_bytes!("click_to_load.html");
 
 /// A service worker that takes itself off: one that stayed would outlast the block.

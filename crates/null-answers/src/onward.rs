@@ -1,7 +1,8 @@
 //! Where a click was to lead: many blocked addresses carry the real one inside.
 //!
-//! It is read, decoded twice at most, and checked: a web address with a host that is a name, without a
-//! control character. It becomes a link that a person may follow, never a redirect. Called by `page`.
+//! It is read, decoded twice at most, and checked: a web address with a host that is a name,
+//! without a control character. It becomes a link that a person may follow, never a redirect.
+//! Called by `page`.
 
 use http_engine::authority;
 use percent_encoding::percent_decode_str;
@@ -31,7 +32,7 @@ pub(crate) fn find(url: &str, host: &DomainName) -> Option<OnwardUrl> {
     values.chain(embedded(behind)).filter_map(decoded).find(|onward| onward.host != *host)
 }
 
-/// What begins as an address within a path, as it is and encoded.
+/// Returns what begins as an address within a path, as it is and encoded.
 fn embedded(behind: &str) -> impl Iterator<Item = &str> {
     ["/http://", "/https://", "/http%3A", "/https%3A", "?http://", "?https://"]
         .into_iter()
@@ -61,8 +62,8 @@ fn checked(text: &str) -> Option<OnwardUrl> {
     }
     let authority = behind.split(['/', '?', '#']).next()?;
     let host = DomainName::parse(authority::host(authority)).ok()?;
-    // `a.example@b.example` shows one name and leads to the other; a name without a dot, or a number,
-    // leads into the own network.
+    // `a.example@b.example` shows one name and leads to the other; a name without a dot, or a
+    // number, leads into the own network.
     let is_public = host.as_str().contains('.') && authority.parse::<std::net::Ipv4Addr>().is_err();
     is_public.then(|| OnwardUrl { host, url: text.to_owned() })
 }

@@ -22,7 +22,7 @@ const URL_SHOWN_MAX: usize = 400;
 /// Longest URL that the page which lets a name through is told to lead back to, in bytes.
 const BACK_BYTES_MAX: usize = 2048;
 
-/// What a block page tells.
+/// Holds what a block page tells.
 pub struct BlockNotice<'p> {
     /// The policy that decided.
     pub policy: &'p Policy,

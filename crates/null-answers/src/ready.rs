@@ -31,7 +31,7 @@ const HTML: &str = "text/html; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 const XML: &str = "application/xml; charset=utf-8";
 
-/// What carries HTTP.
+/// Tells what carries HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpCarrier {
     /// Nothing but TCP.

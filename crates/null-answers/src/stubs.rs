@@ -2,8 +2,8 @@
 //!
 //! Pages wait for the objects that well-known scripts make, and for the functions that these call
 //! back; a stand-in makes the same objects, calls at once, measures and sends nothing. Each was
-//! written from what its service documents of itself, and lies in `stubs/`. The table is data alone,
-//! and serves no name that the policy lets pass. Called by `null`.
+//! written from what its service documents of itself, and lies in `stubs/`. The table is data
+//! alone, and serves no name that the policy lets pass. Called by `null`.
 
 use vocab::Name;
 
@@ -26,7 +26,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// Its source.
+            /// Returns its source.
             pub(crate) const fn text(self) -> &'static str {
                 match self {
                     $(Self::$stub => include_str!(concat!("../stubs/", $file)),)*
@@ -79,7 +79,7 @@ impl Stub {
     }
 }
 
-/// What a path must be like, its query left aside.
+/// Tells what a path must be like, its query left aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StubPath {
     Any,

@@ -42,10 +42,10 @@ pub struct LoginAttempt {
     key: u128,
 }
 
-/// What came of an attempt.
+/// Outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginOutcome {
-    /// It is this user.
+    /// Is this user.
     Right(Arc<str>),
     /// Nobody, or a wrong password.
     Wrong,

@@ -1,9 +1,8 @@
 //! Hashed passwords: which forms are taken, and checking one.
 //!
-//! bcrypt, Argon2 and SHA-crypt. Plain text, MD5, SHA-1 and DES `crypt` are refused with what to write
-//! instead: a stolen file of them is a file of passwords. It runs where it is called and takes tens
-//! of milliseconds on purpose. Called by `users`
-//! and `desk`.
+//! bcrypt, Argon2 and SHA-crypt. Plain text, MD5, SHA-1 and DES `crypt` are refused with what to
+//! write instead: a stolen file of them is a file of passwords. It runs where it is called and
+//! takes tens of milliseconds on purpose. Called by `users` and `desk`.
 
 use argon2::Argon2;
 use argon2::password_hash::PasswordVerifier as _;
@@ -43,7 +42,7 @@ pub enum BadHash {
     Unknown,
     /// Of a known form, and malformed.
     Malformed,
-    /// It would take seconds or hundreds of megabytes a check.
+    /// Would take seconds or hundreds of megabytes a check.
     TooDear,
 }
 
@@ -68,7 +67,7 @@ impl PasswordHash {
         Ok(Self { kind, text: text.into() })
     }
 
-    /// Whether `password` is the one that was hashed.
+    /// True if `password` is the one that was hashed.
     pub fn is_of(&self, password: &[u8]) -> bool {
         match self.kind {
             // Two passwords that differ beyond would be the same: neither is.

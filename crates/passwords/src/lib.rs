@@ -1,8 +1,9 @@
 //! Names and passwords that people prove themselves with, for every door that asks for them.
 //!
-//! [`UserTable`] are names with hashed passwords, [`basic`] reads what a client shows (RFC 7617), and a
-//! [`PasswordChecker`] checks it: off the core's thread, a few at a time. It stores no password, knows no
-//! HTTP and decides nothing about who may do what. Called by the web door and the proxy door.
+//! [`UserTable`] are names with hashed passwords, [`basic`] reads what a client shows (RFC 7617),
+//! and a [`PasswordChecker`] checks it: off the core's thread, a few at a time. It stores no
+//! password, knows no HTTP and decides nothing about who may do what. Called by the web door and
+//! the proxy door.
 
 mod basic;
 mod desk;

@@ -57,7 +57,7 @@ impl UserTable {
         }
     }
 
-    /// What is wrong with `users` as they stand in settings, at `users.NAME`.
+    /// Returns what is wrong with `users` as they stand in settings, at `users.NAME`.
     pub fn check(users: &BTreeMap<String, String>) -> Vec<Complaint> {
         let check =
             |(user, hash): (&String, &String)| check_user(&format!("users.{user}"), user, hash);
@@ -73,7 +73,7 @@ impl UserTable {
     }
 }
 
-/// Whether a name is somebody's.
+/// Tells whether a name is somebody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UserExistence {
     Yes,

@@ -16,7 +16,7 @@ pub struct GuardTest {
     pub sense: TestSense,
 }
 
-/// Whether a test holds when its matcher does, or when it does not.
+/// Tells whether a test holds when its matcher does, or when it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSense {
     /// When it does.
@@ -25,19 +25,20 @@ pub enum TestSense {
     IsNot,
 }
 
-/// One matcher. What is known when the program is made (`_true`, `env`…) is [`GuardMatcher::Always`] or
+/// One matcher. What is known when the program is made (`_true`, `env`…) is
+/// [`GuardMatcher::Always`] or
 /// [`GuardMatcher::Never`].
 #[derive(Debug)]
 pub enum GuardMatcher {
     /// It holds.
     Always,
-    /// It does not.
+    /// Does not.
     Never,
     /// The name asked for is in a set.
     Name(NameSets),
-    /// Its type is one of these.
+    /// Type is one of these.
     Type(Box<[u16]>),
-    /// Its class is one of these.
+    /// Class is one of these.
     Class(Box<[u16]>),
     /// The client is in a set.
     Client(AddressSets),
@@ -110,18 +111,18 @@ pub enum TextSource {
     UrlPath,
 }
 
-/// How a text is compared; one of the words is enough.
+/// Tells how a text is compared; one of the words is enough.
 #[derive(Debug)]
 pub enum TextComparison {
-    /// It is empty.
+    /// Is empty.
     Empty,
-    /// It is this.
+    /// Is this.
     Equal(Box<[Box<str>]>),
-    /// It begins so.
+    /// Begins so.
     Prefix(Box<[Box<str>]>),
-    /// It ends so.
+    /// Ends so.
     Suffix(Box<[Box<str>]>),
-    /// It holds this.
+    /// Holds this.
     Contains(Box<[Box<str>]>),
     /// It matches.
     Regexp(regex::RegexSet),

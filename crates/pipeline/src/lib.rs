@@ -2,9 +2,9 @@
 //! runs, stops at whatever takes time, and takes up again.
 //!
 //! The pipelines of mosdns v5 and OxiDNS 1.x ([`language`]) and the DNS door's own simple settings
-//! are compiled to the same [`program`]. Sets of names and addresses ([`sets`]) and records of one's
-//! own ([`records`]) are its data. It is pure: no sockets, no files, no clock and no chance; what it
-//! needs of these is handed in. Called by the DNS door for every question.
+//! are compiled to the same [`program`]. Sets of names and addresses ([`sets`]) and records of
+//! one's own ([`records`]) are its data. It is pure: no sockets, no files, no clock and no chance;
+//! what it needs of these is handed in. Called by the DNS door for every question.
 
 pub mod compile;
 pub mod guards;

@@ -43,7 +43,7 @@ const _: () = assert!(2 * REFILL_MS_MAX * UNITS_PER_MS + SKEW < MOMENT / 2);
 /// A secret from whoever starts the program, so that nobody can aim at another's bucket.
 pub type Seed = [u64; 2];
 
-/// How much, and how much at once.
+/// Holds how much, and how much at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketRate {
     /// Units between two tokens.
@@ -63,7 +63,7 @@ pub enum BadRate {
     TooSlow,
 }
 
-/// How much of an address tells clients apart.
+/// Holds how much of an address tells clients apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientPrefixes {
     /// Leading bits of an IPv4 address; over 32 is 32.
@@ -72,7 +72,7 @@ pub struct ClientPrefixes {
     pub ipv6: u8,
 }
 
-/// What a bucket that is empty is charged.
+/// Tells what a bucket that is empty is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenEmpty {
     /// Nothing: what is refused costs nothing.
@@ -82,7 +82,7 @@ pub enum WhenEmpty {
     Charged(u64),
 }
 
-/// Whether a token was there to take.
+/// Tells whether a token was there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenOutcome {
     /// It was.
@@ -91,7 +91,7 @@ pub enum TokenOutcome {
     No,
 }
 
-/// How far a bucket is in debt once a token was asked for.
+/// Holds how far a bucket is in debt once a token was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketDebt(u64);
 
@@ -195,8 +195,8 @@ impl LimiterBuckets {
         SipHasher13::new_with_keys(self.seed[0], self.seed[1])
     }
 
-    /// Takes a token from the bucket of whoever `hash` (of [`LimiterBuckets::hasher`]) stands for. Two who
-    /// share 29 bits of it share a bucket.
+    /// Takes a token from the bucket of whoever `hash` (of [`LimiterBuckets::hasher`]) stands for.
+    /// Two who share 29 bits of it share a bucket.
     pub fn take(&self, hash: u64, rate: &BucketRate, empty: WhenEmpty, now: Now) -> TokenOutcome {
         self.take_and_tell(hash, rate, empty, now).0
     }
@@ -273,7 +273,7 @@ impl Replace for AtomicU64 {
     }
 }
 
-/// How far the moment in `word` lies ahead of `now`; 0 where it is over.
+/// Returns how far the moment in `word` lies ahead of `now`; 0 where it is over.
 fn debt(word: u64, now: u64, most: u64) -> u64 {
     let ahead = word.wrapping_sub(now) & MOMENT;
     if ahead > most + SKEW { 0 } else { ahead }
@@ -310,7 +310,7 @@ impl RateLimiter {
         Self { buckets: Arc::clone(&self.buckets), rate, prefixes }
     }
 
-    /// Whether the client may ask once more; a yes takes a token.
+    /// True if the client may ask once more; a yes takes a token.
     pub fn allows(&self, client: IpAddr, now: Now) -> bool {
         let mut hasher = self.buckets.hasher();
         self.prefixes.feed(client, &mut hasher);

@@ -29,7 +29,7 @@ use vocab::{Name, Source};
 /// A question in wire form: a name of 255 bytes, its type and class.
 const QUESTION_BYTES_MAX: usize = 259;
 
-/// What an operation leads to.
+/// Tells what an operation leads to.
 enum OpFlow {
     Next,
     To(Place),
@@ -40,7 +40,7 @@ enum OpFlow {
     Wait(RunWait),
 }
 
-/// What a run works with, the question apart.
+/// Holds what a run works with, the question apart.
 struct RunContext<'r, W> {
     program: &'r Program,
     state: &'r mut RunState,
@@ -411,7 +411,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     }
 }
 
-/// What follows an answer.
+/// Returns what follows an answer.
 fn after(then: AfterAnswer) -> OpFlow {
     match then {
         AfterAnswer::Next => OpFlow::Next,

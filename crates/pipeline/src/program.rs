@@ -35,7 +35,7 @@ pub struct Program {
     pub silence: SilentAnswer,
 }
 
-/// What is answered where a program ends without an answer.
+/// Tells what is answered where a program ends without an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SilentAnswer {
     /// REFUSED, as in mosdns.
@@ -169,7 +169,7 @@ pub enum Op {
     },
 }
 
-/// What ends with an end.
+/// Tells what ends with an end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndScope {
     /// The sequence that was called on its own; without one, everything (mosdns).
@@ -178,16 +178,16 @@ pub enum EndScope {
     Everything,
 }
 
-/// Whether a refusal carries an SOA record, without which clients would not keep it.
+/// Tells whether a refusal carries an SOA record, without which clients would not keep it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithSoa {
     /// It does.
     Yes,
-    /// It does not.
+    /// Does not.
     No,
 }
 
-/// What follows an operation that has given an answer.
+/// Tells what follows an operation that has given an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterAnswer {
     /// The next operation.
@@ -196,7 +196,7 @@ pub enum AfterAnswer {
     Stop,
 }
 
-/// Who keeps what was not in a cache.
+/// Tells who keeps what was not in a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKeeper {
     /// The run, at its end: operations in between may change the answer.
@@ -205,7 +205,7 @@ pub enum CacheKeeper {
     Exchange,
 }
 
-/// Whether PTR questions are answered from memory.
+/// Tells whether PTR questions are answered from memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PtrAnswering {
     /// They are, with this TTL in seconds.
@@ -219,7 +219,7 @@ pub enum PtrAnswering {
 pub enum OwnAnswer {
     /// What no forwarder should look up: other classes, transfers, ANY.
     Admission,
-    /// Its local records.
+    /// Local records.
     Records,
     /// Names that are answered by what they mean.
     Special,
@@ -240,7 +240,7 @@ pub enum EffectTiming {
     End,
 }
 
-/// What the failure of something waited for means.
+/// Tells what the failure of something waited for means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnError {
     /// The run goes on.
@@ -251,7 +251,7 @@ pub enum OnError {
     Fail,
 }
 
-/// What a black hole answers.
+/// Tells what a black hole answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlackHole {
     /// These addresses to A and AAAA; questions of other types, and of a family without any, pass.
@@ -271,7 +271,7 @@ pub enum BlackHole {
     Refused,
 }
 
-/// How TTLs are changed.
+/// Tells how TTLs are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TtlRule {
     /// To this.
@@ -280,7 +280,7 @@ pub enum TtlRule {
     Within(u32, u32),
 }
 
-/// What client subnet is sent to upstreams.
+/// Holds what client subnet is sent to upstreams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubnetRule {
     /// Whether what the client sent is passed on.
@@ -295,12 +295,12 @@ pub struct SubnetRule {
     pub mask6: u8,
 }
 
-/// Whether something is passed on.
+/// Tells whether something is passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassOn {
     /// It is.
     Pass,
-    /// It is not.
+    /// Is not.
     Keep,
 }
 
@@ -311,7 +311,7 @@ pub struct FallbackOp {
     pub primary: Place,
     /// Run when the first fails, or is slower than `threshold`.
     pub secondary: Place,
-    /// How long the first has.
+    /// Time that the first has.
     pub threshold: Duration,
     /// When the second is begun.
     pub standby: StandbyMode,
@@ -333,7 +333,7 @@ pub enum StandbyMode {
 pub struct FamilyPreference {
     /// 1 (A) or 28 (AAAA).
     pub wanted: u16,
-    /// How long the answer waits to learn whether the name has the wanted family.
+    /// Time for which the answer waits to learn whether the name has the wanted family.
     pub patience: Duration,
 }
 
@@ -345,13 +345,14 @@ impl Program {
     /// end, and is left alone. What comes before the cache does not matter: it has been done by
     /// then, or wraps what the cache holds.
     ///
-    /// Where something does stand between (a TTL that is changed, a test of the answer), the run keeps
-    /// the answer when it ends. An equal question whose look into the cache came before that, and whose
-    /// own exchange is asked for after the other has landed, begins a second exchange: the upstream is
-    /// asked twice, and both answers are right. A second look by the resolver's thread could not mend
-    /// it: what the cache holds has been through the rest of the run already, and going through it
-    /// again would change it twice (a name renamed, a mark tested); the run would have to be taken back
-    /// to where the cache stands, which costs a copy of its state at every miss.
+    /// Where something does stand between (a TTL that is changed, a test of the answer), the run
+    /// keeps the answer when it ends. An equal question whose look into the cache came before that,
+    /// and whose own exchange is asked for after the other has landed, begins a second exchange:
+    /// the upstream is asked twice, and both answers are right. A second look by the resolver's
+    /// thread could not mend it: what the cache holds has been through the rest of the run already,
+    /// and going through it again would change it twice (a name renamed, a mark tested); the run
+    /// would have to be taken back to where the cache stands, which costs a copy of its state at
+    /// every miss.
     pub fn link(&mut self, entries: &[Place]) {
         for &entry in entries {
             let joined = |op: &Op| matches!(op, Op::Jump(to) | Op::Goto(to) if *to == entry);
@@ -388,7 +389,7 @@ impl Program {
         ends.then_some(at)
     }
 
-    /// Whether a test before the cache leads past it and still to the exchange.
+    /// True if a test before the cache leads past it and still to the exchange.
     fn is_skipped(&self, start: usize, cache: usize, forward: usize) -> bool {
         self.ops[start..cache].iter().any(
             |op| matches!(op, Op::When { otherwise, .. } if (cache + 1..=forward).contains(&(*otherwise as usize))),

@@ -1,7 +1,7 @@
 //! Where a run stands: what must survive a wait, and nothing else.
 //!
-//! It lives on the stack of whoever runs it, in fixed room; a run that waits is moved to the heap by
-//! the door.
+//! It lives on the stack of whoever runs it, in fixed room; a run that waits is moved to the heap
+//! by the door.
 
 use crate::program::{DEPTH_MAX, FallbackOp, FamilyPreference, OnError, Place, WRAPPERS_MAX};
 use dns_wire::WireAnswer;
@@ -39,7 +39,7 @@ pub struct RunState {
     pub(crate) blank: EmptyAnswer,
 }
 
-/// What goes to upstreams besides the question.
+/// Holds what goes to upstreams besides the question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpstreamExtra {
     /// A network that the client is said to be in.
@@ -57,16 +57,16 @@ pub(crate) struct SequenceEnd {
     pub(crate) back: Option<Place>,
 }
 
-/// Whom a sequence goes back to.
+/// Holds whom a sequence goes back to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallFrame {
     pub(crate) back: Place,
     pub(crate) kind: FrameKind,
-    /// How many wrappers there were.
+    /// Number of wrappers there were.
     pub(crate) wrappers: u8,
 }
 
-/// How a sequence was entered.
+/// Tells how a sequence was entered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum FrameKind {
     #[default]
@@ -134,7 +134,7 @@ pub enum RunFailure {
     Effect,
 }
 
-/// What a run needs before it can go on.
+/// Tells what a run needs before it can go on.
 #[derive(Debug)]
 pub enum RunWait {
     /// An answer of upstreams, through [`WaitOutcome::Answer`] or [`WaitOutcome::Failed`].
@@ -150,7 +150,8 @@ pub enum RunWait {
     },
     /// That so long has passed, through [`WaitOutcome::Nothing`].
     Sleep(Duration),
-    /// One of two runs ([`RunState::branch`]), through [`WaitOutcome::Response`] or [`WaitOutcome::Failed`].
+    /// One of two runs ([`RunState::branch`]), through [`WaitOutcome::Response`] or
+    /// [`WaitOutcome::Failed`].
     Fallback(FallbackOp),
     /// The rest of this run at `rest`, and besides the same for the other type; through
     /// [`WaitOutcome::Response`].
@@ -169,7 +170,7 @@ pub enum RunWait {
     },
 }
 
-/// What came of a wait.
+/// Outcome of a wait.
 #[derive(Debug)]
 pub enum WaitOutcome {
     /// An answer of upstreams, the seconds since it was stored, and whence it came.
@@ -178,25 +179,25 @@ pub enum WaitOutcome {
     Response(RunResponse, Source),
     /// The name has the preferred family: the other is answered as empty.
     Blank,
-    /// It is over.
+    /// Is over.
     Nothing,
-    /// It is over, and so is the run.
+    /// Is over, and so is the run.
     Stop,
     /// It failed.
     Failed(RunFailure),
 }
 
-/// Whether an empty answer is to be written next.
+/// Tells whether an empty answer is to be written next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyAnswer {
     Due,
     No,
 }
 
-/// How a run stands after it ran.
+/// Tells how a run stands after it ran.
 #[derive(Debug)]
 pub enum RunStep {
-    /// It has ended.
+    /// Has ended.
     Done,
     /// It waits.
     Wait(RunWait),
@@ -303,7 +304,7 @@ impl RunState {
         self.target.as_deref()
     }
 
-    /// Whether another question than the client's is being asked now.
+    /// True if another question than the client's is being asked now.
     pub fn is_changed(&self) -> bool {
         self.target.is_some() || self.qtype.is_some()
     }

@@ -32,7 +32,7 @@ pub struct PipelineCaller<'a> {
     pub now: Now,
 }
 
-/// What a cache holds for a question.
+/// Tells what a cache holds for a question.
 #[derive(Clone, Debug)]
 pub enum HeldAnswer {
     /// An answer, and the seconds since it was stored.
@@ -43,7 +43,7 @@ pub enum HeldAnswer {
     Nothing,
 }
 
-/// What a look into a cache brings.
+/// Holds what a look into a cache brings.
 #[derive(Clone, Debug)]
 pub struct CacheResult {
     /// What is there.
@@ -52,22 +52,22 @@ pub struct CacheResult {
     pub renew: RenewalState,
 }
 
-/// Whether an answer is to be renewed.
+/// Tells whether an answer is to be renewed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenewalState {
-    /// It is, by whoever is told so.
+    /// Is, by whoever is told so.
     Due,
-    /// It is not, or another does it.
+    /// Is not, or another does it.
     No,
 }
 
-/// What the door says to a question of its own kind ([`OwnAnswer`]).
+/// Tells what the door says to a question of its own kind ([`OwnAnswer`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoorAnswer {
     /// Nothing: the run goes on.
     Nothing,
-    /// That the name is an alias of this one: the run goes on with it, and what it finds is answered
-    /// as the alias's.
+    /// That the name is an alias of this one: the run goes on with it, and what it finds is
+    /// answered as the alias's.
     Instead(std::sync::Arc<crate::state::RedirectTarget>),
     /// An answer, written as a whole message without OPT, and whence it came; the run ends.
     Answered(vocab::Source),
@@ -114,13 +114,13 @@ pub enum PipelineEvent<'a> {
 
 /// The world as one request sees it.
 pub trait PipelineEnv {
-    /// Who asks.
+    /// Returns who asks.
     fn caller(&self) -> PipelineCaller<'_>;
 
     /// Any number of 32 bits.
     fn chance(&mut self) -> u32;
 
-    /// What `cache` holds for `key` (see [`dns_wire::KeyBuffer`]).
+    /// Returns what `cache` holds for `key` (see [`dns_wire::KeyBuffer`]).
     fn cached(&mut self, cache: u16, key: &[u8]) -> CacheResult;
 
     /// Keeps a whole message without OPT as the answer for `key`.
@@ -142,7 +142,7 @@ pub trait PipelineEnv {
     /// The name that `memory` holds for an address, written to `name`.
     fn remembered(&mut self, memory: u16, address: IpAddr, name: &mut vocab::NameBuffer) -> bool;
 
-    /// Whether the name is known to have addresses of the preferred family.
+    /// True if the name is known to have addresses of the preferred family.
     fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool;
 
     /// Passes something on.

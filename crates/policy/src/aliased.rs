@@ -1,16 +1,17 @@
 //! Names that are blocked for what stands behind them.
 //!
-//! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only those who look it up
-//! see that, the DNS door and the proxy; they have it noted here, so that the pixel door answers for it, the
-//! signer certifies it, and `why` explains it. Bounded, and forgotten with the policy that it was decided by.
+//! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only those who
+//! look it up see that, the DNS door and the proxy; they have it noted here, so that the pixel door
+//! answers for it, the signer certifies it, and `why` explains it. Bounded, and forgotten with the
+//! policy that it was decided by.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use vocab::{DomainName, Name, Now, RuleRef};
 
-/// Most names remembered. A page hides a handful; at the cap the oldest half is forgotten, and comes
-/// back with its next look-up.
+/// Most names remembered. A page hides a handful; at the cap the oldest half is forgotten, and
+/// comes back with its next look-up.
 const NAMES_MAX: usize = 4096;
 /// For how long after its last look-up a name is remembered: browsers keep an address for a minute
 /// whatever its time to live, and connections to it for longer.
@@ -20,11 +21,11 @@ const KEPT_MS: u64 = 60 * 60 * 1000;
 #[derive(Debug, Default)]
 pub(crate) struct CnameTable {
     names: Mutex<HashMap<Box<str>, CnameCloak>>,
-    /// Whether a name was ever noted: until then nobody waits for the lock.
+    /// True if a name was ever noted: until then nobody waits for the lock.
     noted: AtomicBool,
 }
 
-/// What stands behind a name.
+/// Holds what stands behind a name.
 #[derive(Clone, Debug)]
 pub(crate) struct CnameCloak {
     /// The blocked name.
@@ -35,7 +36,7 @@ pub(crate) struct CnameCloak {
 }
 
 impl CnameTable {
-    /// Whether no name was ever noted.
+    /// True if no name was ever noted.
     pub(crate) fn is_empty(&self) -> bool {
         !self.noted.load(Ordering::Acquire)
     }
@@ -60,7 +61,7 @@ impl CnameTable {
         self.noted.store(true, Ordering::Release);
     }
 
-    /// What was noted of a name, if it is not too long ago.
+    /// Returns what was noted of a name, if it is not too long ago.
     pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<CnameCloak> {
         if self.is_empty() {
             return None;

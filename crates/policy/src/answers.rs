@@ -26,7 +26,7 @@ pub(crate) struct AnswerValues {
 /// A resource that stands in for what is blocked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StandIn {
-    /// Its name; empty in an exception to all.
+    /// Name; empty in an exception to all.
     pub(crate) name: Box<str>,
     /// Of several the highest counts.
     pub(crate) priority: i32,
@@ -45,7 +45,7 @@ impl StandIn {
 }
 
 impl AnswerValues {
-    /// Those of a table; none if a text does not say what its flags promise.
+    /// Returns those of a table; none if a text does not say what its flags promise.
     pub(crate) fn of(table: &RuleTable) -> Option<Self> {
         let mut answers = Self::default();
         let special = RuleFlags::REWRITE.with(RuleFlags::TRIM).with(RuleFlags::STAND_IN);

@@ -26,13 +26,13 @@ pub struct Ask<'a> {
     pub page: Option<Name<'a>>,
 }
 
-/// What a door knows of a client besides its address. All of it is a claim of the client or of the
-/// network it sits in: good for choosing lists, not for keeping anybody out.
+/// Holds what a door knows of a client besides its address. All of it is a claim of the client or
+/// of the network it sits in: good for choosing lists, not for keeping anybody out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClientIdentity<'a> {
-    /// Its hardware address, from the neighbour table: only for clients of the same link.
+    /// Hardware address, from the neighbour table: only for clients of the same link.
     pub mac: Option<MacAddress>,
-    /// Its `ClientID`: the last part of a `DoH` path, or the first label of a `DoT` or `DoQ` name.
+    /// `ClientID`: the last part of a `DoH` path, or the first label of a `DoT` or `DoQ` name.
     pub id: Option<&'a str>,
     /// The user that logged in at the proxy.
     pub user: Option<&'a str>,

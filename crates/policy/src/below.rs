@@ -1,9 +1,9 @@
 //! Blocks that hold for a name and every name directly below it, whatever that may be.
 //!
-//! A wildcard certificate is for names that nobody asked about. The table of names keeps fingerprints,
-//! from which no name can be read back; so the parents of the names that exceptions are about are
-//! kept here, and exceptions with patterns are tried on all names of a level at once. In doubt there
-//! is an exception. Made by `compile`, asked for the signer.
+//! A wildcard certificate is for names that nobody asked about. The table of names keeps
+//! fingerprints, from which no name can be read back; so the parents of the names that exceptions
+//! are about are kept here, and exceptions with patterns are tried on all names of a level at once.
+//! In doubt there is an exception. Made by `compile`, asked for the signer.
 
 use crate::ask::Ask;
 use crate::decide::Policy;
@@ -55,7 +55,7 @@ impl Default for ExceptionPatterns {
 }
 
 impl ExceptionsBelow {
-    /// Those of these parents, and of the rules with patterns.
+    /// Returns those of these parents, and of the rules with patterns.
     pub(crate) fn build(mut parents: Vec<u64>, table: &RuleTable) -> Self {
         parents.sort_unstable();
         parents.dedup();
@@ -96,7 +96,7 @@ impl ExceptionsBelow {
         (self.parents.capacity() * size_of::<u64>()) as u64
     }
 
-    /// Whether an exception may hold for `base` or a name directly below it, whoever asks.
+    /// True if an exception may hold for `base` or a name directly below it, whoever asks.
     fn may_hold(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
         let first = keys.of(base).hash & !LIST_BITS;
         let at = self.parents.partition_point(|entry| *entry < first);
@@ -121,7 +121,7 @@ fn literals(table: &RuleTable, rule: u32) -> Vec<Vec<u8>> {
 }
 
 impl LooseException {
-    /// Whether it may match `base`, or a name directly below it.
+    /// True if it may match `base`, or a name directly below it.
     fn may_match(&self, base: &str, table: &RuleTable) -> bool {
         let rule = &table.rules[self.rule as usize];
         if rule.flags.has(RuleFlags::REGEX) {
@@ -141,7 +141,7 @@ impl LooseException {
 }
 
 impl RuleSet {
-    /// Whether one block is about all names directly below the request's name and itself, and no
+    /// True if one block is about all names directly below the request's name and itself, and no
     /// exception of any list, for anybody, may hold for one of them.
     fn block_all_below(&self, request: &RuleRequest<'_>) -> bool {
         let base = request.host_name();
@@ -167,9 +167,9 @@ impl RuleSet {
 }
 
 impl Policy {
-    /// Whether the name that is asked for and every name directly below it are blocked, for whoever
-    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that cannot be
-    /// told.
+    /// True if the name that is asked for and every name directly below it are blocked, for whoever
+    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that
+    /// cannot be told.
     pub fn blocks_all_below(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.verdict_for_all(now).is_none()
             && !self.leaves.touch(ask.host.as_str(), now)

@@ -1,4 +1,5 @@
-//! A sorted array of hashes with an index on their top bits: where equal hashes stand, in two looks.
+//! A sorted array of hashes with an index on their top bits: where equal hashes stand, in two
+//! looks.
 //!
 //! Filled to the last slot, never changed after it was built. It knows nothing of what the hashes
 //! stand for. Used by the table of names and the indexes of patterns.
@@ -12,8 +13,8 @@ const BUCKET_HASHES: usize = 4;
 #[derive(Debug, Default)]
 pub(crate) struct BucketDirectory {
     /// For each bucket where it begins (lower half) and a bit for each of its hashes (upper half),
-    /// then where the last one ends. The bits settle most misses by this word alone: the hashes of a
-    /// million names are seldom in a cache, their index mostly is.
+    /// then where the last one ends. The bits settle most misses by this word alone: the hashes of
+    /// a million names are seldom in a cache, their index mostly is.
     words: Vec<u64>,
     /// How far a hash is shifted to give its bucket.
     shift: u32,
@@ -38,7 +39,7 @@ impl BucketDirectory {
         Self { words, shift }
     }
 
-    /// What is known of a hash without looking at the hashes themselves.
+    /// Returns what is known of a hash without looking at the hashes themselves.
     #[inline]
     pub(crate) fn look(&self, hash: u64) -> BucketLook {
         let bucket = bucket_of(hash, self.shift) as usize;

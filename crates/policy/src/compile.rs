@@ -42,11 +42,11 @@ const TEXT_BYTES_MAX: usize = 1 << 31;
 /// The text of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct ListSource<'t> {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub name: &'t str,
     /// Whether it blocks or allows.
     pub kind: ListKind,
-    /// Its bytes, in any syntax; a line that is no UTF-8 is skipped.
+    /// Bytes, in any syntax; a line that is no UTF-8 is skipped.
     pub text: &'t [u8],
     /// The files that the text was put together from, in their order; none if it is of one piece.
     pub files: &'t [ListFile],
@@ -55,7 +55,7 @@ pub struct ListSource<'t> {
 /// A file of a list that is a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListFile {
-    /// Its name, which explanations show behind that of the list.
+    /// Name, which explanations show behind that of the list.
     pub name: String,
     /// Where it ends in the text of the list, in bytes. It begins where the one before ends.
     pub end: usize,
@@ -71,7 +71,8 @@ pub struct ListFile {
 /// use vocab::{Action, Name, Now};
 ///
 /// let text = b"||ads.example^\n@@||good.ads.example^\n";
-/// let rules = compile(&[ListSource { name: "mine", kind: ListKind::Block, text, files: &[] }], 42);
+/// let list = ListSource { name: "mine", kind: ListKind::Block, text, files: &[] };
+/// let rules = compile(&[list], 42);
 /// let policy = Policy::new(rules.into(), Profiles::everyone());
 ///
 /// let now = Now { unix_ms: 0, mono_ms: 0 };
@@ -127,7 +128,7 @@ struct RulePlace {
     line: u32,
 }
 
-/// What a line became.
+/// Tells what a line became.
 enum LineOutcome {
     Nothing,
     Names(ListSyntax, u32),
@@ -140,7 +141,7 @@ impl<'t> ListSource<'t> {
         checksum(self.text).wrapping_add(checksum(format!("{:?}", self.files).as_bytes()))
     }
 
-    /// Its files, each with its text; the whole, without a name, where it is of one piece.
+    /// Returns its files, each with its text; the whole, without a name, where it is of one piece.
     fn parts(&self) -> impl Iterator<Item = (Option<&'t str>, &'t [u8])> + use<'t> {
         let (text, files) = (self.text, self.files);
         let whole = files.is_empty().then_some((None, text));

@@ -58,9 +58,9 @@ impl Policy {
         self.list_times.get(usize::from(list.0)).copied().flatten()
     }
 
-    /// What is to be done about a request: rules that rewrite a look-up come first; an important
-    /// exception passes before an important block blocks, that before an exception passes, that
-    /// before a block blocks. Allocates nothing.
+    /// Returns what is to be done about a request: rules that rewrite a look-up come first; an
+    /// important exception passes before an important block blocks, that before an exception
+    /// passes, that before a block blocks. Allocates nothing.
     pub fn decide(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         if let Some(verdict) = self.verdict_for_all(now) {
             return verdict;
@@ -72,7 +72,7 @@ impl Policy {
         verdict
     }
 
-    /// What the rules say, as if there were no pause and no leave.
+    /// Returns what the rules say, as if there were no pause and no leave.
     fn by_rules(&self, ask: &Ask<'_>, now: Now) -> Verdict {
         let verdict = self.with_request(ask, now, |request| self.rules.judge(request));
         // A look-up has its aliases judged by whoever makes it, answer by answer.
@@ -87,8 +87,8 @@ impl Policy {
     }
 
     /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it
-    /// is: nobody else was sent there. Other doors are asked by others too: another rule or none may
-    /// be for them, or an exception of theirs may name the name itself.
+    /// is: nobody else was sent there. Other doors are asked by others too: another rule or none
+    /// may be for them, or an exception of theirs may name the name itself.
     fn blocked_behind(&self, behind: &CnameCloak, ask: &Ask<'_>, now: Now) -> Option<Cause> {
         if ask.door == Door::Pixel {
             return Some(Cause::Rule(behind.rule));
@@ -102,20 +102,21 @@ impl Policy {
         is_blocked.then_some(verdict.cause)
     }
 
-    /// Whether anything may pass at this moment that rules block. Costs two loads.
+    /// True if anything may pass at this moment that rules block. Costs two loads.
     pub fn spares_some(&self, now: Now) -> bool {
         self.is_paused(now) || !self.leaves.is_empty(now)
     }
 
-    /// Whether a request passes for a leave or a pause alone: a rule would block it.
+    /// True if a request passes for a leave or a pause alone: a rule would block it.
     pub fn spares(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.spares_some(now)
             && self.holding_leave(ask, now).is_some()
             && self.by_rules(ask, now).action == Action::Block
     }
 
-    /// What is to be done about any request at this moment, where it makes no difference what it
-    /// asks for: nothing is in force, or there are no rules. None where rules have to be asked.
+    /// Returns what is to be done about any request at this moment, where it makes no difference
+    /// what it asks for: nothing is in force, or there are no rules. None where rules have to be
+    /// asked.
     pub fn verdict_for_all(&self, now: Now) -> Option<Verdict> {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
@@ -124,8 +125,8 @@ impl Policy {
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
-    /// The answer to a look-up whose verdict has [`VerdictManner::Rewrite`], to the same question at the
-    /// same moment. Allocates.
+    /// The answer to a look-up whose verdict has [`VerdictManner::Rewrite`], to the same question
+    /// at the same moment. Allocates.
     pub fn rewritten(&self, ask: &Ask<'_>, now: Now) -> Option<RewrittenAnswer> {
         let kept = self.decide(ask, now).manner == VerdictManner::Rewrite;
         if kept { self.with_request(ask, now, |it| self.rules.rewritten(it)) } else { None }
@@ -189,7 +190,7 @@ impl Policy {
         Some(verdict.cause)
     }
 
-    /// Whether an exception holds for the name asked for. A verdict names exceptions only where
+    /// True if an exception holds for the name asked for. A verdict names exceptions only where
     /// they overrule something, so the full reasoning is asked for; that allocates, which answers
     /// with a blocked alias are rare enough to bear.
     fn is_excepted(&self, ask: &Ask<'_>, now: Now) -> bool {
@@ -262,7 +263,8 @@ impl Policy {
         self.profiles.style_of(client, who)
     }
 
-    /// What a door should find out about clients beside their addresses: a profile depends on it.
+    /// Returns what a door should find out about clients beside their addresses: a profile depends
+    /// on it.
     pub fn near_wanted(&self) -> LinkInfoNeeds {
         self.profiles.near_wanted()
     }

@@ -30,7 +30,7 @@ struct FoundRule {
     miss: Option<RuleOutcome>,
 }
 
-/// What rules that answer in their own way come to.
+/// Holds what rules that answer in their own way come to.
 #[derive(Default)]
 struct SpecialAnswers {
     deciding: Vec<RuleRef>,
@@ -40,7 +40,8 @@ struct SpecialAnswers {
 }
 
 impl Policy {
-    /// What `decide` says, with every rule that matches, in lists of this client and in others.
+    /// Returns what `decide` says, with every rule that matches, in lists of this client and in
+    /// others.
     pub fn explain(&self, ask: &Ask<'_>, now: Now) -> PolicyExplanation {
         let verdict = self.decide(ask, now);
         let leave = match verdict.cause {

@@ -3,7 +3,8 @@
 //! The hash of `example.com` is a step on the way to that of `ads.example.com`, so one pass over a
 //! name yields the fingerprints of all its parents. Two lanes of folded multiplication keep 80
 //! bits: of ten million names that are asked for, one is taken for one of ten million listed with a
-//! chance of one in 10^10, and without the seed nobody can make a name that is. Used by every table of names.
+//! chance of one in 10^10, and without the seed nobody can make a name that is. Used by every table
+//! of names.
 
 /// The secret numbers that a seed stands for.
 #[derive(Clone, Copy, Debug)]
@@ -14,7 +15,7 @@ pub(crate) struct HashKeys {
     length: (u64, u64),
 }
 
-/// What is kept of a name.
+/// Holds what is kept of a name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NameFingerprint {
     /// Places it in a table.
@@ -113,8 +114,8 @@ impl Iterator for NameSuffixes<'_, '_> {
         if self.done {
             return None;
         }
-        // Sixteen bytes are read whatever the label's length: where labels end nobody can guess, and a
-        // wrong guess costs a processor more than a multiplication.
+        // Sixteen bytes are read whatever the label's length: where labels end nobody can guess,
+        // and a wrong guess costs a processor more than a multiplication.
         let (near, far) =
             (chunk(self.bytes, self.end), chunk(self.bytes, self.end.saturating_sub(8)));
         let (near_run, far_run) = (run(near), run(far));
@@ -152,7 +153,7 @@ impl NameSuffixes<'_, '_> {
     }
 }
 
-/// How many bytes stand behind the last dot of eight.
+/// Returns how many bytes stand behind the last dot of eight.
 #[inline]
 fn run(word: u64) -> usize {
     dots(word).leading_zeros() as usize / 8
@@ -189,8 +190,8 @@ pub fn split_mix(word: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The number of a token: of the bytes of `text` from `start` to before `end`. Not keyed: a collision
-/// costs a look, never an answer.
+/// The number of a token: of the bytes of `text` from `start` to before `end`. Not keyed: a
+/// collision costs a look, never an answer.
 #[inline]
 pub(crate) fn token_hash(text: &[u8], start: usize, end: usize) -> u64 {
     let length = end - start;

@@ -15,7 +15,7 @@ use lines::{LineLook, RowLines};
 use std::ops::Range;
 use vocab::{ListId, RuleRef};
 
-/// How a name was written in its list.
+/// Tells how a name was written in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum NameForm {
@@ -73,7 +73,7 @@ const FORMS: [NameForm; 16] = [
 ];
 
 impl NameForm {
-    /// Whether the line is of a hosts file, which any other rule outranks.
+    /// True if the line is of a hosts file, which any other rule outranks.
     pub(crate) const fn is_hosts(self) -> bool {
         matches!(
             self,
@@ -81,7 +81,7 @@ impl NameForm {
         )
     }
 
-    /// Whether it holds for the name alone, not for those below.
+    /// True if it holds for the name alone, not for those below.
     pub(crate) const fn is_exact(self) -> bool {
         self.is_hosts() || matches!(self, Self::Plain | Self::GeositeFull | Self::UnboundData)
     }
@@ -122,7 +122,7 @@ impl NameForm {
     }
 }
 
-/// What a row says besides the name: list (6 bits), form (4), effect, weight, modifiers.
+/// Holds what a row says besides the name: list (6 bits), form (4), effect, weight, modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowTag(pub(crate) u16);
 
@@ -202,7 +202,7 @@ pub(crate) struct NameTable {
     lines: RowLines,
 }
 
-/// What is kept of a name: 16 bytes.
+/// Holds what is kept of a name: 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NameCell {
     pub(crate) hash: u64,
@@ -310,7 +310,7 @@ impl NameTable {
         self.look(keys, host).visit(found);
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }

@@ -31,7 +31,7 @@ pub struct ClientProfiles {
     macs: HashMap<MacAddress, u16>,
     words: HashMap<ClientWord, u16>,
     near_wanted: LinkInfoNeeds,
-    /// Whether some profile has a block style of its own.
+    /// True if some profile has a block style of its own.
     is_styled: bool,
     zone: ScheduleZone,
 }
@@ -55,7 +55,7 @@ pub(crate) struct ClientProfile {
     pub(crate) tags: ClientTags,
     /// How it is answered for what is blocked, if not like everybody.
     pub(crate) blocked: Option<BlockStyle>,
-    /// Fate of requests that no rule is about.
+    /// Treatment of requests that no rule is about.
     pub(crate) otherwise: UnlistedAction,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct ProfileStanding<'p> {
     pub(crate) lists: u64,
 }
 
-/// Whether a list holds for a client now.
+/// Tells whether a list holds for a client now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListHold {
     /// At all hours.
@@ -202,7 +202,7 @@ impl ClientProfiles {
         if self.is_styled { self.of(client, who).blocked } else { None }
     }
 
-    /// What profiles depend on beside addresses and what clients say of themselves.
+    /// Returns what profiles depend on beside addresses and what clients say of themselves.
     pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
         self.near_wanted
     }
@@ -253,7 +253,7 @@ impl ClientProfiles {
         ProfileStanding { profile, lists }
     }
 
-    /// Whether and why a list holds for a profile now.
+    /// Returns whether and why a list holds for a profile now.
     pub(crate) fn holds(&self, profile: &ClientProfile, list: u8, now: Now) -> ListHold {
         let among = |lists: u64| lists >> (list & 63) & 1 == 1;
         if among(profile.lists) {

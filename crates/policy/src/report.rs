@@ -7,15 +7,15 @@ use crate::lists::fitness::UnfitList;
 use crate::urls::rule::{RuleFlags, UrlRule};
 use std::fmt;
 
-/// How many skipped lines of a list are kept with their text. Those beyond are only counted.
+/// Number of skipped lines of a list that are kept with their text. Those beyond are only counted.
 pub const SKIPPED_KEPT_MAX: usize = 100;
 /// Longest excerpt of a skipped line, in bytes.
 pub const EXCERPT_BYTES_MAX: usize = 120;
 
-/// What a list holds.
+/// Holds what a list holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListReport {
-    /// Its name in the configuration.
+    /// Name in the configuration.
     pub name: String,
     /// Whether it blocks or allows.
     pub kind: ListKind,
@@ -34,14 +34,14 @@ pub struct ListReport {
     pub rules_urls: u32,
     /// The first hundred lines that were skipped.
     pub skipped: Vec<SkippedLine>,
-    /// How many were skipped for each reason, most frequent first.
+    /// Number that were skipped for each reason, most frequent first.
     pub skipped_by_reason: Vec<(SkipReason, u32)>,
 }
 
 /// Where a file of a list begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLines {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// The number of its first line among those of the list, from 1. A file without lines shares it
     /// with the next one.
@@ -83,7 +83,7 @@ pub struct SkippedLine {
     pub line: u32,
     /// Why.
     pub reason: SkipReason,
-    /// Its beginning, with what cannot be printed replaced.
+    /// Beginning, with what cannot be printed replaced.
     pub text: String,
 }
 
@@ -158,7 +158,7 @@ macro_rules! skip_reasons {
         impl SkipReason {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
-            /// Its number in a snapshot.
+            /// Returns its number in a snapshot.
             pub(crate) const fn code(self) -> u8 {
                 match self { $(Self::$name => $code,)* }
             }

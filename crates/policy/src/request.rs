@@ -116,7 +116,7 @@ impl<'a> RuleRequest<'a> {
         self.url.is_some()
     }
 
-    /// Whether a list is among those of the client.
+    /// True if a list is among those of the client.
     #[inline]
     pub(crate) fn in_profile(&self, list: u8) -> bool {
         self.standing.lists >> (list & 63) & 1 == 1
@@ -127,7 +127,7 @@ impl<'a> RuleRequest<'a> {
         self.url.map(|url| url.lower.text)
     }
 
-    /// What a pattern is held against; the host where there is no URL.
+    /// Returns what a pattern is held against; the host where there is no URL.
     pub(crate) fn subject(&self, place: PatternTarget, case: CaseMatching) -> MatchSubject<'a> {
         match (place, self.url, case) {
             (PatternTarget::Url, Some(url), CaseMatching::Same) => url.lower,
@@ -146,7 +146,7 @@ impl<'a> RuleRequest<'a> {
         }
     }
 
-    /// Whether host and page belong to different owners; none where the page is unknown.
+    /// Returns whether host and page belong to different owners; none where the page is unknown.
     pub(crate) fn is_third_party(&self) -> Option<bool> {
         *self.third_party.get_or_init(|| {
             let page = self.ask.page?;
@@ -154,7 +154,7 @@ impl<'a> RuleRequest<'a> {
         })
     }
 
-    /// Whether the page's host or a parent of it is among these fingerprints.
+    /// True if the page's host or a parent of it is among these fingerprints.
     pub(crate) fn page_is_among(&self, sorted: &[u64]) -> bool {
         self.page_names().iter().any(|hash| sorted.binary_search(hash).is_ok())
     }
@@ -167,7 +167,7 @@ impl<'a> RuleRequest<'a> {
         &names.hashes[..names.len]
     }
 
-    /// Whether the wanted host or a parent of it is among these fingerprints.
+    /// True if the wanted host or a parent of it is among these fingerprints.
     pub(crate) fn host_is_among(&self, sorted: &[u64]) -> bool {
         // The mark for all addresses is the least of numbers, so it stands first.
         if sorted.first() == Some(&ADDRESSES) && self.host_name().parse::<IpAddr>().is_ok() {

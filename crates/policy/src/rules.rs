@@ -34,14 +34,14 @@ pub struct RuleSet {
     pub(crate) answers: AnswerValues,
 }
 
-/// What the rules cost, in bytes of memory.
+/// Holds what the rules cost, in bytes of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleMemory {
-    /// How many rules about plain names there are.
+    /// Number of rules about plain names there are.
     pub names: u64,
     /// Bytes of the table of names.
     pub names_bytes: u64,
-    /// How many rules with patterns or modifiers there are.
+    /// Number of rules with patterns or modifiers there are.
     pub patterns: u64,
     /// Bytes of those, with their texts and indexes; regular expressions grow when first used.
     pub patterns_bytes: u64,
@@ -82,7 +82,7 @@ fn weight(important: bool, hosts: bool, rule: RuleRef) -> u64 {
 }
 
 impl RuleSet {
-    /// What each list holds, in the order given to `compile`.
+    /// Returns what each list holds, in the order given to `compile`.
     pub fn lists(&self) -> &[ListReport] {
         &self.lists
     }
@@ -92,12 +92,12 @@ impl RuleSet {
         &self.sums
     }
 
-    /// Whether there is no rule at all.
+    /// True if there is no rule at all.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.len() == 0 && self.table.rules.is_empty()
     }
 
-    /// What the rules cost.
+    /// Returns what the rules cost.
     pub fn memory(&self) -> RuleMemory {
         let report = |report: &ListReport| {
             let lines = report.skipped.iter().map(|line| size_of_val(line) + line.text.capacity());
@@ -114,8 +114,8 @@ impl RuleSet {
         }
     }
 
-    /// Where the tables of names lie in memory, as ranges of addresses: every request reads a few lines
-    /// of them, at random. For whoever chooses the pages that memory comes in.
+    /// Where the tables of names lie in memory, as ranges of addresses: every request reads a few
+    /// lines of them, at random. For whoever chooses the pages that memory comes in.
     pub fn tables(&self) -> [Range<usize>; 2] {
         self.names.places()
     }
@@ -209,7 +209,7 @@ impl RuleSet {
         if row.tag.is_modified() { self.table.rule_ref(row.line) } else { row.rule() }
     }
 
-    /// Whether the row's modifiers, if it has any, hold too.
+    /// Returns whether the row's modifiers, if it has any, hold too.
     pub(crate) fn row_holds(
         &self,
         row: NameRow,

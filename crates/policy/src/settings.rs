@@ -58,14 +58,15 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ListSettings {
-    /// Its name in profiles, logs and explanations. Needed, and each but once.
+    /// Name in profiles, logs and explanations. Needed, and each but once.
     pub name: String,
     /// A list that comes with the program: `starter`.
     pub builtin: Option<String>,
-    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, Unbound, geosite, RPZ, Surge,
-    /// Clash, Pi-hole expressions, AdGuard, EasyList. Or a folder: all files in it (not below it)
-    /// whose names end in `.txt`, `.list` or `.hosts` are one list, in the order of their names, at
-    /// most 1,000; hidden files are left out. Relative paths start at the configuration file.
+    /// A file; the syntax is detected: hosts, names, wildcards, dnsmasq, Unbound, geosite, RPZ,
+    /// Surge, Clash, Pi-hole expressions, AdGuard, EasyList. Or a folder: all files in it (not
+    /// below it) whose names end in `.txt`, `.list` or `.hosts` are one list, in the order of their
+    /// names, at most 1,000; hidden files are left out. Relative paths start at the configuration
+    /// file.
     pub path: Option<PathBuf>,
     /// Where it is fetched from, `https://` or `http://`; redirects are followed, but never from
     /// https to http. The last good version is kept in the state folder and used until a better one
@@ -91,20 +92,20 @@ pub struct ListSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// What holds for clients that no entry of `clients` matches.
+/// Holds what holds for clients that no entry of `clients` matches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DefaultSettings {
     /// Names of lists. Default: all of them.
     pub lists: Option<Vec<String>>,
-    /// Fate of requests that no rule is about. `pass`: they pass. `block`: they are blocked, so
-    /// that only what a list of kind `allow` or an exception (`@@||name^`) names can be reached;
+    /// Treatment of requests that no rule is about. `pass`: they pass. `block`: they are blocked,
+    /// so that only what a list of kind `allow` or an exception (`@@||name^`) names can be reached;
     /// the DNS door's own records (`dns.local`) and the sites of the web and gateway doors stay.
     /// Default pass.
     pub otherwise: UnlistedAction,
 }
 
-/// Fate of requests that no rule is about.
+/// Treatment of requests that no rule is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UnlistedAction {
@@ -259,12 +260,12 @@ impl ListSettings {
         }
     }
 
-    /// How often its `url` is asked for a newer version.
+    /// Returns how often its `url` is asked for a newer version.
     pub fn refresh_every(&self) -> Duration {
         self.refresh.map_or(REFRESH, |refresh| refresh.0.0)
     }
 
-    /// Its largest size, in bytes.
+    /// Returns its largest size, in bytes.
     pub fn bytes_max(&self) -> u64 {
         let usual = if self.url.is_some() { FETCHED_BYTES } else { FILE_BYTES };
         self.max_size.map_or(usual, |size| size.bytes())

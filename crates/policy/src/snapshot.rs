@@ -274,8 +274,8 @@ fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> RuleConditions {
     }
 }
 
-/// What is still to be read. Every method gives none at the end of the bytes, or where they say
-/// what cannot be.
+/// Holds what is still to be read. Every method gives none at the end of the bytes, or where they
+/// say what cannot be.
 struct SnapshotReader<'b>(&'b [u8]);
 
 impl<'b> SnapshotReader<'b> {
@@ -463,7 +463,7 @@ impl<'b> SnapshotReader<'b> {
 }
 
 impl RuleTable {
-    /// Whether every range of a stored table lies within what it points into.
+    /// True if every range of a stored table lies within what it points into.
     fn is_whole(&self, lists: usize) -> bool {
         let text = |start: u32, length: u16| {
             let start = start as usize;

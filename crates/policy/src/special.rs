@@ -21,7 +21,7 @@ const MATCHES_MAX: usize = 256;
 /// The stand-in that means none, as uBlock Origin has it.
 const NO_STAND_IN: &str = "none";
 
-/// What a look-up is answered by `$dnsrewrite` rules.
+/// Holds what a look-up is answered by `$dnsrewrite` rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RewrittenAnswer {
     /// The rules that say so, the first in the order of lists and lines first.
@@ -37,8 +37,8 @@ pub enum RewriteAnswer {
     Code(u8),
     /// The name is an alias of this one, which is looked up in its stead.
     Alias(DomainName),
-    /// These records, at least one. A question of a type that none of them has is answered that there
-    /// is nothing of that type.
+    /// These records, at least one. A question of a type that none of them has is answered that
+    /// there is nothing of that type.
     Records(Vec<RewriteRecord>),
 }
 
@@ -190,7 +190,7 @@ impl RuleSet {
         })
     }
 
-    /// Whether a list of kind `allow` that holds for the client names the host or the URL.
+    /// True if a list of kind `allow` that holds for the client names the host or the URL.
     fn is_in_allow_list(&self, request: &RuleRequest<'_>) -> bool {
         let allows = |list: u8| {
             self.lists.get(usize::from(list)).is_some_and(|list| list.kind == ListKind::Allow)
@@ -214,7 +214,7 @@ impl RuleSet {
 }
 
 impl RewrittenAnswer {
-    /// What a door does that knows nothing of rewrites: an answer without records blocks.
+    /// Returns what a door does that knows nothing of rewrites: an answer without records blocks.
     pub(crate) fn verdict(&self) -> Verdict {
         let action = match self.answer {
             RewriteAnswer::Code(_) => Action::Block,

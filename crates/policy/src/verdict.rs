@@ -1,14 +1,14 @@
 //! The answer, and the whole reasoning behind it for people.
 //!
-//! A [`Verdict`] is two words and is made on the hot path; an [`PolicyExplanation`] is made of strings
-//! and is made when a person asks. Neither decides anything: that is `decide`.
+//! A [`Verdict`] is two words and is made on the hot path; an [`PolicyExplanation`] is made of
+//! strings and is made when a person asks. Neither decides anything: that is `decide`.
 
 use crate::clients::leaves::TemporaryAllow;
 use crate::special::{RewrittenAnswer, TrimmedUrl};
 use std::fmt;
 use vocab::{Action, Cause};
 
-/// What is to be done, and why.
+/// Holds what is to be done, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// Pass or block.
@@ -19,7 +19,7 @@ pub struct Verdict {
     pub manner: VerdictManner,
 }
 
-/// How a door does what is to be done. A door that cannot act on it goes by the action alone.
+/// Tells how a door does what is to be done. A door that cannot act on it goes by the action alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VerdictManner {
     /// In the door's own way.
@@ -88,18 +88,18 @@ pub struct ConsideredRule {
     pub rule: RuleText,
     /// What it would do.
     pub effect: RuleEffect,
-    /// Whether it carries `$important`.
+    /// True if it carries `$important`.
     pub important: bool,
-    /// What became of it.
+    /// Outcome of it.
     pub outcome: RuleOutcome,
 }
 
-/// What a rule does when it decides.
+/// Tells what a rule does when it decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuleEffect {
     /// It blocks.
     Block,
-    /// It lets pass what another rule blocks.
+    /// Lets pass what another rule blocks.
     Exception,
     /// `$dnsrewrite`: it answers in place of the truth.
     Rewrite,
@@ -107,47 +107,47 @@ pub enum RuleEffect {
     StandIn,
     /// `$removeparam`: it takes parameters off a URL.
     Trim,
-    /// It switches off rules of one of the three kinds before, and lets nothing pass.
+    /// Switches off rules of one of the three kinds before, and lets nothing pass.
     SwitchOff,
 }
 
-/// What became of a rule that matches host or URL.
+/// Outcome of a rule that matches host or URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RuleOutcome {
     /// It decides.
     Decides,
-    /// It would decide if protection were not paused.
+    /// Would decide if protection were not paused.
     Paused,
-    /// It matches, and a rule of higher rank or an earlier one decides.
+    /// Matches, and a rule of higher rank or an earlier one decides.
     Outranked,
     /// The rule takes parameters off URLs, and this one has none of them.
     NothingToTake,
-    /// It is an exception, and nothing matches that it could except from.
+    /// Is an exception, and nothing matches that it could except from.
     NothingToExcept,
     /// An exception of its own kind switches it off, or an allow list spares what it is about.
     SwitchedOff,
-    /// Its list holds for this client at other hours.
+    /// List holds for this client at other hours.
     NotAtThisHour,
-    /// Its list is not among those of this client.
+    /// List is not among those of this client.
     NotInProfile,
-    /// It is about URLs, and a name was asked for.
+    /// Is about URLs, and a name was asked for.
     NotForNames,
-    /// It is for other kinds of request, or other record types.
+    /// Is for other kinds of request, or other record types.
     NotForThisType,
-    /// It is for other clients.
+    /// Is for other clients.
     NotForThisClient,
-    /// It is for clients of other tags.
+    /// Is for clients of other tags.
     NotForThisTag,
-    /// It is for requests of pages on other hosts.
+    /// Is for requests of pages on other hosts.
     NotForThisPage,
-    /// It is for requests of the other party, or the page is unknown.
+    /// Is for requests of the other party, or the page is unknown.
     NotForThisParty,
-    /// It spares this host by `$denyallow` or `$to`.
+    /// Spares this host by `$denyallow` or `$to`.
     HostSpared,
 }
 
 impl RuleEffect {
-    /// Its name in logs and the API.
+    /// Returns its name in logs and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Block => "block",

@@ -48,8 +48,9 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
     assert_eq!(policy.decide(&Ask::lookup(front, 1, CLIENT), NOW).action, Action::Pass);
 }
 
-/// A policy that blocks trackers for everybody but 192.0.2.7, and a name of its own that it never blocks.
-/// 192.0.2.8 has an exception of its own besides, and for 192.0.2.9 another list blocks them.
+/// A policy that blocks trackers for everybody but 192.0.2.7, and a name of its own that it never
+/// blocks. 192.0.2.8 has an exception of its own besides, and for 192.0.2.9 another list blocks
+/// them.
 fn policy() -> Policy {
     let text = b"||tracker.example^\n@@||good.example^\n";
     let list = ListSource { name: "ads", kind: ListKind::Block, text, files: &[] };

@@ -150,8 +150,8 @@ fn not_written<T: WrittenWord>(text: &str, why: &T::Err) -> String {
 }
 
 /// Reads `text` in the written form called `format`, one of those that all parts share; none where
-/// the form is a part's own. `config` asks this for every text of a file, so that all wrong ones are
-/// reported at once.
+/// the form is a part's own. `config` asks this for every text of a file, so that all wrong ones
+/// are reported at once.
 pub fn check_format(format: &str, text: &str) -> Option<Result<(), String>> {
     let check = match format {
         ByteSize::FORMAT => check_written::<ByteSize>,
@@ -167,8 +167,8 @@ pub fn check_format(format: &str, text: &str) -> Option<Result<(), String>> {
     Some(check(text))
 }
 
-/// "did you mean …", if something in `known` is near enough to `word`: a remedy for a misspelt key or
-/// word, whatever file it stands in.
+/// "did you mean …", if something in `known` is near enough to `word`: a remedy for a misspelt key
+/// or word, whatever file it stands in.
 pub fn suggest<'k>(word: &str, known: impl Iterator<Item = &'k str>) -> Option<String> {
     let lower = word.to_ascii_lowercase();
     known

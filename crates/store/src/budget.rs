@@ -14,17 +14,19 @@ pub(crate) const PIECE_BYTES_MIN: usize = 512;
 /// What is set aside for each fill, in bytes: one piece on its way into a socket, one being filled.
 pub(crate) const RESERVE_BYTES: u64 = 2 * PIECE_BYTES_MIN as u64;
 /// Bounds of one fill's window, in bytes: how far it runs ahead of its slowest reader. Below 16 KiB
-/// every packet costs a wake-up; above 256 KiB nothing gets faster on a path of 100 ms and 20 Mbit/s.
+/// every packet costs a wake-up; above 256 KiB nothing gets faster on a path of 100 ms and 20
+/// Mbit/s.
 const WINDOW_BYTES_MIN: u64 = 16 << 10;
 const WINDOW_BYTES_MAX: u64 = 256 << 10;
 
-/// Windows beyond what is set aside for each fill take at most one of so many parts of the limit: the
-/// rest is for what is asked for again and again.
+/// Windows beyond what is set aside for each fill take at most one of so many parts of the limit:
+/// the rest is for what is asked for again and again.
 const WINDOWS_PART: u64 = 2;
-/// One of so many parts of the limit is not for windows: the first fills must not keep later ones out.
+/// One of so many parts of the limit is not for windows: the first fills must not keep later ones
+/// out.
 const ENTRY_PART: u64 = 16;
 
-/// What bytes are held for, in the order in which they are defended.
+/// Tells what bytes are held for, in the order in which they are defended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ByteClass {
@@ -98,13 +100,13 @@ impl Budget {
         self.fills.load(Ordering::Relaxed)
     }
 
-    /// What the memory tier may hold beside all that goes before it, in bytes.
+    /// Returns what the memory tier may hold beside all that goes before it, in bytes.
     pub(crate) fn cache_room(&self) -> u64 {
         let before = self.held(ByteClass::Windows) + self.held(ByteClass::Heads) + self.reserved();
         self.limit.saturating_sub(before)
     }
 
-    /// How far one fill may run ahead of its slowest reader, in bytes.
+    /// Returns how far one fill may run ahead of its slowest reader, in bytes.
     pub(crate) fn window(&self) -> u64 {
         (self.limit / self.fills().max(1)).clamp(WINDOW_BYTES_MIN, WINDOW_BYTES_MAX)
     }

@@ -1,8 +1,10 @@
-//! The disk tier: answers in append-only segments, found through an index of sixteen bytes a record.
+//! The disk tier: answers in append-only segments, found through an index of sixteen bytes a
+//! record.
 //!
-//! Nothing leaves it that was damaged, and nothing that was purged, whatever ended the process; what was
-//! not on the disk by then is merely gone. It never holds up whoever stores something, and what it reads
-//! may wait for the disk. It knows nothing of HTTP: a head is bytes, a key a hash. Called by the store.
+//! Nothing leaves it that was damaged, and nothing that was purged, whatever ended the process;
+//! what was not on the disk by then is merely gone. It never holds up whoever stores something, and
+//! what it reads may wait for the disk. It knows nothing of HTTP: a head is bytes, a key a hash.
+//! Called by the store.
 //!
 //! ```text
 //! folder/  identity  lock  purges  0000000000000001.segment …
@@ -67,25 +69,26 @@ use vocab::Now;
 const SEGMENT_BYTES: std::ops::RangeInclusive<u64> = 64 << 10..=slot::REACH_BYTES;
 /// A store has at least and at most this many segments' worth of space.
 const SEGMENTS: std::ops::RangeInclusive<u64> = 16..=4096;
-/// Segments that a store is divided into where nothing else is asked for: each is reclaimed at once.
+/// Segments that a store is divided into where nothing else is asked for: each is reclaimed at
+/// once.
 const SEGMENTS_USUAL: u64 = 256;
 /// Most objects: some 24 GiB of index.
 const OBJECTS_MAX: u64 = 1 << 30;
 /// Most objects where nothing else is asked for: at most 384 MiB of index.
 const OBJECTS_USUAL_MAX: u64 = 1 << 24;
 
-/// What a store on disk is made with.
+/// Holds what a store on disk is made with.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Its folder, which is made where there is none.
+    /// Folder, which is made where there is none.
     pub path: PathBuf,
     /// Bytes that its segments may take, footers included. The log of purges (some MiB at most) and
     /// segments that are reclaimed while somebody still reads them come on top.
     pub bytes: u64,
     /// Bytes of a segment, from 64 KiB to 1 GiB; a 16th of `bytes` at most, a 4096th at least.
     pub segment_bytes: u64,
-    /// Objects that it may have; each takes some 20 bytes of memory, 24 at most. At the cap the oldest
-    /// segment is reclaimed, as when space runs out.
+    /// Objects that it may have; each takes some 20 bytes of memory, 24 at most. At the cap the
+    /// oldest segment is reclaimed, as when space runs out.
     pub objects: u64,
     /// Bytes of memory for what waits to be written: what would make more wait is not stored.
     pub queue_bytes: usize,
@@ -94,8 +97,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual segments for a store of `bytes`, and as many objects as fit if they have 2 KiB each, up
-    /// to 16 Mi.
+    /// The usual segments for a store of `bytes`, and as many objects as fit if they have 2 KiB
+    /// each, up to 16 Mi.
     pub fn new(path: PathBuf, bytes: u64, seed: KeySeed) -> Self {
         let (least, most) = SEGMENT_BYTES.into_inner();
         let segment_bytes = (bytes / SEGMENTS_USUAL).clamp(least, most);
@@ -138,7 +141,7 @@ impl std::fmt::Debug for KeySeed {
     }
 }
 
-/// What was found at the start.
+/// Holds what was found at the start.
 #[derive(Clone, Debug)]
 pub struct RecoveredDisk {
     /// The secret of the folder: keys are made with it.
@@ -204,12 +207,12 @@ impl DiskStore {
         Ok((disk, recovered))
     }
 
-    /// What was learned from now on is not concerned by purges that were made before.
+    /// Returns what was learned from now on is not concerned by purges that were made before.
     pub fn moment(&self) -> LearnedAt {
         self.shared.moment()
     }
 
-    /// What may be stored under a key, in no order: an object for each variant, at most
+    /// Returns what may be stored under a key, in no order: an object for each variant, at most
     /// [`VARIANTS_MAX`]. Looks into memory alone.
     pub fn find(&self, key: KeyHash) -> Vec<DiskCandidate> {
         let segment = |slot: slot::IndexSlot| self.shared.segments.get(slot.place().segment);
@@ -225,8 +228,9 @@ impl DiskStore {
         found
     }
 
-    /// Reads a candidate: its head, and its body where that is small. `None` where it was purged, is
-    /// damaged (then it is dropped), gone since, or under another key after all. May wait for the disk.
+    /// Reads a candidate: its head, and its body where that is small. `None` where it was purged,
+    /// is damaged (then it is dropped), gone since, or under another key after all. May wait for
+    /// the disk.
     pub fn read(&self, candidate: &DiskCandidate) -> Option<StoredAnswer> {
         let DiskCandidate { key, object, full, head } = candidate;
         let body = self.load(*key, full, object.full)?;
@@ -234,7 +238,8 @@ impl DiskStore {
             (Some(segment), Some(slot)) => {
                 let newer = self.load(*key, segment, slot)?;
                 if newer.header.body_sequence != body.header.sequence {
-                    // Two keys that share their bits in the index: an older head must not do instead.
+                    // Two keys that share their bits in the index: an older head must not do
+                    // instead.
                     return None;
                 }
                 Some(newer)
@@ -304,8 +309,8 @@ impl DiskStore {
         Ok(RecordWriter::new(self.shared.clone(), record))
     }
 
-    /// Stores a newer head for a body that is stored (RFC 9111 §4.3.4), which stays where it is. The
-    /// draft is that of the whole answer; its key and variant are those of `stored`.
+    /// Stores a newer head for a body that is stored (RFC 9111 §4.3.4), which stays where it is.
+    /// The draft is that of the whole answer; its key and variant are those of `stored`.
     pub fn renew(
         &self,
         stored: &StoredAnswer,
@@ -330,8 +335,8 @@ impl DiskStore {
         record.inspect_err(|_| self.shared.count(|counts| &counts.not_stored))
     }
 
-    /// Purges what was learned until now. It holds when this returns, and after any crash if it returns
-    /// `Ok`. Waits for the disk.
+    /// Purges what was learned until now. It holds when this returns, and after any crash if it
+    /// returns `Ok`. Waits for the disk.
     pub fn purge(&self, purges: &[Purge], strength: PurgeStrength) -> Result<(), PurgeError> {
         let kept = self.shared.purges.purge(purges, strength, &self.shared.next);
         if matches!(kept, Err(PurgeError::PatternTooLong)) || strength == PurgeStrength::Soft {

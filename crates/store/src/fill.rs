@@ -1,10 +1,10 @@
 //! One body on its way: one writer, any number of readers, each at its own pace.
 //!
-//! A byte that an attached reader has not got is never freed. A fill is [`FillMode::Kept`] while every
-//! byte stays until the body is whole and can be stored, or [`FillMode::Passing`] when it is too large
-//! for that: then bytes that every reader has got are freed, and the writer waits while its slowest
-//! reader lags by a window. It fetches nothing. Made by the store when an answer's head is there;
-//! doors write what the origin sends and read what their clients get.
+//! A byte that an attached reader has not got is never freed. A fill is [`FillMode::Kept`] while
+//! every byte stays until the body is whole and can be stored, or [`FillMode::Passing`] when it is
+//! too large for that: then bytes that every reader has got are freed, and the writer waits while
+//! its slowest reader lags by a window. It fetches nothing. Made by the store when an answer's head
+//! is there; doors write what the origin sends and read what their clients get.
 
 mod body;
 mod reader;
@@ -41,7 +41,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 /// `tests/resident.rs`.
 pub(crate) const FILL_BYTES: u64 = 1 << 10;
 
-/// Whether a fill's bytes stay.
+/// Tells whether a fill's bytes stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FillMode {
     /// Every byte stays until the body is whole.
@@ -59,17 +59,17 @@ pub enum FillPurpose {
     Store,
 }
 
-/// Whether the rest of a body can be asked for by `Range` and `If-Range`: it needs a strong validator
-/// (RFC 9110 §13.1.5).
+/// Tells whether the rest of a body can be asked for by `Range` and `If-Range`: it needs a strong
+/// validator (RFC 9110 §13.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeSupport {
     /// It can.
     Possible,
-    /// It cannot: what breaks stays broken, and nobody is sent off.
+    /// Cannot: what breaks stays broken, and nobody is sent off.
     Impossible,
 }
 
-/// Whether a body is kept elsewhere too.
+/// Tells whether a body is kept elsewhere too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherCopy {
     /// Nowhere: only a kept one is worth finishing when nobody reads it.
@@ -78,16 +78,17 @@ pub(crate) enum OtherCopy {
     Disk,
 }
 
-/// What is known of a body before its first byte.
+/// Holds what is known of a body before its first byte.
 pub(crate) struct FillPlan {
-    /// Its length in bytes, where the head says so.
+    /// Length in bytes, where the head says so.
     pub(crate) length: Option<u64>,
     /// More than this many bytes are not kept.
     pub(crate) keep_bytes_max: u64,
     pub(crate) purpose: FillPurpose,
     pub(crate) resume: ResumeSupport,
     pub(crate) beside: OtherCopy,
-    /// A fill that lost its last reader is finished if at least this share of it is there, in percent.
+    /// A fill that lost its last reader is finished if at least this share of it is there, in
+    /// percent.
     pub(crate) finish_percent: u8,
     /// What is there from an earlier fetch that broke; empty otherwise.
     pub(crate) prefix: FillBody,
@@ -119,7 +120,7 @@ pub enum ReadRefused {
     FarAhead,
     /// [`READERS_MAX`] read it.
     Crowded,
-    /// It is broken.
+    /// Is broken.
     Broken(FillBroken),
 }
 
@@ -181,12 +182,12 @@ impl Fill {
         self.lock().end
     }
 
-    /// Whether its bytes stay.
+    /// Returns whether its bytes stay.
     pub fn mode(&self) -> FillMode {
         self.lock().mode
     }
 
-    /// How many read it now.
+    /// Returns how many read it now.
     pub fn readers(&self) -> usize {
         self.lock().readers.len()
     }

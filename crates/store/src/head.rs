@@ -1,8 +1,8 @@
 //! A stored response without its body, and the bytes it is kept as.
 //!
 //! It decides nothing: the rules read it (`freshness`). Bytes come from a disk that may lie, so
-//! [`StoredHead::decode`] takes anything and answers with a head or with what is wrong. Called by the
-//! tiers, which keep it, and by the doors, which send it.
+//! [`StoredHead::decode`] takes anything and answers with a head or with what is wrong. Called by
+//! the tiers, which keep it, and by the doors, which send it.
 
 use crate::freshness::date;
 use http::StatusCode;
@@ -14,9 +14,9 @@ mod names;
 /// A response's head as it is stored, with what RFC 9111 §4.2.3 needs to know its age.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredHead {
-    /// Its status; 200 where parts of a body are kept, whatever came first (`freshness::partial`).
+    /// Status; 200 where parts of a body are kept, whatever came first (`freshness::partial`).
     pub status: StatusCode,
-    /// Its fields as received, without those that are not stored (RFC 9111 §3.1).
+    /// Fields as received, without those that are not stored (RFC 9111 §3.1).
     pub fields: HeaderMap,
     /// The request's fields that `Vary` names, normalised: the secondary key (RFC 9111 §4.1). Empty
     /// where nothing varies.
@@ -100,7 +100,7 @@ impl StoredHead {
         Ok(Self { status, fields, selecting, requested_ms, received_ms })
     }
 
-    /// Its entity tag as it came, quotes and `W/` included.
+    /// Returns its entity tag as it came, quotes and `W/` included.
     pub fn etag(&self) -> Option<&HeaderValue> {
         self.fields.get(header::ETAG)
     }

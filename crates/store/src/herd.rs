@@ -29,18 +29,18 @@ const ALONE_SECS: u32 = 300;
 /// Keys that are remembered so: one for so many bytes of the limit.
 const ALONE_PART: u64 = 8 << 10;
 
-/// How a fetch stands.
+/// Tells how a fetch stands.
 #[derive(Clone)]
 pub(crate) enum FetchStage {
     /// No head yet.
     Pending,
-    /// Its head is there, and its body comes.
+    /// Head is there, and its body comes.
     Answered(Arc<FiledHead>, Arc<Fill>),
     /// What was stored was right, and has this head now.
     Freshened(Arc<StoredEntry>),
-    /// Its answer is for its own client only.
+    /// Answer is for its own client only.
     Unshared,
-    /// Its client left before the head came.
+    /// Client left before the head came.
     Vanished,
     /// The origin could not be asked.
     Failed,
@@ -50,7 +50,7 @@ pub(crate) enum FetchStage {
 pub(crate) struct SharedFetch {
     key: CacheKey,
     stage: watch::Sender<FetchStage>,
-    /// Whether a purge came since it began: who asks later must not get what was asked for before.
+    /// True if a purge came since it began: who asks later must not get what was asked for before.
     is_outdated: AtomicBool,
     waiting: AtomicUsize,
     /// Holds the body's first bytes until all have come who waited for them.
@@ -63,7 +63,7 @@ struct CollapserShard {
     alone: RecentKeys,
 }
 
-/// What a client is to do.
+/// Tells what a client is to do.
 pub(crate) enum CollapseRole {
     /// Fetch; others wait for it.
     Lead(InFlightGuard),
@@ -75,14 +75,14 @@ pub(crate) enum CollapseRole {
     Alone,
 }
 
-/// Whether a client may have what another asked for.
+/// Tells whether a client may have what another asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollapseMode {
-    /// It may wait for another's answer, and others for its own.
+    /// May wait for another's answer, and others for its own.
     Welcome,
     /// Others may wait for its answer; it must ask for itself.
     Followed,
-    /// Its answer is for nobody else.
+    /// Answer is for nobody else.
     Refused,
 }
 
@@ -118,8 +118,8 @@ impl RequestCollapser {
         })
     }
 
-    /// What a client is to do that finds nothing it may use. `suits`: whether it may have an answer
-    /// that has this head.
+    /// Returns what a client is to do that finds nothing it may use. `suits`: whether it may have
+    /// an answer that has this head.
     pub(crate) fn role(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -188,13 +188,13 @@ impl RequestCollapser {
         }
     }
 
-    /// Whether a key's last answer could not be shared.
+    /// True if a key's last answer could not be shared.
     pub(crate) fn is_alone(&self, key: &CacheKey, now: Now) -> bool {
         self.pen(key).alone.has(key.hash().0, seconds(now), ALONE_SECS)
     }
 
-    /// Sees to it that nobody joins what is being fetched. `concerns` is given the head where there is
-    /// one. Returns how many fetches are concerned.
+    /// Sees to it that nobody joins what is being fetched. `concerns` is given the head where there
+    /// is one. Returns how many fetches are concerned.
     pub(crate) fn outdate(&self, concerns: impl Fn(&CacheKey, Option<&FiledHead>) -> bool) -> u64 {
         let mut count = 0;
         for pen in &self.pens {
@@ -227,7 +227,7 @@ impl RequestCollapser {
 }
 
 impl SharedFetch {
-    /// Whether what it brings is as new as a fetch that would begin now.
+    /// True if what it brings is as new as a fetch that would begin now.
     fn is_current(&self) -> bool {
         !self.is_outdated.load(Ordering::Relaxed)
     }
@@ -311,8 +311,8 @@ impl HeadWaiter {
         Self { flight: Arc::clone(flight), stage: flight.stage.subscribe() }
     }
 
-    /// How the fetch stands once its head has come, or will not come. The body's first byte is there
-    /// as long as this waits.
+    /// Returns how the fetch stands once its head has come, or will not come. The body's first byte
+    /// is there as long as this waits.
     pub(crate) async fn settled(&mut self) -> FetchStage {
         let stage = self.stage.wait_for(|stage| !matches!(stage, FetchStage::Pending)).await;
         stage.map_or(FetchStage::Vanished, |stage| stage.clone())

@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-/// A span in seconds: `90 s`, `1 h 5 min`, `7 days`. The two largest units are said, and the rest is cut off.
+/// A span in seconds: `90 s`, `1 h 5 min`, `7 days`. The two largest units are said, and the rest
+/// is cut off.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SecondsText(pub(crate) u64);
 
@@ -44,7 +45,8 @@ fn two(
 impl fmt::Display for SizeText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = self.0;
-        // Each with where it begins: what would be rounded to 1024.0 of the unit below is one of this.
+        // Each with where it begins: what would be rounded to 1024.0 of the unit below is one of
+        // this.
         let nearly = |factor: u64| factor - factor / 20_480;
         let (kib, mib, gib): (u64, u64, u64) = (1 << 10, 1 << 20, 1 << 30);
         let units = [("GiB", gib, nearly(gib)), ("MiB", mib, nearly(mib)), ("KiB", kib, kib)];

@@ -8,8 +8,8 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-/// What keeps hostile URLs from being filed on top of one another: secret and random, made once for a
-/// store's folder and kept there, so that what is on disk is found again.
+/// Holds what keeps hostile URLs from being filed on top of one another: secret and random, made
+/// once for a store's folder and kept there, so that what is on disk is found again.
 #[derive(Clone, Copy)]
 pub struct KeySeed(pub [u8; 16]);
 
@@ -22,8 +22,8 @@ impl KeySeed {
     }
 }
 
-/// 128 bits in place of a URL. Two URLs with the same hash are never confused: whoever finds an entry
-/// by it compares the URL too.
+/// 128 bits in place of a URL. Two URLs with the same hash are never confused: whoever finds an
+/// entry by it compares the URL too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyHash(pub u128);
 
@@ -47,7 +47,7 @@ impl CacheKey {
         &self.url
     }
 
-    /// Its hash.
+    /// Returns its hash.
     pub const fn hash(&self) -> KeyHash {
         self.hash
     }

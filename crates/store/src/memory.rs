@@ -39,7 +39,7 @@ pub struct MemoryStock {
     pub entries: u64,
     /// Bytes they take.
     pub bytes: u64,
-    /// How many made room for others since the start.
+    /// Number that made room for others since the start.
     pub evicted: u64,
 }
 
@@ -130,7 +130,8 @@ impl MemoryTier {
         gone.is_some()
     }
 
-    /// Gives every entry that `wanted` picks to `each`, without a lock, a part of a shard at a time.
+    /// Gives every entry that `wanted` picks to `each`, without a lock, a part of a shard at a
+    /// time.
     pub(crate) fn sweep(
         &self,
         wanted: impl Fn(&StoredEntry) -> bool,
@@ -163,7 +164,7 @@ impl MemoryTier {
         self.limit() / 2
     }
 
-    /// What one shard may hold now, in bytes.
+    /// Returns what one shard may hold now, in bytes.
     fn limit(&self) -> u64 {
         self.budget.cache_room() / self.shards.len() as u64
     }

@@ -1,9 +1,9 @@
 //! Which keys were here lately: fingerprints with a stamp, eight bytes each, in a table that never
 //! grows.
 //!
-//! Where a row is full the oldest goes. It may be wrong about one key in a thousand million, so nobody may
-//! rely on it for more than speed. Called by the shards of the memory tier (what was evicted lately)
-//! and by the herd (whose answers cannot be shared).
+//! Where a row is full the oldest goes. It may be wrong about one key in a thousand million, so
+//! nobody may rely on it for more than speed. Called by the shards of the memory tier (what was
+//! evicted lately) and by the herd (whose answers cannot be shared).
 
 /// Fingerprints in one row.
 const ROW: usize = 4;
@@ -54,7 +54,7 @@ impl RecentKeys {
         }
     }
 
-    /// Whether a key was noted at most `span` before `now`.
+    /// True if a key was noted at most `span` before `now`.
     pub(crate) fn has(&mut self, hash: u128, now: u32, span: u32) -> bool {
         self.find(hash, now, span).is_some()
     }

@@ -17,18 +17,20 @@ const DISK_MAX: u64 = 4 << 40;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Memory for stored responses and for bodies on their way, together. What is stored gives way to
-    /// what is on its way; the size of each window follows from this. Default 256MiB, from 256KiB to
-    /// 1TiB.
+    /// Memory for stored responses and for bodies on their way, together. What is stored gives way
+    /// to what is on its way; the size of each window follows from this. Default 256MiB, from
+    /// 256KiB to 1TiB.
     pub memory: Text<ByteSize>,
-    /// The longest body that is kept in memory, as far as `memory` allows: a body is never more than
-    /// half of one of the parts that `memory` is divided into. Default 32MiB, from 0 (none) to 1TiB.
+    /// The longest body that is kept in memory, as far as `memory` allows: a body is never more
+    /// than half of one of the parts that `memory` is divided into. Default 32MiB, from 0 (none) to
+    /// 1TiB.
     pub memory_object: Text<ByteSize>,
-    /// A fetch whose last client has left is finished, so that its answer can be stored, if at least
-    /// this share of the body is there, in percent, or if the body is at most 1 MiB long. Default 50,
-    /// from 0 (always) to 100 (never, unless small).
+    /// A fetch whose last client has left is finished, so that its answer can be stored, if at
+    /// least this share of the body is there, in percent, or if the body is at most 1 MiB long.
+    /// Default 50, from 0 (always) to 100 (never, unless small).
     pub finish_percent: u8,
-    /// A folder in which answers outlive a restart, and find room that memory has not. Default: none.
+    /// A folder in which answers outlive a restart, and find room that memory has not. Default:
+    /// none.
     pub disk: Option<DiskSettings>,
 }
 
@@ -36,12 +38,12 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskSettings {
-    /// Its folder, made where there is none; for this cache alone. A relative path begins at the state
-    /// folder.
+    /// Folder, made where there is none; for this cache alone. A relative path begins at the
+    /// state folder.
     pub path: PathBuf,
     /// Bytes that it may take. The index takes some 20 bytes of memory for each object, beside
-    /// `memory`, and what waits to be written up to a quarter of `memory`, from 8 to 16 MiB. Default
-    /// 10GiB, from 16MiB to 4TiB.
+    /// `memory`, and what waits to be written up to a quarter of `memory`, from 8 to 16 MiB.
+    /// Default 10GiB, from 16MiB to 4TiB.
     #[serde(default = "disk_size")]
     pub size: Text<ByteSize>,
 }

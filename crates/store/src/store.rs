@@ -1,8 +1,9 @@
-//! The store as doors see it: what is at hand for a request, who fetches, and what becomes of answers.
+//! The store as doors see it: what is at hand for a request, who fetches, and what becomes of
+//! answers.
 //!
-//! It brings rules, fetches and the memory tier together, and decides nothing that they could. It sends
-//! nothing. A door calls [`Store::look_up`] once a request; what it gets says what to do next, and every
-//! way ends in a [`FiledHead`](crate::FiledHead) head with a body, or in a reason.
+//! It brings rules, fetches and the memory tier together, and decides nothing that they could. It
+//! sends nothing. A door calls [`Store::look_up`] once a request; what it gets says what to do
+//! next, and every way ends in a [`FiledHead`](crate::FiledHead) head with a body, or in a reason.
 
 mod answer;
 mod at_hand;
@@ -53,8 +54,8 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store: empty, or with what is on disk. `seed` is secret and random, and stays with a
-    /// new folder; `cores`: how many threads will ask it. Waits for the disk.
+    /// Opens the store: empty, or with what is on disk. `seed` is secret and random, and stays with
+    /// a new folder; `cores`: how many threads will ask it. Waits for the disk.
     pub fn open(
         settings: Settings,
         seed: KeySeed,
@@ -90,22 +91,22 @@ impl Store {
         &self.budget
     }
 
-    /// Counts bytes that are read from disk for a client as on their way, until the charge is dropped.
-    /// `None` where memory has no room for them: read less at once.
+    /// Counts bytes that are read from disk for a client as on their way, until the charge is
+    /// dropped. `None` where memory has no room for them: read less at once.
     pub fn charge_reading(&self, bytes: u64) -> Option<ByteCharge> {
         self.budget.try_charge(ByteClass::Windows, bytes)
     }
 
-    /// Waits until all that was handed to the disk so far is written, or given up: before the program
-    /// ends.
+    /// Waits until all that was handed to the disk so far is written, or given up: before the
+    /// program ends.
     pub fn settle(&self) {
         if let Some(depot) = &self.depot {
             depot.disk.settle();
         }
     }
 
-    /// What is known of a URL, a sentence for each variant, the newest first; whether it is being fetched;
-    /// and why its last answer was not stored, if that is remembered.
+    /// Returns what is known of a URL, a sentence for each variant, the newest first; whether it is
+    /// being fetched; and why its last answer was not stored, if that is remembered.
     pub fn explain(&self, key: &CacheKey, rules: &CachingRules, now: Now) -> Vec<String> {
         let mut lines = Vec::new();
         if let Some((first, others)) = self.tier.find(key) {
@@ -149,8 +150,8 @@ impl Store {
         lines
     }
 
-    /// Files a head anew over the same body: freshened, or with its freshness ended. `None` where the
-    /// account has no room for it.
+    /// Files a head anew over the same body: freshened, or with its freshness ended. `None` where
+    /// the account has no room for it.
     fn refile(
         &self,
         entry: &StoredEntry,
@@ -167,7 +168,7 @@ impl Store {
     }
 }
 
-/// What is there of a body whose fetch broke off.
+/// Returns what is there of a body whose fetch broke off.
 fn front_of(entry: &StoredEntry) -> FillBody {
     match entry.content() {
         EntryContent::Front(body) => body.clone(),

@@ -1,9 +1,10 @@
-//! Why the last answers for keys were not stored, for `tidegate why`: eight bytes each, in a table that
-//! never grows.
+//! Why the last answers for keys were not stored, for `tidegate why`: eight bytes each, in a table
+//! that never grows.
 //!
-//! Each key has one place; another key that comes to it later takes it. It may be wrong about one key in
-//! some hundred million, so nobody may rely on it for more than telling people. Atomics in place of locks:
-//! written where an answer is not stored, read where somebody asks, and never by a hit. Held by the store.
+//! Each key has one place; another key that comes to it later takes it. It may be wrong about one
+//! key in some hundred million, so nobody may rely on it for more than telling people. Atomics in
+//! place of locks: written where an answer is not stored, read where somebody asks, and never by a
+//! hit. Held by the store.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::freshness::NotStored;
@@ -52,7 +53,8 @@ impl UncacheableTable {
         }
     }
 
-    /// Why the last answer for this key was not stored, if that is remembered, and how many seconds ago.
+    /// Why the last answer for this key was not stored, if that is remembered, and how many seconds
+    /// ago.
     pub(crate) fn find(&self, hash: KeyHash, now: Now) -> Option<(NotStored, u64)> {
         let found = self.place(hash).load(Relaxed);
         if found >> (CODE_BITS + SECS_BITS) != Self::fingerprint(hash) {
@@ -67,7 +69,7 @@ impl UncacheableTable {
         &self.places[(hash.0 >> 32) as usize % self.places.len()]
     }
 
-    /// What is left above the second.
+    /// Returns what is left above the second.
     const fn fingerprint(hash: KeyHash) -> u64 {
         (hash.0 >> (64 + CODE_BITS + SECS_BITS)) as u64
     }

@@ -1,5 +1,5 @@
-//! The account against the allocator: what the store says it holds is what it holds; and a hit allocates
-//! nothing.
+//! The account against the allocator: what the store says it holds is what it holds; and a hit
+//! allocates nothing.
 //!
 //! The allocator of this test counts; it stands alone here because it is the whole process's.
 
@@ -16,7 +16,8 @@ use store::freshness::{CachingRules, RequestFacts, ResponseFacts};
 use store::{AnswerPlan, CacheLookup, EntryContent, KeySeed, Settings, Store, StoringAnswer};
 use vocab::{ByteSize, Now};
 
-/// Bytes held; it begins high, for what was allocated before is freed later. Only differences count.
+/// Bytes held; it begins high, for what was allocated before is freed later. Only differences
+/// count.
 static BYTES: AtomicU64 = AtomicU64::new(1 << 40);
 static CALLS: AtomicU64 = AtomicU64::new(0);
 

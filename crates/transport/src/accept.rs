@@ -25,7 +25,7 @@ use tokio::io::unix::AsyncFd;
 pub const CONNECTIONS_MAX_DEFAULT: usize = 10_000;
 /// Connections at once from one client by default.
 pub const CONNECTIONS_PER_CLIENT_MAX_DEFAULT: usize = 512;
-/// How long accepting pauses when descriptors or memory have run out.
+/// Time for which accepting pauses when descriptors or memory have run out.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 /// Accepted in one go before other tasks of the core get their turn.
 const BATCH: usize = 64;
@@ -48,7 +48,7 @@ struct ConnectionTable {
     exhausted: AtomicU64,
 }
 
-/// What became of connections so far.
+/// Outcome of connections so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionCounts {
     /// Open now.
@@ -110,7 +110,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Whether three quarters of all places are taken: idle connections should then end sooner.
+    /// True if three quarters of all places are taken: idle connections should then end sooner.
     pub fn is_crowded(&self) -> bool {
         let max = self.0.max.load(Relaxed);
         self.0.open.load(Relaxed) >= max - max / 4
@@ -156,7 +156,8 @@ impl ConnectionTable {
         if let Some(count) = clients.get_mut(&client) {
             *count -= 1;
             if *count == 0 {
-                // Only clients with open connections are in the table: the greatest `max` so far bounds it.
+                // Only clients with open connections are in the table: the greatest `max` so far
+                // bounds it.
                 clients.remove(&client);
             }
         }

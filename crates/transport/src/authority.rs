@@ -1,9 +1,9 @@
 //! The certificate authority: two files, made once, and a key that signs.
 //!
 //! `ca.pem` is for everyone; `ca.key` is for this process only and is refused if others can read
-//! it. Both appear complete or not at all. When two thirds of its life have passed the certificate is
-//! made anew with the same key and name, so that devices which trust the old one go on. It decides
-//! nothing about names: that is the signer's, its only caller.
+//! it. Both appear complete or not at all. When two thirds of its life have passed the certificate
+//! is made anew with the same key and name, so that devices which trust the old one go on. It
+//! decides nothing about names: that is the signer's, its only caller.
 
 use crate::mint::{moment, positive};
 use crate::signer::NameExclusions;
@@ -21,8 +21,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-/// How long a new authority is valid. Apple's limit of 825 days is for leaves; people install this
-/// by hand, so it must last.
+/// Time for which a new authority is valid. Apple's limit of 825 days is for leaves; people install
+/// this by hand, so it must last.
 const AUTHORITY_YEARS: u64 = 10;
 const DAY_SECONDS: u64 = 86_400;
 
@@ -125,7 +125,7 @@ impl CaCertificate {
         self.valid_secs.start + life / 3 * 2
     }
 
-    /// What people should know about its age, if anything.
+    /// Returns what people should know about its age, if anything.
     pub fn warning(&self, unix_secs: u64) -> Option<String> {
         let days = |secs: u64| secs / DAY_SECONDS;
         if unix_secs >= self.valid_secs.end {
@@ -232,7 +232,7 @@ fn public_key(der: &[u8]) -> Option<Vec<u8>> {
     Some(parsed.public_key().raw.to_vec())
 }
 
-/// What every certificate of the authority says, but for its subject.
+/// Returns what every certificate of the authority says, but for its subject.
 fn params(
     exclusions: &NameExclusions,
     unix_secs: u64,

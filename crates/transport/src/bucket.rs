@@ -1,16 +1,16 @@
 //! How much of something dear clients may cause in a while.
 //!
 //! Token buckets: one a client in a bounded table, so that a client asking for random names cannot
-//! keep the signer busy, and single ones for whoever limits a whole. They know no clock: the time is
-//! handed in. Called by the signer before it mints, never for a cached leaf, and by the proxy door
-//! before it checks a password.
+//! keep the signer busy, and single ones for whoever limits a whole. They know no clock: the time
+//! is handed in. Called by the signer before it mints, never for a cached leaf, and by the proxy
+//! door before it checks a password.
 
 use crate::accept::client_of;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 
-/// How much is let through.
+/// Holds how much is let through.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientRate {
     /// At once.
@@ -60,7 +60,7 @@ impl TokenBucket {
         Self { tokens: tokens.min(rate.full()), mono_ms }
     }
 
-    /// Its tokens and its moment.
+    /// Returns its tokens and its moment.
     pub(crate) fn to_stored(self) -> (u64, u64) {
         (self.tokens, self.mono_ms)
     }
@@ -85,12 +85,12 @@ impl TokenBucket {
     }
 }
 
-/// Whether a token was there to take.
+/// Tells whether a token was there to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenTaken {
     /// It was.
     Yes,
-    /// It was not: the client has had its share for now.
+    /// Was not: the client has had its share for now.
     No,
 }
 

@@ -12,8 +12,8 @@ pub fn now() -> Now {
     Now { unix_ms: millis(ClockId::RealtimeCoarse), mono_ms: millis(ClockId::MonotonicCoarse) }
 }
 
-/// True while the date was never set, or set to nonsense: libraries that reckon in seconds since 1970 must
-/// not be asked then.
+/// True while the date was never set, or set to nonsense: libraries that reckon in seconds since
+/// 1970 must not be asked then.
 #[allow(clippy::disallowed_methods, reason = "the clock that those libraries read themselves")]
 pub fn is_before_1970() -> bool {
     std::time::SystemTime::now() < std::time::UNIX_EPOCH

@@ -51,7 +51,7 @@ impl Cores {
         Ok(Self { cores })
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub fn count(&self) -> usize {
         self.cores.len()
     }
@@ -121,8 +121,8 @@ impl fmt::Display for CoreStuck {
 
 impl std::error::Error for CoreStuck {}
 
-/// Runs `turns`, which end when they return, and runs them again after a panic: for the thread of a socket
-/// that nobody else serves. What the turn had taken on is lost.
+/// Runs `turns`, which end when they return, and runs them again after a panic: for the thread of a
+/// socket that nobody else serves. What the turn had taken on is lost.
 pub fn despite_panics(mut turns: impl FnMut()) {
     while catch_unwind(AssertUnwindSafe(&mut turns)).is_err() {
         // A turn that panics whatever it is given must not take a processor for itself.

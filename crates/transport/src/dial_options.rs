@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 /// Bytes of an interface's name, at most (`IFNAMSIZ` less its final zero).
 pub const INTERFACE_BYTES_MAX: usize = 15;
 
-/// How outgoing connections and datagrams leave. The default says nothing, so routes decide.
+/// Holds how outgoing connections and datagrams leave. The default says nothing, so routes decide.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DialOptions {
     /// The interface, as in `eth0` (`SO_BINDTODEVICE`); at most [`INTERFACE_BYTES_MAX`] bytes. The

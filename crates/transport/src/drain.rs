@@ -36,7 +36,7 @@ pub struct DrainBegun {
     waiting: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-/// What was still open when the time for draining ran out.
+/// Holds what was still open when the time for draining ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillOpen(pub usize);
 
@@ -63,7 +63,7 @@ impl Drain {
         self.0.begins.notify_waiters();
     }
 
-    /// Whether it has begun.
+    /// True if it has begun.
     pub fn has_begun(&self) -> bool {
         self.0.begun.load(Ordering::Acquire)
     }
@@ -88,7 +88,7 @@ impl Drain {
         DrainGuard(self.clone())
     }
 
-    /// How many things are open.
+    /// Returns how many things are open.
     pub fn open(&self) -> usize {
         self.0.open.load(Ordering::Acquire)
     }

@@ -1,8 +1,8 @@
 //! Bytes in and out: listeners, connections, TLS, and the signer of certificates on demand.
 //!
 //! It caps and counts connections, registers a socket with the reactor only when it must wait, and
-//! has leaf certificates signed in the handshake for names that a [`signer::MintPolicy`] permits. It
-//! knows no HTTP, no DNS and no policy. Called by every door, by `upstream`, and by the binary.
+//! has leaf certificates signed in the handshake for names that a [`signer::MintPolicy`] permits.
+//! It knows no HTTP, no DNS and no policy. Called by every door, by `upstream`, and by the binary.
 
 mod accept;
 mod authority;

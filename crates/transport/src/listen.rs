@@ -20,7 +20,7 @@ pub const BACKLOG: i32 = 4096;
 /// After so long the kernel hands over even a connection that has sent nothing.
 const DEFER_SECONDS: i32 = 5;
 
-/// Whether the kernel holds a connection back until its client has spoken.
+/// Tells whether the kernel holds a connection back until its client has spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitForData {
     /// Yes (`TCP_DEFER_ACCEPT`): for HTTP, TLS and DNS, where the client speaks first.
@@ -128,7 +128,7 @@ pub fn check_bind(address: SocketAddr, protocol: BindProtocol) -> Result<(), Bin
     .map_err(|why| BindError::new(address, why))
 }
 
-/// Whether sockets at both addresses would be in each other's way.
+/// True if sockets at both addresses would be in each other's way.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let same_host = one.ip() == other.ip()
         || one.is_ipv4() == other.is_ipv4()
@@ -170,7 +170,7 @@ impl TcpListener {
 }
 
 impl BindError {
-    /// What a failure of `bind` or `listen` on `address` means.
+    /// Returns what a failure of `bind` or `listen` on `address` means.
     pub fn new(address: SocketAddr, why: Errno) -> Self {
         let reason = match why {
             Errno::ADDRINUSE => BindReason::Taken,

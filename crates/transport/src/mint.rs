@@ -32,7 +32,8 @@ pub enum BadName {
     Label,
     /// An IP address, or a name whose last label is a number, which browsers take for one.
     Address,
-    /// A name below which anybody registers names of their own, such as `com`, `co.uk` or `github.io`.
+    /// A name below which anybody registers names of their own, such as `com`, `co.uk` or
+    /// `github.io`.
     PublicSuffix,
 }
 
@@ -64,8 +65,8 @@ pub fn host_name(name: &str) -> Result<String, BadName> {
     Ok(name.to_ascii_lowercase())
 }
 
-/// The host name of a leaf in place of a blocked host: a [`host_name`] of at least two labels that is
-/// no public suffix. A single label may be a top-level domain younger than the list of suffixes.
+/// The host name of a leaf in place of a blocked host: a [`host_name`] of at least two labels that
+/// is no public suffix. A single label may be a top-level domain younger than the list of suffixes.
 pub(crate) fn blockable_name(name: &str) -> Result<String, BadName> {
     let host = host_name(name)?;
     if host.contains('.') && !is_public_suffix(&host) {
@@ -90,13 +91,13 @@ pub(crate) fn own_name(name: &str) -> Result<String, BadName> {
     Ok(format!("{star}{host}"))
 }
 
-/// Whether the public suffix list names `host`, which is lower-case, as a suffix.
+/// True if the public suffix list names `host`, which is lower-case, as a suffix.
 fn is_public_suffix(host: &str) -> bool {
     psl::suffix(host.as_bytes())
         .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() == host.len())
 }
 
-/// What a leaf covers.
+/// Tells what a leaf covers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LeafCoverage {
     /// This name alone.
@@ -105,7 +106,8 @@ pub(crate) enum LeafCoverage {
     WithWildcard(String),
 }
 
-/// What may be certified so that `host` (a [`blockable_name`] that the policy permits) is covered.
+/// Returns what may be certified so that `host` (a [`blockable_name`] that the policy permits) is
+/// covered.
 ///
 /// One leaf for a registrable domain's whole level saves a handshake per tracker, and minting per
 /// random name. But it certifies names nobody asked about, so it needs the policy's word for the
@@ -117,7 +119,7 @@ pub(crate) fn plan(host: &str, policy: &dyn MintPolicy) -> LeafCoverage {
     }
 }
 
-/// Whether the policy permits `base` and every name one label below it.
+/// True if the policy permits `base` and every name one label below it.
 pub(crate) fn is_wholly_permitted(base: &str, policy: &dyn MintPolicy) -> bool {
     policy.may_mint(base) && policy.may_mint_below(base)
 }
@@ -126,8 +128,8 @@ pub(crate) fn is_wholly_permitted(base: &str, policy: &dyn MintPolicy) -> bool {
 /// where that lies deeper. None where `host` is a public suffix or a single label.
 pub(crate) fn wildcard_base(host: &str) -> Option<&str> {
     let registrable = psl::domain_str(host)?;
-    // The list's default rule makes any unknown last label a suffix: `printer.lan` is not somebody's
-    // registrable domain.
+    // The list's default rule makes any unknown last label a suffix: `printer.lan` is not
+    // somebody's registrable domain.
     if !psl::suffix(host.as_bytes()).is_some_and(|suffix| suffix.is_known()) {
         return None;
     }

@@ -1,8 +1,8 @@
 //! What the link tells of a client: its hardware address, and by which interface it came in.
 //!
-//! The kernel's tables are read when somebody is asked for who is not known, and again after a while;
-//! whoever wants neither pays nothing. It starts no thread and fails never: who cannot be found is
-//! unknown, and counts by its address. Called by every door.
+//! The kernel's tables are read when somebody is asked for who is not known, and again after a
+//! while; whoever wants neither pays nothing. It starts no thread and fails never: who cannot be
+//! found is unknown, and counts by its address. Called by every door.
 
 mod rtnetlink;
 
@@ -51,7 +51,7 @@ pub enum ArrivedAt {
     Interface(u32),
 }
 
-/// What is known of a client, as far as it is wanted; `came_to` is asked only then.
+/// Returns what is known of a client, as far as it is wanted; `came_to` is asked only then.
 #[inline]
 pub fn of(
     wanted: LinkInfoNeeds,
@@ -130,8 +130,8 @@ impl<T: Default> KernelTable<T> {
         Self { last: ArcSwapOption::const_empty(), reading: Mutex::new(()) }
     }
 
-    /// What `find` finds. The table is read first if it is old, or if it is a second old and nothing
-    /// is found.
+    /// Returns what `find` finds. The table is read first if it is old, or if it is a second old
+    /// and nothing is found.
     fn find<R>(
         &self,
         now: Now,

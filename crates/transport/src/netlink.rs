@@ -14,7 +14,7 @@ use rustix::net::{
 use std::io;
 use std::time::Duration;
 
-/// How long the kernel may take to reply. It replies before the send returns, but a commit of
+/// Time that the kernel may take to reply. It replies before the send returns, but a commit of
 /// nftables may wait for another's.
 pub const REPLY_WAIT: Duration = Duration::from_secs(2);
 

@@ -1,9 +1,9 @@
-//! The addresses of ours: those that clients may know us by, for which a certificate of our own is, and
-//! whether one is ours at all.
+//! The addresses of ours: those that clients may know us by, for which a certificate of our own is,
+//! and whether one is ours at all.
 //!
 //! It sends nothing and asks no interface list: the kernel is asked from which address it would
-//! write to a stranger. Called by the doors that have our authority sign their certificate, and by those that
-//! must not call themselves.
+//! write to a stranger. Called by the doors that have our authority sign their certificate, and by
+//! those that must not call themselves.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -37,7 +37,7 @@ pub fn own_addresses(listening: &[SocketAddr]) -> Vec<IpAddr> {
     own
 }
 
-/// Whether an address is this machine's, so that a connection to it stays here. The kernel is asked
+/// True if an address is this machine's, so that a connection to it stays here. The kernel is asked
 /// whether it would let us have it as our own.
 pub fn is_own_address(address: IpAddr) -> bool {
     UdpSocket::bind(SocketAddr::new(address, 0)).is_ok()

@@ -1,9 +1,10 @@
-//! Privileges of the process: given up once the configuration is read, before there is a second thread.
+//! Privileges of the process: given up once the configuration is read, before there is a second
+//! thread.
 //!
-//! User, capabilities, the filter of system calls and the bounds of what may be written hold for one
-//! thread and all that it starts, so [`PrivilegePlan::carry_out`] runs while there is one. It opens no
-//! configuration and decides nothing about it: the binary says what is needed. The signer's own walls are
-//! narrower and stand in `signer::walls`.
+//! User, capabilities, the filter of system calls and the bounds of what may be written hold for
+//! one thread and all that it starts, so [`PrivilegePlan::carry_out`] runs while there is one. It
+//! opens no configuration and decides nothing about it: the binary says what is needed. The
+//! signer's own walls are narrower and stand in `signer::walls`.
 
 mod account;
 mod capabilities;
@@ -30,7 +31,8 @@ pub struct PrivilegePlan {
     pub keep: Vec<Capability>,
     /// Programs that the process may start from now on.
     pub programs: ProgramStarts,
-    /// Folders and files that may be written, with all below them; none: whatever the file system lets.
+    /// Folders and files that may be written, with all below them; none: whatever the file system
+    /// lets.
     pub writable: Option<Vec<PathBuf>>,
 }
 

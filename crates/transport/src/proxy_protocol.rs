@@ -33,7 +33,7 @@ const V2_FIXED_BYTES: usize = 16;
 
 const _: () = assert!(V1_BYTES_MAX < V2_BYTES_MAX);
 
-/// Whom a header speaks of.
+/// Tells whom a header speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyIntroduction {
     /// The proxy speaks for this client.
@@ -42,7 +42,7 @@ pub enum ProxyIntroduction {
     Nobody,
 }
 
-/// What the first bytes of a connection are.
+/// Tells what the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeader {
     /// A whole header of this many bytes.
@@ -54,15 +54,15 @@ pub enum ProxyHeader {
 /// Why a connection has no introduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotIntroduced {
-    /// It begins otherwise.
+    /// Begins otherwise.
     NoHeader,
-    /// It begins so, and goes on wrongly.
+    /// Begins so, and goes on wrongly.
     Malformed,
-    /// Its header is longer than is allowed.
+    /// Header is longer than is allowed.
     TooLong,
-    /// Its header did not come in time.
+    /// Header did not come in time.
     Timeout,
-    /// It ended or failed before its header was whole.
+    /// Ended or failed before its header was whole.
     Closed,
     /// The client that it speaks for has too many connections.
     ClientFull,

@@ -24,10 +24,10 @@ const STREAM_BYTES_MAX: u32 = 128 << 10;
 /// Bytes that may wait here unread on one connection, all streams together.
 const CONNECTION_BYTES_MAX: u32 = 4 << 20;
 
-/// What one protocol over QUIC needs.
+/// Holds what one protocol over QUIC needs.
 #[derive(Clone, Copy, Debug)]
 pub struct QuicProtocol {
-    /// Its name in ALPN, as in `doq`.
+    /// Name in ALPN, as in `doq`.
     pub alpn: &'static [u8],
     /// The code by which an exchange is called off, as in `DOQ_REQUEST_CANCELLED`; below 2^32.
     pub cancelled: u32,
@@ -52,32 +52,32 @@ pub struct QuicConnection {
     begun: QuicBegin,
 }
 
-/// Whether what is sent may leave before the server has answered at all (0-RTT). Anybody who sees
-/// it can send it again, so it must do no harm twice (RFC 9250 §4.5: queries do none).
+/// Tells whether what is sent may leave before the server has answered at all (0-RTT). Anybody who
+/// sees it can send it again, so it must do no harm twice (RFC 9250 §4.5: queries do none).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EarlyData {
-    /// It may, if a session with the server is remembered.
+    /// May, if a session with the server is remembered.
     Allowed,
-    /// It waits for the handshake.
+    /// Waits for the handshake.
     Refused,
 }
 
-/// How a connection was begun.
+/// Tells how a connection was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicBegin {
     /// The server has proved who it is.
     Proved,
-    /// It has not yet: the connection rests on a remembered session, and may turn out dead.
+    /// Has not yet: the connection rests on a remembered session, and may turn out dead.
     Early,
 }
 
-/// What is known of a message under way. A server that does not even acknowledge it is dead, however
-/// slow its answers may be.
+/// Holds what is known of a message under way. A server that does not even acknowledge it is dead,
+/// however slow its answers may be.
 #[derive(Debug, Default)]
 pub struct MessageDelivery(AtomicBool);
 
 impl MessageDelivery {
-    /// Whether the server has acknowledged all of it.
+    /// True if the server has acknowledged all of it.
     pub fn is_acknowledged(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
@@ -173,12 +173,12 @@ impl fmt::Debug for QuicClient {
 }
 
 impl QuicConnection {
-    /// How it was begun.
+    /// Returns how it was begun.
     pub const fn begun(&self) -> QuicBegin {
         self.begun
     }
 
-    /// Whether it is over.
+    /// True if it is over.
     pub fn is_closed(&self) -> bool {
         self.connection.close_reason().is_some()
     }

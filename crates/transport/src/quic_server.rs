@@ -36,10 +36,10 @@ const INCOMING_BYTES_MAX: u64 = 4 << 20;
 /// Bytes of answers that one connection may have on the way; then writing waits.
 const SEND_BYTES_MAX: u64 = 1 << 20;
 
-/// What one protocol over QUIC allows its clients.
+/// Holds what one protocol over QUIC allows its clients.
 #[derive(Clone, Copy, Debug)]
 pub struct QuicService {
-    /// Its name in ALPN, as in `doq`.
+    /// Name in ALPN, as in `doq`.
     pub alpn: &'static [u8],
     /// A connection on which nothing happens is gone after so long; up to a day.
     pub idle: Duration,
@@ -81,7 +81,7 @@ pub struct QuicExchange {
 /// Why an exchange brought no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExchangeError {
-    /// It is longer than it may be.
+    /// Is longer than it may be.
     TooLong,
     /// The client gave it up, or the connection is over.
     Gone,
@@ -95,8 +95,8 @@ pub struct QuicOver;
 /// Fails if anybody else is bound there, our own sockets included.
 ///
 /// The kernel sends a client's packets to one of them by its address; a client whose address
-/// changes ends at another core, which knows nothing of it, says so (RFC 9000 §10.3), and the client
-/// connects anew.
+/// changes ends at another core, which knows nothing of it, says so (RFC 9000 §10.3), and the
+/// client connects anew.
 pub fn listen_quic_on_each(
     address: SocketAddr,
     identity: &ServerIdentity,
@@ -231,11 +231,11 @@ struct HandshakeLobby<H> {
     overloaded: VarInt,
     broken_off: VarInt,
     handle: H,
-    /// How many wait, by [`AddressProof`].
+    /// Number that wait, by [`AddressProof`].
     waiting: Cell<[usize; 2]>,
 }
 
-/// Whether a client has shown that packets sent to its address reach it.
+/// Tells whether a client has shown that packets sent to its address reach it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AddressProof {
     None,

@@ -2,9 +2,9 @@
 //!
 //! Every handshake asks the policy anew, cached leaf or not; what it does not block is refused
 //! whatever was signed before. Names are validated, minting is limited per client, and one P-256
-//! leaf key made at start serves all leaves (never the authority's own), with an RSA one for clients
-//! that know nothing else. The authority's key is with the [`LeafIssuer`]: in a running Tidegate in a
-//! process of its own, in tests and commands in this one. Called by `tls`.
+//! leaf key made at start serves all leaves (never the authority's own), with an RSA one for
+//! clients that know nothing else. The authority's key is with the [`LeafIssuer`]: in a running
+//! Tidegate in a process of its own, in tests and commands in this one. Called by `tls`.
 
 mod allowance;
 mod audit;
@@ -74,7 +74,7 @@ pub struct Signer {
     leaves: Cache<(LeafCacheKey, KeyKind), LeafCertificate, LeafWeight>,
     bundles: NameBundles,
     buckets: ClientBuckets,
-    /// Whether names are ordered on our word.
+    /// True if names are ordered on our word.
     vouches: AtomicBool,
     counters: SignerCounters,
 }
@@ -87,7 +87,7 @@ enum SignerDesk {
     Process(SignerKeeper),
 }
 
-/// What a leaf is kept by: other names are another leaf.
+/// Tells what a leaf is kept by: other names are another leaf.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum LeafCacheKey {
     Alone(LeafCoverage),
@@ -121,7 +121,7 @@ struct SignerCounters {
     rate_limited: AtomicU64,
 }
 
-/// What the signer did so far.
+/// Holds what the signer did so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SignerCounts {
     /// Leaves signed.
@@ -155,8 +155,8 @@ impl Signer {
         Self::at(SignerDesk::Here(Box::new(Mutex::new(issuer))), policy)
     }
 
-    /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is the
-    /// authority's folder, of which only the certificate is read here.
+    /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is
+    /// the authority's folder, of which only the certificate is read here.
     pub fn by_process(
         program: SignerProgram,
         dir: &Path,
@@ -198,8 +198,8 @@ impl Signer {
         Ok(signer)
     }
 
-    /// Starts the signer's process, if it is one, and waits until it has opened the authority; or says
-    /// why it cannot.
+    /// Starts the signer's process, if it is one, and waits until it has opened the authority; or
+    /// says why it cannot.
     pub fn start(&self) -> Result<(), String> {
         match &self.desk {
             SignerDesk::Here(_) => Ok(()),
@@ -207,8 +207,8 @@ impl Signer {
         }
     }
 
-    /// Has the signer's process, if one runs, replaced by one that reads configuration and lists anew;
-    /// waits until it has. Handshakes are served all the while, by the old one first.
+    /// Has the signer's process, if one runs, replaced by one that reads configuration and lists
+    /// anew; waits until it has. Handshakes are served all the while, by the old one first.
     pub fn reload(&self) -> Result<SignerSuccession, String> {
         match &self.desk {
             SignerDesk::Here(_) => Ok(SignerSuccession::NONE),
@@ -230,9 +230,9 @@ impl Signer {
         self.vouches.store(settings.aliases == VouchMode::Limited, Relaxed);
     }
 
-    /// Drops every leaf kept here that covers a name which the policy does not block any more. To be
-    /// called when something is let through; no handshake is answered with such a leaf before that
-    /// either, because each asks the policy.
+    /// Drops every leaf kept here that covers a name which the policy does not block any more. To
+    /// be called when something is let through; no handshake is answered with such a leaf before
+    /// that either, because each asks the policy.
     pub fn drop_unblocked(&self) {
         self.bundles.forget();
         let policy = self.policy.as_ref();
@@ -269,8 +269,8 @@ impl Signer {
         self.ca().map_or_else(String::new, |ca| ca.fingerprint_text())
     }
 
-    /// What the operator should know: an authority that ages, a process without walls, lost lines of
-    /// the audit log.
+    /// Returns what the operator should know: an authority that ages, a process without walls, lost
+    /// lines of the audit log.
     pub fn warnings(&self, now: Now) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.ca().and_then(|ca| ca.warning(now.unix_secs())));
@@ -286,7 +286,7 @@ impl Signer {
         warnings
     }
 
-    /// What it did so far.
+    /// Returns what it did so far.
     pub fn counts(&self) -> SignerCounts {
         SignerCounts {
             minted: self.counters.minted.load(Relaxed),
@@ -296,7 +296,7 @@ impl Signer {
         }
     }
 
-    /// How to speak TLS as `name` to `client`, if that may be.
+    /// Returns how to speak TLS as `name` to `client`, if that may be.
     pub(crate) async fn leaf(
         &self,
         name: &str,

@@ -39,7 +39,7 @@ pub struct Stream {
     peer: SocketAddr,
     /// This end, where it is known without asking the kernel.
     local: Option<SocketAddr>,
-    /// Its place under the caps and in the drain, given up when the connection closes.
+    /// Place under the caps and in the drain, given up when the connection closes.
     place: Option<ConnectionPermit>,
 }
 
@@ -201,7 +201,7 @@ impl Stream {
         shutdown(self.as_fd(), Shutdown::Write).map_err(Into::into)
     }
 
-    /// Whether the reactor knows this connection; tests and figures ask.
+    /// True if the reactor knows this connection; tests and figures ask.
     pub const fn is_registered(&self) -> bool {
         matches!(self.socket, StreamSocket::Registered(_))
     }

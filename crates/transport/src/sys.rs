@@ -92,8 +92,9 @@ pub(crate) fn stay_until_the_parent_goes() {
 /// Closes everything but standard input, output and error, whatever was inherited by mistake. For a
 /// process that has opened nothing yet.
 pub(crate) fn close_all_but_standard() {
-    // SAFETY: called before anything in this process holds a descriptor beyond the three, so none is
-    // closed under its owner. An old kernel that has no such call leaves them open, as without it.
+    // SAFETY: called before anything in this process holds a descriptor beyond the three, so none
+    // is closed under its owner. An old kernel that has no such call leaves them open, as without
+    // it.
     unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) };
 }
 
@@ -113,8 +114,8 @@ pub(crate) fn bind_to_device(socket: BorrowedFd<'_>, interface: &str) -> io::Res
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Has the kernel judge all system calls of this thread, and of all that it starts, by a program. Needs
-/// no-new-privs.
+/// Has the kernel judge all system calls of this thread, and of all that it starts, by a program.
+/// Needs no-new-privs.
 pub(crate) fn install_filter(program: &[seccompiler::sock_filter]) -> io::Result<()> {
     // The type of one instruction is the C library's, field by field.
     const { assert!(size_of::<seccompiler::sock_filter>() == size_of::<libc::sock_filter>()) };
@@ -122,11 +123,11 @@ pub(crate) fn install_filter(program: &[seccompiler::sock_filter]) -> io::Result
         len: program.len() as libc::c_ushort,
         filter: program.as_ptr().cast_mut().cast(),
     };
-    // Kernels before 5.16 would slow down the whole process, against attacks from inside of it; those
-    // before 4.17 do not know the flag.
+    // Kernels before 5.16 would slow down the whole process, against attacks from inside of it;
+    // those before 4.17 do not know the flag.
     for flags in [libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW, 0] {
-        // SAFETY: the kernel reads `len` instructions behind the pointer, which outlive the call, and
-        // checks every one of them before it takes any.
+        // SAFETY: the kernel reads `len` instructions behind the pointer, which outlive the call,
+        // and checks every one of them before it takes any.
         let outcome = unsafe {
             libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const given)
         };

@@ -1,9 +1,10 @@
 //! TLS on both sides, and the only place that names its library.
 //!
 //! The server side takes its certificates from the signer or from PEM files, offers `h2` and
-//! `http/1.1`, and says in one enum why a handshake failed: doors record it, and learn from it which
-//! clients do not trust the authority. The client side trusts the public roots and what it is told
-//! to trust besides; only [`ClientTls::checking`] and [`ClientTls::with_options`] ask for less, or for more.
+//! `http/1.1`, and says in one enum why a handshake failed: doors record it, and learn from it
+//! which clients do not trust the authority. The client side trusts the public roots and what it is
+//! told to trust besides; only [`ClientTls::checking`] and [`ClientTls::with_options`] ask for
+//! less, or for more.
 
 mod client;
 mod client_hello;
@@ -60,7 +61,7 @@ const ALPN: &[(Alpn, &[u8])] =
     &[(Alpn::Http2, b"h2"), (Alpn::Http1, b"http/1.1"), (Alpn::Dot, b"dot")];
 
 impl Alpn {
-    /// Its name on the wire.
+    /// Returns its name on the wire.
     pub fn as_bytes(self) -> &'static [u8] {
         ALPN.iter().find(|(it, _)| *it == self).map_or(b"", |(_, name)| name)
     }
@@ -77,8 +78,9 @@ pub struct BadPem(pub String);
 static PROVIDER: LazyLock<Arc<CryptoProvider>> =
     LazyLock::new(|| Arc::new(aws_lc_rs::default_provider()));
 
-/// Gathers what random numbers begin with, for which the library watches the processor's clock tremble: some
-/// 40 ms of computing, once a process (perf). Whoever needs a number meanwhile waits for it.
+/// Gathers what random numbers begin with, for which the library watches the processor's clock
+/// tremble: some 40 ms of computing, once a process (perf). Whoever needs a number meanwhile waits
+/// for it.
 pub fn gather_randomness() {
     // Where it fails, it fails again and is told when somebody needs a number.
     let _ = PROVIDER.secure_random.fill(&mut [0]);

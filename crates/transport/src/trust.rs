@@ -1,10 +1,10 @@
 //! What handshakes have taught about which clients trust our authority.
 //!
 //! A client that keeps refusing our certificates is better off without our address: whoever gives
-//! addresses asks here. One that fetched something trusts us; one that refused three times, or went away
-//! at the certificate six times, and never fetched anything meanwhile does not, until it is tried again
-//! some hours later. It sends nothing and knows no clock. Told by the door that answers for blocked hosts;
-//! asked by the DNS door and the API.
+//! addresses asks here. One that fetched something trusts us; one that refused three times, or went
+//! away at the certificate six times, and never fetched anything meanwhile does not, until it is
+//! tried again some hours later. It sends nothing and knows no clock. Told by the door that answers
+//! for blocked hosts; asked by the DNS door and the API.
 
 use arc_swap::ArcSwap;
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use vocab::Now;
 
 /// Clients remembered; at the cap the one that was heard of longest ago is forgotten.
 pub const TRUST_CLIENTS_MAX: usize = 4096;
-/// How long a client that does not trust us is left alone, in milliseconds. Then one more refusal is
-/// enough for as long again, and one request makes it trust us.
+/// Time for which a client that does not trust us is left alone, in milliseconds. Then one more
+/// refusal is enough for as long again, and one request makes it trust us.
 pub const RELEARN_MS: u64 = 6 * 3_600_000;
 
 /// Weights of a refusal in an alert and of a silent end, which has other causes too: a browser that
@@ -24,23 +24,24 @@ const ALERT_WEIGHT: u32 = 2;
 const SILENCE_WEIGHT: u32 = 1;
 /// Weight of evidence that makes a client distrust us: three alerts.
 const ENOUGH: u32 = 6;
-/// The same for one that has fetched something before. Apps that pin their certificates refuse while the
-/// browser beside them trusts us; only a client of which nothing but refusals comes has lost its trust.
+/// The same for one that has fetched something before. Apps that pin their certificates refuse
+/// while the browser beside them trusts us; only a client of which nothing but refusals comes has
+/// lost its trust.
 const ENOUGH_AFTER_TRUST: u32 = 60;
 
-/// What is known of a client.
+/// Tells what is known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AuthorityTrust {
     /// Too little.
     #[default]
     Unknown,
-    /// It has fetched something over TLS.
+    /// Has fetched something over TLS.
     Trusts,
-    /// It refuses our certificates.
+    /// Refuses our certificates.
     Distrusts,
 }
 
-/// How a handshake ended, as far as it tells something about trust.
+/// Tells how a handshake ended, as far as it tells something about trust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrustSign {
     /// A request came over the connection.
@@ -71,7 +72,7 @@ pub struct TrustRecord {
     was_avoided: u8,
 }
 
-/// What is known of all clients. Shared by the doors.
+/// Holds what is known of all clients. Shared by the doors.
 #[derive(Debug, Default)]
 pub struct TrustBook {
     clients: Mutex<HashMap<IpAddr, TrustRecord>>,
@@ -80,7 +81,7 @@ pub struct TrustBook {
 }
 
 impl TrustBook {
-    /// Whether a client gets no address of ours at `now`.
+    /// True if a client gets no address of ours at `now`.
     pub fn avoids(&self, client: IpAddr, now: Now) -> bool {
         let avoided = self.avoided.load();
         !avoided.is_empty()

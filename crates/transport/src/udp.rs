@@ -1,7 +1,8 @@
 //! UDP in batches: up to 64 datagrams a system call, replies from the address that was asked.
 //!
 //! This is the one place that speaks `recvmmsg`, `sendmmsg` and `IP_PKTINFO`; it knows nothing of
-//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`DatagramBatch`] and one
+//! what the bytes mean and starts no thread. The DNS door's workers call it, one [`DatagramBatch`]
+//! and one
 //! [`UdpSocket`] each, and its resolver's thread replies through [`UdpReplies`].
 #![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
 
@@ -51,7 +52,7 @@ pub struct DatagramOrigin {
     control_bytes: usize,
 }
 
-/// What a receive brought.
+/// Tells what a receive brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReceiveOutcome {
     /// So many datagrams, at least one; see [`DatagramBatch::datagram`].
@@ -62,9 +63,9 @@ pub enum ReceiveOutcome {
 
 /// One datagram of a batch, and the place for its reply.
 pub struct Datagram<'b> {
-    /// Its bytes, at most [`DATAGRAM_BYTES_MAX`].
+    /// Bytes, at most [`DATAGRAM_BYTES_MAX`].
     pub bytes: &'b [u8],
-    /// Whether it was longer than that; `bytes` are then only its beginning.
+    /// True if it was longer than that; `bytes` are then only its beginning.
     pub cut: bool,
     /// Who sent it.
     pub peer: SocketAddr,
@@ -78,7 +79,8 @@ pub struct Datagram<'b> {
 #[derive(Clone, Copy)]
 pub struct ReplyRoute<'b>(&'b libc::msghdr);
 
-/// Buffers for [`BATCH_DATAGRAMS`] datagrams and their replies, about 0.4 MiB, used again and again.
+/// Buffers for [`BATCH_DATAGRAMS`] datagrams and their replies, about 0.4 MiB, used again and
+/// again.
 pub struct DatagramBatch {
     /// Behind a raw pointer because the heads point into the same allocation.
     slots: NonNull<DatagramSlots>,
@@ -190,7 +192,8 @@ impl UdpSocket {
         Ok(usize::try_from(size).unwrap_or(0))
     }
 
-    /// Makes the receiving thread finish what has arrived and then return [`ReceiveOutcome::Stopped`].
+    /// Makes the receiving thread finish what has arrived and then return
+    /// [`ReceiveOutcome::Stopped`].
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         // On a socket without a peer this reports ENOTCONN, yet wakes the receiver (Linux,
@@ -409,7 +412,7 @@ impl Drop for DatagramBatch {
 }
 
 impl ReplyRoute<'_> {
-    /// What [`UdpSocket::reply`] needs to answer later.
+    /// Returns what [`UdpSocket::reply`] needs to answer later.
     pub fn origin(&self) -> DatagramOrigin {
         let mut origin = DatagramOrigin {
             // SAFETY: `msg_name` of a received head points at its slot's sockaddr_in6.
@@ -425,8 +428,8 @@ impl ReplyRoute<'_> {
         origin
     }
 
-    /// Where it came in: by the interface that the kernel told of, or to the address that its socket
-    /// is bound to.
+    /// Where it came in: by the interface that the kernel told of, or to the address that its
+    /// socket is bound to.
     pub fn came_to(&self, socket: &UdpSocket) -> ArrivedAt {
         // SAFETY: the head is a received one, and its slot lives as long as `self`.
         match unsafe { ArrivalAddress::told(self.0) } {

@@ -1,8 +1,8 @@
 //! IP addresses and ports as text, appended to what is there.
 //!
 //! A request that is passed on has its addresses written several times over. The standard library's
-//! formatter takes some 1,300 instructions for `127.0.0.1` (callgrind), which was a twelfth of all that a
-//! small one cost the gateway.
+//! formatter takes some 1,300 instructions for `127.0.0.1` (callgrind), which was a twelfth of all
+//! that a small one cost the gateway.
 
 use std::net::IpAddr;
 

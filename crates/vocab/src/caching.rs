@@ -1,8 +1,9 @@
-//! What a door's HTTP cache did with a request: why it did not answer, and why it did not store the answer.
+//! What a door's HTTP cache did with a request: why it did not answer, and why it did not store the
+//! answer.
 //!
 //! Each reason has a number of its own for ever, since the ledger writes it in a file; a word, for
-//! `Cache-Status`, the ledger and the API; and a sentence for people. Made by the store's rules, carried
-//! by the doors, kept by the ledger.
+//! `Cache-Status`, the ledger and the API; and a sentence for people. Made by the store's rules,
+//! carried by the doors, kept by the ledger.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ macro_rules! reasons {
             /// All of them, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// Its number, which never changes its meaning: it stands in the ledger's file.
+            /// Returns its number, which never changes its meaning: it stands in the ledger's file.
             pub const fn code(self) -> u8 {
                 self as u8
             }
@@ -79,7 +80,7 @@ reasons! {
         NoStore = 9, "no-store", "the origin says no-store";
         /// `private`, and the cache is shared.
         Private = 10, "private", "the origin says private, and this cache is shared";
-        /// It came for a name and password, and nothing says that others may have it.
+        /// Came for a name and password, and nothing says that others may have it.
         Authorization = 11, "authorization",
             "it came for a name and password, and the origin says neither public, must-revalidate \
              nor s-maxage";
@@ -100,14 +101,14 @@ reasons! {
         NoCache = 16, "no-cache",
             "the origin wants to be asked before every use (no-cache), and it has neither ETag nor \
              Last-Modified to ask by";
-        /// It is stale already, and cannot be asked about.
+        /// Is stale already, and cannot be asked about.
         StaleAtOnce = 17, "stale-at-once",
             "it is stale already, and has neither ETag nor Last-Modified";
         /// A part without a strong validator: no other part could be put to it.
         PartWithoutValidator = 18, "part-no-validator",
             "it is a part without a strong validator, so no other part can be put to it";
-        /// A part whose `Content-Range` is missing, malformed or at odds with its length or with what is
-        /// stored.
+        /// A part whose `Content-Range` is missing, malformed or at odds with its length or with
+        /// what is stored.
         ContentRange = 19, "content-range",
             "it is a part, and its Content-Range is missing, malformed, without a total, or at \
              odds with its length";
@@ -168,7 +169,7 @@ reasons! {
         VaryMiss = 14, "vary-miss", "what was stored for the URL is for other requests (Vary)";
         /// Only some of the bytes were stored.
         Partial = 15, "partial", "only its front was stored";
-        /// It was stale.
+        /// Was stale.
         Stale = 16, "stale", "what was stored was stale, so the origin was asked";
         /// The origin wants to be asked each time.
         NoCache = 17, "no-cache",
@@ -180,7 +181,7 @@ reasons! {
         /// The client wants it to stay fresh for longer.
         ClientMinFresh = 20, "client-min-fresh",
             "the client wants it to stay fresh for longer (min-fresh)";
-        /// Its preconditions are for the origin to judge.
+        /// Preconditions are for the origin to judge.
         Precondition = 21, "precondition", "its preconditions are for the origin to judge";
         /// The method is not answered from what is stored, or a `HEAD` found nothing.
         Method = 22, "method",
@@ -188,12 +189,13 @@ reasons! {
     }
 }
 
-/// What a door's cache did with a request, and with the answer.
+/// Holds what a door's cache did with a request, and with the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caching {
     /// How it answered, or why it did not.
     pub used: CacheUse,
-    /// Why the answer was not stored, as far as its head says; none where it was, and where nothing came.
+    /// Why the answer was not stored, as far as its head says; none where it was, and where nothing
+    /// came.
     pub not_stored: Option<NotStored>,
 }
 
@@ -213,7 +215,7 @@ impl Caching {
         u16::from_le_bytes([self.used.code(), not_stored])
     }
 
-    /// What a number stands for; what is unknown in it reads as nothing.
+    /// Returns what a number stands for; what is unknown in it reads as nothing.
     pub fn from_code(code: u16) -> Self {
         let [used, not_stored] = code.to_le_bytes();
         Self {

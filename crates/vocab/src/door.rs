@@ -18,8 +18,8 @@ pub enum Door {
     Gateway,
 }
 
-/// What is asked for: the words of the Fetch standard's destinations, of EasyList's types, and a
-/// DNS look-up.
+/// Tells what is asked for: the words of the Fetch standard's destinations, of EasyList's types,
+/// and a DNS look-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RequestKind {
     /// A DNS question of this type (1 is A, 28 AAAA, 65 HTTPS).
@@ -60,7 +60,7 @@ impl Door {
     /// All five, in the order in which they are always listed.
     pub const ALL: [Self; 5] = [Self::Dns, Self::Pixel, Self::Proxy, Self::Web, Self::Gateway];
 
-    /// Its name in configuration, metrics and logs.
+    /// Returns its name in configuration, metrics and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Dns => "dns",

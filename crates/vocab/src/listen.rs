@@ -53,7 +53,7 @@ const SCHEMES: &[(&str, Scheme, u16)] = &[
 ];
 
 impl Scheme {
-    /// Its name, as it stands before `://`.
+    /// Returns its name, as it stands before `://`.
     pub fn as_str(self) -> &'static str {
         SCHEMES.iter().find(|(_, scheme, _)| *scheme == self).map_or("", |(name, _, _)| name)
     }

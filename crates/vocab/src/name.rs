@@ -70,7 +70,7 @@ impl<'a> Name<'a> {
         Some(Self(self.0.split_once('.').map_or("", |(_, rest)| rest)))
     }
 
-    /// Whether this is `other` or stands below it.
+    /// True if this is `other` or stands below it.
     pub fn is_within(self, other: Name<'_>) -> bool {
         match self.0.strip_suffix(other.0) {
             Some("") => true,
@@ -93,7 +93,8 @@ impl DomainName {
         Ok(Self(text.to_ascii_lowercase().into()))
     }
 
-    /// The same, and the root where it is written as a single dot: nobody serves it, but clients ask for it.
+    /// The same, and the root where it is written as a single dot: nobody serves it, but clients
+    /// ask for it.
     pub fn parse_or_root(text: &str) -> Result<Self, NameError> {
         if text == "." { Ok(Name::ROOT.to_owned()) } else { Self::parse(text) }
     }

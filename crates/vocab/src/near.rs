@@ -4,10 +4,10 @@
 
 use crate::MacAddress;
 
-/// What is known of a client beside its address.
+/// Holds what is known of a client beside its address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkInfo {
-    /// Its hardware address: only of clients on a link of ours.
+    /// Hardware address: only of clients on a link of ours.
     pub mac: Option<MacAddress>,
     /// The interface of ours that it came in by, such as `br-lan`.
     pub interface: Option<&'static str>,
@@ -16,8 +16,8 @@ pub struct LinkInfo {
 /// Which of it makes a difference to somebody: the rest is not looked up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkInfoNeeds {
-    /// Whether hardware addresses do.
+    /// True if hardware addresses do.
     pub mac: bool,
-    /// Whether interfaces do.
+    /// True if interfaces do.
     pub interface: bool,
 }

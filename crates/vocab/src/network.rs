@@ -28,17 +28,17 @@ pub enum NetworkError {
 }
 
 impl Network {
-    /// Its address, bits that do not count included as they were written.
+    /// Returns its address, bits that do not count included as they were written.
     pub const fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// How many leading bits count: up to 32 for IPv4, 128 for IPv6.
+    /// Returns how many leading bits count: up to 32 for IPv4, 128 for IPv6.
     pub const fn prefix(&self) -> u8 {
         self.prefix
     }
 
-    /// Whether `address` lies in it. An IPv4 address mapped into IPv6 counts as IPv4.
+    /// True if `address` lies in it. An IPv4 address mapped into IPv6 counts as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(ours), IpAddr::V4(theirs)) => {

@@ -18,11 +18,11 @@ impl ListId {
 pub struct RuleRef {
     /// The list.
     pub list: ListId,
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: u32,
 }
 
-/// What the policy says is to be done.
+/// Tells what the policy says is to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
     /// Go on.
@@ -72,7 +72,7 @@ pub enum Source {
 }
 
 impl Action {
-    /// Its name in metrics, logs and the API.
+    /// Returns its name in metrics, logs and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -96,7 +96,7 @@ impl Source {
         Self::Failed,
     ];
 
-    /// Its name in metrics, logs and the API.
+    /// Returns its name in metrics, logs and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Policy => "policy",

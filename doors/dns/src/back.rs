@@ -1,7 +1,7 @@
 //! How an answer that takes a while goes back to its client.
 //!
-//! Answers of upstreams come in batches on the resolver's thread; UDP replies that become ready there
-//! are gathered and leave together when the batch is done ([`flush`]). Called by `pending`.
+//! Answers of upstreams come in batches on the resolver's thread; UDP replies that become ready
+//! there are gathered and leave together when the batch is done ([`flush`]). Called by `pending`.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;

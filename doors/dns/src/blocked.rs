@@ -1,8 +1,9 @@
 //! What a blocked name gets instead of its answer.
 //!
-//! One meaning in every style: not this one. Addresses are only ever given for A and AAAA; type HTTPS
-//! and SVCB of a blocked name is empty in every style that has addresses or empty answers, since a
-//! service binding would lead around them (RFC 9460 §3). Called by `request`; it decides nothing.
+//! One meaning in every style: not this one. Addresses are only ever given for A and AAAA; type
+//! HTTPS and SVCB of a blocked name is empty in every style that has addresses or empty answers,
+//! since a service binding would lead around them (RFC 9460 §3). Called by `request`; it decides
+//! nothing.
 
 use dns_wire::{DnsQuery, Ede, EdeCode, forge};
 use policy::BlockStyle;
@@ -12,29 +13,31 @@ use std::net::IpAddr;
 /// know the rule, and the reply stays small.
 const BLOCKED: Option<Ede<'_>> = Some(Ede { code: EdeCode::Blocked, text: "" });
 
-/// What a client has of the pixel door's addresses.
+/// Tells what a client has of the pixel door's addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PixelReach {
     /// An answer.
     Pixel,
-    /// A broken handshake: the client does not trust our authority, or the name gets no certificate.
+    /// A broken handshake: the client does not trust our authority, or the name gets no
+    /// certificate.
     Nothing,
 }
 
-/// How this door answers for blocked names now.
+/// Holds how this door answers for blocked names now.
 #[derive(Debug)]
 pub(crate) struct BlockedAnswers {
-    /// For whom has no style of his own. Never [`BlockStyle::Auto`]: that is settled when this is made.
+    /// For whom has no style of his own. Never [`BlockStyle::Auto`]: that is settled when this is
+    /// made.
     style: BlockStyle,
-    /// How long clients may keep the answer, empty or not (RFC 2308 §5): short, so that they ask
-    /// again soon after a block is lifted.
+    /// Time for which clients may keep the answer, empty or not (RFC 2308 §5): short, so that they
+    /// ask again soon after a block is lifted.
     ttl_s: u32,
     pixel: Vec<IpAddr>,
 }
 
 impl BlockedAnswers {
-    /// How to answer in `style`, where the pixel door is at `pixel`. Of these addresses the first
-    /// [`forge::ADDRESSES_MAX`] of a family are given.
+    /// Returns how to answer in `style`, where the pixel door is at `pixel`. Of these addresses the
+    /// first [`forge::ADDRESSES_MAX`] of a family are given.
     pub(crate) fn new(style: BlockStyle, ttl_s: u32, pixel: &[IpAddr]) -> Self {
         let style = match style {
             BlockStyle::Auto if pixel.is_empty() => BlockStyle::Nodata,
@@ -48,13 +51,13 @@ impl BlockedAnswers {
         Self { style, ttl_s, pixel: pixel.to_vec() }
     }
 
-    /// How long clients may keep an answer that rules give, in seconds.
+    /// Returns how long clients may keep an answer that rules give, in seconds.
     pub(crate) const fn ttl_s(&self) -> u32 {
         self.ttl_s
     }
 
-    /// Writes the answer to `query` of a client that `reaches` the pixel door, or does not, and may have
-    /// a style of its own.
+    /// Writes the answer to `query` of a client that `reaches` the pixel door, or does not, and may
+    /// have a style of its own.
     pub(crate) fn write(
         &self,
         query: &DnsQuery<'_>,

@@ -24,7 +24,7 @@ use vocab::{NameBuffer, Source};
 /// Longest time that both families of a name are waited for: more than upstreams may take.
 const BOTH_MAX: Duration = Duration::from_secs(30);
 
-/// What a branch belongs to.
+/// Holds what a branch belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct BranchOrigin<'o> {
     pub(crate) shared: &'o Arc<DoorShared>,

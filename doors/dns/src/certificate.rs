@@ -25,7 +25,7 @@ pub enum CertificateError {
     Sign(MintError),
 }
 
-/// What an encrypted listener at `addresses` presents.
+/// Returns what an encrypted listener at `addresses` presents.
 pub(crate) fn identity(
     settings: &Settings,
     addresses: &[SocketAddr],

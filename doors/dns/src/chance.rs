@@ -1,4 +1,5 @@
-//! Numbers by chance, for what no one gains by guessing: `random` matchers and the choice of a core.
+//! Numbers by chance, for what no one gains by guessing: `random` matchers and the choice of a
+//! core.
 //!
 //! A small generator a thread, seeded by the system; it guards nothing.
 

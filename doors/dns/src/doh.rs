@@ -2,9 +2,9 @@
 //! behind a proxy that ends it.
 //!
 //! An HTTP request is read into a question (`doh/read`), which goes the way of every other; the
-//! answer is made an HTTP response. It decides nothing about names, believes no header of a stranger
-//! (`doh/client`), and lets no web page of another origin read answers. Called by `listeners` and
-//! `tls`, once per accepted connection, on the connection's core.
+//! answer is made an HTTP response. It decides nothing about names, believes no header of a
+//! stranger (`doh/client`), and lets no web page of another origin read answers. Called by
+//! `listeners` and `tls`, once per accepted connection, on the connection's core.
 
 pub(crate) mod client;
 mod read;
@@ -27,14 +27,14 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use transport::Stream;
 
-/// How long an answer is waited for, as over TCP.
+/// Time for which an answer is waited for, as over TCP.
 const ANSWER_WAIT: Duration = Duration::from_secs(40);
 
 /// Bytes of a request head: a GET carries a question of 4,096 bytes in 5,462 characters.
 const HEADER_BYTES_MAX: usize = 16 << 10;
 
-/// How long a connection may stay open without a request. Browsers keep theirs for their next page;
-/// the peers take 30 s.
+/// Time for which a connection may stay open without a request. Browsers keep theirs for their next
+/// page; the peers take 30 s.
 const IDLE: Duration = Duration::from_secs(30);
 
 /// The type of a message as it is (RFC 8484 §6).
@@ -148,8 +148,8 @@ fn shape(wish: &DohRequest, reply: Vec<u8>) -> Result<Response<Body>, DohRefusal
     Ok(response)
 }
 
-/// How long an answer may be kept (RFC 8484 §5.1): the least TTL of what was asked for, or for what
-/// there is not, as long as the SOA record allows (RFC 2308 §5); else not at all.
+/// Returns how long an answer may be kept (RFC 8484 §5.1): the least TTL of what was asked for, or
+/// for what there is not, as long as the SOA record allows (RFC 2308 §5); else not at all.
 fn freshness_s(reply: &[u8]) -> u32 {
     let asked_for = records(reply).take_while(|it| it.section == MessageSection::Answer);
     if let Some(least) = asked_for.map(|it| it.ttl).min() {

@@ -27,7 +27,7 @@ use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
 use upstream::resolver::{FairCap, OwnNames, Resolver};
 use vocab::{Complaint, Listen};
 
-/// What the door is made of; the binary owns each and hands it in.
+/// Holds what the door is made of; the binary owns each and hands it in.
 pub struct DnsParts {
     /// The policy, exchanged by whoever loads lists.
     pub policy: Arc<ArcSwap<Policy>>,
@@ -63,7 +63,7 @@ pub struct DnsDoor {
     batched: Once,
 }
 
-/// What is open, and what all of it shares.
+/// Holds what is open, and what all of it shares.
 #[derive(Default)]
 struct OpenParts {
     listeners: Vec<OpenListener>,
@@ -81,7 +81,7 @@ struct PreparedListeners {
     caps: (usize, usize),
 }
 
-/// What every request sees.
+/// Holds what every request sees.
 pub(crate) struct DoorShared {
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) plan: Arc<ArcSwap<DnsPlan>>,
@@ -142,9 +142,9 @@ impl DnsDoor {
         }))
     }
 
-    /// Opens every listener of the settings, and closes those that are open and not among them. Changed caps
-    /// on connections hold for what comes.
-    /// On an error what was open stays so and nothing else is.
+    /// Opens every listener of the settings, and closes those that are open and not among them.
+    /// Changed caps on connections hold for what comes. On an error what was open stays so and
+    /// nothing else is.
     pub fn listen(&self, settings: &Settings, cores: &Cores) -> Result<(), StartError> {
         self.listen_at(&listeners::openings(settings), settings, cores)
     }
@@ -199,12 +199,12 @@ impl DnsDoor {
         running.listeners.iter().flat_map(OpenListener::list).collect()
     }
 
-    /// What its settings answer by themselves: for whoever dials a name.
+    /// Returns what its settings answer by themselves: for whoever dials a name.
     pub fn local_names(&self) -> Arc<dyn OwnNames> {
         Arc::clone(&self.shared.plan.load().local) as Arc<dyn OwnNames>
     }
 
-    /// What the collectors of a pipeline have counted.
+    /// Returns what the collectors of a pipeline have counted.
     pub fn collected(&self) -> Vec<CollectedRuns> {
         self.shared.plan.load().outside.collected()
     }

@@ -1,9 +1,9 @@
 //! DNS over QUIC (RFC 9250): every stream is one question and its answer.
 //!
 //! What the RFC calls a protocol error ends the connection with `DOQ_PROTOCOL_ERROR`: a number
-//! other than 0, a message that is not as long as it says, the option for TCP's idle time. A question
-//! that merely gets no answer ends its stream. Called by `listeners`, once per connection, on the
-//! connection's core.
+//! other than 0, a message that is not as long as it says, the option for TCP's idle time. A
+//! question that merely gets no answer ends its stream. Called by `listeners`, once per connection,
+//! on the connection's core.
 
 use crate::back::ReplySink;
 use crate::listeners::ListenerContext;
@@ -20,12 +20,12 @@ use transport::near::ArrivedAt;
 use transport::quic_server::{ExchangeError, QuicExchange, QuicPeer, QuicService};
 use vocab::NameBuffer;
 
-/// How long a connection may stay open without a question (RFC 9250 §5.5.1 leaves it to us; the
-/// peers take 30 s).
+/// Time for which a connection may stay open without a question (RFC 9250 §5.5.1 leaves it to us;
+/// the peers take 30 s).
 const IDLE: Duration = Duration::from_secs(30);
-/// How long a question may take to come, and an answer to be taken.
+/// Time that a question may take to come, and an answer to be taken.
 const EXCHANGE_WAIT: Duration = Duration::from_secs(10);
-/// How long an answer is waited for, as over TCP.
+/// Time for which an answer is waited for, as over TCP.
 const ANSWER_WAIT: Duration = Duration::from_secs(40);
 /// Questions of one connection at once, at most; the client may open no more streams.
 const EXCHANGES_MAX: u32 = 128;
@@ -57,7 +57,7 @@ struct DoqConnection {
     server_name: String,
 }
 
-/// What the client did wrong, in words for its log.
+/// Holds what the client did wrong, in words for its log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ProtocolError(&'static str);
 
@@ -158,7 +158,7 @@ fn message_of(framed: &[u8]) -> Result<&[u8], ProtocolError> {
     Ok(message)
 }
 
-/// Whether raw EDNS options hold one with this code.
+/// True if raw EDNS options hold one with this code.
 fn has_option(mut options: &[u8], code: u16) -> bool {
     while let Some(([code_high, code_low, length_high, length_low], rest)) =
         options.split_first_chunk::<4>()

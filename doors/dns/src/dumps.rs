@@ -1,8 +1,8 @@
 //! Files that a mosdns or OxiDNS file keeps its caches in over a restart (`dump_file`).
 //!
-//! They are written in our own form; one in a peer's is neither read nor written over, which is told.
-//! It reads and writes nothing itself but the first bytes of a file. Made with [`crate::ForeignConfig`],
-//! carried out by the binary.
+//! They are written in our own form; one in a peer's is neither read nor written over, which is
+//! told. It reads and writes nothing itself but the first bytes of a file. Made with
+//! [`crate::ForeignConfig`], carried out by the binary.
 
 use pipeline::compile::{CacheSpec, CompiledPipeline};
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl CacheDump {
         all
     }
 
-    /// What is to be told of the file as it is now: that it is a peer's.
+    /// Returns what is to be told of the file as it is now: that it is a peer's.
     pub fn warning(&self) -> Option<&Complaint> {
         matches!(DumpFile::at(&self.file), Ok(DumpFile::Foreign)).then_some(&self.foreign)
     }

@@ -9,7 +9,8 @@ use std::net::{IpAddr, SocketAddr};
 use upstream::resolver::{UpstreamAddress, UpstreamHost, UpstreamProtocol, UpstreamSettings};
 use vocab::{Complaint, DomainName, Listen, Scheme};
 
-/// Steps that are followed from one rewritten name: longer chains end as circles do, with no answer.
+/// Steps that are followed from one rewritten name: longer chains end as circles do, with no
+/// answer.
 const REWRITES_FOLLOWED_MAX: usize = 16;
 
 impl Settings {
@@ -42,7 +43,7 @@ impl Settings {
         Some(Complaint::new(format!("listen.{index}"), message).remedy(remedy))
     }
 
-    /// Whether a proxy on the way to an upstream is named with its password.
+    /// True if a proxy on the way to an upstream is named with its password.
     pub fn has_passwords(&self) -> bool {
         self.upstream_groups().iter().flat_map(|(_, upstreams)| upstreams.iter()).any(|upstream| {
             let UpstreamSettings::Detailed(details) = upstream else { return false };
@@ -147,7 +148,7 @@ fn is_inside(address: IpAddr) -> bool {
     }
 }
 
-/// Whether a listener of this scheme takes what an upstream of this protocol is sent.
+/// True if a listener of this scheme takes what an upstream of this protocol is sent.
 fn speaks(scheme: Scheme, protocol: UpstreamProtocol) -> bool {
     match scheme {
         Scheme::Udp => protocol == UpstreamProtocol::Udp,

@@ -23,7 +23,7 @@ use upstream::resolver::{
 };
 use vocab::{ByteSize, Complaint, Listen, Scheme, TimeSpan};
 
-/// How long an upstream of a foreign file may take, as in both peers.
+/// Time that an upstream of a foreign file may take, as in both peers.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// See the module.
@@ -45,7 +45,7 @@ pub struct ForeignConfig {
 }
 
 impl ForeignConfig {
-    /// What `compiled` comes to, or everything that the door cannot do of it.
+    /// Returns what `compiled` comes to, or everything that the door cannot do of it.
     pub fn new(compiled: CompiledPipeline) -> Result<Self, Vec<Complaint>> {
         let mut complaints = Vec::new();
         let resolver = resolver(&compiled, &mut complaints);
@@ -70,7 +70,7 @@ impl ForeignConfig {
         })
     }
 
-    /// What the user should know.
+    /// Returns what the user should know.
     pub fn warnings(&self) -> &[Complaint] {
         &self.warnings
     }
@@ -106,12 +106,13 @@ impl ForeignConfig {
         downloads.flatten().map(|item| item.dir.as_path())
     }
 
-    /// Whether it says itself where to listen.
+    /// True if it says itself where to listen.
     pub fn has_servers(&self) -> bool {
         !self.openings.is_empty()
     }
 
-    /// The same for a door that says itself where to listen; all questions enter at the first entry.
+    /// The same for a door that says itself where to listen; all questions enter at the first
+    /// entry.
     #[must_use]
     pub fn without_servers(self) -> Self {
         Self { openings: Vec::new(), certificate: None, ..self }

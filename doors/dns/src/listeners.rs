@@ -34,7 +34,8 @@ pub struct ListenerSpec {
     pub entry: u16,
 }
 
-/// What one socket serves: each path's entry; without HTTP there is one, and its path is empty.
+/// Holds what one socket serves: each path's entry; without HTTP there is one, and its path is
+/// empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SocketRoutes(Vec<(Box<str>, u16)>);
 
@@ -68,7 +69,7 @@ enum OpenSocket {
     },
 }
 
-/// What every connection of a listener knows.
+/// Holds what every connection of a listener knows.
 #[derive(Clone)]
 pub(crate) struct ListenerContext {
     pub(crate) shared: Arc<DoorShared>,
@@ -85,7 +86,7 @@ impl ListenerContext {
     }
 }
 
-/// What opening needs of the door.
+/// Holds what opening needs of the door.
 #[derive(Clone, Copy)]
 pub(crate) struct ListenerOpener<'d> {
     pub(crate) shared: &'d Arc<DoorShared>,
@@ -97,7 +98,7 @@ pub(crate) struct ListenerOpener<'d> {
     pub(crate) leaving: &'d [SocketAddr],
 }
 
-/// What is spoken on a TCP connection.
+/// Tells what is spoken on a TCP connection.
 #[derive(Clone)]
 enum TcpProtocol {
     Dns,
@@ -170,7 +171,7 @@ pub(crate) fn group(openings: &[ListenerSpec]) -> Result<Vec<SocketSpec>, StartE
 }
 
 impl SocketSpec {
-    /// Whether it presents a certificate.
+    /// True if it presents a certificate.
     pub(crate) fn is_encrypted(&self) -> bool {
         match self.scheme {
             Scheme::Tls | Scheme::Quic | Scheme::Https => true,
@@ -327,7 +328,7 @@ impl OpenListener {
         Self::new(wanted, bound, line.routes, OpenSocket::Connections { closing: line.closing })
     }
 
-    /// Whether it is the socket that is wanted.
+    /// True if it is the socket that is wanted.
     pub(crate) fn is(&self, wanted: &SocketSpec) -> bool {
         self.scheme == wanted.scheme && self.address == wanted.address
     }
@@ -337,7 +338,7 @@ impl OpenListener {
         self.routes.store(Arc::new(wanted.routes.clone()));
     }
 
-    /// Its entries as they were asked for, with the address that it got.
+    /// Returns its entries as they were asked for, with the address that it got.
     pub(crate) fn list(&self) -> Vec<Listen> {
         let routes = self.routes.load();
         let listen = |(path, _): &(Box<str>, u16)| Listen {

@@ -1,7 +1,7 @@
 //! What the settings answer by themselves: local records, and other names in a name's stead.
 //!
-//! Clients get them by the operations that `simple` places; whoever dials a name, at any door, gets the same
-//! through the resolver. Nobody is asked. Made by `plan`.
+//! Clients get them by the operations that `simple` places; whoever dials a name, at any door, gets
+//! the same through the resolver. Nobody is asked. Made by `plan`.
 
 use crate::settings::Settings;
 use dns_wire::records::LocalRecords;
@@ -25,8 +25,8 @@ pub struct LocalNames {
 }
 
 impl LocalNames {
-    /// Those of `settings`, or every complaint about them. A pipeline alone says what is done: beside it
-    /// there are none.
+    /// Returns those of `settings`, or every complaint about them. A pipeline alone says what is
+    /// done: beside it there are none.
     pub fn of(settings: &Settings) -> Result<Self, Vec<Complaint>> {
         if settings.foreign.is_some() {
             return Ok(Self::default());

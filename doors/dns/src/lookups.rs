@@ -39,7 +39,7 @@ pub struct ViewSettings {
     /// How one of several is chosen. Default: `dns.strategy`.
     #[serde(default)]
     pub strategy: Option<SelectionStrategy>,
-    /// Its cache. Default: as `dns.cache`, with a size of 16MiB.
+    /// Cache. Default: as `dns.cache`, with a size of 16MiB.
     #[serde(default)]
     pub cache: Option<CacheSettings>,
 }
@@ -50,7 +50,7 @@ pub struct ViewSettings {
 pub struct FallbackSettings {
     /// Whom to ask when the first upstreams fail or are slow. At least one.
     pub upstreams: Vec<UpstreamSettings>,
-    /// How long the first ones have. Default 500ms, at most 10s.
+    /// Time that the first ones have. Default 500ms, at most 10s.
     #[serde(default = "after_default")]
     pub after: Text<TimeSpan>,
     /// `always`: they are asked at the same time, and their answer is held back until it is needed.
@@ -75,7 +75,7 @@ fn after_default() -> Text<TimeSpan> {
 }
 
 impl Settings {
-    /// What the resolver is built from.
+    /// Returns what the resolver is built from.
     pub fn resolver(&self) -> ResolverSettings {
         if let Some(foreign) = &self.foreign {
             return foreign.resolver.clone();
@@ -124,7 +124,7 @@ impl Settings {
         self.fallback.as_ref().map(|_| self.views.len() as u16 + 1)
     }
 
-    /// How long the first upstreams have, and when the second resort is asked.
+    /// Returns how long the first upstreams have, and when the second resort is asked.
     pub(crate) fn fallback_rule(&self) -> (Duration, StandbyRule) {
         self.fallback.as_ref().map_or((Duration::ZERO, StandbyRule::WhenNeeded), |fallback| {
             (fallback.after.0.0, fallback.standby)

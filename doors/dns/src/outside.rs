@@ -1,9 +1,9 @@
 //! What runs outlast: names remembered for addresses, families that names have, numbers of
 //! collectors, lines for the operator, and effects.
 //!
-//! A plan holds it; what a reload leaves as it was goes over from the plan before. Nothing here makes
-//! a question wait but [`PipelineResources::settle`], which is what it is for. Called by `surroundings` and
-//! `branches`.
+//! A plan holds it; what a reload leaves as it was goes over from the plan before. Nothing here
+//! makes a question wait but [`PipelineResources::settle`], which is what it is for. Called by
+//! `surroundings` and `branches`.
 
 use crate::effects::{
     ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsEnv, EffectsPlan, GivenAnswer,
@@ -114,7 +114,7 @@ impl PipelineResources {
         }
     }
 
-    /// What `foreign` wants of it: as far as that is what ran before, it goes on.
+    /// Returns what `foreign` wants of it: as far as that is what ran before, it goes on.
     pub(crate) fn next(
         &self,
         foreign: Option<&ForeignConfig>,
@@ -198,7 +198,7 @@ impl PipelineResources {
         found.as_str().split('.').all(|label| name.push_label(label.as_bytes()).is_ok())
     }
 
-    /// Whether `name` is known to have addresses of `family`.
+    /// True if `name` is known to have addresses of `family`.
     pub(crate) fn is_preferred(&self, family: u16, name: Name<'_>, now: Now) -> bool {
         self.preferred.get(&(family, name.as_str().into())).is_some_and(|until| now.mono_ms < until)
     }
@@ -276,7 +276,7 @@ impl PipelineResources {
     }
 }
 
-/// What effects get to see of an answer.
+/// Holds what effects get to see of an answer.
 struct ShownAnswer {
     rcode: u16,
     addresses: [IpAddr; ADDRESSES_MAX],

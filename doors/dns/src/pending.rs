@@ -2,8 +2,8 @@
 //!
 //! It holds all that its second half needs. An exchange with upstreams ends in a callback on the
 //! resolver's thread, which goes straight on with the run; whatever else is waited for becomes a
-//! task on a core (`branches`). Made by `request`; nobody waits for ever: the resolver's time-out and
-//! the bounds of the program see to that.
+//! task on a core (`branches`). Made by `request`; nobody waits for ever: the resolver's time-out
+//! and the bounds of the program see to that.
 
 use crate::back::ReplySink;
 use crate::branches;
@@ -56,8 +56,8 @@ pub(crate) struct PendingQuestions {
 }
 
 /// Questions that may wait in tasks at once: what a second of sleep at 16,000 questions a second
-/// holds. No client has more of these places than are left to the others; beyond it a question fails
-/// at once.
+/// holds. No client has more of these places than are left to the others; beyond it a question
+/// fails at once.
 pub(crate) const TASKS_MAX: usize = 16_384;
 
 /// A place among those.
@@ -95,7 +95,7 @@ impl PendingRequest {
         }
     }
 
-    /// Whose share of the questions in flight it takes.
+    /// Returns whose share of the questions in flight it takes.
     pub(crate) fn source(&self) -> QuerySource {
         QuerySource::client(self.client, self.client_port)
     }
@@ -254,7 +254,7 @@ pub(crate) fn question(
         .with_options(options)
 }
 
-/// What came of an exchange, as the machine takes it.
+/// Returns what came of an exchange, as the machine takes it.
 pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
     match resolution.result {
         Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),

@@ -95,7 +95,7 @@ impl DnsPlan {
     }
 }
 
-/// What clients of plain DNS are told of our encrypted listeners.
+/// Returns what clients of plain DNS are told of our encrypted listeners.
 fn designated(settings: &Settings) -> DesignatedResolvers {
     let names: Vec<_> = settings.names.iter().map(|name| name.0.clone()).collect();
     let listeners: Vec<_> = settings.listen.iter().map(|listen| listen.0.clone()).collect();

@@ -1,9 +1,9 @@
 //! One DNS question from its bytes to its answer: read, decide, act, review, shape, record.
 //!
 //! Every listener calls [`handle`], once a message. To decide and to act is to run the plan's
-//! program (`pipeline`), which the simple settings and foreign pipelines alike are compiled to. What
-//! can be answered at once goes into the caller's buffer without an allocation; a question that must
-//! wait leaves with `pending` and comes back into the same [`finish`].
+//! program (`pipeline`), which the simple settings and foreign pipelines alike are compiled to.
+//! What can be answered at once goes into the caller's buffer without an allocation; a question
+//! that must wait leaves with `pending` and comes back into the same [`finish`].
 
 use crate::back::ReplySink;
 use crate::blocked::PixelReach;
@@ -25,10 +25,10 @@ use std::time::Instant;
 use transport::near::{self, ArrivedAt};
 use vocab::{Action, Caching, Cause, Door, LinkInfo, Name, NameBuffer, Now, RequestKind, Source};
 
-/// How long clients may keep that an answer was emptied.
+/// Time for which clients may keep that an answer was emptied.
 const EMPTIED_TTL_S: u32 = 60;
 
-/// What one request sees of the world; it does not change under its feet.
+/// Holds what one request sees of the world; it does not change under its feet.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestView<'v> {
     pub(crate) shared: &'v Arc<DoorShared>,
@@ -37,8 +37,8 @@ pub(crate) struct RequestView<'v> {
 }
 
 impl RequestView<'_> {
-    /// What is known of the client beside its address. It says itself who it is: in the path of DNS
-    /// over HTTPS, or in the first label of the name that it connects to.
+    /// Returns what is known of the client beside its address. It says itself who it is: in the
+    /// path of DNS over HTTPS, or in the first label of the name that it connects to.
     pub(crate) fn who<'c>(&self, caller: &DnsCaller<'c>) -> ClientIdentity<'c> {
         let id = Some(caller.client_id).filter(|id| !id.is_empty());
         ClientIdentity {
@@ -63,7 +63,7 @@ impl RequestView<'_> {
         self.plan.blocked.write(query, (style, reaches), out);
     }
 
-    /// What the client would have of the pixel door's address.
+    /// Returns what the client would have of the pixel door's address.
     fn reach(&self, caller: &DnsCaller<'_>) -> PixelReach {
         if self.shared.trust.avoids(caller.client, caller.now) {
             PixelReach::Nothing
@@ -95,7 +95,7 @@ pub(crate) struct DnsCaller<'c> {
     pub(crate) client_id: &'c str,
 }
 
-/// How the question came, which bounds the answer.
+/// Tells how the question came, which bounds the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum QueryTransport {
     Udp,
@@ -105,7 +105,7 @@ pub(crate) enum QueryTransport {
     Quic,
 }
 
-/// Whether [`handle`] is done.
+/// Tells whether [`handle`] is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandleOutcome {
     /// The reply is in the buffer; an empty one means that none is due.
@@ -122,7 +122,7 @@ pub(crate) struct DnsRequest<'a> {
     pub(crate) caller: DnsCaller<'a>,
 }
 
-/// What a run has learnt beside the answer.
+/// Holds what a run has learnt beside the answer.
 #[derive(Clone, Copy)]
 pub(crate) struct RunFindings {
     /// Why the policy let it pass, or blocked it.
@@ -241,7 +241,7 @@ fn refuse_unread(
     record_refused(view, caller, reply);
 }
 
-/// Whether the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
+/// True if the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
 fn is_welcome(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &mut Vec<u8>) -> bool {
     let guard = &view.plan.guard;
     let seen = guard.read(asked.query, &asked.caller);
@@ -278,13 +278,13 @@ pub(crate) fn finish(
     record(view, asked, &reviewed, out);
 }
 
-/// What is to be answered after the review.
+/// Holds what is to be answered after the review.
 pub(crate) struct ReviewedAnswer {
     pub(crate) findings: RunFindings,
     pub(crate) source: Source,
 }
 
-/// Whether an answer is what some upstream said, now or before.
+/// True if an answer is what some upstream said, now or before.
 pub(crate) fn is_foreign(source: Source) -> bool {
     matches!(source, Source::Cache | Source::Stale | Source::Upstream)
 }

@@ -53,8 +53,8 @@ pub struct Settings {
     /// names and those below). Default: `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
     pub upstreams: Vec<UpstreamSettings>,
     /// How one of several upstreams is chosen: `race`, `ordered`, `fastest`, `random` or
-    /// `fastest_address` (all are asked, and the address that connects soonest comes first). Default
-    /// `race`.
+    /// `fastest_address` (all are asked, and the address that connects soonest comes first).
+    /// Default `race`.
     pub strategy: SelectionStrategy,
     /// How `fastest_address` measures.
     pub probe: ProbeSettings,
@@ -63,9 +63,9 @@ pub struct Settings {
     /// IP addresses of plain DNS servers that find the addresses of upstreams given by name.
     /// Default: the upstreams given by IP that speak UDP or TCP, else those of `/etc/resolv.conf`.
     pub bootstrap: Vec<Text<PlainServer>>,
-    /// How long an upstream may take, all tries together. Default 5s, from 100ms to 30s.
+    /// Time that an upstream may take, all tries together. Default 5s, from 100ms to 30s.
     pub timeout: Text<TimeSpan>,
-    /// How many upstreams a `race` asks at once. Default 3, from 1 to 32.
+    /// Number of upstreams a `race` asks at once. Default 3, from 1 to 32.
     pub concurrent: u8,
     /// Other upstreams, and a cache of their own, for some clients. At most 32. Default: none.
     pub views: Vec<ViewSettings>,
@@ -75,9 +75,9 @@ pub struct Settings {
     /// about the reverse zones of RFC 6303 and nothing else. Default: none, and such questions are
     /// answered with "no such name".
     pub private_reverse: Vec<UpstreamSettings>,
-    /// Names that are looked up under another name: `NAME OTHER` for one name,
-    /// `||NAME^ OTHER` for it and all below. The answer begins with the alias. Doors that connect to such
-    /// a name are led by them too. Default: none.
+    /// Names that are looked up under another name: `NAME OTHER` for one name, `||NAME^ OTHER` for
+    /// it and all below. The answer begins with the alias. Doors that connect to such a name are
+    /// led by them too. Default: none.
     pub rewrites: Vec<String>,
     /// Record types that are answered as empty without asking anyone, as in `[AAAA]` where IPv6
     /// does not work. Default: none.
@@ -86,7 +86,7 @@ pub struct Settings {
     /// else nodata), `pixel`, `nodata`, `nxdomain`, `null` (0.0.0.0 and ::) or `refused`. Default
     /// `auto`.
     pub blocked: BlockStyle,
-    /// How long clients may keep the answer for a blocked name. Default 10s, at most 1d.
+    /// Time for which clients may keep the answer for a blocked name. Default 10s, at most 1d.
     pub blocked_ttl: Text<TimeSpan>,
     /// Whom to ask about what is blocked, for programs that show it (structured DNS errors):
     /// `mailto:NAME@HOST` or `tel:NUMBER`. At most 3 of 80 bytes. Default: nobody.
@@ -94,7 +94,8 @@ pub struct Settings {
     /// Who blocks it, for the same programs: a name of at most 64 bytes. Default: none.
     pub organization: Option<String>,
     /// Records answered from here, before policy and cache: `NAME TYPE VALUE` for one name,
-    /// `||NAME^ TYPE VALUE` for it and all below. Doors that connect to such a name are led by them too.
+    /// `||NAME^ TYPE VALUE` for it and all below. Doors that connect to such a name are led by them
+    /// too.
     pub local: Vec<String>,
     /// Whether to answer the names by which programs ask if they should go around this door:
     /// `use-application-dns.net` (no such name), `mask.icloud.com` and `mask-h2.icloud.com` (no
@@ -106,9 +107,9 @@ pub struct Settings {
     pub ddr: DdrMode,
     /// Who may ask.
     pub access: AccessSettings,
-    /// How much one client may ask.
+    /// Amount that one client may ask.
     pub rate_limit: RateLimitSettings,
-    /// How many answers go to one network, against floods to forged addresses.
+    /// Number of answers that go to one network, against floods to forged addresses.
     pub response_rate_limit: ResponseRateLimitSettings,
     /// Whether answers of upstreams may point inside.
     pub rebinding: RebindingSettings,
@@ -116,7 +117,7 @@ pub struct Settings {
     pub cookies: CookieSettings,
     /// What upstreams are told of where a client is.
     pub client_subnet: ClientSubnetSettings,
-    /// How many TCP connections may be open at once, all clients together. Default 1024.
+    /// Number of TCP connections that may be open at once, all clients together. Default 1024.
     pub tcp_connections: u32,
     /// How many of them one client may hold. Default 32.
     pub tcp_connections_per_client: u32,
@@ -124,7 +125,7 @@ pub struct Settings {
     /// `upstreams`, `cache`, `local` and the like are not used. Questions enter at the sequence
     /// tagged `main`. Default: none.
     pub pipeline: Vec<serde_json::Value>,
-    /// Whether what the cache holds is kept in the state folder (`dns-cache`, readable by its owner
+    /// True if what the cache holds is kept in the state folder (`dns-cache`, readable by its owner
     /// only) while Tidegate does not run. Default true.
     pub keep_cache: bool,
     /// The pipeline, compiled. Set by whoever reads the file.
@@ -136,7 +137,7 @@ pub struct Settings {
     pub aliases_at_pixel: AliasesAtPixel,
 }
 
-/// What the pixel door has for names that only their alias blocks.
+/// Tells what the pixel door has for names that only their alias blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AliasesAtPixel {
     /// Nothing: the signer reads lists, which do not name them, and so certifies none.
@@ -167,7 +168,7 @@ pub struct DohSettings {
     pub trusted_proxies: Vec<Text<Network>>,
 }
 
-/// What becomes of canary names.
+/// Treatment of canary names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CanaryAction {
@@ -300,12 +301,13 @@ impl Settings {
         complaints
     }
 
-    /// How many TCP connections may be open, all listeners together: in all, and from one client.
+    /// Returns how many TCP connections may be open, all listeners together: in all, and from one
+    /// client.
     pub(crate) fn connection_caps(&self) -> (usize, usize) {
         (self.tcp_connections as usize, self.tcp_connections_per_client as usize)
     }
 
-    /// Whether answers of public upstreams that point inside are emptied.
+    /// True if answers of public upstreams that point inside are emptied.
     pub fn keeps_outside(&self) -> bool {
         self.rebinding.protect.unwrap_or(self.guard_defaults() == GuardDefaults::Guarded)
     }

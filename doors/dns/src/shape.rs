@@ -1,8 +1,8 @@
 //! Makes an answer fit for its client: written out, within its size, with the options that are due.
 //!
 //! It decides nothing about names. What it takes away are hints at addresses of a filtered family,
-//! and, for a flood, the answer itself. Called by `request` for every answer that is not a refusal to
-//! read the question.
+//! and, for a flood, the answer itself. Called by `request` for every answer that is not a refusal
+//! to read the question.
 
 use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof, SubnetMode};
 use crate::request::{DnsRequest, QueryTransport, RequestView, RunFindings, bare, is_foreign};
@@ -16,7 +16,7 @@ use vocab::{Cause, Source};
 /// Longest answer over a stream: what its two length bytes can say (RFC 1035 §4.2.2).
 const STREAM_REPLY_BYTES_MAX: usize = 65_535;
 
-/// How long clients may keep that a service binding could not be freed of its hints.
+/// Time for which clients may keep that a service binding could not be freed of its hints.
 const EMPTIED_TTL_S: u32 = 60;
 
 /// What is told of an upstream that is this server.
@@ -25,7 +25,7 @@ const CIRCLE_TEXT: &str = "an upstream leads back to this server";
 /// OPT without options, and an extended error without text.
 const OPT_BYTES_MAX: usize = 17;
 
-/// How long the answer may be.
+/// Returns how long the answer may be.
 pub(crate) fn limit_of(asked: &DnsRequest<'_>) -> usize {
     match asked.caller.way {
         QueryTransport::Udp => asked.query.udp_limit(),
@@ -129,7 +129,7 @@ fn reason(
     view.plan.in_charge.text(code, rule.as_ref(), room)
 }
 
-/// What is the matter with the hints of an answer.
+/// Tells what is the matter with the hints of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum HintState {
     /// None of a filtered family is left.

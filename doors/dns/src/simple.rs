@@ -1,8 +1,8 @@
 //! The simple settings as a program: the same operations that a foreign pipeline is compiled to.
 //!
-//! The order is the door's promise: what no forwarder should look up, other names in a name's stead,
-//! records of one's own, special names, filtered types, the policy, and then for the view that
-//! the client belongs to its cache and its upstreams. Called by `plan`.
+//! The order is the door's promise: what no forwarder should look up, other names in a name's
+//! stead, records of one's own, special names, filtered types, the policy, and then for the view
+//! that the client belongs to its cache and its upstreams. Called by `plan`.
 
 use crate::guard::SubnetMode;
 use crate::local_names::LocalNames;

@@ -7,7 +7,7 @@
 use crate::settings::CanaryAction;
 use vocab::{DomainName, Name};
 
-/// What a special name gets.
+/// Tells what a special name gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpecialAnswer {
     /// The loopback addresses (RFC 6761 §6.3).
@@ -72,7 +72,7 @@ impl SpecialNames {
         Self { canaries, delegated }
     }
 
-    /// What `name` gets, if it is special.
+    /// Returns what `name` gets, if it is special.
     pub(crate) fn find(&self, name: Name<'_>) -> Option<SpecialAnswer> {
         let text = name.as_str();
         // Nearly every name asked for ends otherwise, and is done here.
@@ -86,7 +86,7 @@ impl SpecialNames {
         (!self.is_delegated(name)).then_some(found)
     }
 
-    /// Whether an upstream is responsible for `name` and nothing else.
+    /// True if an upstream is responsible for `name` and nothing else.
     pub(crate) fn is_delegated(&self, name: Name<'_>) -> bool {
         self.delegated.iter().any(|zone| name.is_within(zone.as_name()))
     }

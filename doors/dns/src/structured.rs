@@ -1,8 +1,8 @@
 //! Why an answer is filtered, for programs that show it to people: a JSON object in the text of the
 //! extended error (draft-ietf-dnsop-structured-dns-error-22, section 4).
 //!
-//! Only for clients that ask for it, and never at the cost of a record: what does not fit is left out,
-//! first the words, then all. It decides nothing. Called by `shape`.
+//! Only for clients that ask for it, and never at the cost of a record: what does not fit is left
+//! out, first the words, then all. It decides nothing. Called by `shape`.
 
 use crate::settings::Settings;
 use dns_wire::{EDE_TEXT_BYTES_MAX, EdeCode};
@@ -23,7 +23,7 @@ const DNS_OPERATOR_POLICY: u8 = 6;
 /// The language of what is written here (RFC 5646).
 const LANGUAGE: &str = "en";
 
-/// Whom to ask about what is filtered.
+/// Holds whom to ask about what is filtered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InCharge {
     contact: Box<[String]>,
@@ -51,8 +51,8 @@ impl InCharge {
         Self { contact: contact.into(), organization }
     }
 
-    /// The text for an answer with this error, by this rule, in at most `room` bytes; empty where there
-    /// is nothing to tell.
+    /// The text for an answer with this error, by this rule, in at most `room` bytes; empty where
+    /// there is nothing to tell.
     pub(crate) fn text(&self, code: EdeCode, rule: Option<&RuleText>, room: usize) -> String {
         let (words, sub_error) = match (code, rule) {
             (EdeCode::Blocked, Some(rule)) => (words_of(rule), Some(DNS_OPERATOR_POLICY)),
@@ -99,7 +99,7 @@ fn words_of(rule: &RuleText) -> String {
     format!("Rule {text} on line {} of list {}", rule.line, rule.list)
 }
 
-/// What is wrong with whom to ask, with paths relative to the section.
+/// Returns what is wrong with whom to ask, with paths relative to the section.
 pub(crate) fn check(settings: &Settings) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     if settings.contact.len() > CONTACTS_MAX {

@@ -18,13 +18,13 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use upstream::resolver::{CacheId, CachedState, RenewAdvice};
 use vocab::{Action, Name, NameBuffer, Source};
 
-/// How long clients may keep what special names mean: that does not change.
+/// Time for which clients may keep what special names mean: that does not change.
 const SPECIAL_TTL_S: u32 = 3600;
 
-/// How long clients may keep the little that ANY gets.
+/// Time for which clients may keep the little that ANY gets.
 const ANY_TTL_S: u32 = 3600;
 
-/// How long clients may keep that a type is not answered here.
+/// Time for which clients may keep that a type is not answered here.
 const FILTERED_TTL_S: u32 = 3600;
 
 /// Longest message that is written here: what a stream can carry.
@@ -45,7 +45,7 @@ impl<'v> RequestEnv<'v> {
         Self { view, caller, findings, renewal: None }
     }
 
-    /// What was learnt, and a run that is to be made in the background.
+    /// Returns what was learnt, and a run that is to be made in the background.
     pub(crate) fn leave(self) -> (RunFindings, Option<Box<RunState>>) {
         (self.findings, self.renewal)
     }

@@ -22,16 +22,16 @@ use transport::udp::DATAGRAM_BYTES_MAX;
 /// Questions of one connection that may wait for upstreams at once.
 const WAITING_MAX: usize = 64;
 
-/// How long a connection may go without a whole question (RFC 7766 §6.2.3 leaves it to us; the
-/// peers take 10 s), and how long it may take to read an answer.
+/// Time for which a connection may go without a whole question (RFC 7766 §6.2.3 leaves it to us;
+/// the peers take 10 s), and how long it may take to read an answer.
 pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 /// The same where three quarters of all connections are taken: whoever only holds one then makes
 /// room for who asks (RFC 7766 §6.2.3 allows it at any time).
 const IDLE_CROWDED: Duration = Duration::from_secs(2);
 
-/// How long an answer is waited for before the connection is given up. Upstreams time out before
-/// that (at most 30 s, see `Settings::timeout`).
+/// Time for which an answer is waited for before the connection is given up. Upstreams time out
+/// before that (at most 30 s, see `Settings::timeout`).
 const ANSWER_WAIT: Duration = Duration::from_secs(40);
 
 /// Answers are written when so many bytes have gathered, so that they never grow without bound.
@@ -64,7 +64,7 @@ struct TcpConnection<S> {
     answers: mpsc::Sender<Vec<u8>>,
 }
 
-/// What stands at the front of the input.
+/// Tells what stands at the front of the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum InputFront {
     /// A whole message was there and is dealt with.
@@ -155,7 +155,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
-    /// How long nothing may happen from now on.
+    /// Returns how long nothing may happen from now on.
     fn patience(&self) -> Duration {
         if self.waiting > 0 {
             ANSWER_WAIT

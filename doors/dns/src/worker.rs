@@ -1,7 +1,8 @@
 //! The UDP side: one thread per core and listener, around batches of datagrams.
 //!
 //! A worker reads the clock, the policy and the plan once a batch, answers what it can into the
-//! batch's own buffers and sends them together. It decides nothing. Started and stopped by `listeners`.
+//! batch's own buffers and sends them together. It decides nothing. Started and stopped by
+//! `listeners`.
 
 use crate::back::ReplySink;
 use crate::door::DoorShared;

@@ -1,7 +1,7 @@
 //! What goes through the cache: `GET` and `HEAD` without a body, on routes that have one.
 //!
-//! It lends the cache our way to the pool, and drops what other requests may have changed. Called by
-//! `request`.
+//! It lends the cache our way to the pool, and drops what other requests may have changed. Called
+//! by `request`.
 
 use crate::caller::ClientConnection;
 use crate::door::GatewaySetup;

@@ -29,7 +29,8 @@ pub(crate) struct ClientConnection {
     told: OnceLock<ForwardedAddresses>,
 }
 
-/// What servers behind are told of the client's end, the same for all requests of a connection.
+/// Holds what servers behind are told of the client's end, the same for all requests of a
+/// connection.
 #[derive(Debug)]
 pub(crate) struct ForwardedAddresses {
     /// The peer, for `X-Forwarded-For`.
@@ -38,7 +39,7 @@ pub(crate) struct ForwardedAddresses {
     pub(crate) port: Option<HeaderValue>,
 }
 
-/// What a connection knows of the handshake that began it.
+/// Holds what a connection knows of the handshake that began it.
 #[derive(Debug)]
 pub(crate) struct HandshakeInfo {
     /// The name that the client asked for, lower-case.
@@ -72,7 +73,7 @@ impl ClientConnection {
         Self { peer, ends, local, secured, tunnel, told: OnceLock::new() }
     }
 
-    /// What servers behind are told of it.
+    /// Returns what servers behind are told of it.
     pub(crate) fn told(&self) -> &ForwardedAddresses {
         self.told.get_or_init(|| {
             let address = HeaderValue::try_from(address_text(self.peer));
@@ -83,8 +84,8 @@ impl ClientConnection {
         })
     }
 
-    /// Between whom a server is told that the connection is: `client` and us. Of one for whom a proxy
-    /// in front speaks, no port is known.
+    /// Between whom a server is told that the connection is: `client` and us. Of one for whom a
+    /// proxy in front speaks, no port is known.
     pub(crate) fn ends_for(&self, client: IpAddr) -> Option<ProxyEndpoints> {
         let ends = self.ends?;
         if client == self.peer {
@@ -98,7 +99,7 @@ impl ClientConnection {
         if self.secured.is_some() { CookieScope::Secure } else { CookieScope::Any }
     }
 
-    /// How the client speaks with us.
+    /// Returns how the client speaks with us.
     pub(crate) fn scheme(&self) -> &'static str {
         if self.secured.is_some() { "https" } else { "http" }
     }

@@ -1,6 +1,7 @@
 //! What is to be done with a request: the routes in their order, then the policy.
 //!
-//! It touches no socket. Called by `request`, by `reproxy` for a path that a server names, and by `foretell`.
+//! It touches no socket. Called by `request`, by `reproxy` for a path that a server names, and by
+//! `foretell`.
 
 use crate::door::{GatewayDoor, GatewaySetup};
 use crate::guards::{BlockMode, BlockOccasion, BlockRules, decide_in_both_spellings};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use transport::near;
 use vocab::{Action, Cause, Now};
 
-/// What is to be done with a request.
+/// Tells what is to be done with a request.
 pub(crate) enum RouteDecision {
     /// By the policy, or by this block.
     Block(Verdict, Option<Arc<BlockRules>>),
@@ -22,12 +23,12 @@ pub(crate) enum RouteDecision {
     Pass(Verdict, Arc<GatewayRoute>),
     /// No route fits.
     Nowhere(Verdict),
-    /// Its path leads elsewhere for some servers.
+    /// Path leads elsewhere for some servers.
     Refuse(BadPath),
 }
 
 impl RouteDecision {
-    /// What patterns and policy say, if they were asked.
+    /// Returns what patterns and policy say, if they were asked.
     pub(crate) const fn verdict(&self) -> Option<&Verdict> {
         match self {
             Self::Block(verdict, _) | Self::Pass(verdict, _) | Self::Nowhere(verdict) => {
@@ -46,8 +47,8 @@ impl RouteDecision {
     }
 }
 
-/// The first route that fits decides; a route whose patterns do not hit and that leads nowhere leaves
-/// it to those that follow. Patterns come before the policy: they are the nearer rule.
+/// The first route that fits decides; a route whose patterns do not hit and that leads nowhere
+/// leaves it to those that follow. Patterns come before the policy: they are the nearer rule.
 ///
 /// Servers do not all read a path alike: rules are held against every [reading](Readings), and
 /// where routes would differ, it is refused.

@@ -34,7 +34,7 @@ use transport::{ConnectionLimits, Drain, Signer, Stream, client_of, clock};
 use upstream::origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use vocab::{Complaint, LinkInfoNeeds, Listen, Network, RuleRef};
 
-/// What the door is built from.
+/// Holds what the door is built from.
 #[derive(Clone)]
 pub struct GatewayParts {
     /// The policy, swapped as a whole on reload.
@@ -66,7 +66,7 @@ pub struct GatewayDoor {
     watch: PoolWatch,
 }
 
-/// What follows from the settings, swapped as a whole.
+/// Holds what follows from the settings, swapped as a whole.
 pub(crate) struct GatewaySetup {
     pub(crate) settings: Settings,
     pub(crate) trusted: Vec<Network>,
@@ -90,12 +90,12 @@ pub(crate) struct GatewaySetup {
     pub(crate) uploads: UploadRules,
 }
 
-/// How often one pattern of a route has blocked.
+/// Holds how often one pattern of a route has blocked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PatternHits {
     /// The file, or the route where the patterns stand in the configuration.
     pub list: String,
-    /// Its line, from 1.
+    /// Line, from 1.
     pub line: u32,
     /// The pattern.
     pub text: String,
@@ -103,7 +103,7 @@ pub struct PatternHits {
     pub hits: u64,
 }
 
-/// What the guards of all routes have done since the settings were taken.
+/// Holds what the guards of all routes have done since the settings were taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GuardCounts {
     /// Requests refused because they were too many.
@@ -129,8 +129,8 @@ impl GatewayDoor {
         Ok(Arc::new(Self { parts, setup, connections, unfinished, watch: PoolWatch::default() }))
     }
 
-    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of
-    /// the cache, begins health checks and looks names of servers up. Requests under way keep the old
+    /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
+    /// cache, begins health checks and looks names of servers up. Requests under way keep the old
     /// ones; listeners are the caller's.
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
@@ -149,7 +149,7 @@ impl GatewayDoor {
         Ok(())
     }
 
-    /// What pools are seen to with.
+    /// Returns what pools are seen to with.
     fn means(&self) -> WatchMeans {
         WatchMeans { dialer: self.parts.dialer.clone(), tell: Arc::clone(&self.parts.tell) }
     }
@@ -171,7 +171,7 @@ impl GatewayDoor {
         self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
     }
 
-    /// How many requests are within their bodies, and how many were refused for that.
+    /// Returns how many requests are within their bodies, and how many were refused for that.
     pub fn unfinished_requests(&self) -> UnfinishedCounts {
         self.unfinished.counts()
     }
@@ -186,7 +186,7 @@ impl GatewayDoor {
         self.setup.load().rule_text(rule)
     }
 
-    /// How many connections have left HTTP, as a WebSocket does, and are open.
+    /// Returns how many connections have left HTTP, as a WebSocket does, and are open.
     pub fn upgrades_open(&self) -> u32 {
         self.setup.load().left.count()
     }
@@ -204,7 +204,7 @@ impl GatewayDoor {
         .collect()
     }
 
-    /// What limits and `log_only` have done.
+    /// Returns what limits and `log_only` have done.
     pub fn guard_counts(&self) -> GuardCounts {
         let setup = self.setup.load();
         let guards = || setup.routes.iter().map(|route| &route.guards);
@@ -221,7 +221,8 @@ impl GatewayDoor {
         self.setup.load().pools.iter().map(|(name, pool)| pool.state(name, now)).collect()
     }
 
-    /// Changes a pool while it runs, until the process ends or a reload brings other settings for it.
+    /// Changes a pool while it runs, until the process ends or a reload brings other settings for
+    /// it.
     pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), PoolUnchanged> {
         let setup = self.setup();
         let found = setup.pools.get(pool).ok_or_else(|| PoolUnchanged::NoPool(pool.into()))?;
@@ -273,7 +274,7 @@ impl GatewayDoor {
         drop(serve(stream, versions, limits, stop, handler).await);
     }
 
-    /// What the policy wants to know of clients beside their address.
+    /// Returns what the policy wants to know of clients beside their address.
     pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
         self.parts.policy.load().near_wanted()
     }
@@ -283,7 +284,8 @@ impl GatewayDoor {
     }
 }
 
-/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
+/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with
+/// them.
 pub fn check_files(
     settings: &Settings,
     base: &Path,
@@ -395,7 +397,7 @@ impl GatewaySetup {
         })
     }
 
-    /// Who is believed, and how servers behind are told.
+    /// Returns who is believed, and how servers behind are told.
     pub(crate) fn telling(&self) -> ForwardedHeaders<'_> {
         ForwardedHeaders { trusted: &self.trusted, style: self.settings.forwarded }
     }
@@ -410,7 +412,7 @@ impl GatewaySetup {
     }
 }
 
-/// How many connections may be open: in all, and from one client.
+/// Returns how many connections may be open: in all, and from one client.
 fn caps(settings: &Settings) -> (usize, usize) {
     (settings.connections as usize, settings.connections_per_client as usize)
 }
@@ -433,7 +435,7 @@ fn routes_of(
     (routes, complaints)
 }
 
-/// What sends to servers: with the connections of `before`, where there are some.
+/// Returns what sends to servers: with the connections of `before`, where there are some.
 fn origins_of(settings: &Settings, parts: &GatewayParts, before: Option<&GatewaySetup>) -> Origins {
     let limits = OriginLimits {
         response_timeout: settings.response_timeout.0.0,
@@ -446,8 +448,8 @@ fn origins_of(settings: &Settings, parts: &GatewayParts, before: Option<&Gateway
     )
 }
 
-/// The pools of `settings`. One whose settings and certificates are as before goes on as it is, with
-/// what was changed while it ran.
+/// The pools of `settings`. One whose settings and certificates are as before goes on as it is,
+/// with what was changed while it ran.
 fn pools_of(
     settings: &Settings,
     parts: &GatewayParts,

@@ -1,14 +1,14 @@
 //! Rules for header fields: what is set, added or removed, in requests that go on and in answers.
 //!
-//! A rule is compiled once. What its text says of a request is put in piece by piece, and a value that
-//! no field may have is left out, so no text can begin a field of its own. It reads no request. Called
-//! by `settings` to check, by `passing` and `finish` to change.
+//! A rule is compiled once. What its text says of a request is put in piece by piece, and a value
+//! that no field may have is left out, so no text can begin a field of its own. It reads no
+//! request. Called by `settings` to check, by `passing` and `finish` to change.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 use std::net::IpAddr;
 
-/// What texts may say of a request.
+/// Holds what texts may say of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TemplateFacts<'f> {
     pub(crate) client: IpAddr,
@@ -36,7 +36,7 @@ pub(crate) enum FieldChange {
     Pass(HeaderName),
 }
 
-/// What a message gets: the same rule with its value.
+/// Tells what a message gets: the same rule with its value.
 #[derive(Clone, Debug)]
 pub(crate) enum ValueChange {
     Set(HeaderName, HeaderValue),
@@ -45,8 +45,8 @@ pub(crate) enum ValueChange {
     Remove(HeaderName),
 }
 
-/// A value with places for facts: `{client}`, `{host}`, `{scheme}`, `{path}`, `{query}`, and `{uri}` for
-/// path and query with what stands between them; `{{` and `}}` stand for braces.
+/// A value with places for facts: `{client}`, `{host}`, `{scheme}`, `{path}`, `{query}`, and
+/// `{uri}` for path and query with what stands between them; `{{` and `}}` stand for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldTemplate(Vec<FieldPiece>);
 
@@ -64,7 +64,7 @@ enum FieldPiece {
 /// Why a rule cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BadRule {
-    /// It is no name of a field.
+    /// Is no name of a field.
     Name(String),
     /// The field frames messages, or is for one connection alone.
     Framing(HeaderName),
@@ -154,7 +154,7 @@ impl FieldTemplate {
         HeaderValue::try_from(value).ok()
     }
 
-    /// Whether it says the host that was asked for.
+    /// True if it says the host that was asked for.
     pub(crate) fn says_host(&self) -> bool {
         self.0.contains(&FieldPiece::Host)
     }
@@ -184,7 +184,7 @@ impl FieldRules {
         self
     }
 
-    /// What a message of this request gets.
+    /// Returns what a message of this request gets.
     pub(crate) fn changes(&self, facts: &TemplateFacts<'_>) -> impl Iterator<Item = ValueChange> {
         self.0.iter().filter_map(|rule| {
             Some(match rule {

@@ -1,7 +1,8 @@
-//! What is done to an answer last: a server's own address taken out, fields changed, the body coded.
+//! What is done to an answer last: a server's own address taken out, fields changed, the body
+//! coded.
 //!
-//! What the request says about it is noted before the request goes on, for it is gone afterwards. It
-//! decides nothing and sends nothing. Called by `request`.
+//! What the request says about it is noted before the request goes on, for it is gone afterwards.
+//! It decides nothing and sends nothing. Called by `request`.
 
 use crate::caller::ClientConnection;
 use crate::door::GatewaySetup;
@@ -18,7 +19,7 @@ use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
 use std::sync::Arc;
 
-/// What an answer gets.
+/// Holds what an answer gets.
 pub(crate) struct AnswerFinish {
     route: Option<Arc<GatewayRoute>>,
     changes: Vec<ValueChange>,
@@ -27,8 +28,8 @@ pub(crate) struct AnswerFinish {
     version: Version,
 }
 
-/// What a request gets before it goes on, or its answer before it goes out: the rules for all, then
-/// those of the route.
+/// Returns what a request gets before it goes on, or its answer before it goes out: the rules for
+/// all, then those of the route.
 pub(crate) fn changes(
     (all, own): (&FieldRules, Option<&FieldRules>),
     wish: &GatewayRequest,
@@ -48,7 +49,7 @@ pub(crate) fn changes(
 }
 
 impl AnswerFinish {
-    /// What the answer to `request` will get on `route`.
+    /// Returns what the answer to `request` will get on `route`.
     pub(crate) fn of<B>(
         setup: &GatewaySetup,
         route: Option<&Arc<GatewayRoute>>,
@@ -70,7 +71,8 @@ impl AnswerFinish {
         }
     }
 
-    /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has fields.
+    /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has
+    /// fields.
     pub(crate) fn interim(&self, interim: Response<()>) -> Response<()> {
         let mut interim = passed_on(interim);
         self.change(interim.headers_mut());
@@ -84,8 +86,8 @@ impl AnswerFinish {
         if shaped.switched.is_some() {
             return shaped;
         }
-        // A body without a known end is chunked, which HTTP/1.0 does not know; it would end with the
-        // connection, and a cut would pass for whole.
+        // A body without a known end is chunked, which HTTP/1.0 does not know; it would end with
+        // the connection, and a cut would pass for whole.
         if self.version != Version::HTTP_10
             && let Some(offer) = route.and_then(|route| route.compress.as_ref())
         {
@@ -105,7 +107,8 @@ impl AnswerFinish {
     }
 }
 
-/// How long the body is, if that is known: that of an answer to HEAD is named but not there.
+/// Returns how long the body is, if that is known: that of an answer to HEAD is named but not
+/// there.
 fn length(response: &Response<Body>, method: &Method) -> Option<u64> {
     let named =
         response.headers().get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());

@@ -1,8 +1,8 @@
 //! Folders and scripts behind routes: what the gateway asks of whoever serves them.
 //!
-//! It reads no file and speaks no `FastCGI` itself: the binary hands in what does ([`OpenFolders`]), so
-//! that one implementation serves here and at the web door. Made with a route from its settings;
-//! called by `request`.
+//! It reads no file and speaks no `FastCGI` itself: the binary hands in what does
+//! ([`OpenFolders`]), so that one implementation serves here and at the web door. Made with a route
+//! from its settings; called by `request`.
 
 use crate::caller::ClientConnection;
 use crate::request::GatewayRequest;
@@ -62,7 +62,8 @@ pub(crate) struct FolderMount {
 }
 
 impl FolderMount {
-    /// Opens a folder, or takes that of `before` if nothing about it is another and it is there yet.
+    /// Opens a folder, or takes that of `before` if nothing about it is another and it is there
+    /// yet.
     pub(crate) fn open(
         settings: FolderSettings,
         base: &Path,
@@ -77,7 +78,7 @@ impl FolderMount {
         Ok(Self { settings, folder })
     }
 
-    /// What it has for a request of this user, if a password was due.
+    /// Returns what it has for a request of this user, if a password was due.
     pub(crate) async fn serve(
         &self,
         (wish, user): (&GatewayRequest, Option<Arc<str>>),

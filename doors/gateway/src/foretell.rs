@@ -1,4 +1,5 @@
-//! What a request would meet that a person asks about: the same decision, and nothing is counted or done.
+//! What a request would meet that a person asks about: the same decision, and nothing is counted or
+//! done.
 //!
 //! It knows neither fields nor connection, so routes that ask for fields are held against none, and
 //! guards that look at clients (limits, passwords) are not asked. Called for `why`.
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use upstream::origins::{Origin, OriginScheme};
 use vocab::{DomainName, Now, RequestKind};
 
-/// What a request would meet.
+/// Holds what a request would meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GatewayForecast {
     /// The pattern of the gateway's own that refuses it; not one that only logs.

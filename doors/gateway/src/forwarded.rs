@@ -1,8 +1,8 @@
 //! Who the client is, and what servers behind are told about it.
 //!
-//! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the proxies
-//! that the settings trust; from anybody else they are replaced, and so is whatever else only such
-//! a proxy may say (`claims`). Called by `request` and `passing`.
+//! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the
+//! proxies that the settings trust; from anybody else they are replaced, and so is whatever else
+//! only such a proxy may say (`claims`). Called by `request` and `passing`.
 
 use crate::caller::ClientConnection;
 use crate::settings::ForwardedStyle;
@@ -30,8 +30,8 @@ impl ForwardedHeaders<'_> {
         self.trusted.iter().any(|network| network.contains(address))
     }
 
-    /// The client: the peer, or where the peer is trusted, the last address of `X-Forwarded-For` (or of
-    /// `Forwarded`, where that is the only one spoken) that is not trusted itself.
+    /// The client: the peer, or where the peer is trusted, the last address of `X-Forwarded-For`
+    /// (or of `Forwarded`, where that is the only one spoken) that is not trusted itself.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if !self.trusts(peer) {
             return peer;
@@ -120,8 +120,8 @@ fn tell_standard(headers: &mut HeaderMap, caller: &ClientConnection) {
     }
 }
 
-/// The address of `for=` in an element of RFC 7239 §4; none where it is hidden or unknown. An element
-/// with a comma between quotes is cut there, and so ends the chain.
+/// The address of `for=` in an element of RFC 7239 §4; none where it is hidden or unknown. An
+/// element with a comma between quotes is cut there, and so ends the chain.
 fn standard_for(element: &str) -> Option<IpAddr> {
     let mut pairs = element.split(';').filter_map(|pair| pair.trim().split_once('='));
     let (_, node) = pairs.find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
@@ -135,8 +135,8 @@ fn standard_for(element: &str) -> Option<IpAddr> {
     node.strip_prefix('[')?.strip_suffix(']')?.parse().ok()
 }
 
-/// Drops fields with an underscore or a dot: `X_Forwarded_For` is `X-Forwarded-For` to a server that
-/// makes environment variables of fields (CGI, WSGI).
+/// Drops fields with an underscore or a dot: `X_Forwarded_For` is `X-Forwarded-For` to a server
+/// that makes environment variables of fields (CGI, WSGI).
 fn drop_look_alikes(headers: &mut HeaderMap) {
     let look_alikes: Vec<HeaderName> =
         headers.keys().filter(|name| name.as_str().contains(['_', '.'])).cloned().collect();

@@ -63,7 +63,7 @@ pub(crate) struct GuardVisit<'v> {
 pub(crate) struct AdmittedRequest {
     /// What its answer says of the limit.
     told: Option<LimitNotice>,
-    /// Its places among those under way, to be kept until its answer is over.
+    /// Places among those under way, to be kept until its answer is over.
     pub(crate) permits: Vec<InFlightPermit>,
     /// The name that was proven with a password.
     pub(crate) user: Option<Arc<str>>,
@@ -75,7 +75,7 @@ pub(crate) struct GuardAnswer {
     pub(crate) words: AnswerAuthor,
 }
 
-/// Whose words an answer has.
+/// Tells whose words an answer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerAuthor {
     Ours,
@@ -112,8 +112,8 @@ impl AdmittedRequest {
 }
 
 impl RouteGuards {
-    /// The guards of the route of these settings; files are read from `base`. `before` are those that
-    /// stood there until now: nobody's debts are forgiven.
+    /// The guards of the route of these settings; files are read from `base`. `before` are those
+    /// that stood there until now: nobody's debts are forgiven.
     pub(crate) fn open(
         settings: &RouteSettings,
         base: &Path,

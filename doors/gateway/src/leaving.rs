@@ -1,7 +1,7 @@
 //! Connections that leave HTTP: how many there are, and what is kept with each.
 //!
-//! A connection that has left runs by itself: no reload and no removed route touches it, only its ends
-//! and its idle time. It carries no byte here. Called by `passing`, `shape` and `request`.
+//! A connection that has left runs by itself: no reload and no removed route touches it, only its
+//! ends and its idle time. It carries no byte here. Called by `passing`, `shape` and `request`.
 
 use http_engine::upgrade::{BusyGuard, OnUpgrade};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl LeftConnections {
         (self.0.fetch_add(1, Relaxed) < most).then_some(place)
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) fn count(&self) -> u32 {
         self.0.load(Relaxed)
     }

@@ -1,8 +1,9 @@
 //! The gateway door: stands before web servers, spreads requests over them and turns attacks away.
 //!
-//! It routes by what a request asks for and who asks, refuses URLs that a pattern or the policy blocks,
-//! and passes the rest to a pool, both bodies streaming, or answers by itself. Files and scripts are served
-//! by what the binary hands in ([`OpenFolders`]). The binary makes a [`GatewayDoor`] and hands it connections.
+//! It routes by what a request asks for and who asks, refuses URLs that a pattern or the policy
+//! blocks, and passes the rest to a pool, both bodies streaming, or answers by itself. Files and
+//! scripts are served by what the binary hands in ([`OpenFolders`]). The binary makes a
+//! [`GatewayDoor`] and hands it connections.
 
 mod cached;
 mod caller;

@@ -1,7 +1,8 @@
 //! What a request must be to take a route: host, path, method, header fields, query, client.
 //!
-//! All that a route writes must hold. Which routes are looked at is the table's affair, and what is done
-//! with the one found is `decide`'s. Pure. Made from settings by `route`, and by `settings` to check.
+//! All that a route writes must hold. Which routes are looked at is the table's affair, and what is
+//! done with the one found is `decide`'s. Pure. Made from settings by `route`, and by `settings` to
+//! check.
 
 mod host;
 mod path;
@@ -28,7 +29,7 @@ const REGEX_BYTES_MAX: usize = 256 << 10;
 #[derive(Clone, Debug)]
 pub(crate) struct MatchExpression(Regex);
 
-/// What a request must be.
+/// Holds what a request must be.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteMatch {
     pub(crate) host: Option<HostPattern>,
@@ -41,7 +42,7 @@ pub(crate) struct RouteMatch {
     pub(crate) clients: Vec<Network>,
 }
 
-/// What of a request is not in its wish.
+/// Holds what of a request is not in its wish.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchInput<'r> {
     pub(crate) method: &'r Method,
@@ -52,7 +53,8 @@ impl<'r> MatchInput<'r> {
     /// Of a request that has been read.
     pub(crate) fn of<B>(request: &'r Request<B>) -> Self {
         static GET: Method = Method::GET;
-        // A WebSocket over HTTP/2 is asked for by CONNECT, and is a GET to its server (RFC 8441 §5).
+        // A WebSocket over HTTP/2 is asked for by CONNECT, and is a GET to its server (RFC 8441
+        // §5).
         let is_connect = *request.method() == Method::CONNECT;
         let method = if is_connect { &GET } else { request.method() };
         Self { method, headers: request.headers() }
@@ -66,7 +68,7 @@ impl MatchExpression {
         regex.map(Self).map_err(|why| format!("{text:?} cannot be used: {why}"))
     }
 
-    /// Whether a part of `text` matches.
+    /// True if a part of `text` matches.
     pub(crate) fn finds(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
@@ -86,7 +88,7 @@ impl PartialEq for MatchExpression {
 impl Eq for MatchExpression {}
 
 impl RouteMatch {
-    /// Whether a request takes the route. What costs least is looked at first.
+    /// True if a request takes the route. What costs least is looked at first.
     pub(crate) fn fits(&self, wish: &GatewayRequest, asked: MatchInput<'_>) -> bool {
         self.path.fits(wish.plain_path())
             && (self.methods.is_empty() || self.methods.contains(asked.method))
@@ -97,7 +99,7 @@ impl RouteMatch {
             && self.query.iter().all(|(name, value)| value.fits_query(name, wish.split().1))
     }
 
-    /// Whether it is certain that it takes every request that `other` takes.
+    /// True if it is certain that it takes every request that `other` takes.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let hosts = match (&self.host, &other.host) {
             (None, _) => true,
@@ -113,7 +115,7 @@ impl RouteMatch {
     }
 }
 
-/// Whether a list of what is allowed, empty for all, allows what `other` does.
+/// True if a list of what is allowed, empty for all, allows what `other` does.
 fn is_wider<T: PartialEq>(own: &[T], other: &[T]) -> bool {
     own.is_empty() || !other.is_empty() && other.iter().all(|it| own.contains(it))
 }

@@ -1,7 +1,8 @@
 //! What a route does to the path and the `Host` that its servers are asked with.
 //!
-//! The path that comes out is read like one that comes in, so nothing gets to a server that would not have
-//! been let in. Made with a route from its settings; called by `passing`, `cached` and `public`.
+//! The path that comes out is read like one that comes in, so nothing gets to a server that would
+//! not have been let in. Made with a route from its settings; called by `passing`, `cached` and
+//! `public`.
 
 use crate::matching::MatchExpression;
 use crate::path::{BadPath, RequestPath, SlashRule};
@@ -10,7 +11,7 @@ use http::Uri;
 use percent_encoding::percent_decode_str;
 use std::borrow::Cow;
 
-/// What is done to the path.
+/// Holds what is done to the path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PathRewrite {
     strip: Option<PathPrefix>,
@@ -75,7 +76,7 @@ impl PathRewrite {
         Ok(Self { strip, rewrite: rewrite.transpose()?, host, slashes })
     }
 
-    /// What servers are asked for, of path and query in normal form.
+    /// Returns what servers are asked for, of path and query in normal form.
     pub(crate) fn target(&self, asked: &str) -> Result<Uri, BadPath> {
         let changed = self.changed(asked)?;
         // What was read as a path is one, and the query was that of a URL.
@@ -117,8 +118,8 @@ impl PathRewrite {
         }
     }
 
-    /// The path of a server's cookie as clients have to read it; none where it may stay as it is. A server
-    /// that knows of the prefix has said it itself.
+    /// The path of a server's cookie as clients have to read it; none where it may stay as it is. A
+    /// server that knows of the prefix has said it itself.
     pub(crate) fn scope(&self, path: &str) -> Option<String> {
         let prefix = self.strip.as_ref()?;
         if !path.starts_with('/') || prefix.rest(path).is_some() {

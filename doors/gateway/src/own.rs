@@ -1,7 +1,8 @@
-//! Answers that a route gives by itself: elsewhere, fixed words, or nothing of the type that was asked.
+//! Answers that a route gives by itself: elsewhere, fixed words, or nothing of the type that was
+//! asked.
 //!
-//! It asks nobody and keeps nothing. Made with a route from its settings; called by `request` once the
-//! route's guards have let a request through.
+//! It asks nobody and keeps nothing. Made with a route from its settings; called by `request` once
+//! the route's guards have let a request through.
 
 use crate::caller::ClientConnection;
 use crate::fields::{FieldTemplate, TemplateFacts};
@@ -17,10 +18,10 @@ use null_answers::{
 };
 use vocab::{Complaint, DomainName};
 
-/// What a route answers.
+/// Tells what a route answers.
 #[derive(Clone, Debug)]
 pub(crate) enum FixedAnswer {
-    /// It is elsewhere.
+    /// Is elsewhere.
     Redirect {
         to: FieldTemplate,
         status: StatusCode,
@@ -35,8 +36,8 @@ pub(crate) enum FixedAnswer {
 }
 
 impl FixedAnswer {
-    /// What these settings have a route answer, if it answers by itself. Complaints have paths relative to
-    /// the route.
+    /// Returns what these settings have a route answer, if it answers by itself. Complaints have
+    /// paths relative to the route.
     pub(crate) fn new(settings: &RouteSettings) -> Result<Option<Self>, Complaint> {
         if let Some(redirect) = &settings.redirect {
             let (to, status) = redirect.compile().map_err(|why| why.under("redirect"))?;

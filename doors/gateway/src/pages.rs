@@ -41,7 +41,8 @@ pub(crate) fn bad_request(why: &str) -> Response<Body> {
     page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
 }
 
-/// The connection was made for another name (RFC 9110 §15.5.20): the client may open one of its own.
+/// The connection was made for another name (RFC 9110 §15.5.20): the client may open one of its
+/// own.
 pub(crate) fn misdirected() -> Response<Body> {
     let text = "This connection was not made for that host.\n";
     page(StatusCode::MISDIRECTED_REQUEST, text.into())

@@ -1,6 +1,7 @@
 //! A request that goes on to a pool: what is sent, and what the answer changes.
 //!
-//! What is sent through the cache is sent by `cached`; both go through `sending`. Called by `request`.
+//! What is sent through the cache is sent by `cached`; both go through `sending`. Called by
+//! `request`.
 
 use crate::cached::{self, CacheFetchFailed, FetchContext, RouteFetcher};
 use crate::caller::ClientConnection;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use upstream::origins::{MeteredBody, RequestLoop, SendError, add_via};
 use vocab::Now;
 
-/// What passing a request on needs to know.
+/// Holds what passing a request on needs to know.
 pub(crate) struct PassContext<'s> {
     pub(crate) setup: &'s Arc<GatewaySetup>,
     pub(crate) route: &'s Arc<GatewayRoute>,
@@ -34,7 +35,7 @@ pub(crate) struct PassContext<'s> {
     pub(crate) now: Now,
 }
 
-/// What is put into a request that goes on.
+/// Holds what is put into a request that goes on.
 pub(crate) struct OnwardFields<'s> {
     pub(crate) setup: &'s GatewaySetup,
     pub(crate) caller: &'s ClientConnection,
@@ -177,13 +178,13 @@ async fn exchanged(
     Ok(reproxy::exchange(&trip.errand(wish), onward).await?)
 }
 
-/// What an answer means for the connection.
+/// Tells what an answer means for the connection.
 enum UpgradeOutcome {
-    /// It stays what it was.
+    /// Stays what it was.
     Answer,
-    /// It leaves HTTP.
+    /// Leaves HTTP.
     Switched(LeavingConnection),
-    /// It becomes the WebSocket that a stream of HTTP/2 asked for.
+    /// Becomes the WebSocket that a stream of HTTP/2 asked for.
     WebSocket(LeavingConnection),
     Misunderstood,
     /// A switch to a protocol that nobody asked for.
@@ -221,7 +222,7 @@ fn leave(trip: &PassContext<'_>, request: &mut Request<Incoming>) -> Option<Leav
 }
 
 impl PassContext<'_> {
-    /// What is sent, and for whom.
+    /// Returns what is sent, and for whom.
     fn errand<'t>(&'t self, wish: &'t GatewayRequest) -> reproxy::ForwardRequest<'t> {
         let (client, priority) = (wish.client, self.route.priority);
         let ends = self.caller.ends_for(client);
@@ -248,7 +249,7 @@ impl PassContext<'_> {
         Some(CacheRequest { method, url, fields, now: self.now })
     }
 
-    /// How the cache gets what it lacks.
+    /// Returns how the cache gets what it lacks.
     fn way(&self, wish: &GatewayRequest, path: Uri, received: Version) -> FetchContext {
         FetchContext {
             setup: Arc::clone(self.setup),
@@ -265,7 +266,7 @@ impl PassContext<'_> {
         }
     }
 
-    /// What the rules do to the request.
+    /// Returns what the rules do to the request.
     fn changes(&self, wish: &GatewayRequest) -> Vec<ValueChange> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
         finish::changes(rules, wish, self.caller)

@@ -46,7 +46,7 @@ pub struct RequestPath {
 /// Why a path is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadPath {
-    /// It does not begin with a slash: `*`.
+    /// Does not begin with a slash: `*`.
     NotAPath,
     /// A `%` without two hexadecimal digits (RFC 3986 §2.1).
     Encoding,
@@ -56,8 +56,8 @@ pub enum BadPath {
     Backslash,
     /// A control character, written as it is or encoded; NUL ends a path in C.
     Control,
-    /// ASCII in more bytes than it has, as `%C0%AE` for a dot: no UTF-8 (RFC 3629 §3), but lax decoders
-    /// take it.
+    /// ASCII in more bytes than it has, as `%C0%AE` for a dot: no UTF-8 (RFC 3629 §3), but lax
+    /// decoders take it.
     Overlong,
     /// `..` above the root.
     AboveRoot,
@@ -107,8 +107,8 @@ impl RequestPath {
         self.decoded.as_deref().unwrap_or(&self.sent)
     }
 
-    /// The path without the parameters of its segments (RFC 3986 §3.3), as servers of servlets see it;
-    /// none where it has none. `rule`: that by which `path` was read.
+    /// The path without the parameters of its segments (RFC 3986 §3.3), as servers of servlets see
+    /// it; none where it has none. `rule`: that by which `path` was read.
     pub(crate) fn without_parameters(path: &str, rule: SlashRule) -> Option<Self> {
         if !path.contains(';') {
             return None;
@@ -165,14 +165,14 @@ fn encoded_slash_at(text: &str) -> Option<usize> {
     ENCODED_SLASHES.iter().filter_map(|it| text.find(it)).min()
 }
 
-/// Whether it is in normal form for certain, as nearly all are.
+/// True if it is in normal form for certain, as nearly all are.
 fn is_normal(path: &[u8]) -> bool {
     let begins_odd = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
     path.iter().all(|byte| *byte == b'/' || may_stand(*byte)) && !path.windows(2).any(begins_odd)
 }
 
-/// The same with letters, digits, `-`, `.`, `_` and `~` decoded, and encoded in capitals whatever is or
-/// must be encoded.
+/// The same with letters, digits, `-`, `.`, `_` and `~` decoded, and encoded in capitals whatever
+/// is or must be encoded.
 fn decoded_once(path: &[u8], slashes: EncodedSlash) -> Result<String, BadPath> {
     let mut out = String::with_capacity(path.len());
     let (mut rest, mut before) = (path, 0);
@@ -208,7 +208,7 @@ fn decoded_once(path: &[u8], slashes: EncodedSlash) -> Result<String, BadPath> {
     Ok(out)
 }
 
-/// Whether no shorter sequence was needed (RFC 3629 §4).
+/// True if no shorter sequence was needed (RFC 3629 §4).
 const fn is_overlong(lead: u8, next: u8) -> bool {
     matches!((lead, next), (0xC0 | 0xC1, _) | (0xE0, ..0xA0) | (0xF0, ..0x90))
 }
@@ -218,7 +218,7 @@ const fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// What may stand in a segment as it is: `pchar` of RFC 3986 §3.3 without its percent sign.
+/// Returns what may stand in a segment as it is: `pchar` of RFC 3986 §3.3 without its percent sign.
 const fn may_stand(byte: u8) -> bool {
     is_unreserved(byte)
         || matches!(
@@ -302,7 +302,7 @@ fn has_encoded_dots(mut segment: &str) -> bool {
     has_slash && is_dots(segment)
 }
 
-/// Whether a segment would be dots alone without what follows its `;`.
+/// True if a segment would be dots alone without what follows its `;`.
 fn has_dot_parameter(segment: &str) -> bool {
     let Some(behind) = segment.strip_prefix('.') else { return false };
     let behind = behind.strip_prefix('.').unwrap_or(behind);

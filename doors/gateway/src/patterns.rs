@@ -54,14 +54,14 @@ struct CompiledPattern {
     kind: PatternKind,
 }
 
-/// How a pattern is held against a URL.
+/// Tells how a pattern is held against a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PatternKind {
-    /// Its body stands there.
+    /// Body stands there.
     Plain,
-    /// Its pieces stand there in their order.
+    /// Pieces stand there in their order.
     Glob { start: PatternAnchor, end: PatternAnchor },
-    /// It is a regular expression.
+    /// Is a regular expression.
     Regex,
 }
 
@@ -83,7 +83,7 @@ pub enum PatternsError {
     BareRegexes(String),
 }
 
-/// Whether one line is a pattern, a comment or empty.
+/// Returns whether one line is a pattern, a comment or empty.
 pub(crate) fn check_line(line: &str) -> Result<(), BadPattern> {
     line::read(line).map(drop)
 }
@@ -213,12 +213,12 @@ impl PatternSet {
         draft.finish()
     }
 
-    /// How many patterns there are.
+    /// Returns how many patterns there are.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

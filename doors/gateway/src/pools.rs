@@ -84,7 +84,7 @@ struct PoolMembers {
     order: PoolTiers,
 }
 
-/// What a request brings along when a server is picked for it.
+/// Holds what a request brings along when a server is picked for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PickRequest {
     /// What a hash keeps together; 0 where none chooses.
@@ -95,7 +95,7 @@ pub(crate) struct PickRequest {
     pub(crate) dice: u64,
 }
 
-/// What came of picking.
+/// Outcome of picking.
 #[derive(Debug)]
 pub(crate) enum PickOutcome {
     /// This one, and a place on it.
@@ -149,32 +149,32 @@ impl ServerPool {
         }
     }
 
-    /// What it was made from.
+    /// Returns what it was made from.
     pub(crate) fn settings(&self) -> &PoolSettings {
         &self.settings
     }
 
-    /// How its servers are spoken to.
+    /// Returns how its servers are spoken to.
     pub(crate) fn terms(&self) -> &ConnectionPolicy {
         &self.terms
     }
 
-    /// How many servers it has.
+    /// Returns how many servers it has.
     pub(crate) fn len(&self) -> usize {
         self.members.load().servers.len()
     }
 
-    /// Whether a server stands there.
+    /// True if a server stands there.
     pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
         self.members.load().servers.iter().any(|server| server.address.stands_at(origin))
     }
 
-    /// Whether a server has this host.
+    /// True if a server has this host.
     pub(crate) fn has_host(&self, host: &UrlHost) -> bool {
         self.members.load().servers.iter().any(|server| server.address.has_host(host))
     }
 
-    /// What of a request counts when a server is picked for it. Counts it.
+    /// Returns what of a request counts when a server is picked for it. Counts it.
     pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
         self.requests.fetch_add(1, Relaxed);
         let key = match self.settings.balance {
@@ -192,7 +192,7 @@ impl ServerPool {
         PickRequest { key, stuck_to, dice }
     }
 
-    /// How urgent a request is: by its signs, or as its route has it.
+    /// Returns how urgent a request is: by its signs, or as its route has it.
     pub(crate) fn class(&self, headers: &HeaderMap, route: RequestPriority) -> RequestPriority {
         let [high, low] = &self.signs;
         if high.iter().any(|sign| sign.is_on(headers)) {
@@ -204,12 +204,12 @@ impl ServerPool {
         }
     }
 
-    /// Whether requests go to another server after such a failure.
+    /// True if requests go to another server after such a failure.
     pub(crate) fn repeats(&self, cause: RetryCause) -> bool {
         self.settings.retry.on.contains(&RetryOn::Cause(cause))
     }
 
-    /// Whether they do after such a status.
+    /// True if they do after such a status.
     pub(crate) fn repeats_status(&self, status: StatusCode) -> bool {
         self.settings.retry.on.contains(&RetryOn::Status(status.as_u16()))
     }
@@ -313,7 +313,7 @@ impl ServerPool {
         members.nobody(tried, now)
     }
 
-    /// Those that stand by serve where none of the others is up.
+    /// Returns those that stand by serve where none of the others is up.
     fn choose(&self, members: &PoolMembers, choice: &BalanceChoice<'_>) -> Option<usize> {
         let (order, balance) = (&members.order, self.settings.balance);
         choice.make(balance, &order.first).or_else(|| {
@@ -327,7 +327,7 @@ impl ServerPool {
         server.met(met, &self.patience, || self.may_one_more_rest(), now);
     }
 
-    /// Whether one more server may rest for its bad answers.
+    /// True if one more server may rest for its bad answers.
     fn may_one_more_rest(&self) -> bool {
         let members = self.members.load();
         let resting = members.servers.iter().filter(|it| it.is_troubled()).count();
@@ -341,8 +341,9 @@ impl PoolMembers {
         Self { servers, entries, order }
     }
 
-    /// Those that are written, in their order, and behind them those that names stand for as far as that
-    /// is known. What is known of the same server before stays known; others begin slowly.
+    /// Returns those that are written, in their order, and behind them those that names stand for
+    /// as far as that is known. What is known of the same server before stays known; others begin
+    /// slowly.
     fn of(written: impl Iterator<Item = ServerDetails>, known: Option<&Self>) -> Self {
         let (mut servers, mut entries) = (Vec::<Arc<PooledServer>>::new(), Vec::new());
         for details in written.take(SERVERS_MAX) {
@@ -370,7 +371,7 @@ impl PoolMembers {
         Self::new(servers, entries)
     }
 
-    /// Whether one of `lane` is up that was not tried, be it full.
+    /// True if one of `lane` is up that was not tried, be it full.
     fn is_up(&self, lane: &ServerTier, tried: &TriedServers, now: Now) -> bool {
         let mut servers = lane.each.iter().map(|&index| &self.servers[usize::from(index)]);
         servers.any(|it| !it.is_draining() && !tried.has(it.tag) && it.is_up(now))

@@ -1,8 +1,9 @@
 //! The address of a server behind, taken out of what its answers say of themselves.
 //!
-//! A server that builds URLs of the address where it listens would send clients there. What leads to a
-//! server of the route's pool is made a path, which clients read against the URL that they asked for:
-//! scheme, host and port are then the public ones, whatever stands in front. Called by `finish`.
+//! A server that builds URLs of the address where it listens would send clients there. What leads
+//! to a server of the route's pool is made a path, which clients read against the URL that they
+//! asked for: scheme, host and port are then the public ones, whatever stands in front. Called by
+//! `finish`.
 
 use crate::route::GatewayRoute;
 use http::header::{
@@ -11,7 +12,7 @@ use http::header::{
 use upstream::origins::{Origin, OriginScheme, UrlHost};
 use vocab::DomainName;
 
-/// What a route does about its servers' addresses.
+/// Holds what a route does about its servers' addresses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublicAddress {
     /// In `Location`, `Content-Location` and `Refresh`; none where they are left alone.
@@ -24,7 +25,7 @@ pub(crate) struct PublicAddress {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublicAuthorities(pub(crate) Vec<String>);
 
-/// Whether cookies for a server's own name and path are made cookies of the public ones.
+/// Tells whether cookies for a server's own name and path are made cookies of the public ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CookieRewrite {
     #[default]
@@ -98,7 +99,8 @@ fn path_of(url: &str, is_ours: &impl Fn(&Origin) -> bool) -> Option<String> {
     })
 }
 
-/// `5; url=http://10.0.0.11/x` with what is public of the URL; the field has no standard but browsers.
+/// `5; url=http://10.0.0.11/x` with what is public of the URL; the field has no standard but
+/// browsers.
 fn refresh(value: &str, public: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let at = value.to_ascii_lowercase().find("url=")? + "url=".len();
     let (before, url) = value.split_at(at);
@@ -108,7 +110,8 @@ fn refresh(value: &str, public: &impl Fn(&str) -> Option<String>) -> Option<Stri
 }
 
 /// A cookie without its `Domain`, where that is a name of ours: it is then one of the host that the
-/// client asked (RFC 6265 §5.3). Its `Path` becomes what `scope` makes of it. None if it stays as it is.
+/// client asked (RFC 6265 §5.3). Its `Path` becomes what `scope` makes of it. None if it stays as
+/// it is.
 fn made_public(
     cookie: &str,
     is_ours: &impl Fn(&DomainName) -> bool,

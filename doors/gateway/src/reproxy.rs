@@ -1,7 +1,7 @@
 //! Servers that name what is to be sent in their place: a file, URLs, another pool, another path.
 //!
-//! The server that named it is free at once, while the body is still on its way to the client: that is
-//! the use of it. It acts on no field that the route does not allow, and lets none through to a
+//! The server that named it is free at once, while the body is still on its way to the client: that
+//! is the use of it. It acts on no field that the route does not allow, and lets none through to a
 //! client. `passing` and `cached` send through [`exchange`].
 
 mod allowed;
@@ -51,7 +51,7 @@ const POOLS_MAX: u32 = 4;
 const LEFTOVER_BYTES_MAX: usize = 64 << 10;
 const LEFTOVER_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// What servers of one route may name.
+/// Holds what servers of one route may name.
 #[derive(Debug)]
 pub(crate) struct ReproxyRules {
     files: Option<ReproxyFolder>,
@@ -94,7 +94,7 @@ pub(crate) struct ForwardRequest<'s> {
     pub(crate) now: Now,
 }
 
-/// What of a request is needed after it was sent.
+/// Holds what of a request is needed after it was sent.
 struct OriginalRequest {
     method: Method,
     uri: Uri,
@@ -104,14 +104,14 @@ struct OriginalRequest {
     body: RepeatBody,
 }
 
-/// Whether a request's body can be sent once more.
+/// Tells whether a request's body can be sent once more.
 enum RepeatBody {
     Empty,
     Replay(ReplayBody),
     Never,
 }
 
-/// What the request's conditions leave to be sent.
+/// Tells what the request's conditions leave to be sent.
 enum ConditionsLeft {
     /// Nothing but this.
     Answer(StatusCode),
@@ -150,12 +150,12 @@ impl ReproxyRules {
         })
     }
 
-    /// Whether its servers may lead to another path.
+    /// True if its servers may lead to another path.
     fn reroutes(&self) -> bool {
         self.reroute == Reroute::Followed
     }
 
-    /// What is remembered for a request, fetched.
+    /// Returns what is remembered for a request, fetched.
     async fn recall(
         &self,
         errand: &ForwardRequest<'_>,
@@ -173,7 +173,7 @@ impl ReproxyRules {
         answer
     }
 
-    /// What the first good of these URLs gives.
+    /// Returns what the first good of these URLs gives.
     async fn fetch(
         &self,
         (errand, urls): (&ForwardRequest<'_>, &AllowedTargets),
@@ -287,7 +287,8 @@ fn rerouted(mut head: response::Parts, path: String) -> Response<Body> {
     Response::from_parts(head, Body::empty())
 }
 
-/// Reads what little may be left of a body, so that its server's connection serves the next request.
+/// Reads what little may be left of a body, so that its server's connection serves the next
+/// request.
 fn release(body: Body) {
     if body.is_end_stream() {
         return;
@@ -348,12 +349,12 @@ impl OriginalRequest {
         }
     }
 
-    /// Who gets what is ours to say.
+    /// Returns who gets what is ours to say.
     fn reader(&self) -> PageReader {
         PageReader::of(&self.headers)
     }
 
-    /// Whether it only asks for something.
+    /// True if it only asks for something.
     fn reads(&self) -> bool {
         self.method == Method::GET || self.method == Method::HEAD
     }

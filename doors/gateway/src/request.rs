@@ -38,7 +38,7 @@ use upstream::origins::{
 };
 use vocab::{DomainName, Name, Now, RequestKind, Source};
 
-/// What a client wants, once it is understood.
+/// Holds what a client wants, once it is understood.
 #[derive(Clone)]
 pub(crate) struct GatewayRequest {
     pub(crate) client: IpAddr,
@@ -58,7 +58,7 @@ pub(crate) struct GatewayRequest {
     pub(crate) led: PathChooser,
 }
 
-/// Who has chosen the path.
+/// Tells who has chosen the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathChooser {
     ByClient,
@@ -66,7 +66,7 @@ pub(crate) enum PathChooser {
     ByServer,
 }
 
-/// What doing something about a request needs to know.
+/// Holds what doing something about a request needs to know.
 #[derive(Clone, Copy)]
 pub(crate) struct RequestContext<'s> {
     pub(crate) door: &'s Arc<GatewayDoor>,
@@ -86,8 +86,8 @@ impl GatewayRequest {
         Ok(Self { path, plain, url, raw, led: PathChooser::ByServer, ..self.clone() })
     }
 
-    /// The same as a server sees it that takes the parameters of segments off; none where there are none.
-    /// `rule`: that by which the path was read.
+    /// The same as a server sees it that takes the parameters of segments off; none where there are
+    /// none. `rule`: that by which the path was read.
     pub(crate) fn without_parameters(&self, rule: SlashRule) -> Option<Self> {
         let bare = RequestPath::without_parameters(self.split().0, rule)?;
         Some(self.at(bare))
@@ -109,7 +109,7 @@ impl GatewayRequest {
         Self { path: text, plain, url, ..self.clone() }
     }
 
-    /// Its URL, were this its path and query.
+    /// Returns its URL, were this its path and query.
     fn url_of(&self, path: &str) -> String {
         let before = self.url.strip_suffix(&self.path).unwrap_or("");
         format!("{before}{path}")
@@ -138,7 +138,7 @@ pub(crate) enum GatewayRefusal {
     TooManyUpgrades,
 }
 
-/// What came of a request.
+/// Outcome of a request.
 pub(crate) enum GatewayOutcome {
     Refused(GatewayRefusal),
     Blocked {

@@ -59,11 +59,11 @@ pub(crate) struct GatewayRoute {
     pub(crate) public: PublicAddress,
     /// The largest request body, in bytes; the gateway's own where there is none.
     pub(crate) body_max: Option<u64>,
-    /// How long a server may be silent; the gateway's own where there is none.
+    /// Time for which a server may be silent; the gateway's own where there is none.
     pub(crate) response_timeout: Option<Duration>,
     /// What its servers may name to be sent in their place.
     pub(crate) reproxy: Option<ReproxyRules>,
-    /// Whether only servers lead here.
+    /// True if only servers lead here.
     pub(crate) internal: bool,
     /// How request bodies reach its servers, if not as all do.
     pub(crate) uploads: Option<UploadMode>,
@@ -98,7 +98,7 @@ impl PassedFields {
 /// How people call the block that is asked before a route is sought.
 pub(crate) const FOR_ALL: &str = "the gateway's block";
 
-/// How people call a route: they count from one.
+/// Returns how people call a route: they count from one.
 pub(crate) fn in_words(index: usize) -> String {
     format!("route {} of the gateway", index + 1)
 }
@@ -150,7 +150,7 @@ impl RouteCaches {
     }
 }
 
-/// What a route is made with.
+/// Holds what a route is made with.
 pub(crate) struct RouteEnvironment<'s> {
     pub(crate) pools: &'s BTreeMap<String, Arc<ServerPool>>,
     pub(crate) caches: Option<&'s RouteCaches>,
@@ -167,14 +167,15 @@ pub(crate) struct RouteEnvironment<'s> {
 }
 
 impl GatewayRoute {
-    /// How long a server may be silent within its answer: what the route says, or else its pool.
+    /// Returns how long a server may be silent within its answer: what the route says, or else its
+    /// pool.
     pub(crate) fn silence_max(&self) -> Option<Duration> {
         let of_pool = || self.pool()?.terms().options().between_bytes;
         self.response_timeout.or_else(of_pool)
     }
 
-    /// Notes on a request of it what is to be known where it is sent; of most there is nothing, and they do without
-    /// a map of notes.
+    /// Notes on a request of it what is to be known where it is sent; of most there is nothing, and
+    /// they do without a map of notes.
     pub(crate) fn mark(&self, request: &mut Extensions) {
         if let Some(patience) = self.response_timeout {
             request.insert(ResponseTimeout(patience));

@@ -24,7 +24,7 @@ use vocab::{Complaint, Name, Scheme};
 
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
 
-/// How `https` listeners speak TLS.
+/// Holds how `https` listeners speak TLS.
 pub(crate) struct GatewayTls {
     tls: ServerTls,
     /// Follows the files while this is in use.
@@ -32,8 +32,8 @@ pub(crate) struct GatewayTls {
 }
 
 impl GatewayTls {
-    /// Reads the certificates or has one signed; nothing where no listener needs any. Complaints have
-    /// paths relative to the section.
+    /// Reads the certificates or has one signed; nothing where no listener needs any. Complaints
+    /// have paths relative to the section.
     pub(crate) fn open(
         settings: &Settings,
         parts: &GatewayParts,
@@ -76,9 +76,9 @@ impl GatewayTls {
         Ok(Some(Self { tls, _watch: watch }))
     }
 
-    /// Whether a connection that began with this handshake may ask for `host` (RFC 9110 §15.5.20): for
-    /// the name of the handshake itself, or one that has the same certificate, as browsers that share
-    /// a connection do (RFC 9113 §9.1.1). A client that named none was taken for the first.
+    /// True if a connection that began with this handshake may ask for `host` (RFC 9110 §15.5.20):
+    /// for the name of the handshake itself, or one that has the same certificate, as browsers that
+    /// share a connection do (RFC 9113 §9.1.1). A client that named none was taken for the first.
     pub(crate) fn serves(&self, secured: &HandshakeInfo, host: Name<'_>) -> bool {
         if secured.name.as_deref() == Some(host.as_str()) {
             return true;
@@ -91,8 +91,8 @@ impl GatewayTls {
 }
 
 impl Settings {
-    /// The certificate that our own authority is to sign, for the names that are set and the listeners'
-    /// addresses; none without HTTPS, or where files hold all certificates.
+    /// The certificate that our own authority is to sign, for the names that are set and the
+    /// listeners' addresses; none without HTTPS, or where files hold all certificates.
     pub fn own_certificate(&self) -> Option<OwnCertificate> {
         let https = self.listen.iter().filter(|listen| listen.scheme == Scheme::Https);
         let listening: Vec<_> = https.map(|listen| listen.address).collect();
@@ -149,8 +149,8 @@ pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
 }
 
 impl GatewayDoor {
-    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local runtime
-    /// only.
+    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local
+    /// runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let setup = self.setup();
         let Some(stream) = setup.introduced(stream, &drain).await else { return };

@@ -1,7 +1,7 @@
 //! One request to a pool: which server gets it, and which the next if that one fails.
 //!
-//! It changes nothing of the request. Called by `passing` for what is passed on, and by `cached` for
-//! what the cache fetches.
+//! It changes nothing of the request. Called by `passing` for what is passed on, and by `cached`
+//! for what the cache fetches.
 
 use crate::dice;
 use crate::door::GatewaySetup;
@@ -43,7 +43,7 @@ pub(crate) struct ServedClient {
     pub(crate) priority: RequestPriority,
 }
 
-/// Whether the client is to come back to the same server.
+/// Tells whether the client is to come back to the same server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stickiness {
     /// As the pool has it, by a cookie for such connections.
@@ -275,7 +275,7 @@ impl PoolRequest<'_> {
     }
 }
 
-/// What came of asking one server.
+/// Outcome of asking one server.
 struct ExchangeOutcome {
     lease: ServerLease,
     took_us: u32,
@@ -327,8 +327,8 @@ async fn exchange(
     ExchangeOutcome { lease: watch.done(), took_us, outcome }
 }
 
-/// Notes how long a server was waited for in vain when the waiting is given up: the client has gone,
-/// or another server was faster.
+/// Notes how long a server was waited for in vain when the waiting is given up: the client has
+/// gone, or another server was faster.
 struct WaitWatch {
     lease: Option<ServerLease>,
     began: Instant,

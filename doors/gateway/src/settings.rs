@@ -76,10 +76,11 @@ pub struct Settings {
     pub listen: Vec<Text<Listen>>,
     /// HTTPS: certificates, and which clients are let in.
     pub tls: TlsSettings,
-    /// Whether `http` listeners take HTTP/2 too, from clients that know beforehand that they may
+    /// True if `http` listeners take HTTP/2 too, from clients that know beforehand that they may
     /// (RFC 9113 §3.3): gRPC does. Default false.
     pub h2c: bool,
-    /// The networks of proxies in front that say who the client is by the PROXY protocol, version 1 or
+    /// The networks of proxies in front that say who the client is by the PROXY protocol, version 1
+    /// or
     /// 2. Where there are some, every connection must come from them and begin so; any other is
     /// closed. At most 64. Default none.
     pub proxy_protocol: Vec<Text<Network>>,
@@ -91,33 +92,35 @@ pub struct Settings {
     pub routes: Vec<RouteSettings>,
     /// URLs to refuse whatever the route. Default none.
     pub block: Option<BlockSettings>,
-    /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto`, `-Host` and `-Port`
-    /// are believed, or their `Forwarded` where that alone is spoken; anybody else's are replaced.
-    /// Default none.
+    /// Proxies in front, as networks or addresses. Their `X-Forwarded-For`, `-Proto`, `-Host` and
+    /// `-Port` are believed, or their `Forwarded` where that alone is spoken; anybody else's are
+    /// replaced. Default none.
     pub trusted: Vec<Text<Network>>,
-    /// How servers are told who the client is: `x_forwarded` (the default: `X-Forwarded-For`, `-Proto`,
-    /// `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. What strangers write into
-    /// any of them is dropped always.
+    /// How servers are told who the client is: `x_forwarded` (the default: `X-Forwarded-For`,
+    /// `-Proto`, `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. What
+    /// strangers write into any of them is dropped always.
     pub forwarded: ForwardedStyle,
-    /// What is done to header fields on every route, and to the gateway's own answers. Default nothing.
+    /// What is done to header fields on every route, and to the gateway's own answers. Default
+    /// nothing.
     pub headers: FieldSettings,
     /// The largest request body. Default 64MiB, at least 1KiB. Beyond it: 413. Bodies are streamed,
     /// so this costs no memory.
     pub body_max: Text<ByteSize>,
-    /// How long a server may take to begin its answer, and may fall silent within it. Default 60s,
+    /// Time that a server may take to begin its answer, and may fall silent within it. Default 60s,
     /// from 1s to 1h. Beyond it: 504.
     pub response_timeout: Text<TimeSpan>,
     /// The largest head of a server's answer that is taken. Beyond it: 502.
     pub response_head: AnswerHeadSettings,
-    /// How long a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s to 1d.
+    /// Time for which a connection that left HTTP (a WebSocket) may be quiet. Default 5m, from 10s
+    /// to 1d.
     pub upgrade_idle: Text<TimeSpan>,
-    /// How many such connections may be open at once. Default 10000. Beyond it: 503.
+    /// Number of such connections that may be open at once. Default 10000. Beyond it: 503.
     pub upgrades: u32,
     /// How request bodies reach a server.
     pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
-    /// How many connections may be open at once, all clients together. Default 10000.
+    /// Number of connections that may be open at once, all clients together. Default 10000.
     pub connections: u32,
     /// How many of them one client may hold. Default 1024.
     pub connections_per_client: u32,
@@ -225,7 +228,7 @@ impl Settings {
         complaints
     }
 
-    /// What is wrong with the way clients come in.
+    /// Returns what is wrong with the way clients come in.
     fn check_clients(&self) -> Vec<Complaint> {
         let is_https = |listen: &Text<Listen>| listen.scheme == Scheme::Https;
         let https = match () {

@@ -15,8 +15,8 @@ use policy::{RuleText, Verdict};
 use upstream::origins::{Blame, SendError, add_via};
 use vocab::{Name, Source};
 
-/// What a server sent is passed on only if it is an answer to what was asked. What came through the
-/// cache was looked at before it was stored.
+/// Returns what a server sent is passed on only if it is an answer to what was asked. What came
+/// through the cache was looked at before it was stored.
 pub(crate) fn review(outcome: GatewayOutcome) -> GatewayOutcome {
     match &outcome {
         GatewayOutcome::Fetched(response) => match answers(response) {
@@ -27,7 +27,7 @@ pub(crate) fn review(outcome: GatewayOutcome) -> GatewayOutcome {
     }
 }
 
-/// Whether it is an answer to what was asked.
+/// Returns whether it is an answer to what was asked.
 pub(crate) fn answers(response: &Response<Body>) -> Result<(), SendError> {
     match response.status() {
         StatusCode::SWITCHING_PROTOCOLS => {

@@ -1,8 +1,8 @@
 //! Request bodies that are taken as a whole before a server is asked for.
 //!
-//! A slow client then holds no server, a body that breaks off reaches none, and a whole body can be sent
-//! again. It parses nothing and picks no server. `passing` calls [`take`] with a request that is ready
-//! to be sent; whoever repeats one looks for its [`ReplayBody`].
+//! A slow client then holds no server, a body that breaks off reaches none, and a whole body can be
+//! sent again. It parses nothing and picks no server. `passing` calls [`take`] with a request that
+//! is ready to be sent; whoever repeats one looks for its [`ReplayBody`].
 
 mod budget;
 mod replay;
@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use upstream::origins::SendError;
 
-/// How bodies are taken, and how much is in use for it.
+/// Holds how bodies are taken, and how much is in use for it.
 #[derive(Debug)]
 pub(crate) struct UploadRules {
     settings: UploadSettings,
@@ -48,7 +48,7 @@ struct UploadTaking<'s> {
     declared: Option<u64>,
 }
 
-/// Whether more is taken.
+/// Tells whether more is taken.
 enum TakeNext {
     More,
     /// The rest is passed on as it comes.
@@ -56,7 +56,8 @@ enum TakeNext {
 }
 
 impl UploadRules {
-    /// By these settings; relative folders start from `state`. Makes the folder if bodies may go there.
+    /// By these settings; relative folders start from `state`. Makes the folder if bodies may go
+    /// there.
     pub(crate) fn new(
         settings: &UploadSettings,
         state: &Path,
@@ -70,7 +71,7 @@ impl UploadRules {
         Ok(Self { settings: settings.clone(), folder, used })
     }
 
-    /// What is to be done with a body: as the route says, or as all do.
+    /// Returns what is to be done with a body: as the route says, or as all do.
     fn mode(&self, of_route: Option<UploadMode>, headers: &HeaderMap) -> UploadMode {
         // Who talks while it listens, or has something to say behind the body, is not made to wait.
         let media = headers.get(CONTENT_TYPE).map_or(&b""[..], |media| media.as_bytes());
@@ -81,7 +82,8 @@ impl UploadRules {
     }
 }
 
-/// Takes the body of `request` as far as its mode asks for, and gives the request to be sent: with a
+/// Takes the body of `request` as far as its mode asks for, and gives the request to be sent: with
+/// a
 /// [`ReplayBody`] if all of the body is here.
 pub(crate) async fn take(
     uploads: &UploadRules,
@@ -137,7 +139,7 @@ impl UploadTaking<'_> {
     }
 }
 
-/// How a body has come so far.
+/// Holds how a body has come so far.
 #[derive(Clone, Copy, Debug)]
 struct UploadPace {
     came: u64,
@@ -146,7 +148,7 @@ struct UploadPace {
 }
 
 impl UploadPace {
-    /// Whether it is to be waited for.
+    /// True if it is to be waited for.
     fn is_slow(self, threshold: &UploadThreshold) -> bool {
         let size = threshold.size.as_ref().map(|size| size.bytes());
         let known = self.declared.unwrap_or(self.came);

@@ -1,7 +1,7 @@
 //! A WebSocket over a stream of HTTP/2 (RFC 8441), put into the words of HTTP/1.1.
 //!
-//! The client's `CONNECT` becomes the handshake of RFC 6455 section 4.1, and the server's 101 a 200. It
-//! sends nothing. Called by `request` and `passing`.
+//! The client's `CONNECT` becomes the handshake of RFC 6455 section 4.1, and the server's 101 a
+//! 200. It sends nothing. Called by `request` and `passing`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -19,7 +19,7 @@ pub(crate) struct WebSocketHandshake {
     key: HeaderValue,
 }
 
-/// What a `CONNECT` asks for.
+/// Tells what a `CONNECT` asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConnectRequest {
     /// A WebSocket.
@@ -28,7 +28,7 @@ pub(crate) enum ConnectRequest {
     Other,
 }
 
-/// What `request` asks for, if it is a `CONNECT`.
+/// Returns what `request` asks for, if it is a `CONNECT`.
 pub(crate) fn asked<B>(request: &Request<B>) -> Option<ConnectRequest> {
     (*request.method() == Method::CONNECT).then(|| {
         // The only protocol for which RFC 8441 says what its handshake is in HTTP/1.1.
@@ -59,7 +59,7 @@ impl WebSocketHandshake {
         headers.entry(version).or_insert(HeaderValue::from_static("13"));
     }
 
-    /// Whether the server has understood the handshake.
+    /// True if the server has understood the handshake.
     pub(crate) fn is_met(&self, response: &Response<Body>) -> bool {
         let mut hash = Sha1::new();
         hash.update(self.key.as_bytes());

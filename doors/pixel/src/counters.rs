@@ -21,7 +21,7 @@ macro_rules! counted {
             $(#[doc = stringify!($name)] $name,)*
         }
 
-        /// How many there are.
+        /// Number of them.
         const NAMED: usize = [$(Count::$name,)*].len();
     };
 }
@@ -123,12 +123,12 @@ impl PixelCounters {
         });
     }
 
-    /// How often something was counted so far.
+    /// Returns how often something was counted so far.
     pub(crate) fn of(&self, what: Count) -> u64 {
         self.sum(what as usize)
     }
 
-    /// How often this answer was given.
+    /// Returns how often this answer was given.
     pub(crate) fn of_blank(&self, blank: BlankBody) -> u64 {
         self.sum(NAMED + blank.index())
     }

@@ -23,7 +23,7 @@ pub(crate) struct PixelQuery<'r> {
     pub(crate) page: Option<Name<'r>>,
 }
 
-/// What is to be done with a request.
+/// Tells what is to be done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PixelDecision {
     Block(Verdict),
@@ -48,8 +48,8 @@ impl PixelDecision {
     }
 }
 
-/// A URL is blocked by a rule about it or about its host. One that a rule excepts, on a host that is
-/// blocked all the same, is answered too: the real one cannot be reached from here.
+/// A URL is blocked by a rule about it or about its host. One that a rule excepts, on a host that
+/// is blocked all the same, is answered too: the real one cannot be reached from here.
 pub(crate) fn decide(
     policy: &Policy,
     connection: &PixelConnection,
@@ -84,8 +84,8 @@ pub(crate) fn decide(
     }
 }
 
-/// Whether a name passes for a leave or a pause alone: rules about it, or about what stands behind it,
-/// would block it, and led here.
+/// True if a name passes for a leave or a pause alone: rules about it, or about what stands behind
+/// it, would block it, and led here.
 pub(crate) fn is_spared(
     policy: &Policy,
     (client, who): (IpAddr, &ClientIdentity<'_>),
@@ -106,7 +106,7 @@ pub(crate) fn is_spared(
         && asks.iter().all(|ask| policy.decide(ask, now).action == Action::Pass)
 }
 
-/// What the DNS door would say to the question for the name's address.
+/// Returns what the DNS door would say to the question for the name's address.
 pub(crate) fn of_name(
     policy: &Policy,
     (client, who): (IpAddr, &ClientIdentity<'_>),

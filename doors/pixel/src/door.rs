@@ -33,7 +33,7 @@ use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
 use upstream::origins::Dialer;
 use vocab::{DomainName, LinkInfo, Listen, Name, Now, Scheme};
 
-/// What the door is built from.
+/// Holds what the door is built from.
 #[derive(Clone)]
 pub struct PixelParts {
     /// The policy, swapped as a whole on reload.
@@ -75,29 +75,29 @@ pub(crate) struct PixelConnection {
     requests: Cell<u64>,
     /// A WebSocket that waits for the connection to leave HTTP.
     pub(crate) upgrade: Cell<Option<OnUpgrade>>,
-    /// What came of carrying it to the real server.
+    /// Outcome of carrying it to the real server.
     pub(crate) attempt: CarryAttempt,
     over: Cell<ConnectionOver>,
     waiting: Cell<Option<Waker>>,
 }
 
-/// What came of carrying a connection to its real server.
+/// Outcome of carrying a connection to its real server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CarryAttempt {
     /// There was no reason to.
     None,
-    /// It could not be: another one would not fare better.
+    /// Could not be: another one would not fare better.
     Failed,
 }
 
-/// Whether a connection is to take no more requests.
+/// Tells whether a connection is to take no more requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionOver {
     No,
     Yes,
 }
 
-/// What carries HTTP.
+/// Tells what carries HTTP.
 pub(crate) enum HttpTransport {
     /// Nothing but TCP.
     Plain,
@@ -105,7 +105,7 @@ pub(crate) enum HttpTransport {
     Tls(SniHandshake),
 }
 
-/// What a TLS connection was opened for.
+/// Holds what a TLS connection was opened for.
 pub(crate) struct SniHandshake {
     /// The name that was asked for; the root where there was none.
     pub(crate) asked: DomainName,
@@ -131,7 +131,7 @@ impl PixelConnection {
         }
     }
 
-    /// What the link tells of the client, as far as the policy wants to know.
+    /// Returns what the link tells of the client, as far as the policy wants to know.
     pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
         near::of(policy.near_wanted(), self.client, || self.local, now)
     }
@@ -144,7 +144,7 @@ impl PixelConnection {
         }
     }
 
-    /// Whether it takes no more requests.
+    /// True if it takes no more requests.
     pub(crate) fn is_over(&self) -> bool {
         self.over.get() == ConnectionOver::Yes
     }
@@ -205,8 +205,8 @@ impl PixelDoor {
         self.bounds.store(Arc::new(bounds));
     }
 
-    /// Where to listen. Connections of `http` entries go to [`PixelDoor::serve_connection`], those of
-    /// `https` entries to [`PixelDoor::serve_tls_connection`].
+    /// Where to listen. Connections of `http` entries go to [`PixelDoor::serve_connection`], those
+    /// of `https` entries to [`PixelDoor::serve_tls_connection`].
     pub fn listeners(&self) -> Vec<Listen> {
         self.settings.load().listen.iter().map(|listen| listen.0.clone()).collect()
     }
@@ -259,9 +259,9 @@ impl PixelDoor {
         self.secure(stream, ends, (started, attempt), drain).await;
     }
 
-    /// Serves what a client sends through a tunnel to a blocked name, as if it had connected here: TLS, to
-    /// its end. `local` is the address of ours that the tunnel was asked for at. Within a `LocalSet` or
-    /// local runtime only.
+    /// Serves what a client sends through a tunnel to a blocked name, as if it had connected here:
+    /// TLS, to its end. `local` is the address of ours that the tunnel was asked for at. Within a
+    /// `LocalSet` or local runtime only.
     pub async fn serve_tunnel<S>(
         self: Arc<Self>,
         stream: S,
@@ -314,9 +314,9 @@ impl PixelDoor {
         }
     }
 
-    /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone: such
-    /// a one is carried to its server, to the end, if that can be reached. While there is no leave, this
-    /// costs two loads.
+    /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone:
+    /// such a one is carried to its server, to the end, if that can be reached. While there is no
+    /// leave, this costs two loads.
     async fn unless_spared(
         &self,
         stream: Stream,
@@ -444,7 +444,7 @@ impl Drop for OpenCount {
     }
 }
 
-/// How many connections may be open: in all, and from one client.
+/// Returns how many connections may be open: in all, and from one client.
 fn caps(settings: &Settings) -> (usize, usize) {
     (settings.connections as usize, settings.connections_per_client as usize)
 }

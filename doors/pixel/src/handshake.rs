@@ -11,7 +11,7 @@ use transport::trust::TrustSign;
 use transport::{HandshakeError, clock};
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
-/// What a failed handshake says about the client's trust in our authority.
+/// Returns what a failed handshake says about the client's trust in our authority.
 pub(crate) fn sign(why: &HandshakeError) -> Option<TrustSign> {
     match why {
         HandshakeError::ClientDistrusts(

@@ -1,9 +1,9 @@
 //! The pixel door: answers in place of blocked hosts, so that the page which asked goes on.
 //!
 //! A script gets an empty script, an image a transparent one, a preflight its headers, a person a
-//! page that says why. It never fetches anything and sets nothing that outlives a block; connections to
-//! names that were let through are carried on, unread. The binary makes a [`PixelDoor`] and hands it
-//! connections.
+//! page that says why. It never fetches anything and sets nothing that outlives a block;
+//! connections to names that were let through are carried on, unread. The binary makes a
+//! [`PixelDoor`] and hands it connections.
 
 mod counters;
 mod decision;

@@ -1,7 +1,7 @@
 //! Pages for people, but for the one that says why something is blocked, which `null_answers` has.
 //!
-//! For names that are not blocked, for connections that are for other names, and for setting a device
-//! up. Called by `request` and `setup`.
+//! For names that are not blocked, for connections that are for other names, and for setting a
+//! device up. Called by `request` and `setup`.
 
 use crate::setup::DevicePlatform;
 use http::{Response, StatusCode};

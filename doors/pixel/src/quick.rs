@@ -1,9 +1,9 @@
 //! The quick lane: null answers out of prepared bytes, without building a request for hyper.
 //!
 //! It asks the policy and records as `request` does, with the same words; what it cannot answer at
-//! once (a page for people, a range, a name that is not blocked) it leaves to `request`, untouched and
-//! unrecorded. Nothing is allocated but the row that the ledger keeps. Called by the engine for every
-//! simple request of a connection.
+//! once (a page for people, a range, a name that is not blocked) it leaves to `request`, untouched
+//! and unrecorded. Nothing is allocated but the row that the ledger keeps. Called by the engine for
+//! every simple request of a connection.
 
 use crate::counters::Count;
 use crate::decision::{PixelDecision, PixelQuery, decide};
@@ -33,7 +33,7 @@ thread_local! {
     static URL: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What is to be told of an answer.
+/// Holds what is to be told of an answer.
 struct AnswerNotes {
     now: Now,
     started: Instant,

@@ -1,7 +1,7 @@
 //! One request at the pixel door, top to bottom: read, decide, act, review, shape, record.
 //!
-//! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called by
-//! `door`, once per request.
+//! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called
+//! by `door`, once per request.
 
 use crate::counters::Count;
 use crate::decision::{PixelDecision, PixelQuery, decide, is_spared};
@@ -33,12 +33,13 @@ use transport::clock;
 use vocab::{Action, Cause, DomainName, Name, RequestKind, Source};
 
 /// Bytes of a request body that are taken and thrown away; beyond it the connection is closed. The
-/// longest reports that pages send are some 100 KiB, and taking one costs less than a new handshake.
+/// longest reports that pages send are some 100 KiB, and taking one costs less than a new
+/// handshake.
 const BODY_BYTES_MAX: u64 = 1 << 20;
-/// How long that may take.
+/// Time that that may take.
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
 
-/// What a client wants, once it is understood.
+/// Holds what a client wants, once it is understood.
 struct PixelRequest {
     /// The host asked for; the root where none is named, or one that is no name.
     host: DomainName,
@@ -50,7 +51,7 @@ struct PixelRequest {
     own: Option<SetupPage>,
 }
 
-/// What the client gets.
+/// Tells what the client gets.
 enum PixelOutcome<'r> {
     Null(NullAnswer<'r>, AnswerCaching),
     BlockPage(Verdict),
@@ -61,7 +62,7 @@ enum PixelOutcome<'r> {
     Own(SetupPage),
 }
 
-/// Whether the request's body has been read to its end.
+/// Tells whether the request's body has been read to its end.
 enum BodyDrained {
     Yes,
     /// This is left of it.
@@ -140,7 +141,7 @@ pub(crate) async fn answer(
     response
 }
 
-/// What is recorded of an outcome.
+/// Returns what is recorded of an outcome.
 const fn told(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
     let source = match outcome {
         PixelOutcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
@@ -195,7 +196,7 @@ async fn drain(door: &PixelDoor, mut body: Incoming) -> BodyDrained {
     BodyDrained::Yes
 }
 
-/// Whether the body's end came within cap and time; `taken` is how much came.
+/// True if the body's end came within cap and time; `taken` is how much came.
 async fn discard(body: &mut Incoming, taken: &mut u64) -> bool {
     let to_the_end = async {
         while let Some(frame) = body.frame().await {
@@ -244,15 +245,15 @@ fn act<'r>(
         (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => match connection.transport {
             // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
             HttpTransport::Tls(_) => PixelOutcome::NotBlockedPage,
-            // An alias behind the name may be blocked, and forgotten here since the device asked: to
-            // the page that embeds it, it is blocked.
+            // An alias behind the name may be blocked, and forgotten here since the device asked:
+            // to the page that embeds it, it is blocked.
             HttpTransport::Plain => PixelOutcome::Null(null, AnswerCaching::No),
         },
     }
 }
 
-/// Whether the name was let through after this connection had begun: the next one to it is carried to
-/// its server. Over a connection for another name it is asked for on one of its own, by 421.
+/// True if the name was let through after this connection had begun: the next one to it is carried
+/// to its server. Over a connection for another name it is asked for on one of its own, by 421.
 fn is_spared_since(
     decision: &PixelDecision,
     connection: &PixelConnection,
@@ -354,8 +355,8 @@ fn shape(
     }
 }
 
-/// Over HTTP/2, dropping a body resets its stream, and the reset would overtake the answer: the rest
-/// is taken for a while longer, within the same cap. Over HTTP/1 the connection closes anyway.
+/// Over HTTP/2, dropping a body resets its stream, and the reset would overtake the answer: the
+/// rest is taken for a while longer, within the same cap. Over HTTP/1 the connection closes anyway.
 fn linger(drained: BodyDrained, version: Version) {
     if let BodyDrained::No(mut rest) = drained
         && version == Version::HTTP_2

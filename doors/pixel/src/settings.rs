@@ -1,6 +1,7 @@
 //! What can be set for the pixel door: the `pixel` section of the configuration.
 //!
-//! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is wrong.
+//! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is
+//! wrong.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,8 +22,8 @@ pub struct Settings {
     /// The addresses that the DNS door gives for blocked names: those at which clients reach these
     /// listeners. Default `127.0.0.1`; an empty list has the DNS door send nobody here.
     pub addresses: Vec<Text<IpAddr>>,
-    /// How many connections may be open at once, all clients together; one over it is closed at
-    /// once. Default 10000, from 1 to 1000000.
+    /// Number of connections that may be open at once, all clients together; one over it is closed
+    /// at once. Default 10000, from 1 to 1000000.
     pub connections: u32,
     /// How many of them one client may hold. Default 512, from 1 to 1000000.
     pub connections_per_client: u32,
@@ -74,10 +75,11 @@ impl Settings {
         complaints
     }
 
-    /// What is allowed and still worth saying, with paths relative to this section.
+    /// Returns what is allowed and still worth saying, with paths relative to this section.
     ///
     /// Browsers have a page from the internet ask its reader before it may load anything from a
-    /// local address (Local Network Access; Chromium since 142), so its blocked parts fail or prompt.
+    /// local address (Local Network Access; Chromium since 142), so its blocked parts fail or
+    /// prompt.
     pub fn warnings(&self) -> Vec<Complaint> {
         let gated = self.addresses.iter().enumerate().filter(|(_, address)| is_gated(address.0));
         let warning = |(index, address): (usize, &Text<IpAddr>)| {
@@ -116,7 +118,7 @@ impl Settings {
     }
 }
 
-/// Whether browsers count an address among the local ones: Chromium's table, M142 to M151, and
+/// True if browsers count an address among the local ones: Chromium's table, M142 to M151, and
 /// 198.18.0.0/15, which the draft of Local Network Access adds.
 fn is_gated(address: IpAddr) -> bool {
     match address.to_canonical() {

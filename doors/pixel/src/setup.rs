@@ -1,7 +1,7 @@
 //! Our own pages: what a device needs in order to trust the certificates made here.
 //!
-//! Shown only where a request names an address and no host, over plain HTTP; no name that is blocked
-//! or not ever leads here, and nothing can be changed. Called by `request`.
+//! Shown only where a request names an address and no host, over plain HTTP; no name that is
+//! blocked or not ever leads here, and nothing can be changed. Called by `request`.
 
 use crate::counters::Count;
 use crate::door::PixelDoor;
@@ -26,7 +26,7 @@ pub(crate) enum SetupPage {
     File,
 }
 
-/// What is wanted of our own, if a request for this host and path wants any of it.
+/// Returns what is wanted of our own, if a request for this host and path wants any of it.
 pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<SetupPage> {
     let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
     if address.parse::<IpAddr>().is_err() || (*method != Method::GET && *method != Method::HEAD) {
@@ -77,7 +77,7 @@ fn file(text: &str, media: &'static str) -> Response<Body> {
     response
 }
 
-/// What a device runs, as far as its browser tells.
+/// Tells what a device runs, as far as its browser tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DevicePlatform {
     Windows,

@@ -23,7 +23,7 @@ const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const KEY_BYTES: usize = 24;
 /// A Close frame of 1000, normal closure (§5.5.1, §7.4.1).
 const CLOSE: [u8; 4] = [0x88, 2, 0x03, 0xe8];
-/// How long the client may take to close, and how much it may send until then.
+/// Time that the client may take to close, and how much it may send until then.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(5);
 const CLOSE_BYTES_MAX: usize = 64 << 10;
 

@@ -1,9 +1,11 @@
-//! A connection to a name that passes for a leave or a pause alone, carried to its real server unread.
+//! A connection to a name that passes for a leave or a pause alone, carried to its real server
+//! unread.
 //!
-//! Browsers keep our address for a minute after a name was let through. The name is read from the first
-//! bytes without taking them, and if a rule would block it and a leave or pause spares it, both ends are
-//! tied together: the client sees the server's own certificate. Nothing is read or changed, and nobody
-//! is led to ourselves or nearer than he is. Called by `door` before anything else is done.
+//! Browsers keep our address for a minute after a name was let through. The name is read from the
+//! first bytes without taking them, and if a rule would block it and a leave or pause spares it,
+//! both ends are tied together: the client sees the server's own certificate. Nothing is read or
+//! changed, and nobody is led to ourselves or nearer than he is. Called by `door` before anything
+//! else is done.
 
 use crate::counters::Count;
 use crate::decision::is_spared;
@@ -23,10 +25,10 @@ use upstream::origins::{
 };
 use vocab::{Action, Cause, DomainName, RequestKind, Source};
 
-/// How long a tunnel may be quiet, as at the proxy door.
+/// Time for which a tunnel may be quiet, as at the proxy door.
 const TUNNEL_IDLE: Duration = Duration::from_mins(5);
-/// Bytes of a first request's head that are looked at: as many as most servers take. A longer one is
-/// not read to its end and so has no host.
+/// Bytes of a first request's head that are looked at: as many as most servers take. A longer one
+/// is not read to its end and so has no host.
 const HEAD_BYTES_MAX: usize = 16 << 10;
 
 /// Where connections of clients may be carried.
@@ -34,12 +36,12 @@ const HEAD_BYTES_MAX: usize = 16 << 10;
 pub struct SpliceBounds {
     /// How far clients are taken.
     pub destinations: DestinationScope,
-    /// Listeners of this program and the addresses that it gives for blocked names: a connection there
-    /// would go round in circles.
+    /// Listeners of this program and the addresses that it gives for blocked names: a connection
+    /// there would go round in circles.
     pub doors: Vec<SocketAddr>,
 }
 
-/// What a connection speaks, and so which port of the server it is for.
+/// Tells what a connection speaks, and so which port of the server it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpliceProtocol {
     /// HTTP, at port 80.
@@ -60,8 +62,8 @@ pub(crate) struct SplicedConnection {
 struct SpliceGuard<'b> {
     reach: ClientReach<'b>,
     doors: &'b [SocketAddr],
-    /// The addresses that the operator himself gave the name (`dns.local`): there the DNS door sends clients,
-    /// however it protects them from the answers of strangers.
+    /// The addresses that the operator himself gave the name (`dns.local`): there the DNS door
+    /// sends clients, however it protects them from the answers of strangers.
     own: &'b [IpAddr],
 }
 
@@ -82,7 +84,7 @@ impl DialGuard for SpliceGuard<'_> {
     }
 }
 
-/// Whom a connection is for, once its first bytes say so, if that name is spared.
+/// Returns whom a connection is for, once its first bytes say so, if that name is spared.
 pub(crate) async fn spared(
     door: &PixelDoor,
     stream: &mut Stream,
@@ -124,7 +126,7 @@ async fn first_host(stream: &mut Stream) -> Option<DomainName> {
     }
 }
 
-/// Whether an authority is that of the usual port, which is all that a connection is carried to.
+/// True if an authority is that of the usual port, which is all that a connection is carried to.
 pub(crate) fn names_no_other_port(authority: &str, way: SpliceProtocol) -> bool {
     let port = &authority[authority::host(authority).len()..];
     match way {
@@ -133,8 +135,8 @@ pub(crate) fn names_no_other_port(authority: &str, way: SpliceProtocol) -> bool 
     }
 }
 
-/// Carries the connection to its end, or gives it back untouched where its server cannot be reached;
-/// records which.
+/// Carries the connection to its end, or gives it back untouched where its server cannot be
+/// reached; records which.
 pub(crate) async fn carry(
     door: &PixelDoor,
     stream: Stream,
@@ -187,7 +189,7 @@ async fn reached(
 }
 
 impl NotCarried {
-    /// How it is counted and recorded.
+    /// Returns how it is counted and recorded.
     fn told(&self) -> (Count, Source, u16) {
         match self {
             Self::NoTunnel(NoTunnel::Full | NoTunnel::ClientFull) => {
@@ -229,7 +231,8 @@ mod tests {
             ("127.0.0.1:80", false, false),
             // A neighbour of theirs.
             ("9.9.9.81:443", true, true),
-            // Where the operator himself says that the name is; no nearer than the client all the same.
+            // Where the operator himself says that the name is; no nearer than the client all the
+            // same.
             ("192.168.1.20:443", true, true),
             ("127.0.0.1:443", false, false),
         ] {

@@ -1,8 +1,8 @@
 //! The tunnels that are open: how many, whose, and how each began.
 //!
-//! A cap on all and on each client's, and a watch for circles: bytes are passed on unchanged, so a first
-//! message that comes once more while its tunnel is open has come round. It opens nothing. Asked by
-//! `splice`.
+//! A cap on all and on each client's, and a watch for circles: bytes are passed on unchanged, so a
+//! first message that comes once more while its tunnel is open has come round. It opens nothing.
+//! Asked by `splice`.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -24,7 +24,7 @@ pub(crate) enum NoTunnel {
     Full,
     /// The client has as many as it may have.
     ClientFull,
-    /// It is one of ours that came round.
+    /// Is one of ours that came round.
     Circle,
 }
 
@@ -71,7 +71,7 @@ impl OpenTunnels {
         Ok(TunnelPermit { tunnels: Arc::clone(self), number })
     }
 
-    /// How many are open.
+    /// Returns how many are open.
     pub(crate) fn count(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).open.len() as u64
     }

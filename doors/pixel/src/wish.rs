@@ -1,7 +1,7 @@
 //! What a client wants, read from a request's fields: the same for both lanes.
 //!
-//! Hosts come as text and leave as names or not at all; nothing is decided here. Called by `request`
-//! and `quick`.
+//! Hosts come as text and leave as names or not at all; nothing is decided here. Called by
+//! `request` and `quick`.
 
 use http_engine::authority;
 use vocab::DomainName;

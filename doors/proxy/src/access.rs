@@ -1,8 +1,8 @@
 //! Who a client is: Basic credentials (RFC 7617) and tokens, asked for by the proxy itself.
 //!
-//! Passwords are checked by the `passwords` desk, tokens by their digest, in a table that tells nothing
-//! by the time it takes. A client that guesses is slowed down, whatever name it tries. It keeps no
-//! password. Called by `request` when it reads.
+//! Passwords are checked by the `passwords` desk, tokens by their digest, in a table that tells
+//! nothing by the time it takes. A client that guesses is slowed down, whatever name it tries. It
+//! keeps no password. Called by `request` when it reads.
 
 use crate::settings::AuthSettings;
 use http::HeaderValue;
@@ -40,7 +40,8 @@ pub(crate) enum AccessDenied {
 }
 
 impl ProxyAccess {
-    /// Reads the file of users, a relative one from `base`. Complaints have paths relative to `auth`.
+    /// Reads the file of users, a relative one from `base`. Complaints have paths relative to
+    /// `auth`.
     pub(crate) fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
         let users = if settings.users.is_empty() && settings.file.is_none() {
             None
@@ -120,7 +121,7 @@ impl ProxyAccess {
     }
 }
 
-/// What a client shows.
+/// Tells what a client shows.
 enum ShownCredentials {
     Basic(passwords::BasicCredentials),
     /// A token's digest.

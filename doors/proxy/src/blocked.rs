@@ -1,7 +1,8 @@
 //! The answer in place of a blocked URL: of the type that was asked for, or the page that says why.
 //!
-//! Programs that take no page get the reason in plain words, and so do tunnels, inside which nothing can
-//! be said. Every such answer says in `Proxy-Status` that it is ours. Called by `request`.
+//! Programs that take no page get the reason in plain words, and so do tunnels, inside which
+//! nothing can be said. Every such answer says in `Proxy-Status` that it is ours. Called by
+//! `request`.
 
 use crate::pages;
 use crate::request::ProxyContext;
@@ -16,7 +17,7 @@ use null_answers::{
 use policy::{Policy, Verdict, VerdictManner};
 use vocab::{DomainName, RequestKind};
 
-/// What was asked for.
+/// Holds what was asked for.
 pub(crate) struct BlockedRequest<'w> {
     pub(crate) verdict: Verdict,
     pub(crate) host: &'w DomainName,

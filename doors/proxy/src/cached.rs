@@ -1,7 +1,7 @@
 //! What goes through the cache: `GET` and `HEAD` without a body.
 //!
-//! It lends the cache our way to origins, as parents, guards and header rules have it, and drops what
-//! other requests may have changed. Called by `request`.
+//! It lends the cache our way to origins, as parents, guards and header rules have it, and drops
+//! what other requests may have changed. Called by `request`.
 
 use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
 use crate::request::ProxyContext;
@@ -57,7 +57,7 @@ impl UrlFetcher {
     }
 }
 
-/// Whether the cache has a say in a request.
+/// True if the cache has a say in a request.
 pub(crate) fn concerns(head: &request::Parts, body: &Incoming) -> bool {
     (head.method == Method::GET || head.method == Method::HEAD) && body.is_end_stream()
 }
@@ -89,7 +89,8 @@ pub(crate) async fn answer(
     })
 }
 
-/// A request that goes past the cache, as far as the cache cares; none for requests that change nothing.
+/// A request that goes past the cache, as far as the cache cares; none for requests that change
+/// nothing.
 pub(crate) fn passing(
     trip: &ProxyContext<'_>,
     head: &request::Parts,

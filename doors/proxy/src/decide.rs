@@ -1,4 +1,5 @@
-//! What is to be done with a request: the policy's word about its URL, or about where a tunnel leads.
+//! What is to be done with a request: the policy's word about its URL, or about where a tunnel
+//! leads.
 //!
 //! The same for both lanes. It answers nothing and counts nothing. Called by `request` and `quick`.
 
@@ -8,7 +9,7 @@ use http::Method;
 use policy::{Ask, ClientIdentity, Verdict};
 use vocab::{Action, Cause, Name, Now, RequestKind};
 
-/// What the policy is asked about a request, beside who asks from where.
+/// Holds what the policy is asked about a request, beside who asks from where.
 pub(crate) struct ProxyQuery<'a> {
     pub(crate) method: &'a Method,
     pub(crate) host: Name<'a>,
@@ -19,15 +20,15 @@ pub(crate) struct ProxyQuery<'a> {
     pub(crate) url: Option<&'a str>,
 }
 
-/// What is to be done with a request.
+/// Tells what is to be done with a request.
 pub(crate) enum ProxyDecision {
     Block(Verdict),
-    /// It passes, and its URL has parameters too many.
+    /// Passes, and its URL has parameters too many.
     Trim(Verdict, TrimRedirect),
     Pass(Verdict),
 }
 
-/// What the policy says.
+/// Returns what the policy says.
 pub(crate) fn decide(
     door: &ProxyDoor,
     caller: &ProxyClient,
@@ -56,13 +57,13 @@ pub(crate) fn decide(
 }
 
 impl ProxyDecision {
-    /// What the policy says of passing.
+    /// Returns what the policy says of passing.
     pub(crate) fn verdict(&self) -> Verdict {
         let (Self::Block(verdict) | Self::Trim(verdict, _) | Self::Pass(verdict)) = self;
         *verdict
     }
 
-    /// What it comes of: the rule that takes something off the URL, where one does.
+    /// Returns what it comes of: the rule that takes something off the URL, where one does.
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Self::Block(verdict) | Self::Pass(verdict) => verdict.cause,

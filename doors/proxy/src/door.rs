@@ -30,7 +30,7 @@ use upstream::origins::{
 };
 use vocab::{Complaint, LinkInfo, Listen, Now};
 
-/// What the door is built from.
+/// Holds what the door is built from.
 #[derive(Clone)]
 pub struct ProxyParts {
     /// The policy, swapped as a whole on reload.
@@ -66,7 +66,7 @@ pub struct ProxyDoor {
     setup: ArcSwap<ProxySetup>,
 }
 
-/// What follows from the settings, swapped as a whole.
+/// Holds what follows from the settings, swapped as a whole.
 pub(crate) struct ProxySetup {
     pub(crate) settings: Settings,
     pub(crate) origins: Origins,
@@ -78,7 +78,7 @@ pub(crate) struct ProxySetup {
     pub(crate) never: Option<Never>,
 }
 
-/// Whether clients speak TLS with us.
+/// Tells whether clients speak TLS with us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientSecurity {
     Plain,
@@ -95,8 +95,8 @@ pub(crate) struct ProxyClient {
 }
 
 impl ProxyDoor {
-    /// A door with settings that [`Settings::check`] finds right. Reads the files that they name; what
-    /// is wrong with them is returned, with paths relative to the section.
+    /// A door with settings that [`Settings::check`] finds right. Reads the files that they name;
+    /// what is wrong with them is returned, with paths relative to the section.
     pub fn new(settings: Settings, parts: ProxyParts) -> Result<Arc<Self>, Vec<Complaint>> {
         let (all, each) = caps(&settings);
         let setup = ArcSwap::from_pointee(ProxySetup::new(settings, &parts, None)?);
@@ -126,7 +126,8 @@ impl ProxyDoor {
         self.setup().cache.clone()
     }
 
-    /// What this core's connections have taught of origins; an origin may come more than once.
+    /// Returns what this core's connections have taught of origins; an origin may come more than
+    /// once.
     pub fn known_origins(&self) -> Vec<KnownOrigin> {
         self.setup().origins.known()
     }
@@ -143,7 +144,7 @@ impl ProxyDoor {
         self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
     }
 
-    /// How many requests are within their bodies, and how many were refused for that.
+    /// Returns how many requests are within their bodies, and how many were refused for that.
     pub fn unfinished_requests(&self) -> UnfinishedCounts {
         self.unfinished.counts()
     }
@@ -190,12 +191,13 @@ impl ProxyDoor {
     }
 }
 
-/// How many connections may be open: in all, and from one client.
+/// Returns how many connections may be open: in all, and from one client.
 fn caps(settings: &Settings) -> (usize, usize) {
     (settings.connections as usize, settings.connections_per_client as usize)
 }
 
-/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with them.
+/// Reads every file that the settings name, relative ones from `base`, and says what is wrong with
+/// them.
 pub fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
     let users = settings.auth.as_ref().filter(|auth| auth.file.is_some()).map(|auth| {
         let opened = UserTable::open(&auth.users, auth.file.as_deref(), base);
@@ -237,7 +239,7 @@ impl ProxySetup {
         })
     }
 
-    /// Whether the cache leaves a URL of `origin` alone.
+    /// True if the cache leaves a URL of `origin` alone.
     pub(crate) fn never_keeps(&self, origin: &Origin, url: &str, now: Now) -> bool {
         let never = self.never.as_ref();
         never.is_some_and(|never| never.holds(origin.host.to_name().as_name(), url, now))
@@ -247,7 +249,7 @@ impl ProxySetup {
         self.settings.clients.iter().any(|network| network.contains(client))
     }
 
-    /// How far whoever asks is taken to `host`.
+    /// Returns how far whoever asks is taken to `host`.
     pub(crate) fn within<'d>(
         &'d self,
         door: &'d ProxyDoor,
@@ -269,7 +271,7 @@ impl ProxySetup {
         self.settings.connect_ports.iter().any(|it| it.contains(port))
     }
 
-    /// Whether URLs at this port are fetched: where none is set, those of the web and those that no
+    /// True if URLs at this port are fetched: where none is set, those of the web and those that no
     /// service of a system has (RFC 6335 §6).
     pub(crate) fn fetches_from(&self, port: u16) -> bool {
         match self.settings.fetch_ports.as_slice() {
@@ -280,7 +282,7 @@ impl ProxySetup {
 }
 
 impl ProxyClient {
-    /// What the link tells of the client, as far as the policy wants to know.
+    /// Returns what the link tells of the client, as far as the policy wants to know.
     pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
         let came_to = || self.local.map(ArrivedAt::Address);
         near::of(policy.near_wanted(), self.client, came_to, now)
@@ -293,7 +295,7 @@ impl ProxyClient {
 }
 
 impl ClientSecurity {
-    /// How URLs of the proxy itself begin.
+    /// Returns how URLs of the proxy itself begin.
     pub(crate) const fn scheme(self) -> &'static str {
         match self {
             Self::Plain => "http",

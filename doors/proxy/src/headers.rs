@@ -16,7 +16,7 @@ use vocab::{DomainName, address_text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// What is done with header fields.
+/// Holds what is done with header fields.
 pub(crate) struct FieldPolicy {
     censored: Vec<HeaderName>,
     referer: RefererPolicy,
@@ -37,8 +37,8 @@ impl FieldPolicy {
         }
     }
 
-    /// What goes on to `origin`: its `Host` is the one that was asked for, and a protocol to switch to
-    /// is asked for on our own behalf.
+    /// Returns what goes on to `origin`: its `Host` is the one that was asked for, and a protocol
+    /// to switch to is asked for on our own behalf.
     pub(crate) fn onward(
         &self,
         headers: &mut HeaderMap,
@@ -88,7 +88,7 @@ impl FieldPolicy {
         }
     }
 
-    /// What goes back to the client.
+    /// Returns what goes back to the client.
     pub(crate) fn back<B>(&self, mut response: Response<B>) -> Response<B> {
         let received = response.version();
         *response.version_mut() = Version::HTTP_11;
@@ -99,7 +99,7 @@ impl FieldPolicy {
         response
     }
 
-    /// Whether answers go back as they are, but for our signature.
+    /// True if answers go back as they are, but for our signature.
     pub(crate) const fn leaves_answers(&self) -> bool {
         self.censored.is_empty()
     }
@@ -150,7 +150,7 @@ pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
     DomainName::parse(authority::host_of_url(url)?).ok()
 }
 
-/// How many more may pass it on (RFC 9110 §7.6.2).
+/// Returns how many more may pass it on (RFC 9110 §7.6.2).
 pub(crate) fn max_forwards(headers: &HeaderMap) -> Option<u32> {
     headers.get(MAX_FORWARDS)?.to_str().ok()?.parse().ok()
 }

@@ -2,8 +2,8 @@
 //!
 //! It passes on `http` requests and carries `CONNECT` tunnels, asks the policy by URL, host and the
 //! name in a tunnel's first bytes before anything leaves, and takes no client where that client may
-//! not go. It deciphers no tunnel; one to a blocked host is handed to whoever answers in its place. The binary makes a [`ProxyDoor`] and hands it
-//! connections.
+//! not go. It deciphers no tunnel; one to a blocked host is handed to whoever answers in its place.
+//! The binary makes a [`ProxyDoor`] and hands it connections.
 
 mod access;
 mod blocked;

@@ -1,7 +1,7 @@
 //! URLs that the cache leaves alone: `proxy.cache.never`, in the language of filter lists.
 //!
-//! It looks at the URL alone, not at who asks or for what, so it refuses rules with options. Made anew
-//! from the settings on every reload; called by both lanes, where there are such rules.
+//! It looks at the URL alone, not at who asks or for what, so it refuses rules with options. Made
+//! anew from the settings on every reload; called by both lanes, where there are such rules.
 
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, RuleSet, compile};
 use std::hash::{BuildHasher, RandomState};
@@ -19,14 +19,14 @@ const REMEDY: &str = "write ||HOST^, ||HOST/PATH* or /EXPRESSION/";
 pub(crate) struct Never(Policy);
 
 impl Never {
-    /// Those of a cache's settings; none where there are none.
+    /// Returns those of a cache's settings; none where there are none.
     pub(crate) fn of(cache: &http_cache::Settings) -> Option<Self> {
         let rules = cache.never.iter().map(String::as_str);
         let policy = || Policy::new(Arc::new(compiled(rules)), ClientProfiles::everyone());
         (!cache.never.is_empty()).then(policy).map(Self)
     }
 
-    /// Whether they name this URL, whose host is `host`.
+    /// True if they name this URL, whose host is `host`.
     pub(crate) fn holds(&self, host: Name<'_>, url: &str, now: Now) -> bool {
         let ask = Ask {
             door: vocab::Door::Proxy,
@@ -94,7 +94,8 @@ fn refused(rule: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether an expression is ended by options, as in `/a/$domain=/b/`. Within one, no letter comes after `$`.
+/// True if an expression is ended by options, as in `/a/$domain=/b/`. Within one, no letter comes
+/// after `$`.
 fn has_options_behind(body: &str) -> bool {
     body.split("/$")
         .skip(1)

@@ -1,4 +1,5 @@
-//! What the proxy is asked for itself: its help page, and the script that browsers set themselves up by.
+//! What the proxy is asked for itself: its help page, and the script that browsers set themselves
+//! up by.
 //!
 //! Nobody is asked for a password here: a browser must learn of the proxy before it can use it. It
 //! fetches nothing. Called by `request`.
@@ -29,7 +30,7 @@ pub(crate) enum LocalEndpoint {
 }
 
 impl LocalEndpoint {
-    /// What stands at `path`.
+    /// Returns what stands at `path`.
     pub(crate) fn at(method: &Method, path: &str) -> Self {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return Self::Nothing;
@@ -43,8 +44,8 @@ impl LocalEndpoint {
     }
 }
 
-/// Whether a URL in absolute form leads back here: over HTTP/2 every request has that form. The name
-/// by which a client knows us is known to it alone, so a script at our port is taken for ours.
+/// True if a URL in absolute form leads back here: over HTTP/2 every request has that form. The
+/// name by which a client knows us is known to it alone, so a script at our port is taken for ours.
 pub(crate) fn leads_here(caller: &ProxyClient, origin: &Origin, path: &str) -> bool {
     let Some(local) = caller.local else { return false };
     if origin.port != local.port() {
@@ -56,7 +57,7 @@ pub(crate) fn leads_here(caller: &ProxyClient, origin: &Origin, path: &str) -> b
     }
 }
 
-/// How clients reach this proxy: the host by which this one has.
+/// Returns how clients reach this proxy: the host by which this one has.
 pub(crate) fn address_for<B>(caller: &ProxyClient, request: &Request<B>) -> String {
     let local = caller.local.map(|local| local.to_string());
     let port = caller.local.map(|local| local.port());

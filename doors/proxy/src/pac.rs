@@ -1,7 +1,7 @@
 //! The script by which browsers choose a proxy for each URL (`FindProxyForURL`).
 //!
-//! Only text: what may go past the proxy, and where the proxy is. Nothing in it comes unchecked from a
-//! request. Called by `own`.
+//! Only text: what may go past the proxy, and where the proxy is. Nothing in it comes unchecked
+//! from a request. Called by `own`.
 
 use crate::door::ClientSecurity;
 use crate::settings::{PacFallback, PacSettings, ParentHosts};

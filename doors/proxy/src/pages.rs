@@ -1,7 +1,7 @@
 //! What the proxy says when it does not pass something on: short, in words, with the reason.
 //!
-//! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs; `request` shows it to
-//! people as a page.
+//! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs; `request` shows it
+//! to people as a page.
 
 use crate::access::AccessDenied;
 use http::header::{

@@ -1,8 +1,9 @@
 //! The quick lane: hits of the cache, without building a request for hyper.
 //!
-//! It asks the policy and records as `request` does, with the same words; what it cannot answer at once
-//! (anything but a fresh hit in memory for a client that needs no password) it leaves to `request`,
-//! untouched and unrecorded. Called by the engine for every simple request of a connection.
+//! It asks the policy and records as `request` does, with the same words; what it cannot answer at
+//! once (anything but a fresh hit in memory for a client that needs no password) it leaves to
+//! `request`, untouched and unrecorded. Called by the engine for every simple request of a
+//! connection.
 
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
 use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
@@ -51,7 +52,7 @@ impl FastPath for ProxyFastPath {
 }
 
 impl ProxyFastPath {
-    /// Whether this client is served this host's pages without further questions.
+    /// True if this client is served this host's pages without further questions.
     fn is_open(&self, setup: &ProxySetup, authority: &str, host: Name<'_>) -> bool {
         let port = match authority.strip_prefix(host.as_str()) {
             Some("") => 80,

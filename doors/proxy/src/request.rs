@@ -25,7 +25,7 @@ use transport::clock;
 use upstream::origins::{Blame, DialError, MeteredBody, Origin, SendError};
 use vocab::{Action, DomainName, LinkInfo, Now, RequestKind, Source};
 
-/// What a client wants, once it is understood.
+/// Holds what a client wants, once it is understood.
 struct ProxyRequest {
     target: ProxyTarget,
     host: DomainName,
@@ -47,7 +47,7 @@ enum ProxyRefusal {
     EndsHere,
 }
 
-/// What came of a request.
+/// Outcome of a request.
 enum ProxyOutcome {
     Refused(ProxyRefusal),
     /// In place of what the policy blocks, or would have asked for otherwise.
@@ -60,7 +60,7 @@ enum ProxyOutcome {
     Failed(SendError),
 }
 
-/// What acting on a request needs to know.
+/// Holds what acting on a request needs to know.
 pub(crate) struct ProxyContext<'d> {
     pub(crate) door: &'d Arc<ProxyDoor>,
     pub(crate) setup: &'d Arc<ProxySetup>,
@@ -219,7 +219,7 @@ async fn read(
     Ok(ProxyRequest { target, host, page, kind, user, subject })
 }
 
-/// Whoever was sent to a shorter URL too often gets the one that is asked for.
+/// Returns whoever was sent to a shorter URL too often gets the one that is asked for.
 fn settle(
     door: &ProxyDoor,
     caller: &ProxyClient,
@@ -318,8 +318,9 @@ async fn open_tunnel(
     opened.map_err(|(why, ticket)| (ProxyOutcome::Failed(why), ticket))
 }
 
-/// What an origin sent is passed on only if it is an answer to what was asked. What came through the
-/// cache was looked at before it was stored. What a host is an alias of is known once it is looked up.
+/// Returns what an origin sent is passed on only if it is an answer to what was asked. What came
+/// through the cache was looked at before it was stored. What a host is an alias of is known once
+/// it is looked up.
 fn review(
     trip: &ProxyContext<'_>,
     (subject, reader): (&str, PageReader),
@@ -421,12 +422,12 @@ fn record(
 }
 
 impl ProxyContext<'_> {
-    /// What is known of the client beside its address.
+    /// Returns what is known of the client beside its address.
     pub(crate) fn who(&self) -> ClientIdentity<'_> {
         ClientIdentity { user: self.within.asker.user.as_deref(), ..self.near().into() }
     }
 
-    /// What the client's link tells of it, as far as the policy wants to know.
+    /// Returns what the client's link tells of it, as far as the policy wants to know.
     pub(crate) fn near(&self) -> LinkInfo {
         self.caller.near(&self.door.parts.policy.load(), self.now)
     }

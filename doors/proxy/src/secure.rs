@@ -19,7 +19,7 @@ use vocab::{Complaint, Scheme};
 
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";
 
-/// How `https` listeners speak TLS.
+/// Holds how `https` listeners speak TLS.
 pub(crate) struct ProxyTls {
     tls: ServerTls,
     /// Follows the files while this is in use.
@@ -83,15 +83,16 @@ fn files_of(settings: &Settings, base: &Path) -> Option<IdentityFiles> {
     Some(IdentityFiles { chain: base.join(chain), key: base.join(key) })
 }
 
-/// Reads the certificate that the settings name, without signing any, and says what is wrong with it.
+/// Reads the certificate that the settings name, without signing any, and says what is wrong with
+/// it.
 pub(crate) fn check_files(settings: &Settings, base: &Path) -> Option<Complaint> {
     let why = files_of(settings, base)?.load().err()?;
     Some(Complaint::new("tls.certificate", why.to_string()).remedy(REMEDY))
 }
 
 impl ProxyDoor {
-    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local runtime
-    /// only.
+    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local
+    /// runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let setup = self.setup();
         let Some(secure) = &setup.secure else { return };

@@ -37,8 +37,8 @@ pub struct Settings {
     /// The certificate of `https` listeners.
     pub tls: TlsSettings,
     /// Ports to which a tunnel (`CONNECT`) may lead. Default 443 and 8443 for HTTPS, and 80, over
-    /// which browsers tunnel `ws:`; a range is written `8000-8999`. Others get 403: a tunnel to port 25
-    /// would send mail.
+    /// which browsers tunnel `ws:`; a range is written `8000-8999`. Others get 403: a tunnel to
+    /// port 25 would send mail.
     pub connect_ports: Vec<Text<PortRange>>,
     /// Whether the server's name in a tunnel's first bytes is held against the policy too: `check`
     /// (the default; what is not TLS passes), `require` (TLS with a name, or nothing) or `off`.
@@ -51,19 +51,20 @@ pub struct Settings {
     /// `any`. Link-local addresses, where clouds keep credentials, and the admin listener are
     /// refused always.
     pub destinations: DestinationScope,
-    /// Public names that may lead a `guarded` client to private addresses, with all below them, as in
-    /// `home.example.com`. Others may not, or a page of theirs could talk to what stands inside ("DNS
-    /// rebinding"); names that only a network of its own knows (`nas`, `nas.lan`, `nas.home.arpa`) may, and
-    /// those to which `dns.local` gives that address. At most 1000. Default: none.
+    /// Public names that may lead a `guarded` client to private addresses, with all below them, as
+    /// in `home.example.com`. Others may not, or a page of theirs could talk to what stands inside
+    /// ("DNS rebinding"); names that only a network of its own knows (`nas`, `nas.lan`,
+    /// `nas.home.arpa`) may, and those to which `dns.local` gives that address. At most 1000.
+    /// Default: none.
     pub rebinding_allow: Vec<Text<DomainName>>,
-    /// How long a tunnel may be quiet before it is closed. Default 5m, from 10s to 1d.
+    /// Time for which a tunnel may be quiet before it is closed. Default 5m, from 10s to 1d.
     pub tunnel_idle: Text<TimeSpan>,
-    /// How long an origin may take to begin its answer, and may fall silent within it. Default 5m,
+    /// Time that an origin may take to begin its answer, and may fall silent within it. Default 5m,
     /// from 1s to 1h. Beyond it: 504.
     pub response_timeout: Text<TimeSpan>,
     /// The largest head of an origin's answer that is taken. Beyond it: 502.
     pub response_head: AnswerHeadSettings,
-    /// How many connections may be open at once, all clients together. Default 10000.
+    /// Number of connections that may be open at once, all clients together. Default 10000.
     pub connections: u32,
     /// How many of them one client may hold. Default 1024.
     pub connections_per_client: u32,
@@ -78,10 +79,11 @@ pub struct Settings {
     /// What origins learn of the page that asks, from `Referer`: `keep` (the default), `same-site`
     /// (only pages of the same site) or `drop`.
     pub referer: RefererPolicy,
-    /// Whether messages are signed with `Via` (RFC 9110 §7.6.3): `on` (the default) or `off`. Without,
-    /// circles of proxies are not noticed.
+    /// Whether messages are signed with `Via` (RFC 9110 §7.6.3): `on` (the default) or `off`.
+    /// Without, circles of proxies are not noticed.
     pub via: FieldDisclosure,
-    /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the default).
+    /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the
+    /// default).
     pub x_forwarded_for: FieldDisclosure,
     /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by
     /// their names. Any other is not passed on, and the request is answered without it. `h2c`,

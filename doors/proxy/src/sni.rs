@@ -1,8 +1,8 @@
 //! The server's name in a tunnel's first bytes, held against the policy.
 //!
-//! The client's bytes are held back until they show whether they are TLS, and for whom; what the server
-//! says passes meanwhile, so that protocols in which it speaks first are not held up. Nothing is
-//! deciphered and no byte is changed. Called by `tunnel`.
+//! The client's bytes are held back until they show whether they are TLS, and for whom; what the
+//! server says passes meanwhile, so that protocols in which it speaks first are not held up.
+//! Nothing is deciphered and no byte is changed. Called by `tunnel`.
 
 use crate::settings::ConnectSni;
 use arc_swap::ArcSwap;
@@ -37,11 +37,11 @@ pub(crate) struct SniJudge {
 /// Why a tunnel is cut.
 #[derive(Debug)]
 pub(crate) enum TunnelCut {
-    /// It asks for a server that the policy blocks.
+    /// Asks for a server that the policy blocks.
     Blocked(Verdict, DomainName),
-    /// It begins as TLS and does not go on so.
+    /// Begins as TLS and does not go on so.
     Malformed,
-    /// It is not TLS, or asks for no server, and must.
+    /// Is not TLS, or asks for no server, and must.
     Nameless,
 }
 

@@ -5,7 +5,7 @@ use http::{Method, Uri};
 use std::fmt;
 use upstream::origins::{Origin, OriginError, OriginScheme, UrlHost};
 
-/// What is asked for.
+/// Tells what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ProxyTarget {
     /// Absolute-form: fetch this from there.
@@ -22,7 +22,7 @@ pub(crate) enum ProxyTarget {
 }
 
 impl ProxyTarget {
-    /// Whom it leads to, if not to the proxy itself.
+    /// Returns whom it leads to, if not to the proxy itself.
     pub(crate) const fn host(&self) -> Option<&UrlHost> {
         match self {
             Self::Fetch { origin, .. } | Self::Tunnel(origin) => Some(&origin.host),

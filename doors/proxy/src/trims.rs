@@ -1,7 +1,8 @@
-//! URLs with parameters that rules take off (`$removeparam`): when a client is sent to the shorter one.
+//! URLs with parameters that rules take off (`$removeparam`): when a client is sent to the shorter
+//! one.
 //!
-//! Only requests that change nothing are sent elsewhere, and nobody is kept going round: a site that
-//! puts a parameter back on gets it in the end. Called by `request`.
+//! Only requests that change nothing are sent elsewhere, and nobody is kept going round: a site
+//! that puts a parameter back on gets it in the end. Called by `request`.
 
 use crate::pages;
 use crate::request::ProxyContext;
@@ -61,7 +62,7 @@ impl TrimRedirect {
 }
 
 impl RecentTrims {
-    /// Whether a client may be sent from this URL once more.
+    /// True if a client may be sent from this URL once more.
     pub(crate) fn may_turn(&self, client: IpAddr, url: &str, now: Now) -> bool {
         let key = self.hasher.hash_one((client, url));
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);

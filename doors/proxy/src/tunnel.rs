@@ -1,9 +1,9 @@
 //! Connections that leave HTTP: `CONNECT`, and protocols that an origin switches to.
 //!
-//! A tunnel is opened before the client is told so, and its ticket is closed when it ends. Names in its
-//! first bytes are looked at by `sni`. One to a blocked host is handed over to whoever answers in the
-//! host's place, and its ticket is closed at once: what is asked for inside has tickets of its own. Called
-//! by `request`.
+//! A tunnel is opened before the client is told so, and its ticket is closed when it ends. Names in
+//! its first bytes are looked at by `sni`. One to a blocked host is handed over to whoever answers
+//! in the host's place, and its ticket is closed at once: what is asked for inside has tickets of
+//! its own. Called by `request`.
 
 use crate::request::ProxyContext;
 use crate::sni::{ACCESS_DENIED, InspectedClient, SniJudge, TunnelCut};
@@ -22,7 +22,7 @@ use upstream::origins::{
 };
 use vocab::{Action, Name, Now, RequestKind, Source};
 
-/// How long a client that is cut may take to hear of it.
+/// Time that a client that is cut may take to hear of it.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// Whoever answers in place of blocked hosts, whose certificates some clients take.
@@ -41,7 +41,7 @@ pub trait BlockedTunnels: Send + Sync {
 /// Client of a blocked tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelClient {
-    /// Its address.
+    /// Address.
     pub address: IpAddr,
     /// Our end of its connection; none where it is gone already.
     pub came_to: Option<SocketAddr>,

@@ -1,14 +1,14 @@
 //! Where one client may be led by the name of one host.
 //!
-//! The owner of a public name may have it lead inside for a moment, so that a page of his talks to what
-//! stands there ("DNS rebinding"). So a private address is for hosts that are given by it, for names that only
-//! a network of its own knows, for those that the settings spare, and for those that the operator himself gave
-//! that address (`dns.local`): nobody else has led them there. Of a name that is looked up under another
-//! (`dns.rewrites`), that other one counts. It is asked with the address about to be used, and looks at the
-//! name only where that is not a public one.
+//! The owner of a public name may have it lead inside for a moment, so that a page of his talks to
+//! what stands there ("DNS rebinding"). So a private address is for hosts that are given by it, for
+//! names that only a network of its own knows, for those that the settings spare, and for those
+//! that the operator himself gave that address (`dns.local`): nobody else has led them there. Of a
+//! name that is looked up under another (`dns.rewrites`), that other one counts. It is asked with
+//! the address about to be used, and looks at the name only where that is not a public one.
 //!
-//! What a name is an alias of counts as at the DNS door: where no rule lets the name itself pass, it is blocked
-//! for an alias that is. Made by `door`.
+//! What a name is an alias of counts as at the DNS door: where no rule lets the name itself pass,
+//! it is blocked for an alias that is. Made by `door`.
 
 use crate::door::{ProxyClient, ProxyDoor};
 use arc_swap::ArcSwap;
@@ -99,8 +99,8 @@ impl DestinationGuard<'_> {
     }
 }
 
-/// Whether a name stands below a suffix of the public DNS. One without a dot, or below `.lan`, `.internal` or
-/// `home.arpa` (RFC 8375), does not: only a network of its own knows it.
+/// True if a name stands below a suffix of the public DNS. One without a dot, or below `.lan`,
+/// `.internal` or `home.arpa` (RFC 8375), does not: only a network of its own knows it.
 fn is_public(name: &DomainName) -> bool {
     let name = name.as_str();
     let is_of_a_home = name == "home.arpa" || name.ends_with(".home.arpa");
@@ -118,7 +118,8 @@ mod tests {
     use upstream::origins::BecomesTunnel;
     use upstream::resolver::{OwnNames, Resolver, ResolverSettings};
 
-    /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as `www.rebound.com`.
+    /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as
+    /// `www.rebound.com`.
     struct House;
 
     impl OwnNames for House {

@@ -25,7 +25,7 @@ use rustix::fd::OwnedFd;
 use std::sync::Arc;
 use vocab::Now;
 
-/// What heads say of a file.
+/// Holds what heads say of a file.
 #[derive(Clone)]
 pub(crate) struct FileMeta {
     pub(crate) validators: Validators,
@@ -34,7 +34,7 @@ pub(crate) struct FileMeta {
     /// Those of the file on disk, whatever form goes out.
     pub(crate) facts: FileFacts,
     pub(crate) media: HeaderValue,
-    /// Its path in decoded form, for the site's rules.
+    /// Path in decoded form, for the site's rules.
     pub(crate) path: Box<str>,
     /// Below the root.
     pub(crate) file: PathTarget,
@@ -61,12 +61,12 @@ pub(crate) enum FileSource {
     Coded(Bytes, Box<FileMeta>),
 }
 
-/// How much of a file the client gets.
+/// Tells how much of a file the client gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileDue {
-    /// It has it already.
+    /// Has it already.
     NotModified,
-    /// It means another version.
+    /// Means another version.
     Failed,
     Whole,
     Part(ByteRange),
@@ -81,7 +81,7 @@ pub(crate) struct FileHead {
     segments: Vec<ContentSegment>,
 }
 
-/// What follows the head of an answer.
+/// Tells what follows the head of an answer.
 pub(crate) enum FilePayload {
     /// The response's own body, which is at hand.
     AtHand,
@@ -124,7 +124,7 @@ impl FileMeta {
         }
     }
 
-    /// How much of the file a request gets.
+    /// Returns how much of the file a request gets.
     pub(crate) fn due(&self, request: &request::Parts, now: Now) -> FileDue {
         let (method, headers) = (&request.method, &request.headers);
         match precondition(method, headers, &self.validators) {

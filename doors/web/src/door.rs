@@ -24,7 +24,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use transport::{ConnectionLimits, Drain, Signer, Stream, client_of};
 use vocab::{Complaint, Listen, Scheme};
 
-/// What the door is built from.
+/// Holds what the door is built from.
 #[derive(Clone)]
 pub struct WebParts {
     /// The policy, swapped as a whole on reload.
@@ -50,7 +50,7 @@ pub struct WebDoor {
     state: ArcSwap<WebState>,
 }
 
-/// What the door knows of one connection.
+/// Holds what the door knows of one connection.
 pub(crate) struct WebConnection {
     pub(crate) door: Arc<WebDoor>,
     pub(crate) table: Arc<SiteTable>,
@@ -58,7 +58,7 @@ pub(crate) struct WebConnection {
     pub(crate) versions: HttpVersions,
 }
 
-/// What settings say, swapped as one: a front's numbers of sites mean the sites beside it.
+/// Holds what settings say, swapped as one: a front's numbers of sites mean the sites beside it.
 pub(crate) struct WebState {
     sites: SiteSet,
     pub(crate) fronts: ListenerFronts,
@@ -86,7 +86,8 @@ impl WebDoor {
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Open connections keep the
-    /// old ones; listeners are the caller's. A site whose settings stay keeps what it has in memory.
+    /// old ones; listeners are the caller's. A site whose settings stay keeps what it has in
+    /// memory.
     pub fn reload(&self, settings: &[SiteSettings]) -> Result<(), Vec<Complaint>> {
         let before = self.state();
         let state = WebState::open(settings, &self.parts, &self.watcher, Some(&before.sites))?;
@@ -106,8 +107,9 @@ impl WebDoor {
         }
     }
 
-    /// Waits until what the cores have handed over is in the access logs, `patience` at most for each.
-    /// Blocks its thread: for the end of the program, after [`flush_logs_of_core`] on every core.
+    /// Waits until what the cores have handed over is in the access logs, `patience` at most for
+    /// each. Blocks its thread: for the end of the program, after [`flush_logs_of_core`] on every
+    /// core.
     pub fn finish_logs(&self, patience: Duration) {
         for log in self.state().sites.all.iter().filter_map(|site| site.log.as_ref()) {
             log.wait_until_written(patience);
@@ -130,7 +132,7 @@ impl WebDoor {
         self.state.load().sites.tables.iter().map(|(listen, _)| listen.clone()).collect()
     }
 
-    /// How many requests are within their bodies, and how many were refused for that.
+    /// Returns how many requests are within their bodies, and how many were refused for that.
     pub fn unfinished_requests(&self) -> UnfinishedCounts {
         self.unfinished.counts()
     }
@@ -140,15 +142,15 @@ impl WebDoor {
         self.connections.clone()
     }
 
-    /// What settings say now.
+    /// Returns what settings say now.
     pub(crate) fn state(&self) -> Arc<WebState> {
         self.state.load_full()
     }
 
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     ///
-    /// Not an async function: the future is most of what an idle connection takes, and would hold the
-    /// stream a second time.
+    /// Not an async function: the future is most of what an idle connection takes, and would hold
+    /// the stream a second time.
     pub fn serve_connection(
         self: Arc<Self>,
         stream: Stream,
@@ -203,8 +205,8 @@ pub fn flush_logs_of_core() {
     access_log::flush_core(u64::MAX);
 }
 
-/// Opens every folder and every certificate as [`WebDoor::new`] would, relative ones from `base`, and
-/// says what is wrong with them.
+/// Opens every folder and every certificate as [`WebDoor::new`] would, relative ones from `base`,
+/// and says what is wrong with them.
 pub fn check_folders(
     settings: &[SiteSettings],
     base: &Path,
@@ -269,8 +271,8 @@ impl SiteSet {
         Ok(Self { all, settings: settings.to_vec(), tables })
     }
 
-    /// The site with this number, if nothing about it is another. One that asks for passwords is opened
-    /// anew: its file of users may have changed.
+    /// The site with this number, if nothing about it is another. One that asks for passwords is
+    /// opened anew: its file of users may have changed.
     fn same(&self, (number, settings): (usize, &SiteSettings), base: &Path) -> Option<Arc<Site>> {
         let site = self.all.get(number)?;
         let is_same = self.settings.get(number) == Some(settings)

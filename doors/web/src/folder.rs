@@ -1,7 +1,7 @@
 //! One folder with its scripts, for a door that routes by itself and has decided already.
 //!
-//! The same site that the web door serves, without its listeners, hosts, policy and records: those are
-//! the other door's. The binary joins the two. It decides nothing.
+//! The same site that the web door serves, without its listeners, hosts, policy and records: those
+//! are the other door's. The binary joins the two. It decides nothing.
 
 use crate::answer::FilePayload;
 use crate::path::PathTarget;
@@ -46,7 +46,7 @@ pub struct WebVisitor {
     pub server: SocketAddr,
     /// The host that it asks for, in lower case without a port; empty where it names none.
     pub host: String,
-    /// Its certificate, as DER, verified; none where it has shown none.
+    /// Certificate, as DER, verified; none where it has shown none.
     pub client_certificate: Option<Vec<u8>>,
     /// The name that it has proven to be its own; none where nobody asked.
     pub user: Option<Arc<str>>,
@@ -56,7 +56,7 @@ pub struct WebVisitor {
     pub now: Now,
 }
 
-/// What carries a request.
+/// Tells what carries a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestCarrier {
     /// Nothing but TCP.
@@ -106,8 +106,8 @@ impl FolderService {
 }
 
 impl SiteFolder {
-    /// Answers a request, and says where the answer comes from. Within a `LocalSet` or local runtime
-    /// only.
+    /// Answers a request, and says where the answer comes from. Within a `LocalSet` or local
+    /// runtime only.
     pub async fn answer(
         &self,
         visitor: WebVisitor,
@@ -156,7 +156,7 @@ fn response_of(response: Response<Body>, payload: FilePayload) -> Response<Body>
 }
 
 impl WebVisitor {
-    /// Its host, and both ends of its connection as the site knows them.
+    /// Returns its host, and both ends of its connection as the site knows them.
     fn introduce(self) -> (String, ConnectionEnds) {
         let secured = match self.carrier {
             RequestCarrier::Plain => None,

@@ -1,8 +1,8 @@
 //! Who is believed that a request came by HTTPS to a proxy in front.
 //!
-//! A proxy that ends TLS says so in `X-Forwarded-Proto`; anybody else can write the same, so only the
-//! networks that a site names are believed. Pure. Called by `site` for sites that send everyone on to
-//! HTTPS.
+//! A proxy that ends TLS says so in `X-Forwarded-Proto`; anybody else can write the same, so only
+//! the networks that a site names are believed. Pure. Called by `site` for sites that send everyone
+//! on to HTTPS.
 
 use crate::settings::SiteSettings;
 use http::HeaderMap;
@@ -14,7 +14,7 @@ pub(crate) const FORWARDED_PROTO: &str = "x-forwarded-proto";
 /// Networks of proxies of one site: more are better written as wider ones.
 const NETWORKS_MAX: usize = 64;
 
-/// Whether `client` is to be believed, and says that the request came by HTTPS. One word is
+/// True if `client` is to be believed, and says that the request came by HTTPS. One word is
 /// understood: a list may hold what the proxy's own client has written.
 pub(crate) fn is_by_https(trusted: &[Network], client: IpAddr, said: Option<&[u8]>) -> bool {
     said.is_some_and(|said| said.trim_ascii().eq_ignore_ascii_case(b"https"))

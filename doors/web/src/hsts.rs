@@ -22,10 +22,10 @@ const AGE_MAX_SECS: u64 = 10 * 31_536_000;
 pub struct HstsSettings {
     /// For how long a browser is to remember it; `0` has it forget. At most 10 years. No default.
     pub max_age: Text<TimeSpan>,
-    /// Whether the names below this one are meant too. Default false.
+    /// True if the names below this one are meant too. Default false.
     #[serde(default)]
     pub subdomains: bool,
-    /// Whether browsers' built-in lists may hold the site; needs `subdomains` and a year. Default
+    /// True if browsers' built-in lists may hold the site; needs `subdomains` and a year. Default
     /// false.
     #[serde(default)]
     pub preload: bool,

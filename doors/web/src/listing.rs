@@ -29,7 +29,7 @@ use vocab::Now;
 /// has some 2 MB.
 pub(crate) const ENTRIES_MAX: usize = 10_000;
 
-/// What is in a folder.
+/// Holds what is in a folder.
 #[derive(Debug)]
 pub(crate) struct ListedFolder {
     /// The path of its URL.
@@ -38,7 +38,7 @@ pub(crate) struct ListedFolder {
     extent: ListingExtent,
 }
 
-/// Whether all of it is listed.
+/// Tells whether all of it is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ListingExtent {
     All,
@@ -68,7 +68,7 @@ enum ListingSort {
     File,
 }
 
-/// What a listing is sorted by.
+/// Tells what a listing is sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SortKey {
     Name,
@@ -163,7 +163,7 @@ fn json(listed: &ListedFolder) -> Response<Body> {
     #[derive(Serialize)]
     struct JsonListing<'l> {
         path: &'l str,
-        /// Whether all entries are listed.
+        /// True if all entries are listed.
         complete: bool,
         entries: &'l [ListingEntry],
     }
@@ -213,7 +213,7 @@ fn sorted(mut listed: ListedFolder, by: SortKey, order: SortOrder) -> ListedFold
     listed
 }
 
-/// Whether JSON is asked for: by the query, or by an `Accept` that likes it better than HTML.
+/// True if JSON is asked for: by the query, or by an `Accept` that likes it better than HTML.
 fn wants_json(query: &str, headers: &HeaderMap) -> bool {
     if let Some((_, format)) = parameters(query).find(|(name, _)| *name == "format") {
         return format == "json";

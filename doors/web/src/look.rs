@@ -1,7 +1,8 @@
 //! What stands at a path of a site: a script, a file, in memory or open, a folder, or nothing.
 //!
-//! Whatever leads to a file, be it an index or a fallback, a script is never taken for one. It decides nothing about the request and writes no answer. Called by `request`, and by `quick`
-//! for what may be answered at once.
+//! Whatever leads to a file, be it an index or a fallback, a script is never taken for one. It
+//! decides nothing about the request and writes no answer. Called by `request`, and by `quick` for
+//! what may be answered at once.
 
 use crate::answer::{FileForm as Sent, FileMeta, FileSource};
 use crate::fastcgi::{FoundScript, ScriptLookup};
@@ -15,7 +16,7 @@ use rustix::fd::OwnedFd;
 use std::path::Path;
 use vocab::Now;
 
-/// What stands at a path.
+/// Tells what stands at a path.
 pub(crate) enum PathContent {
     /// To be run.
     Script(FoundScript),
@@ -160,8 +161,8 @@ fn nothing(site: &Site, now: Now) -> PathContent {
     named(site, file, now).map_or(PathContent::Nothing(NotOpened::Nothing), PathContent::File)
 }
 
-/// The file, out of memory if it can be kept. `asked` is the path of the request, `served` that of the
-/// file.
+/// The file, out of memory if it can be kept. `asked` is the path of the request, `served` that of
+/// the file.
 fn source(
     site: &Site,
     place: &ServedPlace<'_>,

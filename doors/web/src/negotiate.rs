@@ -1,7 +1,7 @@
 //! In which form a file goes to a client: as it is, or in the coding that the client likes best.
 //!
-//! `quick` gets what is ready to be sent, `request` has made what is not, and keeps it ready for the
-//! next. It opens no file but those that stand precompressed beside another. Called by both.
+//! `quick` gets what is ready to be sent, `request` has made what is not, and keeps it ready for
+//! the next. It opens no file but those that stand precompressed beside another. Called by both.
 
 use crate::answer::{FileForm as Sent, FileMeta, FileSource};
 use crate::compress::{CodingInput, CodingPlan, SentForm, SiteCompression};

@@ -37,12 +37,12 @@ pub(crate) struct PathTarget {
     whole: Vec<u8>,
 }
 
-/// What the URL takes its target for.
+/// Tells what the URL takes its target for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathForm {
-    /// It ends in a slash.
+    /// Ends in a slash.
     Folder,
-    /// It does not.
+    /// Does not.
     File,
 }
 
@@ -63,8 +63,8 @@ pub(crate) enum BadPath {
 
 impl BadPath {}
 
-/// The text of the target that a URL's path stands for; as it is where nothing in it is encoded, as in
-/// nearly all.
+/// The text of the target that a URL's path stands for; as it is where nothing in it is encoded, as
+/// in nearly all.
 pub(crate) fn plain_text(path: &str) -> Option<Cow<'_, str>> {
     if is_plain(path) {
         return Some(Cow::Borrowed(path));
@@ -151,7 +151,7 @@ impl PathTarget {
         Self { whole: [&*self.whole, b".", extension.as_bytes()].concat() }
     }
 
-    /// Whether a segment begins with a dot. `.well-known` directly below the root does not count:
+    /// True if a segment begins with a dot. `.well-known` directly below the root does not count:
     /// it is meant for the public (RFC 8615).
     pub(crate) fn is_hidden(&self) -> bool {
         let mut segments = self.whole.split(|byte| *byte == b'/').enumerate();

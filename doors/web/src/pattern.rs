@@ -1,9 +1,8 @@
 //! Patterns of paths: `/assets/*`, `*.html`.
 //!
 //! A star stands for any run of characters, slashes included. A pattern that begins with a slash is
-//! held against the whole path, any other against the last segment. Pure; matching takes one pass and
-//! never goes back further than a star. Called by `rules`, `auth`
-//! and `fastcgi`.
+//! held against the whole path, any other against the last segment. Pure; matching takes one pass
+//! and never goes back further than a star. Called by `rules`, `auth` and `fastcgi`.
 
 use std::fmt;
 
@@ -41,8 +40,8 @@ impl PathPattern {
         Self::of(text, scope)
     }
 
-    /// Reads a pattern that is held against the whole path however it begins: what guards a path must
-    /// not be slipped by a slash.
+    /// Reads a pattern that is held against the whole path however it begins: what guards a path
+    /// must not be slipped by a slash.
     pub(crate) fn whole(text: &str) -> Result<Self, BadPattern> {
         Self::of(text, PatternScope::Path)
     }
@@ -61,27 +60,28 @@ impl PathPattern {
         Ok(Self { scope, literals })
     }
 
-    /// How much it says, in bytes: the longer of two says more.
+    /// Returns how much it says, in bytes: the longer of two says more.
     pub(crate) fn len(&self) -> usize {
         self.literals.iter().map(|it| it.len()).sum::<usize>() + self.stars()
     }
 
-    /// How many stars it has.
+    /// Returns how many stars it has.
     pub(crate) fn stars(&self) -> usize {
         self.literals.len() - 1
     }
 
-    /// Whether a whole path is meant.
+    /// True if a whole path is meant.
     pub(crate) fn is_of_paths(&self) -> bool {
         self.scope == PatternScope::Path
     }
 
-    /// Whether `path`, decoded and with its leading slash, matches.
+    /// True if `path`, decoded and with its leading slash, matches.
     pub(crate) fn matches(&self, path: &str) -> bool {
         self.captures(path).is_some()
     }
 
-    /// What the stars stand for, if `path` matches. Each but the last takes as little as it can.
+    /// Returns what the stars stand for, if `path` matches. Each but the last takes as little as it
+    /// can.
     pub(crate) fn captures<'p>(&self, path: &'p str) -> Option<Vec<&'p str>> {
         let text = match self.scope {
             PatternScope::Path => path,

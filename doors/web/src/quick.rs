@@ -1,8 +1,8 @@
 //! The quick lane: small files out of memory, without building a request for hyper.
 //!
-//! It asks the policy and records as `request` does, with the same words; what it cannot answer at once
-//! (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched and
-//! unrecorded. Called by the engine for every simple request of a connection.
+//! It asks the policy and records as `request` does, with the same words; what it cannot answer at
+//! once (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched
+//! and unrecorded. Called by the engine for every simple request of a connection.
 
 use crate::access_log::{AccessLog, AccessLogEntry};
 use crate::answer::FileSource;
@@ -35,8 +35,8 @@ const NOT_SIMPLE: [&str; 4] = ["range", "if-range", "if-match", "if-unmodified-s
 /// The door, as one connection sees it.
 pub(crate) struct WebFastPath(pub(crate) Arc<WebConnection>);
 
-/// What rules and rows ask of a request beyond its host. Nobody puts it together where there are
-/// neither.
+/// Holds what rules and rows ask of a request beyond its host. Nobody puts it together where there
+/// are neither.
 struct RuleInput<'a> {
     url: &'a str,
     kind: RequestKind,
@@ -173,8 +173,8 @@ impl WebFastPath {
         log.write(&entry, now.mono_ms);
     }
 
-    /// The site and its file at this path, if that is in memory or can be kept there now, and nothing
-    /// stands before it: another handshake, a password, HTTPS, a redirect, a script.
+    /// The site and its file at this path, if that is in memory or can be kept there now, and
+    /// nothing stands before it: another handshake, a password, HTTPS, a redirect, a script.
     fn find(
         &self,
         host: Name<'_>,
@@ -252,7 +252,7 @@ pub(crate) fn protocol(version: Version) -> &'static str {
     }
 }
 
-/// Whether the client's copy is current.
+/// True if the client's copy is current.
 fn is_current(request: &SimpleRequest<'_>, kept: &KeptFile) -> bool {
     let tag = request.field("if-none-match");
     if tag.is_none() && request.field("if-modified-since").is_none() {

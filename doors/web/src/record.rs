@@ -1,7 +1,7 @@
 //! What is written of a request once it is done: its line in the site's access log.
 //!
-//! A body that is still to be sent carries its line along and writes it when its last byte is gone, or
-//! when the client is. It decides nothing. Called by `request`.
+//! A body that is still to be sent carries its line along and writes it when its last byte is gone,
+//! or when the client is. It decides nothing. Called by `request`.
 
 use crate::access_log::{AccessLog, AccessLogEntry};
 use crate::quick::protocol;

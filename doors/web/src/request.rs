@@ -31,7 +31,7 @@ use std::sync::Arc;
 use transport::clock;
 use vocab::{Action, DomainName, Name, Now, RequestKind, Source};
 
-/// What a client wants, once it is understood.
+/// Holds what a client wants, once it is understood.
 struct WebRequest {
     host: DomainName,
     page: Option<DomainName>,
@@ -41,7 +41,7 @@ struct WebRequest {
     target: Result<PathTarget, BadPath>,
 }
 
-/// What came of a request.
+/// Outcome of a request.
 pub(crate) enum WebOutcome {
     Refused(WebRefusal),
     /// By this rule of the policy.
@@ -69,7 +69,7 @@ pub(crate) enum WebRefusal {
     Path(BadPath),
     /// The handshake was another site's.
     Misdirected,
-    /// It must come by HTTPS, and names no host to send it to.
+    /// Must come by HTTPS, and names no host to send it to.
     Plain,
 }
 

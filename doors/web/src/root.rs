@@ -18,13 +18,13 @@ use vocab::Now;
 /// The folder of a site.
 pub(crate) struct SiteRoot(FolderRoot);
 
-/// What stands at a path.
+/// Tells what stands at a path.
 pub(crate) enum FoundPath {
     File(OwnedFd, FileFacts),
     Folder,
 }
 
-/// What is known of a file without reading it.
+/// Holds what is known of a file without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileFacts {
     pub(crate) len: u64,
@@ -71,7 +71,7 @@ impl SiteRoot {
         self.0.path()
     }
 
-    /// What stands at `below`, a relative path.
+    /// Returns what stands at `below`, a relative path.
     pub(crate) fn find(&self, below: &Path, now: Now) -> Result<FoundPath, NotOpened> {
         if below.as_os_str().is_empty() {
             let is_private = self.current(now).is_private();
@@ -119,8 +119,8 @@ impl NotOpened {
         match why {
             Errno::ACCESS | Errno::PERM => Self::Forbidden,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO | Errno::AGAIN => Self::Failed,
-            // Not there, a file where a folder should be, out of the root, a loop of links, too long
-            // a name, a socket.
+            // Not there, a file where a folder should be, out of the root, a loop of links, too
+            // long a name, a socket.
             _ => Self::Nothing,
         }
     }

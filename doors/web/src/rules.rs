@@ -1,7 +1,7 @@
 //! A site's rules about header fields, `Cache-Control` and redirects, compiled.
 //!
-//! What is wrong with them is said once, when they are compiled; applying them cannot fail. They see
-//! decoded paths, so that no spelling of a URL slips past. Called by `settings`, `site` and
+//! What is wrong with them is said once, when they are compiled; applying them cannot fail. They
+//! see decoded paths, so that no spelling of a URL slips past. Called by `settings`, `site` and
 //! `request`.
 
 use crate::path::encoded;
@@ -251,7 +251,8 @@ fn pieces(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
     Ok(pieces)
 }
 
-/// A `Location`: what the stars stand for is encoded, so that it stays what it was, a piece of path.
+/// A `Location`: what the stars stand for is encoded, so that it stays what it was, a piece of
+/// path.
 fn aim(to: &[RedirectPiece], stars: &[&str]) -> String {
     to.iter().fold(String::new(), |mut whole, piece| {
         match piece {

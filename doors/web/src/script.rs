@@ -1,8 +1,8 @@
 //! From a request to a script's answer and back.
 //!
-//! It decides nothing: `request` has found the script. It says what the script is told, and shapes what
-//! it says: coded on the way where that is worth it, never where the script has coded it itself. Called
-//! by `request` and `visit`.
+//! It decides nothing: `request` has found the script. It says what the script is told, and shapes
+//! what it says: coded on the way where that is worth it, never where the script has coded it
+//! itself. Called by `request` and `visit`.
 
 use crate::compress::SiteCompression;
 use crate::fastcgi::{CallSecurity, FoundScript, ScriptAnswer, ScriptCall, ScriptFailure};

@@ -1,7 +1,8 @@
 //! What can be set about HTTPS, and what a connection knows of the handshake that began it.
 //!
-//! A connection with TLS has [`HandshakeInfo`] in its [`ConnectionEnds`]; its absence says that it is in the clear. It
-//! reads no file and touches no socket. Called by `settings`, `tls`, `request` and `quick`.
+//! A connection with TLS has [`HandshakeInfo`] in its [`ConnectionEnds`]; its absence says that it
+//! is in the clear. It reads no file and touches no socket. Called by `settings`, `tls`, `request`
+//! and `quick`.
 
 use crate::settings::SiteSettings;
 use policy::Policy;
@@ -37,7 +38,7 @@ pub struct TlsSettings {
     pub client_certificate: ClientCertificate,
 }
 
-/// Whether clients show a certificate.
+/// Tells whether clients show a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificate {
@@ -68,7 +69,7 @@ pub(crate) struct ConnectionEnds {
     pub(crate) secured: Option<Arc<HandshakeInfo>>,
 }
 
-/// What a connection knows of the handshake that began it.
+/// Holds what a connection knows of the handshake that began it.
 #[derive(Debug)]
 pub(crate) struct HandshakeInfo {
     /// Whose handshake it was.
@@ -88,7 +89,7 @@ impl ClientCertificate {
 }
 
 impl HandshakeDemand {
-    /// What the site with this number demands.
+    /// Returns what the site with this number demands.
     pub(crate) fn of(number: usize, site: &SiteSettings) -> Self {
         match site.tls.client_certificate {
             ClientCertificate::None => Self::None,
@@ -96,7 +97,7 @@ impl HandshakeDemand {
         }
     }
 
-    /// Whether a request of this connection may be answered: a handshake for one name must not open
+    /// True if a request of this connection may be answered: a handshake for one name must not open
     /// another site, which might have wanted a certificate (RFC 9110 §15.5.20).
     pub(crate) fn is_met(self, ends: &ConnectionEnds) -> bool {
         let had = ends.secured.as_ref().map_or(Self::None, |it| it.demand);
@@ -119,7 +120,7 @@ impl ConnectionEnds {
         }
     }
 
-    /// What the link tells of the client, as far as the policy wants to know.
+    /// Returns what the link tells of the client, as far as the policy wants to know.
     pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
         let came_to = || Some(ArrivedAt::Address(self.server));
         near::of(policy.near_wanted(), self.client.ip(), came_to, now)

@@ -1,7 +1,7 @@
 //! What can be set for the web door: one entry a site in the `web` list of the configuration.
 //!
-//! Plain data: it opens no folder. `config` reads it, [`SiteSettings::check`] says what is wrong with
-//! one site and [`check()`] what is wrong between several.
+//! Plain data: it opens no folder. `config` reads it, [`SiteSettings::check`] says what is wrong
+//! with one site and [`check()`] what is wrong between several.
 
 mod caps;
 mod check;
@@ -26,15 +26,16 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use vocab::{ByteSize, Listen, Network, Scheme};
 
-/// What a site keeps of its small files in memory, where nothing is said: the hot part of most sites.
+/// What a site keeps of its small files in memory, where nothing is said: the hot part of most
+/// sites.
 pub(crate) const MEMORY: ByteSize = ByteSize(64 << 20);
 
 /// One site: a folder, and where it is served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SiteSettings {
-    /// Where to answer: `http://ADDRESS:PORT` or `https://ADDRESS:PORT`. Sites may share a listener:
-    /// host and path tell them apart. Default `http://127.0.0.1:8000`.
+    /// Where to answer: `http://ADDRESS:PORT` or `https://ADDRESS:PORT`. Sites may share a
+    /// listener: host and path tell them apart. Default `http://127.0.0.1:8000`.
     pub listen: Vec<Text<Listen>>,
     /// The host names of this site: exact ones, `*.example` for every name below one, or a regular
     /// expression after `~`. A host that no site names gets the sites without hosts, else the first
@@ -55,7 +56,8 @@ pub struct SiteSettings {
     pub fallback: Option<String>,
     /// Names that begin with a dot: `refuse`, but for `.well-known`, or `serve`. Default `refuse`.
     pub hidden: HiddenFiles,
-    /// Symbolic links: followed `inside` the root, `refuse`, or `follow` anywhere. Default `inside`.
+    /// Symbolic links: followed `inside` the root, `refuse`, or `follow` anywhere. Default
+    /// `inside`.
     pub symlinks: SymlinkMode,
     /// Pages of your own for errors, by status (`"404"`) or class (`"5xx"`): files from the slash,
     /// below the root, up to 256 KiB. Default none.
@@ -65,10 +67,10 @@ pub struct SiteSettings {
     /// `Cache-Control` of files by path; the first rule that matches counts. At most 256. Default
     /// none: browsers ask again, and get 304.
     pub cache_control: Vec<CacheRule>,
-    /// Other addresses by path; the first that matches counts, before any file. At most 256. Default
-    /// none.
+    /// Other addresses by path; the first that matches counts, before any file. At most 256.
+    /// Default none.
     pub redirects: Vec<SiteRedirectSettings>,
-    /// How much of the site's small files (up to 256 KiB each) is kept in memory; those asked for
+    /// The part of the site's small files (up to 256 KiB each) is kept in memory; those asked for
     /// most stay. 0 keeps none, 16 GiB is the most. Default 64 MiB.
     pub memory: Text<ByteSize>,
     /// HTTPS: certificates, and which clients are let in.
@@ -79,22 +81,23 @@ pub struct SiteSettings {
     pub proxy_protocol: Vec<Text<Network>>,
     /// Compression: `true`, `false`, or in detail. Default false.
     pub compress: CompressChoice,
-    /// `FastCGI` servers by pattern of path: `"*.php": "unix:///run/php/php-fpm.sock"`. Default none.
+    /// `FastCGI` servers by pattern of path: `"*.php": "unix:///run/php/php-fpm.sock"`. Default
+    /// none.
     pub fastcgi: BTreeMap<String, FastcgiChoice>,
     /// Paths that ask for a name and a password. Default none.
     pub auth: Vec<AuthSettings>,
     /// An access log. Default none: the ledger has every request anyway.
     pub access_log: Option<AccessLogChoice>,
-    /// Whether every request without TLS is sent on to `https://` (308). Default false.
+    /// True if every request without TLS is sent on to `https://` (308). Default false.
     pub redirect_https: bool,
-    /// Networks of proxies in front. A request from there that says `X-Forwarded-Proto: https` is not
-    /// sent on by `redirect_https`, and scripts are told what it says of the client, its user and its
-    /// URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and their kin). At most 64. Default
-    /// none: nobody is believed.
+    /// Networks of proxies in front. A request from there that says `X-Forwarded-Proto: https` is
+    /// not sent on by `redirect_https`, and scripts are told what it says of the client, its user
+    /// and its URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and their kin). At most 64.
+    /// Default none: nobody is believed.
     pub trusted_proxies: Vec<Text<Network>>,
-    /// How many connections the door may have open at once, all sites and clients together; one over it
-    /// is closed at once. From 1 to 1000000. A connection comes before any site is known: sites that say
-    /// this say the same. Default 10000.
+    /// Number of connections the door may have open at once, all sites and clients together; one
+    /// over it is closed at once. From 1 to 1000000. A connection comes before any site is known:
+    /// sites that say this say the same. Default 10000.
     pub connections: Option<u32>,
     /// How many of them one client may hold, in the same way. From 1 to 1000000. Default 2048.
     pub connections_per_client: Option<u32>,

@@ -66,7 +66,7 @@ pub(crate) struct SiteContext<'c> {
     pub(crate) watcher: &'c Arc<FolderWatcher>,
 }
 
-/// Whether access logs are opened, which makes files.
+/// Tells whether access logs are opened, which makes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogOpening {
     Open,
@@ -91,7 +91,8 @@ impl Site {
         self.redirect.filter(|_| !is_by_https)
     }
 
-    /// Opens the site with this number; what is wrong is returned, with paths relative to its entry.
+    /// Opens the site with this number; what is wrong is returned, with paths relative to its
+    /// entry.
     pub(crate) fn open(
         (number, settings): (usize, &SiteSettings),
         context: &SiteContext<'_>,

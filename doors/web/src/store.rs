@@ -1,9 +1,9 @@
 //! A site's small files in memory, each with its finished heads.
 //!
-//! Bounded in bytes; what is asked for most stays. A file is kept only if it did not change while it
-//! was read, and is served only while nothing on its way has: the kernel tells (`watcher`), and where
-//! it cannot, the file is looked at once a second. It decides nothing about requests. Called by
-//! `look` and `negotiate`.
+//! Bounded in bytes; what is asked for most stays. A file is kept only if it did not change while
+//! it was read, and is served only while nothing on its way has: the kernel tells (`watcher`), and
+//! where it cannot, the file is looked at once a second. It decides nothing about requests. Called
+//! by `look` and `negotiate`.
 
 mod kept;
 mod tree;
@@ -33,10 +33,10 @@ use vocab::{ByteSize, Now};
 /// The largest file that is kept, in bytes: beyond, sending costs so much more than opening that
 /// the memory does more good elsewhere.
 pub(crate) const FILE_BYTES_MAX: u64 = 256 << 10;
-/// How long a file is trusted that the kernel watches. It tells of every change but those through a
-/// memory map that outlives its descriptor.
+/// Time for which a file is trusted that the kernel watches. It tells of every change but those
+/// through a memory map that outlives its descriptor.
 const WATCHED_TRUST_MS: u64 = 10_000;
-/// How long a file is trusted that nobody watches.
+/// Time for which a file is trusted that nobody watches.
 const UNWATCHED_TRUST_MS: u64 = 1_000;
 /// A file that nobody watches is kept once it has rested so long: the times of file systems have a
 /// grain, within which a second change would leave no trace.
@@ -59,7 +59,7 @@ pub(crate) enum StoredForm {
     Coded(ContentCoding),
 }
 
-/// What a form is found by: the path of the URL as it was sent.
+/// Holds what a form is found by: the path of the URL as it was sent.
 #[derive(Clone, PartialEq, Eq)]
 struct FormKey {
     path: Box<str>,
@@ -75,7 +75,7 @@ struct KeyRef<'k> {
 #[derive(Clone)]
 struct FormWeights;
 
-/// What a file is kept under and served by.
+/// Holds what a file is kept under and served by.
 pub(crate) struct ServedPlace<'p> {
     /// The path of the URL as it was sent.
     pub(crate) url: &'p str,
@@ -98,8 +98,8 @@ impl FileStore {
         Self { cache, watcher, tree: AtomicU64::new(u64::MAX) }
     }
 
-    /// What is kept under this path and may be served at this moment. One look-up; no system call,
-    /// but for one look at the file when its trust has run out.
+    /// Returns what is kept under this path and may be served at this moment. One look-up; no
+    /// system call, but for one look at the file when its trust has run out.
     pub(crate) fn get(
         &self,
         url: &str,
@@ -122,8 +122,8 @@ impl FileStore {
         None
     }
 
-    /// Reads a small file and keeps it, if that can be done at once and in safety. `seen` is what was
-    /// found when it was opened.
+    /// Reads a small file and keeps it, if that can be done at once and in safety. `seen` is what
+    /// was found when it was opened.
     pub(crate) fn keep(
         &self,
         place: &ServedPlace<'_>,
@@ -167,8 +167,8 @@ impl FileStore {
         Some(kept)
     }
 
-    /// Keeps what `plain` becomes for those that like `coding` best, as long as the kernel tells that
-    /// neither it nor one of `sides`, which would be sent in its place, has changed.
+    /// Keeps what `plain` becomes for those that like `coding` best, as long as the kernel tells
+    /// that neither it nor one of `sides`, which would be sent in its place, has changed.
     pub(crate) fn keep_made(
         &self,
         plain: &KeptFile,

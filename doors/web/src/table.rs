@@ -23,7 +23,7 @@ pub(crate) struct SiteTable {
 /// The sites of one host, the longest path first.
 type Group = Vec<Arc<Site>>;
 
-/// What a path leads to.
+/// Tells what a path leads to.
 pub(crate) enum RoutedSite<'t> {
     /// This site.
     Site(&'t Arc<Site>),

@@ -24,14 +24,14 @@ use transport::{Drain, ServerTls, Signer, Stream};
 use vocab::Door::Web;
 use vocab::{Complaint, Network, Scheme};
 
-/// How connections begin, by the address that they come to.
+/// Holds how connections begin, by the address that they come to.
 pub(crate) struct ListenerFronts {
     fronts: Vec<ListenerFront>,
     /// Follows the files while these fronts are in use.
     _watch: Option<FilesWatch>,
 }
 
-/// How connections to one listener begin.
+/// Holds how connections to one listener begin.
 pub(crate) struct ListenerFront {
     address: SocketAddr,
     /// The networks from which a PROXY header is required; where there are some, nobody else is
@@ -98,7 +98,7 @@ impl ListenerFronts {
             .or_else(|| fronts().find(any_port))
     }
 
-    /// Whether a proxy stands before any listener.
+    /// True if a proxy stands before any listener.
     pub(crate) fn are_introduced(&self) -> bool {
         self.fronts.iter().any(|front| !front.proxies.is_empty())
     }
@@ -152,8 +152,8 @@ fn has_tls(site: &SiteSettings) -> bool {
     site.listen.iter().any(|listen| listen.scheme == Scheme::Https)
 }
 
-/// What a site presents and whom it lets in, and its files if it has some. Complaints have paths
-/// relative to the site.
+/// Returns what a site presents and whom it lets in, and its files if it has some. Complaints have
+/// paths relative to the site.
 fn material(
     site: &SiteSettings,
     base: &Path,
@@ -179,8 +179,8 @@ fn material(
     Ok((SiteIdentity { names: names(site), identity, clients: clients(site, base)? }, watched))
 }
 
-/// The names by which a handshake can ask for a site. A regular expression is none: what it stands for
-/// gets the certificate that names it, else the first.
+/// The names by which a handshake can ask for a site. A regular expression is none: what it stands
+/// for gets the certificate that names it, else the first.
 fn names(site: &SiteSettings) -> Vec<String> {
     own_names(site).map(|own| own.name).collect()
 }

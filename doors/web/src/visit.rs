@@ -1,7 +1,7 @@
 //! What a site has for one request: the way in, and what stands at the path.
 //!
-//! The order is the site's safety, and neither lane knows another: the handshake, HTTPS, the password;
-//! then redirects, scripts and files. It shapes no answer. Called by `request`.
+//! The order is the site's safety, and neither lane knows another: the handshake, HTTPS, the
+//! password; then redirects, scripts and files. It shapes no answer. Called by `request`.
 
 use crate::auth::AuthAccess;
 use crate::fastcgi::FoundScript;
@@ -38,16 +38,16 @@ pub(crate) struct SiteVisit<'r> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PathStanding {
     Below,
-    /// It lacks the site's slash.
+    /// Lacks the site's slash.
     Slash,
 }
 
-/// Whether a request is one for files.
+/// True if a request is one for files.
 pub(crate) fn reads(head: &request::Parts) -> bool {
     head.method == Method::GET || head.method == Method::HEAD
 }
 
-/// What the site has for a request of `target`.
+/// Returns what the site has for a request of `target`.
 pub(crate) async fn answer(
     visit: &mut SiteVisit<'_>,
     standing: PathStanding,

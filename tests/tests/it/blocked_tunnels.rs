@@ -1,5 +1,5 @@
-//! Blocked HTTPS at the proxy: answered by the pixel door for clients that take its certificates, refused
-//! in words for the others.
+//! Blocked HTTPS at the proxy: answered by the pixel door for clients that take its certificates,
+//! refused in words for the others.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use tidegate_tests::clients::{curl, curl_with_head, said};
@@ -15,7 +15,8 @@ ledger: { log: all }
 admin: { listen: "127.0.0.1:0" }
 "#;
 
-/// The status of `CONNECT`, then that of the request inside, as curl from the machine itself sees them.
+/// The status of `CONNECT`, then that of the request inside, as curl from the machine itself sees
+/// them.
 fn through(proxy: SocketAddr, more: &[&str], url: &str) -> (String, u16) {
     let proxy = format!("http://{proxy}");
     let mut all = vec!["-x", &proxy, "-o", "/dev/null", "-w", "%{http_connect}\n%{http_code}", url];

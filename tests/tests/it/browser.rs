@@ -20,7 +20,8 @@ const SITE: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 10);
 const CDN: Ipv4Addr = Ipv4Addr::new(203, 0, 113, 11);
 
 /// The page: what is wanted (style, image, script of a CDN) and what is not (a script, an image, a
-/// frame, a style, a beacon, a preflighted fetch and a tracker behind an alias, over http and https).
+/// frame, a style, a beacon, a preflighted fetch and a tracker behind an alias, over http and
+/// https).
 const PAGE: &str = r#"<!doctype html><meta charset=utf-8><title>A page with ads</title>
 <link rel=icon href="data:,">
 <link rel=stylesheet href="/site.css">
@@ -181,8 +182,8 @@ admin: {{ listen: "127.0.0.1:0" }}
     assert!(wanted.iter().all(|line| !line.contains("doubleclick")), "{wanted:?}");
 }
 
-/// The same page by the proxy alone, which the README calls the quickest way: what is behind an alias
-/// is left out, because no certificate is made on such evidence.
+/// The same page by the proxy alone, which the README calls the quickest way: what is behind an
+/// alias is left out, because no certificate is made on such evidence.
 #[test]
 fn the_same_page_is_as_clean_through_the_proxy() {
     let (namespace, _upstream) = surroundings("tidegate-by-proxy");

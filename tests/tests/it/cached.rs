@@ -1,4 +1,5 @@
-//! The caches of the proxy and the gateway, from outside: what is kept, what is shared, what is said.
+//! The caches of the proxy and the gateway, from outside: what is kept, what is shared, what is
+//! said.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

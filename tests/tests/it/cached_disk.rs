@@ -1,4 +1,5 @@
-//! The disk tier of the proxy's cache: what outlives kill -9, what must not, and what is never sent.
+//! The disk tier of the proxy's cache: what outlives kill -9, what must not, and what is never
+//! sent.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};

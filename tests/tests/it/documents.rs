@@ -141,8 +141,8 @@ impl DefaultEdge {
         started
     }
 
-    /// Everything that a command of the documents prints, run by a shell in the folder where Tidegate
-    /// was started.
+    /// Everything that a command of the documents prints, run by a shell in the folder where
+    /// Tidegate was started.
     fn shell(&self, command: &str) -> String {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let with_ours = std::iter::once(tidegate::binary().parent().unwrap().to_path_buf())

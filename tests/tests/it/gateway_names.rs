@@ -1,5 +1,5 @@
-//! Servers of the gateway that are found by DNS: they come and go as its records say, and no request
-//! fails. And servers replaced by `tidegate ctl`.
+//! Servers of the gateway that are found by DNS: they come and go as its records say, and no
+//! request fails. And servers replaced by `tidegate ctl`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -11,11 +11,12 @@ use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::tidegate::Tidegate;
 use tidegate_tests::{Scratch, tidegate, wait};
 
-/// Requests of a client that show that somebody gets none: each of a few servers would have had several.
+/// Requests of a client that show that somebody gets none: each of a few servers would have had
+/// several.
 const MANY: u32 = 20;
 
-/// A server that answers with its address and the `Host` that it read, and counts. What asks for `/held`
-/// waits until it is let go.
+/// A server that answers with its address and the `Host` that it read, and counts. What asks for
+/// `/held` waits until it is let go.
 struct Server {
     count: Arc<AtomicU32>,
     held: Arc<Mutex<Vec<TcpStream>>>,

@@ -1,5 +1,5 @@
-//! Certificates for the names of our own servers: every door that has some gets one that real clients
-//! take, and names that no authority should sign are complained about.
+//! Certificates for the names of our own servers: every door that has some gets one that real
+//! clients take, and names that no authority should sign are complained about.
 
 use std::fs;
 use tidegate_tests::Scratch;

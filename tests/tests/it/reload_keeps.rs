@@ -95,8 +95,8 @@ fn connections_to_servers_outlive_a_reload() {
     let mut proxy = Client::new(running.address("proxy", "http"));
     let direct = format!("http://{}/page", other.address);
     for number in 0..4 {
-        // The first changes nothing, the second and third the fields of answers, which no connection
-        // to a server has anything to do with; the last adds a server that stands by.
+        // The first changes nothing, the second and third the fields of answers, which no
+        // connection to a server has anything to do with; the last adds a server that stands by.
         let servers = match number {
             3 => format!("{one}, {{ url: \"http://127.0.0.1:9\", backup: true }}"),
             _ => one.clone(),

@@ -1,4 +1,5 @@
-//! The signer's process: its walls, its death, its log, what it refuses, and who trusts what it signs.
+//! The signer's process: its walls, its death, its log, what it refuses, and who trusts what it
+//! signs.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,7 +1,8 @@
-//! Names that were let through while clients still ask the pixel door: carried to their real servers.
+//! Names that were let through while clients still ask the pixel door: carried to their real
+//! servers.
 //!
-//! In network namespaces of their own, with addresses of TEST-NET-3: browsers ask at ports 80 and 443
-//! only, and a client outside must not be led inside.
+//! In network namespaces of their own, with addresses of TEST-NET-3: browsers ask at ports 80 and
+//! 443 only, and a client outside must not be led inside.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -26,8 +27,8 @@ dns: { listen: ["udp://192.31.196.53:53"], upstreams: ["udp://192.31.196.54:53"]
 admin: { listen: "127.0.0.1:0" }
 "#;
 
-/// Tidegate, an upstream, and the shop's server: TLS by openssl with a certificate of its own, plain by
-/// us.
+/// Tidegate, an upstream, and the shop's server: TLS by openssl with a certificate of its own,
+/// plain by us.
 struct Street {
     edge: Tidegate,
     shop: Origin,

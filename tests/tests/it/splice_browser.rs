@@ -1,5 +1,5 @@
-//! A name is let through while Chromium holds a connection to the pixel door for it: the next request
-//! reaches the real server, with that server's own certificate.
+//! A name is let through while Chromium holds a connection to the pixel door for it: the next
+//! request reaches the real server, with that server's own certificate.
 
 use std::net::{Ipv4Addr, TcpStream};
 use std::process::{Child, Command, Stdio};
@@ -16,8 +16,8 @@ const PIXEL: &str = "192.31.196.80";
 const SITE: Ipv4Addr = Ipv4Addr::new(192, 31, 196, 10);
 const SHOP: Ipv4Addr = Ipv4Addr::new(192, 31, 196, 11);
 
-/// Loads the shop's script until it is the shop's own, and says after which load that was so. A load that
-/// fails is said too.
+/// Loads the shop's script until it is the shop's own, and says after which load that was so. A
+/// load that fails is said too.
 const PAGE: &str = r#"<!doctype html><meta charset=utf-8><link rel=icon href="data:,">
 <script>
 const load = (url) => new Promise((done) => {

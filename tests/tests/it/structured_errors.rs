@@ -1,4 +1,5 @@
-//! Structured DNS errors, as dig shows them and byte by byte: who asks for the reason gets it as JSON.
+//! Structured DNS errors, as dig shows them and byte by byte: who asks for the reason gets it as
+//! JSON.
 
 use serde_json::{Value, json};
 use std::net::UdpSocket;

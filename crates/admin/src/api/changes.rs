@@ -1,7 +1,7 @@
 //! What can be changed while it runs: reload, pause, resume, purge, lists fetched anew.
 //!
-//! It changes nothing itself: it reads what was sent and has [`crate::ProgramControl`] do it. Behind the
-//! guard, which wants the token and our own origin of every change.
+//! It changes nothing itself: it reads what was sent and has [`crate::ProgramControl`] do it.
+//! Behind the guard, which wants the token and our own origin of every change.
 
 use super::{ApiRequest, ApiState};
 use crate::control::DnsCachePurge;
@@ -42,8 +42,8 @@ pub(crate) async fn reload(
     })
 }
 
-/// Fetches lists that have a URL, unless they are as they were, and swaps them in. A list that cannot be
-/// fetched, or that is no list, stays what it was.
+/// Fetches lists that have a URL, unless they are as they were, and swaps them in. A list that
+/// cannot be fetched, or that is no list, stays what it was.
 #[utoipa::path(post, path = "/api/lists/update", request_body = UpdateRequest, responses(
     (status = 200, body = ListUpdateOutcome),
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),

@@ -8,8 +8,8 @@ use axum::Json;
 use axum::extract::State;
 use std::sync::Arc;
 
-/// The last lines that scripts have written to their standard error, and why lists could not be fetched;
-/// newest first.
+/// The last lines that scripts have written to their standard error, and why lists could not be
+/// fetched; newest first.
 #[utoipa::path(get, path = "/api/notes", responses(
     (status = 200, body = NoteTable), (status = 401, body = ApiProblem)
 ))]

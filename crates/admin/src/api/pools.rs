@@ -1,4 +1,5 @@
-//! The gateway's pools: how they do, and their servers added, drained, weighed, removed and replaced.
+//! The gateway's pools: how they do, and their servers added, drained, weighed, removed and
+//! replaced.
 //!
 //! Changes last as long as the process; the file is not touched. Behind the guard.
 
@@ -39,8 +40,9 @@ pub(crate) async fn change_pool(
     change(&app, change_of(sent)?).await
 }
 
-/// Puts these servers in place of all that a pool has, at once: blue and green. What is known of those
-/// that stay, stays known; what the others work on, they may finish. Lasts as other changes do.
+/// Puts these servers in place of all that a pool has, at once: blue and green. What is known of
+/// those that stay, stays known; what the others work on, they may finish. Lasts as other changes
+/// do.
 #[utoipa::path(put, path = "/api/pools", request_body = PoolServersRequest, responses(
     (status = 200, body = PoolList),
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),

@@ -36,7 +36,7 @@ pub struct RevokeRequest {
     pub client: Option<String>,
 }
 
-/// What is let through.
+/// Holds what is let through.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct AllowList {
     /// By name; 1024 at most.

@@ -10,10 +10,10 @@ pub struct ClientsTrust {
     pub clients: Vec<ClientTrust>,
 }
 
-/// What handshakes have taught about a client.
+/// Holds what handshakes have taught about a client.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ClientTrust {
-    /// Its address.
+    /// Address.
     pub client: String,
     /// `trusts`, `distrusts` or `unknown`.
     pub trust: String,

@@ -1,6 +1,7 @@
 //! The JSON of lists: what each holds, and how those with a URL are kept.
 //!
-//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it shares.
+//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it
+//! shares.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ pub struct ListsInfo {
 /// One list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListInfo {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// `block` or `allow`.
     pub kind: String,
@@ -37,8 +38,8 @@ pub struct ListInfo {
     pub skipped_lines: Vec<SkippedLine>,
     /// When the text in force was fetched; null if it was not.
     pub loaded_at: Option<String>,
-    /// Since when it is unchanged: its file's time, when it was fetched, or the configuration's time for
-    /// rules written there; null where that is unknown, and for built-in lists.
+    /// Since when it is unchanged: its file's time, when it was fetched, or the configuration's
+    /// time for rules written there; null where that is unknown, and for built-in lists.
     pub changed_at: Option<String>,
     /// Why nothing of it is in force, though there is a list; null if something is.
     pub unfit: Option<String>,
@@ -46,7 +47,7 @@ pub struct ListInfo {
     pub subscription: Option<SubscriptionInfo>,
 }
 
-/// How many lines were skipped for one reason.
+/// Number of lines that were skipped for one reason.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SkippedCount {
     /// The reason.
@@ -60,15 +61,15 @@ pub struct SkippedCount {
 pub struct SkippedLine {
     /// The file that it stands in; null if the list is no folder.
     pub file: Option<String>,
-    /// Its number there, from 1.
+    /// Number there, from 1.
     pub line: u32,
     /// Why.
     pub reason: String,
-    /// Its text, cut if it is long.
+    /// Text, cut if it is long.
     pub text: String,
 }
 
-/// How a list with a URL is kept.
+/// Holds how a list with a URL is kept.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct SubscriptionInfo {
     /// Where it is fetched from.
@@ -81,7 +82,7 @@ pub struct SubscriptionInfo {
     pub checked_at: Option<String>,
     /// When it is asked next; null if at once.
     pub next_at: Option<String>,
-    /// Whether it is being fetched.
+    /// True if it is being fetched.
     pub is_fetching: bool,
     /// Tries that failed since the last that did not.
     pub failures: u32,
@@ -95,23 +96,24 @@ pub struct SubscriptionInfo {
 pub struct UpdateRequest {
     /// The name of a list with a URL; all of them if left out.
     pub list: Option<String>,
-    /// Whether a text is taken though it is under a tenth of the last good one.
+    /// True if a text is taken though it is under a tenth of the last good one.
     pub even_if_smaller: bool,
 }
 
-/// What came of fetching lists.
+/// Outcome of fetching lists.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct ListUpdateOutcome {
-    /// Folders, which were read again; then those that were fetched, in the order in which that ended.
+    /// Folders, which were read again; then those that were fetched, in the order in which that
+    /// ended.
     pub lists: Vec<UpdatedList>,
-    /// Whether they are being fetched still: ask `/api/lists`.
+    /// True if they are being fetched still: ask `/api/lists`.
     pub is_fetching: bool,
 }
 
-/// What came of fetching one list.
+/// Outcome of fetching one list.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct UpdatedList {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// `changed`, `same` or `failed`.
     pub outcome: String,

@@ -1,11 +1,13 @@
-//! The JSON of notes: what programs behind the doors complain about, and why lists were not fetched.
+//! The JSON of notes: what programs behind the doors complain about, and why lists were not
+//! fetched.
 //!
-//! Filled by the handler of `/api/notes`, described by utoipa. See [`super`] for what all of it shares.
+//! Filled by the handler of `/api/notes`, described by utoipa. See [`super`] for what all of it
+//! shares.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// What programs behind the doors complain about.
+/// Holds what programs behind the doors complain about.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct NoteTable {
     /// The last lines, newest first; at most 256.

@@ -1,6 +1,7 @@
 //! The JSON of the gateway's pools: how they do, and what is to change in them.
 //!
-//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it shares.
+//! Filled by [`crate::ProgramControl`], described by utoipa. See [`super`] for what all of it
+//! shares.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ pub struct PoolList {
 /// Servers that serve the same.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolInfo {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Requests that were sent to it, retries not counted.
     pub requests: u64,
@@ -31,7 +32,7 @@ pub struct PoolInfo {
     pub waited: u64,
     /// Requests that found the line full or waited in vain.
     pub unserved: u64,
-    /// Its servers, in the order of the configuration; behind them those that were found by name.
+    /// Servers, in the order of the configuration; behind them those that were found by name.
     pub servers: Vec<PoolServer>,
     /// The names that servers are found by.
     pub names: Vec<PoolName>,
@@ -40,11 +41,11 @@ pub struct PoolInfo {
 /// A name that servers of a pool are found by.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolName {
-    /// Its URL, as it stands in the configuration.
+    /// URL, as it stands in the configuration.
     pub url: String,
     /// What is asked for: `addresses` or `srv`.
     pub resolve: String,
-    /// How many servers it stands for.
+    /// Number of servers it stands for.
     pub servers: usize,
     /// Why the last look-up failed; null if it did not. The servers that it had stay.
     pub failure: Option<String>,
@@ -57,16 +58,16 @@ pub struct PoolName {
 /// A server of a pool.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct PoolServer {
-    /// Its URL, with the address that was found for a name.
+    /// URL, with the address that was found for a name.
     pub url: String,
     /// The URL with that name; null if it was not found by one.
     pub found_by: Option<String>,
-    /// How much it gets beside the others.
+    /// Share that it gets beside the others.
     pub weight: u32,
-    /// Whether it serves only while no other is up.
+    /// True if it serves only while no other is up.
     pub backup: bool,
-    /// `up`, `trial` (its rest is over and one request tries it), `resting`, `down` (its checks fail)
-    /// or `draining`.
+    /// `up`, `trial` (its rest is over and one request tries it), `resting`, `down` (its checks
+    /// fail) or `draining`.
     pub state: String,
     /// What its checks say: `up`, `down`, or `unknown` without checks.
     pub health: String,
@@ -78,18 +79,19 @@ pub struct PoolServer {
     pub answers: u64,
     /// Requests that it failed.
     pub failures: u64,
-    /// How long its answers take to begin: the average by which it is chosen; 0 while nobody asked.
+    /// Time that its answers take to begin: the average by which it is chosen; 0 while nobody
+    /// asked.
     pub latency_us: u64,
 }
 
-/// What is to change in a pool.
+/// Holds what is to change in a pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PoolChangeRequest {
     /// Which pool.
     pub pool: String,
     /// The URL of the server.
     pub server: String,
-    /// What becomes of it: `add`, `remove`, `drain` (no new clients), `undrain` or `weigh`.
+    /// Action: `add`, `remove`, `drain` (no new clients), `undrain` or `weigh`.
     pub action: String,
     /// With `add` and `weigh`: how much it gets beside the others, from 1 to 100. Default 1.
     #[serde(default)]
@@ -105,13 +107,13 @@ pub struct PoolChangeRequest {
     pub resolve: Option<PoolResolve>,
 }
 
-/// What the name of servers is asked for.
+/// Tells what the name of servers is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolResolve {
-    /// Its addresses.
+    /// Addresses.
     Addresses,
-    /// Its SRV records.
+    /// SRV records.
     Srv,
 }
 
@@ -129,9 +131,9 @@ pub struct PoolServersRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(untagged)]
 pub enum ServerRequest {
-    /// Its URL.
+    /// URL.
     Url(String),
-    /// Its URL and more.
+    /// URL and more.
     Detailed(NewServer),
 }
 
@@ -139,15 +141,15 @@ pub enum ServerRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct NewServer {
-    /// Its URL. Needed.
+    /// URL. Needed.
     pub url: String,
-    /// How much it gets beside the others, from 1 to 100. Default 1.
+    /// Share that it gets beside the others, from 1 to 100. Default 1.
     pub weight: u32,
-    /// Whether it serves only while no other is up. Default false.
+    /// True if it serves only while no other is up. Default false.
     pub backup: bool,
     /// Requests that it works on at once. Default 0: no bound.
     pub max_requests: u32,
-    /// Whether it takes no new clients. Default false.
+    /// True if it takes no new clients. Default false.
     pub drain: bool,
     /// Whether its host is a name that stands for several servers. Default: it is one.
     pub resolve: Option<PoolResolve>,

@@ -68,14 +68,14 @@ pub struct TakeBackRequest {
     pub what: String,
     /// The URL, prefix, host or tag; left out for `all`.
     pub value: Option<String>,
-    /// Whether they are kept as stale, for the origin to confirm, instead of being dropped.
+    /// True if they are kept as stale, for the origin to confirm, instead of being dropped.
     #[serde(default)]
     pub soft: bool,
     /// In the store of this door, `proxy` or `gateway`; in all if left out.
     pub door: Option<String>,
 }
 
-/// What was taken back.
+/// Holds what was taken back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, ToSchema)]
 pub struct TakenBack {
     /// Responses held in memory; what is on disk beside them is not counted.

@@ -66,7 +66,7 @@ pub struct WhyAnswer {
     pub gateway: Option<GatewayWhy>,
 }
 
-/// What the gateway makes of a URL.
+/// Holds what the gateway makes of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GatewayWhy {
     /// The rule of its own that refuses it; null if none does.
@@ -81,7 +81,7 @@ pub struct RuleMatch {
     /// The rule.
     #[serde(flatten)]
     pub rule: RuleInfo,
-    /// Whether it decided.
+    /// True if it decided.
     pub decides: bool,
     /// Why it won or lost.
     pub note: String,

@@ -122,7 +122,7 @@ pub(super) fn bounce(wish: &AllowPage) -> Response {
     framed(StatusCode::OK, "Tidegate", &style, &content)
 }
 
-/// What was not done, and what to do about it.
+/// Returns what was not done, and what to do about it.
 pub(super) fn refused(why: &ApiRefusal) -> Response {
     let (error, remedy) = (&why.problem.error, &why.problem.remedy);
     told(why.status, "Not done", &sentence(error), &format!("{}.", sentence(remedy)), "")
@@ -180,7 +180,7 @@ fn end(allow: &AllowInfo) -> String {
     }
 }
 
-/// What passes always may as well stand in the configuration, where others see it.
+/// Returns what passes always may as well stand in the configuration, where others see it.
 fn rule_for(wish: &AllowPage, allow: &AllowInfo) -> String {
     if allow.until.is_some() {
         return String::new();

@@ -1,7 +1,7 @@
 //! What Polipo forbids, or does not cache, as rules of a list of ours.
 //!
-//! A line of its file is a domain, with all below it, unless it has a `/`, `*` or `\`; then it is an
-//! expression that is looked for in the URL. Source: Polipo's manual, "Forbidden".
+//! A line of its file is a domain, with all below it, unless it has a `/`, `*` or `\`; then it is
+//! an expression that is looked for in the URL. Source: Polipo's manual, "Forbidden".
 
 /// Rules that are written into a configuration, at most; whoever has more has a list.
 const RULES_MAX: usize = 10_000;

@@ -1,7 +1,7 @@
 //! The language of Polipo's configuration: `name = value, value`, one to a line.
 //!
-//! It knows how values are written, and no variable. Source: Polipo's manual, "Configuration file format",
-//! and what its reader takes besides.
+//! It knows how values are written, and no variable. Source: Polipo's manual, "Configuration file
+//! format", and what its reader takes besides.
 
 use vocab::Complaint;
 
@@ -76,7 +76,8 @@ fn read_values(text: &str) -> Result<Vec<String>, Complaint> {
     Ok(values)
 }
 
-/// What stands up to the closing quote, and what follows that. A backslash keeps what is behind it.
+/// Returns what stands up to the closing quote, and what follows that. A backslash keeps what is
+/// behind it.
 fn read_quoted(text: &str) -> Result<(String, &str), Complaint> {
     let (mut value, mut characters) = (String::new(), text.char_indices());
     while let Some((at, character)) = characters.next() {
@@ -90,7 +91,7 @@ fn read_quoted(text: &str) -> Result<(String, &str), Complaint> {
 }
 
 impl PolipoSetting {
-    /// Its value, if it has one and no more, as Polipo's words and texts have it.
+    /// Returns its value, if it has one and no more, as Polipo's words and texts have it.
     pub(super) fn one(&self) -> Result<&str, Complaint> {
         match self.values.as_slice() {
             [] => Ok(""),
@@ -135,7 +136,7 @@ impl PolipoSetting {
         Ok(total)
     }
 
-    /// How much: Polipo has up to five steps from no to yes.
+    /// Returns how much: Polipo has up to five steps from no to yes.
     pub(super) fn degree(&self) -> Result<PolipoDegree, Complaint> {
         let text = self.one()?;
         match text.to_ascii_lowercase().as_str() {

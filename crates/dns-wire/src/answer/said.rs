@@ -13,7 +13,7 @@ use crate::options::{ClientSubnet, OPTION_SUBNET, each};
 /// at most, an extended error with a sentence some 100.
 pub const OPTIONS_BYTES_MAX: usize = 256;
 
-/// Those of `raw` that are kept.
+/// Returns those of `raw` that are kept.
 pub(super) fn kept(raw: &[u8]) -> Box<[u8]> {
     let mut kept = Vec::new();
     for (code, data) in each(raw) {

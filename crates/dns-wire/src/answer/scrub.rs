@@ -61,7 +61,7 @@ pub(super) struct AnswerScrubber {
     comparisons: usize,
 }
 
-/// What an answer is after its inspection.
+/// Tells what an answer is after its inspection.
 pub(super) enum ScrubOutcome {
     /// As it was.
     Whole,
@@ -69,15 +69,16 @@ pub(super) enum ScrubOutcome {
     Partly(Vec<u8>),
 }
 
-/// Whether a record belongs.
+/// Tells whether a record belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RecordRelevance {
     Yes,
     No,
 }
 
-/// Whether any record of the answer section is about the name asked for, be it of another type: then
-/// there is nothing of the type, as servers say that know addresses only; else it is no answer.
+/// Tells whether any record of the answer section is about the name asked for, be it of another
+/// type: then there is nothing of the type, as servers say that know addresses only; else it is no
+/// answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnswerSubject {
     Asked,
@@ -123,7 +124,7 @@ impl AnswerScrubber {
         Self { qtype: 0, qclass: 0, records_at: 0, chain, links: 1, strangers: 0, comparisons: 0 }
     }
 
-    /// What belongs of `message`, all records of which were inspected.
+    /// Returns what belongs of `message`, all records of which were inspected.
     pub(super) fn finish(mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
         if self.strangers == 0 { Ok(ScrubOutcome::Whole) } else { self.scrub(message) }
     }
@@ -141,7 +142,7 @@ impl AnswerScrubber {
         })
     }
 
-    /// Whether the name at `at` is on the chain, or above a name on it.
+    /// True if the name at `at` is on the chain, or above a name on it.
     fn is_above_chain(&self, message: &[u8], at: usize) -> bool {
         self.chain().iter().any(|it| is_name_within(message, usize::from(*it), at))
     }
@@ -263,7 +264,8 @@ impl AnswerScrubber {
         Ok(RecordRelevance::No)
     }
 
-    /// What belongs of a message in which something does not, or not in the order it stands in.
+    /// Returns what belongs of a message in which something does not, or not in the order it stands
+    /// in.
     #[cold]
     fn scrub(&mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
         let answers = u16_at(message, 6)?;
@@ -341,7 +343,7 @@ impl AnswerScrubber {
     }
 }
 
-/// Whether a name in the data of `record` is the one at `owner`.
+/// True if a name in the data of `record` is the one at `owner`.
 fn names(message: &[u8], record: &WireRecord, owner: usize) -> bool {
     let is_binding = matches!(record.rtype, record_type::SVCB | record_type::HTTPS);
     let known = names_in(record.rtype);

@@ -23,12 +23,12 @@ const BYTES_MAX: usize = OPTION_HEAD_BYTES
     + ANSWER_BLOCK_BYTES
     - 1;
 
-/// What an answer says beside its records.
+/// Holds what an answer says beside its records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AnswerOptions {
     /// The whole cookie, of [`super::CookieSecrets::check`].
     pub cookie: Option<[u8; COOKIE_BYTES]>,
-    /// How long the connection may stay idle, in tenths of a second (RFC 7828 §3.1).
+    /// Time for which the connection may stay idle, in tenths of a second (RFC 7828 §3.1).
     pub keepalive: Option<u16>,
     /// The client's subnet with the scope of the answer (RFC 7871 §7.2.1).
     pub subnet: Option<ClientSubnet>,
@@ -36,10 +36,10 @@ pub struct AnswerOptions {
     pub padding: PaddingPolicy,
 }
 
-/// Whether an answer is made longer to hide how long it is (RFC 7830).
+/// Tells whether an answer is made longer to hide how long it is (RFC 7830).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PaddingPolicy {
-    /// It is not.
+    /// Is not.
     #[default]
     None,
     /// To a multiple of [`ANSWER_BLOCK_BYTES`], as far as the limit allows.
@@ -62,7 +62,7 @@ impl AnswerOptions {
             + self.subnet.map_or(0, |subnet| subnet.option().1)
     }
 
-    /// Whether there is nothing to say.
+    /// True if there is nothing to say.
     pub fn is_empty(&self) -> bool {
         self.len() == 0 && self.padding == PaddingPolicy::None
     }

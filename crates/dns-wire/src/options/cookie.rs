@@ -26,8 +26,8 @@ const AGE_MAX_S: i32 = 3600;
 const AHEAD_MAX_S: i32 = 300;
 /// After half an hour the client gets a new one.
 const RENEW_AFTER_S: i32 = 1800;
-/// How long a derived secret is the current one, in seconds: a day, well under the 36 days that
-/// RFC 7873 §7.1 allows; with the one before it, cookies outlive the change.
+/// Time for which a derived secret is the current one, in seconds: a day, well under the 36 days
+/// that RFC 7873 §7.1 allows; with the one before it, cookies outlive the change.
 const SECRET_LIFE_S: u64 = 86_400;
 
 /// A client's cookie, with our part if it has one.
@@ -38,7 +38,7 @@ pub struct DnsCookie<'q> {
     server: &'q [u8],
 }
 
-/// What a cookie proves.
+/// Tells what a cookie proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CookieSays {
     /// Nothing yet: the client has none of ours.
@@ -49,7 +49,7 @@ pub enum CookieSays {
     Bad,
 }
 
-/// What cookies are made with.
+/// Holds what cookies are made with.
 #[derive(Clone, Copy)]
 pub struct CookieSecrets {
     current: [u8; 16],
@@ -63,7 +63,7 @@ impl<'q> DnsCookie<'q> {
         matches!(server.len(), 0 | 8..=32).then_some(Self { client: *client, server })
     }
 
-    /// Whether it has a server's part, right or wrong.
+    /// True if it has a server's part, right or wrong.
     pub const fn has_server_part(&self) -> bool {
         !self.server.is_empty()
     }
@@ -87,7 +87,7 @@ impl CookieSecrets {
         Self { current: secret(day), before: day.checked_sub(1).map(secret) }
     }
 
-    /// What `cookie` proves about `client`, and the whole cookie for the answer.
+    /// Returns what `cookie` proves about `client`, and the whole cookie for the answer.
     pub fn check(
         &self,
         cookie: &DnsCookie<'_>,
@@ -138,10 +138,10 @@ impl CookieSecrets {
     }
 }
 
-/// How old a cookie is that is ours.
+/// Tells how old a cookie is that is ours.
 enum CookieAge {
     Fresh,
-    /// Its time nears its end, or it was made with the secret before.
+    /// Time nears its end, or it was made with the secret before.
     ToRenew,
 }
 

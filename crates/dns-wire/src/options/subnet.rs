@@ -1,8 +1,8 @@
 //! Client subnet: the network that an answer is wanted for (RFC 7871).
 //!
-//! It holds no more bits than it says, so two of one network are equal. It decides nothing about who
-//! is told what, but that addresses which mean nothing outside are never told. Called by the DNS door
-//! and by pipelines.
+//! It holds no more bits than it says, so two of one network are equal. It decides nothing about
+//! who is told what, but that addresses which mean nothing outside are never told. Called by the
+//! DNS door and by pipelines.
 
 use super::OPTION_SUBNET;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -30,7 +30,7 @@ enum SubnetFamily {
 }
 
 impl SubnetFamily {
-    /// Its number (IANA, "Address Family Numbers") and the bits of its addresses.
+    /// Returns its number (IANA, "Address Family Numbers") and the bits of its addresses.
     const fn numbers(self) -> (u16, u8) {
         match self {
             Self::None => (0, 0),
@@ -109,17 +109,18 @@ impl ClientSubnet {
         self
     }
 
-    /// Its leading bits; 0 means that the client does not want to be told apart (RFC 7871 §7.1.2).
+    /// Returns its leading bits; 0 means that the client does not want to be told apart (RFC 7871
+    /// §7.1.2).
     pub const fn bits(&self) -> u8 {
         self.bits
     }
 
-    /// How much of it an answer holds for; 0 in queries.
+    /// Returns how much of it an answer holds for; 0 in queries.
     pub const fn scope(&self) -> u8 {
         self.scope
     }
 
-    /// Its address, bits behind the prefix being 0; none where it names no family.
+    /// Returns its address, bits behind the prefix being 0; none where it names no family.
     pub fn address(&self) -> Option<IpAddr> {
         match self.family {
             SubnetFamily::None => None,
@@ -151,7 +152,7 @@ impl ClientSubnet {
     }
 }
 
-/// Whether `address` means anything outside its own network (RFC 6890).
+/// True if `address` means anything outside its own network (RFC 6890).
 fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {

@@ -12,7 +12,7 @@ use crate::wire::{self, HEADER_BYTES, MalformedMessage, WireRecord, bits, u16_at
 /// Pieces that are taken out of one answer, at most; an answer with more is not stripped.
 pub const CUTS_MAX: usize = 64;
 
-/// What became of an answer.
+/// Outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StripOutcome {
     /// It had none of these hints and is as it was.
@@ -26,8 +26,8 @@ pub enum StripOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CannotStrip;
 
-/// Takes the hints at addresses of type `address_type` (A or AAAA; there are no others) out of every
-/// service binding in the message that starts at `start`, which has no OPT yet.
+/// Takes the hints at addresses of type `address_type` (A or AAAA; there are no others) out of
+/// every service binding in the message that starts at `start`, which has no OPT yet.
 pub fn strip_hints(
     out: &mut Vec<u8>,
     start: usize,
@@ -178,8 +178,8 @@ fn cut(
     let mut shorter = None;
     let mut last = None;
     for it in parameters(data) {
-        // RFC 9460 §2.2: keys that repeat or go back make a record malformed, and two lists of mandatory
-        // keys could not both be mended here.
+        // RFC 9460 §2.2: keys that repeat or go back make a record malformed, and two lists of
+        // mandatory keys could not both be mended here.
         if last.is_some_and(|last| last >= it.key) {
             return Err(MalformedMessage);
         }

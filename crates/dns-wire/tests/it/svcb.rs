@@ -1,5 +1,5 @@
-//! Service bindings: hints are found and taken out, whatever stands around them, and what is hostile
-//! changes nothing but itself.
+//! Service bindings: hints are found and taken out, whatever stands around them, and what is
+//! hostile changes nothing but itself.
 
 use dns_wire::svcb::{
     CUTS_MAX, CannotStrip, HINTS_MAX, ServiceBinding, StripOutcome, answer, hints, strip_hints,

@@ -59,8 +59,8 @@ fn names_that_lead_nowhere_are_malformed() {
 
 #[test]
 fn a_pointer_leads_to_what_ends_before_it() {
-    // The first record stands at 29; its data, at 41, begin with a label and point at its length, 40,
-    // whose label is the data themselves: its name would end behind the last record.
+    // The first record stands at 29; its data, at 41, begin with a label and point at its length,
+    // 40, whose label is the data themselves: its name would end behind the last record.
     let mut message = answering(1, &[record(&POINTER, 5, &[3, b'c', b'd', b'n', 0xc0, 40])]);
     assert_eq!(message[40], 6);
     message.extend([0; 12]);

@@ -1,8 +1,9 @@
-//! The body of an answer on a connection that no task drives: whoever reads it reads the connection.
+//! The body of an answer on a connection that no task drives: whoever reads it reads the
+//! connection.
 //!
-//! It has the connection to itself and gives it back to its [`super::RequestSender`] with the last byte, if
-//! it may carry another request; dropped before, it closes it. What came beyond the end of an answer
-//! nobody asked for: such a connection is closed too. Made by [`super::direct`], read as
+//! It has the connection to itself and gives it back to its [`super::RequestSender`] with the last
+//! byte, if it may carry another request; dropped before, it closes it. What came beyond the end of
+//! an answer nobody asked for: such a connection is closed too. Made by [`super::direct`], read as
 //! [`crate::Incoming`].
 
 use super::ClientIo;
@@ -25,9 +26,9 @@ pub enum BadBody {
     CutOff,
     /// A chunk is malformed.
     Chunk,
-    /// Its extensions or trailers are longer than anybody needs.
+    /// Extensions or trailers are longer than anybody needs.
     TooLarge,
-    /// Its trailers are malformed.
+    /// Trailers are malformed.
     Trailers,
 }
 
@@ -61,7 +62,7 @@ impl Drop for RequestRest {
     }
 }
 
-/// What is still to come.
+/// Tells what is still to come.
 enum BodyLeft {
     Length(u64),
     Chunked(ChunkReader),
@@ -217,8 +218,8 @@ impl AnswerBody {
 }
 
 impl BodyLeft {
-    /// How much is worth reading. A byte more than is due, so that what is too much is seen, and a
-    /// socket that is read empty is known to be.
+    /// Returns how much is worth reading. A byte more than is due, so that what is too much is
+    /// seen, and a socket that is read empty is known to be.
     fn wants(&self) -> usize {
         match self {
             Self::Length(length) => usize::try_from(*length)

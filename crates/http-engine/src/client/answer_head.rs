@@ -22,17 +22,17 @@ const FIELDS_AT_FIRST: usize = 100;
 /// Why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadHead {
-    /// It is no head of HTTP/1; one with empty lines before it is none either.
+    /// Is no head of HTTP/1; one with empty lines before it is none either.
     Syntax,
-    /// It has more fields than [`AnswerLimits::fields_max`].
+    /// Has more fields than [`AnswerLimits::fields_max`].
     TooManyFields,
-    /// It is longer than [`AnswerLimits::head_bytes_max`].
+    /// Is longer than [`AnswerLimits::head_bytes_max`].
     TooLarge,
     /// `Content-Length` is no number, stands there twice, or is written in a way that not everybody
     /// reads.
     Length,
-    /// `Transfer-Encoding` has `chunked` beside another coding or in HTTP/1.0, names one that changes
-    /// the body, or is written in a way that not everybody reads.
+    /// `Transfer-Encoding` has `chunked` beside another coding or in HTTP/1.0, names one that
+    /// changes the body, or is written in a way that not everybody reads.
     Coding,
     /// Both `Content-Length` and `Transfer-Encoding`: an attempt to split the answer.
     LengthAndCoding,
@@ -61,18 +61,18 @@ pub(super) struct RequestShape<'r> {
     pub(super) leaves: HttpExit,
 }
 
-/// How the end of a body is known.
+/// Tells how the end of a body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerFraming {
     /// There is none.
     None,
     Length(u64),
     Chunked,
-    /// It ends with the connection.
+    /// Ends with the connection.
     UntilClose,
 }
 
-/// Whether the connection may carry another request.
+/// Tells whether the connection may carry another request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerPersistence {
     Keep,
@@ -87,7 +87,7 @@ pub(super) struct AnswerHead {
     pub(super) persistence: AnswerPersistence,
 }
 
-/// What stands at the start of the bytes.
+/// Tells what stands at the start of the bytes.
 #[derive(Debug)]
 pub(super) enum HeadReading {
     /// The beginning of a head.
@@ -195,8 +195,8 @@ fn finish(
     Ok(HeadReading::Final(AnswerHead { response, framing, persistence }, length))
 }
 
-/// The fields parsed out of `bytes` as a map, whose values are slices of `kept`, which begins alike.
-/// Each is shown to `note` first.
+/// The fields parsed out of `bytes` as a map, whose values are slices of `kept`, which begins
+/// alike. Each is shown to `note` first.
 fn fields_of(
     parsed: &[Header<'_>],
     bytes: &[u8],
@@ -247,9 +247,9 @@ fn is_plainly_written(field: &Header<'_>, head: &[u8]) -> bool {
 /// The fate of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FieldFate {
-    /// It is one of the answer's.
+    /// Is one of the answer's.
     Counts,
-    /// It says nothing, or again what another says and must not be said twice.
+    /// Says nothing, or again what another says and must not be said twice.
     Dropped,
 }
 
@@ -269,7 +269,8 @@ enum TransferCoding {
     Chunked,
     /// `identity`: what old servers say of a body that is in none (RFC 2616 §3.6).
     Identity,
-    /// Words that name no coding that anybody uses: the connection's end is the body's (RFC 9112 §6.3).
+    /// Words that name no coding that anybody uses: the connection's end is the body's (RFC 9112
+    /// §6.3).
     Other,
 }
 

@@ -43,7 +43,7 @@ enum State {
     End,
 }
 
-/// How far [`ChunkReader::skip_to_data`] came.
+/// Tells how far [`ChunkReader::skip_to_data`] came.
 #[derive(Debug)]
 pub(super) enum ChunkProgress {
     /// [`ChunkReader::data`] has some.
@@ -59,8 +59,8 @@ impl ChunkReader {
         Self { state: State::Size(0), left: 0, extensions: 0, trailers: Vec::new() }
     }
 
-    /// Takes from the front of `ahead` what is not data. To be asked before each [`Self::data`], and
-    /// not after the end.
+    /// Takes from the front of `ahead` what is not data. To be asked before each [`Self::data`],
+    /// and not after the end.
     pub(super) fn skip_to_data(&mut self, ahead: &mut Bytes) -> Result<ChunkProgress, BadBody> {
         while self.state != State::End {
             if ahead.is_empty() {

@@ -46,13 +46,13 @@ impl DirectConnection {
         if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
     }
 
-    /// Whether it is idle.
+    /// True if it is idle.
     pub(super) fn is_here(&mut self) -> bool {
         self.settle();
         matches!(self, Self::Here(_))
     }
 
-    /// Whether it is of no use any more. An idle one is not, once its server closed it or said
+    /// True if it is of no use any more. An idle one is not, once its server closed it or said
     /// something unasked, which would be taken for the next answer.
     pub(super) fn is_closed(&mut self) -> bool {
         self.settle();
@@ -180,7 +180,7 @@ impl DirectConnection {
     }
 }
 
-/// Whether an idle stream has ended, failed, or brought a byte. The reactor knows: no system call,
+/// True if an idle stream has ended, failed, or brought a byte. The reactor knows: no system call,
 /// unless something came. Asked without a budget, because "not now" would pass for "nothing".
 fn is_disturbed(io: &mut dyn ClientIo) -> bool {
     let mut byte = [0];

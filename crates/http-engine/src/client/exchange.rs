@@ -29,7 +29,7 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// How far a request and its answer came.
+/// Tells how far a request and its answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExchangeCourse {
     /// Not a byte was sent.
@@ -67,16 +67,16 @@ pub(super) struct ClientExchange<'r> {
 
 /// The request on its way out.
 enum OutgoingRequest {
-    /// Its bytes, and how many have left.
+    /// Bytes, and how many have left.
     Head(Vec<u8>, usize),
-    /// It has a body.
+    /// Has a body.
     Body(Box<RequestUpload>),
     /// All have left us, but the stream may hold some.
     Flush,
     Done,
     /// The server takes no more of its body: an answer, or the end, is on its way.
     Stopped,
-    /// It cannot be sent; an answer may lie there all the same.
+    /// Cannot be sent; an answer may lie there all the same.
     Broken,
 }
 
@@ -271,7 +271,7 @@ pub(super) fn give_back(mut scratch: Vec<u8>) {
     }
 }
 
-/// Whether `bytes` hold the end of a line and an empty line behind it.
+/// True if `bytes` hold the end of a line and an empty line behind it.
 fn has_empty_line(bytes: &[u8]) -> bool {
     memchr::memchr_iter(b'\n', bytes).any(|at| {
         let behind = &bytes[at + 1..];

@@ -31,7 +31,7 @@ enum BodyFields {
 }
 
 impl RequestNeeds {
-    /// Those of `request`: one walk over its fields.
+    /// Returns those of `request`: one walk over its fields.
     pub(super) fn of(request: &Request<Body>) -> Self {
         let headers = request.headers();
         let mut wishes =

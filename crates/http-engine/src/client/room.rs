@@ -1,8 +1,9 @@
 //! The memory into which answers are read: one stretch a thread, used again and again.
 //!
-//! A connection that waits holds none of it. What is read is cut off as a piece; once all pieces of a
-//! stretch were dropped it is read into anew, so that a long body passes through the same warm pages.
-//! Small pieces are copied out, for whoever keeps one keeps the stretch that it is cut from. Called by
+//! A connection that waits holds none of it. What is read is cut off as a piece; once all pieces of
+//! a stretch were dropped it is read into anew, so that a long body passes through the same warm
+//! pages. Small pieces are copied out, for whoever keeps one keeps the stretch that it is cut from.
+//! Called by
 //! [`super::exchange`] and [`super::answer_body`].
 
 use bytes::{BufMut, Bytes, BytesMut};

@@ -22,10 +22,10 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::task::{AbortHandle, spawn_local};
 use tokio::time::{Sleep, sleep, timeout};
 
-/// How long a server is waited for that was asked whether it wants a body (RFC 9110 §10.1.1):
+/// Time for which a server is waited for that was asked whether it wants a body (RFC 9110 §10.1.1):
 /// curl's second. Servers that know nothing of the question say nothing.
 const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long a server that has answered may take nothing of the rest.
+/// Time for which a server that has answered may take nothing of the rest.
 const REST_STALL: Duration = Duration::from_mins(1);
 
 /// A body on its way.
@@ -43,7 +43,7 @@ pub(super) struct RequestUpload {
 enum UploadLeft {
     More,
     Nothing,
-    /// It has failed.
+    /// Has failed.
     Broken(BodyError),
 }
 
@@ -159,8 +159,8 @@ impl RequestUpload {
     }
 }
 
-/// How the end of `body` is told behind the fields `headers`; `None`: there is none. What a body
-/// knows of itself stands over what is said of it.
+/// Returns how the end of `body` is told behind the fields `headers`; `None`: there is none. What a
+/// body knows of itself stands over what is said of it.
 pub(super) fn framing(headers: &HeaderMap, body: &Body) -> Option<ClientFraming> {
     use http_body::Body as _;
     if body.is_end_stream() {

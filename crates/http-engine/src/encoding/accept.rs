@@ -21,7 +21,7 @@ pub struct AcceptedCodings {
     any: Option<u16>,
 }
 
-/// Whether the client takes a body that is not coded at all.
+/// Tells whether the client takes a body that is not coded at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityCoding {
     /// It does.
@@ -77,7 +77,7 @@ impl AcceptedCodings {
         (weight >= self.identity.unwrap_or(0)).then_some(coding)
     }
 
-    /// Whether an uncoded body is acceptable.
+    /// Returns whether an uncoded body is acceptable.
     pub fn identity(&self) -> IdentityCoding {
         match self.identity.or(self.any) {
             Some(0) => IdentityCoding::Refused,

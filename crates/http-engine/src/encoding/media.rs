@@ -1,11 +1,12 @@
 //! Which media types are worth coding.
 //!
-//! A list of what is text or otherwise loose; everything else is left alone: most of the other bytes
-//! on the web are compressed already, and coding them costs time for nothing. Called by the web door.
+//! A list of what is text or otherwise loose; everything else is left alone: most of the other
+//! bytes on the web are compressed already, and coding them costs time for nothing. Called by the
+//! web door.
 
 use http::HeaderValue;
 
-/// Whether bytes of a type get smaller by coding.
+/// Tells whether bytes of a type get smaller by coding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodingWorth {
     /// They do.
@@ -53,7 +54,7 @@ const LOOSE: &[&str] = &[
     "model/stl",
 ];
 
-/// Whether a body of this `Content-Type` is worth coding.
+/// Returns whether a body of this `Content-Type` is worth coding.
 pub fn worth_coding(content_type: &HeaderValue) -> CodingWorth {
     let Ok(text) = content_type.to_str() else { return CodingWorth::LeavingAlone };
     let essence = text.split(';').next().unwrap_or(text).trim().to_ascii_lowercase();

@@ -1,8 +1,8 @@
 //! Content codings: which one a client takes, what is worth coding, and the coders themselves.
 //!
-//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]); what comes
-//! from other servers is undone by [`decode`]. It keeps no result and reads no file: that is the web
-//! door's `compress`. Called by the web and gateway doors, and by whoever fetches files.
+//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]); what
+//! comes from other servers is undone by [`decode`]. It keeps no result and reads no file: that is
+//! the web door's `compress`. Called by the web and gateway doors, and by whoever fetches files.
 
 pub mod accept;
 pub mod decode;
@@ -39,7 +39,7 @@ pub enum ContentCoding {
 pub const PREFERENCE: [ContentCoding; 3] =
     [ContentCoding::Zstd, ContentCoding::Brotli, ContentCoding::Gzip];
 
-/// How hard to try, 1 to 9 in each coder's own terms.
+/// Holds how hard to try, 1 to 9 in each coder's own terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CodingLevel(u8);
 
@@ -72,7 +72,7 @@ impl CodingLevel {
 }
 
 impl ContentCoding {
-    /// Its name in `Content-Encoding`.
+    /// Returns its name in `Content-Encoding`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Zstd => "zstd",
@@ -86,7 +86,7 @@ impl ContentCoding {
         HeaderValue::from_static(self.as_str())
     }
 
-    /// What a precompressed file's name ends in, without the dot.
+    /// Returns what a precompressed file's name ends in, without the dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Zstd => "zst",

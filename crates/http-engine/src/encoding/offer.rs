@@ -24,12 +24,12 @@ pub struct CodingOffer {
     bytes_min: u64,
 }
 
-/// What an answer under way is due.
+/// Tells what an answer under way is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodingDue {
-    /// It does not depend on `Accept-Encoding`: it is never coded.
+    /// Does not depend on `Accept-Encoding`: it is never coded.
     Never,
-    /// It does, and this time it goes as it is. `Vary` must be said.
+    /// Does, and this time it goes as it is. `Vary` must be said.
     AsItIs,
     /// This coding.
     Coded(ContentCoding, CodingLevel),
@@ -42,7 +42,7 @@ impl CodingOffer {
         Self { codings, order, bytes_min }
     }
 
-    /// What `answer` is due, whose body has `length` bytes if that is known.
+    /// Returns what `answer` is due, whose body has `length` bytes if that is known.
     pub fn due<B>(
         &self,
         accepted: &AcceptedCodings,

@@ -1,8 +1,9 @@
 //! Coding a body that is under way.
 //!
-//! [`EncodedBody`] wraps any body. What has come in leaves as soon as nothing more is at hand: a slow
-//! script's lines arrive when it writes them, a fast one's are coded in larger pieces. It never reads
-//! ahead of its reader. Called by the web door for scripts' answers and for files too large to keep.
+//! [`EncodedBody`] wraps any body. What has come in leaves as soon as nothing more is at hand: a
+//! slow script's lines arrive when it writes them, a fast one's are coded in larger pieces. It
+//! never reads ahead of its reader. Called by the web door for scripts' answers and for files too
+//! large to keep.
 
 use super::{CodingLevel, ContentCoding};
 use bytes::Bytes;
@@ -108,7 +109,7 @@ impl<B> EncodedBody<B> {
         Some(Bytes::from(std::mem::take(made)))
     }
 
-    /// What is taken in leaves now.
+    /// Returns what is taken in leaves now.
     fn flushed(&mut self) -> io::Result<Option<Bytes>> {
         if self.taken > 0
             && let Some(coder) = &mut self.coder

@@ -1,9 +1,9 @@
 //! Entity tags of coded representations.
 //!
-//! A coded body is another representation, so it needs another tag (RFC 9110 §8.8.3.3). Where we hold
-//! the whole of it, its bytes follow from the file, the coding and the level, so the file's strong
-//! tag with both as a suffix is strong again: ranges and `If-Match` work on it. What is coded on the way
-//! (a script's answer) keeps its tag as a weak one.
+//! A coded body is another representation, so it needs another tag (RFC 9110 §8.8.3.3). Where we
+//! hold the whole of it, its bytes follow from the file, the coding and the level, so the file's
+//! strong tag with both as a suffix is strong again: ranges and `If-Match` work on it. What is
+//! coded on the way (a script's answer) keeps its tag as a weak one.
 
 use super::{CodingLevel, ContentCoding};
 use crate::conditional::ETag;

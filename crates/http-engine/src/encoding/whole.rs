@@ -21,7 +21,7 @@ const GZIP_EFFORT: [i32; 9] = [1, 2, 3, 4, 6, 7, 8, 9, 10];
 /// Why a body was not coded.
 #[derive(Debug)]
 pub enum EncodeError {
-    /// It is longer than [`INPUT_BYTES_MAX`]: send it as it is, or piece by piece.
+    /// Is longer than [`INPUT_BYTES_MAX`]: send it as it is, or piece by piece.
     TooLarge,
     /// The coder failed; the original can be sent.
     Coder(io::Error),
@@ -43,7 +43,7 @@ pub fn compress(
     }
 }
 
-/// What gzip needs on one thread, kept between bodies.
+/// Holds what gzip needs on one thread, kept between bodies.
 struct GzipEncoder {
     level: CodingLevel,
     coder: libdeflater::Compressor,

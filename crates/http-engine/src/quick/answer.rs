@@ -1,8 +1,8 @@
 //! The head of a handler's answer, as it is written in the lane.
 //!
-//! How the body is framed, whether the connection lives on, and the present date are the lane's to say:
-//! what a handler says of the first two is heard, and not written. Everything else is written as it
-//! stands. Called by [`super::lane`] for every answer of a handler.
+//! How the body is framed, whether the connection lives on, and the present date are the lane's to
+//! say: what a handler says of the first two is heard, and not written. Everything else is written
+//! as it stands. Called by [`super::lane`] for every answer of a handler.
 
 use super::framing::{AnswerProgress, ClientFraming};
 use super::head::KeepAlive;
@@ -16,7 +16,7 @@ use http::{Response, StatusCode, Version, response};
 use http_body::Body as HttpBody;
 use hyper::ext::ReasonPhrase;
 
-/// What of a request is to be known when it is answered.
+/// Holds what of a request is to be known when it is answered.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AnsweredRequest {
     method: SimpleMethod,
@@ -25,14 +25,14 @@ pub(super) struct AnsweredRequest {
     trailers: TrailerSupport,
 }
 
-/// Whether the client takes fields behind a body (RFC 9110 section 10.1.4).
+/// Tells whether the client takes fields behind a body (RFC 9110 section 10.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrailerSupport {
     Taken,
     Dropped,
 }
 
-/// What follows a head.
+/// Holds what follows a head.
 #[derive(Debug)]
 pub(super) struct BegunAnswer {
     /// The body; `None` where there is none, or none may be sent.
@@ -40,7 +40,7 @@ pub(super) struct BegunAnswer {
     pub(super) persistence: ConnectionPersistence,
 }
 
-/// What a handler says that is the lane's to say.
+/// Holds what a handler says that is the lane's to say.
 struct HandlerFields {
     length: DeclaredLength,
     closes: bool,
@@ -68,7 +68,7 @@ impl AnsweredRequest {
         }
     }
 
-    /// Whether an answer of this status has a body (RFC 9110 section 6.4.1).
+    /// True if an answer of this status has a body (RFC 9110 section 6.4.1).
     fn may_have_body(self, status: StatusCode) -> bool {
         self.method != SimpleMethod::Head && has_length(status)
     }
@@ -217,8 +217,8 @@ pub(crate) fn push_field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderVal
     out.extend_from_slice(b"\r\n");
 }
 
-/// How the client is to know where `body` ends. What the body knows of itself stands over what is said
-/// of it.
+/// Returns how the client is to know where `body` ends. What the body knows of itself stands over
+/// what is said of it.
 fn frame(said: &HandlerFields, body: &Body, version: Version) -> ClientFraming {
     if body.is_end_stream() {
         return ClientFraming::Length(0);

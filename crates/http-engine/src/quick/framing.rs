@@ -21,7 +21,7 @@ pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
 /// Pieces up to here are copied: below, a copy is cheaper than a second piece in a write.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 
-/// How the client knows where a body ends (RFC 9112 section 6.3).
+/// Tells how the client knows where a body ends (RFC 9112 section 6.3).
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ClientFraming {
     /// After so many bytes from here.
@@ -39,7 +39,7 @@ pub(crate) struct AnswerProgress {
     pub(crate) framing: ClientFraming,
 }
 
-/// What was at hand of a body, beside what was appended.
+/// Holds what was at hand of a body, beside what was appended.
 #[derive(Debug)]
 pub(crate) struct FilledBytes {
     /// A large piece, and what belongs behind it.
@@ -47,7 +47,7 @@ pub(crate) struct FilledBytes {
     pub(crate) then: BodyContinuation,
 }
 
-/// How a body goes on.
+/// Tells how a body goes on.
 #[derive(Debug)]
 pub(crate) enum BodyContinuation {
     /// There may be more at once.
@@ -56,7 +56,7 @@ pub(crate) enum BodyContinuation {
     Wait,
     /// That was all.
     End,
-    /// It failed, or ended before its length.
+    /// Failed, or ended before its length.
     Broken(BodyError),
 }
 

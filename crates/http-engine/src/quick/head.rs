@@ -1,8 +1,8 @@
 //! One request head, read strictly: simple, not all there, or not for the quick lane.
 //!
 //! httparse finds the pieces; this checks what it forgives and what the lane does not do. Whatever
-//! is odd is [`RequestReading::NotSimple`], never an error: hyper reads the same bytes again and refuses
-//! what must be refused. Pure. Called by [`super::lane`] for every head.
+//! is odd is [`RequestReading::NotSimple`], never an error: hyper reads the same bytes again and
+//! refuses what must be refused. Pure. Called by [`super::lane`] for every head.
 
 use super::{
     ConnectionPersistence, FieldRepetition, NameLengths, SimpleMethod, SimpleRequest, TargetForm,
@@ -18,7 +18,7 @@ pub(crate) const FIELDS_MAX: usize = 40;
 /// Room for the fields of one head.
 pub(crate) type Room<'b> = [MaybeUninit<Header<'b>>; FIELDS_MAX];
 
-/// What stands at the start of the bytes.
+/// Tells what stands at the start of the bytes.
 #[derive(Debug)]
 pub(crate) enum RequestReading<'r> {
     /// A simple request, and the bytes of its head.
@@ -34,8 +34,8 @@ pub(crate) const fn room<'b>() -> Room<'b> {
     [const { MaybeUninit::uninit() }; FIELDS_MAX]
 }
 
-/// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and version
-/// allow.
+/// Reads the head at the start of `bytes`; `keep` is how the connection goes on if client and
+/// version allow.
 pub(crate) fn read<'r>(
     bytes: &'r [u8],
     room: &'r mut Room<'r>,
@@ -127,7 +127,7 @@ fn split(target: &str) -> Option<(Option<&str>, &str)> {
     is_named.then_some((Some(authority), path))
 }
 
-/// Whether the connection may live on after the next answer.
+/// Tells whether the connection may live on after the next answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeepAlive {
     Yes,
@@ -135,7 +135,7 @@ pub(crate) enum KeepAlive {
     No,
 }
 
-/// What the client says of the connection.
+/// Tells what the client says of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionOption {
     Unsaid,
@@ -188,7 +188,7 @@ fn judge<'r>(fields: &'r [Header<'r>]) -> Option<FoundFields<'r>> {
     Some(found)
 }
 
-/// Whether `target` is a path with perhaps a query, of the characters that RFC 3986 has for them.
+/// True if `target` is a path with perhaps a query, of the characters that RFC 3986 has for them.
 fn is_origin_form(target: &str) -> bool {
     const PATH_OR_QUERY: [bool; 256] = {
         let mut table = [false; 256];

@@ -1,4 +1,5 @@
-//! The quick lane of one connection: read, parse, ask the door, write; hand over what is not simple.
+//! The quick lane of one connection: read, parse, ask the door, write; hand over what is not
+//! simple.
 //!
 //! A state machine without a task or timer of its own. It reads into a buffer of its thread, which
 //! it gives back before it waits: an idle connection holds no buffer, and what it keeps otherwise
@@ -35,7 +36,7 @@ pub(super) const INPUT_BYTES: usize = 8 << 10;
 /// Rounds of reading and writing before other connections of the thread get their turn.
 const TURNS_MAX: usize = 16;
 
-/// How a connection's time in the lane ended.
+/// Tells how a connection's time in the lane ended.
 #[derive(Debug)]
 pub(crate) enum FastPathEnd {
     /// In order: closed by either side between requests, or after an answer that said so.
@@ -48,7 +49,7 @@ pub(crate) enum FastPathEnd {
     Over(HandedOver),
 }
 
-/// What hyper takes over.
+/// Holds what hyper takes over.
 #[derive(Debug)]
 pub(crate) struct HandedOver {
     /// Read, and not answered.
@@ -58,21 +59,21 @@ pub(crate) struct HandedOver {
     pub(crate) since: Instant,
 }
 
-/// What is spoken after the lane.
+/// Tells what is spoken after the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpokenProtocol {
     Http1,
     Http2,
 }
 
-/// Whether a connection may turn out to speak HTTP/2.
+/// Tells whether a connection may turn out to speak HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PrefaceExpectation {
     Expected,
     No,
 }
 
-/// What comes next, once all answers are written.
+/// Tells what comes next, once all answers are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AfterAnswers {
     Read,
@@ -82,10 +83,10 @@ enum AfterAnswers {
     HandOver(SpokenProtocol),
 }
 
-/// What the handler has to do with the connection at the moment.
+/// Tells what the handler has to do with the connection at the moment.
 enum UnderWay<F> {
     Nothing,
-    /// It works on the answer to this.
+    /// Works on the answer to this.
     Asked(Pin<Box<F>>, AnsweredRequest),
     /// The body of its answer is sent.
     Answering(Box<AnswerProgress>),
@@ -109,8 +110,8 @@ pub(crate) struct FastPathConnection<I, F> {
     batches: u32,
 }
 
-/// Of the bytes at hand: how many are taken care of, what body follows the answers, what the handler is
-/// asked then, what is next.
+/// Of the bytes at hand: how many are taken care of, what body follows the answers, what the
+/// handler is asked then, what is next.
 struct RequestBatch {
     taken: usize,
     body: Bytes,
@@ -156,7 +157,7 @@ where
         ControlFlow::Continue(())
     }
 
-    /// How the connection stands.
+    /// Returns how the connection stands.
     pub(crate) fn standing(&self) -> ConnectionStanding {
         let awaits = match (&self.under_way, self.head_since) {
             _ if !self.sending.is_done() => AwaitedEvent::Client,
@@ -225,7 +226,7 @@ where
         }
     }
 
-    /// What is next, once all answers are written.
+    /// Returns what is next, once all answers are written.
     fn next<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
     where
         Q: FastPath,
@@ -402,8 +403,8 @@ where
         self.send(cx, scratch, filled)
     }
 
-    /// Sends what was at hand of a handler's answer, or ahead of it, and watches for the client's end if
-    /// no more is.
+    /// Sends what was at hand of a handler's answer, or ahead of it, and watches for the client's
+    /// end if no more is.
     fn send(
         &mut self,
         cx: &mut Context<'_>,
@@ -442,8 +443,8 @@ where
         }
     }
 
-    /// Waits for whatever else wakes the task, or for the client's end. What the client sends ahead is
-    /// kept, one read of it; behind that its end is not seen.
+    /// Waits for whatever else wakes the task, or for the client's end. What the client sends ahead
+    /// is kept, one read of it; behind that its end is not seen.
     fn watch(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
         if !self.kept.is_empty() {
             return Poll::Pending;
@@ -479,7 +480,7 @@ fn ask<Q: FastPath>(quick: &Q, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -
     answer
 }
 
-/// Whether `input` begins with HTTP/2's preface (`Break`), with a part of it, or otherwise.
+/// Returns whether `input` begins with HTTP/2's preface (`Break`), with a part of it, or otherwise.
 fn preface(input: &[u8]) -> Option<ControlFlow<()>> {
     let compared = input.len().min(PREFACE.len());
     if input[..compared] != PREFACE[..compared] {

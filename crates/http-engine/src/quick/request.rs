@@ -1,8 +1,8 @@
 //! A simple request as a handler wants it.
 //!
-//! Its head is copied once, and target and values are slices of that copy; names become lower case and
-//! keep their order, as with hyper. It judges nothing: what comes here was read by [`super::head`].
-//! Called by [`super::lane`] for every request that the quick way does not claim.
+//! Its head is copied once, and target and values are slices of that copy; names become lower case
+//! and keep their order, as with hyper. It judges nothing: what comes here was read by
+//! [`super::head`]. Called by [`super::lane`] for every request that the quick way does not claim.
 
 use super::SimpleRequest;
 use crate::incoming::Incoming;
@@ -12,8 +12,8 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Uri};
 /// Fields that a forwarder adds to a request: a map that grows is made anew.
 const ADDED: usize = 6;
 
-/// The request whose head is `head`, from which `simple` was read. `None` where the `http` crate has
-/// no value for a part of it: then it is not simple.
+/// The request whose head is `head`, from which `simple` was read. `None` where the `http` crate
+/// has no value for a part of it: then it is not simple.
 pub(super) fn of(simple: &SimpleRequest<'_>, head: &[u8]) -> Option<Request<Incoming>> {
     let shared = Bytes::copy_from_slice(head);
     let start = head.as_ptr().addr();

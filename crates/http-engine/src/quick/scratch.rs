@@ -5,7 +5,7 @@
 use super::lane::INPUT_BYTES;
 use std::cell::Cell;
 
-/// What a thread lends to the connection that it serves at the moment.
+/// Holds what a thread lends to the connection that it serves at the moment.
 #[derive(Default)]
 pub(super) struct ThreadScratch {
     pub(super) input: Vec<u8>,

@@ -13,18 +13,18 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
 
-/// What one connection sends.
+/// Holds what one connection sends.
 #[derive(Debug, Default)]
 pub(crate) struct SendState {
     unsent: Option<Box<UnsentAnswers>>,
-    /// Signs of life, bytes of answers taken, and how long the client was waited for to take them; all
-    /// wrap.
+    /// Signs of life, bytes of answers taken, and how long the client was waited for to take them;
+    /// all wrap.
     pub(crate) progress: u32,
     pub(crate) bytes: u32,
     waited_ms: u32,
 }
 
-/// What is to be sent beside a buffer.
+/// Holds what is to be sent beside a buffer.
 #[derive(Debug, Default)]
 pub(crate) struct SendBeside {
     /// A large piece of a body.
@@ -45,18 +45,19 @@ struct UnsentAnswers {
 }
 
 impl SendState {
-    /// Whether the client has taken everything.
+    /// True if the client has taken everything.
     pub(crate) fn is_done(&self) -> bool {
         self.unsent.is_none()
     }
 
-    /// How long the client was waited for, in milliseconds; wraps.
+    /// Returns how long the client was waited for, in milliseconds; wraps.
     pub(crate) fn waited_ms(&self) -> u32 {
         let waiting = self.unsent.as_ref().map_or(0, |unsent| unsent.waited_ms());
         self.waited_ms.wrapping_add(waiting)
     }
 
-    /// Writes what can be written at once and empties `output`; the rest becomes the connection's own.
+    /// Writes what can be written at once and empties `output`; the rest becomes the connection's
+    /// own.
     pub(crate) fn begin<I: AsyncWrite + Unpin>(
         &mut self,
         io: &mut I,

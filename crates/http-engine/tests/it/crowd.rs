@@ -1,8 +1,8 @@
 //! Good clients amid a crowd of bad ones, over real sockets and on one thread.
 //!
 //! The clock stands still until the test moves it: what the good clients get done is counted in
-//! requests, and what the bad ones cost in steps of their connections, never in seconds of a machine
-//! that may be busy.
+//! requests, and what the bad ones cost in steps of their connections, never in seconds of a
+//! machine that may be busy.
 
 use crate::support::{Asked, DEADLINE, note, status};
 use bytes::Bytes;
@@ -233,8 +233,8 @@ fn good_clients_are_served_amid_a_thousand_bad_ones() {
         assert_eq!(steps, before, "the crowd was looked at without a reason");
         assert!(all.borrow().iter().all(|it| it.ended.is_none()));
 
-        // Then time goes by: the good ones go on, the others drip, and are cut one and all; last those
-        // who took what fits two sockets, and with that the longest credit there is.
+        // Then time goes by: the good ones go on, the others drip, and are cut one and all; last
+        // those who took what fits two sockets, and with that the longest credit there is.
         for _ in 0..90 {
             crowd.drip();
             for stream in &mut good_ones {

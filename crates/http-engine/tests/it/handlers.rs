@@ -1,7 +1,7 @@
 //! What handlers answer within the quick lane: framed, in order, and dropped with their clients.
 //!
-//! That hyper had no part in it is shown by the request behind: only in the lane is the quick way asked,
-//! and it alone answers `/still`.
+//! That hyper had no part in it is shown by the request behind: only in the lane is the quick way
+//! asked, and it alone answers `/still`.
 
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};

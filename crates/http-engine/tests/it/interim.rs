@@ -1,5 +1,6 @@
-//! Interim answers (RFC 9110 §15.2): told by handlers, written ahead of answers; sent by servers, heard by
-//! whoever waits. Simple requests (`GET`) stay in the lane, others (`DELETE`, `POST`) are hyper's.
+//! Interim answers (RFC 9110 §15.2): told by handlers, written ahead of answers; sent by servers,
+//! heard by whoever waits. Simple requests (`GET`) stay in the lane, others (`DELETE`, `POST`) are
+//! hyper's.
 
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{Request, Response};
@@ -145,8 +146,8 @@ fn what_is_told_is_there_before_the_answer() {
     });
 }
 
-/// Three answers, of which the second has hints ahead, over and over; through pipes of all widths, so that
-/// each of them ends in the middle of a write somewhere.
+/// Three answers, of which the second has hints ahead, over and over; through pipes of all widths,
+/// so that each of them ends in the middle of a write somewhere.
 #[test]
 fn what_is_told_stands_between_the_answers_of_a_pipeline() {
     run(async {

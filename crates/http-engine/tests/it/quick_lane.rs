@@ -260,8 +260,8 @@ fn silent_slow_and_idle_clients_are_cut_in_the_lane_too() {
 #[test]
 fn the_time_for_a_head_is_not_given_twice() {
     run_in_simulated_time(async {
-        // Eight seconds of silence in the lane, and the rest of the ten behind it; on a kept connection
-        // as on a new one.
+        // Eight seconds of silence in the lane, and the rest of the ten behind it; on a kept
+        // connection as on a new one.
         for answered_before in [false, true] {
             let mut served = serve_with(pending());
             if answered_before {
@@ -335,7 +335,8 @@ fn stopping_holds_behind_the_lane() {
 #[test]
 fn what_a_stream_holds_back_is_handed_on_before_the_next_request() {
     run(async {
-        // As TLS does when its socket is full: bytes that it took stay in it until they are flushed.
+        // As TLS does when its socket is full: bytes that it took stay in it until they are
+        // flushed.
         let (mut client, server) = duplex(1 << 10);
         let server = BufStream::with_capacity(64, 1 << 20, server);
         let handler = move |request| note(Asked::default(), request);

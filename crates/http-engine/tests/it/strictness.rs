@@ -1,4 +1,5 @@
-//! One table of malformed and smuggling requests, run against hyper's path and both of the quick lane's.
+//! One table of malformed and smuggling requests, run against hyper's path and both of the quick
+//! lane's.
 //!
 //! Each line: what is sent, and the statuses that come back in order. The connection must be closed
 //! behind a refusal, and nothing behind it may reach a handler.

@@ -215,14 +215,14 @@ impl LedgerReader {
         Ok(found.collect::<Result<_>>()?)
     }
 
-    /// What SQLite says of the whole file.
+    /// Returns what SQLite says of the whole file.
     #[cfg(test)]
     pub(crate) fn integrity(&self) -> String {
         let said = self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0));
         said.unwrap()
     }
 
-    /// How many rows, names and clients there are, for tests and the curious.
+    /// Returns how many rows, names and clients there are, for tests and the curious.
     #[cfg(test)]
     pub(crate) fn sizes(&self) -> std::collections::HashMap<&'static str, u64> {
         ["events", "names", "clients", "rules", "minutes", "hour_names", "hour_clients"]

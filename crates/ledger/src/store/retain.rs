@@ -14,7 +14,7 @@ const STEP_ROWS: i64 = 5_000;
 const MINUTES_KEPT_MIN: i64 = 31 * 24 * 60;
 const HOUR_MS: u64 = 3_600_000;
 
-/// What may stay.
+/// Holds what may stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RetentionBounds {
     /// Rows older than this go.
@@ -23,7 +23,7 @@ pub(crate) struct RetentionBounds {
     pub(crate) bytes_max: u64,
 }
 
-/// How far a clean-up has come.
+/// Tells how far a clean-up has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CleanupProgress {
     /// There is more to delete.

@@ -17,7 +17,7 @@ use vocab::{Action, Cause, RuleRef};
 /// Longest text of a rule that is stored, in bytes.
 const RULE_BYTES_MAX: usize = 1024;
 
-/// What is to be stored at once.
+/// Holds what is to be stored at once.
 pub(crate) struct RowBatch<'b> {
     /// Packed rows, a buffer a thread.
     pub(crate) buffers: &'b [Vec<u8>],
@@ -25,7 +25,7 @@ pub(crate) struct RowBatch<'b> {
     pub(crate) counts: &'b CounterSums,
     /// The minute since 1970 in which to count it.
     pub(crate) minute: u64,
-    /// How much of a client's address is stored.
+    /// The part of a client's address is stored.
     pub(crate) anonymise: AnonymiseMode,
     /// Who knows the rules.
     pub(crate) rules: &'b dyn RuleTexts,
@@ -41,7 +41,7 @@ struct RequestTally {
 /// Roll-ups of a batch: (hour, number of the name or client) → requests.
 type Tallies = HashMap<(i64, i64), RequestTally>;
 
-/// What one batch has looked up so far.
+/// Holds what one batch has looked up so far.
 #[derive(Default)]
 struct KnownIds {
     rules: HashMap<RuleRef, i64>,

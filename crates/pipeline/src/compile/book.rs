@@ -10,7 +10,7 @@ use crate::language::{
 use settings::suggest;
 use std::collections::HashMap;
 
-/// How many references may lead on from one another, at most.
+/// Number of references that may lead on from one another, at most.
 const CHAIN_MAX: usize = 128;
 
 /// The plugins of a file by their tags.

@@ -34,7 +34,7 @@ pub(super) struct ExecutorRunner<'r> {
     pub(super) place: &'r SourcePosition,
 }
 
-/// What executors need, as far as it is known.
+/// Holds what executors need, as far as it is known.
 pub(super) struct ExecutorNeeds<'f> {
     book: &'f PluginBook<'f>,
     sets: &'f SetCompiler<'f>,

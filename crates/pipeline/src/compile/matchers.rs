@@ -44,7 +44,7 @@ pub(super) struct MatcherCompiler<'f> {
     limiters: Cell<usize>,
 }
 
-/// What tests come to.
+/// Tells what tests come to.
 pub(super) enum CompiledTests {
     /// These must hold; none always do.
     All(Vec<GuardTest>),
@@ -254,8 +254,8 @@ fn random(probability: f64) -> GuardMatcher {
     }
 }
 
-/// The limiter's own numbers; what is faster than it can count, or slower, is taken for the most and
-/// the least.
+/// The limiter's own numbers; what is faster than it can count, or slower, is taken for the most
+/// and the least.
 #[expect(clippy::cast_sign_loss, reason = "it is at least 1")]
 fn rate(limit: &RateLimit) -> BucketRate {
     const PER_MS: u32 = 1_000_000;

@@ -1,8 +1,9 @@
 //! Foreign pipelines as programs: sets built, sequences flattened, listeners and upstreams listed.
 //!
 //! All complaints come at once. Nothing is opened: files are read through
-//! [`ForeignFiles`](crate::language::ForeignFiles), and what the program needs of the world is handed back as
-//! plain data. Called by whoever reads a configuration, after [`crate::language::read`].
+//! [`ForeignFiles`](crate::language::ForeignFiles), and what the program needs of the world is
+//! handed back as plain data. Called by whoever reads a configuration, after
+//! [`crate::language::read`].
 
 mod book;
 mod describe;
@@ -114,7 +115,7 @@ pub fn compile(
     })
 }
 
-/// What is made while the book is open.
+/// Holds what is made while the book is open.
 struct CompiledParts {
     program: Program,
     entries: Vec<EntryPoint>,

@@ -17,10 +17,10 @@ use std::time::Duration;
 
 /// The TTL of a black hole's addresses, in seconds, as in both peers.
 const BLACK_HOLE_TTL_S: u32 = 300;
-/// How long the answer waits for a preferred family, as in both peers.
+/// Time for which the answer waits for a preferred family, as in both peers.
 const PREFER_PATIENCE: Duration = Duration::from_millis(500);
 
-/// How much room the operations of a sequence take in a run.
+/// Holds how much room the operations of a sequence take in a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunRoom {
     /// Jumps and calls that are open at once, at most.
@@ -45,7 +45,7 @@ pub(super) struct FlatProgram<'f> {
     returns: ReturnMode,
 }
 
-/// How `return` goes back.
+/// Tells how `return` goes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReturnMode {
     /// To whoever jumped or called here.
@@ -105,7 +105,8 @@ impl<'f> FlatProgram<'f> {
         }
     }
 
-    /// What ends with an end: in mosdns the sequence that was run on its own, in OxiDNS everything.
+    /// Returns what ends with an end: in mosdns the sequence that was run on its own, in OxiDNS
+    /// everything.
     fn scope(&self) -> EndScope {
         if self.is_mosdns() { EndScope::Called } else { EndScope::Everything }
     }
@@ -218,8 +219,8 @@ impl<'f> FlatProgram<'f> {
         Some((at, place, room))
     }
 
-    /// In mosdns what wraps the rest of the other sequence wraps the rest of this one too; in OxiDNS
-    /// it ends there.
+    /// In mosdns what wraps the rest of the other sequence wraps the rest of this one too; in
+    /// OxiDNS it ends there.
     fn jump(&mut self, item: &PlacedWord, part: &mut SequencePart) {
         let Some((at, place, room)) = self.target(item) else { return };
         if self.is_mosdns() {

@@ -30,7 +30,7 @@ pub(super) struct BuiltSet {
     addresses: Vec<Arc<IpSet>>,
 }
 
-/// What a set is asked for.
+/// Tells what a set is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SetRequest {
     Names,
@@ -72,7 +72,7 @@ impl<'f> SetCompiler<'f> {
         all.into_names()
     }
 
-    /// What providers say about whole questions.
+    /// Returns what providers say about whole questions.
     pub(super) fn questions(&self, tags: &[PlacedWord]) -> NameSets {
         let mut all = BuiltSet::default();
         self.add_providers(tags, SetRequest::Names, &mut all);
@@ -97,7 +97,7 @@ impl<'f> SetCompiler<'f> {
         AddressSets(all.addresses.into())
     }
 
-    /// Whether a plugin of the file fetches `path` at the start.
+    /// True if a plugin of the file fetches `path` at the start.
     fn is_fetched(&self, path: &str) -> bool {
         self.book.plugins.iter().any(|plugin| match &plugin.kind {
             PluginKind::Executor(Executor::Outward(OutwardEffect::Download(it))) => it.brings(path),
@@ -105,7 +105,8 @@ impl<'f> SetCompiler<'f> {
         })
     }
 
-    /// The bytes of a file; nothing if it is yet to be fetched; a complaint and nothing if it cannot be read.
+    /// The bytes of a file; nothing if it is yet to be fetched; a complaint and nothing if it
+    /// cannot be read.
     pub(super) fn read(&self, file: &PlacedWord) -> Option<Vec<u8>> {
         match self.files.read(&file.text) {
             Ok(bytes) => {
@@ -172,7 +173,7 @@ impl<'f> SetCompiler<'f> {
         }
     }
 
-    /// How letters count in regular expressions.
+    /// Returns how letters count in regular expressions.
     pub(super) fn case(&self) -> RegexpCase {
         match self.dialect {
             Dialect::Mosdns => RegexpCase::Differs,

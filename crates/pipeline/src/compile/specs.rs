@@ -1,4 +1,5 @@
-//! What a compiled pipeline needs of the rest of the program: listeners, upstreams, caches, effects.
+//! What a compiled pipeline needs of the rest of the program: listeners, upstreams, caches,
+//! effects.
 //!
 //! Plain data; whoever runs the program makes settings of it. Made by [`super`].
 
@@ -27,7 +28,7 @@ const ENTRY_BYTES: u64 = 512;
 /// A server: where questions come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerSpec {
-    /// Its tag.
+    /// Tag.
     pub tag: String,
     /// Where it stands in the file.
     pub place: SourcePosition,
@@ -45,7 +46,7 @@ pub struct ServerSpec {
     pub source_header: Option<PlacedWord>,
 }
 
-/// What a server speaks.
+/// Tells what a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerProtocol {
     /// DNS over UDP.
@@ -76,7 +77,7 @@ pub struct EntrySpec {
 pub struct EntryPoint {
     /// The tag of the executor.
     pub tag: String,
-    /// Its first operation.
+    /// First operation.
     pub place: crate::program::Place,
 }
 
@@ -89,7 +90,7 @@ pub struct GroupSpec {
     pub place: SourcePosition,
     /// Whom to ask. At least one.
     pub upstreams: Vec<UpstreamSpec>,
-    /// How many are asked at once, from 1 to 3: one at random, or a race of several.
+    /// Number that are asked at once, from 1 to 3: one at random, or a race of several.
     pub concurrent: u8,
 }
 
@@ -102,7 +103,8 @@ pub struct CacheSpec {
     pub place: SourcePosition,
     /// Answers that it holds.
     pub entries: u64,
-    /// How long an answer past its time is still given, at once, while it is renewed. None: not.
+    /// Time for which an answer past its time is still given, at once, while it is renewed. None:
+    /// not.
     pub lazy: Option<Duration>,
     /// Where its contents are kept over a restart.
     pub dump_file: Option<PlacedWord>,
@@ -128,7 +130,7 @@ pub struct MemorySpec {
     pub name: String,
     /// Addresses that it holds.
     pub entries: u64,
-    /// How long one is remembered.
+    /// Time for which one is remembered.
     pub ttl: Duration,
     /// Whether questions for names of addresses are answered from it.
     pub pointers: HandlePointers,

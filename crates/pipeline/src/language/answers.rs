@@ -31,7 +31,7 @@ pub struct BlackHole {
     pub then: AfterAnswer,
 }
 
-/// What follows an answer. Only OxiDNS knows the key.
+/// Returns what follows an answer. Only OxiDNS knows the key.
 pub(super) fn then(section: &mut ConfigSection<'_>) -> AfterAnswer {
     let stops = !section.notes.is_mosdns() && section.is_on("short_circuit");
     if stops { AfterAnswer::Stop } else { AfterAnswer::Next }

@@ -19,7 +19,8 @@ const KEPT_MAX: u64 = 31 * 86400;
 pub struct CachePlugin {
     /// Answers that it holds. Default 1024; mosdns takes no less.
     pub entries: u64,
-    /// How long an answer may still be given after its time, while it is renewed. Default: not.
+    /// Time for which an answer may still be given after its time, while it is renewed. Default:
+    /// not.
     pub lazy: Option<Duration>,
     /// Where its contents are kept over a restart.
     pub dump_file: Option<PlacedWord>,
@@ -33,7 +34,7 @@ pub struct CachePlugin {
     pub then: AfterAnswer,
 }
 
-/// How empty answers are kept.
+/// Tells how empty answers are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NegativeCaching {
     /// They are not.
@@ -49,11 +50,11 @@ pub struct ReverseLookup {
     pub entries: u64,
     /// Whether questions for names of addresses are answered.
     pub pointers: HandlePointers,
-    /// How long one is remembered. Default 2 hours.
+    /// Time for which one is remembered. Default 2 hours.
     pub ttl: Duration,
 }
 
-/// Whether questions for names of addresses are answered.
+/// Tells whether questions for names of addresses are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandlePointers {
     /// They are.
@@ -69,7 +70,7 @@ pub struct FallbackPlugin {
     pub primary: PlacedWord,
     /// The tag of the second.
     pub secondary: PlacedWord,
-    /// How long the first has. Default, and 0: 500 ms.
+    /// Time that the first has. Default, and 0: 500 ms.
     pub threshold: Duration,
     /// When the second is begun.
     pub standby: StandbyMode,

@@ -1,7 +1,7 @@
 //! Which of the two dialects a file is written in, told by what it uses.
 //!
-//! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key, a
-//! quick form. It judges nothing else. Called by [`super`] before anything is read.
+//! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key,
+//! a quick form. It judges nothing else. Called by [`super`] before anything is read.
 
 use super::place::SourcePosition;
 use super::strings;
@@ -11,7 +11,7 @@ use super::{Dialect, executors, matchers, providers};
 use serde_json::Value;
 use std::fmt;
 
-/// What made a file one of OxiDNS.
+/// Holds what made a file one of OxiDNS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialectEvidence {
     /// Where it stands.
@@ -140,7 +140,7 @@ fn of_rule(rule: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
     }
 }
 
-/// What in an executor of a rule only OxiDNS knows.
+/// Returns what in an executor of a rule only OxiDNS knows.
 fn of_exec(exec: &str) -> Option<String> {
     let (RuleHead::Type(name), words) = head(exec, Dialect::Mosdns)? else { return None };
     if executors::OXIDNS_QUICK.contains(&name) {
@@ -159,7 +159,7 @@ fn of_exec(exec: &str) -> Option<String> {
     (has_unit || has_commas).then(|| format!("{words:?} of {name}"))
 }
 
-/// What in a match of a rule only OxiDNS knows.
+/// Returns what in a match of a rule only OxiDNS knows.
 fn of_match(text: &str) -> Option<String> {
     let (RuleHead::Type(name), words) = head(sense(text).1, Dialect::Mosdns)? else { return None };
     if matchers::OXIDNS_QUICK.contains(&name) {
@@ -185,7 +185,7 @@ fn of_match(text: &str) -> Option<String> {
     is_own.then(|| format!("{words:?} of {name}"))
 }
 
-/// Whether a word is the name of a type, class or response code.
+/// True if a word is the name of a type, class or response code.
 fn is_named(word: &str) -> bool {
     let word = word.to_ascii_uppercase();
     let is_number = word.bytes().all(|it| it.is_ascii_digit());

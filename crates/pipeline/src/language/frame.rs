@@ -8,7 +8,7 @@ use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use settings::suggest;
 
-/// What is logged.
+/// Holds what is logged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogSettings {
     /// From what importance on. Default: info.
@@ -17,7 +17,7 @@ pub struct LogSettings {
     pub file: Option<PlacedWord>,
 }
 
-/// How important a line must be.
+/// Tells how important a line must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLevel {
     /// All lines.
@@ -42,14 +42,14 @@ pub struct ApiSettings {
     pub listen: PlacedWord,
 }
 
-/// How the process runs.
+/// Holds how the process runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuntimeSettings {
     /// Threads. None: as many as cores.
     pub worker_threads: Option<u64>,
 }
 
-/// What stands around the plugins of one file.
+/// Holds what stands around the plugins of one file.
 #[derive(Debug, Default)]
 pub(super) struct FileFrame {
     pub(super) log: LogSettings,

@@ -1,7 +1,7 @@
 //! The files that a file includes, and those that they include.
 //!
-//! Files are read by whoever calls; here is said which, and how deep it may go. mosdns looks for them
-//! from the working directory, OxiDNS from the file that names them; both put what is included
+//! Files are read by whoever calls; here is said which, and how deep it may go. mosdns looks for
+//! them from the working directory, OxiDNS from the file that names them; both put what is included
 //! first. Called by [`super`].
 
 use super::place::{ReadNotes, SourcePosition};
@@ -25,7 +25,8 @@ pub(super) struct SourceDocument<'v> {
 }
 
 impl SourceDocument<'_> {
-    /// Its value under `key`, if that says anything. mosdns does not look at upper and lower case.
+    /// Returns its value under `key`, if that says anything. mosdns does not look at upper and
+    /// lower case.
     pub(super) fn get(&self, key: &str, dialect: Dialect) -> Option<&Value> {
         let map = self.value.as_object()?;
         let (_, value) = map.iter().find(|(written, _)| match dialect {

@@ -17,7 +17,7 @@ use serde_json::Value;
 pub enum MatcherSpec {
     /// It holds.
     Always,
-    /// It does not.
+    /// Does not.
     Never,
     /// The name asked for.
     Name(SetWords),
@@ -55,7 +55,7 @@ pub enum MatcherSpec {
     Any(Vec<RuleTest>),
 }
 
-/// How many questions a client has.
+/// Number of questions a client has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateLimit {
     /// Tokens a second. Default 20.

@@ -1,9 +1,9 @@
 //! The pipelines of mosdns v5 and OxiDNS 1.x, as typed values.
 //!
-//! The tree of a file goes in; out come its plugins with their arguments, defaults filled in, or all
-//! complaints at once with their places. It opens nothing: files are read through [`ForeignFiles`]. What is
-//! looked up by name (tags, files of rules) stays words until [`crate::compile`]. Called by whoever
-//! reads a configuration.
+//! The tree of a file goes in; out come its plugins with their arguments, defaults filled in, or
+//! all complaints at once with their places. It opens nothing: files are read through
+//! [`ForeignFiles`]. What is looked up by name (tags, files of rules) stays words until
+//! [`crate::compile`]. Called by whoever reads a configuration.
 
 mod answers;
 mod caches;
@@ -64,7 +64,7 @@ pub(crate) enum LoneReference {
     Refused,
 }
 
-/// What `item` refers to: `$tag`, `tag`, or a quick form (`reload`, `download URL FOLDER`).
+/// Returns what `item` refers to: `$tag`, `tag`, or a quick form (`reload`, `download URL FOLDER`).
 pub(crate) fn alone(item: &PlacedWord, notes: &ReadNotes) -> LoneReference {
     if let Some((words::RuleHead::Type(name), words)) = words::head(&item.text, notes.dialect)
         && matches!(name, "reload" | "reload_provider" | "download")
@@ -82,7 +82,7 @@ pub trait ForeignFiles {
     /// says why it cannot be read.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
 
-    /// Whether there is no such file, where [`Self::read`] has failed.
+    /// True if there is no such file, where [`Self::read`] has failed.
     fn is_missing(&self, path: &str) -> bool;
 
     /// The tree of another configuration file. Of an error, the message and remedy are told.
@@ -101,7 +101,7 @@ pub enum PathBase {
     MainFile,
 }
 
-/// Whose language a file is written in.
+/// Tells whose language a file is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     /// mosdns v5.
@@ -129,7 +129,7 @@ pub struct ForeignFile {
     pub warnings: Vec<Complaint>,
 }
 
-/// Whether `document` is a foreign file at all: it has `plugins`, which our own settings have not.
+/// True if `document` is a foreign file at all: it has `plugins`, which our own settings have not.
 pub fn is_foreign(document: &Value) -> bool {
     let Some(map) = document.as_object() else { return false };
     map.keys().any(|key| key.eq_ignore_ascii_case("plugins"))

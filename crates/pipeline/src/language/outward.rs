@@ -1,8 +1,8 @@
 //! Arguments of executors that reach outside: sets of the packet filter, HTTP requests, programs,
 //! downloads, reloads.
 //!
-//! They are handed on as the DNS door's own settings for effects: [`OutwardEffect::settings`]. Nothing is
-//! sent or run here. Called by [`super::executors`] and [`super::schedule`].
+//! They are handed on as the DNS door's own settings for effects: [`OutwardEffect::settings`].
+//! Nothing is sent or run here. Called by [`super::executors`] and [`super::schedule`].
 
 use super::packet_sets::{IpsetPlugin, NftsetPlugin, ipset, nftset, quick_ipset, quick_nftset};
 use super::place::{PlacedWord, ReadNotes, SourcePosition};
@@ -43,7 +43,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Default after.
     pub phase: PluginPhase,
-    /// Whether nobody waits for it. Default true.
+    /// True if nobody waits for it. Default true.
     #[serde(rename = "async")]
     pub is_async: bool,
     /// Default 5 s.
@@ -65,7 +65,7 @@ pub struct HttpRequest {
     pub content_type: Option<String>,
     /// Through this proxy. It is parsed by whoever connects.
     pub socks5: Option<String>,
-    /// Whether certificates are not checked. Default false.
+    /// True if certificates are not checked. Default false.
     pub insecure_skip_verify: bool,
     /// Default 5.
     pub max_redirects: u64,
@@ -83,7 +83,7 @@ pub enum PluginPhase {
     After,
 }
 
-/// What a failure means.
+/// Tells what a failure means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorMode {
@@ -100,7 +100,7 @@ pub enum ErrorMode {
 pub struct ScriptPlugin {
     /// The program.
     pub command: String,
-    /// Its arguments, with `${...}`.
+    /// Arguments, with `${...}`.
     pub args: Vec<String>,
     /// Environment added to our own.
     pub env: BTreeMap<String, String>,
@@ -123,9 +123,9 @@ pub struct DownloadPlugin {
     pub timeout: Duration,
     /// Through this proxy. It is parsed by whoever connects.
     pub socks5: Option<String>,
-    /// Whether certificates are not checked. Default false.
+    /// True if certificates are not checked. Default false.
     pub insecure_skip_verify: bool,
-    /// Whether what is not there is fetched at the start. Default true; not in the quick form.
+    /// True if what is not there is fetched at the start. Default true; not in the quick form.
     pub startup_if_missing: bool,
     /// The files. At least one.
     pub downloads: Vec<DownloadFile>,
@@ -170,7 +170,7 @@ impl OutwardEffect {
 }
 
 impl DownloadPlugin {
-    /// Whether `path` is one of the files that are fetched at the start where they are not there.
+    /// True if `path` is one of the files that are fetched at the start where they are not there.
     pub fn brings(&self, path: &str) -> bool {
         // What is wrong with a URL is told where the effect is checked.
         let last = |url: &str| {

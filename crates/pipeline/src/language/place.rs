@@ -1,7 +1,7 @@
 //! Where something stands in a foreign file, and what is found there.
 //!
-//! A place in the file itself is named by its keys; one in an included file is told at the line that
-//! includes it, with the file's name in the words. Nothing is read here. Called by the rest of
+//! A place in the file itself is named by its keys; one in an included file is told at the line
+//! that includes it, with the file's name in the words. Nothing is read here. Called by the rest of
 //! [`super`] and by [`crate::compile`].
 
 use super::Dialect;
@@ -25,7 +25,7 @@ pub struct SourcePosition {
 pub(super) struct IncludedFile {
     /// Where the main file includes it, or what includes it.
     pub(super) at: String,
-    /// Its name, as written there.
+    /// Name, as written there.
     pub(super) name: String,
 }
 
@@ -90,7 +90,7 @@ impl PlacedWord {
     }
 }
 
-/// What is found while a file is read.
+/// Holds what is found while a file is read.
 #[derive(Debug)]
 pub(crate) struct ReadNotes {
     pub(crate) dialect: Dialect,
@@ -123,12 +123,12 @@ impl ReadNotes {
         push(&mut self.warnings.borrow_mut(), complaint);
     }
 
-    /// Whether nothing was complained about.
+    /// True if nothing was complained about.
     pub(crate) fn is_content(&self) -> bool {
         self.complaints.borrow().is_empty()
     }
 
-    /// Whether further complaints would be left out, so that nobody need look for remedies.
+    /// True if further complaints would be left out, so that nobody need look for remedies.
     pub(crate) fn is_full(&self) -> bool {
         self.complaints.borrow().len() >= COMPLAINTS_MAX
     }

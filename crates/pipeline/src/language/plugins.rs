@@ -28,16 +28,16 @@ pub struct Plugin {
     pub kind: PluginKind,
 }
 
-/// What a plugin is.
+/// Tells what a plugin is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum PluginKind {
     /// Questions come in there.
     Server(ServerPlugin),
-    /// It does something.
+    /// Does something.
     Executor(Executor),
-    /// It says yes or no.
+    /// Says yes or no.
     Matcher(MatcherSpec),
-    /// It is a set that others share.
+    /// Is a set that others share.
     Provider(Provider),
 }
 
@@ -50,7 +50,7 @@ impl PluginKind {
         }
     }
 
-    /// What it is, in a word.
+    /// Returns what it is, in a word.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Server(_) => "server",

@@ -42,11 +42,11 @@ pub struct RuleTest {
 pub enum CalledMatcher {
     /// The plugin with this tag.
     Tag(String),
-    /// Its quick form.
+    /// Quick form.
     Quick(MatcherSpec),
 }
 
-/// What a rule does.
+/// Tells what a rule does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RuleAction {
     /// Ends the run.

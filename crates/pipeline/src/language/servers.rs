@@ -30,7 +30,7 @@ pub struct ServerPlugin {
     pub source_header: Option<PlacedWord>,
 }
 
-/// What a server speaks.
+/// Tells what a server speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerKind {
     /// DNS over UDP.
@@ -57,7 +57,7 @@ pub struct ServerEntry {
 pub struct CertificateFiles {
     /// The certificate, with those that signed it.
     pub cert: PlacedWord,
-    /// Its key.
+    /// Key.
     pub key: PlacedWord,
 }
 

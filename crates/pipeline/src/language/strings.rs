@@ -28,7 +28,7 @@ pub enum StringSource {
     Variable(String),
 }
 
-/// What a text must be.
+/// Tells what a text must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StringOperation {
     /// Empty.

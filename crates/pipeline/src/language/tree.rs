@@ -1,8 +1,8 @@
 //! One section of a foreign file, read key by key.
 //!
-//! Values are as weakly typed as the peers take them: a scalar is a list of one, `"123"` is a number,
-//! 1 is true. Whatever nobody asked for is unknown: an error in mosdns, a warning in OxiDNS, which
-//! ignores it silently. Called by the rest of [`super`].
+//! Values are as weakly typed as the peers take them: a scalar is a list of one, `"123"` is a
+//! number, 1 is true. Whatever nobody asked for is unknown: an error in mosdns, a warning in
+//! OxiDNS, which ignores it silently. Called by the rest of [`super`].
 
 use super::Dialect;
 use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
@@ -19,7 +19,7 @@ pub(super) struct ConfigSection<'v> {
     asked: Vec<&'static str>,
 }
 
-/// What happens to unknown keys.
+/// Tells what happens to unknown keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnknownKeys {
     /// What the dialect does.
@@ -143,7 +143,7 @@ impl<'v> ConfigSection<'v> {
         })
     }
 
-    /// Whether something is on.
+    /// Returns whether something is on.
     pub(super) fn flag(&mut self, key: &'static str) -> Option<bool> {
         self.read(key, "true or false", flag_of).map(|(it, _)| it)
     }
@@ -259,7 +259,7 @@ pub(super) fn texts_of(
     }
 }
 
-/// What a value is, for complaints.
+/// Returns what a value is, for complaints.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",

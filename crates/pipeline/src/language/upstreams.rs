@@ -22,7 +22,7 @@ pub const UPSTREAMS_MAX: usize = 64;
 pub struct ForwardPlugin {
     /// Whom to ask. At least one.
     pub upstreams: Vec<UpstreamSpec>,
-    /// How many at once, from 1 to 3; more is taken for 3, as the peers do. Default 1, in the quick
+    /// Number at once, from 1 to 3; more is taken for 3, as the peers do. Default 1, in the quick
     /// form 3.
     pub concurrent: u8,
     /// What follows an answer: `short_circuit` of OxiDNS.
@@ -36,13 +36,13 @@ pub struct UpstreamSpec {
     pub place: SourcePosition,
     /// What it is called; empty without a name.
     pub tag: String,
-    /// Its address as our own settings have it: `tls://dns.example:853`.
+    /// Address as our own settings have it: `tls://dns.example:853`.
     pub address: String,
     /// Connect to this address whatever the other one says.
     pub dial: Option<IpAddr>,
-    /// How long an unused connection is kept. Default: as our own settings say.
+    /// Time for which an unused connection is kept. Default: as our own settings say.
     pub idle: Option<Duration>,
-    /// How long it has to answer (OxiDNS). Default 5 s.
+    /// Time that it has to answer (OxiDNS). Default 5 s.
     pub timeout: Option<Duration>,
     /// Connections at once, at most (OxiDNS; mosdns ignores it).
     pub connections: Option<u8>,
@@ -62,7 +62,7 @@ pub struct UpstreamSpec {
     pub bootstrap_version: Option<u8>,
 }
 
-/// Whether many questions are under way on one connection.
+/// Tells whether many questions are under way on one connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PipeliningMode {
     /// Nothing is said.
@@ -73,16 +73,16 @@ pub enum PipeliningMode {
     Off,
 }
 
-/// Whether a certificate is checked.
+/// Tells whether a certificate is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VerifyCertificate {
     /// It is.
     Yes,
-    /// It is not: `insecure_skip_verify`.
+    /// Is not: `insecure_skip_verify`.
     No,
 }
 
-/// What is said once for all upstreams of a plugin (mosdns).
+/// Holds what is said once for all upstreams of a plugin (mosdns).
 #[derive(Clone, Default)]
 struct SharedUpstreamSettings {
     socks5: Option<PlacedWord>,

@@ -7,7 +7,7 @@ use super::place::{PlacedWord, ReadNotes, SourcePosition};
 use crate::program::{AfterAnswer, TestSense};
 use crate::sets::split_rules;
 
-/// What a rule names: a plugin by its tag, or a type with words.
+/// Tells what a rule names: a plugin by its tag, or a type with words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleHead<'t> {
     /// `$tag`.
@@ -54,7 +54,7 @@ pub struct SetWords {
 }
 
 impl SetWords {
-    /// Whether nothing is said.
+    /// True if nothing is said.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty() && self.sets.is_empty() && self.files.is_empty()
     }

@@ -14,7 +14,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{NameBuffer, Source};
 
-/// How long clients may keep a refusal that carries an SOA record, and an empty answer of a
+/// Time for which clients may keep a refusal that carries an SOA record, and an empty answer of a
 /// preferred family, in seconds.
 const EMPTY_TTL_S: u32 = 60;
 

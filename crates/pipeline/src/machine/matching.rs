@@ -12,7 +12,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::Name;
 
 impl<W: PipelineEnv> RunContext<'_, W> {
-    /// Whether all of `tests` hold, asked in order up to the first that does not.
+    /// True if all of `tests` hold, asked in order up to the first that does not.
     pub(super) fn all_hold(&mut self, tests: &[GuardTest], asked: PipelineQuestion<'_>) -> bool {
         tests.iter().all(|test| self.holds(test, asked))
     }
@@ -107,7 +107,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
 }
 
 impl NameSets {
-    /// Whether a set holds `name`, or a rule fits it and `qtype`.
+    /// True if a set holds `name`, or a rule fits it and `qtype`.
     pub fn contain(&self, name: Name<'_>, qtype: u16) -> bool {
         self.sets.iter().any(|set| set.contains(name))
             || self.rules.iter().any(|rules| rules.matches(name, qtype))
@@ -115,14 +115,14 @@ impl NameSets {
 }
 
 impl AddressSets {
-    /// Whether a set holds `address`.
+    /// True if a set holds `address`.
     pub fn contain(&self, address: IpAddr) -> bool {
         self.0.iter().any(|set| set.contains(address))
     }
 }
 
 impl TextComparison {
-    /// Whether `text` is what it must be.
+    /// True if `text` is what it must be.
     pub fn fits(&self, text: &str) -> bool {
         let any = |words: &[Box<str>], fits: fn(&str, &str) -> bool| {
             words.iter().any(|word| fits(text, word))

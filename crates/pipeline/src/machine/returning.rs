@@ -1,7 +1,7 @@
 //! What a client may be told of the options that went to upstreams with its question.
 //!
-//! It reads a run that has ended and writes nothing: the DNS door knows what the client sent and what
-//! still fits. What a run in another's stead learnt stays with that run.
+//! It reads a run that has ended and writes nothing: the DNS door knows what the client sent and
+//! what still fits. What a run in another's stead learnt stays with that run.
 
 use super::answers::{SUBNET_OPTION, passed};
 use super::matching;
@@ -12,7 +12,8 @@ use dns_wire::{DnsQuery, WireAnswer};
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Returned<'r> {
-    /// Codes of the options that were to be passed on: what the answer says by them is the client's.
+    /// Codes of the options that were to be passed on: what the answer says by them is the
+    /// client's.
     pub codes: &'r [u16],
     /// Bits of the client subnet that went upstream; none where none went.
     pub subnet_bits: Option<u8>,
@@ -20,7 +21,7 @@ pub struct Returned<'r> {
     pub answer: Option<&'r WireAnswer>,
 }
 
-/// What comes back of a run that answers `query`.
+/// Returns what comes back of a run that answers `query`.
 pub fn returned<'r>(
     program: &'r Program,
     state: &'r RunState,

@@ -8,7 +8,7 @@ use dns_wire::reply;
 /// The TTL of an alias that a redirect makes up, in seconds: it is gone as soon as the rule is.
 const ALIAS_TTL_S: u32 = 1;
 
-/// How far the way back has come.
+/// Tells how far the way back has come.
 pub(super) enum UnwindState {
     /// The question is another now.
     Changed,

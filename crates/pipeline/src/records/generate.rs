@@ -10,7 +10,7 @@ pub const GENERATED_MAX: u64 = 65_536;
 /// Digits that one number is filled up to, at most: a label has 63.
 const WIDTH_MAX: usize = 63;
 
-/// What is counted: from, to, in steps of.
+/// Holds what is counted: from, to, in steps of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GenerateRange {
     from: i64,
@@ -23,7 +23,7 @@ pub(super) struct GenerateRange {
 pub enum GenerateFault {
     /// What is to be counted is not `from-to` or `from-to/step`.
     Range,
-    /// It would make more than [`GENERATED_MAX`] records.
+    /// Would make more than [`GENERATED_MAX`] records.
     TooMany,
     /// What stands in `${…}` is not offset, width and base.
     Modifier,
@@ -81,7 +81,7 @@ pub(super) fn expand(template: &str, number: i64, out: &mut String) -> Result<()
     Ok(())
 }
 
-/// How a number is written: `${offset,width,base}`.
+/// Holds how a number is written: `${offset,width,base}`.
 struct NumberFormat {
     offset: i64,
     width: usize,

@@ -1,8 +1,8 @@
 //! Addresses by rules about names: `full:router.lan 192.168.1.1 fd00::1`.
 //!
 //! Questions of class IN for A and AAAA are answered, and no others. A name that has addresses, but
-//! none of the family asked for, gets an empty answer, so that nobody looks elsewhere. Called by the
-//! machine; `hosts` of mosdns and OxiDNS.
+//! none of the family asked for, gets an empty answer, so that nobody looks elsewhere. Called by
+//! the machine; `hosts` of mosdns and OxiDNS.
 
 use super::RecordsAnswered;
 use crate::sets::{BadRule, DomainKind, DomainMap, DomainMapBuilder, DomainRule, RegexpCase};
@@ -31,7 +31,7 @@ pub struct HostsTable {
     ttl: u32,
 }
 
-/// What an entry says, rendered.
+/// Holds what an entry says, rendered.
 #[derive(Debug, Default)]
 struct HostsAddresses {
     v4: RenderedRecords,
@@ -107,19 +107,19 @@ impl HostsTable {
         RecordsAnswered::Yes
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 }
 
 impl HostsBuilder {
-    /// How letters count in the regular expressions that are added from now on.
+    /// Returns how letters count in the regular expressions that are added from now on.
     #[must_use]
     pub fn regexp_case(mut self, case: RegexpCase) -> Self {
         self.rules = self.rules.regexp_case(case);

@@ -1,8 +1,9 @@
 //! Records of one's own: addresses by rules about names, records by zone files, and other names to
 //! ask for.
 //!
-//! Texts are handed in, answers are kept as the bytes that go out, and giving one is a copy. It opens
-//! no file, looks nothing up, and knows no policy. Filled by [`crate::compile`], asked by the machine.
+//! Texts are handed in, answers are kept as the bytes that go out, and giving one is a copy. It
+//! opens no file, looks nothing up, and knows no policy. Filled by [`crate::compile`], asked by the
+//! machine.
 
 mod generate;
 mod hosts;
@@ -21,11 +22,11 @@ pub use zone::{
     ZoneFault, ZoneTable,
 };
 
-/// Whether an answer was written.
+/// Tells whether an answer was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordsAnswered {
-    /// It was, as a whole message.
+    /// Was, as a whole message.
     Yes,
-    /// It was not: there is nothing here for that question.
+    /// Was not: there is nothing here for that question.
     No,
 }

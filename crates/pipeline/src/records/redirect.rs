@@ -50,19 +50,19 @@ impl RedirectTable {
         self.0.find(name).filter(|target| target.name.as_name() != name)
     }
 
-    /// How many rules there are.
+    /// Returns how many rules there are.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
 impl RedirectBuilder {
-    /// How letters count in the regular expressions that are added from now on.
+    /// Returns how letters count in the regular expressions that are added from now on.
     #[must_use]
     pub fn regexp_case(mut self, case: RegexpCase) -> Self {
         self.0 = self.0.regexp_case(case);

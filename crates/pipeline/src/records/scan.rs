@@ -1,13 +1,13 @@
-//! Zone files cut into entries and words: comments, quotes, escapes, and parentheses that join lines
-//! (RFC 1035 §5.1).
+//! Zone files cut into entries and words: comments, quotes, escapes, and parentheses that join
+//! lines (RFC 1035 §5.1).
 //!
 //! Words stay as they are written, quotes and escapes included; what they mean is for
 //! [`super::zone`]. A fault costs the line it stands in, not the file.
 
 use std::fmt;
 
-/// Bytes of the words of one entry, at most: four times the longest record, for each of its bytes may
-/// be written as `\DDD`.
+/// Bytes of the words of one entry, at most: four times the longest record, for each of its bytes
+/// may be written as `\DDD`.
 pub const LINE_BYTES_MAX: usize = 256 << 10;
 
 /// One entry: a record or a directive.
@@ -21,10 +21,10 @@ pub(super) struct ZoneLine<'t> {
     pub(super) words: Vec<&'t str>,
 }
 
-/// Whose record an entry is.
+/// Tells whose record an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryOwner {
-    /// It says so first.
+    /// Says so first.
     Written,
     /// That of the record before.
     Last,

@@ -1,9 +1,9 @@
 //! One record of a zone file, read by the `domain` crate.
 //!
-//! That reader is made for whole files that are sound, and panics at the end of some that break off:
-//! it is shown one record at a time, in words that [`super::scan`] has cut and found whole. What it
-//! makes of them is read back as a message would be, so that nothing goes out that no client can
-//! read. Called by [`super::zone`].
+//! That reader is made for whole files that are sound, and panics at the end of some that break
+//! off: it is shown one record at a time, in words that [`super::scan`] has cut and found whole.
+//! What it makes of them is read back as a message would be, so that nothing goes out that no
+//! client can read. Called by [`super::zone`].
 
 use dns_wire::record_type;
 use domain::base::iana::{Class, Rtype};
@@ -34,11 +34,11 @@ type Parsed<'d> = ZoneRecordData<&'d [u8], ParsedName<&'d [u8]>>;
 /// Why a record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadValue {
-    /// It is not written as records of its type are.
+    /// Is not written as records of its type are.
     Syntax(String),
-    /// Its owner or a name in it is none.
+    /// Owner or a name in it is none.
     Name,
-    /// Its value is too long for a record, or could not be read back.
+    /// Value is too long for a record, or could not be read back.
     Data,
     /// A type that is no record: OPT, ANY, transfers.
     Type(u16),
@@ -91,8 +91,8 @@ pub(super) fn read(
     Ok(RecordValue { owner: to_text(record.owner())?, rtype, data })
 }
 
-/// Whether a client could read the value: a name with an empty label, for one, ends too early, and a
-/// pointer, written as a number, leads elsewhere in every message.
+/// True if a client could read the value: a name with an empty label, for one, ends too early, and
+/// a pointer, written as a number, leads elsewhere in every message.
 fn is_readable(rtype: Rtype, data: &[u8]) -> bool {
     let mut parser = Parser::from_ref(data);
     let Ok(Some(parsed)) = Parsed::parse_rdata(rtype, &mut parser) else { return false };

@@ -1,9 +1,9 @@
 //! Records by zone files, answered for exactly the name, type and class that they are of.
 //!
 //! `arbitrary` of mosdns and OxiDNS: an alias is the answer to a question for aliases and to no
-//! other, and a name without the type asked for is no concern of this. `$ORIGIN`, `$TTL`, `$INCLUDE`
-//! and `$GENERATE` count; values are read by the `domain` crate, so every type works, those by number
-//! too (RFC 3597). Files are read by whoever calls. Asked by the machine.
+//! other, and a name without the type asked for is no concern of this. `$ORIGIN`, `$TTL`,
+//! `$INCLUDE` and `$GENERATE` count; values are read by the `domain` crate, so every type works,
+//! those by number too (RFC 3597). Files are read by whoever calls. Asked by the machine.
 
 use super::RecordsAnswered;
 use super::generate::{self, GenerateFault, GenerateRange};
@@ -65,7 +65,7 @@ pub struct ZoneBuilder {
     bytes: usize,
 }
 
-/// What is wrong, and where.
+/// Holds what is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadZone {
     /// The text, by the name it was handed in with, or the path of an included file.
@@ -76,22 +76,22 @@ pub struct BadZone {
     pub fault: ZoneFault,
 }
 
-/// What can be wrong with a line of a zone file.
+/// Tells what can be wrong with a line of a zone file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ZoneFault {
-    /// It cannot be cut into words.
+    /// Cannot be cut into words.
     Scan(ScanFault),
     /// A directive that nobody here knows.
     Directive(String),
     /// A directive with too few or too many words.
     Words(&'static str),
-    /// It begins with a blank, and no record stands before it.
+    /// Begins with a blank, and no record stands before it.
     NoOwner,
     /// A name does not end with a dot, and there is no `$ORIGIN`.
     Relative(String),
     /// What stands for a TTL is none.
     Ttl(String),
-    /// It has no type.
+    /// Has no type.
     NoType,
     /// The record cannot be read.
     Value(BadValue),
@@ -134,12 +134,12 @@ impl ZoneTable {
         }
     }
 
-    /// How many records there are.
+    /// Returns how many records there are.
     pub fn len(&self) -> usize {
         self.records
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.records == 0
     }
@@ -193,7 +193,7 @@ impl ZoneBuilder {
     }
 }
 
-/// What lines take from those before them.
+/// Holds what lines take from those before them.
 #[derive(Clone)]
 struct ZoneDefaults {
     /// With its final dot.

@@ -48,7 +48,7 @@ pub enum BadNetwork {
     Address(String),
     /// What follows the slash is no number of bits that this family has.
     Prefix(String),
-    /// It is one network over [`NETWORKS_MAX`].
+    /// Is one network over [`NETWORKS_MAX`].
     TooMany,
 }
 
@@ -58,7 +58,7 @@ impl IpSet {
         IpSetBuilder::default()
     }
 
-    /// Whether the set holds `address`.
+    /// True if the set holds `address`.
     #[inline]
     pub fn contains(&self, address: IpAddr) -> bool {
         match address.to_canonical() {
@@ -67,12 +67,12 @@ impl IpSet {
         }
     }
 
-    /// How many ranges it holds; networks that meet or touch are one.
+    /// Returns how many ranges it holds; networks that meet or touch are one.
     pub fn len(&self) -> usize {
         self.v4.len() + self.v6.len()
     }
 
-    /// Whether it holds none.
+    /// True if it holds none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -138,7 +138,8 @@ impl IpSetBuilder {
         self.add(address, prefix)
     }
 
-    /// Adds the network of a line of a file: it ends at `#` or at the first blank, and may be blank.
+    /// Adds the network of a line of a file: it ends at `#` or at the first blank, and may be
+    /// blank.
     pub fn add_line(&mut self, line: &str) -> Result<(), BadNetwork> {
         let line = line.strip_prefix('\u{feff}').unwrap_or(line).trim();
         let word = line.split(|c: char| c == '#' || c.is_whitespace()).next().unwrap_or("");
@@ -160,12 +161,12 @@ impl IpSetBuilder {
         Ok(())
     }
 
-    /// How many networks were added.
+    /// Returns how many networks were added.
     pub fn len(&self) -> usize {
         self.v4.len() + self.v6.len()
     }
 
-    /// Whether none was added.
+    /// True if none was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

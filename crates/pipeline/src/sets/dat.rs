@@ -1,8 +1,8 @@
 //! The `geosite.dat` and `geoip.dat` files of v2ray: names and networks under codes such as `cn`.
 //!
-//! They are protocol buffers. The file is walked where it lies, and only what is selected is decoded,
-//! one rule at a time: a file of hundreds of codes costs no more memory than itself. Hostile bytes
-//! end in an error. Called by [`crate::compile`]; the bytes are handed in.
+//! They are protocol buffers. The file is walked where it lies, and only what is selected is
+//! decoded, one rule at a time: a file of hundreds of codes costs no more memory than itself.
+//! Hostile bytes end in an error. Called by [`crate::compile`]; the bytes are handed in.
 
 use super::addresses::BadNetwork;
 use super::rule::{BadRule, DomainKind, DomainRule, excerpt};
@@ -17,15 +17,15 @@ const RULE_BYTES_MAX: usize = 64 << 10;
 /// Rules that were left out, kept with their reason, at most.
 pub const SKIPPED_KEPT_MAX: usize = 20;
 
-/// Fields of an entry of either file: `string country_code = 1`, the rules as messages in 2, and the
-/// code's newer place, which goes before the older where it is not empty.
+/// Fields of an entry of either file: `string country_code = 1`, the rules as messages in 2, and
+/// the code's newer place, which goes before the older where it is not empty.
 const COUNTRY_CODE: u32 = 1;
 const RULES: u32 = 2;
 const SITE_CODE: u32 = 4;
 const IP_INVERSE: u32 = 3;
 const IP_CODE: u32 = 5;
 
-/// What is wanted of a file: a code, and of its names perhaps only those with an attribute.
+/// Holds what is wanted of a file: a code, and of its names perhaps only those with an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatSelector {
     code: String,
@@ -41,7 +41,7 @@ pub struct GeoNetwork {
     pub prefix: u8,
 }
 
-/// What a file had.
+/// Holds what a file had.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DatContents {
     /// Rules that were taken.
@@ -57,11 +57,11 @@ pub struct DatContents {
 /// Why a file cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadDat {
-    /// It is larger than [`DAT_BYTES_MAX`].
+    /// Is larger than [`DAT_BYTES_MAX`].
     TooLarge,
-    /// It breaks off, or is another kind of file.
+    /// Breaks off, or is another kind of file.
     Malformed,
-    /// It says that a code means all addresses but those listed.
+    /// Says that a code means all addresses but those listed.
     Inverse,
 }
 

@@ -1,8 +1,8 @@
 //! A set of names: which rules hold for a name does not matter, only whether one does.
 //!
 //! Plain names stand in a table of fingerprints; a look-up is a walk up the labels. Keywords and
-//! regular expressions are asked after that, each kind all at once. Built by [`crate::compile`] from
-//! rules and files, asked by matchers.
+//! regular expressions are asked after that, each kind all at once. Built by [`crate::compile`]
+//! from rules and files, asked by matchers.
 
 use super::fingerprint::SetKeys;
 use super::keywords::{KeywordSet, KeywordsBuilder};
@@ -35,7 +35,7 @@ pub struct DomainSet {
     root: RootRule,
 }
 
-/// What there is about the root, of which every name is part.
+/// Tells what there is about the root, of which every name is part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RootRule {
     /// Nothing.
@@ -68,8 +68,8 @@ pub enum NotMerged {
 }
 
 impl DomainSet {
-    /// An empty set in the making. `seed` is a secret random number: without it nobody can make up a
-    /// name whose fingerprint is that of a listed one.
+    /// An empty set in the making. `seed` is a secret random number: without it nobody can make up
+    /// a name whose fingerprint is that of a listed one.
     pub fn builder(seed: u64) -> DomainSetBuilder {
         DomainSetBuilder {
             keys: SetKeys::new(seed),
@@ -81,7 +81,7 @@ impl DomainSet {
         }
     }
 
-    /// Whether a rule of the set holds for `name`. Allocates nothing, but for the caches of regular
+    /// True if a rule of the set holds for `name`. Allocates nothing, but for the caches of regular
     /// expressions, which grow to a cap while they meet what they have not met before.
     #[inline]
     pub fn contains(&self, name: Name<'_>) -> bool {
@@ -93,13 +93,13 @@ impl DomainSet {
             || self.regexps.is_match(text)
     }
 
-    /// How many rules it holds; equal names are one.
+    /// Returns how many rules it holds; equal names are one.
     pub fn len(&self) -> usize {
         let root = usize::from(self.root != RootRule::Nothing);
         self.names.len() + self.keywords.len() + self.regexps.len() + root
     }
 
-    /// Whether it holds no rule.
+    /// True if it holds no rule.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -111,7 +111,7 @@ impl DomainSet {
 }
 
 impl DomainSetBuilder {
-    /// How letters count in the regular expressions that are added from now on.
+    /// Returns how letters count in the regular expressions that are added from now on.
     #[must_use]
     pub fn regexp_case(mut self, case: RegexpCase) -> Self {
         self.case = case;
@@ -149,8 +149,8 @@ impl DomainSetBuilder {
         self.add(&DomainRule::parse(line, bare)?)
     }
 
-    /// Adds all rules of a set that was built with the same seed. Its regular expressions keep their
-    /// own case; a cap that is passed ends it with what was added so far.
+    /// Adds all rules of a set that was built with the same seed. Its regular expressions keep
+    /// their own case; a cap that is passed ends it with what was added so far.
     pub fn merge(&mut self, other: &DomainSet) -> Result<(), NotMerged> {
         if other.keys.seed() != self.keys.seed() {
             return Err(NotMerged::OtherSeed);
@@ -171,13 +171,13 @@ impl DomainSetBuilder {
         Ok(())
     }
 
-    /// How many rules were added.
+    /// Returns how many rules were added.
     pub fn len(&self) -> usize {
         let root = usize::from(self.root != RootRule::Nothing);
         self.names.len() + self.keywords.len() + self.regexps.len() + root
     }
 
-    /// Whether none was added.
+    /// True if none was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,9 +1,9 @@
 //! Names as keyed numbers of 64 bits, grown label by label from the right.
 //!
-//! The number of `example.com` is a step on the way to that of `ads.example.com`, so one pass over a
-//! name gives all its parents. Without the seed nobody can make a name whose number is that of a
-//! listed one; by chance a name meets one of a million once in 10^12, for tables keep 62 bits.
-//! Used by the tables of names. `policy` keeps 96 bits, for it blocks; here a rule routes, and a cell is
+//! The number of `example.com` is a step on the way to that of `ads.example.com`, so one pass over
+//! a name gives all its parents. Without the seed nobody can make a name whose number is that of a
+//! listed one; by chance a name meets one of a million once in 10^12, for tables keep 62 bits. Used
+//! by the tables of names. `policy` keeps 96 bits, for it blocks; here a rule routes, and a cell is
 //! half as large.
 
 use policy::{fold, split_mix};

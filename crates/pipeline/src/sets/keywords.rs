@@ -55,7 +55,7 @@ impl KeywordsBuilder {
 }
 
 impl KeywordSet {
-    /// Whether one occurs in `name`.
+    /// True if one occurs in `name`.
     #[inline]
     pub(crate) fn is_match(&self, name: &str) -> bool {
         self.automaton.as_ref().is_some_and(|automaton| automaton.is_match(name))

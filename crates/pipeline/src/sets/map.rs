@@ -43,7 +43,7 @@ pub struct DomainMap<V> {
     values: MapValues<V>,
 }
 
-/// What a name stands for: places among the values.
+/// Holds what a name stands for: places among the values.
 #[derive(Clone, Debug, Default)]
 struct MapEntry {
     text: Box<str>,
@@ -119,12 +119,12 @@ impl<V> DomainMap<V> {
         best
     }
 
-    /// How many rules it holds.
+    /// Returns how many rules it holds.
     pub fn len(&self) -> usize {
         self.values.names.len() + self.values.regexps.len() + self.values.keywords.len()
     }
 
-    /// Whether it holds none.
+    /// True if it holds none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -142,7 +142,7 @@ impl<V> DomainMap<V> {
 }
 
 impl<V> DomainMapBuilder<V> {
-    /// How letters count in the regular expressions that are inserted from now on.
+    /// Returns how letters count in the regular expressions that are inserted from now on.
     #[must_use]
     pub fn regexp_case(mut self, case: RegexpCase) -> Self {
         self.case = case;

@@ -1,9 +1,9 @@
 //! Rules about whole questions, name and type: AdGuard rules, as `adguard_rule` of OxiDNS has them.
 //!
 //! They are read and judged by crate `policy`, the same as the lists that block: exceptions,
-//! `$important`, `$badfilter`, `$denyallow` and `$dnstype` count, what is about URLs does not. A line
-//! that cannot be used is counted and left out, never fatal. Built by [`crate::compile`], asked by
-//! matchers.
+//! `$important`, `$badfilter`, `$denyallow` and `$dnstype` count, what is about URLs does not. A
+//! line that cannot be used is counted and left out, never fatal. Built by [`crate::compile`],
+//! asked by matchers.
 
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, SkipReason, SkippedLine};
 use std::collections::BTreeMap;
@@ -48,23 +48,23 @@ impl QuestionSet {
         Self(Policy::new(policy::compile(&lists, seed).into(), ClientProfiles::everyone()))
     }
 
-    /// Whether the rules hold for a question of class IN. Allocates nothing, but for a regular
+    /// True if the rules hold for a question of class IN. Allocates nothing, but for a regular
     /// expression that is met for the first time.
     pub fn matches(&self, name: Name<'_>, qtype: u16) -> bool {
         self.0.decide(&Ask::lookup(name, qtype, NOBODY), NEVER).action == Action::Block
     }
 
-    /// How many rules can hold for a question.
+    /// Returns how many rules can hold for a question.
     pub fn len(&self) -> usize {
         self.0.rules().lists().iter().map(|list| list.rules_names as usize).sum()
     }
 
-    /// Whether no rule can hold.
+    /// True if no rule can hold.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many lines were left out, by reason.
+    /// Returns how many lines were left out, by reason.
     pub fn skipped(&self) -> BTreeMap<SkipReason, u32> {
         let mut skipped = BTreeMap::new();
         for list in self.0.rules().lists() {

@@ -1,8 +1,8 @@
 //! Ranges of numbers, merged and sorted, with an index on the top bits: an address is found by
 //! reading two places of it and a few starts.
 //!
-//! Ranges that touch are one. The index is as fine as there are ranges, over the span that they take
-//! up: IPv6 addresses in use share their first bits. Filled by [`super::addresses`].
+//! Ranges that touch are one. The index is as fine as there are ranges, over the span that they
+//! take up: IPv6 addresses in use share their first bits. Filled by [`super::addresses`].
 
 /// A number that ranges are made of: an address.
 pub(crate) trait AddressNumber: Copy + Ord {
@@ -73,7 +73,7 @@ impl<T: AddressNumber> AddressRanges<T> {
         Self { starts, ends, index, base, shift }
     }
 
-    /// Whether a range holds `number`.
+    /// True if a range holds `number`.
     #[inline]
     pub(crate) fn contains(&self, number: T) -> bool {
         let Some(distance) = number.wide().checked_sub(self.base) else { return false };
@@ -92,7 +92,7 @@ impl<T: AddressNumber> AddressRanges<T> {
         self.starts.iter().copied().zip(self.ends.iter().copied())
     }
 
-    /// How many ranges there are, touching ones counted as one.
+    /// Returns how many ranges there are, touching ones counted as one.
     pub(crate) fn len(&self) -> usize {
         self.starts.len()
     }

@@ -25,11 +25,11 @@ const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
 const LITERAL_BYTES_MIN: usize = 3;
 /// Literals that many names hold, and which therefore keep few away.
 const FREQUENT: [&str; 8] = [".com", ".net", ".org", ".io", ".cn", ".co", "www", "http"];
-/// What an expression takes, in bytes: the 163 of the `v2fly` lists take 1.6 kB each when built, and
-/// 2.8 kB with the caches of one thread that has asked 400,000 times.
+/// What an expression takes, in bytes: the 163 of the `v2fly` lists take 1.6 kB each when built,
+/// and 2.8 kB with the caches of one thread that has asked 400,000 times.
 const BYTES_EACH: usize = 3 << 10;
 
-/// Whether letters of either case count as the same. Names are always lower-case.
+/// Tells whether letters of either case count as the same. Names are always lower-case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RegexpCase {
     /// They differ, as in mosdns: `A` matches no name.
@@ -155,7 +155,7 @@ fn reason(why: &regex::Error) -> String {
 }
 
 impl ExpressionSet {
-    /// Whether one matches `name`.
+    /// True if one matches `name`.
     #[inline]
     pub(crate) fn is_match(&self, name: &str) -> bool {
         let bytes = name.as_bytes();

@@ -1,8 +1,8 @@
 //! One rule about names as it is written: `full:`, `domain:`, `keyword:`, `regexp:` and the rest.
 //!
 //! The grammar is that of mosdns v5 and OxiDNS 1.x: what stands before the first colon is the kind,
-//! a rule without one is of the kind that its place defaults to. Nothing is compiled here. Called by
-//! the builders of [`super::DomainSet`] and [`super::DomainMap`], and by [`super::dat`].
+//! a rule without one is of the kind that its place defaults to. Nothing is compiled here. Called
+//! by the builders of [`super::DomainSet`] and [`super::DomainMap`], and by [`super::dat`].
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use vocab::NAME_TEXT_BYTES_MAX;
 /// Longest label (RFC 1035 §2.3.4); one with escapes may be four times as long.
 const LABEL_BYTES_MAX: usize = 63;
 
-/// How a rule is held against a name. In a map the order here is the order of precedence.
+/// Tells how a rule is held against a name. In a map the order here is the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DomainKind {
     /// The whole name.
@@ -41,23 +41,23 @@ pub enum BadRule {
     Empty,
     /// What stands before the first colon is no kind.
     UnknownKind(String),
-    /// It holds a blank: a name cannot, and a second field has no place here.
+    /// Holds a blank: a name cannot, and a second field has no place here.
     Blank,
-    /// It holds a character outside ASCII: names are looked up in punycode.
+    /// Holds a character outside ASCII: names are looked up in punycode.
     NotAscii,
-    /// It is no domain name, and would never match one.
+    /// Is no domain name, and would never match one.
     NoName,
     /// The expression cannot be read, or asks for what linear time cannot give.
     Regexp(String),
     /// The expression is longer than [`super::REGEXP_BYTES_MAX`].
     RegexpTooLong,
-    /// It is one regular expression over [`super::REGEXPS_MAX`].
+    /// Is one regular expression over [`super::REGEXPS_MAX`].
     TooManyRegexps,
     /// The keyword is longer than [`super::KEYWORD_BYTES_MAX`].
     KeywordTooLong,
-    /// It is one keyword over [`super::KEYWORDS_MAX`].
+    /// Is one keyword over [`super::KEYWORDS_MAX`].
     TooManyKeywords,
-    /// It is one name over [`super::NAMES_MAX`].
+    /// Is one name over [`super::NAMES_MAX`].
     TooManyNames,
 }
 
@@ -73,7 +73,7 @@ impl DomainKind {
         })
     }
 
-    /// Its name.
+    /// Returns its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Full => "full",
@@ -145,7 +145,8 @@ impl<'t> DomainRule<'t> {
     }
 }
 
-/// Whether a name could have this text: labels that are not empty and not too long. The root is one.
+/// True if a name could have this text: labels that are not empty and not too long. The root is
+/// one.
 fn is_name(text: &str) -> bool {
     let label_max = if text.contains('\\') { LABEL_BYTES_MAX * 4 } else { LABEL_BYTES_MAX };
     text.is_empty()
@@ -182,8 +183,8 @@ pub fn split_rules(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A line of a file of rules less its comment, which `#` begins, and less the blanks around it. In a
-/// regular expression only a `#` after a blank begins one.
+/// A line of a file of rules less its comment, which `#` begins, and less the blanks around it. In
+/// a regular expression only a `#` after a blank begins one.
 pub fn without_comment(line: &str) -> &str {
     let line = line.strip_prefix('\u{feff}').unwrap_or(line).trim();
     let mut marks = line.match_indices('#').map(|(at, _)| at);

@@ -1,9 +1,9 @@
 //! The table of names: fingerprints in lines of a processor's cache, and a word for each line that
 //! settles nearly all misses by itself.
 //!
-//! A name costs some 14 bytes: texts are not kept. Most labels of most names are in no table, and for
-//! those one small word is read; a name that is there costs one line more. Never changed after it was
-//! built. Filled by the builders of sets and maps, asked for every label of every name.
+//! A name costs some 14 bytes: texts are not kept. Most labels of most names are in no table, and
+//! for those one small word is read; a name that is there costs one line more. Never changed after
+//! it was built. Filled by the builders of sets and maps, asked for every label of every name.
 
 use super::fingerprint::SetKeys;
 
@@ -33,8 +33,8 @@ impl RuleKinds {
 /// The table.
 #[derive(Debug, Default)]
 pub(crate) struct DomainTable {
-    /// For each line that fingerprints are dealt to, two bits of each that belongs there. Those of a
-    /// million names are 1.6 MB, and tell forty of forty-one misses.
+    /// For each line that fingerprints are dealt to, two bits of each that belongs there. Those of
+    /// a million names are 1.6 MB, and tell forty of forty-one misses.
     filter: Vec<u64>,
     /// In the order of the fingerprints: each stands in its own line, or in the first after it that
     /// had room.
@@ -108,8 +108,8 @@ fn line_of(hash: u64, lines: usize) -> usize {
     ((u128::from(hash) * lines as u128) >> 64) as usize
 }
 
-/// A fingerprint's two bits in the word of its line. Lines are told apart by the upper bits, so these
-/// are of the lower that are kept.
+/// A fingerprint's two bits in the word of its line. Lines are told apart by the upper bits, so
+/// these are of the lower that are kept.
 #[inline]
 fn bits_of(hash: u64) -> u64 {
     1 << (hash >> 2 & 63) | 1 << (hash >> 8 & 63)
@@ -127,7 +127,8 @@ impl DomainTable {
         let wanted = hash & !RuleKinds::ALL;
         while let Some(TableLine(cells)) = self.lines.get(at) {
             // All eight are held against it without a branch each: which of them it is cannot be
-            // foretold. What is left of its own cell are its kinds, 1 to 3; of a free one nothing may be.
+            // foretold. What is left of its own cell are its kinds, 1 to 3; of a free one nothing
+            // may be.
             let (mut slot, mut kinds) = (0, 0);
             for (each, cell) in cells.iter().enumerate() {
                 let rest = cell ^ wanted;
@@ -146,7 +147,7 @@ impl DomainTable {
         None
     }
 
-    /// Whether a rule of the table holds for `name`.
+    /// True if a rule of the table holds for `name`.
     #[inline]
     pub(crate) fn contains(&self, keys: &SetKeys, name: &str) -> bool {
         if self.lines.is_empty() {
@@ -165,12 +166,12 @@ impl DomainTable {
         cells.map(|cell| (cell & !RuleKinds::ALL, RuleKinds(cell & RuleKinds::ALL)))
     }
 
-    /// How many cells there are: [`DomainTable::find`] gives places below that.
+    /// Returns how many cells there are: [`DomainTable::find`] gives places below that.
     pub(crate) fn cells(&self) -> usize {
         self.lines.len() * LINE_CELLS
     }
 
-    /// How many names it holds.
+    /// Returns how many names it holds.
     pub(crate) fn len(&self) -> usize {
         self.names
     }

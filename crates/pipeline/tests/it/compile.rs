@@ -1,5 +1,5 @@
-//! Foreign files as programs: what sequences become, what refers to what, and what the program needs
-//! of the rest.
+//! Foreign files as programs: what sequences become, what refers to what, and what the program
+//! needs of the rest.
 
 use crate::foreign;
 

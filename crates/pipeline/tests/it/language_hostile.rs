@@ -6,8 +6,8 @@ use pipeline::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
 use vocab::Complaint;
 
-/// A file that is right and names no other; those of the fuzz target are refused as they are, for the
-/// one text that all their files hold.
+/// A file that is right and names no other; those of the fuzz target are refused as they are, for
+/// the one text that all their files hold.
 const RIGHT: &str = r#"{"plugins": [
     {"tag": "up", "type": "forward", "args": {"upstreams": [{"addr": "9.9.9.9"}]}},
     {"tag": "main", "type": "sequence", "args": [

@@ -20,7 +20,7 @@ pub(crate) struct HourSpan {
     to: u16,
 }
 
-/// What of a span cannot be read.
+/// Tells what of a span cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HoursError {
     Days,
@@ -43,7 +43,7 @@ impl HourSpan {
         Ok(Self { days, from: from_minute, to: time(to, HoursError::To)? })
     }
 
-    /// Whether it holds at that hour.
+    /// True if it holds at that hour.
     pub(crate) fn hold(self, at: ClockHour) -> bool {
         let begins = |day: u8| self.days >> day & 1 == 1;
         let today = begins(at.weekday);

@@ -1,8 +1,8 @@
 //! Leaves: what passes though rules block it, for one name or for all, for one client or for all.
 //!
-//! Each ends when its maker said, or not until it is withdrawn; it is forgotten with the program unless
-//! carried over. Bounded. Granted by the admin API and the block page, looked at only when something
-//! would be blocked.
+//! Each ends when its maker said, or not until it is withdrawn; it is forgotten with the program
+//! unless carried over. Bounded. Granted by the admin API and the block page, looked at only when
+//! something would be blocked.
 
 use crate::ask::Ask;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use vocab::{DomainName, Now};
 /// taken away, no more are granted.
 pub const LEAVES_MAX: usize = 1024;
 
-/// What passes, for whom, and until when.
+/// Holds what passes, for whom, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TemporaryAllow {
     /// The name, with all below it; none for everything.
@@ -37,7 +37,7 @@ pub enum AllowUntil {
 }
 
 impl AllowUntil {
-    /// Whether it has not come yet.
+    /// True if it has not come yet.
     pub const fn is_ahead(self, now: Now) -> bool {
         match self {
             Self::Moment(unix_ms) => now.unix_ms < unix_ms,
@@ -124,12 +124,12 @@ impl TemporaryAllows {
         self.latest_ms.store(latest, Ordering::Relaxed);
     }
 
-    /// Whether none holds at this moment, whatever is asked for.
+    /// True if none holds at this moment, whatever is asked for.
     pub(crate) fn is_empty(&self, now: Now) -> bool {
         now.unix_ms >= self.latest_ms.load(Ordering::Relaxed)
     }
 
-    /// Whether one holds, for whomever, for `base`, a name above it or one below.
+    /// True if one holds, for whomever, for `base`, a name above it or one below.
     pub(crate) fn touch(&self, base: &str, now: Now) -> bool {
         if self.is_empty(now) {
             return false;
@@ -174,7 +174,7 @@ impl TemporaryAllows {
             .cloned()
     }
 
-    /// Those that have not ended, by name.
+    /// Returns those that have not ended, by name.
     pub(crate) fn all(&self, now: Now) -> Vec<TemporaryAllow> {
         let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
         let held = |leave: &&TemporaryAllow| leave.until.is_ahead(now);

@@ -40,7 +40,7 @@ impl ClientTags {
         WORDS.iter().position(|known| *known == word).map(|at| Self(1 << at))
     }
 
-    /// What is in any of them.
+    /// Returns what is in any of them.
     pub(crate) fn all_of(sets: &[Self]) -> Self {
         Self(sets.iter().fold(0, |bits, set| bits | set.0))
     }
@@ -54,7 +54,7 @@ impl ClientTags {
         self.0 == 0
     }
 
-    /// Whether they have a tag in common.
+    /// True if they have a tag in common.
     pub(crate) const fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }

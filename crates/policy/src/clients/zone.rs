@@ -52,7 +52,7 @@ impl ScheduleZone {
         (seconds.abs() <= OFFSET_MAX_S).then_some(Self::Fixed(seconds))
     }
 
-    /// What a clock shows there.
+    /// Returns what a clock shows there.
     pub(crate) fn hour(&self, now: Now) -> ClockHour {
         let utc = i64::try_from(now.unix_secs()).unwrap_or(i64::MAX / 2);
         let offset = match self {

@@ -70,7 +70,7 @@ pub fn recompile(old: &RuleSet, lists: &[ListSource<'_>]) -> RuleSet {
     compiler.finish(lists, reports, names)
 }
 
-/// What is known of the exceptions of lists that stay.
+/// Returns what is known of the exceptions of lists that stay.
 fn kept_entries(old: &RuleSet, stays: &[bool]) -> Vec<u64> {
     let stays =
         |entry: &&u64| stays.get(usize::from(ExceptionsBelow::list_of(**entry))) == Some(&true);
@@ -83,7 +83,7 @@ fn is_same(old: &RuleSet, at: usize, list: &ListSource<'_>) -> bool {
     })
 }
 
-/// Whether lines were left out that there might be room for now.
+/// True if lines were left out that there might be room for now.
 fn has_reached_a_cap(old: &RuleSet) -> bool {
     let capped = [SkipReason::TooManyRegexes, SkipReason::TooMany, SkipReason::TooDear];
     old.lists.iter().flat_map(|list| &list.skipped_by_reason).any(|(it, _)| capped.contains(it))

@@ -69,7 +69,7 @@ impl ListTally {
         ListReport { unfit: Some(why), ..self.report(source) }
     }
 
-    /// Whether nothing came of the list, and all that was skipped could not be read at all.
+    /// True if nothing came of the list, and all that was skipped could not be read at all.
     fn says_nothing(&self) -> bool {
         let unreadable = [SkipReason::NotARule, SkipReason::BadName, SkipReason::NotAscii];
         let count = |reason: &SkipReason| self.skips[usize::from(reason.code())];

@@ -157,7 +157,7 @@ impl<'l> AdblockRule<'l> {
         (ends && !name.is_empty()).then_some(name)
     }
 
-    /// Whether the pattern could stand in a host name, so that it counts for names.
+    /// True if the pattern could stand in a host name, so that it counts for names.
     pub(crate) fn could_be_in_a_name(&self) -> bool {
         self.flags.has(RuleFlags::REGEX)
             || self.pattern.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'^' | b'*'))

@@ -16,7 +16,7 @@ const URL_DIRECTIVE: &str = "syntax: url_regex";
 /// Header by which every line is an expression about names.
 const NAME_DIRECTIVE: &str = "syntax: domain_regex";
 
-/// What bare words of a list are.
+/// Tells what bare words of a list are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BareWords<'t> {
     /// Names, each alone.
@@ -128,7 +128,7 @@ impl SyntaxEvidence {
     }
 }
 
-/// What Squid's `-i` and `+i` say of the lines that follow.
+/// Returns what Squid's `-i` and `+i` say of the lines that follow.
 pub(crate) fn toggles_case(line: &str) -> Option<CaseMatching> {
     match line {
         "-i" => Some(CaseMatching::Same),
@@ -137,7 +137,7 @@ pub(crate) fn toggles_case(line: &str) -> Option<CaseMatching> {
     }
 }
 
-/// Whether a line can only be an expression: filter rules hold no backslash outside `/…/`, and
+/// True if a line can only be an expression: filter rules hold no backslash outside `/…/`, and
 /// neither they nor names begin with `^http`, or with `^` and hold what only expressions do.
 fn is_expression(line: &str) -> bool {
     let is_filter = line.starts_with('/') && (line.ends_with('/') || line.contains("/$"));

@@ -38,7 +38,7 @@ pub(crate) enum EntryEffect {
     Excepts,
 }
 
-/// What stands between names.
+/// Tells what stands between names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameSeparator {
     /// White space.
@@ -173,7 +173,7 @@ fn opens_cosmetic(rest: &[u8]) -> bool {
     marks <= COSMETIC_MARKS_MAX && rest.get(marks) == Some(&b'#') && rest.len() > marks + 1
 }
 
-/// Whether a rule hides elements, changes a page's style or runs scripts: `##`, `#@#`, `#?#`,
+/// True if a rule hides elements, changes a page's style or runs scripts: `##`, `#@#`, `#?#`,
 /// `#$#`, `#$?#`, `#%#`, and their exceptions; `$$` and `$@$` remove elements.
 fn is_cosmetic(line: &str) -> bool {
     let bytes = line.as_bytes();

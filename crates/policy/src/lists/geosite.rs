@@ -14,7 +14,7 @@ use crate::urls::rule::RuleFlags;
 
 const PREFIXES: [&str; 5] = ["domain:", "full:", "keyword:", "regexp:", "include:"];
 
-/// Whether the line begins as only lines of such files do.
+/// True if the line begins as only lines of such files do.
 pub(crate) fn is_one(line: &str) -> bool {
     PREFIXES.iter().any(|prefix| line.starts_with(prefix))
 }

@@ -53,7 +53,7 @@ pub(crate) fn form_of(word: &str) -> Option<Result<NameForm, SkipReason>> {
     })
 }
 
-/// Whether a hosts file means the machine itself by this name.
+/// True if a hosts file means the machine itself by this name.
 pub(crate) fn is_local(name: &str) -> bool {
     LOCAL_NAMES.contains(&name)
 }

@@ -8,7 +8,7 @@ use crate::report::SkipReason;
 use crate::urls::rule::{DOCUMENT, TYPES_ALL, TYPES_USUAL, type_bit};
 use vocab::RequestKind;
 
-/// Whose request a rule is for.
+/// Tells whose request a rule is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestParty {
     /// That of a page of another owner.
@@ -56,12 +56,12 @@ pub(crate) struct StandInWord<'l> {
     pub(crate) reach: StandInReach,
 }
 
-/// What a rule with a stand-in does besides.
+/// Tells what a rule with a stand-in does besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StandInReach {
-    /// It blocks: `$redirect`.
+    /// Blocks: `$redirect`.
     Blocks,
-    /// It waits for another rule to block: `$redirect-rule`.
+    /// Waits for another rule to block: `$redirect-rule`.
     Waits,
 }
 
@@ -164,7 +164,7 @@ impl<'l> RuleOptions<'l> {
         set(&mut self.stand_in, StandInWord { value, reach })
     }
 
-    /// Whether its own answer goes with what else it says.
+    /// True if its own answer goes with what else it says.
     pub(crate) fn is_consistent(&self) -> bool {
         let answers =
             [self.dnsrewrite.is_some(), self.removeparam.is_some(), self.stand_in.is_some()];
@@ -173,7 +173,7 @@ impl<'l> RuleOptions<'l> {
         count <= 1 && (!needs_names || self.is_for_names())
     }
 
-    /// Whether it says nothing that needs a URL, so that the rule counts for names.
+    /// True if it says nothing that needs a URL, so that the rule counts for names.
     pub(crate) fn is_for_names(&self) -> bool {
         self.party.is_none()
             && self.types.is_none()
@@ -184,13 +184,13 @@ impl<'l> RuleOptions<'l> {
             && !self.marks.match_case
     }
 
-    /// Whether anything but the marks is set: who asks, from where, for what.
+    /// True if anything but the marks is set: who asks, from where, for what.
     pub(crate) fn restricts(&self) -> bool {
         let values = [self.domain, self.denyallow, self.to, self.client, self.dnstype, self.ctag];
         values.iter().any(Option::is_some)
     }
 
-    /// Whether it names both types and a party: `$ping,third-party` may stand without a pattern.
+    /// True if it names both types and a party: `$ping,third-party` may stand without a pattern.
     pub(crate) fn is_for_few(&self) -> bool {
         self.party.is_some() && self.types.is_some_and(|types| types & !TYPES_FEW == 0)
     }

@@ -11,7 +11,7 @@ use vocab::{DomainName, NameError, RequestKind};
 /// Longest text of a TXT record, in bytes: one string of RFC 1035 §3.3.
 const TXT_BYTES_MAX: usize = 255;
 
-/// What a rule answers.
+/// Tells what a rule answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DnsRewrite {
     /// No value: only an exception says so, and switches every rewrite off.

@@ -55,7 +55,7 @@ impl ParameterTrim {
         Some((expression.replace("\\,", ","), case))
     }
 
-    /// Whether a parameter, as `name=value`, goes.
+    /// True if a parameter, as `name=value`, goes.
     pub(crate) fn takes(&self, parameter: &str) -> bool {
         let name = parameter.split('=').next().unwrap_or_default();
         match self {
@@ -68,7 +68,7 @@ impl ParameterTrim {
         }
     }
 
-    /// Whether it says the same as another: an exception takes back what it repeats.
+    /// True if it says the same as another: an exception takes back what it repeats.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, Self::All) => true,
@@ -98,7 +98,7 @@ impl<'u> UrlQuery<'u> {
         (!parameters.is_empty()).then_some(Self { before, parameters, fragment: &url[end..] })
     }
 
-    /// Its parameters, as `name=value`.
+    /// Returns its parameters, as `name=value`.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &'u str> {
         self.parameters.split('&')
     }

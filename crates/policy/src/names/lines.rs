@@ -156,7 +156,7 @@ impl RowLines {
         })
     }
 
-    /// How many rows there are.
+    /// Returns how many rows there are.
     pub(super) fn len(&self) -> usize {
         self.count
     }

@@ -1,7 +1,7 @@
 //! A word to the processor that memory will soon be read.
 //!
-//! It changes nothing but the time that the read takes. Where the processor is not an x86-64 it does
-//! nothing. Used by the table of names alone.
+//! It changes nothing but the time that the read takes. Where the processor is not an x86-64 it
+//! does nothing. Used by the table of names alone.
 #![allow(unsafe_code)] // The instruction is only to be had as an unsafe function.
 
 /// Sends for the line of the cache in which a value begins.

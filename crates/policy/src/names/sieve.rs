@@ -36,7 +36,7 @@ impl NameSieve {
         self.0.get(place(hash, self.0.len() as u64)).copied().unwrap_or(0)
     }
 
-    /// Whether the hash may have been added, by its word.
+    /// True if the hash may have been added, by its word.
     #[inline]
     pub(super) fn may_hold(word: u64, hash: u64) -> bool {
         let bits = bits(hash);
@@ -54,8 +54,8 @@ impl NameSieve {
     }
 }
 
-/// Three bits, one of them perhaps twice. Words are told apart by the top bits of a hash, so these are
-/// its lowest.
+/// Three bits, one of them perhaps twice. Words are told apart by the top bits of a hash, so these
+/// are its lowest.
 #[inline]
 fn bits(hash: u64) -> u64 {
     let bit = |which: u32| 1 << (hash >> (which * BIT_BITS) & 63);

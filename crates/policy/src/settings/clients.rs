@@ -32,7 +32,7 @@ pub struct ClientSettings {
     pub tags: Vec<String>,
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
-    /// Fate of requests that no rule is about: `pass` or `block`. Default: as `default` says.
+    /// Treatment of requests that no rule is about: `pass` or `block`. Default: as `default` says.
     pub otherwise: Option<UnlistedAction>,
     /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
     /// `refused`. Default: as `dns.blocked` says.
@@ -43,7 +43,7 @@ pub struct ClientSettings {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct GroupSettings {
-    /// Its name in `groups` of clients. Needed, and each but once.
+    /// Name in `groups` of clients. Needed, and each but once.
     pub name: String,
     /// Names of lists.
     pub lists: Option<Vec<String>>,
@@ -67,7 +67,7 @@ pub struct ScheduleSettings {
     pub to: String,
 }
 
-/// Who is meant by one entry of `match`.
+/// Tells who is meant by one entry of `match`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientMatch<'t> {
     Network(Network),

@@ -1,11 +1,12 @@
-//! How the DNS door answers for what is blocked: a word of the settings, for all clients or for some.
+//! How the DNS door answers for what is blocked: a word of the settings, for all clients or for
+//! some.
 //!
 //! It writes no answer: the door does. Read as a part of the sections `dns` and `policy`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How blocked names are answered.
+/// Tells how blocked names are answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BlockStyle {

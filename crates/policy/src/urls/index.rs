@@ -289,12 +289,12 @@ impl RuleFiling {
 }
 
 impl UrlIndex {
-    /// Its tables, in the order in which they are stored.
+    /// Returns its tables, in the order in which they are stored.
     pub(crate) fn multis(&self) -> [&MultiHashes; 5] {
         [&self.by_host, &self.by_token, &self.by_page, &self.by_gram, &self.by_host_token]
     }
 
-    /// Whether no rule is filed.
+    /// True if no rule is filed.
     pub(crate) fn is_empty(&self) -> bool {
         let multis = self.multis();
         let lists =

@@ -1,4 +1,5 @@
-//! Patterns against all names of a level at once: those directly below a name, whatever their label.
+//! Patterns against all names of a level at once: those directly below a name, whatever their
+//! label.
 //!
 //! It follows every way a pattern can be matched, so that it never says no where some name matches;
 //! it may say yes where none does. Called for exceptions, before a wildcard is granted.
@@ -10,7 +11,7 @@ const PATTERN_BYTES_MAX: usize = 512;
 /// Longest label (RFC 1035 §2.3.4).
 const LABEL_BYTES_MAX: usize = 63;
 
-/// Whether the pattern may match `base`, which is lower-case, or some name one label below it. It
+/// True if the pattern may match `base`, which is lower-case, or some name one label below it. It
 /// holds no anchors; those are `start` and `end`.
 pub(crate) fn may_match(pattern: &[u8], (start, end): (MatchStart, MatchEnd), base: &str) -> bool {
     if pattern.len() > PATTERN_BYTES_MAX {
@@ -30,7 +31,7 @@ pub(crate) fn may_match(pattern: &[u8], (start, end): (MatchStart, MatchEnd), ba
     }
 }
 
-/// How far the pattern may have got: a mark for each place in it.
+/// Holds how far the pattern may have got: a mark for each place in it.
 struct PatternWays<'p> {
     pattern: &'p [u8],
     start: MatchStart,
@@ -60,8 +61,8 @@ impl PatternWays<'_> {
         }
     }
 
-    /// Takes one byte of the name, any that `fits` a byte of the pattern; says whether the pattern has
-    /// come to its end and nothing more is asked.
+    /// Takes one byte of the name, any that `fits` a byte of the pattern; says whether the pattern
+    /// has come to its end and nothing more is asked.
     fn step(&mut self, fits: impl Fn(u8) -> bool) -> bool {
         let mut next = vec![false; self.at.len()];
         for (at, wanted) in self.pattern.iter().enumerate().filter(|(at, _)| self.at[*at]) {

@@ -26,7 +26,7 @@ pub(crate) enum MatchEnd {
     Text,
 }
 
-/// What patterns are held against: a URL or a host name, and where the host stands in it.
+/// Holds what patterns are held against: a URL or a host name, and where the host stands in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MatchSubject<'t> {
     pub(crate) text: &'t [u8],
@@ -63,7 +63,7 @@ impl<'t> MatchSubject<'t> {
         Self { text, ..self }
     }
 
-    /// Whether the pattern occurs. It holds no anchors; those are `start` and `end`.
+    /// True if the pattern occurs. It holds no anchors; those are `start` and `end`.
     pub(crate) fn holds(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
         let mut pieces = pattern.split(|byte| *byte == b'*');
         let first = pieces.next().unwrap_or_default();
@@ -117,14 +117,15 @@ impl<'t> MatchSubject<'t> {
     }
 }
 
-/// Whether a piece is the last of its pattern: only there may `^` stand for the end of the text.
+/// Tells whether a piece is the last of its pattern: only there may `^` stand for the end of the
+/// text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastPiece {
     Yes,
     No,
 }
 
-/// Whether `^` stands for this byte: anything but letters, digits and `_`, `-`, `.`, `%`.
+/// True if `^` stands for this byte: anything but letters, digits and `_`, `-`, `.`, `%`.
 #[inline]
 pub(crate) const fn is_separator(byte: u8) -> bool {
     !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'%'))
@@ -164,7 +165,7 @@ fn find(piece: &[u8], text: &[u8], from: usize, last: LastPiece) -> Option<usize
     memchr::memchr_iter(head, text.get(from..)?).find_map(|at| fit(piece, text, from + at, last))
 }
 
-/// Whether the piece stands at the end of the text, and not before `from`.
+/// True if the piece stands at the end of the text, and not before `from`.
 fn ends_with(piece: &[u8], text: &[u8], from: usize) -> bool {
     // A last `^` either takes a byte or stands for the end.
     let spare = usize::from(piece.last() == Some(&b'^'));

@@ -31,7 +31,7 @@ pub(crate) const WALKS_MAX: usize = 1 << 26;
 const GROUP_BYTES_MAX: usize = 16 << 20;
 const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
 
-/// Whether letters of either case count as the same.
+/// Tells whether letters of either case count as the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CaseMatching {
     Same,
@@ -43,7 +43,7 @@ pub(crate) enum CaseMatching {
 pub(crate) struct LazyRegex(OnceLock<Option<Regex>>);
 
 impl LazyRegex {
-    /// Whether it matches. What cannot be built matches nothing; compiling saw to it that it can.
+    /// True if it matches. What cannot be built matches nothing; compiling saw to it that it can.
     pub(crate) fn is_match(&self, expression: &str, case: CaseMatching, text: &[u8]) -> bool {
         self.0
             .get_or_init(|| build(expression, case))

@@ -38,7 +38,7 @@ pub(crate) struct UrlRule {
     pub(crate) list: u8,
 }
 
-/// What a rule is, bit by bit.
+/// Holds what a rule is, bit by bit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleFlags(pub(crate) u16);
 
@@ -57,7 +57,7 @@ impl RuleFlags {
     pub(crate) const FIRST_PARTY: Self = Self(1 << 8);
     /// It counts for names, at every door.
     pub(crate) const FOR_NAMES: Self = Self(1 << 9);
-    /// Its whole pattern is `||name^`: the index has proved it.
+    /// Whole pattern is `||name^`: the index has proved it.
     pub(crate) const HOST_ONLY: Self = Self(1 << 10);
     /// It is held against names alone, never against the rest of a URL.
     pub(crate) const NAMES_ONLY: Self = Self(1 << 11);
@@ -108,7 +108,7 @@ pub(crate) struct EntryPart {
     pub(crate) never: u16,
 }
 
-/// What else must hold.
+/// Holds what else must hold.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RuleConditions {
     /// `domain=`: fingerprints of hosts of pages.
@@ -172,8 +172,8 @@ pub(crate) const fn type_bit(kind: RequestKind) -> u16 {
 }
 
 impl UrlRule {
-    /// What can be seen from the record alone. A rule about names, held against the host, is for
-    /// every type; against a URL, only for those that it names.
+    /// Returns what can be seen from the record alone. A rule about names, held against the host,
+    /// is for every type; against a URL, only for those that it names.
     #[inline]
     pub(crate) fn suits(
         &self,
@@ -226,7 +226,7 @@ impl RuleTable {
         self.rules.get(at)
     }
 
-    /// Whether the pattern occurs in the URL, or in the host alone.
+    /// True if the pattern occurs in the URL, or in the host alone.
     #[inline]
     pub(crate) fn pattern_holds(
         &self,
@@ -254,7 +254,7 @@ impl RuleTable {
         subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
     }
 
-    /// What the conditions say.
+    /// Returns what the conditions say.
     #[inline]
     pub(crate) fn conditions_hold(
         &self,
@@ -294,7 +294,7 @@ impl RuleTable {
         self.holds(part, |codes| codes.binary_search(&u64::from(code)).is_ok())
     }
 
-    /// Whether one of the numbers asked for is met, if any is, and none of the refused ones.
+    /// True if one of the numbers asked for is met, if any is, and none of the refused ones.
     #[inline]
     fn holds(&self, part: EntryPart, met: impl Fn(&[u64]) -> bool) -> bool {
         let (only, never) = self.numbers(part);
@@ -318,7 +318,7 @@ impl RuleTable {
     }
 }
 
-/// What a pattern is held against.
+/// Tells what a pattern is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PatternTarget {
     /// The host name.

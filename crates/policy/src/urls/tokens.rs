@@ -16,7 +16,7 @@ const COMMON_COUNT: u32 = 1_000_000;
 /// Slots of the memory of tokens that a URL has shown already.
 const SEEN_SLOTS: usize = 256;
 
-/// How often each token stands in patterns: what is rare in patterns is seldom looked at.
+/// Holds how often each token stands in patterns: what is rare in patterns is seldom looked at.
 #[derive(Default)]
 pub(crate) struct TokenHistogram {
     counts: HashMap<u64, u32>,

@@ -1,4 +1,5 @@
-//! Blocks that are about a name and all names directly below it, which the signer asks for wildcards.
+//! Blocks that are about a name and all names directly below it, which the signer asks for
+//! wildcards.
 
 use crate::support::{CLIENT, NOW, SEED, blocks, name, policy};
 use policy::{

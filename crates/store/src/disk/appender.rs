@@ -1,7 +1,7 @@
 //! The disk's thread: it alone writes segments, one job after the other.
 //!
-//! A failed write costs its record and is reported as trouble; it never stops the thread. Started with
-//! the store and ended with it; told what to do through the queue.
+//! A failed write costs its record and is reported as trouble; it never stops the thread. Started
+//! with the store and ended with it; told what to do through the queue.
 
 use super::figures::DiskTrouble;
 use super::format::{DEAD, SegmentOffset};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// Sealed segments that wait to be synced; more are left to the kernel, which writes them by itself.
+/// Sealed segments that wait to be synced; more are left to the kernel, which writes them by
+/// itself.
 const SYNCS_MAX: usize = 64;
 
 /// A segment that is written to.
@@ -61,7 +62,7 @@ pub(super) struct SegmentAppender {
     pub(super) sync: SyncSender<Arc<DiskSegment>>,
 }
 
-/// What is left to do from the start: it needs writing, and the start does not wait for that.
+/// Holds what is left to do from the start: it needs writing, and the start does not wait for that.
 #[derive(Default)]
 pub(super) struct RecoveryTasks {
     /// Segments without a footer.
@@ -91,8 +92,8 @@ pub(super) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Resul
     })
 }
 
-/// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an older
-/// answer again, as after a power cut.
+/// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an
+/// older answer again, as after a power cut.
 pub(super) fn bury(segment: &DiskSegment, at: u64) {
     let _ = segment.file.write_all_at(&DEAD, SegmentOffset { segment: segment.id, at }.dead_at());
 }
@@ -163,7 +164,8 @@ impl SegmentAppender {
         self.shared.set_trouble(Some(trouble));
     }
 
-    /// Cuts off what is unfinished and closes all segments, so that the next start need not walk them.
+    /// Cuts off what is unfinished and closes all segments, so that the next start need not walk
+    /// them.
     fn close(&mut self) {
         let tickets: Vec<Ticket> = self.busy.keys().copied().collect();
         for ticket in tickets {

@@ -1,7 +1,7 @@
 //! A stored answer that was found, and its body block by block.
 //!
-//! No byte of a body leaves here before the checksum of its block was compared, since the start at the
-//! latest. Reading may wait for the disk, so it belongs on a thread that may. Called by doors.
+//! No byte of a body leaves here before the checksum of its block was compared, since the start at
+//! the latest. Reading may wait for the disk, so it belongs on a thread that may. Called by doors.
 
 use super::format::{BLOCK_BYTES, RecordHeader, RecordLayout};
 use super::index::RecordMark;
@@ -17,8 +17,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// What was read is not what was written. It has been dropped and will not be found again; the rest of
-/// the answer has to come from the origin.
+/// Holds what was read is not what was written. It has been dropped and will not be found again;
+/// the rest of the answer has to come from the origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CorruptedBody;
 
@@ -36,7 +36,7 @@ pub struct StoredAnswer {
     pub(super) labels_len: usize,
     /// Whether it is to be taken for stale whatever its head says. Never [`PurgeEffect::Hard`].
     pub purged: PurgeEffect,
-    /// Its body.
+    /// Body.
     pub body: DiskBody,
 }
 
@@ -67,7 +67,7 @@ pub struct BodyExtent {
     segment: Arc<DiskSegment>,
     /// Where it begins in the file, in bytes.
     pub at: u64,
-    /// Its length, in bytes.
+    /// Length, in bytes.
     pub len: u64,
 }
 
@@ -100,12 +100,12 @@ pub struct DiskBody {
 }
 
 impl DiskBody {
-    /// Its length, in bytes.
+    /// Returns its length, in bytes.
     pub const fn len(&self) -> u64 {
         self.header.body_len
     }
 
-    /// Whether it has no byte.
+    /// True if it has no byte.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -128,8 +128,8 @@ impl DiskBody {
     }
 
     /// A part that begins at `at`, is compared with its sums and may be sent from the file: at most
-    /// `most` bytes, and nothing at or behind the end. What is compared for the first time since the
-    /// start is at most [`BLOCK_BYTES`] long, and then still in the page cache.
+    /// `most` bytes, and nothing at or behind the end. What is compared for the first time since
+    /// the start is at most [`BLOCK_BYTES`] long, and then still in the page cache.
     pub fn extent(&mut self, at: u64, most: u64) -> Result<BodyExtent, CorruptedBody> {
         let at = at.min(self.len());
         let blocks = super::format::blocks(self.len());

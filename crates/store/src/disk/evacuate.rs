@@ -1,7 +1,8 @@
 //! Moving what is still wanted out of a segment that is reclaimed.
 //!
-//! Every byte is compared with its checksum before it is written anew, so damage is not passed on under
-//! a fresh sum. At most half a segment's worth is moved; the rest goes. Part of the disk's thread.
+//! Every byte is compared with its checksum before it is written anew, so damage is not passed on
+//! under a fresh sum. At most half a segment's worth is moved; the rest goes. Part of the disk's
+//! thread.
 
 use super::appender::{SegmentAppender, WriteFailure};
 use super::format::{BLOCK_BYTES, RecordKind, blocks};
@@ -71,8 +72,9 @@ impl SegmentAppender {
         let is_renewed = header.kind == RecordKind::Full
             && self.shared.index.head(header.key, header.variant).is_some();
         if !is_renewed {
-            // The moment is taken before the purges are asked: one that comes between is then later. It
-            // is a new one, so that the purges that let this record live need not be remembered for it.
+            // The moment is taken before the purges are asked: one that comes between is then
+            // later. It is a new one, so that the purges that let this record live need not be
+            // remembered for it.
             let moment = self.shared.moment();
             match self.shared.purges.on(header.moment, header.key, &labels) {
                 PurgeEffect::Hard => return None,
@@ -85,8 +87,8 @@ impl SegmentAppender {
         self.copy(segment, from, &loaded, record).ok()?
     }
 
-    /// Copies a record, and lets the index point to the copy; `None` where a block is not what it was,
-    /// or the record has gone meanwhile.
+    /// Copies a record, and lets the index point to the copy; `None` where a block is not what it
+    /// was, or the record has gone meanwhile.
     fn copy(
         &mut self,
         segment: &DiskSegment,

@@ -1,7 +1,7 @@
 //! Records behind records: how small ones, and newer heads, come into a segment and into the index.
 //!
-//! A record is in the index only when all of it is written. Nothing here looks at the limit but the two
-//! entrances. Part of the disk's thread.
+//! A record is in the index only when all of it is written. Nothing here looks at the limit but the
+//! two entrances. Part of the disk's thread.
 
 use super::appender::{OpenSegment, SegmentAppender, WriteFailure, bury};
 use super::index;
@@ -72,8 +72,9 @@ impl SegmentAppender {
         (full.sequence == header.body_sequence && full.key == header.key).then_some(place)
     }
 
-    /// Whether no purge forbids to file a record. Only this thread forgets purges, so the answer holds
-    /// until it has filed it; a purge that comes meanwhile is found by whoever reads the record.
+    /// True if no purge forbids to file a record. Only this thread forgets purges, so the answer
+    /// holds until it has filed it; a purge that comes meanwhile is found by whoever reads the
+    /// record.
     pub(super) fn is_welcome(&self, record: &PendingRecord) -> bool {
         let header = &record.header;
         let labels = RecordLabels::decode(&record.text[..header.labels_len as usize]);
@@ -88,8 +89,8 @@ impl SegmentAppender {
         is_welcome
     }
 
-    /// Puts a record behind the others and lets `file` bring its slot into the index, before the segment
-    /// may be closed: a footer lists what is in the index.
+    /// Puts a record behind the others and lets `file` bring its slot into the index, before the
+    /// segment may be closed: a footer lists what is in the index.
     pub(super) fn append<T>(
         &mut self,
         mut record: PendingRecord,

@@ -1,7 +1,7 @@
 //! The folder of the disk tier: whose it is, who holds it, and which files in it are ours.
 //!
-//! It deletes nothing that it does not know, and takes over no folder with other people's files. One
-//! process at a time: a lock that the kernel drops with the process. Called once, at the start.
+//! It deletes nothing that it does not know, and takes over no folder with other people's files.
+//! One process at a time: a lock that the kernel drops with the process. Called once, at the start.
 
 use super::format::u32_at;
 use super::purge_log::{self, PurgeLog};
@@ -30,7 +30,7 @@ pub enum OpenError {
     InUse(PathBuf),
     /// The folder, or what it is on, cannot be written to.
     ReadOnly(PathBuf),
-    /// It has files that are not ours, and never was a store.
+    /// Has files that are not ours, and never was a store.
     Foreign(PathBuf, String),
     /// A newer release wrote it: the version found.
     Newer(PathBuf, u32),
@@ -96,7 +96,7 @@ pub(super) struct DiskFolder {
     lock: File,
 }
 
-/// What lies in it.
+/// Holds what lies in it.
 #[derive(Default)]
 pub(super) struct FolderListing {
     /// Numbers of the segments, the oldest first.
@@ -168,8 +168,8 @@ impl DiskFolder {
         let _ = self.lock.unlock();
     }
 
-    /// Whether the folder that is there now is still the one that was taken: it may have been removed,
-    /// or another file system mounted over it.
+    /// True if the folder that is there now is still the one that was taken: it may have been
+    /// removed, or another file system mounted over it.
     pub(super) fn is_there(&self) -> bool {
         let same = |there: fs::Metadata| {
             let held = self.lock.metadata();

@@ -1,18 +1,19 @@
 //! What a record looks like in a segment: header, text, body, trailer, and their checksums.
 //!
 //! A pure parser and its counterpart: no file, no clock. Every length is checked against its bound
-//! before anything is computed from it, so hostile bytes can neither overflow nor allocate. Called by
-//! whoever writes records, reads them, or looks through a segment.
+//! before anything is computed from it, so hostile bytes can neither overflow nor allocate. Called
+//! by whoever writes records, reads them, or looks through a segment.
 //!
 //! ```text
-//! header 96 | labels | head | (to 4 KiB) body | (to 8) block sums, trailer 16 | (to 64) next record
+//! header 96 | labels | head | (to 4 KiB) body | (to 8) block sums, trailer 16 | (to 64) next
 //! ```
 
 use crate::key::{CacheKey, KeyHash, KeySeed};
 
 /// Bytes of a record's header.
 pub const HEADER_BYTES: usize = 96;
-/// Records begin at multiples of this, so that 24 bits of the index reach through a segment of 1 GiB.
+/// Records begin at multiples of this, so that 24 bits of the index reach through a segment of 1
+/// GiB.
 pub const RECORD_ALIGN: u64 = 64;
 /// Larger bodies begin at a page, as the page cache and direct reads like it.
 pub const BODY_ALIGN: u64 = 4096;
@@ -31,8 +32,8 @@ pub const BODY_BYTES_MAX: u64 = 64 << 30;
 const TRAILER_BYTES: u64 = 16;
 const HEADER_MAGIC: u32 = 0x5265_4754;
 const TRAILER_MAGIC: u32 = 0x4565_4754;
-/// Where the word is that says that a record is dead. It is written in place, later, and is therefore
-/// no part of the checksum: whatever is there besides zero means dead, never alive.
+/// Where the word is that says that a record is dead. It is written in place, later, and is
+/// therefore no part of the checksum: whatever is there besides zero means dead, never alive.
 const DEAD_AT: u64 = 4;
 
 /// What the word at [`SegmentOffset::dead_at`] becomes when a record dies.
@@ -49,8 +50,8 @@ impl ChecksumSalt {
         Self(CacheKey::new(seed, "segments").hash().0 as u32)
     }
 
-    /// The checksum of `bytes` at `spot`: CRC-32C (RFC 3720 §12.1), begun with the salt and the place,
-    /// so that a block that is written or read in another place is found out.
+    /// The checksum of `bytes` at `spot`: CRC-32C (RFC 3720 §12.1), begun with the salt and the
+    /// place, so that a block that is written or read in another place is found out.
     pub fn sum(self, spot: SegmentOffset, bytes: &[u8]) -> u32 {
         let sum = crc32c::crc32c_append(self.0, &spot.segment.to_le_bytes());
         crc32c::crc32c_append(crc32c::crc32c_append(sum, &spot.at.to_le_bytes()), bytes)
@@ -72,7 +73,7 @@ impl SegmentOffset {
     }
 }
 
-/// What a record is.
+/// Tells what a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// A head and its body.
@@ -98,7 +99,7 @@ impl RecordKind {
     }
 }
 
-/// Whether a record still counts.
+/// Tells whether a record still counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordLife {
     /// It does.
@@ -151,7 +152,7 @@ pub struct RecordLayout {
     pub end: u64,
 }
 
-/// How many blocks a body of `len` bytes has.
+/// Returns how many blocks a body of `len` bytes has.
 pub(super) const fn blocks(len: u64) -> u64 {
     len.div_ceil(BLOCK_BYTES)
 }
@@ -221,8 +222,8 @@ impl RecordHeader {
         u64::from(self.labels_len) + u64::from(self.head_len)
     }
 
-    /// Where its parts lie if it begins at `at`, which is less than [`u64::MAX`] by far: a segment ends
-    /// within some GiB, and all lengths are bounded.
+    /// Where its parts lie if it begins at `at`, which is less than [`u64::MAX`] by far: a segment
+    /// ends within some GiB, and all lengths are bounded.
     pub fn layout(&self, at: u64) -> RecordLayout {
         let text_at = at + HEADER_BYTES as u64;
         let body_at = body_at(text_at + self.text_len(), self.body_len);

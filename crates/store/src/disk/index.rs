@@ -1,9 +1,9 @@
 //! Where every object of the disk tier is: sixteen bytes a record, less than 24 with the gaps.
 //!
-//! An object is a record with a body and, once a 304 renewed it, a second one with its newer head. The
-//! index reads no file and compares no key beyond 46 bits: whoever follows a slot does. Sixty-four
-//! shards, each behind a lock that is held for a look-up or for one change. Called by doors that look
-//! something up and by the disk's thread.
+//! An object is a record with a body and, once a 304 renewed it, a second one with its newer head.
+//! The index reads no file and compares no key beyond 46 bits: whoever follows a slot does.
+//! Sixty-four shards, each behind a lock that is held for a look-up or for one change. Called by
+//! doors that look something up and by the disk's thread.
 
 use super::format::RecordKind;
 use super::slot::{IndexSlot, RecordLocation, TAG_BITS};
@@ -32,12 +32,12 @@ pub(super) struct DiskObject {
     pub(super) head: Option<IndexSlot>,
 }
 
-/// What reading found out about a record.
+/// Tells what reading found out about a record.
 #[derive(Clone, Copy)]
 pub(super) enum RecordMark {
-    /// It was of use.
+    /// Was of use.
     Hot,
-    /// Its body is as it was written.
+    /// Body is as it was written.
     Checked,
 }
 

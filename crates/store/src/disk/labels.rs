@@ -1,8 +1,8 @@
 //! What a purge can find a record by, besides its key: the URL and the tags.
 //!
 //! They stand before the head in every record, so that the disk tier keeps its word about purges
-//! without knowing what a head is. Nothing here allocates but the encoder. Called by the writer and by
-//! whoever reads records.
+//! without knowing what a head is. Nothing here allocates but the encoder. Called by the writer and
+//! by whoever reads records.
 
 use super::format::LABELS_BYTES_MAX;
 use super::writer::NotStored;
@@ -45,7 +45,7 @@ impl<'a> RecordLabels<'a> {
         Some(Self { url, tags })
     }
 
-    /// Its tags, in the order in which they were given.
+    /// Returns its tags, in the order in which they were given.
     pub(super) fn tags(&self) -> impl Iterator<Item = &'a str> + use<'a> {
         let mut rest = self.tags;
         std::iter::from_fn(move || {

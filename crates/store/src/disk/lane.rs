@@ -1,8 +1,8 @@
 //! A large body on its way: a segment of its own until it is complete.
 //!
-//! The body is written as it comes, behind the room that its header and text will need; the header comes
-//! last, so what is unfinished is nothing to whoever walks the segment, and is cut off when it is given
-//! up. Part of the disk's thread; also used to move large records.
+//! The body is written as it comes, behind the room that its header and text will need; the header
+//! comes last, so what is unfinished is nothing to whoever walks the segment, and is cut off when
+//! it is given up. Part of the disk's thread; also used to move large records.
 
 use super::appender::{OpenSegment, SegmentAppender, WriteFailure};
 use super::filing::SegmentKind;
@@ -144,7 +144,8 @@ impl SegmentAppender {
         }
     }
 
-    /// Completes the record of a lane, which is then free for another; `file` brings it into the index.
+    /// Completes the record of a lane, which is then free for another; `file` brings it into the
+    /// index.
     pub(super) fn close_lane<T>(
         &mut self,
         mut lane: LargeWrite,

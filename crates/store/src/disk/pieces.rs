@@ -1,8 +1,8 @@
 //! Bytes of a body that wait in memory to be written.
 //!
-//! In pieces of one size, whatever the body's: blocks of many large sizes would leave holes in the heap
-//! that no other size fills. A body that is known to be short has a piece of its own length. Called by
-//! writers, read by the disk's thread.
+//! In pieces of one size, whatever the body's: blocks of many large sizes would leave holes in the
+//! heap that no other size fills. A body that is known to be short has a piece of its own length.
+//! Called by writers, read by the disk's thread.
 
 use super::format::BLOCK_BYTES;
 

@@ -1,9 +1,9 @@
 //! The file that purges are written to before they count as done.
 //!
-//! It only appends, and syncs before it says so; it is replaced as a whole when most of it is of no use
-//! any more. What it cannot read it does not guess at: unless the rest of the file is the beginning of
-//! an entry whose writing was cut off, every purge may have been lost, and everything stored is taken
-//! for purged. Called by the table of purges and at the start.
+//! It only appends, and syncs before it says so; it is replaced as a whole when most of it is of no
+//! use any more. What it cannot read it does not guess at: unless the rest of the file is the
+//! beginning of an entry whose writing was cut off, every purge may have been lost, and everything
+//! stored is taken for purged. Called by the table of purges and at the start.
 
 use super::folder::{options, replace};
 use super::format::{u32_at, u64_at};
@@ -33,7 +33,7 @@ pub(super) struct NumberedPurge {
     pub(super) purge: Purge,
 }
 
-/// What was read from the file.
+/// Holds what was read from the file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PurgeLogContent {
     pub(super) noted: Vec<NumberedPurge>,
@@ -44,7 +44,7 @@ pub(super) struct PurgeLogContent {
     pub(super) completeness: PurgeHistory,
 }
 
-/// Whether the purges of former runs are known.
+/// Tells whether the purges of former runs are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeHistory {
     /// All that were acknowledged.
@@ -78,7 +78,7 @@ impl PurgeLog {
         Ok(log)
     }
 
-    /// That of a former run.
+    /// Returns that of a former run.
     pub(super) fn open(folder: &Path) -> io::Result<Self> {
         let bytes = match fs::read(folder.join(NAME)) {
             Err(why) if why.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -97,7 +97,7 @@ impl PurgeLog {
         self.entries
     }
 
-    /// Whether it can be appended to; otherwise it has to be rewritten.
+    /// True if it can be appended to; otherwise it has to be rewritten.
     pub(super) const fn is_sound(&self) -> bool {
         self.file.is_some()
     }
@@ -191,7 +191,8 @@ fn decode(entry: &[u8]) -> Option<NumberedPurge> {
 /// One step through the file.
 enum LogStep {
     Entry(NumberedPurge, usize),
-    /// The beginning of an entry, or nothing: its writing was cut off, so it was never acknowledged.
+    /// The beginning of an entry, or nothing: its writing was cut off, so it was never
+    /// acknowledged.
     Torn,
     Unknown,
 }

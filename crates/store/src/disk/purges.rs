@@ -1,10 +1,10 @@
 //! What was purged: by key, prefix, host or tag, hard or soft, and since when.
 //!
-//! A purge has a number from the same row as records have their moments, so it concerns all that was
-//! learned before it and nothing that is learned later. It is on the disk before it counts as done, and
-//! is forgotten when no segment is left with a record that it could concern. The table never grows
-//! without end: see [`PURGES_MAX`]. Called by whoever purges, for every record that is read, and by the
-//! disk's thread.
+//! A purge has a number from the same row as records have their moments, so it concerns all that
+//! was learned before it and nothing that is learned later. It is on the disk before it counts as
+//! done, and is forgotten when no segment is left with a record that it could concern. The table
+//! never grows without end: see [`PURGES_MAX`]. Called by whoever purges, for every record that is
+//! read, and by the disk's thread.
 
 use super::labels::RecordLabels;
 use super::purge_log::{NumberedPurge, PurgeLog};
@@ -15,18 +15,19 @@ use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 
-/// Purges that are remembered one by one. When there are more, the older half becomes one: whatever was
-/// learned before the youngest of them is taken for purged. So a purge is never refused for being one
-/// too many, nor forgotten; it may cost what else was stored at that time.
+/// Purges that are remembered one by one. When there are more, the older half becomes one: whatever
+/// was learned before the youngest of them is taken for purged. So a purge is never refused for
+/// being one too many, nor forgotten; it may cost what else was stored at that time.
 pub const PURGES_MAX: usize = 1 << 16;
 /// Bytes of all patterns together; the same happens there.
 const PATTERNS_BYTES_MAX: usize = 16 << 20;
 /// Bytes of one pattern: the longest URL that servers commonly take.
 pub const PATTERN_BYTES_MAX: usize = 8 << 10;
-/// The log is replaced when it has four times as many entries as there are patterns, and this many besides.
+/// The log is replaced when it has four times as many entries as there are patterns, and this many
+/// besides.
 const LOG_ENTRIES_SPARE: usize = 1024;
 
-/// What is purged.
+/// Tells what is purged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Purge {
     /// All answers under a key.
@@ -50,12 +51,12 @@ impl Purge {
     }
 }
 
-/// What becomes of what is purged.
+/// Treatment of what is purged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PurgeStrength {
-    /// It is kept, but is stale whatever its head says.
+    /// Is kept, but is stale whatever its head says.
     Soft,
-    /// It is gone.
+    /// Is gone.
     Hard,
 }
 
@@ -64,7 +65,7 @@ pub enum PurgeStrength {
 pub enum PurgeError {
     /// The pattern is longer than [`PATTERN_BYTES_MAX`]: nothing was purged.
     PatternTooLong,
-    /// It could not be written. It holds as long as the process lives.
+    /// Could not be written. It holds as long as the process lives.
     NotKept(io::Error),
 }
 
@@ -85,14 +86,14 @@ impl fmt::Display for PurgeError {
 
 impl std::error::Error for PurgeError {}
 
-/// How purges concern a record.
+/// Tells how purges concern a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PurgeEffect {
     /// Not at all.
     No,
-    /// It is to be taken for stale.
+    /// Is to be taken for stale.
     Soft,
-    /// It is gone.
+    /// Is gone.
     Hard,
 }
 
@@ -132,7 +133,7 @@ struct PurgeTable {
     hosts: HashMap<Box<str>, PatternPurges>,
     tags: HashMap<Box<str>, PatternPurges>,
     prefixes: HashMap<Box<str>, PatternPurges>,
-    /// How many prefixes there are of each length: what a URL is cut to.
+    /// Number of prefixes there are of each length: what a URL is cut to.
     prefix_lens: BTreeMap<usize, usize>,
     text_bytes: usize,
 }
@@ -226,25 +227,26 @@ pub(super) struct DiskPurges {
 }
 
 impl DiskPurges {
-    /// Those of former runs.
+    /// Returns those of former runs.
     pub(super) fn new(mut log: PurgeLog) -> Self {
         let mut table = PurgeTable::default();
         log.read.noted.drain(..).for_each(|noted| table.strike(&noted));
         Self { table: RwLock::new(table), log: Mutex::new(log), forgotten: AtomicU64::new(0) }
     }
 
-    /// How purges concern a record.
+    /// Returns how purges concern a record.
     pub(super) fn on(&self, moment: u64, key: KeyHash, labels: &RecordLabels<'_>) -> PurgeEffect {
         self.table.read().unwrap_or_else(PoisonError::into_inner).on(moment, key, labels)
     }
 
-    /// Whether something learned at `moment` may be filed at all: no purge that might concern it has
-    /// been forgotten.
+    /// True if something learned at `moment` may be filed at all: no purge that might concern it
+    /// has been forgotten.
     pub(super) fn still_knows(&self, moment: u64) -> bool {
         moment > self.forgotten.load(SeqCst)
     }
 
-    /// Purges, with numbers from `next`. It holds when this returns, and outlives kill -9 if it is `Ok`.
+    /// Purges, with numbers from `next`. It holds when this returns, and outlives kill -9 if it is
+    /// `Ok`.
     pub(super) fn purge(
         &self,
         purges: &[Purge],
@@ -281,7 +283,8 @@ impl DiskPurges {
     }
 
     /// Forgets purges that concern nothing which is stored: every record has a moment of at least
-    /// `moment_min`. Called by the disk's thread alone, which also files records, so none comes between.
+    /// `moment_min`. Called by the disk's thread alone, which also files records, so none comes
+    /// between.
     pub(super) fn forget_below(&self, moment_min: u64, next: &AtomicU64) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
@@ -298,7 +301,7 @@ impl DiskPurges {
         }
     }
 
-    /// How many are remembered one by one.
+    /// Returns how many are remembered one by one.
     pub(super) fn count(&self) -> usize {
         self.table.read().unwrap_or_else(PoisonError::into_inner).count()
     }

@@ -1,8 +1,8 @@
 //! What the disk's thread still has to do, with a cap in bytes and in jobs.
 //!
-//! Nobody waits here but that thread: at the cap a record is not stored. Jobs that carry no bytes and
-//! release something are always taken; there are at most as many as there are writers. Called by
-//! writers and by readers that found damage.
+//! Nobody waits here but that thread: at the cap a record is not stored. Jobs that carry no bytes
+//! and release something are always taken; there are at most as many as there are writers. Called
+//! by writers and by readers that found damage.
 
 use super::pieces::BodyPieces;
 use super::record::PendingRecord;
@@ -30,9 +30,9 @@ pub(super) enum DiskJob {
     Begin(Ticket, PendingRecord, BodyPieces, Arc<AtomicBool>),
     /// More of its bytes.
     More(Ticket, BodyPieces),
-    /// It is complete.
+    /// Is complete.
     Finish(Ticket),
-    /// It will never be.
+    /// Will never be.
     Abort(Ticket),
     /// A newer head.
     Renew(PendingRecord),

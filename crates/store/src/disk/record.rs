@@ -1,7 +1,7 @@
 //! A record on its way to the disk, and one that is read back.
 //!
-//! Nothing read is given out before its checksum was compared; what does not fit is an error, and the
-//! caller drops the record. Called by writers, readers, and whoever moves records.
+//! Nothing read is given out before its checksum was compared; what does not fit is an error, and
+//! the caller drops the record. Called by writers, readers, and whoever moves records.
 
 use super::format::{
     self, BLOCK_BYTES, ChecksumSalt, HEADER_BYTES, INLINE_BODY_BYTES_MAX, RecordHeader, RecordKind,
@@ -93,9 +93,9 @@ pub(super) struct LoadedRecord {
 /// Why a record was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFailure {
-    /// It does not count any more.
+    /// Does not count any more.
     Dead,
-    /// It is not what was written, or could not be read.
+    /// Is not what was written, or could not be read.
     Damaged,
 }
 
@@ -182,8 +182,8 @@ fn take_apart(
 
 /// Reads `len` bytes, or up to the end of the file.
 fn read_up_to(segment: &DiskSegment, at: u64, len: usize) -> io::Result<Vec<u8>> {
-    // Of one size for all that are read whole: each of the threads that read would have blocks of its own
-    // for every other.
+    // Of one size for all that are read whole: each of the threads that read would have blocks of
+    // its own for every other.
     let mut bytes = Vec::with_capacity(len.max(WHOLE_BYTES_MAX as usize));
     bytes.resize(len, 0);
     let mut filled = 0;

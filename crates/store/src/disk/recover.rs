@@ -1,7 +1,8 @@
-//! Finding again what is on the disk: footers are read, open segments walked, nothing else is touched.
+//! Finding again what is on the disk: footers are read, open segments walked, nothing else is
+//! touched.
 //!
-//! Of two records of one variant the one with the greater sequence counts, wherever they lie. A head
-//! counts only beside the very body that it was for. Called once, at the start.
+//! Of two records of one variant the one with the greater sequence counts, wherever they lie. A
+//! head counts only beside the very body that it was for. Called once, at the start.
 
 use super::appender::RecoveryTasks;
 use super::folder::{FolderListing, OpenError, options, segment_path};
@@ -16,7 +17,8 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Where the sequences of records are remembered until all are found: the index has no room for them.
+/// Where the sequences of records are remembered until all are found: the index has no room for
+/// them.
 #[derive(Default)]
 struct RecordSequences {
     /// By place in the table of segments: beginnings and sequences, in the order of the beginnings.
@@ -37,7 +39,7 @@ impl RecordSequences {
     }
 }
 
-/// What was found.
+/// Holds what was found.
 #[derive(Default)]
 pub(super) struct RecoveryFindings {
     pub(super) chores: RecoveryTasks,

@@ -1,8 +1,8 @@
 //! Segments come and go: made, cut, sealed, and which of them is reclaimed.
 //!
-//! The limit holds at every moment, with one segment's worth kept free to move records to. The order
-//! is that of a queue (FIFO): first those that are nearly empty, then the oldest, but a segment of which
-//! half is in use is spared some times. Part of the disk's thread.
+//! The limit holds at every moment, with one segment's worth kept free to move records to. The
+//! order is that of a queue (FIFO): first those that are nearly empty, then the oldest, but a
+//! segment of which half is in use is spared some times. Part of the disk's thread.
 
 use super::appender::{OpenSegment, SegmentAppender, WriteFailure};
 use super::filing::SegmentKind;
@@ -18,13 +18,13 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A segment of which less than one part in this many is of use counts as nearly empty.
 const NEARLY_EMPTY: u64 = 8;
-/// How often a segment of which half is in use is spared. Then it is reclaimed like any other, so that
-/// what shares it with something popular does not stay for ever.
+/// How often a segment of which half is in use is spared. Then it is reclaimed like any other, so
+/// that what shares it with something popular does not stay for ever.
 const SPARED_MAX: u32 = 7;
 /// Kept free besides a segment, for openings, footers and alignment.
 const MARGIN_BYTES: u64 = 16 << 10;
 
-/// How much of a segment is of use: bytes of its records that are in the index.
+/// Holds how much of a segment is of use: bytes of its records that are in the index.
 #[derive(Clone, Copy, Default)]
 pub(super) struct SegmentCensus {
     useful: u64,
@@ -172,7 +172,7 @@ impl SegmentAppender {
         Some((closed[oldest].clone(), EvacuationRule::Hot))
     }
 
-    /// How much of each segment is of use, by its place in the table.
+    /// Returns how much of each segment is of use, by its place in the table.
     fn census(&self) -> Vec<SegmentCensus> {
         let unix_s = self.shared.unix_s();
         let mut census: Vec<SegmentCensus> = Vec::new();

@@ -1,7 +1,8 @@
 //! The segments of a store: their files, and what is known of each without reading it.
 //!
 //! A segment that is reclaimed loses its name at once and its bytes when the last reader lets go of
-//! it, so nobody's answer is cut off. Only the disk's thread adds, grows and removes; anybody looks up.
+//! it, so nobody's answer is cut off. Only the disk's thread adds, grows and removes; anybody looks
+//! up.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,9 +15,9 @@ pub(super) const SEGMENTS_OPEN_MAX: usize = 8192;
 
 /// One segment.
 pub(super) struct DiskSegment {
-    /// Its place in the table, which another may have had and may have later.
+    /// Place in the table, which another may have had and may have later.
     pub(super) slot: u32,
-    /// Its number, which no other ever has.
+    /// Number, which no other ever has.
     pub(super) id: u64,
     pub(super) file: File,
     path: PathBuf,
@@ -27,7 +28,7 @@ pub(super) struct DiskSegment {
     pub(super) age: AtomicU64,
     /// How often it was spared because much of it was in use.
     pub(super) spared: AtomicU32,
-    /// Whether nothing is written to it any more.
+    /// True if nothing is written to it any more.
     pub(super) is_closed: AtomicBool,
 }
 

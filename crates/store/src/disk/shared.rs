@@ -1,7 +1,7 @@
 //! What doors and the disk's thread share: the index, the segments, the purges, the queue.
 //!
-//! Each part has its own locks, held for microseconds, besides the one around the log of purges, which
-//! is held for a sync. Called by everything in this module.
+//! Each part has its own locks, held for microseconds, besides the one around the log of purges,
+//! which is held for a sync. Called by everything in this module.
 
 use super::figures::{DiskCounts, DiskFigures, DiskTrouble};
 use super::folder::DiskFolder;
@@ -113,7 +113,7 @@ impl DiskShared {
         self.lanes.fetch_sub(1, SeqCst);
     }
 
-    /// Whether something may be written at `now`: after trouble only now and then.
+    /// True if something may be written at `now`: after trouble only now and then.
     pub(super) fn may_write(&self, now: Now) -> bool {
         self.unix_s.fetch_max(now.unix_secs(), Relaxed);
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,7 +136,8 @@ impl DiskShared {
         self.unix_s.load(Relaxed)
     }
 
-    /// Drops a record whose bytes are not what they were. Whoever raced with its removal changes nothing.
+    /// Drops a record whose bytes are not what they were. Whoever raced with its removal changes
+    /// nothing.
     pub(super) fn drop_corrupted(&self, key: KeyHash, segment: &Arc<DiskSegment>, at: u64) {
         let gone = self.index.remove(key, RecordLocation { segment: segment.slot, at });
         if gone.is_empty() {

@@ -4,7 +4,8 @@
 //! Pure arithmetic on bits, called by the index and by those who fill it.
 //!
 //! ```text
-//! a: tag 40 | variant 16 | size 8        b: segment 20 | at 24 | until 16 | hot, checked, head, used
+//! a: tag 40 | variant 16 | size 8
+//! b: segment 20 | at 24 | until 16 | hot, checked, head, used
 //! ```
 
 use super::format::{RECORD_ALIGN, RecordKind};
@@ -14,8 +15,8 @@ pub(super) const SEGMENTS_MAX: u32 = 1 << 20;
 /// Bytes of a segment within which records may begin.
 pub(super) const REACH_BYTES: u64 = RECORD_ALIGN << 24;
 
-/// Bits of the key that are kept; with the shard's six, two keys of a million share all of them once
-/// in some hundred million look-ups, and are then told apart by the header.
+/// Bits of the key that are kept; with the shard's six, two keys of a million share all of them
+/// once in some hundred million look-ups, and are then told apart by the header.
 pub(super) const TAG_BITS: u32 = 40;
 
 /// Usefulness is counted in steps of four hours since 2024, rounded up: thirty years in 16 bits. It
@@ -73,8 +74,8 @@ impl IndexSlot {
         self.a >> 24
     }
 
-    /// Sixteen bits of the variant. Two variants of a key that share them take turns: each is a miss
-    /// after the other, never mistaken for it.
+    /// Sixteen bits of the variant. Two variants of a key that share them take turns: each is a
+    /// miss after the other, never mistaken for it.
     pub(super) const fn variant(self) -> u16 {
         (self.a >> 8) as u16
     }
@@ -95,12 +96,12 @@ impl IndexSlot {
         size_of(self.a as u8) * RECORD_ALIGN
     }
 
-    /// Whether it was of use since reclaiming last came by.
+    /// True if it was of use since reclaiming last came by.
     pub(super) const fn is_hot(self) -> bool {
         self.b & HOT != 0
     }
 
-    /// Whether its whole body was compared with its sums since the start.
+    /// True if its whole body was compared with its sums since the start.
     pub(super) const fn is_checked(self) -> bool {
         self.b & CHECKED != 0
     }
@@ -123,7 +124,7 @@ impl IndexSlot {
         self.b = self.b & !(0xffff << 4) | steps.min(0xffff) << 4;
     }
 
-    /// Whether it was of no use any more at `unix_s`.
+    /// True if it was of no use any more at `unix_s`.
     pub(super) const fn is_useless(self, unix_s: u64) -> bool {
         let steps = self.b >> 4 & 0xffff;
         steps != 0xffff && UNTIL_SINCE_S + steps * UNTIL_STEP_S < unix_s
@@ -136,7 +137,8 @@ impl IndexSlot {
     }
 }
 
-/// A number of units in eight bits: three of mantissa behind an implied one, five of exponent, rounded up.
+/// A number of units in eight bits: three of mantissa behind an implied one, five of exponent,
+/// rounded up.
 const fn size_code(units: u64) -> u8 {
     if units < 8 {
         return units as u8;

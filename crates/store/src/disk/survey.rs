@@ -1,9 +1,9 @@
 //! What is in a segment: read from its footer, or found by walking from record to record.
 //!
-//! A footer is believed only if it is whole; otherwise the records are walked from the first one until
-//! something is not a committed record. Bodies are never read here, and nothing is ever searched for
-//! inside of them, so what an origin sent cannot be taken for a record. Called at the start and when a
-//! segment is reclaimed; fuzzed.
+//! A footer is believed only if it is whole; otherwise the records are walked from the first one
+//! until something is not a committed record. Bodies are never read here, and nothing is ever
+//! searched for inside of them, so what an origin sent cannot be taken for a record. Called at the
+//! start and when a segment is reclaimed; fuzzed.
 
 use super::format::{
     ChecksumSalt, HEADER_BYTES, RECORD_ALIGN, RecordHeader, RecordKind, RecordLife, SegmentOffset,
@@ -54,7 +54,7 @@ pub struct FooterEntry {
     pub key: KeyHash,
     /// Which of the answers under the key.
     pub variant: u64,
-    /// Its number.
+    /// Number.
     pub sequence: u64,
     /// The number of the record that has its body.
     pub body_sequence: u64,
@@ -106,7 +106,7 @@ impl FooterEntry {
     }
 }
 
-/// How a segment was found.
+/// Tells how a segment was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentEnding {
     /// Closed: its footer is whole.
@@ -115,10 +115,10 @@ pub enum SegmentEnding {
     Open,
 }
 
-/// What is in a segment.
+/// Holds what is in a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentSurvey {
-    /// Its records, in the order in which they lie; those known to be dead are left out.
+    /// Records, in the order in which they lie; those known to be dead are left out.
     pub entries: Vec<FooterEntry>,
     /// Where the last record ends.
     pub end: u64,
@@ -131,7 +131,7 @@ pub struct SegmentSurvey {
 }
 
 impl SegmentSurvey {
-    /// That of a segment without records.
+    /// Returns that of a segment without records.
     pub(super) const fn empty() -> Self {
         Self {
             entries: Vec::new(),
@@ -204,8 +204,8 @@ pub fn survey<S: SurveySource + ?Sized>(
     )
 }
 
-/// How many records the footer speaks of, not checked: so that memory is taken for them at once. Never
-/// more than there is space for in the file.
+/// Returns how many records the footer speaks of, not checked: so that memory is taken for them at
+/// once. Never more than there is space for in the file.
 pub(super) fn count<S: SurveySource + ?Sized>(source: &S, len: u64) -> u64 {
     let mut tail = [0; TAIL_BYTES as usize];
     match source.read_exactly(&mut tail, len.saturating_sub(TAIL_BYTES)) {

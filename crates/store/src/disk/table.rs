@@ -1,9 +1,9 @@
 //! A hash table of slots that is never less than two thirds full: what keeps the index small.
 //!
-//! Open addressing, linear, with all slots in the order of their tags, which is that of their homes too:
-//! slots with the same tag stand together, and a look-up ends at the first greater tag, so a full table
-//! is still quick to say no. It grows by a quarter where common tables double. It knows nothing of keys
-//! and records; the index does.
+//! Open addressing, linear, with all slots in the order of their tags, which is that of their homes
+//! too: slots with the same tag stand together, and a look-up ends at the first greater tag, so a
+//! full table is still quick to say no. It grows by a quarter where common tables double. It knows
+//! nothing of keys and records; the index does.
 
 use super::slot::{IndexSlot, TAG_BITS};
 use std::ops::Range;

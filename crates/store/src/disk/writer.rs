@@ -1,8 +1,8 @@
 //! Storing one answer: bytes are handed in as they come, and count once they are committed.
 //!
-//! It never waits: what the disk cannot take in time is not stored, and the caller is told so and goes
-//! on with its client. Dropped without a commit, the record never was. Called by a fill, from any
-//! thread.
+//! It never waits: what the disk cannot take in time is not stored, and the caller is told so and
+//! goes on with its client. Dropped without a commit, the record never was. Called by a fill, from
+//! any thread.
 
 use super::format::{HEAD_BYTES_MAX, RecordHeader, RecordKind, RecordLife};
 use super::labels;
@@ -19,7 +19,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 /// itself while it is written. Also the size of the pieces in which it is handed over.
 pub const GATHERED_BYTES_MAX: usize = 256 << 10;
 
-/// When something was learned, among records and purges. A purge concerns what was learned before it.
+/// When something was learned, among records and purges. A purge concerns what was learned before
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LearnedAt(pub(super) u64);
 
@@ -28,14 +29,15 @@ pub struct LearnedAt(pub(super) u64);
 pub struct RecordDraft<'a> {
     /// What it is filed under.
     pub key: KeyHash,
-    /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies. It
-    /// takes the place of an older answer with the same.
+    /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
+    /// It takes the place of an older answer with the same.
     pub variant: u64,
-    /// Taken before the request was sent, so that a purge which came since concerns this answer too.
+    /// Taken before the request was sent, so that a purge which came since concerns this answer
+    /// too.
     pub moment: LearnedAt,
     /// The URL, for purges.
     pub url: &'a str,
-    /// Its tags, for purges. URL and tags have at most [`super::LABELS_BYTES_MAX`] bytes.
+    /// Tags, for purges. URL and tags have at most [`super::LABELS_BYTES_MAX`] bytes.
     pub tags: &'a [&'a str],
     /// The encoded head: at most [`HEAD_BYTES_MAX`] bytes, which are given back as they are.
     pub head: &'a [u8],
@@ -121,7 +123,7 @@ enum WriteStage {
     Gathered(PendingRecord),
     /// The disk's thread has the first of it; the flag says whether it gave up.
     Lane(Ticket, Arc<AtomicBool>),
-    /// It is not stored.
+    /// Is not stored.
     Over(NotStored),
 }
 
@@ -184,8 +186,8 @@ impl RecordWriter {
         }
     }
 
-    /// The body is complete: files it, in place of an older one of the same key and variant. It can be
-    /// found a little later, when the disk's thread has written it.
+    /// The body is complete: files it, in place of an older one of the same key and variant. It can
+    /// be found a little later, when the disk's thread has written it.
     pub fn commit(mut self) -> Result<(), NotStored> {
         let committed = self.finish();
         if let Err(why) = committed {

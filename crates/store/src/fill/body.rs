@@ -17,7 +17,8 @@ pub(crate) const SLAB_BYTES: usize = (64 << 10) - SLAB_OVERHEAD_BYTES;
 pub(super) struct SlabPart {
     pub(super) start: u64,
     pub(super) slab: Arc<Slab>,
-    /// All of it, made once nothing more is written into it: slices then cost a count and nothing else.
+    /// All of it, made once nothing more is written into it: slices then cost a count and nothing
+    /// else.
     pub(super) sealed: Option<Bytes>,
 }
 
@@ -66,7 +67,8 @@ impl FillBody {
         &self.parts
     }
 
-    /// A body of bytes that are at hand, copied into one slab. `None` where the account has no room.
+    /// A body of bytes that are at hand, copied into one slab. `None` where the account has no
+    /// room.
     pub(crate) fn copied(budget: &Arc<Budget>, bytes: &[u8]) -> Option<Self> {
         let cost = (bytes.len() + SLAB_OVERHEAD_BYTES) as u64;
         let mut tail = SlabTail::new(bytes.len(), budget.try_charge(ByteClass::Windows, cost)?);
@@ -74,12 +76,12 @@ impl FillBody {
         Some(Self::of(std::iter::once(SlabPart::open(0, Arc::clone(tail.slab())))))
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub const fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether there is nothing in it.
+    /// True if there is nothing in it.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -106,7 +108,7 @@ impl FillBody {
             .filter(|piece| !piece.is_empty())
     }
 
-    /// What it takes in memory, in bytes.
+    /// Returns what it takes in memory, in bytes.
     pub(crate) fn cost(&self) -> u64 {
         self.parts.iter().map(|part| part.slab.charge().bytes()).sum()
     }

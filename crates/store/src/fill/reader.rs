@@ -61,7 +61,7 @@ impl FillReader {
         }
     }
 
-    /// What it reads.
+    /// Returns what it reads.
     pub const fn fill(&self) -> &Arc<Fill> {
         &self.fill
     }
@@ -71,7 +71,7 @@ impl FillReader {
         self.at
     }
 
-    /// How many bytes are still to come, where that is known.
+    /// Returns how many bytes are still to come, where that is known.
     pub fn remaining(&self) -> Option<u64> {
         let end = self.fill.length().map_or(self.until, |length| length.min(self.until));
         (end != u64::MAX).then(|| end.saturating_sub(self.at))

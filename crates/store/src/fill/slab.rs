@@ -25,8 +25,8 @@ pub(crate) struct Slab {
     charge: ByteCharge,
 }
 
-// SAFETY: bytes below `filled` are only read; bytes above are touched by the one `SlabTail` alone, which
-// raises `filled` with release ordering after it wrote them.
+// SAFETY: bytes below `filled` are only read; bytes above are touched by the one `SlabTail` alone,
+// which raises `filled` with release ordering after it wrote them.
 unsafe impl Sync for Slab {}
 
 /// The right to write into a slab. There is one a slab, and it cannot be copied.
@@ -66,9 +66,9 @@ impl SlabTail {
         let filled = self.slab.filled.load(Ordering::Relaxed);
         let taken = bytes.len().min(self.slab.capacity() - filled);
         let place = UnsafeCell::raw_get(self.slab.bytes[filled..].as_ptr()).cast::<u8>();
-        // SAFETY: `taken` cells from `filled` on lie within the slice the pointer was taken from. No
-        // reader looks at them before `filled` is raised, and this `SlabTail`, held by `&mut`, is the only
-        // writer. The source cannot overlap: nobody has a slice of these cells.
+        // SAFETY: `taken` cells from `filled` on lie within the slice the pointer was taken from.
+        // No reader looks at them before `filled` is raised, and this `SlabTail`, held by `&mut`,
+        // is the only writer. The source cannot overlap: nobody has a slice of these cells.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, taken);
         }
@@ -88,7 +88,7 @@ impl Slab {
         self.filled.load(Ordering::Acquire)
     }
 
-    /// What it is counted as.
+    /// Returns what it is counted as.
     pub(crate) const fn charge(&self) -> &ByteCharge {
         &self.charge
     }

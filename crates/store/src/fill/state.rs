@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 use std::task::Waker;
 
-/// How a fill stands.
+/// Tells how a fill stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FillOutcome {
     Running,
@@ -77,7 +77,8 @@ impl FillState {
         self.parts.get(index).map_or_else(Bytes::new, |part| part.slice(&(at..until)))
     }
 
-    /// How far the writer is ahead of its slowest reader, in bytes. With no reader it waits for none.
+    /// Returns how far the writer is ahead of its slowest reader, in bytes. With no reader it waits
+    /// for none.
     pub(super) const fn lag(&self) -> u64 {
         self.end.saturating_sub(self.slowest)
     }
@@ -127,7 +128,8 @@ impl FillState {
         }
     }
 
-    /// Ends the fill if its last reader has left and it is not worth finishing. Says whether it did.
+    /// Ends the fill if its last reader has left and it is not worth finishing. Says whether it
+    /// did.
     pub(super) fn abandon(&mut self, plan: &FillPlan) -> bool {
         let is_left = self.readers.is_empty() && self.attached > 0;
         let ends = is_left
@@ -149,7 +151,7 @@ impl FillState {
         stays && (expected <= FINISH_BYTES_MAX || has_enough)
     }
 
-    /// Whether a reader has all there is and waits, while another holds the writer back.
+    /// True if a reader has all there is and waits, while another holds the writer back.
     pub(super) fn is_starving(&self) -> bool {
         self.readers.iter().any(|(_, place)| place.at == self.end && place.waker.is_some())
     }

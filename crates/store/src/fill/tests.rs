@@ -1,5 +1,5 @@
-//! What a fill promises: every reader gets every byte of its range, the account holds, and nobody is
-//! kept waiting by those who left.
+//! What a fill promises: every reader gets every byte of its range, the account holds, and nobody
+//! is kept waiting by those who left.
 
 use super::*;
 use crate::budget::ByteClass;
@@ -130,8 +130,8 @@ fn a_body_that_outgrows_what_may_be_kept_passes_on() {
     }
 }
 
-/// Many readers at random paces, ranges and moments, some of which leave: whatever happens, each one
-/// gets its bytes in order, and the account stays within its limit.
+/// Many readers at random paces, ranges and moments, some of which leave: whatever happens, each
+/// one gets its bytes in order, and the account stays within its limit.
 #[tokio::test]
 async fn no_byte_is_freed_before_every_reader_has_it() {
     for seed in 1..=60_u64 {

@@ -23,11 +23,11 @@ pub struct FillWriter {
     tail: Option<SlabTail>,
     /// Kept between writes, so that waking allocates nothing.
     wakers: Vec<Waker>,
-    /// How long readers that wait were held up by slower ones.
+    /// Time for which readers that wait were held up by slower ones.
     stalled: Duration,
 }
 
-/// What a fill leaves when it ends.
+/// Holds what a fill leaves when it ends.
 pub(crate) struct WholeBody {
     /// All of it, or `None` where it was too large to stay.
     pub(crate) body: Option<FillBody>,
@@ -45,8 +45,8 @@ impl FillWriter {
         &self.fill
     }
 
-    /// Appends bytes. Waits while its slowest reader is a window behind and the body is not kept, or
-    /// while the account has no room. An error ends the body: stop fetching.
+    /// Appends bytes. Waits while its slowest reader is a window behind and the body is not kept,
+    /// or while the account has no room. An error ends the body: stop fetching.
     pub async fn write(&mut self, mut bytes: &[u8]) -> Result<(), FillBroken> {
         let written = self.fill.written();
         if self.fill.plan.length.is_some_and(|length| written + bytes.len() as u64 > length) {
@@ -62,8 +62,9 @@ impl FillWriter {
         Ok(())
     }
 
-    /// From which byte the rest may be asked for by `Range` and `If-Range` when the origin has broken
-    /// off. `None`: it may not, or nobody wants it. On success go on writing; else [`Self::fail`].
+    /// From which byte the rest may be asked for by `Range` and `If-Range` when the origin has
+    /// broken off. `None`: it may not, or nobody wants it. On success go on writing; else
+    /// [`Self::fail`].
     pub fn resume_from(&self) -> Option<u64> {
         let state = self.fill.lock();
         let is_wanted = state.outcome == FillOutcome::Running
@@ -126,7 +127,7 @@ impl FillWriter {
         }
     }
 
-    /// How much longer a slow reader may hold up others; `None` where nobody is sent off.
+    /// Returns how much longer a slow reader may hold up others; `None` where nobody is sent off.
     fn patience(&self) -> Option<Duration> {
         let state = self.fill.lock();
         let may_end = state.mode == FillMode::Passing

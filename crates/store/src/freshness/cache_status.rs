@@ -1,7 +1,7 @@
 //! `Cache-Status` (RFC 9211): what this cache did with a request, in one field.
 //!
-//! Made of the reasons themselves, so that nothing is left unexplained. Pure. Called by the doors for
-//! every answer; a line is added behind those of caches nearer to the origin.
+//! Made of the reasons themselves, so that nothing is left unexplained. Pure. Called by the doors
+//! for every answer; a line is added behind those of caches nearer to the origin.
 
 use super::reuse::{Doubt, Freshness, NotFetched, NotReused, StaleAllowed};
 use super::said;
@@ -10,12 +10,12 @@ use http::StatusCode;
 use http::header::HeaderValue;
 use vocab::{CacheUse, Caching, NotStored};
 
-/// What was done with a request.
+/// Tells what was done with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandledRequest {
     /// Answered from what is stored, as it is.
     Hit {
-        /// How old it was.
+        /// Age of it.
         freshness: Freshness,
         /// Who allowed it, if it was stale.
         stale: Option<StaleAllowed>,
@@ -26,16 +26,16 @@ pub enum HandledRequest {
     Forwarded {
         /// Why.
         why: Forward,
-        /// Its status, if it differs from the answer's (RFC 9211 §2.3).
+        /// Status, if it differs from the answer's (RFC 9211 §2.3).
         status: Option<StatusCode>,
         /// Whether the client waited for another client's request.
         collapse: CollapseStatus,
-        /// What became of the answer.
+        /// Outcome of the answer.
         kept: Option<StoredStatus>,
     },
     /// The origin was asked and did not answer, or with an error, and what is stored was sent.
     Rescued {
-        /// How old it was.
+        /// Age of it.
         freshness: Freshness,
         /// Who allowed it.
         why: StaleAllowed,
@@ -61,7 +61,7 @@ pub enum Forward {
     Never(NotReused),
 }
 
-/// Whether one request to the origin served several clients (RFC 9211 §2.6).
+/// Tells whether one request to the origin served several clients (RFC 9211 §2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollapseStatus {
     /// This client's request went to the origin.
@@ -70,17 +70,17 @@ pub enum CollapseStatus {
     Collapsed,
 }
 
-/// What became of an answer.
+/// Outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoredStatus {
-    /// It is stored, and fresh for so many seconds.
+    /// Is stored, and fresh for so many seconds.
     Stored {
-        /// How long it stays fresh; 0 or less if it is stale at once.
+        /// Time for which it stays fresh; 0 or less if it is stale at once.
         ttl_secs: i64,
     },
-    /// It is not stored.
+    /// Is not stored.
     Not(NotStored),
-    /// It is an error in whose place nothing could be sent.
+    /// Is an error in whose place nothing could be sent.
     NotRescued(NotRescued),
 }
 
@@ -205,7 +205,7 @@ impl Forward {
         }
     }
 
-    /// What the registered word does not say.
+    /// Returns what the registered word does not say.
     const fn detail(self) -> Option<&'static str> {
         match self {
             Self::Doubt(Doubt::NoCache) => Some("no-cache"),

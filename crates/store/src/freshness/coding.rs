@@ -1,5 +1,5 @@
-//! `Accept-Encoding` in the form in which requests are compared, and whether a request takes what is
-//! stored (RFC 9110 §12.5.3).
+//! `Accept-Encoding` in the form in which requests are compared, and whether a request takes what
+//! is stored (RFC 9110 §12.5.3).
 //!
 //! Pure, and without a heap: most of what is stored varies by this field. Called by the rule for
 //! variants.
@@ -7,9 +7,9 @@
 use super::quality;
 use http::header::{self, HeaderMap};
 
-/// What is compared, each by a bit: the codings that origins choose between, and what is said of the
-/// rest. Other codings are left out, and [`takes`] sees to it that nobody gets one that it did not
-/// name.
+/// What is compared, each by a bit: the codings that origins choose between, and what is said of
+/// the rest. Other codings are left out, and [`takes`] sees to it that nobody gets one that it did
+/// not name.
 const WORDS: [&str; 6] = ["*", "*;q=0", "br", "gzip", "identity;q=0", "zstd"];
 
 /// The words that hold for a request, one bit for each.
@@ -38,7 +38,7 @@ impl AcceptedWords {
     }
 }
 
-/// Whether a request accepts the codings of a stored response.
+/// True if a request accepts the codings of a stored response.
 pub(crate) fn takes(request: &HeaderMap, response: &HeaderMap) -> bool {
     // Without the field any coding is acceptable (§12.5.3).
     if !request.contains_key(header::ACCEPT_ENCODING) {
@@ -57,7 +57,7 @@ pub(crate) fn takes(request: &HeaderMap, response: &HeaderMap) -> bool {
     })
 }
 
-/// Whether two names are of one coding: `x-gzip` is `gzip` (§8.4.1.3).
+/// True if two names are of one coding: `x-gzip` is `gzip` (§8.4.1.3).
 fn is(name: &str, other: &str) -> bool {
     let bare = |name: &'_ str| if name.eq_ignore_ascii_case("x-gzip") { 2 } else { 0 };
     name[bare(name)..].eq_ignore_ascii_case(&other[bare(other)..])

@@ -1,7 +1,7 @@
 //! Cache directives: `Cache-Control` of responses and requests (RFC 9111 §5.2, RFC 5861, RFC 8246).
 //!
-//! Read once into plain values. Where a directive stands twice the first counts (§4.2.1); a lifetime
-//! that is no number is none at all, so the response is stale. Pure. Called by the rules.
+//! Read once into plain values. Where a directive stands twice the first counts (§4.2.1); a
+//! lifetime that is no number is none at all, so the response is stale. Pure. Called by the rules.
 
 use super::rules::{CacheAudience, CacheSide, CachingRules, RequestControl};
 use super::targeted;
@@ -9,8 +9,8 @@ use http::header::{self, GetAll, HeaderMap, HeaderName, HeaderValue};
 
 /// The largest number of seconds: what is above counts as this (RFC 9111 §1.2.2).
 pub const DELTA_SECS_MAX: u32 = 1 << 31;
-/// Names that `no-cache="…"` or `private="…"` may list. With more the directive counts for the whole
-/// response, which is the careful reading.
+/// Names that `no-cache="…"` or `private="…"` may list. With more the directive counts for the
+/// whole response, which is the careful reading.
 const LISTED_MAX: usize = 64;
 
 /// A directive without an argument.
@@ -35,7 +35,7 @@ pub(crate) enum DirectiveSource {
     Targeted,
 }
 
-/// What a response says.
+/// Holds what a response says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseControl {
     pub(crate) voice: DirectiveSource,
@@ -50,7 +50,7 @@ pub(crate) struct ResponseControl {
     flags: u8,
 }
 
-/// What a request says.
+/// Holds what a request says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestDirectives {
     pub(crate) max_age_secs: Option<u32>,
@@ -83,7 +83,7 @@ impl ResponseControl {
         }
     }
 
-    /// What a response's fields say to a cache of these rules.
+    /// Returns what a response's fields say to a cache of these rules.
     pub(crate) fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
         match rules.side {
             CacheSide::Reverse => {
@@ -138,7 +138,7 @@ impl ResponseControl {
         self.flags & (1 << flag as u8) != 0
     }
 
-    /// How long it says that it is fresh, if it says so by directive.
+    /// Returns how long it says that it is fresh, if it says so by directive.
     pub(crate) fn lifetime_secs(&self, rules: &CachingRules) -> Option<u32> {
         match rules.audience {
             CacheAudience::Shared => self.s_maxage_secs.or(self.max_age_secs),
@@ -162,8 +162,8 @@ impl ResponseFlag {
 }
 
 impl RequestDirectives {
-    /// What a request's fields say to a cache of these rules. `Pragma: no-cache` counts where there
-    /// is no `Cache-Control` (RFC 9111 §5.4).
+    /// Returns what a request's fields say to a cache of these rules. `Pragma: no-cache` counts
+    /// where there is no `Cache-Control` (RFC 9111 §5.4).
     pub(crate) fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
         let mut wishes = Self::default();
         match rules.requests {
@@ -208,7 +208,7 @@ impl RequestDirectives {
     }
 }
 
-/// Whether `Pragma` says `no-cache`.
+/// True if `Pragma` says `no-cache`.
 pub(crate) fn pragma_no_cache(fields: &HeaderMap) -> bool {
     let mut pragmas = fields.get_all(header::PRAGMA).iter();
     pragmas.any(|value| {
@@ -287,7 +287,7 @@ impl<'a> DirectiveLines<'a> {
         Self { lines: fields.get_all(header::CACHE_CONTROL).into_iter(), rest: &[] }
     }
 
-    /// What stands before the next comma or the end, trimmed behind.
+    /// Returns what stands before the next comma or the end, trimmed behind.
     fn until_comma(&mut self) -> &'a [u8] {
         let end = self.rest.iter().position(|it| *it == b',').unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(end);

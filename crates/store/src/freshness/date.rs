@@ -17,7 +17,8 @@ const EPOCH_DAYS: u64 = 719_468;
 /// The longest form, with room for spaces around: `Wednesday, 06-Nov-94 08:49:37 GMT`.
 const DATE_BYTES_MAX: usize = 48;
 
-/// Seconds since 1970 of the first line of a field; `None` if it is missing, no date, or before 1970.
+/// Seconds since 1970 of the first line of a field; `None` if it is missing, no date, or before
+/// 1970.
 pub(crate) fn field(fields: &HeaderMap, name: &HeaderName) -> Option<u64> {
     parse(fields.get(name)?.as_bytes())
 }

@@ -1,7 +1,7 @@
 //! The arithmetic in words, for `tidegate why URL`.
 //!
-//! It says what the rules decide, from the same values; it decides nothing. Pure. Called by the store
-//! when it is asked what is kept for a URL.
+//! It says what the rules decide, from the same values; it decides nothing. Pure. Called by the
+//! store when it is asked what is kept for a URL.
 
 use super::reuse::{Freshness, Reuse, freshness, reuse};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
@@ -12,8 +12,8 @@ use http::Method;
 use std::fmt::Write as _;
 use vocab::Now;
 
-/// One stored response in a few sentences: how long it is fresh and why, how old it is, and what may
-/// be done when it is stale.
+/// One stored response in a few sentences: how long it is fresh and why, how old it is, and what
+/// may be done when it is stale.
 pub fn explain(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, now: Now) -> String {
     let freshness = freshness(head, terms, now.unix_ms);
     let mut text = String::new();
@@ -37,8 +37,8 @@ pub fn explain(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, now:
     text
 }
 
-/// What a plain `GET` that selects this response gets of it at a moment, and why; `None` where it is sent
-/// because it is fresh.
+/// Returns what a plain `GET` that selects this response gets of it at a moment, and why; `None`
+/// where it is sent because it is fresh.
 pub(crate) fn not_as_it_is(
     rules: &CachingRules,
     url: &str,

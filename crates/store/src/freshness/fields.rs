@@ -1,8 +1,8 @@
 //! Which fields of a response are stored (RFC 9111 §3.1).
 //!
-//! Left out is what is for one connection, what `Connection` lists, what the origin keeps from reuse
-//! (`no-cache="…"`, `private="…"`), and `Set-Cookie` where the rules say so. Pure. Called before a
-//! head is stored or updated.
+//! Left out is what is for one connection, what `Connection` lists, what the origin keeps from
+//! reuse (`no-cache="…"`, `private="…"`), and `Set-Cookie` where the rules say so. Pure. Called
+//! before a head is stored or updated.
 
 use super::control::{self, ResponseControl};
 use super::rules::{CacheAudience, CachingRules, SetCookie};
@@ -50,7 +50,8 @@ pub(crate) fn stored(rules: &CachingRules, fields: &HeaderMap) -> HeaderMap {
         CacheAudience::Private => &[],
     };
     let withheld = listed.iter().chain(&control.no_cache_fields).chain(private);
-    // Few answers have any of them: walking over the fields costs less than asking the map for each.
+    // Few answers have any of them: walking over the fields costs less than asking the map for
+    // each.
     let never = NEVER.iter().filter(|name| fields.keys().any(|it| it == *name));
     for name in never.chain(withheld.filter(|name| !KEPT.contains(name))) {
         stored.remove(name);

@@ -1,7 +1,7 @@
 //! What a request that may have changed something makes unusable (RFC 9111 §4.4).
 //!
-//! Pure: it names URLs, the store drops what is filed under them. Called by the store when the answer
-//! to a request is there.
+//! Pure: it names URLs, the store drops what is filed under them. Called by the store when the
+//! answer to a request is there.
 
 use super::rules::{RequestFacts, ResponseFacts};
 use super::target;
@@ -12,7 +12,7 @@ use http::header;
 const SAFE: [&str; 9] =
     ["GET", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "REPORT", "SEARCH", "QUERY"];
 
-/// Whether a method changes nothing by its definition. `CONNECT` has no URL that could be stored.
+/// True if a method changes nothing by its definition. `CONNECT` has no URL that could be stored.
 pub fn is_safe(method: &Method) -> bool {
     SAFE.contains(&method.as_str())
 }

@@ -1,5 +1,5 @@
-//! `Accept-Language` in the form in which requests are compared, and whether what is stored is what a
-//! request likes best (RFC 9110 §12.5.4).
+//! `Accept-Language` in the form in which requests are compared, and whether what is stored is what
+//! a request likes best (RFC 9110 §12.5.4).
 //!
 //! Pure. Called by the rule for variants.
 
@@ -29,7 +29,7 @@ pub(crate) fn normal(request: &HeaderMap) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Whether a stored response is in the one language that the request likes best: then the origin
+/// True if a stored response is in the one language that the request likes best: then the origin
 /// would choose it for this request too.
 pub(crate) fn prefers(request: &HeaderMap, response: &HeaderMap) -> bool {
     let Some(language) = response.get(header::CONTENT_LANGUAGE) else { return false };

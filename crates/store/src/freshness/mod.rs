@@ -5,11 +5,12 @@
 //! cache; `explain` puts the same arithmetic in words.
 //!
 //! The life of a response: [`storing`] and [`kept`] when it comes; [`choose`] and [`reuse`] when it
-//! is asked for; [`confirmed`] and [`freshened`] when the origin has been asked about it; [`rescue`]
-//! when the origin could not be asked; [`invalidation`] when it may have changed.
+//! is asked for; [`confirmed`] and [`freshened`] when the origin has been asked about it;
+//! [`rescue`] when the origin could not be asked; [`invalidation`] when it may have changed.
 //!
 //! A client's own preconditions and ranges are not judged here: the door does, against the response
-//! that these rules let it send, with [`crate::StoredHead::etag`] and [`crate::StoredHead::modified_unix_secs`].
+//! that these rules let it send, with [`crate::StoredHead::etag`] and
+//! [`crate::StoredHead::modified_unix_secs`].
 
 mod age;
 mod cache_status;

@@ -2,8 +2,8 @@
 //! (RFC 9111 §3.3, §3.4, RFC 9110 §15.3.7.3).
 //!
 //! Only parts that share a strong validator are put together. Which bytes are there is the tiers'
-//! knowledge; the head that is stored is that of the whole. Pure. Called by the rule for storing, and
-//! by the fill.
+//! knowledge; the head that is stored is that of the whole. Pure. Called by the rule for storing,
+//! and by the fill.
 
 use super::date;
 use super::rules::ResponseFacts;
@@ -16,9 +16,9 @@ use vocab::NotStored;
 /// A part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyPart {
-    /// Its first byte, from 0.
+    /// First byte, from 0.
     pub first: u64,
-    /// Its last byte; at least `first`, less than `total`.
+    /// Last byte; at least `first`, less than `total`.
     pub last: u64,
     /// The length of the whole.
     pub total: u64,
@@ -27,9 +27,9 @@ pub struct BodyPart {
 /// Why a part is not put to what is stored. Both may be of use by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotJoined {
-    /// It is no 206.
+    /// Is no 206.
     NoPart,
-    /// Its `Content-Range` is missing, malformed or at odds with its length.
+    /// `Content-Range` is missing, malformed or at odds with its length.
     ContentRange,
     /// Several parts at once.
     Multipart,
@@ -41,7 +41,7 @@ pub enum NotJoined {
     Total,
 }
 
-/// What to add to a request for bytes that are missing.
+/// Holds what to add to a request for bytes that are missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingRange {
     /// `Range`.
@@ -50,8 +50,8 @@ pub struct MissingRange {
     pub if_range: HeaderValue,
 }
 
-/// How long `Last-Modified` must lie before `Date` to count as strong, in seconds: within it a file
-/// may have changed twice, and the two clocks may differ (RFC 9110 §8.8.2.2).
+/// Time by which `Last-Modified` must lie before `Date` to count as strong, in seconds: within it a
+/// file may have changed twice, and the two clocks may differ (RFC 9110 §8.8.2.2).
 const DATE_IS_STRONG_AFTER_SECS: u64 = 60;
 
 impl BodyPart {
@@ -66,7 +66,7 @@ impl BodyPart {
         (is_right && part.last < part.total).then_some(part)
     }
 
-    /// How many bytes it is.
+    /// Returns how many bytes it is.
     #[allow(clippy::len_without_is_empty, reason = "a part is never empty")]
     pub const fn len(&self) -> u64 {
         self.last - self.first + 1
@@ -129,8 +129,8 @@ pub fn next_part(head: &StoredHead, answered: &ResponseFacts<'_>) -> Result<Body
     }
 }
 
-/// What to ask for bytes from `first` on, to `last` or to the end. `None` without a strong validator:
-/// what would come could not be put to what is there.
+/// Returns what to ask for bytes from `first` on, to `last` or to the end. `None` without a strong
+/// validator: what would come could not be put to what is there.
 pub fn rest(head: &StoredHead, first: u64, last: Option<u64>) -> Option<MissingRange> {
     let if_range = strong_validator(&head.fields)?.clone();
     let last = last.map(|it| it.to_string()).unwrap_or_default();

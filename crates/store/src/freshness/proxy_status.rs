@@ -6,7 +6,7 @@ use super::said::StatusMember;
 use http::StatusCode;
 use http::header::HeaderValue;
 
-/// What this proxy says of one answer.
+/// Holds what this proxy says of one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProxyReport<'a> {
     /// What went wrong; nothing if the answer was passed on.

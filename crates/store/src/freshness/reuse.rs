@@ -1,8 +1,8 @@
 //! Whether a stored response answers a request, and what must be done first if not (RFC 9111 §4).
 //!
-//! It fetches nothing. The client's own preconditions and ranges are judged by the door, against the
-//! response that these rules let it use. Pure. Called by the store for the response that the request
-//! selects ([`super::vary::choose`]).
+//! It fetches nothing. The client's own preconditions and ranges are judged by the door, against
+//! the response that these rules let it use. Pure. Called by the store for the response that the
+//! request selects ([`super::vary::choose`]).
 
 use super::control::{RequestDirective, RequestDirectives};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
@@ -14,14 +14,14 @@ use http::Method;
 use http::header;
 use std::fmt;
 
-/// What to do with a stored response.
+/// Tells what to do with a stored response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reuse {
     /// Send it.
     Fresh(Freshness),
     /// Send it, though it is stale or was not asked about.
     Stale {
-        /// How old it is.
+        /// Age of it.
         freshness: Freshness,
         /// Who allows it.
         why: StaleAllowed,
@@ -35,20 +35,20 @@ pub enum Reuse {
         /// What to ask by.
         conditions: ValidationConditions,
     },
-    /// It is no answer to this request.
+    /// Is no answer to this request.
     Never(NotReused),
 }
 
-/// How old a response is.
+/// Holds how old a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
-    /// Its age in seconds, as `Age` says it.
+    /// Age in seconds, as `Age` says it.
     pub age_secs: u32,
-    /// How long it stays fresh, in seconds; 0 or less if it is stale.
+    /// Time for which it stays fresh, in seconds; 0 or less if it is stale.
     pub ttl_secs: i64,
 }
 
-/// Who allows that a stale response is sent.
+/// Tells who allows that a stale response is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StaleAllowed {
     /// The client, by `max-stale`.
@@ -67,7 +67,7 @@ pub enum StaleAllowed {
     Offline,
 }
 
-/// Whether a new response is fetched behind the client's back.
+/// Tells whether a new response is fetched behind the client's back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefreshMode {
     /// No.
@@ -79,7 +79,7 @@ pub enum RefreshMode {
 /// Why a stored response is not sent without asking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Doubt {
-    /// It is stale.
+    /// Is stale.
     Stale,
     /// The origin wants to be asked each time: `no-cache`.
     NoCache,
@@ -96,9 +96,9 @@ pub enum Doubt {
 pub enum NotReused {
     /// The method is not answered from what is stored: the request goes to the origin.
     Method,
-    /// It has preconditions that are for the origin to judge: `If-Match`, `If-Unmodified-Since`.
+    /// Has preconditions that are for the origin to judge: `If-Match`, `If-Unmodified-Since`.
     ForOrigin,
-    /// It selects another variant: the request goes to the origin.
+    /// Selects another variant: the request goes to the origin.
     Vary,
     /// The client wants only what is stored, and it may not be sent as it is: 504.
     OnlyIfCached,
@@ -115,7 +115,7 @@ pub enum NotFetched {
     Offline,
 }
 
-/// What to do with a stored response for a request.
+/// Returns what to do with a stored response for a request.
 pub fn reuse(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
@@ -160,7 +160,7 @@ fn ask(
     }
 }
 
-/// Whether a request for which nothing is stored may go to the origin.
+/// Returns whether a request for which nothing is stored may go to the origin.
 pub fn miss(rules: &CachingRules, asked: &RequestFacts<'_>) -> Result<(), NotFetched> {
     unfetched(rules, &RequestDirectives::of(rules, asked.fields)).map_or(Ok(()), Err)
 }
@@ -175,25 +175,25 @@ fn unfetched(rules: &CachingRules, wishes: &RequestDirectives) -> Option<NotFetc
     }
 }
 
-/// How old a stored response is at a moment.
+/// Returns how old a stored response is at a moment.
 pub fn freshness(head: &StoredHead, terms: &ReuseTerms, unix_ms: u64) -> Freshness {
     let age_secs = terms.age_secs(head, unix_ms);
     Freshness { age_secs, ttl_secs: i64::from(terms.lifetime_secs) - i64::from(age_secs) }
 }
 
 impl Freshness {
-    /// Whether it is fresh.
+    /// True if it is fresh.
     pub const fn is_fresh(self) -> bool {
         self.ttl_secs > 0
     }
 
-    /// How long it has been stale, in seconds; 0 while it is fresh.
+    /// Returns how long it has been stale, in seconds; 0 while it is fresh.
     pub const fn stale_secs(self) -> u64 {
         if self.ttl_secs > 0 { 0 } else { self.ttl_secs.unsigned_abs() }
     }
 
-    /// Whether it is at most so many seconds past its lifetime. The second in which they pass is past
-    /// already: ages are rounded down.
+    /// True if it is at most so many seconds past its lifetime. The second in which they pass is
+    /// past already: ages are rounded down.
     pub(crate) const fn is_within(self, secs: u32) -> bool {
         self.stale_secs() < secs as u64
     }
@@ -218,7 +218,7 @@ fn doubt(wishes: &RequestDirectives, freshness: Freshness, terms: &ReuseTerms) -
     (!freshness.is_fresh()).then_some(Doubt::Stale)
 }
 
-/// Who allows that it is sent in spite of the doubt, before the origin is asked.
+/// Returns who allows that it is sent in spite of the doubt, before the origin is asked.
 fn allowed(
     rules: &CachingRules,
     wishes: &RequestDirectives,

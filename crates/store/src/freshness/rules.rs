@@ -18,23 +18,24 @@ pub struct CachingRules {
     pub requests: RequestControl,
     /// When a stale response is served that nobody explicitly allowed.
     pub stale: StaleUse,
-    /// What becomes of `Set-Cookie`.
+    /// Treatment of `Set-Cookie`.
     pub cookies: SetCookie,
-    /// How much of the time since `Last-Modified` a response without explicit freshness stays fresh,
-    /// in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic Server
-    /// take it too.
+    /// The part of the time since `Last-Modified` a response without explicit freshness stays
+    /// fresh, in percent: 0 (never) to 100. RFC 9111 §4.2.2 names 10 as typical; httpd and Traffic
+    /// Server take it too.
     pub heuristic_percent: u8,
     /// The most that this gives, in seconds. A day, as in httpd and Traffic Server: beyond it RFC
     /// 9111's predecessors asked for a warning.
     pub heuristic_max_secs: u32,
     /// The longest freshness lifetime that is believed, in seconds; at most 2³¹ (RFC 9111 §1.2.2).
     pub lifetime_max_secs: u32,
-    /// How long past its lifetime a response is still served by [`CachingRules::stale`], in seconds. A week,
-    /// as in Squid; an explicit permission is not cut, and [`StaleUse::Offline`] knows no end.
+    /// Time past its lifetime for which a response is still served by [`CachingRules::stale`], in
+    /// seconds. A week, as in Squid; an explicit permission is not cut, and [`StaleUse::Offline`]
+    /// knows no end.
     pub stale_max_secs: u32,
 }
 
-/// Who is served from a cache.
+/// Tells who is served from a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheAudience {
     /// Several people: `private` responses are not for it, `s-maxage` and `proxy-revalidate` are.
@@ -52,7 +53,7 @@ pub enum CacheSide {
     Reverse,
 }
 
-/// Whether clients may steer a cache.
+/// Tells whether clients may steer a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestControl {
     /// Yes.
@@ -78,12 +79,12 @@ pub enum StaleUse {
     Offline,
 }
 
-/// What becomes of `Set-Cookie` in a stored response.
+/// Treatment of `Set-Cookie` in a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetCookie {
-    /// It is stored and sent to whoever gets the response, as RFC 9111 §7.3 has it.
+    /// Is stored and sent to whoever gets the response, as RFC 9111 §7.3 has it.
     Kept,
-    /// It goes to the client that caused the fetch, and to no other.
+    /// Goes to the client that caused the fetch, and to no other.
     Dropped,
     /// The response is not stored: its body may be for one person, as its cookie is.
     Refused,
@@ -92,22 +93,22 @@ pub enum SetCookie {
 /// A request, as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestFacts<'a> {
-    /// Its method.
+    /// Method.
     pub method: &'a Method,
-    /// Its URL in the form that it is filed under ([`crate::CacheKey`]).
+    /// URL in the form that it is filed under ([`crate::CacheKey`]).
     pub url: &'a str,
-    /// Its fields.
+    /// Fields.
     pub fields: &'a HeaderMap,
     /// When it came.
     pub now: Now,
 }
 
-/// What the origin answered, as the rules see it.
+/// Holds what the origin answered, as the rules see it.
 #[derive(Clone, Copy, Debug)]
 pub struct ResponseFacts<'a> {
-    /// Its status.
+    /// Status.
     pub status: StatusCode,
-    /// Its fields as received.
+    /// Fields as received.
     pub fields: &'a HeaderMap,
     /// When the request was sent: milliseconds since 1970.
     pub requested_ms: u64,

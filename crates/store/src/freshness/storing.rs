@@ -77,8 +77,8 @@ fn on_terms(
     Ok(terms)
 }
 
-/// What is stored of an answer that [`storing`] took: without the fields that are not stored, with a
-/// `Date`, and with the fields of the request that selected it.
+/// Returns what is stored of an answer that [`storing`] took: without the fields that are not
+/// stored, with a `Date`, and with the fields of the request that selected it.
 pub fn kept(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
@@ -177,7 +177,7 @@ fn people(
     }
 }
 
-/// What is stale at once is worth its room only if it can be asked about or served stale.
+/// Returns what is stale at once is worth its room only if it can be asked about or served stale.
 fn use_left(rules: &CachingRules, terms: &ReuseTerms, head: &StoredHead) -> Result<(), NotStored> {
     let can_validate =
         head.fields.contains_key(header::ETAG) || head.fields.contains_key(header::LAST_MODIFIED);

@@ -4,7 +4,8 @@
 
 use http::header::HeaderMap;
 
-/// Tags of one response. With more it is not stored: a purge by one that was left out would miss it.
+/// Tags of one response. With more it is not stored: a purge by one that was left out would miss
+/// it.
 pub const TAGS_MAX: usize = 256;
 /// Bytes of one tag, as at the large content networks.
 pub const TAG_BYTES_MAX: usize = 1024;

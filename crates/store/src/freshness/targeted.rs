@@ -13,7 +13,7 @@ const FIELD: &str = "cdn-cache-control";
 /// What is read of it, in bytes over all lines; a longer one counts as malformed.
 const BYTES_MAX: usize = 4096;
 
-/// What it says; `None` if it does not count.
+/// Returns what it says; `None` if it does not count.
 pub(crate) fn control(fields: &HeaderMap) -> Option<ResponseControl> {
     let mut lines = fields.get_all(FIELD).iter().peekable();
     lines.peek()?;

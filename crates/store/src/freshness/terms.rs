@@ -13,23 +13,24 @@ use http::StatusCode;
 use http::header::{self, HeaderMap};
 use std::fmt;
 
-/// How a stored response may be used.
+/// Holds how a stored response may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReuseTerms {
-    /// How long it is fresh, counted by its age: seconds, at most 2³¹.
+    /// Time for which it is fresh, counted by its age: seconds, at most 2³¹.
     pub lifetime_secs: u32,
     /// What says so.
     pub basis: LifetimeBasis,
-    /// How old it was when it came: milliseconds (§4.2.3, `corrected_initial_age`).
+    /// Age of it when it came: milliseconds (§4.2.3, `corrected_initial_age`).
     pub initial_age_ms: u64,
     /// Whether the origin must be asked even while it is fresh.
     pub validation: ValidationNeed,
     /// Who forbids that it is served stale.
     pub stale: StaleBan,
-    /// How long it may be served stale while a new one is fetched: seconds past its lifetime
+    /// Time for which it may be served stale while a new one is fetched: seconds past its lifetime
     /// (RFC 5861 §3).
     pub stale_while_revalidate_secs: u32,
-    /// How long it may be served stale in place of an error: seconds past its lifetime (RFC 5861 §4).
+    /// Time for which it may be served stale in place of an error: seconds past its lifetime (RFC
+    /// 5861 §4).
     pub stale_if_error_secs: u32,
     /// Whether it never changes while it is fresh (RFC 8246).
     pub change: ChangeExpectation,
@@ -40,7 +41,7 @@ pub struct ReuseTerms {
     pub tags: Box<[Box<str>]>,
 }
 
-/// What a freshness lifetime rests on.
+/// Tells what a freshness lifetime rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LifetimeBasis {
     /// `Cache-Control: s-maxage`.
@@ -55,7 +56,7 @@ pub enum LifetimeBasis {
     Heuristic,
     /// Nothing: it is stale at once.
     Nothing,
-    /// It was purged softly: it is stale from then on.
+    /// Was purged softly: it is stale from then on.
     Purged,
 }
 
@@ -68,7 +69,7 @@ pub enum ValidationNeed {
     Always,
 }
 
-/// What forbids serving it stale (RFC 9111 §4.2.4).
+/// Tells what forbids serving it stale (RFC 9111 §4.2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StaleBan {
     /// Nothing.
@@ -84,12 +85,12 @@ pub enum StaleBan {
     SMaxAge,
 }
 
-/// Whether it may change while it is fresh.
+/// Tells whether it may change while it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeExpectation {
     /// It may.
     Possible,
-    /// It says that it will not: a plain reload is served from here.
+    /// Says that it will not: a plain reload is served from here.
     Immutable,
 }
 
@@ -128,8 +129,8 @@ impl ReuseTerms {
         }
     }
 
-    /// Its age at a moment, in seconds (RFC 9111 §4.2.3, `current_age`). A clock that was set back
-    /// makes nothing younger than it came.
+    /// Returns its age at a moment, in seconds (RFC 9111 §4.2.3, `current_age`). A clock that was
+    /// set back makes nothing younger than it came.
     pub fn age_secs(&self, head: &StoredHead, unix_ms: u64) -> u32 {
         let resident_ms = unix_ms.saturating_sub(head.received_ms);
         let secs = self.initial_age_ms.saturating_add(resident_ms) / 1000;
@@ -141,7 +142,8 @@ impl ReuseTerms {
         self.sets_cookie && rules.cookies == SetCookie::Refused
     }
 
-    /// What forbids serving it at this age without asking. While it is fresh only `no-cache` does.
+    /// Returns what forbids serving it at this age without asking. While it is fresh only
+    /// `no-cache` does.
     pub(crate) fn ban_at(&self, age_secs: u32) -> StaleBan {
         let is_fresh = age_secs < self.lifetime_secs;
         if is_fresh && self.stale != StaleBan::NoCache { StaleBan::None } else { self.stale }
@@ -207,7 +209,7 @@ pub(crate) const fn is_heuristically_cacheable(status: StatusCode) -> bool {
     matches!(status.as_u16(), 200 | 203 | 204 | 206 | 300 | 301 | 308 | 404 | 405 | 410 | 414 | 501)
 }
 
-/// Whether freshness is said, whatever it is.
+/// True if freshness is said, whatever it is.
 pub(crate) fn is_explicit(
     rules: &CachingRules,
     control: &ResponseControl,

@@ -1,7 +1,7 @@
 //! Whether a stored response is sent in place of an error (RFC 9111 §4.2.4, §4.3.3, RFC 5861 §4).
 //!
-//! Pure. Called by the store when the origin, asked about a stored response, could not be reached or
-//! answered with an error.
+//! Pure. Called by the store when the origin, asked about a stored response, could not be reached
+//! or answered with an error.
 
 use super::control::{RequestDirective, RequestDirectives};
 use super::reuse::{self, Freshness, StaleAllowed};
@@ -11,7 +11,7 @@ use crate::head::StoredHead;
 use http::StatusCode;
 use std::fmt;
 
-/// What went wrong.
+/// Tells what went wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OriginTrouble {
     /// No answer came: no connection, or it ended too early.
@@ -31,12 +31,12 @@ pub enum NotRescued {
     ClientNoCache,
     /// Nobody allows it.
     NotAllowed,
-    /// It has been stale for longer than is allowed.
+    /// Has been stale for longer than is allowed.
     TooStale,
 }
 
-/// How old the stored response is that is sent in place of the error, and who allows it; or why the
-/// error is passed on.
+/// Returns how old the stored response is that is sent in place of the error, and who allows it; or
+/// why the error is passed on.
 pub fn rescue(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,

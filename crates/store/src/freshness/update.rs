@@ -11,16 +11,17 @@ use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName};
 use vocab::NotStored;
 
-/// Fields that belong to the bytes that are stored, not to the answer (§3.2): they are never changed.
+/// Fields that belong to the bytes that are stored, not to the answer (§3.2): they are never
+/// changed.
 static OF_BODY: [HeaderName; 3] =
     [header::CONTENT_LENGTH, header::CONTENT_ENCODING, header::CONTENT_RANGE];
 
-/// What the answer to a `HEAD` does to a stored response.
+/// Tells what the answer to a `HEAD` does to a stored response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadEffect {
-    /// It updates it, as a 304 does: [`freshened`].
+    /// Updates it, as a 304 does: [`freshened`].
     Updates,
-    /// It shows that it has changed: it must be asked about before it is used.
+    /// Shows that it has changed: it must be asked about before it is used.
     Outdates,
     /// Nothing: the answer is no 200.
     Nothing,
@@ -71,7 +72,7 @@ fn same_vary(one: &HeaderMap, other: &HeaderMap) -> bool {
     one.get_all(header::VARY).iter().eq(other.get_all(header::VARY).iter())
 }
 
-/// What the answer to a `HEAD` does to the stored response that the request selects.
+/// Returns what the answer to a `HEAD` does to the stored response that the request selects.
 pub fn head_effect(stored: &StoredHead, answered: &ResponseFacts<'_>) -> HeadEffect {
     if answered.status != StatusCode::OK {
         return HeadEffect::Nothing;

@@ -21,7 +21,7 @@ pub struct ValidationConditions {
 }
 
 impl ValidationConditions {
-    /// Those of one stored response: all validators that it has.
+    /// Returns those of one stored response: all validators that it has.
     pub fn of(head: &StoredHead) -> Self {
         Self {
             if_none_match: head.etag().cloned(),
@@ -29,8 +29,8 @@ impl ValidationConditions {
         }
     }
 
-    /// Those of variants of which none matches the request: their strong and weak tags. The origin
-    /// may say that one of them is right for this request too.
+    /// Returns those of variants of which none matches the request: their strong and weak tags. The
+    /// origin may say that one of them is right for this request too.
     pub fn of_variants<'h>(heads: impl IntoIterator<Item = &'h StoredHead>) -> Self {
         let mut list: Vec<u8> = Vec::new();
         for tag in heads.into_iter().filter_map(StoredHead::etag).take(TAGS_SENT_MAX) {
@@ -47,13 +47,13 @@ impl ValidationConditions {
         Self { if_none_match, if_modified_since: None }
     }
 
-    /// Whether there is nothing to ask by: the whole is fetched again.
+    /// True if there is nothing to ask by: the whole is fetched again.
     pub const fn is_empty(&self) -> bool {
         self.if_none_match.is_none() && self.if_modified_since.is_none()
     }
 
-    /// Puts them into a request in place of the client's own, which are answered from what is stored
-    /// then.
+    /// Puts them into a request in place of the client's own, which are answered from what is
+    /// stored then.
     pub fn apply(&self, request: &mut HeaderMap) {
         if self.is_empty() {
             return;

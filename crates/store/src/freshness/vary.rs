@@ -1,8 +1,8 @@
 //! Which of several responses to one URL a request selects (RFC 9111 §4.1).
 //!
-//! A response is stored with the request's fields that its `Vary` names, brought into a form in which
-//! requests that mean the same read the same. Pure. Called before a response is stored, and for each
-//! that is a candidate.
+//! A response is stored with the request's fields that its `Vary` names, brought into a form in
+//! which requests that mean the same read the same. Pure. Called before a response is stored, and
+//! for each that is a candidate.
 
 use super::{coding, language};
 use crate::head::StoredHead;
@@ -36,7 +36,7 @@ pub(crate) fn selecting(request: &HeaderMap, response: &HeaderMap) -> Result<Hea
     Ok(selecting)
 }
 
-/// Whether a request selects a stored response.
+/// True if a request selects a stored response.
 pub fn matches(head: &StoredHead, request: &HeaderMap) -> bool {
     names(&head.fields).all(|name| {
         let Ok(name) = name else { return false };

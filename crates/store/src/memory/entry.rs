@@ -1,7 +1,7 @@
 //! A stored response: its head as it was filed, and its body in memory.
 //!
-//! Neither ever changes; a head that the origin freshened is a new entry with the same body. Made by
-//! the store; held by the tier, by fetches under way and by doors while they send.
+//! Neither ever changes; a head that the origin freshened is a new entry with the same body. Made
+//! by the store; held by the tier, by fetches under way and by doors while they send.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::disk::StoredAnswer;
@@ -15,8 +15,8 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What a filed head takes beside its fields, URL and tags, in bytes: itself, its entry, its node and
-/// its place in the map. Measured by `tests/resident.rs`.
+/// What a filed head takes beside its fields, URL and tags, in bytes: itself, its entry, its node
+/// and its place in the map. Measured by `tests/resident.rs`.
 const FILED_BYTES: u64 = 1024;
 /// What one field takes beside its value, in bytes: its place in the map, twice for its growth.
 const FIELD_BYTES: u64 = 160;
@@ -45,7 +45,7 @@ impl FiledHead {
         Some(Arc::new(Self { key, head, terms, ready: OnceLock::new(), charge }))
     }
 
-    /// What it is filed under.
+    /// Returns what it is filed under.
     pub const fn key(&self) -> &CacheKey {
         &self.key
     }
@@ -76,9 +76,11 @@ impl FiledHead {
 pub enum EntryContent {
     /// All of it, in memory.
     Memory(FillBody),
-    /// Its front, in memory, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked for.
+    /// Front, in memory, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked
+    /// for.
     Front(FillBody),
-    /// All of it, on disk: clone its body to read it, on a thread that may wait, or send it from the file.
+    /// All of it, on disk: clone its body to read it, on a thread that may wait, or send it from
+    /// the file.
     Disk(Arc<StoredAnswer>),
 }
 
@@ -91,7 +93,7 @@ impl EntryContent {
         }
     }
 
-    /// Whether there is nothing.
+    /// True if there is nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -116,22 +118,22 @@ impl StoredEntry {
         Self { filed, content, hits: AtomicU8::new(0) }
     }
 
-    /// Its head and what goes with it.
+    /// Returns its head and what goes with it.
     pub const fn filed(&self) -> &Arc<FiledHead> {
         &self.filed
     }
 
-    /// Its body, or what is there of it.
+    /// Returns its body, or what is there of it.
     pub const fn content(&self) -> &EntryContent {
         &self.content
     }
 
-    /// Whether only the front of its body is there.
+    /// True if only the front of its body is there.
     pub const fn is_front(&self) -> bool {
         matches!(self.content, EntryContent::Front(_))
     }
 
-    /// What it takes in memory, in bytes.
+    /// Returns what it takes in memory, in bytes.
     pub(super) fn cost(&self) -> u64 {
         self.content.in_memory().map_or(0, FillBody::cost) + self.filed.charge.bytes()
     }

@@ -1,4 +1,5 @@
-//! First in, first out, with places that can be left from the middle: lists through a shard's nodes.
+//! First in, first out, with places that can be left from the middle: lists through a shard's
+//! nodes.
 //!
 //! It owns no node. Called by the shard.
 

@@ -43,22 +43,22 @@ enum NodeHome {
 /// Why an entry is not kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotKept {
-    /// It would take more than half of a shard.
+    /// Would take more than half of a shard.
     TooLarge,
-    /// It would take more than an eighth of a shard, and was asked for once.
+    /// Would take more than an eighth of a shard, and was asked for once.
     LargeAndNew,
-    /// It came from the disk, and a newer one is in memory.
+    /// Came from the disk, and a newer one is in memory.
     Newer,
 }
 
-/// Whether more than one client asked for what comes.
+/// Tells whether more than one client asked for what comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EntrySeen {
     /// One did.
     Once,
     /// Several did.
     Often,
-    /// It was stored before, and comes back from the disk: whatever is here is newer.
+    /// Was stored before, and comes back from the disk: whatever is here is newer.
     Before,
 }
 
@@ -161,8 +161,8 @@ impl MemoryShard {
         Some(self.take(id))
     }
 
-    /// Puts the entries that `wanted` picks among so many places from `from` on into `found`. Returns
-    /// where to go on.
+    /// Puts the entries that `wanted` picks among so many places from `from` on into `found`.
+    /// Returns where to go on.
     pub(super) fn select(
         &self,
         from: usize,
@@ -282,7 +282,7 @@ impl MemoryShard {
         entry
     }
 
-    /// Who stands before a node in its chain. The node itself may be gone already.
+    /// Returns who stands before a node in its chain. The node itself may be gone already.
     fn chain_before(&self, hash: u128, id: u32) -> Option<u32> {
         let mut before = None;
         let mut next = self.keys.get(&hash).copied()?;

@@ -1,4 +1,5 @@
-//! What the tier promises: what is asked for often stays, scans pass through, and the account holds.
+//! What the tier promises: what is asked for often stays, scans pass through, and the account
+//! holds.
 
 use super::*;
 use crate::fill::FillBody;

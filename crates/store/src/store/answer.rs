@@ -1,7 +1,7 @@
 //! What becomes of an origin's answer.
 //!
-//! The rules say whether it may be stored; the account says whether there is room. Called by the door
-//! that fetched, when the head is there.
+//! The rules say whether it may be stored; the account says whether there is room. Called by the
+//! door that fetched, when the head is there.
 
 use super::lead::FetchPermit;
 use super::storing::StoringAnswer;
@@ -19,14 +19,14 @@ use http::header;
 use std::fmt;
 use std::sync::Arc;
 
-/// What to do with an answer.
+/// Tells what to do with an answer.
 pub enum AnswerPlan {
     /// Write its body here, and read it from here for the client.
     Storing(Box<StoringAnswer>),
-    /// It confirms what is stored: send that.
+    /// Confirms what is stored: send that.
     Confirmed(Arc<StoredEntry>),
-    /// It confirms nothing that is stored, or is no part that fits: ask again for the whole, without
-    /// conditions.
+    /// Confirms nothing that is stored, or is no part that fits: ask again for the whole,
+    /// without conditions.
     Unconfirmed(FetchPermit),
     /// Send it to the client, past the store.
     Not(UnstoredReason),
@@ -37,13 +37,13 @@ pub enum AnswerPlan {
 pub enum UnstoredReason {
     /// The rules forbid it.
     Rules(NotStored),
-    /// It is a part that cannot be put to what is stored.
+    /// Is a part that cannot be put to what is stored.
     Part(NotJoined),
-    /// It is a part that does not begin where what is stored ends.
+    /// Is a part that does not begin where what is stored ends.
     Apart,
     /// The account has no room for another fetch.
     NoRoom,
-    /// It was fetched for the store alone, and is too large for it.
+    /// Was fetched for the store alone, and is too large for it.
     TooLarge,
 }
 
@@ -59,12 +59,12 @@ impl UnstoredReason {
     }
 }
 
-/// How much of a body an answer brings, with what is there of it already.
+/// Tells how much of a body an answer brings, with what is there of it already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerExtent {
     /// All of it.
     Whole,
-    /// Its front.
+    /// Front.
     Front,
 }
 
@@ -72,10 +72,11 @@ pub(super) enum AnswerExtent {
 struct AnswerDraft {
     head: StoredHead,
     terms: ReuseTerms,
-    /// How many bytes come until the body or its part is over, with the front; `None`: not known.
+    /// Number of bytes that come until the body or its part is over, with the front; `None`: not
+    /// known.
     until: Option<u64>,
     extent: AnswerExtent,
-    /// Whether what is stored of its front is put before it.
+    /// True if what is stored of its front is put before it.
     continues: bool,
 }
 
@@ -261,7 +262,8 @@ impl FetchPermit {
     }
 }
 
-/// Whether others may have an answer without asking: it is fresh, and stays so for a moment.
+/// Returns whether others may have an answer without asking: it is fresh, and stays so for a
+/// moment.
 fn is_shared(head: &StoredHead, terms: &ReuseTerms, asked: &RequestFacts<'_>) -> CollapseMode {
     let is_fresh = freshness(head, terms, asked.now.unix_ms.max(head.received_ms)).is_fresh();
     match terms.validation {
@@ -270,7 +272,7 @@ fn is_shared(head: &StoredHead, terms: &ReuseTerms, asked: &RequestFacts<'_>) ->
     }
 }
 
-/// Whether another client's answer would not be stored either.
+/// True if another client's answer would not be stored either.
 const fn is_about_the_answer(why: NotStored) -> bool {
     match why {
         NotStored::Never

@@ -1,7 +1,7 @@
 //! What is whole, fresh and in memory, for a `GET` or `HEAD` that asks for nothing special.
 //!
-//! The short way beside [`look_up`](super::look_up): it fetches nothing, refreshes nothing and counts
-//! nothing but hits. Called by doors that answer without a request of their own.
+//! The short way beside [`look_up`](super::look_up): it fetches nothing, refreshes nothing and
+//! counts nothing but hits. Called by doors that answer without a request of their own.
 
 use super::Store;
 use crate::freshness::{CachingRules, Freshness, RequestFacts, Reuse, choose, reuse};
@@ -14,18 +14,18 @@ use vocab::Now;
 
 /// A stored response that can be sent as it is.
 pub struct AtHand {
-    /// Its head, and what goes with it.
+    /// Head, and what goes with it.
     pub entry: Arc<StoredEntry>,
     /// All of its body.
     pub body: Bytes,
-    /// How old it is.
+    /// Age of it.
     pub freshness: Freshness,
 }
 
 impl Store {
-    /// What can be sent at once for `url`. `fields` are the request's, made only where the response
-    /// varies; the request has no conditions, ranges or directives. A body of more than one slab (64 KiB)
-    /// is not at hand in one piece, and not found here.
+    /// Returns what can be sent at once for `url`. `fields` are the request's, made only where the
+    /// response varies; the request has no conditions, ranges or directives. A body of more than
+    /// one slab (64 KiB) is not at hand in one piece, and not found here.
     pub fn at_hand(
         &self,
         url: &str,

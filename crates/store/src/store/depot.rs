@@ -1,9 +1,9 @@
 //! The disk tier behind the memory tier: what is fetched is copied there, what is not in memory is
 //! sought there.
 //!
-//! Heads and small bodies come back into memory; a large body stays on disk, and a door sends it from
-//! the file. Nothing here waits for the disk but [`DiskRead::read`], which belongs on a thread that may.
-//! Called by the store.
+//! Heads and small bodies come back into memory; a large body stays on disk, and a door sends it
+//! from the file. Nothing here waits for the disk but [`DiskRead::read`], which belongs on a thread
+//! that may. Called by the store.
 
 use super::Store;
 use super::lead::FetchPermit;
@@ -53,7 +53,7 @@ impl DiskCopy {
     }
 }
 
-/// What may be on disk for a request: read it on a thread that may wait.
+/// Holds what may be on disk for a request: read it on a thread that may wait.
 pub struct DiskRead {
     store: Arc<Store>,
     key: CacheKey,
@@ -64,7 +64,7 @@ pub struct DiskRead {
     now: Now,
 }
 
-/// What was on disk: look up again with it.
+/// Holds what was on disk: look up again with it.
 pub struct DiskReadResult {
     pub(super) entries: Vec<Arc<StoredEntry>>,
 }
@@ -105,7 +105,7 @@ impl DiskRead {
 }
 
 impl Store {
-    /// What may be on disk under a key.
+    /// Returns what may be on disk under a key.
     pub(super) fn recall(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -237,7 +237,8 @@ impl DiskTier {
     }
 }
 
-/// After when a response is of no use: not fresh, not allowed stale, and nothing to ask about it by.
+/// After when a response is of no use: not fresh, not allowed stale, and nothing to ask about it
+/// by.
 fn useful_until_ms(head: &StoredHead, terms: &ReuseTerms, rules: &CachingRules) -> u64 {
     if head.etag().is_some() || head.fields.contains_key(http::header::LAST_MODIFIED) {
         return u64::MAX;

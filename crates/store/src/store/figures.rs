@@ -57,7 +57,7 @@ counters! {
     purged,
 }
 
-/// How the store stands.
+/// Holds how the store stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreFigures {
     /// What it has done.
@@ -81,7 +81,7 @@ pub struct StoreFigures {
 }
 
 impl Store {
-    /// How it stands.
+    /// Returns how it stands.
     pub fn figures(&self) -> StoreFigures {
         StoreFigures {
             counters: self.counts.read(),

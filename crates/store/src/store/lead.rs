@@ -1,7 +1,7 @@
 //! A fetch that is to be made, and one that is waited for.
 //!
-//! A lead is a promise: it ends with an answer, with a failure, or, when it is dropped, with another
-//! client's turn. Held by doors.
+//! A lead is a promise: it ends with an answer, with a failure, or, when it is dropped, with
+//! another client's turn. Held by doors.
 
 use super::since::PurgeWatch;
 use super::{Store, front_of};
@@ -16,7 +16,7 @@ use crate::key::CacheKey;
 use crate::memory::{FiledHead, StoredEntry};
 use std::sync::Arc;
 
-/// What is to be fetched, and why.
+/// Holds what is to be fetched, and why.
 pub(super) struct FetchPlan {
     pub(super) key: CacheKey,
     pub(super) why: Forward,
@@ -77,7 +77,7 @@ impl FetchPermit {
         &self.errand.conditions
     }
 
-    /// How to ask for what is missing, where the front of the body is stored.
+    /// Returns how to ask for what is missing, where the front of the body is stored.
     pub fn rest(&self) -> Option<&MissingRange> {
         self.errand.front.as_ref().map(|(_, rest)| rest)
     }
@@ -111,15 +111,16 @@ pub struct JoinedFetch {
     waiting: HeadWaiter,
 }
 
-/// What became of a wait.
+/// Outcome of a wait.
 pub enum JoinOutcome {
     /// Read what the other fetches: attach before this is dropped.
     Read(SharedReading),
     /// What was stored was right: send it.
     Hit(Arc<StoredEntry>, Freshness),
-    /// It is not for sharing: fetch, as all others do now.
+    /// Is not for sharing: fetch, as all others do now.
     Lead(FetchPermit),
-    /// The other has left or was refused before there was a head, or it was another variant: look up anew.
+    /// The other has left or was refused before there was a head, or it was another variant: look
+    /// up anew.
     LookUp,
     /// The origin could not be asked. This may stand in for the answer.
     Failed(Option<Arc<StoredEntry>>),
@@ -127,9 +128,9 @@ pub enum JoinOutcome {
 
 /// A body that another client fetches. It is held from its first byte on until this is dropped.
 pub struct SharedReading {
-    /// Its head.
+    /// Head.
     pub filed: Arc<FiledHead>,
-    /// Its body.
+    /// Body.
     pub fill: Arc<Fill>,
     _waiting: HeadWaiter,
 }

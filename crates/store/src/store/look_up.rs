@@ -1,7 +1,7 @@
 //! What is at hand for a request.
 //!
-//! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request, and
-//! again where [`JoinOutcome::LookUp`](super::JoinOutcome::LookUp) says so.
+//! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request,
+//! and again where [`JoinOutcome::LookUp`](super::JoinOutcome::LookUp) says so.
 
 use super::depot::{DiskRead, DiskReadResult};
 use super::lead::{FetchPermit, FetchPlan, JoinedFetch};
@@ -19,28 +19,28 @@ use http::Method;
 use http::header;
 use std::sync::Arc;
 
-/// What is at hand, and what to do.
+/// Tells what is at hand, and what to do.
 pub enum CacheLookup {
     /// Send it.
     Hit(Arc<StoredEntry>, Freshness),
-    /// The front of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`): if so
-    /// send of it and say so to [`Store::front_sent`], else go on with [`Store::rest_of`].
+    /// The front of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`):
+    /// if so send of it and say so to [`Store::front_sent`], else go on with [`Store::rest_of`].
     Front(Arc<StoredEntry>, Freshness),
     /// Send it, though it is stale. Whoever gets the lead fetches a new one in the background.
     Stale {
         /// What to send.
         entry: Arc<StoredEntry>,
-        /// How old it is.
+        /// Age of it.
         freshness: Freshness,
         /// Who allows it.
         why: StaleAllowed,
         /// For one client at a time, where a new one is due.
         refresh: Option<FetchPermit>,
     },
-    /// It may be on disk: read that on a thread that may wait, and look up with it.
+    /// May be on disk: read that on a thread that may wait, and look up with it.
     OnDisk(DiskRead),
-    /// Another client's fetch is under way, and its head is there: attach to the body. Where that is
-    /// refused, fetch without the store.
+    /// Another client's fetch is under way, and its head is there: attach to the body. Where that
+    /// is refused, fetch without the store.
     Read(Arc<FiledHead>, Arc<Fill>),
     /// Another client's fetch is under way: wait for its head.
     Join(JoinedFetch),
@@ -48,7 +48,7 @@ pub enum CacheLookup {
     Lead(FetchPermit),
     /// Do not fetch it: 504.
     Unfetched(UnfetchedReason),
-    /// It is none of a cache's business: send it to the origin as it is.
+    /// Is none of a cache's business: send it to the origin as it is.
     Pass(NotReused),
 }
 
@@ -62,7 +62,7 @@ pub enum UnfetchedReason {
 }
 
 impl Store {
-    /// What is at hand for a request.
+    /// Returns what is at hand for a request.
     pub fn look_up(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -94,7 +94,7 @@ impl Store {
         }
     }
 
-    /// What is at hand for a request, with what was on disk.
+    /// Returns what is at hand for a request, with what was on disk.
     pub fn look_up_with(
         self: &Arc<Self>,
         recalled: DiskReadResult,
@@ -218,8 +218,8 @@ impl Store {
         self.count(|it| &it.hits);
     }
 
-    /// What is at hand for a request that selects this front and wants more than there is: the rest is
-    /// asked for.
+    /// Returns what is at hand for a request that selects this front and wants more than there is:
+    /// the rest is asked for.
     pub fn rest_of(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -252,7 +252,8 @@ impl Store {
         }
     }
 
-    /// Other variants are stored: the origin may say that one of them is right for this request too.
+    /// Other variants are stored: the origin may say that one of them is right for this request
+    /// too.
     fn other_variants(
         self: &Arc<Self>,
         key: &CacheKey,
@@ -342,8 +343,8 @@ impl Store {
     }
 }
 
-/// How old a front is that may do for a request: it is sent unasked, and its validator is strong, so that
-/// a client may put the part to others (RFC 9111 §3.3, §3.4).
+/// Returns how old a front is that may do for a request: it is sent unasked, and its validator is
+/// strong, so that a client may put the part to others (RFC 9111 §3.3, §3.4).
 fn front_at_hand(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
@@ -359,7 +360,7 @@ fn front_at_hand(
     }
 }
 
-/// Whether a request may share another's answer.
+/// Returns whether a request may share another's answer.
 fn company(rules: &CachingRules, asked: &RequestFacts<'_>) -> CollapseMode {
     let wishes = RequestDirectives::of(rules, asked.fields);
     if wishes.says(RequestDirective::NoStore) || asked.fields.contains_key(header::AUTHORIZATION) {

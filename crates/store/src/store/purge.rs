@@ -1,7 +1,7 @@
 //! Taking back what is stored: by URL, prefix, host or tag, softly or for good.
 //!
-//! What is being fetched while a purge comes is concerned too: it may have been asked for before. Called
-//! by the admin API, and by doors after requests that change something.
+//! What is being fetched while a purge comes is concerned too: it may have been asked for before.
+//! Called by the admin API, and by doors after requests that change something.
 
 use super::Store;
 use super::since::{holds_filed, may_hold};
@@ -16,19 +16,21 @@ use std::io;
 use std::sync::Arc;
 use vocab::Now;
 
-/// What a purge concerned.
+/// Holds what a purge concerned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PurgeReport {
     /// Stored responses.
     pub entries: u64,
-    /// Fetches under way. Where it is not known yet what they bring, they are taken to be concerned.
+    /// Fetches under way. Where it is not known yet what they bring, they are taken to be
+    /// concerned.
     pub fetches: u64,
 }
 
 impl Store {
-    /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks then, or, if
-    /// softly, not before the origin was asked. An error says that it may not outlive a restart; in
-    /// memory it is done all the same, save for a pattern that is too long. Waits for the disk.
+    /// Takes back what is stored. When it returns, nothing of it is sent to anybody who asks then,
+    /// or, if softly, not before the origin was asked. An error says that it may not outlive a
+    /// restart; in memory it is done all the same, save for a pattern that is too long. Waits for
+    /// the disk.
     pub fn purge(
         &self,
         what: &Purge,
@@ -84,8 +86,8 @@ impl Store {
         PurgeReport { entries, fetches }
     }
 
-    /// Takes back what a request that may have changed something makes wrong (RFC 9111 §4.4). What the
-    /// disk cannot note for good is right until the next start at least.
+    /// Takes back what a request that may have changed something makes wrong (RFC 9111 §4.4). What
+    /// the disk cannot note for good is right until the next start at least.
     pub async fn invalidate(
         self: &Arc<Self>,
         asked: &RequestFacts<'_>,
@@ -104,8 +106,8 @@ impl Store {
         sum
     }
 
-    /// Whether the disk has to hear of it: a purge is a write that is waited for, and most requests that
-    /// change something name what was never stored.
+    /// True if the disk has to hear of it: a purge is a write that is waited for, and most requests
+    /// that change something name what was never stored.
     fn may_be_on_disk(&self, hash: KeyHash) -> bool {
         self.depot.as_ref().is_some_and(|depot| {
             self.purges.is_watched(hash)

@@ -1,8 +1,8 @@
-//! What was purged since a fetch began: its answer may be older than the purge, and is not kept as if it
-//! came later.
+//! What was purged since a fetch began: its answer may be older than the purge, and is not kept as
+//! if it came later.
 //!
-//! A purge by key marks the fetches of that key; there are as many marks as fetches. Purges by pattern
-//! come from people, and the last few are remembered. Called by the store.
+//! A purge by key marks the fetches of that key; there are as many marks as fetches. Purges by
+//! pattern come from people, and the last few are remembered. Called by the store.
 
 use crate::disk::{Purge, PurgeStrength};
 use crate::key::{CacheKey, KeyHash};
@@ -11,8 +11,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Purges by pattern that are remembered for the sake of fetches that began before them. Of a fetch that
-/// saw more come, nothing is stored.
+/// Purges by pattern that are remembered for the sake of fetches that began before them. Of a fetch
+/// that saw more come, nothing is stored.
 const PATTERNS_MAX: usize = 64;
 /// Parts of the table of fetches, so that two cores seldom meet.
 const PARTS: usize = 16;
@@ -54,7 +54,7 @@ impl RecentPurges {
         PurgeWatch { purges: Arc::clone(self), hash, mark, patterns }
     }
 
-    /// Whether anything is fetched under a hash.
+    /// True if anything is fetched under a hash.
     pub(super) fn is_watched(&self, hash: KeyHash) -> bool {
         self.part(hash).contains_key(&hash)
     }
@@ -115,12 +115,12 @@ impl Drop for PurgeWatch {
     }
 }
 
-/// Whether a purge concerns what has this head.
+/// True if a purge concerns what has this head.
 pub(super) fn holds_filed(what: &Purge, filed: &FiledHead) -> bool {
     holds(what, filed.key(), &filed.terms().tags)
 }
 
-/// Whether it may concern what is asked for under a key, and is not known yet.
+/// True if it may concern what is asked for under a key, and is not known yet.
 pub(super) fn may_hold(what: &Purge, key: &CacheKey) -> bool {
     matches!(what, Purge::Tag(_)) || holds(what, key, &[])
 }

@@ -1,8 +1,8 @@
-//! An answer whose body comes: written by the door that fetches, read by all who want it, and stored
-//! when it is whole.
+//! An answer whose body comes: written by the door that fetches, read by all who want it, and
+//! stored when it is whole.
 //!
-//! Dropped before its end, it breaks off for everybody, and what is there of it is kept if the rest can
-//! be asked for. Held by doors.
+//! Dropped before its end, it breaks off for everybody, and what is there of it is kept if the rest
+//! can be asked for. Held by doors.
 
 use super::Store;
 use super::answer::AnswerExtent;
@@ -19,18 +19,18 @@ use vocab::Now;
 /// A front shorter than this, in bytes, is not worth a place: the next fetch has it in a moment.
 const FRONT_BYTES_MIN: u64 = 64 << 10;
 
-/// What became of a body that came whole.
+/// Outcome of a body that came whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreOutcome {
-    /// It is in memory, and on disk where there is one.
+    /// Is in memory, and on disk where there is one.
     Memory,
-    /// It is on disk.
+    /// Is on disk.
     Disk,
-    /// It was too large to be kept while it came, or memory was needed for others.
+    /// Was too large to be kept while it came, or memory was needed for others.
     Passed,
     /// The memory tier did not take it.
     Not(NotKept),
-    /// It was purged while it came.
+    /// Was purged while it came.
     Purged,
 }
 
@@ -94,8 +94,8 @@ impl StoringAnswer {
         self.writer.as_ref().map(FillWriter::fill)
     }
 
-    /// Appends bytes of the body, and waits while its readers are behind. An error is the end of it:
-    /// stop fetching.
+    /// Appends bytes of the body, and waits while its readers are behind. An error is the end of
+    /// it: stop fetching.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<(), FillBroken> {
         let Some(writer) = &mut self.writer else { return Err(FillBroken::Lost) };
         writer.write(bytes).await?;
@@ -103,14 +103,14 @@ impl StoringAnswer {
         Ok(())
     }
 
-    /// How to ask for the rest when the origin has broken off; `None` where that is of no use. The
-    /// answer to it is shown to [`Self::resumes`].
+    /// Returns how to ask for the rest when the origin has broken off; `None` where that is of no
+    /// use. The answer to it is shown to [`Self::resumes`].
     pub fn resume(&self) -> Option<MissingRange> {
         let from = self.writer.as_ref()?.resume_from()?;
         rest(self.filed.head(), from, None)
     }
 
-    /// Whether the answer to the rest is that: then its body is written on. Else [`Self::failed`].
+    /// True if the answer to the rest is that: then its body is written on. Else [`Self::failed`].
     pub fn resumes(&self, answered: &ResponseFacts<'_>) -> bool {
         next_part(self.filed.head(), answered).is_ok_and(|part| part.first == self.written())
     }

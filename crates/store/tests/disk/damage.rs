@@ -8,8 +8,8 @@ use store::disk::{
     ChecksumSalt, CorruptedBody, DiskStore, PurgeEffect, SegmentEnding, SegmentSurvey, survey,
 };
 
-/// A store with small and large records and a newer head in one segment; its answers, the segment, and
-/// the segment's bytes.
+/// A store with small and large records and a newer head in one segment; its answers, the segment,
+/// and the segment's bytes.
 fn written(scratch: &Scratch) -> (Vec<Answer>, PathBuf, Vec<u8>) {
     let disk = scratch.open();
     let mut answers: Vec<Answer> =

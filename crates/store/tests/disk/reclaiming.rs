@@ -1,4 +1,5 @@
-//! Space: the limit holds, what is in use stays, what is of no use goes first, readers are not cut off.
+//! Space: the limit holds, what is in use stays, what is of no use goes first, readers are not cut
+//! off.
 
 use crate::support::{Answer, NOW, Scratch, put_all, read_all};
 use store::disk::{DiskStore, PurgeEffect};

@@ -171,7 +171,8 @@ impl Answer {
         stored.find(|it| Self::of(it).variant == self.variant)
     }
 
-    /// What is stored, with every byte compared: nothing but exactly what was put in ever comes out.
+    /// What is stored, with every byte compared: nothing but exactly what was put in ever comes
+    /// out.
     pub(crate) fn get(&self, disk: &DiskStore) -> Option<(Self, PurgeEffect)> {
         let mut stored = self.stored(disk)?;
         let found = Self::of(&stored);

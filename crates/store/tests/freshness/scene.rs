@@ -10,7 +10,8 @@ use store::freshness::{
 };
 use vocab::Now;
 
-/// The moment at which everything is answered, in seconds since 1970: Sun, 06 Nov 1994 08:49:37 GMT.
+/// The moment at which everything is answered, in seconds since 1970: Sun, 06 Nov 1994 08:49:37
+/// GMT.
 pub(crate) const NOW: u64 = 784_111_777;
 /// The same as a field.
 pub(crate) const DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";

@@ -1,5 +1,5 @@
-//! What later answers change: RFC 9111 §3.2, §3.4, §4.3.3 to §4.4; suites `update304`, `updateHEAD`,
-//! `invalidation`, `partial`.
+//! What later answers change: RFC 9111 §3.2, §3.4, §4.3.3 to §4.4; suites `update304`,
+//! `updateHEAD`, `invalidation`, `partial`.
 
 use crate::scene::{DATE, NOW, Pairs, URL, answered, fields, get, said, stored};
 use http::Method;

@@ -3,8 +3,8 @@
 use crate::scene::{Pairs, fields, stored};
 use store::freshness::{CachingRules, choose, matches};
 
-/// Rows of name, the fields of the first request, those of the answer beside its freshness, those of
-/// the second request, and whether it gets what the first got.
+/// Rows of name, the fields of the first request, those of the answer beside its freshness, those
+/// of the second request, and whether it gets what the first got.
 fn check(rows: &[(&str, Pairs<'_>, Pairs<'_>, Pairs<'_>, bool)]) {
     for (name, first, response, second, expected) in rows {
         let response = [&[("cache-control", "max-age=5000")], *response].concat();

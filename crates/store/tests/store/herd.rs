@@ -65,8 +65,8 @@ async fn reader(door: &Arc<Door>) -> Option<store::FillReader> {
     }
 }
 
-/// The same where the body is far larger than all memory: who waited for the head gets it all, for its
-/// first byte is held until the last of them has come.
+/// The same where the body is far larger than all memory: who waited for the head gets it all, for
+/// its first byte is held until the last of them has come.
 #[tokio::test(start_paused = true)]
 async fn a_herd_that_waited_reads_a_body_that_cannot_be_kept() {
     let body = bytes(2, 3 << 20);
@@ -112,7 +112,8 @@ async fn a_herd_at_what_cannot_be_shared_is_let_go_at_once_and_not_stopped_again
         // Nobody waits for anybody any more.
         assert_eq!(herd().await, Duration::from_millis(50), "{control}");
         assert!(!door.store.explain(&door.store.key(URL), &door.rules, door.now()).is_empty());
-        // After five minutes somebody finds out anew, unless what is stored says that each must ask.
+        // After five minutes somebody finds out anew, unless what is stored says that each must
+        // ask.
         door.pass(Duration::from_secs(301));
         let expected = if control == "no-cache" { 50 } else { 100 };
         assert_eq!(herd().await, Duration::from_millis(expected), "{control}");

@@ -11,8 +11,8 @@ const READERS: usize = 100;
 const LENGTH: usize = 2_000_000;
 const BYTES_A_SECOND: u64 = 10_000;
 
-/// 400 KiB, a hundred clients at 10 kB/s, a hundred large bodies from an origin without limits: each byte
-/// is fetched once, nobody is dropped, and the account holds.
+/// 400 KiB, a hundred clients at 10 kB/s, a hundred large bodies from an origin without limits:
+/// each byte is fetched once, nobody is dropped, and the account holds.
 #[tokio::test(start_paused = true)]
 async fn slow_readers_of_large_bodies_get_all_of_them_within_little_memory() {
     let door = Door::new(400 << 10, |url, _| {

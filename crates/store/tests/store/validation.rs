@@ -95,8 +95,8 @@ async fn what_broke_off_is_taken_up_for_those_who_wait() {
     assert_eq!(door.get(URL, &[]).await.0, How::Hit);
 }
 
-/// What the next client gets when a fetch broke off at 200,000 of 500,000 bytes, and how many bytes the
-/// origin sent in all. `later`: what the origin answers from then on.
+/// What the next client gets when a fetch broke off at 200,000 of 500,000 bytes, and how many bytes
+/// the origin sent in all. `later`: what the origin answers from then on.
 async fn after_a_break(later: impl Fn(Page, &HeaderMap) -> Page + Send + Sync + 'static) -> u64 {
     let body = bytes(7, 500_000);
     let is_up = Arc::new(AtomicBool::new(false));

@@ -1,9 +1,10 @@
 //! The heap: small blocks are mimalloc's, large ones the system allocator's.
 //!
-//! Small blocks are allocated and freed on different threads all day, which mimalloc does best. Large
-//! ones (pieces of bodies, tables, files that are read) it keeps in pages of half a MiB and more, for
-//! each thread and size its own, and their holes came to three times what was in use. Which one a block
-//! is of is told by its size, which is known when it is freed (docs/adr/0010). Used by the whole program.
+//! Small blocks are allocated and freed on different threads all day, which mimalloc does best.
+//! Large ones (pieces of bodies, tables, files that are read) it keeps in pages of half a MiB and
+//! more, for each thread and size its own, and their holes came to three times what was in use.
+//! Which one a block is of is told by its size, which is known when it is freed (docs/adr/0010).
+//! Used by the whole program.
 
 #![allow(unsafe_code, reason = "an allocator is unsafe to write; see each SAFETY")]
 
@@ -21,8 +22,8 @@ const fn is_large(layout: Layout) -> bool {
     layout.size() >= LARGE_BYTES
 }
 
-// SAFETY: each block is allocated, resized and freed by the one of two sound allocators that its size
-// tells, and its size never changes but in `realloc`, which moves it where it then belongs.
+// SAFETY: each block is allocated, resized and freed by the one of two sound allocators that its
+// size tells, and its size never changes but in `realloc`, which moves it where it then belongs.
 unsafe impl GlobalAlloc for HybridHeap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those that both ask for.
@@ -58,9 +59,9 @@ unsafe impl GlobalAlloc for HybridHeap {
             // SAFETY: as above.
             (false, false) => unsafe { MiMalloc.realloc(block, layout, size) },
             (true, false) | (false, true) => {
-                // SAFETY: the caller promises that `size`, rounded up to the alignment, is no overflow, and
-                // that the alignment is one. The new block is no part of the old, both have `kept` bytes
-                // and the old one is freed once, where it came from.
+                // SAFETY: the caller promises that `size`, rounded up to the alignment, is no
+                // overflow, and that the alignment is one. The new block is no part of the old,
+                // both have `kept` bytes and the old one is freed once, where it came from.
                 unsafe {
                     let moved = Layout::from_size_align_unchecked(size, layout.align());
                     let new = self.alloc(moved);
@@ -77,13 +78,14 @@ unsafe impl GlobalAlloc for HybridHeap {
     }
 }
 
-/// From so many bytes on a block is a mapping of its own, which goes back to the kernel when it is freed.
+/// From so many bytes on a block is a mapping of its own, which goes back to the kernel when it is
+/// freed.
 #[cfg(target_env = "gnu")]
 const MAPPED_BYTES: libc::c_int = 1 << 20;
 
-/// Says how the system's allocator is to keep large blocks: in one heap for two cores, for what one has
-/// free, another cannot use; and the largest by themselves, for left alone it keeps blocks of up to
-/// 32 MiB in the heap once one of that size was freed. Called first of all.
+/// Says how the system's allocator is to keep large blocks: in one heap for two cores, for what one
+/// has free, another cannot use; and the largest by themselves, for left alone it keeps blocks of
+/// up to 32 MiB in the heap once one of that size was freed. Called first of all.
 pub(crate) fn begin() {
     #[cfg(target_env = "gnu")]
     {

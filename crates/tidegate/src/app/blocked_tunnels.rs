@@ -1,7 +1,8 @@
-//! Blocked tunnels of the proxy, led to the pixel door: there a page that clients see through the proxy gets
-//! the same answers as one that came by DNS.
+//! Blocked tunnels of the proxy, led to the pixel door: there a page that clients see through the
+//! proxy gets the same answers as one that came by DNS.
 //!
-//! It holds no connection itself. Made by `build`; told of the pixel door by `doors`; asked by the proxy.
+//! It holds no connection itself. Made by `build`; told of the pixel door by `doors`; asked by the
+//! proxy.
 
 use super::mint::vouches_for;
 use arc_swap::{ArcSwap, ArcSwapOption};

@@ -34,7 +34,7 @@ use upstream::origins::{DestinationScope, Dialer};
 use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 
-/// How long the end of the program waits for a core, and for a disk, to write access logs.
+/// Time for which the end of the program waits for a core, and for a disk, to write access logs.
 const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A page for the web door of the built-in configuration.
@@ -121,8 +121,8 @@ fn with_welcome<'p>(plan: &'p Plan, state_dir: &Path) -> (Cow<'p, Plan>, Option<
     (plan, Some(format!("{}: {why}; there is no web door", page.display())))
 }
 
-/// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in the
-/// rules of before, only those that changed are compiled.
+/// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in
+/// the rules of before, only those that changed are compiled.
 pub(crate) fn compile(
     plan: &Plan,
     state_dir: &Path,
@@ -149,13 +149,13 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
     Ok(policy)
 }
 
-/// Who gets which lists.
+/// Returns who gets which lists.
 pub(crate) fn profiles(plan: &Plan) -> ClientProfiles {
     ClientProfiles::build(&plan.file.policy)
 }
 
-/// What the resolver is built from: the DNS door's section, or its defaults when only other doors
-/// resolve names.
+/// Returns what the resolver is built from: the DNS door's section, or its defaults when only other
+/// doors resolve names.
 pub(super) fn resolver_settings(plan: &Plan) -> upstream::resolver::ResolverSettings {
     plan.file.dns.clone().unwrap_or_default().resolver()
 }
@@ -206,8 +206,8 @@ pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::SpliceBounds {
     door_pixel::SpliceBounds { destinations, doors: listening.chain(given).collect() }
 }
 
-/// What is worth saying of the addresses that clients get for blocked names, where they get any: from
-/// our DNS door, or from another resolver if there is none.
+/// Returns what is worth saying of the addresses that clients get for blocked names, where they get
+/// any: from our DNS door, or from another resolver if there is none.
 pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
     let own = plan.file.policy.clients.iter().any(|it| it.blocked == Some(BlockStyle::Pixel));
     let given = plan.file.dns.is_none() || effective_style(plan) == BlockStyle::Pixel || own;
@@ -277,7 +277,7 @@ impl RunningApp {
         all
     }
 
-    /// What the operator should know.
+    /// Returns what the operator should know.
     pub(super) fn warnings(&self) -> Vec<String> {
         let mut warnings =
             self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
@@ -302,7 +302,7 @@ impl RunningApp {
         Dialer::new(self.resolver.clone(), self.tls.clone())
     }
 
-    /// What the collectors of the DNS door's pipeline have counted.
+    /// Returns what the collectors of the DNS door's pipeline have counted.
     pub(super) fn collected(&self) -> Vec<door_dns::CollectedRuns> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.collected())
@@ -332,7 +332,7 @@ impl RunningApp {
         running.doors.pixel.as_ref().map(|door| door.figures())
     }
 
-    /// What effects of pipelines need.
+    /// Returns what effects of pipelines need.
     pub(super) fn around(&self) -> door_dns::EffectsEnv {
         let wished = Arc::clone(&self.reload_wished);
         door_dns::EffectsEnv {

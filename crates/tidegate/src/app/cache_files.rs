@@ -117,7 +117,8 @@ impl RunningApp {
         let stats = self.resolver.stats().caches.get(usize::from(one.cache.0)).copied();
         written
             .insert(one.cache, LastWrite { at: Instant::now(), stats: stats.unwrap_or_default() });
-        // A named file may have become somebody else's since it was looked at; the state folder is ours.
+        // A named file may have become somebody else's since it was looked at; the state folder is
+        // ours.
         if one.interval.is_some() && matches!(DumpFile::at(&one.file), Ok(DumpFile::Foreign)) {
             return;
         }

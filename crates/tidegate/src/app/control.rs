@@ -75,7 +75,7 @@ impl RunningApp {
     }
 }
 
-/// What the API holds of the program.
+/// Holds what the API holds of the program.
 struct ControlHandle(Arc<RunningApp>);
 
 impl ProgramControl for ControlHandle {
@@ -328,7 +328,7 @@ fn asked_of_dns(
     running.doors.dns.clone().filter(|_| settings.foreign.is_none()).map(|door| (door, qtype))
 }
 
-/// What the gateway would do about a question that is about it.
+/// Returns what the gateway would do about a question that is about it.
 fn foretold(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
     let from = (question.client, question.page.as_ref());

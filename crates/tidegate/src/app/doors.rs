@@ -32,7 +32,7 @@ pub(super) struct HttpOpening {
     pub(super) serve: Serve,
 }
 
-/// How long the end of the program waits for what is on its way to disk.
+/// Time for which the end of the program waits for what is on its way to disk.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
 impl RunningApp {
@@ -181,7 +181,7 @@ impl OpenDoors {
     }
 }
 
-/// What the cache of a door finds around it.
+/// Returns what the cache of a door finds around it.
 fn around(app: &RunningApp, door: &'static str) -> door_proxy::CacheEnvironment {
     door_proxy::CacheEnvironment {
         clock: transport::clock::now,

@@ -1,7 +1,7 @@
 //! Folders behind routes of the gateway, served by the code of the web door.
 //!
-//! Neither door knows the other: this says to one in its words what the other said in its own. Used by
-//! `doors`, and by `check`.
+//! Neither door knows the other: this says to one in its words what the other said in its own. Used
+//! by `doors`, and by `check`.
 
 use door_gateway::{
     FolderSettings, FolderVisitor, OpenFolders, ScriptSettings, ServeFolder, Serving,
@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 use vocab::{ByteSize, Complaint};
 
-/// What opens the gateway's folders.
+/// Holds what opens the gateway's folders.
 pub(super) struct FolderOpener(door_web::FolderService);
 
 /// One of them.
@@ -49,8 +49,8 @@ impl ServeFolder for OpenedFolder {
     }
 }
 
-/// Opens every folder of the gateway as it would, and says what is wrong with them, with paths relative
-/// to its section.
+/// Opens every folder of the gateway as it would, and says what is wrong with them, with paths
+/// relative to its section.
 pub(crate) fn check(
     settings: &door_gateway::Settings,
     base: &Path,
@@ -64,8 +64,8 @@ pub(crate) fn check(
     wrong.collect()
 }
 
-/// The folder as a site of the web door. What the gateway does to every answer (fields, compression,
-/// passwords) is left out.
+/// The folder as a site of the web door. What the gateway does to every answer (fields,
+/// compression, passwords) is left out.
 fn site(settings: &FolderSettings) -> SiteSettings {
     let scripts = settings.fastcgi.iter().map(|(paths, script)| {
         let script = FastcgiChoice::Detailed(script_settings(script, settings.body_max));

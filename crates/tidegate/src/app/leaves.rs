@@ -1,8 +1,8 @@
 //! What people have let through, and the file that has it outlive a restart.
 //!
-//! The policy holds the leaves; this writes them down after each change, as a whole, and grants them
-//! again at the start. A file that cannot be read or written is told and does no other harm. Called
-//! by the admin API's handle, and at the start.
+//! The policy holds the leaves; this writes them down after each change, as a whole, and grants
+//! them again at the start. A file that cannot be read or written is told and does no other harm.
+//! Called by the admin API's handle, and at the start.
 
 use super::RunningApp;
 use super::state::replace_file;

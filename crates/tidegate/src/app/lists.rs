@@ -31,11 +31,11 @@ struct ListText {
     content: ListContent,
 }
 
-/// What a list says.
+/// Holds what a list says.
 #[derive(Default)]
 struct ListContent {
     text: Vec<u8>,
-    /// Its files, if it is a folder.
+    /// Files, if it is a folder.
     files: Vec<ListFile>,
     /// When it last changed, in milliseconds since 1970; none where nobody knows.
     changed_ms: Option<u64>,
@@ -251,8 +251,8 @@ impl ListTexts {
         self.lists.iter().map(|list| list.content.changed_ms).collect()
     }
 
-    /// What identifies these texts: name, kind and content of each list, with its files if it is a
-    /// folder.
+    /// Returns what identifies these texts: name, kind and content of each list, with its files if
+    /// it is a folder.
     fn digest(&self) -> [u8; 32] {
         let mut hash = Sha256::new();
         for list in &self.lists {

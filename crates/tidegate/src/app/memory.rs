@@ -1,10 +1,10 @@
-//! What the heap takes of the system: small pages, huge ones for the tables that every request reads,
-//! and what is free is given back once large things were read.
+//! What the heap takes of the system: small pages, huge ones for the tables that every request
+//! reads, and what is free is given back once large things were read.
 //!
 //! Compiling lists takes several times what is kept of them, for a moment. The allocator would hold
 //! on to it, and another thread's reload could not use it: the next peak would stand on top of the
-//! last one. So it is given back at the end of a start and of a reload, by the signer's process too.
-//! Never called on a request's way.
+//! last one. So it is given back at the end of a start and of a reload, by the signer's process
+//! too. Never called on a request's way.
 
 #![allow(unsafe_code, reason = "advice about memory is given by its address; see each SAFETY")]
 
@@ -15,33 +15,34 @@ use std::ops::Range;
 /// Bytes of a huge page.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 
-/// Keeps the heap in small pages. The allocator asks for huge ones throughout, of which the first byte
-/// that is touched takes 2 MiB, and of which nothing can be given back while one byte is in use: an
-/// idle program, which touches a little everywhere, had 45 MB for 27, and caches of 12 MiB had 190 MB
-/// under load. Called first of all; where the kernel has no such pages, nothing changes.
+/// Keeps the heap in small pages. The allocator asks for huge ones throughout, of which the first
+/// byte that is touched takes 2 MiB, and of which nothing can be given back while one byte is in
+/// use: an idle program, which touches a little everywhere, had 45 MB for 27, and caches of 12 MiB
+/// had 190 MB under load. Called first of all; where the kernel has no such pages, nothing changes.
 pub(crate) fn begin_small() {
     let probe = Box::new(0_u8);
     let address = std::ptr::from_ref(&*probe).addr();
     let Ok(maps) = std::fs::read_to_string("/proc/self/maps") else { return };
     let Some(heap) = mapping_of(&maps, address) else { return };
     let start = std::ptr::with_exposed_provenance_mut(heap.start);
-    // SAFETY: the range is one mapping of this process. The advice changes neither what it holds nor who
-    // may touch it, only in which pages the kernel gives what is touched from now on.
-    // A kernel that refuses has no huge pages, and needs no advice.
+    // SAFETY: the range is one mapping of this process. The advice changes neither what it holds
+    // nor who may touch it, only in which pages the kernel gives what is touched from now on. A
+    // kernel that refuses has no huge pages, and needs no advice.
     let _ = unsafe { madvise(start, heap.len(), Advice::LinuxNoHugepage) };
 }
 
-/// Puts the tables of `rules` into huge pages, where they are large enough to fill some: a look-up reads
-/// them at random, and is faster by a quarter. Takes a millisecond for some MiB.
+/// Puts the tables of `rules` into huge pages, where they are large enough to fill some: a look-up
+/// reads them at random, and is faster by a quarter. Takes a millisecond for some MiB.
 fn hold_in_huge_pages(rules: &RuleSet) {
     for table in rules.tables() {
         let start = table.start.next_multiple_of(HUGE_PAGE_BYTES);
         let end = table.end / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
         let Some(bytes) = end.checked_sub(start).filter(|bytes| *bytes > 0) else { continue };
         let place = std::ptr::with_exposed_provenance_mut(start);
-        // SAFETY: the range lies within one allocation, which `rules` holds. Both say in which pages the
-        // kernel keeps it; what it holds and who may touch it stays. One that refuses (before Linux 6.1 it
-        // does not know the second) leaves it as it is, and the first lets it follow by and by.
+        // SAFETY: the range lies within one allocation, which `rules` holds. Both say in which
+        // pages the kernel keeps it; what it holds and who may touch it stays. One that refuses
+        // (before Linux 6.1 it does not know the second) leaves it as it is, and the first lets it
+        // follow by and by.
         unsafe {
             let _ = madvise(place, bytes, Advice::LinuxHugepage);
             libc::madvise(place, bytes, libc::MADV_COLLAPSE);

@@ -51,7 +51,7 @@ const BY_UPSTREAM: [OfUpstream; 4] = [
     ),
 ];
 
-/// What the gateway's guards have done.
+/// Holds what the gateway's guards have done.
 #[derive(Debug)]
 struct OfGateway {
     counts: GuardCounts,

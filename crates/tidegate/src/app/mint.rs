@@ -30,8 +30,8 @@ pub(super) fn vouches_for(policy: &Policy, name: &str, now: Now) -> bool {
     })
 }
 
-/// A document at the host, for a client of no special profile: rules for single types or clients alone
-/// earn a name no certificate.
+/// A document at the host, for a client of no special profile: rules for single types or clients
+/// alone earn a name no certificate.
 fn ask(name: &str) -> Option<Ask<'_>> {
     Some(Ask {
         door: Door::Pixel,

@@ -1,7 +1,7 @@
 //! The running program: what it is made of, and how it starts, reloads and stops.
 //!
-//! Everything that is made once stands in [`RunningApp`]; what a configuration changes is swapped inside
-//! it. Called by the `run` command alone.
+//! Everything that is made once stands in [`RunningApp`]; what a configuration changes is swapped
+//! inside it. Called by the `run` command alone.
 
 pub(crate) mod allocator;
 mod blocked_tunnels;
@@ -54,7 +54,7 @@ use transport::{ClientTls, Cores, Drain, Signer};
 use upstream::resolver::Resolver;
 use vocab::Now;
 
-/// How long open requests may take to end when the program stops.
+/// Time that open requests may take to end when the program stops.
 const DRAIN_MAX: Duration = Duration::from_secs(5);
 
 /// Everything that runs.
@@ -115,7 +115,8 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
     let privileges = privileges::give_up(setup, &plan, &state)?;
-    // Beside reading the lists: keys are made after that. Without a thread it is done when the first is.
+    // Beside reading the lists: keys are made after that. Without a thread it is done when the
+    // first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
     let _ = randomness.spawn(transport::tls::gather_randomness);
     let (app, origin) = build::start(setup.clone(), &plan, state, privileges)?;

@@ -1,7 +1,7 @@
 //! What the proxy's connections have taught of origins, gathered from the cores.
 //!
-//! Each core keeps its own connections and looks through them between two of its tasks; nobody waits for
-//! it but whoever asks. Called by the admin's control.
+//! Each core keeps its own connections and looks through them between two of its tasks; nobody
+//! waits for it but whoever asks. Called by the admin's control.
 
 use super::RunningApp;
 use admin::model::OriginInfo;
@@ -13,12 +13,12 @@ use upstream::origins::KnownOrigin;
 
 /// Origins that are told, at most.
 const TOLD_MAX: usize = 200;
-/// How long the cores have to answer; what one knows that is too busy is left out.
+/// Time that the cores have to answer; what one knows that is too busy is left out.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 impl RunningApp {
-    /// The origins that the proxy has connections to, or had several to of late. Blocks until the cores
-    /// have answered: not for a core's own thread.
+    /// The origins that the proxy has connections to, or had several to of late. Blocks until the
+    /// cores have answered: not for a core's own thread.
     pub(super) fn origins(&self) -> Vec<OriginInfo> {
         let proxy = self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.proxy.clone();
         let Some(proxy) = proxy else { return Vec::new() };

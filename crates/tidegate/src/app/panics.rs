@@ -1,7 +1,8 @@
-//! Panics: counted by thread, and fatal only where what is left could not be trusted (docs/adr/0027).
+//! Panics: counted by thread, and fatal only where what is left could not be trusted
+//! (docs/adr/0027).
 //!
-//! A panic ends the task in which it happens, so a connection or a question, and nothing else. The message
-//! with its place goes to standard error as ever. Installed first of all, by `main`.
+//! A panic ends the task in which it happens, so a connection or a question, and nothing else. The
+//! message with its place goes to standard error as ever. Installed first of all, by `main`.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,8 +10,8 @@ use std::sync::{Mutex, PoisonError};
 /// Kinds of threads that are told apart, at most; there are a dozen.
 const KINDS_MAX: usize = 64;
 
-/// The thread whose panic ends the program: all questions share one structure there, and no door finds a
-/// name without it.
+/// The thread whose panic ends the program: all questions share one structure there, and no door
+/// finds a name without it.
 const FATAL: &str = "resolver";
 
 /// Panics so far, by kind of thread.

@@ -1,9 +1,10 @@
 //! Privileges at the start: what the configuration needs is kept, all else is given up.
 //!
-//! This happens once, before the first thread and before the first byte from outside. Work that only root
-//! can do is done before: the state folder gets its owner, certificates that root alone may read are read, and
-//! the launcher of signers begins. A reload whose configuration needs more is refused and says so
-//! (docs/adr/0026). Called by the start, by reloads, and by `check` for its warnings.
+//! This happens once, before the first thread and before the first byte from outside. Work that
+//! only root can do is done before: the state folder gets its owner, certificates that root alone
+//! may read are read, and the launcher of signers begins. A reload whose configuration needs more
+//! is refused and says so (docs/adr/0026). Called by the start, by reloads, and by `check` for its
+//! warnings.
 
 mod needs;
 
@@ -59,7 +60,8 @@ fn is_root() -> bool {
     SystemAccount::present().uid == 0
 }
 
-/// Gives up what the plan does not need. The state folder is made, and belongs to the account from now on.
+/// Gives up what the plan does not need. The state folder is made, and belongs to the account from
+/// now on.
 pub(super) fn give_up(
     setup: &CommandSetup,
     plan: &Plan,
@@ -157,8 +159,8 @@ fn may(path: &Path, account: &SystemAccount, bits: u32) -> bool {
     has(&path, bits) && path.ancestors().skip(1).all(|above| has(above, SEARCH))
 }
 
-/// Makes what is to be written, and gives it to the account. What cannot be is told by whoever wants to
-/// write there.
+/// Makes what is to be written, and gives it to the account. What cannot be is told by whoever
+/// wants to write there.
 fn prepare(place: &WritablePlace, account: &SystemAccount) {
     match place {
         WritablePlace::Folder(path) => {
@@ -233,7 +235,8 @@ pub(crate) fn foretold(plan: &Plan, state: &Path) -> Option<String> {
 }
 
 impl StartPrivileges {
-    /// Complaints about needs of the plan that were given up at the start; nothing of it is taken over.
+    /// Complaints about needs of the plan that were given up at the start; nothing of it is taken
+    /// over.
     pub(super) fn refuse(&self, plan: &Plan, state: &Path) -> Vec<Complaint> {
         let needs = SystemNeeds::of(plan, state);
         let restart = |path: &str, why: String| {

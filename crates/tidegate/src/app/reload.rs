@@ -214,7 +214,7 @@ impl RunningApp {
     }
 }
 
-/// How many lists and rules a policy has.
+/// Returns how many lists and rules a policy has.
 pub(super) fn size(policy: &Policy) -> (u32, u64) {
     let lists = policy.rules().lists();
     let rules = lists.iter().map(|list| u64::from(list.rules_names) + u64::from(list.rules_urls));
@@ -236,7 +236,7 @@ fn leaving(running: &RunningDoors, openings: &[HttpOpening], plan: &Plan) -> Vec
     leaving
 }
 
-/// What is allowed and still worth saying.
+/// Returns what is allowed and still worth saying.
 fn warnings(plan: &Plan) -> Vec<String> {
     let mut warnings = Vec::new();
     let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == policy::BlockStyle::Auto);

@@ -1,8 +1,8 @@
 //! The signer as this program starts it: a process of its own, and what that process is told.
 //!
-//! The hidden command `signer` is this binary again, with the same configuration and state folder. It
-//! reads the lists itself, so that it need not take another process's word for what is blocked. Started by
-//! the running program; the command line leads here.
+//! The hidden command `signer` is this binary again, with the same configuration and state folder.
+//! It reads the lists itself, so that it need not take another process's word for what is blocked.
+//! Started by the running program; the command line leads here.
 
 use super::build;
 use super::memory;
@@ -20,9 +20,9 @@ use transport::signer::{
 };
 use transport::{MintPolicy, Signer, own_addresses};
 
-/// The signer for a running program. With a pixel door its process starts now, since any handshake may
-/// need it; otherwise when a door first wants a certificate for itself. An authority that cannot be
-/// opened costs handshakes and nothing else: it is tried again and again, and
+/// The signer for a running program. With a pixel door its process starts now, since any handshake
+/// may need it; otherwise when a door first wants a certificate for itself. An authority that
+/// cannot be opened costs handshakes and nothing else: it is tried again and again, and
 /// [`Signer::warnings`] says why it fails.
 pub(super) fn open(
     setup: &CommandSetup,
@@ -76,7 +76,7 @@ fn arguments(setup: &CommandSetup, state: &Path, command: &str) -> Vec<OsString>
     args
 }
 
-/// What is never certified, by this plan.
+/// Returns what is never certified, by this plan.
 pub(crate) fn exclusions(plan: &Plan) -> NameExclusions {
     plan.file.signer.exclusions(addresses(plan))
 }

@@ -34,7 +34,7 @@ pub(crate) struct StateDir {
 /// Why the folder cannot be used.
 #[derive(Debug)]
 pub(crate) enum StateError {
-    /// It cannot be made or written.
+    /// Cannot be made or written.
     NotWritable(PathBuf, io::Error),
     /// Another Tidegate uses it.
     InUse(PathBuf),
@@ -80,7 +80,7 @@ impl StateDir {
     }
 }
 
-/// Whether a process uses the folder: its lock ends with it, however it ends.
+/// Returns whether a process uses the folder: its lock ends with it, however it ends.
 pub(crate) fn is_in_use(state: &Path) -> io::Result<bool> {
     let lock = match File::open(state.join(LOCK)) {
         // It was made on a full disk.

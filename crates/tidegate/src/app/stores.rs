@@ -64,7 +64,7 @@ fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
     named.into_iter().filter_map(|(door, cache)| Some((door, cache?))).collect()
 }
 
-/// How each store stands.
+/// Returns how each store stands.
 pub(super) fn stores(app: &RunningApp) -> Vec<StoreInfo> {
     caches(app).into_iter().map(|(door, cache)| told(door, &cache)).collect()
 }
@@ -97,7 +97,7 @@ fn told(door: &str, cache: &HttpCache) -> StoreInfo {
     }
 }
 
-/// What the door of a question has stored of its URL.
+/// Returns what the door of a question has stored of its URL.
 pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
     let Some(url) = &question.url else { return Vec::new() };
     let door = question.door.to_string();
@@ -105,8 +105,8 @@ pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
     found.map(|(_, cache)| cache.explain(url)).unwrap_or_default()
 }
 
-/// Takes back what is stored, in every store that is meant. An error says that there is none, or that a
-/// disk could not note it.
+/// Takes back what is stored, in every store that is meant. An error says that there is none, or
+/// that a disk could not note it.
 pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, String> {
     let value = || what.value.clone().unwrap_or_default();
     let which = match what.what.as_str() {

@@ -112,7 +112,8 @@ pub(super) fn as_the_dns_door_does(
     }
 }
 
-/// The answer with what the gateway's routes and its own patterns, which come before the policy, make of it.
+/// The answer with what the gateway's routes and its own patterns, which come before the policy,
+/// make of it.
 pub(super) fn as_the_gateway_does(
     why: WhyAnswer,
     foretold: door_gateway::GatewayForecast,

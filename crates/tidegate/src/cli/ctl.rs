@@ -87,7 +87,7 @@ fn not_let_through(what: &RevokeArgs) -> CommandFailure {
     CommandFailure::new(ExitReason::Wrong, message)
 }
 
-/// What is sent to let a name through.
+/// Returns what is sent to let a name through.
 fn allow(what: &AllowArgs) -> Result<Json, CommandFailure> {
     let minutes = if what.always || what.span == "always" {
         json!("always")
@@ -126,7 +126,7 @@ fn print_allows(answer: &Json) {
     allows.iter().for_each(print_allow);
 }
 
-/// What is sent to purge, and where; clap lets exactly one of what there is through.
+/// Returns what is sent to purge, and where; clap lets exactly one of what there is through.
 fn purge(asked: &PurgeArgs) -> Result<(&'static str, Json), CommandFailure> {
     let what = &asked.what;
     let names = match (&what.name, &what.suffix, what.all) {

@@ -8,18 +8,19 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a configuration, and of a file that it names, at most: Polipo's own are a few hundred lines.
+/// Bytes of a configuration, and of a file that it names, at most: Polipo's own are a few hundred
+/// lines.
 const BYTES_MAX: u64 = 16 << 20;
 /// Files of a folder that is named in place of one, at most.
 const FILES_MAX: usize = 1000;
 
-/// What is imported.
+/// Holds what is imported.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     /// Whose configuration it is
     #[arg(value_enum)]
     program: ForeignProgram,
-    /// Its file
+    /// File
     file: PathBuf,
 }
 

@@ -105,7 +105,7 @@ enum CliCommand {
     Launcher,
 }
 
-/// What `why` is asked.
+/// Holds what `why` is asked.
 #[derive(Debug, Args)]
 pub(crate) struct WhyArgs {
     /// A domain name or an absolute URL; `-` reads them from standard input, one a line, and prints
@@ -140,8 +140,8 @@ enum ListsCommand {
         #[arg(long)]
         offline: bool,
     },
-    /// Fetch lists that have a URL now: through the running Tidegate, or where none runs into the state
-    /// folder
+    /// Fetch lists that have a URL now: through the running Tidegate, or where none runs into the
+    /// state folder
     Update {
         /// The list [default: all that have a URL]
         name: Option<String>,
@@ -190,19 +190,19 @@ pub(crate) enum CtlCommand {
     Purge(PurgeArgs),
     /// The gateway's pools and how their servers do; or all servers of one replaced
     Pools {
-        /// What becomes of a pool [default: all are shown]
+        /// Action on a pool [default: all are shown]
         #[command(subcommand)]
         what: Option<ctl::pools::PoolsCommand>,
     },
     /// Add, remove, drain or weigh a server of a pool, until Tidegate ends
     Server {
-        /// What becomes of it
+        /// Action on the server
         #[command(subcommand)]
         what: ctl::pools::ServerCommand,
     },
 }
 
-/// What is let through.
+/// Holds what is let through.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AllowArgs {
     /// The name
@@ -219,7 +219,7 @@ pub(crate) struct AllowArgs {
     client: Option<IpAddr>,
 }
 
-/// What is blocked again.
+/// Holds what is blocked again.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct RevokeArgs {
     /// The name
@@ -230,7 +230,7 @@ pub(crate) struct RevokeArgs {
     client: Option<IpAddr>,
 }
 
-/// What is forgotten, and how.
+/// Holds what is forgotten, and how.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct PurgeArgs {
     #[command(flatten)]
@@ -243,7 +243,7 @@ pub(crate) struct PurgeArgs {
     door: Option<String>,
 }
 
-/// What is forgotten.
+/// Holds what is forgotten.
 #[derive(Clone, Debug, Args)]
 #[group(required = true, multiple = false)]
 struct PurgeWhat {
@@ -273,14 +273,14 @@ struct PurgeWhat {
     stored: bool,
 }
 
-/// How a command can fail: its exit code.
+/// Tells how a command can fail: its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitReason {
     /// The configuration or the input is wrong.
     Wrong = 1,
-    /// It could not start, or nothing runs.
+    /// Could not start, or nothing runs.
     NotStarted = 3,
-    /// It was stopped by a fault.
+    /// Was stopped by a fault.
     Fault = 4,
 }
 

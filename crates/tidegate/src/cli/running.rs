@@ -39,9 +39,9 @@ pub(super) enum AbsentReason {
     NotStarted(PathBuf),
     /// Nobody answers at the address that the last one left.
     Silent(PathBuf, SocketAddr),
-    /// Its folder is another user's.
+    /// Folder is another user's.
     Forbidden(PathBuf),
-    /// Its files cannot be read, or make no sense.
+    /// Files cannot be read, or make no sense.
     Unreadable(PathBuf, String),
 }
 
@@ -158,7 +158,7 @@ impl RunningTidegate {
         })
     }
 
-    /// Its own account of itself.
+    /// Returns its own account of itself.
     pub(super) fn status(&mut self) -> Result<ProgramStatus, CommandFailure> {
         self.get("/api/status")
     }

@@ -1,8 +1,8 @@
 //! `tidegate serve [DIR]`: one folder over HTTP at once, without a configuration.
 //!
-//! It writes the configuration that somebody would have written, for the web door alone, and runs it.
-//! Its state is a folder that nobody else can read and that goes when the program ends. It reads no
-//! configuration file. Called by the command line.
+//! It writes the configuration that somebody would have written, for the web door alone, and runs
+//! it. Its state is a folder that nobody else can read and that goes when the program ends. It
+//! reads no configuration file. Called by the command line.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app;
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 /// Names that are tried for the state folder: 128 random bits each.
 const NAMES_MAX: u32 = 4;
 
-/// What is served, and where.
+/// Holds what is served, and where.
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// The folder

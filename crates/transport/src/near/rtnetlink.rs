@@ -60,7 +60,8 @@ pub(super) fn links(max: usize) -> io::Result<HashMap<u32, String>> {
     Ok(links)
 }
 
-/// At most so many addresses of ours, each with the number of its interface; none where two have it.
+/// At most so many addresses of ours, each with the number of its interface; none where two have
+/// it.
 pub(super) fn addresses(max: usize) -> io::Result<HashMap<IpAddr, Option<u32>>> {
     let mut addresses = HashMap::new();
     dump(&ADDRESSES, |head, attributes| {
@@ -123,7 +124,7 @@ fn dump(table: &RtnetlinkTable, mut found: impl FnMut(&[u8], &[u8])) -> io::Resu
     }
 }
 
-/// What a datagram of the kernel's was.
+/// Tells what a datagram of the kernel's was.
 #[derive(Debug, PartialEq, Eq)]
 enum NetlinkRead {
     More,

@@ -1,7 +1,8 @@
-//! Accounts of the system: a user's numbers and groups, as `/etc/passwd` and `/etc/group` have them.
+//! Accounts of the system: a user's numbers and groups, as `/etc/passwd` and `/etc/group` have
+//! them.
 //!
-//! Other directories (LDAP, systemd's) are asked by the C library alone, which a static binary does not
-//! have; a user of theirs is given by its number. Nothing is changed here.
+//! Other directories (LDAP, systemd's) are asked by the C library alone, which a static binary does
+//! not have; a user of theirs is given by its number. Nothing is changed here.
 
 use std::fmt;
 
@@ -15,11 +16,11 @@ const GROUPS_MAX: usize = 64;
 /// A user with its groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemAccount {
-    /// Its name, or its number as text.
+    /// Name, or its number as text.
     pub name: String,
-    /// Its number.
+    /// Number.
     pub uid: u32,
-    /// Its primary group.
+    /// Primary group.
     pub gid: u32,
     /// All its groups, the primary one first.
     pub groups: Vec<u32>,
@@ -43,13 +44,14 @@ struct AccountDirectory {
 }
 
 impl SystemAccount {
-    /// The account of `user`, with `group` in place of its own primary group. Either may be a number.
+    /// The account of `user`, with `group` in place of its own primary group. Either may be a
+    /// number.
     pub fn find(user: &str, group: Option<&str>) -> Result<Self, AccountError> {
         AccountDirectory::read().account(user, group)
     }
 
-    /// The account for a program that root started without naming one: `tidegate` where there is one,
-    /// else `nobody`.
+    /// The account for a program that root started without naming one: `tidegate` where there is
+    /// one, else `nobody`.
     pub fn default_of_system(group: Option<&str>) -> Result<Self, AccountError> {
         let directory = AccountDirectory::read();
         let known = DEFAULT_USERS.into_iter().find(|name| directory.user(name).is_some());
@@ -69,7 +71,8 @@ impl SystemAccount {
         Self { name, uid, gid, groups }
     }
 
-    /// True if the account may do what `bits` (4 read, 2 write, 1 search) say, by a file's owner, group and mode.
+    /// True if the account may do what `bits` (4 read, 2 write, 1 search) say, by a file's owner,
+    /// group and mode.
     pub fn may(&self, bits: u32, (uid, gid, mode): (u32, u32, u32)) -> bool {
         let granted = if self.uid == uid {
             mode >> 6

@@ -1,7 +1,8 @@
 //! Capabilities and user numbers of the one thread that there is (capabilities(7), credentials(7)).
 //!
-//! Capabilities that are not kept leave every set, the bounding set included where the process may change it. Called
-//! by [`super::PrivilegePlan::carry_out`] alone, but for what says whether something is needed.
+//! Capabilities that are not kept leave every set, the bounding set included where the process may
+//! change it. Called by [`super::PrivilegePlan::carry_out`] alone, but for what says whether
+//! something is needed.
 
 use super::SystemAccount;
 use rustix::io::Errno;
@@ -82,8 +83,8 @@ pub(super) fn drop_bounds(keep: &[Capability]) {
     }
 }
 
-/// Becomes the account for good: real, effective and saved numbers, and its groups alone. Capabilities
-/// stay until [`keep_only`].
+/// Becomes the account for good: real, effective and saved numbers, and its groups alone.
+/// Capabilities stay until [`keep_only`].
 pub(super) fn become_account(account: &SystemAccount) -> io::Result<()> {
     let (uid, gid) = (Uid::from_raw(account.uid), Gid::from_raw(account.gid));
     let groups: Vec<Gid> = account.groups.iter().copied().map(Gid::from_raw).collect();
@@ -95,7 +96,8 @@ pub(super) fn become_account(account: &SystemAccount) -> io::Result<()> {
     Ok(set_keep_capabilities(false)?)
 }
 
-/// Drops all capabilities but these, of which those that were not there do not come; says which are left.
+/// Drops all capabilities but these, of which those that were not there do not come; says which are
+/// left.
 pub(super) fn keep_only(keep: &[Capability]) -> io::Result<Vec<Capability>> {
     let left = capabilities(None)?.permitted & union(keep);
     // A kernel without ambient capabilities has none to clear.
@@ -112,8 +114,8 @@ pub fn first_unprivileged_port() -> u16 {
     told.ok().and_then(|text| text.trim().parse().ok()).unwrap_or(1024)
 }
 
-/// True if this process's user namespace has the account at all. Where root is alone in its namespace it
-/// is an ordinary user outside, and there is nobody to become.
+/// True if this process's user namespace has the account at all. Where root is alone in its
+/// namespace it is an ordinary user outside, and there is nobody to become.
 pub fn may_become(account: &SystemAccount) -> bool {
     let has = |map: &str, number: u32| {
         let Ok(text) = std::fs::read_to_string(map) else { return true };

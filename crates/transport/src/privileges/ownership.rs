@@ -1,8 +1,8 @@
 //! Owners of files: what an account must be able to write is given to it before root is left.
 //!
-//! The account may have been taken over at an earlier start, so nothing here follows a link inside a
-//! folder, and a file with a second name, which may be anybody's, is left alone. Called by the binary at
-//! a start as root.
+//! The account may have been taken over at an earlier start, so nothing here follows a link inside
+//! a folder, and a file with a second name, which may be anybody's, is left alone. Called by the
+//! binary at a start as root.
 
 use super::SystemAccount;
 use rustix::fd::{AsFd, OwnedFd};
@@ -34,8 +34,8 @@ struct FileOwners {
     gid: u32,
 }
 
-/// Gives a file, or a folder with all that is in it, to the account; `except` names an entry of the folder
-/// that is left as it is.
+/// Gives a file, or a folder with all that is in it, to the account; `except` names an entry of the
+/// folder that is left as it is.
 pub fn hand_over(
     path: &Path,
     account: &SystemAccount,

@@ -1,9 +1,11 @@
-//! System calls that a server at the edge of a network never needs, refused by the kernel (seccomp(2)).
+//! System calls that a server at the edge of a network never needs, refused by the kernel
+//! (seccomp(2)).
 //!
-//! They look into other processes, change the system, or open parts of the kernel where most of its holes
-//! have been: namespaces, `bpf`, keyrings, `io_uring`. A list of what is refused, unlike the signer's list
-//! of what is allowed, outlives a new C library and a new kernel. They fail with `EPERM`, or as if the
-//! kernel did not know them where the C library has another way. Called once, by a process of one thread.
+//! They look into other processes, change the system, or open parts of the kernel where most of its
+//! holes have been: namespaces, `bpf`, keyrings, `io_uring`. A list of what is refused, unlike the
+//! signer's list of what is allowed, outlives a new C library and a new kernel. They fail with
+//! `EPERM`, or as if the kernel did not know them where the C library has another way. Called once,
+//! by a process of one thread.
 
 use super::ProgramStarts;
 use crate::sys;

@@ -1,8 +1,9 @@
-//! Bounds of what may be written, kept by the kernel (landlock(7)): the folders of the start and no others.
+//! Bounds of what may be written, kept by the kernel (landlock(7)): the folders of the start and no
+//! others.
 //!
-//! Reading and starting programs are left to the file system and to the filter of system calls. What was
-//! opened before stays open. The bounds cannot be widened, so a configuration that names another folder
-//! needs a start. Called once, by a process of one thread.
+//! Reading and starting programs are left to the file system and to the filter of system calls.
+//! What was opened before stays open. The bounds cannot be widened, so a configuration that names
+//! another folder needs a start. Called once, by a process of one thread.
 
 use landlock::{
     ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
@@ -45,7 +46,8 @@ fn always() -> impl Iterator<Item = PathBuf> {
     ALWAYS.iter().map(PathBuf::from).chain([std::env::temp_dir()])
 }
 
-/// True if `path` may be written where the bounds are these folders: paths are taken as far as they exist.
+/// True if `path` may be written where the bounds are these folders: paths are taken as far as they
+/// exist.
 pub fn is_within(path: &Path, folders: &[PathBuf]) -> bool {
     let path = real(path);
     folders.iter().cloned().chain(always()).any(|folder| path.starts_with(real(&folder)))

@@ -1,9 +1,9 @@
 //! Leaves that may still be signed on another process's word, kept in a file, so that no restart of
 //! either process refills it.
 //!
-//! The file is opened before the walls stand, and only the signer writes it: sixteen bytes, millionths
-//! of a leaf and when that was. It is locked for each leaf, because a reload has two signers for a
-//! moment. Whatever is wrong with it, nothing is signed. Asked by the issuer.
+//! The file is opened before the walls stand, and only the signer writes it: sixteen bytes,
+//! millionths of a leaf and when that was. It is locked for each leaf, because a reload has two
+//! signers for a moment. Whatever is wrong with it, nothing is signed. Asked by the issuer.
 
 use crate::bucket::{ClientRate, TokenBucket, TokenTaken};
 use rustix::fs::{FlockOperation, Mode, OFlags, fdatasync, flock};
@@ -18,7 +18,7 @@ pub(crate) const VOUCHED: ClientRate = ClientRate { burst: 100, milli_per_second
 const FILE: &str = "vouched.count";
 const BYTES: usize = 16;
 
-/// What is left.
+/// Holds what is left.
 #[derive(Debug)]
 pub(crate) struct SigningAllowance(File);
 

@@ -1,9 +1,9 @@
 //! What was signed, a line a leaf: time, names, serial.
 //!
-//! It only ever appends. Beyond [`AUDIT_BYTES_MAX`] the file becomes the old one, whose former content
-//! goes. Both files are opened at the start: behind its walls the signer can open nothing any more. A
-//! line that cannot be written is counted and stops nobody: a full disk must not break pages. Written
-//! by the issuer alone.
+//! It only ever appends. Beyond [`AUDIT_BYTES_MAX`] the file becomes the old one, whose former
+//! content goes. Both files are opened at the start: behind its walls the signer can open nothing
+//! any more. A line that cannot be written is counted and stops nobody: a full disk must not break
+//! pages. Written by the issuer alone.
 
 use rustix::fs::{Mode, OFlags};
 use std::fmt::Write as _;

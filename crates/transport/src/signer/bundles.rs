@@ -1,9 +1,9 @@
 //! Which blocked names share a leaf, so that a browser needs one connection for all of them.
 //!
-//! A browser sends requests for another host over an open HTTP/2 connection if that host has the same
-//! address and the certificate is for it too (RFC 9113 §9.1.1). It signs nothing, and puts no name into a
-//! bundle that the policy does not permit; what one client asked for never shows in another's bundle (see
-//! docs/adr/0021). Called by the signer in each handshake.
+//! A browser sends requests for another host over an open HTTP/2 connection if that host has the
+//! same address and the certificate is for it too (RFC 9113 §9.1.1). It signs nothing, and puts no
+//! name into a bundle that the policy does not permit; what one client asked for never shows in
+//! another's bundle (see docs/adr/0021). Called by the signer in each handshake.
 
 use super::{BundleMode, MintPolicy};
 use crate::mint::{self, LeafCoverage};
@@ -12,23 +12,23 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use vocab::Now;
 
-/// Bytes that the names of one leaf take in it: with all else that a server sends first (a kilobyte and a
-/// half, with a post-quantum key share two and a half) they fit into the ten packets of 1,400 bytes that
-/// TCP sends without waiting (RFC 6928).
+/// Bytes that the names of one leaf take in it: with all else that a server sends first (a kilobyte
+/// and a half, with a post-quantum key share two and a half) they fit into the ten packets of 1,400
+/// bytes that TCP sends without waiting (RFC 6928).
 pub(crate) const BUNDLE_BYTES_MAX: usize = 10 << 10;
 /// Names of one leaf at most, wildcards counted with their base.
 pub(crate) const BUNDLE_NAMES_MAX: usize = 400;
-/// The same as [`BUNDLE_BYTES_MAX`] where a client's own names make a bundle, and each new one has the
-/// leaf signed again: some 150 names, more than any page was seen to have.
+/// The same as [`BUNDLE_BYTES_MAX`] where a client's own names make a bundle, and each new one has
+/// the leaf signed again: some 150 names, more than any page was seen to have.
 const LEARNED_BYTES_MAX: usize = 4 << 10;
 /// Bundles of one client; the oldest is forgotten for the next.
 const LEARNED_BUNDLES_MAX: usize = 4;
-/// How long the names of a client stay together, in milliseconds.
+/// Time for which the names of a client stay together, in milliseconds.
 const LEARNED_MS: u64 = 12 * 3_600_000;
 /// Clients whose names are kept; at the cap the one that was heard of longest ago is forgotten.
 const LEARNERS_MAX: usize = 256;
-/// How old the policy's word on the other names of a bundle may be, in milliseconds. The name that is
-/// asked for is looked up in each handshake.
+/// How old the policy's word on the other names of a bundle may be, in milliseconds. The name that
+/// is asked for is looked up in each handshake.
 const RECHECK_MS: u64 = 1000;
 
 /// Hosts that many pages name, by words; lines that begin with `#` are for people.
@@ -96,8 +96,8 @@ impl NameBundles {
         *kept = KeptBundle { way: kept.way, numbers: kept.numbers, ..KeptBundle::default() };
     }
 
-    /// The bundle that `own`, which `policy` permits, belongs to for this client. None where it stays
-    /// alone.
+    /// The bundle that `own`, which `policy` permits, belongs to for this client. None where it
+    /// stays alone.
     pub(crate) fn of(
         &self,
         own: &LeafCoverage,
@@ -115,7 +115,7 @@ impl NameBundles {
 }
 
 impl KeptBundle {
-    /// Those of the well-known hosts that the policy blocks.
+    /// Returns those of the well-known hosts that the policy blocks.
     fn known(&mut self, policy: &dyn MintPolicy, now: Now) -> Option<NameBundle> {
         let stale = |it: &CheckedBundle| now.mono_ms.saturating_sub(it.mono_ms) >= RECHECK_MS;
         if self.known.as_ref().is_none_or(stale) {

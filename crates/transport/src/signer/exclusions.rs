@@ -7,8 +7,8 @@
 use rcgen::{CidrSubnet, GeneralSubtree, NameConstraints};
 use std::net::IpAddr;
 
-/// Domains excluded where nothing else is written: governments, armies and what is reserved for banks
-/// and the like. A tracker list that names one of them is wrong.
+/// Domains excluded where nothing else is written: governments, armies and what is reserved for
+/// banks and the like. A tracker list that names one of them is wrong.
 pub const EXCLUDED_DEFAULT: &[&str] = &[
     "gov",
     "mil",
@@ -55,7 +55,7 @@ const LOCAL: &[(&str, u8)] = &[
     ("2001:db8::", 32),
 ];
 
-/// What the authority must not vouch for.
+/// Holds what the authority must not vouch for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameExclusions {
     /// Domains with all below, lower-case.
@@ -85,7 +85,7 @@ impl NameExclusions {
         Self { domains: all, own_addresses }
     }
 
-    /// Whether `host`, lower-case, is excluded.
+    /// True if `host`, lower-case, is excluded.
     pub fn cover(&self, host: &str) -> bool {
         self.domains.iter().any(|domain| {
             host.strip_suffix(domain.as_str())
@@ -93,14 +93,14 @@ impl NameExclusions {
         })
     }
 
-    /// Whether something below `base`, lower-case, is excluded.
+    /// True if something below `base`, lower-case, is excluded.
     pub(crate) fn lie_below(&self, base: &str) -> bool {
         self.domains.iter().any(|domain| {
             domain.strip_suffix(base).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         })
     }
 
-    /// Whether an address may be certified.
+    /// True if an address may be certified.
     pub fn permit(&self, address: IpAddr) -> bool {
         self.own_addresses.contains(&address)
             || local().any(|(network, bits)| is_within(address, network, bits))

@@ -1,8 +1,8 @@
 //! What passes between a Tidegate and its signer: messages of a fixed small form.
 //!
-//! Each is one packet of a `SOCK_SEQPACKET` pair, so there is no length to lie about: version, kind,
-//! number, body. Both ends read as if the other were hostile; what does not fit exactly is no message.
-//! It sends nothing itself. Used by `keeper` and `process`.
+//! Each is one packet of a `SOCK_SEQPACKET` pair, so there is no length to lie about: version,
+//! kind, number, body. Both ends read as if the other were hostile; what does not fit exactly is no
+//! message. It sends nothing itself. Used by `keeper` and `process`.
 
 use super::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
 use super::issuer::{KeyKind, SigningOrder, SigningRefusal};
@@ -38,7 +38,7 @@ pub(crate) enum SignerReply {
     Opened(String),
     /// The walls stand, or why they do not (it goes on), and orders are taken from now on.
     Ready(Option<String>),
-    /// It cannot run, and ends.
+    /// Cannot run, and ends.
     Failed(String),
     /// A leaf as DER, and how many before it could not be written down.
     Leaf(u64, u64, Vec<u8>),
@@ -46,8 +46,8 @@ pub(crate) enum SignerReply {
     Refused(u64, SigningRefusal),
 }
 
-/// Reads bytes as a message in either direction; whether an order that was read is the same after it was
-/// written and read again. Called by the fuzz target.
+/// Reads bytes as a message in either direction; whether an order that was read is the same after
+/// it was written and read again. Called by the fuzz target.
 pub fn comes_back(bytes: &[u8]) -> bool {
     // What explains something may be cut when it is written, so it is only read.
     let _ = SignerReply::read(bytes);

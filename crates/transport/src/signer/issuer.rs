@@ -1,9 +1,9 @@
 //! The holder of the authority's key: it takes orders for leaves and signs those that it may.
 //!
-//! It believes nobody: names are checked here, the policy asked is its own, what is excluded is never
-//! signed, and no more than so many leaves are, whoever asks. It makes no leaf keys and knows no
-//! connection. Called by the signer of a test or a command directly, and by the signer's process for
-//! each order that comes from outside.
+//! It believes nobody: names are checked here, the policy asked is its own, what is excluded is
+//! never signed, and no more than so many leaves are, whoever asks. It makes no leaf keys and knows
+//! no connection. Called by the signer of a test or a command directly, and by the signer's process
+//! for each order that comes from outside.
 
 use super::MintPolicy;
 use super::allowance::SigningAllowance;
@@ -34,7 +34,7 @@ pub(crate) enum KeyKind {
     Rsa,
 }
 
-/// What is to be signed.
+/// Tells what is to be signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SigningOrder {
     /// A leaf for names that the policy blocks: for those of them that it does.
@@ -135,7 +135,7 @@ impl LeafIssuer {
         self.audit.as_ref().map_or(0, AuditLog::lost)
     }
 
-    /// Whether the authority is so old that it should be opened again, which renews it.
+    /// True if the authority is so old that it should be opened again, which renews it.
     pub(crate) fn is_old(&self, now: Now) -> bool {
         now.unix_secs() >= self.certificate().renewal_secs()
     }

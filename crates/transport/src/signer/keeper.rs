@@ -1,10 +1,10 @@
 //! The other end of the signer's process: it is started, kept and asked from here.
 //!
-//! What was ordered while it was away is sent when it is back, and again where one died with an order in
-//! hand: an order waits for a leaf, no matter who signs it. A reload starts the next process beside the one
-//! that serves, which goes on until the next one is ready; only an end that nobody asked for is
-//! followed by a pause. It holds no key and decides nothing. Used by the signer; one thread a
-//! process listens to the answers.
+//! What was ordered while it was away is sent when it is back, and again where one died with an
+//! order in hand: an order waits for a leaf, no matter who signs it. A reload starts the next
+//! process beside the one that serves, which goes on until the next one is ready; only an end that
+//! nobody asked for is followed by a pause. It holds no key and decides nothing. Used by the
+//! signer; one thread a process listens to the answers.
 
 mod line;
 
@@ -24,20 +24,20 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// Orders that wait for an answer at once; one over it is refused. As many handshakes as one core has
-/// under way at most.
+/// Orders that wait for an answer at once; one over it is refused. As many handshakes as one core
+/// has under way at most.
 pub const ORDERS_MAX: usize = 1024;
-/// How long an order may wait. Under the deadline of the handshake that it is for.
+/// Time for which an order may wait. Under the deadline of the handshake that it is for.
 pub const ANSWER_MAX: Duration = Duration::from_secs(3);
-/// How long the process may take until it takes orders: long enough to compile millions of rules.
+/// Time that the process may take until it takes orders: long enough to compile millions of rules.
 const START_MAX: Duration = Duration::from_mins(1);
 
-/// How to start the process.
+/// Holds how to start the process.
 #[derive(Clone, Debug)]
 pub struct SignerProgram {
     /// The binary.
     pub path: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<OsString>,
 }
 
@@ -59,11 +59,11 @@ enum SignerProcess<'k> {
 /// Why an order has no answer of the signer's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// It was answered, with a refusal.
+    /// Was answered, with a refusal.
     Refused(SigningRefusal),
     /// Too many wait already.
     Busy,
-    /// It did not come in time; why, if that is known.
+    /// Did not come in time; why, if that is known.
     Late(Option<String>),
 }
 
@@ -114,8 +114,8 @@ impl SignerKeeper {
         Ok(())
     }
 
-    /// Starts another process, which reads everything anew, beside the one that serves, and waits until
-    /// it has taken the other's place. Where none was started yet there is nothing to do.
+    /// Starts another process, which reads everything anew, beside the one that serves, and waits
+    /// until it has taken the other's place. Where none was started yet there is nothing to do.
     pub(crate) fn restart(&self) -> Result<SignerSuccession, String> {
         let mut line = self.0.line();
         if !line.is_kept {
@@ -140,8 +140,8 @@ impl SignerKeeper {
     /// The public key of leaves of a kind, for this process and all that follow it.
     pub(crate) fn take_key(&self, kind: KeyKind, spki: Vec<u8>) {
         let mut line = self.0.line();
-        // Before any order for it; were it not to pass, these would be refused and it comes again with
-        // the next process.
+        // Before any order for it; were it not to pass, these would be refused and it comes again
+        // with the next process.
         if let Some(serving) = &line.serving {
             serving.send_key(kind, spki.clone());
         }
@@ -232,7 +232,8 @@ impl SignerKeeper {
     }
 }
 
-/// A process that has taken the place of another. Unless it is kept, the other takes its place back.
+/// A process that has taken the place of another. Unless it is kept, the other takes its place
+/// back.
 #[must_use = "dropped, it is undone"]
 pub struct SignerSuccession(Option<Arc<KeeperShared>>);
 

@@ -1,8 +1,9 @@
 //! The launcher: a process that stays root so that the program need not, and starts signers.
 //!
-//! The process is this program again, started before root is left. Binary, arguments and the authority's folder are
-//! fixed then; a request brings nothing but the socket that a new signer is to listen to, or the number of
-//! one that is to be killed. It reads no file, has no network, and ends with the program (docs/adr/0026).
+//! The process is this program again, started before root is left. Binary, arguments and the
+//! authority's folder are fixed then; a request brings nothing but the socket that a new signer is
+//! to listen to, or the number of one that is to be killed. It reads no file, has no network, and
+//! ends with the program (docs/adr/0026).
 
 use super::SignerProgram;
 use crate::privileges::{Capability, HeldPrivileges, PrivilegePlan, ProgramStarts, reading};
@@ -22,8 +23,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-/// Signers that run at once, at most: the one that serves, the one that takes its place, and those that
-/// have not noticed yet that they are to end. For one more, the oldest is killed.
+/// Signers that run at once, at most: the one that serves, the one that takes its place, and those
+/// that have not noticed yet that they are to end. For one more, the oldest is killed.
 const SIGNERS_MAX: usize = 4;
 
 /// Bytes of the longest packet: a kind, and a number.
@@ -57,7 +58,7 @@ impl SignerLauncher {
         Ok(Self { socket: Mutex::new(ours), process })
     }
 
-    /// Its process number.
+    /// Returns its process number.
     pub fn process(&self) -> u32 {
         self.process.id()
     }
@@ -94,8 +95,8 @@ impl SignerLauncher {
     }
 }
 
-/// The launcher from the inside: takes requests until the program goes. Standard input is its socket,
-/// standard output the authority's folder.
+/// The launcher from the inside: takes requests until the program goes. Standard input is its
+/// socket, standard output the authority's folder.
 pub fn run_launcher(signer: &SignerProgram) -> io::Result<()> {
     crate::sys::stay_until_the_parent_goes();
     crate::sys::close_all_but_standard();
@@ -139,8 +140,8 @@ pub fn run_launcher(signer: &SignerProgram) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps what signers need before their own walls stand: to read the key and the lists, and to become
-/// somebody else.
+/// Keeps what signers need before their own walls stand: to read the key and the lists, and to
+/// become somebody else.
 fn give_up_the_rest(folder: &OwnedFd) -> io::Result<HeldPrivileges> {
     use rustix::fd::AsRawFd;
     let plan = PrivilegePlan {
@@ -152,8 +153,8 @@ fn give_up_the_rest(folder: &OwnedFd) -> io::Result<HeldPrivileges> {
     plan.carry_out().map_err(io::Error::other)
 }
 
-/// The next request with the socket that came with it; none when the program is gone. Meanwhile takes
-/// leave of signers that have ended.
+/// The next request with the socket that came with it; none when the program is gone. Meanwhile
+/// takes leave of signers that have ended.
 fn next_request(
     socket: &OwnedFd,
     signers: &mut Vec<LaunchedSigner>,

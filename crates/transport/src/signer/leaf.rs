@@ -1,8 +1,8 @@
 //! A signed leaf, the names that stand in it, and the keys of leaves.
 //!
 //! What a leaf covers is read from the leaf itself: the issuer may have left names out. It asks no
-//! policy and orders nothing. Used by the signer; the names are asked by the door whose connection they
-//! are for.
+//! policy and orders nothing. Used by the signer; the names are asked by the door whose connection
+//! they are for.
 
 use super::MintPolicy;
 use super::issuer::KeyKind;
@@ -18,7 +18,7 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 /// Bytes of a leaf besides its names, about: what the cache counts as one.
 const LEAF_BYTES: usize = 512;
 
-/// How to speak TLS with a leaf.
+/// Holds how to speak TLS with a leaf.
 #[derive(Clone)]
 pub(crate) struct LeafCertificate {
     pub(crate) config: Arc<ServerConfig>,
@@ -43,8 +43,8 @@ pub(super) struct LeafKey {
     pub(super) public: Vec<u8>,
 }
 
-/// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a busy
-/// machine may wait. So it is made once, whoever goes away meanwhile.
+/// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a
+/// busy machine may wait. So it is made once, whoever goes away meanwhile.
 #[derive(Default)]
 pub(super) struct RsaKey {
     pub(super) made: OnceLock<Result<LeafKey, String>>,
@@ -53,7 +53,7 @@ pub(super) struct RsaKey {
 }
 
 impl LeafCertificate {
-    /// How many plain leaves it takes the place of in the cache.
+    /// Returns how many plain leaves it takes the place of in the cache.
     pub(super) fn weight(&self) -> u64 {
         1 + (self.bytes / LEAF_BYTES / 2) as u64
     }
@@ -79,14 +79,14 @@ impl LeafNames {
         names
     }
 
-    /// Whether the policy permits every name that the certificate is for.
+    /// True if the policy permits every name that the certificate is for.
     pub(super) fn are_permitted(&self, policy: &dyn MintPolicy) -> bool {
         self.exact.iter().all(|name| policy.may_mint(name))
             && self.bases.iter().all(|base| policy.may_mint_below(base))
     }
 
-    /// Whether the certificate is for this host, which is in lower case (RFC 9525 §6.3: a wildcard stands
-    /// for one label).
+    /// True if the certificate is for this host, which is in lower case (RFC 9525 §6.3: a wildcard
+    /// stands for one label).
     pub fn cover(&self, host: &str) -> bool {
         let among = |names: &[Box<str>], it: &str| {
             names.binary_search_by(|known| (**known).cmp(it)).is_ok()

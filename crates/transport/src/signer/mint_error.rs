@@ -1,6 +1,7 @@
 //! Why there is no leaf for a name, in words.
 //!
-//! It gathers what issuer and keeper say; nothing is decided here. Made by the signer, read by `tls`.
+//! It gathers what issuer and keeper say; nothing is decided here. Made by the signer, read by
+//! `tls`.
 
 use super::issuer::SigningRefusal;
 use super::keeper::NoAnswer;
@@ -10,13 +11,13 @@ use std::fmt;
 /// Why there is no leaf for a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MintError {
-    /// It is no host name.
+    /// Is no host name.
     BadName(BadName),
     /// The policy does not block it.
     NotBlocked,
-    /// It is no name that the configuration gives a server of ours.
+    /// Is no name that the configuration gives a server of ours.
     NotOurs,
-    /// It is never certified, whatever the policy says.
+    /// Is never certified, whatever the policy says.
     Excluded,
     /// The client has caused too many leaves, or all clients together.
     RateLimited,

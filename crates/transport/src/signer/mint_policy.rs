@@ -1,13 +1,14 @@
-//! Permission to sign: asked of the policy by the process that has the key. Implemented by the binary.
+//! Permission to sign: asked of the policy by the process that has the key. Implemented by the
+//! binary.
 
 /// Who says which names may be certified. The binary implements it over the policy: exactly the
 /// names that are blocked at this moment.
 pub trait MintPolicy: Send + Sync {
-    /// Whether a certificate for `name` may be made. `name` is lower-case, without a final dot.
+    /// True if a certificate for `name` may be made. `name` is lower-case, without a final dot.
     fn may_mint(&self, name: &str) -> bool;
 
-    /// Whether `may_mint` holds for every name one label below `base`, and nobody is let through to any
-    /// of them: what a wildcard is for. By default nothing is known of all names at once.
+    /// True if `may_mint` holds for every name one label below `base`, and nobody is let through to
+    /// any of them: what a wildcard is for. By default nothing is known of all names at once.
     fn may_mint_below(&self, base: &str) -> bool {
         let _ = base;
         false

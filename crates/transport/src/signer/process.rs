@@ -1,9 +1,9 @@
 //! The signer's process from the inside: it opens its key, closes the door behind itself, and takes
 //! orders until the socket ends.
 //!
-//! It has one thread, no network and no way to a file but its log. Orders come one after the other from a
-//! process that may have been taken over; the issuer believes none of them. Called by the hidden command
-//! that Tidegate starts itself with.
+//! It has one thread, no network and no way to a file but its log. Orders come one after the other
+//! from a process that may have been taken over; the issuer believes none of them. Called by the
+//! hidden command that Tidegate starts itself with.
 
 use super::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
 use super::issuer::{LeafIssuer, OwnServerNames};
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What the process is to be.
+/// Holds what the process is to be.
 pub struct SignerTask {
     /// The folder of the authority.
     pub dir: PathBuf,
@@ -36,9 +36,9 @@ pub struct SignerTask {
 /// Why the process ends otherwise than with its parent.
 #[derive(Debug)]
 pub enum ProcessError {
-    /// It was not started by a Tidegate.
+    /// Was not started by a Tidegate.
     NoParent,
-    /// It cannot run; its parent was told.
+    /// Cannot run; its parent was told.
     Failed(String),
 }
 
@@ -105,8 +105,8 @@ impl SignerTask {
     }
 }
 
-/// The authority's folder where a launcher has opened it: its own name may lead elsewhere by now, since
-/// the folder around it belongs to the process that is not to have the key.
+/// The authority's folder where a launcher has opened it: its own name may lead elsewhere by now,
+/// since the folder around it belongs to the process that is not to have the key.
 const HANDED_FOLDER: &str = "/proc/self/fd/1";
 
 fn is_folder_handed() -> bool {

@@ -1,7 +1,7 @@
 //! What can be set for the signer: the `signer` section of the configuration.
 //!
-//! It opens no key and knows no user's number; `config` reads it and [`Settings::check`] says what is
-//! wrong.
+//! It opens no key and knows no user's number; `config` reads it and [`Settings::check`] says what
+//! is wrong.
 
 use super::exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, NameExclusions};
 use ::settings::Text;
@@ -14,25 +14,26 @@ use vocab::{Complaint, DomainName};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// As which user it runs where Tidegate is started by root. Started by anybody else it runs as that
-    /// user. Default `nobody`.
+    /// As which user it runs where Tidegate is started by root. Started by anybody else it runs as
+    /// that user. Default `nobody`.
     pub user: String,
-    /// Domains of your own, with all below them, which are never certified whatever a list says. None by
-    /// default.
+    /// Domains of your own, with all below them, which are never certified whatever a list says.
+    /// None by default.
     pub own_domains: Vec<Text<DomainName>>,
-    /// Other domains that are never certified, with all below them. Default: those of governments, and
-    /// what is reserved for banks. A new authority carries both lists as name constraints, 128 domains
-    /// at most; one that devices trust already keeps those that it was made with until it is renewed.
+    /// Other domains that are never certified, with all below them. Default: those of governments,
+    /// and what is reserved for banks. A new authority carries both lists as name constraints, 128
+    /// domains at most; one that devices trust already keeps those that it was made with until it
+    /// is renewed.
     pub excluded: Vec<Text<DomainName>>,
-    /// Whether it signs for names that no list names, but whose alias one does. Only the DNS door and
-    /// the proxy see aliases, so the signer would take their word: `never` (the DNS door gives such
-    /// names no address), or `limited` (100, then one in ten seconds, counted across restarts).
-    /// Default `never`.
+    /// Whether it signs for names that no list names, but whose alias one does. Only the DNS door
+    /// and the proxy see aliases, so the signer would take their word: `never` (the DNS door gives
+    /// such names no address), or `limited` (100, then one in ten seconds, counted across
+    /// restarts). Default `never`.
     pub aliases: VouchMode,
-    /// Which blocked names share a certificate, so that a browser sends the requests for all of them over
-    /// one connection: `known` (some 400 hosts of well-known companies, as far as lists block them), `learned`
-    /// (those that the same client asked for within twelve hours; pages can then find out which ones these
-    /// are) or `never`. Default `known`.
+    /// Which blocked names share a certificate, so that a browser sends the requests for all of
+    /// them over one connection: `known` (some 400 hosts of well-known companies, as far as lists
+    /// block them), `learned` (those that the same client asked for within twelve hours; pages can
+    /// then find out which ones these are) or `never`. Default `known`.
     pub bundles: BundleMode,
 }
 
@@ -49,7 +50,7 @@ pub enum BundleMode {
     Never,
 }
 
-/// Whether a leaf is signed on the word of the process that answers.
+/// Tells whether a leaf is signed on the word of the process that answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum VouchMode {
@@ -104,7 +105,7 @@ impl Settings {
         complaints
     }
 
-    /// What is never certified. `own_addresses` are those of our servers, which may be.
+    /// Returns what is never certified. `own_addresses` are those of our servers, which may be.
     pub fn exclusions(&self, own_addresses: Vec<IpAddr>) -> NameExclusions {
         let all = self.own_domains.iter().chain(&self.excluded);
         NameExclusions::new(all.map(|domain| domain.0.as_str().to_owned()), own_addresses)

@@ -1,4 +1,5 @@
-//! The signer with its key in the same process: names, limits, renewal, and what a damaged folder does.
+//! The signer with its key in the same process: names, limits, renewal, and what a damaged folder
+//! does.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::*;

@@ -1,8 +1,8 @@
 //! The walls around the signer's process: what it may still do once it has its key.
 //!
-//! Root becomes a user who owns nothing; nobody may look into its memory; it gains no privileges; and of
-//! system calls only those for memory, its one socket and its open log are left. No file can be opened,
-//! no socket made, no program run. Called once by `process`, which has one thread.
+//! Root becomes a user who owns nothing; nobody may look into its memory; it gains no privileges;
+//! and of system calls only those for memory, its one socket and its open log are left. No file can
+//! be opened, no socket made, no program run. Called once by `process`, which has one thread.
 
 use crate::privileges::{AccountError, SystemAccount, become_reader, drop_all};
 use rustix::io::Errno;
@@ -62,8 +62,8 @@ const CALLS: &[libc::c_long] = &[
 /// Proof that the signer is not root.
 pub(crate) struct NotRoot(());
 
-/// Becomes the user for good, where this is root, and keeps no more than the right to read files: the
-/// lists are read after this.
+/// Becomes the user for good, where this is root, and keeps no more than the right to read files:
+/// the lists are read after this.
 pub(crate) fn leave_root(user: &str) -> Result<NotRoot, WallsError> {
     if rustix::process::geteuid().is_root() {
         let account = SystemAccount::find(user, None).map_err(WallsError::NoUser)?;
@@ -74,7 +74,8 @@ pub(crate) fn leave_root(user: &str) -> Result<NotRoot, WallsError> {
     Ok(NotRoot(()))
 }
 
-/// Gives up what the signer needs no more: `Ok` says what could not be given up and is worth a word.
+/// Gives up what the signer needs no more: `Ok` says what could not be given up and is worth a
+/// word.
 pub(crate) fn raise(_: &NotRoot) -> Result<Option<String>, WallsError> {
     drop_all().map_err(|why| WallsError::StillRoot(why.into()))?;
     close_memory()?;
@@ -90,8 +91,8 @@ fn close_memory() -> Result<(), WallsError> {
 fn filter() -> Result<(), String> {
     let wrong = |why: &dyn fmt::Display| format!("the kernel's filter of system calls: {why}");
     let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(|why| wrong(&why))?;
-    // Glibc begins threads and pools with calls that may be missing: an error is enough, and a signer
-    // that is killed for one would be killed for ever.
+    // Glibc begins threads and pools with calls that may be missing: an error is enough, and a
+    // signer that is killed for one would be killed for ever.
     let refused = SeccompAction::Errno(Errno::PERM.raw_os_error().cast_unsigned());
     let calls: BTreeMap<_, _> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let filter = SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)

@@ -41,18 +41,20 @@ pub enum ConnectError {
     Other(String),
 }
 
-/// What is known of the servers that a client speaks TLS with.
+/// Holds what is known of the servers that a client speaks TLS with.
 #[derive(Clone, Copy, Default)]
 pub struct ClientTlsOptions<'p> {
-    /// The authorities that alone are trusted, as PEM; those trusted until now where there are none.
+    /// The authorities that alone are trusted, as PEM; those trusted until now where there are
+    /// none.
     pub authorities: Option<&'p [u8]>,
-    /// What the client shows when a server asks who it is: a chain, leaf first, and its key, as PEM.
+    /// What the client shows when a server asks who it is: a chain, leaf first, and its key, as
+    /// PEM.
     pub certificate: Option<(&'p [u8], &'p [u8])>,
     /// How servers' certificates are checked.
     pub verify: VerifyMode,
 }
 
-/// What of [`ClientTlsOptions`] cannot be used.
+/// Tells what of [`ClientTlsOptions`] cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadClientTls {
     /// The authorities.

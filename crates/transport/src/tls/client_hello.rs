@@ -1,14 +1,14 @@
 //! The first bytes of a TLS connection, read in passing: which server is asked for.
 //!
 //! It reads as far as `server_name` in a `ClientHello` (RFC 8446 §4.1.2, RFC 6066 §3), over as many
-//! records as that takes, and keeps nothing. It shakes no hand. Called by whoever carries TLS that is
-//! not theirs.
+//! records as that takes, and keeps nothing. It shakes no hand. Called by whoever carries TLS that
+//! is not theirs.
 
 /// The most bytes of a `ClientHello` that are looked at. Browsers send some 600 to 2,000, with
 /// post-quantum keys; one that is longer is told apart from no TLS.
 pub const CLIENT_HELLO_BYTES_MAX: usize = 16 << 10;
 
-/// What the first bytes of a connection are.
+/// Tells what the first bytes of a connection are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientHello {
     /// Too few to tell.
@@ -116,7 +116,7 @@ fn host_name(names: &mut HelloReader<'_>) -> Option<ClientHello> {
     Some(ClientHello::Nameless)
 }
 
-/// What is left to read.
+/// Holds what is left to read.
 struct HelloReader<'b>(&'b [u8]);
 
 impl<'b> HelloReader<'b> {

@@ -1,8 +1,8 @@
 //! A handshake that failed, as an event.
 //!
-//! It decides nothing: the TLS library did. A client that merely went away is not recorded: browsers
-//! open connections on suspicion and drop them. Called by the
-//! doors whose certificates are their own: the web door and the proxy door.
+//! It decides nothing: the TLS library did. A client that merely went away is not recorded:
+//! browsers open connections on suspicion and drop them. Called by the doors whose certificates are
+//! their own: the web door and the proxy door.
 
 use super::HandshakeError;
 use crate::clock;
@@ -11,8 +11,8 @@ use std::net::IpAddr;
 use std::time::Instant;
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 
-/// Records why `client` could not speak TLS with `door`. No request was read, so there is nothing that it
-/// asked for but perhaps a name.
+/// Records why `client` could not speak TLS with `door`. No request was read, so there is nothing
+/// that it asked for but perhaps a name.
 pub fn record_failure(
     ledger: &Ledger,
     door: Door,

@@ -1,4 +1,5 @@
-//! Certificates as files: read once, then watched, so that a renewed one is served without a reload.
+//! Certificates as files: read once, then watched, so that a renewed one is served without a
+//! reload.
 //!
 //! A change is taken over when the files have stayed the same for one look, so that a certificate
 //! whose key follows a moment later is not taken for a mistake; what cannot be used changes nothing
@@ -53,7 +54,7 @@ pub struct WatchedIdentity {
 type Stamp = (u64, u64, u64, i64, i64);
 type Stamps = [Option<Stamp>; 2];
 
-/// What came of a change of files.
+/// Outcome of a change of files.
 #[derive(Debug)]
 pub enum FilesNews {
     /// New handshakes get the new certificate.
@@ -71,8 +72,8 @@ pub struct FilesWatch {
 /// Files that only root could read, as they were at the start: path and bytes.
 static HELD: Mutex<Vec<(PathBuf, Vec<u8>)>> = Mutex::new(Vec::new());
 
-/// Keeps what the file says for when this process is not root any more; [`read_pem`] falls back on it
-/// where the file is closed to it.
+/// Keeps what the file says for when this process is not root any more; [`read_pem`] falls back on
+/// it where the file is closed to it.
 pub fn hold_pem(path: &Path) -> Result<(), FilesError> {
     let bytes = read_now(path)?;
     HELD.lock().unwrap_or_else(PoisonError::into_inner).push((path.into(), bytes));

@@ -1,8 +1,8 @@
 //! A TLS client's first message, looked at where it lies.
 //!
-//! Nothing is taken out of the socket, so that the handshake, here or at another server, begins as if
-//! nobody had looked. What is wrong with a message is not judged: it has no name, and the handshake says
-//! the rest. Called by the pixel door before it decides whose handshake this is.
+//! Nothing is taken out of the socket, so that the handshake, here or at another server, begins as
+//! if nobody had looked. What is wrong with a message is not judged: it has no name, and the
+//! handshake says the rest. Called by the pixel door before it decides whose handshake this is.
 
 use super::under_way::HandshakePermit;
 use crate::stream::Stream;
@@ -11,11 +11,11 @@ use rustls::server::{Accepted, Acceptor};
 /// Bytes of a first message that are looked at. Browsers send some 2,000, with hybrid key shares; a
 /// longer one is not read to its end and so has no name.
 pub const HELLO_BYTES_MAX: usize = 16 << 10;
-/// Bytes by which two first messages are told apart: record and handshake heads, the version, and the
-/// client's 32 random ones (RFC 8446 section 4.1.2).
+/// Bytes by which two first messages are told apart: record and handshake heads, the version, and
+/// the client's 32 random ones (RFC 8446 section 4.1.2).
 pub const BEGINNING_BYTES: usize = 5 + 4 + 2 + 32;
 
-/// What a client says first.
+/// Holds what a client says first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HelloFacts {
     /// The server that it asks for (RFC 6066 section 3), as sent.

@@ -24,11 +24,12 @@ use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 /// and makes every handshake longer.
 pub const IDENTITY_NAMES_MAX: usize = 64;
 
-/// How long a start waits for its first certificate: the signer may have millions of rules to read.
+/// Time for which a start waits for its first certificate: the signer may have millions of rules to
+/// read.
 const FIRST_MAX: Duration = Duration::from_secs(30);
-/// How long a handshake waits for a renewal, which happens every two months.
+/// Time for which a handshake waits for a renewal, which happens every two months.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
-/// How long after a renewal that failed the next is tried, in milliseconds.
+/// Delay of the next try after a renewal that failed, in milliseconds.
 const AGAIN_MS: u64 = 60_000;
 
 /// Who a server is. Clones are the same identity.
@@ -50,7 +51,7 @@ enum CertificateOrigin {
     Signed { by: Arc<Signer>, subject: Arc<CertificateSubject>, fresh_ms: Range<u64> },
 }
 
-/// Whom a certificate of ours is for.
+/// Holds whom a certificate of ours is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateSubject {
     /// Host names.
@@ -72,14 +73,14 @@ pub struct OwnName {
 /// it. Every part that has one names it, so that the signer's process knows of all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnCertificate {
-    /// Its names.
+    /// Names.
     pub names: Vec<OwnName>,
     /// The encrypted listeners, whose addresses it is for too.
     pub listening: Vec<SocketAddr>,
 }
 
 impl OwnCertificate {
-    /// Whom the certificate is for, with the addresses that this machine has now.
+    /// Returns whom the certificate is for, with the addresses that this machine has now.
     pub fn subject(&self) -> CertificateSubject {
         CertificateSubject {
             names: self.subject_names(),
@@ -165,7 +166,7 @@ impl ServerIdentity {
         names.value.general_names.iter().filter_map(host_name).collect()
     }
 
-    /// What is presented at `now`.
+    /// Returns what is presented at `now`.
     fn certified(&self, now: Now) -> Option<Arc<CertifiedKey>> {
         let current = self.0.load();
         if let CertificateOrigin::Signed { by, subject, fresh_ms } = &current.origin

@@ -21,7 +21,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// Pins that one server may have, at most.
 pub const PINS_MAX: usize = 16;
 
-/// Whether a server's certificate must be valid and for its name.
+/// Tells whether a server's certificate must be valid and for its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum VerifyMode {
     /// Yes: signed by a trusted authority, in its time, for the name.
@@ -66,7 +66,7 @@ impl CertificateChecks {
         Self { usual, pins: pins.into(), pinned_roots }
     }
 
-    /// Whether one of the pins is met.
+    /// True if one of the pins is met.
     fn pinned(
         &self,
         leaf: &CertificateDer<'_>,

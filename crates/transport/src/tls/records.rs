@@ -18,7 +18,7 @@ pub(super) const EARLY_RECORD_BYTES: usize = 1399;
 /// from ten segments to some fifty, beyond any record.
 const EARLY_BYTES: usize = 64 << 10;
 
-/// How far a connection has come.
+/// Holds how far a connection has come.
 #[derive(Debug, Default)]
 pub(super) struct RecordProgress {
     /// Plain bytes sent, up to [`EARLY_BYTES`].

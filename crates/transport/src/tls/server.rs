@@ -29,7 +29,7 @@ use tokio_rustls::LazyConfigAcceptor;
 /// A handshake may take so long; doors pass it unless they know better.
 pub const HANDSHAKE_DEADLINE: Duration = Duration::from_secs(5);
 
-/// How a client said that it does not trust our certificate.
+/// Tells how a client said that it does not trust our certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DistrustSign {
     /// Alert `unknown_ca`: the authority is not installed there.
@@ -198,7 +198,8 @@ impl ServerTls {
         self.accept_within(stream, client, deadline).await
     }
 
-    /// The same on a stream that came through something else, such as a tunnel that `client` opened.
+    /// The same on a stream that came through something else, such as a tunnel that `client`
+    /// opened.
     pub async fn accept_within<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
@@ -258,8 +259,8 @@ impl ServerTls {
     }
 }
 
-/// Which leaves a client can verify. The list is mandatory in TLS 1.3 (RFC 8446 §4.2.3); the library
-/// puts the one that RFC 5246 §7.4.1.4.1 presumes where TLS 1.2 leaves it out.
+/// Which leaves a client can verify. The list is mandatory in TLS 1.3 (RFC 8446 §4.2.3); the
+/// library puts the one that RFC 5246 §7.4.1.4.1 presumes where TLS 1.2 leaves it out.
 fn verifies(hello: &ClientHello<'_>) -> ClientSignatures {
     use SignatureScheme as Scheme;
     let is_ecdsa = |scheme: &Scheme| {
@@ -308,7 +309,7 @@ impl<S> TlsStream<S> {
         }
     }
 
-    /// Whether the client took up a session of before, which spares it the certificate.
+    /// Returns whether the client took up a session of before, which spares it the certificate.
     pub fn session(&self) -> SessionSecrets {
         match self.stream.get_ref().1.handshake_kind() {
             Some(rustls::HandshakeKind::Resumed) => SessionSecrets::Resumed,
@@ -322,8 +323,8 @@ impl<S> TlsStream<S> {
         self.site
     }
 
-    /// The names of the certificate that the signer made for this connection; none where it was given.
-    /// A session taken up again began with a certificate that may have had fewer.
+    /// The names of the certificate that the signer made for this connection; none where it was
+    /// given. A session taken up again began with a certificate that may have had fewer.
     pub const fn leaf_names(&self) -> Option<&Arc<LeafNames>> {
         self.names.as_ref()
     }

@@ -25,7 +25,7 @@ pub struct SiteIdentity {
     pub clients: ClientCertificates,
 }
 
-/// Whether clients show a certificate.
+/// Tells whether clients show a certificate.
 #[derive(Clone, Debug)]
 pub enum ClientCertificates {
     /// They are not asked.
@@ -37,7 +37,7 @@ pub enum ClientCertificates {
     Required(ClientAuthorities),
 }
 
-/// Whose signatures on clients' certificates count.
+/// Holds whose signatures on clients' certificates count.
 #[derive(Clone, Debug)]
 pub struct ClientAuthorities(Arc<RootCertStore>);
 

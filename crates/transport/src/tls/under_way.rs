@@ -1,5 +1,5 @@
-//! A cap on the handshakes that one core has under way, so that a flood of them takes no memory that
-//! connections need.
+//! A cap on the handshakes that one core has under way, so that a flood of them takes no memory
+//! that connections need.
 //!
 //! A core is a thread, so that a count per thread needs no lock. It closes nothing itself: who gets
 //! no place refuses the handshake. Called by [`super::ServerTls::accept`].

@@ -1,8 +1,8 @@
-//! The wall clock as the TLS library may read it: never before 1970, where the library's own reading
-//! panics.
+//! The wall clock as the TLS library may read it: never before 1970, where the library's own
+//! reading panics.
 //!
-//! With such a clock no certificate is valid and no ticket is given; connections that need neither go on.
-//! Used wherever a configuration of the library is made.
+//! With such a clock no certificate is valid and no ticket is given; connections that need neither
+//! go on. Used wherever a configuration of the library is made.
 
 use crate::clock;
 use rustls::crypto::aws_lc_rs;

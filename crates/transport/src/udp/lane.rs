@@ -43,7 +43,7 @@ impl UdpOutbox {
         }
     }
 
-    /// Whether nothing waits.
+    /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -16,7 +16,8 @@ const RECEIVE_BUFFER_BYTES: libc::c_int = 4 << 20;
 /// Send buffer asked of the kernel, in bytes.
 const SEND_BUFFER_BYTES: libc::c_int = 1 << 20;
 
-/// How long a receive waits before it looks whether it should stop, if nothing wakes it earlier.
+/// Time for which a receive waits before it looks whether it should stop, if nothing wakes it
+/// earlier.
 const STOP_CHECK_SECS: libc::time_t = 1;
 
 /// Space for one `in_pktinfo` or `in6_pktinfo` control message (40 bytes on 64-bit Linux).
@@ -29,7 +30,8 @@ pub(super) enum ArrivalAddress {
 }
 
 impl ArrivalAddress {
-    /// What a reply is to be sent with, by what the kernel said beside the datagram of `head`.
+    /// Returns what a reply is to be sent with, by what the kernel said beside the datagram of
+    /// `head`.
     ///
     /// # Safety
     /// As for [`ArrivalAddress::told`].
@@ -54,7 +56,7 @@ impl ArrivalAddress {
         }
     }
 
-    /// What the kernel said beside the datagram of `head`.
+    /// Returns what the kernel said beside the datagram of `head`.
     ///
     /// # Safety
     /// `head` must have been filled by recvmsg, and its control buffer must be readable.

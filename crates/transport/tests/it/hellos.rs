@@ -1,5 +1,5 @@
-//! First messages of clients as they come in the wild and as nobody would send them, byte by byte: each
-//! connection ends in a defined way, and the server goes on.
+//! First messages of clients as they come in the wild and as nobody would send them, byte by byte:
+//! each connection ends in a defined way, and the server goes on.
 
 use crate::handshakes::{Rig, rig};
 use crate::support::{DEADLINE, run};
@@ -86,7 +86,8 @@ async fn send(rig: &mut Rig, wire: &[u8]) -> (Seen, HandshakeError) {
     (seen, rig.outcomes.recv().await.unwrap().unwrap_err())
 }
 
-/// Sends each and looks at what came of it, on one server, which serves an honest client after each.
+/// Sends each and looks at what came of it, on one server, which serves an honest client after
+/// each.
 fn check(cases: Vec<(&str, Vec<u8>, Seen, HandshakeError)>) {
     run(async {
         let mut rig = rig(HANDSHAKE_DEADLINE);

@@ -1,8 +1,8 @@
 //! One HTTP request, with the redirects that it leads to.
 //!
-//! It goes wherever the configuration says, over our own resolver. What was meant for one host alone
-//! (`Authorization`, `Cookie`) does not follow to another, and nothing goes from TLS to plain text
-//! by a redirect. Called by the DNS door's HTTP hook and by [`super::keep`].
+//! It goes wherever the configuration says, over our own resolver. What was meant for one host
+//! alone (`Authorization`, `Cookie`) does not follow to another, and nothing goes from TLS to plain
+//! text by a redirect. Called by the DNS door's HTTP hook and by [`super::keep`].
 
 use super::url::{BadUrl, Url};
 use crate::origins::{AnyDestination, OriginScheme, Origins, SendError};

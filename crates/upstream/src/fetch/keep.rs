@@ -1,9 +1,10 @@
 //! One file, fetched if it changed, and swapped in if it is good.
 //!
-//! What comes is written to a file beside the old one, looked at, and put in its place with one rename;
-//! until then, and whenever something fails, the old file stays. It streams to disk: whatever the file's
-//! size, no more of it is in memory than one piece of the HTTP connection (at most some 400 KiB) and a
-//! decoder's window. Must be called within a local runtime. Called by downloads and subscriptions.
+//! What comes is written to a file beside the old one, looked at, and put in its place with one
+//! rename; until then, and whenever something fails, the old file stays. It streams to disk:
+//! whatever the file's size, no more of it is in memory than one piece of the HTTP connection (at
+//! most some 400 KiB) and a decoder's window. Must be called within a local runtime. Called by
+//! downloads and subscriptions.
 
 use super::exchange::{FetchError, RepeatableRequest, fetch};
 use super::record::{FetchRecord, FileVersion, create_private, part_path};
@@ -37,22 +38,22 @@ const REDIRECTS_MAX: u8 = 5;
 pub struct FileCandidate<'c> {
     /// Where it would be, and where the old one is.
     pub path: &'c Path,
-    /// Its length.
+    /// Length.
     pub bytes: u64,
     /// What it holds, from the beginning.
     pub content: &'c mut dyn BufRead,
 }
 
-/// What is to be kept, and within which bounds.
+/// Holds what is to be kept, and within which bounds.
 #[derive(Clone)]
 pub struct FileRequest {
     /// Where it is fetched from.
     pub url: Url,
     /// Where it is kept.
     pub path: PathBuf,
-    /// Its largest size, in bytes, as it is sent and as it is kept.
+    /// Largest size, in bytes, as it is sent and as it is kept.
     pub size_max: u64,
-    /// How long the server may send nothing of it.
+    /// Time for which the server may send nothing of it.
     pub stall: Duration,
     /// The SHA-256 that it must have, in lower-case hexadecimal.
     pub sha256: Option<String>,
@@ -60,12 +61,12 @@ pub struct FileRequest {
     pub check: CheckFile,
 }
 
-/// What a server said of a file.
+/// Tells what a server said of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileOutcome {
     /// The file is another now.
     Changed,
-    /// It is as it was.
+    /// Is as it was.
     Same,
 }
 
@@ -74,7 +75,7 @@ pub enum FileOutcome {
 pub enum FetchFailure {
     /// Trying again soon may help.
     ForNow(String),
-    /// It will not, until the server has something else.
+    /// Will not, until the server has something else.
     ForGood(String),
 }
 
@@ -109,7 +110,8 @@ pub async fn keep(origins: &Origins, wanted: &FileRequest) -> Result<FileOutcome
     }
 }
 
-/// What is known of the file that is there, if all of it is still so and it is what is wanted.
+/// Returns what is known of the file that is there, if all of it is still so and it is what is
+/// wanted.
 fn true_version(wanted: &FileRequest) -> Option<FileVersion> {
     let version = FetchRecord::read(&wanted.path, &wanted.url.to_string())?.version?;
     if wanted.sha256.as_ref().is_some_and(|pinned| *pinned != version.sha256) {
@@ -213,8 +215,8 @@ fn missed(why: &FetchError) -> FetchFailure {
     }
 }
 
-/// Whether the size, the disk or the coding failed: the first two come out of the decoder as they
-/// went into it.
+/// Returns whether the size, the disk or the coding failed: the first two come out of the decoder
+/// as they went into it.
 fn spoilt(why: &io::Error) -> FetchFailure {
     let ours = why.get_ref().is_some_and(|it| it.is::<TooLarge>() || it.is::<NoDisk>());
     if ours {
@@ -306,8 +308,8 @@ impl Write for BoundedSink {
 /// A file that is being written, removed with this unless it took its place.
 struct PartialFile(PathBuf);
 
-/// Files being written now: several callers may fetch one file, and those of before a reload may not
-/// be done yet.
+/// Files being written now: several callers may fetch one file, and those of before a reload may
+/// not be done yet.
 static WRITING: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 impl PartialFile {

@@ -1,9 +1,9 @@
 //! Files that are kept as a URL has them: lists, most of the time.
 //!
 //! One request with its redirects ([`fetch()`]), and on top of it a file that is fetched when it
-//! changed, looked at, and swapped in with one rename ([`keep()`]); beside it stands a note of where it
-//! came from ([`FetchRecord`]). It has no timetable and retries nothing: whoever calls it has. Called by the
-//! effects of the DNS door, and by the binary for list subscriptions.
+//! changed, looked at, and swapped in with one rename ([`keep()`]); beside it stands a note of
+//! where it came from ([`FetchRecord`]). It has no timetable and retries nothing: whoever calls it
+//! has. Called by the effects of the DNS door, and by the binary for list subscriptions.
 
 mod exchange;
 mod keep;

@@ -1,8 +1,9 @@
 //! Where a fetched file came from, kept in a small file beside it.
 //!
-//! `.NAME.source` holds the URL, what the server said to recognise the file by, its length and SHA-256,
-//! when it was asked for last and what went wrong since. It is never needed to use the file: without it,
-//! or where it is not true of the file any more, the file is fetched anew. Written by [`super::keep()`].
+//! `.NAME.source` holds the URL, what the server said to recognise the file by, its length and
+//! SHA-256, when it was asked for last and what went wrong since. It is never needed to use the
+//! file: without it, or where it is not true of the file any more, the file is fetched anew.
+//! Written by [`super::keep()`].
 
 use http::HeaderMap;
 use http::header::{ETAG, HeaderName, LAST_MODIFIED};
@@ -21,7 +22,7 @@ const VALIDATOR_BYTES_MAX: usize = 1024;
 /// Bytes that are kept of why a fetch failed.
 const FAILURE_BYTES_MAX: usize = 512;
 
-/// What is known of a file and of the tries to fetch it.
+/// Holds what is known of a file and of the tries to fetch it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FetchRecord {
     url: String,
@@ -38,9 +39,9 @@ pub struct FetchRecord {
 /// A version of a file that was accepted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileVersion {
-    /// Its length, in bytes.
+    /// Length, in bytes.
     pub bytes: u64,
-    /// Its SHA-256, in lower-case hexadecimal.
+    /// SHA-256, in lower-case hexadecimal.
     pub sha256: String,
     pub(super) etag: Option<String>,
     pub(super) last_modified: Option<String>,
@@ -59,7 +60,8 @@ impl FileVersion {
 }
 
 impl FetchRecord {
-    /// What is noted of the file at `path`, if it is of `url`. The length is compared, no more.
+    /// Returns what is noted of the file at `path`, if it is of `url`. The length is compared, no
+    /// more.
     pub fn read(path: &Path, url: &str) -> Option<Self> {
         let beside = source_path(path);
         if std::fs::metadata(&beside).ok()?.len() > BYTES_MAX {

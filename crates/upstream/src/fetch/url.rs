@@ -21,9 +21,9 @@ pub struct Url {
 /// Why a text is no URL that can be asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadUrl {
-    /// It leads to no web server.
+    /// Leads to no web server.
     Origin(OriginError),
-    /// Its path and query are longer than 8,000 bytes.
+    /// Path and query are longer than 8,000 bytes.
     TooLong,
 }
 
@@ -42,7 +42,7 @@ impl Url {
         Self::at(origin, target)
     }
 
-    /// What `origin` has at `target`, which may hold a fragment and lack its slash.
+    /// Returns what `origin` has at `target`, which may hold a fragment and lack its slash.
     pub fn at(origin: Origin, target: &str) -> Result<Self, BadUrl> {
         let target = target.split('#').next().unwrap_or_default();
         let slash = if target.starts_with('/') { "" } else { "/" };
@@ -90,7 +90,7 @@ fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
     head.eq_ignore_ascii_case(scheme).then(|| &text[scheme.len()..])
 }
 
-/// What a request line cannot carry, escaped; what was escaped stays as it is.
+/// Returns what a request line cannot carry, escaped; what was escaped stays as it is.
 pub fn printable(text: &str) -> String {
     use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
     const UNPRINTABLE: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'<').add(b'>').add(b'`');

@@ -1,8 +1,8 @@
 //! Whether a request that got no answer may go out once more, and whose fault that was.
 //!
-//! It may if not a byte of it was sent, if the server says that it has done nothing about it, or if its
-//! connection had been idle and repeating it changes nothing (RFC 9110 §9.2.2). It sends nothing. Called
-//! by [`super::send`].
+//! It may if not a byte of it was sent, if the server says that it has done nothing about it, or if
+//! its connection had been idle and repeating it changes nothing (RFC 9110 §9.2.2). It sends
+//! nothing. Called by [`super::send`].
 
 use super::error::{SendError, UnansweredRequest};
 use super::leased::ConnectionLease;
@@ -15,15 +15,15 @@ use http_engine::client::SendError as EngineError;
 use http_engine::unprocessed::RequestFate;
 use std::error::Error;
 
-/// What is kept of a request for a second try. Its body was empty.
+/// Tells what is kept of a request for a second try. Its body was empty.
 pub(super) enum SecondTry {
-    /// It goes out again if its connection broke.
+    /// Goes out again if its connection broke.
     IfBroken(Box<Request<Body>>),
     /// The same, and its connection gives it back then: no copy is needed.
     IfGivenBack,
-    /// It goes out again if its server has done nothing about it.
+    /// Goes out again if its server has done nothing about it.
     IfUnprocessed(Box<Request<Body>>),
-    /// It does not.
+    /// Does not.
     Never,
 }
 
@@ -40,13 +40,13 @@ pub(super) struct FailedRequest {
 /// The connection that a request is about to go over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionUse {
-    /// It was there before: it may be dead without anybody's fault.
+    /// Was there before: it may be dead without anybody's fault.
     Used,
-    /// It is new.
+    /// Is new.
     Fresh,
 }
 
-/// What a server can say of one request alone.
+/// Tells what a server can say of one request alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestRefusals {
     /// Nothing: HTTP/1.1.
@@ -55,13 +55,13 @@ pub(super) enum RequestRefusals {
     Single,
 }
 
-/// Whether repeating the request changes nothing, and it could be repeated.
+/// True if repeating the request changes nothing, and it could be repeated.
 pub(super) fn may_repeat(request: &Request<Body>) -> bool {
     request.method().is_idempotent() && request.body().is_end_stream()
 }
 
 impl SecondTry {
-    /// What is kept of `request` before it goes over `lease`.
+    /// Returns what is kept of `request` before it goes over `lease`.
     pub(super) fn keep(
         request: &Request<Body>,
         over: ConnectionUse,
@@ -106,7 +106,8 @@ impl SecondTry {
         }
     }
 
-    /// What is said of the last failure: the request goes along if it may be sent elsewhere.
+    /// Returns what is said of the last failure: the request goes along if it may be sent
+    /// elsewhere.
     pub(super) fn at_last(self, failed: FailedRequest) -> UnansweredRequest {
         let FailedRequest { why, fate, unsent, .. } = failed;
         let unsent = match (unsent, self) {

@@ -1,10 +1,11 @@
 //! Connections that are opened before a request needs them.
 //!
-//! What an origin had open at once while it was busy, it will need again when a client comes back to it:
-//! with the first connection the others are opened too, and the requests that follow wait for no
-//! handshake. A connection opened so and dropped unused makes it one less the next time. Only what speaks
-//! HTTP/1.1 directly: connections of HTTP/2 are shared, and those to servers of a pool are counted by its
-//! owner. Called by [`super::send`]; [`super::pool`] keeps what is learnt, apart for every core.
+//! What an origin had open at once while it was busy, it will need again when a client comes back
+//! to it: with the first connection the others are opened too, and the requests that follow wait
+//! for no handshake. A connection opened so and dropped unused makes it one less the next time.
+//! Only what speaks HTTP/1.1 directly: connections of HTTP/2 are shared, and those to servers of a
+//! pool are counted by its owner. Called by [`super::send`]; [`super::pool`] keeps what is learnt,
+//! apart for every core.
 
 use super::dialer::Dialer;
 use super::origin::Origin;
@@ -15,11 +16,11 @@ use std::cell::Cell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-/// Connections to one origin that are opened ahead: with the one that is asked for they are the six that
-/// browsers open to a host.
+/// Connections to one origin that are opened ahead: with the one that is asked for they are the six
+/// that browsers open to a host.
 const AHEAD_MAX: usize = 5;
 
-/// What is known of the connections from this core to one server.
+/// Holds what is known of the connections from this core to one server.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionNeed {
     /// Open, or being opened.
@@ -43,22 +44,22 @@ impl ConnectionNeed {
         self.open.get() > 0
     }
 
-    /// How many are open, or being opened.
+    /// Returns how many are open, or being opened.
     pub(super) fn open(&self) -> usize {
         self.open.get()
     }
 
-    /// How many were of use at once.
+    /// Returns how many were of use at once.
     pub(super) fn most(&self) -> usize {
         self.most.get()
     }
 
-    /// Whether more than one was of use at once.
+    /// True if more than one was of use at once.
     pub(super) fn is_worth_remembering(&self) -> bool {
         self.most.get() > 1
     }
 
-    /// Whether so many that idle could show that more are of use at once than is known.
+    /// True if so many that idle could show that more are of use at once than is known.
     pub(super) fn may_grow(&self, idle: usize) -> bool {
         idle > self.most.get() && self.most.get() <= AHEAD_MAX
     }
@@ -94,8 +95,8 @@ pub(super) struct AheadOpener<'c> {
 }
 
 impl AheadOpener<'_> {
-    /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its client
-    /// was permitted; whoever uses one later is asked whether it is too.
+    /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its
+    /// client was permitted; whoever uses one later is asked whether it is too.
     pub(super) fn open_beside(&self, first: &CountedConnection, peer: SocketAddr) {
         if !pool::has_room(self.key, &self.caps) {
             return;

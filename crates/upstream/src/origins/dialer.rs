@@ -1,9 +1,10 @@
 //! From a host to an open connection.
 //!
-//! Names go through the resolver, which asks the configuration first; literals do not. Addresses are tried
-//! in turn, each with a head start before the next joins (RFC 8305), and the first that connects wins. Every
-//! address passes the caller's [`DialGuard`] first: a name that resolves to where its client must not go is
-//! refused after resolution, where no second answer can slip in between.
+//! Names go through the resolver, which asks the configuration first; literals do not. Addresses
+//! are tried in turn, each with a head start before the next joins (RFC 8305), and the first that
+//! connects wins. Every address passes the caller's [`DialGuard`] first: a name that resolves to
+//! where its client must not go is refused after resolution, where no second answer can slip in
+//! between.
 
 use super::error::DialError;
 use super::origin::{Origin, OriginScheme, UrlHost};
@@ -27,20 +28,21 @@ use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, VerifyMode};
 use transport::{DialReason, Stream};
 use vocab::{DomainName, Name};
 
-/// How long an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
+/// Time that an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
 const HEAD_START: Duration = Duration::from_millis(300);
-/// How long one address may take to connect, and then TLS to shake hands.
+/// Time that one address may take to connect, and then TLS to shake hands.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Addresses of one host that are tried; the rest is ignored.
 const ADDRESSES_MAX: usize = 8;
 
 /// Says where a client may be taken.
 pub trait DialGuard {
-    /// Whether a connection to `address` may be made or used.
+    /// True if a connection to `address` may be made or used.
     fn permits(&self, address: SocketAddr) -> bool;
 
-    /// Whether a host may be connected to whose name upstreams say is an alias (CNAME) of this one. Asked
-    /// after its look-up, before anything is connected to; a connection that is open is used on.
+    /// True if a host may be connected to whose name upstreams say is an alias (CNAME) of this one.
+    /// Asked after its look-up, before anything is connected to; a connection that is open is used
+    /// on.
     fn permits_alias(&self, _alias: Name<'_>) -> bool {
         true
     }
@@ -83,8 +85,8 @@ impl Dialer {
         Self { resolver, tls, proxy: None }
     }
 
-    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`DialGuard`] sees its
-    /// address alone: for hosts that the owner's configuration names.
+    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`DialGuard`] sees
+    /// its address alone: for hosts that the owner's configuration names.
     #[must_use]
     pub fn through(self, proxy: SocksProxy) -> Self {
         Self { proxy: Some(proxy), ..self }
@@ -101,7 +103,8 @@ impl Dialer {
         Ok(Self { tls: self.tls.trusting(pem)?, ..self })
     }
 
-    /// Connects to `origin`, with TLS, in which `versions` are offered, where its scheme asks for it.
+    /// Connects to `origin`, with TLS, in which `versions` are offered, where its scheme asks for
+    /// it.
     pub(super) async fn dial(
         &self,
         origin: &Origin,
@@ -152,12 +155,13 @@ impl Dialer {
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
     }
 
-    /// What the configuration itself says of `host`, which upstreams are then not asked for.
+    /// Returns what the configuration itself says of `host`, which upstreams are then not asked
+    /// for.
     pub fn own_word(&self, host: &DomainName) -> OwnWord {
         self.resolver.own_word(host.as_name())
     }
 
-    /// Whom it asks for names.
+    /// Returns whom it asks for names.
     /// Digest of what the configuration says of names.
     pub(super) fn own_names(&self) -> u64 {
         self.resolver.own_digest()
@@ -369,7 +373,8 @@ fn join_in(
 }
 
 impl OriginConnection {
-    /// What was agreed on to be spoken within TLS, if there is TLS and its other end knows ALPN.
+    /// Returns what was agreed on to be spoken within TLS, if there is TLS and its other end knows
+    /// ALPN.
     pub(super) fn alpn(&self) -> Option<Alpn> {
         match self {
             Self::Tls(stream) => stream.alpn(),

@@ -3,7 +3,7 @@
 use std::fmt;
 use vocab::DomainName;
 
-/// Whose fault a failure is: a door turns it into a status, in one place.
+/// Tells whose fault a failure is: a door turns it into a status, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// The origin, or the way to it: 502.
@@ -64,7 +64,7 @@ pub struct UnansweredRequest {
 }
 
 impl DialError {
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::NoAddress(_)
@@ -79,7 +79,7 @@ impl DialError {
 }
 
 impl SendError {
-    /// Whose fault it is.
+    /// Returns whose fault it is.
     pub const fn blame(&self) -> Blame {
         match self {
             Self::Dial(why) => why.blame(),

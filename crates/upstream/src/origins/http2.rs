@@ -1,7 +1,9 @@
-//! A request as HTTP/2 has it: an absolute URI, no `Host`, nothing that is for one connection alone.
+//! A request as HTTP/2 has it: an absolute URI, no `Host`, nothing that is for one connection
+//! alone.
 //!
-//! The gateway's requests are made for HTTP/1.1, whichever server they will go to; this changes one when
-//! its connection is known, and changes it back if it was not sent (RFC 9113 §8.2.2, §8.3.1). Called by
+//! The gateway's requests are made for HTTP/1.1, whichever server they will go to; this changes one
+//! when its connection is known, and changes it back if it was not sent (RFC 9113 §8.2.2, §8.3.1).
+//! Called by
 //! [`super::send`].
 
 use super::server::OriginServer;
@@ -11,7 +13,7 @@ use http::{Request, Uri};
 use http_engine::body::Body;
 use http_engine::{hop_by_hop, upgrade};
 
-/// What a request for HTTP/1.1 has that one for HTTP/2 has not.
+/// Holds what a request for HTTP/1.1 has that one for HTTP/2 has not.
 pub(super) struct Http1Fields {
     uri: Uri,
     host: Option<HeaderValue>,

@@ -1,8 +1,8 @@
 //! What the connections to origins have taught, for people who ask.
 //!
-//! Nothing is counted for it: each core looks through what it keeps when it is asked, and whoever asks
-//! joins what the cores say. [`super::pool`] and [`super::shared`] know. Called by the proxy door and the
-//! binary.
+//! Nothing is counted for it: each core looks through what it keeps when it is asked, and whoever
+//! asks joins what the cores say. [`super::pool`] and [`super::shared`] know. Called by the proxy
+//! door and the binary.
 
 use super::send::Origins;
 use super::server::OriginServer;
@@ -12,27 +12,29 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Duration;
 
-/// What is known of the connections to one origin. What has left HTTP (a WebSocket, a tunnel) is none.
+/// Holds what is known of the connections to one origin. What has left HTTP (a WebSocket, a tunnel)
+/// is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownOrigin {
     /// Where they lead: the origin, or the parent proxy that is asked for `http` URLs.
     pub server: OriginServer,
     /// The newest version of HTTP that is spoken there.
     pub version: Version,
-    /// Connections that are open or being opened; through a parent in HTTP/1.1, the idle ones alone.
+    /// Connections that are open or being opened; through a parent in HTTP/1.1, the idle ones
+    /// alone.
     pub open: usize,
     /// Those that are open and carry no request.
     pub idle: usize,
-    /// Connections that were of use at once on one core, and are opened together the next time: 6 at
-    /// most. 0 where that is not learnt: in HTTP/2, and through a parent.
+    /// Connections that were of use at once on one core, and are opened together the next time: 6
+    /// at most. 0 where that is not learnt: in HTTP/2, and through a parent.
     pub at_once: usize,
     /// For how long none of them has carried a request; zero while one does.
     pub unused: Duration,
 }
 
 impl Origins {
-    /// What this core knows of the origins that it has connections to, or had several to of late. An
-    /// origin may come more than once: see [`KnownOrigin::joined`].
+    /// Returns what this core knows of the origins that it has connections to, or had several to of
+    /// late. An origin may come more than once: see [`KnownOrigin::joined`].
     pub fn known(&self) -> Vec<KnownOrigin> {
         let mut known = pool::known(self.owner);
         known.extend(shared::known(self.owner));

@@ -50,7 +50,7 @@ impl ConnectionLease {
         }
     }
 
-    /// Whether it gives `request` back where no byte of an answer comes.
+    /// True if it gives `request` back where no byte of an answer comes.
     pub(super) fn keeps(&self, request: &Request<Body>) -> bool {
         match self {
             Self::Own(own) => own.open.sender.keeps(request),
@@ -58,7 +58,7 @@ impl ConnectionLease {
         }
     }
 
-    /// What the server can say of one request alone.
+    /// Returns what the server can say of one request alone.
     pub(super) const fn refusals(&self) -> RequestRefusals {
         match self {
             Self::Own(_) => RequestRefusals::None,

@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How a metered body ended.
+/// Tells how a metered body ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
-    /// It was passed on to its last byte.
+    /// Was passed on to its last byte.
     Whole,
-    /// Its sender broke off or stalled.
+    /// Sender broke off or stalled.
     Broken,
-    /// Its reader went away before the end.
+    /// Reader went away before the end.
     Unread,
 }
 
@@ -31,7 +31,7 @@ pub struct MeteredBody<F: FnOnce(u64, BodyEnd)> {
     done: Option<F>,
 }
 
-/// Who keeps the body waiting: only the sender's silence counts, not the reader's.
+/// Tells who keeps the body waiting: only the sender's silence counts, not the reader's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodyTurn {
     Sender,

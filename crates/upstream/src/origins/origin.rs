@@ -7,7 +7,7 @@ use vocab::{
     ADDRESS_TEXT_MAX, DomainName, Name, NameError, address_text, push_address, push_decimal,
 };
 
-/// How an origin is spoken to.
+/// Tells how an origin is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OriginScheme {
     /// Plain HTTP.
@@ -30,9 +30,9 @@ pub enum UrlHost {
 pub struct Origin {
     /// How it is spoken to.
     pub scheme: OriginScheme,
-    /// Its host.
+    /// Host.
     pub host: UrlHost,
-    /// Its port, never 0.
+    /// Port, never 0.
     pub port: u16,
 }
 
@@ -54,7 +54,7 @@ pub enum OriginError {
 }
 
 impl OriginScheme {
-    /// Its name, as it stands before `://`.
+    /// Returns its name, as it stands before `://`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",
@@ -163,7 +163,7 @@ impl Origin {
         }
     }
 
-    /// What scheme, host and port take at most.
+    /// Returns what scheme, host and port take at most.
     fn text_bytes_max(&self) -> usize {
         let host = match &self.host {
             UrlHost::Name(name) => name.as_str().len(),

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a parent is spoken to.
+/// Tells how a parent is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ParentKind {
     /// An HTTP proxy.
@@ -29,9 +29,9 @@ pub enum ParentKind {
 pub struct ParentProxy {
     /// How it is spoken to.
     pub kind: ParentKind,
-    /// Its host.
+    /// Host.
     pub host: UrlHost,
-    /// Its port, never 0.
+    /// Port, never 0.
     pub port: u16,
     /// Who we are to it.
     pub credentials: Option<SocksCredentials>,

@@ -1,8 +1,8 @@
 //! Idle connections of HTTP/1.1, kept per core for the next request to the same server.
 //!
 //! A connection that ends up here has answered its last request to the end. It is dropped when it
-//! has idled too long, when it is too old or has carried enough, when the server closes it, and when
-//! there are too many: never waited for. How many a server had at once is remembered for
+//! has idled too long, when it is too old or has carried enough, when the server closes it, and
+//! when there are too many: never waited for. How many a server had at once is remembered for
 //! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
 use super::ahead::{ConnectionNeed, CountedConnection};
@@ -24,14 +24,14 @@ const SWEEP_EVERY: Duration = Duration::from_secs(5);
 /// Connections that were opened for one client alone are kept while the pool is no fuller than this
 /// share of its cap: hardly any of them is used again, and they must not crowd out the others.
 const INTRODUCED_SHARE: usize = 4;
-/// How long it is remembered what a server needed that has no connection now.
+/// Time for which it is remembered what a server needed that has no connection now.
 const REMEMBERED: Duration = Duration::from_mins(10);
 /// Servers without a connection that are remembered per core; with more of them, all are forgotten.
 const REMEMBERED_MAX: usize = 1024;
 /// Servers that are known per core between two looks; beyond them nothing is learnt of new ones.
 const KEPT_MAX: usize = 8192;
 
-/// Whose connection it is: origin sets do not share, because each trusts its own authorities.
+/// Holds whose connection it is: origin sets do not share, because each trusts its own authorities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PoolKey {
     pub(super) owner: u64,
@@ -50,12 +50,12 @@ pub(super) struct PoolKey {
 #[derive(Debug)]
 pub(super) struct OpenConnection {
     pub(super) sender: RequestSender,
-    /// Its other end; none for a socket of this machine.
+    /// Other end; none for a socket of this machine.
     pub(super) peer: Option<SocketAddr>,
     pub(super) since: Instant,
     /// Requests that it has carried.
     pub(super) requests: u32,
-    /// Its place among the connections to its server, where these are counted.
+    /// Place among the connections to its server, where these are counted.
     pub(super) place: Option<CountedConnection>,
 }
 
@@ -74,15 +74,16 @@ pub(super) struct PoolCaps {
 
 #[derive(Default)]
 struct ConnectionPool {
-    /// Keys are long, and each request asks twice: hashed by seed, but in a tenth of `SipHash`'s time. Who
-    /// found names that collide would slow down one core's look at [`KEPT_MAX`] servers at most.
+    /// Keys are long, and each request asks twice: hashed by seed, but in a tenth of `SipHash`'s
+    /// time. Who found names that collide would slow down one core's look at [`KEPT_MAX`] servers
+    /// at most.
     kept: HashMap<PoolKey, ServerConnections, RandomState>,
     /// Of all servers, idle.
     count: usize,
     sweeping: SweepState,
 }
 
-/// What is kept of one server.
+/// Holds what is kept of one server.
 struct ServerConnections {
     idle: Vec<IdleConnection>,
     need: Rc<ConnectionNeed>,
@@ -96,7 +97,7 @@ struct IdleConnection {
     until: Instant,
 }
 
-/// Whether somebody looks things over.
+/// Tells whether somebody looks things over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SweepState {
     Yes,
@@ -105,8 +106,8 @@ pub(super) enum SweepState {
 }
 
 impl SweepState {
-    /// Has `look_over` called from time to time until it says that nothing is left, unless somebody does
-    /// so already.
+    /// Has `look_over` called from time to time until it says that nothing is left, unless somebody
+    /// does so already.
     pub(super) fn begin(&mut self, look_over: fn() -> SweepLeft) {
         if std::mem::replace(self, Self::Yes) == Self::No {
             tokio::task::spawn_local(async move {
@@ -121,7 +122,7 @@ impl SweepState {
     }
 }
 
-/// What a look has left.
+/// Tells what a look has left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SweepLeft {
     Some,
@@ -132,7 +133,7 @@ thread_local! {
     static POOL: RefCell<ConnectionPool> = RefCell::default();
 }
 
-/// How long a connection may have been idle.
+/// Tells how long a connection may have been idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdleTime {
     /// As long as it is kept.
@@ -141,8 +142,8 @@ pub(super) enum IdleTime {
     Moment,
 }
 
-/// The moment of [`IdleTime::Moment`]. The shortest patience of common servers is five seconds, less
-/// what a far way takes.
+/// The moment of [`IdleTime::Moment`]. The shortest patience of common servers is five seconds,
+/// less what a far way takes.
 const MOMENT: Duration = Duration::from_secs(2);
 
 impl OpenConnection {
@@ -151,20 +152,20 @@ impl OpenConnection {
         Self { sender, peer, since: Instant::now(), requests: 0, place: None }
     }
 
-    /// Whether it carries several requests at once.
+    /// True if it carries several requests at once.
     pub(super) fn is_http2(&self) -> bool {
         self.sender.share().is_some()
     }
 }
 
 impl PoolCaps {
-    /// Whether a connection open `since` then that has carried so many may carry one more.
+    /// True if a connection open `since` then that has carried so many may carry one more.
     pub(super) fn permit(&self, since: Instant, requests: u32, now: Instant) -> bool {
         self.age.is_none_or(|age| now.saturating_duration_since(since) < age)
             && self.requests.is_none_or(|most| requests < most)
     }
 
-    /// How many of all may be kept where this one is.
+    /// Returns how many of all may be kept where this one is.
     pub(super) fn total_for(&self, key: &PoolKey) -> usize {
         if key.client.is_some() { self.total / INTRODUCED_SHARE } else { self.total }
     }
@@ -199,8 +200,8 @@ pub(super) fn take(
     })
 }
 
-/// Counts a connection to the server of `key` that is about to be opened. Those that are of no more use
-/// are dropped first: they are not counted.
+/// Counts a connection to the server of `key` that is about to be opened. Those that are of no more
+/// use are dropped first: they are not counted.
 pub(super) fn place(key: &PoolKey) -> CountedConnection {
     POOL.with_borrow_mut(|pool| {
         if pool.kept.len() >= KEPT_MAX && !pool.kept.contains_key(key) {
@@ -214,7 +215,7 @@ pub(super) fn place(key: &PoolKey) -> CountedConnection {
     })
 }
 
-/// Whether one more connection to the server of `key` may be kept.
+/// True if one more connection to the server of `key` may be kept.
 pub(super) fn has_room(key: &PoolKey, caps: &PoolCaps) -> bool {
     POOL.with_borrow(|pool| pool.count < caps.total_for(key))
 }
@@ -245,7 +246,7 @@ pub(super) fn give(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
     });
 }
 
-/// What is known here of the servers of this owner.
+/// Returns what is known here of the servers of this owner.
 pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();

@@ -1,7 +1,7 @@
 //! The servers that a name stands for at the moment: by its addresses, or by its SRV records.
 //!
-//! It asks and sorts; it connects to nobody and remembers nothing. The gateway asks it again and again,
-//! and sees to who comes and who goes.
+//! It asks and sorts; it connects to nobody and remembers nothing. The gateway asks it again and
+//! again, and sees to who comes and who goes.
 
 use super::dialer::Dialer;
 use super::origin::UrlHost;
@@ -13,20 +13,21 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use vocab::DomainName;
 
-/// Hosts of one service that are looked up, those of the lowest priority first; the rest is left out.
+/// Hosts of one service that are looked up, those of the lowest priority first; the rest is left
+/// out.
 const TARGETS_MAX: usize = 256;
-/// Servers that one look-up finds, those of the lowest priority first; the rest is left out. Many more
-/// than a pool takes, and few beside what 256 hosts could be said to have.
+/// Servers that one look-up finds, those of the lowest priority first; the rest is left out. Many
+/// more than a pool takes, and few beside what 256 hosts could be said to have.
 const FOUND_MAX: usize = 4096;
-/// How long an answer holds that nobody has to give: the addresses of `localhost`.
+/// Time for which an answer holds that nobody has to give: the addresses of `localhost`.
 const KNOWN_TTL_S: u32 = 86_400;
 
-/// What a name is asked for.
+/// Tells what a name is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResolveKind {
-    /// Its A and AAAA records.
+    /// A and AAAA records.
     Addresses,
-    /// Its SRV records (RFC 2782), and the addresses of the hosts that they name.
+    /// SRV records (RFC 2782), and the addresses of the hosts that they name.
     Srv,
 }
 
@@ -43,15 +44,15 @@ pub struct FoundServer {
     pub weight: u16,
 }
 
-/// What a look-up has brought.
+/// Holds what a look-up has brought.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeekResult {
     /// Those of a lower priority first; in the same order whenever they are the same.
     pub found: Vec<FoundServer>,
-    /// Hosts that an SRV record names and that are too many to be looked up, and addresses beyond those
-    /// that are taken.
+    /// Hosts that an SRV record names and that are too many to be looked up, and addresses beyond
+    /// those that are taken.
     pub left_out: usize,
-    /// How long what was answered may be believed.
+    /// Time for which what was answered may be believed.
     pub ttl: Duration,
     /// Why some of the questions were not answered, if so: see [`Self::leaves_open`].
     pub failure: Option<NoAddresses>,
@@ -59,7 +60,7 @@ pub struct SeekResult {
 }
 
 impl SeekResult {
-    /// Whether nobody said if `name` has `address` still: that question failed, and others did not.
+    /// True if nobody said if `name` has `address` still: that question failed, and others did not.
     pub fn leaves_open(&self, name: &DomainName, address: IpAddr) -> bool {
         let family = if address.is_ipv4() { AddressFamily::V4 } else { AddressFamily::V6 };
         self.unknown.iter().any(|(it, of)| it == name && *of == family)
@@ -74,7 +75,7 @@ struct SeekTarget {
     weight: u16,
 }
 
-/// What is known of one host.
+/// Holds what is known of one host.
 struct KnownAddresses {
     name: DomainName,
     found: Vec<IpAddr>,
@@ -129,7 +130,7 @@ impl Dialer {
         Ok(SeekResult { left_out, ttl: Duration::from_secs(ttl_s.into()), ..sought })
     }
 
-    /// What is known of each host among `targets`; the failure where all failed.
+    /// Returns what is known of each host among `targets`; the failure where all failed.
     async fn addresses_of(
         &self,
         targets: &[SeekTarget],
@@ -216,8 +217,8 @@ fn is_root(name: &DomainName) -> bool {
     name.as_str().is_empty()
 }
 
-/// The domain whose service `owner` names: without the labels that say which service. Certificates must
-/// be for this one, not for the host that an unsigned answer names (RFC 9525 §6.1).
+/// The domain whose service `owner` names: without the labels that say which service. Certificates
+/// must be for this one, not for the host that an unsigned answer names (RFC 9525 §6.1).
 fn source_domain(owner: &DomainName) -> DomainName {
     let mut domain = owner.as_name();
     while domain.as_str().starts_with('_')

@@ -1,9 +1,9 @@
 //! One request to an origin, over a connection that is there already, else over a new one.
 //!
 //! A connection that was idle may be dead without anybody's fault: the request goes out once more
-//! over a new one, if not a byte of it was sent, if its server says that it has not looked at it, or if
-//! repeating it changes nothing. Nothing else is ever repeated. The doors call it with a request whose
-//! headers are already theirs to send.
+//! over a new one, if not a byte of it was sent, if its server says that it has not looked at it,
+//! or if repeating it changes nothing. Nothing else is ever repeated. The doors call it with a
+//! request whose headers are already theirs to send.
 
 use super::again::{ConnectionUse, FailedRequest, RequestRefusals, SecondTry, may_repeat};
 use super::ahead::AheadOpener;
@@ -32,8 +32,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::tls::Alpn;
 
-/// How often one request goes out, at most: over a connection that was there, and where a server refuses
-/// it there over a new one, and a third where that goes away at the same moment.
+/// How often one request goes out, at most: over a connection that was there, and where a server
+/// refuses it there over a new one, and a third where that goes away at the same moment.
 const TURNS: u32 = 3;
 /// A client that sends nothing of a body it announced is cut by its door after a minute; this is
 /// the bound where a door sets none.
@@ -46,8 +46,8 @@ pub struct OriginLimits {
     pub idle_per_origin_max: usize,
     /// Idle connections kept per core. Default 1,024; more are closed.
     pub idle_max: usize,
-    /// How long an idle connection is kept. Default 30 s: less than the 60 to 75 s after which
-    /// common servers close it, so that few requests meet a dead one.
+    /// Time for which an idle connection is kept. Default 30 s: less than the 60 to 75 s after
+    /// which common servers close it, so that few requests meet a dead one.
     pub idle_timeout: Duration,
     /// From the request's last byte to the head of its response. Default 60 s. Beyond it: 504.
     pub response_timeout: Duration,
@@ -83,7 +83,7 @@ pub struct Origins {
 /// A connection that was opened for a request.
 pub(super) type Opened = Result<OpenConnection, SendError>;
 
-/// How one request is sent.
+/// Holds how one request is sent.
 pub(super) struct SendOptions {
     /// Whose connections it may use.
     pub(super) key: PoolKey,
@@ -91,7 +91,7 @@ pub(super) struct SendOptions {
     pub(super) versions: UsableVersions,
     /// From its last byte to the head of the response.
     pub(super) first_byte: Duration,
-    /// How long its response's body may be silent.
+    /// Time for which its response's body may be silent.
     pub(super) between_bytes: Option<Duration>,
 }
 
@@ -121,14 +121,14 @@ impl Origins {
         Self { owner: self.owner, ..Self::new(self.dialer.clone(), limits) }
     }
 
-    /// What opens its connections.
+    /// Returns what opens its connections.
     pub fn dialer(&self) -> &Dialer {
         &self.dialer
     }
 
-    /// Sends `request` to `origin`, over HTTP/2 where that is `https` and has it. Its URI is the path and
-    /// query alone and `Host` is set. The response's body streams; the connection is kept once it was
-    /// read to its end. Interim answers are for whoever [hears](interim::hearing) them.
+    /// Sends `request` to `origin`, over HTTP/2 where that is `https` and has it. Its URI is the
+    /// path and query alone and `Host` is set. The response's body streams; the connection is kept
+    /// once it was read to its end. Interim answers are for whoever [hears](interim::hearing) them.
     pub async fn send(
         &self,
         origin: &Origin,
@@ -152,7 +152,7 @@ impl Origins {
         .await
     }
 
-    /// How requests to `origin` go out through a parent, by its number; 0 without one.
+    /// Returns how requests to `origin` go out through a parent, by its number; 0 without one.
     pub(super) fn usual(
         &self,
         origin: Origin,
@@ -219,8 +219,8 @@ pub(super) async fn send_on(
         let over = if kept.is_some() { ConnectionUse::Used } else { ConnectionUse::Fresh };
         let lease = match kept.take() {
             Some(lease) => lease,
-            // Boxed: a new connection is seldom, and every request would carry its room. What servers
-            // answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
+            // Boxed: a new connection is seldom, and every request would carry its room. What
+            // servers answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
             None => match interim::hearing(Box::pin(fresh(course, &open)).as_mut(), drop).await {
                 Ok(lease) => lease,
                 Err(why) => return Err(UnansweredRequest { why, unsent: Some(request) }),
@@ -349,8 +349,8 @@ async fn exchange(
     })
 }
 
-/// Runs `exchange`, giving up `patience` after the last byte of the request's body was taken. How long
-/// the body itself may take is between the client and its door.
+/// Runs `exchange`, giving up `patience` after the last byte of the request's body was taken. How
+/// long the body itself may take is between the client and its door.
 async fn within<T>(
     patience: Duration,
     request: Box<Request<Body>>,

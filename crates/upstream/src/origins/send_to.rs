@@ -1,7 +1,8 @@
 //! Requests to a server that the owner's configuration names, under the terms of its pool.
 //!
-//! A connection is ready when it has told of its client, has TLS, knows its version of HTTP and, where
-//! that is agreed, has answered `OPTIONS *`; all of it within one deadline. What goes over it then is
+//! A connection is ready when it has told of its client, has TLS, knows its version of HTTP and,
+//! where that is agreed, has answered `OPTIONS *`; all of it within one deadline. What goes over it
+//! then is
 //! [`super::send`]'s. The gateway calls it, for requests and for health checks.
 
 use super::dialer::{AnyDestination, Dialer, OriginConnection, shake_hands, tls_name};
@@ -25,8 +26,8 @@ const VERIFY_BYTES_MAX: usize = 64 << 10;
 
 impl Origins {
     /// Sends `request` to `server` under `terms`. Its URI is the path and query alone and `Host` is
-    /// set, whichever HTTP is spoken. Where connections begin with a PROXY header, `client` is whom it
-    /// tells of, and the connection is used for nobody else; without one it tells of us.
+    /// set, whichever HTTP is spoken. Where connections begin with a PROXY header, `client` is whom
+    /// it tells of, and the connection is used for nobody else; without one it tells of us.
     pub async fn send_to(
         &self,
         server: &OriginServer,
@@ -62,7 +63,7 @@ impl Origins {
         send_on(&course, request, &AnyDestination, async || fresh.ready().await).await
     }
 
-    /// Whether `server` takes a connection.
+    /// Returns whether `server` takes a connection.
     pub async fn connects(
         &self,
         server: &OriginServer,
@@ -84,10 +85,10 @@ struct ConnectionOpener<'s> {
     answer: AnswerLimits,
 }
 
-/// What came of verifying a connection.
+/// Outcome of verifying a connection.
 enum VerifyOutcome {
     Ready(OpenConnection),
-    /// It answered well, and closed.
+    /// Answered well, and closed.
     Closed,
 }
 

@@ -1,7 +1,7 @@
 //! A server that the owner's configuration names: where it stands, and what is spoken there.
 //!
-//! `http://10.0.0.11:8080`, `https://app.internal`, `h2c://10.0.0.11:8080` for HTTP/2 without TLS and
-//! without asking first (RFC 9113 §3.3), `unix:/run/app.sock` for a socket of this machine, and
+//! `http://10.0.0.11:8080`, `https://app.internal`, `h2c://10.0.0.11:8080` for HTTP/2 without TLS
+//! and without asking first (RFC 9113 §3.3), `unix:/run/app.sock` for a socket of this machine, and
 //! `h2c+unix:/run/app.sock`. It connects to nobody. Made from settings; [`super::Origins::send_to`]
 //! sends to it.
 
@@ -28,14 +28,14 @@ pub struct OriginServer {
 pub(super) enum ServerAddress {
     /// At a host and port.
     Origin(Origin),
-    /// At this address, which was found for the host of the origin. It goes by the host's name: to TLS
-    /// and in `Host`.
+    /// At this address, which was found for the host of the origin. It goes by the host's name: to
+    /// TLS and in `Host`.
     Found(Origin, SocketAddr),
     /// At a socket of this machine.
     Socket(Arc<Path>),
 }
 
-/// What its URL says of HTTP without TLS.
+/// Tells what its URL says of HTTP without TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum CleartextMode {
     /// Nothing.
@@ -66,7 +66,7 @@ impl OriginServer {
         }
     }
 
-    /// Whether a URL at `origin` leads to it. A socket takes itself for `http://localhost`.
+    /// True if a URL at `origin` leads to it. A socket takes itself for `http://localhost`.
     pub fn stands_at(&self, origin: &Origin) -> bool {
         match &self.place {
             ServerAddress::Origin(own) => own == origin,
@@ -79,7 +79,7 @@ impl OriginServer {
         }
     }
 
-    /// Whether this is its host.
+    /// True if this is its host.
     pub fn has_host(&self, host: &UrlHost) -> bool {
         match &self.place {
             ServerAddress::Origin(own) | ServerAddress::Found(own, _) => own.host == *host,
@@ -87,7 +87,7 @@ impl OriginServer {
         }
     }
 
-    /// Whether it is spoken to over TLS.
+    /// True if it is spoken to over TLS.
     pub fn is_secure(&self) -> bool {
         match &self.place {
             ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => {
@@ -97,7 +97,7 @@ impl OriginServer {
         }
     }
 
-    /// Whether its URL asks for HTTP/2 without TLS.
+    /// True if its URL asks for HTTP/2 without TLS.
     pub fn is_h2c(&self) -> bool {
         self.cleartext == CleartextMode::Http2
     }

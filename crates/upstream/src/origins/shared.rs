@@ -1,9 +1,9 @@
 //! Connections of HTTP/2, each shared by all requests of its core to the same server.
 //!
 //! A line carries as many requests at once as its server takes; when none has room, one more is
-//! opened, by one request for all that wait. A line that is too old, has carried enough or is going away
-//! gets no more requests, and ends with the last that it carries; so does one that nobody has used for a
-//! while. It opens no connection itself. Called by [`super::send`].
+//! opened, by one request for all that wait. A line that is too old, has carried enough or is going
+//! away gets no more requests, and ends with the last that it carries; so does one that nobody has
+//! used for a while. It opens no connection itself. Called by [`super::send`].
 
 use super::error::SendError;
 use super::known::KnownOrigin;
@@ -29,7 +29,7 @@ struct H2Connections {
     sweeping: SweepState,
 }
 
-/// What is known of one server.
+/// Holds what is known of one server.
 #[derive(Default)]
 struct KnownServer {
     lines: Vec<Rc<H2Connection>>,
@@ -38,7 +38,7 @@ struct KnownServer {
     speaks: SpokenVersion,
 }
 
-/// What a server has agreed to speak.
+/// Tells what a server has agreed to speak.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum SpokenVersion {
     #[default]
@@ -47,7 +47,7 @@ enum SpokenVersion {
     Http1,
 }
 
-/// What came of opening a connection.
+/// Outcome of opening a connection.
 type Opened = Result<(), SendError>;
 
 /// A connection of HTTP/2.
@@ -66,7 +66,7 @@ struct H2Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenStanding {
     Serves,
-    /// Its server is leaving.
+    /// Server is leaving.
     GoesAway,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct StreamPermit {
     line: Rc<H2Connection>,
 }
 
-/// What a request does that needs a connection.
+/// Tells what a request does that needs a connection.
 pub(super) enum BeginWith {
     /// Goes over this one.
     Take(StreamPermit),
@@ -110,7 +110,7 @@ pub(super) fn take(
     LINES.with_borrow(|lines| lines.known.get(key)?.take(fits))
 }
 
-/// What a request to `key` does that has found no connection.
+/// Returns what a request to `key` does that has found no connection.
 pub(super) fn begin(key: &PoolKey) -> BeginWith {
     LINES.with_borrow_mut(|lines| {
         let known = lines.known.entry(key.clone()).or_default();
@@ -129,7 +129,7 @@ pub(super) fn begin(key: &PoolKey) -> BeginWith {
     })
 }
 
-/// What is known here of the servers of this owner: each line by itself.
+/// Returns what is known here of the servers of this owner: each line by itself.
 pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
     LINES.with_borrow(|lines| {
         let now = Instant::now();
@@ -242,7 +242,7 @@ impl H2Connection {
         }
     }
 
-    /// Whether it will carry further requests.
+    /// True if it will carry further requests.
     fn goes_on(&self, now: Instant) -> bool {
         let is_idle = self.under_way.get() == 0;
         let is_forgotten = is_idle && self.used.get() + self.caps.idle <= now;
@@ -253,7 +253,8 @@ impl H2Connection {
     }
 
     fn has_room(&self, now: Instant) -> bool {
-        // Until its server has said what it takes, what it will say is guessed: what is too much waits.
+        // Until its server has said what it takes, what it will say is guessed: what is too much
+        // waits.
         let most = match self.sender.borrow().streams_max() {
             1 => STREAMS_MAX,
             said => said.min(STREAMS_MAX),

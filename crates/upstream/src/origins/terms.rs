@@ -1,8 +1,10 @@
-//! How the servers of one pool are spoken to: TLS, HTTP version, PROXY header, patience, connections.
+//! How the servers of one pool are spoken to: TLS, HTTP version, PROXY header, patience,
+//! connections.
 //!
-//! [`TermsOptions`] is what somebody wants, as plain data; [`ConnectionPolicy`] is the same made ready once, for all
-//! requests and cores. Connections under different terms are never taken for one another. It opens
-//! none. Made by the gateway for each pool; [`super::Origins::send_to`] follows it.
+//! [`TermsOptions`] is what somebody wants, as plain data; [`ConnectionPolicy`] is the same made
+//! ready once, for all requests and cores. Connections under different terms are never taken for
+//! one another. It opens none. Made by the gateway for each pool; [`super::Origins::send_to`]
+//! follows it.
 
 use super::dialer::Dialer;
 use super::origin::{Origin, OriginScheme};
@@ -19,7 +21,7 @@ use transport::ClientTls;
 use transport::proxy_protocol::ProxyVersion;
 use transport::tls::{Alpn, BadClientTls, ClientTlsOptions, VerifyMode};
 
-/// What is wanted.
+/// Holds what is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermsOptions {
     /// TLS with `https://` servers.
@@ -28,15 +30,16 @@ pub struct TermsOptions {
     pub http: HttpVersion,
     /// The PROXY header that every connection begins with, if any.
     pub proxy_protocol: Option<ProxyVersion>,
-    /// How long a connection may take until it can carry a request: look-up, TCP, TLS and, where
-    /// connections are verified, the answer to that. Default 5 s. Beyond it the next server is tried.
+    /// Time that a connection may take until it can carry a request: look-up, TCP, TLS and, where
+    /// connections are verified, the answer to that. Default 5 s. Beyond it the next server is
+    /// tried.
     pub connect: Duration,
     /// From the request's last byte to the head of its response. Default:
-    /// [`super::OriginLimits::response_timeout`]. A request's own [`super::ResponseTimeout`] counts before
-    /// this.
+    /// [`super::OriginLimits::response_timeout`]. A request's own [`super::ResponseTimeout`] counts
+    /// before this.
     pub first_byte: Option<Duration>,
-    /// How long a server may be silent in the middle of a body; then the body is broken. Default: for
-    /// ever.
+    /// Time for which a server may be silent in the middle of a body; then the body is broken.
+    /// Default: for ever.
     pub between_bytes: Option<Duration>,
     /// Which connections are kept for the next request.
     pub keep_alive: KeepAlive,
@@ -51,8 +54,8 @@ pub struct TlsTerms {
     pub authorities: Option<Arc<[u8]>>,
     /// What is shown to servers that ask for a certificate.
     pub certificate: Option<OwnCertificate>,
-    /// The name that is sent (SNI) and that the server's certificate must be for. Default: the host of
-    /// its URL.
+    /// The name that is sent (SNI) and that the server's certificate must be for. Default: the host
+    /// of its URL.
     pub name: Option<String>,
     /// How the server's certificate is checked.
     pub verify: VerifyMode,
@@ -70,7 +73,8 @@ pub struct OwnCertificate {
 /// Which HTTP is spoken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HttpVersion {
-    /// Over TLS HTTP/2 where the server has it (ALPN, RFC 7301), else HTTP/1.1; without TLS HTTP/1.1.
+    /// Over TLS HTTP/2 where the server has it (ALPN, RFC 7301), else HTTP/1.1; without TLS
+    /// HTTP/1.1.
     #[default]
     Auto,
     /// HTTP/1.1.
@@ -82,21 +86,21 @@ pub enum HttpVersion {
 /// Which connections are kept for the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// Idle connections kept for each server and core. Default 128; 0 keeps none. One of HTTP/2 carries
-    /// all requests at once.
+    /// Idle connections kept for each server and core. Default 128; 0 keeps none. One of HTTP/2
+    /// carries all requests at once.
     pub connections: usize,
-    /// How long an idle connection is kept. Default 30 s.
+    /// Time for which an idle connection is kept. Default 30 s.
     pub idle: Duration,
     /// How old a connection may be to carry one more request. Default: any age.
     pub age: Option<Duration>,
-    /// How many requests a connection carries. Default: any number.
+    /// Number of requests a connection carries. Default: any number.
     pub requests: Option<u32>,
 }
 
-/// Whether a fresh connection is verified before it carries a request.
+/// Tells whether a fresh connection is verified before it carries a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FreshConnection {
-    /// It is not: the kernel has taken it, and that is enough.
+    /// Is not: the kernel has taken it, and that is enough.
     #[default]
     Trusted,
     /// It first asks `OPTIONS *`, and carries a request only when that is answered, by anything but
@@ -104,7 +108,7 @@ pub enum FreshConnection {
     Verified,
 }
 
-/// What is agreed with the servers of one pool. Cheap to clone.
+/// Holds what is agreed with the servers of one pool. Cheap to clone.
 #[derive(Clone)]
 pub struct ConnectionPolicy(Arc<ReadyPolicy>);
 
@@ -116,7 +120,7 @@ struct ReadyPolicy {
     number: u64,
 }
 
-/// What may be spoken for one request.
+/// Tells what may be spoken for one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UsableVersions {
     Http1,
@@ -126,7 +130,8 @@ pub(super) enum UsableVersions {
 }
 
 impl UsableVersions {
-    /// What to speak with an origin that nobody has set terms for. What is to leave HTTP needs HTTP/1.1.
+    /// Returns what to speak with an origin that nobody has set terms for. What is to leave HTTP
+    /// needs HTTP/1.1.
     pub(super) fn usual(origin: &Origin, headers: &HeaderMap) -> Self {
         match origin.scheme {
             OriginScheme::Https if wants_upgrade(headers).is_none() => Self::Either,
@@ -134,7 +139,7 @@ impl UsableVersions {
         }
     }
 
-    /// What is offered within TLS.
+    /// Returns what is offered within TLS.
     pub(super) const fn alpn(self) -> &'static [Alpn] {
         match self {
             Self::Http1 => &[Alpn::Http1],
@@ -160,7 +165,7 @@ impl Default for TermsOptions {
 }
 
 impl TermsOptions {
-    /// Whether its certificates can be used.
+    /// Returns whether its certificates can be used.
     pub fn check(&self) -> Result<(), BadClientTls> {
         ClientTls::new().with_options(&self.tls.options()).map(drop)
     }
@@ -175,7 +180,7 @@ impl TlsTerms {
         }
     }
 
-    /// Whether servers are spoken to as anybody is.
+    /// True if servers are spoken to as anybody is.
     fn is_usual(&self) -> bool {
         self.authorities.is_none() && self.certificate.is_none() && self.verify == VerifyMode::Full
     }
@@ -197,7 +202,7 @@ impl ConnectionPolicy {
         Ok(Self(Arc::new(ReadyPolicy { options, tls, number })))
     }
 
-    /// What was wanted.
+    /// Returns what was wanted.
     pub fn options(&self) -> &TermsOptions {
         &self.0.options
     }
@@ -217,8 +222,8 @@ impl ConnectionPolicy {
         PoolCaps { per_origin: connections, total, idle, age, requests, answer }
     }
 
-    /// What may be spoken with `server` for a request of these fields. What is to leave HTTP (a
-    /// WebSocket) needs HTTP/1.1 wherever that may be spoken.
+    /// Returns what may be spoken with `server` for a request of these fields. What is to leave
+    /// HTTP (a WebSocket) needs HTTP/1.1 wherever that may be spoken.
     pub(super) fn versions(&self, server: &OriginServer, headers: &HeaderMap) -> UsableVersions {
         match self.options().http {
             _ if server.is_h2c() => UsableVersions::Http2,

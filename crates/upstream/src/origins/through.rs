@@ -23,7 +23,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use vocab::Now;
 
-/// How long a parent may take to open a tunnel: it looks up and connects in turn.
+/// Time that a parent may take to open a tunnel: it looks up and connects in turn.
 const TUNNEL_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Origins {
@@ -118,15 +118,15 @@ fn guard_of_parents() -> &'static dyn DialGuard {
     &AnyDestination
 }
 
-/// Whether a parent may be asked for this host: an address counts as it would here.
+/// True if a parent may be asked for this host: an address counts as it would here.
 fn may_be_asked_for(host: &UrlHost, port: u16, guard: &dyn DialGuard) -> bool {
     let known = host.known_addresses().unwrap_or_default();
     known.into_iter().all(|address| guard.permits(SocketAddr::new(address, port)))
 }
 
 impl Dialer {
-    /// Connects to `host` and `port` by `way`, without TLS. A parent is shown the `Via` of `headers`,
-    /// by which circles are noticed.
+    /// Connects to `host` and `port` by `way`, without TLS. A parent is shown the `Via` of
+    /// `headers`, by which circles are noticed.
     pub async fn dial_by(
         &self,
         way: &ProxyRoute,

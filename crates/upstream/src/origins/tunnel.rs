@@ -101,7 +101,7 @@ impl AsyncWrite for ClientStream {
     }
 }
 
-/// How a tunnel ended.
+/// Tells how a tunnel ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TunnelEnd {
     /// Both sides had said all.
@@ -112,7 +112,7 @@ pub enum TunnelEnd {
     Broken,
 }
 
-/// What a tunnel carried.
+/// Holds what a tunnel carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TunnelTotals {
     /// Bytes from the client to the server.

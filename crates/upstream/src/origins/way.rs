@@ -11,7 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use vocab::Now;
 
-/// How long a parent rests after its first failure, in milliseconds; each further one doubles it.
+/// Time for which a parent rests after its first failure, in milliseconds; each further one doubles
+/// it.
 const REST_MS_MIN: u64 = 1_000;
 /// The longest rest, in milliseconds: a parent that is back is found within a minute.
 const REST_MS_MAX: u64 = 60_000;
@@ -30,7 +31,8 @@ pub(super) enum RouteStep {
 /// A parent and how it has served.
 pub(super) struct KnownParent {
     pub(super) parent: ParentProxy,
-    /// Of this process alone: connections through one parent are not taken for those through another.
+    /// Of this process alone: connections through one parent are not taken for those through
+    /// another.
     pub(super) number: u64,
     trouble: Mutex<ParentTrouble>,
 }
@@ -42,8 +44,8 @@ struct ParentTrouble {
 }
 
 impl ProxyRoute {
-    /// These, in this order; without any, direct. A parent that one of `before` has too is the same:
-    /// its connections stay open, and how it has served stays known.
+    /// These, in this order; without any, direct. A parent that one of `before` has too is the
+    /// same: its connections stay open, and how it has served stays known.
     pub fn new(hops: impl IntoIterator<Item = ParentHop>, before: &[Self]) -> Self {
         let known = |parent: &ParentProxy| {
             let steps = before.iter().flat_map(|way| way.0.iter());
@@ -70,7 +72,7 @@ impl ProxyRoute {
         Self([RouteStep::Direct].into())
     }
 
-    /// Its steps, those that rest behind those that do not.
+    /// Returns its steps, those that rest behind those that do not.
     pub(super) fn in_turn(&self, now: Now) -> impl Iterator<Item = &RouteStep> {
         let fit = self.0.iter().filter(move |step| !step.rests(now));
         fit.chain(self.0.iter().filter(move |step| step.rests(now)))
@@ -102,7 +104,7 @@ impl RouteStep {
         }
     }
 
-    /// Whether the next step may be tried after this failure, of which nothing reached an origin. A
+    /// True if the next step may be tried after this failure, of which nothing reached an origin. A
     /// parent that failed rests.
     pub(super) fn gives_way(&self, why: &SendError, now: Now) -> bool {
         match (self, why) {

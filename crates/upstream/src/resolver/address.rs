@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
 use vocab::DomainName;
 
-/// How an upstream is spoken to.
+/// Tells how an upstream is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UpstreamProtocol {
     /// Plain DNS, UDP first and TCP for what does not fit.
@@ -79,7 +79,7 @@ const NOT_BUILT: &[&str] = &["h3", "sdns"];
 const PATH_DEFAULT: &str = "/dns-query";
 
 impl UpstreamProtocol {
-    /// Its scheme.
+    /// Returns its scheme.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Udp => "udp",
@@ -203,7 +203,7 @@ impl fmt::Display for AddressError {
 impl std::error::Error for AddressError {}
 
 impl AddressError {
-    /// What to write instead.
+    /// Returns what to write instead.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::NotBuilt(_) | Self::Scheme(_) => {

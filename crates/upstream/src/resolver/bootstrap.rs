@@ -51,7 +51,7 @@ impl BootstrapResolver {
         Self { servers, means, known: RefCell::default(), turn: tokio::sync::Mutex::new(()) }
     }
 
-    /// Whom it asks.
+    /// Returns whom it asks.
     pub(super) fn servers(&self) -> &[SocketAddr] {
         &self.servers
     }
@@ -77,8 +77,8 @@ impl BootstrapResolver {
         tokio::time::timeout(limit, searched).await.unwrap_or(Err(ExchangeError::Timeout))
     }
 
-    /// What is known. If its time is over it is renewed in the background: an old address that
-    /// works is better than waiting, and one that does not is found out by dialling it.
+    /// Returns what is known. If its time is over it is renewed in the background: an old address
+    /// that works is better than waiting, and one that does not is found out by dialling it.
     fn remembered(
         self: &Rc<Self>,
         name: &DomainName,

@@ -47,9 +47,9 @@ pub(super) struct AnswerCache {
 struct CacheConfig {
     /// Bytes it may take.
     size: AtomicU64,
-    /// How long an answer may be used past its time.
+    /// Time for which an answer may be used past its time.
     stale_ms: AtomicU64,
-    /// How long clients wait before they get such an answer.
+    /// Time for which clients wait before they get such an answer.
     stale_after_ms: AtomicU64,
     stale_at_once: AtomicBool,
     prefetch: AtomicBool,
@@ -66,14 +66,14 @@ pub(super) struct AnswerEntry {
     stored_ms: i64,
     /// Until then nobody need try to renew it: a try has failed, or is under way.
     quiet_until_ms: AtomicU64,
-    /// Whether the last try to renew it failed.
+    /// True if the last try to renew it failed.
     failing: AtomicBool,
 }
 
 /// An answer and the seconds since it came.
 pub(super) type Kept = (Arc<WireAnswer>, u32);
 
-/// What the resolver's thread finds when it looks once more.
+/// Tells what the resolver's thread finds when it looks once more.
 pub(super) enum SecondLook {
     /// One that came for another meanwhile.
     Fresh(Kept),
@@ -147,7 +147,7 @@ impl AnswerCache {
         it.max_negative_ttl_s.store(negative, Ordering::Relaxed);
     }
 
-    /// How long clients wait for an upstream before they get an answer past its time.
+    /// Returns how long clients wait for an upstream before they get an answer past its time.
     pub(super) fn stale_after(&self) -> Duration {
         Duration::from_millis(self.config.stale_after_ms.load(Ordering::Relaxed))
     }
@@ -181,7 +181,7 @@ impl AnswerCache {
         CacheLook { cached: CachedState::Miss, renew: RenewAdvice::No }
     }
 
-    /// Whether a use of `entry`, which has `left_ms` to live, is a reason to renew it.
+    /// True if a use of `entry`, which has `left_ms` to live, is a reason to renew it.
     fn may_prefetch(&self, entry: &AnswerEntry, left_ms: u64) -> bool {
         left_ms <= entry.life_ms() / PREFETCH_PART
             && entry.answer.ttl() >= PREFETCH_TTL_MIN_S
@@ -277,7 +277,7 @@ impl AnswerCache {
         self.entries.insert(key, Arc::new(entry));
     }
 
-    /// Whether an answer of this age, in milliseconds, is of any use here.
+    /// True if an answer of this age, in milliseconds, is of any use here.
     pub(super) fn is_of_use(&self, answer: &WireAnswer, age_ms: u64) -> bool {
         let past_ms = age_ms.saturating_sub(u64::from(answer.ttl()) * 1000);
         past_ms == 0 || past_ms < self.config.stale_ms.load(Ordering::Relaxed)
@@ -340,7 +340,7 @@ impl AnswerEntry {
             && now.mono_ms < self.quiet_until_ms.load(Ordering::Relaxed)
     }
 
-    /// Whoever moves the mark is the one to renew it.
+    /// Returns whoever moves the mark is the one to renew it.
     fn claim(&self, now: Now) -> RenewAdvice {
         let quiet = self.quiet_until_ms.load(Ordering::Relaxed);
         let claimed = quiet <= now.mono_ms

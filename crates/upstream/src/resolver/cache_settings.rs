@@ -23,17 +23,17 @@ pub struct CacheSettings {
     pub name: String,
     /// Memory it may take; grows up to it. Default 64MiB, from 0 (no cache) to 64GiB.
     pub size: Text<ByteSize>,
-    /// How long an answer may still be used when its time is over and no upstream gives a newer one
-    /// (RFC 8767). Default 12h, from 0 (never) to 7d.
+    /// Time for which an answer may still be used when its time is over and no upstream gives a
+    /// newer one (RFC 8767). Default 12h, from 0 (never) to 7d.
     pub stale: Text<TimeSpan>,
     /// When an answer past its time is given: `after-upstream` once the upstreams were asked and
     /// failed or are slow (RFC 8767), or `at-once`, while a newer one is fetched in the background.
     /// Default `after-upstream`.
     pub stale_mode: StaleMode,
-    /// How long clients wait for an upstream before they get the stale answer (RFC 8767 §5: 1.8 s).
-    /// Default 1800ms, up to `timeout`.
+    /// Time for which clients wait for an upstream before they get the stale answer (RFC 8767 §5:
+    /// 1.8 s). Default 1800ms, up to `timeout`.
     pub stale_after: Text<TimeSpan>,
-    /// Whether an answer that is still in use is looked up again shortly before its time is over.
+    /// True if an answer that is still in use is looked up again shortly before its time is over.
     /// Default true.
     pub prefetch: bool,
     /// Records with a shorter life are kept, and given to clients, as if they had this one. Does
@@ -110,7 +110,7 @@ impl CacheSettings {
         complaints
     }
 
-    /// What is wrong where a question may take `timeout` in all.
+    /// Returns what is wrong where a question may take `timeout` in all.
     pub(super) fn check_against(&self, timeout: Duration) -> Option<Complaint> {
         // The default is left alone where only the timeout is shorter.
         let wrong = self.stale_after.0.0 > timeout

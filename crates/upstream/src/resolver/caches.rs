@@ -22,7 +22,7 @@ pub(super) struct AnswerCaches {
     names: Mutex<Vec<String>>,
 }
 
-/// What is to be forgotten.
+/// Tells what is to be forgotten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlushScope {
     /// Everything.
@@ -33,7 +33,7 @@ pub enum FlushScope {
     Below(DomainName),
 }
 
-/// Whose answers are to be forgotten.
+/// Tells whose answers are to be forgotten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlushIn {
     /// Those of every cache.
@@ -90,7 +90,7 @@ impl AnswerCaches {
         flushed.map(|(_, cache)| flush_one(cache, what)).sum()
     }
 
-    /// What each is called: its name, or its number where it has none or shares it.
+    /// Returns what each is called: its name, or its number where it has none or shares it.
     pub(super) fn names(&self) -> Vec<String> {
         let named = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<String> = Vec::new();

@@ -55,7 +55,7 @@ pub(super) struct AskOrder {
     pub(super) hope: OrderOutlook,
 }
 
-/// What an order promises.
+/// Tells what an order promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderOutlook {
     Some,
@@ -127,7 +127,7 @@ impl UpstreamGroup {
         self.all.get(usize::from(*place))
     }
 
-    /// Those responsible for the name within `key`.
+    /// Returns those responsible for the name within `key`.
     fn responsible(&self, key: &[u8]) -> &[u8] {
         if self.special.is_empty() {
             return &self.general;
@@ -142,7 +142,7 @@ impl UpstreamGroup {
         &self.general
     }
 
-    /// Whom to ask the question within `key`.
+    /// Returns whom to ask the question within `key`.
     pub(super) fn order(&self, key: &[u8], now: Now) -> AskOrder {
         let responsible = self.responsible(key);
         let count = responsible.len().min(UPSTREAMS_MAX);
@@ -204,8 +204,8 @@ impl UpstreamGroup {
     }
 }
 
-/// Whom to ask about the names of upstreams: who is set, or the upstreams that need no name and no
-/// trust in one; empty means the system's.
+/// Returns whom to ask about the names of upstreams: who is set, or the upstreams that need no name
+/// and no trust in one; empty means the system's.
 fn bootstrap_servers(plan: &PlannedGroup) -> Vec<SocketAddr> {
     if !plan.bootstrap.is_empty() {
         return plan.bootstrap.clone();

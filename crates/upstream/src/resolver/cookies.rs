@@ -29,18 +29,18 @@ pub(super) struct UpstreamCookies {
     whole: RefCell<Vec<u8>>,
 }
 
-/// What an answer's cookie says.
+/// Tells what an answer's cookie says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CookieSays {
-    /// It is ours.
+    /// Is ours.
     Ours,
     /// There is none, and none was to be expected.
     Nothing,
     /// There is none, though the server has sent one before.
     Missing,
-    /// It is ours, but the server wants to see its own part, which it has sent.
+    /// Is ours, but the server wants to see its own part, which it has sent.
     AskAgain,
-    /// It is malformed, or not ours: somebody guesses.
+    /// Is malformed, or not ours: somebody guesses.
     Wrong,
 }
 

@@ -228,7 +228,8 @@ async fn read(response: Response<Incoming>) -> Result<(Vec<u8>, u32), ExchangeEr
     Ok((message.into(), age(&head.headers)))
 }
 
-/// What `Age` says (RFC 9111 §5.1); 0 without one, and the most that there is for one too large.
+/// Returns what `Age` says (RFC 9111 §5.1); 0 without one, and the most that there is for one too
+/// large.
 fn age(headers: &HeaderMap) -> u32 {
     let digits = |it: &&str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
     let age = headers.get(AGE).and_then(|it| it.to_str().ok()).map(str::trim).filter(digits);

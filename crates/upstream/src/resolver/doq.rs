@@ -38,10 +38,10 @@ pub(super) struct QuicWay {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// Whether a connection was there before the question.
+/// Tells whether a connection was there before the question.
 enum DoqReuse {
     New(QuicConnection),
-    /// It was, or rests on a remembered session: it may be dead without saying so.
+    /// Was, or rests on a remembered session: it may be dead without saying so.
     Used(QuicConnection),
 }
 

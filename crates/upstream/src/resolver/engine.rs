@@ -41,7 +41,7 @@ const ARRIVAL: Interest = Interest::READABLE.add(Interest::ERROR);
 /// What is called on the resolver's thread after each round of answers.
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
-/// What the thread is told.
+/// Tells what the thread is told.
 pub(super) enum EngineCommand {
     Ask(ResolverQuestion, FlightWaiter),
     /// The same whatever the cache holds.

@@ -1,7 +1,7 @@
 //! One upstream: a question goes in, its answer or a reason comes out.
 //!
-//! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned answers the
-//! very question asked. It chooses nothing between upstreams; `choice` does.
+//! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned
+//! answers the very question asked. It chooses nothing between upstreams; `choice` does.
 
 use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::bootstrap::BootstrapResolver;
@@ -47,7 +47,7 @@ impl From<ExchangeError> for ResolveError {
     }
 }
 
-/// What an upstream is asked.
+/// Holds what an upstream is asked.
 #[derive(Clone, Copy)]
 pub(super) struct UpstreamQuestion<'q> {
     /// The question, with DO and CD (see [`dns_wire::KeyBuffer`]).
@@ -79,7 +79,7 @@ impl UpstreamQuestion<'_> {
     }
 }
 
-/// What every way needs.
+/// Holds what every way needs.
 pub(super) struct ExchangeMeans {
     pub(super) tls: ClientTls,
     pub(super) dice: RandomBytes,
@@ -93,7 +93,7 @@ pub(super) struct ReadyUpstream {
     pub(super) address: UpstreamAddress,
     pub(super) record: Arc<UpstreamRecord>,
     reach: Rc<UpstreamReach>,
-    /// Whether nobody can answer in its place.
+    /// True if nobody can answer in its place.
     is_authenticated: bool,
     way: UpstreamTransport,
 }
@@ -138,13 +138,13 @@ impl ReadyUpstream {
         Self { name, address, record: Arc::default(), reach, is_authenticated, way }
     }
 
-    /// Whether it is what `planned` says, so that a reload may keep it.
+    /// True if it is what `planned` says, so that a reload may keep it.
     pub(super) fn is(&self, planned: &PlannedUpstream) -> bool {
         self.name == planned.name && self.address == planned.address && *self.reach == planned.reach
     }
 
-    /// Its datagrams, where it speaks UDP: the engine sends and receives those itself, and keeps
-    /// record of them.
+    /// Returns its datagrams, where it speaks UDP: the engine sends and receives those itself, and
+    /// keeps record of them.
     pub(super) fn datagrams(&self) -> Option<&UdpWay> {
         match &self.way {
             UpstreamTransport::Udp { datagrams, .. } => Some(datagrams),
@@ -154,7 +154,7 @@ impl ReadyUpstream {
         }
     }
 
-    /// Its answer, without its word on validation where that is not believed.
+    /// Returns its answer, without its word on validation where that is not believed.
     pub(super) fn as_far_as_trusted(&self, answer: WireAnswer) -> WireAnswer {
         let believed = match self.reach.trust_ad {
             TrustAd::On => true,
@@ -164,7 +164,7 @@ impl ReadyUpstream {
         if believed { answer } else { answer.without_validation() }
     }
 
-    /// Whether its own questions, if it had some, could come to us from `ip`.
+    /// True if its own questions, if it had some, could come to us from `ip`.
     pub(super) fn may_ask_from(&self, ip: IpAddr) -> bool {
         self.datagrams().is_some_and(|way| {
             let own = way.address().ip();

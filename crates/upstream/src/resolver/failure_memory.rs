@@ -23,7 +23,8 @@ const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 #[derive(Default)]
 pub(super) struct FailureMemory {
     failed: HashMap<Rc<ResolverQuestion>, FailedQuestion>,
-    /// In the order in which they came, each with the number that tells it from a later one of the same.
+    /// In the order in which they came, each with the number that tells it from a later one of the
+    /// same.
     order: VecDeque<(Rc<ResolverQuestion>, Instant, u64)>,
     noted: u64,
 }

@@ -1,10 +1,10 @@
 //! Who has how many of the questions in flight, so that at the cap the greediest gives way.
 //!
 //! Askers are spread over a fixed number of shares by a hash that nobody outside can foresee
-//! (stochastic fairness queueing, `McKenney` 1990); the same client has another share for each group
-//! and each zone with upstreams of its own. Every step takes the same short time however many
-//! questions there are, and nothing allocates. It knows places in a table only; [`super::race`] says
-//! what they stand for.
+//! (stochastic fairness queueing, `McKenney` 1990); the same client has another share for each
+//! group and each zone with upstreams of its own. Every step takes the same short time however many
+//! questions there are, and nothing allocates. It knows places in a table only; [`super::race`]
+//! says what they stand for.
 
 use super::flights::QUESTIONS_MAX;
 
@@ -20,7 +20,7 @@ const _: () = assert!(SHARES < NONE as usize);
 pub(super) struct FairShares {
     /// The questions of each share, oldest first.
     questions_of: Box<[ListEnds]>,
-    /// How many they are.
+    /// Number of them.
     counts: Box<[u16]>,
     questions: ListLinks,
     /// The share of each question, by its place.
@@ -129,7 +129,7 @@ impl FairShares {
         self.counts[usize::from(share)] = to as u16;
     }
 
-    /// How many questions `share` has.
+    /// Returns how many questions `share` has.
     pub(super) fn count(&self, share: u16) -> usize {
         self.counts[usize::from(share)].into()
     }

@@ -19,7 +19,7 @@ use vocab::Now;
 /// So long other upstreams are waited for once the first has answered.
 const GATHERING: Duration = Duration::from_millis(100);
 
-/// What upstreams have said to one question.
+/// Holds what upstreams have said to one question.
 pub(super) struct GatheredAnswers {
     aim: ProbeTarget,
     /// In the order in which they came.
@@ -51,7 +51,7 @@ impl GatheredAnswers {
         (!self.answers.is_empty()).then(|| self.answers.swap_remove(0))
     }
 
-    /// Whether an answer is here that must not be thrown away for a failure.
+    /// True if an answer is here that must not be thrown away for a failure.
     pub(super) fn has_any(&self) -> bool {
         !self.answers.is_empty()
     }
@@ -70,7 +70,8 @@ impl GatheredAnswers {
         all
     }
 
-    /// The answer that holds the fastest address, that one first; the first answer if none is known.
+    /// The answer that holds the fastest address, that one first; the first answer if none is
+    /// known.
     fn choose(&mut self, prober: Option<&AddressProber>, now: Now) -> Option<Won> {
         let speed = |address| {
             prober.map_or(ProbeSpeed::Unknown, |prober| prober.speed(address, &self.aim, now))

@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::AbortHandle;
 
-/// Different questions in flight at once, at most. Beyond it whoever has the most gives way: another's
-/// question takes the place of its oldest one, its own only where that has had its chance. Who gets
-/// no place, or loses it, fails at once, or gets the stale answer if there is one.
+/// Different questions in flight at once, at most. Beyond it whoever has the most gives way:
+/// another's question takes the place of its oldest one, its own only where that has had its
+/// chance. Who gets no place, or loses it, fails at once, or gets the stale answer if there is one.
 pub const QUESTIONS_MAX: usize = 4096;
 
 /// An answer and who gave it.
@@ -61,14 +61,14 @@ pub(super) struct QuestionFlight {
     pub(super) circle: CircleCheck,
 }
 
-/// Whether an upstream has asked us what we asked it.
+/// Tells whether an upstream has asked us what we asked it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CircleCheck {
     Open,
     Closed,
 }
 
-/// How long whoever waits goes without the kept answer.
+/// Tells how long whoever waits goes without the kept answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallerPatience {
     /// As long as the question takes: there is no kept answer.
@@ -168,7 +168,7 @@ impl QuestionFlights {
         (is_modest || flight.spare_at <= now).then_some(FlightId { place, serial: *serial })
     }
 
-    /// Those for whom something is to be done at `now`.
+    /// Returns those for whom something is to be done at `now`.
     pub(super) fn due(&self, now: Instant) -> Vec<FlightId> {
         let due = |flight: &QuestionFlight| {
             let impatient = matches!(flight.patience, CallerPatience::Until(until) if until <= now);

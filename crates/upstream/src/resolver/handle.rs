@@ -27,8 +27,8 @@ use tokio::sync::{mpsc, oneshot};
 use transport::ClientTls;
 use vocab::{Complaint, DomainName, Name, Now, Source};
 
-/// Callers that wait at once, at most: several may wait for one question. No client has more of these
-/// places than are left to the others.
+/// Callers that wait at once, at most: several may wait for one question. No client has more of
+/// these places than are left to the others.
 pub const WAITING_MAX: usize = 16_384;
 /// When one family's addresses are there, the other's are waited for so long (RFC 8305 §3).
 const OTHER_FAMILY_DELAY: Duration = Duration::from_millis(50);
@@ -41,14 +41,14 @@ pub struct Resolver {
     commands: mpsc::UnboundedSender<EngineCommand>,
 }
 
-/// What callers and the resolver's thread both see.
+/// Holds what callers and the resolver's thread both see.
 pub(super) struct ResolverShared {
     pub(super) caches: AnswerCaches,
     pub(super) waiting: FairCap,
     pub(super) roll: UpstreamTable,
     /// Read once for each name that is dialled, and written on reloads.
     own: RwLock<Option<Arc<dyn OwnNames>>>,
-    /// Its digest; 0 without one.
+    /// Digest; 0 without one.
     own_digest: AtomicU64,
 }
 
@@ -79,10 +79,10 @@ pub struct ResolverStats {
 /// Where a host stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostAddresses {
-    /// Its addresses, in the order in which they are to be tried.
+    /// Addresses, in the order in which they are to be tried.
     pub found: Vec<IpAddr>,
-    /// What upstreams say that its name is an alias (CNAME) of, all the way, and the name that was looked up
-    /// in its place: at most 17 in the answer for each family, some of them twice.
+    /// What upstreams say that its name is an alias (CNAME) of, all the way, and the name that was
+    /// looked up in its place: at most 17 in the answer for each family, some of them twice.
     pub aliases: Vec<DomainName>,
 }
 
@@ -103,8 +103,8 @@ impl Resolver {
         Ok(Self { shared, commands })
     }
 
-    /// What `cache` holds for `key` (see [`ResolverQuestion::cache_key`]). Allocates nothing. Whoever is
-    /// told to renew it submits the question once more, with nobody waiting.
+    /// Returns what `cache` holds for `key` (see [`ResolverQuestion::cache_key`]). Allocates
+    /// nothing. Whoever is told to renew it submits the question once more, with nobody waiting.
     pub fn cached(&self, cache: CacheId, key: &[u8], now: Now) -> CacheLook {
         match self.shared.caches.get(cache) {
             Some(cache) => cache.look(key, now),
@@ -209,7 +209,8 @@ impl Resolver {
         }
     }
 
-    /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody is.
+    /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody
+    /// is.
     pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
         let digest = names.as_ref().map_or(0, |names| names.digest());
         self.shared.own_digest.store(digest, Ordering::Relaxed);
@@ -225,8 +226,8 @@ impl Resolver {
         self.shared.own.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes other settings; caches are kept by their place, and so are the connections of upstreams
-    /// that stay.
+    /// Takes other settings; caches are kept by their place, and so are the connections of
+    /// upstreams that stay.
     pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
         let plan = ResolverPlan::new(settings)?;
         self.shared.caches.configure(&settings.caches);

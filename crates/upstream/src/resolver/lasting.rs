@@ -1,7 +1,7 @@
 //! What a name stands for, and for how long: for those who ask again when that is over.
 //!
-//! Unlike [`Resolver::addresses`], which wants any address soon, each question is asked to its end, and
-//! "nothing" is an answer. Called by [`crate::origins`].
+//! Unlike [`Resolver::addresses`], which wants any address soon, each question is asked to its end,
+//! and "nothing" is an answer. Called by [`crate::origins`].
 
 use super::handle::Resolver;
 use super::own_names::OWN_TTL_S;
@@ -14,7 +14,7 @@ use vocab::{Name, Source};
 const NOERROR: u8 = 0;
 const NXDOMAIN: u8 = 3;
 
-/// What was found, if anything is there, and for how many seconds it holds from now on.
+/// Holds what was found, if anything is there, and for how many seconds it holds from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LastingResult<T> {
     pub(crate) found: Vec<T>,

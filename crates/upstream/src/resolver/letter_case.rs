@@ -34,7 +34,7 @@ impl LetterCase {
         }
     }
 
-    /// Whether the question in `message` has the case that it was sent with.
+    /// True if the question in `message` has the case that it was sent with.
     pub(super) fn is_repeated(&self, message: &[u8]) -> bool {
         let id = message.first_chunk().map_or(0, |it| u16::from_be_bytes(*it));
         let Some(length) = ask_options::question_name(message) else { return false };

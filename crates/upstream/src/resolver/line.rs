@@ -23,14 +23,14 @@ const MESSAGE_MAX: Duration = Duration::from_secs(10);
 /// A message without a whole header is none: whoever sends it speaks another protocol.
 const MESSAGE_BYTES_MIN: u16 = 12;
 
-/// How long an unused connection stays open, before the server has said anything and after.
+/// Holds how long an unused connection stays open, before the server has said anything and after.
 #[derive(Clone, Copy)]
 pub(super) struct IdleLimits {
     pub(super) at_first: Duration,
     pub(super) at_most: Duration,
 }
 
-/// Whether a connection is good for more after its first answer.
+/// Tells whether a connection is good for more after its first answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionReuse {
     Yes,
@@ -137,17 +137,17 @@ impl StreamConnection {
         self.changed.notify_one();
     }
 
-    /// Whether it takes questions.
+    /// True if it takes questions.
     pub(super) fn is_open(&self) -> bool {
         !self.closed.get() && !self.retired.get()
     }
 
-    /// Whether this is the first time that it is asked.
+    /// True if this is the first time that it is asked.
     pub(super) fn is_fresh(&self) -> bool {
         self.fresh.replace(false)
     }
 
-    /// Whether a message has come since `then`.
+    /// True if a message has come since `then`.
     pub(super) fn heard_since(&self, then: Instant) -> bool {
         self.heard.get().is_some_and(|heard| heard > then)
     }
@@ -159,12 +159,12 @@ impl StreamConnection {
         }
     }
 
-    /// Whether it ever carried two questions at once.
+    /// True if it ever carried two questions at once.
     pub(super) fn was_shared(&self) -> bool {
         self.shared.get()
     }
 
-    /// How many messages have come.
+    /// Returns how many messages have come.
     pub(super) fn answers(&self) -> u64 {
         self.answers.get()
     }
@@ -181,7 +181,7 @@ impl StreamConnection {
         }
     }
 
-    /// How long nothing may come before it is time to look whether anyone waits.
+    /// Returns how long nothing may come before it is time to look whether anyone waits.
     fn patience(&self) -> Duration {
         self.idle.get().max(PATIENCE_MIN)
     }

@@ -1,9 +1,9 @@
-//! Names that the configuration answers itself, for whoever dials one: local records, and names that are
-//! looked up under another.
+//! Names that the configuration answers itself, for whoever dials one: local records, and names
+//! that are looked up under another.
 //!
-//! They are asked for before the cache and the upstreams, so that every door is led where clients of the DNS
-//! door are; the questions of those do not come by here. It holds no record itself: the DNS door has them.
-//! Called by `handle` and `lasting`.
+//! They are asked for before the cache and the upstreams, so that every door is led where clients
+//! of the DNS door are; the questions of those do not come by here. It holds no record itself: the
+//! DNS door has them. Called by `handle` and `lasting`.
 
 use super::handle::Resolver;
 use super::question::{NoAddresses, Resolution, ResolverQuestion};
@@ -12,33 +12,34 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Name, Source};
 
-/// How long the configuration's answer holds, in seconds, whatever its records say: nobody has to be asked
-/// again, and a reload may change it.
+/// Time for which the configuration's answer holds, in seconds, whatever its records say: nobody
+/// has to be asked again, and a reload may change it.
 pub(super) const OWN_TTL_S: u32 = 10;
 
 /// What the configuration says of names.
 pub trait OwnNames: Send + Sync {
-    /// A number that other records or rewrites would not have: connections that were opened under another
-    /// are not used again.
+    /// A number that other records or rewrites would not have: connections that were opened under
+    /// another are not used again.
     fn digest(&self) -> u64;
 
     /// The name that is looked up in place of `name`, if another is.
     fn instead(&self, name: Name<'_>) -> Option<DomainName>;
 
-    /// What there is of `name` in type `qtype`, which may be nothing; none where others are to be asked.
+    /// Returns what there is of `name` in type `qtype`, which may be nothing; none where others are
+    /// to be asked.
     fn answer(&self, name: Name<'_>, qtype: u16) -> Option<Arc<WireAnswer>>;
 }
 
-/// What the configuration says of one name.
+/// Holds what the configuration says of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnWord {
     /// The name that is looked up in its place, if another is.
     pub instead: Option<DomainName>,
-    /// Its addresses; empty where the configuration gives none.
+    /// Addresses; empty where the configuration gives none.
     pub addresses: Vec<IpAddr>,
 }
 
-/// What is there of a name that is dialled.
+/// Holds what is there of a name that is dialled.
 pub(super) struct DialledName {
     pub(super) resolution: Resolution,
     /// The name that was looked up in its place, if another was.
@@ -46,8 +47,8 @@ pub(super) struct DialledName {
 }
 
 impl DialledName {
-    /// What the name is an alias of by `answer`, which is its own, with the name that was looked up in its
-    /// place. None where the operator himself gave the answer: that he knows.
+    /// Returns what the name is an alias of by `answer`, which is its own, with the name that was
+    /// looked up in its place. None where the operator himself gave the answer: that he knows.
     pub(super) fn aliases(&self, answer: &WireAnswer) -> Vec<DomainName> {
         if self.resolution.source == Source::Local {
             return Vec::new();
@@ -57,8 +58,8 @@ impl DialledName {
 }
 
 impl Resolver {
-    /// What the configuration says of `name`. A guard may ask it: where the operator himself gave a name an
-    /// address, nobody else has led it there.
+    /// Returns what the configuration says of `name`. A guard may ask it: where the operator
+    /// himself gave a name an address, nobody else has led it there.
     pub fn own_word(&self, name: Name<'_>) -> OwnWord {
         let Some(own) = self.own_names() else { return OwnWord::default() };
         let instead = own.instead(name);
@@ -69,7 +70,8 @@ impl Resolver {
         OwnWord { instead, addresses }
     }
 
-    /// What is there of a name that is dialled: by the configuration, else as [`Self::resolve`] finds it.
+    /// Returns what is there of a name that is dialled: by the configuration, else as
+    /// [`Self::resolve`] finds it.
     pub(super) async fn dialled(
         &self,
         name: Name<'_>,

@@ -1,5 +1,5 @@
-//! Snapshots of the caches in a directory: written when the process ends or is told to, read when it
-//! starts.
+//! Snapshots of the caches in a directory: written when the process ends or is told to, read when
+//! it starts.
 //!
 //! Each is written aside, synced and renamed, so that a crash leaves the old one. It blocks while
 //! the disk does; called through [`super::Resolver`] by a thread that may.
@@ -18,7 +18,7 @@ use vocab::Now;
 /// What names clients have asked for is nobody else's business.
 const MODE: u32 = 0o600;
 
-/// What was written.
+/// Holds what was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DumpReport {
     /// Answers written.
@@ -29,7 +29,7 @@ pub struct DumpReport {
     pub bytes: u64,
 }
 
-/// What was read.
+/// Holds what was read.
 #[derive(Debug, Default)]
 pub struct RestoreReport {
     /// Answers that are in the cache again.
@@ -40,7 +40,7 @@ pub struct RestoreReport {
     pub refused: Vec<(PathBuf, NotRestored)>,
 }
 
-/// What stands where a cache is to be kept.
+/// Tells what stands where a cache is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DumpFile {
     /// Nothing, or an empty file.
@@ -52,7 +52,7 @@ pub enum DumpFile {
 }
 
 impl DumpFile {
-    /// What stands at `file`, by its first bytes.
+    /// Returns what stands at `file`, by its first bytes.
     pub fn at(file: &Path) -> io::Result<Self> {
         let mut begin = Vec::new();
         match File::open(file) {
@@ -71,9 +71,9 @@ impl DumpFile {
 /// Why a file was not taken.
 #[derive(Debug)]
 pub enum NotRestored {
-    /// It could not be read.
+    /// Could not be read.
     Io(io::Error),
-    /// It is no snapshot.
+    /// Is no snapshot.
     Bad(BadSnapshot),
 }
 

@@ -38,7 +38,7 @@ impl UpstreamDialer {
         }
     }
 
-    /// What its certificate must be for.
+    /// Returns what its certificate must be for.
     pub(super) fn server_name(&self) -> String {
         match &self.host {
             UpstreamHost::Ip(ip) => ip.to_string(),
@@ -102,8 +102,8 @@ impl UpstreamDialer {
     }
 }
 
-/// What one of `left` tries may take of what is left of `limit`, so that a silent address cannot
-/// use up all of it.
+/// Returns what one of `left` tries may take of what is left of `limit`, so that a silent address
+/// cannot use up all of it.
 pub(super) fn share(limit: Duration, begun: Instant, left: usize) -> Duration {
     limit.saturating_sub(begun.elapsed()) / u32::try_from(left).unwrap_or(1).max(1)
 }

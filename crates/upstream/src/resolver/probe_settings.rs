@@ -14,14 +14,14 @@ use vocab::{Complaint, TimeSpan};
 pub const PROBE_PORTS_MAX: usize = 4;
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(2);
 
-/// How `fastest_address` measures.
+/// Holds how `fastest_address` measures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeSettings {
     /// TCP ports that an address is tried at, all at once: the first that opens counts. Default
     /// `[443, 80]`, 1 to 4 of them.
     pub ports: Vec<u16>,
-    /// How long all addresses of an answer together may take. Default 300ms, from 10ms to 2s.
+    /// Time that all addresses of an answer together may take. Default 300ms, from 10ms to 2s.
     pub within: Text<TimeSpan>,
     /// Which addresses are tried: `public`, or `any`, private ones too. Whoever answers for a name
     /// chooses its addresses, and with `any` could have this program knock at doors inside. Default
@@ -88,7 +88,7 @@ impl ProbeTarget {
         self.ports.into_iter().filter(|port| *port != 0)
     }
 
-    /// Whether `address` may be tried. Nobody listens at what is no address of one host.
+    /// True if `address` may be tried. Nobody listens at what is no address of one host.
     pub(super) fn allows(&self, address: IpAddr) -> bool {
         match self.addresses {
             ProbeAddresses::Public => is_public(address),
@@ -97,8 +97,8 @@ impl ProbeTarget {
     }
 }
 
-/// Whether `address` means the same host everywhere (RFC 6890). What holds an IPv4 address within an
-/// IPv6 one does not: it may be a way to a private one.
+/// True if `address` means the same host everywhere (RFC 6890). What holds an IPv4 address within
+/// an IPv6 one does not: it may be a way to a private one.
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => {
@@ -116,8 +116,8 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// Only `2000::/3` is given out; Teredo, 6to4 and what is for documents are not of one's own network
-/// or are in truth another's.
+/// Only `2000::/3` is given out; Teredo, 6to4 and what is for documents are not of one's own
+/// network or are in truth another's.
 fn is_public_v6(v6: Ipv6Addr) -> bool {
     let [first, second, ..] = v6.segments();
     first & 0xe000 == 0x2000

@@ -27,7 +27,7 @@ pub(super) const BELIEVED_S: u32 = 600;
 /// For so long it is believed that an address lets nobody in.
 const UNREACHED_S: u32 = 60;
 
-/// How soon an address lets us in.
+/// Tells how soon an address lets us in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ProbeSpeed {
     /// After this time.

@@ -18,14 +18,14 @@ pub(super) struct AnswerProof {
     cookies: Option<UpstreamCookies>,
 }
 
-/// What becomes of an answer.
+/// Outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ProofOutcome {
-    /// It is believed.
+    /// Is believed.
     Believed,
-    /// It is dropped, and the wait goes on: it is not the upstream's.
+    /// Is dropped, and the wait goes on: it is not the upstream's.
     Ignored,
-    /// It may be the upstream's or not: ask by stream, as for a truncated one.
+    /// May be the upstream's or not: ask by stream, as for a truncated one.
     Unproved,
 }
 

@@ -1,8 +1,8 @@
 //! For whom a question is asked, as far as fairness goes, and caps that no single one of them can
 //! use up.
 //!
-//! A client is its IPv4 address, or the /56 of its IPv6 address, which is what a household is given.
-//! Callers hand it in with a question; nothing of it is kept, told or sent.
+//! A client is its IPv4 address, or the /56 of its IPv6 address, which is what a household is
+//! given. Callers hand it in with a question; nothing of it is kept, told or sent.
 
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
@@ -50,8 +50,8 @@ impl QuerySource {
 }
 
 /// A cap on what all have at once, of which nobody has more than is left to the others (dynamic
-/// thresholds, Choudhury and Hahne 1998): one that takes all it can gets half, two get a third each,
-/// and there is always room for one more.
+/// thresholds, Choudhury and Hahne 1998): one that takes all it can gets half, two get a third
+/// each, and there is always room for one more.
 #[derive(Debug)]
 pub struct FairCap {
     most: usize,
@@ -90,7 +90,7 @@ impl FairCap {
         self.all.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// How many are taken.
+    /// Returns how many are taken.
     pub fn taken(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }

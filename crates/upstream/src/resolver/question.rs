@@ -25,13 +25,13 @@ pub struct ResolverQuestion {
     cache: Option<CacheId>,
 }
 
-/// How a question ended.
+/// Holds how a question ended.
 #[derive(Clone, Debug)]
 pub struct Resolution {
     /// The answer and how many seconds ago it was stored, or why there is none.
     pub result: Result<(Arc<WireAnswer>, u32), ResolveError>,
-    /// `ReadyUpstream`, `Cache`, `Stale` (write it with [`WireAnswer::write_stale`]) or `Failed`; `Local` where a
-    /// name that is dialled has its answer from the configuration.
+    /// `ReadyUpstream`, `Cache`, `Stale` (write it with [`WireAnswer::write_stale`]) or `Failed`;
+    /// `Local` where a name that is dialled has its answer from the configuration.
     pub source: Source,
     /// The upstream that answered, by name; empty if none did.
     pub upstream: Arc<str>,
@@ -60,7 +60,7 @@ pub enum ResolveError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResolverOverloaded;
 
-/// What a look into a cache brings.
+/// Holds what a look into a cache brings.
 #[derive(Clone, Debug)]
 pub struct CacheLook {
     /// What it holds.
@@ -69,17 +69,18 @@ pub struct CacheLook {
     pub renew: RenewAdvice,
 }
 
-/// Whether an answer is to be renewed: ask the question again with [`super::Resolver::submit`] or
-/// [`super::Resolver::renew`]. One of those who look is told so, and nobody else for some seconds.
+/// Tells whether an answer is to be renewed: ask the question again with
+/// [`super::Resolver::submit`] or [`super::Resolver::renew`]. One of those who look is told so, and
+/// nobody else for some seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenewAdvice {
-    /// It is, by whoever is told this.
+    /// Is, by whoever is told this.
     Now,
-    /// It is not, or somebody does.
+    /// Is not, or somebody does.
     No,
 }
 
-/// What a cache holds for a key.
+/// Tells what a cache holds for a key.
 #[derive(Clone, Debug)]
 pub enum CachedState {
     /// An answer in its time.
@@ -138,7 +139,7 @@ impl ResolverQuestion {
         Self { group, ..self }
     }
 
-    /// Its answer is kept in this cache, or in none.
+    /// Returns its answer is kept in this cache, or in none.
     #[must_use]
     pub fn kept_in(self, cache: Option<CacheId>) -> Self {
         Self { cache, ..self }
@@ -161,7 +162,7 @@ impl ResolverQuestion {
         KeyBuffer::question(&self.key)
     }
 
-    /// What its answer is kept under: the key, and the options after it.
+    /// Returns what its answer is kept under: the key, and the options after it.
     pub fn cache_key(&self) -> Cow<'_, [u8]> {
         if self.options.is_empty() {
             Cow::Borrowed(&self.key)

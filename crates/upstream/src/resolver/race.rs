@@ -1,10 +1,10 @@
 //! Questions against upstreams: who is asked next, whose answer is taken, when to give up.
 //!
 //! The first that answers with records or with "no such name" wins; whoever else was asked may
-//! finish, so that its record stays true. A question over UDP takes no task, no timer and no channel
-//! of its own: it is an entry in a table, which an answer or the next tick finds. What goes by
-//! stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing; called
-//! by [`super::engine`].
+//! finish, so that its record stays true. A question over UDP takes no task, no timer and no
+//! channel of its own: it is an entry in a table, which an answer or the next tick finds. What goes
+//! by stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing;
+//! called by [`super::engine`].
 
 use super::cache::{Kept, SecondLook};
 use super::choice::{OrderOutlook, UpstreamGroup};
@@ -39,7 +39,7 @@ const HEDGE_MAX: Duration = Duration::from_secs(1);
 /// When nothing is known of it yet.
 const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
 
-/// How long `upstream` may take before something else is done.
+/// Returns how long `upstream` may take before something else is done.
 fn patience_with(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
     upstream
         .and_then(|it| it.record.mean_time())
@@ -65,14 +65,14 @@ pub(super) struct QueryRace {
     pub(super) clock: Now,
 }
 
-/// Whether anyone was told anything.
+/// Tells whether anyone was told anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallerTold {
     Someone,
     NoOne,
 }
 
-/// Whether another upstream is asked now.
+/// Tells whether another upstream is asked now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RaceStart {
     Yes,
@@ -131,7 +131,7 @@ impl QueryRace {
         self.trials.begin_round();
     }
 
-    /// Whether there is anything to wait for.
+    /// True if there is anything to wait for.
     pub(super) fn is_busy(&self) -> bool {
         self.flights.len() > 0 || !self.trials.is_empty()
     }
@@ -375,7 +375,8 @@ impl QueryRace {
         port.received_by(task.abort_handle());
     }
 
-    /// Whether a question that joins another comes from the very socket that asks it of an upstream.
+    /// True if a question that joins another comes from the very socket that asks it of an
+    /// upstream.
     fn is_echo(&self, id: FlightId, from: SocketAddr) -> bool {
         let Some(flight) = self.flights.get(id) else { return false };
         // Nearly nobody asks from an address that is an upstream's too.
@@ -383,7 +384,7 @@ impl QueryRace {
             && self.trials.is_asked_from(id, from)
     }
 
-    /// Whether `trial` is for a question that is still on its way.
+    /// True if `trial` is for a question that is still on its way.
     pub(super) fn is_wanted(&self, trial: &QueryAttempt) -> bool {
         self.flights.is_on_its_way(trial.flight)
     }

@@ -59,8 +59,8 @@ impl UpstreamReach {
         }
     }
 
-    /// Whether an answer from `address` can be nobody else's: TLS proves the server, or nothing
-    /// leaves this machine.
+    /// Returns whether an answer from `address` can be nobody else's: TLS proves the server, or
+    /// nothing leaves this machine.
     pub(super) fn authenticates(&self, address: &UpstreamAddress) -> bool {
         match address.protocol {
             UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic => {

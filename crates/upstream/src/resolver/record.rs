@@ -46,7 +46,7 @@ pub struct UpstreamStats {
     pub group: Arc<str>,
     /// What it is called.
     pub name: Arc<str>,
-    /// Its address.
+    /// Address.
     pub address: Arc<str>,
     /// Questions sent, retries not counted.
     pub sent: u64,
@@ -65,17 +65,17 @@ pub struct UpstreamStats {
     pub standing: UpstreamStanding,
 }
 
-/// Whether an upstream is asked.
+/// Tells whether an upstream is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpstreamStanding {
     /// It is.
     Asked,
-    /// It failed; it is asked only if no other is left.
+    /// Failed; it is asked only if no other is left.
     Aside,
 }
 
 impl UpstreamStanding {
-    /// Its name in metrics and the API.
+    /// Returns its name in metrics and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Asked => "asked",

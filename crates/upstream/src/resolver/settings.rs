@@ -23,7 +23,7 @@ pub const CONCURRENT_DEFAULT: u8 = 3;
 const CONCURRENT: RangeInclusive<u8> = 1..=32;
 const TIMEOUT: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(30);
 
-/// How names are looked up.
+/// Holds how names are looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResolverSettings {
     /// Groups of upstreams. The first is used by whoever names none: every door that dials a name.
@@ -52,17 +52,18 @@ pub struct GroupSettings {
     pub strategy: SelectionStrategy,
     /// How `fastest_address` measures.
     pub probe: ProbeSettings,
-    /// How many upstreams are asked one question at once, at most: a race begins with so many, the
-    /// other strategies add one at a time while those asked are slow. Default 3, from 1 to 32.
+    /// Number of upstreams that are asked one question at once, at most: a race begins with so
+    /// many, the other strategies add one at a time while those asked are slow. Default 3, from 1
+    /// to 32.
     pub concurrent: u8,
     /// IP addresses of plain DNS servers that find the addresses of upstreams given by name.
     /// Default: the upstreams given by IP that speak UDP, else those of `/etc/resolv.conf`.
     pub bootstrap: Vec<Text<PlainServer>>,
-    /// How long a question may take, all tries together. Default 5s, from 100ms to 30s.
+    /// Time that a question may take, all tries together. Default 5s, from 100ms to 30s.
     pub timeout: Text<TimeSpan>,
 }
 
-/// How one of several upstreams is chosen.
+/// Tells how one of several upstreams is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SelectionStrategy {

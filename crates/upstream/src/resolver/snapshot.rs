@@ -5,8 +5,9 @@
 //! (stored:u64 key_length:u16 message_length:u16 key message)*  SHA-256 of all before
 //! ```
 //!
-//! Numbers are big-endian, times are milliseconds since 1970. It opens no file and believes nothing:
-//! what does not fit together to the last byte is refused with a reason. Called by [`super::persist`].
+//! Numbers are big-endian, times are milliseconds since 1970. It opens no file and believes
+//! nothing: what does not fit together to the last byte is refused with a reason. Called by
+//! [`super::persist`].
 
 use super::caches::plain_key;
 use dns_wire::{KeyBuffer, WireAnswer};
@@ -26,17 +27,17 @@ const KEY_BYTES_MAX: usize = 4096;
 /// Why bytes are no snapshot. Each is refused whole: a cache fills again by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadSnapshot {
-    /// It begins otherwise.
+    /// Begins otherwise.
     Foreign,
-    /// It is of another version than ours.
+    /// Is of another version than ours.
     Version(u16),
-    /// It ends early, goes on too long, or has been changed.
+    /// Ends early, goes on too long, or has been changed.
     Damaged,
-    /// It is longer than [`SNAPSHOT_BYTES_MAX`].
+    /// Is longer than [`SNAPSHOT_BYTES_MAX`].
     TooLong,
 }
 
-/// What is put into a snapshot.
+/// Holds what is put into a snapshot.
 pub(super) struct CacheSnapshotWriter {
     bytes: Vec<u8>,
     entries: u32,
@@ -88,8 +89,8 @@ impl CacheSnapshotWriter {
     }
 }
 
-/// How many answers a snapshot holds that could be taken, whatever their age: for whoever wants to
-/// know before taking them, and for fuzzing.
+/// Returns how many answers a snapshot holds that could be taken, whatever their age: for whoever
+/// wants to know before taking them, and for fuzzing.
 pub fn check_snapshot(bytes: &[u8]) -> Result<usize, BadSnapshot> {
     let mut count = 0;
     read(bytes, |_| count += 1).map(|()| count)

@@ -35,7 +35,7 @@ const SILENCE_MAX: Duration = Duration::from_secs(2);
 /// Connections on which one question is tried, at most, where each breaks after it was of use.
 const TRIES_MAX: u32 = 4;
 
-/// Whether a connection is encrypted.
+/// Tells whether a connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamSecurity {
     None,
@@ -58,7 +58,7 @@ pub(super) struct StreamWay {
     opening: tokio::sync::Mutex<()>,
 }
 
-/// What one connection carries.
+/// Tells what one connection carries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StreamSharing {
     /// Several questions at once.
@@ -160,7 +160,7 @@ impl StreamWay {
         }
     }
 
-    /// Whether a connection carries one question at a time.
+    /// True if a connection carries one question at a time.
     fn takes_turns(&self) -> bool {
         self.sharing.get() != StreamSharing::AtOnce
     }

@@ -25,7 +25,7 @@ const TRIALS_MAX: usize = 16_384;
 const RESEND_AFTER_MAX: Duration = Duration::from_secs(1);
 /// It is never sent again sooner, however quick the upstream was of late.
 const RESEND_AFTER_MIN: Duration = Duration::from_millis(250);
-/// How many times the mean time to an answer is waited before a question is sent again.
+/// Number of times the mean time to an answer is waited before a question is sent again.
 const RESEND_AFTER_MEANS: u32 = 6;
 
 /// A question at one upstream.
@@ -42,14 +42,14 @@ pub(super) struct QueryAttempt {
     counted: WindowCounting,
 }
 
-/// Whether it counts in its upstream's window.
+/// Tells whether it counts in its upstream's window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WindowCounting {
     Yes,
     No,
 }
 
-/// What is to be done with a trial at a tick.
+/// Tells what is to be done with a trial at a tick.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AttemptDue {
     Forget,
@@ -76,7 +76,7 @@ impl QueryAttempts {
         self.table.is_empty()
     }
 
-    /// Whether the question `id` is asked of some upstream from this address and port.
+    /// True if the question `id` is asked of some upstream from this address and port.
     pub(super) fn is_asked_from(&self, id: FlightId, from: SocketAddr) -> bool {
         let mut asking = self.table.iter().filter(|(_, it)| it.flight == id);
         asking.any(|(_, it)| it.port.local() == Some(from))

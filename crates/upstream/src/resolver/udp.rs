@@ -27,15 +27,15 @@ use transport::{DialOptions, dial_udp};
 /// New sockets for one question each, in a second and for one upstream, at most: opening one costs
 /// some 15 µs, so at most 4 ms of each second go there. Beyond it, ports are used again.
 const SINGLE_PORTS_PER_SECOND: u32 = 256;
-/// Such sockets open at once, at most, of all upstreams together: each costs a descriptor for as long
-/// as its question takes.
+/// Such sockets open at once, at most, of all upstreams together: each costs a descriptor for as
+/// long as its question takes.
 const SINGLE_PORTS_MAX: usize = 256;
 /// Milliseconds after which one more may be opened.
 const SINGLE_EVERY_MS: u32 = 1000_u32.div_ceil(SINGLE_PORTS_PER_SECOND);
 /// Sockets of one upstream that are used again, at most.
 const PORTS_MAX: usize = 32;
-/// As many of those are opened before any is used again, so that the next question's port is not the
-/// last's.
+/// As many of those are opened before any is used again, so that the next question's port is not
+/// the last's.
 const PORTS_MIN: usize = 8;
 /// As many questions wait at one socket before another is opened.
 const WAITING_PER_PORT: usize = 8;
@@ -76,7 +76,7 @@ struct CurrentPort {
     left: u8,
 }
 
-/// How many more ports may be opened for one question each.
+/// Number of further ports that may be opened for one question each.
 #[derive(Clone, Copy)]
 struct SinglesLeft {
     count: u32,
@@ -309,7 +309,7 @@ impl Drop for UdpWay {
 }
 
 impl SocketPort {
-    /// Its own end.
+    /// Returns its own end.
     pub(super) fn local(&self) -> Option<SocketAddr> {
         let local = self.socket.local_addr().ok()?;
         Some(SocketAddr::new(local.ip().to_canonical(), local.port()))
@@ -338,7 +338,7 @@ impl SocketPort {
         }
     }
 
-    /// Who waits under this number.
+    /// Returns who waits under this number.
     pub(super) fn waiting_as(&self, id: u16) -> Option<TrialId> {
         self.waiting.borrow().get(&id).copied()
     }

@@ -21,9 +21,9 @@ pub const DOMAINS_MAX: usize = 4096;
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "there are few, and only while settings are read")]
 pub enum UpstreamSettings {
-    /// Its address.
+    /// Address.
     Address(String),
-    /// Its address and more.
+    /// Address and more.
     Detailed(UpstreamDetails),
 }
 
@@ -31,9 +31,9 @@ pub enum UpstreamSettings {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UpstreamDetails {
-    /// Its address, as in `tls://1.1.1.1`, `quic://dns.example` or `https://dns.example/dns-query`.
-    /// `udp`, `tcp`, `tls`, `https` (or `doh`) and `quic` (or `doq`) are known; `udp` and `tcp` want
-    /// an IP address. Needed.
+    /// Address, as in `tls://1.1.1.1`, `quic://dns.example` or `https://dns.example/dns-query`.
+    /// `udp`, `tcp`, `tls`, `https` (or `doh`) and `quic` (or `doq`) are known; `udp` and `tcp`
+    /// want an IP address. Needed.
     pub address: String,
     /// What it is called in metrics and the dashboard. Default: its address.
     pub name: Option<String>,
@@ -76,15 +76,15 @@ pub struct UpstreamDetails {
     /// default 8. HTTP/2 and `quic` need one. From 1 to 64.
     pub connections: Option<u8>,
     /// `random`: letters of the name in random case, which the answer must repeat, against forged
-    /// answers. What does not repeat it costs one more exchange over TCP, and is counted. For `udp`.
-    /// Default `kept`.
+    /// answers. What does not repeat it costs one more exchange over TCP, and is counted. For
+    /// `udp`. Default `kept`.
     pub case: QueryLetters,
     /// `on`: DNS cookies (RFC 7873) against forged answers, where the server knows them. For `udp`.
     /// Default `off`.
     pub cookies: UpstreamCookieMode,
-    /// Whether its word that an answer was validated (AD, RFC 4035 §3.2.3) is passed on: `on`, `off`,
-    /// or `auto`, where nobody can answer in its place: over `tls`, `https` and `quic` with a checked
-    /// certificate or `pins`, and from a loopback address. Default `auto`.
+    /// Whether its word that an answer was validated (AD, RFC 4035 §3.2.3) is passed on: `on`,
+    /// `off`, or `auto`, where nobody can answer in its place: over `tls`, `https` and `quic` with
+    /// a checked certificate or `pins`, and from a loopback address. Default `auto`.
     pub trust_ad: TrustAd,
 }
 
@@ -101,7 +101,7 @@ pub enum FamilyChoice {
     Ipv6,
 }
 
-/// What a certificate must be.
+/// Tells what a certificate must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CertificateCheck {
@@ -112,7 +112,7 @@ pub enum CertificateCheck {
     None,
 }
 
-/// Whether several questions are under way on one connection.
+/// Tells whether several questions are under way on one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PipelineMode {
@@ -134,7 +134,7 @@ pub enum QueryLetters {
     Random,
 }
 
-/// Whether cookies are sent.
+/// Tells whether cookies are sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UpstreamCookieMode {
@@ -145,7 +145,7 @@ pub enum UpstreamCookieMode {
     On,
 }
 
-/// Whether an upstream's word on validation is passed on.
+/// Tells whether an upstream's word on validation is passed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrustAd {
@@ -165,7 +165,7 @@ impl From<&str> for UpstreamSettings {
 }
 
 impl UpstreamSettings {
-    /// Its address as written.
+    /// Returns its address as written.
     pub fn address(&self) -> &str {
         match self {
             Self::Address(address) => address,
@@ -181,7 +181,7 @@ impl UpstreamSettings {
         }
     }
 
-    /// What it is called.
+    /// Returns what it is called.
     pub fn name(&self) -> &str {
         match self {
             Self::Address(address) => address,

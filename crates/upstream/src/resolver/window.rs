@@ -25,10 +25,10 @@ pub(super) struct UpstreamWindow<T> {
     queue: VecDeque<T>,
 }
 
-/// Whether a question may go.
+/// Tells whether a question may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WindowTurn {
-    /// It may, and is counted.
+    /// May, and is counted.
     Go,
     /// It waits.
     Wait,

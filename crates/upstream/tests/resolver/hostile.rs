@@ -135,7 +135,8 @@ async fn ask_for(resolver: &Resolver, name: &str, source: QuerySource) -> Resolu
     tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap()
 }
 
-/// A resolver whose time-out is longer than any of this takes, so that nothing makes room by itself.
+/// A resolver whose time-out is longer than any of this takes, so that nothing makes room by
+/// itself.
 fn patient(upstreams: &[UpstreamSettings]) -> Resolver {
     let mut settings = settings(&[]);
     settings.groups[0].upstreams = upstreams.to_vec();

@@ -1,7 +1,7 @@
 //! Who the client is, where a proxy stands in front: by a header, if it comes from one we trust.
 //!
-//! A stranger's header is not looked at, and of a trusted proxy's only the end that proxies we trust
-//! have written (RFC 7239 §8.1 says why). Called by `doh` for every request.
+//! A stranger's header is not looked at, and of a trusted proxy's only the end that proxies we
+//! trust have written (RFC 7239 §8.1 says why). Called by `doh` for every request.
 
 use crate::settings::DohSettings;
 use http::HeaderMap;
@@ -20,7 +20,7 @@ pub(crate) struct ForwardedTrust {
 }
 
 impl ForwardedTrust {
-    /// What the settings say.
+    /// Returns what the settings say.
     pub(crate) fn new(settings: &DohSettings) -> Result<Self, Complaint> {
         let name = settings.client_header.as_deref().unwrap_or("X-Forwarded-For");
         let header = HeaderName::try_from(name).map_err(|_| {
@@ -31,8 +31,9 @@ impl ForwardedTrust {
         Ok(Self { header, trusted })
     }
 
-    /// Who asks, when the request came from `peer`: the right-most address of the header that is not
-    /// a trusted proxy's. What is no address ends the search at the proxy that passed it on.
+    /// Returns who asks, when the request came from `peer`: the right-most address of the header
+    /// that is not a trusted proxy's. What is no address ends the search at the proxy that passed
+    /// it on.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         if self.trusted.is_empty() || !self.is_trusted(peer) {
             return peer;

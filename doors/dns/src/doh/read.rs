@@ -20,11 +20,11 @@ use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// How long a body of some hundred bytes may take.
+/// Time that a body of some hundred bytes may take.
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
 /// Bytes of a body that is not wanted, at most, that are taken all the same.
 const REST_BYTES_MAX: usize = 64 << 10;
-/// How long that may take.
+/// Time that that may take.
 const REST_DEADLINE: Duration = Duration::from_secs(1);
 /// Longest client identifier in a path: a label's length, so that it may be part of a name too.
 const CLIENT_ID_BYTES_MAX: usize = 63;
@@ -50,7 +50,7 @@ pub(super) enum AnswerForm {
     Json,
 }
 
-/// What became of the rest of a body.
+/// Outcome of the rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyRest {
     Taken,
@@ -180,7 +180,7 @@ enum Switch {
     Off,
 }
 
-/// What public resolvers take: `cd=1`, `cd=true`, and `cd` alone.
+/// Returns what public resolvers take: `cd=1`, `cd=true`, and `cd` alone.
 fn switch(query: &str, key: &str) -> Result<Switch, DohRefusal> {
     match value(query, key).as_deref() {
         Some("1" | "true" | "") => Ok(Switch::On),

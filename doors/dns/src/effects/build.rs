@@ -21,7 +21,7 @@ pub(super) struct BuiltEffect {
     pub(super) way: EffectDispatch,
 }
 
-/// How it is set off.
+/// Tells how it is set off.
 pub(super) enum EffectDispatch {
     /// To these sets, by their numbers at the writer.
     Sets {
@@ -45,7 +45,7 @@ pub(super) fn duty(job: &JobSettings, entries: &[BuiltEffect]) -> JobDuty {
     JobDuty { job: job.clone(), effects: levers.collect(), counts: Arc::default() }
 }
 
-/// What is built of a plan, effect by effect.
+/// Holds what is built of a plan, effect by effect.
 #[derive(Default)]
 pub(super) struct EffectBuild {
     pub(super) entries: Vec<BuiltEffect>,

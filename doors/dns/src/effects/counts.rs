@@ -16,7 +16,7 @@ const FAILURE_CHARS_MAX: usize = 400;
 /// Writes a line for whoever runs the process.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// What became of one effect.
+/// Outcome of one effect.
 #[derive(Debug, Default)]
 pub(super) struct EffectCounts {
     pub(super) name: Box<str>,

@@ -1,6 +1,8 @@
-//! How an effect's requests leave: by themselves or through a proxy, with certificates checked or not.
+//! How an effect's requests leave: by themselves or through a proxy, with certificates checked or
+//! not.
 //!
-//! It connects to nothing. Read with the settings of hooks and downloads; used by the effects' thread.
+//! It connects to nothing. Read with the settings of hooks and downloads; used by the effects'
+//! thread.
 
 use transport::tls::VerifyMode;
 use upstream::origins::Dialer;
@@ -14,7 +16,7 @@ pub(super) struct Detour {
     certificates: CertificateChecking,
 }
 
-/// Whether certificates of servers are checked.
+/// Tells whether certificates of servers are checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CertificateChecking {
     #[default]
@@ -23,7 +25,8 @@ pub(super) enum CertificateChecking {
 }
 
 impl Detour {
-    /// What `socks5` says, with certificates checked so; adds a complaint about what is no proxy.
+    /// Returns what `socks5` says, with certificates checked so; adds a complaint about what is no
+    /// proxy.
     pub(super) fn read(
         socks5: Option<&str>,
         certificates: CertificateChecking,
@@ -41,7 +44,7 @@ impl Detour {
         }
     }
 
-    /// Whether requests leave as everybody's do.
+    /// True if requests leave as everybody's do.
     pub(super) fn is_none(&self) -> bool {
         *self == Self::default()
     }

@@ -1,8 +1,8 @@
 //! Files that are fetched: lists, most of the time.
 //!
 //! How one file is fetched and swapped in is [`keep`]'s; here stand which files, how often they are
-//! tried, and that neither an empty file nor a web page takes a file's place. Called by the effects'
-//! thread.
+//! tried, and that neither an empty file nor a web page takes a file's place. Called by the
+//! effects' thread.
 
 use super::detour::{CertificateChecking, Detour};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
@@ -36,7 +36,7 @@ pub(super) struct DownloadEffect {
     pub(super) at_start: AtStart,
 }
 
-/// What is fetched at start.
+/// Tells what is fetched at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtStart {
     /// What is not there.
@@ -59,7 +59,7 @@ pub(super) enum WantedFiles {
     Missing,
 }
 
-/// What a run brought.
+/// Holds what a run brought.
 #[derive(Debug, Default)]
 pub(super) struct FetchedFiles {
     /// Files that are different now.

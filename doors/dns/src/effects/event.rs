@@ -27,9 +27,9 @@ pub struct EffectEvent<'e> {
 pub struct AskedFor<'e> {
     /// The name, lower-case.
     pub name: Name<'e>,
-    /// Its type (RFC 1035 §3.2.2).
+    /// Type (RFC 1035 §3.2.2).
     pub qtype: u16,
-    /// Its class.
+    /// Class.
     pub qclass: u16,
     /// Who asks.
     pub client: IpAddr,

@@ -1,7 +1,7 @@
 //! The HTTP hook: a request that tells another program what happened.
 //!
-//! Its answer is not looked at beyond its status. The host is the configuration's, never a client's.
-//! Called by the effects' thread.
+//! Its answer is not looked at beyond its status. The host is the configuration's, never a
+//! client's. Called by the effects' thread.
 
 use super::detour::{CertificateChecking, Detour};
 use super::event::EffectOccurrence;

@@ -41,7 +41,7 @@ pub(super) struct EffectLever {
     pub(super) counts: Arc<EffectCounts>,
 }
 
-/// What became of a job.
+/// Outcome of a job.
 #[derive(Debug, Default)]
 pub(super) struct JobCounts {
     pub(super) runs: AtomicU64,
@@ -100,7 +100,7 @@ impl EffectLever {
 }
 
 impl EffectHandle {
-    /// What became of it.
+    /// Returns what became of it.
     pub(super) async fn outcome(self) -> Result<(), EffectFailure> {
         self.0?.await.unwrap_or_else(|_| Err(EffectFailure::new("Tidegate ends")))
     }

@@ -15,10 +15,10 @@ use vocab::{Complaint, Name, Now};
 pub const SIZE_DEFAULT: usize = 65_536;
 /// Most that can be set: some 200 bytes each.
 pub const SIZE_MAX: usize = 4 << 20;
-/// How long a name is remembered where nothing is set.
+/// Time for which a name is remembered where nothing is set.
 pub const TTL_DEFAULT: Duration = Duration::from_hours(2);
 const TTL_MAX: Duration = Duration::from_hours(30 * 24);
-/// How long clients may keep the answer to a PTR question: it may be another in a moment.
+/// Time for which clients may keep the answer to a PTR question: it may be another in a moment.
 pub const PTR_TTL_S: u32 = 5;
 /// Names with more bytes of text are not remembered: escaped binary labels, which no host has.
 const NAME_BYTES_MAX: usize = 255;
@@ -103,7 +103,7 @@ impl ReverseMemory {
         self.known.len()
     }
 
-    /// Whether it holds none.
+    /// True if it holds none.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

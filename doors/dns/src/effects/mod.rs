@@ -2,8 +2,8 @@
 //! that are fetched by the clock.
 //!
 //! All of it happens on threads of its own behind bounded queues: whoever answers a query never
-//! waits for it unless the configuration says so ([`Effects::call`]). Nothing here changes an answer.
-//! Started, fed and closed by the door.
+//! waits for it unless the configuration says so ([`Effects::call`]). Nothing here changes an
+//! answer. Started, fed and closed by the door.
 
 mod build;
 mod counts;
@@ -56,7 +56,7 @@ use vocab::Complaint;
 /// Is told what is to be read anew. It is called on the effects' thread and must return at once.
 pub type OnReload = Arc<dyn Fn(ReloadWhat) + Send + Sync>;
 
-/// What effects need of the rest.
+/// Holds what effects need of the rest.
 #[derive(Clone)]
 pub struct EffectsEnv {
     /// Connects to web servers, over our own resolver.

@@ -14,10 +14,10 @@ pub const INTERVAL_MIN: Duration = Duration::from_mins(1);
 const INTERVAL_MAX: Duration = Duration::from_hours(366 * 24);
 /// A clock that goes back by less is being steered, not set.
 const SET_BACK_MS: u64 = 60_000;
-/// How long to wait before another look where nothing comes due: the clock may be set meanwhile.
+/// Time to wait before another look where nothing comes due: the clock may be set meanwhile.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
-/// What makes a job come due.
+/// Tells what makes a job come due.
 #[derive(Clone, Debug)]
 enum JobRhythm {
     /// By the calendar; the next time in milliseconds since 1970, if there is one.
@@ -143,7 +143,7 @@ impl JobTimetable {
         due
     }
 
-    /// How long until the next look is due.
+    /// Returns how long until the next look is due.
     pub(super) fn wait(&self, now: Now) -> Duration {
         let waits = self.rhythms.iter().filter_map(|rhythm| match rhythm {
             JobRhythm::Calendar { next_unix_ms, .. } => {

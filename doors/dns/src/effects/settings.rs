@@ -1,7 +1,8 @@
 //! What can be set for effects: sets, hooks, scripts, downloads and when they run.
 //!
 //! Plain data with the names and defaults of mosdns and OxiDNS. It opens nothing; each `check` says
-//! all that is wrong. Called by whoever reads a configuration, and by [`Effects::start`](super::Effects::start).
+//! all that is wrong. Called by whoever reads a configuration, and by
+//! [`Effects::start`](super::Effects::start).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ pub struct EffectSettings {
     pub spec: EffectSpec,
 }
 
-/// What an effect does.
+/// Tells what an effect does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EffectSpec {
@@ -139,10 +140,10 @@ pub struct HttpSpec {
     pub url: String,
     /// Before the question is answered or after. Default `after`.
     pub phase: EffectPhase,
-    /// Whether nobody waits for it. Default true.
+    /// True if nobody waits for it. Default true.
     #[serde(rename = "async")]
     pub is_async: bool,
-    /// How long it may take, redirects included. Default 5s, from 10ms to 1h.
+    /// Time that it may take, redirects included. Default 5s, from 10ms to 1h.
     pub timeout: Text<TimeSpan>,
     /// What a failure means where somebody waits for it. Default `continue`.
     pub error_mode: ErrorMode,
@@ -158,8 +159,8 @@ pub struct HttpSpec {
     pub form: Option<BTreeMap<String, String>>,
     /// What `body` is: `text/plain`, say. With `body` alone.
     pub content_type: Option<String>,
-    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names are
-    /// looked up there. Default: none.
+    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names
+    /// are looked up there. Default: none.
     pub socks5: Option<String>,
     /// Not to check certificates. Default false.
     pub insecure_skip_verify: bool,
@@ -181,7 +182,7 @@ pub enum EffectPhase {
     After,
 }
 
-/// What a failure means where somebody waits.
+/// Tells what a failure means where somebody waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorMode {
@@ -200,14 +201,15 @@ pub enum ErrorMode {
 pub struct ScriptSpec {
     /// The program: a path, or a name that is searched in `PATH`. Nothing is filled in.
     pub command: String,
-    /// Its arguments, one word each whatever is filled in. A word that begins with something filled
+    /// Arguments, one word each whatever is filled in. A word that begins with something filled
     /// in is refused when that begins with `-`: programs would take it for an option. At most 256.
     pub args: Vec<String>,
     /// Environment added to Tidegate's own. At most 256.
     pub env: BTreeMap<String, String>,
     /// The folder it runs in. Default: Tidegate's.
     pub cwd: Option<PathBuf>,
-    /// How long it may run; then it and what it started are killed. Default 5s, from 10ms to 1h.
+    /// Time for which it may run; then it and what it started are killed. Default 5s, from 10ms to
+    /// 1h.
     pub timeout: Text<TimeSpan>,
     /// What a failure means where somebody waits for it. Default `continue`.
     pub error_mode: ErrorMode,
@@ -223,14 +225,14 @@ pub struct ScriptSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DownloadSpec {
-    /// How long one file may take, each try. Default 30s, from 100ms to 1h.
+    /// Time that one file may take, each try. Default 30s, from 100ms to 1h.
     pub timeout: Text<TimeSpan>,
-    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names are
-    /// looked up there. Default: none.
+    /// A SOCKS5 proxy by its IP address: `127.0.0.1:1080`, `user:password@127.0.0.1:1080`. Names
+    /// are looked up there. Default: none.
     pub socks5: Option<String>,
     /// Not to check certificates. Default false.
     pub insecure_skip_verify: bool,
-    /// Whether a file that is not there is fetched at start. Default true.
+    /// True if a file that is not there is fetched at start. Default true.
     pub startup_if_missing: bool,
     /// Largest file. Default 64MiB, at most 1GiB.
     pub max_size: Text<ByteSize>,
@@ -254,12 +256,12 @@ pub struct DownloadItem {
     pub url: String,
     /// The folder it is put into; made if it is not there.
     pub dir: PathBuf,
-    /// Its name there. Default: the last part of the URL's path.
+    /// Name there. Default: the last part of the URL's path.
     #[serde(default)]
     pub filename: Option<String>,
 }
 
-/// What is to be read anew.
+/// Tells what is to be read anew.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "what", content = "names")]
 pub enum ReloadWhat {
@@ -354,7 +356,7 @@ impl Default for DownloadSpec {
 }
 
 impl EffectSpec {
-    /// Its name in configurations.
+    /// Returns its name in configurations.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Ipset(_) => "ipset",
@@ -368,7 +370,7 @@ impl EffectSpec {
 }
 
 impl NftFamily {
-    /// Its name.
+    /// Returns its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ip => "ip",

@@ -22,7 +22,7 @@ enum TemplatePiece {
     Word(TemplateWord),
 }
 
-/// What can be filled in.
+/// Tells what can be filled in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateWord {
     Qname,
@@ -75,7 +75,7 @@ pub(super) enum BadTemplate {
     Unknown(String),
 }
 
-/// How what is filled in is written.
+/// Tells how what is filled in is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TemplateEscape {
     /// As it is.
@@ -137,12 +137,12 @@ impl Template {
         out
     }
 
-    /// Whether the text begins with something filled in.
+    /// True if the text begins with something filled in.
     pub(super) fn begins_with_word(&self) -> bool {
         matches!(self.pieces.first(), Some(TemplatePiece::Word(_)))
     }
 
-    /// Whether nothing is filled in.
+    /// True if nothing is filled in.
     pub(super) fn is_text(&self) -> bool {
         self.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Text(_)))
     }

@@ -1,7 +1,7 @@
 //! The thread on which hooks, scripts, downloads and schedules run.
 //!
-//! Every effect has a queue of its own, so that one that hangs holds up no other; a full queue drops
-//! what is newest. At the end what waits is still carried out, within a deadline. Started by
+//! Every effect has a queue of its own, so that one that hangs holds up no other; a full queue
+//! drops what is newest. At the end what waits is still carried out, within a deadline. Started by
 //! [`Effects`](super::Effects).
 
 use super::counts::{EffectCounts, FailureReporter};
@@ -25,13 +25,13 @@ use transport::Drain;
 use upstream::fetch::CheckFile;
 use upstream::origins::{Dialer, OriginLimits, Origins};
 
-/// What is to be carried out, and who waits for it.
+/// Holds what is to be carried out, and who waits for it.
 pub(super) struct EffectOrder {
     pub(super) occurrence: EffectOccurrence,
     pub(super) waiting: oneshot::Sender<Result<(), EffectFailure>>,
 }
 
-/// What an effect does, read.
+/// Tells what an effect does, read.
 #[derive(Debug)]
 pub(super) enum EffectAction {
     Hook(HookEffect),
@@ -45,7 +45,7 @@ pub(super) struct EffectWorker {
     pub(super) deed: EffectAction,
     pub(super) counts: Arc<EffectCounts>,
     pub(super) orders: mpsc::Receiver<EffectOrder>,
-    /// How many run at once.
+    /// Number that run at once.
     pub(super) concurrent: usize,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct EffectCrew {
     pub(super) stopping: Drain,
 }
 
-/// What deeds need.
+/// Holds what deeds need.
 pub(super) struct EffectMeans {
     pub(super) origins: Rc<Origins>,
     check: CheckFile,
@@ -158,7 +158,7 @@ async fn carry_out(
 }
 
 impl EffectAction {
-    /// How its requests leave, if it makes any.
+    /// Returns how its requests leave, if it makes any.
     fn detour(&self) -> Option<&Detour> {
         match self {
             Self::Hook(hook) => Some(&hook.detour),

@@ -18,7 +18,8 @@ pub(super) const NETWORKS_MAX: usize = 100_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessSettings {
-    /// Addresses and networks that may ask; nobody else may. At most 100,000. Default: everybody may.
+    /// Addresses and networks that may ask; nobody else may. At most 100,000. Default: everybody
+    /// may.
     pub allow: Vec<Text<Network>>,
     /// Addresses and networks that may not ask, whatever `allow` says. At most 100,000. Default:
     /// none.
@@ -29,7 +30,7 @@ pub struct AccessSettings {
     pub action: AccessAction,
 }
 
-/// What clients get that may not ask.
+/// Tells what clients get that may not ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AccessAction {
@@ -41,7 +42,7 @@ pub enum AccessAction {
 }
 
 impl AccessSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         [("allow", &self.allow), ("deny", &self.deny)]
             .into_iter()
@@ -76,7 +77,7 @@ impl AccessLists {
         }
     }
 
-    /// Whether `client` may ask.
+    /// True if `client` may ask.
     pub(super) fn admits(&self, client: IpAddr) -> bool {
         self.allow.as_ref().is_none_or(|allow| allow.contains(client))
             && !self.deny.contains(client)

@@ -12,23 +12,25 @@ use settings::Text;
 use std::net::IpAddr;
 use vocab::Complaint;
 
-/// What upstreams are told of where a client is (EDNS client subnet).
+/// Holds what upstreams are told of where a client is (EDNS client subnet).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSubnetSettings {
-    /// `off`: nothing, whatever clients send. `forward`: what a client sends of itself. `client`: that,
-    /// or else the client's own network. `fixed`: `address`, for every client. Private addresses are
-    /// never sent. Default `off`: answers may come from farther away, but nobody is followed.
+    /// `off`: nothing, whatever clients send. `forward`: what a client sends of itself. `client`:
+    /// that, or else the client's own network. `fixed`: `address`, for every client. Private
+    /// addresses are never sent. Default `off`: answers may come from farther away, but nobody is
+    /// followed.
     pub mode: SubnetMode,
     /// The address of `fixed`; of it, too, only the prefix is sent. Default: none.
     pub address: Option<Text<IpAddr>>,
-    /// Leading bits of an IPv4 address that are sent at most. Default 24 (RFC 7871 §11.1), at most 32.
+    /// Leading bits of an IPv4 address that are sent at most. Default 24 (RFC 7871 §11.1), at most
+    /// 32.
     pub ipv4_prefix: u8,
     /// Leading bits of an IPv6 address that are sent at most. Default 48, at most 128.
     pub ipv6_prefix: u8,
 }
 
-/// Whose subnet is sent.
+/// Tells whose subnet is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SubnetMode {
@@ -50,7 +52,7 @@ impl Default for ClientSubnetSettings {
 }
 
 impl ClientSubnetSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         let mut complaints = check_prefixes(self.ipv4_prefix, self.ipv6_prefix);
         match (self.mode, self.address) {
@@ -74,7 +76,7 @@ impl ClientSubnetSettings {
         complaints
     }
 
-    /// What an upstream is told for a query of `client` that came with `sent`.
+    /// Returns what an upstream is told for a query of `client` that came with `sent`.
     pub(crate) fn told(&self, sent: Option<ClientSubnet>, client: IpAddr) -> Option<ClientSubnet> {
         match self.mode {
             SubnetMode::Off => None,

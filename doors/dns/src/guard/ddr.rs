@@ -1,8 +1,8 @@
 //! Tells clients of plain DNS where this server speaks encrypted (RFC 9462, "DDR").
 //!
-//! The answers are made once, from the door's own listeners and names; nobody is asked and nothing is
-//! guessed: without a name that a certificate could hold there is nothing to tell. Called by the door
-//! for special names.
+//! The answers are made once, from the door's own listeners and names; nobody is asked and nothing
+//! is guessed: without a name that a certificate could hold there is nothing to tell. Called by the
+//! door for special names.
 
 use dns_wire::svcb::{self, ServiceBinding};
 use dns_wire::{CLASS_IN, DnsQuery, forge, record_type};
@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use vocab::{DomainName, Listen, Name, Scheme};
 
-/// How long clients may keep it, in seconds: five minutes, so that a change of listeners is seen soon.
+/// Time for which clients may keep it, in seconds: five minutes, so that a change of listeners is
+/// seen soon.
 pub(crate) const DDR_TTL_S: u32 = 300;
 /// Bindings in one answer, at most; what is more is left out. About ten fit a datagram.
 const BINDINGS_MAX: usize = 12;
@@ -21,7 +22,7 @@ const PATH_DEFAULT: &str = "/dns-query";
 const ZONE: &str = "resolver.arpa";
 const QUESTION: &str = "_dns.resolver.arpa";
 
-/// Whether clients of plain DNS are told where this server speaks encrypted.
+/// Tells whether clients of plain DNS are told where this server speaks encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DdrMode {
@@ -32,7 +33,7 @@ pub enum DdrMode {
     Off,
 }
 
-/// What clients are told.
+/// Holds what clients are told.
 #[derive(Debug, Default)]
 pub(crate) struct DesignatedResolvers {
     /// Each of our names with its bindings.
@@ -44,12 +45,12 @@ pub(crate) struct DesignatedResolvers {
 /// The data of some records.
 type Bindings = Box<[Box<[u8]>]>;
 
-/// Whether a question was answered.
+/// Tells whether a question was answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DdrOutcome {
     /// It was.
     Answered,
-    /// It asks for something else.
+    /// Asks for something else.
     NotOurs,
 }
 
@@ -62,8 +63,8 @@ struct DdrOffer {
 }
 
 impl DesignatedResolvers {
-    /// What `listeners` offer under `names`; where one listens on every address, it is found at those
-    /// of `addresses` that are of its family.
+    /// Returns what `listeners` offer under `names`; where one listens on every address, it is
+    /// found at those of `addresses` that are of its family.
     pub(crate) fn new(
         ddr: DdrMode,
         names: &[DomainName],
@@ -83,8 +84,8 @@ impl DesignatedResolvers {
         Self { all: all.cloned().collect(), each }
     }
 
-    /// Answers `query` for `name`, if it asks for encrypted forms of this server (RFC 9462 §4 and §5),
-    /// or for anything else in the zone that is ours alone.
+    /// Answers `query` for `name`, if it asks for encrypted forms of this server (RFC 9462 §4 and
+    /// §5), or for anything else in the zone that is ours alone.
     pub(crate) fn answer(
         &self,
         name: Name<'_>,
@@ -117,7 +118,7 @@ impl DesignatedResolvers {
     }
 }
 
-/// What the listeners offer; those that differ in address only are one.
+/// Returns what the listeners offer; those that differ in address only are one.
 fn offers(addresses: &[IpAddr], listeners: &[Listen]) -> Vec<DdrOffer> {
     let mut offers: Vec<DdrOffer> = Vec::new();
     // What costs least is recommended first.
@@ -190,8 +191,8 @@ mod tests {
         DesignatedResolvers::new(DdrMode::Auto, &names, &addresses, &listeners)
     }
 
-    /// The answer to a question for `name`: none if it is not ours, else its code and the data of its
-    /// records.
+    /// The answer to a question for `name`: none if it is not ours, else its code and the data of
+    /// its records.
     fn ask(designated: &DesignatedResolvers, name: &str, qtype: u8) -> Option<(u16, Vec<Vec<u8>>)> {
         let mut packet = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0".to_vec();
         for label in name.split('.') {

@@ -1,8 +1,8 @@
 //! Who may ask, how much, and what answers may say.
 //!
 //! For every query the guard reads its options, says whether it is answered at all, and judges the
-//! answer before it leaves. It makes only the answers that turn a query away; on the way of a query it
-//! allocates nothing and takes no lock that all share. Called by `request`.
+//! answer before it leaves. It makes only the answers that turn a query away; on the way of a query
+//! it allocates nothing and takes no lock that all share. Called by `request`.
 
 mod access;
 mod client_subnet;
@@ -40,7 +40,7 @@ use settings::Text;
 use std::time::Duration;
 use vocab::{Complaint, Name, Network};
 
-/// What the guard is set up with: sections of the door's settings.
+/// Holds what the guard is set up with: sections of the door's settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GuardSettings<'s> {
     pub(crate) access: &'s AccessSettings,
@@ -52,7 +52,7 @@ pub(crate) struct GuardSettings<'s> {
     pub(crate) defaults: GuardDefaults,
 }
 
-/// What holds where the settings leave it open.
+/// Tells what holds where the settings leave it open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GuardDefaults {
     /// Clients are limited, and answers do not point inside.
@@ -79,14 +79,14 @@ pub(crate) struct QueryGuard {
     options: OptionReader,
 }
 
-/// Whether a query is answered.
+/// Tells whether a query is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It is.
     Welcome,
-    /// It gets what says why not.
+    /// Gets what says why not.
     TurnedAway(TurnedAway),
-    /// It gets nothing.
+    /// Gets nothing.
     Dropped,
 }
 
@@ -105,10 +105,10 @@ pub(crate) enum TurnedAway {
     BadOption(BadOption),
 }
 
-/// What becomes of an answer.
+/// Outcome of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutgoingFate {
-    /// It goes out.
+    /// Goes out.
     Send,
     /// An empty one with TC set goes out instead ([`write_truncated`]).
     Truncate,
@@ -156,8 +156,8 @@ impl GuardSecrets {
 }
 
 impl QueryGuard {
-    /// A guard that keeps what `before` knows of clients and floods. `idle` is how long a connection
-    /// may be idle, which clients that ask are told; at most 109 minutes can be said.
+    /// A guard that keeps what `before` knows of clients and floods. `idle` is how long a
+    /// connection may be idle, which clients that ask are told; at most 109 minutes can be said.
     pub(crate) fn new(
         settings: GuardSettings<'_>,
         secrets: &GuardSecrets,
@@ -209,7 +209,7 @@ impl QueryGuard {
         }
     }
 
-    /// Whether a query is answered; with `seen` of [`QueryGuard::read`]. Each call counts.
+    /// Returns whether a query is answered; with `seen` of [`QueryGuard::read`]. Each call counts.
     pub(crate) fn admit(
         &self,
         caller: &DnsCaller<'_>,
@@ -236,8 +236,8 @@ impl QueryGuard {
         }
     }
 
-    /// Whether a message that cannot be read as a query gets an answer that says so. It counts as a
-    /// query does: floods of garbage are floods.
+    /// Returns whether a message that cannot be read as a query gets an answer that says so. It
+    /// counts as a query does: floods of garbage are floods.
     pub(crate) fn admit_unread(&self, caller: &DnsCaller<'_>) -> Admission {
         let sender = unproven(caller);
         if !self.access.admits(caller.client) {
@@ -249,7 +249,8 @@ impl QueryGuard {
         }
     }
 
-    /// What becomes of `reply`, a whole answer. A reply that turns a query away is judged too.
+    /// Returns what becomes of `reply`, a whole answer. A reply that turns a query away is judged
+    /// too.
     pub(crate) fn judge(
         &self,
         caller: &DnsCaller<'_>,
@@ -264,7 +265,7 @@ impl QueryGuard {
         }
     }
 
-    /// Whether `message`, what a public upstream answered for `name`, points inside and must not be
+    /// True if `message`, what a public upstream answered for `name`, points inside and must not be
     /// passed on: it is answered as empty, with the extended error [`REBINDING_ERROR`].
     pub(crate) fn forbids(&self, name: Name<'_>, message: &[u8]) -> bool {
         self.rebinding.forbids(name, message)
@@ -287,7 +288,7 @@ fn unproven(caller: &DnsCaller<'_>) -> SenderProof {
     }
 }
 
-/// Whoever waits on a connection is told in any case.
+/// Returns whoever waits on a connection is told in any case.
 fn forbidden(action: AccessAction, sender: SenderProof) -> Admission {
     match (action, sender) {
         (AccessAction::Drop, SenderProof::Claimed | SenderProof::Proven) => Admission::Dropped,

@@ -29,7 +29,7 @@ pub struct CookieSettings {
     pub secret: Option<String>,
 }
 
-/// What becomes of cookies.
+/// Treatment of cookies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CookieMode {
@@ -43,7 +43,7 @@ pub enum CookieMode {
 }
 
 impl CookieSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         match &self.secret {
             Some(digits) if secret_of(digits).is_none() => {
@@ -65,7 +65,7 @@ fn secret_of(digits: &str) -> Option<[u8; 16]> {
     u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes)
 }
 
-/// How sure it is that a query comes from its address.
+/// Tells how sure it is that a query comes from its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SenderProof {
     /// Not at all: a datagram says so.
@@ -76,7 +76,7 @@ pub(crate) enum SenderProof {
     Connected,
 }
 
-/// What must be shown before a query is answered.
+/// Tells what must be shown before a query is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequiredProof {
     /// Nothing more.
@@ -87,14 +87,14 @@ pub(crate) enum RequiredProof {
     Connection,
 }
 
-/// What a query's options say, and what its answer will.
+/// Holds what a query's options say, and what its answer will.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SeenOptions {
     pub(crate) sender: SenderProof,
     pub(crate) proof: RequiredProof,
     /// The subnet that the client wants an answer for.
     pub(crate) subnet: Option<ClientSubnet>,
-    /// Whether the client reads structured errors.
+    /// True if the client reads structured errors.
     pub(crate) reads_structured: bool,
     /// What the answer says; without a subnet, whose scope is not known yet.
     pub(crate) answer: AnswerOptions,
@@ -105,7 +105,7 @@ pub(crate) struct SeenOptions {
 pub(super) struct OptionReader {
     mode: CookieMode,
     secret: CookieSecret,
-    /// How long a connection may be idle, in tenths of a second.
+    /// Time for which a connection may be idle, in tenths of a second.
     keepalive: u16,
 }
 
@@ -158,8 +158,8 @@ impl OptionReader {
         Ok(seen)
     }
 
-    /// What becomes of the cookie of a message without a question, as an extended response code and
-    /// options; none where cookies are off, or it is malformed.
+    /// Returns what becomes of the cookie of a message without a question, as an extended response
+    /// code and options; none where cookies are off, or it is malformed.
     pub(super) fn cookie_only(
         &self,
         options: &[u8],

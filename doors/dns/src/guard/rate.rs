@@ -18,12 +18,13 @@ const PER_SECOND_DEFAULT: u32 = 300;
 /// Seconds of them that may come at once.
 const BURST_SECONDS: u32 = 3;
 
-/// How much one client may ask.
+/// Holds how much one client may ask.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateLimitSettings {
     /// Queries that a client may send in a second, over all protocols together; 0: as many as it
-    /// likes. Default 300, which no household reaches and a flood passes at once; with a `pipeline`,
+    /// likes. Default 300, which no household reaches and a flood passes at once; with a
+    /// `pipeline`,
     /// 0. At most 1,000,000.
     pub queries_per_second: Option<u32>,
     /// Queries that it may send at once after a rest. Default: three times `queries_per_second`,
@@ -35,17 +36,17 @@ pub struct RateLimitSettings {
     /// Leading bits of an IPv6 address that make one client. Default 56, at most 128: what a
     /// household is given; one host has as many addresses of it as it likes.
     pub ipv6_prefix: u8,
-    /// Addresses and networks that are not limited. At most 100,000. Default: loopback, `127.0.0.0/8`
-    /// and `::1`, where a forwarder on this machine asks for everybody; what is written takes their
-    /// place.
+    /// Addresses and networks that are not limited. At most 100,000. Default: loopback,
+    /// `127.0.0.0/8` and `::1`, where a forwarder on this machine asks for everybody; what is
+    /// written takes their place.
     pub exempt: Vec<Text<Network>>,
     /// What a client gets that asks more: `refuse` (REFUSED), `drop` (nothing) or `truncate` (an
-    /// empty answer that asks it to come again over TCP, which whoever forges addresses cannot). Over
-    /// connections all three are `refuse`. Default `refuse`.
+    /// empty answer that asks it to come again over TCP, which whoever forges addresses cannot).
+    /// Over connections all three are `refuse`. Default `refuse`.
     pub action: RateAction,
 }
 
-/// What a client gets that asks too much.
+/// Tells what a client gets that asks too much.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RateAction {
@@ -76,7 +77,7 @@ impl Default for RateLimitSettings {
 }
 
 impl RateLimitSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         let mut complaints = check_prefixes(self.ipv4_prefix, self.ipv6_prefix);
         complaints.extend(too_many("exempt", &self.exempt));
@@ -146,7 +147,7 @@ impl RateGuard {
         Some(Self { limiter, exempt, action: settings.action })
     }
 
-    /// Whether `client` may ask once more; a yes is counted.
+    /// True if `client` may ask once more; a yes is counted.
     pub(super) fn allows(&self, client: IpAddr, now: Now) -> bool {
         self.exempt.contains(client) || self.limiter.allows(client, now)
     }

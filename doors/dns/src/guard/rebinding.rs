@@ -1,8 +1,8 @@
 //! Answers from outside that point inside: a page of some name could then talk to a router as if it
 //! were its own ("DNS rebinding").
 //!
-//! It knows addresses only; that an upstream is responsible for a name, and so may say what it likes
-//! about it, is the caller's to know. Called by the door for what public upstreams answer.
+//! It knows addresses only; that an upstream is responsible for a name, and so may say what it
+//! likes about it, is the caller's to know. Called by the door for what public upstreams answer.
 
 use super::GuardDefaults;
 use dns_wire::reply::{self, MessageSection};
@@ -13,12 +13,12 @@ use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::{Complaint, DomainName, Name};
 
-/// Names that may point inside, at most: they are looked through one by one, but only when an answer
-/// does point inside.
+/// Names that may point inside, at most: they are looked through one by one, but only when an
+/// answer does point inside.
 const ALLOW_MAX: usize = 1000;
 
-/// The extended error of answers that were emptied: 15, "blocked" (RFC 8914 §4.16), since the operator
-/// decided so; 17 would say that the client asked for it.
+/// The extended error of answers that were emptied: 15, "blocked" (RFC 8914 §4.16), since the
+/// operator decided so; 17 would say that the client asked for it.
 pub(crate) const REBINDING_ERROR: EdeCode = EdeCode::Blocked;
 
 /// The same in words, for people who look at their queries.
@@ -39,9 +39,9 @@ const INSIDE: [&str; 10] = [
     "home",
 ];
 
-/// Services that answer with private addresses by design. Lists for mail servers say in 127/8 why an
-/// address is listed (RFC 5782); Plex finds its servers at home by names of its own, which hold the
-/// address; Windows looks for IPv6 by a name that has a unique local address.
+/// Services that answer with private addresses by design. Lists for mail servers say in 127/8 why
+/// an address is listed (RFC 5782); Plex finds its servers at home by names of its own, which hold
+/// the address; Windows looks for IPv6 by a name that has a unique local address.
 const ALLOW_DEFAULT: [&str; 11] = [
     "plex.direct",
     "dns.msftncsi.com",
@@ -61,17 +61,18 @@ const ALLOW_DEFAULT: [&str; 11] = [
 #[serde(default, deny_unknown_fields)]
 pub struct RebindingSettings {
     /// Whether they are answered as empty, with the extended error "blocked". Private are 10/8,
-    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`, `fec0::/10`,
-    /// and what holds one of these (`::/96`, `::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`). Not for
-    /// names of `local`, names at or below the `domains` of an upstream, and those that exist inside
-    /// only: `home.arpa`, `internal`, `lan`, `local`, `localdomain`, `intranet`, `private`, `corp` and
-    /// `home`. Default true; with a `pipeline`, false.
+    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`,
+    /// `fec0::/10`, and what holds one of these (`::/96`, `::ffff:0:0/96`, `64:ff9b::/96`,
+    /// `2002::/16`). Not for names of `local`, names at or below the `domains` of an upstream, and
+    /// those that exist inside only: `home.arpa`, `internal`, `lan`, `local`, `localdomain`,
+    /// `intranet`, `private`, `corp` and `home`. Default true; with a `pipeline`, false.
     pub protect: Option<bool>,
     /// Names that may point at private addresses, with all below them, as in `fritz.box`. At most
-    /// 1000. Default: services that do so by design, `plex.direct`, `dns.msftncsi.com` and lists for
+    /// 1000. Default: services that do so by design, `plex.direct`, `dns.msftncsi.com` and lists
+    ///       for
     /// mail servers (`spamhaus.org`, `spamhaus.net`, `spamcop.net`, `barracudacentral.org`,
-    /// `surbl.org`, `uribl.com`, `dnswl.org`, `mailspike.net`, `abusix.zone`); what is written takes
-    /// their place.
+    /// `surbl.org`, `uribl.com`, `dnswl.org`, `mailspike.net`, `abusix.zone`); what is written
+    /// takes their place.
     pub allow: Vec<Text<DomainName>>,
 }
 
@@ -86,7 +87,7 @@ fn names(names: &[&str]) -> impl Iterator<Item = DomainName> {
 }
 
 impl RebindingSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         if self.allow.len() <= ALLOW_MAX {
             return Vec::new();
@@ -111,15 +112,16 @@ impl RebindingGuard {
         Self { allow: protect.then(allow) }
     }
 
-    /// Whether `message`, a public upstream's answer for `name`, must not be passed on.
+    /// True if `message`, a public upstream's answer for `name`, must not be passed on.
     pub(super) fn forbids(&self, name: Name<'_>, message: &[u8]) -> bool {
         let Some(allow) = &self.allow else { return false };
         violates(message) && !allow.iter().any(|it| name.is_within(it.as_name()))
     }
 }
 
-/// Whether an answer holds an address that means something inside only, as its address or as a hint
-/// of a service binding. What stands in its other sections is no answer, but glue leads clients too.
+/// True if an answer holds an address that means something inside only, as its address or as a hint
+/// of a service binding. What stands in its other sections is no answer, but glue leads clients
+/// too.
 pub(crate) fn violates(message: &[u8]) -> bool {
     reply::records(message)
         .filter(|record| record.section != MessageSection::Authority && record.class == CLASS_IN)
@@ -133,7 +135,7 @@ pub(crate) fn violates(message: &[u8]) -> bool {
         })
 }
 
-/// Whether an address leads to this machine or its network. 100.64/10 (RFC 6598) is not among them:
+/// True if an address leads to this machine or its network. 100.64/10 (RFC 6598) is not among them:
 /// it is the provider's, and public names of overlay networks hold such addresses.
 fn is_inside(address: IpAddr) -> bool {
     match address {
@@ -152,8 +154,8 @@ fn is_inside(address: IpAddr) -> bool {
     }
 }
 
-/// The IPv4 address to which an IPv6 address leads: compatible or mapped (RFC 4291 §2.5.5), by NAT64
-/// (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
+/// The IPv4 address to which an IPv6 address leads: compatible or mapped (RFC 4291 §2.5.5), by
+/// NAT64 (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
 fn within(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     match v6.segments() {

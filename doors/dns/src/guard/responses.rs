@@ -1,8 +1,8 @@
 //! How many like answers go to one network over UDP: protection for others, whose addresses are
 //! forged to flood them with what we send ("response rate limiting", as BIND and Knot do).
 //!
-//! Who has proven its address is never limited. It looks at finished answers and changes none. Called
-//! by the guard for each answer over UDP.
+//! Who has proven its address is never limited. It looks at finished answers and changes none.
+//! Called by the guard for each answer over UDP.
 
 use super::OutgoingFate;
 use super::access::too_many;
@@ -30,18 +30,18 @@ const SLIP_MAX: u8 = 100;
 /// Counters of limited answers, so that cores do not share one.
 const COUNTERS: usize = 64;
 
-/// How many like answers go to one network over UDP.
+/// Number of like answers that go to one network over UDP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ResponseRateLimitSettings {
     /// Like answers (same name and type, or errors of one kind) that one network gets in a second.
-    /// Default 0: no limit, which is right where only a known network can ask. 5 to 20 suit a server
-    /// that anybody can reach.
+    /// Default 0: no limit, which is right where only a known network can ask. 5 to 20 suit a
+    /// server that anybody can reach.
     pub responses_per_second: u32,
-    /// Every so many-th answer over the limit is sent empty and truncated, so that a real client comes
-    /// again over TCP; 1 sends all so, 0 none. The rest is not sent. Default 2, at most 100.
+    /// Every so many-th answer over the limit is sent empty and truncated, so that a real client
+    /// comes again over TCP; 1 sends all so, 0 none. The rest is not sent. Default 2, at most 100.
     pub slip: u8,
-    /// How long a flood that goes on stays limited after it ends. Default 15s, from 1s to 1h.
+    /// Time for which a flood that goes on stays limited after it ends. Default 15s, from 1s to 1h.
     pub window: Text<TimeSpan>,
     /// Leading bits of an IPv4 address that make one network. Default 24, at most 32.
     pub ipv4_prefix: u8,
@@ -65,7 +65,7 @@ impl Default for ResponseRateLimitSettings {
 }
 
 impl ResponseRateLimitSettings {
-    /// What is wrong, with paths relative to the section.
+    /// Returns what is wrong, with paths relative to the section.
     pub(super) fn check(&self) -> Vec<Complaint> {
         let mut complaints = check_prefixes(self.ipv4_prefix, self.ipv6_prefix);
         complaints.extend(too_many("exempt", &self.exempt));
@@ -122,7 +122,7 @@ impl ResponseGuard {
         })
     }
 
-    /// What becomes of `reply`, which is to go to `client`.
+    /// Returns what becomes of `reply`, which is to go to `client`.
     pub(super) fn judge(&self, client: IpAddr, reply: &[u8], now: Now) -> OutgoingFate {
         if self.exempt.contains(client) {
             return OutgoingFate::Send;

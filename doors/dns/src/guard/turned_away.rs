@@ -1,7 +1,7 @@
 //! The answers that turn a query away. All are short: nothing that is forged is worth sending.
 //!
-//! They repeat the question, say why in an extended error, and carry the client's cookie, so that its
-//! next query can show it. Called by `request` with what the guard has decided.
+//! They repeat the question, say why in an extended error, and carry the client's cookie, so that
+//! its next query can show it. Called by `request` with what the guard has decided.
 
 use super::{SeenOptions, TurnedAway};
 use dns_wire::options::{AnswerOptions, BADCOOKIE};

@@ -46,8 +46,8 @@ impl Asked {
     }
 }
 
-/// A web server on loopback: each request is kept and answered by a function, which writes the whole
-/// response. Each connection carries one request.
+/// A web server on loopback: each request is kept and answered by a function, which writes the
+/// whole response. Each connection carries one request.
 pub(crate) struct Web {
     pub(crate) address: SocketAddr,
     asked: Arc<Mutex<Vec<Asked>>>,

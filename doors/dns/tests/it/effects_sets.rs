@@ -153,7 +153,8 @@ fn what_an_interval_covers_already_is_no_failure() {
     nft("add set inet t s { type ipv4_addr; flags interval; }");
     nft("add element inet t s { 10.0.0.0/8, 192.0.2.64/26 }");
     let (effects, told) = start(vec![nftset("inet,t,s,ipv4_addr,24")], vec![]);
-    // The first is covered, the second lies beside an interval in its own prefix, the third is free.
+    // The first is covered, the second lies beside an interval in its own prefix, the third is
+    // free.
     emit(&effects, 0, "a.example", &ips(&["10.1.2.3", "192.0.2.1", "198.51.100.1"]));
     settled(&effects, 0, 3);
     let expected = ["10.0.0.0/8", "192.0.2.1", "192.0.2.64/26", "198.51.100.0/24"];

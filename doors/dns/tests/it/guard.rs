@@ -36,7 +36,8 @@ fn over_tcp(bench: &Bench, packet: &[u8]) -> Reply {
     read_framed(&mut stream).unwrap()
 }
 
-/// An upstream that answers every question with one record of these data, and the queries that it got.
+/// An upstream that answers every question with one record of these data, and the queries that it
+/// got.
 fn upstream(rtype: u16, data: &[u8]) -> (String, Arc<Mutex<Vec<Vec<u8>>>>) {
     fixed::upstream([1, 0, 0], fixed::record(rtype, data), None)
 }

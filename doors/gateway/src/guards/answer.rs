@@ -25,7 +25,7 @@ pub(crate) const TARPIT_MAX: u32 = 128;
 const DRIPS: u32 = 12;
 const DRIP_EVERY: Duration = Duration::from_secs(5);
 
-/// What is answered.
+/// Tells what is answered.
 #[derive(Clone, Debug)]
 pub(crate) enum BlockAnswer {
     Page(StatusCode),
@@ -55,7 +55,7 @@ impl BlockAnswer {
         }
     }
 
-    /// What a client meets, in a few words.
+    /// Returns what a client meets, in a few words.
     pub(crate) fn in_words(&self) -> String {
         match self {
             Self::Page(status) => status.as_str().to_owned(),

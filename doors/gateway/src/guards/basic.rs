@@ -27,7 +27,8 @@ pub(super) struct BasicAuth {
 }
 
 impl BasicAuth {
-    /// Reads the file of users, a relative one from `base`. Complaints have paths relative to `auth`.
+    /// Reads the file of users, a relative one from `base`. Complaints have paths relative to
+    /// `auth`.
     pub(super) fn open(settings: &AuthSettings, base: &Path) -> Result<Self, Vec<Complaint>> {
         let users = UserTable::open(&settings.users, settings.file.as_deref(), base)?;
         let challenge = format!("Basic realm=\"{}\", charset=\"UTF-8\"", settings.realm);

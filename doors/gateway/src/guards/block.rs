@@ -27,7 +27,7 @@ const COUNTED_MAX: usize = 65_536;
 /// Numbers for the lists of a door, under which their rules are recorded.
 pub(crate) struct ListNumbers(Cell<u8>);
 
-/// What one route, or all, refuse.
+/// Holds what one route, or all, refuse.
 pub(crate) struct BlockRules {
     own: Option<OwnPatterns>,
     lists: Option<SharedLists>,
@@ -37,7 +37,7 @@ pub(crate) struct BlockRules {
     spared: AtomicU64,
 }
 
-/// What becomes of a request that hits.
+/// Treatment of a request that hits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockMode {
     Refuse,
@@ -88,8 +88,8 @@ impl ListNumbers {
 }
 
 impl BlockRules {
-    /// Compiles it; `owner` is whose it is, as people say it, and the name of patterns that stand in the
-    /// configuration. Complaints have paths relative to `block`.
+    /// Compiles it; `owner` is whose it is, as people say it, and the name of patterns that stand
+    /// in the configuration. Complaints have paths relative to `block`.
     pub(crate) fn open(
         settings: &BlockSettings,
         owner: &str,
@@ -248,8 +248,8 @@ impl SharedLists {
     }
 }
 
-/// What a policy says of a request's URL as it was sent, and if that passes, as percent-decoded. An
-/// exception for one spelling is none for the other.
+/// Returns what a policy says of a request's URL as it was sent, and if that passes, as
+/// percent-decoded. An exception for one spelling is none for the other.
 pub(crate) fn decide_in_both_spellings(
     policy: &Policy,
     wish: &GatewayRequest,

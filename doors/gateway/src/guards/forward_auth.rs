@@ -1,7 +1,7 @@
 //! An authority that is asked about every request, and what it says of the user.
 //!
-//! It is asked by `GET` with the request's fields and no body. Its word counts alone: fields that it
-//! may bring are taken from the client first, and where it does not answer, nobody is let in.
+//! It is asked by `GET` with the request's fields and no body. Its word counts alone: fields that
+//! it may bring are taken from the client first, and where it does not answer, nobody is let in.
 //! Called by `guards`.
 
 use super::{AnswerAuthor, GuardAnswer, GuardVisit};
@@ -31,7 +31,7 @@ const DROPPED: [HeaderName; 8] = [
     RANGE,
 ];
 
-/// Whom to ask, and what to take from the answer.
+/// Holds whom to ask, and what to take from the answer.
 pub(super) struct ForwardAuth {
     origin: Origin,
     host: HeaderValue,
@@ -40,7 +40,7 @@ pub(super) struct ForwardAuth {
     timeout: Duration,
 }
 
-/// Whether the authority may bring this field: none that frames or routes the request.
+/// Returns whether the authority may bring this field: none that frames or routes the request.
 pub(crate) fn check_copied(name: &str) -> Result<HeaderName, String> {
     let field = HeaderName::try_from(name).map_err(|why| format!("{name:?} is no field: {why}"))?;
     let ours = [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, http::header::VIA];
@@ -100,7 +100,7 @@ impl ForwardAuth {
         Err(failed())
     }
 
-    /// Whether the client asks for a field of ours to be dropped on the way to the server
+    /// True if the client asks for a field of ours to be dropped on the way to the server
     /// (RFC 9110 §7.6.1), which would take it for nobody's.
     fn would_be_dropped(&self, headers: &HeaderMap) -> bool {
         let lines = headers.get_all(CONNECTION).iter();

@@ -11,7 +11,7 @@ use std::net::IpAddr;
 /// An IPv6 client has a /64 to itself, so that is one client.
 const PREFIXES: ClientPrefixes = ClientPrefixes { ipv4: 32, ipv6: 64 };
 
-/// What tells requests apart.
+/// Tells what tells requests apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum LimitKey {
     Client,
@@ -35,7 +35,7 @@ impl LimitKey {
         }
     }
 
-    /// Its name in `RateLimit`.
+    /// Returns its name in `RateLimit`.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Client => "client",

@@ -18,7 +18,7 @@ use vocab::Now;
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// What is done with whoever comes too often.
+/// Tells what is done with whoever comes too often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LimitMode {
     Refuse,
@@ -35,7 +35,7 @@ pub(crate) struct RateLimiter {
     spared: AtomicU64,
 }
 
-/// What a client is told of its bucket.
+/// Holds what a client is told of its bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LimitNotice {
     key: &'static str,

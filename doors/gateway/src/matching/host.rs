@@ -39,7 +39,7 @@ impl HostPattern {
         DomainName::parse(name).map(pattern).map_err(BadHost::Name)
     }
 
-    /// Whether the route is for `host`.
+    /// True if the route is for `host`.
     pub(crate) fn fits(&self, host: Name<'_>) -> bool {
         match self {
             Self::Exact(name) => name.as_name() == host,
@@ -48,7 +48,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether it is certain that it fits all hosts that `other` fits.
+    /// True if it is certain that it fits all hosts that `other` fits.
     pub(super) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Exact(name)) => self.fits(name.as_name()),
@@ -59,7 +59,7 @@ impl HostPattern {
     }
 }
 
-/// Whether `host` has more labels before those of `name`.
+/// True if `host` has more labels before those of `name`.
 pub(super) fn is_below(host: Name<'_>, name: Name<'_>) -> bool {
     name != host && host.is_within(name)
 }

@@ -38,7 +38,8 @@ impl PathPattern {
     /// Reads `/exact`, `/prefix/*`, `/a/*/b` (a star stands for anything, slashes too) or
     /// `~expression`.
     ///
-    /// `rule` is how the route reads slashes: where it keeps encoded ones, `%2F` in a pattern is one.
+    /// `rule` is how the route reads slashes: where it keeps encoded ones, `%2F` in a pattern is
+    /// one.
     pub(crate) fn parse(text: &str, rule: SlashRule) -> Result<Self, BadPattern> {
         if text.len() > PATTERN_BYTES_MAX {
             return Err(BadPattern::TooLong);
@@ -60,7 +61,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether the route is for `path`, decoded.
+    /// True if the route is for `path`, decoded.
     pub(crate) fn fits(&self, path: &str) -> bool {
         match self {
             Self::Exact(exact) => **exact == *path,
@@ -70,7 +71,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether it is about the parameters of segments itself.
+    /// True if it is about the parameters of segments itself.
     pub(crate) fn says_parameters(&self) -> bool {
         self.says(|text| text.contains(';'))
     }
@@ -96,7 +97,7 @@ impl PathPattern {
         }
     }
 
-    /// Whether it is certain that it fits all paths that `other` fits.
+    /// True if it is certain that it fits all paths that `other` fits.
     pub(super) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Prefix(prefix), _) if **prefix == *"/" => true,

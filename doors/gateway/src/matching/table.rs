@@ -1,8 +1,8 @@
 //! Which routes a host may lead to: found by one look-up, in the order of the configuration.
 //!
-//! For every name that a route writes, exact or after `*.`, the numbers of all routes that may be for it
-//! are put together beforehand; any other host gets those for any host. It compares no path. Made by
-//! `door`, asked by `decide`.
+//! For every name that a route writes, exact or after `*.`, the numbers of all routes that may be
+//! for it are put together beforehand; any other host gets those for any host. It compares no path.
+//! Made by `door`, asked by `decide`.
 
 use super::host::{HostPattern, is_below};
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use http::header::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
-/// What a value must be.
+/// Tells what a value must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ValuePattern {
     Any,
@@ -34,7 +34,7 @@ impl ValuePattern {
         }
     }
 
-    /// Whether a line of the field `name` fits.
+    /// True if a line of the field `name` fits.
     pub(super) fn fits_field(&self, name: &HeaderName, headers: &HeaderMap) -> bool {
         headers.get_all(name).iter().any(|line| {
             *self == Self::Any
@@ -42,7 +42,7 @@ impl ValuePattern {
         })
     }
 
-    /// Whether `query` has `name` with a value that fits. Both are read as forms write them
+    /// True if `query` has `name` with a value that fits. Both are read as forms write them
     /// (WHATWG URL §5.1).
     pub(super) fn fits_query(&self, name: &str, query: &str) -> bool {
         let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));

@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 const WIDTHS: [usize; 5] = [8, 4, 3, 2, 1];
 /// Counters of grams while a table is built: two bytes each.
 const COUNTERS: usize = 1 << 22;
-/// Bits of the filter for a pattern. Two are set for each: one gram in a hundred passes by accident.
+/// Bits of the filter for a pattern. Two are set for each: one gram in a hundred passes by
+/// accident.
 const FILTER_BITS_PER_PATTERN: usize = 16;
 
 /// Patterns by their grams.
@@ -42,7 +43,7 @@ pub(super) struct GramKey {
     pub(super) at: usize,
 }
 
-/// How often each gram stands in patterns; those that share a counter count together.
+/// Holds how often each gram stands in patterns; those that share a counter count together.
 pub(super) struct GramCounts(Box<[u16]>);
 
 impl GramCounts {

@@ -16,7 +16,7 @@ pub(super) enum PatternAnchor {
     Free,
 }
 
-/// What a line says.
+/// Tells what a line says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PatternLine<'t> {
     /// Nothing.
@@ -30,9 +30,9 @@ pub(super) enum PatternLine<'t> {
 /// Why a line is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BadPattern {
-    /// It would match every URL.
+    /// Would match every URL.
     MatchesAll,
-    /// It is over [`PATTERN_BYTES_MAX`].
+    /// Is over [`PATTERN_BYTES_MAX`].
     TooLong,
     /// The expression after `~` cannot be used.
     Regex(String),
@@ -129,7 +129,7 @@ impl<'u> MatchedUrl<'u> {
     }
 }
 
-/// Whether the whole pattern fits `url`; both are in lower case. Each piece is taken where it
+/// True if the whole pattern fits `url`; both are in lower case. Each piece is taken where it
 /// stands first, which is right because only `*` stands between pieces.
 pub(super) fn fits(
     body: &[u8],

@@ -25,7 +25,7 @@ const BARE_BYTES_MAX: usize = 4 << 20;
 pub(super) struct LazyExpression(OnceLock<Option<Regex>>);
 
 impl LazyExpression {
-    /// Whether it matches. Compiling saw to it that it can be built.
+    /// True if it matches. Compiling saw to it that it can be built.
     pub(super) fn is_match(&self, expression: &str, url: &[u8]) -> bool {
         let regex = self.0.get_or_init(|| build(expression).ok());
         regex.as_ref().is_some_and(|regex| regex.is_match(url))

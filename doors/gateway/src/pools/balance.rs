@@ -9,14 +9,14 @@ use crate::settings::BalanceMethod;
 use std::sync::Arc;
 use vocab::Now;
 
-/// How far above the average a server may be before a hash passes it by: a quarter. After "Consistent
-/// Hashing with Bounded Loads" (Mirrokni, Thorup, Zadimoghaddam).
+/// How far above the average a server may be before a hash passes it by: a quarter. After
+/// "Consistent Hashing with Bounded Loads" (Mirrokni, Thorup, Zadimoghaddam).
 const BOUNDED_LOAD: f64 = 1.25;
 
-/// How many times as fast a server must be to take an idle one's turn.
+/// Number of times as fast a server must be to take an idle one's turn.
 const MUCH_FASTER: f64 = 2.0;
 
-/// What a choice is made from.
+/// Holds what a choice is made from.
 pub(super) struct BalanceChoice<'c> {
     pub(super) servers: &'c [Arc<PooledServer>],
     pub(super) tried: &'c TriedServers,
@@ -75,7 +75,8 @@ impl BalanceChoice<'_> {
         all.map(|&index| usize::from(index)).find(|&index| self.takes(index))
     }
 
-    /// Of two picked at random, one by weight, the one whose requests under way will be done sooner.
+    /// Of two picked at random, one by weight, the one whose requests under way will be done
+    /// sooner.
     fn better_of_two(&self, lane: &ServerTier) -> Option<usize> {
         let count = lane.each.len();
         let one = self.in_turn(lane, scaled(self.dice, lane.turns.len()))?;
@@ -87,11 +88,11 @@ impl BalanceChoice<'_> {
         Some(if self.is_better(other, one) { other } else { one })
     }
 
-    /// Whether `one` should take the turn of `other`: what is under way there, and this request, takes
-    /// less time. Where nobody knows how long one of them takes, the number of requests counts alone, so
-    /// that a new server gets its share and no rush. Of two that are idle the one whose turn it is gets
-    /// it, unless it is much slower: else the strongest would serve alone while there is little to do.
-    /// One on trial is asked: nothing else would end that.
+    /// True if `one` should take the turn of `other`: what is under way there, and this request,
+    /// takes less time. Where nobody knows how long one of them takes, the number of requests
+    /// counts alone, so that a new server gets its share and no rush. Of two that are idle the one
+    /// whose turn it is gets it, unless it is much slower: else the strongest would serve alone
+    /// while there is little to do. One on trial is asked: nothing else would end that.
     fn is_better(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|index| &self.servers[index]);
         if other.standing(self.now) == ServerStanding::OnTrial {

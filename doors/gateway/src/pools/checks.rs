@@ -2,14 +2,14 @@
 //!
 //! Pure. Called by `server`.
 
-/// What its checks say of a server.
+/// Tells what its checks say of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerHealth {
     /// Nobody has asked yet, or nobody does.
     Unknown,
-    /// It is well.
+    /// Is well.
     Up,
-    /// It is not: it gets nothing.
+    /// Is not: it gets nothing.
     Down,
 }
 
@@ -41,8 +41,8 @@ pub(super) struct CheckStreak {
 }
 
 impl CheckStreak {
-    /// What follows for the server from one more check. The first good one is enough for a server
-    /// that was never checked.
+    /// Returns what follows for the server from one more check. The first good one is enough for a
+    /// server that was never checked.
     pub(super) fn seen(
         &mut self,
         before: ServerHealth,

@@ -1,9 +1,10 @@
-//! How long a server takes, as a moving average that believes bad news at once and good news slowly.
+//! How long a server takes, as a moving average that believes bad news at once and good news
+//! slowly.
 //!
 //! A sample above the average replaces it; one below draws it down by how long ago the last was; an
 //! average that nobody renews fades, so that a server that was slow is tried again. One word, read
-//! and written without a lock: of two samples at the same moment one may be lost. It knows no clock.
-//! Called by `server`. After the "peak EWMA" of Finagle and linkerd.
+//! and written without a lock: of two samples at the same moment one may be lost. It knows no
+//! clock. Called by `server`. After the "peak EWMA" of Finagle and linkerd.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vocab::Now;
@@ -27,7 +28,8 @@ impl LatencyEstimate {
         }
     }
 
-    /// What it was when it was last renewed, in microseconds: for people. None while nobody has asked.
+    /// Returns what it was when it was last renewed, in microseconds: for people. None while nobody
+    /// has asked.
     pub(super) fn last_us(&self) -> Option<u32> {
         let word = self.0.load(Relaxed);
         (word != 0).then_some((word >> 32) as u32)
@@ -69,7 +71,7 @@ fn average(word: u64) -> f64 {
     f64::from(us)
 }
 
-/// What share of the average is left by now.
+/// Returns what share of the average is left by now.
 fn kept(word: u64, now: Now) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is a u32")]
     let since = stamp(now).wrapping_sub(word as u32);

@@ -11,7 +11,7 @@ use std::hash::Hasher;
 use std::net::IpAddr;
 use std::str::FromStr;
 
-/// What a hash keeps together.
+/// Tells what a hash keeps together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HashKey {
     /// Path and query.

@@ -1,5 +1,5 @@
-//! A request's place on a server: taken when it is picked, given back when its answer has ended. A trial
-//! of the server ends before that, with the head of the answer.
+//! A request's place on a server: taken when it is picked, given back when its answer has ended. A
+//! trial of the server ends before that, with the head of the answer.
 //!
 //! Called by `sending`, and held by the bodies of answers.
 
@@ -24,7 +24,7 @@ use vocab::Now;
 pub(crate) struct ServerLease {
     pool: Arc<ServerPool>,
     server: Arc<PooledServer>,
-    /// Whether its request tries the server, and has no answer yet.
+    /// True if its request tries the server, and has no answer yet.
     tries: AtomicBool,
     at_end: AtEnd,
 }
@@ -37,7 +37,7 @@ pub(crate) enum CookieScope {
     Any,
 }
 
-/// What follows when a place is given back.
+/// Tells what follows when a place is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtEnd {
     /// Whoever waits for one gets it.
@@ -68,13 +68,13 @@ impl ServerLease {
         self.server.host.as_ref()
     }
 
-    /// How it is spoken to.
+    /// Returns how it is spoken to.
     pub(crate) fn terms(&self) -> &ConnectionPolicy {
         self.pool.terms()
     }
 
-    /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps nobody
-    /// waiting who may go to the server by now.
+    /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps
+    /// nobody waiting who may go to the server by now.
     pub(crate) fn met(&self, met: AttemptOutcome, now: Now) {
         self.pool.met(&self.server, met, now);
         if self.tries.swap(false, Relaxed) {

@@ -16,7 +16,7 @@ pub(super) struct WaitQueue<W> {
     credit: u32,
 }
 
-/// How lower classes are kept from starving.
+/// Holds how lower classes are kept from starving.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueRelief {
     /// From so many waiting on.
@@ -32,7 +32,7 @@ pub(super) struct QueuePlace {
     number: u64,
 }
 
-/// What came of entering.
+/// Outcome of entering.
 pub(super) enum QueueEntry<W> {
     /// A place; somebody of a lower class may have had to go for it.
     At(QueuePlace, Option<W>),
@@ -52,7 +52,7 @@ impl<W> WaitQueue<W> {
         self.classes.iter().map(BTreeMap::len).sum()
     }
 
-    /// How many of each class wait: high, normal, low.
+    /// Returns how many of each class wait: high, normal, low.
     pub(super) fn waiting(&self) -> [usize; 3] {
         self.classes.each_ref().map(BTreeMap::len)
     }
@@ -84,7 +84,7 @@ impl<W> WaitQueue<W> {
         self.classes[place.class as usize].remove(&place.number)
     }
 
-    /// Who is next, and may be looked at.
+    /// Returns who is next, and may be looked at.
     pub(super) fn next(&self) -> Option<(QueuePlace, &W)> {
         let (highest, lower) = self.heads();
         let relieved = self.gained() >= 100;

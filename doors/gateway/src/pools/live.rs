@@ -1,7 +1,7 @@
 //! What can be seen of a pool while it runs, and what can be changed of it.
 //!
-//! Changes last as long as the process, and as long as the file's settings of the pool stay what they
-//! are. Called by `door` for the admin API.
+//! Changes last as long as the process, and as long as the file's settings of the pool stay what
+//! they are. Called by `door` for the admin API.
 
 use super::names::ResolvedEntry;
 use super::queue::QueueFigures;
@@ -17,7 +17,7 @@ use vocab::{Complaint, Now};
 /// A pool as it is at this moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PoolState {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// Requests that were sent to it, retries not counted.
     pub requests: u64,
@@ -29,7 +29,7 @@ pub struct PoolState {
     pub waited: u64,
     /// Those among them, and those that found the line full, that got 503.
     pub unserved: u64,
-    /// Its servers.
+    /// Servers.
     pub servers: Vec<ServerState>,
     /// The names that some of them are found by.
     pub names: Vec<NameState>,
@@ -38,11 +38,11 @@ pub struct PoolState {
 /// A name that servers are found by, as it is at this moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameState {
-    /// Its URL.
+    /// URL.
     pub url: String,
     /// What is asked for: `addresses` or `srv`.
     pub resolve: &'static str,
-    /// How many servers it stands for.
+    /// Number of servers it stands for.
     pub servers: usize,
     /// Why the last look-up failed, if it did; the servers that it had stay.
     pub failure: Option<String>,
@@ -55,16 +55,16 @@ pub struct NameState {
 /// A server as it is at this moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerState {
-    /// Its URL, with the address that was found for a name.
+    /// URL, with the address that was found for a name.
     pub url: String,
     /// The URL with that name, if it was found.
     pub found_by: Option<String>,
-    /// How much it gets beside the others.
+    /// Share that it gets beside the others.
     pub weight: u32,
-    /// Whether it serves only while no other is up.
+    /// True if it serves only while no other is up.
     pub backup: bool,
-    /// `up`, `trial` (its rest is over, one request tries it), `resting`, `down` (its checks fail) or
-    /// `draining`.
+    /// `up`, `trial` (its rest is over, one request tries it), `resting`, `down` (its checks fail)
+    /// or `draining`.
     pub state: &'static str,
     /// What its checks say: `up`, `down`, or `unknown` without checks.
     pub health: &'static str,
@@ -76,18 +76,18 @@ pub struct ServerState {
     pub answers: u64,
     /// Requests that it failed.
     pub failures: u64,
-    /// How long its answers took to begin when it was last asked, in microseconds: an average that believes
-    /// a slow one at once; 0 while nobody has asked.
+    /// Time that its answers took to begin when it was last asked, in microseconds: an average that
+    /// believes a slow one at once; 0 while nobody has asked.
     pub latency_us: u64,
 }
 
-/// What is to change in a pool.
+/// Tells what is to change in a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolChange {
     /// One more server, or name of servers.
     Add(ServerDetails),
-    /// These servers in place of all that it has. What is known of those that stay, stays known; what
-    /// the others work on, they may finish.
+    /// These servers in place of all that it has. What is known of those that stay, stays known;
+    /// what the others work on, they may finish.
     Replace(Vec<ServerDetails>),
     /// This server, or name with all its servers, goes; what they work on, they may finish.
     Remove(String),
@@ -104,15 +104,15 @@ pub enum PoolChange {
 pub enum PoolUnchanged {
     /// There is no such pool.
     NoPool(String),
-    /// It has no such server.
+    /// Has no such server.
     NoServer(String),
-    /// It has this server already.
+    /// Has this server already.
     Known(String),
     /// This is no server but a name that servers are found by.
     Name(String),
     /// This server was found by that name, and would be found again.
     Found(String, String),
-    /// It has as many servers as a pool may have.
+    /// Has as many servers as a pool may have.
     Full,
     /// What was sent is wrong.
     Wrong(String),

@@ -1,7 +1,7 @@
 //! Names that servers of a pool are found by: each address, or each SRV record, is one of its own.
 //!
-//! What is found comes in, what is found no more goes, and what stays keeps all that is known of it. A
-//! look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
+//! What is found comes in, what is found no more goes, and what stays keeps all that is known of
+//! it. A look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
 
 use super::server::{OrderChange, PooledServer, ServerRank};
 use super::watch::{UNDER_WAY, WatchMeans};
@@ -37,7 +37,7 @@ pub(super) struct ResolvedEntry {
     said: Mutex<LookupHistory>,
 }
 
-/// What look-ups have brought so far.
+/// Holds what look-ups have brought so far.
 #[derive(Debug, Default)]
 struct LookupHistory {
     /// They failed so often, one after another.
@@ -80,7 +80,8 @@ impl ResolvedEntry {
         self.due_ms.load(Relaxed)
     }
 
-    /// When it is looked up next, on the clock that never goes back; none while it is being looked up.
+    /// When it is looked up next, on the clock that never goes back; none while it is being looked
+    /// up.
     pub(super) fn next_ms(&self) -> Option<u64> {
         Some(self.due_ms()).filter(|due_ms| *due_ms != UNDER_WAY)
     }
@@ -94,7 +95,7 @@ impl ResolvedEntry {
         self.due_ms.store(due_ms, Relaxed);
     }
 
-    /// Whether nobody knows yet who its servers are.
+    /// True if nobody knows yet who its servers are.
     pub(super) fn is_open(&self) -> bool {
         self.said().outcome == LookupOutcome::Open
     }
@@ -107,7 +108,7 @@ impl ResolvedEntry {
         }
     }
 
-    /// Whether `server` was found by it.
+    /// True if `server` was found by it.
     pub(super) fn has_found(&self, server: &PooledServer) -> bool {
         let found = server.found.as_ref();
         found.is_some_and(|by| *by.entry == *self.details.url && by.how == self.how)
@@ -130,8 +131,8 @@ impl ResolvedEntry {
         ServerRank { weight: self.details.weight, backup: self.details.backup }
     }
 
-    /// What `found` get and when. SRV records of the lowest priority serve, the others are backups; their
-    /// weights are made to fit ours, in proportion.
+    /// Returns what `found` get and when. SRV records of the lowest priority serve, the others are
+    /// backups; their weights are made to fit ours, in proportion.
     fn ranks(&self, found: &[FoundServer]) -> Vec<ServerRank> {
         if self.how == ResolveChoice::Addresses {
             return vec![self.own_rank(); found.len()];
@@ -152,8 +153,8 @@ impl ResolvedEntry {
         found.iter().map(rank).collect()
     }
 
-    /// Notes how a look-up has ended; says what of it is news. What was answered holds for `ttl`; what
-    /// failed is asked again soon, then later and later.
+    /// Notes how a look-up has ended; says what of it is news. What was answered holds for `ttl`;
+    /// what failed is asked again soon, then later and later.
     fn ended(
         &self,
         ttl: Duration,
@@ -209,10 +210,10 @@ pub(super) async fn look_up(
     pool.serve_line();
 }
 
-/// What an administrator should know of a look-up.
+/// Tells what an administrator should know of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LookupNews {
-    /// It failed, and the one before did not.
+    /// Failed, and the one before did not.
     Failed(String),
     /// So many servers have no room, and there was room before.
     NoRoom(usize),
@@ -278,7 +279,7 @@ impl ServerPool {
     }
 }
 
-/// Whether a server that was found is found again, or nobody said that it is not.
+/// True if a server that was found is found again, or nobody said that it is not.
 fn is_there(server: &PooledServer, sought: &SeekResult) -> bool {
     let Some(by) = &server.found else { return true };
     sought.found.iter().any(|it| it.server == server.address)

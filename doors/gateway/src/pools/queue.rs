@@ -18,7 +18,7 @@ use vocab::Now;
 #[derive(Debug)]
 pub(super) struct PoolQueue {
     line: Mutex<WaitQueue<QueueWaiter>>,
-    /// How many wait: read for every request, so that nobody takes the lock for nothing.
+    /// Number that wait: read for every request, so that nobody takes the lock for nothing.
     waiting: AtomicUsize,
     most: usize,
     /// By class.
@@ -44,7 +44,7 @@ pub(crate) enum UnservedReason {
     Nobody(u64),
 }
 
-/// What is told of a line.
+/// Holds what is told of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct QueueFigures {
     /// High, normal, low.
@@ -76,7 +76,7 @@ impl PoolQueue {
         }
     }
 
-    /// Whether anybody waits. Whoever comes then goes behind them.
+    /// True if anybody waits. Whoever comes then goes behind them.
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.load(Ordering::SeqCst) == 0
     }

@@ -25,7 +25,7 @@ pub(super) struct OutlierEjection {
     pub(super) aside: Duration,
 }
 
-/// What a request met.
+/// Tells what a request met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptOutcome {
     /// An answer.
@@ -36,20 +36,20 @@ pub(crate) enum AttemptOutcome {
     NoConnection,
 }
 
-/// What follows for the server.
+/// Tells what follows for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HealthVerdict {
     /// Nothing.
     GoesOn,
-    /// It answers again after a rest.
+    /// Answers again after a rest.
     Recovered,
-    /// It takes no connection and rests for so many milliseconds.
+    /// Takes no connection and rests for so many milliseconds.
     Gone(u64),
-    /// It answers badly and rests for so many, if enough others are left.
+    /// Answers badly and rests for so many, if enough others are left.
     Bad(u64),
 }
 
-/// What is known of one server.
+/// Holds what is known of one server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ServerRecord {
     /// Failures since the last answer.

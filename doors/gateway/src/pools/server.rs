@@ -1,9 +1,9 @@
 //! One server of a pool: whether it may get a request now, and what is known of it.
 //!
 //! Everything here is shared by all cores and read for every request, so it is atomics; the lock is
-//! held only to note what a request met. Places are counted in one order for all cores (`SeqCst`): who
-//! frees one must see who waits for it, or be seen. It picks nothing and opens no connection. Called by `pools`
-//! and `balance`.
+//! held only to note what a request met. Places are counted in one order for all cores (`SeqCst`):
+//! who frees one must see who waits for it, or be seen. It picks nothing and opens no connection.
+//! Called by `pools` and `balance`.
 
 use super::checks::{CheckStreak, ServerHealth};
 use super::estimate::LatencyEstimate;
@@ -18,28 +18,28 @@ use std::sync::{Mutex, PoisonError};
 use upstream::origins::OriginServer as Address;
 use vocab::{DomainName, Now};
 
-/// What a failure counts for in the average: as if the answer had taken so long. A server that fails
-/// at once must not look fast.
+/// What a failure counts for in the average: as if the answer had taken so long. A server that
+/// fails at once must not look fast.
 const PENALTY_US: u32 = 100_000;
-/// How long after its last failure one that rests may be tried where nobody else is up.
+/// Delay after its last failure until one that rests may be tried where nobody else is up.
 const LAST_RESORT_MS: u64 = 100;
 /// The share of its weight that a server gets at the beginning of its slow start.
 const SLOW_START_FIRST: f64 = 0.1;
 
-/// How it stands with a server.
+/// Tells how it stands with a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ServerStanding {
-    /// It gets requests.
+    /// Gets requests.
     Up,
-    /// Its rest is over: it gets one request at a time until it has answered one.
+    /// Rest is over: it gets one request at a time until it has answered one.
     OnTrial,
-    /// It rests for some more milliseconds.
+    /// Rests for some more milliseconds.
     Resting(u64),
-    /// Its health checks fail.
+    /// Health checks fail.
     Down,
 }
 
-/// What a place on a server is taken for.
+/// Tells what a place on a server is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LeasePurpose {
     /// A request like any other.
@@ -51,7 +51,7 @@ pub(super) enum LeasePurpose {
 /// One server.
 #[derive(Debug)]
 pub(crate) struct PooledServer {
-    /// Its URL, as it was written, or with the address that was found.
+    /// URL, as it was written, or with the address that was found.
     pub(crate) url: Box<str>,
     pub(crate) address: Address,
     /// The `Host` that it stands for; none where that is no value of a field.
@@ -82,7 +82,7 @@ pub(crate) struct PooledServer {
     failures: AtomicU64,
 }
 
-/// How a server came into its pool: by a name.
+/// Holds how a server came into its pool: by a name.
 #[derive(Debug)]
 pub(super) struct FoundBy {
     /// The URL with the name that was looked up.
@@ -94,21 +94,21 @@ pub(super) struct FoundBy {
     weight: AtomicU32,
 }
 
-/// How much a server gets, and when.
+/// Holds how much a server gets, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ServerRank {
     pub(super) weight: u32,
     pub(super) backup: bool,
 }
 
-/// Whether the order of a pool's servers changes.
+/// Tells whether the order of a pool's servers changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OrderChange {
     Anew,
     Same,
 }
 
-/// What a server has done, and is doing.
+/// Holds what a server has done, and is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerCounts {
     pub(crate) pending: u32,
@@ -177,12 +177,12 @@ impl PooledServer {
         if same { OrderChange::Same } else { OrderChange::Anew }
     }
 
-    /// Whether it serves only while no other is up.
+    /// True if it serves only while no other is up.
     pub(crate) fn is_backup(&self) -> bool {
         self.backup.load(Relaxed)
     }
 
-    /// Its rank as it was last found, or is written.
+    /// Returns its rank as it was last found, or is written.
     pub(super) fn rank(&self) -> ServerRank {
         let given = self.found.as_ref().map(|found| found.weight.load(Relaxed));
         ServerRank { weight: given.unwrap_or_else(|| self.weight()), backup: self.is_backup() }
@@ -217,12 +217,12 @@ impl PooledServer {
         }
     }
 
-    /// Whether it serves at all now, be it full.
+    /// True if it serves at all now, be it full.
     pub(super) fn is_up(&self, now: Now) -> bool {
         matches!(self.standing(now), ServerStanding::Up | ServerStanding::OnTrial)
     }
 
-    /// Whether it can take one more request now.
+    /// True if it can take one more request now.
     pub(super) fn has_room(&self, now: Now) -> bool {
         let fits = self.requests_max == 0 || self.pending.load(SeqCst) < self.requests_max;
         match self.standing(now) {
@@ -242,16 +242,16 @@ impl PooledServer {
         self.take(if on_trial { LeasePurpose::Trial } else { LeasePurpose::Usual })
     }
 
-    /// Takes a request that tries it though it rests, if no other does and it did not fail just now: for
-    /// where nobody else is up, so that one that is back is found before its rest is over.
+    /// Takes a request that tries it though it rests, if no other does and it did not fail just
+    /// now: for where nobody else is up, so that one that is back is found before its rest is over.
     pub(super) fn claim_resting(&self, now: Now) -> Option<LeasePurpose> {
         let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
         let rests = matches!(self.standing(now), ServerStanding::Resting(_));
         if is_due && rests { self.take(LeasePurpose::Trial) } else { None }
     }
 
-    /// Takes a place. What else it works on does not stand in the way of a trial: a WebSocket from before
-    /// its rest may last for hours.
+    /// Takes a place. What else it works on does not stand in the way of a trial: a WebSocket from
+    /// before its rest may last for hours.
     fn take(&self, claim: LeasePurpose) -> Option<LeasePurpose> {
         let before = self.pending.fetch_add(1, SeqCst);
         let full = self.requests_max != 0 && before >= self.requests_max;
@@ -275,12 +275,12 @@ impl PooledServer {
         self.pending.load(SeqCst)
     }
 
-    /// Its weight, less during its slow start.
+    /// Returns its weight, less during its slow start.
     pub(super) fn weight_now(&self, slow_start_ms: u64, now: Now) -> f64 {
         f64::from(self.weight()) * self.slow_start(slow_start_ms, now)
     }
 
-    /// What share of its weight it gets by now: 1 but for the beginning of its slow start.
+    /// Returns what share of its weight it gets by now: 1 but for the beginning of its slow start.
     pub(super) fn slow_start(&self, slow_start_ms: u64, now: Now) -> f64 {
         let began = self.began_ms.load(Relaxed);
         let past = now.mono_ms.saturating_sub(began);
@@ -373,7 +373,7 @@ impl PooledServer {
         self.troubled.store(true, Relaxed);
     }
 
-    /// Whether it rests, or has not answered since.
+    /// True if it rests, or has not answered since.
     pub(super) fn is_troubled(&self) -> bool {
         self.troubled.load(Relaxed)
     }

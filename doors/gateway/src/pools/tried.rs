@@ -25,7 +25,7 @@ impl TriedServers {
         }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) const fn count(&self) -> usize {
         self.count
     }

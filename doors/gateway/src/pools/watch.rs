@@ -1,7 +1,8 @@
-//! What is done for pools beside requests: servers are asked how they are, and names whom they stand for.
+//! What is done for pools beside requests: servers are asked how they are, and names whom they
+//! stand for.
 //!
-//! One thread for all pools of a door. It walks those that are in force, so that servers that come and go
-//! need no notice, and ends with its door. Started by `door`.
+//! One thread for all pools of a door. It walks those that are in force, so that servers that come
+//! and go need no notice, and ends with its door. Started by `door`.
 
 use super::{ServerPool, health, names};
 use arc_swap::ArcSwap;
@@ -19,7 +20,7 @@ use upstream::origins::{Dialer, OriginLimits, Origins};
 
 /// Servers and names that are asked at once; further ones are asked later.
 const ASKED_MAX: usize = 256;
-/// How long servers that are found, and the end of the door, may go unnoticed.
+/// Time for which servers that are found, and the end of the door, may go unnoticed.
 const LOOK: Duration = Duration::from_millis(500);
 /// Asking is under way: it says itself when it is due next.
 pub(super) const UNDER_WAY: u64 = u64::MAX;
@@ -27,7 +28,7 @@ pub(super) const UNDER_WAY: u64 = u64::MAX;
 /// Pools by name.
 type Pools = BTreeMap<String, Arc<ServerPool>>;
 
-/// What the thread asks with, and whom it tells what an administrator should know.
+/// Holds what the thread asks with, and whom it tells what an administrator should know.
 #[derive(Clone)]
 pub(crate) struct WatchMeans {
     pub(crate) dialer: Dialer,
@@ -72,8 +73,8 @@ impl PoolWatch {
         Ok(())
     }
 
-    /// Sees to those of the pools that want it, from now on. What is in force is asked for here, so that
-    /// nobody puts older ones in place of newer ones.
+    /// Sees to those of the pools that want it, from now on. What is in force is asked for here, so
+    /// that nobody puts older ones in place of newer ones.
     pub(crate) fn see_to(&self, in_force: impl FnOnce() -> Pools) {
         let _turn = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pools = in_force();
@@ -84,7 +85,7 @@ impl PoolWatch {
 }
 
 impl ServerPool {
-    /// Whether its servers are asked how they are, or found by name.
+    /// True if its servers are asked how they are, or found by name.
     fn is_seen_to(&self) -> bool {
         self.settings.health.is_some() || !self.members.load().entries.is_empty()
     }

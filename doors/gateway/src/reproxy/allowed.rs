@@ -32,7 +32,7 @@ pub(crate) enum NotAllowed {
     Name(NameError),
 }
 
-/// What one host may resolve to.
+/// Holds what one host may resolve to.
 pub(super) struct HostPermit<'a> {
     allowed: &'a AllowedTargets,
     trust: TargetTrust,
@@ -42,7 +42,7 @@ pub(super) struct HostPermit<'a> {
 enum TargetTrust {
     /// The owner has named the host.
     Named,
-    /// Its address decides.
+    /// Address decides.
     ByAddress,
 }
 
@@ -61,7 +61,7 @@ impl AllowedTargets {
         Ok(())
     }
 
-    /// What `host` may resolve to.
+    /// Returns what `host` may resolve to.
     pub(super) fn permit(&self, host: &UrlHost) -> HostPermit<'_> {
         let trust = match host {
             UrlHost::Name(name) if self.names(name) => TargetTrust::Named,

@@ -1,7 +1,7 @@
 //! The fields by which a server names what is to be sent in its place.
 //!
-//! Perlbal's `X-Reproxy-*` and nginx's `X-Accel-*`. They are taken out of an answer whatever they say:
-//! they tell of inner names. It acts on none of them. Called by the parent module.
+//! Perlbal's `X-Reproxy-*` and nginx's `X-Accel-*`. They are taken out of an answer whatever they
+//! say: they tell of inner names. It acts on none of them. Called by the parent module.
 
 use super::urls::ReproxyUrl;
 use http::header::{HeaderMap, HeaderName, SET_COOKIE};
@@ -31,17 +31,17 @@ const FIELDS_MAX: usize = 32;
 /// The longest that URLs are remembered; longer is taken for this.
 const REMEMBER_MAX: Duration = Duration::from_hours(30 * 24);
 
-/// What an answer asks for.
+/// Holds what an answer asks for.
 #[derive(Debug)]
 pub(super) struct ReproxyOrders {
     /// What is to be sent in its place, if anything is.
     pub(super) order: Option<ReproxyOrder>,
-    /// How long that must be, in bytes.
+    /// Length that it must have, in bytes.
     pub(super) expected: Option<u64>,
     pub(super) remember: Option<RememberUrls>,
 }
 
-/// What is to be sent in place of an answer.
+/// Tells what is to be sent in place of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReproxyOrder {
     /// The file of this path, as the server sees it.
@@ -56,7 +56,7 @@ pub(super) enum ReproxyOrder {
     Senseless(HeaderName),
 }
 
-/// How long URLs stand for a request, and which fields of the answer go with them.
+/// Holds how long URLs stand for a request, and which fields of the answer go with them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RememberUrls {
     pub(super) lasts: Duration,

@@ -1,7 +1,7 @@
 //! URLs that a server has named for a while: requests for the same spare asking it again.
 //!
-//! A bounded table by the URL that clients ask for, forgotten at a reload. It holds no body. Called by
-//! the parent module.
+//! A bounded table by the URL that clients ask for, forgotten at a reload. It holds no body. Called
+//! by the parent module.
 
 use super::fields::RememberUrls;
 use super::urls::ReproxyUrl;
@@ -14,11 +14,11 @@ use vocab::Now;
 /// Bytes of fields in one entry, at most; one with more is not remembered.
 const FIELD_BYTES_MAX: usize = 8 << 10;
 
-/// What is remembered for URLs of a route.
+/// Holds what is remembered for URLs of a route.
 #[derive(Debug)]
 pub(super) struct RememberedUrls(Option<Cache<Box<str>, Arc<RememberedEntry>>>);
 
-/// What stands for one URL.
+/// Holds what stands for one URL.
 #[derive(Debug)]
 pub(super) struct RememberedEntry {
     pub(super) targets: Vec<ReproxyUrl>,
@@ -33,7 +33,7 @@ impl RememberedUrls {
         Self((count > 0).then(|| Cache::new(count as usize)))
     }
 
-    /// What stands for `url`.
+    /// Returns what stands for `url`.
     pub(super) fn get(&self, url: &str, now: Now) -> Option<Arc<RememberedEntry>> {
         let table = self.0.as_ref()?;
         let entry = table.get(url)?;

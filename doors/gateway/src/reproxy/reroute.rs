@@ -27,7 +27,7 @@ const KEPT: [HeaderName; 5] =
 const OF_THE_BODY: [HeaderName; 6] =
     [CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING, EXPECT, CONNECTION, UPGRADE];
 
-/// What of a request goes with it to another path.
+/// Holds what of a request goes with it to another path.
 struct RerouteContext {
     method: Method,
     version: Version,

@@ -1,7 +1,8 @@
 //! URLs that a server names: the first that can be had is sent in place of its answer.
 //!
-//! Each is asked once, in turn; redirects are not followed. The head stays the server's; length, part and
-//! status are the target's. It asks nobody whom the route does not allow. Called by the parent module.
+//! Each is asked once, in turn; redirects are not followed. The head stays the server's; length,
+//! part and status are the target's. It asks nobody whom the route does not allow. Called by the
+//! parent module.
 
 use super::allowed::AllowedTargets;
 use super::{ConditionsLeft, OriginalRequest, judge, release};
@@ -42,7 +43,8 @@ impl ReproxyUrl {
         Some(Self { origin, path })
     }
 
-    /// What is asked of it: `HEAD` for `HEAD`, else `GET`, whatever the client's method was.
+    /// Returns what is asked of it: `HEAD` for `HEAD`, else `GET`, whatever the client's method
+    /// was.
     fn request(
         &self,
         asked: &OriginalRequest,
@@ -119,7 +121,7 @@ fn suits(fetched: &Response<Body>, expected: Option<u64>, range: Option<&HeaderV
     }
 }
 
-/// How long the whole is of which this is, perhaps, a part.
+/// Returns how long the whole is of which this is, perhaps, a part.
 fn whole_length(fetched: &Response<Body>) -> Option<u64> {
     let number = |name: HeaderName| fetched.headers().get(name)?.to_str().ok();
     if fetched.status() == StatusCode::PARTIAL_CONTENT {

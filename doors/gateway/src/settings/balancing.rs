@@ -14,7 +14,7 @@ const ASIDE_MAX: Duration = Duration::from_mins(5);
 const WINDOW_MAX: Duration = Duration::from_hours(1);
 const COUNT_MAX: u32 = 1_000_000;
 
-/// How a server is chosen.
+/// Tells how a server is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BalanceMethod {
@@ -45,8 +45,8 @@ pub struct StickySettings {
     pub cookie: String,
 }
 
-/// What makes a server rest that answers, but badly: with 5xx (501 aside), with what is no HTTP, or
-/// not in time. After its rest one request tries it; all follow if that one fares well.
+/// Holds what makes a server rest that answers, but badly: with 5xx (501 aside), with what is no
+/// HTTP, or not in time. After its rest one request tries it; all follow if that one fares well.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveSettings {
@@ -58,10 +58,10 @@ pub struct PassiveSettings {
     pub requests: u32,
     /// How far back failures count. Default 30s, from 1s to 1h.
     pub window: Text<TimeSpan>,
-    /// How long it rests: twice as long each time, up to 5m. Default 10s, from 100ms to 5m.
+    /// Time for which it rests: twice as long each time, up to 5m. Default 10s, from 100ms to 5m.
     pub aside: Text<TimeSpan>,
-    /// How many of the servers may rest for it, in percent. Default 50: of three, one; a server that
-    /// stands alone never rests.
+    /// How many of the servers may rest for it, in percent. Default 50: of three, one; a server
+    /// that stands alone never rests.
     pub share: u32,
 }
 
@@ -102,7 +102,7 @@ impl PassiveSettings {
     }
 }
 
-/// Whether it may be the name of a cookie or field (RFC 9110 §5.6.2), and a plain one.
+/// True if it may be the name of a cookie or field (RFC 9110 §5.6.2), and a plain one.
 pub(crate) fn is_token(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (1..=64).contains(&name.len()) && name.bytes().all(plain)

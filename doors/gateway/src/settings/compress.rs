@@ -40,8 +40,8 @@ pub struct CompressSettings {
     /// How hard each tries, 1 to 9 in its own terms. Default 1 for gzip, 4 for brotli, 3 for zstd.
     #[schemars(range(min = 1, max = 9))]
     pub level: Option<u8>,
-    /// Answers that are known to be shorter are sent as they are. Default 256 B: below that the head
-    /// outweighs the gain.
+    /// Answers that are known to be shorter are sent as they are. Default 256 B: below that the
+    /// head outweighs the gain.
     pub min: Text<ByteSize>,
 }
 
@@ -69,7 +69,7 @@ impl Default for CompressChoice {
 }
 
 impl CompressChoice {
-    /// What answers are offered, if anything; of settings that were checked.
+    /// Returns what answers are offered, if anything; of settings that were checked.
     pub(crate) fn offer(&self) -> Option<CodingOffer> {
         let settings = match self {
             Self::Switch(false) => return None,

@@ -13,7 +13,7 @@ use vocab::Complaint;
 /// Rules of one list: each is looked at for every message.
 const RULES_MAX: usize = 64;
 
-/// How servers are told who the client is.
+/// Tells how servers are told who the client is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ForwardedStyle {
@@ -28,7 +28,7 @@ pub enum ForwardedStyle {
     Off,
 }
 
-/// What is done to header fields.
+/// Holds what is done to header fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldSettings {

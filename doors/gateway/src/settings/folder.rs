@@ -1,7 +1,7 @@
 //! What can be set about a folder that a route serves, and its scripts.
 //!
-//! Plain data. What a folder's names and addresses must be is said by whoever opens it. Read as part of
-//! a route.
+//! Plain data. What a folder's names and addresses must be is said by whoever opens it. Read as
+//! part of a route.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct FolderSettings {
     pub path: String,
     /// The pages that stand for a folder.
     pub index: Vec<String>,
-    /// Whether a folder without one is listed.
+    /// True if a folder without one is listed.
     pub listing: bool,
     /// The file that is served where nothing is found.
     pub fallback: Option<String>,
@@ -48,8 +48,8 @@ pub struct ScriptSettings {
     /// The script of a folder that has no index file of its own; empty for none. Default
     /// `index.php`.
     pub index: String,
-    /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path is
-    /// the script. Default `.php`.
+    /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path
+    /// is the script. Default `.php`.
     pub split_path: String,
     /// More variables for the scripts, or others in place of ours. At most 256. Default none.
     pub params: BTreeMap<String, String>,

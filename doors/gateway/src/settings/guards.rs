@@ -51,7 +51,7 @@ pub enum PatternSource {
     Inline(Vec<String>),
 }
 
-/// What is answered to a URL that is blocked.
+/// Tells what is answered to a URL that is blocked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum AnswerSettings {
@@ -63,7 +63,7 @@ pub enum AnswerSettings {
     Elsewhere(BlockRedirect),
 }
 
-/// How no answer is given.
+/// Tells how no answer is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SilentClose {
@@ -81,13 +81,14 @@ pub struct BlockRedirect {
     pub redirect: String,
 }
 
-/// How often requests may come: a token bucket (GCRA) for each key.
+/// Holds how often requests may come: a token bucket (GCRA) for each key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitSettings {
     /// So many a second, minute or hour: `10/s`, `100/m`, `1000/h`. At most 1000000 a second.
     pub rate: String,
-    /// How many at once after a rest; they must come back within a day. Default: the count of `rate`.
+    /// Number at once after a rest; they must come back within a day. Default: the count of
+    /// `rate`.
     #[serde(default)]
     pub burst: Option<u32>,
     /// Who shares a bucket: `client` (an IPv4 address, a /64 of IPv6), `route` (all), `header:NAME`
@@ -99,7 +100,7 @@ pub struct LimitSettings {
     pub log_only: bool,
 }
 
-/// How many requests may be under way: beyond it 503, at once.
+/// Number of requests that may be under way: beyond it 503, at once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestsSettings {
@@ -114,8 +115,8 @@ pub struct RequestsSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthSettings {
-    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder. It
-    /// is read at start and on reload. Default none.
+    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder.
+    /// It is read at start and on reload. Default none.
     pub file: Option<String>,
     /// Users and their hashed passwords: bcrypt, Argon2 or SHA-crypt. Default none.
     pub users: BTreeMap<String, String>,
@@ -134,7 +135,7 @@ pub struct ForwardAuthSettings {
     /// Fields of its answer that go on with the request. A client's own are dropped. At most 32.
     #[serde(default)]
     pub copy_headers: Vec<String>,
-    /// How long it may take. Default 5s, from 100ms to 1m.
+    /// Time that it may take. Default 5s, from 100ms to 1m.
     #[serde(default = "five_seconds")]
     pub timeout: Text<TimeSpan>,
 }

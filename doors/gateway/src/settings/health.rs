@@ -31,10 +31,10 @@ pub struct HealthSettings {
     pub status: Vec<u16>,
     /// How often. Default 5s, from 100ms to 1h.
     pub interval: Text<TimeSpan>,
-    /// How much earlier or later a check may come, so that they do not all come at once; in percent
-    /// of `interval`. Default 10, at most 50.
+    /// Amount by which a check may come earlier or later, so that they do not all come at once; in
+    /// percent of `interval`. Default 10, at most 50.
     pub jitter: u32,
-    /// How long one may take. Default 2s, from 10ms to 60s.
+    /// Time that one may take. Default 2s, from 10ms to 60s.
     pub timeout: Text<TimeSpan>,
     /// After so many good ones in a row a server that is down is up. Default 2, from 1 to 1000.
     pub healthy: u32,
@@ -42,7 +42,7 @@ pub struct HealthSettings {
     pub unhealthy: u32,
 }
 
-/// How a server is asked.
+/// Tells how a server is asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HealthKind {

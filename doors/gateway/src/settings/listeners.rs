@@ -22,8 +22,8 @@ pub struct TlsSettings {
     /// and the first where none does. At most 256. Default: none, and one that Tidegate's own
     /// authority signs.
     pub certificates: Vec<CertificateSettings>,
-    /// Names for which a certificate is signed by Tidegate's own authority. Default none: where there
-    /// are no files either, it is signed for the listeners' addresses.
+    /// Names for which a certificate is signed by Tidegate's own authority. Default none: where
+    /// there are no files either, it is signed for the listeners' addresses.
     pub names: Vec<Text<DomainName>>,
     /// Certificates of the authorities whose clients are let in, in PEM; at most 1 MiB, read on
     /// every reload.
@@ -38,14 +38,14 @@ pub struct TlsSettings {
 #[serde(deny_unknown_fields)]
 pub struct CertificateSettings {
     /// The chain, leaf first, in PEM; a relative path starts from the configuration's folder. The
-    /// file is watched: a new one is served within some seconds, and one that cannot be used changes
-    /// nothing but is complained about.
+    /// file is watched: a new one is served within some seconds, and one that cannot be used
+    /// changes nothing but is complained about.
     pub certificate: PathBuf,
     /// The private key of the certificate, in PEM.
     pub key: PathBuf,
 }
 
-/// Whether clients show a certificate.
+/// Tells whether clients show a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClientCertificate {
@@ -58,20 +58,21 @@ pub enum ClientCertificate {
     Require,
 }
 
-/// What is expected of clients.
+/// Holds what is expected of clients.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSettings {
-    /// How long the head of a request may take. Default 10s, from 1s to 5m. Beyond it the connection
-    /// is cut.
+    /// Time that the head of a request may take. Default 10s, from 1s to 5m. Beyond it the
+    /// connection is cut.
     pub header_timeout: Text<TimeSpan>,
-    /// How long a connection may be open between requests. Default 60s, from 1s to 1h.
+    /// Time for which a connection may be open between requests. Default 60s, from 1s to 1h.
     pub idle_timeout: Text<TimeSpan>,
-    /// How long a client may send nothing of a body that it announced, or take nothing of an answer.
-    /// Default 60s, from 1s to 1h. Beyond it the connection is cut.
+    /// Time for which a client may send nothing of a body that it announced, or take nothing of an
+    /// answer. Default 60s, from 1s to 1h. Beyond it the connection is cut.
     pub body_timeout: Text<TimeSpan>,
-    /// Bytes a second that a client must send of a body, or take of an answer, on average, after the
-    /// first 20 s of each. Default 500 (as Apache's `mod_reqtimeout` has it); 0 lets any rate do.
+    /// Bytes a second that a client must send of a body, or take of an answer, on average, after
+    /// the first 20 s of each. Default 500 (as Apache's `mod_reqtimeout` has it); 0 lets any rate
+    /// do.
     pub rate_min: Text<ByteSize>,
     /// The largest head of a request. Default 64KiB, from 8KiB to 1MiB. Beyond it: 431.
     pub header_max: Text<ByteSize>,
@@ -91,7 +92,7 @@ impl ClientCertificate {
     }
 }
 
-/// Whether any listener speaks TLS, and whether all do.
+/// Tells whether any listener speaks TLS, and whether all do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HttpsUse {
     Nowhere,
@@ -146,7 +147,7 @@ impl Default for ClientSettings {
 }
 
 impl ClientSettings {
-    /// What the engine is told.
+    /// Returns what the engine is told.
     pub(crate) fn limits(&self) -> Limits {
         Limits {
             header_bytes_max: self.header_max.bytes() as usize,

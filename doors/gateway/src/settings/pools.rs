@@ -25,22 +25,23 @@ const SLOW_START_MAX: Duration = Duration::from_hours(1);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PoolSettings {
-    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH` of each, or a mapping
-    /// with `url`, `weight`, `backup`, `max_requests`, `drain` and `resolve`. At most 256, those included
-    /// that are found by name; further ones are not taken.
+    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` or `unix:/PATH` of each, or a
+    /// mapping with `url`, `weight`, `backup`, `max_requests`, `drain` and `resolve`. At most 256,
+    /// those included that are found by name; further ones are not taken.
     pub servers: Vec<ServerSettings>,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
-    /// Which HTTP is spoken. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` speaks for it.
+    /// Which HTTP is spoken. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` speaks for
+    /// it.
     pub http: HttpChoice,
     /// The PROXY header that every connection begins with. Default `off`. With one, connections are
     /// not shared among clients.
     pub proxy_protocol: ProxyProtocolChoice,
-    /// How long servers are waited for.
+    /// Time for which servers are waited for.
     pub timeouts: TimeoutSettings,
     /// Which connections are kept for the next request.
     pub keep_alive: KeepAliveSettings,
-    /// Whether a fresh connection first asks `OPTIONS *`, and carries a request only once that is
+    /// True if a fresh connection first asks `OPTIONS *`, and carries a request only once that is
     /// answered, by anything but 5xx: the kernel takes connections for a server that is stuck.
     /// Default false.
     pub verify_connection: bool,
@@ -119,14 +120,14 @@ impl PoolSettings {
         complaints
     }
 
-    /// What is wrong with one server in this pool.
+    /// Returns what is wrong with one server in this pool.
     pub(crate) fn check_server(&self, server: &ServerSettings) -> Vec<Complaint> {
         let mut complaints = server.check();
         complaints.extend(self.http.check(server));
         complaints
     }
 
-    /// What is wrong with these servers in this pool.
+    /// Returns what is wrong with these servers in this pool.
     pub(crate) fn check_servers(&self, servers: &[ServerSettings]) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         if servers.is_empty() {

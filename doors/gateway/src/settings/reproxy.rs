@@ -10,27 +10,29 @@ use vocab::Complaint;
 /// URLs of one route that may be remembered at most: about 1 KiB each.
 const REMEMBERED_MAX: u32 = 1_000_000;
 
-/// What servers of a route may name to be sent in their place. Without it, fields such as
+/// Holds what servers of a route may name to be sent in their place. Without it, fields such as
 /// `X-Reproxy-File` mean nothing; they never reach a client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReproxySettings {
-    /// The folder below which `X-Reproxy-File` may name files, by their whole path; a relative folder
-    /// starts from the configuration's. Links that lead out of it are not followed. Default none:
-    /// files are not sent.
+    /// The folder below which `X-Reproxy-File` may name files, by their whole path; a relative
+    /// folder starts from the configuration's. Links that lead out of it are not followed. Default
+    /// none: files are not sent.
     pub files: Option<String>,
-    /// From where `X-Reproxy-URL` may have something fetched: host names, `*.NAME` for all below a name,
-    /// addresses, networks, or `public` for the whole internet. A host that is named here may
-    /// stand anywhere, as servers of a pool may; link-local addresses and those of a cloud's metadata are
-    /// never asked. Default none: nothing is fetched.
+    /// From where `X-Reproxy-URL` may have something fetched: host names, `*.NAME` for all below a
+    /// name, addresses, networks, or `public` for the whole internet. A host that is named here may
+    /// stand anywhere, as servers of a pool may; link-local addresses and those of a cloud's
+    /// metadata are never asked. Default none: nothing is fetched.
     pub urls: Vec<String>,
-    /// Whether `X-Reproxy-Service` may hand a request on to another pool, by its name. Default false.
+    /// True if `X-Reproxy-Service` may hand a request on to another pool, by its name. Default
+    /// false.
     pub services: bool,
-    /// Whether `X-Accel-Redirect` may name a path that is routed again, also to routes that are
+    /// True if `X-Accel-Redirect` may name a path that is routed again, also to routes that are
     /// `internal`. Default false.
     pub reroute: bool,
-    /// How many paths are remembered for which `X-Reproxy-Cache-For` spares asking the server again. At the
-    /// cap the least useful is forgotten. Default 1024, at most 1000000; 0 remembers none.
+    /// Number of paths that are remembered for which `X-Reproxy-Cache-For` spares asking the server
+    /// again. At the cap the least useful is forgotten. Default 1024, at most 1000000; 0 remembers
+    /// none.
     pub remembered: u32,
 }
 

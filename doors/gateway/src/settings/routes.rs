@@ -30,8 +30,8 @@ pub struct RouteSettings {
     /// The host asked for: a name, `*.NAME` for all below it, or a regular expression after `~`.
     /// Default any.
     pub host: Option<String>,
-    /// The path, percent-decoded: `/exact`, `/prefix/*` for all that begins so, `/a/*/b` with stars for
-    /// anything (slashes too), or a regular expression after `~`. Default `/*`.
+    /// The path, percent-decoded: `/exact`, `/prefix/*` for all that begins so, `/a/*/b` with stars
+    /// for anything (slashes too), or a regular expression after `~`. Default `/*`.
     pub path: String,
     /// Treatment of `%2F`, `%5C` and a backslash in the path: `refuse` (the default: 400),
     /// `keep` (for servers to which it is no slash, as npm registries, `GitLab` and `RabbitMQ`) or
@@ -44,39 +44,39 @@ pub struct RouteSettings {
     pub merge_slashes: bool,
     /// The methods, as `[GET, HEAD]`; a WebSocket is a `GET`. At most 16. Default any.
     pub methods: Vec<String>,
-    /// Header fields that the request must have: a value, `*` for any, or a regular expression after
-    /// `~`. At most 16. Default none.
+    /// Header fields that the request must have: a value, `*` for any, or a regular expression
+    /// after `~`. At most 16. Default none.
     pub with_headers: BTreeMap<String, String>,
     /// The same for names of the query, read as forms write them. At most 16. Default none.
     pub with_query: BTreeMap<String, String>,
     /// The networks that the client must be in. At most 256. Default any.
     pub clients: Vec<Text<Network>>,
-    /// A folder to serve: what is below the `/prefix/` of the path, or below `strip_prefix`. A relative
-    /// one starts from the configuration's folder. Default none.
+    /// A folder to serve: what is below the `/prefix/` of the path, or below `strip_prefix`. A
+    /// relative one starts from the configuration's folder. Default none.
     pub root: Option<String>,
-    /// The pages that stand for a folder of `root`, the first one that is there. At most 16. Default
-    /// `[index.html]`.
+    /// The pages that stand for a folder of `root`, the first one that is there. At most 16.
+    /// Default `[index.html]`.
     pub index: Vec<String>,
-    /// Whether a folder of `root` without an index page shows what is in it. Default false.
+    /// True if a folder of `root` without an index page shows what is in it. Default false.
     pub listing: bool,
     /// A file below `root` that is served, with 200, where nothing is found: `/index.html` for an
     /// application of one page. Default none.
     pub fallback: Option<String>,
-    /// `FastCGI` servers for scripts of `root`, by pattern of path: `"*.php": "unix:///run/php.sock"`.
-    /// Default none.
+    /// `FastCGI` servers for scripts of `root`, by pattern of path: `"*.php":
+    /// "unix:///run/php.sock"`. Default none.
     pub fastcgi: BTreeMap<String, ScriptChoice>,
     /// Sends the client to another place. Default none.
     pub redirect: Option<RedirectSettings>,
     /// Answers always the same. Default none.
     pub answer: Option<FixedAnswerSettings>,
-    /// Answers nothing, of the type that was asked for: an empty script, a transparent picture. Default
-    /// false.
+    /// Answers nothing, of the type that was asked for: an empty script, a transparent picture.
+    /// Default false.
     pub null_answer: bool,
     /// URLs to refuse. Default none.
     pub block: Option<BlockSettings>,
     /// How often requests may come. Default: any.
     pub limit: Option<LimitSettings>,
-    /// How many may be under way at once. Default: any.
+    /// Number that may be under way at once. Default: any.
     pub requests: Option<RequestsSettings>,
     /// Names and passwords of those who are let in. Default: all are.
     pub auth: Option<AuthSettings>,
@@ -89,39 +89,40 @@ pub struct RouteSettings {
     pub strip_prefix: Option<String>,
     /// Another path for servers of the pool, after `strip_prefix`. Default none.
     pub rewrite: Option<RewriteSettings>,
-    /// The `Host` that servers of the pool read: `keep` what the client asked for, `server` for that of the
-    /// server, or a host. A rule of `headers` stands over it. Default `keep`.
+    /// The `Host` that servers of the pool read: `keep` what the client asked for, `server` for
+    /// that of the server, or a host. A rule of `headers` stands over it. Default `keep`.
     pub set_host: String,
-    /// Whether answers of the pool are cached, as `Cache-Control` and its like allow. Default false.
+    /// True if answers of the pool are cached, as `Cache-Control` and its like allow. Default
+    /// false.
     pub cache: bool,
     /// Storing of answers that set a cookie: the cache sends the cookie to whoever gets
     /// them, as RFC 9111 (section 7.3) allows. Without, such an answer goes to who asked for it
     /// alone. Default false.
     pub store_set_cookie: bool,
-    /// How urgent its requests are where they have to wait for a server of the pool, unless the pool's
-    /// `queue` says otherwise. Default `normal`.
+    /// How urgent its requests are where they have to wait for a server of the pool, unless the
+    /// pool's `queue` says otherwise. Default `normal`.
     pub priority: RequestPriority,
     /// What is done to header fields on this route, after what is done on every route.
     pub headers: FieldSettings,
-    /// Whether answers are compressed on the way out, for clients that take it: `true`, or in detail.
-    /// Default false. What a server has compressed, what is known to be short and what has
+    /// Whether answers are compressed on the way out, for clients that take it: `true`, or in
+    /// detail. Default false. What a server has compressed, what is known to be short and what has
     /// `no-transform` goes as it is.
     pub compress: CompressChoice,
-    /// Whether `Location`, `Content-Location` and `Refresh` that lead to a server of the pool are made
-    /// to lead here. Default true.
+    /// True if `Location`, `Content-Location` and `Refresh` that lead to a server of the pool are
+    /// made to lead here. Default true.
     pub rewrite_location: bool,
-    /// Whether cookies with a server's own name as their `Domain` become cookies of the host that the
-    /// client asked, and their `Path` gets back what `strip_prefix` took off. Default false.
+    /// True if cookies with a server's own name as their `Domain` become cookies of the host that
+    /// the client asked, and their `Path` gets back what `strip_prefix` took off. Default false.
     pub rewrite_cookies: bool,
     /// The largest request body on this route, in place of the gateway's `body_max`.
     pub body_max: Option<Text<ByteSize>>,
-    /// How long a server may be silent on this route, in place of the gateway's `response_timeout`; from
-    /// 1s to 1h.
+    /// Time for which a server may be silent on this route, in place of the gateway's
+    /// `response_timeout`; from 1s to 1h.
     pub response_timeout: Option<Text<TimeSpan>>,
     /// What its servers may name to be sent in their place. Default nothing.
     pub reproxy: Option<ReproxySettings>,
-    /// Whether it is reached only by a server's `X-Accel-Redirect`, never by what a client asks for. Default
-    /// false.
+    /// True if it is reached only by a server's `X-Accel-Redirect`, never by what a client asks
+    /// for. Default false.
     pub internal: bool,
     /// How request bodies reach its servers. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
@@ -215,7 +216,7 @@ impl RouteSettings {
         HostSetting::parse(&self.set_host)
     }
 
-    /// What is done to the path before its servers are asked.
+    /// Returns what is done to the path before its servers are asked.
     pub(crate) fn onward(&self, host: &HostSetting) -> Result<PathRewrite, Complaint> {
         let strip =
             self.strip_prefix.as_deref().map(PathPrefix::parse).transpose().map_err(|why| {

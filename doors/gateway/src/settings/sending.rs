@@ -20,7 +20,7 @@ const HEDGE_MAX: Duration = Duration::from_mins(1);
 const ATTEMPTS_MAX: u32 = 8;
 const PER_SECOND_MAX: u32 = 100_000;
 
-/// Who is served first where requests wait for a server.
+/// Tells who is served first where requests wait for a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestPriority {
@@ -37,10 +37,10 @@ pub enum RequestPriority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueSettings {
-    /// How many may wait. Default 1000, at most 100000; 0: nobody waits. One too many gets 503 at
-    /// once, unless it may take the place of one of a lower class.
+    /// Number that may wait. Default 1000, at most 100000; 0: nobody waits. One too many gets 503
+    /// at once, unless it may take the place of one of a lower class.
     pub length: u32,
-    /// How long one waits. Then it gets 503 with `Retry-After`. Default 10s, from 1ms to 10m.
+    /// Time for which one waits. Then it gets 503 with `Retry-After`. Default 10s, from 1ms to 10m.
     pub deadline: Text<TimeSpan>,
     /// The same for high priority. Default: `deadline`.
     pub deadline_high: Option<Text<TimeSpan>>,
@@ -56,7 +56,7 @@ pub struct QueueSettings {
     pub relief: ReliefSettings,
 }
 
-/// What keeps lower classes from starving in a line.
+/// Holds what keeps lower classes from starving in a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReliefSettings {
@@ -73,19 +73,20 @@ pub struct ReliefSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RetrySettings {
-    /// How many servers are asked in all. Default 3, from 1 to 8; servers that take no connection do
-    /// not count, but no request tries more than 8.
+    /// Number of servers that are asked in all. Default 3, from 1 to 8; servers that take no
+    /// connection do not count, but no request tries more than 8.
     pub attempts: u32,
     /// After what: `closed` (the connection ended before the answer), `timeout`, `garbage` (the
     /// answer is no HTTP), or a status: 429, 500, 502, 503, 504. Default `closed`.
     pub on: Vec<RetryOn>,
-    /// How many may be sent again, in percent of all requests of the pool. Default 20, at most 100.
+    /// Number that may be sent again, in percent of all requests of the pool. Default 20, at most
+    /// 100.
     pub budget: u32,
     /// And so many a second besides, saved up for 10 s. Default 10, at most 100000.
     pub budget_minimum: u32,
     /// Asks a second server if the first has not begun its answer by then, takes the first good
-    /// answer and drops the other request. For GET and HEAD; out of the same budget. Default: never;
-    /// from 1ms to 60s.
+    /// answer and drops the other request. For GET and HEAD; out of the same budget. Default:
+    /// never; from 1ms to 60s.
     pub hedge: Option<Text<TimeSpan>>,
 }
 
@@ -207,7 +208,7 @@ pub(crate) enum RequestSign {
 }
 
 impl RequestSign {
-    /// Whether a request carries it.
+    /// True if a request carries it.
     pub(crate) fn is_on(&self, headers: &http::HeaderMap) -> bool {
         let fits = |found: &str, wanted: &Option<String>| {
             wanted.as_ref().is_none_or(|wanted| found == wanted)

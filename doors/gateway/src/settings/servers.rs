@@ -14,9 +14,9 @@ pub const WEIGHT_MAX: u32 = 100;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ServerSettings {
-    /// Its URL.
+    /// URL.
     Url(String),
-    /// Its URL and more.
+    /// URL and more.
     Detailed(ServerDetails),
 }
 
@@ -24,26 +24,26 @@ pub enum ServerSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerDetails {
-    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` (HTTP/2 without TLS and without asking
-    /// first), `unix:/PATH` (a socket of this machine) or `h2c+unix:/PATH`. Needed.
+    /// `http://HOST:PORT`, `https://HOST:PORT`, `h2c://HOST:PORT` (HTTP/2 without TLS and without
+    /// asking first), `unix:/PATH` (a socket of this machine) or `h2c+unix:/PATH`. Needed.
     pub url: String,
-    /// How much it gets beside the others. Default 1, from 1 to 100.
+    /// Share that it gets beside the others. Default 1, from 1 to 100.
     pub weight: u32,
-    /// Whether it serves only while no other server is up. Default false.
+    /// True if it serves only while no other server is up. Default false.
     pub backup: bool,
-    /// Requests that it works on at once, upgraded connections included; further ones go to others, or wait
-    /// in the pool's queue. Default 0: no bound.
+    /// Requests that it works on at once, upgraded connections included; further ones go to others,
+    /// or wait in the pool's queue. Default 0: no bound.
     pub max_requests: u32,
-    /// Whether it takes no new clients, only those that a sticky cookie leads to it. Default false.
+    /// True if it takes no new clients, only those that a sticky cookie leads to it. Default false.
     pub drain: bool,
-    /// Whether its host is a name that stands for several servers, looked up again when the time of the
-    /// answer is over, from 1 s to 5 m: `addresses` (each of its addresses is a server) or `srv` (its
-    /// SRV records name them, with port, weight and rank). What else is said here is said of each.
-    /// Default: it is one server, and its name is looked up for each connection.
+    /// Whether its host is a name that stands for several servers, looked up again when the time of
+    /// the answer is over, from 1 s to 5 m: `addresses` (each of its addresses is a server) or
+    /// `srv` (its SRV records name them, with port, weight and rank). What else is said here is
+    /// said of each. Default: it is one server, and its name is looked up for each connection.
     pub resolve: Option<ResolveChoice>,
 }
 
-/// What the name of servers is asked for.
+/// Tells what the name of servers is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ResolveChoice {
@@ -86,7 +86,7 @@ impl Default for ServerDetails {
 }
 
 impl ServerSettings {
-    /// Its settings in full.
+    /// Returns its settings in full.
     pub fn details(&self) -> ServerDetails {
         match self {
             Self::Url(url) => ServerDetails { url: url.clone(), ..Default::default() },
@@ -94,7 +94,7 @@ impl ServerSettings {
         }
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub fn url(&self) -> &str {
         match self {
             Self::Url(url) => url,
@@ -125,7 +125,7 @@ impl ServerSettings {
 }
 
 impl ServerDetails {
-    /// What cannot be looked up, and what the records say already.
+    /// Returns what cannot be looked up, and what the records say already.
     fn check_resolve(&self) -> Vec<Complaint> {
         let (Some(resolve), Ok(server)) = (self.resolve, self.url.parse::<OriginServer>()) else {
             return Vec::new();
@@ -157,7 +157,7 @@ impl ServerDetails {
     }
 }
 
-/// Whether a URL that leads to a name has a port.
+/// True if a URL that leads to a name has a port.
 fn has_port(url: &str) -> bool {
     url.split_once("://").is_some_and(|(_, authority)| authority.contains(':'))
 }

@@ -12,15 +12,15 @@ const TIME_MAX: Duration = Duration::from_hours(1);
 /// What one upload may keep in memory at most.
 const MEMORY_MAX: u64 = 64 << 20;
 
-/// How request bodies reach a server: at the client's pace, or once they are here.
+/// Holds how request bodies reach a server: at the client's pace, or once they are here.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UploadSettings {
-    /// `stream` passes bodies on as they come; `buffer` takes each as a whole before a server is asked;
-    /// `auto` takes those as a whole that fit into memory or that a client is slow with. A route may say
-    /// otherwise. Default `stream`.
+    /// `stream` passes bodies on as they come; `buffer` takes each as a whole before a server is
+    /// asked; `auto` takes those as a whole that fit into memory or that a client is slow with. A
+    /// route may say otherwise. Default `stream`.
     pub mode: UploadMode,
-    /// How much of one body is kept in memory; what is longer goes to disk. Default 256KiB, at most
+    /// The part of one body is kept in memory; what is longer goes to disk. Default 256KiB, at most
     /// 64MiB.
     pub memory: Text<ByteSize>,
     /// The same for all bodies together. Beyond it they go to disk from their first byte. Default
@@ -29,14 +29,14 @@ pub struct UploadSettings {
     /// The folder for what goes to disk; a relative one is below the state folder. Its files have
     /// no name, so they are gone with the process, however it ends. Default the state folder.
     pub disk_folder: Option<String>,
-    /// How much may be on disk, all bodies together. What no longer fits, or cannot be written, is
-    /// passed on as it comes. Default 1GiB; 0 puts nothing on disk.
+    /// Bytes that may be on disk, all bodies together. What no longer fits, or cannot be written,
+    /// is passed on as it comes. Default 1GiB; 0 puts nothing on disk.
     pub disk_max: Text<ByteSize>,
     /// What `auto` goes by, once a body has filled its memory.
     pub threshold: UploadThreshold,
 }
 
-/// How request bodies reach a server.
+/// Tells how request bodies reach a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum UploadMode {
@@ -55,8 +55,8 @@ pub enum UploadMode {
 pub struct UploadThreshold {
     /// Those of this length or more. Default none: length does not matter.
     pub size: Option<Text<ByteSize>>,
-    /// Those of which the rest will take longer than this, at the pace so far; where the length is not
-    /// known, those that have taken so long. Default 5s, from 100ms to 1h.
+    /// Those of which the rest will take longer than this, at the pace so far; where the length is
+    /// not known, those that have taken so long. Default 5s, from 100ms to 1h.
     pub time: Text<TimeSpan>,
     /// Those that come with fewer bytes a second. Default none: pace alone does not matter.
     pub rate: Option<Text<ByteSize>>,

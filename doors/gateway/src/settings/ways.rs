@@ -1,4 +1,5 @@
-//! What can be set for how a pool's servers are spoken to: TLS, HTTP version, PROXY header, patience.
+//! What can be set for how a pool's servers are spoken to: TLS, HTTP version, PROXY header,
+//! patience.
 //!
 //! Plain data; the files that it names are read by `ways`. Read as part of a pool.
 
@@ -29,11 +30,12 @@ const REQUESTS_MAX: u32 = 1_000_000_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ServerTlsSettings {
-    /// Certificates of the authorities that alone are trusted, in PEM; a relative path starts from the
-    /// configuration's folder. At most 1 MiB, read on every reload. Default: the public authorities.
+    /// Certificates of the authorities that alone are trusted, in PEM; a relative path starts from
+    /// the configuration's folder. At most 1 MiB, read on every reload. Default: the public
+    /// authorities.
     pub ca: Option<PathBuf>,
-    /// What is shown to servers that ask for a certificate: a chain, leaf first, in PEM. Read on every
-    /// reload. Default none.
+    /// What is shown to servers that ask for a certificate: a chain, leaf first, in PEM. Read on
+    /// every reload. Default none.
     pub certificate: Option<PathBuf>,
     /// The private key of `certificate`, in PEM.
     pub key: Option<PathBuf>,
@@ -44,14 +46,14 @@ pub struct ServerTlsSettings {
     pub verify: VerifyChoice,
 }
 
-/// How a server's certificate is checked.
+/// Tells how a server's certificate is checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum VerifyChoice {
-    /// It must be of a trusted authority, in its time, and for the name.
+    /// Must be of a trusted authority, in its time, and for the name.
     #[default]
     Full,
-    /// It is not: anybody on the way can be the server.
+    /// Is not: anybody on the way can be the server.
     None,
 }
 
@@ -81,17 +83,18 @@ pub enum ProxyProtocolChoice {
     V2,
 }
 
-/// How long a pool's servers are waited for.
+/// Holds how long a pool's servers are waited for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimeoutSettings {
-    /// How long a connection may take until it can carry a request, TLS and `verify_connection`
+    /// Time that a connection may take until it can carry a request, TLS and `verify_connection`
     /// included. Default 5s, from 10ms to 1m. Beyond it the next server is tried.
     pub connect: Text<TimeSpan>,
-    /// How long a server may take to begin its answer, after the request's last byte. Default: the
-    /// gateway's `response_timeout`; from 10ms to 1h. A route's own counts before it. Beyond it: 504.
+    /// Time that a server may take to begin its answer, after the request's last byte. Default: the
+    /// gateway's `response_timeout`; from 10ms to 1h. A route's own counts before it. Beyond it:
+    /// 504.
     pub first_byte: Option<Text<TimeSpan>>,
-    /// How long a server may be silent in the middle of an answer. Default: the gateway's
+    /// Time for which a server may be silent in the middle of an answer. Default: the gateway's
     /// `response_timeout`; from 10ms to 1h. Beyond it the answer is broken off.
     pub between_bytes: Option<Text<TimeSpan>>,
 }
@@ -100,14 +103,15 @@ pub struct TimeoutSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeepAliveSettings {
-    /// Idle connections kept for each server and core. Default 128, at most 1024; 0 keeps none. One of
-    /// HTTP/2 carries all requests at once.
+    /// Idle connections kept for each server and core. Default 128, at most 1024; 0 keeps none. One
+    /// of HTTP/2 carries all requests at once.
     pub connections: u32,
-    /// How long an idle connection is kept: less than the server keeps it. Default 30s, from 1s to 1h.
+    /// Time for which an idle connection is kept: less than the server keeps it. Default 30s, from
+    /// 1s to 1h.
     pub idle: Text<TimeSpan>,
     /// How old a connection may be to carry one more request. Default: any age; from 1s to 24h.
     pub age: Option<Text<TimeSpan>>,
-    /// How many requests a connection carries. Default 0: any number.
+    /// Number of requests a connection carries. Default 0: any number.
     pub requests: u32,
 }
 
@@ -160,7 +164,7 @@ impl ProxyProtocolChoice {
 }
 
 impl HttpChoice {
-    /// What is wrong with `server` where this is spoken.
+    /// Returns what is wrong with `server` where this is spoken.
     pub(crate) fn check(self, server: &ServerSettings) -> Option<Complaint> {
         let is_h2c = server.url().parse::<OriginServer>().is_ok_and(|it| it.is_h2c());
         (self == Self::H1 && is_h2c).then(|| {

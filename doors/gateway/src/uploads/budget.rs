@@ -1,15 +1,16 @@
 //! How many bytes all uploads together may hold.
 //!
-//! A counter and shares in it that give back what they hold when they are dropped. Called by `spool`.
+//! A counter and shares in it that give back what they hold when they are dropped. Called by
+//! `spool`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// What is in use, in bytes.
+/// Holds what is in use, in bytes.
 #[derive(Debug, Default)]
 pub(super) struct UploadBudget(AtomicU64);
 
-/// What one upload holds of it.
+/// Holds what one upload holds of it.
 #[derive(Debug)]
 pub(super) struct BudgetShare {
     budget: Arc<UploadBudget>,

@@ -54,7 +54,7 @@ impl ReplayBody {
         Self(Arc::new(ReplayWhole { before, file, after, shares }))
     }
 
-    /// Its length in bytes.
+    /// Returns its length in bytes.
     pub(crate) fn len(&self) -> u64 {
         let whole = &*self.0;
         let in_file = whole.file.as_ref().map_or(0, |(_, len)| *len);

@@ -1,7 +1,7 @@
 //! One body while it is being taken: its beginning in memory, the rest in a file without a name.
 //!
-//! The file is never linked into its folder, or unlinked before it holds a byte: it is gone with the
-//! process, however that ends. Writing is done by a helper thread. Called by the parent module.
+//! The file is never linked into its folder, or unlinked before it holds a byte: it is gone with
+//! the process, however that ends. Writing is done by a helper thread. Called by the parent module.
 
 use super::UploadRules;
 use super::budget::BudgetShare;
@@ -30,7 +30,7 @@ pub(super) struct UploadSpool {
     folder: Arc<Path>,
 }
 
-/// What a body holds of the budgets.
+/// Holds what a body holds of the budgets.
 #[derive(Debug)]
 pub(super) struct SpoolShares {
     memory: BudgetShare,
@@ -50,11 +50,11 @@ enum SpoolPlace {
     Disk,
 }
 
-/// What became of a piece. It is kept in any case.
+/// Outcome of a piece. It is kept in any case.
 pub(super) enum SpoolOutcome {
     /// There is room for more.
     Well,
-    /// It is in memory for want of another place: no more of the body is to be taken.
+    /// Is in memory for want of another place: no more of the body is to be taken.
     Unwritten,
 }
 
@@ -80,12 +80,12 @@ impl UploadSpool {
         }
     }
 
-    /// How much of the body is here, in bytes.
+    /// Returns how much of the body is here, in bytes.
     pub(super) fn len(&self) -> u64 {
         self.memory.len() as u64 + self.written + self.unwritten.len() as u64
     }
 
-    /// Whether all of it is in memory.
+    /// True if all of it is in memory.
     pub(super) fn is_in_memory(&self) -> bool {
         self.place == SpoolPlace::Memory
     }
@@ -128,7 +128,7 @@ impl UploadSpool {
         SpoolOutcome::Unwritten
     }
 
-    /// What was taken.
+    /// Returns what was taken.
     pub(super) fn finish(mut self) -> ReplayBody {
         if self.file.is_none() {
             self.memory.extend_from_slice(&self.unwritten.split());

@@ -1,4 +1,5 @@
-//! What stands before a route, on real sockets: who is turned away, how, and that no server sees it.
+//! What stands before a route, on real sockets: who is turned away, how, and that no server sees
+//! it.
 
 use crate::support;
 

@@ -1,5 +1,5 @@
-//! How the gateway speaks to its servers: HTTP/2 and gRPC, sockets, TLS with an authority of one's own,
-//! PROXY headers, patience, verified connections.
+//! How the gateway speaks to its servers: HTTP/2 and gRPC, sockets, TLS with an authority of one's
+//! own, PROXY headers, patience, verified connections.
 
 use crate::support;
 

@@ -41,7 +41,8 @@ impl Browser {
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"])
             .args(["--autoplay-policy=no-user-gesture-required", "--mute-audio"])
             .args(["--disable-background-networking", "--remote-debugging-port=0"])
-            // Every name leads to the door, which lies on loopback: a page from a file may go there.
+            // Every name leads to the door, which lies on loopback: a page from a file may go
+            // there.
             .arg(format!("--host-resolver-rules=MAP * {}", edge.http))
             .arg("--disable-features=LocalNetworkAccessChecks,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable")
             .arg(format!("--user-data-dir={}", home.display()))

@@ -21,8 +21,8 @@ const TOKENS_MAX: usize = 65_536;
 pub struct AuthSettings {
     /// What the browser shows. Default `Tidegate`.
     pub realm: String,
-    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder. It
-    /// is read at start and on reload. Default none.
+    /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder.
+    /// It is read at start and on reload. Default none.
     pub file: Option<String>,
     /// Users and their hashed passwords: bcrypt (`$2y$`), Argon2 (`$argon2id$`), SHA-crypt (`$5$`,
     /// `$6$`). Default none.

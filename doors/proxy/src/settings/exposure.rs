@@ -42,7 +42,7 @@ impl Settings {
 }
 
 impl Settings {
-    /// Whether a parent proxy is named with its password.
+    /// True if a parent proxy is named with its password.
     pub fn has_passwords(&self) -> bool {
         let parents = self.parent.iter().chain(self.parents.iter().map(|rule| &rule.parent));
         let mut hops = parents.flat_map(ParentSettings::hops);
@@ -50,7 +50,7 @@ impl Settings {
     }
 }
 
-/// Whether all of `network` is this machine or a private network.
+/// True if all of `network` is this machine or a private network.
 fn is_near(network: &Network) -> bool {
     near_networks()
         .iter()

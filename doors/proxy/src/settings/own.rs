@@ -26,7 +26,7 @@ pub struct TlsSettings {
     pub names: Vec<Text<DomainName>>,
 }
 
-/// What is served at `/proxy.pac` and `/wpad.dat`.
+/// Holds what is served at `/proxy.pac` and `/wpad.dat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacSettings {
@@ -39,7 +39,7 @@ pub struct PacSettings {
     pub fallback: PacFallback,
 }
 
-/// What browsers do when the proxy does not answer.
+/// Tells what browsers do when the proxy does not answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PacFallback {

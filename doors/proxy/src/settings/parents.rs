@@ -59,7 +59,7 @@ impl ParentSettings {
 }
 
 impl ParentHosts {
-    /// Whether `host` is there.
+    /// True if `host` is there.
     pub(crate) fn holds(&self, host: &UrlHost) -> bool {
         match (self, host) {
             (Self::Below(above), UrlHost::Name(name)) => name.as_name().is_within(above.as_name()),

@@ -30,7 +30,7 @@ const FRAMING: [HeaderName; 10] = [
     UPGRADE,
 ];
 
-/// Whether the server's name in a tunnel's first bytes counts.
+/// Tells whether the server's name in a tunnel's first bytes counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ConnectSni {
@@ -43,7 +43,7 @@ pub enum ConnectSni {
     Off,
 }
 
-/// What origins learn of the page that asks.
+/// Tells what origins learn of the page that asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefererPolicy {
@@ -73,13 +73,13 @@ pub(super) fn check_upgrade(protocols: &[String]) -> Vec<Complaint> {
     complaints
 }
 
-/// Whether something is told.
+/// Tells whether something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FieldDisclosure {
     /// It is.
     On,
-    /// It is not.
+    /// Is not.
     Off,
 }
 

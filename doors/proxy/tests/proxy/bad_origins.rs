@@ -1,5 +1,5 @@
-//! Origins that break off, contradict themselves, never end, fall silent or are nobody's: the client learns of
-//! it, and the cache keeps nothing of it.
+//! Origins that break off, contradict themselves, never end, fall silent or are nobody's: the
+//! client learns of it, and the cache keeps nothing of it.
 
 use crate::support::{
     DEADLINE, Given, Origin, Reply, certificate, curl, get, proxy, read_message, secure_proxy,
@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc;
 
-/// The front of an answer that promises more. It has no validator by which the rest could be asked for.
+/// The front of an answer that promises more. It has no validator by which the rest could be asked
+/// for.
 const FRONT: &str =
     "HTTP/1.1 200 OK\r\nCache-Control: max-age=3600\r\nContent-Length: 1000\r\n\r\nfront";
 const WHOLE: &str =

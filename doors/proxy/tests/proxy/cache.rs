@@ -1,5 +1,5 @@
-//! What the cache makes of requests: URLs that it leaves alone, parts of what is there in part, and what is
-//! stale where the origin is asked, fails, or is not to be asked.
+//! What the cache makes of requests: URLs that it leaves alone, parts of what is there in part, and
+//! what is stale where the origin is asked, fails, or is not to be asked.
 
 use crate::support::{Given, Origin, Reply, ask, get, proxy, settings_with, start_door, until};
 use door_proxy::ProxyDoor;

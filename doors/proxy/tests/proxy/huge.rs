@@ -1,12 +1,13 @@
-//! A body of more than 2 GiB through a proxy with a cache that does not keep it: positions and counts that 31
-//! bits do not hold.
+//! A body of more than 2 GiB through a proxy with a cache that does not keep it: positions and
+//! counts that 31 bits do not hold.
 
 use crate::support::{DEADLINE, Given, open_ledger, read_message, start, until};
 use ledger::RowFilter;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-/// Such a block of the body begins with its own position, in eight bytes; the rest is the letter `a`.
+/// Such a block of the body begins with its own position, in eight bytes; the rest is the letter
+/// `a`.
 const BLOCK_BYTES: u64 = 1 << 20;
 const TOTAL: u64 = (1 << 31) + 5_000;
 

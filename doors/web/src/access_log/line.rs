@@ -1,8 +1,8 @@
 //! One request as a line of a log.
 //!
-//! Pure. Nothing that a client sends can begin a line, end a quoted field or reach a terminal: what is
-//! not printable ASCII, a quote or a backslash is written as `\xHH` (in JSON: as JSON does). Called by
-//! `access_log`.
+//! Pure. Nothing that a client sends can begin a line, end a quoted field or reach a terminal: what
+//! is not printable ASCII, a quote or a backslash is written as `\xHH` (in JSON: as JSON does).
+//! Called by `access_log`.
 
 use super::settings::LogFormat;
 use std::io::Write;

@@ -1,7 +1,7 @@
 //! The thread that writes a log, and its queue.
 //!
-//! Bounded in bytes; at the cap what comes is dropped and counted by lines. It formats nothing. What
-//! is queued when the log is closed is written first. Called by `access_log`.
+//! Bounded in bytes; at the cap what comes is dropped and counted by lines. It formats nothing.
+//! What is queued when the log is closed is written first. Called by `access_log`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -107,7 +107,7 @@ impl LogWriter {
         self.shared.retired.store(true, Relaxed);
     }
 
-    /// Whether a site still writes to it.
+    /// True if a site still writes to it.
     pub(crate) fn is_used(&self) -> bool {
         !self.shared.retired.load(Relaxed)
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use vocab::{Complaint, Now};
 
-/// What a request gets.
+/// Tells what a request gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AuthAccess {
     /// Nobody is asked here.
@@ -50,7 +50,8 @@ struct AuthEntry {
 }
 
 impl SiteAuth {
-    /// Reads the files of users, relative ones from `base`. Complaints have paths relative to `auth`.
+    /// Reads the files of users, relative ones from `base`. Complaints have paths relative to
+    /// `auth`.
     pub(crate) fn open(all: &[AuthSettings], base: &Path) -> Result<Self, Vec<Complaint>> {
         let (mut entries, mut complaints) = (Vec::new(), Vec::new());
         for (index, settings) in all.iter().enumerate() {
@@ -73,12 +74,12 @@ impl SiteAuth {
         Err(complaints)
     }
 
-    /// Whether somebody is asked at this decoded path.
+    /// True if somebody is asked at this decoded path.
     pub(crate) fn guards(&self, path: &str) -> bool {
         self.entries.iter().any(|entry| entry.pattern.matches(path))
     }
 
-    /// What a request for this decoded path gets, without waiting.
+    /// Returns what a request for this decoded path gets, without waiting.
     pub(crate) fn access(&self, path: &str, headers: &HeaderMap, now: Now) -> AuthAccess {
         let Some(at) = self.entries.iter().position(|entry| entry.pattern.matches(path)) else {
             return AuthAccess::Open;

@@ -1,8 +1,8 @@
 //! Coded files, kept in memory by the identity of the file they were made from.
 //!
 //! A file that changes has another identity, so nothing is ever invalidated; what is not asked for
-//! any more makes room. Equal requests that come at once wait for one coding. It reads no file: it is
-//! told how to make what it has not. Called by `compress`.
+//! any more makes room. Equal requests that come at once wait for one coding. It reads no file: it
+//! is told how to make what it has not. Called by `compress`.
 
 use super::FileId;
 use bytes::Bytes;
@@ -17,7 +17,7 @@ const ENTRY_BYTES: u64 = 160;
 /// What is expected of a coded file when the table is made: a script or style sheet.
 const USUAL_BYTES: u64 = 8 << 10;
 
-/// What a coded file was made from, and how.
+/// Holds what a coded file was made from, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct CodedKey {
     pub(crate) file: FileId,
@@ -25,7 +25,7 @@ pub(crate) struct CodedKey {
     pub(crate) level: CodingLevel,
 }
 
-/// What came of coding a file.
+/// Outcome of coding a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum CodedFile {
     /// This.
@@ -69,13 +69,13 @@ impl KeptFiles {
         Self { cache, made: AtomicU64::new(0) }
     }
 
-    /// What is kept.
+    /// Returns what is kept.
     pub(crate) fn get(&self, key: &CodedKey) -> Option<Arc<CodedEntry>> {
         self.cache.get(key)
     }
 
-    /// What is kept, or what `make` makes; whoever asks meanwhile waits for it. What `make` cannot
-    /// make is `None`, and the next who asks tries again.
+    /// Returns what is kept, or what `make` makes; whoever asks meanwhile waits for it. What `make`
+    /// cannot make is `None`, and the next who asks tries again.
     pub(crate) async fn get_or_make(
         &self,
         key: CodedKey,
@@ -95,7 +95,7 @@ impl KeptFiles {
         }
     }
 
-    /// How many files were coded so far.
+    /// Returns how many files were coded so far.
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
         self.made.load(Relaxed)

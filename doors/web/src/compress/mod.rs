@@ -1,8 +1,8 @@
 //! Files in the coding that a client likes best: precompressed ones, or coded once and kept.
 //!
-//! A coded file is another representation, with a tag of its own. A file that does not get smaller is
-//! sent as it is, and that is remembered. Coding runs off the core's thread, a few at a time; when too
-//! many wait, the original is sent. It never codes what is compressed already. Called by
+//! A coded file is another representation, with a tag of its own. A file that does not get smaller
+//! is sent as it is, and that is remembered. Coding runs off the core's thread, a few at a time;
+//! when too many wait, the original is sent. It never codes what is compressed already. Called by
 //! `negotiate` and `script`.
 
 mod kept;
@@ -42,7 +42,7 @@ const AT_ONCE_LEVEL_MAX: u8 = 3;
 /// A precompressed file that appears beside a kept one is seen after so long, in milliseconds.
 const SIDE_LOOK_EVERY_MS: u64 = 1000;
 
-/// What a file is known by: two files with the same are the same bytes.
+/// Holds what a file is known by: two files with the same are the same bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId {
     pub(crate) device: u64,
@@ -58,7 +58,7 @@ impl FileId {
     }
 }
 
-/// What the answer for a file depends on.
+/// Tells what the answer for a file depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodingPlan {
     /// Not on `Accept-Encoding`: it is never coded.
@@ -69,7 +69,7 @@ pub(crate) enum CodingPlan {
     Coded(ContentCoding),
 }
 
-/// How a file is to be sent.
+/// Tells how a file is to be sent.
 #[derive(Debug)]
 pub(crate) enum SentForm {
     /// As it is, this time.
@@ -82,7 +82,7 @@ pub(crate) enum SentForm {
     Side(ContentCoding, OwnedFd, FileFacts),
 }
 
-/// What is to be coded.
+/// Tells what is to be coded.
 pub(crate) enum CodingInput {
     /// A file that is open.
     Open(OwnedFd),
@@ -113,16 +113,16 @@ impl SiteCompression {
         }
     }
 
-    /// Whether a file of this type and length goes out in several forms.
+    /// True if a file of this type and length goes out in several forms.
     #[allow(clippy::unused_self, reason = "a question to a site that compresses, not to any")]
     pub(crate) fn may_code(&self, media: &HeaderValue, len: u64) -> bool {
         len > 0 && worth_coding(media) == CodingWorth::Coding
     }
 
-    /// What a request for a file of this type, length and tag leads to.
+    /// Returns what a request for a file of this type, length and tag leads to.
     ///
-    /// A range is cut from the file itself, unless `If-Range` names a coded form: then from that one,
-    /// or a client would put together halves of two (RFC 9110 §14.2).
+    /// A range is cut from the file itself, unless `If-Range` names a coded form: then from that
+    /// one, or a client would put together halves of two (RFC 9110 §14.2).
     pub(crate) fn plan(
         &self,
         headers: &HeaderMap,
@@ -158,7 +158,7 @@ impl SiteCompression {
         }
     }
 
-    /// Whether files may stand precompressed beside others.
+    /// True if files may stand precompressed beside others.
     pub(crate) fn has_sides(&self) -> bool {
         self.settings.precompressed
     }
@@ -168,7 +168,7 @@ impl SiteCompression {
         &self.offer
     }
 
-    /// What is kept, without waiting: the usual case.
+    /// Returns what is kept, without waiting: the usual case.
     pub(crate) fn at_hand(&self, coding: ContentCoding, id: FileId, now: Now) -> Option<SentForm> {
         let entry = self.kept.get(&self.key(coding, id))?;
         let looked = entry.side_looked_ms.load(Relaxed);
@@ -210,7 +210,7 @@ impl SiteCompression {
         made.map_or(SentForm::AsItIs, |entry| self.form_of(coding, &entry.coded))
     }
 
-    /// How many files were coded so far: a second request for the same adds none.
+    /// Returns how many files were coded so far: a second request for the same adds none.
     #[cfg(test)]
     pub(crate) fn made(&self) -> u64 {
         self.kept.made()

@@ -40,8 +40,8 @@ pub struct CompressSettings {
     /// The codings to use; among those that a client likes equally, the first is taken. Default
     /// `[zstd, br, gzip]`.
     pub codings: Vec<CodingName>,
-    /// How hard gzip tries, 1 to 9. Default 1: of a usual script it leaves less than zlib's level 1 does,
-    /// in half the time; 6 saves some 10 % more and costs more than twice as much.
+    /// How hard gzip tries, 1 to 9. Default 1: of a usual script it leaves less than zlib's level 1
+    /// does, in half the time; 6 saves some 10 % more and costs more than twice as much.
     #[schemars(range(min = 1, max = 9))]
     pub gzip_level: u8,
     /// How hard brotli tries, 1 to 9. Default 4: about gzip's time, 5 to 10 % smaller on text.
@@ -57,7 +57,7 @@ pub struct CompressSettings {
     pub max: Text<ByteSize>,
     /// So much is kept of coded files, so that each is coded once. Default 32 MiB, at most 16 GiB.
     pub keep: Text<ByteSize>,
-    /// Whether `FILE.zst`, `FILE.br` and `FILE.gz` are sent in place of `FILE` where they are not
+    /// True if `FILE.zst`, `FILE.br` and `FILE.gz` are sent in place of `FILE` where they are not
     /// older than it. Default true.
     pub precompressed: bool,
 }

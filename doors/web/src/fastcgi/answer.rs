@@ -18,7 +18,7 @@ pub(crate) const HEAD_BYTES_MAX: usize = 64 << 10;
 /// Fields of a script's answer.
 const FIELDS_MAX: usize = 256;
 
-/// What a script says before its body.
+/// Holds what a script says before its body.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ScriptHead {
     pub(crate) status: StatusCode,
@@ -38,7 +38,7 @@ pub(crate) enum BadHead {
     Status(String),
     /// A `Content-Length` that is none, or two of them.
     Length,
-    /// It ended without an empty line.
+    /// Ended without an empty line.
     Unfinished,
 }
 

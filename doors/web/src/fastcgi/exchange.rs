@@ -1,8 +1,8 @@
 //! One request and its answer over one connection.
 //!
 //! Both directions run at once, each no faster than its reader: a script may answer while its body
-//! is still coming. The client's going ends it, and the connection with it. Whatever the server says
-//! wrong ends the answer as broken, never as whole. Called by `fastcgi`.
+//! is still coming. The client's going ends it, and the connection with it. Whatever the server
+//! says wrong ends the answer as broken, never as whole. Called by `fastcgi`.
 
 use super::answer::{BadHead, HEAD_BYTES_MAX, ScriptHead, end_of_head, parse};
 use super::pool::{FastcgiSocket, SocketLease};
@@ -43,13 +43,13 @@ pub(crate) enum ScriptBroken {
     ClientGone,
 }
 
-/// What an answer begins with; its body follows.
+/// Holds what an answer begins with; its body follows.
 pub(crate) struct ScriptAnswer {
     pub(crate) head: ScriptHead,
     pub(crate) body: Body,
 }
 
-/// Whether the client takes a body at all.
+/// Tells whether the client takes a body at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyWanted {
     HeadAndBody,
@@ -61,14 +61,14 @@ pub(crate) enum BodyWanted {
 pub(crate) struct ScriptRequest {
     pub(crate) parameters: BytesMut,
     pub(crate) body: Body,
-    /// Its exact length.
+    /// Exact length.
     pub(crate) body_len: u64,
     pub(crate) wanted: BodyWanted,
     pub(crate) timeout: Duration,
     pub(crate) keep: KeepConnection,
 }
 
-/// What both directions know of each other.
+/// Holds what both directions know of each other.
 struct ExchangePace {
     /// When something last moved.
     moved: Cell<Instant>,
@@ -185,7 +185,7 @@ async fn send(
     Ok(())
 }
 
-/// How far an answer has come.
+/// Tells how far an answer has come.
 enum AnswerStage {
     Head {
         seen: BytesMut,

@@ -1,8 +1,8 @@
 //! `FastCGI`: requests for scripts, answered by another program over a socket.
 //!
-//! A pattern of paths says which program; a connection serves one request at a time and is kept. The
-//! script must be a file of the site unless its folder is elsewhere. It starts no program. Called by
-//! `request`.
+//! A pattern of paths says which program; a connection serves one request at a time and is kept.
+//! The script must be a file of the site unless its folder is elsewhere. It starts no program.
+//! Called by `request`.
 
 mod answer;
 mod exchange;
@@ -60,16 +60,16 @@ pub(crate) struct FastcgiServer {
 /// The script that a path leads to.
 pub(crate) struct FoundScript {
     pub(crate) server: Arc<FastcgiServer>,
-    /// Its path in the URL.
+    /// Path in the URL.
     pub(crate) name: String,
     /// What follows it.
     pub(crate) path_info: String,
 }
 
-/// Whether a script is looked for before it is asked for.
+/// Tells whether a script is looked for before it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScriptLookup {
-    /// It must be a file of the site.
+    /// Must be a file of the site.
     Here,
     /// The server has a folder of its own.
     Elsewhere,
@@ -86,7 +86,7 @@ pub(crate) enum ScriptFailure {
     Busy,
     /// The server cannot be reached.
     Down(String),
-    /// It did not answer in time.
+    /// Did not answer in time.
     TimedOut,
     /// What it answered is no answer.
     Bad(String),
@@ -134,7 +134,7 @@ impl FastcgiServers {
         self.sources.iter().any(|pattern| pattern.matches(&path))
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.servers.is_empty()
     }
@@ -267,8 +267,8 @@ impl FoundScript {
         }
     }
 
-    /// Its path below the root of the site at `prefix`, from the slash. `prefix` begins and ends with
-    /// one.
+    /// Returns its path below the root of the site at `prefix`, from the slash. `prefix` begins and
+    /// ends with one.
     pub(crate) fn below<'s>(&'s self, prefix: &str) -> &'s str {
         let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
         self.name.strip_prefix(prefix).unwrap_or(&self.name)

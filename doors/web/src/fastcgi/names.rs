@@ -1,7 +1,7 @@
 //! The addresses of a `FastCGI` server that is given by name.
 //!
-//! The system's resolver is asked on a thread of its own, and what it said is used for a while; where
-//! it fails, what it said last goes on. It opens no connection. Called by `pool`.
+//! The system's resolver is asked on a thread of its own, and what it said is used for a while;
+//! where it fails, what it said last goes on. It opens no connection. Called by `pool`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,8 +10,8 @@ use std::time::Duration;
 use tokio::net::lookup_host;
 use tokio::time::Instant;
 
-/// How long an answer is used: long enough to cost nothing, short enough that a container which
-/// comes back elsewhere is found.
+/// Time for which an answer is used: long enough to cost nothing, short enough that a container
+/// which comes back elsewhere is found.
 const KEPT_FOR: Duration = Duration::from_secs(30);
 /// After a failure the last answer is used for so long before the next question.
 const RETRY_AFTER: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ impl NamedServer {
         Self { host: host.to_owned(), port, known: Mutex::default() }
     }
 
-    /// Its addresses, in the resolver's order; never none.
+    /// Returns its addresses, in the resolver's order; never none.
     pub(crate) async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let now = Instant::now();
         {

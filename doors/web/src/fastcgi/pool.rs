@@ -2,8 +2,8 @@
 //!
 //! A child of php-fpm belongs to its connection until that closes, so idle connections that nobody
 //! shares would keep children from those that wait: an idle one is taken by whichever core comes
-//! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`. Called by
-//! `exchange`.
+//! first, and none is kept while a new one has not been heard of yet. It speaks no `FastCGI`.
+//! Called by `exchange`.
 
 use super::settings::FastcgiAddress;
 use std::io::{self, ErrorKind, Read};
@@ -29,7 +29,7 @@ pub(crate) enum NoConnection {
     Busy,
     /// The server does not take it.
     Refused(io::Error),
-    /// It does not answer.
+    /// Does not answer.
     TimedOut,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct SocketLease {
     _turn: OwnedSemaphorePermit,
 }
 
-/// Whether anything has come from the server.
+/// Tells whether anything has come from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeardFromServer {
     Yes,
@@ -95,8 +95,8 @@ impl FastcgiPool {
         })
     }
 
-    /// An idle connection, or a new one; [`SocketAge::Fresh`] asks for a new one. Waits `patience` at most
-    /// for its turn.
+    /// An idle connection, or a new one; [`SocketAge::Fresh`] asks for a new one. Waits `patience`
+    /// at most for its turn.
     pub(crate) async fn take(
         self: &Arc<Self>,
         age: SocketAge,

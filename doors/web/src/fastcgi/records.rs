@@ -1,7 +1,8 @@
 //! `FastCGI` records (`FastCGI` 1.0, §3 and §8): writing ours, reading theirs.
 //!
-//! Pure: bytes in, bytes out. One request a connection, so the request id is always 1; what comes in
-//! under another, or of a type that an application does not send, is an error. Called by `exchange`.
+//! Pure: bytes in, bytes out. One request a connection, so the request id is always 1; what comes
+//! in under another, or of a type that an application does not send, is an error. Called by
+//! `exchange`.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use std::fmt;
@@ -25,7 +26,7 @@ const END_BODY_BYTES: usize = 8;
 /// Lengths up to this take one byte, longer ones four (§3.4).
 const SHORT_LENGTH_MAX: usize = 127;
 
-/// Whether the server is asked to leave the connection open afterwards.
+/// Tells whether the server is asked to leave the connection open afterwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeepConnection {
     Open,

@@ -43,8 +43,8 @@ pub struct FastcgiSettings {
     /// The script of a folder that has no index file of its own; empty for none. Default
     /// `index.php`.
     pub index: String,
-    /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path is
-    /// the script. Default `.php`.
+    /// Where a script's name ends in the path; what follows is `PATH_INFO`. Empty: the whole path
+    /// is the script. Default `.php`.
     pub split_path: String,
     /// Pattern and `split_path` hold whatever the case: `*.php` for `/X.PHP` too, where the file
     /// system knows no case. Otherwise such a file is neither run nor sent: 404. Default false.

@@ -1,7 +1,7 @@
 //! What scripts complain about, on its way to the ledger's notes.
 //!
-//! A request may say so much and no more. It cleans nothing and keeps nothing: the ledger does both.
-//! Filled by `exchange`.
+//! A request may say so much and no more. It cleans nothing and keeps nothing: the ledger does
+//! both. Filled by `exchange`.
 
 use ledger::Ledger;
 use vocab::Door;

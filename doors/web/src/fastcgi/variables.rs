@@ -1,10 +1,10 @@
 //! What a script is told about its request: the variables of CGI/1.1 (RFC 3875 §4.1).
 //!
-//! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing: `Proxy`
-//! (scripts' libraries take `HTTP_PROXY` for their own setting), names with more than letters,
-//! digits and dashes (with an underscore it would be the variable of another field, with a dot none
-//! that a shell knows), and what only a proxy in front may say, unless it is one that the site trusts.
-//! Called by `request`, by way of `fastcgi`.
+//! Pure. A client's fields become `HTTP_…`, but for those that would pass for another thing:
+//! `Proxy` (scripts' libraries take `HTTP_PROXY` for their own setting), names with more than
+//! letters, digits and dashes (with an underscore it would be the variable of another field, with a
+//! dot none that a shell knows), and what only a proxy in front may say, unless it is one that the
+//! site trusts. Called by `request`, by way of `fastcgi`.
 
 use super::records::parameter;
 use base64::Engine as _;
@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 
-/// How the client came to us.
+/// Tells how the client came to us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallSecurity {
     Plain,
@@ -46,7 +46,7 @@ pub(crate) struct ScriptCall<'r> {
     pub(crate) query: &'r str,
     /// The script's path in the URL, decoded, with its slash.
     pub(crate) script_name: &'r str,
-    /// Its path below the root, from the slash.
+    /// Path below the root, from the slash.
     pub(crate) script_file: &'r str,
     /// What follows it in the URL, decoded; empty or with its slash.
     pub(crate) path_info: &'r str,
@@ -165,7 +165,7 @@ fn protocol(version: Version) -> &'static str {
     }
 }
 
-/// Whether a script hears of a field. RFC 3875 §4.1.18: those that are variables already are not
+/// True if a script hears of a field. RFC 3875 §4.1.18: those that are variables already are not
 /// repeated.
 fn is_told(name: &HeaderName) -> bool {
     let is_ours = *name == CONTENT_LENGTH

@@ -1,7 +1,7 @@
 //! How many connections the web door may have: said by sites, for the door as a whole.
 //!
-//! A connection is counted when it is taken in, before its first byte, so no site can have a cap of its
-//! own. Called by `check`, and by `door` for what counts.
+//! A connection is counted when it is taken in, before its first byte, so no site can have a cap of
+//! its own. Called by `check`, and by `door` for what counts.
 
 use super::SiteSettings;
 use transport::CONNECTIONS_MAX_DEFAULT;

@@ -1,7 +1,8 @@
 //! What is wrong with the settings of sites: every complaint at once, each with what to write.
 //!
 //! It opens no file and no folder; that those exist is found when the door is made. Called by
-//! `config` through [`check`] and [`SiteSettings::check`], and by the door before it takes settings.
+//! `config` through [`check`] and [`SiteSettings::check`], and by the door before it takes
+//! settings.
 
 use super::{SiteSettings, caps};
 use crate::errors::ErrorPages;

@@ -28,7 +28,7 @@ pub(crate) struct KeptFile {
     trust: Option<FileTrust>,
 }
 
-/// What the file was when it was read, and who tells if it is no longer.
+/// Holds what the file was when it was read, and who tells if it is no longer.
 pub(crate) struct FileTrust {
     /// The path of the URL as it was sent.
     url: Box<str>,
@@ -59,7 +59,7 @@ impl FileTrust {
         Self::new(&self.url, self.folder, (self.file.clone(), self.facts), marks, self.for_ms)
     }
 
-    /// Whether the kernel tells of changes.
+    /// True if the kernel tells of changes.
     pub(crate) fn is_watched(&self) -> bool {
         !self.marks.is_empty()
     }
@@ -95,20 +95,20 @@ impl KeptFile {
         self.trust.as_ref().filter(|_| self.is_unchanged(open))
     }
 
-    /// Whether nobody has told of a change, and the last look at the file is not long past.
+    /// True if nobody has told of a change, and the last look at the file is not long past.
     pub(crate) fn is_trusted(&self, open: &OpenFolder, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| now.mono_ms < trust.until_ms.load(Relaxed))
             && self.is_unchanged(open)
     }
 
-    /// Whether nobody has told of a change, and the site's folder is the same.
+    /// True if nobody has told of a change, and the site's folder is the same.
     pub(crate) fn is_unchanged(&self, open: &OpenFolder) -> bool {
         self.trust.as_ref().is_some_and(|trust| {
             trust.folder == open.id() && !trust.marks.iter().any(|mark| mark.is_changed())
         })
     }
 
-    /// Whether the file is what it was: one look at it.
+    /// True if the file is what it was: one look at it.
     pub(crate) fn is_still(&self, root: &SiteRoot, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| match root.find(trust.file.path(), now) {
             Ok(FoundPath::File(_, facts)) => facts == trust.facts,

@@ -25,7 +25,7 @@ pub(crate) struct ChangeMark(AtomicBool);
 pub(crate) enum NotWatched {
     /// [`WATCHES_MAX`] or the kernel's own limit is reached.
     Full,
-    /// It is not there, or is none, or a link, or watching is off.
+    /// Is not there, or is none, or a link, or watching is off.
     Impossible,
 }
 
@@ -53,7 +53,7 @@ struct TreeNode {
 }
 
 impl ChangeMark {
-    /// Whether something has changed.
+    /// True if something has changed.
     pub(crate) fn is_changed(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -1,8 +1,8 @@
 //! The thread that hears from the kernel which files have changed (inotify).
 //!
 //! One for a door, with one inotify instance for all its sites. It reads no file. At a limit, or
-//! where the kernel hears nothing (network file systems), it says so and the store looks for itself.
-//! Called by `store`.
+//! where the kernel hears nothing (network file systems), it says so and the store looks for
+//! itself. Called by `store`.
 
 use super::tree::{ChangeMark, NotWatched, Watch, WatchTrees};
 use http_engine::beneath::OpenFolder;
@@ -87,7 +87,7 @@ impl FolderWatcher {
         Some(Self { heard: Some(heard), thread: Some(thread) })
     }
 
-    /// Whether the kernel hears of every change to this file's file system.
+    /// True if the kernel hears of every change to this file's file system.
     pub(crate) fn hears_of(&self, file: &OwnedFd) -> bool {
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "a magic number: bits")]
         let known = fstatfs(file).is_ok_and(|it| !DEAF.contains(&(it.f_type as u32)));

@@ -1,7 +1,7 @@
 //! A folder of filter files, read as one list.
 //!
-//! It looks at names, one level deep, and opens nothing but files that it takes. What is in them is for
-//! the policy to read, each file by itself. Called for each list whose path is a folder.
+//! It looks at names, one level deep, and opens nothing but files that it takes. What is in them is
+//! for the policy to read, each file by itself. Called for each list whose path is a folder.
 
 use super::fit;
 use policy::ListFile;
@@ -12,8 +12,8 @@ const FILES_MAX: usize = 1000;
 /// What the name of a file ends in that is taken.
 const ENDINGS: [&str; 3] = ["txt", "list", "hosts"];
 
-/// The files of a folder that are taken, in the order of their names. Hidden files, those with another
-/// ending and what is no file are left out; a link counts as what it leads to.
+/// The files of a folder that are taken, in the order of their names. Hidden files, those with
+/// another ending and what is no file are left out; a link counts as what it leads to.
 pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
@@ -34,7 +34,8 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-/// The texts of these files one behind the other, of no more than so many bytes, and where each ends.
+/// The texts of these files one behind the other, of no more than so many bytes, and where each
+/// ends.
 pub(super) fn read(files: &[PathBuf], size_max: u64) -> Result<(Vec<u8>, Vec<ListFile>), String> {
     let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(files.len()));
     for path in files {

@@ -1,8 +1,9 @@
 //! Fetching one subscription: its bounds, and what a text must be to take the place of the last.
 //!
-//! How a file is fetched and swapped in is [`upstream::fetch::keep`]'s, which the downloads of the DNS
-//! door use too. A text that is no list, or only a stump of the one before, is refused and the last good one
-//! stays. Called by the thread that keeps lists, and by `tidegate lists update` where nothing runs.
+//! How a file is fetched and swapped in is [`upstream::fetch::keep`]'s, which the downloads of the
+//! DNS door use too. A text that is no list, or only a stump of the one before, is refused and the
+//! last good one stays. Called by the thread that keeps lists, and by `tidegate lists update` where
+//! nothing runs.
 
 use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
@@ -20,9 +21,9 @@ use upstream::origins::{Dialer, OriginLimits, Origins};
 use upstream::resolver::{OwnNames, Resolver};
 use vocab::Now;
 
-/// How long one list may take, with all its redirects: 32 MiB at half a megabit a second.
+/// Time that one list may take, with all its redirects: 32 MiB at half a megabit a second.
 const FETCH_MAX: Duration = Duration::from_mins(10);
-/// How long a server may send nothing.
+/// Time for which a server may send nothing.
 const STALL_MAX: Duration = Duration::from_secs(30);
 /// Bytes of a text that are read as rules before it is accepted: enough to tell a list from what is
 /// none, little beside what compiling all of it takes.
@@ -33,10 +34,11 @@ const SHRUNK_TO: u64 = 10;
 const SHRINK_FLOOR: u64 = 10 << 10;
 /// Largest file of authorities, in bytes: all public ones together are a quarter of it.
 const CA_BYTES_MAX: u64 = 1 << 20;
-/// How long the files of a list that no configuration names any more are kept, should it come back.
+/// Time for which the files of a list that no configuration names any more are kept, should it come
+/// back.
 const UNNAMED_KEPT: Duration = Duration::from_hours(30 * 24);
 
-/// Whether a list may be a stump of what it was.
+/// Tells whether a list may be a stump of what it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ShrinkRule {
     Refused,

@@ -1,8 +1,9 @@
 //! Lists that are fetched: which there are, what is stored of them, when they come next.
 //!
-//! The last good text of each stands in the state folder under `lists/`, with a record beside it, so that a
-//! start needs no network. Nothing here blocks or decides: it brings texts, and has the policy compiled
-//! when one has changed. Set up at the start and at each reload; asked by the admin API and the command line.
+//! The last good text of each stands in the state folder under `lists/`, with a record beside it,
+//! so that a start needs no network. Nothing here blocks or decides: it brings texts, and has the
+//! policy compiled when one has changed. Set up at the start and at each reload; asked by the admin
+//! API and the command line.
 
 mod fetching;
 mod thread;
@@ -30,7 +31,8 @@ const FOLDER: &str = "lists";
 const NAME_CHARS_MAX: usize = 32;
 /// Orders to fetch at once that wait; more are refused.
 const ORDERS_MAX: usize = 16;
-/// How long somebody who ordered a fetch waits to hear of its end; it goes on by itself after that.
+/// Time for which somebody who ordered a fetch waits to hear of its end; it goes on by itself after
+/// that.
 const ORDER_WAIT: Duration = Duration::from_mins(1);
 
 /// A list with a URL, as a configuration has it.
@@ -47,7 +49,7 @@ pub(crate) struct Subscription {
     ca: Option<PathBuf>,
 }
 
-/// What came of a fetch, or why nothing did.
+/// Outcome of a fetch, or why nothing did.
 #[derive(Clone, Debug)]
 pub(crate) struct FetchOutcome {
     pub(crate) name: String,
@@ -119,7 +121,7 @@ impl Subscription {
         }))
     }
 
-    /// Those of a plan; URLs that cannot be asked are refused where lists are read.
+    /// Returns those of a plan; URLs that cannot be asked are refused where lists are read.
     pub(crate) fn all(plan: &Plan, state_dir: &Path) -> Vec<Self> {
         let lists = plan.file.policy.lists.iter();
         let all = lists.filter_map(|list| Self::of(list, state_dir)?.ok());
@@ -127,7 +129,7 @@ impl Subscription {
         all.map(|it| Self { ca: it.ca.map(|path| base.join(path)), ..it }).collect()
     }
 
-    /// What is known of it.
+    /// Returns what is known of it.
     pub(crate) fn record(&self) -> FetchRecord {
         FetchRecord::read(&self.path, &self.url.to_string()).unwrap_or_default()
     }
@@ -150,7 +152,8 @@ impl Subscription {
         }
     }
 
-    /// The last good text; none if there is none, or if it is not the one that the configuration pins.
+    /// The last good text; none if there is none, or if it is not the one that the configuration
+    /// pins.
     pub(crate) fn stored(&self) -> Option<Vec<u8>> {
         let size = std::fs::metadata(&self.path).ok()?.len();
         if size > self.size_max {
@@ -164,8 +167,8 @@ impl Subscription {
     }
 }
 
-/// `easylist-0123456789abcdef.txt`: readable, and another for another name or URL, so that the text of
-/// one address never stands for another's.
+/// `easylist-0123456789abcdef.txt`: readable, and another for another name or URL, so that the text
+/// of one address never stands for another's.
 fn file_name(name: &str, url: &Url) -> String {
     let tame = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
     let readable: String = name.chars().take(NAME_CHARS_MAX).map(tame).collect();
@@ -219,12 +222,12 @@ impl Subscriptions {
         self.changed.notify_one();
     }
 
-    /// Whether there is any, or one of this name.
+    /// True if there is any, or one of this name.
     pub(super) fn has(&self, name: Option<&str>) -> bool {
         self.items().iter().any(|item| name.is_none_or(|name| item.what.name == name))
     }
 
-    /// How the list of this name is kept; none if it is no subscription.
+    /// Returns how the list of this name is kept; none if it is no subscription.
     pub(super) fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
         let items = self.items();
         let item = items.iter().find(|item| item.what.name == name)?;
@@ -242,15 +245,15 @@ impl Subscriptions {
         })
     }
 
-    /// What the operator should know.
+    /// Returns what the operator should know.
     pub(super) fn warnings(&self) -> Vec<String> {
         let items = self.items();
         let warnings = items.iter().filter_map(|item| warning(&item.what, &item.record));
         warnings.chain(self.trouble().clone()).collect()
     }
 
-    /// Has lists fetched now (all of them, or the one of this name) and waits for that; none if that
-    /// takes too long.
+    /// Has lists fetched now (all of them, or the one of this name) and waits for that; none if
+    /// that takes too long.
     pub(super) fn update(
         &self,
         name: Option<&str>,
@@ -279,7 +282,7 @@ pub(crate) fn no_such_list(name: Option<&str>) -> String {
     }
 }
 
-/// What the operator should know of a subscription.
+/// Returns what the operator should know of a subscription.
 pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<String> {
     let name = &what.name;
     let why = record.failure.as_deref().unwrap_or("it was not asked for yet");

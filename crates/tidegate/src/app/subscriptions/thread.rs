@@ -1,9 +1,9 @@
 //! The thread that fetches lists: two at a time, when they are due or somebody wants them.
 //!
-//! When the last of a batch is there, all lists are compiled once, aside, and swapped in; what asks the
-//! policy meanwhile asks the one before. A list that fails keeps its last good text. It stops where it is
-//! when the program ends: a file takes another's place with one rename or not at all. Started with the
-//! first subscription.
+//! When the last of a batch is there, all lists are compiled once, aside, and swapped in; what asks
+//! the policy meanwhile asks the one before. A list that fails keeps its last good text. It stops
+//! where it is when the program ends: a file takes another's place with one rename or not at all.
+//! Started with the first subscription.
 
 use super::fetching::{self, ShrinkRule, fetch};
 use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
@@ -23,7 +23,8 @@ use upstream::origins::Origins;
 
 /// Lists that are fetched at once: they come over the line that everybody else uses.
 const FETCHING_MAX: usize = 2;
-/// How long a list that is there waits for others that are under way, to be compiled with them.
+/// Time for which a list that is there waits for others that are under way, to be compiled with
+/// them.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 /// The longest sleep between two looks at the clock: it may be set, or have stood still.
 const LOOK_AGAIN: Duration = Duration::from_mins(5);
@@ -80,7 +81,7 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
     }
 }
 
-/// What is under way.
+/// Holds what is under way.
 struct FetchWork {
     app: Arc<RunningApp>,
     origins: Rc<Origins>,

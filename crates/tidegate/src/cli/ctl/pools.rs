@@ -6,10 +6,11 @@ use crate::cli::{CommandFailure, ExitReason};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value as Json, json};
 
-/// What becomes of a whole pool.
+/// Actions on a whole pool.
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum PoolsCommand {
-    /// Put these servers in place of all that a pool has, at once; the others finish what they work on
+    /// Put these servers in place of all that a pool has, at once; the others finish what they work
+    /// on
     Replace {
         /// The pool
         pool: String,
@@ -26,7 +27,7 @@ pub(crate) enum ServerCommand {
     Add {
         #[command(flatten)]
         which: ServerArgs,
-        /// How much it gets beside the others
+        /// Share that it gets beside the others
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
         weight: u32,
         /// It serves only while no other server is up
@@ -35,7 +36,7 @@ pub(crate) enum ServerCommand {
         /// Requests that it works on at once [default: no bound]
         #[arg(long, value_name = "COUNT", default_value_t = 0, hide_default_value = true)]
         max_requests: u32,
-        /// Its host is a name that stands for several servers: its addresses, or its SRV records
+        /// Host is a name that stands for several servers: its addresses, or its SRV records
         #[arg(long, value_enum)]
         resolve: Option<ResolveArg>,
     },
@@ -55,7 +56,7 @@ pub(crate) enum ServerCommand {
     },
 }
 
-/// What the name of servers is asked for.
+/// Tells what the name of servers is asked for.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ResolveArg {
     Addresses,
@@ -72,7 +73,7 @@ pub(crate) struct ServerArgs {
     server: String,
 }
 
-/// What is sent.
+/// Returns what is sent.
 pub(super) fn change(command: &ServerCommand) -> Json {
     let (action, which) = match command {
         ServerCommand::Add { which, weight, backup, max_requests, resolve } => {
@@ -98,7 +99,7 @@ pub(super) fn change(command: &ServerCommand) -> Json {
     json!({ "pool": which.pool, "server": which.server, "action": action })
 }
 
-/// What is sent to replace the servers of a pool.
+/// Returns what is sent to replace the servers of a pool.
 pub(super) fn replacement(command: &PoolsCommand) -> Result<Json, CommandFailure> {
     let PoolsCommand::Replace { pool, servers } = command;
     let server = |text: &String| {

@@ -34,7 +34,7 @@ pub(super) enum UnusableAnswer {
     Refused(String),
 }
 
-/// How a server is reached.
+/// Holds how a server is reached.
 pub(super) struct ServerRoute<'r> {
     pub(super) tls: &'r ClientTls,
     pub(super) proxy: Option<&'r Url>,

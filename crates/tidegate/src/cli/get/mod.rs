@@ -1,8 +1,8 @@
 //! `tidegate get`: downloads over HTTP and HTTPS.
 //!
-//! Several at once, each with a bar; what breaks off is taken up again where it stopped, in this run
-//! or the next. Nothing that exists is overwritten unasked, and a file has its name only when it is
-//! whole: until then it is `NAME.part`. It keeps no cookies and runs no page.
+//! Several at once, each with a bar; what breaks off is taken up again where it stopped, in this
+//! run or the next. Nothing that exists is overwritten unasked, and a file has its name only when
+//! it is whole: until then it is `NAME.part`. It keeps no cookies and runs no page.
 
 mod exchange;
 mod progress;
@@ -22,7 +22,7 @@ use transfer::{DownloadJob, TransferContext};
 use transport::ClientTls;
 use url::Url;
 
-/// What is downloaded, and how.
+/// Holds what is downloaded, and how.
 #[derive(Debug, Args)]
 pub(crate) struct GetArgs {
     /// What to download: http:// or https://
@@ -34,7 +34,8 @@ pub(crate) struct GetArgs {
     /// The folder to write to
     #[arg(long, short, value_name = "DIR", default_value = ".", conflicts_with = "output")]
     dir: PathBuf,
-    /// Go through this proxy: http://HOST:PORT [default: `http_proxy`, `https_proxy`, but for `no_proxy`]
+    /// Go through this proxy: http://HOST:PORT [default: `http_proxy`, `https_proxy`, but for
+    /// `no_proxy`]
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     proxy: Option<Url>,
     /// What the file must hash to: sha256:HEX or sha512:HEX; for one URL only
@@ -97,7 +98,7 @@ fn trusted(ca: Option<&std::path::Path>) -> Result<ClientTls, CommandFailure> {
     ClientTls::new().trusting(&pem).map_err(|why| wrong(&why))
 }
 
-/// How many failed.
+/// Returns how many failed.
 async fn all(args: GetArgs, tls: ClientTls, progress: &ProgressBars) -> usize {
     let places = Arc::new(Semaphore::new(args.jobs.into()));
     let common = Rc::new(TransferContext {

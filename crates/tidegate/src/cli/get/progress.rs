@@ -1,5 +1,5 @@
-//! The bars of `tidegate get`: one a download, on standard error, and plain lines where nobody looks
-//! at a terminal.
+//! The bars of `tidegate get`: one a download, on standard error, and plain lines where nobody
+//! looks at a terminal.
 
 use super::transfer::{DownloadDone, DownloadStop};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};

@@ -12,20 +12,21 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Bytes of a name that is taken from a URL or a header, at most: file systems take 255 with `.part`.
+/// Bytes of a name that is taken from a URL or a header, at most: file systems take 255 with
+/// `.part`.
 const NAME_BYTES_MAX: usize = 200;
 /// A validator longer than this is not kept: the download starts anew instead.
 const VALIDATOR_BYTES_MAX: u64 = 1024;
 const HASHED_AT_ONCE_BYTES: usize = 256 << 10;
 
-/// What becomes of a file that is there already.
+/// Treatment of a file that is there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExistingFile {
     Kept,
     Replaced,
 }
 
-/// What a file must hash to.
+/// Holds what a file must hash to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExpectedChecksum {
     algorithm: HashAlgorithm,
@@ -46,7 +47,7 @@ pub(super) struct PartFile {
     from: PathBuf,
 }
 
-/// What a server said of the thing a part is of.
+/// Holds what a server said of the thing a part is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PartValidator(pub(super) String);
 
@@ -75,7 +76,8 @@ impl PartFile {
 
     /// The part, emptied, and what it is of.
     pub(super) fn anew(&self, validator: Option<&PartValidator>) -> io::Result<File> {
-        // First: a part without a validator is never continued, one with a wrong validator could be.
+        // First: a part without a validator is never continued, one with a wrong validator could
+        // be.
         match fs::remove_file(&self.from) {
             Err(why) if why.kind() != io::ErrorKind::NotFound => return Err(why),
             _ => {}

@@ -25,7 +25,7 @@ const WAIT_FIRST: Duration = Duration::from_secs(1);
 const WAIT_MOST: Duration = Duration::from_secs(30);
 const NAMELESS: &str = "index.html";
 
-/// What all downloads of a run share.
+/// Holds what all downloads of a run share.
 pub(super) struct TransferContext {
     pub(super) tls: ClientTls,
     pub(super) proxy: Option<Url>,
@@ -193,14 +193,14 @@ async fn next(body: &mut Incoming) -> Result<Option<bytes::Bytes>, DownloadStop>
     }
 }
 
-/// Whether the answer goes on at byte `have`.
+/// True if the answer goes on at byte `have`.
 fn continues(answer: &Response<Incoming>, have: u64) -> bool {
     let range = answer.headers().get(CONTENT_RANGE).and_then(|it| it.to_str().ok());
     answer.status() == StatusCode::PARTIAL_CONTENT
         && range.is_some_and(|it| it.starts_with(&format!("bytes {have}-")))
 }
 
-/// What tells this version of the thing from others: a strong tag, else its date.
+/// Returns what tells this version of the thing from others: a strong tag, else its date.
 fn validator(headers: &HeaderMap) -> Option<PartValidator> {
     let text = |name| headers.get(name).and_then(|it| it.to_str().ok());
     let tag = text(ETAG).filter(|it| !it.starts_with("W/"));
@@ -259,7 +259,7 @@ impl DownloadJob {
 }
 
 impl DownloadStop {
-    /// Whether another try may help.
+    /// True if another try may help.
     fn may_pass(&self) -> bool {
         match self {
             Self::Unanswered(UnusableAnswer::Network(_)) | Self::Broke(_) => true,

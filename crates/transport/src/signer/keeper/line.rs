@@ -1,4 +1,5 @@
-//! The state of the line to the signer's processes: which of them serves, and who waits for an answer.
+//! The state of the line to the signer's processes: which of them serves, and who waits for an
+//! answer.
 //!
 //! It starts nothing and waits for nothing; whoever changes it holds its lock. Used by the keeper's
 //! threads and by those who order.
@@ -31,7 +32,7 @@ pub(super) struct SignerChannel {
     parked: Option<Arc<SignerLink>>,
     /// The one that does not take orders yet.
     coming: Option<ComingSigner>,
-    /// Whether processes are to run from now on.
+    /// True if processes are to run from now on.
     pub(super) is_kept: bool,
     is_ending: bool,
     pub(super) keys: HashMap<u8, Vec<u8>>,
@@ -43,9 +44,9 @@ pub(super) struct SignerChannel {
     pub(super) opened: u64,
     pub(super) readied: u64,
     pub(super) failed: u64,
-    /// How many processes were expected so far.
+    /// Number of processes that were expected so far.
     expected: u64,
-    /// How long the next start waits.
+    /// Time for which the next start waits.
     pause: Duration,
     /// What the process that serves runs without, or why none does.
     pub(super) trouble: Option<String>,
@@ -74,13 +75,13 @@ pub(super) struct WaitingOrder {
     pub(super) sent_to: Option<u64>,
 }
 
-/// Who is told.
+/// Tells who is told.
 pub(super) enum OrderAnswer {
     Task(oneshot::Sender<Outcome>),
     Thread(mpsc::SyncSender<Outcome>),
 }
 
-/// What a process that ended had been.
+/// Tells what a process that ended had been.
 enum EndedRole {
     Serving,
     Coming,
@@ -115,17 +116,17 @@ impl SignerChannel {
         self.expected
     }
 
-    /// Whether the process of this number is on its way.
+    /// True if the process of this number is on its way.
     pub(super) fn expects(&self, number: u64) -> bool {
         self.coming.as_ref().is_some_and(|it| it.number == number)
     }
 
-    /// Whether the process of this number takes orders.
+    /// True if the process of this number takes orders.
     pub(super) fn serves(&self, number: u64) -> bool {
         self.serving.as_ref().is_some_and(|it| it.number == number)
     }
 
-    /// Whether there is no process and none on its way, though there should be.
+    /// True if there is no process and none on its way, though there should be.
     pub(super) fn is_wanting(&self) -> bool {
         !self.is_ending && self.serving.is_none() && self.coming.is_none()
     }
@@ -189,8 +190,8 @@ impl SignerChannel {
         hang_up(self.serving.take());
     }
 
-    /// Takes note that the process of this number has ended, `lived` after it was begun; how long to
-    /// wait before the next is started, if it was the one to count on.
+    /// Takes note that the process of this number has ended, `lived` after it was begun; how long
+    /// to wait before the next is started, if it was the one to count on.
     pub(super) fn ended(&mut self, number: u64, lived: Duration) -> Option<Duration> {
         for (order, waiting) in &mut self.waiting {
             // What it had in hand is answered by another.

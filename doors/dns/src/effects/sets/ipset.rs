@@ -12,7 +12,8 @@ use super::message::{
 use std::net::IpAddr;
 use transport::netlink::NetlinkSocket;
 
-/// `NFNL_SUBSYS_IPSET` and `IPSET_CMD_ADD` (`linux/netfilter/ipset/ip_set.h`, for all that follows).
+/// `NFNL_SUBSYS_IPSET` and `IPSET_CMD_ADD` (`linux/netfilter/ipset/ip_set.h`, for all that
+/// follows).
 const ADD: u16 = 0x0609;
 /// Protocol 6 is what every kernel since 2.6.39 takes.
 const PROTOCOL: u8 = 6;
@@ -71,7 +72,7 @@ fn push_add(messages: &mut MessageBatch, sequence: u32, name: &str, prefix: Addr
     });
 }
 
-/// What an error number of ipset means, and what to do.
+/// Returns what an error number of ipset means, and what to do.
 pub(super) fn meaning(error: i32) -> String {
     match error {
         4097 => "the set holds more than addresses; make it a hash:ip or hash:net".into(),

@@ -26,7 +26,7 @@ pub(super) struct MessageBatch {
     bytes: Vec<u8>,
 }
 
-/// What stands in front of a message's attributes.
+/// Holds what stands in front of a message's attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageHead {
     /// Subsystem and command.
@@ -158,7 +158,7 @@ pub(super) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])>
 /// Why the kernel did not do what it was asked.
 #[derive(Debug)]
 pub(super) enum KernelRefusal {
-    /// It said so, with an error number of its own or of a subsystem (4096 and up).
+    /// Said so, with an error number of its own or of a subsystem (4096 and up).
     Kernel(i32),
     /// The socket failed or stayed silent.
     Socket(io::Error),
@@ -184,7 +184,7 @@ pub(super) fn converse(
     }
 }
 
-/// What a reply means for a conversation.
+/// Tells what a reply means for a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyMeaning {
     MoreToCome,

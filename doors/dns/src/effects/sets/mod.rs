@@ -128,7 +128,7 @@ impl SetWriter {
     }
 }
 
-/// What the thread holds.
+/// Holds what the thread holds.
 struct SetWriterThread {
     targets: Vec<WriteTarget>,
     teller: FailureReporter,
@@ -249,7 +249,7 @@ fn refusal(why: &KernelRefusal, meaning: fn(i32) -> String) -> String {
     }
 }
 
-/// What an error number of the system means here.
+/// Returns what an error number of the system means here.
 fn system_meaning(error: i32, make: &str) -> String {
     match error {
         1 | 13 => "no permission; give the process CAP_NET_ADMIN".into(),

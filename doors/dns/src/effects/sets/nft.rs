@@ -56,7 +56,7 @@ pub(super) struct NftSetAddress {
     pub(super) set: String,
 }
 
-/// What a set holds.
+/// Tells what a set holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SetShape {
     Addresses,
@@ -118,7 +118,7 @@ fn generation(socket: &mut NetlinkSocket) -> Result<u32, KernelRefusal> {
     found.ok_or(KernelRefusal::Kernel(EINVAL))
 }
 
-/// Whether the set holds intervals; an error if its keys are not such addresses.
+/// Returns whether the set holds intervals; an error if its keys are not such addresses.
 fn shape(
     socket: &mut NetlinkSocket,
     place: &NftSetAddress,
@@ -244,7 +244,7 @@ fn behind(prefix: AddressPrefix) -> Option<IpAddr> {
     }
 }
 
-/// What an error number of nftables means, and what to do.
+/// Returns what an error number of nftables means, and what to do.
 pub(super) fn meaning(error: i32) -> String {
     match error {
         EEXIST => "another interval of the set lies across the address".into(),

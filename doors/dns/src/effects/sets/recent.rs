@@ -27,12 +27,12 @@ pub(super) struct RecentAdditions {
     seed: RandomState,
 }
 
-/// Whether an addition is to be sent.
+/// Tells whether an addition is to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdditionNeed {
-    /// It was, less than [`QUIET_S`] ago.
+    /// Was, less than [`QUIET_S`] ago.
     JustNow,
-    /// It was not; it is noted now, here.
+    /// Was not; it is noted now, here.
     Anew(usize),
 }
 

@@ -32,7 +32,7 @@ impl RouteSettings {
         complaints
     }
 
-    /// What is wrong with where it leads.
+    /// Returns what is wrong with where it leads.
     fn check_destination(&self, pools: &BTreeMap<String, PoolSettings>) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         let mut destinations = self.destinations();
@@ -60,7 +60,7 @@ impl RouteSettings {
         complaints
     }
 
-    /// What is wrong with a route that leads nowhere.
+    /// Returns what is wrong with a route that leads nowhere.
     fn check_without(&self) -> Vec<Complaint> {
         let guards = [
             ("limit", self.limit.is_some()),
@@ -82,7 +82,8 @@ impl RouteSettings {
         complaints
     }
 
-    /// What is said of a folder, where there is none. What is wrong with one is found when it is opened.
+    /// Returns what is said of a folder, where there is none. What is wrong with one is found when
+    /// it is opened.
     fn check_folder(&self) -> Vec<Complaint> {
         let of_folders = [
             ("index", self.index != Self::default().index),
@@ -98,7 +99,7 @@ impl RouteSettings {
         .collect()
     }
 
-    /// What is wrong with how its servers are asked.
+    /// Returns what is wrong with how its servers are asked.
     fn check_onward(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         match self.host_sent() {
@@ -143,7 +144,7 @@ impl RouteSettings {
         Some(complaint.remedy("leave cache out, or with_headers and clients"))
     }
 
-    /// What is wrong with what is done to messages on their way.
+    /// Returns what is wrong with what is done to messages on their way.
     fn check_edge(&self) -> Vec<Complaint> {
         let headers = self.headers.check().into_iter().map(|it| it.under("headers"));
         let compress = self.compress.check().into_iter().map(|it| it.under("compress"));

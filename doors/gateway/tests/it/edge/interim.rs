@@ -1,4 +1,5 @@
-//! What servers send ahead of their answers (1xx, RFC 8297): it reaches the client that waits, at once.
+//! What servers send ahead of their answers (1xx, RFC 8297): it reaches the client that waits, at
+//! once.
 
 use crate::support::{DEADLINE, Gateway, ask, parts, read_message, simple, start};
 use door_gateway::{FieldRule, ReproxySettings, Settings};
@@ -27,7 +28,8 @@ fn gated(ahead: &'static str) -> (SocketAddr, mpsc::Sender<()>) {
     (address, answer)
 }
 
-/// A server that sends so many hints for every answer; its connections end with them, and it says so.
+/// A server that sends so many hints for every answer; its connections end with them, and it says
+/// so.
 fn hinting(count: usize) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
