@@ -2,8 +2,8 @@
 //!
 //! Most requests are a `GET` or `HEAD` without a body, and most of what a full HTTP engine does for
 //! them is not needed. The lane reads, parses strictly, and asks the door twice: a door that can
-//! answer at once, from memory, implements [`Quick`], and all such answers at hand are written in
-//! one go; what it does not claim its handler answers in its own time, and the lane frames and
+//! answer at once, from memory, implements [`FastPath`], and all such answers at hand are written
+//! in one go; what it does not claim its handler answers in its own time, and the lane frames and
 //! sends that too. The first request that is not simple takes its connection over to hyper with
 //! every byte, and for good. Nothing is refused here: what is malformed is hyper's and
 //! [`crate::refuse`]'s to refuse. Called through [`crate::serve`] and [`crate::serve_quickly`].
@@ -30,8 +30,9 @@ pub trait FastPath {
     ///
     /// Called on the connection's thread, once per simple request and in order; it must not block.
     /// `out` may hold earlier answers: append only. An answer is a status line, fields with their
-    /// line ends, [`Simple::end_head`], and the body (none to `HEAD`, 304 and 204). It must say how
-    /// long it is: `Content-Length`, but for 304 and 204. `Date` and `Connection` are the lane's.
+    /// line ends, [`SimpleRequest::end_head`], and the body (none to `HEAD`, 304 and 204). It must
+    /// say how long it is: `Content-Length`, but for 304 and 204. `Date` and `Connection` are the
+    /// lane's.
     ///
     /// ```
     /// use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
@@ -119,7 +120,7 @@ impl ConnectionPersistence {
 
 /// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no
 /// `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended by CR
-/// LF. A [`Quick`] sees only those of its [`Quick::FORM`] in which **no field stands twice**.
+/// LF. A [`FastPath`] sees only those of its [`FastPath::FORM`] in which **no field stands twice**.
 /// Borrowed from the bytes as they came.
 #[derive(Clone, Copy)]
 pub struct SimpleRequest<'r> {

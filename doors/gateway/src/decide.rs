@@ -50,8 +50,8 @@ impl RouteDecision {
 /// The first route that fits decides; a route whose patterns do not hit and that leads nowhere
 /// leaves it to those that follow. Patterns come before the policy: they are the nearer rule.
 ///
-/// Servers do not all read a path alike: rules are held against every [reading](Readings), and
-/// where routes would differ, it is refused.
+/// Servers do not all read a path alike: rules are held against every
+/// [reading](crate::readings::PathReadings), and where routes would differ, it is refused.
 pub(crate) fn decide(
     (door, setup): (&GatewayDoor, &GatewaySetup),
     wish: &GatewayRequest,

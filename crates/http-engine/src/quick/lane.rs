@@ -475,7 +475,7 @@ fn ask<Q: FastPath>(quick: &Q, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -
     }
     debug_assert!(
         memchr::memmem::find(&out[before..], b"\r\n\r\n").is_some(),
-        "a quick answer has a whole head: Simple::end_head"
+        "a quick answer has a whole head: SimpleRequest::end_head"
     );
     answer
 }

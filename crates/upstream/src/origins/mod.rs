@@ -1,9 +1,9 @@
 //! Web origins: who to connect to, over which address, and which open connection to use again.
 //!
 //! It dials, keeps idle HTTP/1.1 connections and shares those of HTTP/2 per core, sends one request
-//! and hands back the response as it streams in. It refuses addresses that its caller's [`Guard`]
-//! does not permit, and never repeats a request that might have had an effect. The proxy, gateway
-//! and pixel doors call it.
+//! and hands back the response as it streams in. It refuses addresses that its caller's
+//! [`DialGuard`] does not permit, and never repeats a request that might have had an effect. The
+//! proxy, gateway and pixel doors call it.
 
 mod again;
 mod ahead;
