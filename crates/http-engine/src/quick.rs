@@ -35,21 +35,21 @@ pub trait FastPath {
     /// lane's.
     ///
     /// ```
-    /// use http_engine::quick::{Quick, Quickly, Simple, SimpleMethod};
+    /// use http_engine::quick::{FastPath, FastReply, SimpleRequest, SimpleMethod};
     ///
     /// struct Hello;
     ///
-    /// impl Quick for Hello {
-    ///     fn answer(&self, request: &Simple<'_>, out: &mut Vec<u8>) -> Quickly {
+    /// impl FastPath for Hello {
+    ///     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
     ///         if request.path() != "/hello" {
-    ///             return Quickly::NotMine;
+    ///             return FastReply::NotMine;
     ///         }
     ///         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n");
     ///         request.end_head(out);
     ///         if request.method() == SimpleMethod::Get {
     ///             out.extend_from_slice(b"hello\n");
     ///         }
-    ///         Quickly::Written
+    ///         FastReply::Written
     ///     }
     /// }
     /// ```

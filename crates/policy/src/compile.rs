@@ -67,13 +67,13 @@ pub struct ListFile {
 /// that of a listed one.
 ///
 /// ```
-/// use policy::{Ask, ListKind, ListSource, Policy, Profiles, compile};
+/// use policy::{Ask, ListKind, ListSource, Policy, ClientProfiles, compile};
 /// use vocab::{Action, Name, Now};
 ///
 /// let text = b"||ads.example^\n@@||good.ads.example^\n";
 /// let list = ListSource { name: "mine", kind: ListKind::Block, text, files: &[] };
 /// let rules = compile(&[list], 42);
-/// let policy = Policy::new(rules.into(), Profiles::everyone());
+/// let policy = Policy::new(rules.into(), ClientProfiles::everyone());
 ///
 /// let now = Now { unix_ms: 0, mono_ms: 0 };
 /// let action = |name| {

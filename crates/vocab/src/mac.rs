@@ -8,7 +8,7 @@ use std::str::FromStr;
 /// A MAC address (EUI-48): six bytes.
 ///
 /// ```
-/// let mac: vocab::Mac = "AA-bb-cc-00-11-22".parse().unwrap();
+/// let mac: vocab::MacAddress = "AA-bb-cc-00-11-22".parse().unwrap();
 /// assert_eq!(mac.to_string(), "aa:bb:cc:00:11:22");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -19,7 +19,7 @@ pub const HOST_ADDRESSES_MAX: usize = 1024;
 /// Rules with their addresses.
 ///
 /// ```
-/// let hosts = pipeline::records::Hosts::parse(
+/// let hosts = pipeline::records::HostsTable::parse(
 ///     &["router.lan 192.168.1.1 fd00::1", "domain:dev.example 10.0.0.5 # ours"],
 ///     10,
 /// );

@@ -15,7 +15,7 @@ use vocab::{DomainName, Name, NameError};
 /// ```
 /// use vocab::Name;
 ///
-/// let rules = pipeline::records::Redirect::parse(&["domain:a.example b.example."]).unwrap();
+/// let rules = pipeline::records::RedirectTable::parse(&["domain:a.example b.example."]).unwrap();
 /// let name = Name::from_lowercase("www.a.example").unwrap();
 /// assert_eq!(rules.find(name).unwrap().name.as_str(), "b.example");
 /// ```

@@ -36,9 +36,9 @@ pub type Include<'a> = dyn FnMut(&str, &str) -> Result<String, String> + 'a;
 /// Records by name, type and class.
 ///
 /// ```
-/// use pipeline::records::Zone;
+/// use pipeline::records::ZoneTable;
 ///
-/// let mut builder = Zone::builder();
+/// let mut builder = ZoneTable::builder();
 /// let mut no_files = |path: &str, _: &str| Err(format!("{path}: no files here"));
 /// builder.add("rule 1", "a.example. 60 IN A 192.0.2.1", &mut no_files).unwrap();
 /// assert!(builder.add("rule 2", "a.example. 60 IN A 192.0.2", &mut no_files).is_err());
