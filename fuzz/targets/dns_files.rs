@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use pipeline::sets::dat::{DatSelector, networks, sites};
 use sha2::{Digest, Sha256};
-use upstream::resolver::check_snapshot;
+use resolver::check_snapshot;
 
 fuzz_target!(|data: &[u8]| {
     let Some((which, data)) = data.split_first() else { return };

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use upstream::origins::{OriginServer, SOCKET_PATH_BYTES_MAX};
+use origins::{OriginServer, SOCKET_PATH_BYTES_MAX};
 
 fuzz_target!(|data: &[u8]| {
     let Ok(text) = str::from_utf8(data) else { return };

@@ -5,9 +5,9 @@
 //! Called by `shape` for every text that the schema gives a format.
 
 use door_proxy::{ParentHosts, TokenDigest};
+use origins::ParentHop;
+use resolver::{KeyPin, PlainServer, SocksProxy};
 use settings::{WrittenWord, check_written};
-use upstream::origins::ParentHop;
-use upstream::resolver::{KeyPin, PlainServer, SocksProxy};
 
 /// Reads `text` in the form called `format`. Formats that nobody has declared accept everything:
 /// they come from the types of numbers (`uint32`).

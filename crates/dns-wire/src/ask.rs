@@ -1,7 +1,7 @@
 //! The other side of the wire: writes a query for an upstream, and tells its answer from anything
 //! else that arrives.
 //!
-//! It chooses no number and no port: those are handed in. Called by `upstream`'s resolver.
+//! It chooses no number and no port: those are handed in. Called by `resolver`.
 
 use crate::codes::{CLASS_IN, record_type};
 use crate::query::UDP_BYTES_MAX;

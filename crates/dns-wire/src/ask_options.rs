@@ -2,7 +2,7 @@
 //! added to a query that is written already, and found in an answer that has come.
 //!
 //! It reads hostile answers without allocating and gives nothing where they are malformed; it
-//! decides nothing by what it finds. Called by `upstream`'s resolver.
+//! decides nothing by what it finds. Called by `resolver`.
 
 use crate::codes::record_type;
 use crate::wire::{self, HEADER_BYTES, MalformedMessage, u16_at};

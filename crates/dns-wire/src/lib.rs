@@ -3,7 +3,7 @@
 //! A query is its header, its one question and its OPT; an answer is the whole response in wire
 //! form with the places of its TTLs. It knows no socket, no clock and no randomness, and refuses
 //! what is malformed instead of guessing. Called by the DNS door for each message and by
-//! `upstream`'s resolver; local records are read by the `domain` crate (docs/adr/0006).
+//! `resolver`; local records are read by the `domain` crate (docs/adr/0006).
 
 mod answer;
 mod ask;

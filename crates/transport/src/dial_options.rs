@@ -1,7 +1,8 @@
 //! What a socket is told before it leaves the machine: its interface, its mark, its address.
 //!
 //! It opens UDP sockets that way and lends the same to TCP in `stream`; it connects to nobody by
-//! itself and chooses no peer. Called by `upstream`, whose settings name these options.
+//! itself and chooses no peer. Called by `resolver` and `origins`, whose settings name these
+//! options.
 
 use crate::sys;
 use rustix::fd::{AsFd, OwnedFd};

@@ -2,7 +2,8 @@
 //!
 //! It caps and counts connections, registers a socket with the reactor only when it must wait, and
 //! has leaf certificates signed in the handshake for names that a [`signer::MintPolicy`] permits.
-//! It knows no HTTP, no DNS and no policy. Called by every door, by `upstream`, and by the binary.
+//! It knows no HTTP, no DNS and no policy. Called by every door, by `resolver`, `origins` and
+//! `fetch`, and by the binary.
 
 mod accept;
 mod authority;

@@ -16,6 +16,7 @@ use crate::settings::Settings;
 use arc_swap::ArcSwap;
 use ledger::Ledger;
 use policy::Policy;
+use resolver::{FairCap, OwnNames, Resolver};
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -24,7 +25,6 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::ServerIdentity;
 use transport::trust::TrustBook;
 use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
-use upstream::resolver::{FairCap, OwnNames, Resolver};
 use vocab::{Complaint, Listen};
 
 /// Holds what the door is made of; the binary owns each and hands it in.

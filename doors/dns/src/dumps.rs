@@ -5,9 +5,9 @@
 //! [`crate::ForeignConfig`], carried out by the binary.
 
 use pipeline::compile::{CacheSpec, CompiledPipeline};
+use resolver::{CacheId, DumpFile};
 use std::path::PathBuf;
 use std::time::Duration;
-use upstream::resolver::{CacheId, DumpFile};
 use vocab::Complaint;
 
 /// How often a cache is written where 0 is said: what both peers do then.

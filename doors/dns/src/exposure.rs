@@ -5,8 +5,8 @@
 
 use crate::Settings;
 use pipeline::records::RedirectTable;
+use resolver::{UpstreamAddress, UpstreamHost, UpstreamProtocol, UpstreamSettings};
 use std::net::{IpAddr, SocketAddr};
-use upstream::resolver::{UpstreamAddress, UpstreamHost, UpstreamProtocol, UpstreamSettings};
 use vocab::{Complaint, DomainName, Listen, Scheme};
 
 /// Steps that are followed from one rewritten name: longer chains end as circles do, with no

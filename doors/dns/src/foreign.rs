@@ -12,15 +12,15 @@ use pipeline::compile::{
 };
 use pipeline::language::{NegativeCaching, PipeliningMode, UpstreamSpec, VerifyCertificate};
 use pipeline::program::{Place, Program};
+use resolver::{
+    CacheSettings, CertificateCheck, FamilyChoice, GroupSettings, PipelineMode, PlainServer,
+    ResolverSettings, SelectionStrategy, StaleMode, TrustAd, UpstreamDetails, UpstreamSettings,
+};
 use settings::Text;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::resolver::{
-    CacheSettings, CertificateCheck, FamilyChoice, GroupSettings, PipelineMode, PlainServer,
-    ResolverSettings, SelectionStrategy, StaleMode, TrustAd, UpstreamDetails, UpstreamSettings,
-};
 use vocab::{ByteSize, Complaint, Listen, Scheme, TimeSpan};
 
 /// Time that an upstream of a foreign file may take, as in both peers.

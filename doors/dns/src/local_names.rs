@@ -7,9 +7,9 @@ use crate::settings::Settings;
 use dns_wire::records::LocalRecords;
 use dns_wire::{DnsQuery, WireAnswer, key_of, write_query};
 use pipeline::records::RedirectTable;
+use resolver::OwnNames;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
-use upstream::resolver::OwnNames;
 use vocab::{Complaint, DomainName, Name, NameBuffer};
 
 /// Longest message that is written here: what a stream can carry.

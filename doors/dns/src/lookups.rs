@@ -6,14 +6,14 @@
 
 use crate::settings::Settings;
 use crate::special;
+use resolver::{
+    CacheSettings, GroupSettings, ResolverSettings, SelectionStrategy, UpstreamDetails,
+    UpstreamSettings,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use upstream::resolver::{
-    CacheSettings, GroupSettings, ResolverSettings, SelectionStrategy, UpstreamDetails,
-    UpstreamSettings,
-};
 use vocab::{ByteSize, Complaint, DomainName, Network, TimeSpan};
 
 /// Views, at most: each has a cache.

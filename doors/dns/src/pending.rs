@@ -16,13 +16,11 @@ use crate::surroundings::RequestEnv;
 use dns_wire::DnsQuery;
 use pipeline::machine;
 use pipeline::state::{RunFailure, RunState, RunStep, RunWait, WaitOutcome};
+use resolver::{CacheId, GroupId, QuerySource, Resolution, ResolveError, ResolverQuestion};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::DrainGuard;
-use upstream::resolver::{
-    CacheId, GroupId, QuerySource, Resolution, ResolveError, ResolverQuestion,
-};
 use vocab::{LinkInfo, NameBuffer, Now};
 
 /// The client's message and whence it came, for as long as anyone works on it.

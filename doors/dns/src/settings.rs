@@ -14,14 +14,14 @@ use crate::structured;
 use dns_wire::records::{BadRecord, LocalRecords};
 use pipeline::records::{BadEntry, RedirectTable};
 use policy::BlockStyle;
+use resolver::{
+    CacheSettings, GroupSettings, PlainServer, ProbeSettings, SelectionStrategy, UpstreamSettings,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
-use upstream::resolver::{
-    CacheSettings, GroupSettings, PlainServer, ProbeSettings, SelectionStrategy, UpstreamSettings,
-};
 use vocab::{Complaint, DomainName, Listen, Network, RequestKind, Scheme, TimeSpan};
 
 /// Longest time a made-up answer may be kept by clients: a day. Longer, and lifting a block would

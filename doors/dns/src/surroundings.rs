@@ -14,8 +14,8 @@ use pipeline::world::{
     RenewalState,
 };
 use policy::{Ask, VerdictManner};
+use resolver::{CacheId, CachedState, RenewAdvice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use upstream::resolver::{CacheId, CachedState, RenewAdvice};
 use vocab::{Action, Name, NameBuffer, Source};
 
 /// Time for which clients may keep what special names mean: that does not change.

@@ -17,10 +17,10 @@ use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{CacheRequest, HttpCache, NoCachedAnswer, OriginFetcher, ServedAnswer};
 use http_engine::Body;
+use origins::{MeteredBody, SendError};
 use std::net::IpAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{MeteredBody, SendError};
 use vocab::Now;
 
 /// Why the cache's fetch brought nothing.

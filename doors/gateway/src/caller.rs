@@ -5,12 +5,12 @@
 
 use crate::pools::CookieScope;
 use http::HeaderValue;
+use origins::BecomesTunnel;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use transport::near::ArrivedAt;
 use transport::proxy_protocol::ProxyEndpoints;
 use transport::{Stream, near};
-use upstream::origins::BecomesTunnel;
 use vocab::{LinkInfoNeeds, address_text};
 
 /// Who is at the other end of a connection, and how it came.

@@ -22,6 +22,7 @@ use http_engine::claims::MethodOverrides;
 use http_engine::private_files::PrivateFiles;
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve};
 use ledger::Ledger;
+use origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use policy::{Policy, RuleText};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,7 +32,6 @@ use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::{ConnectionLimits, Drain, Signer, Stream, client_of, clock};
-use upstream::origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use vocab::{Complaint, LinkInfoNeeds, Listen, Network, RuleRef};
 
 /// Holds what the door is built from.

@@ -15,10 +15,10 @@ use crate::request::{GatewayRequest, PathChooser, RequestAim, aim};
 use crate::route::{GatewayRoute, RouteDestination, in_words};
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
+use origins::{Origin, OriginScheme};
 use policy::{RuleText, Verdict};
 use std::net::IpAddr;
 use std::sync::Arc;
-use upstream::origins::{Origin, OriginScheme};
 use vocab::{DomainName, Now, RequestKind};
 
 /// Holds what a request would meet.

@@ -149,9 +149,9 @@ fn drop_look_alikes(headers: &mut HeaderMap) {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use origins::BecomesTunnel;
     use std::net::SocketAddr;
     use transport::proxy_protocol::ProxyEndpoints;
-    use upstream::origins::BecomesTunnel;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
         let field = |(name, value): &(&'static str, &'static str)| {

@@ -6,9 +6,9 @@
 use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
 use http_engine::{Body, reply};
+use origins::{Blame, SendError};
 use policy::RuleText;
 use std::time::Duration;
-use upstream::origins::{Blame, SendError};
 
 /// Plain text that nobody keeps.
 pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {

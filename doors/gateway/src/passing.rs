@@ -22,8 +22,8 @@ use http_body::Body as _;
 use http_body_util::Limited;
 use http_cache::{CacheRequest, HttpCache};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
+use origins::{MeteredBody, RequestLoop, SendError, add_via};
 use std::sync::Arc;
-use upstream::origins::{MeteredBody, RequestLoop, SendError, add_via};
 use vocab::Now;
 
 /// Holds what passing a request on needs to know.

@@ -41,12 +41,12 @@ use crate::settings::{
 };
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
+use origins::{ConnectionPolicy, Origin, UrlHost};
 use std::net::IpAddr;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use transport::clock;
-use upstream::origins::{ConnectionPolicy, Origin, UrlHost};
 use vocab::Now;
 
 /// The shortest time that a client is asked to wait before it comes again.

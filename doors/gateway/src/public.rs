@@ -9,7 +9,7 @@ use crate::route::GatewayRoute;
 use http::header::{
     CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, REFRESH, SET_COOKIE,
 };
-use upstream::origins::{Origin, OriginScheme, UrlHost};
+use origins::{Origin, OriginScheme, UrlHost};
 use vocab::DomainName;
 
 /// Holds what a route does about its servers' addresses.

@@ -38,11 +38,11 @@ use http_engine::conditional::{
 use http_engine::html::PageReader;
 use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, interim};
+use origins::SendError;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::origins::SendError;
 use vocab::{Complaint, Now};
 
 /// Pools that one request is handed to, at most, the first included.

@@ -25,6 +25,9 @@ use http_engine::claims::MethodOverrides;
 use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, interim, kind, upgrade};
 use ledger::EventSubject;
+use origins::{
+    BecomesTunnel, MeteredBody, Origin, OriginScheme, SendError, UrlHost, carry_switched,
+};
 use policy::Verdict;
 use std::cell::RefCell;
 use std::net::IpAddr;
@@ -33,9 +36,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
 use transport::near::ArrivedAt;
-use upstream::origins::{
-    BecomesTunnel, MeteredBody, Origin, OriginScheme, SendError, UrlHost, carry_switched,
-};
 use vocab::{DomainName, Name, Now, RequestKind, Source};
 
 /// Holds what a client wants, once it is understood.

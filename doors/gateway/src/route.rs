@@ -19,12 +19,12 @@ use http::header::{HOST, HeaderName};
 use http_cache::HttpCache;
 use http_engine::encoding::CodingOffer;
 use http_engine::private_files::PrivateFiles;
+use origins::ResponseTimeout;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::freshness::SetCookie;
-use upstream::origins::ResponseTimeout;
 use vocab::Complaint;
 
 /// Where a route leads.

@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;
 use http_engine::HttpVersions;
+use origins::BecomesTunnel;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,7 +20,6 @@ use transport::tls::{
     record_failure,
 };
 use transport::{Drain, ServerTls, Stream};
-use upstream::origins::BecomesTunnel;
 use vocab::{Complaint, Name, Scheme};
 
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";

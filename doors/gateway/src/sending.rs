@@ -17,6 +17,7 @@ use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
+use origins::{ResponseTimeout, SendError, UnansweredRequest};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,7 +25,6 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use transport::clock;
 use transport::proxy_protocol::ProxyEndpoints;
-use upstream::origins::{ResponseTimeout, SendError, UnansweredRequest};
 use vocab::Now;
 
 /// What a client is told to wait for that found all servers busy.

@@ -52,12 +52,12 @@ pub use self::ways::{
     VerifyChoice,
 };
 use crate::guards::LIMITS_MAX;
+use origins::AnswerHeadSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use upstream::origins::AnswerHeadSettings;
 use vocab::{ByteSize, Complaint, Listen, Network, Scheme, TimeSpan};
 
 /// Routes: those of one host are looked at one by one.

@@ -11,8 +11,8 @@ use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
 use http_engine::html::PageReader;
 use http_engine::{Body, hop_by_hop};
+use origins::{Blame, SendError, add_via};
 use policy::{RuleText, Verdict};
-use upstream::origins::{Blame, SendError, add_via};
 use vocab::{Name, Source};
 
 /// Returns what a server sent is passed on only if it is an answer to what was asked. What came

@@ -5,9 +5,9 @@
 
 use crate::guards::InFlightPermit;
 use ledger::{EventSubject, Ledger, RequestEvent};
+use origins::BodyEnd;
 use std::net::IpAddr;
 use std::time::Instant;
-use upstream::origins::BodyEnd;
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer.

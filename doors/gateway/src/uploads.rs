@@ -19,11 +19,11 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap, TRAILER, UPG
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError};
 use http_engine::{Body, BodyError};
+use origins::SendError;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use upstream::origins::SendError;
 
 /// Holds how bodies are taken, and how much is in use for it.
 #[derive(Debug)]

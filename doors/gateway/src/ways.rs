@@ -3,12 +3,12 @@
 //! It opens no connection. Called by `door` for every pool, and by `tidegate check`.
 
 use crate::settings::{PoolSettings, ServerTlsSettings, Settings};
+use origins::{
+    ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
+};
 use std::path::Path;
 use std::sync::Arc;
 use transport::tls::{BadClientTls, read_pem};
-use upstream::origins::{
-    ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
-};
 use vocab::Complaint;
 
 /// The terms of the pool's servers, whose connections `dialer` opens; files are read from `base`.

@@ -15,6 +15,7 @@ use http_engine::upgrade::OnUpgrade;
 use http_engine::{HttpVersions, Limits, serve_quickly};
 use ledger::Ledger;
 use null_answers::HttpCarrier;
+use origins::Dialer;
 use policy::Policy;
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
@@ -30,7 +31,6 @@ use transport::signer::LeafNames;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, SessionSecrets, TlsVersion};
 use transport::trust::{TrustBook, TrustSign};
 use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
-use upstream::origins::Dialer;
 use vocab::{DomainName, LinkInfo, Listen, Name, Now, Scheme};
 
 /// Holds what the door is built from.

@@ -15,14 +15,14 @@ use crate::tunnels::{Beginning, NoTunnel, TunnelPermit};
 use http_engine::authority;
 use http_engine::first_head::{self, FirstHead};
 use ledger::EventSubject;
+use origins::{
+    Blame, ClientReach, ClientStream, DestinationScope, DialError, DialGuard, OriginConnection,
+    UrlHost, tunnel,
+};
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use transport::tls::peek_hello;
 use transport::{Stream, clock, is_own_address, near};
-use upstream::origins::{
-    Blame, ClientReach, ClientStream, DestinationScope, DialError, DialGuard, OriginConnection,
-    UrlHost, tunnel,
-};
 use vocab::{Action, Cause, DomainName, RequestKind, Source};
 
 /// Time for which a tunnel may be quiet, as at the proxy door.

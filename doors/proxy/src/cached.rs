@@ -12,9 +12,9 @@ use http::{Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use http_cache::{CacheRequest, NoCachedAnswer, OriginFetcher, ServedAnswer};
 use http_engine::{Body, Incoming};
+use origins::{Blame, MeteredBody, Origin, SendError};
 use std::rc::Rc;
 use std::sync::Arc;
-use upstream::origins::{Blame, MeteredBody, Origin, SendError};
 use vocab::{Cause, Now};
 
 /// Why the cache's fetch brought nothing.

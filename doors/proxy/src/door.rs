@@ -15,6 +15,10 @@ use arc_swap::ArcSwap;
 use http_cache::{CacheEnvironment, HttpCache};
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve_quickly};
 use ledger::Ledger;
+use origins::{
+    BecomesTunnel, ClientReach, ClientStream, Dialer, KnownOrigin, Origin, OriginLimits, Origins,
+    UrlHost,
+};
 use passwords::UserTable;
 use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
@@ -24,10 +28,6 @@ use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, ArrivedAt};
 use transport::{ClientBuckets, ConnectionLimits, Drain, Signer, Stream, client_of};
-use upstream::origins::{
-    BecomesTunnel, ClientReach, ClientStream, Dialer, KnownOrigin, Origin, OriginLimits, Origins,
-    UrlHost,
-};
 use vocab::{Complaint, LinkInfo, Listen, Now};
 
 /// Holds what the door is built from.

@@ -10,8 +10,8 @@ use http::header::{
 };
 use http::{Response, Version};
 use http_engine::{Body, authority, hop_by_hop};
+use origins::{Origin, RequestLoop, UrlHost, add_via, check_via};
 use std::net::IpAddr;
-use upstream::origins::{Origin, RequestLoop, UrlHost, add_via, check_via};
 use vocab::{DomainName, address_text};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");

@@ -12,7 +12,7 @@ use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_engine::Body;
 use http_engine::html::{self, escape, fill};
-use upstream::origins::{Origin, OriginScheme, UrlHost};
+use origins::{Origin, OriginScheme, UrlHost};
 
 const HELP: &str = include_str!("help.html");
 /// What scripts for browsers are called, ours and that of WPAD.

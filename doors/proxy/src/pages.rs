@@ -9,8 +9,8 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
+use origins::{Blame, DialError, SendError};
 use policy::RuleText;
-use upstream::origins::{Blame, DialError, SendError};
 use vocab::DomainName;
 
 const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");

@@ -18,11 +18,11 @@ use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, hop_by_hop, interim, kind, reply, upgrade};
 use ledger::EventSubject;
+use origins::{Blame, DialError, MeteredBody, Origin, SendError};
 use policy::ClientIdentity;
 use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
-use upstream::origins::{Blame, DialError, MeteredBody, Origin, SendError};
 use vocab::{Action, DomainName, LinkInfo, Now, RequestKind, Source};
 
 /// Holds what a client wants, once it is understood.

@@ -4,7 +4,7 @@
 //! before; called by `request`.
 
 use crate::settings::{ParentHosts, Settings};
-use upstream::origins::{ProxyRoute, UrlHost};
+use origins::{ProxyRoute, UrlHost};
 
 /// The ways out.
 pub(crate) struct ParentRoutes {

@@ -6,6 +6,7 @@
 use crate::door::{ClientSecurity, ProxyClient, ProxyDoor, ProxyParts};
 use crate::settings::Settings;
 use http_engine::HttpVersions;
+use origins::BecomesTunnel;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,7 +15,6 @@ use transport::tls::{
     WatchedIdentity, record_failure,
 };
 use transport::{Drain, ServerTls, Stream};
-use upstream::origins::BecomesTunnel;
 use vocab::{Complaint, Scheme};
 
 const REMEDY: &str = "give a chain, leaf first, and its key, both in PEM";

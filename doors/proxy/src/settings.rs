@@ -15,11 +15,11 @@ pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
 use http_engine::upgrade::WEBSOCKET;
+use origins::{AnswerHeadSettings, DestinationScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::time::Duration;
-use upstream::origins::{AnswerHeadSettings, DestinationScope};
 use vocab::{DomainName, Listen, Network, PortRange, Scheme, TimeSpan};
 
 /// The proxy door.

@@ -2,8 +2,8 @@
 
 use crate::own::LocalEndpoint;
 use http::{Method, Uri};
+use origins::{Origin, OriginError, OriginScheme, UrlHost};
 use std::fmt;
-use upstream::origins::{Origin, OriginError, OriginScheme, UrlHost};
 
 /// Tells what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

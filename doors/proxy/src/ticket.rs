@@ -4,9 +4,9 @@
 //! dropped before that tells the ledger that the client went away.
 
 use ledger::{EventSubject, Ledger, RequestEvent};
+use origins::BodyEnd;
 use std::net::IpAddr;
 use std::time::Instant;
-use upstream::origins::BodyEnd;
 use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
 
 /// The status that the ledger shows for a client that left before its answer.

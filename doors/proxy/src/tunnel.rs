@@ -11,15 +11,13 @@ use crate::ticket::ProxyTicket;
 use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
 use ledger::EventSubject;
+use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, carry_switched, tunnel};
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use upstream::origins::{
-    Origin, OriginConnection, ProxyRoute, SendError, UrlHost, carry_switched, tunnel,
-};
 use vocab::{Action, Name, Now, RequestKind, Source};
 
 /// Time that a client that is cut may take to hear of it.

@@ -12,11 +12,11 @@
 
 use crate::door::{ProxyClient, ProxyDoor};
 use arc_swap::ArcSwap;
+use origins::{ClientReach, DestinationScope, DialGuard, Dialer, UrlHost};
 use policy::{Ask, ClientIdentity, Policy};
 use settings::Text;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use upstream::origins::{ClientReach, DestinationScope, DialGuard, Dialer, UrlHost};
 use vocab::{Cause, DomainName, Name, Now};
 
 /// The bounds of one request.
@@ -113,10 +113,10 @@ mod tests {
     use super::*;
     use crate::door::ClientSecurity;
     use dns_wire::WireAnswer;
+    use origins::BecomesTunnel;
     use policy::ClientProfiles;
+    use resolver::{OwnNames, Resolver, ResolverSettings};
     use transport::ClientTls;
-    use upstream::origins::BecomesTunnel;
-    use upstream::resolver::{OwnNames, Resolver, ResolverSettings};
 
     /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as
     /// `www.rebound.com`.

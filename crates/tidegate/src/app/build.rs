@@ -21,7 +21,9 @@ use config::Plan;
 use door_dns::AliasesAtPixel;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
+use origins::{DestinationScope, Dialer};
 use policy::{BlockStyle, ClientProfiles, Policy, RuleSet};
+use resolver::Resolver;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -30,8 +32,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use transport::signer::{SignerLauncher, VouchMode};
 use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain};
-use upstream::origins::{DestinationScope, Dialer};
-use upstream::resolver::Resolver;
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 
 /// Time for which the end of the program waits for a core, and for a disk, to write access logs.
@@ -156,7 +156,7 @@ pub(crate) fn profiles(plan: &Plan) -> ClientProfiles {
 
 /// Returns what the resolver is built from: the DNS door's section, or its defaults when only other
 /// doors resolve names.
-pub(super) fn resolver_settings(plan: &Plan) -> upstream::resolver::ResolverSettings {
+pub(super) fn resolver_settings(plan: &Plan) -> resolver::ResolverSettings {
     plan.file.dns.clone().unwrap_or_default().resolver()
 }
 

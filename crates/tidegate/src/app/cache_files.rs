@@ -6,11 +6,11 @@
 
 use super::{RunningApp, RunningDoors, build};
 use config::Plan;
+use resolver::{CacheId, CacheStats, DumpFile};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use upstream::resolver::{CacheId, CacheStats, DumpFile};
 
 /// Longest sleep between two looks at what is due: a reload may have named another file.
 const LOOK_AGAIN: Duration = Duration::from_secs(30);

@@ -12,11 +12,11 @@ use admin::model::{
 use admin::{Admin, AdminToken, DnsCachePurge, NameAllow, PoolChange, ProgramControl, WhyQuestion};
 use door_gateway::GatewayForecast;
 use policy::{AllowUntil, AllowedClients};
+use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 use transport::ConnectionLimits;
-use upstream::resolver::{FlushIn, FlushScope, UpstreamStanding};
 use vocab::{DomainName, Door, ListId, Listen, Now, RequestKind, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.

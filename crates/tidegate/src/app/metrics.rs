@@ -12,10 +12,10 @@ use ledger::prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, NoLab
 use ledger::prometheus_client::metrics::MetricType;
 use ledger::prometheus_client::metrics::counter::ConstCounter;
 use ledger::prometheus_client::metrics::gauge::ConstGauge;
+use resolver::{CacheStats, ResolverStats, UpstreamStats};
 use std::collections::BTreeMap;
 use std::fmt;
 use transport::signer::SignerCounts;
-use upstream::resolver::{CacheStats, ResolverStats, UpstreamStats};
 
 /// Rules of the gateway with counters of their own on the page.
 const RULES_SHOWN_MAX: usize = 100;

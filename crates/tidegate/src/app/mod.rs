@@ -42,6 +42,7 @@ use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
 use policy::Policy;
 use privileges::StartPrivileges;
+use resolver::Resolver;
 use state::StateDir;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -51,7 +52,6 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
 use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain, Signer};
-use upstream::resolver::Resolver;
 use vocab::Now;
 
 /// Time that open requests may take to end when the program stops.

@@ -6,10 +6,10 @@
 use super::RunningApp;
 use admin::model::OriginInfo;
 use http::Version;
+use origins::KnownOrigin;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
-use upstream::origins::KnownOrigin;
 
 /// Origins that are told, at most.
 const TOLD_MAX: usize = 200;

@@ -1,7 +1,7 @@
 //! The PROXY header that we send: to a server behind, about a client in front.
 //!
 //! It sends nothing and decides nothing: whom it is told of, it writes down. The reading half
-//! beside it takes exactly what stands here. Called by `upstream` for servers that expect such a
+//! beside it takes exactly what stands here. Called by `origins` for servers that expect such a
 //! header.
 
 use super::V2_SIGNATURE;

@@ -4,9 +4,9 @@
 //! It connects to nothing. Read with the settings of hooks and downloads; used by the effects'
 //! thread.
 
+use origins::Dialer;
+use resolver::SocksProxy;
 use transport::tls::VerifyMode;
-use upstream::origins::Dialer;
-use upstream::resolver::SocksProxy;
 use vocab::Complaint;
 
 /// See the module.
@@ -36,7 +36,7 @@ impl Detour {
         match proxy.transpose() {
             Ok(proxy) => Self { proxy, certificates },
             Err(bad) => {
-                let bad: upstream::resolver::BadProxy = bad;
+                let bad: resolver::BadProxy = bad;
                 let remedy = "as in 127.0.0.1:1080 or user:password@127.0.0.1:1080";
                 wrong.push(Complaint::new("socks5", bad.to_string()).remedy(remedy));
                 Self { proxy: None, certificates }

@@ -7,14 +7,12 @@
 use super::detour::{CertificateChecking, Detour};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
 use super::{EffectFailure, bounds};
+use fetch::{CheckFile, FetchFailure, FileCandidate, FileOutcome, FileRequest as File, Url, keep};
+use origins::Origins;
 use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
-use upstream::fetch::{
-    CheckFile, FetchFailure, FileCandidate, FileOutcome, FileRequest as File, Url, keep,
-};
-use upstream::origins::Origins;
 use vocab::Complaint;
 
 const TIMEOUT_MIN: Duration = Duration::from_millis(100);

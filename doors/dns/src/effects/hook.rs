@@ -9,14 +9,14 @@ use super::settings::HttpSpec;
 use super::template::{BadTemplate, Template, TemplateEscape, URL_UNSAFE};
 use super::{EffectFailure, bounds};
 use bytes::Bytes;
+use fetch::{RepeatableRequest, Url, fetch, printable};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::{BodyExt, Limited};
+use origins::Origins;
 use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Value};
 use std::time::Duration;
-use upstream::fetch::{RepeatableRequest, Url, fetch, printable};
-use upstream::origins::Origins;
 use vocab::Complaint;
 
 /// Headers, and parameters of a query, at most.

@@ -37,7 +37,9 @@ use build::{BuiltEffect, EffectBuild, EffectDispatch, duty};
 use counts::{EffectCounts, FailureReporter};
 use download::AtStart;
 use event::EffectOccurrence;
+use fetch::CheckFile;
 use jobs::{JobBook, JobCounts};
+use origins::Dialer;
 use schedule::JobTimetable;
 use sets::SetWriter;
 use std::fmt;
@@ -49,8 +51,6 @@ use std::time::{Duration, Instant};
 use thread::EffectCrew;
 use tokio::sync::mpsc;
 use transport::Drain;
-use upstream::fetch::CheckFile;
-use upstream::origins::Dialer;
 use vocab::Complaint;
 
 /// Is told what is to be read anew. It is called on the effects' thread and must return at once.

@@ -13,6 +13,8 @@ use super::jobs::{self, JobBook};
 use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
 use super::{EffectFailure, OnReload};
+use fetch::CheckFile;
+use origins::{Dialer, OriginLimits, Origins};
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -22,8 +24,6 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use transport::Drain;
-use upstream::fetch::CheckFile;
-use upstream::origins::{Dialer, OriginLimits, Origins};
 
 /// Holds what is to be carried out, and who waits for it.
 pub(super) struct EffectOrder {

@@ -7,6 +7,8 @@ use door_dns::effects::{
     AskedFor, EffectEvent, EffectId, EffectSettings, EffectSpec, Effects, EffectsEnv, EffectsPlan,
     GivenAnswer, JobSettings, ReloadWhat,
 };
+use origins::Dialer;
+use resolver::{Resolver, ResolverSettings};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -14,8 +16,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use transport::ClientTls;
-use upstream::origins::Dialer;
-use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::Name;
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);

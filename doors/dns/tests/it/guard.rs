@@ -2,7 +2,7 @@
 
 use crate::support;
 
-use ::upstream::resolver::{UpstreamDetails, UpstreamSettings};
+use ::resolver::{UpstreamDetails, UpstreamSettings};
 use dns_wire::ask_options::ResponseOpt;
 use door_dns::{AccessAction, CookieMode, RateAction, SubnetMode};
 use std::sync::{Arc, Mutex};
@@ -365,7 +365,7 @@ fn an_upstream_that_is_this_server_fails_at_once_and_another_is_asked() {
     drop(bench);
     let bench = Bench::start(|settings| {
         settings.upstreams = vec![listen(settings), other.as_str().into()];
-        settings.strategy = ::upstream::resolver::SelectionStrategy::Ordered;
+        settings.strategy = ::resolver::SelectionStrategy::Ordered;
     });
     assert_eq!(bench.ask("www.test", A).counts().0, 1);
 }

@@ -7,13 +7,13 @@ use dns_wire::ask_options::ResponseOpt;
 use dns_wire::reply::{MessageSection, records};
 use dns_wire::svcb;
 use door_dns::SubnetMode;
+use resolver::StaleMode;
 use serde_json::json;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::fixed::{foreign, options_of, record, upstream, with_options};
 use support::{A, AAAA, Bench, DEADLINE, HTTPS, Reply, TXT, query_edns, read_framed, send_framed};
-use upstream::resolver::StaleMode;
 use vocab::TimeSpan;
 
 const SUBNET: u16 = 8;

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use door_dns::{DnsDoor, DnsParts, Settings};
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
+use resolver::Resolver;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -19,7 +20,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use transport::signer::{MintNothing, Signer};
 use transport::{Cores, Drain};
-use upstream::resolver::Resolver;
 use vocab::{RuleRef, Scheme};
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
@@ -292,7 +292,7 @@ impl Bench {
         let client_tls = transport::ClientTls::new();
         let resolver = Resolver::start(&settings.resolver(), client_tls.clone()).unwrap();
         let around = door_dns::EffectsEnv {
-            dialer: upstream::origins::Dialer::new(resolver.clone(), client_tls),
+            dialer: origins::Dialer::new(resolver.clone(), client_tls),
             reload: Arc::new(|_| {}),
             check: Arc::new(|_| Ok(())),
             tell: Arc::new(|_| {}),

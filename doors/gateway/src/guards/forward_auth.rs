@@ -13,9 +13,9 @@ use http::header::{
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::claims::MethodOverrides;
 use http_engine::{Body, hop_by_hop, interim};
+use origins::{AnyDestination, Origin, add_via};
 use std::pin::pin;
 use std::time::Duration;
-use upstream::origins::{AnyDestination, Origin, add_via};
 
 const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");

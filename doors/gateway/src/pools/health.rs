@@ -10,10 +10,10 @@ use crate::settings::{HealthKind, HealthSettings};
 use http::header::{HOST, USER_AGENT};
 use http::{HeaderValue, Request, Uri};
 use http_engine::Body;
+use origins::{ConnectionPolicy, Origins};
 use std::sync::Arc;
 use tokio::time::timeout;
 use transport::clock;
-use upstream::origins::{ConnectionPolicy, Origins};
 
 /// Asks one server, notes what it says, and when to ask again.
 pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, origins: Arc<Origins>) {

@@ -11,12 +11,12 @@ use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::Body;
 use http_engine::body::BodyError;
+use origins::{ConnectionPolicy, OriginServer as Address};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{Context, Poll, ready};
 use transport::clock;
-use upstream::origins::{ConnectionPolicy, OriginServer as Address};
 use vocab::Now;
 
 /// A place on a server.

@@ -8,13 +8,13 @@ use super::watch::{UNDER_WAY, WatchMeans};
 use super::{PoolMembers, ServerPool};
 use crate::dice;
 use crate::settings::{ResolveChoice, SERVERS_MAX, ServerDetails, WEIGHT_MAX};
+use origins::{FoundServer, OriginServer as Address, SeekResult};
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use transport::clock;
-use upstream::origins::{FoundServer, OriginServer as Address, SeekResult};
 use vocab::Now;
 
 /// How soon a name is looked up again, at the earliest, whatever the time of its answer.

@@ -10,12 +10,12 @@ use super::estimate::LatencyEstimate;
 use super::record::{AttemptOutcome, HealthVerdict, OutlierEjection, ServerRecord};
 use crate::settings::{ResolveChoice, ServerDetails};
 use http::HeaderValue;
+use origins::OriginServer as Address;
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
-use upstream::origins::OriginServer as Address;
 use vocab::{DomainName, Now};
 
 /// What a failure counts for in the average: as if the answer had taken so long. A server that

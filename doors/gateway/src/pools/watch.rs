@@ -6,6 +6,7 @@
 
 use super::{ServerPool, health, names};
 use arc_swap::ArcSwap;
+use origins::{Dialer, OriginLimits, Origins};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -16,7 +17,6 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use transport::clock;
-use upstream::origins::{Dialer, OriginLimits, Origins};
 
 /// Servers and names that are asked at once; further ones are asked later.
 const ASKED_MAX: usize = 256;

@@ -3,9 +3,9 @@
 //! A server of ours may be talked into naming any URL, so the address that is about to be used is
 //! judged, after resolution. It connects to nobody. Called by `urls`, and by the settings' check.
 
+use origins::{ClientReach, DestinationScope, DialGuard, UrlHost};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use upstream::origins::{ClientReach, DestinationScope, DialGuard, UrlHost};
 use vocab::{DomainName, NameError, Network, NetworkError};
 
 /// Hosts, networks, or the whole internet.

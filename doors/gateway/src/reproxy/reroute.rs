@@ -14,7 +14,7 @@ use http::header::{
 };
 use http::{Method, Request, StatusCode, Version};
 use http_engine::Incoming;
-use upstream::origins::SendError;
+use origins::SendError;
 
 /// Paths that one request is led to, at most.
 const REROUTES_MAX: u32 = 4;

@@ -14,8 +14,8 @@ use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, response};
 use http_body::Body as _;
 use http_engine::Body;
+use origins::{Origin, OriginScheme, Origins, UrlHost, add_via};
 use std::fmt;
-use upstream::origins::{Origin, OriginScheme, Origins, UrlHost, add_via};
 use vocab::Now;
 
 /// Bytes of one URL, at most.

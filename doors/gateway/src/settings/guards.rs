@@ -5,13 +5,13 @@
 use super::RouteSettings;
 use crate::guards::{BlockAnswer, LimitKey, RateLimiter, check_copied};
 use http::Uri;
+use origins::Origin;
 use passwords::UserTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use upstream::origins::Origin;
 use vocab::{Complaint, TimeSpan};
 
 /// Lists of one block.

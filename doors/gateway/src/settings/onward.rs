@@ -3,9 +3,9 @@
 //! Plain data. Read as part of a route.
 
 use crate::matching::MatchExpression;
+use origins::{Origin, OriginScheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::{Origin, OriginScheme};
 
 /// Another path for servers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,9 +2,9 @@
 //!
 //! Plain data. Read as part of a pool.
 
+use origins::{OriginServer, ResolveKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use upstream::origins::{OriginServer, ResolveKind};
 use vocab::Complaint;
 
 /// The largest weight: how many times one server may outweigh another.

@@ -5,6 +5,7 @@
 
 use super::pools::{bounded, counted};
 use super::servers::ServerSettings;
+use origins::{HttpVersion, OriginServer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -13,7 +14,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use transport::proxy_protocol::ProxyVersion;
 use transport::tls::VerifyMode;
-use upstream::origins::{HttpVersion, OriginServer};
 use vocab::{Complaint, DomainName, TimeSpan};
 
 const PATIENCE_MIN: Duration = Duration::from_millis(10);

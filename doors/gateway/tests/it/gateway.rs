@@ -285,7 +285,7 @@ fn what_smuggles_is_refused_and_reaches_nobody() {
 fn a_request_that_comes_round_is_refused() {
     let server = Origin::start(|_, _, _| ok("x"));
     let gateway = start(simple(&[server.address]), parts(""));
-    let via = ["1.1 tidegate"; upstream::origins::HOPS_MAX].join(", ");
+    let via = ["1.1 tidegate"; origins::HOPS_MAX].join(", ");
     let request = format!("GET / HTTP/1.1\r\nHost: a\r\nVia: {via}\r\n\r\n");
     assert!(ask(gateway.address, &request).starts_with("HTTP/1.1 508"));
     assert_eq!(server.connections(), 0);

@@ -4,7 +4,9 @@ use arc_swap::ArcSwap;
 use door_pixel::{PixelDoor, PixelParts, Settings, SpliceBounds};
 use http_engine::client::{RequestSender, connect_http2};
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
+use origins::{DestinationScope, Dialer};
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, compile};
+use resolver::{Resolver, ResolverSettings};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -20,8 +22,6 @@ use transport::{
     ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, dial,
     listen_tcp,
 };
-use upstream::origins::{DestinationScope, Dialer};
-use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::{Action, Door as DoorName, Name, RequestKind, RuleRef};
 
 /// No step of a test may take longer.

@@ -4,7 +4,7 @@
 //! It resolves nothing and opens nothing. Called by `config` for `Plan::warnings`.
 
 use super::{ParentSettings, Settings, near_networks};
-use upstream::origins::{DestinationScope, ParentHop};
+use origins::{DestinationScope, ParentHop};
 use vocab::{Complaint, Network};
 
 impl Settings {

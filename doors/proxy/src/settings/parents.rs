@@ -2,13 +2,13 @@
 //!
 //! Read and checked as a part of the section; `routes` goes by it.
 
+use origins::{ParentHop, UrlHost};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::fmt;
 use std::net::SocketAddr;
 use std::str::FromStr;
-use upstream::origins::{ParentHop, UrlHost};
 use vocab::{Complaint, DomainName, NameError, Network};
 
 /// Parents that are tried for one request: more would only be waited for.

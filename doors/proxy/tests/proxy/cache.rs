@@ -249,7 +249,7 @@ fn what_is_stale_is_not_sent_where_the_origin_is_out_of_bounds() {
     assert!(get(proxy, &url).ends_with("old"));
     let bounded = settings_with(|settings| {
         settings.cache = cache();
-        settings.destinations = upstream::origins::DestinationScope::Public;
+        settings.destinations = origins::DestinationScope::Public;
     });
     door.reload(bounded).unwrap();
     let refused = get(proxy, &url);

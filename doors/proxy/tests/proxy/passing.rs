@@ -152,7 +152,7 @@ fn a_server_may_end_its_half_first_too() {
 fn a_request_that_comes_round_is_refused() {
     let origin = Origin::start(|_, _, _| ok("x"));
     let proxy = proxy("", |_| {});
-    let via = ["1.1 tidegate"; upstream::origins::HOPS_MAX].join(", ");
+    let via = ["1.1 tidegate"; origins::HOPS_MAX].join(", ");
     let request =
         format!("GET http://{}/ HTTP/1.1\r\nHost: a\r\nVia: {via}\r\n\r\n", origin.address);
     assert!(ask(proxy, &request).starts_with("HTTP/1.1 508"));
@@ -264,7 +264,7 @@ fn ports_and_destinations_and_clients_have_bounds() {
     let port = origin.address.port();
     let narrow = proxy("", |settings| {
         settings.connect_ports = vec!["443".parse().map(settings::Text).unwrap()];
-        settings.destinations = upstream::origins::DestinationScope::Public;
+        settings.destinations = origins::DestinationScope::Public;
     });
     let answer = ask(narrow, &format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: a\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 403") && answer.contains("connect_ports"), "{answer}");

@@ -3,6 +3,8 @@
 use arc_swap::ArcSwap;
 use door_proxy::{CacheEnvironment, ProxyDoor, ProxyParts, Settings};
 use ledger::{Ledger, RuleTexts};
+use origins::Dialer;
+use resolver::{Resolver, ResolverSettings};
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,8 +14,6 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
-use upstream::origins::Dialer;
-use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::RuleRef;
 
 /// No step of a test may take longer.

@@ -1,6 +1,6 @@
 //! Fetching one subscription: its bounds, and what a text must be to take the place of the last.
 //!
-//! How a file is fetched and swapped in is [`upstream::fetch::keep`]'s, which the downloads of the
+//! How a file is fetched and swapped in is [`fetch::keep`]'s, which the downloads of the
 //! DNS door use too. A text that is no list, or only a stump of the one before, is refused and the
 //! last good one stays. Called by the thread that keeps lists, and by `tidegate lists update` where
 //! nothing runs.
@@ -9,16 +9,16 @@ use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
 use crate::app::{build, state::StateDir};
 use config::Plan;
+use fetch::{FetchFailure, FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
+use origins::{Dialer, OriginLimits, Origins};
 use policy::UnfitList;
+use resolver::{OwnNames, Resolver};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 use tokio::runtime::{Builder, LocalOptions};
 use transport::ClientTls;
-use upstream::fetch::{FetchFailure, FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
-use upstream::origins::{Dialer, OriginLimits, Origins};
-use upstream::resolver::{OwnNames, Resolver};
 use vocab::Now;
 
 /// Time that one list may take, with all its redirects: 32 MiB at half a megabit a second.

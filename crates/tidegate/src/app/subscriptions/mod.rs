@@ -14,6 +14,7 @@ pub(crate) use fetching::{ShrinkRule, update_offline};
 use super::RunningApp;
 use admin::model;
 use config::Plan;
+use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use policy::ListSettings;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -22,7 +23,6 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
-use upstream::fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use vocab::Now;
 
 /// The folder of lists in the state folder.

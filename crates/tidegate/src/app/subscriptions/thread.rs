@@ -8,6 +8,8 @@
 use super::fetching::{self, ShrinkRule, fetch};
 use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
 use crate::app::lists::random;
+use fetch::FileOutcome;
+use origins::Origins;
 use std::io;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -18,8 +20,6 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use upstream::fetch::FileOutcome;
-use upstream::origins::Origins;
 
 /// Lists that are fetched at once: they come over the line that everybody else uses.
 const FETCHING_MAX: usize = 2;

@@ -4,8 +4,8 @@
 //! restarts; where it jumps, a list is asked for early rather than never. Called by the thread that
 //! fetches, and by whoever tells when that will be.
 
+use fetch::FetchRecord;
 use std::time::Duration;
-use upstream::fetch::FetchRecord;
 
 /// The wait after a first failure; each further one doubles it.
 const RETRY_FIRST: Duration = Duration::from_mins(1);
@@ -62,7 +62,7 @@ fn jittered_s(wait: Duration, chance: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use upstream::fetch::FileVersion;
+    use fetch::FileVersion;
 
     const DAY: Duration = Duration::from_hours(24);
     const T: u64 = 1_800_000_000;

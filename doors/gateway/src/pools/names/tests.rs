@@ -7,8 +7,8 @@ use crate::pools::{
     AttemptOutcome, PickOutcome, PickRequest, PoolChange, PoolUnchanged, TriedServers,
 };
 use crate::settings::{BalanceMethod, PoolSettings, ServerSettings};
+use origins::ConnectionPolicy;
 use std::net::SocketAddr;
-use upstream::origins::ConnectionPolicy;
 use vocab::DomainName;
 
 const NAME: &str = "http://app.test:8080";

@@ -7,14 +7,14 @@ use door_gateway::{
     CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, Settings,
 };
 use ledger::{Ledger, RuleTexts};
+use origins::Dialer;
+use resolver::{Resolver, ResolverSettings};
 use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
-use upstream::origins::Dialer;
-use upstream::resolver::{Resolver, ResolverSettings};
 use vocab::{RuleRef, Scheme};
 
 struct NoTexts;

@@ -1,0 +1,481 @@
+//! From a host to an open connection.
+//!
+//! Names go through the resolver, which asks the configuration first; literals do not. Addresses
+//! are tried in turn, each with a head start before the next joins (RFC 8305), and the first that
+//! connects wins. Every address passes the caller's [`DialGuard`] first: a name that resolves to
+//! where its client must not go is refused after resolution, where no second answer can slip in
+//! between.
+
+use super::error::DialError;
+use super::origin::{Origin, OriginScheme, UrlHost};
+use super::server::{OriginServer, ServerAddress};
+use super::terms::UsableVersions;
+use http_engine::upgrade::UpgradedStream;
+use resolver::{NoAddresses, OwnWord, ResolveError, Resolver, SocksProxy, connect_through};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::UnixStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use transport::tls::{Alpn, BadPem, ClientTls, ClientTlsStream, VerifyMode};
+use transport::{DialReason, Stream};
+use vocab::{DomainName, Name};
+
+/// Time that an address has before the next is tried beside it (RFC 8305 §8: 150 to 500 ms).
+const HEAD_START: Duration = Duration::from_millis(300);
+/// Time that one address may take to connect, and then TLS to shake hands.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Addresses of one host that are tried; the rest is ignored.
+const ADDRESSES_MAX: usize = 8;
+
+/// Says where a client may be taken.
+pub trait DialGuard {
+    /// True if a connection to `address` may be made or used.
+    fn permits(&self, address: SocketAddr) -> bool;
+
+    /// True if a host may be connected to whose name upstreams say is an alias (CNAME) of this one.
+    /// Asked after its look-up, before anything is connected to; a connection that is open is used
+    /// on.
+    fn permits_alias(&self, _alias: Name<'_>) -> bool {
+        true
+    }
+}
+
+/// Permits every address: for hosts that the owner's configuration names.
+#[derive(Clone, Copy, Debug)]
+pub struct AnyDestination;
+
+impl DialGuard for AnyDestination {
+    fn permits(&self, _: SocketAddr) -> bool {
+        true
+    }
+}
+
+/// Opens connections. Cheap to clone.
+#[derive(Clone)]
+pub struct Dialer {
+    resolver: Resolver,
+    tls: ClientTls,
+    proxy: Option<SocksProxy>,
+}
+
+/// An open connection to an origin.
+#[derive(Debug)]
+pub enum OriginConnection {
+    /// Plain.
+    Plain(Stream),
+    /// Over TLS.
+    Tls(Box<ClientTlsStream<OriginConnection>>),
+    /// Through a proxy's tunnel.
+    Carried(Box<UpgradedStream>),
+    /// To a socket of this machine.
+    Local(UnixStream),
+}
+
+impl Dialer {
+    /// Resolves names through `resolver` and trusts what `tls` trusts.
+    pub fn new(resolver: Resolver, tls: ClientTls) -> Self {
+        Self { resolver, tls, proxy: None }
+    }
+
+    /// The same through a SOCKS5 proxy. Names are the proxy's to look up, so a [`DialGuard`] sees
+    /// its address alone: for hosts that the owner's configuration names.
+    #[must_use]
+    pub fn through(self, proxy: SocksProxy) -> Self {
+        Self { proxy: Some(proxy), ..self }
+    }
+
+    /// The same with certificates checked so.
+    #[must_use]
+    pub fn checking(self, verify: VerifyMode) -> Self {
+        Self { tls: self.tls.checking(verify, &[]), ..self }
+    }
+
+    /// The same trusting these authorities too, given as PEM.
+    pub fn trusting(self, pem: &[u8]) -> Result<Self, BadPem> {
+        Ok(Self { tls: self.tls.trusting(pem)?, ..self })
+    }
+
+    /// Connects to `origin`, with TLS, in which `versions` are offered, where its scheme asks for
+    /// it.
+    pub(super) async fn dial(
+        &self,
+        origin: &Origin,
+        versions: UsableVersions,
+        guard: &dyn DialGuard,
+    ) -> Result<(OriginConnection, SocketAddr), DialError> {
+        let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
+        Ok((self.secure_if_asked(stream, origin, versions).await?, address))
+    }
+
+    /// Connects to `origin` once more, as [`Self::dial`] that has found it at `address`.
+    pub(super) async fn dial_again(
+        &self,
+        origin: &Origin,
+        versions: UsableVersions,
+        address: SocketAddr,
+    ) -> Result<OriginConnection, DialError> {
+        let (stream, _) = match &self.proxy {
+            Some(proxy) => dial_through(proxy, &origin.host, origin.port, &AnyDestination).await?,
+            None => connect(address, CONNECT_TIMEOUT).await?,
+        };
+        self.secure_if_asked(stream, origin, versions).await
+    }
+
+    /// With TLS, in which `versions` are offered, where the scheme of `origin` asks for it.
+    async fn secure_if_asked(
+        &self,
+        stream: Stream,
+        origin: &Origin,
+        versions: UsableVersions,
+    ) -> Result<OriginConnection, DialError> {
+        let connection = OriginConnection::Plain(stream);
+        match origin.scheme {
+            OriginScheme::Http => Ok(connection),
+            OriginScheme::Https => self.secure(connection, &origin.host, versions).await,
+        }
+    }
+
+    /// Speaks TLS over `connection` with `host`, offering `versions`.
+    pub(super) async fn secure(
+        &self,
+        connection: OriginConnection,
+        host: &UrlHost,
+        versions: UsableVersions,
+    ) -> Result<OriginConnection, DialError> {
+        let name = tls_name(host);
+        let shaken = shake_hands(&self.tls, connection, &name, versions.alpn());
+        timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
+    }
+
+    /// Returns what the configuration itself says of `host`, which upstreams are then not asked
+    /// for.
+    pub fn own_word(&self, host: &DomainName) -> OwnWord {
+        self.resolver.own_word(host.as_name())
+    }
+
+    /// Returns whom it asks for names.
+    /// Digest of what the configuration says of names.
+    pub(super) fn own_names(&self) -> u64 {
+        self.resolver.own_digest()
+    }
+
+    pub(super) const fn resolver(&self) -> &Resolver {
+        &self.resolver
+    }
+
+    /// With what it speaks TLS.
+    pub(super) const fn tls(&self) -> &ClientTls {
+        &self.tls
+    }
+
+    /// Connects to `server` without TLS, wherever that is. One address may take `patience`.
+    pub(super) async fn reach(
+        &self,
+        server: &OriginServer,
+        patience: Duration,
+    ) -> Result<(OriginConnection, Option<SocketAddr>), DialError> {
+        let (stream, peer) = match server.place() {
+            ServerAddress::Socket(path) => return Ok((connect_socket(path).await?, None)),
+            ServerAddress::Found(_, address) => {
+                let host = UrlHost::Address(address.ip());
+                self.dial_within((&host, address.port()), &AnyDestination, patience).await?
+            }
+            ServerAddress::Origin(origin) => {
+                self.dial_within((&origin.host, origin.port), &AnyDestination, patience).await?
+            }
+        };
+        Ok((OriginConnection::Plain(stream), Some(peer)))
+    }
+
+    /// Connects to `host` and `port` without TLS.
+    pub async fn dial_tcp(
+        &self,
+        host: &UrlHost,
+        port: u16,
+        guard: &dyn DialGuard,
+    ) -> Result<(Stream, SocketAddr), DialError> {
+        self.dial_within((host, port), guard, CONNECT_TIMEOUT).await
+    }
+
+    async fn dial_within(
+        &self,
+        (host, port): (&UrlHost, u16),
+        guard: &dyn DialGuard,
+        patience: Duration,
+    ) -> Result<(Stream, SocketAddr), DialError> {
+        if let Some(proxy) = &self.proxy {
+            return dial_through(proxy, host, port, guard).await;
+        }
+        let found = match host.known_addresses() {
+            Some(known) => known,
+            None => self.look_up(host, guard).await?,
+        };
+        let mut permitted: Vec<SocketAddr> = families_in_turn(found)
+            .map(|address| SocketAddr::new(address, port))
+            .filter(|address| guard.permits(*address))
+            .collect();
+        permitted.truncate(ADDRESSES_MAX);
+        match permitted.as_slice() {
+            [] => Err(DialError::Forbidden),
+            [only] => connect(*only, patience).await,
+            [_, _, ..] => race(permitted, patience).await,
+        }
+    }
+
+    async fn look_up(
+        &self,
+        host: &UrlHost,
+        guard: &dyn DialGuard,
+    ) -> Result<Vec<IpAddr>, DialError> {
+        let name = host.to_name();
+        let found = self.resolver.addresses(name.as_name()).await.map_err(|why| match why {
+            NoAddresses::Failed(ResolveError::Timeout) => DialError::Timeout,
+            NoAddresses::Failed(_)
+            | NoAddresses::NoSuchName
+            | NoAddresses::None
+            | NoAddresses::UpstreamFailed => DialError::NoAddress(why.to_string()),
+        })?;
+        match found.aliases.into_iter().find(|alias| !guard.permits_alias(alias.as_name())) {
+            Some(alias) => Err(DialError::Aliased(alias)),
+            None => Ok(found.found),
+        }
+    }
+}
+
+/// Has `proxy` connect to `host` and `port`.
+async fn dial_through(
+    proxy: &SocksProxy,
+    host: &UrlHost,
+    port: u16,
+    guard: &dyn DialGuard,
+) -> Result<(Stream, SocketAddr), DialError> {
+    if !guard.permits(proxy.address) {
+        return Err(DialError::Forbidden);
+    }
+    let (mut stream, address) = connect(proxy.address, CONNECT_TIMEOUT).await?;
+    let host = match host {
+        UrlHost::Name(name) => resolver::UpstreamHost::Name(name.clone()),
+        UrlHost::Address(address) => resolver::UpstreamHost::Ip(*address),
+    };
+    let asked = connect_through(&mut stream, proxy.credentials.as_ref(), &host, port);
+    match timeout(CONNECT_TIMEOUT, asked).await {
+        Ok(Ok(())) => Ok((stream, address)),
+        Ok(Err(why)) => Err(DialError::Refused(format!("the proxy {}: {why}", proxy.address))),
+        Err(_) => Err(DialError::Timeout),
+    }
+}
+
+/// The families alternate, beginning with that of the first address (RFC 8305 §4), so that a
+/// broken one costs a single head start.
+fn families_in_turn(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
+    let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
+    let (one, other): (Vec<_>, Vec<_>) =
+        addresses.into_iter().partition(|address| address.is_ipv4() == first_is_v4);
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    let mut turn = 0_u32;
+    std::iter::from_fn(move || {
+        turn += 1;
+        if turn % 2 == 1 {
+            one.next().or_else(|| other.next())
+        } else {
+            other.next().or_else(|| one.next())
+        }
+    })
+}
+
+/// The name of `host` as certificates have it.
+pub(super) fn tls_name(host: &UrlHost) -> String {
+    match host {
+        UrlHost::Name(name) => name.as_str().to_owned(),
+        UrlHost::Address(address) => address.to_string(),
+    }
+}
+
+/// Speaks TLS over `connection` with whoever is called `name`, offering `alpn`. Sets no deadline.
+pub(super) async fn shake_hands(
+    tls: &ClientTls,
+    connection: OriginConnection,
+    name: &str,
+    alpn: &[Alpn],
+) -> Result<OriginConnection, DialError> {
+    // Boxed: TLS may stand upon TLS, where a proxy is spoken to so.
+    match Box::pin(tls.connect(connection, name, alpn)).await {
+        Ok(stream) => Ok(OriginConnection::Tls(Box::new(stream))),
+        Err(why) => Err(DialError::Tls(why.to_string())),
+    }
+}
+
+/// The kernel takes a connection at once or not at all.
+async fn connect_socket(path: &Path) -> Result<OriginConnection, DialError> {
+    let refused = |why: io::Error| DialError::Refused(format!("{}: {why}", path.display()));
+    UnixStream::connect(path).await.map(OriginConnection::Local).map_err(refused)
+}
+
+async fn connect(
+    address: SocketAddr,
+    patience: Duration,
+) -> Result<(Stream, SocketAddr), DialError> {
+    match transport::dial(address, patience).await {
+        Ok(stream) => Ok((stream, address)),
+        Err(why) => Err(match why.reason {
+            DialReason::Timeout => DialError::Timeout,
+            DialReason::Refused | DialReason::Unreachable | DialReason::Other(_) => {
+                DialError::Refused(why.to_string())
+            }
+        }),
+    }
+}
+
+/// Tries the addresses in turn; a failure or a spent head start brings in the next.
+async fn race(
+    addresses: Vec<SocketAddr>,
+    patience: Duration,
+) -> Result<(Stream, SocketAddr), DialError> {
+    let mut waiting = addresses.into_iter();
+    let mut attempts = JoinSet::new();
+    let mut failure = DialError::Timeout;
+    join_in(&mut attempts, &mut waiting, patience);
+    loop {
+        let more = !waiting.as_slice().is_empty();
+        tokio::select! {
+            ended = attempts.join_next() => match ended {
+                Some(Ok(Ok(connected))) => return Ok(connected),
+                Some(Ok(Err(why))) => {
+                    failure = why;
+                    join_in(&mut attempts, &mut waiting, patience);
+                }
+                Some(Err(_)) => join_in(&mut attempts, &mut waiting, patience),
+                None => return Err(failure),
+            },
+            () = sleep(HEAD_START), if more => join_in(&mut attempts, &mut waiting, patience),
+        }
+    }
+}
+
+type Attempts = JoinSet<Result<(Stream, SocketAddr), DialError>>;
+
+fn join_in(
+    attempts: &mut Attempts,
+    waiting: &mut std::vec::IntoIter<SocketAddr>,
+    patience: Duration,
+) {
+    if let Some(address) = waiting.next() {
+        attempts.spawn(connect(address, patience));
+    }
+}
+
+impl OriginConnection {
+    /// Returns what was agreed on to be spoken within TLS, if there is TLS and its other end knows
+    /// ALPN.
+    pub(super) fn alpn(&self) -> Option<Alpn> {
+        match self {
+            Self::Tls(stream) => stream.alpn(),
+            Self::Plain(_) | Self::Carried(_) | Self::Local(_) => None,
+        }
+    }
+}
+
+impl AsyncRead for OriginConnection {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Carried(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Local(stream) => Pin::new(stream).poll_read(cx, buf),
+        }
+    }
+}
+
+impl AsyncWrite for OriginConnection {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Carried(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Carried(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Local(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Plain(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
+            Self::Carried(stream) => stream.is_write_vectored(),
+            Self::Local(stream) => stream.is_write_vectored(),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Carried(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Local(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            // A stream leaves this to its close; whoever ends one half of a tunnel means it.
+            Self::Plain(stream) => {
+                let _ = stream.shutdown_write();
+                Poll::Ready(Ok(()))
+            }
+            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Carried(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Local(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families_alternate_from_the_first() {
+        let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
+        let given = ["::1", "::2", "::3", "1.1.1.1"].map(ip).to_vec();
+        let order: Vec<_> = families_in_turn(given).collect();
+        assert_eq!(order, ["::1", "1.1.1.1", "::2", "::3"].map(ip));
+    }
+
+    #[tokio::test]
+    async fn a_refusing_address_does_not_hold_up_the_next() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let open = listener.local_addr().expect("bound");
+        let closed = {
+            let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+            gone.local_addr().expect("bound")
+        };
+        let (_, winner) = race(vec![closed, open], CONNECT_TIMEOUT).await.expect("one is open");
+        assert_eq!(winner, open);
+    }
+}

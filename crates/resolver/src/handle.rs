@@ -1,0 +1,337 @@
+//! The resolver as its callers hold it: cheap to clone, usable from any thread.
+
+use super::cache::CacheStats;
+use super::caches::{AnswerCaches, FlushIn, FlushScope};
+use super::engine::{self, EngineCommand};
+use super::flights::FlightWaiter;
+use super::own_names::{DialledName, OwnNames};
+use super::persist::{DumpReport, RestoreReport};
+use super::plan::ResolverPlan;
+use super::query_source::{CapReached, FairCap, QuerySource};
+use super::question::{
+    CacheId, CacheLook, CachedState, NoAddresses, RenewAdvice, Resolution, ResolveError,
+    ResolverOverloaded, ResolverQuestion,
+};
+use super::record::{UpstreamStats, UpstreamTable};
+use super::settings::ResolverSettings;
+use super::snapshot::BadSnapshot;
+use dns_wire::{WireAnswer, record_type};
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use transport::ClientTls;
+use vocab::{Complaint, DomainName, Name, Now, Source};
+
+/// Callers that wait at once, at most: several may wait for one question. No client has more of
+/// these places than are left to the others.
+pub const WAITING_MAX: usize = 16_384;
+/// When one family's addresses are there, the other's are waited for so long (RFC 8305 §3).
+const OTHER_FAMILY_DELAY: Duration = Duration::from_millis(50);
+
+/// Looks names up, and remembers.
+#[derive(Clone)]
+pub struct Resolver {
+    shared: Arc<ResolverShared>,
+    /// Closed with the last clone, which ends the thread.
+    commands: mpsc::UnboundedSender<EngineCommand>,
+}
+
+/// Holds what callers and the resolver's thread both see.
+pub(super) struct ResolverShared {
+    pub(super) caches: AnswerCaches,
+    pub(super) waiting: FairCap,
+    pub(super) roll: UpstreamTable,
+    /// Read once for each name that is dialled, and written on reloads.
+    own: RwLock<Option<Arc<dyn OwnNames>>>,
+    /// Digest; 0 without one.
+    own_digest: AtomicU64,
+}
+
+/// Why a resolver could not be started.
+#[derive(Debug)]
+pub enum StartError {
+    /// The settings are wrong.
+    Settings(Vec<Complaint>),
+    /// The thread could not be made.
+    Thread(io::Error),
+}
+
+/// The state of the resolver.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ResolverStats {
+    /// Each upstream, in the order of the settings, group by group.
+    pub upstreams: Vec<UpstreamStats>,
+    /// All caches together.
+    pub cache: CacheStats,
+    /// Each of them, in the order of the settings.
+    pub caches: Vec<CacheStats>,
+    /// What they are called, in the same order; no two alike.
+    pub cache_names: Vec<String>,
+    /// Callers waiting now.
+    pub waiting: usize,
+}
+
+/// Where a host stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostAddresses {
+    /// Addresses, in the order in which they are to be tried.
+    pub found: Vec<IpAddr>,
+    /// What upstreams say that its name is an alias (CNAME) of, all the way, and the name that was
+    /// looked up in its place: at most 17 in the answer for each family, some of them twice.
+    pub aliases: Vec<DomainName>,
+}
+
+impl Resolver {
+    /// Starts the resolver's thread.
+    pub fn start(settings: &ResolverSettings, tls: ClientTls) -> Result<Self, StartError> {
+        let plan = ResolverPlan::new(settings).map_err(StartError::Settings)?;
+        let shared = Arc::new(ResolverShared {
+            caches: AnswerCaches::new(&settings.caches),
+            waiting: FairCap::new(WAITING_MAX),
+            roll: UpstreamTable::default(),
+            own: RwLock::default(),
+            own_digest: AtomicU64::new(0),
+        });
+        // Bounded all the same: every sender counts itself in `waiting` first.
+        let (commands, received) = mpsc::unbounded_channel();
+        engine::spawn(plan, tls, Arc::clone(&shared), received).map_err(StartError::Thread)?;
+        Ok(Self { shared, commands })
+    }
+
+    /// Returns what `cache` holds for `key` (see [`ResolverQuestion::cache_key`]). Allocates
+    /// nothing. Whoever is told to renew it submits the question once more, with nobody waiting.
+    pub fn cached(&self, cache: CacheId, key: &[u8], now: Now) -> CacheLook {
+        match self.shared.caches.get(cache) {
+            Some(cache) => cache.look(key, now),
+            None => CacheLook { cached: CachedState::Miss, renew: RenewAdvice::No },
+        }
+    }
+
+    /// Keeps `message`, a whole response, as the answer for `key` in `cache`; what is no answer to
+    /// it, or must not be kept, is not.
+    pub fn keep(&self, cache: CacheId, key: &[u8], message: &[u8], now: Now) {
+        if let Some(cache) = self.shared.caches.get(cache)
+            && let Ok(answer) = WireAnswer::from_response(message)
+        {
+            cache.keep(key, answer, now);
+        }
+    }
+
+    /// Looks `question` up for `source` and runs `done` on the resolver's thread, which it must not
+    /// hold up.
+    ///
+    /// Equal questions share one exchange. Beyond [`WAITING_MAX`] callers it refuses at once.
+    pub fn submit(
+        &self,
+        question: ResolverQuestion,
+        source: QuerySource,
+        done: Box<dyn FnOnce(Resolution) + Send>,
+    ) -> Result<(), ResolverOverloaded> {
+        self.shared.waiting.enter(source).map_err(|CapReached| ResolverOverloaded)?;
+        self.send(EngineCommand::Ask(question, FlightWaiter::new(Some(done), source)), source);
+        Ok(())
+    }
+
+    /// Looks `question` up, whatever its cache holds, for the cache's sake: nobody waits.
+    pub fn renew(&self, question: ResolverQuestion) {
+        // Where too many wait, what is old stays old for a while.
+        let source = QuerySource::OURSELVES;
+        if self.shared.waiting.enter(source).is_ok() {
+            self.send(EngineCommand::Renew(question, FlightWaiter::new(None, source)), source);
+        }
+    }
+
+    /// Has `hook` called on the resolver's thread after each round in which someone was told an
+    /// outcome: the place to send what the callbacks have gathered. It must not hold the thread up.
+    /// At most 16, which stay as long as the resolver does.
+    pub fn after_batch(&self, hook: Arc<dyn Fn() + Send + Sync>) {
+        drop(self.commands.send(EngineCommand::AfterBatch(hook)));
+    }
+
+    /// Looks `question` up, in its cache first.
+    pub async fn resolve(&self, question: ResolverQuestion) -> Resolution {
+        if let Some(cache) = question.cache() {
+            let looked = self.cached(cache, &question.cache_key(), transport::clock::now());
+            if looked.renew == RenewAdvice::Now {
+                self.renew(question.clone());
+            }
+            let (answer, age_s, source) = match looked.cached {
+                CachedState::Fresh { answer, age_s } => (Some(answer), age_s, Source::Cache),
+                CachedState::Stale { answer, age_s } => (Some(answer), age_s, Source::Stale),
+                CachedState::Miss => (None, 0, Source::Failed),
+            };
+            if let Some(answer) = answer {
+                return Resolution { result: Ok((answer, age_s)), source, upstream: Arc::from("") };
+            }
+        }
+        let (sender, receiver) = oneshot::channel();
+        // Whoever waited may be gone by then; the answer is in the cache all the same.
+        let done = Box::new(move |resolution| drop(sender.send(resolution)));
+        match self.submit(question, QuerySource::OURSELVES, done) {
+            Ok(()) => receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
+            Err(ResolverOverloaded) => Resolution::failed(ResolveError::Overloaded),
+        }
+    }
+
+    /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4): those that the
+    /// configuration gives it, else those that upstreams say.
+    pub async fn addresses(&self, host: Name<'_>) -> Result<HostAddresses, NoAddresses> {
+        let v6 = self.dialled(host, record_type::AAAA);
+        let v4 = self.dialled(host, record_type::A);
+        tokio::pin!(v6, v4);
+        let (v6, v4) = tokio::select! {
+            first = &mut v6 => (Some(first), Some(v4.await)),
+            first = &mut v4 => {
+                // An empty answer cannot be dialled: then the other is worth its full wait.
+                let second = if found(&first).is_ok() {
+                    tokio::time::timeout(OTHER_FAMILY_DELAY, v6).await.ok()
+                } else {
+                    Some(v6.await)
+                };
+                (second, Some(first))
+            }
+        };
+        let v6 = v6.map_or(Err(NoAddresses::None), |it| found(&it));
+        let v4 = v4.map_or(Err(NoAddresses::None), |it| found(&it));
+        match (v6, v4) {
+            (Ok(v6), Ok(v4)) => Ok(HostAddresses {
+                found: by_turns(&v6.found, &v4.found),
+                aliases: [v6.aliases, v4.aliases].concat(),
+            }),
+            (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
+            // What went wrong says more than that there is nothing.
+            (Err(NoAddresses::None), Err(why)) | (Err(why), Err(_)) => Err(why),
+        }
+    }
+
+    /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody
+    /// is.
+    pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+        let digest = names.as_ref().map_or(0, |names| names.digest());
+        self.shared.own_digest.store(digest, Ordering::Relaxed);
+        *self.shared.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// Digest of what the configuration says of names.
+    pub fn own_digest(&self) -> u64 {
+        self.shared.own_digest.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
+        self.shared.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes other settings; caches are kept by their place, and so are the connections of
+    /// upstreams that stay.
+    pub fn reload(&self, settings: &ResolverSettings) -> Result<(), Vec<Complaint>> {
+        let plan = ResolverPlan::new(settings)?;
+        self.shared.caches.configure(&settings.caches);
+        drop(self.commands.send(EngineCommand::Reload(Box::new(plan))));
+        Ok(())
+    }
+
+    /// Where things stand.
+    pub fn stats(&self) -> ResolverStats {
+        let caches = self.shared.caches.stats();
+        ResolverStats {
+            upstreams: self.shared.roll.stats(transport::clock::now()),
+            cache: caches.iter().fold(CacheStats::default(), |all, it| all.and(*it)),
+            caches,
+            cache_names: self.shared.caches.names(),
+            waiting: self.shared.waiting.taken(),
+        }
+    }
+
+    /// Forgets answers; says how many.
+    pub fn flush(&self, which: FlushIn, what: &FlushScope) -> usize {
+        self.shared.caches.flush(which, what)
+    }
+
+    /// Writes every cache to a file of its own in `dir`, `answers-0` and so on, readable by its
+    /// owner alone; a crash leaves the old ones. Blocks while the disk does.
+    pub fn dump(&self, dir: &Path) -> io::Result<DumpReport> {
+        self.shared.caches.dump(dir, transport::clock::now())
+    }
+
+    /// Writes one cache to `file` in the same way.
+    pub fn dump_to(&self, cache: CacheId, file: &Path) -> io::Result<DumpReport> {
+        self.shared.caches.dump_to(cache, file, transport::clock::now())
+    }
+
+    /// Takes the answers in `dir` back that [`Self::dump`] wrote there. They have aged meanwhile by
+    /// the clock on the wall. What is damaged is refused, and said so; it does no harm.
+    pub fn restore(&self, dir: &Path) -> RestoreReport {
+        self.shared.caches.restore(dir, transport::clock::now())
+    }
+
+    /// Takes the answers in `file` back into one cache in the same way.
+    pub fn restore_from(&self, cache: CacheId, file: &Path) -> RestoreReport {
+        let mut report = RestoreReport::default();
+        self.shared.caches.restore_file(cache, file, transport::clock::now(), &mut report);
+        report
+    }
+
+    /// Takes the answers of a snapshot in memory into one cache: how many were taken, and how many
+    /// dropped because of their age.
+    pub fn restore_bytes(
+        &self,
+        cache: CacheId,
+        bytes: &[u8],
+        now: Now,
+    ) -> Result<(usize, usize), BadSnapshot> {
+        self.shared.caches.restore_bytes(cache, bytes, now)
+    }
+
+    /// Sends a command that somebody was counted for. The thread outlives every sender, so this
+    /// fails only if it died; dropping the command then tells its caller so.
+    fn send(&self, command: EngineCommand, source: QuerySource) {
+        if let Err(unsent) = self.commands.send(command) {
+            self.shared.waiting.leave(source);
+            drop(unsent);
+        }
+    }
+}
+
+fn found(dialled: &Result<DialledName, NoAddresses>) -> Result<HostAddresses, NoAddresses> {
+    const NXDOMAIN: u8 = 3;
+    let dialled = dialled.as_ref().map_err(|why| *why)?;
+    let (answer, _) =
+        dialled.resolution.result.as_ref().map_err(|why| NoAddresses::Failed(*why))?;
+    let found: Vec<IpAddr> = answer.addresses().collect();
+    match answer.rcode() {
+        0 if found.is_empty() => Err(NoAddresses::None),
+        0 => Ok(HostAddresses { found, aliases: dialled.aliases(answer) }),
+        NXDOMAIN => Err(NoAddresses::NoSuchName),
+        _ => Err(NoAddresses::UpstreamFailed),
+    }
+}
+
+fn by_turns(first: &[IpAddr], second: &[IpAddr]) -> Vec<IpAddr> {
+    let longest = first.len().max(second.len());
+    (0..longest).flat_map(|i| [first.get(i), second.get(i)]).flatten().copied().collect()
+}
+
+impl fmt::Debug for Resolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Resolver").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Settings(complaints) => match complaints.first() {
+                Some(first) => write!(f, "the resolver's settings are wrong: {first}"),
+                None => f.write_str("the resolver's settings are wrong"),
+            },
+            Self::Thread(why) => write!(f, "the resolver's thread could not be started: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
