@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use pipeline::sets::dat::{DatSelector, networks, sites};
-use sha2::{Digest, Sha256};
 use resolver::check_snapshot;
+use sha2::{Digest, Sha256};
 
 fuzz_target!(|data: &[u8]| {
     let Some((which, data)) = data.split_first() else { return };

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use pipeline::compile::{compile, describe};
-use pipeline::language::{self, ForeignFiles, PathBase};
+use mosdns_compat::compile::{compile, describe};
+use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::Value;
 use vocab::Complaint;
 

@@ -72,6 +72,7 @@ const BELOW_DOORS: &[&str] = &[
     "policy",
     "dns-wire",
     "pipeline",
+    "mosdns-compat",
     "ledger",
     "passwords",
     "transport",
@@ -82,6 +83,7 @@ const BELOW_DOORS: &[&str] = &[
     "resolver",
     "origins",
     "fetch",
+    "dns-effects",
 ];
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
@@ -129,7 +131,15 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "pipeline",
         folder: "crates/pipeline",
         floor: 1,
-        may: &["vocab", "settings", "policy", "dns-wire"],
+        may: &["vocab", "policy", "dns-wire"],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "mosdns-compat",
+        folder: "crates/mosdns-compat",
+        floor: 1,
+        may: &["vocab", "settings", "dns-wire", "pipeline"],
         never: PURE,
         purity: Purity::Pure,
     },
@@ -206,6 +216,14 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "dns-effects",
+        folder: "crates/dns-effects",
+        floor: 2,
+        may: &["vocab", "settings", "dns-wire", "transport", "resolver", "origins", "fetch"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "http-cache",
         folder: "crates/http-cache",
         floor: 2,
@@ -228,6 +246,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "policy",
             "dns-wire",
             "pipeline",
+            "mosdns-compat",
             "ledger",
             "transport",
             "http-engine",
@@ -264,6 +283,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "policy",
             "dns-wire",
             "pipeline",
+            "mosdns-compat",
             "ledger",
             "transport",
             "http-engine",

@@ -7,8 +7,8 @@
 use crate::file::ConfigFile;
 use crate::yaml::{self, YamlNode};
 use door_dns::ForeignConfig;
-use pipeline::compile::{self, CompiledPipeline};
-use pipeline::language::{self, ForeignFiles, PathBase};
+use mosdns_compat::compile::{self, CompiledPipeline};
+use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::{Value as Json, json};
 use settings::Text;
 use std::io::Read;

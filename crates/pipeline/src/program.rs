@@ -2,7 +2,7 @@
 //!
 //! A sequence is a run of operations that ends with [`Op::End`]; jumps and calls name the place of
 //! another's first operation. Nothing here acts: [`crate::machine`] does. Made by
-//! [`crate::compile`] from a foreign file, and by the DNS door from its own settings.
+//! `mosdns-compat` from a foreign file, and by the DNS door from its own settings.
 
 use crate::records::{HostsTable, RedirectTable, ZoneTable};
 use std::net::IpAddr;

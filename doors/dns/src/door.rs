@@ -6,7 +6,6 @@
 use crate::back;
 use crate::certificate::{self, CertificateError};
 use crate::doh::client::ForwardedTrust;
-use crate::effects::EffectsEnv;
 use crate::guard::GuardSecrets;
 use crate::listeners::{self, ListenerOpener, ListenerSpec, OpenListener, SocketSpec};
 use crate::outside::{CollectedRuns, PipelineResources};
@@ -14,6 +13,7 @@ use crate::pending::TASKS_MAX;
 use crate::plan::DnsPlan;
 use crate::settings::Settings;
 use arc_swap::ArcSwap;
+use dns_effects::EffectsEnv;
 use ledger::Ledger;
 use policy::Policy;
 use resolver::{FairCap, OwnNames, Resolver};

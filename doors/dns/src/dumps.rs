@@ -4,7 +4,7 @@
 //! told. It reads and writes nothing itself but the first bytes of a file. Made with
 //! [`crate::ForeignConfig`], carried out by the binary.
 
-use pipeline::compile::{CacheSpec, CompiledPipeline};
+use mosdns_compat::compile::{CacheSpec, CompiledPipeline};
 use resolver::{CacheId, DumpFile};
 use std::path::PathBuf;
 use std::time::Duration;

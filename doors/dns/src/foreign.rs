@@ -4,13 +4,13 @@
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
 use crate::dumps::CacheDump;
-use crate::effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
 use crate::listeners::ListenerSpec;
 use crate::settings::{CertificateSettings, Settings};
-use pipeline::compile::{
+use dns_effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
+use mosdns_compat::compile::{
     CacheSpec, CompiledPipeline, GroupSpec, JobSpec, ServerProtocol, ServerSpec,
 };
-use pipeline::language::{NegativeCaching, PipeliningMode, UpstreamSpec, VerifyCertificate};
+use mosdns_compat::language::{NegativeCaching, PipeliningMode, UpstreamSpec, VerifyCertificate};
 use pipeline::program::{Place, Program};
 use resolver::{
     CacheSettings, CertificateCheck, FamilyChoice, GroupSettings, PipelineMode, PlainServer,
@@ -315,10 +315,10 @@ fn job(spec: &JobSpec) -> JobSettings {
         schedule: spec.schedule.clone(),
         name: spec.name.clone(),
         when: match &spec.when {
-            pipeline::language::CronTime::Fields(fields) => {
+            mosdns_compat::language::CronTime::Fields(fields) => {
                 JobTime::Cron { fields: fields.clone(), timezone: spec.timezone.clone() }
             }
-            pipeline::language::CronTime::Every(long) => JobTime::Every(*long),
+            mosdns_compat::language::CronTime::Every(long) => JobTime::Every(*long),
         },
         effects: spec.effects.iter().map(|it| EffectId(*it)).collect(),
     }

@@ -13,7 +13,6 @@ mod doh;
 mod door;
 mod doq;
 mod dumps;
-pub mod effects;
 mod exposure;
 mod foreign;
 mod foretell;
@@ -38,11 +37,11 @@ mod tls;
 mod worker;
 
 pub use certificate::CertificateError;
+pub use dns_effects::{EffectsEnv, OnReload, ReloadWhat, Tell};
 pub use doh::doh_question;
 pub use door::{DnsDoor, DnsParts, StartError};
 pub use doq::doq_question;
 pub use dumps::CacheDump;
-pub use effects::{EffectsEnv, OnReload, ReloadWhat, Tell};
 pub use foreign::ForeignConfig;
 pub use foretell::DnsForecast;
 pub use guard::{

@@ -5,13 +5,13 @@
 //! makes a question wait but [`PipelineResources::settle`], which is what it is for. Called by
 //! `surroundings` and `branches`.
 
-use crate::effects::{
-    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsEnv, EffectsPlan, GivenAnswer,
-    ReverseMemory,
-};
 use crate::foreign::ForeignConfig;
 use crate::lines::Lines;
 use crate::request::DnsCaller;
+use dns_effects::{
+    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsEnv, EffectsPlan, GivenAnswer,
+    ReverseMemory,
+};
 use dns_wire::reply;
 use pipeline::program::OnError;
 use pipeline::state::{RunFailure, WaitOutcome};

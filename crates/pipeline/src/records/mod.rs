@@ -2,7 +2,7 @@
 //! ask for.
 //!
 //! Texts are handed in, answers are kept as the bytes that go out, and giving one is a copy. It
-//! opens no file, looks nothing up, and knows no policy. Filled by [`crate::compile`], asked by the
+//! opens no file, looks nothing up, and knows no policy. Filled by `mosdns-compat`, asked by the
 //! machine.
 
 mod generate;

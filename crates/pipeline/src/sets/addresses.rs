@@ -1,7 +1,7 @@
 //! A set of addresses: single ones and networks, IPv4 and IPv6 apart.
 //!
 //! An IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) is the IPv4 address, in a rule and
-//! in a question. Built by [`crate::compile`] from rules and files, asked by matchers.
+//! in a question. Built by `mosdns-compat` from rules and files, asked by matchers.
 
 use super::dat::GeoNetwork;
 use super::ranges::AddressRanges;

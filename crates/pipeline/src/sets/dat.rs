@@ -2,7 +2,7 @@
 //!
 //! They are protocol buffers. The file is walked where it lies, and only what is selected is
 //! decoded, one rule at a time: a file of hundreds of codes costs no more memory than itself.
-//! Hostile bytes end in an error. Called by [`crate::compile`]; the bytes are handed in.
+//! Hostile bytes end in an error. Called by `mosdns-compat`; the bytes are handed in.
 
 use super::addresses::BadNetwork;
 use super::rule::{BadRule, DomainKind, DomainRule, excerpt};

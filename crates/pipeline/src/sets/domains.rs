@@ -1,7 +1,7 @@
 //! A set of names: which rules hold for a name does not matter, only whether one does.
 //!
 //! Plain names stand in a table of fingerprints; a look-up is a walk up the labels. Keywords and
-//! regular expressions are asked after that, each kind all at once. Built by [`crate::compile`]
+//! regular expressions are asked after that, each kind all at once. Built by `mosdns-compat`
 //! from rules and files, asked by matchers.
 
 use super::fingerprint::SetKeys;

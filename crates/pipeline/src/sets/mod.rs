@@ -1,7 +1,7 @@
 //! Sets of names and addresses, and maps from names: what matchers and local answers ask.
 //!
 //! Texts and bytes are handed in and compiled once; asking allocates nothing. It opens no file and
-//! knows no clock. Filled by [`crate::compile`] from the rules of a configuration and the files it
+//! knows no clock. Filled by `mosdns-compat` from the rules of a configuration and the files it
 //! names, asked by the machine for every question.
 //!
 //! ```text

@@ -2,7 +2,7 @@
 //!
 //! They are read and judged by crate `policy`, the same as the lists that block: exceptions,
 //! `$important`, `$badfilter`, `$denyallow` and `$dnstype` count, what is about URLs does not. A
-//! line that cannot be used is counted and left out, never fatal. Built by [`crate::compile`],
+//! line that cannot be used is counted and left out, never fatal. Built by `mosdns-compat`,
 //! asked by matchers.
 
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, SkipReason, SkippedLine};

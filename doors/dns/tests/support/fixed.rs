@@ -3,7 +3,7 @@
 #![allow(dead_code)] // Each test file uses its part of it.
 
 use door_dns::ForeignConfig;
-use pipeline::language::{self, ForeignFiles, PathBase};
+use mosdns_compat::language::{self, ForeignFiles, PathBase};
 use serde_json::{Value, json};
 use std::net::UdpSocket;
 use std::sync::{Arc, Mutex};
@@ -90,6 +90,6 @@ pub(crate) fn foreign(plugins: &Value, rules: &Value) -> ForeignConfig {
     let listen = json!({ "entry": "main", "listen": "127.0.0.1:0" });
     all.push(json!({ "tag": "server", "type": "udp_server", "args": listen }));
     let read = language::read(&json!({ "plugins": all }), &NoFiles).unwrap();
-    let compiled = pipeline::compile::compile(&read, 1, &NoFiles).unwrap();
+    let compiled = mosdns_compat::compile::compile(&read, 1, &NoFiles).unwrap();
     ForeignConfig::new(compiled).unwrap().without_servers()
 }
