@@ -70,7 +70,7 @@ unit: dashboard
 # One test at a time: they start whole servers, browsers and network namespaces.
 e2e: dashboard test-packages cache-suite
 	$(CARGO) build --locked -p tidegate
-	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1
+	$(CARGO) test -p tidegate-tests --locked -- --test-threads=1 | tests/slowest.py
 
 # The public suite of HTTP cache tests, as it is published.
 cache-suite: tests/cache-suite/node_modules/.package-lock.json
