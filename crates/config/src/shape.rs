@@ -23,6 +23,9 @@ pub(crate) struct PlacedComplaint {
     pub remedy: Option<String>,
 }
 
+/// Keys that had another name, and the name that they have.
+const RENAMED: [(&str, &str); 1] = [("aside", "ejection_time")];
+
 /// Every difference between `node` and `schema`. An unquoted `null` where the word is expected (a
 /// block style is called so) becomes that word.
 pub(crate) fn check(node: &mut YamlNode, schema: &Json) -> Vec<PlacedComplaint> {
@@ -122,7 +125,8 @@ impl<'s> ShapeChecker<'s> {
                     place: entry.place,
                     path: inner,
                     message: "this key is not known".into(),
-                    remedy: suggest(&entry.key, properties.keys().map(String::as_str)),
+                    remedy: renamed(&entry.key, properties)
+                        .or_else(|| suggest(&entry.key, properties.keys().map(String::as_str))),
                 }),
                 (None, Some(other)) => self.check(&mut entry.node, other, &inner, out),
                 (None, None) => {}
@@ -165,6 +169,13 @@ impl<'s> ShapeChecker<'s> {
         }
         out.extend(best.unwrap_or_default());
     }
+}
+
+/// The remedy for a key that has another name now, where the section has that.
+fn renamed(key: &str, properties: &serde_json::Map<String, Json>) -> Option<String> {
+    let (_, now) =
+        RENAMED.iter().find(|(old, now)| *old == key && properties.contains_key(*now))?;
+    Some(format!("it is called {now:?} now"))
 }
 
 fn check_word(node: &mut YamlNode, words: &[Json], path: &str, out: &mut Vec<PlacedComplaint>) {

@@ -131,7 +131,7 @@ impl ServerPool {
                 percent: passive.percent,
                 requests: passive.requests,
                 window: passive.window.0.0,
-                aside: passive.aside.0.0,
+                ejection_time: passive.ejection_time.0.0,
             },
             slow_start_ms: u64::try_from(settings.slow_start.0.0.as_millis()).unwrap_or(0),
             members: ArcSwap::from_pointee(members),

@@ -37,6 +37,17 @@ fn every_complaint_comes_at_once_with_its_place() {
 }
 
 #[test]
+fn a_key_that_has_another_name_now_is_told_it() {
+    let (said, code) = check(
+        "gateway:\n  listen: [\"http://127.0.0.1:0\"]\n  pools:\n    app:\n      \
+         servers: [\"http://127.0.0.1:1\"]\n      passive: { aside: 5s }\n",
+    );
+    assert_eq!(code, Some(1));
+    let remedy = "gateway.pools.app.passive.aside: this key is not known; it is called \"ejection_time\" now";
+    assert!(said.contains(remedy), "{said}");
+}
+
+#[test]
 fn rules_and_list_files_that_do_nothing_are_complaints() {
     let rules = "policy:\n  lists:\n    - name: mine\n      rules: [\"||x.test^$unknownthing\", \
                  \"/(?=a)/\",\n        \"not a rule at all\", \"*\", \"||fine.test^\"]\n";

@@ -175,7 +175,7 @@ fn why_knows_the_routes_and_the_patterns_of_the_gateway() {
     has("/nowhere", &["404: no route fits"]);
     // Nobody was asked, and nothing was counted.
     assert!(!tidegate.figures().contains("tidegate_gateway_rule_hits_total{"));
-    assert!(tidegate.figures().contains("tidegate_gateway_spared_total 0"));
+    assert!(tidegate.figures().contains("tidegate_gateway_log_only_total 0"));
     assert_eq!(curl(&[&format!("{base}/x/old/y")]).0, 410);
     assert!(tidegate.figures().contains("tidegate_gateway_rule_hits_total{"));
     assert_eq!(origin.requests().len(), 0);

@@ -165,7 +165,7 @@ impl ProgramGauges {
         let Some(gateway) = &self.gateway else { return Ok(()) };
         let GuardCounts { limited, spared } = gateway.counts;
         counter(encoder, "tidegate_gateway_limited", "Requests refused by limits", limited)?;
-        counter(encoder, "tidegate_gateway_spared", "Requests that log_only let pass", spared)?;
+        counter(encoder, "tidegate_gateway_log_only", "Requests that log_only let pass", spared)?;
         let kind = ConstCounter::new(0u64).metric_type();
         let help = "Requests that a rule of the gateway blocked; of those that hit most";
         let mut family =

@@ -11,7 +11,7 @@ const REFUSED_MS: u64 = 1_000;
 /// Longest such rest.
 const REFUSED_MAX_MS: u64 = 30_000;
 /// Longest rest of a server that answers badly.
-const ASIDE_MAX_MS: u64 = 300_000;
+const EJECTION_MAX_MS: u64 = 300_000;
 /// A server that fared well for so long begins anew: its next rest is a short one.
 const FORGIVEN_MS: u64 = 300_000;
 
@@ -22,7 +22,7 @@ pub(super) struct OutlierEjection {
     pub(super) percent: u32,
     pub(super) requests: u32,
     pub(super) window: Duration,
-    pub(super) aside: Duration,
+    pub(super) ejection_time: Duration,
 }
 
 /// Tells what a request met.
@@ -107,8 +107,9 @@ impl ServerRecord {
                 if now.mono_ms > self.rested_until_ms + FORGIVEN_MS {
                     self.rests = 0;
                 }
-                let aside = u64::try_from(patience.aside.as_millis()).unwrap_or(ASIDE_MAX_MS);
-                HealthVerdict::Bad(doubled(aside, self.rests, ASIDE_MAX_MS))
+                let first = patience.ejection_time.as_millis();
+                let first = u64::try_from(first).unwrap_or(EJECTION_MAX_MS);
+                HealthVerdict::Bad(doubled(first, self.rests, EJECTION_MAX_MS))
             }
         }
     }
@@ -161,7 +162,7 @@ mod tests {
         percent: 50,
         requests: 10,
         window: Duration::from_secs(10),
-        aside: Duration::from_secs(10),
+        ejection_time: Duration::from_secs(10),
     };
 
     fn at(mono_ms: u64) -> Now {

@@ -9,8 +9,8 @@ use settings::Text;
 use std::time::Duration;
 use vocab::{Complaint, TimeSpan};
 
-const ASIDE_MIN: Duration = Duration::from_millis(100);
-const ASIDE_MAX: Duration = Duration::from_mins(5);
+const EJECTION_MIN: Duration = Duration::from_millis(100);
+const EJECTION_MAX: Duration = Duration::from_mins(5);
 const WINDOW_MAX: Duration = Duration::from_hours(1);
 const COUNT_MAX: u32 = 1_000_000;
 
@@ -58,8 +58,9 @@ pub struct PassiveSettings {
     pub requests: u32,
     /// How far back failures count. Default 30s, from 1s to 1h.
     pub window: Text<TimeSpan>,
-    /// Time for which it rests: twice as long each time, up to 5m. Default 10s, from 100ms to 5m.
-    pub aside: Text<TimeSpan>,
+    /// Time for which it is ejected: twice as long each time, up to 5m. Default 10s, from 100ms to
+    /// 5m.
+    pub ejection_time: Text<TimeSpan>,
     /// How many of the servers may rest for it, in percent. Default 50: of three, one; a server
     /// that stands alone never rests.
     pub share: u32,
@@ -72,7 +73,7 @@ impl Default for PassiveSettings {
             percent: 50,
             requests: 20,
             window: Text(TimeSpan(Duration::from_secs(30))),
-            aside: Text(TimeSpan(Duration::from_secs(10))),
+            ejection_time: Text(TimeSpan(Duration::from_secs(10))),
             share: 50,
         }
     }
@@ -95,7 +96,7 @@ impl PassiveSettings {
             counted("percent", self.percent, 0, 100),
             counted("requests", self.requests, 1, COUNT_MAX),
             bounded("window", self.window, Duration::from_secs(1), WINDOW_MAX),
-            bounded("aside", self.aside, ASIDE_MIN, ASIDE_MAX),
+            bounded("ejection_time", self.ejection_time, EJECTION_MIN, EJECTION_MAX),
             counted("share", self.share, 0, 100),
         ];
         found.into_iter().flatten().collect()

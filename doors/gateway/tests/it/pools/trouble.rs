@@ -56,7 +56,7 @@ fn a_silent_server_rests_after_a_few_and_the_others_serve() {
     let good = Origin::start(|_, _, _| ok("good"));
     let mut settings = pool_of(&[silent.local_addr().unwrap(), good.address], |pool| {
         pool.passive.failures = 1;
-        pool.passive.aside = span("5m");
+        pool.passive.ejection_time = span("5m");
     });
     settings.response_timeout = span("1s");
     let gateway = start(settings, parts(""));
@@ -104,7 +104,7 @@ fn a_server_that_recovers_is_used_again() {
     let good = Origin::start(|_, _, _| ok("good"));
     let settings = pool_of(&[moody.address, good.address], |pool| {
         pool.passive.failures = 2;
-        pool.passive.aside = span("100ms");
+        pool.passive.ejection_time = span("100ms");
     });
     let gateway = start(settings, parts(""));
     until("it is used again", || get(&gateway, "/").ends_with("well"));
