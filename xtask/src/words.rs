@@ -1,11 +1,12 @@
-//! The language of the sources: names of types, openings of doc comments, width of comments.
+//! The language of the sources: names of types, openings of doc comments, width of comments; and
+//! the size of crates.
 //!
 //! A type is named by what the field calls it, so that somebody who knows HTTP and DNS can guess,
 //! grep and search it: one name, one meaning. A doc comment opens with the thing. Tests are left
 //! out. Called by `tidy` with every product source; each mark may only fall.
 
 use crate::finding::Finding;
-use crate::rust::{Source, line_of, words};
+use crate::rust::{Function, Source, line_of, words};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,12 @@ const RIDDLES: [&str; 14] = [
     "It's",
     "Whichever",
 ];
+/// Functions with a tuple for a parameter: several arguments dressed as one hide a missing type.
+const TUPLES_MAX: usize = 76;
+/// Lines of a crate, those of its tests excluded, from which on it is too large to live in.
+const CRATE_LINES_MAX: usize = 10_000;
+/// Crates that are larger.
+const LARGE_CRATES_MAX: usize = 5;
 /// Findings of one kind that are printed.
 const WORST: usize = 5;
 
@@ -46,6 +53,8 @@ pub(crate) struct Words {
     docs: usize,
     riddles: Vec<(PathBuf, usize)>,
     wide: Vec<Finding>,
+    tuples: Vec<(PathBuf, usize)>,
+    crates: BTreeMap<PathBuf, usize>,
 }
 
 impl Words {
@@ -57,6 +66,15 @@ impl Words {
         }
         let tests = source.test_lines();
         let is_test = |line: usize| tests.iter().any(|(a, b)| (*a..=*b).contains(&line));
+        let test_lines: usize = tests.iter().map(|(first, last)| last - first + 1).sum();
+        *self.crates.entry(path.iter().take(2).collect()).or_default() +=
+            text.lines().count() - test_lines;
+        let takes_tuple = |function: &&Function| {
+            !is_test(function.line) && function.parameters.iter().any(|it| it.starts_with('('))
+        };
+        let functions = source.functions();
+        let tuples = functions.iter().filter(takes_tuple);
+        self.tuples.extend(tuples.map(|function| (path.to_owned(), function.line)));
         for keyword in ["struct", "enum", "trait", "union"] {
             for at in words(&source.code, keyword) {
                 let line = line_of(&source.code, at);
@@ -113,6 +131,22 @@ impl Words {
             );
             let places = self.riddles.iter().take(WORST);
             findings.extend(places.map(|(path, line)| Finding::new(path, *line, message.clone())));
+        }
+        if self.tuples.len() > TUPLES_MAX {
+            let message = format!(
+                "{} functions take a tuple, over {TUPLES_MAX}: give it the type that it hides",
+                self.tuples.len()
+            );
+            let places = self.tuples.iter().take(WORST);
+            findings.extend(places.map(|(path, line)| Finding::new(path, *line, message.clone())));
+        }
+        let large: Vec<_> = self.crates.iter().filter(|(_, it)| **it > CRATE_LINES_MAX).collect();
+        if large.len() > LARGE_CRATES_MAX {
+            let told = |(path, lines): &(&PathBuf, &usize)| {
+                let message = format!("{lines} lines: split crates of over {CRATE_LINES_MAX}");
+                Finding::new(path, 0, message)
+            };
+            findings.extend(large.iter().map(told));
         }
         findings
     }
