@@ -212,7 +212,7 @@ mod tests {
         assert!(found[0].contains("doors do not know each other"), "{found:?}");
         let found = breaches("vocab", "[dependencies]\npolicy.workspace = true\n");
         assert!(found[0].contains("floor 1) stands above vocab (floor 0)"), "{found:?}");
-        let found = breaches("upstream", "[dependencies]\npolicy.workspace = true\n");
+        let found = breaches("resolver", "[dependencies]\npolicy.workspace = true\n");
         assert!(found[0].contains("lets it name only vocab, settings"), "{found:?}");
     }
 
