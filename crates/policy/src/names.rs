@@ -72,6 +72,13 @@ const FORMS: [NameForm; 16] = [
     NameForm::UnboundData,
 ];
 
+// A 17th would set the bit that makes a block an exception.
+const _: () = assert!(FORMS.len() <= 1 << 4, "a form has four bits of a tag");
+const _: () = assert!(
+    FORMS[FORMS.len() - 1] as usize == FORMS.len() - 1,
+    "all forms, in the order of their numbers"
+);
+
 impl NameForm {
     /// True if the line is of a hosts file, which any other rule outranks.
     pub(crate) const fn is_hosts(self) -> bool {
