@@ -91,7 +91,7 @@ impl AdminToken {
             let told = format!("{}: no token stood there; it is kept as {kept}", path.display());
             return Ok((token, Some(format!("{told}, and another was made"))));
         }
-        let told = format!("{why}; until a restart nobody can use the dashboard and the API");
+        let told = format!("{why}; until a restart the dashboard and the API cannot be used");
         Ok((Self(random_hex()?.into()), Some(told)))
     }
 
@@ -143,7 +143,7 @@ impl fmt::Display for TokenError {
             ),
             Self::Malformed(path) => write!(
                 f,
-                "{}: no token stands there; delete the file to have a new one made",
+                "{}: it holds no token; delete the file to have a new one made",
                 path.display()
             ),
             Self::Random(why) => write!(f, "no random bytes for the admin token: {why}"),

@@ -139,8 +139,11 @@ fn is_server(plugin: &Json) -> bool {
 }
 
 fn server_here(index: usize) -> Complaint {
-    Complaint::new(format!("dns.pipeline.{index}"), "a server stands here; dns.listen says where")
-        .remedy("leave it out, and write its address under dns.listen")
+    Complaint::new(
+        format!("dns.pipeline.{index}"),
+        "this plugin is a server; write where to listen under dns.listen",
+    )
+    .remedy("leave it out, and write its address under dns.listen")
 }
 
 fn compiled(

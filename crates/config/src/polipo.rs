@@ -188,7 +188,7 @@ impl PolipoImport {
         let realm = self.text("authRealm");
         let credentials = self.text("authCredentials");
         if let (Some((said, _)), None) = (&realm, &credentials) {
-            self.note(said, "nobody is asked for a password");
+            self.note(said, "no client is asked for a password");
         }
         if let Some((said, credentials)) = credentials {
             let user = credentials.split(':').next().unwrap_or_default();
@@ -239,7 +239,7 @@ impl PolipoImport {
             (None, None) => ("http", None, None, [http_login, socks_login]),
         };
         for (said, _) in unused.into_iter().flatten() {
-            self.note(&said, "there is no such parent, or it stands behind another");
+            self.note(&said, "there is no such parent, or it is behind another one");
         }
         let Some((said, address)) = parent else { return };
         let login = login.map_or_else(String::new, |(_, login)| {

@@ -280,7 +280,7 @@ impl std::error::Error for ReadError {}
 
 impl fmt::Display for ReaderGone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads this body any more")
+        f.write_str("the reader of this body has gone")
     }
 }
 

@@ -182,8 +182,8 @@ impl fmt::Display for HeadRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::BareLf => "a line of the request ends in LF without CR",
-            Self::LengthAndEncoding => "Content-Length stands beside Transfer-Encoding",
-            Self::TwoLengths => "Content-Length stands more than once",
+            Self::LengthAndEncoding => "Content-Length and Transfer-Encoding are both there",
+            Self::TwoLengths => "Content-Length is there more than once",
             Self::BadLength => "Content-Length is no number",
             Self::BadName => "the name of a field is none",
             Self::NoHost => "the request names no host",

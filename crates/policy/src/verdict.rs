@@ -170,7 +170,7 @@ impl fmt::Display for RuleOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Decides => "decides",
-            Self::Paused => "would decide, but a pause or a leave lets it pass",
+            Self::Paused => "would decide, but a pause or a temporary allow lets it pass",
             Self::Outranked => "matches, but another rule outranks it",
             Self::NothingToTake => "matches, but the URL has no parameter that it takes off",
             Self::NothingToExcept => "matches, but nothing would block what it excepts",

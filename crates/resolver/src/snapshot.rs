@@ -165,9 +165,9 @@ impl fmt::Display for BadSnapshot {
         match self {
             Self::Foreign => f.write_str("it is no snapshot of answers; name another file"),
             Self::Version(version) => {
-                write!(f, "it is of version {version}, not {VERSION}; it will be written anew")
+                write!(f, "it is of version {version}, not {VERSION}; it will be written again")
             }
-            Self::Damaged => f.write_str("it is damaged; it will be written anew"),
+            Self::Damaged => f.write_str("it is damaged; it will be written again"),
             Self::TooLong => f.write_str("it is longer than 1 GiB; remove it"),
         }
     }

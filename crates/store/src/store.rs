@@ -141,7 +141,9 @@ impl Store {
             count => lines.push(format!("being fetched for all who ask: {count}")),
         }
         if self.herd.is_alone(key, now) {
-            lines.push("its last answer could not be shared, so nobody waits for another's".into());
+            lines.push(
+                "its last answer could not be shared, so no client waits for another's".into(),
+            );
         }
         if let Some((why, secs)) = self.unkept.find(key.hash(), now) {
             let ago = SecondsText(secs);

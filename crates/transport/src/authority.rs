@@ -376,7 +376,7 @@ impl fmt::Display for AuthorityError {
             Self::KeyMissing(path) => write!(
                 f,
                 "{} is missing beside its ca.pem; put it back, or delete ca.pem to have a new \
-                 authority made, which every device must then trust anew",
+                 authority made, which every device must then trust again",
                 path.display()
             ),
             Self::KeyExposed(path, mode) => write!(
@@ -390,7 +390,7 @@ impl fmt::Display for AuthorityError {
             }
             Self::Expired(path) => write!(
                 f,
-                "{} has expired and could not be made anew: see that the clock is right and the \
+                "{} has expired and could not be renewed: see that the clock is right and the \
                  folder writable",
                 path.display()
             ),

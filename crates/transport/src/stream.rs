@@ -380,7 +380,7 @@ impl fmt::Display for DialError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot connect to {}: ", self.address)?;
         match self.reason {
-            DialReason::Refused => f.write_str("nobody listens there"),
+            DialReason::Refused => f.write_str("nothing listens there"),
             DialReason::Timeout => f.write_str("no answer in time"),
             DialReason::Unreachable => f.write_str("no way leads there"),
             DialReason::Other(number) => io::Error::from_raw_os_error(number).fmt(f),

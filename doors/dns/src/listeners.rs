@@ -156,7 +156,7 @@ pub(crate) fn group(openings: &[ListenerSpec]) -> Result<Vec<SocketSpec>, StartE
             |it: &&mut SocketSpec| it.scheme == listen.scheme && it.address == listen.address;
         match all.iter_mut().find(same) {
             Some(wanted) if wanted.routes.0.iter().any(|(ours, _)| **ours == *path) => {
-                let twice = Complaint::new("listen", format!("{listen} stands here twice"));
+                let twice = Complaint::new("listen", format!("{listen} is here twice"));
                 return Err(StartError::Settings(vec![twice.remedy("leave one out")]));
             }
             Some(wanted) => wanted.routes.0.push(route),

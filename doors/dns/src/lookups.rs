@@ -147,7 +147,7 @@ impl Settings {
         for (index, view) in self.views.iter().enumerate() {
             let at = format!("views.{index}");
             if view.clients.is_empty() {
-                let message = "the view is for nobody";
+                let message = "the view has no clients";
                 complaints.push(
                     Complaint::new(format!("{at}.clients"), message)
                         .remedy("write addresses or networks, as in [192.168.1.64/26]"),

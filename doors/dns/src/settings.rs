@@ -293,8 +293,7 @@ impl Settings {
             }
             if self.listen[..index].contains(entry) {
                 complaints.push(
-                    Complaint::new(path, format!("{entry} stands here twice"))
-                        .remedy("leave one out"),
+                    Complaint::new(path, format!("{entry} is here twice")).remedy("leave one out"),
                 );
             }
         }

@@ -66,7 +66,7 @@ impl GatewayDoor {
                 let noted = verdict.cause.rule().and_then(|rule| setup.rule_text(rule));
                 let noted = noted.map_or_else(String::new, |rule| {
                     format!(
-                        "; {} stands on line {} of {}, which only logs",
+                        "; {} is line {} of {}, which only logs",
                         rule.text, rule.line, rule.list
                     )
                 });

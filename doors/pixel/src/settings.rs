@@ -111,7 +111,7 @@ impl Settings {
             );
             return Some(
                 Complaint::new(path, message)
-                    .remedy("write addresses: [ADDRESS], with one that stands under listen"),
+                    .remedy("write addresses: [ADDRESS], with one of those under listen"),
             );
         }
         None

@@ -53,7 +53,7 @@ impl fmt::Display for BadHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(why) => write!(f, "not a host name: {why}"),
-            Self::Star => f.write_str("a star stands for whole labels at the front only"),
+            Self::Star => f.write_str("a star is for whole labels at the front only"),
             Self::Expression(why) => write!(f, "not a regular expression: {why}"),
         }
     }

@@ -152,7 +152,7 @@ pub(crate) fn check(site: &SiteSettings) -> Vec<Complaint> {
     }
     let asks = tls.client_certificate != ClientCertificate::None;
     if asks && tls.client_ca.is_none() {
-        let message = "nobody says whose certificates of clients count";
+        let message = "no setting says which authorities of clients count";
         say("tls.client_certificate", message, "set tls.client_ca");
     }
     if !asks && tls.client_ca.is_some() {

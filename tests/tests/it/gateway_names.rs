@@ -202,7 +202,7 @@ fn servers_come_and_go_as_addresses_do_and_no_request_fails() {
     let said = until_listed(&edge, "a new server and none of the old", |said| {
         !said.contains(&gone_url) && said.contains(&format!("http://127.0.0.13:{port} "))
     });
-    assert!(said.contains(&format!("http://app.test:{port} (addresses) stands for 2 servers\n")));
+    assert!(said.contains(&format!("http://app.test:{port} (addresses) leads to 2 servers\n")));
     // A request that was on its way is there by now: every client has asked since.
     load.go_on(2);
     let (before, new) = (gone.count(), three.count());
@@ -215,13 +215,13 @@ fn servers_come_and_go_as_addresses_do_and_no_request_fails() {
     // A resolver that fails takes nobody away.
     resolver.set("app.test", Reply::Failure);
     let said = until_listed(&edge, "a look-up that fails", |said| said.contains("could not look"));
-    assert!(said.contains("stands for 2 servers: ") && said.contains("127.0.0.13"), "{said}");
+    assert!(said.contains("leads to 2 servers: ") && said.contains("127.0.0.13"), "{said}");
     load.go_on(MANY);
     load.end();
 
     // That there is no such name is an answer.
     resolver.forget("app.test");
-    until_listed(&edge, "nobody", |said| said.contains("stands for 0 servers"));
+    until_listed(&edge, "nobody", |said| said.contains("leads to 0 servers"));
     let said = answer(ask(gateway, "/"));
     assert!(said.starts_with("HTTP/1.1 503 "), "{said}");
     assert!(said.to_ascii_lowercase().contains("\r\nretry-after: "), "{said}");
@@ -255,7 +255,7 @@ fn srv_records_say_who_serves_with_what_weight_and_who_stands_by() {
 
     let load = Load::begin(gateway);
     resolver.set(owner, Reply::Services(vec![row(20, 0, "s3.app.test")], 1));
-    until_listed(&edge, "the backup alone", |said| said.contains("stands for 1 servers"));
+    until_listed(&edge, "the backup alone", |said| said.contains("leads to 1 servers"));
     load.go_on(2);
     let before = [one, two].map(Server::count);
     load.go_on(MANY);

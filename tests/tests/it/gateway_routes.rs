@@ -166,10 +166,10 @@ fn why_knows_the_routes_and_the_patterns_of_the_gateway() {
         let told = why(path);
         assert!(words.iter().all(|it| told.contains(it)), "{path}: {told}");
     };
-    has("/x/%6fld/y", &["blocked: /old/ stands on line 1 of route 1 of the gateway", "410"]);
-    has("/admin", &["blocked: |/admin stands on line 2 of route 1 of the gateway"]);
+    has("/x/%6fld/y", &["blocked: /old/ is line 1 of route 1 of the gateway", "410"]);
+    has("/admin", &["blocked: |/admin is line 2 of route 1 of the gateway"]);
     has("/app/a", &["passes it to the pool app (route 4 of the gateway)"]);
-    let noted = "/odd/ stands on line 1 of route 2 of the gateway, which only logs";
+    let noted = "/odd/ is line 1 of route 2 of the gateway, which only logs";
     has("/app/odd/a", &["pool app", noted]);
     has("/away", &["sends the client elsewhere with 302 (route 3 of the gateway)"]);
     has("/nowhere", &["404: no route fits"]);

@@ -83,7 +83,7 @@ pub(super) fn read(documents: &[SourceDocument<'_>], notes: &ReadNotes) -> Vec<P
             {
                 let message = format!("the tag {:?} is taken", tag.text);
                 let complaint = tag.place.complaint(message);
-                notes.complain(complaint.remedy(format!("the other one stands at {other}")));
+                notes.complain(complaint.remedy(format!("the other one is at {other}")));
             }
             let tag = tag.map_or_else(|| format!(" {}", plugins.len()), |it| it.text);
             plugins.extend(kind.map(|kind| Plugin { tag, place, kind }));

@@ -36,7 +36,7 @@ impl<'v> ConfigSection<'v> {
             Value::Object(map) => Some(map),
             Value::Null => None,
             other => {
-                let message = format!("{} stands where keys are expected", kind(other));
+                let message = format!("{} is where keys are expected", kind(other));
                 notes.complain(place.complaint(message));
                 None
             }
@@ -68,7 +68,7 @@ impl<'v> ConfigSection<'v> {
     ) -> Option<(T, SourcePosition)> {
         let (value, place) = self.value(key)?;
         let Some(it) = read(value) else {
-            let message = format!("{} stands where {wanted} is expected", kind(value));
+            let message = format!("{} is where {wanted} is expected", kind(value));
             self.notes.complain(place.complaint(message));
             return None;
         };
@@ -183,14 +183,14 @@ impl<'v> ConfigSection<'v> {
     pub(super) fn pairs(&mut self, key: &'static str) -> Vec<(String, String)> {
         let Some((value, place)) = self.value(key) else { return Vec::new() };
         let Value::Object(map) = value else {
-            let message = format!("{} stands where keys are expected", kind(value));
+            let message = format!("{} is where keys are expected", kind(value));
             self.notes.complain(place.complaint(message));
             return Vec::new();
         };
         let mut pairs = Vec::new();
         for (name, value) in map {
             let text = text_of(value).or_else(|| {
-                let message = format!("{} stands where a text is expected", kind(value));
+                let message = format!("{} is where a text is expected", kind(value));
                 self.notes.refuse(place.below(name).complaint(message))
             });
             pairs.extend(text.map(|text| (name.clone(), text)));
@@ -243,7 +243,7 @@ pub(super) fn texts_of(
 ) -> Vec<PlacedWord> {
     let one = |value: &Value, place: SourcePosition| {
         let text = text_of(value).or_else(|| {
-            let message = format!("{} stands where a text is expected", kind(value));
+            let message = format!("{} is where a text is expected", kind(value));
             notes.refuse(place.complaint(message))
         });
         text.map(|text| PlacedWord { text, place })

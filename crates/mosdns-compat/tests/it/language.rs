@@ -108,8 +108,8 @@ fn values_are_as_weakly_typed_as_the_peer_takes_them() {
     assert_eq!(
         refused("plugins: [ { tag: c, type: cache, args: { size: [1], lazy_cache_ttl: -1 } } ]"),
         [
-            "plugins.0.args.size: a list stands where a whole number is expected",
-            "plugins.0.args.lazy_cache_ttl: a number stands where a whole number is expected",
+            "plugins.0.args.size: a list is where a whole number is expected",
+            "plugins.0.args.lazy_cache_ttl: a number is where a whole number is expected",
         ]
     );
 }
@@ -162,7 +162,7 @@ plugins:
     assert_eq!(refused("plugins: []"), ["plugins: there are no plugins"]);
     assert_eq!(
         refused("plugins: 3"),
-        ["plugins: a number stands where keys are expected", "plugins: \"type\" is missing",]
+        ["plugins: a number is where keys are expected", "plugins: \"type\" is missing",]
     );
 }
 

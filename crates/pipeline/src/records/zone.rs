@@ -85,7 +85,7 @@ pub enum ZoneFault {
     Directive(String),
     /// A directive with too few or too many words.
     Words(&'static str),
-    /// Begins with a blank, and no record stands before it.
+    /// Begins with a blank, and no record comes before it.
     NoOwner,
     /// A name does not end with a dot, and there is no `$ORIGIN`.
     Relative(String),
@@ -407,7 +407,7 @@ impl fmt::Display for ZoneFault {
                 write!(f, "{word} is no directive: $ORIGIN, $TTL, $INCLUDE and $GENERATE are known")
             }
             Self::Words(expected) => f.write_str(expected),
-            Self::NoOwner => f.write_str("it begins with a blank, and no record stands before it"),
+            Self::NoOwner => f.write_str("it begins with a blank, and no record comes before it"),
             Self::Relative(word) => {
                 write!(f, "\"{word}\" does not end with a dot: add one, or an $ORIGIN before it")
             }

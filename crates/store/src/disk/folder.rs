@@ -77,7 +77,7 @@ impl fmt::Display for OpenError {
             ),
             Self::Damaged(path) => write!(
                 f,
-                "{}/{IDENTITY} is damaged; empty the folder to begin anew",
+                "{}/{IDENTITY} is damaged; empty the folder to start again",
                 path.display()
             ),
             Self::Failed(path, why) => {

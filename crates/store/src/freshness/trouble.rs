@@ -96,7 +96,9 @@ impl fmt::Display for NotRescued {
             Self::NoError => f.write_str("the answer is no error of the origin"),
             Self::Banned(ban) => write!(f, "the origin forbids it by {ban}"),
             Self::ClientNoCache => f.write_str("the client wants an answer from the origin"),
-            Self::NotAllowed => f.write_str("nobody allows a stale response in its place"),
+            Self::NotAllowed => {
+                f.write_str("neither the origin nor a setting allows a stale response in its place")
+            }
             Self::TooStale => f.write_str("what is stored has been stale for too long"),
         }
     }

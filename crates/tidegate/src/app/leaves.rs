@@ -66,7 +66,7 @@ pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
         Err(why) => return tell(&path, &why),
     };
     let Ok(Json::Array(rows)) = serde_json::from_str(&text) else {
-        return tell(&path, &"no list of leaves stands there; the next one replaces it");
+        return tell(&path, &"it holds no list of leaves; the next one replaces it");
     };
     for leave in rows.iter().take(LEAVES_MAX).filter_map(leave) {
         if leave.until.is_ahead(now) {

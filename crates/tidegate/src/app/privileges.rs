@@ -130,7 +130,7 @@ pub(crate) fn bad_account(plan: &Plan) -> Option<FileComplaint> {
 fn shared_account(plan: &Plan, account: &SystemAccount) -> Option<String> {
     let is_shared = plan.file.user.is_none() && account.name == "nobody";
     is_shared.then(|| {
-        "it runs as nobody, whom other programs may be too: make a user of its own with `useradd \
+        "it runs as the user nobody, which other programs may share: make a user for it with `useradd \
          --system --no-create-home --shell /usr/sbin/nologin tidegate`"
             .into()
     })

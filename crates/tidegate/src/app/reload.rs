@@ -245,8 +245,8 @@ fn warnings(plan: &Plan) -> Vec<String> {
         && build::effective_style(plan) == policy::BlockStyle::Nodata
     {
         warnings.push(
-            "browsers reach a pixel door at ports 80 and 443 only; until it listens there, \
-             blocked names have no address (nodata)"
+            "browsers use ports 80 and 443 only, and the pixel door listens on neither: blocked \
+             names get no address (nodata)"
                 .into(),
         );
     }

@@ -127,7 +127,7 @@ pub(super) fn as_the_gateway_does(
         let Some(other) = other else { return why };
         let Some(text) = policy.rule_text(other, host.as_name()) else { return why };
         let summary = format!(
-            "blocked: {} stands on line {} of list {:?}, and matches another spelling of the path",
+            "blocked: {} is line {} of list {:?}, and matches another spelling of the path",
             text.text, text.line, text.list
         );
         let list_changed_at = changed_at(policy, other);
@@ -137,8 +137,7 @@ pub(super) fn as_the_gateway_does(
         Some(GatewayWhy { rule: refused_by.as_ref().map(rule), outcome: outcome.clone() });
     let why = WhyAnswer { door_outcome: outcome, gateway, ..why };
     let Some(refuses) = refused_by.as_ref().map(rule) else { return why };
-    let summary =
-        format!("blocked: {} stands on line {} of {}", refuses.text, refuses.line, refuses.list);
+    let summary = format!("blocked: {} is line {} of {}", refuses.text, refuses.line, refuses.list);
     WhyAnswer { summary, list_changed_at: None, ..blocked_by(refuses, why) }
 }
 
@@ -204,16 +203,16 @@ fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
             Some((None, _)) | None => "passes: protection is paused".into(),
         },
         (Some(rule), _, _) if verdict.manner == VerdictManner::Rewrite => {
-            format!("rewritten: {} stands on line {} of list {:?}", rule.text, rule.line, rule.list)
+            format!("rewritten: {} is line {} of list {:?}", rule.text, rule.line, rule.list)
         }
         (Some(rule), Action::Block, _) => {
             let (text, line, list) = (&rule.text, rule.line, &rule.list);
             let hours = explanation.schedule.as_ref();
             let hours = hours.map_or_else(String::new, |it| format!(", which holds {it}"));
-            format!("blocked: {text} stands on line {line} of list {list:?}{hours}")
+            format!("blocked: {text} is line {line} of list {list:?}{hours}")
         }
         (Some(rule), Action::Pass, _) => format!(
-            "passes: the exception {} stands on line {} of list {:?}",
+            "passes: the exception {} is line {} of list {:?}",
             rule.text, rule.line, rule.list
         ),
         (None, Action::Block, Cause::Unlisted) => {
@@ -223,7 +222,7 @@ fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
         (None, Action::Block, _) => "blocked".into(),
         (None, Action::Pass, _) => match explanation.considered.iter().find(|it| takes_off(it)) {
             Some(ConsideredRule { rule: RuleText { list, line, text }, .. }) if trims(question) => {
-                format!("passes without parameters: {text} stands on line {line} of list {list:?}")
+                format!("passes without parameters: {text} is line {line} of list {list:?}")
             }
             Some(_) | None => "passes: no rule matches".into(),
         },

@@ -70,7 +70,9 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Resume => println!("the policy decides again"),
         CtlCommand::Allow(_) => print_allow(&answer),
         CtlCommand::Allows => print_allows(&answer),
-        CtlCommand::Revoke(what) => println!("{} is up to the lists again", what.host),
+        CtlCommand::Revoke(what) => {
+            println!("{} is no longer let through: the lists decide again", what.host)
+        }
         CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
     }

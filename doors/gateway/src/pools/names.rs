@@ -227,7 +227,7 @@ impl fmt::Display for LookupNews {
             }
             Self::NoRoom(untaken) => write!(
                 f,
-                "stands for {untaken} servers more than there is room for: a pool has \
+                "leads to {untaken} servers more than there is room for: a pool has \
                  {SERVERS_MAX} at most"
             ),
         }

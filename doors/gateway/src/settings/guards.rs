@@ -262,7 +262,7 @@ impl AuthSettings {
             complaints.push(Complaint::new("realm", message));
         }
         if self.file.is_none() && self.users.is_empty() {
-            let complaint = Complaint::new("", "nobody has a password here");
+            let complaint = Complaint::new("", "no user has a password here");
             complaints
                 .push(complaint.remedy("write file: users.htpasswd, or users: { NAME: HASH }"));
         }

@@ -116,7 +116,7 @@ impl TlsSettings {
         }
         let asks = self.client_certificate != ClientCertificate::None;
         if asks && self.client_ca.is_none() {
-            let message = "nobody says whose certificates of clients count";
+            let message = "no setting says which authorities of clients count";
             say("client_certificate", message, "set tls.client_ca");
         }
         if !asks && self.client_ca.is_some() {

@@ -146,7 +146,7 @@ impl PoolSettings {
             complaints.extend(self.check_server(server).into_iter().map(|it| it.under(&place)));
             if !known.insert(server.url()) {
                 complaints.push(
-                    Complaint::new(place, format!("{} stands in the pool twice", server.url()))
+                    Complaint::new(place, format!("{} is in the pool twice", server.url()))
                         .remedy("give it a larger weight instead"),
                 );
             }

@@ -65,7 +65,7 @@ impl AuthSettings {
             complaints.push(Complaint::new("realm", message));
         }
         if self.file.is_none() && self.users.is_empty() && self.tokens.is_empty() {
-            let complaint = Complaint::new("", "nobody has a password or a token here");
+            let complaint = Complaint::new("", "no user has a password or a token here");
             let remedy = "write file: users.htpasswd, or users: { NAME: HASH }, or leave auth out";
             complaints.push(complaint.remedy(remedy));
         }
@@ -73,7 +73,7 @@ impl AuthSettings {
             complaints.push(Complaint::new("tokens", format!("more than {TOKENS_MAX} tokens")));
         }
         if let Some(twice) = self.tokens.keys().find(|name| self.users.contains_key(*name)) {
-            let message = "this name stands under users too";
+            let message = "this name is under users too";
             complaints.push(Complaint::new(format!("tokens.{twice}"), message));
         }
         complaints.extend(UserTable::check(&self.users));

@@ -30,7 +30,7 @@ impl Settings {
         }
         if self.clients.is_empty() {
             complaints.push(
-                Complaint::new("clients", "nobody may use the proxy")
+                Complaint::new("clients", "no client may use the proxy")
                     .remedy("name networks, as in [192.168.0.0/16], or leave clients out"),
             );
         }

@@ -149,13 +149,14 @@ fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
     match listen.scheme {
         Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
         Scheme::Http | Scheme::Https => Some(
-            Complaint::new(path, "a listener has no path: the site's path says where it stands")
-                .remedy(format!(
+            Complaint::new(path, "a listener has no path: write it as the site's path").remedy(
+                format!(
                     "write {}://{} and path: {}",
                     listen.scheme.as_str(),
                     listen.address,
                     listen.path
-                )),
+                ),
+            ),
         ),
         Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
             Complaint::new(path, format!("the web door does not speak {}", listen.scheme.as_str()))

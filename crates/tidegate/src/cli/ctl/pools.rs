@@ -136,7 +136,7 @@ pub(super) fn print(answer: &Json) {
         );
         for name in list(&pool, "names") {
             println!(
-                "  {} ({}) stands for {} servers{}",
+                "  {} ({}) leads to {} servers{}",
                 text(&name, "url"),
                 text(&name, "resolve"),
                 number(&name, "servers"),

@@ -69,7 +69,7 @@ impl RouteSettings {
             ("forward_auth", self.forward_auth.is_some()),
         ];
         let guards = guards.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| {
-            Complaint::new(name, "the route leads nowhere, so it lets nobody through anyway")
+            Complaint::new(name, "the route leads nowhere, so no request gets past it anyway")
                 .remedy(format!("name a pool or a root, or leave {name} out"))
         });
         let mut complaints: Vec<_> = guards.collect();
@@ -139,7 +139,7 @@ impl RouteSettings {
         if self.with_headers.is_empty() && self.clients.is_empty() {
             return None;
         }
-        let message = "what is cached is found by its URL, whoever asks and with what fields";
+        let message = "what is cached is found by its URL alone, for all clients and fields";
         let complaint = Complaint::new("cache", message);
         Some(complaint.remedy("leave cache out, or with_headers and clients"))
     }
