@@ -1,6 +1,6 @@
 //! The door's counters as families of the metrics page.
 //!
-//! Read once, when the page is asked for. `docs/manual/pixel.md` says which counter of
+//! Read once, when the page is asked for. `docs/manual/reference/pixel.md` says which counter of
 //! pixelserv-tls each stands for. Made by [`crate::PixelDoor::figures`].
 
 use crate::counters::{Count, PixelCounters};

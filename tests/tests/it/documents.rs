@@ -19,7 +19,7 @@ struct Block {
 /// The blocks in `language` of the README and the manual, without what they are indented by.
 fn blocks(language: &str) -> Vec<Block> {
     let mut documents = vec![repository().join("README.md")];
-    let manual = std::fs::read_dir(repository().join("docs/manual")).unwrap();
+    let manual = std::fs::read_dir(repository().join("docs/manual/reference")).unwrap();
     let pages = manual.map(|entry| entry.unwrap().path());
     documents.extend(pages.filter(|it| it.extension().is_some_and(|it| it == "md")));
     documents.sort();
