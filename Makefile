@@ -16,11 +16,12 @@ BENCH_FLAGS := $(if $(QUICK),--quick) $(if $(ROUNDS),--rounds $(ROUNDS))
 BENCHES := dns pixel proxy web gateway browser scale edge
 
 .PHONY: help run test dist dashboard test-packages cache-suite lint unit e2e fuzz-smoke bench bench-peers instructions \
-	soak clean $(BENCHES:%=bench-%)
+	soak book clean $(BENCHES:%=bench-%)
 
 help:
 	@echo "make run      build Tidegate and start all five doors on this machine"
 	@echo "make test     everything that CI runs"
+	@echo "make book     the manual as a searchable site in target/book"
 	@echo "make dist     the release binary, optimised as a whole (slow)"
 	@echo "make bench    measure beside the peers that are installed (QUICK=1: only see that it works; ROUNDS=N)"
 	@echo "make bench-dns, bench-pixel, bench-proxy, bench-web, bench-gateway, bench-browser, bench-scale, bench-edge   one of it"
@@ -43,7 +44,7 @@ dashboard/dist/index.html: $(DASHBOARD_SOURCES)
 	cd dashboard && npm ci --no-audit --no-fund --silent && npm run --silent build
 	@touch $@
 
-test: test-packages dashboard lint unit instructions e2e fuzz-smoke
+test: test-packages dashboard lint book unit instructions e2e fuzz-smoke
 	@echo "all tests passed"
 
 test-packages:
@@ -60,6 +61,17 @@ lint: dashboard
 	else echo "cargo-deny is not installed: licences and bans were not checked"; fi
 	python3 -B -m unittest discover -s bench/tests -q
 	cd dashboard && npm run --silent check && npm test --silent
+
+# The manual as a site. Links and anchors are checked by `cargo xtask tidy`; mdBook renders.
+MDBOOK_VERSION := 0.5.4
+MDBOOK := target/tools/bin/mdbook
+book: $(MDBOOK)
+	$(MDBOOK) build docs
+
+$(MDBOOK): Makefile
+	if [ "$$($@ --version 2>/dev/null)" != "mdbook v$(MDBOOK_VERSION)" ]; then \
+	$(CARGO) install mdbook --version $(MDBOOK_VERSION) --locked --no-default-features --features search --root target/tools; fi
+	@touch $@
 
 # nextest where it is installed, else cargo's own runner: the same tests.
 unit: dashboard

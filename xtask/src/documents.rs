@@ -32,7 +32,7 @@ pub(crate) fn broken_links(
 }
 
 /// Lines outside code fences, without inline code.
-fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
         if line.trim_start().starts_with("```") {
@@ -45,7 +45,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// The targets of `[text](target)` and `![alt](target "title")`.
-fn links(line: &str) -> Vec<&str> {
+pub(crate) fn links(line: &str) -> Vec<&str> {
     line.match_indices("](")
         .filter_map(|(at, _)| {
             let behind = &line[at + 2..];
@@ -56,7 +56,7 @@ fn links(line: &str) -> Vec<&str> {
 }
 
 /// `target` seen from `folder`, without leaving the repository.
-fn resolve(folder: &Path, target: &Path) -> Option<PathBuf> {
+pub(crate) fn resolve(folder: &Path, target: &Path) -> Option<PathBuf> {
     let mut resolved = PathBuf::new();
     for part in folder.join(target).components() {
         match part {

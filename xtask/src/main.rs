@@ -1,13 +1,16 @@
 //! What the compiler does not check: who may name whom, and that the house is tidy.
 //!
 //! `cargo xtask fences` reads the manifests and `cargo xtask tidy` the sources and documents; each
-//! prints every finding with its reason and fails if there is one. They change nothing. `make lint`
-//! calls both.
+//! prints every finding with its reason and fails if there is one. The two change nothing. `make lint`
+//! calls both. `cargo xtask manual` writes the generated pages of the manual, or checks them.
 
+mod book;
 mod documents;
 mod fences;
 mod finding;
+mod manual;
 mod rust;
+mod settings_page;
 mod tidy;
 mod tree;
 mod walls;
@@ -22,10 +25,15 @@ fn main() -> ExitCode {
     // The manifest's folder is known when this is built; the repository is the one above it.
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."));
     let task = std::env::args().nth(1).unwrap_or_default();
-    let found = match task.as_str() {
-        "fences" => fences::check(root),
-        "tidy" => tidy::check(root),
-        _ => return say("usage: cargo xtask fences | tidy\n", ExitCode::from(2)),
+    let flag = std::env::args().nth(2).unwrap_or_default();
+    let found = match (task.as_str(), flag.as_str()) {
+        ("fences", "") => fences::check(root),
+        ("tidy", "") => tidy::check(root),
+        ("manual", "") => manual::write(root),
+        ("manual", "--check") => manual::check(root),
+        _ => {
+            return say("usage: cargo xtask fences | tidy | manual [--check]\n", ExitCode::from(2));
+        }
     };
     match found {
         Ok(findings) if findings.is_empty() => {

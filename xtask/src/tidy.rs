@@ -5,11 +5,13 @@
 //! and nothing is called by a name that says nothing. Documents: see
 //! [`crate::documents`]; language: see [`crate::words`].
 
+use crate::book;
 use crate::documents;
 use crate::finding::Finding;
 use crate::rust::{Source, words};
 use crate::tree::{self, extension};
 use crate::words::Words;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -38,7 +40,7 @@ const TEXT_BYTES_MAX: u64 = 1 << 20;
 pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let files = tree::files(root).map_err(|why| why.to_string())?;
     let mut findings = Vec::new();
-    let mut decisions: Vec<(&PathBuf, String)> = Vec::new();
+    let mut pages: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut language = Words::default();
     for path in &files {
         findings.extend(check_name(path));
@@ -58,14 +60,14 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
                 let exists = |target: &Path| root.join(target).exists();
                 findings.extend(documents::broken_links(path, &text, exists));
                 findings.extend(unfinished_text(path, &text));
-                if path.starts_with("docs/adr") {
-                    decisions.push((path, text));
-                }
+                pages.insert(path.clone(), text);
             }
             _ => {}
         }
     }
-    let decisions = decisions.iter().map(|(path, text)| (path.as_path(), text.as_str()));
+    findings.extend(book::check(&pages));
+    let decisions = pages.iter().filter(|(path, _)| path.starts_with("docs/adr"));
+    let decisions = decisions.map(|(path, text)| (path.as_path(), text.as_str()));
     findings.extend(documents::unnumbered_decisions(decisions));
     findings.extend(language.findings());
     Ok(findings)

@@ -1,5 +1,6 @@
-//! What README and manual print is what a reader gets: every configuration is accepted, and every
-//! command of the README's first pages answers as they say.
+//! What README and manual print is what a reader gets: every configuration is accepted, every
+//! command of the README and the tutorials answers as they say, and the generated pages are those
+//! of the binary.
 //!
 //! A block of YAML is a whole configuration, so that it can be copied as it stands. Files that it
 //! names are made, `/srv` is a folder of the test.
@@ -7,23 +8,41 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use tidegate_tests::namespace::Namespace;
+use tidegate_tests::origin::{Origin, Page};
+use tidegate_tests::resolver::{Reply, Resolver};
 use tidegate_tests::{Scratch, repository, tidegate, wait};
 
 /// A fenced block of a document.
 struct Block {
     /// Document and line of its first line, for messages.
     place: String,
+    line: usize,
     text: String,
 }
 
 /// The blocks in `language` of the README and the manual, without what they are indented by.
 fn blocks(language: &str) -> Vec<Block> {
-    let mut documents = vec![repository().join("README.md")];
-    let manual = std::fs::read_dir(repository().join("docs/manual/reference")).unwrap();
-    let pages = manual.map(|entry| entry.unwrap().path());
-    documents.extend(pages.filter(|it| it.extension().is_some_and(|it| it == "md")));
-    documents.sort();
+    let mut documents = pages_below("docs/manual");
+    documents.push(repository().join("docs/README.md"));
+    documents.push(repository().join("README.md"));
     documents.iter().flat_map(|it| blocks_of(it, language)).collect()
+}
+
+/// The pages of a folder and of those below it, in order.
+fn pages_below(folder: &str) -> Vec<PathBuf> {
+    let (mut folders, mut pages) = (vec![repository().join(folder)], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|it| it == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    pages.sort();
+    pages
 }
 
 fn blocks_of(document: &Path, language: &str) -> Vec<Block> {
@@ -42,7 +61,8 @@ fn blocks_of(document: &Path, language: &str) -> Vec<Block> {
             .map(|line| line.get(indent..).unwrap_or_default())
             .collect();
         let name = document.file_name().unwrap().to_string_lossy();
-        found.push(Block { place: format!("{name}:{}", number + 2), text: body.join("\n") + "\n" });
+        let line = number + 2;
+        found.push(Block { place: format!("{name}:{line}"), line, text: body.join("\n") + "\n" });
     }
     found
 }
@@ -78,26 +98,12 @@ fn every_configuration_that_is_printed_is_accepted() {
     let certificates = Scratch::new();
     let (chain, key) = certificate(&certificates);
     let found = blocks("yaml");
-    assert!(found.len() > 30, "only {} configurations were found", found.len());
+    assert!(found.len() > 45, "only {} configurations were found", found.len());
     let mut wrong = Vec::new();
     for block in &found {
         let scratch = Scratch::new();
-        for folder in
-            ["srv/www", "srv/docs", "srv/app", "srv/static", "srv/blog", "srv/files", "srv/staff"]
-        {
-            std::fs::create_dir_all(scratch.path().join(folder)).unwrap();
-        }
-        for file in named_files(&block.text) {
-            match Path::new(file).extension().and_then(|it| it.to_str()) {
-                Some("d") => drop(scratch.write(&format!("{file}/a.txt"), "ads.example\n")),
-                Some("pem") => drop(scratch.write(file, &chain)),
-                Some("key") => drop(scratch.write(file, &key)),
-                Some("htpasswd") => drop(scratch.write(file, HTPASSWD)),
-                _ => drop(scratch.write(file, "ads.example\n")),
-            }
-        }
-        let text = block.text.replace("/srv/", &format!("{}/srv/", scratch.path().display()));
-        let config = scratch.write("tidegate.yaml", text);
+        let config =
+            write_configuration(&scratch, block, &Certificate { chain: &chain, key: &key });
         let output = Command::new(tidegate::binary())
             .args(["check", "--config"])
             .arg(config)
@@ -112,20 +118,49 @@ fn every_configuration_that_is_printed_is_accepted() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Certificate and key for configurations that name some, in PEM.
+struct Certificate<'a> {
+    chain: &'a str,
+    key: &'a str,
+}
+
+/// Writes a configuration and the files and folders that it names; returns its path.
+fn write_configuration(scratch: &Scratch, block: &Block, certificate: &Certificate<'_>) -> PathBuf {
+    let folders = ["www", "docs", "app", "static", "blog", "files", "staff"];
+    for folder in folders.map(|it| format!("srv/{it}")).iter().map(String::as_str).chain(["acme"]) {
+        std::fs::create_dir_all(scratch.path().join(folder)).unwrap();
+    }
+    for file in named_files(&block.text) {
+        match Path::new(file).extension().and_then(|it| it.to_str()) {
+            Some("d") => drop(scratch.write(&format!("{file}/a.txt"), "ads.example\n")),
+            Some("pem") => drop(scratch.write(file, certificate.chain)),
+            Some("key") => drop(scratch.write(file, certificate.key)),
+            Some("htpasswd") => drop(scratch.write(file, HTPASSWD)),
+            _ => drop(scratch.write(file, "ads.example\n")),
+        }
+    }
+    let text = block.text.replace("/srv/", &format!("{}/srv/", scratch.path().display()));
+    scratch.write("tidegate.yaml", text)
+}
+
 /// A line as `htpasswd -B` writes it.
 const HTPASSWD: &str = "ann:$2y$07$BCryptRequires22Chrcte/VlQH0piJtjXl.0t1XkA8pw9dMXTTOq\n";
 
-/// A Tidegate without a configuration, at the default addresses of a network of its own.
-struct DefaultEdge {
+/// A running Tidegate in a network of its own.
+struct DocumentedEdge {
     namespace: Namespace,
     scratch: Scratch,
     running: std::process::Child,
 }
 
-impl DefaultEdge {
+impl DocumentedEdge {
+    /// One without a configuration, at the default addresses.
     fn start() -> Self {
-        let namespace = Namespace::new("documents", &[], "127.0.0.1");
-        let scratch = Scratch::new();
+        Self::start_in(Namespace::new("documents", &[], "127.0.0.1"), Scratch::new())
+    }
+
+    /// One with the `tidegate.yaml` of this folder, if there is one.
+    fn start_in(namespace: Namespace, scratch: Scratch) -> Self {
         let running = namespace
             .command("sh")
             .args(["-c", "exec \"$0\" run >out 2>&1"])
@@ -134,11 +169,29 @@ impl DefaultEdge {
             .spawn()
             .unwrap();
         let started = Self { namespace, scratch, running };
-        wait::until("the default configuration is ready", || {
+        wait::until("the documented configuration is ready", || {
             let said = std::fs::read_to_string(started.scratch.path().join("out")).ok()?;
             said.lines().any(|line| line == "ready").then_some(())
         });
         started
+    }
+
+    /// Runs the examples with what they print.
+    fn compare(&self, examples: &[Block]) {
+        for example in examples {
+            let mut lines = example.text.lines().peekable();
+            while let Some(line) = lines.next() {
+                let command =
+                    line.strip_prefix("$ ").unwrap_or_else(|| panic!("no command: {line}"));
+                let mut printed = String::new();
+                while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
+                    printed += line;
+                    printed += "\n";
+                }
+                let said = self.shell(command);
+                assert!(said.starts_with(&printed), "{}: {command}\n{said}", example.place);
+            }
+        }
     }
 
     /// Everything that a command of the documents prints, run by a shell in the folder where
@@ -166,7 +219,7 @@ impl DefaultEdge {
     }
 }
 
-impl Drop for DefaultEdge {
+impl Drop for DocumentedEdge {
     fn drop(&mut self) {
         let _ = self.running.kill();
         let _ = self.running.wait();
@@ -175,24 +228,11 @@ impl Drop for DefaultEdge {
 
 #[test]
 fn every_command_of_the_readme_answers_as_it_says() {
-    let started = DefaultEdge::start();
-    // Examples with what they print.
+    let started = DocumentedEdge::start();
     let readme = repository().join("README.md");
     let examples = blocks_of(&readme, "console");
     assert!(!examples.is_empty(), "the README shows an example");
-    for example in examples {
-        let mut lines = example.text.lines().peekable();
-        while let Some(line) = lines.next() {
-            let command = line.strip_prefix("$ ").unwrap_or_else(|| panic!("no command: {line}"));
-            let mut printed = String::new();
-            while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
-                printed += line;
-                printed += "\n";
-            }
-            let said = started.shell(command);
-            assert!(said.starts_with(&printed), "{}: {command}\n{said}", example.place);
-        }
-    }
+    started.compare(&examples);
     // The table of doors: each line to try, and a part of the answer.
     let text = std::fs::read_to_string(readme).unwrap();
     for (door, part) in [
@@ -208,4 +248,63 @@ fn every_command_of_the_readme_answers_as_it_says() {
         let said = started.shell(command);
         assert!(said.to_lowercase().contains(&part.to_lowercase()), "{command}\n{said}");
     }
+}
+
+/// Addresses of the tutorials: this machine, its router, and the pixel door.
+const TUTORIAL_ADDRESSES: [&str; 4] = ["192.168.1.2", "192.168.1.1", "192.0.2.1", MIRROR];
+/// A public address, because the proxy leads public names to no other.
+const MIRROR: &str = "151.101.2.132";
+
+/// Starts what the tutorials have around them: the router's resolver, a mirror of packages, and an
+/// application. They live as long as the test.
+fn surround(namespace: &Namespace) {
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            namespace.enter();
+            let mirror = Reply::Address(MIRROR.parse().unwrap());
+            Resolver::start_at("192.168.1.1:53".parse().unwrap(), &[("deb.debian.org", mirror)]);
+            let package = Page::new("application/vnd.debian.binary-package", "package");
+            let package = package.header("Cache-Control", "public, max-age=2592000");
+            let at = format!("{MIRROR}:80").parse().unwrap();
+            Origin::start_at(at, &[("/debian/hello.deb", package)]);
+            let page = Page::new("text/plain", "fine");
+            let pages = [("/", page.clone()), ("/health", page)];
+            Origin::start_at("127.0.0.1:3000".parse().unwrap(), &pages);
+        });
+        started.join().unwrap();
+    });
+}
+
+#[test]
+fn every_command_of_the_tutorials_answers_as_it_says() {
+    let certificates = Scratch::new();
+    let (chain, key) = certificate(&certificates);
+    for page in pages_below("docs/manual/tutorials") {
+        let mut examples = blocks_of(&page, "console");
+        assert!(!examples.is_empty(), "{} shows no example", page.display());
+        // Each example is run with the configuration that is printed last before it.
+        for configuration in blocks_of(&page, "yaml").iter().rev() {
+            let first = examples.partition_point(|it| it.line < configuration.line);
+            let of_this = examples.split_off(first);
+            if of_this.is_empty() {
+                continue;
+            }
+            let namespace = Namespace::new("tutorial", &TUTORIAL_ADDRESSES, "192.168.1.1");
+            surround(&namespace);
+            let scratch = Scratch::new();
+            write_configuration(&scratch, configuration, &Certificate { chain: &chain, key: &key });
+            DocumentedEdge::start_in(namespace, scratch).compare(&of_this);
+        }
+    }
+}
+
+#[test]
+fn the_generated_pages_are_those_of_the_binary() {
+    let output = Command::new(env!("CARGO"))
+        .args(["xtask", "manual", "--check"])
+        .env("TIDEGATE_BIN", tidegate::binary())
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
