@@ -35,7 +35,7 @@ pub(crate) async fn reload(
         let mut refused = ApiRefusal::new(
             StatusCode::UNPROCESSABLE_ENTITY,
             "the configuration was not taken; what ran before goes on",
-            "mend what the complaints say (`tidegate check` shows the same), then reload",
+            "correct what the complaints say (`tidegate check` shows the same), then reload",
         );
         refused.problem.complaints = complaints;
         refused

@@ -38,7 +38,7 @@ impl UnfitList {
 impl fmt::Display for UnfitList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Empty => "it is empty: look whether the download was cut off",
+            Self::Empty => "it is empty: check that the download was complete",
             Self::WebPage => "it is a web page, not a list: open its address in a browser",
             Self::Binary => "it is no text: unpack it, if it is an archive",
             Self::Utf16 => "it is UTF-16: save it as UTF-8",

@@ -76,7 +76,7 @@ const fn remedy(reason: SkipReason) -> &'static str {
              manual's page on lists"
         }
         SkipReason::BadRegex => {
-            "mend the expression: look-around and back references are not supported"
+            "correct the expression: look-around and back references are not supported"
         }
         SkipReason::Record | SkipReason::LocalName => "write records under dns.local",
         SkipReason::Cosmetic
@@ -96,6 +96,6 @@ const fn remedy(reason: SkipReason) -> &'static str {
         | SkipReason::Cancelled
         | SkipReason::TooMany
         | SkipReason::Include
-        | SkipReason::TooDear => "mend it or leave it out",
+        | SkipReason::TooDear => "correct it or leave it out",
     }
 }

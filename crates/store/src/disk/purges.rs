@@ -78,7 +78,7 @@ impl fmt::Display for PurgeError {
             ),
             Self::NotKept(why) => write!(
                 f,
-                "purged, but only until the next start: it could not be written ({why}); mend the disk and purge again"
+                "purged, but only until the next start: it could not be written ({why}); repair the disk and purge again"
             ),
         }
     }

@@ -99,7 +99,7 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
             Err((key, what)) => {
                 let at = format!("policy.lists.{index}.{key}");
                 let message = format!("list {:?}: {what}", list.name);
-                let remedy = format!("mend the {key}, or leave the list out");
+                let remedy = format!("correct the {key}, or leave the list out");
                 texts.problems.push(plan.placed(Complaint::new(at, message).remedy(remedy)));
             }
         }

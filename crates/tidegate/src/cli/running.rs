@@ -320,7 +320,7 @@ impl fmt::Display for AbsentReason {
             ),
             Self::Silent(state, address) => write!(
                 f,
-                "no Tidegate is running on the state folder {}: nobody answers at {address}, where \
+                "no Tidegate is running on the state folder {}: nothing answers at {address}, where \
                  the last one listened; start it with tidegate run",
                 state.display()
             ),

@@ -287,9 +287,7 @@ pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<Strin
     let name = &what.name;
     let why = record.failure.as_deref().unwrap_or("it was not asked for yet");
     match &record.version {
-        None => {
-            Some(format!("list {name}: nothing of it is in force, for it was never fetched: {why}"))
-        }
+        None => Some(format!("list {name} could not be downloaded yet, and blocks nothing: {why}")),
         Some(version) if record.failures > 0 => Some(format!(
             "list {name}: still as fetched at {}; {} tries to renew it failed: {why}",
             admin::iso(version.fetched_s * 1000),
