@@ -1,8 +1,9 @@
 //! What the compiler does not check: who may name whom, and that the house is tidy.
 //!
 //! `cargo xtask fences` reads the manifests and `cargo xtask tidy` the sources and documents; each
-//! prints every finding with its reason and fails if there is one. The two change nothing. `make lint`
-//! calls both. `cargo xtask manual` writes the generated pages of the manual, or checks them.
+//! prints every finding with its reason and fails if there is one. The two change nothing, and
+//! `make lint` calls both. `cargo xtask manual` writes the generated pages of the manual, or checks
+//! them.
 
 mod book;
 mod documents;

@@ -163,7 +163,7 @@ fn code(value: &Value) -> String {
     }
 }
 
-/// A description for a cell of a table: one line, with nothing that Markdown would take for its own.
+/// A description for a cell of a table: one line, without marks that Markdown would read.
 fn prose(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|");
     let outside = |(index, piece): (usize, &str)| match index % 2 {

@@ -154,14 +154,14 @@ function Platforms() {
         </p>
       </Platform>
       <Platform name="Linux">
-        <p>Debian and its kin:</p>
+        <p>Debian and Ubuntu:</p>
         <p>
           <code>
             sudo cp tidegate-ca.pem /usr/local/share/ca-certificates/tidegate.crt && sudo update-ca-certificates
           </code>
         </p>
         <p>
-          Fedora and its kin: <code>sudo trust anchor tidegate-ca.pem</code>
+          Fedora and RHEL: <code>sudo trust anchor tidegate-ca.pem</code>
         </p>
       </Platform>
       <Platform name="Firefox, everywhere">

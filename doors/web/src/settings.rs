@@ -92,8 +92,8 @@ pub struct SiteSettings {
     pub redirect_https: bool,
     /// Networks of proxies in front. A request from there that says `X-Forwarded-Proto: https` is
     /// not sent on by `redirect_https`, and scripts are told what it says of the client, its user
-    /// and its URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and their kin). At most 64.
-    /// Default none: nobody is believed.
+    /// and its URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and others like them). At
+    /// most 64. Default none: nobody is believed.
     pub trusted_proxies: Vec<Text<Network>>,
     /// Number of connections the door may have open at once, all sites and clients together; one
     /// over it is closed at once. From 1 to 1000000. A connection comes before any site is known:
