@@ -5,15 +5,25 @@
 //! that is to be sent goes out in few system calls, and whoever asked for it is called. It asks no
 //! policy and knows no client.
 
-use super::dice::RandomBytes;
-use super::exchange::{ExchangeError, ExchangeMeans, ReadyUpstream};
-use super::flights::{FlightId, FlightWaiter};
-use super::handle::ResolverShared;
-use super::plan::ResolverPlan;
-use super::question::ResolverQuestion;
-use super::race::{CallerTold, QueryRace};
-use super::udp::SocketPort;
+pub(crate) mod attempts;
+pub(crate) mod failure_memory;
+pub(crate) mod fair_shares;
+pub(crate) mod fastest;
+pub(crate) mod flights;
+pub(crate) mod group;
+pub(crate) mod landing;
+pub(crate) mod probes;
+pub(crate) mod race;
+
+use crate::handle::ResolverShared;
+use crate::question::ResolverQuestion;
+use crate::settings::plan::ResolverPlan;
+use crate::upstream::dice::RandomBytes;
+use crate::upstream::exchange::{ExchangeError, ExchangeMeans, ReadyUpstream};
+use crate::upstream::udp::SocketPort;
 use dns_wire::WireAnswer;
+use flights::{FlightId, FlightWaiter};
+use race::{CallerTold, QueryRace};
 use std::cell::RefCell;
 use std::io;
 use std::rc::{Rc, Weak};
@@ -39,10 +49,10 @@ const READS_MAX: usize = 8;
 const ARRIVAL: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// What is called on the resolver's thread after each round of answers.
-pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
+pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// Tells what the thread is told.
-pub(super) enum EngineCommand {
+pub(crate) enum EngineCommand {
     Ask(ResolverQuestion, FlightWaiter),
     /// The same whatever the cache holds.
     Renew(ResolverQuestion, FlightWaiter),
@@ -51,7 +61,7 @@ pub(super) enum EngineCommand {
 }
 
 /// See the module.
-pub(super) struct ResolverEngine {
+pub(crate) struct ResolverEngine {
     race: RefCell<QueryRace>,
     inbox: RefCell<UdpInbox>,
     /// Told when a round has begun that must be ended.
@@ -60,7 +70,7 @@ pub(super) struct ResolverEngine {
 }
 
 /// Starts the thread. It ends when every sender of commands is gone.
-pub(super) fn spawn(
+pub(crate) fn spawn(
     plan: ResolverPlan,
     tls: ClientTls,
     shared: Arc<ResolverShared>,
@@ -159,7 +169,7 @@ impl ResolverEngine {
     }
 
     /// What became of one upstream that a task has asked.
-    pub(super) fn tried(
+    pub(crate) fn tried(
         &self,
         id: FlightId,
         upstream: &ReadyUpstream,
@@ -172,7 +182,7 @@ impl ResolverEngine {
     }
 
     /// Addresses were measured for a question, or its time for that is over.
-    pub(super) fn measured(&self, id: FlightId) {
+    pub(crate) fn measured(&self, id: FlightId) {
         let mut race = self.race.borrow_mut();
         race.begin_round();
         race.measured(id);
@@ -216,7 +226,7 @@ impl ResolverEngine {
 }
 
 /// Receives at a port until it is done for, which ends this task.
-pub(super) async fn receive(port: Rc<SocketPort>, engine: Weak<ResolverEngine>) {
+pub(crate) async fn receive(port: Rc<SocketPort>, engine: Weak<ResolverEngine>) {
     while let Ok(ready) = port.socket.ready(ARRIVAL).await {
         let Some(engine) = engine.upgrade() else { return };
         engine.take(&port, ready);

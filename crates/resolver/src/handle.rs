@@ -1,20 +1,20 @@
 //! The resolver as its callers hold it: cheap to clone, usable from any thread.
 
-use super::cache::CacheStats;
-use super::caches::{AnswerCaches, FlushIn, FlushScope};
-use super::engine::{self, EngineCommand};
-use super::flights::FlightWaiter;
-use super::own_names::{DialledName, OwnNames};
-use super::persist::{DumpReport, RestoreReport};
-use super::plan::ResolverPlan;
-use super::query_source::{CapReached, FairCap, QuerySource};
-use super::question::{
+use crate::cache::answer_cache::CacheStats;
+use crate::cache::caches::{AnswerCaches, FlushIn, FlushScope};
+use crate::cache::persist::{DumpReport, RestoreReport};
+use crate::cache::snapshot::BadSnapshot;
+use crate::engine::flights::FlightWaiter;
+use crate::engine::{self, EngineCommand};
+use crate::own_names::{DialledName, OwnNames};
+use crate::query_source::{CapReached, FairCap, QuerySource};
+use crate::question::{
     CacheId, CacheLook, CachedState, NoAddresses, RenewAdvice, Resolution, ResolveError,
     ResolverOverloaded, ResolverQuestion,
 };
-use super::record::{UpstreamStats, UpstreamTable};
-use super::settings::ResolverSettings;
-use super::snapshot::BadSnapshot;
+use crate::settings::ResolverSettings;
+use crate::settings::plan::ResolverPlan;
+use crate::upstream::record::{UpstreamStats, UpstreamTable};
 use dns_wire::{WireAnswer, record_type};
 use std::fmt;
 use std::io;
@@ -42,10 +42,10 @@ pub struct Resolver {
 }
 
 /// Holds what callers and the resolver's thread both see.
-pub(super) struct ResolverShared {
-    pub(super) caches: AnswerCaches,
-    pub(super) waiting: FairCap,
-    pub(super) roll: UpstreamTable,
+pub(crate) struct ResolverShared {
+    pub(crate) caches: AnswerCaches,
+    pub(crate) waiting: FairCap,
+    pub(crate) roll: UpstreamTable,
     /// Read once for each name that is dialled, and written on reloads.
     own: RwLock<Option<Arc<dyn OwnNames>>>,
     /// Digest; 0 without one.
@@ -222,7 +222,7 @@ impl Resolver {
         self.shared.own_digest.load(Ordering::Relaxed)
     }
 
-    pub(super) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
+    pub(crate) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
         self.shared.own.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

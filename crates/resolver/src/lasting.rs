@@ -3,9 +3,9 @@
 //! Unlike [`Resolver::addresses`], which wants any address soon, each question is asked to its end,
 //! and "nothing" is an answer. Called by the crate `origins`.
 
-use super::handle::Resolver;
-use super::own_names::OWN_TTL_S;
-use super::question::NoAddresses;
+use crate::handle::Resolver;
+use crate::own_names::OWN_TTL_S;
+use crate::question::NoAddresses;
 use dns_wire::reply::ServiceTarget;
 use dns_wire::{WireAnswer, record_type};
 use std::net::IpAddr;

@@ -5,8 +5,8 @@
 //! of the DNS door are; the questions of those do not come by here. It holds no record itself: the
 //! DNS door has them. Called by `handle` and `lasting`.
 
-use super::handle::Resolver;
-use super::question::{NoAddresses, Resolution, ResolverQuestion};
+use crate::handle::Resolver;
+use crate::question::{NoAddresses, Resolution, ResolverQuestion};
 use dns_wire::{WireAnswer, record_type};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use vocab::{DomainName, Name, Source};
 
 /// Time for which the configuration's answer holds, in seconds, whatever its records say: nobody
 /// has to be asked again, and a reload may change it.
-pub(super) const OWN_TTL_S: u32 = 10;
+pub(crate) const OWN_TTL_S: u32 = 10;
 
 /// What the configuration says of names.
 pub trait OwnNames: Send + Sync {
@@ -40,8 +40,8 @@ pub struct OwnWord {
 }
 
 /// Holds what is there of a name that is dialled.
-pub(super) struct DialledName {
-    pub(super) resolution: Resolution,
+pub(crate) struct DialledName {
+    pub(crate) resolution: Resolution,
     /// The name that was looked up in its place, if another was.
     instead: Option<DomainName>,
 }
@@ -49,7 +49,7 @@ pub(super) struct DialledName {
 impl DialledName {
     /// Returns what the name is an alias of by `answer`, which is its own, with the name that was
     /// looked up in its place. None where the operator himself gave the answer: that he knows.
-    pub(super) fn aliases(&self, answer: &WireAnswer) -> Vec<DomainName> {
+    pub(crate) fn aliases(&self, answer: &WireAnswer) -> Vec<DomainName> {
         if self.resolution.source == Source::Local {
             return Vec::new();
         }
@@ -72,7 +72,7 @@ impl Resolver {
 
     /// Returns what is there of a name that is dialled: by the configuration, else as
     /// [`Self::resolve`] finds it.
-    pub(super) async fn dialled(
+    pub(crate) async fn dialled(
         &self,
         name: Name<'_>,
         qtype: u16,

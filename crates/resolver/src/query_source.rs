@@ -38,13 +38,13 @@ impl QuerySource {
     }
 
     /// A number that stands for the client and for `what` of its questions together.
-    pub(super) fn hash(self, what: u64) -> u64 {
+    pub(crate) fn hash(self, what: u64) -> u64 {
         const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
         (self.tag ^ what.wrapping_add(1).wrapping_mul(SPREAD)).wrapping_mul(SPREAD)
     }
 
     /// Where it asks from, if it is a client.
-    pub(super) fn from(self) -> Option<SocketAddr> {
+    pub(crate) fn from(self) -> Option<SocketAddr> {
         self.from
     }
 }

@@ -1,6 +1,6 @@
 //! What is asked of the resolver, and what comes back.
 
-use super::exchange::UpstreamQuestion;
+use crate::upstream::exchange::UpstreamQuestion;
 use dns_wire::{DnsQuery, KeyBuffer, WireAnswer, key_of};
 use std::borrow::Cow;
 use std::fmt;
@@ -48,7 +48,7 @@ pub enum ResolveError {
     Tls,
     /// What an upstream sent was no answer to the question.
     BadAnswer,
-    /// More questions are waiting than [`super::QUESTIONS_MAX`], and it had to give way.
+    /// More questions are waiting than [`crate::QUESTIONS_MAX`], and it had to give way.
     Overloaded,
     /// An upstream has asked us the very question: it leads back here.
     Circle,
@@ -70,7 +70,7 @@ pub struct CacheLook {
 }
 
 /// Tells whether an answer is to be renewed: ask the question again with
-/// [`super::Resolver::submit`] or [`super::Resolver::renew`]. One of those who look is told so, and
+/// [`crate::Resolver::submit`] or [`crate::Resolver::renew`]. One of those who look is told so, and
 /// nobody else for some seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenewAdvice {
@@ -171,27 +171,27 @@ impl ResolverQuestion {
         }
     }
 
-    pub(super) fn wanted(&self) -> UpstreamQuestion<'_> {
+    pub(crate) fn wanted(&self) -> UpstreamQuestion<'_> {
         UpstreamQuestion { key: &self.key, options: &self.options }
     }
 
-    pub(super) fn qtype(&self) -> u16 {
+    pub(crate) fn qtype(&self) -> u16 {
         let question = self.wire();
         let at = question.len().saturating_sub(4);
         question[at..].first_chunk().map_or(0, |it| u16::from_be_bytes(*it))
     }
 
-    pub(super) fn group(&self) -> GroupId {
+    pub(crate) fn group(&self) -> GroupId {
         self.group
     }
 
-    pub(super) fn cache(&self) -> Option<CacheId> {
+    pub(crate) fn cache(&self) -> Option<CacheId> {
         self.cache
     }
 }
 
 impl Resolution {
-    pub(super) fn failed(why: ResolveError) -> Self {
+    pub(crate) fn failed(why: ResolveError) -> Self {
         Self { result: Err(why), source: Source::Failed, upstream: Arc::from("") }
     }
 }

@@ -1,15 +1,24 @@
 //! What can be set for the resolver: groups of upstreams, and caches. The DNS door has the first of
 //! each flat in its own section; whoever else resolves names uses the same ones.
 
-use super::address::{PlainServer, UpstreamAddress};
-use super::cache_settings::CacheSettings;
-use super::probe_settings::ProbeSettings;
-use super::upstream_settings::{DOMAINS_MAX, UpstreamSettings};
+pub(crate) mod address;
+pub(crate) mod cache;
+pub(crate) mod pin;
+pub(crate) mod plan;
+pub(crate) mod probe;
+pub(crate) mod reach;
+pub(crate) mod upstream;
+pub(crate) mod upstream_check;
+
+use address::{PlainServer, UpstreamAddress};
+use cache::CacheSettings;
+use probe::ProbeSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::ops::RangeInclusive;
 use std::time::Duration;
+use upstream::{DOMAINS_MAX, UpstreamSettings};
 use vocab::{Complaint, TimeSpan};
 
 /// Upstreams of one group, at most.

@@ -1,0 +1,184 @@
+//! The questions on their way: what each waits for, and who waits for it.
+//!
+//! It moves nothing by itself; [`super::race`] does. A place in the table is used again, so whoever
+//! comes back late is told apart by a serial number.
+
+use super::fair_shares::FairShares;
+use super::fastest::GatheredAnswers;
+use super::group::{AskOrder, UpstreamGroup};
+use crate::cache::answer_cache::Kept;
+use crate::query_source::QuerySource;
+use crate::question::{Resolution, ResolveError, ResolverQuestion};
+use crate::upstream::exchange::ExchangeError;
+use dns_wire::WireAnswer;
+use slab::Slab;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::task::AbortHandle;
+
+/// Different questions in flight at once, at most. Beyond it whoever has the most gives way:
+/// another's question takes the place of its oldest one, its own only where that has had its
+/// chance. Who gets no place, or loses it, fails at once, or gets the stale answer if there is one.
+pub const QUESTIONS_MAX: usize = 4096;
+
+/// An answer and who gave it.
+pub(crate) type Won = (WireAnswer, Arc<str>);
+
+/// What is run with the outcome.
+pub(crate) type Tell = Box<dyn FnOnce(Resolution) + Send>;
+
+/// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
+pub(crate) struct FlightWaiter {
+    tell: Option<Tell>,
+    pub(crate) source: QuerySource,
+}
+
+/// A question on its way.
+pub(crate) struct QuestionFlight {
+    pub(crate) question: Rc<ResolverQuestion>,
+    pub(crate) choice: Rc<UpstreamGroup>,
+    pub(crate) order: AskOrder,
+    pub(crate) waiting: Vec<FlightWaiter>,
+    /// The answer that serves if no newer one can be had.
+    pub(crate) kept: Option<Kept>,
+    pub(crate) patience: CallerPatience,
+    /// Upstreams asked that have not answered.
+    pub(crate) running: usize,
+    pub(crate) ends: Instant,
+    /// When the next upstream is asked besides.
+    pub(crate) hedge_at: Instant,
+    pub(crate) second_best: Result<Won, ExchangeError>,
+    /// What was answered so far, where the first answer is not the end of it.
+    pub(crate) gathered: Option<Box<GatheredAnswers>>,
+    /// Whose it is.
+    pub(crate) share: u16,
+    /// From then on it has had its chance, and gives way to others of the same share.
+    pub(crate) spare_at: Instant,
+    /// The tasks that ask for it, to be ended with it where it gives way.
+    pub(crate) tasks: Vec<AbortHandle>,
+    pub(crate) circle: CircleCheck,
+}
+
+/// Tells whether an upstream has asked us what we asked it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CircleCheck {
+    Open,
+    Closed,
+}
+
+/// Tells how long whoever waits goes without the kept answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallerPatience {
+    /// As long as the question takes: there is no kept answer.
+    ToTheEnd,
+    Until(Instant),
+    /// The first ones have waited long enough; whoever comes later is given it at once.
+    Over,
+}
+
+/// Which of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FlightId {
+    place: usize,
+    serial: u64,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct QuestionFlights {
+    table: Slab<(u64, QuestionFlight)>,
+    by_question: HashMap<Rc<ResolverQuestion>, FlightId>,
+    shares: FairShares,
+    serial: u64,
+}
+
+impl FlightWaiter {
+    pub(crate) const fn new(tell: Option<Tell>, source: QuerySource) -> Self {
+        Self { tell, source }
+    }
+
+    pub(crate) fn tell(mut self, resolution: Resolution) {
+        if let Some(tell) = self.tell.take() {
+            tell(resolution);
+        }
+    }
+}
+
+impl Drop for FlightWaiter {
+    fn drop(&mut self) {
+        if let Some(tell) = self.tell.take() {
+            tell(Resolution::failed(ResolveError::Stopped));
+        }
+    }
+}
+
+impl QuestionFlights {
+    pub(crate) fn find(&self, question: &ResolverQuestion) -> Option<FlightId> {
+        self.by_question.get(question).copied()
+    }
+
+    pub(crate) fn insert(&mut self, flight: QuestionFlight) -> FlightId {
+        self.serial += 1;
+        let serial = self.serial;
+        let (question, share) = (Rc::clone(&flight.question), flight.share);
+        let id = FlightId { place: self.table.insert((serial, flight)), serial };
+        self.shares.enter(id.place, share);
+        self.by_question.insert(question, id);
+        id
+    }
+
+    pub(crate) fn get_mut(&mut self, id: FlightId) -> Option<&mut QuestionFlight> {
+        let (serial, flight) = self.table.get_mut(id.place)?;
+        (*serial == id.serial).then_some(flight)
+    }
+
+    pub(crate) fn get(&self, id: FlightId) -> Option<&QuestionFlight> {
+        let (serial, flight) = self.table.get(id.place)?;
+        (*serial == id.serial).then_some(flight)
+    }
+
+    pub(crate) fn is_on_its_way(&self, id: FlightId) -> bool {
+        self.table.get(id.place).is_some_and(|(serial, _)| *serial == id.serial)
+    }
+
+    pub(crate) fn remove(&mut self, id: FlightId) -> Option<QuestionFlight> {
+        self.get_mut(id)?;
+        let (_, flight) = self.table.remove(id.place);
+        self.shares.leave(id.place);
+        self.by_question.remove(&flight.question);
+        Some(flight)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Which question gives way to one of `share` when there is no room; none: the new one does.
+    pub(crate) fn gives_way_to(&self, share: u16, now: Instant) -> Option<FlightId> {
+        let (greediest, most) = self.shares.greediest()?;
+        let own = self.shares.count(share);
+        let is_modest = own + 1 < most;
+        let from = if is_modest || own == 0 { greediest } else { share };
+        let place = self.shares.oldest(from)?;
+        let (serial, flight) = self.table.get(place)?;
+        // Among equals, who came first is not pushed out before an answer could have come: or a
+        // flood would leave nobody the time to be answered.
+        (is_modest || flight.spare_at <= now).then_some(FlightId { place, serial: *serial })
+    }
+
+    /// Returns those for whom something is to be done at `now`.
+    pub(crate) fn due(&self, now: Instant) -> Vec<FlightId> {
+        let due = |flight: &QuestionFlight| {
+            let impatient = matches!(flight.patience, CallerPatience::Until(until) if until <= now);
+            let gathered = flight.gathered.as_ref().is_some_and(|it| it.is_due(now));
+            impatient || gathered || flight.ends <= now || flight.hedge_at <= now
+        };
+        self.table
+            .iter()
+            .filter(|(_, (_, flight))| due(flight))
+            .map(|(place, (serial, _))| FlightId { place, serial: *serial })
+            .collect()
+    }
+}

@@ -1,0 +1,87 @@
+//! How one upstream is reached, as its settings say: checked, parsed, and the same for every
+//! protocol that has the option.
+//!
+//! It opens nothing. Two upstreams that are reached alike, at one address, are one upstream, which
+//! a reload keeps. Made by [`super::upstream`], read by the ways.
+
+use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use super::upstream::{
+    CertificateCheck, FamilyChoice, PipelineMode, QueryLetters, TrustAd, UpstreamCookieMode,
+    UpstreamDetails,
+};
+use crate::upstream::socks::SocksProxy;
+use std::net::IpAddr;
+use std::time::Duration;
+use transport::tls::VerifyMode;
+use transport::{ClientTls, DialOptions};
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct UpstreamReach {
+    /// How its sockets leave this machine.
+    pub(crate) dial: DialOptions,
+    /// Connect there, whatever the name says.
+    pub(crate) to: Option<IpAddr>,
+    /// Which addresses of a name are taken.
+    pub(crate) family: FamilyChoice,
+    pub(crate) proxy: Option<SocksProxy>,
+    pub(crate) check: CertificateCheck,
+    pub(crate) pins: Vec<[u8; 32]>,
+    pub(crate) pipeline: PipelineMode,
+    /// None is the default of its protocol.
+    pub(crate) idle: Option<Duration>,
+    /// None is the default of its protocol.
+    pub(crate) connections: Option<usize>,
+    pub(crate) letters: QueryLetters,
+    pub(crate) cookie: UpstreamCookieMode,
+    pub(crate) trust_ad: TrustAd,
+}
+
+impl UpstreamReach {
+    pub(crate) fn new(details: &UpstreamDetails) -> Self {
+        Self {
+            dial: DialOptions {
+                interface: details.interface.as_deref().map(Into::into),
+                mark: details.mark,
+                source: details.source.map(|it| it.0),
+            },
+            to: details.dial.map(|it| it.0),
+            family: details.family,
+            proxy: details.socks5.as_ref().map(|it| it.0.clone()),
+            check: details.verify,
+            pins: details.pins.iter().map(|it| it.0.0).collect(),
+            pipeline: details.pipeline,
+            idle: details.idle.map(|it| it.0.0),
+            connections: details.connections.map(usize::from),
+            letters: details.case,
+            cookie: details.cookies,
+            trust_ad: details.trust_ad,
+        }
+    }
+
+    /// Returns whether an answer from `address` can be nobody else's: TLS proves the server, or
+    /// nothing leaves this machine.
+    pub(crate) fn authenticates(&self, address: &UpstreamAddress) -> bool {
+        match address.protocol {
+            UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic => {
+                self.check == CertificateCheck::Full || !self.pins.is_empty()
+            }
+            UpstreamProtocol::Udp | UpstreamProtocol::Tcp => {
+                match (self.to.as_ref(), &address.host) {
+                    (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => ip.is_loopback(),
+                    (None, UpstreamHost::Name(_)) => false,
+                }
+            }
+        }
+    }
+
+    /// TLS as it is to be spoken with this upstream.
+    pub(crate) fn tls(&self, tls: &ClientTls) -> ClientTls {
+        let verify = match self.check {
+            CertificateCheck::Full if self.pins.is_empty() => return tls.clone(),
+            CertificateCheck::Full => VerifyMode::Full,
+            CertificateCheck::None => VerifyMode::Nothing,
+        };
+        tls.checking(verify, &self.pins)
+    }
+}

@@ -1,0 +1,219 @@
+//! One upstream: a question goes in, its answer or a reason comes out.
+//!
+//! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned
+//! answers the very question asked. It chooses nothing between upstreams; `choice` does.
+
+use super::bootstrap::BootstrapResolver;
+use super::dialer::UpstreamDialer;
+use super::dice::RandomBytes;
+use super::doh::HttpWay;
+use super::doq::QuicWay;
+use super::record::{ExchangeFailure, ListedUpstream, UpstreamRecord};
+use super::streams::{StreamSecurity, StreamWay};
+use super::udp::UdpWay;
+use crate::question::ResolveError;
+use crate::settings::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use crate::settings::plan::PlannedUpstream;
+use crate::settings::reach::UpstreamReach;
+use crate::settings::upstream::TrustAd;
+use dns_wire::WireAnswer;
+use dns_wire::ask_options::{PADDING_BLOCK_BYTES, pad_query};
+use std::cell::Cell;
+use std::net::{IpAddr, SocketAddr};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use transport::ClientTls;
+
+/// Why an exchange gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExchangeError {
+    Timeout,
+    /// No connection, or one that broke.
+    Unreachable,
+    Tls,
+    /// An answer to the question came, but nothing that can be used.
+    BadAnswer,
+}
+
+impl From<ExchangeError> for ResolveError {
+    fn from(why: ExchangeError) -> Self {
+        match why {
+            ExchangeError::Timeout => Self::Timeout,
+            ExchangeError::Unreachable => Self::Unreachable,
+            ExchangeError::Tls => Self::Tls,
+            ExchangeError::BadAnswer => Self::BadAnswer,
+        }
+    }
+}
+
+/// Holds what an upstream is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct UpstreamQuestion<'q> {
+    /// The question, with DO and CD (see [`dns_wire::KeyBuffer`]).
+    pub(crate) key: &'q [u8],
+    /// Raw EDNS options that go with it.
+    pub(crate) options: &'q [u8],
+}
+
+impl UpstreamQuestion<'_> {
+    /// Appends it as a query under the number `id`.
+    pub(crate) fn write(&self, id: u16, out: &mut Vec<u8>) {
+        dns_wire::write_query(id, self.key, out);
+        // The OPT record ends the query, and its length ends the record while it has no options.
+        if let (Ok(length), Some(at)) =
+            (u16::try_from(self.options.len()), out.len().checked_sub(2))
+        {
+            out[at..].copy_from_slice(&length.to_be_bytes());
+            out.extend_from_slice(self.options);
+        }
+    }
+
+    /// It as a query padded to a multiple of [`PADDING_BLOCK_BYTES`], for ways where nothing but
+    /// its length shows.
+    pub(crate) fn padded(&self, id: u16) -> Vec<u8> {
+        let mut query = Vec::with_capacity(2 * PADDING_BLOCK_BYTES);
+        self.write(id, &mut query);
+        pad_query(&mut query);
+        query
+    }
+}
+
+/// Holds what every way needs.
+pub(crate) struct ExchangeMeans {
+    pub(crate) tls: ClientTls,
+    pub(crate) dice: RandomBytes,
+    /// Ports that are open for one question each.
+    pub(crate) single_ports: Rc<Cell<usize>>,
+}
+
+/// An upstream, ready to be asked.
+pub(crate) struct ReadyUpstream {
+    pub(crate) name: Arc<str>,
+    pub(crate) address: UpstreamAddress,
+    pub(crate) record: Arc<UpstreamRecord>,
+    reach: Rc<UpstreamReach>,
+    /// True if nobody can answer in its place.
+    is_authenticated: bool,
+    way: UpstreamTransport,
+}
+
+enum UpstreamTransport {
+    Udp { datagrams: UdpWay, streams: StreamWay },
+    Stream(StreamWay),
+    Http(HttpWay),
+    Quic(QuicWay),
+}
+
+impl ReadyUpstream {
+    pub(crate) fn new(
+        planned: &PlannedUpstream,
+        means: &Rc<ExchangeMeans>,
+        bootstrap: &Rc<BootstrapResolver>,
+    ) -> Self {
+        let address = planned.address.clone();
+        let reach = Rc::new(planned.reach.clone());
+        let place = UpstreamDialer::new(&address, &reach, bootstrap);
+        let streams = |security| StreamWay::new(place.clone(), security, Rc::clone(means));
+        let way = match (address.protocol, &address.host) {
+            (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
+                let to = SocketAddr::new(reach.to.unwrap_or(*ip), address.port);
+                UpstreamTransport::Udp {
+                    datagrams: UdpWay::new(to, &reach, Rc::clone(means)),
+                    streams: streams(StreamSecurity::None),
+                }
+            }
+            // Names are refused for these by the settings' check; TCP would find them all the same.
+            (UpstreamProtocol::Udp, UpstreamHost::Name(_)) | (UpstreamProtocol::Tcp, _) => {
+                UpstreamTransport::Stream(streams(StreamSecurity::None))
+            }
+            (UpstreamProtocol::Tls, _) => UpstreamTransport::Stream(streams(StreamSecurity::Tls)),
+            (UpstreamProtocol::Https, _) => {
+                UpstreamTransport::Http(HttpWay::new(place, &address, means))
+            }
+            (UpstreamProtocol::Quic, _) => UpstreamTransport::Quic(QuicWay::new(place, means)),
+        };
+        let is_authenticated = reach.authenticates(&address);
+        let name = Arc::clone(&planned.name);
+        Self { name, address, record: Arc::default(), reach, is_authenticated, way }
+    }
+
+    /// True if it is what `planned` says, so that a reload may keep it.
+    pub(crate) fn is(&self, planned: &PlannedUpstream) -> bool {
+        self.name == planned.name && self.address == planned.address && *self.reach == planned.reach
+    }
+
+    /// Returns its datagrams, where it speaks UDP: the engine sends and receives those itself, and
+    /// keeps record of them.
+    pub(crate) fn datagrams(&self) -> Option<&UdpWay> {
+        match &self.way {
+            UpstreamTransport::Udp { datagrams, .. } => Some(datagrams),
+            UpstreamTransport::Stream(_)
+            | UpstreamTransport::Http(_)
+            | UpstreamTransport::Quic(_) => None,
+        }
+    }
+
+    /// Returns its answer, without its word on validation where that is not believed.
+    pub(crate) fn as_far_as_trusted(&self, answer: WireAnswer) -> WireAnswer {
+        let believed = match self.reach.trust_ad {
+            TrustAd::On => true,
+            TrustAd::Off => false,
+            TrustAd::Auto => self.is_authenticated,
+        };
+        if believed { answer } else { answer.without_validation() }
+    }
+
+    /// True if its own questions, if it had some, could come to us from `ip`.
+    pub(crate) fn may_ask_from(&self, ip: IpAddr) -> bool {
+        self.datagrams().is_some_and(|way| {
+            let own = way.address().ip();
+            own == ip || own.is_loopback() && ip.is_loopback()
+        })
+    }
+
+    /// Asks by stream, HTTP or QUIC for at most `limit`, and keeps record of it.
+    pub(crate) async fn ask(
+        &self,
+        wanted: &UpstreamQuestion<'_>,
+        limit: Duration,
+    ) -> Result<WireAnswer, ExchangeError> {
+        let begun = Instant::now();
+        self.record.sent();
+        let asked = async {
+            match &self.way {
+                // Over UDP: what did not fit into a datagram, or was not proved by one.
+                UpstreamTransport::Udp { streams, .. } | UpstreamTransport::Stream(streams) => {
+                    streams.ask(wanted, limit).await
+                }
+                UpstreamTransport::Http(http) => http.ask(wanted, limit).await,
+                UpstreamTransport::Quic(quic) => quic.ask(wanted, limit).await,
+            }
+        };
+        let outcome =
+            tokio::time::timeout(limit, asked).await.unwrap_or(Err(ExchangeError::Timeout));
+        let outcome = outcome.map(|answer| self.as_far_as_trusted(answer));
+        match outcome {
+            Ok(_) => self.record.answered(begun.elapsed()),
+            Err(why) => {
+                let failing = match why {
+                    ExchangeError::Timeout => ExchangeFailure::Timeout,
+                    ExchangeError::Unreachable | ExchangeError::Tls | ExchangeError::BadAnswer => {
+                        ExchangeFailure::Other
+                    }
+                };
+                self.record.failed(failing, begun.elapsed(), transport::clock::now());
+            }
+        }
+        outcome
+    }
+
+    pub(crate) fn listed(&self, group: &Arc<str>) -> ListedUpstream {
+        ListedUpstream {
+            group: Arc::clone(group),
+            name: Arc::clone(&self.name),
+            address: self.address.to_string().into(),
+            record: Arc::clone(&self.record),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! How an upstream proves over UDP that an answer is its own, beyond number, port and question:
+//! letters of random case, and cookies.
+//!
+//! It dresses queries and judges answers that already fit their question; it sends nothing. An
+//! answer that only lacks proof is not thrown away, or a server without either would be dead: the
+//! question goes over a stream, where nobody can answer in its place. Called by the UDP way.
+
+use super::cookies::{CookieSays, UpstreamCookies};
+use super::dice::RandomBytes;
+use super::letter_case::LetterCase;
+use crate::settings::reach::UpstreamReach;
+use crate::settings::upstream::{QueryLetters, UpstreamCookieMode};
+use std::time::Instant;
+
+/// See the module.
+pub(crate) struct AnswerProof {
+    case: Option<LetterCase>,
+    cookies: Option<UpstreamCookies>,
+}
+
+/// Outcome of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProofOutcome {
+    /// Is believed.
+    Believed,
+    /// Is dropped, and the wait goes on: it is not the upstream's.
+    Ignored,
+    /// May be the upstream's or not: ask by stream, as for a truncated one.
+    Unproved,
+}
+
+impl AnswerProof {
+    pub(crate) fn new(reach: &UpstreamReach, dice: &RandomBytes) -> Self {
+        Self {
+            case: (reach.letters == QueryLetters::Random).then(|| LetterCase::new(dice)),
+            cookies: (reach.cookie == UpstreamCookieMode::On)
+                .then(|| UpstreamCookies::new(dice, Instant::now())),
+        }
+    }
+
+    /// Dresses a query that is written, with its number: to be called once for each sending.
+    pub(crate) fn dress(&self, query: &mut Vec<u8>, dice: &RandomBytes) {
+        if let Some(case) = &self.case {
+            case.apply(query);
+        }
+        if let Some(cookies) = &self.cookies {
+            cookies.option_for_query(query, dice, Instant::now());
+        }
+    }
+
+    /// Judges a message that answers a question of ours by number and question. Costs nothing where
+    /// neither proof is asked for.
+    pub(crate) fn judge(&self, message: &[u8]) -> ProofOutcome {
+        let cookie = self.cookies.as_ref().map_or(CookieSays::Nothing, |it| it.check(message));
+        match cookie {
+            CookieSays::Wrong => return ProofOutcome::Ignored,
+            CookieSays::Missing | CookieSays::AskAgain => return ProofOutcome::Unproved,
+            CookieSays::Ours | CookieSays::Nothing => {}
+        }
+        if self.case.as_ref().is_none_or(|case| case.is_repeated(message)) {
+            ProofOutcome::Believed
+        } else {
+            ProofOutcome::Unproved
+        }
+    }
+}
