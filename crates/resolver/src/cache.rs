@@ -5,5 +5,6 @@
 
 pub(crate) mod answer_cache;
 pub(crate) mod caches;
+pub(crate) mod key;
 pub(crate) mod persist;
 pub(crate) mod snapshot;

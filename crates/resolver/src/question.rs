@@ -1,6 +1,6 @@
 //! What is asked of the resolver, and what comes back.
 
-use crate::upstream::exchange::UpstreamQuestion;
+use crate::upstream::query::UpstreamQuestion;
 use dns_wire::{DnsQuery, KeyBuffer, WireAnswer, key_of};
 use std::borrow::Cow;
 use std::fmt;

@@ -5,7 +5,7 @@
 //! locks one of many shards for reading. Called from every DNS thread through
 //! [`crate::Resolver::cached`].
 
-use super::caches::plain_key;
+use super::key::plain_key;
 use crate::question::{CacheLook, CachedState, RenewAdvice};
 use crate::settings::cache::{CacheSettings, StaleMode};
 use dns_wire::{KeyBuffer, NEGATIVE_TTL_MAX_S, TTL_MAX_S, WireAnswer, reply};

@@ -9,7 +9,7 @@
 //! nothing: what does not fit together to the last byte is refused with a reason. Called by
 //! [`super::persist`].
 
-use super::caches::plain_key;
+use super::key::plain_key;
 use dns_wire::{KeyBuffer, WireAnswer};
 use sha2::{Digest, Sha256};
 use std::fmt;

@@ -7,7 +7,8 @@
 use super::flights::FlightId;
 use super::race::QueryRace;
 use crate::question::ResolverQuestion;
-use crate::upstream::exchange::{ExchangeError, ReadyUpstream};
+use crate::upstream::exchange::ReadyUpstream;
+use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::proof::ProofOutcome;
 use crate::upstream::record::ExchangeFailure;
 use crate::upstream::udp::{FoundSocket, SocketPort, TrialId, UdpWay};

@@ -9,7 +9,7 @@ use super::group::{AskOrder, UpstreamGroup};
 use crate::cache::answer_cache::Kept;
 use crate::query_source::QuerySource;
 use crate::question::{Resolution, ResolveError, ResolverQuestion};
-use crate::upstream::exchange::ExchangeError;
+use crate::upstream::exchange_error::ExchangeError;
 use dns_wire::WireAnswer;
 use slab::Slab;
 use std::collections::HashMap;

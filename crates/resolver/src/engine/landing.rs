@@ -7,7 +7,7 @@ use super::flights::{CallerPatience, CircleCheck, FlightId, FlightWaiter, Won};
 use super::race::{CallerTold, QueryRace};
 use crate::cache::answer_cache::{AnswerCache, Kept};
 use crate::question::{Resolution, ResolveError, ResolverQuestion};
-use crate::upstream::exchange::ExchangeError;
+use crate::upstream::exchange_error::ExchangeError;
 use dns_wire::WireAnswer;
 use std::rc::Rc;
 use std::sync::Arc;

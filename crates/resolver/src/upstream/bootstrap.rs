@@ -3,7 +3,8 @@
 //! It asks plain DNS servers given by address, and keeps what they say for its time. A lie costs
 //! no more than a failed handshake: what has a name is spoken to over TLS, and must prove it.
 
-use super::exchange::{ExchangeError, ExchangeMeans};
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
 use dns_wire::{KeyBuffer, WireAnswer, check_response, key_of, record_type, write_query};
 use std::cell::RefCell;
 use std::collections::HashMap;

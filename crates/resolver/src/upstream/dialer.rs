@@ -4,7 +4,7 @@
 //! tries one address after the other. It sends no question. Called by every way but UDP.
 
 use super::bootstrap::BootstrapResolver;
-use super::exchange::ExchangeError;
+use super::exchange_error::ExchangeError;
 use crate::settings::address::{UpstreamAddress, UpstreamHost};
 use crate::settings::reach::UpstreamReach;
 use crate::settings::upstream::FamilyChoice;

@@ -5,7 +5,9 @@
 //! new one.
 
 use super::dialer::UpstreamDialer;
-use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
+use super::query::UpstreamQuestion;
 use crate::settings::address::{UpstreamAddress, UpstreamHost};
 use dns_wire::ask_options::age_ttls;
 use dns_wire::{KeyBuffer, WireAnswer, check_response};

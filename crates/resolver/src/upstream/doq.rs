@@ -5,7 +5,9 @@
 //! is given up, and the question is asked once more on a new one. Called by [`super::exchange`].
 
 use super::dialer::{UpstreamDialer, share};
-use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
+use super::query::UpstreamQuestion;
 use dns_wire::{KeyBuffer, WireAnswer, check_response};
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -5,87 +5,23 @@
 
 use super::bootstrap::BootstrapResolver;
 use super::dialer::UpstreamDialer;
-use super::dice::RandomBytes;
 use super::doh::HttpWay;
 use super::doq::QuicWay;
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
+use super::query::UpstreamQuestion;
 use super::record::{ExchangeFailure, ListedUpstream, UpstreamRecord};
 use super::streams::{StreamSecurity, StreamWay};
 use super::udp::UdpWay;
-use crate::question::ResolveError;
 use crate::settings::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use crate::settings::plan::PlannedUpstream;
 use crate::settings::reach::UpstreamReach;
 use crate::settings::upstream::TrustAd;
 use dns_wire::WireAnswer;
-use dns_wire::ask_options::{PADDING_BLOCK_BYTES, pad_query};
-use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use transport::ClientTls;
-
-/// Why an exchange gave no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ExchangeError {
-    Timeout,
-    /// No connection, or one that broke.
-    Unreachable,
-    Tls,
-    /// An answer to the question came, but nothing that can be used.
-    BadAnswer,
-}
-
-impl From<ExchangeError> for ResolveError {
-    fn from(why: ExchangeError) -> Self {
-        match why {
-            ExchangeError::Timeout => Self::Timeout,
-            ExchangeError::Unreachable => Self::Unreachable,
-            ExchangeError::Tls => Self::Tls,
-            ExchangeError::BadAnswer => Self::BadAnswer,
-        }
-    }
-}
-
-/// Holds what an upstream is asked.
-#[derive(Clone, Copy)]
-pub(crate) struct UpstreamQuestion<'q> {
-    /// The question, with DO and CD (see [`dns_wire::KeyBuffer`]).
-    pub(crate) key: &'q [u8],
-    /// Raw EDNS options that go with it.
-    pub(crate) options: &'q [u8],
-}
-
-impl UpstreamQuestion<'_> {
-    /// Appends it as a query under the number `id`.
-    pub(crate) fn write(&self, id: u16, out: &mut Vec<u8>) {
-        dns_wire::write_query(id, self.key, out);
-        // The OPT record ends the query, and its length ends the record while it has no options.
-        if let (Ok(length), Some(at)) =
-            (u16::try_from(self.options.len()), out.len().checked_sub(2))
-        {
-            out[at..].copy_from_slice(&length.to_be_bytes());
-            out.extend_from_slice(self.options);
-        }
-    }
-
-    /// It as a query padded to a multiple of [`PADDING_BLOCK_BYTES`], for ways where nothing but
-    /// its length shows.
-    pub(crate) fn padded(&self, id: u16) -> Vec<u8> {
-        let mut query = Vec::with_capacity(2 * PADDING_BLOCK_BYTES);
-        self.write(id, &mut query);
-        pad_query(&mut query);
-        query
-    }
-}
-
-/// Holds what every way needs.
-pub(crate) struct ExchangeMeans {
-    pub(crate) tls: ClientTls,
-    pub(crate) dice: RandomBytes,
-    /// Ports that are open for one question each.
-    pub(crate) single_ports: Rc<Cell<usize>>,
-}
 
 /// An upstream, ready to be asked.
 pub(crate) struct ReadyUpstream {

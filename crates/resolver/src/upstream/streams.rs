@@ -6,7 +6,9 @@
 //! once more on a new one. How long one stays open unused, the server may say (RFC 7828).
 
 use super::dialer::UpstreamDialer;
-use super::exchange::{ExchangeError, ExchangeMeans, UpstreamQuestion};
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
+use super::query::UpstreamQuestion;
 use super::stream_connection::{AbandonGuard, ConnectionReuse, IdleLimits, StreamConnection};
 use crate::settings::upstream::PipelineMode;
 use dns_wire::WireAnswer;

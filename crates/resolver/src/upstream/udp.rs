@@ -7,7 +7,8 @@
 //! §9).
 
 use super::dice::RandomBytes;
-use super::exchange::{ExchangeError, ExchangeMeans};
+use super::exchange_error::ExchangeError;
+use super::means::ExchangeMeans;
 use super::proof::AnswerProof;
 use super::window::UpstreamWindow;
 use crate::engine::flights::FlightId;

@@ -4,7 +4,7 @@
 //! somebody else's, or forged, and changes nothing.
 
 use super::dice::RandomBytes;
-use super::exchange::ExchangeError;
+use super::exchange_error::ExchangeError;
 use dns_wire::{BadAnswer, KeyBuffer, WireAnswer, check_response};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
