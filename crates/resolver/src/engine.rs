@@ -6,31 +6,39 @@
 //! policy and knows no client.
 
 pub(crate) mod attempts;
+pub(crate) mod delivery;
 pub(crate) mod failure_memory;
 pub(crate) mod fair_shares;
 pub(crate) mod fastest;
+pub(crate) mod flight_id;
 pub(crate) mod flights;
 pub(crate) mod group;
-pub(crate) mod landing;
+pub(crate) mod groups;
 pub(crate) mod probes;
 pub(crate) mod race;
+pub(crate) mod round_time;
+pub(crate) mod tasks;
+pub(crate) mod upstream_answer;
 
-use crate::handle::ResolverShared;
 use crate::question::ResolverQuestion;
 use crate::settings::plan::ResolverPlan;
+use crate::shared::ResolverShared;
 use crate::upstream::dice::RandomBytes;
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::means::ExchangeMeans;
 use crate::upstream::udp::SocketPort;
+use delivery::CallerTold;
 use dns_wire::WireAnswer;
-use flights::{FlightId, FlightWaiter};
-use race::{CallerTold, QueryRace};
+use flight_id::FlightId;
+use flights::FlightWaiter;
+use race::QueryRace;
 use std::cell::RefCell;
 use std::io;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
+use tasks::{EngineEvents, EngineTasks};
 use tokio::io::{Interest, Ready};
 use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, mpsc};
@@ -47,9 +55,6 @@ const HOOKS_MAX: usize = 16;
 /// Times that one socket is read before others get their turn.
 const READS_MAX: usize = 8;
 
-/// What a port waits for. News that nobody listens at the other end is no datagram.
-const ARRIVAL: Interest = Interest::READABLE.add(Interest::ERROR);
-
 /// What is called on the resolver's thread after each round of answers.
 pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
 
@@ -62,7 +67,7 @@ pub(crate) enum EngineCommand {
     AfterBatch(Hook),
 }
 
-/// See the module.
+/// The engine as its thread and its tasks share it.
 pub(crate) struct ResolverEngine {
     race: RefCell<QueryRace>,
     inbox: RefCell<UdpInbox>,
@@ -89,11 +94,14 @@ pub(crate) fn spawn(
         let means =
             Rc::new(ExchangeMeans { tls, dice: RandomBytes::new(), single_ports: Rc::default() });
         runtime.block_on(async move {
-            let engine = Rc::new_cyclic(|engine| ResolverEngine {
-                race: RefCell::new(QueryRace::new(&plan, means, shared, Weak::clone(engine))),
-                inbox: RefCell::default(),
-                begun: Notify::new(),
-                hooks: RefCell::default(),
+            let engine = Rc::new_cyclic(|engine: &Weak<ResolverEngine>| {
+                let tasks = EngineTasks::new(Weak::<ResolverEngine>::clone(engine));
+                ResolverEngine {
+                    race: RefCell::new(QueryRace::new(&plan, means, shared, tasks)),
+                    inbox: RefCell::default(),
+                    begun: Notify::new(),
+                    hooks: RefCell::default(),
+                }
             });
             drop(ready.send(Ok(())));
             // A task of its own: what wakes the outermost future costs a system call.
@@ -169,9 +177,10 @@ impl ResolverEngine {
             }
         }
     }
+}
 
-    /// What became of one upstream that a task has asked.
-    pub(crate) fn tried(
+impl EngineEvents for ResolverEngine {
+    fn tried(
         &self,
         id: FlightId,
         upstream: &ReadyUpstream,
@@ -183,8 +192,7 @@ impl ResolverEngine {
         self.begun.notify_one();
     }
 
-    /// Addresses were measured for a question, or its time for that is over.
-    pub(crate) fn measured(&self, id: FlightId) {
+    fn measured(&self, id: FlightId) {
         let mut race = self.race.borrow_mut();
         race.begin_round();
         race.measured(id);
@@ -192,7 +200,7 @@ impl ResolverEngine {
     }
 
     /// Takes all that has arrived at `port`, or its turn's worth.
-    fn take(&self, port: &Rc<SocketPort>, ready: Ready) {
+    fn arrived(&self, port: &Rc<SocketPort>, ready: Ready) {
         // One of the two: asked for both at once, tokio reads nothing and clears nothing.
         let arrival = if ready.is_error() { Interest::ERROR } else { Interest::READABLE };
         let mut race = self.race.borrow_mut();
@@ -224,13 +232,5 @@ impl ResolverEngine {
             }
         }
         self.begun.notify_one();
-    }
-}
-
-/// Receives at a port until it is done for, which ends this task.
-pub(crate) async fn receive(port: Rc<SocketPort>, engine: Weak<ResolverEngine>) {
-    while let Ok(ready) = port.socket.ready(ARRIVAL).await {
-        let Some(engine) = engine.upgrade() else { return };
-        engine.take(&port, ready);
     }
 }

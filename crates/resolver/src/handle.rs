@@ -1,37 +1,33 @@
 //! The resolver as its callers hold it: cheap to clone, usable from any thread.
 
 use crate::cache::answer_cache::CacheStats;
-use crate::cache::caches::{AnswerCaches, FlushIn, FlushScope};
+use crate::cache::caches::{FlushIn, FlushScope};
 use crate::cache::persist::{DumpReport, RestoreReport};
 use crate::cache::snapshot::BadSnapshot;
 use crate::engine::flights::FlightWaiter;
 use crate::engine::{self, EngineCommand};
-use crate::own_names::{DialledName, OwnNames};
-use crate::query_source::{CapReached, FairCap, QuerySource};
+use crate::own_names::OwnNames;
+use crate::query_source::{CapReached, QuerySource};
 use crate::question::{
-    CacheId, CacheLook, CachedState, NoAddresses, RenewAdvice, Resolution, ResolveError,
-    ResolverOverloaded, ResolverQuestion,
+    CacheId, CacheLook, CachedState, RenewAdvice, Resolution, ResolveError, ResolverOverloaded,
+    ResolverQuestion,
 };
 use crate::settings::ResolverSettings;
 use crate::settings::plan::ResolverPlan;
-use crate::upstream::record::{UpstreamStats, UpstreamTable};
-use dns_wire::{WireAnswer, record_type};
+use crate::shared::ResolverShared;
+use crate::upstream::record::UpstreamStats;
+use dns_wire::WireAnswer;
 use std::fmt;
 use std::io;
-use std::net::IpAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use transport::ClientTls;
-use vocab::{Complaint, DomainName, Name, Now, Source};
+use vocab::{Complaint, Now, Source};
 
 /// Callers that wait at once, at most: several may wait for one question. No client has more of
 /// these places than are left to the others.
 pub const WAITING_MAX: usize = 16_384;
-/// When one family's addresses are there, the other's are waited for so long (RFC 8305 §3).
-const OTHER_FAMILY_DELAY: Duration = Duration::from_millis(50);
 
 /// Looks names up, and remembers.
 #[derive(Clone)]
@@ -39,17 +35,6 @@ pub struct Resolver {
     shared: Arc<ResolverShared>,
     /// Closed with the last clone, which ends the thread.
     commands: mpsc::UnboundedSender<EngineCommand>,
-}
-
-/// Holds what callers and the resolver's thread both see.
-pub(crate) struct ResolverShared {
-    pub(crate) caches: AnswerCaches,
-    pub(crate) waiting: FairCap,
-    pub(crate) roll: UpstreamTable,
-    /// Read once for each name that is dialled, and written on reloads.
-    own: RwLock<Option<Arc<dyn OwnNames>>>,
-    /// Digest; 0 without one.
-    own_digest: AtomicU64,
 }
 
 /// Why a resolver could not be started.
@@ -76,27 +61,11 @@ pub struct ResolverStats {
     pub waiting: usize,
 }
 
-/// Where a host stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HostAddresses {
-    /// Addresses, in the order in which they are to be tried.
-    pub found: Vec<IpAddr>,
-    /// What upstreams say that its name is an alias (CNAME) of, all the way, and the name that was
-    /// looked up in its place: at most 17 in the answer for each family, some of them twice.
-    pub aliases: Vec<DomainName>,
-}
-
 impl Resolver {
     /// Starts the resolver's thread.
     pub fn start(settings: &ResolverSettings, tls: ClientTls) -> Result<Self, StartError> {
         let plan = ResolverPlan::new(settings).map_err(StartError::Settings)?;
-        let shared = Arc::new(ResolverShared {
-            caches: AnswerCaches::new(&settings.caches),
-            waiting: FairCap::new(WAITING_MAX),
-            roll: UpstreamTable::default(),
-            own: RwLock::default(),
-            own_digest: AtomicU64::new(0),
-        });
+        let shared = Arc::new(ResolverShared::new(settings, WAITING_MAX));
         // Bounded all the same: every sender counts itself in `waiting` first.
         let (commands, received) = mpsc::unbounded_channel();
         engine::spawn(plan, tls, Arc::clone(&shared), received).map_err(StartError::Thread)?;
@@ -178,52 +147,19 @@ impl Resolver {
         }
     }
 
-    /// The addresses of `host`, IPv6 and IPv4 by turns, IPv6 first (RFC 8305 §4): those that the
-    /// configuration gives it, else those that upstreams say.
-    pub async fn addresses(&self, host: Name<'_>) -> Result<HostAddresses, NoAddresses> {
-        let v6 = self.dialled(host, record_type::AAAA);
-        let v4 = self.dialled(host, record_type::A);
-        tokio::pin!(v6, v4);
-        let (v6, v4) = tokio::select! {
-            first = &mut v6 => (Some(first), Some(v4.await)),
-            first = &mut v4 => {
-                // An empty answer cannot be dialled: then the other is worth its full wait.
-                let second = if found(&first).is_ok() {
-                    tokio::time::timeout(OTHER_FAMILY_DELAY, v6).await.ok()
-                } else {
-                    Some(v6.await)
-                };
-                (second, Some(first))
-            }
-        };
-        let v6 = v6.map_or(Err(NoAddresses::None), |it| found(&it));
-        let v4 = v4.map_or(Err(NoAddresses::None), |it| found(&it));
-        match (v6, v4) {
-            (Ok(v6), Ok(v4)) => Ok(HostAddresses {
-                found: by_turns(&v6.found, &v4.found),
-                aliases: [v6.aliases, v4.aliases].concat(),
-            }),
-            (Ok(found), Err(_)) | (Err(_), Ok(found)) => Ok(found),
-            // What went wrong says more than that there is nothing.
-            (Err(NoAddresses::None), Err(why)) | (Err(why), Err(_)) => Err(why),
-        }
-    }
-
     /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody
     /// is.
     pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
-        let digest = names.as_ref().map_or(0, |names| names.digest());
-        self.shared.own_digest.store(digest, Ordering::Relaxed);
-        *self.shared.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+        self.shared.answer_from(names);
     }
 
     /// Digest of what the configuration says of names.
     pub fn own_digest(&self) -> u64 {
-        self.shared.own_digest.load(Ordering::Relaxed)
+        self.shared.own_digest()
     }
 
     pub(crate) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
-        self.shared.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shared.own_names()
     }
 
     /// Takes other settings; caches are kept by their place, and so are the connections of
@@ -295,25 +231,6 @@ impl Resolver {
             drop(unsent);
         }
     }
-}
-
-fn found(dialled: &Result<DialledName, NoAddresses>) -> Result<HostAddresses, NoAddresses> {
-    const NXDOMAIN: u8 = 3;
-    let dialled = dialled.as_ref().map_err(|why| *why)?;
-    let (answer, _) =
-        dialled.resolution.result.as_ref().map_err(|why| NoAddresses::Failed(*why))?;
-    let found: Vec<IpAddr> = answer.addresses().collect();
-    match answer.rcode() {
-        0 if found.is_empty() => Err(NoAddresses::None),
-        0 => Ok(HostAddresses { found, aliases: dialled.aliases(answer) }),
-        NXDOMAIN => Err(NoAddresses::NoSuchName),
-        _ => Err(NoAddresses::UpstreamFailed),
-    }
-}
-
-fn by_turns(first: &[IpAddr], second: &[IpAddr]) -> Vec<IpAddr> {
-    let longest = first.len().max(second.len());
-    (0..longest).flat_map(|i| [first.get(i), second.get(i)]).flatten().copied().collect()
 }
 
 impl fmt::Debug for Resolver {

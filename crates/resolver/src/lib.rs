@@ -5,6 +5,7 @@
 //! the question asked; it decides nothing about who may ask what. Called by the DNS door for
 //! clients and by every door that dials a name.
 
+mod addresses;
 mod cache;
 mod engine;
 mod handle;
@@ -13,14 +14,16 @@ mod own_names;
 mod query_source;
 mod question;
 mod settings;
+mod shared;
 mod upstream;
 
+pub use addresses::HostAddresses;
 pub use cache::answer_cache::CacheStats;
 pub use cache::caches::{FlushIn, FlushScope};
 pub use cache::persist::{DumpFile, DumpReport, NotRestored, RestoreReport};
 pub use cache::snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
-pub use engine::flights::QUESTIONS_MAX;
-pub use handle::{HostAddresses, Resolver, ResolverStats, StartError, WAITING_MAX};
+pub use engine::fair_shares::QUESTIONS_MAX;
+pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
 pub use lasting::{AddressFamily, LastingResult};
 pub use own_names::{OwnNames, OwnWord};
 pub use query_source::{CapReached, FairCap, QuerySource};

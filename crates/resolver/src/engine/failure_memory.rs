@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 /// Failures remembered, at most: as many as there may be questions in flight.
-const FAILURES_MAX: usize = super::flights::QUESTIONS_MAX;
+const FAILURES_MAX: usize = super::fair_shares::QUESTIONS_MAX;
 /// RFC 9520 §3.2: at least a second.
 const FIRST: Duration = Duration::from_secs(1);
 /// And at most five minutes; but nobody wants to wait so long once the network is back.

@@ -6,7 +6,10 @@
 //! questions there are, and nothing allocates. It knows places in a table only; [`super::race`]
 //! says what they stand for.
 
-use super::flights::QUESTIONS_MAX;
+/// Different questions in flight at once, at most. Beyond it whoever has the most gives way:
+/// another's question takes the place of its oldest one, its own only where that has had its
+/// chance. Who gets no place, or loses it, fails at once, or gets the stale answer if there is one.
+pub const QUESTIONS_MAX: usize = 4096;
 
 /// Shares: two askers meet in one of them by chance only once in so many times.
 const SHARES: usize = 2048;

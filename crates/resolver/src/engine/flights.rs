@@ -5,26 +5,18 @@
 
 use super::fair_shares::FairShares;
 use super::fastest::GatheredAnswers;
+use super::flight_id::FlightId;
 use super::group::{AskOrder, UpstreamGroup};
+use super::upstream_answer::UpstreamAnswer;
 use crate::cache::answer_cache::Kept;
 use crate::query_source::QuerySource;
 use crate::question::{Resolution, ResolveError, ResolverQuestion};
 use crate::upstream::exchange_error::ExchangeError;
-use dns_wire::WireAnswer;
 use slab::Slab;
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 use tokio::task::AbortHandle;
-
-/// Different questions in flight at once, at most. Beyond it whoever has the most gives way:
-/// another's question takes the place of its oldest one, its own only where that has had its
-/// chance. Who gets no place, or loses it, fails at once, or gets the stale answer if there is one.
-pub const QUESTIONS_MAX: usize = 4096;
-
-/// An answer and who gave it.
-pub(crate) type Won = (WireAnswer, Arc<str>);
 
 /// What is run with the outcome.
 pub(crate) type Tell = Box<dyn FnOnce(Resolution) + Send>;
@@ -38,7 +30,7 @@ pub(crate) struct FlightWaiter {
 /// A question on its way.
 pub(crate) struct QuestionFlight {
     pub(crate) question: Rc<ResolverQuestion>,
-    pub(crate) choice: Rc<UpstreamGroup>,
+    pub(crate) group: Rc<UpstreamGroup>,
     pub(crate) order: AskOrder,
     pub(crate) waiting: Vec<FlightWaiter>,
     /// The answer that serves if no newer one can be had.
@@ -49,7 +41,7 @@ pub(crate) struct QuestionFlight {
     pub(crate) ends: Instant,
     /// When the next upstream is asked besides.
     pub(crate) hedge_at: Instant,
-    pub(crate) second_best: Result<Won, ExchangeError>,
+    pub(crate) second_best: Result<UpstreamAnswer, ExchangeError>,
     /// What was answered so far, where the first answer is not the end of it.
     pub(crate) gathered: Option<Box<GatheredAnswers>>,
     /// Whose it is.
@@ -78,14 +70,7 @@ pub(crate) enum CallerPatience {
     Over,
 }
 
-/// Which of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlightId {
-    place: usize,
-    serial: u64,
-}
-
-/// See the module.
+/// All questions in flight, by place and by question.
 #[derive(Default)]
 pub(crate) struct QuestionFlights {
     table: Slab<(u64, QuestionFlight)>,

@@ -73,7 +73,7 @@ impl UpstreamGroup {
             Some(before) => Rc::clone(&before.bootstrap),
             None => Rc::new(BootstrapResolver::new(servers, Rc::clone(means))),
         };
-        let mut choice = Self {
+        let mut group = Self {
             name: Arc::clone(&plan.name),
             all: Vec::new(),
             general: Vec::new(),
@@ -96,16 +96,16 @@ impl UpstreamGroup {
             let upstream = kept
                 .map_or_else(|| Rc::new(ReadyUpstream::new(planned, means, &bootstrap)), Rc::clone);
             if planned.domains.is_empty() {
-                choice.general.push(place);
+                group.general.push(place);
             }
             for domain in &planned.domains {
                 if let Some(name) = key_of(domain.as_name(), 0).map(|key| name_of(&key).into()) {
-                    choice.special.entry(name).or_default().push(place);
+                    group.special.entry(name).or_default().push(place);
                 }
             }
-            choice.all.push(upstream);
+            group.all.push(upstream);
         }
-        choice
+        group
     }
 
     pub(crate) fn all(&self) -> &[Rc<ReadyUpstream>] {

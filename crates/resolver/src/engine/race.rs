@@ -4,34 +4,32 @@
 //! finish, so that its record stays true. A question over UDP takes no task, no timer and no
 //! channel of its own: it is an entry in a table, which an answer or the next tick finds. What goes
 //! by stream, HTTP or QUIC is a task, which comes back with its outcome. It waits for nothing;
-//! called by [`crate::engine`].
+//! called by the engine.
 
-use super::attempts::{QueryAttempt, QueryAttempts};
-use super::failure_memory::FailureMemory;
-use super::fair_shares::FairShares;
-use super::fastest::GatheredAnswers;
-use super::flights::{
-    CallerPatience, CircleCheck, FlightId, FlightWaiter, QUESTIONS_MAX, QuestionFlight,
-    QuestionFlights,
-};
-use super::group::{OrderOutlook, UpstreamGroup};
-use super::probes::AddressProber;
-use crate::cache::answer_cache::{Kept, SecondLook};
-use crate::engine::{ResolverEngine, receive};
-use crate::handle::ResolverShared;
+use super::attempts::{AttemptEnd, QueryAttempts, SendOutcome};
+use super::delivery::{AnswerDelivery, AtHand, CallerTold};
+use super::fair_shares::{FairShares, QUESTIONS_MAX};
+use super::fastest::{GatheredAnswers, MeasureStart};
+use super::flight_id::FlightId;
+use super::flights::{CallerPatience, CircleCheck, FlightWaiter, QuestionFlight, QuestionFlights};
+use super::group::OrderOutlook;
+use super::groups::UpstreamGroups;
+use super::round_time::RoundTime;
+use super::tasks::EngineTasks;
+use super::upstream_answer::UpstreamAnswer;
+use crate::cache::answer_cache::Kept;
 use crate::question::{Resolution, ResolveError, ResolverQuestion};
 use crate::settings::plan::ResolverPlan;
+use crate::shared::ResolverShared;
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::means::ExchangeMeans;
 use crate::upstream::udp::SocketPort;
 use dns_wire::WireAnswer;
 use std::net::SocketAddr;
-use std::rc::{Rc, Weak};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use transport::clock;
-use vocab::Now;
+use std::time::Duration;
 
 /// The next upstream is asked besides when the one before has not answered within four times its
 /// mean, but not sooner nor later than this.
@@ -48,30 +46,15 @@ fn patience_with(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
         .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX))
 }
 
-/// See the module.
+/// The questions in flight and the upstreams that they are put to.
 pub(crate) struct QueryRace {
-    pub(crate) shared: Arc<ResolverShared>,
-    means: Rc<ExchangeMeans>,
-    choices: Vec<Rc<UpstreamGroup>>,
-    /// Measures addresses; there from the first settings on that want it.
-    pub(crate) prober: Option<AddressProber>,
-    pub(crate) flights: QuestionFlights,
-    pub(crate) trials: QueryAttempts,
-    pub(crate) failures: FailureMemory,
-    pub(crate) engine: Weak<ResolverEngine>,
-    /// The name of the upstream where there is none.
-    pub(crate) nobody: Arc<str>,
-    /// Whether anyone was told anything since [`QueryRace::take_told`].
-    pub(crate) told: CallerTold,
-    pub(crate) now: Instant,
-    pub(crate) clock: Now,
-}
-
-/// Tells whether anyone was told anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CallerTold {
-    Someone,
-    NoOne,
+    shared: Arc<ResolverShared>,
+    groups: UpstreamGroups,
+    flights: QuestionFlights,
+    attempts: QueryAttempts,
+    delivery: AnswerDelivery,
+    tasks: EngineTasks,
+    time: RoundTime,
 }
 
 /// Tells whether another upstream is asked now.
@@ -86,21 +69,17 @@ impl QueryRace {
         plan: &ResolverPlan,
         means: Rc<ExchangeMeans>,
         shared: Arc<ResolverShared>,
-        engine: Weak<ResolverEngine>,
+        tasks: EngineTasks,
     ) -> Self {
+        let time = RoundTime::read();
         let mut race = Self {
-            shared,
-            means,
-            choices: Vec::new(),
-            prober: None,
+            groups: UpstreamGroups::new(means),
             flights: QuestionFlights::default(),
-            trials: QueryAttempts::default(),
-            failures: FailureMemory::default(),
-            engine,
-            nobody: Arc::from(""),
-            told: CallerTold::NoOne,
-            now: Instant::now(),
-            clock: clock::now(),
+            attempts: QueryAttempts::new(tasks.clone(), time),
+            delivery: AnswerDelivery::new(Arc::clone(&shared)),
+            shared,
+            tasks,
+            time,
         };
         race.reload(plan);
         race
@@ -109,125 +88,104 @@ impl QueryRace {
     /// Takes other upstreams, and keeps those that stay as they are. What is under way goes on with
     /// the old ones.
     pub(crate) fn reload(&mut self, plan: &ResolverPlan) {
-        let mut known = self.choices.clone();
-        for group in &plan.groups {
-            known.push(Rc::new(UpstreamGroup::new(group, &self.means, &known)));
-        }
-        self.choices = known.split_off(self.choices.len());
-        self.failures.clear();
-        if self.prober.is_none() && self.choices.iter().any(|it| it.aim.is_some()) {
-            // Without its thread, answers are given as they come.
-            self.prober = AddressProber::start().ok();
-        }
-        let listed = |it: &Rc<UpstreamGroup>| {
-            let group = Arc::clone(&it.name);
-            it.all().iter().map(move |it| it.listed(&group)).collect::<Vec<_>>()
-        };
-        self.shared.roll.set(self.choices.iter().flat_map(listed));
+        self.groups.reload(plan, &self.shared.roll);
+        self.delivery.forget_failures();
     }
 
     /// The beginning of a round: what happens in it happens at one time.
     pub(crate) fn begin_round(&mut self) {
-        self.now = Instant::now();
-        self.clock = clock::now();
-        self.trials.begin_round();
+        self.time = RoundTime::read();
+        self.attempts.begin_round(self.time);
     }
 
     /// True if there is anything to wait for.
     pub(crate) fn is_busy(&self) -> bool {
-        self.flights.len() > 0 || !self.trials.is_empty()
+        self.flights.len() > 0 || !self.attempts.is_empty()
     }
 
     pub(crate) fn take_told(&mut self) -> CallerTold {
-        std::mem::replace(&mut self.told, CallerTold::NoOne)
+        self.delivery.take_told()
     }
 
-    /// Lets `done` wait for an answer, which may have come for another since the caller looked.
-    pub(crate) fn ask(&mut self, question: ResolverQuestion, done: FlightWaiter) {
+    /// Lets `waiter` wait for an answer, which may have come for another since the caller looked.
+    pub(crate) fn ask(&mut self, question: ResolverQuestion, waiter: FlightWaiter) {
         if let Some(id) = self.flights.find(&question) {
-            return self.join(id, done);
+            return self.join(id, waiter);
         }
-        let found = self.cache_of(&question).map_or(SecondLook::Nothing, |cache| {
-            cache.look_again(&question.cache_key(), self.clock)
-        });
-        match found {
-            SecondLook::Fresh(kept) => self.tell(done, self.kept_answer(kept)),
-            SecondLook::Old(kept) => self.begin(question, done, Some(kept)),
-            SecondLook::Nothing => match self.failures.recall(&question, self.now) {
-                Some(why) => self.tell(done, Resolution::failed(why)),
-                None => self.begin(question, done, None),
-            },
+        match self.delivery.look(&question, self.time) {
+            AtHand::Told(resolution) => self.delivery.tell(waiter, resolution),
+            AtHand::Old(kept) => self.begin(question, waiter, Some(kept)),
+            AtHand::Nothing => self.begin(question, waiter, None),
         }
     }
 
     /// The same whatever the cache holds.
-    pub(crate) fn renew(&mut self, question: ResolverQuestion, done: FlightWaiter) {
+    pub(crate) fn renew(&mut self, question: ResolverQuestion, waiter: FlightWaiter) {
         if let Some(id) = self.flights.find(&question) {
-            return self.join(id, done);
+            return self.join(id, waiter);
         }
-        let kept = self.whatever(&question);
-        self.begin(question, done, kept);
+        let kept = self.delivery.kept(&question, self.time.clock);
+        self.begin(question, waiter, kept);
     }
 
-    fn join(&mut self, id: FlightId, done: FlightWaiter) {
-        let is_echo = done.source.from().is_some_and(|from| self.is_echo(id, from));
+    fn join(&mut self, id: FlightId, waiter: FlightWaiter) {
+        let is_echo = waiter.source.from().is_some_and(|from| self.is_echo(id, from));
         let Some(flight) = self.flights.get_mut(id) else { return };
         if is_echo {
             // It would wait for itself. Its own answer tells the upstream, which is us, and so the
             // next one is asked.
             flight.circle = CircleCheck::Closed;
-            return self.tell(done, Resolution::failed(ResolveError::Circle));
+            return self.delivery.tell(waiter, Resolution::failed(ResolveError::Circle));
         }
         match (&flight.kept, flight.patience) {
             (Some(kept), CallerPatience::Over) => {
-                let kept = kept.clone();
-                self.give([done], &kept, id);
+                self.delivery.give([waiter], kept, &flight.question);
             }
             (_, CallerPatience::ToTheEnd | CallerPatience::Until(_))
             | (None, CallerPatience::Over) => {
-                flight.waiting.push(done);
+                flight.waiting.push(waiter);
             }
         }
     }
 
-    fn begin(&mut self, question: ResolverQuestion, done: FlightWaiter, kept: Option<Kept>) {
-        let Some(choice) = self.choices.get(usize::from(question.group().0)).map(Rc::clone) else {
-            return self.tell(done, Resolution::failed(ResolveError::Unreachable));
+    fn begin(&mut self, question: ResolverQuestion, waiter: FlightWaiter, kept: Option<Kept>) {
+        let Some(group) = self.groups.get(question.group()).map(Rc::clone) else {
+            return self.delivery.tell(waiter, Resolution::failed(ResolveError::Unreachable));
         };
-        let order = choice.order(question.key(), self.clock);
+        let now = self.time.now;
+        let order = group.order(question.key(), self.time.clock);
         let (first, hope) = (order.first, order.hope);
         // Each group, and each zone with upstreams of its own, has shares of its own.
         let lane = u64::from(question.group().0) << 8 | u64::from(order.zone);
-        let share = FairShares::of(done.source.hash(lane));
+        let share = FairShares::of(waiter.source.hash(lane));
         if self.flights.len() >= QUESTIONS_MAX {
-            let Some(other) = self.flights.gives_way_to(share, self.now) else {
-                let resolution = match kept {
-                    Some(kept) => self.kept_answer(kept),
-                    None => Resolution::failed(ResolveError::Overloaded),
-                };
-                return self.tell(done, resolution);
+            let Some(other) = self.flights.gives_way_to(share, now) else {
+                let resolution = self.delivery.overloaded(kept);
+                return self.delivery.tell(waiter, resolution);
             };
-            self.displace(other);
+            if let Some(flight) = self.flights.remove(other) {
+                self.delivery.displace(flight);
+            }
         }
-        let spare_at = self.now + patience_with(choice.peek(&order));
-        let patience = match (&kept, self.cache_of(&question)) {
+        let spare_at = now + patience_with(group.peek(&order));
+        let patience = match (&kept, self.delivery.cache_of(&question)) {
             (Some(_), Some(cache)) => {
-                CallerPatience::Until(self.now + cache.stale_after().min(choice.timeout))
+                CallerPatience::Until(now + cache.stale_after().min(group.timeout))
             }
             (None, _) | (_, None) => CallerPatience::ToTheEnd,
         };
-        let gathered = GatheredAnswers::new(choice.aim, question.qtype()).map(Box::new);
+        let gathered = GatheredAnswers::new(group.aim, question.qtype()).map(Box::new);
         let id = self.flights.insert(QuestionFlight {
             question: Rc::new(question),
             gathered,
-            ends: self.now + choice.timeout,
-            choice,
+            ends: now + group.timeout,
+            group,
             order,
-            waiting: vec![done],
+            waiting: vec![waiter],
             kept,
             patience,
             running: 0,
-            hedge_at: self.now + HEDGE_MAX,
+            hedge_at: now + HEDGE_MAX,
             second_best: Err(ExchangeError::Unreachable),
             share,
             spare_at,
@@ -239,8 +197,11 @@ impl QueryRace {
                 break;
             }
         }
-        if hope == OrderOutlook::Little && matches!(patience, CallerPatience::Until(_)) {
-            self.give_kept(id);
+        if hope == OrderOutlook::Little
+            && matches!(patience, CallerPatience::Until(_))
+            && let Some(flight) = self.flights.get_mut(id)
+        {
+            self.delivery.give_kept(flight);
         }
         self.land_if_over(id);
     }
@@ -248,15 +209,15 @@ impl QueryRace {
     /// Asks the next upstream that can be asked.
     fn start_next(&mut self, id: FlightId) -> RaceStart {
         loop {
-            let now = self.now;
+            let now = self.time.now;
             let flight = self.flights.get_mut(id).filter(|it| it.ends > now);
             let Some(flight) = flight else { return RaceStart::No };
-            let Some(upstream) = flight.choice.next(&mut flight.order) else {
+            let Some(upstream) = flight.group.next(&mut flight.order) else {
                 // There is nobody to be asked besides.
                 flight.hedge_at = flight.ends;
                 return RaceStart::No;
             };
-            flight.hedge_at = self.now + patience_with(Some(&upstream));
+            flight.hedge_at = now + patience_with(Some(&upstream));
             flight.running += 1;
             match self.launch(id, &upstream) {
                 Ok(()) => return RaceStart::Yes,
@@ -267,7 +228,7 @@ impl QueryRace {
 
     fn launch(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) -> Result<(), ExchangeError> {
         if upstream.datagrams().is_some() {
-            self.enter_window(id, upstream)
+            self.attempts.enter_window(id, upstream, &self.flights)
         } else {
             self.ask_in_task(id, upstream);
             Ok(())
@@ -275,18 +236,10 @@ impl QueryRace {
     }
 
     /// Asks by a task, which comes back to [`Self::tried`].
-    pub(crate) fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
+    fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
         let Some(flight) = self.flights.get_mut(id) else { return };
-        let limit = flight.ends.saturating_duration_since(self.now);
-        let question = Rc::clone(&flight.question);
-        let (engine, upstream) = (Weak::clone(&self.engine), Rc::clone(upstream));
-        let task = tokio::task::spawn_local(async move {
-            let outcome = upstream.ask(&question.wanted(), limit).await;
-            if let Some(engine) = engine.upgrade() {
-                engine.tried(id, &upstream, outcome);
-            }
-        });
-        flight.tasks.push(task.abort_handle());
+        let limit = flight.ends.saturating_duration_since(self.time.now);
+        flight.tasks.push(self.tasks.exchange(id, &flight.question, upstream, limit));
     }
 
     /// Takes note of what one upstream said that is not the end.
@@ -299,7 +252,10 @@ impl QueryRace {
         let Some(flight) = self.flights.get_mut(id) else { return };
         flight.running = flight.running.saturating_sub(1);
         match outcome {
-            Ok(answer) => flight.second_best = Ok((answer, Arc::clone(&upstream.name))),
+            Ok(answer) => {
+                let upstream = Arc::clone(&upstream.name);
+                flight.second_best = Ok(UpstreamAnswer { answer, upstream });
+            }
             Err(why) if flight.second_best.is_err() => flight.second_best = Err(why),
             Err(_) => {}
         }
@@ -314,13 +270,46 @@ impl QueryRace {
     ) {
         match outcome {
             Ok(answer) if answer.is_definite() => {
-                self.gather(id, (answer, Arc::clone(&upstream.name)));
+                let upstream = Arc::clone(&upstream.name);
+                self.gather(id, UpstreamAnswer { answer, upstream });
             }
             Ok(_) | Err(_) => {
                 self.note(id, upstream, outcome);
                 self.start_next(id);
                 self.land_if_over(id);
             }
+        }
+    }
+
+    /// Takes something definite that an upstream has said: the end, unless others are waited for.
+    fn gather(&mut self, id: FlightId, found: UpstreamAnswer) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        let Some(gathered) = &mut flight.gathered else { return self.land(id, Ok(found)) };
+        flight.running = flight.running.saturating_sub(1);
+        gathered.add(found, self.time.now);
+        if flight.running == 0 {
+            self.measure(id);
+        }
+    }
+
+    /// Enough is gathered: has measured what is not known, or ends the question.
+    fn measure(&mut self, id: FlightId) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        let Some(gathered) = &mut flight.gathered else { return };
+        let left = flight.ends.saturating_duration_since(self.time.now);
+        match gathered.measure(self.groups.prober(), left, self.time.clock) {
+            MeasureStart::Underway => {}
+            MeasureStart::Known => self.measured(id),
+            MeasureStart::Wait(done, limit) => self.tasks.wait_for_probes(id, done, limit),
+        }
+    }
+
+    /// Ends a question by what is known now.
+    pub(crate) fn measured(&mut self, id: FlightId) {
+        let Some(flight) = self.flights.get_mut(id) else { return };
+        let Some(gathered) = &mut flight.gathered else { return };
+        if let Some(found) = gathered.choose(self.groups.prober(), self.time.clock) {
+            self.land(id, Ok(found));
         }
     }
 
@@ -338,13 +327,21 @@ impl QueryRace {
         }
     }
 
+    fn land(&mut self, id: FlightId, outcome: Result<UpstreamAnswer, ExchangeError>) {
+        if let Some(flight) = self.flights.remove(id) {
+            self.delivery.land(flight, outcome, self.time);
+        }
+    }
+
     /// Looks after all that waits: who has waited long enough, what is sent again, what is over.
     pub(crate) fn tick(&mut self) {
         // First, so that records are true when whoever waits is told.
-        self.tick_trials();
-        for id in self.flights.due(self.now) {
+        self.attempts.tick(&self.flights);
+        self.follow_attempts();
+        let now = self.time.now;
+        for id in self.flights.due(now) {
             let Some(flight) = self.flights.get_mut(id) else { continue };
-            if flight.ends <= self.now {
+            if flight.ends <= now {
                 let gathered = flight.gathered.as_mut().and_then(|it| it.first());
                 let outcome = gathered.map_or_else(
                     || std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout)),
@@ -353,16 +350,16 @@ impl QueryRace {
                 self.land(id, outcome.or(Err(ExchangeError::Timeout)));
                 continue;
             }
-            if flight.gathered.as_ref().is_some_and(|it| it.is_due(self.now)) {
+            if flight.gathered.as_ref().is_some_and(|it| it.is_due(now)) {
                 self.measure(id);
                 continue;
             }
-            let hedge = flight.hedge_at <= self.now && flight.running < flight.choice.concurrent;
-            if flight.hedge_at <= self.now {
-                flight.hedge_at = self.now + HEDGE_MAX;
+            let hedge = flight.hedge_at <= now && flight.running < flight.group.concurrent;
+            if flight.hedge_at <= now {
+                flight.hedge_at = now + HEDGE_MAX;
             }
-            if matches!(flight.patience, CallerPatience::Until(until) if until <= self.now) {
-                self.give_kept(id);
+            if matches!(flight.patience, CallerPatience::Until(until) if until <= now) {
+                self.delivery.give_kept(flight);
             }
             if hedge {
                 self.start_next(id);
@@ -371,10 +368,38 @@ impl QueryRace {
         }
     }
 
-    /// Has somebody receive at `port`.
-    pub(crate) fn serve(&self, port: &Rc<SocketPort>) {
-        let task = tokio::task::spawn_local(receive(Rc::clone(port), Weak::clone(&self.engine)));
-        port.received_by(task.abort_handle());
+    /// A message has arrived at `port`.
+    pub(crate) fn received(&mut self, port: &Rc<SocketPort>, message: &[u8]) {
+        self.attempts.received(port, message, &self.flights);
+        self.follow_attempts();
+    }
+
+    /// Nobody answers at the other end of `port`, as the network says.
+    pub(crate) fn port_failed(&mut self, port: &Rc<SocketPort>) {
+        self.attempts.port_failed(port, &self.flights);
+        self.follow_attempts();
+    }
+
+    /// Sends all that waits to be sent.
+    pub(crate) fn send_all(&mut self) {
+        // What could not be sent may let others be asked.
+        while self.attempts.send_all(&self.flights) == SendOutcome::SomeFailed {
+            self.follow_attempts();
+        }
+    }
+
+    /// Goes on with the questions whose attempts have ended.
+    fn follow_attempts(&mut self) {
+        while let Some(end) = self.attempts.take_ended() {
+            match end {
+                AttemptEnd::Tried { flight, upstream, outcome } => {
+                    self.tried(flight, &upstream, outcome);
+                }
+                AttemptEnd::StreamNeeded { flight, upstream } => {
+                    self.ask_in_task(flight, &upstream);
+                }
+            }
+        }
     }
 
     /// True if a question that joins another comes from the very socket that asks it of an
@@ -382,12 +407,7 @@ impl QueryRace {
     fn is_echo(&self, id: FlightId, from: SocketAddr) -> bool {
         let Some(flight) = self.flights.get(id) else { return false };
         // Nearly nobody asks from an address that is an upstream's too.
-        flight.choice.all().iter().any(|it| it.may_ask_from(from.ip()))
-            && self.trials.is_asked_from(id, from)
-    }
-
-    /// True if `trial` is for a question that is still on its way.
-    pub(crate) fn is_wanted(&self, trial: &QueryAttempt) -> bool {
-        self.flights.is_on_its_way(trial.flight)
+        flight.group.all().iter().any(|it| it.may_ask_from(from.ip()))
+            && self.attempts.is_asked_from(id, from)
     }
 }

@@ -1,7 +1,7 @@
 //! One upstream: a question goes in, its answer or a reason comes out.
 //!
 //! The ways differ (datagrams, streams, HTTP, QUIC), the contract does not: what is returned
-//! answers the very question asked. It chooses nothing between upstreams; `choice` does.
+//! answers the very question asked. It chooses nothing between upstreams; `engine::group` does.
 
 use super::bootstrap::BootstrapResolver;
 use super::dialer::UpstreamDialer;

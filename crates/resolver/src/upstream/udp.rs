@@ -11,7 +11,7 @@ use super::exchange_error::ExchangeError;
 use super::means::ExchangeMeans;
 use super::proof::AnswerProof;
 use super::window::UpstreamWindow;
-use crate::engine::flights::FlightId;
+use crate::engine::flight_id::FlightId;
 use crate::settings::reach::UpstreamReach;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

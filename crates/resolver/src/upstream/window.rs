@@ -4,7 +4,7 @@
 //! It begins with what the smallest usual buffer holds and grows while answers come, as TCP does. A
 //! question counts for [`COUNTED_FOR`] only: after that it has left the buffer, answered or not, so
 //! an upstream that is slow about some names is not slow about all. It knows no time and no socket;
-//! [`crate::engine::race`] tells it what happens.
+//! [`crate::engine::attempts`] tells it what happens.
 
 use std::collections::VecDeque;
 use std::time::Duration;

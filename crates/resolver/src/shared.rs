@@ -1,0 +1,49 @@
+//! What callers and the resolver's thread both see: caches, the count of those who wait, and what is
+//! known of upstreams.
+
+use crate::cache::caches::AnswerCaches;
+use crate::own_names::OwnNames;
+use crate::query_source::FairCap;
+use crate::settings::ResolverSettings;
+use crate::upstream::record::UpstreamTable;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Holds what callers and the resolver's thread both see.
+pub(crate) struct ResolverShared {
+    pub(crate) caches: AnswerCaches,
+    pub(crate) waiting: FairCap,
+    pub(crate) roll: UpstreamTable,
+    /// Read once for each name that is dialled, and written on reloads.
+    own: RwLock<Option<Arc<dyn OwnNames>>>,
+    /// Digest; 0 without one.
+    own_digest: AtomicU64,
+}
+
+impl ResolverShared {
+    /// Empty caches, and room for `waiting_max` callers.
+    pub(crate) fn new(settings: &ResolverSettings, waiting_max: usize) -> Self {
+        Self {
+            caches: AnswerCaches::new(&settings.caches),
+            waiting: FairCap::new(waiting_max),
+            roll: UpstreamTable::default(),
+            own: RwLock::default(),
+            own_digest: AtomicU64::new(0),
+        }
+    }
+
+    /// Has `names` asked first wherever a name is dialled.
+    pub(crate) fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+        let digest = names.as_ref().map_or(0, |names| names.digest());
+        self.own_digest.store(digest, Ordering::Relaxed);
+        *self.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    pub(crate) fn own_digest(&self) -> u64 {
+        self.own_digest.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
+        self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
