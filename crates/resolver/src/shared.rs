@@ -1,5 +1,5 @@
-//! What callers and the resolver's thread both see: caches, the count of those who wait, and what is
-//! known of upstreams.
+//! State that callers and the resolver's thread both see: caches, the count of those who wait, and
+//! what is known of upstreams.
 
 use crate::cache::caches::AnswerCaches;
 use crate::own_names::OwnNames;

@@ -1,7 +1,7 @@
 //! The keys of a cache: the name within one, and what stands behind the question.
 //!
-//! A key is what [`dns_wire::KeyBuffer`] makes of a question, with whatever else tells answers apart
-//! after it. It knows no cache.
+//! A key is what [`dns_wire::KeyBuffer`] makes of a question, and after it whatever else tells
+//! answers apart. It knows no cache.
 
 use dns_wire::key_of;
 use vocab::DomainName;

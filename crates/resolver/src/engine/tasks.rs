@@ -1,8 +1,8 @@
 //! Tasks that work for the engine between its rounds: exchanges by stream, HTTP or QUIC, receivers
 //! at sockets, and waits for addresses that are measured.
 //!
-//! Each reports through [`EngineEvents`], and reports to nobody once the engine is gone. They run on
-//! the resolver's thread. Started by `race` and `attempts`.
+//! Each reports through [`EngineEvents`], and to nothing once the engine is gone. They run on the
+//! resolver's thread. Started by `race` and `attempts`.
 
 use super::flight_id::FlightId;
 use crate::question::ResolverQuestion;

@@ -53,7 +53,7 @@ impl PlannedGroup {
                     name: it.name().into(),
                     address,
                     domains: it.domains().iter().map(|domain| domain.0.clone()).collect(),
-                    reach: it.reach(),
+                    reach: UpstreamReach::of(it),
                 }),
                 Err(why) if complaints.is_empty() => {
                     complaints.push(Complaint::new(format!("upstreams.{index}"), why.to_string()));

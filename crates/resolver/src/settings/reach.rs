@@ -2,12 +2,12 @@
 //! protocol that has the option.
 //!
 //! It opens nothing. Two upstreams that are reached alike, at one address, are one upstream, which
-//! a reload keeps. Made by [`super::upstream`], read by the ways.
+//! a reload keeps. Made by `plan`, read by the transports.
 
 use super::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::upstream::{
     CertificateCheck, FamilyChoice, PipelineMode, QueryLetters, TrustAd, UpstreamCookieMode,
-    UpstreamDetails,
+    UpstreamDetails, UpstreamSettings,
 };
 use crate::upstream::socks::SocksProxy;
 use std::net::IpAddr;
@@ -38,7 +38,16 @@ pub(crate) struct UpstreamReach {
 }
 
 impl UpstreamReach {
-    pub(crate) fn new(details: &UpstreamDetails) -> Self {
+    /// Returns how `settings` say that the upstream is reached; by default where they are but an
+    /// address.
+    pub(crate) fn of(settings: &UpstreamSettings) -> Self {
+        match settings {
+            UpstreamSettings::Address(_) => Self::default(),
+            UpstreamSettings::Detailed(details) => Self::new(details),
+        }
+    }
+
+    fn new(details: &UpstreamDetails) -> Self {
         Self {
             dial: DialOptions {
                 interface: details.interface.as_deref().map(Into::into),

@@ -5,7 +5,6 @@
 
 use super::address::{AddressError, UpstreamAddress, UpstreamHost, UpstreamProtocol};
 use super::pin::KeyPin;
-use super::reach::UpstreamReach;
 use crate::upstream::socks::SocksProxy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -200,13 +199,6 @@ impl UpstreamSettings {
             | (UpstreamProtocol::Tls | UpstreamProtocol::Https | UpstreamProtocol::Quic, _) => {
                 Ok(address)
             }
-        }
-    }
-
-    pub(crate) fn reach(&self) -> UpstreamReach {
-        match self {
-            Self::Address(_) => UpstreamReach::default(),
-            Self::Detailed(details) => UpstreamReach::new(details),
         }
     }
 }

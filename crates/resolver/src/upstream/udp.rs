@@ -2,9 +2,9 @@
 //! port, a bounded number of them on their way at once.
 //!
 //! Sockets are connected, so the kernel drops what comes from elsewhere; each is used for one
-//! question, under load for a few questions or seconds, and then closed. Of what arrives, the engine
-//! believes only what repeats number and question, and the proofs that were asked for (RFC 5452
-//! §9).
+//! question, under load for a few questions or seconds, and then closed. Of what arrives, the
+//! engine believes only what repeats number and question, and the proofs that were asked for (RFC
+//! 5452 §9).
 
 use super::dice::RandomBytes;
 use super::exchange_error::ExchangeError;
