@@ -4,15 +4,15 @@
 //! gets a copy with a few bytes patched. It never takes a truncated response, and never keeps
 //! anything longer than a day. Called by the resolver (in) and the DNS door (out).
 
-mod said;
+mod answer_options;
 mod scrub;
 
-pub use said::OPTIONS_BYTES_MAX;
+pub use answer_options::OPTIONS_BYTES_MAX;
 
 use crate::codes::{Ede, EdeCode, record_type};
-use crate::forge;
 use crate::query::DnsQuery;
 use crate::reply::{self, MessageSection};
+use crate::synthesize;
 use crate::wire::{self, HEADER_BYTES, MalformedMessage, WireRecord, bits, u16_at, u32_at};
 use scrub::{AnswerScrubber, NoInspection, RecordInspector, ScrubOutcome};
 use std::fmt;
@@ -127,8 +127,8 @@ impl WireAnswer {
         let mut scrubber = AnswerScrubber::new();
         let answer = Self::read(message, &mut scrubber)?;
         match scrubber.finish(message)? {
-            ScrubOutcome::Whole => Ok(answer),
-            ScrubOutcome::Partly(message) => Self::from_response(&message),
+            ScrubOutcome::Unchanged => Ok(answer),
+            ScrubOutcome::Reduced(message) => Self::from_response(&message),
         }
     }
 
@@ -174,7 +174,9 @@ impl WireAnswer {
             let record = record(message, here)?;
             if matches!(record.rtype, record_type::OPT | record_type::TSIG) {
                 let is_opt = record.rtype == record_type::OPT;
-                options = is_opt.then(|| said::kept(&message[record.data_at..record.end]));
+                options = is_opt.then(|| {
+                    answer_options::retained_options(&message[record.data_at..record.end])
+                });
                 break;
             }
             inspection.record(message, MessageSection::Additional, &record)?;
@@ -309,7 +311,7 @@ impl WireAnswer {
     ) {
         let start = out.len();
         let records_at = usize::from(self.records_at);
-        let opt = forge::opt_len(query, ede);
+        let opt = synthesize::opt_len(query, ede);
         let fits = |len: usize| len + opt <= limit;
         let whole = self.wire.len();
         let end = if fits(whole) {
@@ -320,7 +322,7 @@ impl WireAnswer {
             records_at
         };
         self.copy_message(query, ttls, end, out);
-        forge::push_opt(query, ede, start, out);
+        synthesize::push_opt(query, ede, start, out);
     }
 
     /// Appends the message up to `end`.
@@ -376,7 +378,7 @@ impl AnswerTtls {
         match self {
             // A TTL that was not 0 stays so: "use once" is another meaning.
             Self::Aged(age_s) => {
-                let ttl = sane(ttl);
+                let ttl = clamp_ttl(ttl);
                 ttl.saturating_sub(age_s).max(ttl.min(1))
             }
             Self::Stale => STALE_TTL_S,
@@ -385,14 +387,14 @@ impl AnswerTtls {
 }
 
 /// A TTL with its highest bit set is 0 (RFC 2181 §8); none is over a day.
-fn sane(ttl: u32) -> u32 {
+fn clamp_ttl(ttl: u32) -> u32 {
     if ttl > i32::MAX as u32 { 0 } else { ttl.min(TTL_MAX_S) }
 }
 
 impl AnswerSurvey {
     fn answer(&mut self, message: &[u8], record: &WireRecord) -> Result<(), BadAnswer> {
         self.ttls.push(record.ttl_at as u16);
-        self.least = self.least.min(sane(record.ttl));
+        self.least = self.least.min(clamp_ttl(record.ttl));
         self.positive |= record.rtype == self.qtype || self.qtype == record_type::ANY;
         if record.rtype == record_type::CNAME {
             let mut text = NameBuffer::new();
@@ -412,8 +414,8 @@ impl AnswerSurvey {
             if numbers + 20 != record.end {
                 return Err(BadAnswer::Malformed);
             }
-            let minimum = sane(u32_at(message, numbers + 16)?);
-            self.negative = Some(minimum.min(sane(record.ttl)));
+            let minimum = clamp_ttl(u32_at(message, numbers + 16)?);
+            self.negative = Some(minimum.min(clamp_ttl(record.ttl)));
         }
         Ok(())
     }

@@ -82,7 +82,7 @@ impl<'m> ResponseOpt<'m> {
     pub fn of(message: &'m [u8]) -> Option<Self> {
         let mut found = None;
         let flags = u16_at(message, 2).ok()?;
-        each_record(message, |record| {
+        for_each_record(message, |record| {
             let is_opt = record.rtype == record_type::OPT;
             if is_opt && found.is_none() {
                 found = Some(*record);
@@ -119,7 +119,7 @@ pub fn age_ttls(message: &mut [u8], age_s: u32) {
     }
     let mut places = Vec::new();
     // What is malformed is refused by whoever reads it next.
-    let _ = each_record(message, |record| {
+    let _ = for_each_record(message, |record| {
         if record.rtype != record_type::OPT {
             places.push((record.ttl_at, record.ttl));
         }
@@ -129,7 +129,7 @@ pub fn age_ttls(message: &mut [u8], age_s: u32) {
     }
 }
 
-fn each_record(
+fn for_each_record(
     message: &[u8],
     mut each: impl FnMut(&wire::WireRecord),
 ) -> Result<(), MalformedMessage> {

@@ -74,7 +74,7 @@ pub enum BadAsking {
 pub struct NotWritten;
 
 /// Appends the query that `asking` means, with number 0 (RFC 8484 §4.1) and EDNS.
-pub fn write_asking(asking: &JsonQuestion<'_>, out: &mut Vec<u8>) -> Result<(), BadAsking> {
+pub fn write_query(asking: &JsonQuestion<'_>, out: &mut Vec<u8>) -> Result<(), BadAsking> {
     if asking.name.is_empty() || asking.name.len() > NAME_TEXT_BYTES_MAX {
         return Err(BadAsking::Name);
     }

@@ -9,7 +9,6 @@ mod answer;
 mod ask;
 pub mod ask_options;
 mod codes;
-pub mod forge;
 pub mod json;
 pub mod options;
 mod query;
@@ -18,6 +17,7 @@ pub mod records;
 pub mod rendered;
 pub mod reply;
 pub mod svcb;
+pub mod synthesize;
 mod wire;
 
 pub use answer::{
@@ -28,5 +28,5 @@ pub use ask::{NotOurs, ResponseHeader, check_response, key_of, write_query};
 pub use codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, Ede, EdeCode, Rcode, record_type};
 pub use query::{
     BadQuery, BadReply, DnsQuery, DropReason, Edns, KeyBuffer, QueryFlags, UDP_BYTES_MAX,
-    UDP_BYTES_PLAIN,
+    UDP_BYTES_WITHOUT_EDNS,
 };

@@ -57,7 +57,7 @@ pub enum BadOption {
 }
 
 /// The options in `raw` ([`crate::DnsQuery::options`]): code and data; ends where one is cut.
-pub fn each(raw: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub fn iter_options(raw: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     let mut rest = raw;
     std::iter::from_fn(move || {
         let (head, behind) = rest.split_first_chunk::<OPTION_HEAD_BYTES>()?;
@@ -73,7 +73,7 @@ impl<'q> ClientOptions<'q> {
     pub fn read(raw: &'q [u8]) -> Result<Self, BadOption> {
         let mut found = Self::default();
         let mut bytes = 0;
-        for (code, data) in each(raw) {
+        for (code, data) in iter_options(raw) {
             bytes += OPTION_HEAD_BYTES + data.len();
             match code {
                 OPTION_COOKIE if found.cookie.is_none() => {

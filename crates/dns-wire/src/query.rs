@@ -7,7 +7,7 @@
 
 use crate::ask_options::OPTION_COOKIE;
 use crate::codes::{Rcode, record_type};
-use crate::options::each;
+use crate::options::iter_options;
 use crate::wire::{self, HEADER_BYTES, MalformedMessage, NAME_BYTES_MAX, bits, u16_at};
 use vocab::NameBuffer;
 
@@ -15,7 +15,7 @@ use vocab::NameBuffer;
 /// without fragments).
 pub const UDP_BYTES_MAX: usize = 1232;
 /// The largest UDP answer to a client without EDNS (RFC 1035 §4.2.1).
-pub const UDP_BYTES_PLAIN: usize = 512;
+pub const UDP_BYTES_WITHOUT_EDNS: usize = 512;
 
 /// A query, read in place.
 #[derive(Clone, Copy, Debug)]
@@ -57,10 +57,10 @@ pub struct Edns {
 pub enum BadQuery<'p> {
     /// Say nothing.
     Drop(DropReason),
-    /// Say what is wrong, by [`crate::forge::bad`].
+    /// Say what is wrong, by [`crate::synthesize::bad`].
     Reply(BadReply<'p>),
     /// Has no question, and these options with a cookie: say what becomes of that (RFC 7873
-    /// §5.4), by [`crate::forge::cookie_reply`].
+    /// §5.4), by [`crate::synthesize::cookie_reply`].
     Cookie(BadReply<'p>, &'p [u8]),
 }
 
@@ -176,8 +176,8 @@ impl<'p> DnsQuery<'p> {
     /// Returns how many bytes a UDP answer may have: what the client takes, but never over
     /// [`UDP_BYTES_MAX`].
     pub fn udp_limit(&self) -> usize {
-        self.edns.map_or(UDP_BYTES_PLAIN, |edns| {
-            usize::from(edns.udp_size).clamp(UDP_BYTES_PLAIN, UDP_BYTES_MAX)
+        self.edns.map_or(UDP_BYTES_WITHOUT_EDNS, |edns| {
+            usize::from(edns.udp_size).clamp(UDP_BYTES_WITHOUT_EDNS, UDP_BYTES_MAX)
         })
     }
 
@@ -240,7 +240,7 @@ fn read<'p>(
 #[cold]
 fn refused(packet: &[u8], counts: [u16; 4], rcode: Rcode) -> BadQuery<'_> {
     let (id, flags) = (u16_at(packet, 0).unwrap_or(0), u16_at(packet, 2).unwrap_or(0));
-    let (question, edns, options) = legible(packet, counts);
+    let (question, edns, options) = parse_leniently(packet, counts);
     let reply = BadReply { rcode, id, flags, question, edns };
     if rcode == Rcode::FormErr && counts[..3] == [0; 3] && has_cookie(options) {
         return BadQuery::Cookie(BadReply { rcode: Rcode::NoError, ..reply }, options);
@@ -250,12 +250,12 @@ fn refused(packet: &[u8], counts: [u16; 4], rcode: Rcode) -> BadQuery<'_> {
 
 /// Question, EDNS and options of a message that is no query of ours, as far as it can be followed:
 /// what of them was sound is repeated (RFC 6891 §7).
-fn legible(packet: &[u8], counts: [u16; 4]) -> (Option<&[u8]>, Option<Edns>, &[u8]) {
+fn parse_leniently(packet: &[u8], counts: [u16; 4]) -> (Option<&[u8]>, Option<Edns>, &[u8]) {
     let [questions, records @ ..] = counts;
     let mut here = HEADER_BYTES;
     let mut question = None;
     for _ in 0..questions {
-        let Ok(end) = wire::sound_name(packet, here) else { return (None, None, &[]) };
+        let Ok(end) = wire::check_name(packet, here) else { return (None, None, &[]) };
         let Some(found) = packet.get(here..end + 4) else { return (question, None, &[]) };
         // The reply repeats one question, in whose name nothing is left to point to.
         let is_plain = wire::plain_name_end(packet, here) == Some(end);
@@ -281,7 +281,7 @@ fn legible(packet: &[u8], counts: [u16; 4]) -> (Option<&[u8]>, Option<Edns>, &[u
 }
 
 fn has_cookie(options: &[u8]) -> bool {
-    each(options).any(|(code, _)| code == OPTION_COOKIE)
+    iter_options(options).any(|(code, _)| code == OPTION_COOKIE)
 }
 
 fn edns_of(packet: &[u8], record: &wire::WireRecord) -> Result<Edns, MalformedMessage> {

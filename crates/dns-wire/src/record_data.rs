@@ -35,7 +35,7 @@ enum NameCompression {
 enum DataTail {
     /// So many octets.
     Exactly(usize),
-    Anything,
+    Any,
     /// Character strings (RFC 1035 §3.3), as many as there are.
     Texts,
     /// The same, so many of them.
@@ -51,7 +51,7 @@ enum DataTail {
     /// A salt (RFC 5155 §4.2).
     Salt,
     /// Three texts and a name (RFC 3403 §4.1).
-    NamingAuthority,
+    Naptr,
     /// A gateway and a key (RFC 4025 §2.1).
     Gateway,
     /// At least so many octets.
@@ -94,23 +94,23 @@ const fn form_of(rtype: u16) -> Option<DataForm> {
         // TXT SPF
         16 | 99 => (0, 0, NameCompression::Forbidden, DataTail::Texts),
         // NAPTR
-        35 => (4, 0, NameCompression::Forbidden, DataTail::NamingAuthority),
+        35 => (4, 0, NameCompression::Forbidden, DataTail::Naptr),
         // IPSECKEY
         45 => (0, 0, NameCompression::Forbidden, DataTail::Gateway),
         // RRSIG
-        46 => (18, 1, NameCompression::Forbidden, DataTail::Anything),
+        46 => (18, 1, NameCompression::Forbidden, DataTail::Any),
         // NSEC
         47 => (0, 1, NameCompression::Forbidden, DataTail::TypeBitmap),
         // DS DNSKEY CDS CDNSKEY
-        43 | 48 | 59 | 60 => (4, 0, NameCompression::Forbidden, DataTail::Anything),
+        43 | 48 | 59 | 60 => (4, 0, NameCompression::Forbidden, DataTail::Any),
         // NSEC3
         50 => (4, 0, NameCompression::Forbidden, DataTail::HashedNext),
         // NSEC3PARAM
         51 => (4, 0, NameCompression::Forbidden, DataTail::Salt),
         // SSHFP
-        44 => (2, 0, NameCompression::Forbidden, DataTail::Anything),
+        44 => (2, 0, NameCompression::Forbidden, DataTail::Any),
         // TLSA SMIMEA
-        52 | 53 => (3, 0, NameCompression::Forbidden, DataTail::Anything),
+        52 | 53 => (3, 0, NameCompression::Forbidden, DataTail::Any),
         // ZONEMD
         63 => (6, 0, NameCompression::Forbidden, DataTail::AtLeast(ZONE_DIGEST_BYTES_MIN)),
         // SVCB HTTPS
@@ -132,7 +132,7 @@ impl DataForm {
         match self.tail {
             DataTail::Exactly(octets) => exactly(rest.len(), octets),
             DataTail::AtLeast(octets) if rest.len() < octets => Err(MalformedMessage),
-            DataTail::Anything | DataTail::AtLeast(_) => Ok(()),
+            DataTail::Any | DataTail::AtLeast(_) => Ok(()),
             DataTail::Texts => texts(rest),
             DataTail::TextsExactly(count) => {
                 let end = (0..count).try_fold(rest, |rest, _| text(rest).map(|it| it.1))?;
@@ -147,7 +147,7 @@ impl DataForm {
                 if hash.is_empty() { Err(MalformedMessage) } else { type_bitmap(types) }
             }
             DataTail::Salt => exactly(text(rest)?.1.len(), 0),
-            DataTail::NamingAuthority => naming_authority(message, here, record.end),
+            DataTail::Naptr => check_naptr(message, here, record.end),
             DataTail::Gateway => gateway(message, here, record.end),
         }
     }
@@ -155,7 +155,7 @@ impl DataForm {
 
 /// The end of the name at `at`.
 fn name(message: &[u8], at: usize, pointers: NameCompression) -> Result<usize, MalformedMessage> {
-    let end = wire::sound_name(message, at)?;
+    let end = wire::check_name(message, at)?;
     // A name ends with its root label, or with the second octet of a pointer.
     let is_plain = || wire::plain_name_end(message, at) == Some(end);
     if pointers == NameCompression::Allowed || is_plain() { Ok(end) } else { Err(MalformedMessage) }
@@ -204,7 +204,7 @@ fn property(data: &[u8]) -> Result<(), MalformedMessage> {
     if is_sound { Ok(()) } else { Err(MalformedMessage) }
 }
 
-fn naming_authority(message: &[u8], at: usize, end: usize) -> Result<(), MalformedMessage> {
+fn check_naptr(message: &[u8], at: usize, end: usize) -> Result<(), MalformedMessage> {
     let data = message.get(at..end).ok_or(MalformedMessage)?;
     let rest = (0..3).try_fold(data, |rest, _| text(rest).map(|it| it.1))?;
     exactly(name(message, end - rest.len(), NameCompression::Forbidden)?, end)

@@ -6,8 +6,8 @@
 //! nothing is looked up from here. Called by the DNS door before policy and cache.
 
 use crate::codes::{Rcode, record_type};
-use crate::forge;
 use crate::query::DnsQuery;
+use crate::synthesize;
 use crate::wire::{POINTER_TO_QUESTION, bits, push_u16, push_u32};
 use domain::base::iana::Class;
 use domain::base::name::ToName;
@@ -35,7 +35,7 @@ const ALIASES_MAX: usize = 8;
 pub struct LocalRecords {
     exact: HashMap<Box<str>, OwnerNode>,
     /// Of a name and everything below it.
-    below: HashMap<Box<str>, OwnerNode>,
+    subtree: HashMap<Box<str>, OwnerNode>,
 }
 
 /// The rendered answers for one name.
@@ -78,7 +78,7 @@ impl std::error::Error for BadRecord {}
 struct ParsedRecord {
     index: usize,
     name: DomainName,
-    reach: OwnerMatch,
+    owner_match: OwnerMatch,
     rtype: u16,
     ttl: u32,
     data: Vec<u8>,
@@ -89,7 +89,7 @@ struct ParsedRecord {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum OwnerMatch {
     Exact,
-    Below,
+    Subtree,
 }
 
 impl LocalRecords {
@@ -122,7 +122,7 @@ impl LocalRecords {
 
     /// True if there is none.
     pub fn is_empty(&self) -> bool {
-        self.exact.is_empty() && self.below.is_empty()
+        self.exact.is_empty() && self.subtree.is_empty()
     }
 
     fn node(&self, name: Name<'_>) -> Option<&OwnerNode> {
@@ -131,12 +131,12 @@ impl LocalRecords {
         {
             return Some(node);
         }
-        if self.below.is_empty() {
+        if self.subtree.is_empty() {
             return None;
         }
         let mut above = Some(name);
         while let Some(here) = above {
-            if let Some(node) = self.below.get(here.as_str()) {
+            if let Some(node) = self.subtree.get(here.as_str()) {
                 return Some(node);
             }
             above = here.parent();
@@ -154,9 +154,9 @@ impl LocalAnswer<'_> {
     /// Appends the answer to `query`, in at most `limit` bytes; what does not fit is left out, with
     /// TC set.
     pub fn write(&self, query: &DnsQuery<'_>, limit: usize, out: &mut Vec<u8>) {
-        let Some(set) = self.0 else { return forge::nodata(query, TTL_DEFAULT_S, None, out) };
-        let start = forge::begin(query, Rcode::NoError, [set.count, 0], out);
-        let opt = forge::opt_len(query, None);
+        let Some(set) = self.0 else { return synthesize::nodata(query, TTL_DEFAULT_S, None, out) };
+        let start = synthesize::write_head(query, Rcode::NoError, [set.count, 0], out);
+        let opt = synthesize::opt_len(query, None);
         if out.len() - start + set.wire.len() + opt <= limit {
             out.extend_from_slice(&set.wire);
         } else {
@@ -164,7 +164,7 @@ impl LocalAnswer<'_> {
             out[start + 2..start + 4].copy_from_slice(&flags.to_be_bytes());
             out[start + 6..start + 8].fill(0);
         }
-        forge::push_opt(query, None, start, out);
+        synthesize::push_opt(query, None, start, out);
     }
 }
 
@@ -181,7 +181,7 @@ fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
         .split_once(char::is_whitespace)
         .ok_or("a name, a type and a value are needed, as in router.lan A 192.168.1.1")?;
     let (reach, owner) = match owner.strip_prefix("||") {
-        Some(name) => (OwnerMatch::Below, name.strip_suffix('^').unwrap_or(name)),
+        Some(name) => (OwnerMatch::Subtree, name.strip_suffix('^').unwrap_or(name)),
         None => (OwnerMatch::Exact, owner),
     };
     let name = DomainName::parse(owner).map_err(|why| format!("{owner:?}: {why}"))?;
@@ -213,7 +213,15 @@ fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
     if matches!(rtype, record_type::OPT | record_type::TSIG | record_type::DNAME | 128..=255) {
         return Err(format!("type {} cannot be a local record", record.data().rtype()));
     }
-    Ok(ParsedRecord { index, name, reach, rtype, ttl: record.ttl().as_secs(), data, target })
+    Ok(ParsedRecord {
+        index,
+        name,
+        owner_match: reach,
+        rtype,
+        ttl: record.ttl().as_secs(),
+        data,
+        target,
+    })
 }
 
 /// Refuses what only makes sense over several lines, and what ends in the middle: the zone-file
@@ -246,16 +254,16 @@ fn to_text(name: &impl ToName) -> Result<DomainName, String> {
 #[derive(Default)]
 struct RecordsBuilder<'p> {
     exact: BTreeMap<&'p str, Vec<&'p ParsedRecord>>,
-    below: BTreeMap<&'p str, Vec<&'p ParsedRecord>>,
+    subtree: BTreeMap<&'p str, Vec<&'p ParsedRecord>>,
 }
 
 impl<'p> RecordsBuilder<'p> {
     fn new(parsed: &'p [ParsedRecord], bad: &mut Vec<BadRecord>) -> Self {
         let mut draft = Self::default();
         for record in parsed {
-            let names = match record.reach {
+            let names = match record.owner_match {
                 OwnerMatch::Exact => &mut draft.exact,
-                OwnerMatch::Below => &mut draft.below,
+                OwnerMatch::Subtree => &mut draft.subtree,
             };
             let others = names.entry(record.name.as_str()).or_default();
             let mut complain = |message| bad.push(BadRecord { index: record.index, message });
@@ -280,7 +288,7 @@ impl<'p> RecordsBuilder<'p> {
         }
         let mut above = Some(name.as_name());
         while let Some(here) = above {
-            if let Some(records) = self.below.get(here.as_str()) {
+            if let Some(records) = self.subtree.get(here.as_str()) {
                 return Some(records);
             }
             above = here.parent();
@@ -299,7 +307,7 @@ impl<'p> RecordsBuilder<'p> {
         let mut all = |names: &BTreeMap<&str, Vec<&ParsedRecord>>| {
             names.iter().map(|(name, records)| ((*name).into(), node(records))).collect()
         };
-        LocalRecords { exact: all(&self.exact), below: all(&self.below) }
+        LocalRecords { exact: all(&self.exact), subtree: all(&self.subtree) }
     }
 
     fn node(&self, records: &[&ParsedRecord]) -> Result<OwnerNode, BadRecord> {

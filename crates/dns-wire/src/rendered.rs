@@ -5,8 +5,8 @@
 //! asks has found the records for name, type and class. Called by `pipeline`'s records.
 
 use crate::codes::Rcode;
-use crate::forge;
 use crate::query::DnsQuery;
+use crate::synthesize;
 use crate::wire::{HEADER_BYTES, POINTER_TO_QUESTION, QUESTION_BYTES_MAX, push_u16, push_u32};
 
 /// Bytes of the records of one answer, at most: a message has 65,535 with header, question and what
@@ -66,7 +66,7 @@ impl RenderedRecords {
     /// Appends the whole answer to `query`, in full: without regard to what the client takes, and
     /// without OPT, whatever the query had.
     pub fn write(&self, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
-        forge::begin(query, Rcode::NoError, [self.count, 0], out);
+        synthesize::write_head(query, Rcode::NoError, [self.count, 0], out);
         out.extend_from_slice(&self.wire);
     }
 }

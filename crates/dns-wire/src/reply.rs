@@ -5,8 +5,8 @@
 //! foreign, so nothing is taken on trust. Called by the pipeline's machine and the DNS door.
 
 use crate::codes::{CLASS_IN, Ede, record_type};
-use crate::forge;
 use crate::query::DnsQuery;
+use crate::synthesize;
 use crate::wire::{
     self, HEADER_BYTES, MalformedMessage, POINTER_TO_QUESTION, bits, push_u16, push_u32,
 };
@@ -206,7 +206,7 @@ pub fn rename(
         MovedParts { name_to: renamed.len(), old_end, records_to: renamed.len() + old_name };
     renamed.extend_from_slice(&message[HEADER_BYTES..HEADER_BYTES + old_name]);
     renamed.extend_from_slice(&message[old_end..]);
-    moved.mend(message, &mut renamed).map_err(|MalformedMessage| CannotRename)?;
+    moved.fix_pointers(message, &mut renamed).map_err(|MalformedMessage| CannotRename)?;
     let answers =
         u16::from_be_bytes([message[6], message[7]]).checked_add(1).ok_or(CannotRename)?;
     renamed[6..8].copy_from_slice(&answers.to_be_bytes());
@@ -227,16 +227,16 @@ struct MovedParts {
 
 impl MovedParts {
     /// Mends the pointers of all records of `old` in `new`.
-    fn mend(&self, old: &[u8], new: &mut [u8]) -> Result<(), MalformedMessage> {
+    fn fix_pointers(&self, old: &[u8], new: &mut [u8]) -> Result<(), MalformedMessage> {
         let count = |at| wire::u16_at(old, at).map(usize::from);
         let mut here = self.old_end;
         for _ in 0..count(6)? + count(8)? + count(10)? {
             let record = wire::record_at(old, here)?;
-            self.mend_name(old, record.start, new)?;
+            self.fix_name_pointers(old, record.start, new)?;
             let names = names_in(record.rtype);
             let mut at = record.data_at + names.skip;
             for _ in 0..names.count {
-                self.mend_name(old, at, new)?;
+                self.fix_name_pointers(old, at, new)?;
                 at = wire::skip_name(old, at)?;
                 if at > record.end {
                     return Err(MalformedMessage);
@@ -247,21 +247,26 @@ impl MovedParts {
         Ok(())
     }
 
-    fn mend_name(&self, old: &[u8], at: usize, new: &mut [u8]) -> Result<(), MalformedMessage> {
+    fn fix_name_pointers(
+        &self,
+        old: &[u8],
+        at: usize,
+        new: &mut [u8],
+    ) -> Result<(), MalformedMessage> {
         let end = wire::skip_name(old, at)?;
         if ends_with_pointer(old, at, end) {
             let target = usize::from(wire::u16_at(old, end - 2)? & 0x3fff);
-            let target = self.place_of(target);
+            let target = self.new_offset(target);
             if target > POINTER_MAX {
                 return Err(MalformedMessage);
             }
-            let place = self.place_of(end - 2);
+            let place = self.new_offset(end - 2);
             new[place..place + 2].copy_from_slice(&(0xc000 | target as u16).to_be_bytes());
         }
         Ok(())
     }
 
-    fn place_of(&self, old: usize) -> usize {
+    fn new_offset(&self, old: usize) -> usize {
         if old < HEADER_BYTES {
             old
         } else if old < self.old_end {
@@ -326,7 +331,7 @@ pub fn finish(
     out: &mut Vec<u8>,
 ) {
     let options = if query.edns.is_some() { options } else { &[] };
-    let with = |ede| forge::opt_len(query, ede) + options.len();
+    let with = |ede| synthesize::opt_len(query, ede) + options.len();
     let len = out.len() - start;
     // The reason is a courtesy: no record goes for its sake.
     let ede = ede.filter(|_| len + with(ede) <= limit || len + with(None) > limit);
@@ -336,7 +341,7 @@ pub fn finish(
     if let Some(rcode) = rcode {
         out[start + 3] = out[start + 3] & 0xf0 | (rcode & bits::RCODE) as u8;
     }
-    forge::push_opt_raw(query, rcode.unwrap_or(0), ede, options, start, out);
+    synthesize::push_opt_raw(query, rcode.unwrap_or(0), ede, options, start, out);
 }
 
 /// Leaves the additional records out of the message that starts at `start`; one that is malformed

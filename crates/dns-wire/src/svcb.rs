@@ -9,8 +9,8 @@ mod strip;
 pub use strip::{CUTS_MAX, CannotStrip, StripOutcome, strip_hints};
 
 use crate::codes::Rcode;
-use crate::forge;
 use crate::query::DnsQuery;
+use crate::synthesize;
 use crate::wire::{self, u16_at};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use vocab::DomainName;
@@ -26,7 +26,7 @@ pub(crate) mod key {
 }
 
 /// Most hints of one family in a binding of our own: as many as one answer gives addresses.
-pub const HINTS_MAX: usize = forge::ADDRESSES_MAX;
+pub const HINTS_MAX: usize = synthesize::ADDRESSES_MAX;
 
 /// A binding of our own, before it has a form.
 #[derive(Clone, Debug)]
@@ -139,9 +139,9 @@ fn push(key: u16, value: &[u8], data: &mut Vec<u8>) {
 /// Appends the answer to `query` that consists of these bindings' data, to be kept for `ttl`
 /// seconds.
 pub fn answer(query: &DnsQuery<'_>, bindings: &[Box<[u8]>], ttl: u32, out: &mut Vec<u8>) {
-    let start = forge::begin(query, Rcode::NoError, [bindings.len() as u16, 0], out);
+    let start = synthesize::write_head(query, Rcode::NoError, [bindings.len() as u16, 0], out);
     for data in bindings {
-        forge::push_record(query.qtype, ttl, data, out);
+        synthesize::push_record(query.qtype, ttl, data, out);
     }
-    forge::push_opt(query, None, start, out);
+    synthesize::push_opt(query, None, start, out);
 }

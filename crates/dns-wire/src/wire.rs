@@ -81,7 +81,7 @@ fn pointer_target(message: &[u8], here: usize, earliest: usize) -> Result<usize,
 /// Where the name that starts at `at` ends, as [`skip_name`] says, once all of it was followed to
 /// its root: pointers lead ever further back, to what ends before whatever points there (RFC 1035
 /// §4.1.4: a prior occurrence), and 255 bytes are the end.
-pub(crate) fn sound_name(message: &[u8], at: usize) -> Result<usize, MalformedMessage> {
+pub(crate) fn check_name(message: &[u8], at: usize) -> Result<usize, MalformedMessage> {
     // Nearly every owner; whoever asks this has read the question already.
     if message.get(at..at + 2) == Some(&POINTER_TO_QUESTION[..]) && at > HEADER_BYTES {
         return Ok(at + 2);
@@ -167,7 +167,7 @@ pub(crate) fn is_same_name(message: &[u8], one: usize, other: usize) -> bool {
 }
 
 /// True if the sound name at `name` is the one at `above`, or stands below it.
-pub(crate) fn is_name_within(message: &[u8], name: usize, above: usize) -> bool {
+pub(crate) fn is_name_at_or_below(message: &[u8], name: usize, above: usize) -> bool {
     let mut here = name;
     loop {
         if is_same_name(message, here, above) {
@@ -182,7 +182,7 @@ pub(crate) fn is_name_within(message: &[u8], name: usize, above: usize) -> bool 
 
 /// Gives the labels of the name at `at` to `each`, following pointers, which must lead ever
 /// further back: so a loop is impossible, and 255 bytes are the end.
-pub(crate) fn each_label(
+pub(crate) fn for_each_label(
     message: &[u8],
     at: usize,
     mut each: impl FnMut(&[u8]) -> Result<(), MalformedMessage>,
@@ -224,7 +224,7 @@ pub(crate) fn read_name(
     text: &mut NameBuffer,
 ) -> Result<(), MalformedMessage> {
     text.clear();
-    each_label(message, at, |label| text.push_label(label).map_err(|_| MalformedMessage))
+    for_each_label(message, at, |label| text.push_label(label).map_err(|_| MalformedMessage))
 }
 
 /// One record, by its places in the message.

@@ -4,10 +4,10 @@
 //! All branching of the cache stands here; whether something may be stored or sent is the store's
 //! to say. Called by a door for each `GET` and `HEAD`, and told of every other request.
 
-use crate::asked::{CacheRequest, answered};
+use crate::cache_request::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
 use crate::filling::{self, FetchEvent, OriginFetch};
-use crate::opening::HttpCache;
+use crate::http_cache::HttpCache;
 use crate::reading::StoredContent;
 use crate::shape::{self, ShapeRequest};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
@@ -45,7 +45,7 @@ pub enum AnswerSource {
     /// The origin.
     Origin,
     /// Nowhere: 504, by the client's wish or ours.
-    Nowhere,
+    NotFetched,
 }
 
 /// An answer for the client.
@@ -64,7 +64,7 @@ pub enum NoCachedAnswer<E> {
     /// The fetch failed so.
     Failed(E),
     /// Another client's fetch failed, for which this one waited.
-    Elsewhere,
+    SharedFetchFailed,
 }
 
 impl HttpCache {
@@ -78,9 +78,9 @@ impl HttpCache {
         let key = self.store().key(&question.url);
         let question = Rc::new(question);
         for _ in 0..LOOK_UPS_MAX {
-            match self.look_up(&key, &question.asked()).await {
+            match self.look_up(&key, &question.facts()).await {
                 CacheLookup::Hit(entry, freshness) | CacheLookup::Front(entry, freshness) => {
-                    let Some(content) = self.at_hand(&question, &fetch, &entry).await else {
+                    let Some(content) = self.serve_stored(&question, &fetch, &entry).await else {
                         continue;
                     };
                     let handled = HandledRequest::Hit { freshness, stale: None };
@@ -90,7 +90,7 @@ impl HttpCache {
                     if let Some(lead) = refresh {
                         self.refresh(&question, fetch.clone(), lead);
                     }
-                    let Some(content) = self.at_hand(&question, &fetch, &entry).await else {
+                    let Some(content) = self.serve_stored(&question, &fetch, &entry).await else {
                         continue;
                     };
                     let handled = HandledRequest::Hit { freshness, stale: Some(why) };
@@ -107,18 +107,20 @@ impl HttpCache {
                 CacheLookup::Join(join) => {
                     match Box::pin(self.joined(&question, &fetch, join)).await {
                         NextStep::Done(done) => return done,
-                        NextStep::Again => {}
+                        NextStep::Retry => {}
                     }
                 }
-                CacheLookup::Lead(lead) => return self.lead(question, fetch, lead).await,
-                CacheLookup::Unfetched(why) => return Ok(Self::unfetched(why)),
+                CacheLookup::Lead(lead) => {
+                    return self.fetch_and_store(question, fetch, lead).await;
+                }
+                CacheLookup::Unfetched(why) => return Ok(Self::not_fetched_answer(why)),
                 CacheLookup::Pass(why) => {
-                    let passed = self.pass(&question, &fetch, Forward::Never(why), None);
+                    let passed = self.forward(&question, &fetch, Forward::Never(why), None);
                     return Box::pin(passed).await;
                 }
             }
         }
-        Box::pin(self.pass(&question, &fetch, Forward::Bypass, None)).await
+        Box::pin(self.forward(&question, &fetch, Forward::Bypass, None)).await
     }
 
     /// Answers a `GET` or `HEAD` without a body from the origin alone: nothing of it is stored, and
@@ -128,11 +130,11 @@ impl HttpCache {
         question: &CacheRequest,
         fetch: &F,
     ) -> Result<ServedAnswer, NoCachedAnswer<F::Failure>> {
-        if let Err(why) = self.store().bypass(&self.rules, &question.asked()) {
-            return Ok(Self::unfetched(why));
+        if let Err(why) = self.store().bypass(&self.rules, &question.facts()) {
+            return Ok(Self::not_fetched_answer(why));
         }
         let kept = Some(StoredStatus::Not(NotStored::Never));
-        self.pass(question, fetch, Forward::Bypass, kept).await
+        self.forward(question, fetch, Forward::Bypass, kept).await
     }
 
     /// Returns what is at hand in memory, or else on disk.
@@ -147,7 +149,7 @@ impl HttpCache {
             found => found,
         };
         match found {
-            CacheLookup::Front(entry, freshness) if shape::is_within(asked, &entry) => {
+            CacheLookup::Front(entry, freshness) if shape::prefix_covers(asked, &entry) => {
                 store.front_sent(&entry);
                 CacheLookup::Front(entry, freshness)
             }
@@ -158,7 +160,7 @@ impl HttpCache {
 
     /// Returns what is to be sent of a stored response. `None` where its first bytes turn out to be
     /// damaged: look up anew.
-    async fn at_hand<F: OriginFetcher>(
+    async fn serve_stored<F: OriginFetcher>(
         self: &Arc<Self>,
         question: &Rc<CacheRequest>,
         fetch: &F,
@@ -167,18 +169,18 @@ impl HttpCache {
         let body = match entry.content() {
             store::EntryContent::Memory(body) => return Some(StoredContent::Memory(body.clone())),
             store::EntryContent::Front(_) => {
-                return Some(self.errand(question, fetch).content_of(entry));
+                return Some(self.origin_fetch(question, fetch).content_of(entry));
             }
             store::EntryContent::Disk(stored) => stored.body.clone(),
         };
-        let on_disk = self.errand(question, fetch).on_disk(entry, body);
+        let on_disk = self.origin_fetch(question, fetch).on_disk(entry, body);
         if question.method == Method::HEAD || question.fields.contains_key(RANGE) {
             return Some(StoredContent::Disk(Box::new(on_disk)));
         }
-        on_disk.begun().await.map(|it| StoredContent::Disk(Box::new(it)))
+        on_disk.with_first_bytes().await.map(|it| StoredContent::Disk(Box::new(it)))
     }
 
-    fn errand<F: OriginFetcher>(
+    fn origin_fetch<F: OriginFetcher>(
         self: &Arc<Self>,
         question: &Rc<CacheRequest>,
         fetch: &F,
@@ -194,32 +196,34 @@ impl HttpCache {
         fetch: &F,
         join: JoinedFetch,
     ) -> NextStep<F::Failure> {
-        let asked = question.asked();
+        let asked = question.facts();
         let done = match join.settled(&self.rules, &asked).await {
             JoinOutcome::Read(reading) => match reading.fill.attach(0..u64::MAX) {
                 Ok(reader) => Ok(self.shared(question, fetch, &reading.filed, reader)),
-                Err(_) => self.pass(question, fetch, Forward::Bypass, None).await,
+                Err(_) => self.forward(question, fetch, Forward::Bypass, None).await,
             },
             JoinOutcome::Hit(entry, freshness) => {
                 let handled =
                     forwarded(Forward::Doubt(Doubt::Stale), None, CollapseStatus::Collapsed, None);
-                let content = self.errand(question, fetch).content_of(&entry);
+                let content = self.origin_fetch(question, fetch).content_of(&entry);
                 Ok(Self::stored(question, &entry, content, freshness, &handled))
             }
-            JoinOutcome::Lead(lead) => self.lead(Rc::clone(question), fetch.clone(), lead).await,
-            JoinOutcome::LookUp => return NextStep::Again,
+            JoinOutcome::Lead(lead) => {
+                self.fetch_and_store(Rc::clone(question), fetch.clone(), lead).await
+            }
+            JoinOutcome::LookUp => return NextStep::Retry,
             JoinOutcome::Failed(stale) => {
-                let errand = self.errand(question, fetch);
-                let served =
-                    stale.and_then(|it| errand.rescued_by(&it, OriginTrouble::Unreachable));
-                served.ok_or(NoCachedAnswer::Elsewhere)
+                let errand = self.origin_fetch(question, fetch);
+                let served = stale
+                    .and_then(|it| errand.stale_entry_on_error(&it, OriginTrouble::Unreachable));
+                served.ok_or(NoCachedAnswer::SharedFetchFailed)
             }
         };
         NextStep::Done(done)
     }
 
     /// Fetches, in a task that the client's leaving does not end.
-    async fn lead<F: OriginFetcher>(
+    async fn fetch_and_store<F: OriginFetcher>(
         self: &Arc<Self>,
         question: Rc<CacheRequest>,
         fetch: F,
@@ -231,14 +235,14 @@ impl HttpCache {
         tokio::task::spawn_local(Box::pin(filling::run(errand, lead, Some(told))));
         loop {
             match heard.await {
-                Ok(FetchEvent::Ahead(interim, next)) => {
+                Ok(FetchEvent::Interim(interim, next)) => {
                     interim::tell(*interim);
                     heard = next;
                 }
                 Ok(FetchEvent::Served(served)) => return Ok(*served),
                 Ok(FetchEvent::Failed(why)) => return Err(NoCachedAnswer::Failed(why)),
                 // The task ended without a word: only a panic in it does that.
-                Err(_) => return Err(NoCachedAnswer::Elsewhere),
+                Err(_) => return Err(NoCachedAnswer::SharedFetchFailed),
             }
         }
     }
@@ -258,7 +262,7 @@ impl HttpCache {
     }
 
     /// Sends the request to the origin as it is, past the store.
-    async fn pass<F: OriginFetcher>(
+    async fn forward<F: OriginFetcher>(
         &self,
         question: &CacheRequest,
         fetch: &F,
@@ -278,7 +282,7 @@ impl HttpCache {
     pub(crate) async fn note_head(&self, question: &CacheRequest, answered: &ResponseFacts<'_>) {
         if question.method == Method::HEAD {
             let key = self.store().key(&question.url);
-            self.store().head_answered(&key, &self.rules, &question.asked(), answered).await;
+            self.store().head_answered(&key, &self.rules, &question.facts(), answered).await;
         }
     }
 
@@ -291,7 +295,7 @@ impl HttpCache {
         handled: &HandledRequest,
     ) -> ServedAnswer {
         let mut response =
-            shape::shape(&asked_for(question), entry.head(), Some(freshness.age_secs), content);
+            shape::shape(&shape_request(question), entry.head(), Some(freshness.age_secs), content);
         Self::sign(response.headers_mut(), handled);
         let source = match handled {
             HandledRequest::Hit { stale: Some(_), .. } | HandledRequest::Rescued { .. } => {
@@ -314,9 +318,9 @@ impl HttpCache {
     ) -> ServedAnswer {
         let (head, terms) = (filed.head(), filed.terms());
         let freshness = freshness(head, terms, question.now.unix_ms.max(head.received_ms));
-        let errand = self.errand(question, fetch);
+        let errand = self.origin_fetch(question, fetch);
         let content = filling::content(&errand, filed, reader);
-        let asked = asked_for(&errand.question);
+        let asked = shape_request(&errand.question);
         let mut response = shape::shape(&asked, head, Some(freshness.age_secs), content);
         let stored = StoredStatus::Stored { ttl_secs: freshness.ttl_secs };
         let handled = forwarded(Forward::UriMiss, None, CollapseStatus::Collapsed, Some(stored));
@@ -325,7 +329,7 @@ impl HttpCache {
     }
 
     /// In words, for who reads them.
-    fn unfetched(why: UnfetchedReason) -> ServedAnswer {
+    fn not_fetched_answer(why: UnfetchedReason) -> ServedAnswer {
         let why = match why {
             UnfetchedReason::Missing(why) => why,
             UnfetchedReason::Stored(NotReused::Offline) => NotFetched::Offline,
@@ -344,7 +348,7 @@ impl HttpCache {
         fields.insert(&PROXY_STATUS, status);
         let handled = HandledRequest::Refused(why);
         Self::sign(fields, &handled);
-        ServedAnswer { response, source: AnswerSource::Nowhere, caching: handled.caching() }
+        ServedAnswer { response, source: AnswerSource::NotFetched, caching: handled.caching() }
     }
 
     /// Says in `Cache-Status` what was done (RFC 9211), behind what caches nearer to the origin
@@ -358,7 +362,7 @@ impl HttpCache {
 /// Tells what follows a wait.
 enum NextStep<E> {
     Done(Result<ServedAnswer, NoCachedAnswer<E>>),
-    Again,
+    Retry,
 }
 
 pub(crate) const fn forwarded(
@@ -370,7 +374,7 @@ pub(crate) const fn forwarded(
     HandledRequest::Forwarded { why, status, collapse, kept }
 }
 
-pub(crate) fn asked_for(question: &CacheRequest) -> ShapeRequest<'_> {
+pub(crate) fn shape_request(question: &CacheRequest) -> ShapeRequest<'_> {
     ShapeRequest {
         method: &question.method,
         fields: &question.fields,

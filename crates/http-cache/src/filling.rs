@@ -3,12 +3,12 @@
 //!
 //! It runs as a task of its own. What breaks off is resumed where the store can continue it.
 
-use crate::asked::{CacheRequest, answered};
-use crate::exchange::{AnswerSource, ServedAnswer, asked_for, forwarded};
+use crate::cache_request::{CacheRequest, answered};
+use crate::exchange::{AnswerSource, ServedAnswer, forwarded, shape_request};
 use crate::fetch::OriginFetcher;
+use crate::http_cache::HttpCache;
 use crate::on_disk::OnDisk;
-use crate::opening::HttpCache;
-use crate::reading::{Again, StoredContent};
+use crate::reading::{RefetchRest, StoredContent};
 use crate::shape;
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};
@@ -41,7 +41,7 @@ pub(crate) struct OriginFetch<F> {
 /// Tells what the client hears that leads.
 pub(crate) enum FetchEvent<E> {
     /// An interim answer; what comes next is heard there.
-    Ahead(Box<Response<()>>, oneshot::Receiver<Self>),
+    Interim(Box<Response<()>>, oneshot::Receiver<Self>),
     Served(Box<ServedAnswer>),
     Failed(E),
 }
@@ -60,14 +60,14 @@ pub(crate) struct FetchedAnswer {
 /// Why a fetch was made, and what its answer is to what is stored.
 #[derive(Clone, Copy)]
 struct FetchManner {
-    why: Forward,
+    reason: Forward,
     extent: FillExtent,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum FillExtent {
     /// Stands for itself.
-    Alone,
+    Complete,
     /// Goes on where what is stored ends.
     Continues,
 }
@@ -75,19 +75,19 @@ enum FillExtent {
 /// Tells how a body ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BodyEnd {
-    Whole,
+    Complete,
     /// The origin broke off.
     Broken,
     /// Nobody wants more of it.
-    Unwanted,
+    Abandoned,
 }
 
 impl FetchManner {
     fn of(lead: &FetchPermit, status: StatusCode) -> Self {
         let is_rest = lead.rest().is_some() && status == StatusCode::PARTIAL_CONTENT;
         Self {
-            why: lead.why(),
-            extent: if is_rest { FillExtent::Continues } else { FillExtent::Alone },
+            reason: lead.why(),
+            extent: if is_rest { FillExtent::Continues } else { FillExtent::Complete },
         }
     }
 }
@@ -118,27 +118,31 @@ pub(crate) async fn run<F: OriginFetcher>(
     let (mut lead, mut told) = (lead, told);
     loop {
         let sending = pin!(errand.send(errand.fields_for(&lead)));
-        let came = match interim::hearing(sending, |early| tell_ahead(&mut told, early)).await {
+        let came = match interim::hearing(sending, |early| send_interim(&mut told, early)).await {
             Ok(came) => came,
             Err(why) => return errand.unreachable(lead, why, told),
         };
-        if let Some(served) = errand.rescued(&lead, OriginTrouble::Status(came.head.status)) {
+        if let Some(served) = errand.stale_on_error(&lead, OriginTrouble::Status(came.head.status))
+        {
             lead.failed();
-            return tell(told, served);
+            return send_answer(told, served);
         }
         let manner = FetchManner::of(&lead, came.head.status);
-        let asked = errand.question.asked();
+        let asked = errand.question.facts();
         let answered = answered(&came.head, came.requested, came.received);
         match lead.answered(&errand.cache.rules, &asked, &answered) {
             AnswerPlan::Storing(storing) => {
                 return errand.storing(*storing, came, manner, told).await;
             }
             AnswerPlan::Confirmed(entry) => {
-                return tell(told, errand.confirmed(&entry, manner.why, came.received));
+                return send_answer(told, errand.confirmed(&entry, manner.reason, came.received));
             }
             AnswerPlan::Unconfirmed(again) => lead = again,
             AnswerPlan::Not(reason) => {
-                return tell(told, errand.passed_on(came, manner.why, reason).await);
+                return send_answer(
+                    told,
+                    errand.forward_unstored(came, manner.reason, reason).await,
+                );
             }
         }
     }
@@ -152,20 +156,27 @@ pub(crate) async fn keep<F: OriginFetcher>(
     why: Forward,
     told: oneshot::Sender<FetchEvent<F::Failure>>,
 ) {
-    errand.storing(storing, came, FetchManner { why, extent: FillExtent::Alone }, Some(told)).await;
+    errand
+        .storing(
+            storing,
+            came,
+            FetchManner { reason: why, extent: FillExtent::Complete },
+            Some(told),
+        )
+        .await;
 }
 
 /// Hands on an interim answer, which is for the client that leads alone.
-fn tell_ahead<E>(told: &mut Told<E>, interim: Response<()>) {
+fn send_interim<E>(told: &mut Told<E>, interim: Response<()>) {
     if let Some(now) = told.take() {
         let (next, heard) = oneshot::channel();
-        if now.send(FetchEvent::Ahead(Box::new(interim), heard)).is_ok() {
+        if now.send(FetchEvent::Interim(Box::new(interim), heard)).is_ok() {
             *told = Some(next);
         }
     }
 }
 
-fn tell<E>(told: Told<E>, served: ServedAnswer) {
+fn send_answer<E>(told: Told<E>, served: ServedAnswer) {
     if let Some(told) = told {
         // A client that has left hears nothing.
         let _ = told.send(FetchEvent::Served(Box::new(served)));
@@ -197,29 +208,29 @@ impl<F: OriginFetcher> OriginFetch<F> {
             drop(lead);
             None
         } else {
-            let served = self.rescued(&lead, OriginTrouble::Unreachable);
+            let served = self.stale_on_error(&lead, OriginTrouble::Unreachable);
             lead.failed();
             served
         };
         match served {
-            Some(served) => tell(told, served),
+            Some(served) => send_answer(told, served),
             None => drop(told.map(|told| told.send(FetchEvent::Failed(why)))),
         }
     }
 
     /// Returns what is stored, in place of an error.
-    fn rescued(&self, lead: &FetchPermit, trouble: OriginTrouble) -> Option<ServedAnswer> {
-        self.rescued_by(lead.stale()?, trouble)
+    fn stale_on_error(&self, lead: &FetchPermit, trouble: OriginTrouble) -> Option<ServedAnswer> {
+        self.stale_entry_on_error(lead.stale()?, trouble)
     }
 
     /// A stored response, in place of an error.
-    pub(crate) fn rescued_by(
+    pub(crate) fn stale_entry_on_error(
         &self,
         entry: &StoredEntry,
         trouble: OriginTrouble,
     ) -> Option<ServedAnswer> {
         let (head, terms) = (entry.head(), entry.terms());
-        let asked = self.question.asked();
+        let asked = self.question.facts();
         let (freshness, why) = rescue(&self.cache.rules, &asked, head, terms, trouble).ok()?;
         let status = match trouble {
             OriginTrouble::Unreachable => None,
@@ -245,7 +256,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
             store::EntryContent::Memory(body) => StoredContent::Memory(body.clone()),
             // It is never sent for the whole: the store has the rest asked for.
             store::EntryContent::Front(body) => {
-                StoredContent::Front(body.clone(), shape::whole_length(entry.head()))
+                StoredContent::Prefix(body.clone(), shape::complete_length(entry.head()))
             }
             store::EntryContent::Disk(stored) => {
                 StoredContent::Disk(Box::new(self.on_disk(entry, stored.body.clone())))
@@ -255,10 +266,10 @@ impl<F: OriginFetcher> OriginFetch<F> {
 
     /// The body of a stored response that is on disk.
     pub(crate) fn on_disk(&self, entry: &StoredEntry, body: store::disk::DiskBody) -> OnDisk {
-        OnDisk::new(&self.cache, body, self.again(entry.filed()))
+        OnDisk::new(&self.cache, body, self.refetch_rest(entry.filed()))
     }
 
-    async fn passed_on(
+    async fn forward_unstored(
         &self,
         came: FetchedAnswer,
         why: Forward,
@@ -284,11 +295,11 @@ impl<F: OriginFetcher> OriginFetch<F> {
     ) {
         let FetchedAnswer { head, body, received, .. } = came;
         if let (Some(told), Some(reader)) = (told, storing.take_reader()) {
-            let served = self.leading(&storing, head, received, manner, reader);
+            let served = self.leader_answer(&storing, head, received, manner, reader);
             // A client that has left drops its reader; the store decides whether to go on.
             let _ = told.send(FetchEvent::Served(Box::new(served)));
         }
-        if self.fill(&mut storing, body).await == BodyEnd::Whole {
+        if self.fill(&mut storing, body).await == BodyEnd::Complete {
             // How it ended stands in the store's figures; its readers have heard of it.
             let _ = storing.finish((self.cache.clock)());
         } else {
@@ -297,7 +308,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
     }
 
     /// The answer for the client that leads.
-    fn leading(
+    fn leader_answer(
         &self,
         storing: &StoringAnswer,
         head: response::Parts,
@@ -310,7 +321,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         let content = content(self, filed, reader);
         // Age says that an answer was stored; one that comes as new has none.
         let age_secs = Some(freshness.age_secs).filter(|age| *age > 0);
-        let asked = asked_for(&self.question);
+        let asked = shape_request(&self.question);
         let mut response = if manner.extent == FillExtent::Continues {
             shape::shape(&asked, filed.head(), age_secs, content)
         } else if head.status == StatusCode::PARTIAL_CONTENT {
@@ -327,13 +338,13 @@ impl<F: OriginFetcher> OriginFetch<F> {
             shape::shape(&asked, &own, age_secs, content)
         };
         let stored = StoredStatus::Stored { ttl_secs: freshness.ttl_secs };
-        let handled = forwarded(manner.why, None, CollapseStatus::None, Some(stored));
+        let handled = forwarded(manner.reason, None, CollapseStatus::None, Some(stored));
         HttpCache::sign(response.headers_mut(), &handled);
         ServedAnswer { response, source: AnswerSource::Origin, caching: handled.caching() }
     }
 
     /// Returns how one client gets the rest of a body by itself.
-    fn again(&self, filed: &Arc<FiledHead>) -> Again {
+    fn refetch_rest(&self, filed: &Arc<FiledHead>) -> RefetchRest {
         let (filed, errand) = (Arc::clone(filed), self.clone());
         Rc::new(move |from, last| {
             let (filed, errand) = (Arc::clone(&filed), errand.clone());
@@ -353,7 +364,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         for _ in 0..RESUMES_MAX {
             match pump(storing, body).await {
                 BodyEnd::Broken => {}
-                ended @ (BodyEnd::Whole | BodyEnd::Unwanted) => return ended,
+                ended @ (BodyEnd::Complete | BodyEnd::Abandoned) => return ended,
             }
             let Some(rest) = storing.resume() else { return BodyEnd::Broken };
             let mut fields = self.question.fields.clone();
@@ -376,10 +387,10 @@ async fn pump(storing: &mut StoringAnswer, mut body: Body) -> BodyEnd {
         if let Some(data) = frame.data_ref()
             && storing.write(data).await.is_err()
         {
-            return BodyEnd::Unwanted;
+            return BodyEnd::Abandoned;
         }
     }
-    BodyEnd::Whole
+    BodyEnd::Complete
 }
 
 fn ask_for(fields: &mut HeaderMap, rest: &MissingRange) {
@@ -395,5 +406,9 @@ pub(crate) fn content<F: OriginFetcher>(
     filed: &Arc<FiledHead>,
     reader: FillReader,
 ) -> StoredContent {
-    StoredContent::Coming { fill: Arc::clone(reader.fill()), reader, again: errand.again(filed) }
+    StoredContent::InFlight {
+        fill: Arc::clone(reader.fill()),
+        reader,
+        again: errand.refetch_rest(filed),
+    }
 }

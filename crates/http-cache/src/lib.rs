@@ -5,24 +5,24 @@
 //! hands in what comes, and judges the client's own conditions and ranges. It opens no connection.
 //! Called by the doors that cache: proxy and gateway.
 
-mod asked;
-mod at_once;
+mod cache_request;
 mod exchange;
+mod fast_path;
 mod fetch;
 mod filling;
+mod http_cache;
+mod invalidate;
 mod on_disk;
-mod opening;
-mod past;
+mod purge;
 mod reading;
 mod settings;
 mod shape;
-mod taking_back;
 
-pub use asked::CacheRequest;
-pub use at_once::WrittenAnswer;
+pub use cache_request::CacheRequest;
 pub use exchange::{AnswerSource, NoCachedAnswer, ServedAnswer};
+pub use fast_path::WrittenAnswer;
 pub use fetch::OriginFetcher;
-pub use opening::{CacheEnvironment, HttpCache};
+pub use http_cache::{CacheEnvironment, HttpCache};
+pub use purge::PurgeTarget;
 pub use settings::{Settings, StalePolicy};
 pub use store::{DiskSettings, PurgeError, PurgeReport, PurgeStrength, StoreFigures};
-pub use taking_back::TakeBack;

@@ -4,8 +4,8 @@
 //! What turns out damaged is not sent: from there on the body comes from the origin, or breaks off.
 //! Made by the exchange, given out by `shape`.
 
-use crate::opening::HttpCache;
-use crate::reading::{Again, ByteRun, Rest};
+use crate::http_cache::HttpCache;
+use crate::reading::{ByteRun, RefetchRest, Rest};
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::body::{Body, BodyError};
@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 /// a disk that hangs must not gather threads.
 const READS_MAX: usize = 32;
 /// Blocks that are read at once. Where memory has no room for so many it is one.
-const AHEAD_BLOCKS: u64 = 4;
+const READ_AHEAD_BLOCKS: u64 = 4;
 
 /// Holds whose turn it is to read from disk.
 #[derive(Clone)]
@@ -58,13 +58,17 @@ pub(crate) struct OnDisk {
     first: Option<Bytes>,
     store: Arc<Store>,
     reads: DiskReadQueue,
-    again: Again,
+    refetch: RefetchRest,
 }
 
 impl OnDisk {
-    pub(crate) fn new(cache: &HttpCache, body: store::disk::DiskBody, again: Again) -> Self {
+    pub(crate) fn new(
+        cache: &HttpCache,
+        body: store::disk::DiskBody,
+        refetch: RefetchRest,
+    ) -> Self {
         let (store, reads) = (Arc::clone(cache.store()), cache.reads.clone());
-        Self { body, first: None, store, reads, again }
+        Self { body, first: None, store, reads, refetch }
     }
 
     /// Returns its length in bytes.
@@ -73,7 +77,7 @@ impl OnDisk {
     }
 
     /// The same with its first bytes read; `None` where they are damaged.
-    pub(crate) async fn begun(self) -> Option<Self> {
+    pub(crate) async fn with_first_bytes(self) -> Option<Self> {
         let mut body = self.body.clone();
         let (first, body) = self.reads.read(move || (body.read(0), body)).await?;
         Some(Self { body, first: Some(first.ok()?), ..self })
@@ -83,14 +87,22 @@ impl OnDisk {
     pub(crate) fn send(self, runs: VecDeque<ByteRun>) -> Body {
         let left = runs.iter().map(ByteRun::len).sum();
         let (pieces, from) = (VecDeque::new(), DiskRunSource::Disk);
-        Body::boxed(DiskSend { of: self, runs, range: 0..0, pieces, left, from, charge: None })
+        Body::boxed(DiskSend {
+            of: self,
+            runs,
+            range: 0..0,
+            chunks: pieces,
+            bytes_left: left,
+            from,
+            charge: None,
+        })
     }
 }
 
 /// Pieces that were read, and the body that remembers which of its blocks are sound.
 struct ReadBatch {
     body: store::disk::DiskBody,
-    pieces: Vec<Bytes>,
+    chunks: Vec<Bytes>,
     charge: Option<ByteCharge>,
 }
 
@@ -101,9 +113,9 @@ enum DiskRunSource {
     /// A read under way.
     Read(Pin<Box<dyn Future<Output = Option<ReadBatch>>>>),
     /// What is on disk is damaged; its own fetch of the rest has begun.
-    Rest(Rest),
+    Refetch(Rest),
     /// Own fetch.
-    Own(Body),
+    OwnFetch(Body),
 }
 
 /// Runs of a body on disk, being sent.
@@ -112,9 +124,9 @@ struct DiskSend {
     runs: VecDeque<ByteRun>,
     /// What is not read yet of the run that is being sent.
     range: Range<u64>,
-    pieces: VecDeque<Bytes>,
+    chunks: VecDeque<Bytes>,
     /// Bytes that are not sent yet.
-    left: u64,
+    bytes_left: u64,
     from: DiskRunSource,
     /// For what was read.
     charge: Option<ByteCharge>,
@@ -127,49 +139,49 @@ impl DiskSend {
         if let Some(mut first) = first {
             first.truncate(usize::try_from(self.range.end).unwrap_or(usize::MAX));
             self.range.start = first.len() as u64;
-            self.pieces.push_back(first);
+            self.chunks.push_back(first);
             return;
         }
-        let wanted = (self.range.end - self.range.start).min(AHEAD_BLOCKS * BLOCK_BYTES);
+        let wanted = (self.range.end - self.range.start).min(READ_AHEAD_BLOCKS * BLOCK_BYTES);
         let charge = self.of.store.charge_reading(wanted);
-        let blocks = if charge.is_some() { AHEAD_BLOCKS } else { 1 };
+        let blocks = if charge.is_some() { READ_AHEAD_BLOCKS } else { 1 };
         let (mut body, range) = (self.of.body.clone(), self.range.clone());
         let reads = self.of.reads.clone();
         self.from = DiskRunSource::Read(Box::pin(async move {
             let read = move || {
-                let pieces = pieces(&mut body, range, blocks);
-                ReadBatch { body, pieces, charge }
+                let pieces = read_chunks(&mut body, range, blocks);
+                ReadBatch { body, chunks: pieces, charge }
             };
             reads.read(read).await
         }));
     }
 
     /// Takes what was read, or turns to the origin.
-    fn take(&mut self, batch: Option<ReadBatch>) {
+    fn accept_batch(&mut self, batch: Option<ReadBatch>) {
         self.from = DiskRunSource::Disk;
-        let Some(batch) = batch.filter(|batch| !batch.pieces.is_empty()) else {
+        let Some(batch) = batch.filter(|batch| !batch.chunks.is_empty()) else {
             let last = self.range.end - 1;
-            self.from = DiskRunSource::Rest((self.of.again)(self.range.start, Some(last)));
+            self.from = DiskRunSource::Refetch((self.of.refetch)(self.range.start, Some(last)));
             return;
         };
         self.of.body = batch.body;
         self.charge = batch.charge;
-        self.range.start += batch.pieces.iter().map(|piece| piece.len() as u64).sum::<u64>();
-        self.pieces.extend(batch.pieces);
+        self.range.start += batch.chunks.iter().map(|piece| piece.len() as u64).sum::<u64>();
+        self.chunks.extend(batch.chunks);
     }
 
     fn next_run(&mut self) -> Option<()> {
         match self.runs.pop_front()? {
-            ByteRun::Bytes(bytes) => self.pieces.push_back(bytes),
+            ByteRun::Bytes(bytes) => self.chunks.push_back(bytes),
             ByteRun::Stored(range) => self.range = range,
         }
         Some(())
     }
 
     /// Gives out a piece; the next are read while it is sent.
-    fn give(&mut self, piece: Bytes, context: &mut Context<'_>) -> Frame<Bytes> {
-        self.left = self.left.saturating_sub(piece.len() as u64);
-        if self.pieces.is_empty()
+    fn emit(&mut self, piece: Bytes, context: &mut Context<'_>) -> Frame<Bytes> {
+        self.bytes_left = self.bytes_left.saturating_sub(piece.len() as u64);
+        if self.chunks.is_empty()
             && matches!(self.from, DiskRunSource::Disk)
             && !self.range.is_empty()
         {
@@ -177,7 +189,7 @@ impl DiskSend {
             if let DiskRunSource::Read(read) = &mut self.from
                 && let Poll::Ready(batch) = read.as_mut().poll(context)
             {
-                self.take(batch);
+                self.accept_batch(batch);
             }
         }
         Frame::data(piece)
@@ -185,7 +197,7 @@ impl DiskSend {
 }
 
 /// Whole pieces of a range, until one is damaged.
-fn pieces(body: &mut store::disk::DiskBody, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
+fn read_chunks(body: &mut store::disk::DiskBody, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
     let mut pieces = Vec::new();
     for _ in 0..blocks {
         if range.is_empty() {
@@ -209,8 +221,8 @@ impl HttpBody for DiskSend {
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
         loop {
-            if let Some(piece) = this.pieces.pop_front() {
-                return Poll::Ready(Some(Ok(this.give(piece, context))));
+            if let Some(piece) = this.chunks.pop_front() {
+                return Poll::Ready(Some(Ok(this.emit(piece, context))));
             }
             match &mut this.from {
                 DiskRunSource::Disk if this.range.is_empty() => {
@@ -221,20 +233,20 @@ impl HttpBody for DiskSend {
                 DiskRunSource::Disk => this.read(),
                 DiskRunSource::Read(read) => {
                     let batch = ready!(read.as_mut().poll(context));
-                    this.take(batch);
+                    this.accept_batch(batch);
                 }
-                DiskRunSource::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
-                    Some(body) => this.from = DiskRunSource::Own(body),
+                DiskRunSource::Refetch(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => this.from = DiskRunSource::OwnFetch(body),
                     None => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 },
-                DiskRunSource::Own(body) => match ready!(Pin::new(body).poll_frame(context)) {
+                DiskRunSource::OwnFetch(body) => match ready!(Pin::new(body).poll_frame(context)) {
                     Some(Ok(frame)) => {
                         let Ok(piece) = frame.into_data() else { continue };
                         if piece.len() as u64 > this.range.end - this.range.start {
                             return Poll::Ready(Some(Err(BodyError::Aborted)));
                         }
                         this.range.start += piece.len() as u64;
-                        this.pieces.push_back(piece);
+                        this.chunks.push_back(piece);
                     }
                     Some(Err(why)) => return Poll::Ready(Some(Err(why))),
                     None if this.range.is_empty() => this.from = DiskRunSource::Disk,
@@ -245,10 +257,10 @@ impl HttpBody for DiskSend {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.bytes_left == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left)
+        SizeHint::with_exact(self.bytes_left)
     }
 }

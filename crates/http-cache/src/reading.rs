@@ -23,16 +23,16 @@ pub(crate) enum StoredContent {
     /// All of it is in memory.
     Memory(store::FillBody),
     /// Front is in memory, and nothing behind that is sent; the length is that of the whole.
-    Front(store::FillBody, Option<u64>),
+    Prefix(store::FillBody, Option<u64>),
     /// All of it is on disk.
     Disk(Box<OnDisk>),
     /// Is being fetched, and this client reads it from its first byte on.
-    Coming { fill: Arc<Fill>, reader: FillReader, again: Again },
+    InFlight { fill: Arc<Fill>, reader: FillReader, again: RefetchRest },
 }
 
 /// How a client that is too slow for the others gets the rest by itself: the body from a byte on,
 /// to the last wanted or to the end.
-pub(crate) type Again = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
+pub(crate) type RefetchRest = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
 pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl StoredContent {
@@ -40,16 +40,16 @@ impl StoredContent {
     pub(crate) fn length(&self) -> Option<u64> {
         match self {
             Self::Memory(body) => Some(body.len()),
-            Self::Front(_, length) => *length,
+            Self::Prefix(_, length) => *length,
             Self::Disk(body) => Some(body.len()),
-            Self::Coming { fill, .. } => fill.length(),
+            Self::InFlight { fill, .. } => fill.length(),
         }
     }
 
     /// All of it.
     pub(crate) fn all(self) -> Body {
         match self {
-            Self::Memory(body) | Self::Front(body, _) => match body.whole() {
+            Self::Memory(body) | Self::Prefix(body, _) => match body.whole() {
                 Some(bytes) => Body::full(bytes),
                 None => Body::boxed(StoredRuns::of(body)),
             },
@@ -57,18 +57,20 @@ impl StoredContent {
                 let all = VecDeque::from([ByteRun::Stored(0..body.len())]);
                 body.send(all)
             }
-            Self::Coming { reader, again, .. } => Body::boxed(FillReading::of(reader, None, again)),
+            Self::InFlight { reader, again, .. } => {
+                Body::boxed(FillReading::of(reader, None, again))
+            }
         }
     }
 
     /// A part of it; none where its bytes are not there and will not be soon.
     pub(crate) fn range(&self, range: Range<u64>) -> Option<Body> {
         match self {
-            Self::Memory(body) | Self::Front(body, _) => {
+            Self::Memory(body) | Self::Prefix(body, _) => {
                 Some(Body::boxed(StoredRuns::part(body.clone(), range)))
             }
             Self::Disk(body) => Some(body.clone().send(VecDeque::from([ByteRun::Stored(range)]))),
-            Self::Coming { fill, again, .. } => {
+            Self::InFlight { fill, again, .. } => {
                 let last = range.end.checked_sub(1);
                 let reader = fill.attach(range).ok()?;
                 Some(Body::boxed(FillReading::of(reader, last, Rc::clone(again))))
@@ -90,11 +92,11 @@ impl StoredContent {
         });
         let runs: VecDeque<_> = runs.collect();
         let body = match self {
-            Self::Memory(body) | Self::Front(body, _) => {
+            Self::Memory(body) | Self::Prefix(body, _) => {
                 Body::boxed(StoredRuns { body: body.clone(), runs })
             }
             Self::Disk(body) => body.clone().send(runs),
-            Self::Coming { .. } => return None,
+            Self::InFlight { .. } => return None,
         };
         Some(BodyParts { media: laid_out.media, length, body })
     }
@@ -183,7 +185,7 @@ struct FillReading {
     from: FillRunSource,
     /// The last byte that is wanted; all if there is none.
     last: Option<u64>,
-    again: Again,
+    refetch: RefetchRest,
 }
 
 /// Where the next bytes come from.
@@ -191,14 +193,14 @@ enum FillRunSource {
     /// The common fetch.
     Fill(FillReader),
     /// The client was too slow for the others; its own fetch has begun.
-    Rest(Rest),
+    Refetch(Rest),
     /// Own fetch.
-    Own(Body),
+    OwnFetch(Body),
 }
 
 impl FillReading {
-    const fn of(reader: FillReader, last: Option<u64>, again: Again) -> Self {
-        Self { from: FillRunSource::Fill(reader), last, again }
+    const fn of(reader: FillReader, last: Option<u64>, refetch: RefetchRest) -> Self {
+        Self { from: FillRunSource::Fill(reader), last, refetch }
     }
 }
 
@@ -215,7 +217,7 @@ impl HttpBody for FillReading {
             this.from = match &mut this.from {
                 FillRunSource::Fill(reader) => match ready!(reader.poll_next(context)) {
                     Some(Err(FillBroken::Detached(at))) => {
-                        FillRunSource::Rest((this.again)(at, this.last))
+                        FillRunSource::Refetch((this.refetch)(at, this.last))
                     }
                     Some(Err(why)) => {
                         return Poll::Ready(Some(Err(BodyError::Other(Box::new(why)))));
@@ -223,11 +225,11 @@ impl HttpBody for FillReading {
                     Some(Ok(piece)) => return Poll::Ready(Some(Ok(Frame::data(piece)))),
                     None => return Poll::Ready(None),
                 },
-                FillRunSource::Rest(rest) => match ready!(rest.as_mut().poll(context)) {
-                    Some(body) => FillRunSource::Own(body),
+                FillRunSource::Refetch(rest) => match ready!(rest.as_mut().poll(context)) {
+                    Some(body) => FillRunSource::OwnFetch(body),
                     None => return Poll::Ready(Some(Err(BodyError::Aborted))),
                 },
-                FillRunSource::Own(body) => return Pin::new(body).poll_frame(context),
+                FillRunSource::OwnFetch(body) => return Pin::new(body).poll_frame(context),
             };
         }
     }
@@ -235,8 +237,8 @@ impl HttpBody for FillReading {
     fn is_end_stream(&self) -> bool {
         match &self.from {
             FillRunSource::Fill(reader) => reader.remaining() == Some(0),
-            FillRunSource::Rest(_) => false,
-            FillRunSource::Own(body) => body.is_end_stream(),
+            FillRunSource::Refetch(_) => false,
+            FillRunSource::OwnFetch(body) => body.is_end_stream(),
         }
     }
 
@@ -245,8 +247,8 @@ impl HttpBody for FillReading {
             FillRunSource::Fill(reader) => {
                 reader.remaining().map_or_else(SizeHint::default, SizeHint::with_exact)
             }
-            FillRunSource::Rest(_) => SizeHint::default(),
-            FillRunSource::Own(body) => body.size_hint(),
+            FillRunSource::Refetch(_) => SizeHint::default(),
+            FillRunSource::OwnFetch(body) => body.size_hint(),
         }
     }
 }

@@ -43,12 +43,12 @@ pub(crate) fn shape(
 }
 
 /// True if the front that is stored holds all that is due for a request.
-pub(crate) fn is_within(asked: &RequestFacts<'_>, front: &StoredEntry) -> bool {
+pub(crate) fn prefix_covers(asked: &RequestFacts<'_>, front: &StoredEntry) -> bool {
     let (head, there) = (front.head(), front.content().len());
     let unix_secs = asked.now.unix_secs();
     let asked = ShapeRequest { method: asked.method, fields: asked.fields, unix_secs };
-    match due(&asked, head, whole_length(head)) {
-        DueResponse::Whole => asked.method == Method::HEAD,
+    match select_response(&asked, head, complete_length(head)) {
+        DueResponse::Full => asked.method == Method::HEAD,
         DueResponse::NotModified | DueResponse::Unsatisfiable(_) => true,
         DueResponse::Part(part) => part.last < there,
         DueResponse::Parts(parts) => parts.iter().all(|part| part.last < there),
@@ -56,13 +56,13 @@ pub(crate) fn is_within(asked: &RequestFacts<'_>, front: &StoredEntry) -> bool {
 }
 
 /// The length of the whole body, as its head has it.
-pub(crate) fn whole_length(head: &StoredHead) -> Option<u64> {
+pub(crate) fn complete_length(head: &StoredHead) -> Option<u64> {
     head.fields.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 /// Tells what of a stored response is due.
 enum DueResponse {
-    Whole,
+    Full,
     NotModified,
     Part(ByteRange),
     Parts(Vec<ByteRange>),
@@ -70,9 +70,13 @@ enum DueResponse {
     Unsatisfiable(u64),
 }
 
-fn due(asked: &ShapeRequest<'_>, head: &StoredHead, length: Option<u64>) -> DueResponse {
+fn select_response(
+    asked: &ShapeRequest<'_>,
+    head: &StoredHead,
+    length: Option<u64>,
+) -> DueResponse {
     if head.status != StatusCode::OK {
-        return DueResponse::Whole;
+        return DueResponse::Full;
     }
     let current = validators(head);
     // Conditions on what the origin should change were sent on to it; these two are left.
@@ -80,12 +84,12 @@ fn due(asked: &ShapeRequest<'_>, head: &StoredHead, length: Option<u64>) -> DueR
     {
         return DueResponse::NotModified;
     }
-    let Some(length) = length else { return DueResponse::Whole };
+    let Some(length) = length else { return DueResponse::Full };
     if conditional::if_range(asked.fields, &current, asked.unix_secs) == IfRange::Ignore {
-        return DueResponse::Whole;
+        return DueResponse::Full;
     }
     match range::select_several(asked.method, asked.fields, length) {
-        RangeSelections::Whole => DueResponse::Whole,
+        RangeSelections::Whole => DueResponse::Full,
         RangeSelections::Part(part) => DueResponse::Part(part),
         RangeSelections::Parts(parts) => DueResponse::Parts(parts),
         RangeSelections::Unsatisfiable => DueResponse::Unsatisfiable(length),
@@ -93,8 +97,8 @@ fn due(asked: &ShapeRequest<'_>, head: &StoredHead, length: Option<u64>) -> DueR
 }
 
 fn select(asked: &ShapeRequest<'_>, head: &StoredHead, content: StoredContent) -> Response<Body> {
-    match due(asked, head, content.length()) {
-        DueResponse::Whole => whole(asked, head, content),
+    match select_response(asked, head, content.length()) {
+        DueResponse::Full => full_response(asked, head, content),
         DueResponse::NotModified => not_modified(head),
         DueResponse::Part(part) => one_part(asked, head, content, part),
         DueResponse::Parts(parts) => several_parts(asked, head, content, &parts),
@@ -109,7 +113,11 @@ fn select(asked: &ShapeRequest<'_>, head: &StoredHead, content: StoredContent) -
     }
 }
 
-fn whole(asked: &ShapeRequest<'_>, head: &StoredHead, content: StoredContent) -> Response<Body> {
+fn full_response(
+    asked: &ShapeRequest<'_>,
+    head: &StoredHead,
+    content: StoredContent,
+) -> Response<Body> {
     let length = content.length();
     let body = if asked.method == Method::HEAD { Body::empty() } else { content.all() };
     let mut response = answer(head.status, head, body);
@@ -127,7 +135,7 @@ fn one_part(
 ) -> Response<Body> {
     let range = part.first..part.last + 1;
     // Its bytes are far from coming: they come with the whole, which is always a right answer.
-    let Some(body) = content.range(range) else { return whole(asked, head, content) };
+    let Some(body) = content.range(range) else { return full_response(asked, head, content) };
     let mut response = answer(StatusCode::PARTIAL_CONTENT, head, body);
     let fields = response.headers_mut();
     fields.insert(CONTENT_RANGE, part.content_range());
@@ -143,7 +151,7 @@ fn several_parts(
 ) -> Response<Body> {
     // What is coming comes in order: the whole of it is a right answer too.
     let laid_out = content.parts(parts, head.fields.get(CONTENT_TYPE));
-    let Some(laid_out) = laid_out else { return whole(asked, head, content) };
+    let Some(laid_out) = laid_out else { return full_response(asked, head, content) };
     let mut response = answer(StatusCode::PARTIAL_CONTENT, head, laid_out.body);
     let fields = response.headers_mut();
     fields.insert(CONTENT_TYPE, laid_out.media);

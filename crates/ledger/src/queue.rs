@@ -219,7 +219,10 @@ mod tests {
             cause: Cause::NotAsked,
             client: "192.0.2.7".parse().unwrap(),
             kind: RequestKind::Script,
-            caching: Caching { used: CacheUse::UriMiss, not_stored: Some(NotStored::HeadTooLarge) },
+            caching: Caching {
+                outcome: CacheUse::UriMiss,
+                not_stored: Some(NotStored::HeadTooLarge),
+            },
             ..asked.clone()
         };
         queue.push(3, &page).unwrap();

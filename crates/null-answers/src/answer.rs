@@ -31,7 +31,7 @@ const TRUE: HeaderValue = HeaderValue::from_static("true");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerCaching {
     /// For a minute.
-    Briefly,
+    OneMinute,
     /// Not at all.
     No,
 }
@@ -44,7 +44,7 @@ pub fn render(
     headers: &HeaderMap,
 ) -> Response<Body> {
     let mut answer = match null {
-        NullAnswer::Blank(blank @ (BlankBody::Sound | BlankBody::Film)) => {
+        NullAnswer::Blank(blank @ (BlankBody::Audio | BlankBody::Video)) => {
             part(ready::blank(*blank), method, headers)
         }
         NullAnswer::Blank(blank) => copy(ready::blank(*blank)),
@@ -81,7 +81,7 @@ fn copy(ready: &ReadyAnswer) -> Response<Body> {
 
 /// Calls a JSONP callback.
 fn call(name: &str) -> Response<Body> {
-    let [before, behind] = callback::AROUND;
+    let [before, behind] = callback::CALLBACK_WRAPPING;
     let body = [before, name, behind].concat();
     let length = body.len();
     let mut answer = copy(ready::blank(BlankBody::Script));
@@ -115,7 +115,7 @@ fn part(whole: &ReadyAnswer, method: &Method, headers: &HeaderMap) -> Response<B
 
 /// Allows what is asked for (Fetch §3.2): refusing would only have the page try again.
 fn preflight(headers: &HeaderMap) -> Response<Body> {
-    let mut answer = copy(ready::blank(BlankBody::Nothing));
+    let mut answer = copy(ready::blank(BlankBody::NoContent));
     let fields = answer.headers_mut();
     let Some(method) = headers.get(ACCESS_CONTROL_REQUEST_METHOD) else {
         fields.insert(ALLOW, ready::METHODS);
@@ -150,7 +150,7 @@ pub fn write(
     out: &mut Vec<u8>,
 ) -> Option<WrittenNull> {
     let (ready, called) = match null {
-        NullAnswer::Blank(BlankBody::Sound | BlankBody::Film)
+        NullAnswer::Blank(BlankBody::Audio | BlankBody::Video)
             if request.field("range").is_some() =>
         {
             return None;
@@ -161,7 +161,7 @@ pub fn write(
         NullAnswer::Socket | NullAnswer::Preflight => return None,
     };
     out.extend_from_slice(ready.head(carrier));
-    let [before, behind] = callback::AROUND;
+    let [before, behind] = callback::CALLBACK_WRAPPING;
     let length = match called {
         None => {
             out.extend_from_slice(&ready.length_field);

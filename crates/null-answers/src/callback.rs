@@ -6,19 +6,19 @@
 /// Longest name that is called, in bytes.
 const CALLBACK_BYTES_MAX: usize = 128;
 /// Parameters in which callbacks are named.
-const CALLBACK_WORDS: [&str; 7] =
+const CALLBACK_PARAMETERS: [&str; 7] =
     ["callback", "jsonp", "jsoncallback", "json_callback", "jsonpcallback", "_callback", "cb"];
 
 /// What stands around the name. One that does not exist, or that throws, is no error on the page;
 /// the comment in front keeps the body from being read as anything but a script.
-pub(crate) const AROUND: [&str; 2] = ["/**/try{", "({})}catch(e){}"];
+pub(crate) const CALLBACK_WRAPPING: [&str; 2] = ["/**/try{", "({})}catch(e){}"];
 
 /// The callback that a query names, if it is the name of a function and nothing else.
 pub(crate) fn named(query: &str) -> Option<&str> {
     query
         .split('&')
         .filter_map(|pair| pair.split_once('='))
-        .find(|(word, _)| CALLBACK_WORDS.iter().any(|known| known.eq_ignore_ascii_case(word)))
+        .find(|(word, _)| CALLBACK_PARAMETERS.iter().any(|known| known.eq_ignore_ascii_case(word)))
         .map(|(_, name)| name)
         .filter(|name| is_function_name(name))
 }

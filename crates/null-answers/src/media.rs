@@ -13,16 +13,16 @@ const MP3_FRAME_HEAD: [u8; 4] = [0xff, 0xfb, 0x10, 0xc4];
 
 /// A tenth of a second of silence as MP3. Side information of zeros says that a frame has no data,
 /// which is silence.
-pub(crate) fn sound() -> Vec<u8> {
+pub(crate) fn silent_mp3() -> Vec<u8> {
     let mut frame = [0; MP3_FRAME_BYTES];
     frame[..MP3_FRAME_HEAD.len()].copy_from_slice(&MP3_FRAME_HEAD);
     frame.repeat(MP3_FRAMES)
 }
 
 /// Length of the film, in thousandths of a second: so its one frame is shown.
-const FILM_MS: u32 = 1000;
+const VIDEO_MS: u32 = 1000;
 /// A macroblock: the least that H.264 can show.
-const SIDE: u16 = 16;
+const MACROBLOCK_PIXELS: u16 = 16;
 
 /// Sequence parameters (ITU-T H.264 §7.3.2.1.1): baseline, level 1, one macroblock wide and high,
 /// order of output as decoded, no reference frames.
@@ -37,7 +37,7 @@ const LUMA_BLACK: u8 = 16;
 const CHROMA_NONE: u8 = 128;
 
 /// One second of black as MP4 (ISO 14496-12), its index in front of its frame.
-pub(crate) fn film() -> Vec<u8> {
+pub(crate) fn black_mp4() -> Vec<u8> {
     let frame = frame();
     let kind = boxed(*b"ftyp", &[b"isom", &512_u32.to_be_bytes(), b"isomavc1"]);
     // The index holds the place of the frame behind it, and is as long whatever that is.
@@ -82,7 +82,7 @@ fn index(frame: &[u8], place: u32) -> Vec<u8> {
         0,
         0,
         1000,
-        FILM_MS,
+        VIDEO_MS,
         FIXED_ONE,
         0x0100_0000,
         0,
@@ -104,11 +104,11 @@ fn index(frame: &[u8], place: u32) -> Vec<u8> {
         0,
         2,
     ];
-    let side = u32::from(SIDE) << 16;
+    let side = u32::from(MACROBLOCK_PIXELS) << 16;
     // Times, number, length, layer and loudness, matrix, width and height.
-    let track = [0, 0, 1, 0, FILM_MS, 0, 0, 0, 0, m0, m1, m2, m3, m4, m5, m6, m7, m8, side, side];
+    let track = [0, 0, 1, 0, VIDEO_MS, 0, 0, 0, 0, m0, m1, m2, m3, m4, m5, m6, m7, m8, side, side];
     // 0x55c4 is `und`, no language.
-    let media = listed(*b"mdhd", 0, &[0, 0, 1000, FILM_MS, 0x55c4_0000]);
+    let media = listed(*b"mdhd", 0, &[0, 0, 1000, VIDEO_MS, 0x55c4_0000]);
     // Four words and an empty name.
     let handler = boxed(*b"hdlr", &[&[0; 8], b"vide", &[0; 13]]);
     // The data lie in this very file: flag 1.
@@ -131,8 +131,8 @@ fn samples(frame: &[u8], place: u32) -> Vec<u8> {
     let sets = boxed(*b"avcC", &[&sets, &[1, 0, PPS.len() as u8], &PPS]);
     let mut visual = vec![0; 78];
     visual[7] = 1;
-    visual[24..26].copy_from_slice(&SIDE.to_be_bytes());
-    visual[26..28].copy_from_slice(&SIDE.to_be_bytes());
+    visual[24..26].copy_from_slice(&MACROBLOCK_PIXELS.to_be_bytes());
+    visual[26..28].copy_from_slice(&MACROBLOCK_PIXELS.to_be_bytes());
     // 72 dots an inch both ways, one frame a sample, 24 bits of colour, no table of them.
     visual[28..32].copy_from_slice(&0x0048_0000_u32.to_be_bytes());
     visual[32..36].copy_from_slice(&0x0048_0000_u32.to_be_bytes());
@@ -144,7 +144,7 @@ fn samples(frame: &[u8], place: u32) -> Vec<u8> {
         *b"stbl",
         &[
             &boxed(*b"stsd", &[&[0, 0, 0, 0, 0, 0, 0, 1], &entry]),
-            &listed(*b"stts", 0, &[1, 1, FILM_MS]),
+            &listed(*b"stts", 0, &[1, 1, VIDEO_MS]),
             &listed(*b"stsc", 0, &[1, 1, 1, 1]),
             &listed(*b"stsz", 0, &[frame.len() as u32, 1]),
             &listed(*b"stco", 0, &[1, place]),
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_index_points_at_the_frame() {
-        let film = film();
+        let film = black_mp4();
         let at = film.windows(4).position(|it| it == b"stco").unwrap() + 12;
         let place = u32::from_be_bytes(film[at..at + 4].try_into().unwrap()) as usize;
         assert_eq!(film[place..], frame());
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn boxes_fill_the_file_to_its_last_byte() {
-        let film = film();
+        let film = black_mp4();
         let (mut at, mut kinds) = (0, Vec::new());
         while at < film.len() {
             let length = u32::from_be_bytes(film[at..at + 4].try_into().unwrap()) as usize;
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_sound_is_whole_frames() {
-        let sound = sound();
+        let sound = silent_mp3();
         assert_eq!(sound.len(), MP3_FRAMES * MP3_FRAME_BYTES);
         assert!(sound.chunks(MP3_FRAME_BYTES).all(|frame| frame[..4] == MP3_FRAME_HEAD));
     }

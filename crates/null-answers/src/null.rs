@@ -39,13 +39,13 @@ pub enum BlankBody {
     /// Our sign, for a tab.
     Favicon,
     /// A transparent drawing.
-    Drawing,
+    Svg,
     /// A font without a letter: the page falls back to one of its own at once.
     Font,
     /// A tenth of a second of silence.
-    Sound,
+    Audio,
     /// A second of black.
-    Film,
+    Video,
     /// Captions that caption nothing.
     Captions,
     /// A stream that has ended.
@@ -63,7 +63,7 @@ pub enum BlankBody {
     /// No bytes at all, as text.
     Text,
     /// 204: taken, and nothing to say.
-    Nothing,
+    NoContent,
     /// A WebSocket that is not opened: its handshake is none.
     NoSocket,
     /// A method that has no meaning here.
@@ -85,10 +85,10 @@ impl BlankBody {
         Self::Png32x32,
         Self::Icon,
         Self::Favicon,
-        Self::Drawing,
+        Self::Svg,
         Self::Font,
-        Self::Sound,
-        Self::Film,
+        Self::Audio,
+        Self::Video,
         Self::Captions,
         Self::Playlist,
         Self::Json,
@@ -97,7 +97,7 @@ impl BlankBody {
         Self::Vast4,
         Self::Vmap,
         Self::Text,
-        Self::Nothing,
+        Self::NoContent,
         Self::NoSocket,
         Self::NoMethod,
     ];
@@ -122,10 +122,10 @@ impl BlankBody {
             Self::Png32x32 => "png_32x32",
             Self::Icon => "ico",
             Self::Favicon => "favicon",
-            Self::Drawing => "svg",
+            Self::Svg => "svg",
             Self::Font => "font",
-            Self::Sound => "audio",
-            Self::Film => "video",
+            Self::Audio => "audio",
+            Self::Video => "video",
             Self::Captions => "captions",
             Self::Playlist => "playlist",
             Self::Json => "json",
@@ -134,7 +134,7 @@ impl BlankBody {
             Self::Vast4 => "vast4",
             Self::Vmap => "vmap",
             Self::Text => "empty",
-            Self::Nothing => "no_content",
+            Self::NoContent => "no_content",
             Self::NoSocket => "websocket_refused",
             Self::NoMethod => "method_refused",
         }
@@ -176,7 +176,7 @@ pub enum FrameContext {
 
 /// Fetch metadata comes over HTTPS only. Without it, a page asked for by a page of another host is
 /// taken for a frame: a block page amid an article would be worse than an empty one.
-pub fn seat(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> FrameContext {
+pub fn frame_context(destination: &str, page: Option<Name<'_>>, host: Name<'_>) -> FrameContext {
     let is_foreign = page.is_some_and(|page| page != host);
     if destination.is_empty() && is_foreign { FrameContext::Frame } else { FrameContext::Tab }
 }
@@ -189,7 +189,7 @@ pub struct RequestHints<'r> {
     /// What is asked for, as far as it shows.
     pub kind: RequestKind,
     /// Who asks.
-    pub seat: FrameContext,
+    pub frame: FrameContext,
     /// The host that is blocked.
     pub host: Name<'r>,
     /// The path, without the query.
@@ -207,10 +207,10 @@ pub struct RequestHints<'r> {
 }
 
 /// The answer that is due.
-pub fn due<'r>(hints: &RequestHints<'r>) -> AnswerAudience<'r> {
+pub fn select_answer<'r>(hints: &RequestHints<'r>) -> AnswerAudience<'r> {
     match null(hints) {
         NullAnswer::Blank(BlankBody::Frame | BlankBody::ClickToLoad)
-            if hints.kind == RequestKind::Document && hints.seat == FrameContext::Tab =>
+            if hints.kind == RequestKind::Document && hints.frame == FrameContext::Tab =>
         {
             AnswerAudience::Page
         }
@@ -227,21 +227,21 @@ fn null<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     }
     let reads = *hints.method == Method::GET || *hints.method == Method::HEAD;
     if reads && is_connectivity_check(hints.path) {
-        return NullAnswer::Blank(BlankBody::Nothing);
+        return NullAnswer::Blank(BlankBody::NoContent);
     }
     if reads && let Some(null) = hints.named.and_then(named::find) {
         return null;
     }
     // What is posted as an image or a script is a beacon in disguise.
     if !reads && is_element(hints.kind) {
-        return NullAnswer::Blank(BlankBody::Nothing);
+        return NullAnswer::Blank(BlankBody::NoContent);
     }
     match hints.kind {
         RequestKind::Document | RequestKind::Subdocument | RequestKind::Object => {
             NullAnswer::Blank(BlankBody::Frame)
         }
         RequestKind::Websocket => NullAnswer::Socket,
-        RequestKind::Ping => NullAnswer::Blank(BlankBody::Nothing),
+        RequestKind::Ping => NullAnswer::Blank(BlankBody::NoContent),
         RequestKind::Fetch | RequestKind::Other => fetched(hints),
         RequestKind::Script => script(hints),
         RequestKind::Stylesheet => NullAnswer::Blank(BlankBody::Style),
@@ -279,7 +279,7 @@ fn image(hints: &RequestHints<'_>) -> BlankBody {
         return BlankBody::Favicon;
     }
     match http_engine::kind::extension(hints.path) {
-        it if it.eq_ignore_ascii_case("svg") => BlankBody::Drawing,
+        it if it.eq_ignore_ascii_case("svg") => BlankBody::Svg,
         it if it.eq_ignore_ascii_case("png") => BlankBody::Png,
         it if it.eq_ignore_ascii_case("ico") => BlankBody::Icon,
         _ => BlankBody::Bitmap,
@@ -297,11 +297,11 @@ fn media(hints: &RequestHints<'_>) -> BlankBody {
     }
     // A video element plays sound too, but some players wait for a picture's measures.
     match hints.destination {
-        "video" => BlankBody::Film,
-        "audio" => BlankBody::Sound,
-        _ if is(&["mp4", "m4v", "webm", "ogv", "mpd"]) => BlankBody::Film,
-        _ if hints.accept.starts_with("video/") => BlankBody::Film,
-        _ => BlankBody::Sound,
+        "video" => BlankBody::Video,
+        "audio" => BlankBody::Audio,
+        _ if is(&["mp4", "m4v", "webm", "ogv", "mpd"]) => BlankBody::Video,
+        _ if hints.accept.starts_with("video/") => BlankBody::Video,
+        _ => BlankBody::Audio,
     }
 }
 
@@ -310,13 +310,13 @@ fn fetched<'r>(hints: &RequestHints<'r>) -> NullAnswer<'r> {
     let accepts = |word| contains_ignoring_case(hints.accept, word);
     // Anything but 204 has an EventSource connect again for ever (HTML §9.2).
     if accepts("text/event-stream") {
-        return NullAnswer::Blank(BlankBody::Nothing);
+        return NullAnswer::Blank(BlankBody::NoContent);
     }
     if accepts("application/json") || accepts("+json") || extension_is(hints.path, "json") {
         return NullAnswer::Blank(BlankBody::Json);
     }
     if *hints.method != Method::GET && *hints.method != Method::HEAD {
-        return NullAnswer::Blank(BlankBody::Nothing);
+        return NullAnswer::Blank(BlankBody::NoContent);
     }
     let says = |word| {
         contains_ignoring_case(hints.path, word) || contains_ignoring_case(hints.query, word)

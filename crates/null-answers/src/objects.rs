@@ -42,7 +42,7 @@ pub(crate) const ICON: &[u8] = b"\0\0\x01\0\x01\0\
 pub(crate) const FAVICON: &[u8] = include_bytes!("favicon.ico");
 
 /// An SVG of one transparent pixel.
-pub(crate) const DRAWING: &[u8] =
+pub(crate) const SVG: &[u8] =
     b"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"/>";
 
 /// A WOFF2 font without a character: every letter falls back at once, and nothing stands in the

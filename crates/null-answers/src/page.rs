@@ -4,7 +4,7 @@
 //! names by its hash. Everything that came from outside is escaped. Other sites cannot read these
 //! pages or frame them: they name the client's profile. Called by the doors.
 
-use crate::onward;
+use crate::continue_link;
 use http::{Response, StatusCode};
 use http_engine::html::{self, escape, fill};
 use http_engine::{Body, conditional};
@@ -14,13 +14,13 @@ use std::net::{IpAddr, SocketAddr};
 use vocab::{Cause, DomainName, Door, Now, RequestNumber};
 
 const BLOCKED: &str = include_str!("blocked.html");
-const LAW: &str = include_str!("law.html");
+const LEGAL_PAGE: &str = include_str!("law.html");
 const TARGET: &str = include_str!("target.html");
 
 /// Characters of a URL that are shown; the ledger holds more.
 const URL_SHOWN_MAX: usize = 400;
 /// Longest URL that the page which lets a name through is told to lead back to, in bytes.
-const BACK_BYTES_MAX: usize = 2048;
+const RETURN_URL_BYTES_MAX: usize = 2048;
 
 /// Holds what a block page tells.
 pub struct BlockNotice<'p> {
@@ -33,7 +33,7 @@ pub struct BlockNotice<'p> {
     /// Who asked.
     pub client: IpAddr,
     /// What else is known of the client.
-    pub who: &'p ClientIdentity<'p>,
+    pub identity: &'p ClientIdentity<'p>,
     /// Where the dashboard is.
     pub dashboard: Option<SocketAddr>,
     /// Where devices find our authority's certificate.
@@ -45,7 +45,7 @@ pub struct BlockNotice<'p> {
 /// The page in place of a blocked one: 403.
 pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response<Body> {
     let rule = told.verdict.cause.rule();
-    let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(since);
+    let since = rule.and_then(|rule| told.policy.list_changed_ms(rule.list)).map(unchanged_since);
     let rule = rule.and_then(|rule| told.policy.rule_text(rule, host.as_name()));
     let law = match rule {
         None if told.verdict.cause == Cause::Unlisted => {
@@ -56,7 +56,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
         // The lists have been replaced since the verdict.
         None => "<p class=\"lead\">This network does not open this address.</p>".to_owned(),
         Some(rule) => fill(
-            LAW,
+            LEGAL_PAGE,
             &[
                 ("rule", &escape(&rule.text)),
                 ("list", &escape(&rule.list)),
@@ -66,8 +66,10 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
         ),
     };
     let (client, door) = (told.client.to_string(), told.door.as_str());
-    let command =
-        format!("tidegate why {} --client {client} --kind document --door {door}", shell_word(url));
+    let command = format!(
+        "tidegate why {} --client {client} --kind document --door {door}",
+        shell_quote(url)
+    );
     let content = fill(
         BLOCKED,
         &[
@@ -75,7 +77,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
             ("url", &escape(shortened(url))),
             ("law", &law),
             ("client", &client),
-            ("profile", &escape(told.policy.profile_of(told.client, Some(told.who)))),
+            ("profile", &escape(told.policy.profile_of(told.client, Some(told.identity)))),
             ("target", &target(url, host)),
             ("id", &RequestNumber::from(told.now).to_string()),
             ("time", conditional::format_date(told.now.unix_secs()).to_str().unwrap_or("")),
@@ -89,7 +91,7 @@ pub fn blocked(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> Response
 }
 
 /// Since when a list is unchanged: `, unchanged since 12 Nov 2026, 14:03 UTC`.
-fn since(unix_ms: u64) -> String {
+fn unchanged_since(unix_ms: u64) -> String {
     // `Thu, 12 Nov 2026 14:03:37 GMT` (RFC 9110 section 5.6.7).
     let date = conditional::format_date(unix_ms / 1000);
     let date = date.to_str().unwrap_or("");
@@ -101,7 +103,7 @@ fn since(unix_ms: u64) -> String {
 
 /// A link to where the click was to lead.
 fn target(url: &str, host: &DomainName) -> String {
-    onward::find(url, host).map_or_else(String::new, |onward| {
+    continue_link::find(url, host).map_or_else(String::new, |onward| {
         let (host, url) = (escape(onward.host.as_str()), escape(&onward.url));
         fill(TARGET, &[("host", &host), ("url", &url)])
     })
@@ -133,7 +135,7 @@ fn allow(host: &DomainName, url: &str, told: &BlockNotice<'_>) -> String {
     if !host.as_str().contains('.') {
         return String::new();
     }
-    let back = if url.len() > BACK_BYTES_MAX { "" } else { url };
+    let back = if url.len() > RETURN_URL_BYTES_MAX { "" } else { url };
     let (host, client, back) =
         (encoded(host.as_str()), encoded(&told.client.to_string()), encoded(back));
     let link = format!("http://{address}/allow?host={host}&client={client}&back={back}");
@@ -151,7 +153,7 @@ fn dashboard(url: &str, told: &BlockNotice<'_>) -> String {
 }
 
 /// As one word of a POSIX shell: people paste this.
-fn shell_word(text: &str) -> String {
+fn shell_quote(text: &str) -> String {
     format!("'{}'", shortened(text).replace('\'', "'\\''"))
 }
 
@@ -165,11 +167,11 @@ mod tests {
 
     #[test]
     fn a_list_is_unchanged_since_a_minute_of_a_day() {
-        assert_eq!(since(1_794_492_217_000), ", unchanged since 12 Nov 2026, 14:03 UTC");
+        assert_eq!(unchanged_since(1_794_492_217_000), ", unchanged since 12 Nov 2026, 14:03 UTC");
     }
 
     #[test]
     fn what_people_paste_is_one_word() {
-        assert_eq!(shell_word("http://a/'; rm -rf /; '"), r"'http://a/'\''; rm -rf /; '\'''");
+        assert_eq!(shell_quote("http://a/'; rm -rf /; '"), r"'http://a/'\''; rm -rf /; '\'''");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const METHODS: HeaderValue =
 /// What `Alt-Svc` says over TLS.
 pub const FORGET_HTTP3: HeaderValue = HeaderValue::from_static("clear");
 /// Long enough for one visit, short enough that nobody notices after a name is let through.
-const BRIEFLY: &str = "max-age=60";
+const ONE_MINUTE: &str = "max-age=60";
 const NEVER: &str = "no-store";
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -35,7 +35,7 @@ const XML: &str = "application/xml; charset=utf-8";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpCarrier {
     /// Nothing but TCP.
-    Plain,
+    Tcp,
     /// TLS.
     Tls,
 }
@@ -57,12 +57,12 @@ pub(crate) struct ReadyAnswer {
 enum AnswerType {
     Exact(&'static str),
     /// Asked for by who knows what: a script tag must not be refused for it.
-    Loose(&'static str),
+    Lenient(&'static str),
     None,
 }
 
 static BLANKS: LazyLock<Vec<ReadyAnswer>> = LazyLock::new(|| BlankBody::ALL.map(make).into());
-static STAND_INS: LazyLock<Vec<ReadyAnswer>> = LazyLock::new(|| {
+static READY_STUBS: LazyLock<Vec<ReadyAnswer>> = LazyLock::new(|| {
     let script = |stub: &Stub| ReadyAnswer::of(AnswerType::Exact(SCRIPT), stub.text().as_bytes());
     Stub::ALL.iter().map(script).collect()
 });
@@ -74,7 +74,7 @@ pub(crate) fn blank(blank: BlankBody) -> &'static ReadyAnswer {
 
 /// A script that stands in for a well-known one.
 pub(crate) fn stub(stub: Stub) -> &'static ReadyAnswer {
-    &STAND_INS[stub.index()]
+    &READY_STUBS[stub.index()]
 }
 
 fn make(blank: BlankBody) -> ReadyAnswer {
@@ -125,10 +125,10 @@ fn make(blank: BlankBody) -> ReadyAnswer {
         BlankBody::Png32x32 => exact("image/png", objects::PNG_32X32),
         BlankBody::Icon => exact("image/x-icon", objects::ICON),
         BlankBody::Favicon => exact("image/x-icon", objects::FAVICON),
-        BlankBody::Drawing => exact("image/svg+xml", objects::DRAWING),
+        BlankBody::Svg => exact("image/svg+xml", objects::SVG),
         BlankBody::Font => exact("font/woff2", objects::FONT),
-        BlankBody::Sound => played("audio/mpeg", media::sound()),
-        BlankBody::Film => played("video/mp4", media::film()),
+        BlankBody::Audio => played("audio/mpeg", media::silent_mp3()),
+        BlankBody::Video => played("video/mp4", media::black_mp4()),
         BlankBody::Captions => exact("text/vtt; charset=utf-8", objects::CAPTIONS),
         BlankBody::Playlist => exact("application/vnd.apple.mpegurl", objects::PLAYLIST),
         BlankBody::Json => exact("application/json", b"{}"),
@@ -136,8 +136,8 @@ fn make(blank: BlankBody) -> ReadyAnswer {
         BlankBody::Vast3 => exact(XML, objects::VAST[1]),
         BlankBody::Vast4 => exact(XML, objects::VAST[2]),
         BlankBody::Vmap => exact(XML, objects::VMAP),
-        BlankBody::Text => ReadyAnswer::of(AnswerType::Loose("text/plain; charset=utf-8"), b""),
-        BlankBody::Nothing => bare(StatusCode::NO_CONTENT, &[(CACHE_CONTROL, NEVER)]),
+        BlankBody::Text => ReadyAnswer::of(AnswerType::Lenient("text/plain; charset=utf-8"), b""),
+        BlankBody::NoContent => bare(StatusCode::NO_CONTENT, &[(CACHE_CONTROL, NEVER)]),
         BlankBody::NoSocket => bare(StatusCode::FORBIDDEN, &[(CACHE_CONTROL, NEVER)]),
         BlankBody::NoMethod => {
             let mut none = bare(StatusCode::METHOD_NOT_ALLOWED, &[]);
@@ -166,13 +166,13 @@ impl ReadyAnswer {
         // Pages with COEP embed only what says that it may be embedded.
         headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
         headers.insert(TIMING, HeaderValue::from_static("*"));
-        headers.insert(CACHE_CONTROL, HeaderValue::from_static(BRIEFLY));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static(ONE_MINUTE));
         match media {
             AnswerType::Exact(media) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
                 headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
             }
-            AnswerType::Loose(media) => {
+            AnswerType::Lenient(media) => {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static(media));
             }
             AnswerType::None => {}
@@ -214,7 +214,7 @@ impl ReadyAnswer {
     /// Status line and fields, less length and date.
     pub(crate) fn head(&self, carrier: HttpCarrier) -> &[u8] {
         match carrier {
-            HttpCarrier::Plain => &self.plain_head,
+            HttpCarrier::Tcp => &self.plain_head,
             HttpCarrier::Tls => &self.secure_head,
         }
     }

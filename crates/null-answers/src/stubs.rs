@@ -84,8 +84,8 @@ impl Stub {
 enum StubPath {
     Any,
     Is(&'static str),
-    Begins(&'static str),
-    Ends(&'static str),
+    Prefix(&'static str),
+    Suffix(&'static str),
 }
 
 impl StubPath {
@@ -93,63 +93,63 @@ impl StubPath {
         match self {
             Self::Any => true,
             Self::Is(whole) => path == whole,
-            Self::Begins(start) => path.starts_with(start),
-            Self::Ends(end) => path.ends_with(end),
+            Self::Prefix(start) => path.starts_with(start),
+            Self::Suffix(end) => path.ends_with(end),
         }
     }
 }
 
-use StubPath::{Any, Begins, Ends, Is};
+use StubPath::{Any, Is, Prefix, Suffix};
 
 /// By host, which stands for all below it, sorted; the first of a host that matches counts.
-const PLACES: &[(&str, StubPath, Stub)] = &[
-    ("c.amazon-adsystem.com", Ends("/amzn_ads.js"), Stub::AmazonAds),
-    ("c.amazon-adsystem.com", Ends("/apstag.js"), Stub::Apstag),
+const STUBS_BY_URL: &[(&str, StubPath, Stub)] = &[
+    ("c.amazon-adsystem.com", Suffix("/amzn_ads.js"), Stub::AmazonAds),
+    ("c.amazon-adsystem.com", Suffix("/apstag.js"), Stub::Apstag),
     ("cdn.mxpnl.com", Any, Stub::Mixpanel),
-    ("cdn.segment.com", Begins("/analytics.js/"), Stub::Segment),
-    ("cdn.taboola.com", Ends("/loader.js"), Stub::Taboola),
-    ("cdn.tinypass.com", Begins("/api/tinypass"), Stub::Piano),
+    ("cdn.segment.com", Prefix("/analytics.js/"), Stub::Segment),
+    ("cdn.taboola.com", Suffix("/loader.js"), Stub::Taboola),
+    ("cdn.tinypass.com", Prefix("/api/tinypass"), Stub::Piano),
     ("cdn4.mxpnl.com", Any, Stub::Mixpanel),
-    ("connect.facebook.net", Ends("/fbevents.js"), Stub::Facebook),
-    ("fpcdn.io", Ends("/iife.min.js"), Stub::Fingerprint3),
+    ("connect.facebook.net", Suffix("/fbevents.js"), Stub::Facebook),
+    ("fpcdn.io", Suffix("/iife.min.js"), Stub::Fingerprint3),
     ("fpcdn.io", Any, Stub::FingerprintModule),
-    ("fpjscdn.net", Ends("/iife.min.js"), Stub::Fingerprint3),
+    ("fpjscdn.net", Suffix("/iife.min.js"), Stub::Fingerprint3),
     ("fpjscdn.net", Any, Stub::FingerprintModule),
-    ("fwmrm.net", Ends("/AdManager.js"), Stub::FreeWheel),
-    ("gemius.pl", Ends("/gplayer.js"), Stub::Gemius),
-    ("gemius.pl", Ends("/xgemius.js"), Stub::Gemius),
+    ("fwmrm.net", Suffix("/AdManager.js"), Stub::FreeWheel),
+    ("gemius.pl", Suffix("/gplayer.js"), Stub::Gemius),
+    ("gemius.pl", Suffix("/xgemius.js"), Stub::Gemius),
     ("google-analytics.com", Is("/analytics.js"), Stub::GoogleAnalytics),
     ("google-analytics.com", Is("/analytics_debug.js"), Stub::GoogleAnalytics),
     ("google-analytics.com", Is("/cx/api.js"), Stub::GoogleExperiments),
     ("google-analytics.com", Is("/ga.js"), Stub::GoogleAnalyticsClassic),
-    ("google-analytics.com", Begins("/gtm/js"), Stub::GoogleTagManager),
+    ("google-analytics.com", Prefix("/gtm/js"), Stub::GoogleTagManager),
     ("google-analytics.com", Is("/urchin.js"), Stub::GoogleAnalyticsClassic),
-    ("googlesyndication.com", Ends("/adsbygoogle.js"), Stub::Adsbygoogle),
-    ("googlesyndication.com", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("googlesyndication.com", Suffix("/adsbygoogle.js"), Stub::Adsbygoogle),
+    ("googlesyndication.com", Suffix("/gpt.js"), Stub::GooglePublisherTag),
     ("googletagmanager.com", Any, Stub::GoogleTagManager),
-    ("googletagservices.com", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("googletagservices.com", Suffix("/gpt.js"), Stub::GooglePublisherTag),
     ("imasdk.googleapis.com", Any, Stub::Ima),
-    ("mc.webvisor.org", Begins("/metrika/"), Stub::Metrika),
-    ("mc.yandex.com", Begins("/metrika/"), Stub::Metrika),
-    ("mc.yandex.ru", Begins("/metrika/"), Stub::Metrika),
-    ("openfpcdn.io", Ends("/iife.min.js"), Stub::Fingerprint3),
-    ("openfpcdn.io", Ends("/umd.min.js"), Stub::Fingerprint3),
+    ("mc.webvisor.org", Prefix("/metrika/"), Stub::Metrika),
+    ("mc.yandex.com", Prefix("/metrika/"), Stub::Metrika),
+    ("mc.yandex.ru", Prefix("/metrika/"), Stub::Metrika),
+    ("openfpcdn.io", Suffix("/iife.min.js"), Stub::Fingerprint3),
+    ("openfpcdn.io", Suffix("/umd.min.js"), Stub::Fingerprint3),
     ("openfpcdn.io", Any, Stub::FingerprintModule),
-    ("pi.pardot.com", Ends("/pd.js"), Stub::Pardot),
+    ("pi.pardot.com", Suffix("/pd.js"), Stub::Pardot),
     ("popads.net", Any, Stub::Popads),
-    ("s.nitropay.com", Begins("/ads-"), Stub::NitroPay),
+    ("s.nitropay.com", Prefix("/ads-"), Stub::NitroPay),
     ("sb.scorecardresearch.com", Any, Stub::Scorecard),
-    ("scorecardresearch.com", Ends(".js"), Stub::Scorecard),
+    ("scorecardresearch.com", Suffix(".js"), Stub::Scorecard),
     ("sdk.privacy-center.org", Any, Stub::Didomi),
-    ("securepubads.g.doubleclick.net", Ends("/gpt.js"), Stub::GooglePublisherTag),
+    ("securepubads.g.doubleclick.net", Suffix("/gpt.js"), Stub::GooglePublisherTag),
     ("ssl.google-analytics.com", Is("/ga.js"), Stub::GoogleAnalyticsClassic),
     ("static.chartbeat.com", Any, Stub::Chartbeat),
     ("static.hotjar.com", Any, Stub::Hotjar),
     ("static.sensorsdata.cn", Any, Stub::Sensors),
     ("tag.aticdn.net", Any, Stub::AtInternet),
-    ("wcs.naver.com", Ends(".js"), Stub::Naver),
-    ("wcs.naver.net", Ends(".js"), Stub::Naver),
-    ("widgets.outbrain.com", Ends("/outbrain.js"), Stub::Outbrain),
+    ("wcs.naver.com", Suffix(".js"), Stub::Naver),
+    ("wcs.naver.net", Suffix(".js"), Stub::Naver),
+    ("widgets.outbrain.com", Suffix("/outbrain.js"), Stub::Outbrain),
 ];
 
 /// By the file's name, wherever it lies: scripts that sites keep themselves or take from a CDN.
@@ -187,15 +187,15 @@ const FILES: &[(&str, Stub)] = &[
 
 /// The stand-in for the script at this address, if it is a well-known one.
 pub(crate) fn find(host: Name<'_>, path: &str) -> Option<Stub> {
-    by_place(host, path).or_else(|| by_file(path))
+    stub_for_url(host, path).or_else(|| by_file(path))
 }
 
-fn by_place(host: Name<'_>, path: &str) -> Option<Stub> {
+fn stub_for_url(host: Name<'_>, path: &str) -> Option<Stub> {
     let up = std::iter::successors(Some(host), |name| name.parent());
     // The root and top-level domains stand in no table.
     up.take_while(|name| name.as_str().contains('.')).find_map(|name| {
-        let first = PLACES.partition_point(|(known, _, _)| *known < name.as_str());
-        let here = PLACES[first..].iter().take_while(|(known, _, _)| *known == name.as_str());
+        let first = STUBS_BY_URL.partition_point(|(known, _, _)| *known < name.as_str());
+        let here = STUBS_BY_URL[first..].iter().take_while(|(known, _, _)| *known == name.as_str());
         here.into_iter().find(|(_, of, _)| of.matches(path)).map(|(_, _, stub)| *stub)
     })
 }
@@ -215,14 +215,14 @@ mod tests {
 
     #[test]
     fn the_tables_are_sorted() {
-        assert!(PLACES.is_sorted_by_key(|(host, _, _)| host));
+        assert!(STUBS_BY_URL.is_sorted_by_key(|(host, _, _)| host));
         assert!(FILES.is_sorted_by_key(|(file, _)| file));
     }
 
     #[test]
     fn every_stub_has_a_place_or_a_name() {
         for stub in Stub::ALL {
-            let is_placed = PLACES.iter().any(|(_, _, it)| it == stub);
+            let is_placed = STUBS_BY_URL.iter().any(|(_, _, it)| it == stub);
             assert!(is_placed || FILES.iter().any(|(_, it)| it == stub), "{stub:?}");
         }
     }

@@ -103,7 +103,7 @@ impl UrlHost {
             Self::Name(name) => {
                 let localhost = Name::from_lowercase("localhost").ok()?;
                 name.as_name()
-                    .is_within(localhost)
+                    .is_at_or_below(localhost)
                     .then(|| vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
             }
         }

@@ -43,7 +43,7 @@ pub enum BadHash {
     /// Of a known form, and malformed.
     Malformed,
     /// Would take seconds or hundreds of megabytes a check.
-    TooDear,
+    TooExpensive,
 }
 
 impl PasswordHash {
@@ -86,7 +86,7 @@ fn check_bcrypt(text: &str) -> Result<(), BadHash> {
     if text.len() != 60 || !(4..=31).contains(&cost) {
         return Err(BadHash::Malformed);
     }
-    if cost > BCRYPT_COST_MAX { Err(BadHash::TooDear) } else { Ok(()) }
+    if cost > BCRYPT_COST_MAX { Err(BadHash::TooExpensive) } else { Ok(()) }
 }
 
 fn check_argon2(text: &str) -> Result<(), BadHash> {
@@ -95,7 +95,7 @@ fn check_argon2(text: &str) -> Result<(), BadHash> {
     if hash.hash.is_none() || hash.salt.is_none() {
         return Err(BadHash::Malformed);
     }
-    if params.m_cost() > ARGON2_KIB_MAX { Err(BadHash::TooDear) } else { Ok(()) }
+    if params.m_cost() > ARGON2_KIB_MAX { Err(BadHash::TooExpensive) } else { Ok(()) }
 }
 
 fn check_sha_crypt(text: &str) -> Result<(), BadHash> {
@@ -104,7 +104,7 @@ fn check_sha_crypt(text: &str) -> Result<(), BadHash> {
     match rounds.map(str::parse::<u32>) {
         None => Ok(()),
         Some(Ok(rounds)) if rounds <= SHA_CRYPT_ROUNDS_MAX => Ok(()),
-        Some(Ok(_)) => Err(BadHash::TooDear),
+        Some(Ok(_)) => Err(BadHash::TooExpensive),
         Some(Err(_)) => Err(BadHash::Malformed),
     }
 }
@@ -121,7 +121,7 @@ impl fmt::Display for BadHash {
             Self::Weak => "this hash is broken (MD5, SHA-1 or DES)",
             Self::Unknown => "this is no hash, or of a form that is not known",
             Self::Malformed => "this hash is malformed",
-            Self::TooDear => "this hash takes too long, or too much memory, to check",
+            Self::TooExpensive => "this hash takes too long, or too much memory, to check",
         })
     }
 }
@@ -172,7 +172,7 @@ mod tests {
         check("$2y$05$short", BadHash::Malformed);
         check("$argon2id$v=19$m=1", BadHash::Malformed);
         let dear = bcrypt::hash("x", 4).unwrap().replacen("$04$", "$31$", 1);
-        check(&dear, BadHash::TooDear);
-        check(&SHA512.replacen("$6$", "$6$rounds=999999999$", 1), BadHash::TooDear);
+        check(&dear, BadHash::TooExpensive);
+        check(&SHA512.replacen("$6$", "$6$rounds=999999999$", 1), BadHash::TooExpensive);
     }
 }

@@ -6,11 +6,11 @@
 //! the proxy door.
 
 mod basic;
-mod desk;
+mod checker;
 mod hashes;
 mod users;
 
 pub use crate::basic::{BasicCredentials, FIELD_BYTES_MAX, basic};
-pub use crate::desk::{LoginAttempt, LoginOutcome, PasswordChecker};
+pub use crate::checker::{LoginAttempt, LoginOutcome, PasswordChecker};
 pub use crate::hashes::{BadHash, PasswordHash};
 pub use crate::users::{USERS_FILE_BYTES_MAX, UserTable};

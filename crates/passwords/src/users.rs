@@ -19,7 +19,7 @@ const REMEDY: &str = "make one with: htpasswd -nB USER, or argon2, or mkpasswd -
 pub struct UserTable {
     all: BTreeMap<Box<str>, PasswordHash>,
     /// What an unknown name's password is held against.
-    nobody: PasswordHash,
+    dummy_hash: PasswordHash,
 }
 
 impl UserTable {
@@ -46,7 +46,7 @@ impl UserTable {
         };
         let all: BTreeMap<Box<str>, PasswordHash> = all.iter().filter_map(hashed).collect();
         match all.values().next().cloned() {
-            Some(nobody) if complaints.is_empty() => Ok(Self { all, nobody }),
+            Some(nobody) if complaints.is_empty() => Ok(Self { all, dummy_hash: nobody }),
             Some(_) => Err(complaints),
             None => {
                 if complaints.is_empty() {
@@ -68,7 +68,7 @@ impl UserTable {
     pub(crate) fn hash_of(&self, user: &str) -> (&PasswordHash, UserExistence) {
         match self.all.get(user) {
             Some(hash) => (hash, UserExistence::Yes),
-            None => (&self.nobody, UserExistence::No),
+            None => (&self.dummy_hash, UserExistence::No),
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::state::{
 use crate::world::{
     CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion, RenewalState,
 };
-use dns_wire::{DnsQuery, KeyBuffer, forge};
+use dns_wire::{DnsQuery, KeyBuffer, synthesize};
 use std::sync::Arc;
 use vocab::{Name, Source};
 
@@ -128,7 +128,7 @@ pub fn silence(program: &Program, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
         SilentAnswer::Refused => REFUSED,
         SilentAnswer::Empty => 0,
     };
-    forge::code(&bare(query), rcode, None, out);
+    synthesize::code(&bare(query), rcode, None, out);
 }
 
 /// The query as one without EDNS: what is written for it has no OPT.

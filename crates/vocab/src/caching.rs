@@ -193,7 +193,7 @@ reasons! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Caching {
     /// How it answered, or why it did not.
-    pub used: CacheUse,
+    pub outcome: CacheUse,
     /// Why the answer was not stored, as far as its head says; none where it was, and where nothing
     /// came.
     pub not_stored: Option<NotStored>,
@@ -201,10 +201,10 @@ pub struct Caching {
 
 impl Caching {
     /// No cache was asked.
-    pub const NONE: Self = Self { used: CacheUse::NotAsked, not_stored: None };
+    pub const NONE: Self = Self { outcome: CacheUse::NotAsked, not_stored: None };
 
     /// A fresh hit.
-    pub const HIT: Self = Self { used: CacheUse::Hit, not_stored: None };
+    pub const HIT: Self = Self { outcome: CacheUse::Hit, not_stored: None };
 
     /// Both numbers in one; 0 is [`Self::NONE`].
     pub const fn code(self) -> u16 {
@@ -212,14 +212,14 @@ impl Caching {
             None => 0,
             Some(why) => why.code(),
         };
-        u16::from_le_bytes([self.used.code(), not_stored])
+        u16::from_le_bytes([self.outcome.code(), not_stored])
     }
 
     /// Returns what a number stands for; what is unknown in it reads as nothing.
     pub fn from_code(code: u16) -> Self {
         let [used, not_stored] = code.to_le_bytes();
         Self {
-            used: CacheUse::from_code(used).unwrap_or(CacheUse::NotAsked),
+            outcome: CacheUse::from_code(used).unwrap_or(CacheUse::NotAsked),
             not_stored: NotStored::from_code(not_stored),
         }
     }
@@ -227,7 +227,7 @@ impl Caching {
 
 impl fmt::Display for Caching {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.used)?;
+        write!(f, "{}", self.outcome)?;
         match self.not_stored {
             None => Ok(()),
             Some(why) => write!(f, "; the answer was not stored: {why}"),
@@ -254,7 +254,7 @@ mod tests {
     fn every_pair_is_read_back_from_its_number() {
         let reasons = NotStored::ALL.iter().copied().map(Some).chain([None]);
         let all = reasons.flat_map(|not_stored| {
-            CacheUse::ALL.iter().map(move |used| Caching { used: *used, not_stored })
+            CacheUse::ALL.iter().map(move |used| Caching { outcome: *used, not_stored })
         });
         for caching in all {
             assert_eq!(Caching::from_code(caching.code()), caching);
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn both_reasons_are_said() {
-        let caching = Caching { used: CacheUse::UriMiss, not_stored: Some(NotStored::NoStore) };
+        let caching = Caching { outcome: CacheUse::UriMiss, not_stored: Some(NotStored::NoStore) };
         assert_eq!(
             caching.to_string(),
             "nothing was stored for the URL; the answer was not stored: the origin says no-store"

@@ -71,7 +71,7 @@ impl<'a> Name<'a> {
     }
 
     /// True if this is `other` or stands below it.
-    pub fn is_within(self, other: Name<'_>) -> bool {
+    pub fn is_at_or_below(self, other: Name<'_>) -> bool {
         match self.0.strip_suffix(other.0) {
             Some("") => true,
             Some(rest) => other.0.is_empty() || rest.ends_with('.'),
@@ -292,10 +292,10 @@ mod tests {
     #[test]
     fn within_is_by_whole_labels() {
         let name = |text: &'static str| Name::from_lowercase(text).unwrap();
-        assert!(name("a.example").is_within(name("example")));
-        assert!(name("example").is_within(name("example")));
-        assert!(!name("badexample").is_within(name("example")));
-        assert!(name("example").is_within(Name::ROOT));
+        assert!(name("a.example").is_at_or_below(name("example")));
+        assert!(name("example").is_at_or_below(name("example")));
+        assert!(!name("badexample").is_at_or_below(name("example")));
+        assert!(name("example").is_at_or_below(Name::ROOT));
     }
 
     #[test]

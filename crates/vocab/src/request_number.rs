@@ -22,13 +22,13 @@ pub struct NoRequestNumber;
 const DIGITS: usize = 12;
 /// Digits of one group.
 const GROUP: usize = 4;
-const LARGEST: u64 = (1 << (DIGITS * 4)) - 1;
+const NUMBER_MAX: u64 = (1 << (DIGITS * 4)) - 1;
 
 impl RequestNumber {
     /// The number of a request that was made at this moment.
     pub const fn at(unix_ms: u64) -> Self {
         // Twelve digits last until the year 10889.
-        Self { unix_ms: unix_ms & LARGEST }
+        Self { unix_ms: unix_ms & NUMBER_MAX }
     }
 
     /// When the request was made, in milliseconds since 1970.

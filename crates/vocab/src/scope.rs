@@ -78,7 +78,7 @@ fn of_v6(v6: Ipv6Addr) -> AddressScope {
     if v6.is_loopback() || v6.is_unspecified() {
         return AddressScope::Loopback;
     }
-    if let Some(v4) = carried(v6) {
+    if let Some(v4) = embedded_ipv4(v6) {
         return of_v4(v4);
     }
     match v6.segments() {
@@ -99,7 +99,7 @@ fn of_v6(v6: Ipv6Addr) -> AddressScope {
 
 /// The IPv4 address to which an IPv6 one leads: mapped (RFC 4291 §2.5.5.2), IPv4-compatible
 /// (§2.5.5.1), translated (RFC 2765 §2.1), by NAT64 (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
-fn carried(v6: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let ([0, 0, 0, 0, 0, 0 | 0xffff, high, low]
     | [0, 0, 0, 0, 0xffff, 0, high, low]
     | [0x64, 0xff9b, 0, 0, 0, 0, high, low]

@@ -5,7 +5,7 @@
 //! since a service binding would lead around them (RFC 9460 §3). Called by `request`; it decides
 //! nothing.
 
-use dns_wire::{DnsQuery, Ede, EdeCode, forge};
+use dns_wire::{DnsQuery, Ede, EdeCode, synthesize};
 use policy::BlockStyle;
 use std::net::IpAddr;
 
@@ -68,13 +68,17 @@ impl BlockedAnswers {
             // It would only refuse our certificate, and show an error where an empty answer shows
             // nothing.
             BlockStyle::Pixel if reaches == PixelReach::Nothing => {
-                forge::nodata(query, self.ttl_s, BLOCKED, out);
+                synthesize::nodata(query, self.ttl_s, BLOCKED, out);
             }
-            BlockStyle::Pixel => forge::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out),
-            BlockStyle::Auto | BlockStyle::Nodata => forge::nodata(query, self.ttl_s, BLOCKED, out),
-            BlockStyle::Nxdomain => forge::nxdomain(query, self.ttl_s, BLOCKED, out),
-            BlockStyle::Null => forge::null(query, self.ttl_s, BLOCKED, out),
-            BlockStyle::Refused => forge::refused(query, BLOCKED, out),
+            BlockStyle::Pixel => {
+                synthesize::addresses(query, &self.pixel, self.ttl_s, BLOCKED, out);
+            }
+            BlockStyle::Auto | BlockStyle::Nodata => {
+                synthesize::nodata(query, self.ttl_s, BLOCKED, out);
+            }
+            BlockStyle::Nxdomain => synthesize::nxdomain(query, self.ttl_s, BLOCKED, out),
+            BlockStyle::Null => synthesize::null(query, self.ttl_s, BLOCKED, out),
+            BlockStyle::Refused => synthesize::refused(query, BLOCKED, out),
         }
     }
 }

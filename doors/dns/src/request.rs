@@ -14,7 +14,7 @@ use crate::plan::DnsPlan;
 use crate::settings::AliasesAtPixel;
 use crate::shape;
 use crate::surroundings::RequestEnv;
-use dns_wire::{BadQuery, DnsQuery, EdeCode, Rcode, UDP_BYTES_MAX, forge, reply};
+use dns_wire::{BadQuery, DnsQuery, EdeCode, Rcode, UDP_BYTES_MAX, reply, synthesize};
 use ledger::{EventSubject, RequestEvent};
 use pipeline::machine;
 use pipeline::state::{RunResponse, RunState, RunStep};
@@ -223,7 +223,7 @@ fn refuse_unread(
         BadQuery::Cookie(bad, options) => (bad, Some(options)),
     };
     match (admission, cookie) {
-        (Admission::Welcome, None) => forge::bad(&bad, reply),
+        (Admission::Welcome, None) => synthesize::bad(&bad, reply),
         (Admission::Welcome, Some(options)) => {
             view.plan.guard.give_cookie(bad, options, &caller, reply);
         }
@@ -231,7 +231,7 @@ fn refuse_unread(
         (Admission::Dropped | Admission::TurnedAway(TurnedAway::ComeByTcp), _) => {}
         (Admission::TurnedAway(_), _) => {
             bad.rcode = Rcode::Refused;
-            forge::bad(&bad, reply);
+            synthesize::bad(&bad, reply);
         }
     }
     let judged = !reply.is_empty() && caller.way == QueryTransport::Udp;
@@ -332,7 +332,7 @@ pub(crate) fn keep_outside(
         return None;
     }
     out.clear();
-    forge::nodata(&bare(asked.query), EMPTIED_TTL_S, None, out);
+    synthesize::nodata(&bare(asked.query), EMPTIED_TTL_S, None, out);
     state.answer_made();
     Some(guard::REBINDING_ERROR)
 }

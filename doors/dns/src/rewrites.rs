@@ -3,8 +3,8 @@
 //! The policy has settled which rules hold; here their answer becomes a message, or another name to
 //! be asked for. It decides nothing. Called by `surroundings` for the few names that are rewritten.
 
-use dns_wire::forge;
 use dns_wire::records::LocalRecords;
+use dns_wire::synthesize;
 use pipeline::state::RedirectTarget;
 use pipeline::world::{DoorAnswer, PipelineQuestion};
 use policy::RewriteAnswer;
@@ -25,9 +25,9 @@ pub(crate) fn answer(
         RewriteAnswer::Code(code) => {
             // Numbers of RFC 1035 §4.1.1; the first two are kept by clients, so they need an SOA.
             match code {
-                0 => forge::nodata(asked.query, ttl_s, None, out),
-                3 => forge::nxdomain(asked.query, ttl_s, None, out),
-                other => forge::code(asked.query, u16::from(*other), None, out),
+                0 => synthesize::nodata(asked.query, ttl_s, None, out),
+                3 => synthesize::nxdomain(asked.query, ttl_s, None, out),
+                other => synthesize::code(asked.query, u16::from(*other), None, out),
             }
             DoorAnswer::Answered(Source::Policy)
         }
@@ -35,7 +35,7 @@ pub(crate) fn answer(
             if let Some(target) = RedirectTarget::new(name.clone()) {
                 return DoorAnswer::Instead(Arc::new(target));
             }
-            forge::nodata(asked.query, ttl_s, None, out);
+            synthesize::nodata(asked.query, ttl_s, None, out);
             DoorAnswer::Answered(Source::Local)
         }
         RewriteAnswer::Records(records) => {
@@ -51,7 +51,7 @@ pub(crate) fn answer(
             let local = LocalRecords::parse(&lines).unwrap_or_default();
             match local.lookup(asked.name, asked.query.qtype) {
                 Some(found) => found.write(asked.query, MESSAGE_BYTES_MAX, out),
-                None => forge::nodata(asked.query, ttl_s, None, out),
+                None => synthesize::nodata(asked.query, ttl_s, None, out),
             }
             DoorAnswer::Answered(Source::Local)
         }

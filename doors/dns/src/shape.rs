@@ -6,9 +6,9 @@
 
 use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof, SubnetMode};
 use crate::request::{DnsRequest, QueryTransport, RequestView, RunFindings, bare, is_foreign};
-use dns_wire::options::{ClientSubnet, OPTION_SUBNET, each};
+use dns_wire::options::{ClientSubnet, OPTION_SUBNET, iter_options};
 use dns_wire::reply::{self, MessageSection};
-use dns_wire::{CLASS_IN, Ede, EdeCode, forge, record_type, svcb};
+use dns_wire::{CLASS_IN, Ede, EdeCode, record_type, svcb, synthesize};
 use pipeline::machine::{self, Returned};
 use pipeline::state::{RunFailure, RunResponse, RunState};
 use vocab::{Cause, Source};
@@ -77,14 +77,14 @@ pub(crate) fn shape(
         RunResponse::Nothing => match state.failure() {
             None => machine::silence(&view.plan.program, query, out),
             Some(why) => {
-                forge::servfail(&bare(query), None, out);
+                synthesize::servfail(&bare(query), None, out);
                 error = Some(error_of(why));
             }
         },
     }
     if is_foreign(source) && filter_hints(view, asked, out) == HintState::InTheWay {
         out.clear();
-        forge::nodata(&bare(query), EMPTIED_TTL_S, None, out);
+        synthesize::nodata(&bare(query), EMPTIED_TTL_S, None, out);
         error = Some(EdeCode::Filtered);
     }
     let plainly = |code| Ede { code, text: "" };
@@ -192,7 +192,7 @@ fn echoed(
 fn passed_back(source: Source, returned: &Returned<'_>, room: usize) -> Vec<u8> {
     let mut passed = Vec::new();
     let Some(answer) = returned.answer.filter(|_| is_foreign(source)) else { return passed };
-    for (code, data) in each(answer.options()) {
+    for (code, data) in iter_options(answer.options()) {
         let is_wanted = code != OPTION_SUBNET && returned.codes.contains(&code);
         if is_wanted && passed.len() + 4 + data.len() <= room {
             passed.extend_from_slice(&code.to_be_bytes());

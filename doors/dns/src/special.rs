@@ -88,7 +88,7 @@ impl SpecialNames {
 
     /// True if an upstream is responsible for `name` and nothing else.
     pub(crate) fn is_delegated(&self, name: Name<'_>) -> bool {
-        self.delegated.iter().any(|zone| name.is_within(zone.as_name()))
+        self.delegated.iter().any(|zone| name.is_at_or_below(zone.as_name()))
     }
 
     fn canary(&self, text: &str) -> Option<SpecialAnswer> {

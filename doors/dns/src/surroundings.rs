@@ -6,7 +6,7 @@ use crate::guard::DdrOutcome;
 use crate::request::{DnsCaller, RequestView, RunFindings};
 use crate::rewrites;
 use crate::special::SpecialAnswer;
-use dns_wire::{CLASS_IN, DnsQuery, EdeCode, forge, record_type};
+use dns_wire::{CLASS_IN, DnsQuery, EdeCode, record_type, synthesize};
 use pipeline::program::OwnAnswer;
 use pipeline::state::RunState;
 use pipeline::world::{
@@ -52,11 +52,11 @@ impl<'v> RequestEnv<'v> {
 
     fn admission(query: &DnsQuery<'_>, out: &mut Vec<u8>) -> DoorAnswer {
         if query.qclass != CLASS_IN || is_meta(query.qtype) {
-            forge::refused(query, None, out);
+            synthesize::refused(query, None, out);
             return DoorAnswer::Answered(Source::Refused);
         }
         if query.qtype == record_type::ANY {
-            forge::any(query, ANY_TTL_S, out);
+            synthesize::any(query, ANY_TTL_S, out);
             return DoorAnswer::Answered(Source::Local);
         }
         DoorAnswer::Nothing
@@ -71,10 +71,12 @@ impl<'v> RequestEnv<'v> {
         };
         match special {
             SpecialAnswer::Loopback => {
-                forge::addresses(asked.query, &LOOPBACK, SPECIAL_TTL_S, None, out);
+                synthesize::addresses(asked.query, &LOOPBACK, SPECIAL_TTL_S, None, out);
             }
-            SpecialAnswer::NoSuchName => forge::nxdomain(asked.query, SPECIAL_TTL_S, None, out),
-            SpecialAnswer::Nothing => forge::nodata(asked.query, SPECIAL_TTL_S, None, out),
+            SpecialAnswer::NoSuchName => {
+                synthesize::nxdomain(asked.query, SPECIAL_TTL_S, None, out);
+            }
+            SpecialAnswer::Nothing => synthesize::nodata(asked.query, SPECIAL_TTL_S, None, out),
         }
         DoorAnswer::Answered(Source::Local)
     }
@@ -161,7 +163,7 @@ impl PipelineEnv for RequestEnv<'_> {
             OwnAnswer::Special => self.special(asked, out),
             OwnAnswer::Filter if self.view.plan.filtered.contains(&asked.query.qtype) => {
                 self.findings.error = Some(EdeCode::Filtered);
-                forge::nodata(asked.query, FILTERED_TTL_S, None, out);
+                synthesize::nodata(asked.query, FILTERED_TTL_S, None, out);
                 DoorAnswer::Answered(Source::Local)
             }
             OwnAnswer::Filter | OwnAnswer::Subnet => DoorAnswer::Nothing,

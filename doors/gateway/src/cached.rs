@@ -57,7 +57,7 @@ pub(crate) async fn answer(
 ) -> Result<ServedAnswer, CacheFetchFailed> {
     cache.answer(question, RouteFetcher::new(errand)).await.map_err(|why| match why {
         NoCachedAnswer::Failed(why) => why,
-        NoCachedAnswer::Elsewhere => {
+        NoCachedAnswer::SharedFetchFailed => {
             CacheFetchFailed::NoAnswer(NoAnswer::Failed(SendError::Closed))
         }
     })

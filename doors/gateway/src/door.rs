@@ -162,7 +162,7 @@ impl GatewayDoor {
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
     pub fn settle(&self) {
         if let Some(cache) = &self.setup().cache {
-            cache.settle();
+            cache.flush();
         }
     }
 

@@ -14,7 +14,8 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOC
 use http::{Request, Response, StatusCode};
 use http_engine::{Body, reply};
 use null_answers::{
-    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, due, render, seat,
+    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
+    select_answer,
 };
 use vocab::{Complaint, DomainName};
 
@@ -106,7 +107,7 @@ fn nothing<B>(wish: &GatewayRequest, request: &Request<B>) -> Response<Body> {
     let hints = RequestHints {
         method: request.method(),
         kind: wish.kind,
-        seat: seat(destination, wish.page.as_ref().map(DomainName::as_name), host),
+        frame: frame_context(destination, wish.page.as_ref().map(DomainName::as_name), host),
         host,
         path,
         query,
@@ -115,13 +116,13 @@ fn nothing<B>(wish: &GatewayRequest, request: &Request<B>) -> Response<Body> {
         service_worker: field("service-worker"),
         named: None,
     };
-    let null = match due(&hints) {
+    let null = match select_answer(&hints) {
         // There is no rule to tell a person of.
         AnswerAudience::Page => NullAnswer::Blank(BlankBody::Frame),
         AnswerAudience::Null(NullAnswer::Socket) => NullAnswer::Blank(BlankBody::NoSocket),
         AnswerAudience::Null(null) => null,
     };
-    render(&null, AnswerCaching::Briefly, request.method(), headers)
+    render(&null, AnswerCaching::OneMinute, request.method(), headers)
 }
 
 fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {

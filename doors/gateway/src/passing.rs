@@ -309,7 +309,9 @@ async fn passed(
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
-    cache.passed(question, response, || RouteFetcher::new(trip.way(wish, path, received))).await
+    cache
+        .invalidate_after(question, response, || RouteFetcher::new(trip.way(wish, path, received)))
+        .await
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

@@ -88,9 +88,9 @@ pub(crate) fn shape(
                 http_cache::AnswerSource::Fresh => Source::Cache,
                 http_cache::AnswerSource::Stale => Source::Stale,
                 http_cache::AnswerSource::Origin => Source::Origin,
-                http_cache::AnswerSource::Nowhere => Source::Refused,
+                http_cache::AnswerSource::NotFetched => Source::Refused,
             };
-            if served.source == http_cache::AnswerSource::Nowhere {
+            if served.source == http_cache::AnswerSource::NotFetched {
                 return ShapedAnswer::told(served.response, source, reader);
             }
             ShapedAnswer::new(passed_on(served.response), source)

@@ -180,7 +180,7 @@ impl HttpTransport {
 
     pub(crate) fn carrier(&self) -> HttpCarrier {
         match self {
-            Self::Plain => HttpCarrier::Plain,
+            Self::Plain => HttpCarrier::Tcp,
             Self::Tls(_) => HttpCarrier::Tls,
         }
     }

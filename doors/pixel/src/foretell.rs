@@ -8,7 +8,7 @@ use crate::decision::{TYPE_A, is_spared, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;
-use null_answers::{AnswerAudience, due_to_get, in_words};
+use null_answers::{AnswerAudience, describe, select_for_get};
 use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
 use vocab::{Action, Now, RequestKind};
 
@@ -62,7 +62,7 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
         (Action::Block, RequestKind::Tunnel) => "405, a method that has no meaning here".into(),
         (Action::Block, _) => match answer(policy, ask, verdict) {
             AnswerAudience::Page => "403 with a page that says why".into(),
-            AnswerAudience::Null(null) => in_words(&null),
+            AnswerAudience::Null(null) => describe(&null),
         },
     };
     PixelForecast { judged, outcome }
@@ -73,7 +73,7 @@ fn not_blocked(policy: &Policy, ask: &Ask<'_>, verdict: Verdict) -> String {
     match answer(policy, ask, verdict) {
         AnswerAudience::Page => "421 with a page that says that it is not blocked".into(),
         AnswerAudience::Null(null) => {
-            format!("{}: not blocked, but asked for here", in_words(&null))
+            format!("{}: not blocked, but asked for here", describe(&null))
         }
     }
 }
@@ -92,7 +92,7 @@ fn is_secure(url: Option<&str>) -> bool {
 
 /// The answer that is due.
 fn answer<'a>(policy: &'a Policy, ask: &Ask<'a>, verdict: Verdict) -> AnswerAudience<'a> {
-    due_to_get(
+    select_for_get(
         ask,
         match verdict.manner {
             VerdictManner::StandIn(id) => policy.stand_in(id),

@@ -13,7 +13,9 @@ use http::Method;
 use http_engine::quick::{FastPath, FastReply, SimpleRequest};
 use http_engine::{authority, kind};
 use ledger::{EventSubject, RequestEvent};
-use null_answers::{AnswerAudience, NullAnswer, RequestHints, WrittenNull, due, seat, write};
+use null_answers::{
+    AnswerAudience, NullAnswer, RequestHints, WrittenNull, frame_context, select_answer, write,
+};
 use policy::Verdict;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -91,7 +93,7 @@ impl PixelFastPath {
         let hints = RequestHints {
             method: &method,
             kind,
-            seat: seat(destination, page, host),
+            frame: frame_context(destination, page, host),
             host,
             path: request.path(),
             query: request.query().unwrap_or(""),
@@ -100,7 +102,7 @@ impl PixelFastPath {
             service_worker: field("service-worker"),
             named: decision.named(&policy),
         };
-        let AnswerAudience::Null(null) = due(&hints) else { return None };
+        let AnswerAudience::Null(null) = select_answer(&hints) else { return None };
         // shape
         let written = write(&null, connection.transport.carrier(), request, out)?;
         // record

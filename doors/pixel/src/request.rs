@@ -24,8 +24,8 @@ use http_engine::{Body, Incoming, authority, kind, reply};
 use ledger::EventSubject;
 use null_answers::page::BlockNotice;
 use null_answers::{
-    AnswerAudience, AnswerCaching, BlankBody, FORGET_HTTP3, NullAnswer, RequestHints, due, render,
-    seat,
+    AnswerAudience, AnswerCaching, BlankBody, FORGET_HTTP3, NullAnswer, RequestHints,
+    frame_context, render, select_answer,
 };
 use policy::{Policy, Verdict};
 use std::time::Duration;
@@ -226,7 +226,7 @@ fn act<'r>(
     let hints = RequestHints {
         method: &head.method,
         kind: wish.kind,
-        seat: seat(destination, wish.page.as_ref().map(DomainName::as_name), host),
+        frame: frame_context(destination, wish.page.as_ref().map(DomainName::as_name), host),
         host,
         path: head.uri.path(),
         query: head.uri.query().unwrap_or(""),
@@ -235,11 +235,11 @@ fn act<'r>(
         service_worker: field("service-worker"),
         named: decision.named(policy),
     };
-    match (decision, due(&hints)) {
+    match (decision, select_answer(&hints)) {
         (PixelDecision::NotCovered(_), _) => PixelOutcome::NotCoveredPage,
         (PixelDecision::Block(verdict), AnswerAudience::Page) => PixelOutcome::BlockPage(*verdict),
         (PixelDecision::Block(_), AnswerAudience::Null(null)) => {
-            PixelOutcome::Null(null, AnswerCaching::Briefly)
+            PixelOutcome::Null(null, AnswerCaching::OneMinute)
         }
         (PixelDecision::NotBlocked(_), AnswerAudience::Page) => PixelOutcome::NotBlockedPage,
         (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => match connection.transport {
@@ -326,7 +326,7 @@ fn blocked_page(
         verdict,
         door: vocab::Door::Pixel,
         client: connection.client,
-        who: &connection.near(policy, now).into(),
+        identity: &connection.near(policy, now).into(),
         dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
         now,

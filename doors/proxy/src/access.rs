@@ -108,7 +108,7 @@ impl ProxyAccess {
                     guesses.give_back(client);
                 }
                 match outcome {
-                    LoginOutcome::Right(user) => Ok(Some(user)),
+                    LoginOutcome::Accepted(user) => Ok(Some(user)),
                     LoginOutcome::Wrong => Err(self.asked()),
                     LoginOutcome::Busy => Err(AccessDenied::Busy),
                 }

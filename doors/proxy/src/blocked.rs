@@ -12,7 +12,8 @@ use http_engine::Body;
 use http_engine::html::PageReader;
 use null_answers::page::{self, BlockNotice};
 use null_answers::{
-    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, due, render, seat,
+    AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
+    select_answer,
 };
 use policy::{Policy, Verdict, VerdictManner};
 use vocab::{DomainName, RequestKind};
@@ -38,7 +39,7 @@ pub(crate) fn answer<B>(
     let hints = hints(asked, &policy, request);
     let who = trip.who();
     let reader = PageReader::of(headers);
-    let mut answer = match due(&hints) {
+    let mut answer = match select_answer(&hints) {
         _ if asked.kind == RequestKind::Tunnel => in_words(asked, &policy),
         AnswerAudience::Page if reader == PageReader::Person || hints.destination == "document" => {
             let told = BlockNotice {
@@ -46,7 +47,7 @@ pub(crate) fn answer<B>(
                 verdict: asked.verdict,
                 door: vocab::Door::Proxy,
                 client: trip.caller.client,
-                who: &who,
+                identity: &who,
                 dashboard: trip.door.parts.dashboard.get().copied(),
                 setup: None,
                 now: trip.now,
@@ -66,7 +67,7 @@ pub(crate) fn answer<B>(
             headers,
         ),
         AnswerAudience::Null(null) => {
-            render(&null, AnswerCaching::Briefly, request.method(), headers)
+            render(&null, AnswerCaching::OneMinute, request.method(), headers)
         }
     };
     pages::denied_by_policy(&mut answer);
@@ -93,7 +94,7 @@ fn hints<'r, B>(
     RequestHints {
         method: request.method(),
         kind: asked.kind,
-        seat: seat(destination, asked.page.map(DomainName::as_name), host),
+        frame: frame_context(destination, asked.page.map(DomainName::as_name), host),
         host,
         path: request.uri().path(),
         query: request.uri().query().unwrap_or(""),

@@ -85,7 +85,7 @@ pub(crate) async fn answer(
     };
     answered.map_err(|why| match why {
         NoCachedAnswer::Failed(why) => why,
-        NoCachedAnswer::Elsewhere => ProxyFetchFailed::Send(SendError::Closed),
+        NoCachedAnswer::SharedFetchFailed => ProxyFetchFailed::Send(SendError::Closed),
     })
 }
 
@@ -122,7 +122,9 @@ pub(crate) async fn passed(
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.setup.settings.response_timeout.0.0;
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
-    cache.passed(question, response, || UrlFetcher::new(trip, origin, path, received)).await
+    cache
+        .invalidate_after(question, response, || UrlFetcher::new(trip, origin, path, received))
+        .await
 }
 
 impl OriginFetcher for UrlFetcher {

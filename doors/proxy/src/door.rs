@@ -135,7 +135,7 @@ impl ProxyDoor {
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
     pub fn settle(&self) {
         if let Some(cache) = &self.setup().cache {
-            cache.settle();
+            cache.flush();
         }
     }
 

@@ -3,7 +3,7 @@
 //! The same choice as in `blocked`, for a program's `GET` without fields beyond those that its kind
 //! implies. Called for `why`.
 
-use null_answers::{AnswerAudience, BlankBody, NullAnswer, due_to_get, in_words};
+use null_answers::{AnswerAudience, BlankBody, NullAnswer, describe, select_for_get};
 use policy::{Ask, Policy, Verdict, VerdictManner};
 use vocab::RequestKind;
 
@@ -32,15 +32,15 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: Blocke
         VerdictManner::StandIn(id) => policy.stand_in(id),
         VerdictManner::Usual | VerdictManner::Rewrite => None,
     };
-    match due_to_get(ask, named) {
+    match select_for_get(ask, named) {
         AnswerAudience::Page => "403 with a page that says why".into(),
         AnswerAudience::Null(NullAnswer::Blank(BlankBody::Text | BlankBody::NoMethod)) => {
             "403 that names list and rule".into()
         }
         // A WebSocket is opened by the door that stands for the host.
         AnswerAudience::Null(NullAnswer::Socket) => {
-            in_words(&NullAnswer::Blank(BlankBody::NoSocket))
+            describe(&NullAnswer::Blank(BlankBody::NoSocket))
         }
-        AnswerAudience::Null(null) => in_words(&null),
+        AnswerAudience::Null(null) => describe(&null),
     }
 }

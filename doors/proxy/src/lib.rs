@@ -36,4 +36,4 @@ pub use crate::settings::{
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
 pub use crate::tunnel::{BlockedTunnels, TunnelClient};
-pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, TakeBack};
+pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};

@@ -99,7 +99,7 @@ impl ProxyFastPath {
         let written = cache.at_once(request, url, now, setup.fields.signature(), out)?;
         // record
         self.record(url, kind, verdict, &written, (started, now));
-        Some(written.quickly)
+        Some(written.reply)
     }
 
     fn record(

@@ -364,9 +364,9 @@ fn shape(
                 http_cache::AnswerSource::Fresh => Source::Cache,
                 http_cache::AnswerSource::Stale => Source::Stale,
                 http_cache::AnswerSource::Origin => Source::Origin,
-                http_cache::AnswerSource::Nowhere => Source::Refused,
+                http_cache::AnswerSource::NotFetched => Source::Refused,
             };
-            if served.source == http_cache::AnswerSource::Nowhere {
+            if served.source == http_cache::AnswerSource::NotFetched {
                 return (reader.shown(served.response), source);
             }
             (trip.setup.fields.back(served.response), source)

@@ -89,7 +89,7 @@ impl DestinationGuard<'_> {
         let word = self.dialer.own_word(name);
         let looked_up = word.instead.as_ref().unwrap_or(name);
         let is_spared = |name: &DomainName| {
-            self.spared.iter().any(|above| name.as_name().is_within(above.as_name()))
+            self.spared.iter().any(|above| name.as_name().is_at_or_below(above.as_name()))
         };
         let is_same = |given: &IpAddr| given.to_canonical() == inside.to_canonical();
         !is_public(looked_up)

@@ -139,7 +139,7 @@ fn shape(row: LogRow) -> RequestRow {
         RowCause::NotAsked => ("not_asked", None),
         RowCause::Unlisted => ("unlisted", None),
     };
-    let caching = Some(row.caching).filter(|it| it.used != CacheUse::NotAsked);
+    let caching = Some(row.caching).filter(|it| it.outcome != CacheUse::NotAsked);
     RequestRow {
         id: row.id,
         number: RequestNumber::at(row.at_ms).to_string(),
@@ -152,7 +152,7 @@ fn shape(row: LogRow) -> RequestRow {
         cause: cause.into(),
         rule,
         source: row.source.as_str().into(),
-        cache: caching.map(|it| it.used.word().into()),
+        cache: caching.map(|it| it.outcome.word().into()),
         not_stored: row.caching.not_stored.map(|why| why.word().into()),
         cache_text: caching.map(|it| it.to_string()),
         status: row.status,

@@ -13,7 +13,7 @@ use crate::record_data;
 use crate::reply::{MessageSection, names_in};
 use crate::wire::{
     self, HEADER_BYTES, MalformedMessage, POINTER_TO_QUESTION, WireRecord, first_label,
-    is_name_within, is_same_name, push_u16, u16_at,
+    is_name_at_or_below, is_same_name, push_u16, u16_at,
 };
 
 /// Names that additional records are compared with, at most, in one answer; further records of
@@ -57,23 +57,23 @@ pub(super) struct AnswerScrubber {
     chain: [u16; ALIASES_MAX + 1],
     links: usize,
     /// Records that do not belong, or not yet: an alias may stand behind what it leads to.
-    strangers: usize,
+    irrelevant: usize,
     comparisons: usize,
 }
 
 /// Tells what an answer is after its inspection.
 pub(super) enum ScrubOutcome {
     /// As it was.
-    Whole,
+    Unchanged,
     /// This message is what belongs of it.
-    Partly(Vec<u8>),
+    Reduced(Vec<u8>),
 }
 
 /// Tells whether a record belongs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RecordRelevance {
-    Yes,
-    No,
+    Relevant,
+    Irrelevant,
 }
 
 /// Tells whether any record of the answer section is about the name asked for, be it of another
@@ -81,13 +81,13 @@ enum RecordRelevance {
 /// answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnswerSubject {
-    Asked,
+    Requested,
     Foreign,
 }
 
 impl From<bool> for RecordRelevance {
     fn from(belongs: bool) -> Self {
-        if belongs { Self::Yes } else { Self::No }
+        if belongs { Self::Relevant } else { Self::Irrelevant }
     }
 }
 
@@ -105,14 +105,14 @@ impl RecordInspector for AnswerScrubber {
         section: MessageSection,
         record: &WireRecord,
     ) -> Result<(), BadAnswer> {
-        wire::sound_name(message, record.start)?;
+        wire::check_name(message, record.start)?;
         record_data::check(message, record)?;
         let belongs = match section {
             MessageSection::Answer => self.answer(message, record)?,
             MessageSection::Authority => self.authority(message, record)?,
             MessageSection::Additional => self.additional(message, record)?,
         };
-        self.strangers += usize::from(belongs == RecordRelevance::No);
+        self.irrelevant += usize::from(belongs == RecordRelevance::Irrelevant);
         Ok(())
     }
 }
@@ -121,12 +121,12 @@ impl AnswerScrubber {
     pub(super) fn new() -> Self {
         let mut chain = [0; ALIASES_MAX + 1];
         chain[0] = HEADER_BYTES as u16;
-        Self { qtype: 0, qclass: 0, records_at: 0, chain, links: 1, strangers: 0, comparisons: 0 }
+        Self { qtype: 0, qclass: 0, records_at: 0, chain, links: 1, irrelevant: 0, comparisons: 0 }
     }
 
     /// Returns what belongs of `message`, all records of which were inspected.
     pub(super) fn finish(mut self, message: &[u8]) -> Result<ScrubOutcome, BadAnswer> {
-        if self.strangers == 0 { Ok(ScrubOutcome::Whole) } else { self.scrub(message) }
+        if self.irrelevant == 0 { Ok(ScrubOutcome::Unchanged) } else { self.scrub(message) }
     }
 
     fn chain(&self) -> &[u16] {
@@ -144,7 +144,7 @@ impl AnswerScrubber {
 
     /// True if the name at `at` is on the chain, or above a name on it.
     fn is_above_chain(&self, message: &[u8], at: usize) -> bool {
-        self.chain().iter().any(|it| is_name_within(message, usize::from(*it), at))
+        self.chain().iter().any(|it| is_name_at_or_below(message, usize::from(*it), at))
     }
 
     fn answer(
@@ -156,13 +156,13 @@ impl AnswerScrubber {
             return Err(BadAnswer::Malformed);
         }
         if record.class != self.qclass {
-            return Ok(RecordRelevance::No);
+            return Ok(RecordRelevance::Irrelevant);
         }
         let wanted = |rtype| rtype == self.qtype || self.qtype == record_type::ANY;
         match record.rtype {
             record_type::CNAME => match self.link_of(message, record.start) {
-                Some(link) => self.follow(message, link, record.data_at),
-                None => Ok(RecordRelevance::No),
+                Some(link) => self.follow_alias(message, link, record.data_at),
+                None => Ok(RecordRelevance::Irrelevant),
             },
             record_type::DNAME => Ok(self.is_above_chain(message, record.start).into()),
             record_type::RRSIG if !wanted(record_type::RRSIG) => {
@@ -180,7 +180,7 @@ impl AnswerScrubber {
     }
 
     /// The name of the chain at `link` is an alias of the one at `target`.
-    fn follow(
+    fn follow_alias(
         &mut self,
         message: &[u8],
         link: usize,
@@ -200,7 +200,7 @@ impl AnswerScrubber {
         // Places of a message fit: it has at most 65,535 bytes.
         *free = first as u16;
         self.links += 1;
-        Ok(RecordRelevance::Yes)
+        Ok(RecordRelevance::Relevant)
     }
 
     fn authority(
@@ -246,22 +246,22 @@ impl AnswerScrubber {
         before: impl Iterator<Item = Result<WireRecord, MalformedMessage>>,
     ) -> Result<RecordRelevance, BadAnswer> {
         if record.class != self.qclass {
-            return Ok(RecordRelevance::No);
+            return Ok(RecordRelevance::Irrelevant);
         }
         if self.link_of(message, record.start).is_some() {
-            return Ok(RecordRelevance::Yes);
+            return Ok(RecordRelevance::Relevant);
         }
         for before in before {
             let before = before?;
             if self.comparisons == COMPARISONS_MAX {
-                return Ok(RecordRelevance::No);
+                return Ok(RecordRelevance::Irrelevant);
             }
             self.comparisons += 1;
             if names(message, &before, record.start) {
-                return Ok(RecordRelevance::Yes);
+                return Ok(RecordRelevance::Relevant);
             }
         }
-        Ok(RecordRelevance::No)
+        Ok(RecordRelevance::Irrelevant)
     }
 
     /// Returns what belongs of a message in which something does not, or not in the order it stands
@@ -304,7 +304,7 @@ impl AnswerScrubber {
                 let belongs = match section {
                     MessageSection::Answer => self.answer(message, &record)?,
                     MessageSection::Authority => self.authority(message, &record)?,
-                    MessageSection::Additional if is_last => RecordRelevance::Yes,
+                    MessageSection::Additional if is_last => RecordRelevance::Relevant,
                     MessageSection::Additional => {
                         let before = kept_at.iter().map(|at| wire::record_at(message, *at));
                         self.additional_to(message, &record, before)?
@@ -314,15 +314,15 @@ impl AnswerScrubber {
                     && record.class == self.qclass
                     && self.link_of(message, record.start).is_some()
                 {
-                    subject = AnswerSubject::Asked;
+                    subject = AnswerSubject::Requested;
                 }
                 match belongs {
-                    RecordRelevance::Yes => {
+                    RecordRelevance::Relevant => {
                         write(message, &record, &mut out)?;
                         kept_at.push(record.start);
                         kept += 1;
                     }
-                    RecordRelevance::No => strangers += 1,
+                    RecordRelevance::Irrelevant => strangers += 1,
                 }
                 if is_last {
                     break;
@@ -334,12 +334,12 @@ impl AnswerScrubber {
             out[count_at..count_at + 2].copy_from_slice(&kept.to_be_bytes());
         }
         if strangers == 0 {
-            return Ok(ScrubOutcome::Whole);
+            return Ok(ScrubOutcome::Unchanged);
         }
         if out.len() > MESSAGE_BYTES_MAX {
             return Err(BadAnswer::Malformed);
         }
-        Ok(ScrubOutcome::Partly(out))
+        Ok(ScrubOutcome::Reduced(out))
     }
 }
 
@@ -390,7 +390,7 @@ fn write(message: &[u8], record: &WireRecord, out: &mut Vec<u8>) -> Result<(), M
 }
 
 fn write_name(message: &[u8], at: usize, out: &mut Vec<u8>) -> Result<(), MalformedMessage> {
-    wire::each_label(message, at, |label| {
+    wire::for_each_label(message, at, |label| {
         // A label has at most 63 bytes.
         out.push(label.len() as u8);
         out.extend_from_slice(label);

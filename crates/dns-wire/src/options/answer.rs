@@ -7,8 +7,8 @@ use super::cookie::COOKIE_BYTES;
 use super::subnet::{self, ClientSubnet};
 use super::{OPTION_COOKIE, OPTION_HEAD_BYTES, OPTION_KEEPALIVE, OPTION_PADDING};
 use crate::codes::Ede;
-use crate::forge;
 use crate::query::DnsQuery;
+use crate::synthesize;
 
 /// Answers over encrypted ways are padded to a multiple of so many bytes (RFC 8467 §4.1).
 pub const ANSWER_BLOCK_BYTES: usize = 468;
@@ -96,7 +96,7 @@ impl AnswerOptions {
             return OptionBuffer::new();
         }
         let mut out = self.write_plain();
-        let whole = message + forge::opt_len(query, ede) + out.len + OPTION_HEAD_BYTES;
+        let whole = message + synthesize::opt_len(query, ede) + out.len + OPTION_HEAD_BYTES;
         if self.padding == PaddingPolicy::Block && whole <= limit {
             let padded = whole.next_multiple_of(ANSWER_BLOCK_BYTES).min(limit);
             out.push(OPTION_PADDING, &[0; ANSWER_BLOCK_BYTES][..padded - whole]);
@@ -169,7 +169,7 @@ mod tests {
         let mut name = NameBuffer::new();
         let query = DnsQuery::parse(packet, &mut name).unwrap();
         let mut out = Vec::new();
-        forge::nodata(&DnsQuery { edns: None, ..query }, 10, None, &mut out);
+        synthesize::nodata(&DnsQuery { edns: None, ..query }, 10, None, &mut out);
         let options = options.write(&query, ede, out.len(), limit);
         reply::finish(&query, None, ede, options.as_bytes(), limit, 0, &mut out);
         out

@@ -23,7 +23,7 @@ const VERSION: u8 = 1;
 /// A cookie is good for an hour after its time, in seconds (RFC 9018 §4.3).
 const AGE_MAX_S: i32 = 3600;
 /// And five minutes before it, since clocks differ.
-const AHEAD_MAX_S: i32 = 300;
+const FUTURE_MAX_S: i32 = 300;
 /// After half an hour the client gets a new one.
 const RENEW_AFTER_S: i32 = 1800;
 /// Time for which a derived secret is the current one, in seconds: a day, well under the 36 days
@@ -44,9 +44,9 @@ pub enum CookieSays {
     /// Nothing yet: the client has none of ours.
     New,
     /// The client gets what is sent to its address.
-    Good,
+    Valid,
     /// Nothing: our part is wrong or too old.
-    Bad,
+    Invalid,
 }
 
 /// Holds what cookies are made with.
@@ -98,13 +98,13 @@ impl CookieSecrets {
         let now = unix_s as u32;
         let says = match self.age_of(cookie, client, now) {
             _ if cookie.server.is_empty() => CookieSays::New,
-            None => CookieSays::Bad,
-            Some(CookieAge::ToRenew) => CookieSays::Good,
+            None => CookieSays::Invalid,
+            Some(CookieAge::ToRenew) => CookieSays::Valid,
             Some(CookieAge::Fresh) => {
                 let mut whole = [0; COOKIE_BYTES];
                 whole[..CLIENT_BYTES].copy_from_slice(&cookie.client);
                 whole[CLIENT_BYTES..].copy_from_slice(cookie.server);
-                return (CookieSays::Good, whole);
+                return (CookieSays::Valid, whole);
             }
         };
         (says, self.make(cookie.client, client, now))
@@ -115,7 +115,7 @@ impl CookieSecrets {
         let (fixed, hash) = server.split_first_chunk::<FIXED_BYTES>()?;
         let age = now.wrapping_sub(u32::from_be_bytes([fixed[4], fixed[5], fixed[6], fixed[7]]));
         let age = age.cast_signed();
-        if fixed[0] != VERSION || !(-AHEAD_MAX_S..=AGE_MAX_S).contains(&age) {
+        if fixed[0] != VERSION || !(-FUTURE_MAX_S..=AGE_MAX_S).contains(&age) {
             return None;
         }
         let is_of = |secret| is_equal(hash_of(secret, cookie.client, *fixed, client), hash);
@@ -205,11 +205,11 @@ mod tests {
         let secrets = CookieSecrets::new(secret(SECRET), None);
         let given = "2464c4abcf10c957010000005cf79f111f8130c3eee29480";
         let (says, whole) = check(secrets, "198.51.100.100", 1_559_734_385, given);
-        assert_eq!(says, CookieSays::Good);
+        assert_eq!(says, CookieSays::Valid);
         assert_eq!(whole, bytes("2464c4abcf10c957010000005cf7a871d4a564a1442aca77"));
         // Within half an hour it is the same.
         let (says, whole) = check(secrets, "198.51.100.100", 1_559_732_985, given);
-        assert_eq!((says, whole), (CookieSays::Good, bytes(given)));
+        assert_eq!((says, whole), (CookieSays::Valid, bytes(given)));
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         let secrets = CookieSecrets::new(secret(SECRET), None);
         let given = "fc93fc62807ddb8601abcdef5cf78f71a314227b6679ebf5";
         let (says, _) = check(secrets, "203.0.113.203", 1_559_728_000, given);
-        assert_eq!(says, CookieSays::Good);
+        assert_eq!(says, CookieSays::Valid);
         let (_, whole) = check(secrets, "203.0.113.203", 1_559_734_700, given);
         assert_eq!(whole, bytes("fc93fc62807ddb86010000005cf7a9acf73a7810aca2381e"));
     }
@@ -229,7 +229,7 @@ mod tests {
         let given = "22681ab97d52c298010000005cf7c57926556bd0934c72f8";
         let client = "2001:db8:220:1:59de:d0f4:8769:82b8";
         let (says, whole) = check(secrets, client, 0x5cf7_c609, given);
-        assert_eq!(says, CookieSays::Good);
+        assert_eq!(says, CookieSays::Valid);
         assert_eq!(whole, bytes("22681ab97d52c298010000005cf7c609a6bb79d16625507a"));
     }
 
@@ -238,22 +238,22 @@ mod tests {
         let secrets = CookieSecrets::new(secret(SECRET), None);
         let given = "2464c4abcf10c957010000005cf79f111f8130c3eee29480";
         let says = |client, now, given| check(secrets, client, now, given).0;
-        assert_eq!(says("198.51.100.101", 1_559_731_985, given), CookieSays::Bad);
+        assert_eq!(says("198.51.100.101", 1_559_731_985, given), CookieSays::Invalid);
         let made = 1_559_731_985;
         for (now, expected) in [
-            (made - 301, CookieSays::Bad),
-            (made - 300, CookieSays::Good),
-            (made + 3600, CookieSays::Good),
-            (made + 3601, CookieSays::Bad),
+            (made - 301, CookieSays::Invalid),
+            (made - 300, CookieSays::Valid),
+            (made + 3600, CookieSays::Valid),
+            (made + 3601, CookieSays::Invalid),
         ] {
             assert_eq!(says("198.51.100.100", now, given), expected, "{now}");
         }
         assert_eq!(
             says("198.51.100.100", made, "2464c4abcf10c9570102030405060708"),
-            CookieSays::Bad
+            CookieSays::Invalid
         );
         let flipped = given.replace("0100000", "0200000");
-        assert_eq!(says("198.51.100.100", made, &flipped), CookieSays::Bad);
+        assert_eq!(says("198.51.100.100", made, &flipped), CookieSays::Invalid);
     }
 
     #[test]
@@ -265,8 +265,8 @@ mod tests {
         let (_, whole) = day(19_999).check(&new, client, midnight - 60);
         let cookie = DnsCookie::read(&whole).unwrap();
         let (says, renewed) = day(20_000).check(&cookie, client, midnight + 60);
-        assert_eq!(says, CookieSays::Good);
+        assert_eq!(says, CookieSays::Valid);
         assert_ne!(renewed, whole);
-        assert_eq!(day(20_001).check(&cookie, client, midnight + 60).0, CookieSays::Bad);
+        assert_eq!(day(20_001).check(&cookie, client, midnight + 60).0, CookieSays::Invalid);
     }
 }

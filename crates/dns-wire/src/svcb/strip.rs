@@ -43,7 +43,7 @@ pub fn strip_hints(
     if cuts.count == 0 {
         return Ok(StripOutcome::Untouched);
     }
-    cuts.mend(message).map_err(|MalformedMessage| CannotStrip)?;
+    cuts.fix_pointers(message).map_err(|MalformedMessage| CannotStrip)?;
     // There is a header: records were found behind it.
     message[3] &= !(bits::AUTHENTIC as u8);
     let left = cuts.close(message);
@@ -53,7 +53,7 @@ pub fn strip_hints(
 
 /// Pieces to be taken out, in order.
 struct ByteCuts {
-    pieces: [CutRange; CUTS_MAX],
+    ranges: [CutRange; CUTS_MAX],
     count: usize,
 }
 
@@ -65,17 +65,17 @@ struct CutRange {
 
 impl ByteCuts {
     fn push(&mut self, at: usize, len: usize) -> Result<(), MalformedMessage> {
-        *self.pieces.get_mut(self.count).ok_or(MalformedMessage)? = CutRange { at, len };
+        *self.ranges.get_mut(self.count).ok_or(MalformedMessage)? = CutRange { at, len };
         self.count += 1;
         Ok(())
     }
 
     fn as_slice(&self) -> &[CutRange] {
-        &self.pieces[..self.count]
+        &self.ranges[..self.count]
     }
 
     /// Where what stands at `old` will stand; nothing may stand within a piece.
-    fn place_of(&self, old: usize) -> Result<usize, MalformedMessage> {
+    fn new_offset(&self, old: usize) -> Result<usize, MalformedMessage> {
         let mut gone = 0;
         for piece in self.as_slice() {
             if old < piece.at {
@@ -90,26 +90,27 @@ impl ByteCuts {
     }
 
     /// Bytes that go between `from` and `to`.
-    fn within(&self, from: usize, to: usize) -> usize {
+    fn removed_between(&self, from: usize, to: usize) -> usize {
         self.as_slice().iter().filter(|it| (from..to).contains(&it.at)).map(|it| it.len).sum()
     }
 
     /// Writes the pointers and lengths that will hold, while everything is still in its old place.
-    fn mend(&self, message: &mut [u8]) -> Result<(), MalformedMessage> {
+    fn fix_pointers(&self, message: &mut [u8]) -> Result<(), MalformedMessage> {
         let mut here = records_at(message)?;
         for _ in 0..records(message)? {
             let record = wire::record_at(message, here)?;
-            self.mend_name(message, record.start)?;
+            self.fix_name_pointers(message, record.start)?;
             let names = names_in(record.rtype);
             let mut at = record.data_at + names.skip;
             for _ in 0..names.count {
-                self.mend_name(message, at)?;
+                self.fix_name_pointers(message, at)?;
                 at = wire::skip_name(message, at)?;
                 if at > record.end {
                     return Err(MalformedMessage);
                 }
             }
-            let left = record.end - record.data_at - self.within(record.data_at, record.end);
+            let left =
+                record.end - record.data_at - self.removed_between(record.data_at, record.end);
             message[record.data_at - 2..record.data_at]
                 .copy_from_slice(&(left as u16).to_be_bytes());
             here = record.end;
@@ -117,7 +118,7 @@ impl ByteCuts {
         Ok(())
     }
 
-    fn mend_name(&self, message: &mut [u8], at: usize) -> Result<(), MalformedMessage> {
+    fn fix_name_pointers(&self, message: &mut [u8], at: usize) -> Result<(), MalformedMessage> {
         let mut here = at;
         loop {
             let length = usize::from(*message.get(here).ok_or(MalformedMessage)?);
@@ -126,7 +127,7 @@ impl ByteCuts {
                 1..=63 => here += 1 + length,
                 192.. => {
                     let target = usize::from(u16_at(message, here)? & 0x3fff);
-                    let target = 0xc000 | self.place_of(target)? as u16;
+                    let target = 0xc000 | self.new_offset(target)? as u16;
                     message[here..here + 2].copy_from_slice(&target.to_be_bytes());
                     return Ok(());
                 }
@@ -152,7 +153,7 @@ impl ByteCuts {
 /// Finds what is to go. Also writes how long lists of mandatory keys will be, which stand before
 /// the hints that they name.
 fn find(message: &mut [u8], hint: u16) -> Result<ByteCuts, MalformedMessage> {
-    let mut cuts = ByteCuts { pieces: [CutRange { at: 0, len: 0 }; CUTS_MAX], count: 0 };
+    let mut cuts = ByteCuts { ranges: [CutRange { at: 0, len: 0 }; CUTS_MAX], count: 0 };
     let mut here = records_at(message)?;
     for _ in 0..records(message)? {
         let record = wire::record_at(message, here)?;

@@ -1,7 +1,7 @@
 //! Answers as JSON, and questions from words.
 
 use dns_wire::json::{
-    BadAsking, CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_asking,
+    BadAsking, CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_query,
 };
 use dns_wire::{DnsQuery, KeyBuffer};
 use vocab::NameBuffer;
@@ -15,7 +15,7 @@ const PLAIN: JsonQuestion<'_> = JsonQuestion {
 
 fn asked(asking: &JsonQuestion<'_>) -> Result<(String, u16, Vec<u8>), BadAsking> {
     let mut packet = Vec::new();
-    write_asking(asking, &mut packet)?;
+    write_query(asking, &mut packet)?;
     let (mut text, mut key) = (NameBuffer::new(), KeyBuffer::new());
     let query = DnsQuery::parse(&packet, &mut text).unwrap();
     assert_eq!(query.id, 0);

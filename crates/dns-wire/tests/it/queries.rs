@@ -2,7 +2,7 @@
 
 use crate::oracle;
 
-use dns_wire::{BadQuery, DnsQuery, DropReason, KeyBuffer, Rcode, forge};
+use dns_wire::{BadQuery, DnsQuery, DropReason, KeyBuffer, Rcode, synthesize};
 use domain::base::{Message, Rtype};
 use oracle::{Edns, Numbers, parse, query};
 
@@ -10,7 +10,7 @@ fn reply_to(packet: &[u8]) -> Rcode {
     match parse(packet) {
         Err(BadQuery::Reply(bad)) => {
             let mut reply = Vec::new();
-            forge::bad(&bad, &mut reply);
+            synthesize::bad(&bad, &mut reply);
             let read = Message::from_octets(reply.as_slice()).unwrap();
             assert_eq!(read.header().id().to_be_bytes(), packet[..2]);
             assert!(read.header().qr());
@@ -168,7 +168,7 @@ fn an_unknown_edns_version_is_told_so() {
     packet[version] = 1;
     let Err(BadQuery::Reply(bad)) = parse(&packet) else { panic!("it must be refused") };
     let mut reply = Vec::new();
-    forge::bad(&bad, &mut reply);
+    synthesize::bad(&bad, &mut reply);
     let read = Message::from_octets(reply.as_slice()).unwrap();
     assert_eq!(read.opt_rcode().to_int(), 16);
     assert_eq!(read.first_question().unwrap().qname().to_string(), "www.example");
@@ -179,7 +179,7 @@ fn repeated(packet: &[u8], rcode: Rcode) -> (Option<String>, Option<u16>) {
     let Err(BadQuery::Reply(bad)) = parse(packet) else { panic!("it must be refused") };
     assert_eq!(bad.rcode, rcode);
     let mut reply = Vec::new();
-    forge::bad(&bad, &mut reply);
+    synthesize::bad(&bad, &mut reply);
     let read = Message::from_octets(reply.as_slice()).unwrap();
     let opt = read.opt().map(|opt| opt.udp_payload_size());
     (read.first_question().map(|it| it.qname().to_string()), opt)
@@ -221,7 +221,7 @@ fn rfc7873_5_4_a_cookie_is_asked_for_without_a_question() {
     let Err(BadQuery::Cookie(bad, options)) = parse(&packet) else { panic!("it asks for one") };
     assert_eq!(options, option);
     let mut reply = Vec::new();
-    forge::cookie_reply(&bad, 23, options, &mut reply);
+    synthesize::cookie_reply(&bad, 23, options, &mut reply);
     let read = Message::from_octets(reply.as_slice()).unwrap();
     assert_eq!((read.opt_rcode().to_int(), read.header_counts().qdcount()), (23, 0));
     assert!(reply.ends_with(option));

@@ -1,6 +1,6 @@
 //! A reply looked into and changed in place: what is added, moved and cut still reads.
 
-use dns_wire::{DnsQuery, WireAnswer, forge, record_type, reply};
+use dns_wire::{DnsQuery, WireAnswer, record_type, reply, synthesize};
 use std::net::IpAddr;
 use vocab::NameBuffer;
 
@@ -92,7 +92,13 @@ fn an_end_has_opt_with_options_and_fits() {
     let mut text = NameBuffer::new();
     let parsed = DnsQuery::parse(&asked, &mut text).unwrap();
     let mut out = Vec::new();
-    forge::addresses(&DnsQuery { edns: None, ..parsed }, &[ip("192.0.2.1")], 60, None, &mut out);
+    synthesize::addresses(
+        &DnsQuery { edns: None, ..parsed },
+        &[ip("192.0.2.1")],
+        60,
+        None,
+        &mut out,
+    );
     let whole = out.len();
     reply::finish(&parsed, None, None, &[0, 10, 0, 2, 7, 7], 512, 0, &mut out);
     assert_eq!((out.len(), out[11]), (whole + 11 + 6, 1));

@@ -58,7 +58,7 @@ fn a_row_says_why_the_cache_did_not_answer() {
     let all = NotStored::ALL.iter().map(|why| (CacheUse::UriMiss, Some(*why)));
     let all: Vec<_> = all
         .chain(CacheUse::ALL.iter().map(|used| (*used, None)))
-        .map(|(used, not_stored)| Caching { used, not_stored })
+        .map(|(used, not_stored)| Caching { outcome: used, not_stored })
         .collect();
     for caching in &all {
         ledger.record(RequestEvent { caching: *caching, ..event("www.example", Action::Pass) });

@@ -8,8 +8,8 @@ use crate::program::{
 use crate::records::{HostsTable, RecordsAnswered, RedirectTable, ZoneTable};
 use crate::state::{RedirectTarget, ReturnWrapper, RunResponse, RunWait, UpstreamExtra};
 use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
-use dns_wire::forge::ForgeOutcome;
-use dns_wire::{forge, record_type, reply};
+use dns_wire::synthesize::ForgeOutcome;
+use dns_wire::{record_type, reply, synthesize};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{NameBuffer, Source};
@@ -55,7 +55,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     ) -> OpFlow {
         self.begin();
         let ttl = (soa == WithSoa::Yes).then_some(EMPTY_TTL_S);
-        forge::code(&bare(asked.query), rcode, ttl, self.out);
+        synthesize::code(&bare(asked.query), rcode, ttl, self.out);
         self.made();
         self.state.refusal = (rcode > 15).then_some(rcode);
         OpFlow::End(scope)
@@ -115,12 +115,12 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         self.begin();
         match hole {
             BlackHole::Addresses { addresses, ttl } => {
-                forge::addresses(&query, addresses, *ttl, None, self.out);
+                synthesize::addresses(&query, addresses, *ttl, None, self.out);
             }
-            BlackHole::NoSuchName => forge::nxdomain(&query, EMPTY_TTL_S, None, self.out),
-            BlackHole::Empty => forge::nodata(&query, EMPTY_TTL_S, None, self.out),
-            BlackHole::Null => forge::null(&query, EMPTY_TTL_S, None, self.out),
-            BlackHole::Refused => forge::refused(&query, None, self.out),
+            BlackHole::NoSuchName => synthesize::nxdomain(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Empty => synthesize::nodata(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Null => synthesize::null(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::Refused => synthesize::refused(&query, None, self.out),
         }
         self.made();
         after(then)
@@ -220,7 +220,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     /// The family that is not preferred.
     pub(super) fn answer_blank(&mut self, asked: PipelineQuestion<'_>) {
         self.begin();
-        forge::nodata(&bare(asked.query), EMPTY_TTL_S, None, self.out);
+        synthesize::nodata(&bare(asked.query), EMPTY_TTL_S, None, self.out);
         self.made();
     }
 
@@ -238,7 +238,9 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             if self.world.remembered(memory, address, &mut name) {
                 self.begin();
                 let query = bare(asked.query);
-                if forge::pointer(&query, name.as_name(), ttl, self.out) == ForgeOutcome::Yes {
+                if synthesize::pointer(&query, name.as_name(), ttl, self.out)
+                    == ForgeOutcome::Written
+                {
                     self.made();
                     return OpFlow::End(EndScope::Called);
                 }

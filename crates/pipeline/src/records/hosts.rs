@@ -8,7 +8,7 @@ use super::RecordsAnswered;
 use crate::sets::{BadRule, DomainKind, DomainMap, DomainMapBuilder, DomainRule, RegexpCase};
 use crate::sets::{excerpt, without_comment};
 use dns_wire::rendered::RenderedRecords;
-use dns_wire::{CLASS_IN, DnsQuery, forge, record_type};
+use dns_wire::{CLASS_IN, DnsQuery, record_type, synthesize};
 use std::fmt;
 use std::net::IpAddr;
 use vocab::{Name, NameError};
@@ -99,7 +99,7 @@ impl HostsTable {
         if !wanted.is_empty() {
             wanted.write(query, out);
         } else if !other.is_empty() {
-            forge::nodata(&DnsQuery { edns: None, ..*query }, self.ttl, None, out);
+            synthesize::nodata(&DnsQuery { edns: None, ..*query }, self.ttl, None, out);
         } else {
             // An entry without addresses only hides those that it goes before.
             return RecordsAnswered::No;

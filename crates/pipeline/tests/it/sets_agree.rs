@@ -49,7 +49,7 @@ fn set_and_map_say_what_trying_every_rule_says() {
         for text in &names {
             let holds = |at: &usize| match rules[*at].kind {
                 DomainKind::Full => rules[*at].text == *text,
-                DomainKind::Domain => name(text).is_within(name(&rules[*at].text)),
+                DomainKind::Domain => name(text).is_at_or_below(name(&rules[*at].text)),
                 DomainKind::Keyword => text.contains(&*rules[*at].text),
                 DomainKind::Regexp => regexps[*at].as_ref().is_some_and(|it| it.is_match(text)),
             };

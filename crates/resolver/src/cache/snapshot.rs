@@ -179,7 +179,7 @@ impl std::error::Error for BadSnapshot {}
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use dns_wire::{DnsQuery, forge, key_of, write_query};
+    use dns_wire::{DnsQuery, key_of, synthesize, write_query};
     use vocab::{DomainName, NameBuffer};
 
     fn answer(name: &str) -> (Box<[u8]>, WireAnswer) {
@@ -187,7 +187,7 @@ mod tests {
         let (mut query, mut message) = (Vec::new(), Vec::new());
         write_query(7, &key, &mut query);
         let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
-        forge::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut message);
+        synthesize::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut message);
         (key, WireAnswer::from_response(&message).unwrap())
     }
 

@@ -122,7 +122,7 @@ impl Drop for WaitTicket {
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
-    use dns_wire::{DnsQuery, forge, key_of, write_query};
+    use dns_wire::{DnsQuery, key_of, synthesize, write_query};
     use vocab::{DomainName, NameBuffer};
 
     fn key(name: &str) -> Box<[u8]> {
@@ -133,7 +133,7 @@ mod tests {
         let (mut query, mut answer) = (Vec::new(), Vec::new());
         write_query(id, &key(name), &mut query);
         let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
-        forge::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut answer);
+        synthesize::addresses(&query, &["192.0.2.1".parse().unwrap()], 300, None, &mut answer);
         answer
     }
 

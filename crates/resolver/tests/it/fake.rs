@@ -2,7 +2,7 @@
 //! answers from what it is told to do, notes what it was asked, and lies on demand.
 #![allow(unreachable_pub)] // Shared by the files of this test.
 
-use dns_wire::{DnsQuery, Rcode, forge};
+use dns_wire::{DnsQuery, Rcode, synthesize};
 use http_body_util::BodyExt;
 use http_engine::{Body, HttpVersions, Limits};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
@@ -228,19 +228,23 @@ impl State {
             out
         };
         let with = |address, ttl| {
-            Reply::Message(made(&|out| forge::addresses(&query, &[address], ttl, None, out)))
+            Reply::Message(made(&|out| synthesize::addresses(&query, &[address], ttl, None, out)))
         };
-        let mut forged = made(&|out| forge::addresses(&query, &[FORGED], 300, None, out));
+        let mut forged = made(&|out| synthesize::addresses(&query, &[FORGED], 300, None, out));
         match deed {
             Deed::Answer(ttl) => vec![with(ADDRESS, ttl)],
             Deed::AnswerWith(address) => vec![with(address, 300)],
             Deed::AnswerWithAll(all) => {
-                vec![Reply::Message(made(&|out| forge::addresses(&query, &all, 300, None, out)))]
+                vec![Reply::Message(made(&|out| {
+                    synthesize::addresses(&query, &all, 300, None, out);
+                }))]
             }
             Deed::NxDomain => {
-                vec![Reply::Message(made(&|out| forge::nxdomain(&query, 300, None, out)))]
+                vec![Reply::Message(made(&|out| synthesize::nxdomain(&query, 300, None, out)))]
             }
-            Deed::ServFail => vec![Reply::Message(made(&|out| forge::servfail(&query, None, out)))],
+            Deed::ServFail => {
+                vec![Reply::Message(made(&|out| synthesize::servfail(&query, None, out)))]
+            }
             Deed::Nothing | Deed::WaitForGate => vec![],
             Deed::SilentAbout(end) if name.ends_with(end) => vec![],
             Deed::SixBytes => {
@@ -262,7 +266,7 @@ impl State {
                 vec![Reply::Message(message)]
             }
             Deed::Truncate | Deed::Huge if way == Way::Udp => {
-                let mut cut = made(&|out| forge::error(&query, Rcode::NoError, out));
+                let mut cut = made(&|out| synthesize::error(&query, Rcode::NoError, out));
                 cut[2] |= 2;
                 vec![Reply::Message(cut)]
             }
@@ -296,7 +300,7 @@ impl State {
 /// [`ADDRESS`], and nothing behind it.
 fn without_opt(query: &DnsQuery<'_>) -> Vec<u8> {
     let mut message = Vec::new();
-    forge::addresses(&DnsQuery { edns: None, ..*query }, &[ADDRESS], 300, None, &mut message);
+    synthesize::addresses(&DnsQuery { edns: None, ..*query }, &[ADDRESS], 300, None, &mut message);
     message
 }
 
@@ -304,7 +308,7 @@ fn without_opt(query: &DnsQuery<'_>) -> Vec<u8> {
 fn huge(query: &DnsQuery<'_>) -> Vec<u8> {
     const RECORD: [u8; 16] = [0xc0, 12, 0, 1, 0, 1, 0, 0, 1, 44, 0, 4, 192, 0, 2, 7];
     let mut message = Vec::new();
-    forge::nodata(&DnsQuery { edns: None, ..*query }, 300, None, &mut message);
+    synthesize::nodata(&DnsQuery { edns: None, ..*query }, 300, None, &mut message);
     message.truncate(12 + query.question.len());
     let count = (65_535 - message.len()) / RECORD.len();
     message[4..12].copy_from_slice(&[0, 1, (count >> 8) as u8, count as u8, 0, 0, 0, 0]);

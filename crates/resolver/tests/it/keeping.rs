@@ -2,7 +2,7 @@
 
 use super::fake::{ADDRESS, Deed, Fake};
 use super::{addresses, ask, question, settings, start, udp};
-use dns_wire::{DnsQuery, KeyBuffer, forge, write_query};
+use dns_wire::{DnsQuery, KeyBuffer, synthesize, write_query};
 use resolver::{BadSnapshot, CacheId, CachedState, NotRestored, Resolver, StaleMode};
 use settings::Text;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ fn response(key: &[u8], ttl: u32) -> Vec<u8> {
     write_query(7, key, &mut query);
     let query = DnsQuery::parse(&query, &mut NameBuffer::new()).unwrap();
     let query = DnsQuery { edns: None, ..query };
-    forge::addresses(&query, &[ADDRESS], ttl, None, &mut message);
+    synthesize::addresses(&query, &[ADDRESS], ttl, None, &mut message);
     message
 }
 

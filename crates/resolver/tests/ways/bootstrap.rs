@@ -4,7 +4,7 @@ use super::certificate::Certificate;
 use super::messages::{answer, answer_to_another};
 use super::stream_server::{Asked, Step, StreamServer};
 use super::{ADDRESS, addresses, ask, at, error, settings};
-use dns_wire::{DnsQuery, forge, record_type};
+use dns_wire::{DnsQuery, record_type, synthesize};
 use resolver::{FamilyChoice, ResolveError, Resolver, UpstreamDetails};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -54,7 +54,7 @@ fn local(query: &[u8]) -> Vec<u8> {
         record_type::A => IpAddr::V4(Ipv4Addr::LOCALHOST),
         _ => IpAddr::V6(Ipv6Addr::LOCALHOST),
     };
-    forge::addresses(&query, &[ip], 300, None, &mut out);
+    synthesize::addresses(&query, &[ip], 300, None, &mut out);
     out
 }
 

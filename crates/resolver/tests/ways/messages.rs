@@ -2,14 +2,14 @@
 
 use super::ADDRESS;
 use dns_wire::ask_options::ResponseOpt;
-use dns_wire::{DnsQuery, forge};
+use dns_wire::{DnsQuery, synthesize};
 use vocab::NameBuffer;
 
 /// The true answer to `query`: [`ADDRESS`], TTL 300.
 pub(crate) fn answer(query: &[u8]) -> Vec<u8> {
     let (mut out, mut text) = (Vec::new(), NameBuffer::new());
     let query = DnsQuery::parse(query, &mut text).unwrap();
-    forge::addresses(&query, &[ADDRESS], 300, None, &mut out);
+    synthesize::addresses(&query, &[ADDRESS], 300, None, &mut out);
     out
 }
 

@@ -147,23 +147,23 @@ impl HandledRequest {
         match *self {
             Self::Hit { stale: None, .. } => Caching::HIT,
             Self::Hit { stale: Some(why), .. } | Self::Rescued { why, .. } => {
-                Caching { used: why.used(), not_stored: None }
+                Caching { outcome: why.used(), not_stored: None }
             }
             Self::Refused(NotFetched::OnlyIfCached) => {
-                Caching { used: CacheUse::OnlyIfCached, not_stored: None }
+                Caching { outcome: CacheUse::OnlyIfCached, not_stored: None }
             }
             Self::Refused(NotFetched::Offline) => {
-                Caching { used: CacheUse::OfflineMiss, not_stored: None }
+                Caching { outcome: CacheUse::OfflineMiss, not_stored: None }
             }
             Self::Forwarded { collapse: CollapseStatus::Collapsed, .. } => {
-                Caching { used: CacheUse::Collapsed, not_stored: None }
+                Caching { outcome: CacheUse::Collapsed, not_stored: None }
             }
             Self::Forwarded { collapse: CollapseStatus::None, why, kept, .. } => {
                 let not_stored = match kept {
                     Some(StoredStatus::Not(reason)) => Some(reason),
                     Some(StoredStatus::Stored { .. } | StoredStatus::NotRescued(_)) | None => None,
                 };
-                Caching { used: why.used(), not_stored }
+                Caching { outcome: why.used(), not_stored }
             }
         }
     }

@@ -62,10 +62,10 @@ fn the_ledger_is_told_the_same() {
         (miss(StoredStatus::Stored { ttl_secs: 60 }), CacheUse::UriMiss),
         (miss(StoredStatus::NotRescued(NotRescued::NoError)), CacheUse::UriMiss),
     ] {
-        assert_eq!(handled.caching(), Caching { used, not_stored: None }, "{handled:?}");
+        assert_eq!(handled.caching(), Caching { outcome: used, not_stored: None }, "{handled:?}");
     }
     for why in NotStored::ALL {
-        let expected = Caching { used: CacheUse::UriMiss, not_stored: Some(*why) };
+        let expected = Caching { outcome: CacheUse::UriMiss, not_stored: Some(*why) };
         assert_eq!(miss(StoredStatus::Not(*why)).caching(), expected);
     }
 }

@@ -186,7 +186,7 @@ fn around(app: &RunningApp, door: &'static str) -> door_proxy::CacheEnvironment 
     door_proxy::CacheEnvironment {
         clock: transport::clock::now,
         folder: app.state.path().to_path_buf(),
-        tell: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
+        log: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
     }
 }
 

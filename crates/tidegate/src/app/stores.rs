@@ -5,7 +5,7 @@
 use super::RunningApp;
 use admin::WhyQuestion;
 use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
-use door_proxy::{HttpCache, PurgeStrength, TakeBack};
+use door_proxy::{HttpCache, PurgeStrength, PurgeTarget};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
@@ -70,7 +70,7 @@ pub(super) fn stores(app: &RunningApp) -> Vec<StoreInfo> {
 }
 
 fn told(door: &str, cache: &HttpCache) -> StoreInfo {
-    let figures = cache.figures();
+    let figures = cache.stats();
     let counters = figures.counters;
     StoreInfo {
         door: door.to_owned(),
@@ -110,11 +110,11 @@ pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
 pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, String> {
     let value = || what.value.clone().unwrap_or_default();
     let which = match what.what.as_str() {
-        "url" => TakeBack::Url(value()),
-        "prefix" => TakeBack::Prefix(value()),
-        "host" => TakeBack::Host(value()),
-        "tag" => TakeBack::Tag(value()),
-        _ => TakeBack::Everything,
+        "url" => PurgeTarget::Url(value()),
+        "prefix" => PurgeTarget::Prefix(value()),
+        "host" => PurgeTarget::Host(value()),
+        "tag" => PurgeTarget::Tag(value()),
+        _ => PurgeTarget::Everything,
     };
     let strength = if what.soft { PurgeStrength::Soft } else { PurgeStrength::Hard };
     let meant = |door: &str| what.door.as_deref().is_none_or(|only| only == door);
@@ -125,7 +125,7 @@ pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<Take
     let mut sum = TakenBack::default();
     let mut complaints = Vec::new();
     for (door, cache) in caches {
-        match cache.take_back(&which, strength) {
+        match cache.purge(&which, strength) {
             Ok(purged) => {
                 sum.entries += purged.entries;
                 sum.fetches += purged.fetches;

@@ -166,7 +166,7 @@ pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, AnswerForm), DohRe
         },
     };
     let mut message = Vec::with_capacity(64);
-    json::write_asking(&asking, &mut message).map_err(DohRefusal::Asking)?;
+    json::write_query(&asking, &mut message).map_err(DohRefusal::Asking)?;
     let form = match value(query, "ct") {
         Some(wanted) if wanted == MESSAGE => AnswerForm::Message,
         Some(_) | None => AnswerForm::Json,

@@ -5,7 +5,7 @@
 //! door for special names.
 
 use dns_wire::svcb::{self, ServiceBinding};
-use dns_wire::{CLASS_IN, DnsQuery, forge, record_type};
+use dns_wire::{CLASS_IN, DnsQuery, record_type, synthesize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -95,7 +95,7 @@ impl DesignatedResolvers {
         let Some(bindings) = self.bindings(name) else {
             let is_zone = name.as_str() == ZONE;
             if is_zone || name.as_str().strip_suffix(ZONE).is_some_and(|it| it.ends_with('.')) {
-                let write = if is_zone { forge::nodata } else { forge::nxdomain };
+                let write = if is_zone { synthesize::nodata } else { synthesize::nxdomain };
                 write(query, DDR_TTL_S, None, out);
                 return DdrOutcome::Answered;
             }
@@ -104,7 +104,7 @@ impl DesignatedResolvers {
         if query.qtype == record_type::SVCB && query.qclass == CLASS_IN && !bindings.is_empty() {
             svcb::answer(query, bindings, DDR_TTL_S, out);
         } else {
-            forge::nodata(query, DDR_TTL_S, None, out);
+            synthesize::nodata(query, DDR_TTL_S, None, out);
         }
         DdrOutcome::Answered
     }

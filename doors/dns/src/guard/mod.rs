@@ -29,7 +29,7 @@ pub(crate) use turned_away::write_truncated;
 use crate::request::{DnsCaller, QueryTransport};
 use access::AccessLists;
 use dns_wire::options::BadOption;
-use dns_wire::{BadReply, DnsQuery, Rcode, forge};
+use dns_wire::{BadReply, DnsQuery, Rcode, synthesize};
 use options::OptionReader;
 use pipeline::limiter::Seed;
 use pipeline::sets::IpSet;
@@ -202,10 +202,10 @@ impl QueryGuard {
         out: &mut Vec<u8>,
     ) {
         if let Some((rcode, given)) = self.options.cookie_only(options, caller) {
-            forge::cookie_reply(&asking, rcode, given.as_bytes(), out);
+            synthesize::cookie_reply(&asking, rcode, given.as_bytes(), out);
         } else {
             asking.rcode = Rcode::FormErr;
-            forge::bad(&asking, out);
+            synthesize::bad(&asking, out);
         }
     }
 

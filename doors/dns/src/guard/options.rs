@@ -195,8 +195,10 @@ impl OptionReader {
         let needed =
             |proof| if self.mode == CookieMode::Require { proof } else { RequiredProof::Enough };
         match says {
-            Some(CookieSays::Good) => seen.sender = SenderProof::Proven,
-            Some(CookieSays::New | CookieSays::Bad) => seen.proof = needed(RequiredProof::Cookie),
+            Some(CookieSays::Valid) => seen.sender = SenderProof::Proven,
+            Some(CookieSays::New | CookieSays::Invalid) => {
+                seen.proof = needed(RequiredProof::Cookie);
+            }
             None => seen.proof = needed(RequiredProof::Connection),
         }
     }

@@ -115,7 +115,7 @@ impl RebindingGuard {
     /// True if `message`, a public upstream's answer for `name`, must not be passed on.
     pub(super) fn forbids(&self, name: Name<'_>, message: &[u8]) -> bool {
         let Some(allow) = &self.allow else { return false };
-        violates(message) && !allow.iter().any(|it| name.is_within(it.as_name()))
+        violates(message) && !allow.iter().any(|it| name.is_at_or_below(it.as_name()))
     }
 }
 

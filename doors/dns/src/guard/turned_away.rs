@@ -5,7 +5,7 @@
 
 use super::{SeenOptions, TurnedAway};
 use dns_wire::options::{AnswerOptions, BADCOOKIE};
-use dns_wire::{DnsQuery, Ede, EdeCode, Rcode, forge, reply};
+use dns_wire::{DnsQuery, Ede, EdeCode, Rcode, reply, synthesize};
 
 /// TC in the third byte of a header.
 const TRUNCATED: u8 = 0x02;
@@ -28,7 +28,7 @@ impl TurnedAway {
             Self::ShowCookie => (Rcode::NoError, Some(BADCOOKIE), None),
             Self::BadOption(_) => (Rcode::FormErr, None, None),
         };
-        forge::error(&DnsQuery { edns: None, ..*query }, rcode, out);
+        synthesize::error(&DnsQuery { edns: None, ..*query }, rcode, out);
         if self == Self::ComeByTcp {
             out[start + 2] |= TRUNCATED;
         }

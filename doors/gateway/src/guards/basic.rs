@@ -68,7 +68,7 @@ impl BasicAuth {
             self.guesses.give_back(client);
         }
         match outcome {
-            LoginOutcome::Right(user) => Ok(user),
+            LoginOutcome::Accepted(user) => Ok(user),
             LoginOutcome::Wrong => Err(self.asked()),
             LoginOutcome::Busy => {
                 Err(Box::new(GuardAnswer::busy("Too many passwords are being checked.\n")))

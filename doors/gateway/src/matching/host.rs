@@ -52,7 +52,9 @@ impl HostPattern {
     pub(super) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Exact(name)) => self.fits(name.as_name()),
-            (Self::Below(name), Self::Below(other)) => other.as_name().is_within(name.as_name()),
+            (Self::Below(name), Self::Below(other)) => {
+                other.as_name().is_at_or_below(name.as_name())
+            }
             (Self::Matching(_), Self::Matching(_)) => self == other,
             (_, _) => false,
         }
@@ -61,7 +63,7 @@ impl HostPattern {
 
 /// True if `host` has more labels before those of `name`.
 pub(super) fn is_below(host: Name<'_>, name: Name<'_>) -> bool {
-    name != host && host.is_within(name)
+    name != host && host.is_at_or_below(name)
 }
 
 impl fmt::Display for BadHost {

@@ -72,7 +72,7 @@ impl AllowedTargets {
 
     fn names(&self, name: &DomainName) -> bool {
         let below =
-            |domain: &DomainName| name != domain && name.as_name().is_within(domain.as_name());
+            |domain: &DomainName| name != domain && name.as_name().is_at_or_below(domain.as_name());
         self.hosts.contains(name) || self.domains.iter().any(below)
     }
 }

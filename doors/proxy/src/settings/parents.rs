@@ -62,7 +62,9 @@ impl ParentHosts {
     /// True if `host` is there.
     pub(crate) fn holds(&self, host: &UrlHost) -> bool {
         match (self, host) {
-            (Self::Below(above), UrlHost::Name(name)) => name.as_name().is_within(above.as_name()),
+            (Self::Below(above), UrlHost::Name(name)) => {
+                name.as_name().is_at_or_below(above.as_name())
+            }
             (Self::Network(network), UrlHost::Address(address)) => network.contains(*address),
             (Self::Below(_), UrlHost::Address(_)) | (Self::Network(_), UrlHost::Name(_)) => false,
         }

@@ -65,7 +65,7 @@ fn urls_that_are_never_kept_are_fetched_each_time_and_say_so() {
     let nothing = ask(proxy, &only);
     assert!(nothing.starts_with("HTTP/1.1 504"), "{nothing}");
     assert_eq!(origin.seen().len(), 5);
-    let counters = door.cache().unwrap().figures().counters;
+    let counters = door.cache().unwrap().stats().counters;
     assert_eq!((counters.passed, counters.refused), (3, 1), "{counters:?}");
 }
 

@@ -257,7 +257,7 @@ pub(crate) fn start_door(
         signer: None,
         dashboard: Arc::default(),
         blocked_tunnels: None,
-        cache: CacheEnvironment { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
         tell: Arc::new(|_| {}),
     };
     let listens = given.listens;

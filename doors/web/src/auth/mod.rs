@@ -98,7 +98,7 @@ impl SiteAuth {
     pub(crate) async fn check(&self, credentials: AuthCredentials, now: Now) -> AuthAccess {
         let Some(entry) = self.entries.get(credentials.entry) else { return AuthAccess::Busy };
         match self.desk.check(&entry.users, credentials.attempt, now).await {
-            LoginOutcome::Right(user) => AuthAccess::User(user),
+            LoginOutcome::Accepted(user) => AuthAccess::User(user),
             LoginOutcome::Wrong => AuthAccess::Denied(entry.challenge.clone()),
             LoginOutcome::Busy => AuthAccess::Busy,
         }

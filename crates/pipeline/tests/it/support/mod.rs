@@ -1,6 +1,6 @@
 //! A world of the test's own, and a bench that runs one program in it.
 
-use dns_wire::{DnsQuery, WireAnswer, forge, reply};
+use dns_wire::{DnsQuery, WireAnswer, reply, synthesize};
 use pipeline::machine;
 use pipeline::program::{
     AfterAnswer, BlackHole, EndScope, GuardMatcher, GuardTest, Op, OwnAnswer, Place, Program,
@@ -63,7 +63,7 @@ impl PipelineEnv for Fake {
         out: &mut Vec<u8>,
     ) -> DoorAnswer {
         if own == OwnAnswer::Policy && asked.name.as_str() == "blocked.test" {
-            forge::nxdomain(asked.query, 10, None, out);
+            synthesize::nxdomain(asked.query, 10, None, out);
             return DoorAnswer::Answered(Source::Policy);
         }
         DoorAnswer::Nothing
@@ -173,7 +173,7 @@ pub(crate) fn response(message: &[u8], address: &str) -> Vec<u8> {
     let mut text = NameBuffer::new();
     let query = DnsQuery::parse(message, &mut text).unwrap();
     let mut out = Vec::new();
-    forge::addresses(&query, &[ip(address)], 300, None, &mut out);
+    synthesize::addresses(&query, &[ip(address)], 300, None, &mut out);
     out
 }
 

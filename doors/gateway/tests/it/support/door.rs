@@ -77,7 +77,7 @@ pub(crate) fn parts(rules: &str) -> GatewayParts {
         folders: Arc::new(Told),
         base: scratch(),
         private: Arc::default(),
-        cache: CacheEnvironment { clock: clock::now, folder: scratch(), tell: Arc::new(|_| {}) },
+        cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
         signer: None,
         tell: Arc::new(|_| {}),
     }

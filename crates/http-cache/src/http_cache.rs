@@ -21,18 +21,18 @@ pub struct CacheEnvironment {
     /// The state folder: relative paths of a disk tier begin here.
     pub folder: PathBuf,
     /// Takes a line for the administrator: why there is no disk tier.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// A store with the rules of one door, and the clock.
 pub struct HttpCache {
-    wanted: store::Settings,
+    settings: store::Settings,
     /// Shared with the caches of reloads that leave it as it is.
     store: Arc<OnceLock<Arc<Store>>>,
     pub(crate) rules: CachingRules,
     pub(crate) clock: fn() -> Now,
     pub(crate) reads: DiskReadQueue,
-    tell: Arc<dyn Fn(&str) + Send + Sync>,
+    log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 impl HttpCache {
@@ -45,30 +45,37 @@ impl HttpCache {
         around: &CacheEnvironment,
     ) -> Arc<Self> {
         let mut wanted = settings.store(&around.folder);
-        let kept = before.filter(|it| it.stays_for(&wanted));
+        let kept = before.filter(|it| it.can_continue_with(&wanted));
         if let Some(kept) = kept
-            && kept.wanted != wanted
+            && kept.settings != wanted
         {
-            (around.tell)(
+            (around.log)(
                 "cache: its folder is in use, so its new sizes take effect at the next start",
             );
-            wanted = kept.wanted.clone();
+            wanted = kept.settings.clone();
         }
         let store = kept.map(|it| Arc::clone(&it.store)).unwrap_or_default();
         let reads = kept.map(|it| it.reads.clone()).unwrap_or_default();
-        let (clock, tell) = (around.clock, Arc::clone(&around.tell));
-        Arc::new(Self { wanted, store, rules: settings.rules(of_door), clock, reads, tell })
+        let (clock, tell) = (around.clock, Arc::clone(&around.log));
+        Arc::new(Self {
+            settings: wanted,
+            store,
+            rules: settings.rules(of_door),
+            clock,
+            reads,
+            log: tell,
+        })
     }
 
     /// The same store under rules that differ in what becomes of `Set-Cookie`.
     pub fn with_cookies(&self, cookies: SetCookie) -> Arc<Self> {
         Arc::new(Self {
-            wanted: self.wanted.clone(),
+            settings: self.settings.clone(),
             store: Arc::clone(&self.store),
             rules: CachingRules { cookies, ..self.rules },
             clock: self.clock,
             reads: self.reads.clone(),
-            tell: Arc::clone(&self.tell),
+            log: Arc::clone(&self.log),
         })
     }
 
@@ -79,7 +86,7 @@ impl HttpCache {
 
     /// Waits until all that was handed to the disk is written, or given up: before the program
     /// ends.
-    pub fn settle(&self) {
+    pub fn flush(&self) {
         if let Some(store) = self.store.get() {
             store.settle();
         }
@@ -91,20 +98,20 @@ impl HttpCache {
 
     /// True if its store goes on with these settings: it has them, or it holds the folder that they
     /// name.
-    fn stays_for(&self, wanted: &store::Settings) -> bool {
+    fn can_continue_with(&self, wanted: &store::Settings) -> bool {
         let folder = |of: &store::Settings| of.disk.as_ref().map(|disk| disk.path.clone());
         let holds = || self.store.get().is_some_and(|store| store.figures().disk.is_some());
-        self.wanted == *wanted
-            || (folder(wanted).is_some() && folder(wanted) == folder(&self.wanted) && holds())
+        self.settings == *wanted
+            || (folder(wanted).is_some() && folder(wanted) == folder(&self.settings) && holds())
     }
 
     fn opened(&self) -> Arc<Store> {
         let now = (self.clock)();
         let cores = std::thread::available_parallelism().map_or(1, |it| it.get() as u64);
-        let why = match Store::open(self.wanted.clone(), KeySeed::random(), cores, now) {
+        let why = match Store::open(self.settings.clone(), KeySeed::random(), cores, now) {
             Ok((store, recovered)) => {
                 if recovered.is_some_and(|it| it.purges == PurgeHistory::Lost) {
-                    (self.tell)(
+                    (self.log)(
                         "cache: the log of its purges is damaged, so all that was on disk is purged",
                     );
                 }
@@ -112,8 +119,8 @@ impl HttpCache {
             }
             Err(why) => why,
         };
-        (self.tell)(&format!("cache: {why}; it runs in memory alone until the next start"));
-        let in_memory = store::Settings { disk: None, ..self.wanted.clone() };
+        (self.log)(&format!("cache: {why}; it runs in memory alone until the next start"));
+        let in_memory = store::Settings { disk: None, ..self.settings.clone() };
         let (store, _) = Store::open(in_memory, KeySeed::random(), cores, now)
             .expect("only a disk tier can fail to open");
         store

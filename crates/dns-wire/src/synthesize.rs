@@ -8,7 +8,7 @@
 pub use crate::codes::{Ede, EdeCode, Rcode};
 
 use crate::codes::{CLASS_IN, EDE_TEXT_BYTES_MAX, record_type};
-use crate::query::{BadReply, DnsQuery, Edns, UDP_BYTES_MAX, UDP_BYTES_PLAIN};
+use crate::query::{BadReply, DnsQuery, Edns, UDP_BYTES_MAX, UDP_BYTES_WITHOUT_EDNS};
 use crate::wire::{HEADER_BYTES, POINTER_TO_QUESTION, bits, push_u16, push_u32};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -35,14 +35,14 @@ pub fn error(query: &DnsQuery<'_>, rcode: Rcode, out: &mut Vec<u8>) {
 
 /// A response code with its reason.
 pub fn error_with(query: &DnsQuery<'_>, rcode: Rcode, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
-    let start = begin(query, rcode, [0, 0], out);
+    let start = write_head(query, rcode, [0, 0], out);
     push_opt_with(query, rcode, ede, start, out);
 }
 
 /// Just a response code by its number, of which the header holds the lower four bits; with an SOA
 /// record where `soa_ttl` says how long clients may keep it.
 pub fn code(query: &DnsQuery<'_>, rcode: u16, soa_ttl: Option<u32>, out: &mut Vec<u8>) {
-    let start = begin(query, Rcode::NoError, [0, u16::from(soa_ttl.is_some())], out);
+    let start = write_head(query, Rcode::NoError, [0, u16::from(soa_ttl.is_some())], out);
     out[start + 3] |= (rcode & bits::RCODE) as u8;
     if let Some(ttl) = soa_ttl {
         push_soa(ttl, out);
@@ -96,7 +96,7 @@ pub fn addresses(
     if count == 0 {
         return nodata(query, ttl, ede, out);
     }
-    let start = begin(query, Rcode::NoError, [count as u16, 0], out);
+    let start = write_head(query, Rcode::NoError, [count as u16, 0], out);
     for address in addresses.iter().filter(wanted).take(ADDRESSES_MAX) {
         match address {
             IpAddr::V4(v4) => push_record(query.qtype, ttl, &v4.octets(), out),
@@ -116,17 +116,17 @@ pub fn pointer(
     let Some(key) = crate::key_of(target, query.qtype) else { return ForgeOutcome::No };
     // Type, class and the last byte of a key follow the name.
     let name = &key[..key.len() - 5];
-    let start = begin(query, Rcode::NoError, [1, 0], out);
+    let start = write_head(query, Rcode::NoError, [1, 0], out);
     push_record(record_type::PTR, ttl, name, out);
     push_opt(query, None, start, out);
-    ForgeOutcome::Yes
+    ForgeOutcome::Written
 }
 
 /// Tells whether something was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForgeOutcome {
     /// It was.
-    Yes,
+    Written,
     /// Was not.
     No,
 }
@@ -134,7 +134,7 @@ pub enum ForgeOutcome {
 /// The answer to ANY that says as little as is allowed: one HINFO record (RFC 8482 §4.2).
 pub fn any(query: &DnsQuery<'_>, ttl: u32, out: &mut Vec<u8>) {
     const HINFO: u16 = 13;
-    let start = begin(query, Rcode::NoError, [1, 0], out);
+    let start = write_head(query, Rcode::NoError, [1, 0], out);
     push_record(HINFO, ttl, b"\x07RFC8482\x00", out);
     push_opt(query, None, start, out);
 }
@@ -165,7 +165,7 @@ pub fn cookie_reply(reply: &BadReply<'_>, rcode: u16, options: &[u8], out: &mut 
 }
 
 fn negative(query: &DnsQuery<'_>, rcode: Rcode, ttl: u32, ede: Option<Ede<'_>>, out: &mut Vec<u8>) {
-    let start = begin(query, rcode, [0, 1], out);
+    let start = write_head(query, rcode, [0, 1], out);
     push_soa(ttl, out);
     push_opt(query, ede, start, out);
 }
@@ -182,7 +182,7 @@ pub(crate) fn push_soa(ttl: u32, out: &mut Vec<u8>) {
 }
 
 /// Appends header and question; gives where the message starts.
-pub(crate) fn begin(
+pub(crate) fn write_head(
     query: &DnsQuery<'_>,
     rcode: Rcode,
     [answers, authorities]: [u16; 2],
@@ -193,7 +193,7 @@ pub(crate) fn begin(
         | bits::RECURSION_AVAILABLE
         | query.flags.repeated()
         | rcode.code() & bits::RCODE;
-    out.reserve(UDP_BYTES_PLAIN);
+    out.reserve(UDP_BYTES_WITHOUT_EDNS);
     for word in [query.id, flags, 1, answers, authorities, 0] {
         push_u16(out, word);
     }

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use vocab::DomainName;
 
 /// Bytes of an address that is offered; a longer one is not.
-const ONWARD_BYTES_MAX: usize = 2048;
+const CONTINUE_URL_BYTES_MAX: usize = 2048;
 /// Trackers encode an address once or twice.
 const DECODINGS_MAX: usize = 2;
 /// Parts of an address that are looked at: enough for any tracker, a bound for the rest.
@@ -53,7 +53,7 @@ fn decoded(value: &str) -> Option<OnwardUrl> {
 fn checked(text: &str) -> Option<OnwardUrl> {
     let (scheme, behind) = text.split_once("://")?;
     let is_web = ["http", "https"].iter().any(|it| it.eq_ignore_ascii_case(scheme));
-    let is_whole = text.len() <= ONWARD_BYTES_MAX
+    let is_whole = text.len() <= CONTINUE_URL_BYTES_MAX
         && !text.chars().any(|it| it.is_control() || it.is_whitespace() || it == '\\')
         // Whoever decodes once more would find the line end that was put in for him.
         && !percent_decode_str(text).any(|byte| byte.is_ascii_control());

@@ -4,7 +4,9 @@
 //! accounts of what they would do.
 
 use crate::callback;
-use crate::null::{AnswerAudience, BlankBody, NullAnswer, RequestHints, due, seat};
+use crate::null::{
+    AnswerAudience, BlankBody, NullAnswer, RequestHints, frame_context, select_answer,
+};
 use crate::ready::{self, ReadyAnswer};
 use http::Method;
 use policy::Ask;
@@ -14,16 +16,16 @@ static GET: Method = Method::GET;
 
 /// The answer that is due to a `GET` with no fields beyond those that its kind implies; `named` is
 /// the stand-in that a rule names.
-pub fn due_to_get<'a>(ask: &Ask<'a>, named: Option<&'a str>) -> AnswerAudience<'a> {
+pub fn select_for_get<'a>(ask: &Ask<'a>, named: Option<&'a str>) -> AnswerAudience<'a> {
     let behind = ask.url.and_then(|url| url.split_once("://")).map_or("", |(_, behind)| behind);
     let target = behind.find(['/', '?', '#']).map_or("", |at| &behind[at..]);
     let target = target.split('#').next().unwrap_or(target);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let destination = destination(ask.kind);
-    due(&RequestHints {
+    select_answer(&RequestHints {
         method: &GET,
         kind: ask.kind,
-        seat: seat(destination, ask.page, ask.host),
+        frame: frame_context(destination, ask.page, ask.host),
         host: ask.host,
         path: if path.is_empty() { "/" } else { path },
         query,
@@ -35,15 +37,15 @@ pub fn due_to_get<'a>(ask: &Ask<'a>, named: Option<&'a str>) -> AnswerAudience<'
 }
 
 /// A null answer in a few words: `200, an empty script (0 bytes)`.
-pub fn in_words(null: &NullAnswer<'_>) -> String {
+pub fn describe(null: &NullAnswer<'_>) -> String {
     match null {
-        NullAnswer::Blank(blank) => told(ready::blank(*blank), named(*blank)),
+        NullAnswer::Blank(blank) => describe_ready(ready::blank(*blank), named(*blank)),
         NullAnswer::Stub(stub) => {
             let ready = ready::stub(*stub);
-            told(ready, &format!("the stand-in {}", stub.file_name()))
+            describe_ready(ready, &format!("the stand-in {}", stub.file_name()))
         }
         NullAnswer::Callback(name) => {
-            let [before, behind] = callback::AROUND;
+            let [before, behind] = callback::CALLBACK_WRAPPING;
             let length = before.len() + name.len() + behind.len();
             format!("200, a script that calls {name} with nothing ({length} bytes)")
         }
@@ -70,7 +72,7 @@ const fn destination(kind: RequestKind) -> &'static str {
     }
 }
 
-fn told(ready: &ReadyAnswer, what: &str) -> String {
+fn describe_ready(ready: &ReadyAnswer, what: &str) -> String {
     let (status, length) = (ready.status.as_str(), ready.body.len());
     if ready.status.is_success() && ready.status != http::StatusCode::NO_CONTENT {
         let plural = if length == 1 { "" } else { "s" };
@@ -94,10 +96,10 @@ const fn named(blank: BlankBody) -> &'static str {
         BlankBody::Png32x32 => "a transparent PNG of 32 pixels by 32",
         BlankBody::Icon => "a transparent icon",
         BlankBody::Favicon => "Tidegate's sign",
-        BlankBody::Drawing => "a transparent drawing",
+        BlankBody::Svg => "a transparent drawing",
         BlankBody::Font => "a font without a letter",
-        BlankBody::Sound => "a tenth of a second of silence",
-        BlankBody::Film => "a second of black",
+        BlankBody::Audio => "a tenth of a second of silence",
+        BlankBody::Video => "a second of black",
         BlankBody::Captions => "captions without a word",
         BlankBody::Playlist => "a stream that has ended",
         BlankBody::Json => "an empty JSON object",
@@ -106,7 +108,7 @@ const fn named(blank: BlankBody) -> &'static str {
         }
         BlankBody::Vmap => "a VMAP list without a break",
         BlankBody::Text => "no text",
-        BlankBody::Nothing => "nothing to say",
+        BlankBody::NoContent => "nothing to say",
         BlankBody::NoSocket => "a WebSocket that is not opened",
         BlankBody::NoMethod => "a method that has no meaning here",
     }
@@ -121,15 +123,15 @@ mod tests {
     fn what_is_told_is_what_is_sent() {
         for (null, expected) in [
             (NullAnswer::Blank(BlankBody::Script), "200, an empty script (0 bytes)"),
-            (NullAnswer::Blank(BlankBody::Nothing), "204, nothing to say"),
+            (NullAnswer::Blank(BlankBody::NoContent), "204, nothing to say"),
             (NullAnswer::Blank(BlankBody::NoMethod), "405, a method that has no meaning here"),
             (NullAnswer::Callback("cb"), "200, a script that calls cb with nothing (25 bytes)"),
         ] {
-            assert_eq!(in_words(&null), expected);
+            assert_eq!(describe(&null), expected);
         }
         let length = Stub::GoogleAnalytics.text().len();
         assert_eq!(
-            in_words(&NullAnswer::Stub(Stub::GoogleAnalytics)),
+            describe(&NullAnswer::Stub(Stub::GoogleAnalytics)),
             format!("200, the stand-in google-analytics.js ({length} bytes)")
         );
     }

@@ -2,12 +2,12 @@
 //!
 //! Called through the doors by the admin API.
 
-use crate::opening::HttpCache;
+use crate::http_cache::HttpCache;
 use store::{Purge, PurgeError, PurgeReport, PurgeStrength, StoreFigures};
 
 /// Which stored responses to take back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TakeBack {
+pub enum PurgeTarget {
     /// All variants of this URL.
     Url(String),
     /// Those whose URL begins so.
@@ -22,18 +22,18 @@ pub enum TakeBack {
 
 impl HttpCache {
     /// Takes stored responses back: they are gone, or softly, stale. Waits for the disk.
-    pub fn take_back(
+    pub fn purge(
         &self,
-        what: &TakeBack,
+        what: &PurgeTarget,
         strength: PurgeStrength,
     ) -> Result<PurgeReport, PurgeError> {
         let store = self.store();
         let purge = match what {
-            TakeBack::Url(url) => Purge::Key(store.key(&canonical(url)).hash()),
-            TakeBack::Prefix(prefix) => Purge::Prefix(canonical(prefix)),
-            TakeBack::Host(host) => Purge::Host(host.to_ascii_lowercase()),
-            TakeBack::Tag(tag) => Purge::Tag(tag.clone()),
-            TakeBack::Everything => Purge::Everything,
+            PurgeTarget::Url(url) => Purge::Key(store.key(&canonical(url)).hash()),
+            PurgeTarget::Prefix(prefix) => Purge::Prefix(canonical(prefix)),
+            PurgeTarget::Host(host) => Purge::Host(host.to_ascii_lowercase()),
+            PurgeTarget::Tag(tag) => Purge::Tag(tag.clone()),
+            PurgeTarget::Everything => Purge::Everything,
         };
         store.purge(&purge, strength, (self.clock)())
     }
@@ -46,7 +46,7 @@ impl HttpCache {
     }
 
     /// Returns how its store stands.
-    pub fn figures(&self) -> StoreFigures {
+    pub fn stats(&self) -> StoreFigures {
         self.store().figures()
     }
 }

@@ -4,10 +4,10 @@
 //! It sends nothing of its own accord. Called by a door for each request that is no plain `GET` or
 //! `HEAD`.
 
-use crate::asked::{CacheRequest, answered};
+use crate::cache_request::{CacheRequest, answered};
 use crate::fetch::OriginFetcher;
 use crate::filling::{self, FetchEvent, FetchedAnswer, OriginFetch};
-use crate::opening::HttpCache;
+use crate::http_cache::HttpCache;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE};
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
@@ -21,14 +21,14 @@ impl HttpCache {
     /// changed is not used any longer (RFC 9111 §4.4).
     pub async fn changed(&self, question: &CacheRequest, response: &http::response::Parts) {
         let answered = answered(response, question.now, (self.clock)());
-        self.store().invalidate(&question.asked(), &answered).await;
+        self.store().invalidate(&question.facts(), &answered).await;
     }
 
     /// The same, and the answer to a `POST` that says it is what a `GET` of the same URL gives, and
     /// for how long, is stored on its way (RFC 9110 §9.3.3). `fetch` makes the way to that URL, for
     /// readers that fall behind; it is asked for only then. Within a `LocalSet` or local runtime
     /// only.
-    pub async fn passed<F: OriginFetcher>(
+    pub async fn invalidate_after<F: OriginFetcher>(
         self: &Arc<Self>,
         question: CacheRequest,
         response: Response<Body>,
@@ -40,7 +40,7 @@ impl HttpCache {
         let answered = answered(&head, question.now, received);
         let may_be_kept = question.method == Method::POST
             && head.headers.contains_key(CONTENT_LOCATION)
-            && store::freshness::storing(&self.rules, &question.asked(), &answered).is_ok();
+            && store::freshness::storing(&self.rules, &question.facts(), &answered).is_ok();
         if !may_be_kept {
             return Response::from_parts(head, body);
         }
@@ -48,11 +48,11 @@ impl HttpCache {
         let as_get = as_get(&question);
         let key = self.store().key(&question.url);
         // Where somebody else fetches it by now, theirs is the newer one.
-        let CacheLookup::Lead(lead) = self.look_up(&key, &as_get.asked()).await else {
+        let CacheLookup::Lead(lead) = self.look_up(&key, &as_get.facts()).await else {
             return Response::from_parts(head, body);
         };
         let why = lead.why();
-        let AnswerPlan::Storing(storing) = lead.answered(&self.rules, &question.asked(), &answered)
+        let AnswerPlan::Storing(storing) = lead.answered(&self.rules, &question.facts(), &answered)
         else {
             return Response::from_parts(head, body);
         };
@@ -65,7 +65,7 @@ impl HttpCache {
             Ok(FetchEvent::Served(served)) => served.response,
             // The task ended without a word: only a panic in it does that. It sends nothing to hear
             // of.
-            Ok(FetchEvent::Ahead(..) | FetchEvent::Failed(_)) | Err(_) => {
+            Ok(FetchEvent::Interim(..) | FetchEvent::Failed(_)) | Err(_) => {
                 let mut response = Response::new(Body::empty());
                 *response.status_mut() = StatusCode::BAD_GATEWAY;
                 response

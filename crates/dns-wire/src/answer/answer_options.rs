@@ -7,16 +7,16 @@
 
 use super::WireAnswer;
 use crate::ask_options::{OPTION_COOKIE, OPTION_KEEPALIVE, OPTION_PADDING};
-use crate::options::{ClientSubnet, OPTION_SUBNET, each};
+use crate::options::{ClientSubnet, OPTION_SUBNET, iter_options};
 
 /// Options of one answer that are kept, in bytes; further ones are left out. A client subnet has 24
 /// at most, an extended error with a sentence some 100.
 pub const OPTIONS_BYTES_MAX: usize = 256;
 
 /// Returns those of `raw` that are kept.
-pub(super) fn kept(raw: &[u8]) -> Box<[u8]> {
+pub(super) fn retained_options(raw: &[u8]) -> Box<[u8]> {
     let mut kept = Vec::new();
-    for (code, data) in each(raw) {
+    for (code, data) in iter_options(raw) {
         if matches!(code, OPTION_COOKIE | OPTION_KEEPALIVE | OPTION_PADDING) {
             continue;
         }
@@ -43,7 +43,7 @@ impl WireAnswer {
     /// known any more: then it holds for no more than what was sent.
     pub fn subnet_scope(&self) -> Option<u8> {
         let options = self.options.as_deref()?;
-        match each(options).find(|(code, _)| *code == OPTION_SUBNET) {
+        match iter_options(options).find(|(code, _)| *code == OPTION_SUBNET) {
             None => Some(0),
             Some((_, data)) => ClientSubnet::read(data).map(|it| it.scope()),
         }

@@ -18,7 +18,7 @@ pub struct CacheRequest {
 }
 
 impl CacheRequest {
-    pub(crate) fn asked(&self) -> RequestFacts<'_> {
+    pub(crate) fn facts(&self) -> RequestFacts<'_> {
         RequestFacts { method: &self.method, url: &self.url, fields: &self.fields, now: self.now }
     }
 }

@@ -5,7 +5,7 @@
 //! doors.
 
 use crate::exchange::NAME;
-use crate::opening::HttpCache;
+use crate::http_cache::HttpCache;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{AGE, CONTENT_LENGTH, DATE};
@@ -37,7 +37,7 @@ pub struct WrittenAnswer {
     /// Bytes of its body.
     pub bytes: u32,
     /// What is left to be sent.
-    pub quickly: FastReply,
+    pub reply: FastReply,
 }
 
 impl HttpCache {
@@ -70,13 +70,13 @@ impl HttpCache {
         let status = entry.head().status.as_u16();
         let length = body.len() as u32;
         Some(match request.method() {
-            SimpleMethod::Head => WrittenAnswer { status, bytes: 0, quickly: FastReply::Written },
+            SimpleMethod::Head => WrittenAnswer { status, bytes: 0, reply: FastReply::Written },
             SimpleMethod::Get if body.len() > COPIED_BYTES_MAX => {
-                WrittenAnswer { status, bytes: length, quickly: FastReply::Large(body) }
+                WrittenAnswer { status, bytes: length, reply: FastReply::Large(body) }
             }
             SimpleMethod::Get => {
                 out.extend_from_slice(&body);
-                WrittenAnswer { status, bytes: length, quickly: FastReply::Written }
+                WrittenAnswer { status, bytes: length, reply: FastReply::Written }
             }
         })
     }

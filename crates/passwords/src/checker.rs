@@ -21,13 +21,13 @@ const JOBS_MAX: usize = 1;
 /// Requests that wait for a check; the next is turned away as [`LoginOutcome::Busy`].
 const WAITING_MAX: u32 = 64;
 /// Credentials that are remembered as right.
-const KNOWN_MAX: usize = 1024;
+const VERIFIED_MAX: usize = 1024;
 /// For so long, in milliseconds.
-const KNOWN_MS: u64 = 60_000;
+const VERIFIED_MS: u64 = 60_000;
 
 /// Checks passwords.
 pub struct PasswordChecker {
-    known: Mutex<HashMap<u128, u64>>,
+    verified: Mutex<HashMap<u128, u64>>,
     /// Of this desk alone.
     secret: [u8; 16],
     jobs: Arc<Semaphore>,
@@ -46,7 +46,7 @@ pub struct LoginAttempt {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginOutcome {
     /// Is this user.
-    Right(Arc<str>),
+    Accepted(Arc<str>),
     /// Nobody, or a wrong password.
     Wrong,
     /// Too many wait already.
@@ -59,7 +59,7 @@ impl PasswordChecker {
         let mut secret = [0; 16];
         getrandom::fill(&mut secret).map_err(io::Error::other)?;
         Ok(Self {
-            known: Mutex::default(),
+            verified: Mutex::default(),
             secret,
             jobs: Arc::new(Semaphore::new(JOBS_MAX)),
             waiting: AtomicU32::new(0),
@@ -79,7 +79,7 @@ impl PasswordChecker {
 
     /// The user, if the same was right within the last minute.
     pub fn remembers(&self, attempt: &LoginAttempt, now: Now) -> Option<Arc<str>> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = known.get(&attempt.key).is_some_and(|until| now.mono_ms < *until);
         is_known.then(|| Arc::clone(&attempt.user))
     }
@@ -106,20 +106,20 @@ impl PasswordChecker {
         let right = work.await.unwrap_or(false);
         if right && exists == UserExistence::Yes {
             self.remember(key, now);
-            LoginOutcome::Right(user)
+            LoginOutcome::Accepted(user)
         } else {
             LoginOutcome::Wrong
         }
     }
 
     fn remember(&self, key: u128, now: Now) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KNOWN_MAX {
+        let mut known = self.verified.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= VERIFIED_MAX {
             known.retain(|_, until| now.mono_ms < *until);
         }
         // Still full: whoever is not remembered is checked again, and nothing else.
-        if known.len() < KNOWN_MAX {
-            known.insert(key, now.mono_ms.saturating_add(KNOWN_MS));
+        if known.len() < VERIFIED_MAX {
+            known.insert(key, now.mono_ms.saturating_add(VERIFIED_MS));
         }
     }
 }
