@@ -83,6 +83,7 @@ const BELOW_DOORS: &[&str] = &[
     "resolver",
     "origins",
     "fetch",
+    "balancer",
     "dns-effects",
 ];
 /// The five, which must not name one another.
@@ -212,6 +213,14 @@ pub(crate) const WALLS: &[Wall] = &[
         folder: "crates/fetch",
         floor: 2,
         may: &["vocab", "transport", "http-engine", "origins", "resolver"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "balancer",
+        folder: "crates/balancer",
+        floor: 2,
+        may: &["vocab", "settings", "transport", "http-engine", "origins"],
         never: &[TLS],
         purity: Purity::Free,
     },

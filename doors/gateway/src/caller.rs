@@ -3,7 +3,7 @@
 //! Known before the first request and the same for all of them. It reads no request. Made by `door`
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
-use crate::pools::CookieScope;
+use balancer::CookieScope;
 use http::HeaderValue;
 use origins::BecomesTunnel;
 use std::net::{IpAddr, SocketAddr};

@@ -8,15 +8,17 @@ use crate::guards::{BlockRules, ListNumbers};
 use crate::leaving::LeftConnections;
 use crate::matching::HostTable;
 use crate::path::SlashRule;
-use crate::pools::{PoolChange, PoolState, PoolUnchanged, PoolWatch, ServerPool, WatchMeans};
 use crate::readings::SlashRules;
 use crate::request;
 use crate::route::{self, GatewayRoute, RouteCaches};
 use crate::secure::{self, GatewayTls};
 use crate::settings::Settings;
 use crate::uploads::UploadRules;
-use crate::ways;
 use arc_swap::ArcSwap;
+use balancer::{
+    PoolChange, PoolState, PoolUnchanged, PoolWatch, Pools, WatchMeans, check_pool_files,
+    open_pools,
+};
 use http_cache::{CacheEnvironment, HttpCache};
 use http_engine::claims::MethodOverrides;
 use http_engine::private_files::PrivateFiles;
@@ -24,7 +26,6 @@ use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, se
 use ledger::Ledger;
 use origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use policy::{Policy, RuleText};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -86,7 +87,7 @@ pub(crate) struct GatewaySetup {
     pub(crate) overrides: MethodOverrides,
     pub(crate) slashes: SlashRules,
     pub(crate) left: LeftConnections,
-    pub(crate) pools: BTreeMap<String, Arc<ServerPool>>,
+    pub(crate) pools: Pools,
     pub(crate) uploads: UploadRules,
 }
 
@@ -292,7 +293,7 @@ pub fn check_files(
     private: &Arc<PrivateFiles>,
 ) -> Vec<Complaint> {
     let mut complaints = secure::check_files(settings, base);
-    complaints.extend(ways::check_files(settings, base));
+    complaints.extend(check_pool_files(&settings.pools, base));
     complaints.extend(route::check_files(settings, base, private));
     complaints
 }
@@ -335,7 +336,8 @@ impl GatewaySetup {
         parts: &GatewayParts,
         before: Option<&Self>,
     ) -> Result<Self, Vec<Complaint>> {
-        let pools = pools_of(&settings, parts, before)?;
+        let (base, known) = (parts.base.as_path(), before.map(|setup| &setup.pools));
+        let pools = open_pools(&settings.pools, base, &parts.dialer, known)?;
         let caches = settings.routes.iter().any(|route| route.cache);
         let cache = caches.then(|| {
             let before = before.and_then(|setup| setup.cache.as_deref());
@@ -343,7 +345,7 @@ impl GatewaySetup {
         });
         let (request_fields, response_fields) = settings.headers.compile();
         let caches = cache.clone().map(RouteCaches::of_store);
-        let (numbers, base) = (ListNumbers::new(), parts.base.as_path());
+        let numbers = ListNumbers::new();
         let around = route::RouteEnvironment {
             pools: &pools,
             caches: caches.as_ref(),
@@ -446,38 +448,4 @@ fn origins_of(settings: &Settings, parts: &GatewayParts, before: Option<&Gateway
         || Origins::new(parts.dialer.clone(), limits),
         |setup| setup.origins.with_limits(limits),
     )
-}
-
-/// The pools of `settings`. One whose settings and certificates are as before goes on as it is,
-/// with what was changed while it ran.
-fn pools_of(
-    settings: &Settings,
-    parts: &GatewayParts,
-    before: Option<&GatewaySetup>,
-) -> Result<BTreeMap<String, Arc<ServerPool>>, Vec<Complaint>> {
-    let (mut pools, mut complaints) = (BTreeMap::new(), Vec::new());
-    for (name, settings) in &settings.pools {
-        let before = before.and_then(|setup| setup.pools.get(name));
-        let terms = match ways::terms(settings, &parts.base, &parts.dialer) {
-            Ok(terms) => terms,
-            Err(why) => {
-                complaints.push(why.under(&format!("pools.{name}")));
-                continue;
-            }
-        };
-        let pool = match before {
-            Some(pool) if *pool.terms() == terms => {
-                // Connections are known by their terms: the same ones go on being used.
-                let terms = pool.terms().clone();
-                if pool.settings() == settings {
-                    Arc::clone(pool)
-                } else {
-                    Arc::new(ServerPool::new(settings, terms, Some(pool)))
-                }
-            }
-            Some(_) | None => Arc::new(ServerPool::new(settings, terms, before.map(Arc::as_ref))),
-        };
-        pools.insert(name.clone(), pool);
-    }
-    if complaints.is_empty() { Ok(pools) } else { Err(complaints) }
 }

@@ -8,7 +8,6 @@
 mod cached;
 mod caller;
 mod decide;
-mod dice;
 mod door;
 mod fields;
 mod finish;
@@ -24,7 +23,6 @@ mod pages;
 mod passing;
 mod path;
 mod patterns;
-mod pools;
 mod public;
 mod readings;
 mod reproxy;
@@ -36,7 +34,6 @@ mod settings;
 mod shape;
 mod ticket;
 mod uploads;
-mod ways;
 mod websocket;
 
 pub use crate::door::{GatewayDoor, GatewayParts, GuardCounts, PatternHits, check_files};
@@ -47,17 +44,19 @@ pub use crate::patterns::{
     BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError,
     REGEXES_BARE_MAX, REGEXES_MAX,
 };
-pub use crate::pools::{NameState, PoolChange, PoolState, PoolUnchanged, ServerState};
 pub use crate::settings::{
-    AnswerSettings, AuthSettings, BalanceMethod, BlockRedirect, BlockSettings, CertificateSettings,
+    AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, CertificateSettings,
     ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, EncodedSlash,
     FieldRule, FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings,
-    ForwardedStyle, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, LimitSettings,
-    PassiveSettings, PatternSource, PoolSettings, ProxyProtocolChoice, QueueSettings,
-    RedirectSettings, ReliefSettings, ReproxySettings, RequestPriority, RequestsSettings,
-    ResolveChoice, RetryCause, RetryOn, RetrySettings, RewriteSettings, RouteSettings,
-    ScriptChoice, ScriptSettings, ServerDetails, ServerSettings, ServerTlsSettings, Settings,
-    SilentClose, StickySettings, TimeoutSettings, TlsSettings, UploadMode, UploadSettings,
-    UploadThreshold, VerifyChoice, WEIGHT_MAX,
+    ForwardedStyle, LimitSettings, PatternSource, RedirectSettings, ReproxySettings,
+    RequestsSettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, Settings,
+    SilentClose, TlsSettings, UploadMode, UploadSettings, UploadThreshold,
+};
+pub use balancer::{
+    BalanceMethod, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, NameState,
+    PassiveSettings, PoolChange, PoolSettings, PoolState, PoolUnchanged, ProxyProtocolChoice,
+    QueueSettings, ReliefSettings, RequestPriority, ResolveChoice, RetryCause, RetryOn,
+    RetrySettings, ServerDetails, ServerSettings, ServerState, ServerTlsSettings, StickySettings,
+    TimeoutSettings, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::CacheEnvironment;

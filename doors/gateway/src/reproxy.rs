@@ -20,11 +20,11 @@ use self::urls::ReproxyUrl;
 use crate::door::GatewaySetup;
 use crate::onward::HostSent;
 use crate::pages;
-use crate::pools::ServerPool;
 use crate::route::GatewayRoute;
 use crate::sending::{NoAnswer, ServedClient, send};
 use crate::settings::ReproxySettings;
 use crate::uploads::ReplayBody;
+use balancer::ServerPool;
 use http::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, TRAILER,
     TRANSFER_ENCODING,

@@ -10,17 +10,16 @@ use crate::matching::RouteMatch;
 use crate::onward::{HostSent, PathRewrite};
 use crate::own::FixedAnswer;
 use crate::path::SlashRule;
-use crate::pools::ServerPool;
 use crate::public::{CookieRewrite, PublicAddress, PublicAuthorities};
 use crate::reproxy::ReproxyRules;
-use crate::settings::{HostSetting, RequestPriority, RouteSettings, Settings, UploadMode};
+use crate::settings::{HostSetting, RouteSettings, Settings, UploadMode};
+use balancer::{Pools, RequestPriority, ServerPool};
 use http::Extensions;
 use http::header::{HOST, HeaderName};
 use http_cache::HttpCache;
 use http_engine::encoding::CodingOffer;
 use http_engine::private_files::PrivateFiles;
 use origins::ResponseTimeout;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -152,7 +151,7 @@ impl RouteCaches {
 
 /// Holds what a route is made with.
 pub(crate) struct RouteEnvironment<'s> {
-    pub(crate) pools: &'s BTreeMap<String, Arc<ServerPool>>,
+    pub(crate) pools: &'s Pools,
     pub(crate) caches: Option<&'s RouteCaches>,
     pub(crate) base: &'s Path,
     pub(crate) private: &'s Arc<PrivateFiles>,

@@ -3,16 +3,14 @@
 //! It changes nothing of the request. Called by `passing` for what is passed on, and by `cached`
 //! for what the cache fetches.
 
-use crate::dice;
 use crate::door::GatewaySetup;
 use crate::onward::HostSent;
-use crate::pools::{
-    AttemptOutcome, CookieScope, PickOutcome, PickRequest, ServerLease, ServerPool, TRIES_MAX,
-    TriedServers, UnservedReason,
-};
 use crate::request::GatewayOutcome;
-use crate::settings::{RequestPriority, RetryCause};
 use crate::uploads::ReplayBody;
+use balancer::{
+    AttemptOutcome, CookieScope, PickOutcome, PickRequest, RequestPriority, RetryCause,
+    ServerLease, ServerPool, TRIES_MAX, TriedServers, UnservedReason, random_bits,
+};
 use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
@@ -96,7 +94,7 @@ pub(crate) async fn send(
     asker: ServedClient,
     now: Now,
 ) -> Result<Response<Body>, NoAnswer> {
-    let mut asking = pool.asking(&request, asker.client, dice::throw());
+    let mut asking = pool.asking(&request, asker.client, random_bits());
     if asker.stickiness == Stickiness::Never {
         asking.stuck_to = None;
     }
@@ -168,7 +166,7 @@ impl PoolRequest<'_> {
     fn copy_of(&self, request: &Request<Body>) -> Option<Box<Request<Body>>> {
         let again = self.asked + 1 < self.pool.settings().retry.attempts
             && request.method().is_idempotent()
-            && self.pool.len() > 1;
+            && self.pool.server_count() > 1;
         let replay = request.extensions().get::<ReplayBody>();
         (again && (replay.is_some() || request.body().is_end_stream())).then(|| {
             let copy = replay.map_or_else(|| Request::new(Body::empty()), ReplayBody::request);

@@ -3,26 +3,18 @@
 //! It reads no pattern file and connects to no server; `config` reads it and [`Settings::check`]
 //! says what is wrong.
 
-mod balancing;
 mod compress;
 mod fields;
 mod folder;
 mod guards;
-mod health;
 mod listeners;
 mod onward;
 mod own;
-mod pools;
 mod reproxy;
 mod routes;
-mod sending;
-mod servers;
 mod slashes;
 mod uploads;
-mod ways;
 
-pub(crate) use self::balancing::is_token;
-pub use self::balancing::{BalanceMethod, PassiveSettings, StickySettings};
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
 pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
@@ -30,28 +22,17 @@ pub use self::guards::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
     PatternSource, RequestsSettings, SilentClose,
 };
-pub use self::health::{HealthKind, HealthSettings};
 use self::listeners::HttpsUse;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
 pub(crate) use self::onward::HostSetting;
 pub use self::onward::RewriteSettings;
 pub use self::own::{FixedAnswerSettings, RedirectSettings};
-pub use self::pools::PoolSettings;
-pub(crate) use self::pools::SERVERS_MAX;
 pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
-pub(crate) use self::sending::RequestSign;
-pub use self::sending::{
-    QueueSettings, ReliefSettings, RequestPriority, RetryCause, RetryOn, RetrySettings,
-};
-pub use self::servers::{ResolveChoice, ServerDetails, ServerSettings, WEIGHT_MAX};
 pub use self::slashes::EncodedSlash;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
-pub use self::ways::{
-    HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,
-    VerifyChoice,
-};
 use crate::guards::LIMITS_MAX;
+use balancer::PoolSettings;
 use origins::AnswerHeadSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -312,6 +293,7 @@ fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use balancer::HealthSettings;
 
     fn small() -> Settings {
         let pool =

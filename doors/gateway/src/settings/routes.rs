@@ -11,10 +11,11 @@ pub(super) use self::order::check_order;
 use super::{
     AuthSettings, BlockSettings, CompressChoice, EncodedSlash, FieldSettings, FixedAnswerSettings,
     FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, RedirectSettings,
-    ReproxySettings, RequestPriority, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
+    ReproxySettings, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
 };
 use crate::matching::PathPattern;
 use crate::onward::{HostSent, PathPrefix, PathRewrite};
+use balancer::RequestPriority;
 use http_engine::upgrade::WEBSOCKET;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

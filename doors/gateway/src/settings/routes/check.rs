@@ -4,7 +4,8 @@
 
 use super::RouteSettings;
 use crate::own::FixedAnswer;
-use crate::settings::{PoolSettings, TIMEOUT_MAX};
+use crate::settings::TIMEOUT_MAX;
+use balancer::PoolSettings;
 use http_engine::upgrade::check_protocol;
 use settings::Text;
 use std::collections::BTreeMap;

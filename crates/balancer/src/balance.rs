@@ -1,11 +1,11 @@
 //! Which of the servers that have room gets a request.
 //!
-//! Pure: the time, the dice and the key are handed in, and nothing is claimed. Called by `pools`.
+//! Pure: the time, the dice and the key are handed in, and nothing is claimed. Called by `pool`.
 
-use super::order::ServerTier;
-use super::server::{PooledServer, ServerStanding};
-use super::tried::TriedServers;
+use crate::order::ServerTier;
+use crate::server::{PooledServer, ServerStanding};
 use crate::settings::BalanceMethod;
+use crate::tried::TriedServers;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -17,22 +17,22 @@ const BOUNDED_LOAD: f64 = 1.25;
 const MUCH_FASTER: f64 = 2.0;
 
 /// Holds what a choice is made from.
-pub(super) struct BalanceChoice<'c> {
-    pub(super) servers: &'c [Arc<PooledServer>],
-    pub(super) tried: &'c TriedServers,
-    pub(super) slow_start_ms: u64,
+pub(crate) struct BalanceChoice<'c> {
+    pub(crate) servers: &'c [Arc<PooledServer>],
+    pub(crate) tried: &'c TriedServers,
+    pub(crate) slow_start_ms: u64,
     /// The pool's turn.
-    pub(super) turn: usize,
+    pub(crate) turn: usize,
     /// 64 random bits.
-    pub(super) dice: u64,
+    pub(crate) dice: u64,
     /// What a hash keeps together.
-    pub(super) key: u64,
-    pub(super) now: Now,
+    pub(crate) key: u64,
+    pub(crate) now: Now,
 }
 
 impl BalanceChoice<'_> {
     /// The one of `lane` that is due; none if none has room.
-    pub(super) fn make(&self, balance: BalanceMethod, lane: &ServerTier) -> Option<usize> {
+    pub(crate) fn make(&self, balance: BalanceMethod, lane: &ServerTier) -> Option<usize> {
         if lane.each.is_empty() {
             return None;
         }

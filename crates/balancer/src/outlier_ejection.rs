@@ -17,17 +17,17 @@ const FORGIVEN_MS: u64 = 300_000;
 
 /// When a server that answers is to rest; see the settings.
 #[derive(Clone, Debug)]
-pub(super) struct OutlierEjection {
-    pub(super) failures: u32,
-    pub(super) percent: u32,
-    pub(super) requests: u32,
-    pub(super) window: Duration,
-    pub(super) ejection_time: Duration,
+pub(crate) struct OutlierEjection {
+    pub(crate) failures: u32,
+    pub(crate) percent: u32,
+    pub(crate) requests: u32,
+    pub(crate) window: Duration,
+    pub(crate) ejection_time: Duration,
 }
 
 /// Tells what a request met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AttemptOutcome {
+pub enum AttemptOutcome {
     /// An answer.
     Answer,
     /// A failure that the server stands for: 5xx, no HTTP, silence, an end in the middle.
@@ -38,7 +38,7 @@ pub(crate) enum AttemptOutcome {
 
 /// Tells what follows for the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HealthVerdict {
+pub(crate) enum HealthVerdict {
     /// Nothing.
     GoesOn,
     /// Answers again after a rest.
@@ -51,7 +51,7 @@ pub(super) enum HealthVerdict {
 
 /// Holds what is known of one server.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ServerRecord {
+pub(crate) struct ServerRecord {
     /// Failures since the last answer.
     in_a_row: u32,
     /// Refused connections since the last answer.
@@ -69,7 +69,7 @@ pub(super) struct ServerRecord {
 
 impl ServerRecord {
     /// One more request was answered, or not.
-    pub(super) fn met(
+    pub(crate) fn met(
         &mut self,
         met: AttemptOutcome,
         patience: &OutlierEjection,
@@ -115,14 +115,14 @@ impl ServerRecord {
     }
 
     /// The rest that [`HealthVerdict::Bad`] asks for was granted.
-    pub(super) fn rests_until(&mut self, until_ms: u64) {
+    pub(crate) fn rests_until(&mut self, until_ms: u64) {
         self.rests = self.rests.saturating_add(1);
         (self.rested_until_ms, self.until_ms) = (until_ms, until_ms);
         self.resting = true;
     }
 
     /// Somebody who ought to know says that it is well.
-    pub(super) fn forgive(&mut self) {
+    pub(crate) fn forgive(&mut self) {
         *self = Self::default();
     }
 

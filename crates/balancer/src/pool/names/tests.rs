@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 
 use super::*;
-use crate::pools::{
-    AttemptOutcome, PickOutcome, PickRequest, PoolChange, PoolUnchanged, TriedServers,
-};
+use crate::outlier_ejection::AttemptOutcome;
+use crate::pool::{PickOutcome, PickRequest, PoolChange, PoolUnchanged};
 use crate::settings::{BalanceMethod, PoolSettings, ServerSettings};
+use crate::tried::TriedServers;
 use origins::ConnectionPolicy;
 use std::net::SocketAddr;
 use vocab::DomainName;

@@ -2,7 +2,8 @@
 //!
 //! Plain data. Read as part of a pool.
 
-use super::pools::{bounded, counted};
+use super::bounds::{bounded, counted};
+use crate::key::is_token;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -101,10 +102,4 @@ impl PassiveSettings {
         ];
         found.into_iter().flatten().collect()
     }
-}
-
-/// True if it may be the name of a cookie or field (RFC 9110 §5.6.2), and a plain one.
-pub(crate) fn is_token(name: &str) -> bool {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }

@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of a pool.
 
-use super::pools::{bounded, counted};
+use super::bounds::{bounded, counted};
 use http::uri::PathAndQuery;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

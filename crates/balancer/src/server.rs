@@ -3,11 +3,11 @@
 //! Everything here is shared by all cores and read for every request, so it is atomics; the lock is
 //! held only to note what a request met. Places are counted in one order for all cores (`SeqCst`):
 //! who frees one must see who waits for it, or be seen. It picks nothing and opens no connection.
-//! Called by `pools` and `balance`.
+//! Called by `pool` and `balance`.
 
-use super::checks::{CheckStreak, ServerHealth};
-use super::estimate::LatencyEstimate;
-use super::record::{AttemptOutcome, HealthVerdict, OutlierEjection, ServerRecord};
+use crate::checks::{CheckStreak, ServerHealth};
+use crate::estimate::LatencyEstimate;
+use crate::outlier_ejection::{AttemptOutcome, HealthVerdict, OutlierEjection, ServerRecord};
 use crate::settings::{ResolveChoice, ServerDetails};
 use http::HeaderValue;
 use origins::OriginServer as Address;
@@ -41,7 +41,7 @@ pub(crate) enum ServerStanding {
 
 /// Tells what a place on a server is taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LeasePurpose {
+pub(crate) enum LeasePurpose {
     /// A request like any other.
     Usual,
     /// The one that tries a server which has rested, until [`PooledServer::end_trial`].
@@ -55,12 +55,12 @@ pub(crate) struct PooledServer {
     pub(crate) url: Box<str>,
     pub(crate) address: Address,
     /// The `Host` that it stands for; none where that is no value of a field.
-    pub(super) host: Option<HeaderValue>,
+    pub(crate) host: Option<HeaderValue>,
     /// How it came here, if it is not written.
-    pub(super) found: Option<FoundBy>,
+    pub(crate) found: Option<FoundBy>,
     backup: AtomicBool,
     /// What stands for it where hashes choose, and in cookies.
-    pub(super) tag: u64,
+    pub(crate) tag: u64,
     weight: AtomicU32,
     requests_max: u32,
     draining: AtomicBool,
@@ -74,7 +74,7 @@ pub(crate) struct PooledServer {
     failed_at_ms: AtomicU64,
     /// When its slow start began; 0 if it had none.
     began_ms: AtomicU64,
-    pub(super) estimate: LatencyEstimate,
+    pub(crate) estimate: LatencyEstimate,
     record: Mutex<ServerRecord>,
     checks: Mutex<CheckStreak>,
     check_due_ms: AtomicU64,
@@ -84,26 +84,26 @@ pub(crate) struct PooledServer {
 
 /// Holds how a server came into its pool: by a name.
 #[derive(Debug)]
-pub(super) struct FoundBy {
+pub(crate) struct FoundBy {
     /// The URL with the name that was looked up.
-    pub(super) entry: Box<str>,
-    pub(super) how: ResolveChoice,
+    pub(crate) entry: Box<str>,
+    pub(crate) how: ResolveChoice,
     /// The name whose address it has.
-    pub(super) name: DomainName,
+    pub(crate) name: DomainName,
     /// The weight that it was last found with. One that was given by hand stays until this changes.
     weight: AtomicU32,
 }
 
 /// Holds how much a server gets, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ServerRank {
-    pub(super) weight: u32,
-    pub(super) backup: bool,
+pub(crate) struct ServerRank {
+    pub(crate) weight: u32,
+    pub(crate) backup: bool,
 }
 
 /// Tells whether the order of a pool's servers changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OrderChange {
+pub(crate) enum OrderChange {
     Anew,
     Same,
 }
@@ -118,14 +118,15 @@ pub(crate) struct ServerCounts {
 
 impl PooledServer {
     /// A server that nothing is known of. None if its URL leads nowhere: settings are checked.
-    pub(super) fn new(details: &ServerDetails) -> Option<Self> {
+    pub(crate) fn new(details: &ServerDetails) -> Option<Self> {
         let rank = ServerRank { weight: details.weight, backup: details.backup };
         Some(Self::at(details.url.parse().ok()?, &details.url, details, rank))
     }
 
     /// A server that was found at `address` by looking `entry` up.
-    pub(super) fn found(
-        (entry, how): (&ServerDetails, ResolveChoice),
+    pub(crate) fn found(
+        entry: &ServerDetails,
+        how: ResolveChoice,
         address: Address,
         name: DomainName,
         rank: ServerRank,
@@ -166,7 +167,7 @@ impl PooledServer {
     }
 
     /// Takes the rank that it was found with now; says whether that is another.
-    pub(super) fn found_again(&self, rank: ServerRank) -> OrderChange {
+    pub(crate) fn found_again(&self, rank: ServerRank) -> OrderChange {
         let Some(found) = &self.found else { return OrderChange::Same };
         let before = found.weight.swap(rank.weight, Relaxed);
         if before != rank.weight {
@@ -183,13 +184,13 @@ impl PooledServer {
     }
 
     /// Returns its rank as it was last found, or is written.
-    pub(super) fn rank(&self) -> ServerRank {
+    pub(crate) fn rank(&self) -> ServerRank {
         let given = self.found.as_ref().map(|found| found.weight.load(Relaxed));
         ServerRank { weight: given.unwrap_or_else(|| self.weight()), backup: self.is_backup() }
     }
 
     /// Takes over what is known of `before`, which is the same server with other settings.
-    pub(super) fn follow(&self, before: &Self) {
+    pub(crate) fn follow(&self, before: &Self) {
         // Held meanwhile: its record and its standing must not part.
         let known = before.record.lock().unwrap_or_else(PoisonError::into_inner);
         self.health.store(before.health.load(Relaxed), Relaxed);
@@ -218,12 +219,12 @@ impl PooledServer {
     }
 
     /// True if it serves at all now, be it full.
-    pub(super) fn is_up(&self, now: Now) -> bool {
+    pub(crate) fn is_up(&self, now: Now) -> bool {
         matches!(self.standing(now), ServerStanding::Up | ServerStanding::OnTrial)
     }
 
     /// True if it can take one more request now.
-    pub(super) fn has_room(&self, now: Now) -> bool {
+    pub(crate) fn has_room(&self, now: Now) -> bool {
         let fits = self.requests_max == 0 || self.pending.load(SeqCst) < self.requests_max;
         match self.standing(now) {
             ServerStanding::Up => fits,
@@ -234,7 +235,7 @@ impl PooledServer {
 
     /// Takes one more request, unless another core was faster; [`Self::release`] gives the place
     /// back.
-    pub(super) fn claim(&self, now: Now) -> Option<LeasePurpose> {
+    pub(crate) fn claim(&self, now: Now) -> Option<LeasePurpose> {
         if !self.has_room(now) {
             return None;
         }
@@ -244,7 +245,7 @@ impl PooledServer {
 
     /// Takes a request that tries it though it rests, if no other does and it did not fail just
     /// now: for where nobody else is up, so that one that is back is found before its rest is over.
-    pub(super) fn claim_resting(&self, now: Now) -> Option<LeasePurpose> {
+    pub(crate) fn claim_resting(&self, now: Now) -> Option<LeasePurpose> {
         let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
         let rests = matches!(self.standing(now), ServerStanding::Resting(_));
         if is_due && rests { self.take(LeasePurpose::Trial) } else { None }
@@ -263,25 +264,25 @@ impl PooledServer {
     }
 
     /// The request that tried it has its answer, or gets none: another may.
-    pub(super) fn end_trial(&self) {
+    pub(crate) fn end_trial(&self) {
         self.on_trial.store(false, SeqCst);
     }
 
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.pending.fetch_sub(1, SeqCst);
     }
 
-    pub(super) fn pending(&self) -> u32 {
+    pub(crate) fn pending(&self) -> u32 {
         self.pending.load(SeqCst)
     }
 
     /// Returns its weight, less during its slow start.
-    pub(super) fn weight_now(&self, slow_start_ms: u64, now: Now) -> f64 {
+    pub(crate) fn weight_now(&self, slow_start_ms: u64, now: Now) -> f64 {
         f64::from(self.weight()) * self.slow_start(slow_start_ms, now)
     }
 
     /// Returns what share of its weight it gets by now: 1 but for the beginning of its slow start.
-    pub(super) fn slow_start(&self, slow_start_ms: u64, now: Now) -> f64 {
+    pub(crate) fn slow_start(&self, slow_start_ms: u64, now: Now) -> f64 {
         let began = self.began_ms.load(Relaxed);
         let past = now.mono_ms.saturating_sub(began);
         if began == 0 || past >= slow_start_ms {
@@ -293,7 +294,7 @@ impl PooledServer {
     }
 
     /// Begins its slow start.
-    pub(super) fn begin(&self, now: Now) {
+    pub(crate) fn begin(&self, now: Now) {
         self.began_ms.store(now.mono_ms.max(1), Relaxed);
     }
 
@@ -301,7 +302,7 @@ impl PooledServer {
         self.weight.load(Relaxed)
     }
 
-    pub(super) fn weigh(&self, weight: u32) {
+    pub(crate) fn weigh(&self, weight: u32) {
         self.weight.store(weight, Relaxed);
     }
 
@@ -309,11 +310,11 @@ impl PooledServer {
         self.draining.load(Relaxed)
     }
 
-    pub(super) fn drain(&self) {
+    pub(crate) fn drain(&self) {
         self.draining.store(true, Relaxed);
     }
 
-    pub(super) fn undrain(&self) {
+    pub(crate) fn undrain(&self) {
         self.draining.store(false, Relaxed);
     }
 
@@ -326,13 +327,13 @@ impl PooledServer {
     }
 
     /// Notes how long an answer took to begin.
-    pub(super) fn took(&self, took_us: u32, now: Now) {
+    pub(crate) fn took(&self, took_us: u32, now: Now) {
         self.estimate.sample(took_us, now);
     }
 
     /// Notes what a request met. `may_rest` says whether one more server may rest for bad answers;
     /// it is asked only then.
-    pub(super) fn met(
+    pub(crate) fn met(
         &self,
         met: AttemptOutcome,
         patience: &OutlierEjection,
@@ -374,7 +375,7 @@ impl PooledServer {
     }
 
     /// True if it rests, or has not answered since.
-    pub(super) fn is_troubled(&self) -> bool {
+    pub(crate) fn is_troubled(&self) -> bool {
         self.troubled.load(Relaxed)
     }
 
@@ -383,16 +384,16 @@ impl PooledServer {
     }
 
     /// When it is to be checked next, on the clock that never goes back.
-    pub(super) fn check_due_ms(&self) -> u64 {
+    pub(crate) fn check_due_ms(&self) -> u64 {
         self.check_due_ms.load(Relaxed)
     }
 
-    pub(super) fn check_at(&self, due_ms: u64) {
+    pub(crate) fn check_at(&self, due_ms: u64) {
         self.check_due_ms.store(due_ms, Relaxed);
     }
 
     /// Notes what a check has shown. One that was down and is up again is forgiven everything.
-    pub(super) fn checked(&self, seen: ServerHealth, healthy: u32, unhealthy: u32, now: Now) {
+    pub(crate) fn checked(&self, seen: ServerHealth, healthy: u32, unhealthy: u32, now: Now) {
         let before = self.health();
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
         let after = checks.seen(before, seen, healthy, unhealthy);

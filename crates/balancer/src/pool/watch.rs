@@ -5,9 +5,9 @@
 //! and go need no notice, and ends with its door. Started by `door`.
 
 use super::{ServerPool, health, names};
+use crate::open::Pools;
 use arc_swap::ArcSwap;
 use origins::{Dialer, OriginLimits, Origins};
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -25,19 +25,18 @@ const LOOK: Duration = Duration::from_millis(500);
 /// Asking is under way: it says itself when it is due next.
 pub(super) const UNDER_WAY: u64 = u64::MAX;
 
-/// Pools by name.
-type Pools = BTreeMap<String, Arc<ServerPool>>;
-
 /// Holds what the thread asks with, and whom it tells what an administrator should know.
 #[derive(Clone)]
-pub(crate) struct WatchMeans {
-    pub(crate) dialer: Dialer,
-    pub(crate) tell: Arc<dyn Fn(&str) + Send + Sync>,
+pub struct WatchMeans {
+    /// Opens connections, and looks names up.
+    pub dialer: Dialer,
+    /// Takes a line for the administrator.
+    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The pools that are seen to.
 #[derive(Debug, Default)]
-pub(crate) struct PoolWatch {
+pub struct PoolWatch {
     pools: Arc<ArcSwap<Pools>>,
     /// Told when there are others.
     changed: Arc<Notify>,
@@ -54,7 +53,7 @@ enum WatchThread {
 
 impl PoolWatch {
     /// Has a thread ready if one of `pools` wants to be seen to.
-    pub(crate) fn prepare(&self, pools: &Pools, means: &WatchMeans) -> io::Result<()> {
+    pub fn prepare(&self, pools: &Pools, means: &WatchMeans) -> io::Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         if *thread == WatchThread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
             let (pools, changed) = (Arc::downgrade(&self.pools), Arc::clone(&self.changed));
@@ -75,7 +74,7 @@ impl PoolWatch {
 
     /// Sees to those of the pools that want it, from now on. What is in force is asked for here, so
     /// that nobody puts older ones in place of newer ones.
-    pub(crate) fn see_to(&self, in_force: impl FnOnce() -> Pools) {
+    pub fn see_to(&self, in_force: impl FnOnce() -> Pools) {
         let _turn = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pools = in_force();
         pools.retain(|_, pool| pool.is_seen_to());
@@ -99,7 +98,7 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
         let Some(watched) = pools.upgrade().map(|pools| pools.load_full()) else { return };
         let mut wait = LOOK;
         for (name, pool) in watched.iter() {
-            wait = wait.min(begin(name, pool, (&origins, &means), &mut asked));
+            wait = wait.min(begin(name, pool, &origins, &means, &mut asked));
         }
         drop(watched);
         tokio::select! {
@@ -114,7 +113,8 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
 fn begin(
     name: &str,
     pool: &Arc<ServerPool>,
-    (origins, means): (&Arc<Origins>, &WatchMeans),
+    origins: &Arc<Origins>,
+    means: &WatchMeans,
     asked: &mut JoinSet<()>,
 ) -> Duration {
     let now_ms = clock::now().mono_ms;
@@ -130,8 +130,8 @@ fn begin(
     for entry in &members.entries {
         if is_due(entry.due_ms(), asked) {
             entry.look_up_at(UNDER_WAY);
-            let pool = (name.to_owned(), Arc::clone(pool));
-            asked.spawn_local(names::look_up(pool, Arc::clone(entry), means.clone()));
+            let (pool, entry) = (Arc::clone(pool), Arc::clone(entry));
+            asked.spawn_local(names::look_up(name.to_owned(), pool, entry, means.clone()));
         }
     }
     if pool.settings.health.is_some() {

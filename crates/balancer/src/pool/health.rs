@@ -3,9 +3,9 @@
 //! What it learns stands in the servers. It never sends a client's request. Called by `watch`.
 
 use super::ServerPool;
-use super::checks::ServerHealth;
-use super::server::PooledServer;
-use crate::dice;
+use crate::checks::ServerHealth;
+use crate::random;
+use crate::server::PooledServer;
 use crate::settings::{HealthKind, HealthSettings};
 use http::header::{HOST, USER_AGENT};
 use http::{HeaderValue, Request, Uri};
@@ -21,7 +21,7 @@ pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, orig
     let asked = async {
         match settings.kind {
             HealthKind::Tcp => origins.connects(&server.address, pool.terms()).await.is_ok(),
-            HealthKind::Http => answers_well(&server, settings, (&origins, pool.terms())).await,
+            HealthKind::Http => answers_well(&server, settings, &origins, pool.terms()).await,
         }
     };
     let well = timeout(settings.timeout.0.0, asked).await == Ok(true);
@@ -30,7 +30,7 @@ pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, orig
     server.checked(seen, settings.healthy, settings.unhealthy, now);
     let interval = u64::try_from(settings.interval.0.0.as_millis()).unwrap_or(u64::MAX / 2);
     let spread = interval * u64::from(settings.jitter) / 100;
-    let jitter = (dice::throw() >> 32) % (2 * spread + 1);
+    let jitter = (random::bits() >> 32) % (2 * spread + 1);
     server.check_at(now.mono_ms + interval - spread + jitter);
     pool.serve_line();
 }
@@ -38,7 +38,8 @@ pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, orig
 async fn answers_well(
     server: &PooledServer,
     settings: &HealthSettings,
-    (origins, terms): (&Origins, &ConnectionPolicy),
+    origins: &Origins,
+    terms: &ConnectionPolicy,
 ) -> bool {
     let host = settings.host.clone().unwrap_or_else(|| server.address.authority());
     let (Ok(host), Ok(path)) = (HeaderValue::from_str(&host), settings.path.parse::<Uri>()) else {

@@ -1,15 +1,26 @@
 //! What can be set for a pool of servers.
 //!
-//! Plain data. Read as part of the `gateway` section, and by whoever adds a pool to a running door.
+//! Plain data. Read as part of the `gateway` section, and when servers are added to a running pool.
 
-use super::balancing::{BalanceMethod, PassiveSettings, StickySettings};
-use super::health::HealthSettings;
-use super::sending::{QueueSettings, RetrySettings};
-use super::servers::ServerSettings;
-use super::ways::{
+mod balancing;
+mod bounds;
+mod connections;
+mod health;
+mod queueing;
+mod servers;
+
+pub use self::balancing::{BalanceMethod, PassiveSettings, StickySettings};
+use self::bounds::bounded;
+pub use self::connections::{
     HttpChoice, KeepAliveSettings, ProxyProtocolChoice, ServerTlsSettings, TimeoutSettings,
+    VerifyChoice,
 };
-use crate::pools::HashKey;
+pub use self::health::{HealthKind, HealthSettings};
+pub use self::queueing::{
+    QueueSettings, ReliefSettings, RequestPriority, RetryCause, RetryOn, RetrySettings,
+};
+pub use self::servers::{ResolveChoice, ServerDetails, ServerSettings, WEIGHT_MAX};
+use crate::key::HashKey;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -153,27 +164,4 @@ impl PoolSettings {
         }
         complaints
     }
-}
-
-/// Complains of a span outside its bounds.
-pub(super) fn bounded(
-    path: &str,
-    given: Text<TimeSpan>,
-    least: Duration,
-    most: Duration,
-) -> Option<Complaint> {
-    if (least..=most).contains(&given.0.0) {
-        return None;
-    }
-    let remedy = format!("write a span from {} to {}", TimeSpan(least), TimeSpan(most));
-    Some(Complaint::new(path, format!("{given} is out of bounds")).remedy(remedy))
-}
-
-/// Complains of a number outside its bounds.
-pub(super) fn counted(path: &str, given: u32, least: u32, most: u32) -> Option<Complaint> {
-    if (least..=most).contains(&given) {
-        return None;
-    }
-    let remedy = format!("write a number from {least} to {most}");
-    Some(Complaint::new(path, format!("{given} is out of bounds")).remedy(remedy))
 }

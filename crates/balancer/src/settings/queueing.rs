@@ -2,8 +2,8 @@
 //!
 //! Plain data. Read as part of a pool.
 
-use super::balancing::is_token;
-use super::pools::{bounded, counted};
+use super::bounds::{bounded, counted};
+use crate::sign::RequestSign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -195,45 +195,5 @@ impl RetrySettings {
         let hedge = self.hedge.and_then(|span| bounded("hedge", span, DEADLINE_MIN, HEDGE_MAX));
         complaints.extend(hedge);
         complaints
-    }
-}
-
-/// Something that a request may carry.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RequestSign {
-    /// A cookie, and what it must be.
-    Cookie(String, Option<String>),
-    /// A field, and what it must be.
-    Header(http::HeaderName, Option<String>),
-}
-
-impl RequestSign {
-    /// True if a request carries it.
-    pub(crate) fn is_on(&self, headers: &http::HeaderMap) -> bool {
-        let fits = |found: &str, wanted: &Option<String>| {
-            wanted.as_ref().is_none_or(|wanted| found == wanted)
-        };
-        match self {
-            Self::Cookie(name, wanted) => {
-                crate::pools::cookie(headers, name).is_some_and(|found| fits(found, wanted))
-            }
-            Self::Header(name, wanted) => {
-                let mut found = headers.get_all(name).into_iter();
-                found.any(|found| found.to_str().is_ok_and(|found| fits(found.trim(), wanted)))
-            }
-        }
-    }
-
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (kind, rest) = text.split_once(':')?;
-        let (name, value) = match rest.split_once('=') {
-            Some((name, value)) => (name, Some(value.to_owned())),
-            None => (rest, None),
-        };
-        match kind {
-            "cookie" if is_token(name) => Some(Self::Cookie(name.into(), value)),
-            "header" => Some(Self::Header(name.parse().ok()?, value)),
-            _ => None,
-        }
     }
 }

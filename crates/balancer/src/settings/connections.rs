@@ -1,9 +1,9 @@
 //! What can be set for how a pool's servers are spoken to: TLS, HTTP version, PROXY header,
 //! patience.
 //!
-//! Plain data; the files that it names are read by `ways`. Read as part of a pool.
+//! Plain data; the files that it names are read by `open`. Read as part of a pool.
 
-use super::pools::{bounded, counted};
+use super::bounds::{bounded, counted};
 use super::servers::ServerSettings;
 use origins::{HttpVersion, OriginServer};
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! Random bits for choices that nobody gains by guessing: which of two servers, whose turn.
 //!
-//! Not for secrets. One generator a thread, seeded once. Called by `sending`.
+//! Not for secrets. One generator a thread, seeded once. Called for every
+//! request, and where look-ups and checks are spread.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -10,7 +11,7 @@ thread_local! {
 }
 
 /// 64 random bits (xorshift64*).
-pub(crate) fn throw() -> u64 {
+pub fn bits() -> u64 {
     STATE.with(|state| {
         let mut bits = state.get();
         bits ^= bits >> 12;

@@ -17,11 +17,11 @@ const LEAST_US: f64 = 50.0;
 /// The average: microseconds in the upper half, the moment's milliseconds (they wrap) in the lower.
 /// 0 while there was no sample.
 #[derive(Debug, Default)]
-pub(super) struct LatencyEstimate(AtomicU64);
+pub(crate) struct LatencyEstimate(AtomicU64);
 
 impl LatencyEstimate {
     /// In microseconds, never below 50; none while nobody has asked.
-    pub(super) fn us(&self, now: Now) -> Option<f64> {
+    pub(crate) fn us(&self, now: Now) -> Option<f64> {
         match self.0.load(Relaxed) {
             0 => None,
             word => Some((average(word) * kept(word, now)).max(LEAST_US)),
@@ -30,18 +30,18 @@ impl LatencyEstimate {
 
     /// Returns what it was when it was last renewed, in microseconds: for people. None while nobody
     /// has asked.
-    pub(super) fn last_us(&self) -> Option<u32> {
+    pub(crate) fn last_us(&self) -> Option<u32> {
         let word = self.0.load(Relaxed);
         (word != 0).then_some((word >> 32) as u32)
     }
 
     /// Begins anew.
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.0.store(0, Relaxed);
     }
 
     /// A request took so long.
-    pub(super) fn sample(&self, took_us: u32, now: Now) {
+    pub(crate) fn sample(&self, took_us: u32, now: Now) {
         let took = f64::from(took_us);
         let word = self.0.load(Relaxed);
         let renewed = if word == 0 || took >= average(word) {
@@ -56,7 +56,7 @@ impl LatencyEstimate {
     }
 
     /// The same average as another's.
-    pub(super) fn follow(&self, before: &Self) {
+    pub(crate) fn follow(&self, before: &Self) {
         self.0.store(before.0.load(Relaxed), Relaxed);
     }
 }

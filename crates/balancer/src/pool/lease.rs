@@ -1,11 +1,12 @@
 //! A request's place on a server: taken when it is picked, given back when its answer has ended. A
 //! trial of the server ends before that, with the head of the answer.
 //!
-//! Called by `sending`, and held by the bodies of answers.
+//! Called for each attempt, and held by the bodies of answers.
 
-use super::record::AttemptOutcome;
-use super::server::{LeasePurpose, PooledServer};
-use super::{ServerPool, TriedServers};
+use super::ServerPool;
+use crate::outlier_ejection::AttemptOutcome;
+use crate::server::{LeasePurpose, PooledServer};
+use crate::tried::TriedServers;
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -21,7 +22,7 @@ use vocab::Now;
 
 /// A place on a server.
 #[derive(Debug)]
-pub(crate) struct ServerLease {
+pub struct ServerLease {
     pool: Arc<ServerPool>,
     server: Arc<PooledServer>,
     /// True if its request tries the server, and has no answer yet.
@@ -31,9 +32,10 @@ pub(crate) struct ServerLease {
 
 /// Over what a cookie may come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CookieScope {
+pub enum CookieScope {
     /// TLS alone: the client has come so.
     Secure,
+    /// Any connection.
     Any,
 }
 
@@ -59,23 +61,23 @@ impl ServerLease {
     }
 
     /// Where the server stands.
-    pub(crate) fn address(&self) -> &Address {
+    pub fn address(&self) -> &Address {
         &self.server.address
     }
 
     /// The `Host` that it stands for.
-    pub(crate) fn host(&self) -> Option<&HeaderValue> {
+    pub fn host(&self) -> Option<&HeaderValue> {
         self.server.host.as_ref()
     }
 
     /// Returns how it is spoken to.
-    pub(crate) fn terms(&self) -> &ConnectionPolicy {
+    pub fn terms(&self) -> &ConnectionPolicy {
         self.pool.terms()
     }
 
     /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps
     /// nobody waiting who may go to the server by now.
-    pub(crate) fn met(&self, met: AttemptOutcome, now: Now) {
+    pub fn met(&self, met: AttemptOutcome, now: Now) {
         self.pool.met(&self.server, met, now);
         if self.tries.swap(false, Relaxed) {
             self.server.end_trial();
@@ -84,19 +86,19 @@ impl ServerLease {
     }
 
     /// Notes how long the answer took to begin.
-    pub(crate) fn took(&self, took_us: u32, now: Now) {
+    pub fn took(&self, took_us: u32, now: Now) {
         self.server.took(took_us, now);
     }
 
     /// Notes that the answer has not begun after so long, and is waited for no more.
-    pub(crate) fn took_longer_than(&self, waited_us: u32, now: Now) {
+    pub fn took_longer_than(&self, waited_us: u32, now: Now) {
         if self.server.estimate.us(now).is_none_or(|us| f64::from(waited_us) > us) {
             self.server.took(waited_us, now);
         }
     }
 
     /// Notes its server among those that were tried.
-    pub(crate) fn tried_in(&self, tried: &mut TriedServers) {
+    pub fn tried_in(&self, tried: &mut TriedServers) {
         tried.add(self.server.tag);
     }
 
@@ -107,7 +109,7 @@ impl ServerLease {
 
     /// The cookie that leads a client back here, where the pool has one and the client's leads
     /// elsewhere.
-    pub(crate) fn cookie(&self, stuck_to: Option<u64>, scope: CookieScope) -> Option<HeaderValue> {
+    pub fn cookie(&self, stuck_to: Option<u64>, scope: CookieScope) -> Option<HeaderValue> {
         let sticky = self.pool.settings.sticky.as_ref()?;
         if stuck_to == Some(self.server.tag) {
             return None;
@@ -122,7 +124,7 @@ impl ServerLease {
     }
 
     /// Holds the place until `body` has ended, and notes if the server breaks off in the middle.
-    pub(crate) fn hold(self, body: Body) -> Body {
+    pub fn hold(self, body: Body) -> Body {
         if body.is_end_stream() {
             body
         } else {

@@ -1,8 +1,8 @@
 //! What of a request keeps it with a server: the key of a hash, the cookie of a client.
 //!
-//! It reads fields; it never asks whether they are true. Called by `pools` and `sending`.
+//! It reads fields; it never asks whether they are true. Called by `pool`, and by the
+//! settings' check.
 
-use crate::settings::is_token;
 use http::header::{COOKIE, HOST, HeaderMap, HeaderName};
 use http::{Request, Uri};
 use siphasher::sip::SipHasher13;
@@ -53,7 +53,7 @@ impl fmt::Display for NoHashKey {
 
 impl HashKey {
     /// The key of a request. One that lacks the field or cookie goes by its client.
-    pub(super) fn of<B>(&self, request: &Request<B>, client: IpAddr) -> u64 {
+    pub(crate) fn of<B>(&self, request: &Request<B>, client: IpAddr) -> u64 {
         let headers = request.headers();
         let mut hasher = SipHasher13::new();
         match self {
@@ -95,6 +95,12 @@ pub(crate) fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> 
         .map(|(key, value)| (key.trim(), value.trim()))
         .find(|(key, _)| *key == name)
         .map(|it| it.1)
+}
+
+/// True if it may be the name of a cookie or field (RFC 9110 §5.6.2), and a plain one.
+pub(crate) fn is_token(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    (1..=64).contains(&name.len()) && name.bytes().all(plain)
 }
 
 #[cfg(test)]

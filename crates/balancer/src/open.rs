@@ -1,34 +1,74 @@
-//! How a pool's servers are spoken to, made from its settings and the files that they name.
+//! Pools made from their settings and from the files that these name.
 //!
-//! It opens no connection. Called by `door` for every pool, and by `tidegate check`.
+//! It opens no connection. Called by a door that starts or reloads, and by `tidegate check`.
 
-use crate::settings::{PoolSettings, ServerTlsSettings, Settings};
+use crate::pool::ServerPool;
+use crate::settings::{PoolSettings, ServerTlsSettings};
 use origins::{
     ConnectionPolicy, Dialer, FreshConnection, KeepAlive, OwnCertificate, TermsOptions, TlsTerms,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use transport::tls::{BadClientTls, read_pem};
 use vocab::Complaint;
 
-/// The terms of the pool's servers, whose connections `dialer` opens; files are read from `base`.
-/// Complaints have paths relative to the pool.
-pub(crate) fn terms(
-    settings: &PoolSettings,
+/// Pools by name.
+pub type Pools = BTreeMap<String, Arc<ServerPool>>;
+
+/// The pools of `settings`, whose connections `dialer` opens; files are read from `base`. One whose
+/// settings and certificates are as in `before` goes on as it is, with what was changed while it
+/// ran.
+pub fn open_pools(
+    settings: &BTreeMap<String, PoolSettings>,
     base: &Path,
     dialer: &Dialer,
-) -> Result<ConnectionPolicy, Complaint> {
-    ConnectionPolicy::new(options(settings, base)?, dialer).map_err(|why| unusable(&why))
+    before: Option<&Pools>,
+) -> Result<Pools, Vec<Complaint>> {
+    let (mut pools, mut complaints) = (BTreeMap::new(), Vec::new());
+    for (name, settings) in settings {
+        let before = before.and_then(|pools| pools.get(name));
+        let terms = match connection_policy(settings, base, dialer) {
+            Ok(terms) => terms,
+            Err(why) => {
+                complaints.push(why.under(&format!("pools.{name}")));
+                continue;
+            }
+        };
+        let pool = match before {
+            Some(pool) if *pool.terms() == terms => {
+                // Connections are known by their terms: the same ones go on being used.
+                let terms = pool.terms().clone();
+                if pool.settings() == settings {
+                    Arc::clone(pool)
+                } else {
+                    Arc::new(ServerPool::new(settings, terms, Some(pool)))
+                }
+            }
+            Some(_) | None => Arc::new(ServerPool::new(settings, terms, before.map(Arc::as_ref))),
+        };
+        pools.insert(name.clone(), pool);
+    }
+    if complaints.is_empty() { Ok(pools) } else { Err(complaints) }
 }
 
 /// Reads the files that pools name, relative ones from `base`, and says what is wrong with them.
-pub(crate) fn check_files(settings: &Settings, base: &Path) -> Vec<Complaint> {
-    let wrong = settings.pools.iter().filter_map(|(name, pool)| {
+pub fn check_pool_files(settings: &BTreeMap<String, PoolSettings>, base: &Path) -> Vec<Complaint> {
+    let wrong = settings.iter().filter_map(|(name, pool)| {
         let read = options(pool, base);
         let checked = read.and_then(|options| options.check().map_err(|why| unusable(&why)));
         checked.err().map(|why| why.under(&format!("pools.{name}")))
     });
     wrong.collect()
+}
+
+/// How the pool's servers are spoken to. Complaints have paths relative to the pool.
+fn connection_policy(
+    settings: &PoolSettings,
+    base: &Path,
+    dialer: &Dialer,
+) -> Result<ConnectionPolicy, Complaint> {
+    ConnectionPolicy::new(options(settings, base)?, dialer).map_err(|why| unusable(&why))
 }
 
 fn options(settings: &PoolSettings, base: &Path) -> Result<TermsOptions, Complaint> {

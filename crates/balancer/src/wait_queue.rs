@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Those who wait.
 #[derive(Debug)]
-pub(super) struct WaitQueue<W> {
+pub(crate) struct WaitQueue<W> {
     /// By class, each by number: the oldest is the first.
     classes: [BTreeMap<u64, W>; 3],
     next: u64,
@@ -18,22 +18,22 @@ pub(super) struct WaitQueue<W> {
 
 /// Holds how lower classes are kept from starving.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct QueueRelief {
+pub(crate) struct QueueRelief {
     /// From so many waiting on.
-    pub(super) waiting: usize,
+    pub(crate) waiting: usize,
     /// The share of turns that the oldest of the lower classes gets, in percent.
-    pub(super) percent: u32,
+    pub(crate) percent: u32,
 }
 
 /// Somebody's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QueuePlace {
+pub(crate) struct QueuePlace {
     class: RequestPriority,
     number: u64,
 }
 
 /// Outcome of entering.
-pub(super) enum QueueEntry<W> {
+pub(crate) enum QueueEntry<W> {
     /// A place; somebody of a lower class may have had to go for it.
     At(QueuePlace, Option<W>),
     /// The line is full, and nobody in it stands lower.
@@ -44,22 +44,22 @@ const CLASSES: [RequestPriority; 3] =
     [RequestPriority::High, RequestPriority::Normal, RequestPriority::Low];
 
 impl<W> WaitQueue<W> {
-    pub(super) fn new(relief: QueueRelief) -> Self {
+    pub(crate) fn new(relief: QueueRelief) -> Self {
         Self { classes: Default::default(), next: 0, relief, credit: 0 }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.classes.iter().map(BTreeMap::len).sum()
     }
 
     /// Returns how many of each class wait: high, normal, low.
-    pub(super) fn waiting(&self) -> [usize; 3] {
+    pub(crate) fn waiting(&self) -> [usize; 3] {
         self.classes.each_ref().map(BTreeMap::len)
     }
 
     /// Enters at the end of its class. In a line of `most`, the youngest of the lowest class gives
     /// way to a higher one.
-    pub(super) fn enter(
+    pub(crate) fn enter(
         &mut self,
         class: RequestPriority,
         waiter: W,
@@ -80,12 +80,12 @@ impl<W> WaitQueue<W> {
     }
 
     /// Leaves, if not gone already.
-    pub(super) fn leave(&mut self, place: QueuePlace) -> Option<W> {
+    pub(crate) fn leave(&mut self, place: QueuePlace) -> Option<W> {
         self.classes[place.class as usize].remove(&place.number)
     }
 
     /// Returns who is next, and may be looked at.
-    pub(super) fn next(&self) -> Option<(QueuePlace, &W)> {
+    pub(crate) fn next(&self) -> Option<(QueuePlace, &W)> {
         let (highest, lower) = self.heads();
         let relieved = self.gained() >= 100;
         let place = if relieved { lower.or(highest)? } else { highest? };
@@ -93,14 +93,14 @@ impl<W> WaitQueue<W> {
     }
 
     /// Takes out who was next.
-    pub(super) fn serve(&mut self, place: QueuePlace) -> Option<W> {
+    pub(crate) fn serve(&mut self, place: QueuePlace) -> Option<W> {
         let gained = self.gained();
         self.credit = if gained >= 100 { gained - 100 } else { gained };
         self.leave(place)
     }
 
     /// All of them, out of the line.
-    pub(super) fn drain(&mut self) -> Vec<W> {
+    pub(crate) fn drain(&mut self) -> Vec<W> {
         let classes = std::mem::take(&mut self.classes);
         classes.into_iter().flat_map(BTreeMap::into_values).collect()
     }

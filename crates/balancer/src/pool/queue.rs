@@ -1,11 +1,12 @@
 //! Waiting for a place: in a bounded line, for a bounded time, and out of it when the client goes.
 //!
 //! A place that becomes free is given to whoever is next before anybody new can take it. It sends
-//! nothing. Called by `sending`; leases that end serve the line.
+//! nothing. Called for requests that find no place; leases that end serve the line.
 
-use super::line::{QueueEntry, QueuePlace, QueueRelief, WaitQueue};
-use super::{PickOutcome, PickRequest, ServerLease, ServerPool, TriedServers};
+use super::{PickOutcome, PickRequest, ServerLease, ServerPool};
 use crate::settings::{QueueSettings, RequestPriority};
+use crate::tried::TriedServers;
+use crate::wait_queue::{QueueEntry, QueuePlace, QueueRelief, WaitQueue};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -35,7 +36,7 @@ struct QueueWaiter {
 
 /// Why somebody who waited was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum UnservedReason {
+pub enum UnservedReason {
     /// The line is full, or somebody of a higher class took the last place.
     Full,
     /// The time of its class was over.
@@ -151,7 +152,7 @@ impl PoolQueue {
 
 impl ServerPool {
     /// Waits for a place, as long as its class may. Dropped, it leaves the line.
-    pub(crate) async fn wait(
+    pub async fn wait(
         self: &Arc<Self>,
         asking: PickRequest,
         class: RequestPriority,

@@ -3,10 +3,10 @@
 //! What is found comes in, what is found no more goes, and what stays keeps all that is known of
 //! it. A look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
 
-use super::server::{OrderChange, PooledServer, ServerRank};
 use super::watch::{UNDER_WAY, WatchMeans};
 use super::{PoolMembers, ServerPool};
-use crate::dice;
+use crate::random;
+use crate::server::{OrderChange, PooledServer, ServerRank};
 use crate::settings::{ResolveChoice, SERVERS_MAX, ServerDetails, WEIGHT_MAX};
 use origins::{FoundServer, OriginServer as Address, SeekResult};
 use std::fmt;
@@ -121,8 +121,8 @@ impl ResolvedEntry {
             ResolveChoice::Addresses => self.own_rank(),
             ResolveChoice::Srv => before.rank(),
         };
-        let of = (&self.details, self.how);
-        let kept = PooledServer::found(of, before.address.clone(), found.name.clone(), rank);
+        let (address, name) = (before.address.clone(), found.name.clone());
+        let kept = PooledServer::found(&self.details, self.how, address, name, rank);
         kept.follow(before);
         Some(kept)
     }
@@ -182,7 +182,7 @@ impl ResolvedEntry {
             LookupOutcome::Answered
         };
         drop(said);
-        let jitter = (dice::throw() >> 32) % (wait_ms / JITTER_PART + 1);
+        let jitter = (random::bits() >> 32) % (wait_ms / JITTER_PART + 1);
         self.look_up_at(now.mono_ms + wait_ms + jitter);
         news
     }
@@ -190,7 +190,8 @@ impl ResolvedEntry {
 
 /// Looks `entry` of the pool called `name` up, and puts what comes of it into the pool.
 pub(super) async fn look_up(
-    (name, pool): (String, Arc<ServerPool>),
+    name: String,
+    pool: Arc<ServerPool>,
     entry: Arc<ResolvedEntry>,
     means: WatchMeans,
 ) {
@@ -263,9 +264,9 @@ impl ServerPool {
                 Some(_) => {}
                 None if servers.len() >= SERVERS_MAX => untaken += 1,
                 None => {
-                    let of = (&entry.details, entry.how);
+                    let (address, name) = (found.server.clone(), found.name.clone());
                     let server =
-                        PooledServer::found(of, found.server.clone(), found.name.clone(), rank);
+                        PooledServer::found(&entry.details, entry.how, address, name, rank);
                     server.begin(now);
                     servers.push(Arc::new(server));
                     change = OrderChange::Anew;

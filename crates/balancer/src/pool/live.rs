@@ -5,8 +5,8 @@
 
 use super::names::ResolvedEntry;
 use super::queue::QueueFigures;
-use super::server::{PooledServer, ServerStanding};
 use super::{PoolMembers, ServerPool};
+use crate::server::{PooledServer, ServerStanding};
 use crate::settings::{SERVERS_MAX, ServerDetails, ServerSettings, WEIGHT_MAX};
 use std::fmt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -141,7 +141,7 @@ impl std::error::Error for PoolUnchanged {}
 
 impl ServerPool {
     /// The pool called `name` as it is now.
-    pub(crate) fn state(&self, name: &str, now: Now) -> PoolState {
+    pub fn state(&self, name: &str, now: Now) -> PoolState {
         let QueueFigures { now: waiting, entered, refused } = self.queue.waiting();
         let members = self.members.load();
         PoolState {
@@ -157,7 +157,7 @@ impl ServerPool {
     }
 
     /// Changes it while it runs.
-    pub(crate) fn change(self: &Arc<Self>, change: &PoolChange) -> Result<(), PoolUnchanged> {
+    pub fn change(self: &Arc<Self>, change: &PoolChange) -> Result<(), PoolUnchanged> {
         let turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let members = self.members.load_full();
         let after = match change {

@@ -1,44 +1,35 @@
 //! Servers that serve the same: which of them gets a request, and what becomes of those that fail.
 //!
 //! A pool picks, counts and judges; it opens no connection itself. It outlives a reload that leaves
-//! its settings as they are. The request path picks, tries and reports; `door` makes pools.
+//! its settings as they are. A request picks, tries and
+//! reports; `open` makes pools.
 
-mod balance;
-mod budget;
-mod checks;
-mod estimate;
 mod health;
-mod key;
 mod lease;
-mod line;
 mod live;
 mod names;
-mod order;
 mod queue;
-mod record;
-mod server;
-mod tried;
 mod watch;
 
-pub(crate) use self::key::{HashKey, cookie};
-pub(crate) use self::lease::{CookieScope, ServerLease};
+pub use self::lease::{CookieScope, ServerLease};
 pub use self::live::{NameState, PoolChange, PoolState, PoolUnchanged, ServerState};
-pub(crate) use self::queue::UnservedReason;
-pub(crate) use self::record::AttemptOutcome;
-pub(crate) use self::tried::{TRIES_MAX, TriedServers};
-pub(crate) use self::watch::{PoolWatch, WatchMeans};
+pub use self::queue::UnservedReason;
+pub use self::watch::{PoolWatch, WatchMeans};
 
-use self::balance::BalanceChoice;
-use self::budget::RetryBudget;
 use self::names::ResolvedEntry;
-use self::order::{PoolTiers, ServerTier};
 use self::queue::PoolQueue;
-use self::record::OutlierEjection;
-use self::server::{LeasePurpose, PooledServer, ServerStanding};
+use crate::balance::BalanceChoice;
+use crate::budget::RetryBudget;
+use crate::key::{HashKey, cookie};
+use crate::order::{PoolTiers, ServerTier};
+use crate::outlier_ejection::{AttemptOutcome, OutlierEjection};
+use crate::server::{LeasePurpose, PooledServer, ServerStanding};
 use crate::settings::{
-    BalanceMethod, PoolSettings, RequestPriority, RequestSign, RetryCause, RetryOn, SERVERS_MAX,
-    ServerDetails, ServerSettings,
+    BalanceMethod, PoolSettings, RequestPriority, RetryCause, RetryOn, SERVERS_MAX, ServerDetails,
+    ServerSettings,
 };
+use crate::sign::RequestSign;
+use crate::tried::TriedServers;
 use arc_swap::ArcSwap;
 use http::{HeaderMap, Request, StatusCode};
 use origins::{ConnectionPolicy, Origin, UrlHost};
@@ -56,7 +47,7 @@ const RETRY_AFTER_MAX_MS: u64 = 30_000;
 
 /// The servers of one pool.
 #[derive(Debug)]
-pub(crate) struct ServerPool {
+pub struct ServerPool {
     settings: PoolSettings,
     terms: ConnectionPolicy,
     hash: HashKey,
@@ -86,18 +77,18 @@ struct PoolMembers {
 
 /// Holds what a request brings along when a server is picked for it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PickRequest {
+pub struct PickRequest {
     /// What a hash keeps together; 0 where none chooses.
-    pub(crate) key: u64,
+    pub key: u64,
     /// The server that its cookie leads to.
-    pub(crate) stuck_to: Option<u64>,
+    pub stuck_to: Option<u64>,
     /// 64 random bits.
-    pub(crate) dice: u64,
+    pub dice: u64,
 }
 
 /// Outcome of picking.
 #[derive(Debug)]
-pub(crate) enum PickOutcome {
+pub enum PickOutcome {
     /// This one, and a place on it.
     Server(ServerLease),
     /// Servers are up, but all are busy.
@@ -111,11 +102,7 @@ pub(crate) enum PickOutcome {
 impl ServerPool {
     /// A pool of settings that were checked; what is no server is left out, as are those over the
     /// cap. What is known of servers that were in the pool of `before` stays known.
-    pub(crate) fn new(
-        settings: &PoolSettings,
-        terms: ConnectionPolicy,
-        before: Option<&Self>,
-    ) -> Self {
+    pub fn new(settings: &PoolSettings, terms: ConnectionPolicy, before: Option<&Self>) -> Self {
         let known = before.map(|pool| pool.members.load_full());
         let written = settings.servers.iter().map(ServerSettings::details);
         let members = PoolMembers::of(written, known.as_deref());
@@ -150,32 +137,32 @@ impl ServerPool {
     }
 
     /// Returns what it was made from.
-    pub(crate) fn settings(&self) -> &PoolSettings {
+    pub fn settings(&self) -> &PoolSettings {
         &self.settings
     }
 
     /// Returns how its servers are spoken to.
-    pub(crate) fn terms(&self) -> &ConnectionPolicy {
+    pub fn terms(&self) -> &ConnectionPolicy {
         &self.terms
     }
 
     /// Returns how many servers it has.
-    pub(crate) fn len(&self) -> usize {
+    pub fn server_count(&self) -> usize {
         self.members.load().servers.len()
     }
 
     /// True if a server stands there.
-    pub(crate) fn stands_at(&self, origin: &Origin) -> bool {
+    pub fn stands_at(&self, origin: &Origin) -> bool {
         self.members.load().servers.iter().any(|server| server.address.stands_at(origin))
     }
 
     /// True if a server has this host.
-    pub(crate) fn has_host(&self, host: &UrlHost) -> bool {
+    pub fn has_host(&self, host: &UrlHost) -> bool {
         self.members.load().servers.iter().any(|server| server.address.has_host(host))
     }
 
     /// Returns what of a request counts when a server is picked for it. Counts it.
-    pub(crate) fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
+    pub fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
         self.requests.fetch_add(1, Relaxed);
         let key = match self.settings.balance {
             BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => {
@@ -193,7 +180,7 @@ impl ServerPool {
     }
 
     /// Returns how urgent a request is: by its signs, or as its route has it.
-    pub(crate) fn class(&self, headers: &HeaderMap, route: RequestPriority) -> RequestPriority {
+    pub fn class(&self, headers: &HeaderMap, route: RequestPriority) -> RequestPriority {
         let [high, low] = &self.signs;
         if high.iter().any(|sign| sign.is_on(headers)) {
             RequestPriority::High
@@ -205,17 +192,17 @@ impl ServerPool {
     }
 
     /// True if requests go to another server after such a failure.
-    pub(crate) fn repeats(&self, cause: RetryCause) -> bool {
+    pub fn repeats(&self, cause: RetryCause) -> bool {
         self.settings.retry.on.contains(&RetryOn::Cause(cause))
     }
 
     /// True if they do after such a status.
-    pub(crate) fn repeats_status(&self, status: StatusCode) -> bool {
+    pub fn repeats_status(&self, status: StatusCode) -> bool {
         self.settings.retry.on.contains(&RetryOn::Status(status.as_u16()))
     }
 
     /// Takes one retry out of the budget, if it has one left.
-    pub(crate) fn may_retry(&self, now: Now) -> bool {
+    pub fn may_retry(&self, now: Now) -> bool {
         let may = self.budget.take(self.requests.load(Relaxed), now);
         if may {
             self.retries.fetch_add(1, Relaxed);
@@ -224,7 +211,7 @@ impl ServerPool {
     }
 
     /// Picks a server for a request that comes new: behind those who wait.
-    pub(crate) fn pick(
+    pub fn pick(
         self: &Arc<Self>,
         asking: &PickRequest,
         tried: &mut TriedServers,
@@ -234,7 +221,7 @@ impl ServerPool {
     }
 
     /// Picks a server that `tried` does not hold, notes it there, and takes a place on it.
-    pub(crate) fn pick_now(
+    pub fn pick_now(
         self: &Arc<Self>,
         asking: &PickRequest,
         tried: &mut TriedServers,

@@ -1,29 +1,29 @@
 //! The order in which servers take turns: by weight, the heavy ones evenly spread.
 //!
 //! Laid out once when the servers or their weights change, so that a turn costs one step. Called by
-//! `pools`.
+//! `pool`.
 
-use super::server::PooledServer;
+use crate::server::PooledServer;
 use std::sync::Arc;
 
 /// Servers of one rank: those that serve, or those that stand by.
 #[derive(Debug, Default)]
-pub(super) struct ServerTier {
+pub(crate) struct ServerTier {
     /// Each once, by its index in the pool.
-    pub(super) each: Vec<u16>,
+    pub(crate) each: Vec<u16>,
     /// Each as often as its weight says. At most 256 servers × weight 100.
-    pub(super) turns: Vec<u16>,
+    pub(crate) turns: Vec<u16>,
 }
 
 /// Both ranks of a pool.
 #[derive(Debug, Default)]
-pub(super) struct PoolTiers {
-    pub(super) first: ServerTier,
-    pub(super) backup: ServerTier,
+pub(crate) struct PoolTiers {
+    pub(crate) first: ServerTier,
+    pub(crate) backup: ServerTier,
 }
 
 impl PoolTiers {
-    pub(super) fn of(servers: &[Arc<PooledServer>]) -> Self {
+    pub(crate) fn of(servers: &[Arc<PooledServer>]) -> Self {
         let lane = |backup: bool| {
             let ranked = servers.iter().enumerate().filter(|(_, it)| it.is_backup() == backup);
             let each = ranked.filter_map(|(index, _)| u16::try_from(index).ok()).collect();

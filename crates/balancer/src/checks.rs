@@ -15,7 +15,7 @@ pub(crate) enum ServerHealth {
 
 impl ServerHealth {
     /// From its number.
-    pub(super) const fn from_u8(number: u8) -> Self {
+    pub(crate) const fn from_u8(number: u8) -> Self {
         match number {
             1 => Self::Up,
             2 => Self::Down,
@@ -35,7 +35,7 @@ impl ServerHealth {
 
 /// The checks of one server that said the same, one after another.
 #[derive(Clone, Debug, Default)]
-pub(super) struct CheckStreak {
+pub(crate) struct CheckStreak {
     good: u32,
     bad: u32,
 }
@@ -43,7 +43,7 @@ pub(super) struct CheckStreak {
 impl CheckStreak {
     /// Returns what follows for the server from one more check. The first good one is enough for a
     /// server that was never checked.
-    pub(super) fn seen(
+    pub(crate) fn seen(
         &mut self,
         before: ServerHealth,
         seen: ServerHealth,

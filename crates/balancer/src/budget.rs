@@ -1,7 +1,7 @@
 //! How many requests a pool may send a second time: a share of all, so that retries never double
 //! the load of servers that are in trouble because of it.
 //!
-//! Pure but for its lock, which only retries take. Called by `pools`.
+//! Pure but for its lock, which only retries take. Called by `pool`.
 
 use std::sync::{Mutex, PoisonError};
 use vocab::Now;
@@ -13,7 +13,7 @@ const SAVED_REQUESTS: u64 = 1_000;
 
 /// The budget of a pool. Counted in thousandths of a retry.
 #[derive(Debug)]
-pub(super) struct RetryBudget {
+pub(crate) struct RetryBudget {
     percent: u64,
     per_second: u64,
     left: Mutex<RetryAllowance>,
@@ -28,7 +28,7 @@ struct RetryAllowance {
 
 impl RetryBudget {
     /// `percent` of all requests, and so many a second besides.
-    pub(super) fn new(percent: u32, per_second: u32) -> Self {
+    pub(crate) fn new(percent: u32, per_second: u32) -> Self {
         let per_second = u64::from(per_second);
         let millis = per_second * SAVED_SECS * 1000;
         let left = Mutex::new(RetryAllowance { millis, requests: 0, at_ms: None });
@@ -36,7 +36,7 @@ impl RetryBudget {
     }
 
     /// Takes one retry, if one is left. `requests` is how many were sent so far.
-    pub(super) fn take(&self, requests: u64, now: Now) -> bool {
+    pub(crate) fn take(&self, requests: u64, now: Now) -> bool {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let newly = requests.saturating_sub(left.requests).min(SAVED_REQUESTS);
         let past_ms = now.mono_ms.saturating_sub(left.at_ms.unwrap_or(now.mono_ms));
