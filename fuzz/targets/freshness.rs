@@ -8,13 +8,7 @@
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use libfuzzer_sys::fuzz_target;
-use store::StoredHead;
-use store::freshness::ReuseTerms;
-use store::freshness::{
-    CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, choose,
-    confirmed, explain, first_part, freshened, freshness, head_effect, invalidation, kept, matches,
-    next_part, rescue, reuse, storing,
-};
+use http_freshness::{CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms, StoredHead, choose, confirmed, explain, first_part, freshened, freshness, head_effect, invalidation, kept, matches, next_part, rescue, reuse, storing};
 use vocab::Now;
 
 /// Sun, 06 Nov 1994 08:49:37 GMT.

@@ -77,6 +77,7 @@ const BELOW_DOORS: &[&str] = &[
     "passwords",
     "transport",
     "http-engine",
+    "http-freshness",
     "store",
     "http-cache",
     "null-answers",
@@ -145,6 +146,16 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Pure,
     },
     Wall {
+        name: "http-freshness",
+        folder: "crates/http-freshness",
+        floor: 1,
+        may: &["vocab"],
+        // It reads and writes fields, and formats a date that it is given: the words of HTTP and
+        // of its dates, no message and no clock.
+        never: &[RUN_TIME, SYSTEM, CHANCE, LOGGING, TLS, SERVERS],
+        purity: Purity::Pure,
+    },
+    Wall {
         name: "ledger",
         folder: "crates/ledger",
         floor: 2,
@@ -180,7 +191,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "store",
         folder: "crates/store",
         floor: 2,
-        may: &["vocab", "settings"],
+        may: &["vocab", "settings", "http-freshness"],
         never: &[TLS, LOGGING, SERVERS],
         purity: Purity::Free,
     },
@@ -236,7 +247,7 @@ pub(crate) const WALLS: &[Wall] = &[
         name: "http-cache",
         folder: "crates/http-cache",
         floor: 2,
-        may: &["vocab", "settings", "http-engine", "store"],
+        may: &["vocab", "settings", "http-engine", "http-freshness", "store"],
         never: &[TLS],
         purity: Purity::Free,
     },

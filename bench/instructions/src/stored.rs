@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use store::freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
+use http_freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
 use store::{AnswerPlan, CacheLookup, KeySeed, Settings, Store, StoringAnswer};
 use vocab::Now;
 

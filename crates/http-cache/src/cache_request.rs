@@ -1,7 +1,7 @@
 //! What a client asked, kept for fetches that outlive its connection.
 
 use http::{HeaderMap, Method};
-use store::freshness::{RequestFacts, ResponseFacts};
+use http_freshness::{RequestFacts, ResponseFacts};
 use vocab::Now;
 
 /// One request for a stored or storable response. It has no body.

@@ -13,12 +13,12 @@ use crate::shape::{self, ShapeRequest};
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
 use http::{Method, Response, StatusCode};
 use http_engine::{Body, interim, reply};
-use std::rc::Rc;
-use std::sync::Arc;
-use store::freshness::{
+use http_freshness::{
     CollapseStatus, Doubt, Forward, Freshness, HandledRequest, NotFetched, NotReused, NotStored,
     OriginTrouble, RequestFacts, ResponseFacts, StoredStatus, cache_status, freshness,
 };
+use std::rc::Rc;
+use std::sync::Arc;
 use store::{
     CacheKey, CacheLookup, FetchPermit, FiledHead, FillReader, JoinOutcome, JoinedFetch,
     StoredEntry, UnfetchedReason,

@@ -10,9 +10,9 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{AGE, CONTENT_LENGTH, DATE};
 use http_engine::quick::{FastReply, SimpleMethod, SimpleRequest};
+use http_freshness::{Freshness, StoredHead};
 use std::io::Write;
-use store::freshness::Freshness;
-use store::{AtHand, StoredHead};
+use store::AtHand;
 use vocab::Now;
 
 /// Up to here a body is copied behind its head, for one write of one piece.
@@ -82,7 +82,7 @@ impl HttpCache {
     }
 }
 
-/// Appends what [`store::freshness::cache_status`] says of a hit, without its allocations.
+/// Appends what [`http_freshness::cache_status`] says of a hit, without its allocations.
 fn handling(freshness: Freshness, out: &mut Vec<u8>) {
     // Writing into memory cannot fail.
     let _ = write!(out, "cache-status: {NAME};hit;ttl={}\r\n", freshness.ttl_secs);
@@ -127,7 +127,7 @@ fn is_error(status: StatusCode) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::freshness::{HandledRequest, cache_status};
+    use http_freshness::{HandledRequest, cache_status};
 
     #[test]
     fn a_hit_is_told_in_the_words_of_the_exchange() {

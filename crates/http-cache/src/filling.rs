@@ -14,16 +14,15 @@ use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE}
 use http::{Response, StatusCode, response};
 use http_body_util::BodyExt;
 use http_engine::{Body, interim};
+use http_freshness::{
+    CollapseStatus, Forward, HandledRequest, MissingRange, OriginTrouble, StoredHead, StoredStatus,
+    freshness, next_part, rescue, rest,
+};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use store::freshness::{
-    CollapseStatus, Forward, HandledRequest, MissingRange, OriginTrouble, StoredStatus, freshness,
-    next_part, rescue, rest,
-};
 use store::{
-    AnswerPlan, FetchPermit, FiledHead, FillReader, StoredEntry, StoredHead, StoringAnswer,
-    UnstoredReason,
+    AnswerPlan, FetchPermit, FiledHead, FillReader, StoredEntry, StoringAnswer, UnstoredReason,
 };
 use tokio::sync::oneshot;
 use vocab::Now;

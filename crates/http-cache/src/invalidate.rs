@@ -40,7 +40,7 @@ impl HttpCache {
         let answered = answered(&head, question.now, received);
         let may_be_kept = question.method == Method::POST
             && head.headers.contains_key(CONTENT_LOCATION)
-            && store::freshness::storing(&self.rules, &question.facts(), &answered).is_ok();
+            && http_freshness::storing(&self.rules, &question.facts(), &answered).is_ok();
         if !may_be_kept {
             return Response::from_parts(head, body);
         }

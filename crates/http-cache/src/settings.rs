@@ -2,12 +2,12 @@
 //!
 //! It opens nothing. Read by `config` as part of the doors' sections.
 
+use http_freshness::{CachingRules, StaleUse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::{Path, PathBuf};
 use store::DiskSettings;
-use store::freshness::{CachingRules, StaleUse};
 use vocab::{ByteSize, Complaint};
 
 /// A cache.

@@ -13,8 +13,8 @@ use http::{Method, Response, StatusCode};
 use http_engine::Body;
 use http_engine::conditional::{self, ETag, IfRange, Precondition, Validators};
 use http_engine::range::{self, ByteRange, RangeSelections};
-use store::freshness::RequestFacts;
-use store::{StoredEntry, StoredHead};
+use http_freshness::{RequestFacts, StoredHead};
+use store::StoredEntry;
 
 /// What a 304 repeats of the stored head (RFC 9110 §15.4.5).
 static REPEATED: [HeaderName; 7] =

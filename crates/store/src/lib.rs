@@ -7,14 +7,12 @@
 mod budget;
 pub mod disk;
 mod fill;
-pub mod freshness;
-mod head;
 mod herd;
-mod in_words;
 mod key;
 mod memory;
 mod recent;
 mod settings;
+mod size_text;
 mod store;
 mod unkept;
 
@@ -24,7 +22,6 @@ pub use fill::{
     AHEAD_BYTES_MAX, FINISH_BYTES_MAX, Fill, FillBody, FillBroken, FillMode, FillPurpose,
     FillReader, FillWriter, READERS_MAX, ReadRefused, ResumeSupport,
 };
-pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use key::{CacheKey, KeyHash, KeySeed};
 pub use memory::{EntryContent, FiledHead, MemoryStock, NotKept, StoredEntry, VARIANTS_MAX};

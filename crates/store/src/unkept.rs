@@ -7,8 +7,8 @@
 //! hit. Held by the store.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
-use crate::freshness::NotStored;
 use crate::key::KeyHash;
+use http_freshness::NotStored;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vocab::Now;

@@ -7,12 +7,12 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
+use http_freshness::{CachingRules, RequestFacts, ResponseFacts};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
-use store::freshness::{CachingRules, RequestFacts, ResponseFacts};
 use store::{AnswerPlan, CacheLookup, EntryContent, KeySeed, Settings, Store, StoringAnswer};
 use vocab::{ByteSize, Now};
 

@@ -19,11 +19,11 @@ use http::header::{HOST, HeaderName};
 use http_cache::HttpCache;
 use http_engine::encoding::CodingOffer;
 use http_engine::private_files::PrivateFiles;
+use http_freshness::SetCookie;
 use origins::ResponseTimeout;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
-use store::freshness::SetCookie;
 use vocab::Complaint;
 
 /// Where a route leads.

@@ -14,6 +14,7 @@ use crate::within::{DestinationGuard, HostAsker};
 use arc_swap::ArcSwap;
 use http_cache::{CacheEnvironment, HttpCache};
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve_quickly};
+use http_freshness::CachingRules;
 use ledger::Ledger;
 use origins::{
     BecomesTunnel, ClientReach, ClientStream, Dialer, KnownOrigin, Origin, OriginLimits, Origins,
@@ -24,7 +25,6 @@ use policy::Policy;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use store::freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, ArrivedAt};
 use transport::{ClientBuckets, ConnectionLimits, Drain, Signer, Stream, client_of};

@@ -6,11 +6,10 @@
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::disk::StoredAnswer;
 use crate::fill::FillBody;
-use crate::freshness::ReuseTerms;
-use crate::head::StoredHead;
 use crate::key::CacheKey;
 use bytes::{Bytes, BytesMut};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
+use http_freshness::{ReuseTerms, StoredHead};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};

@@ -3,10 +3,9 @@
 
 use super::*;
 use crate::fill::FillBody;
-use crate::freshness::{CachingRules, ReuseTerms};
-use crate::head::StoredHead;
 use crate::key::KeySeed;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use http_freshness::{CachingRules, ReuseTerms, StoredHead};
 use std::collections::VecDeque;
 
 const SEED: KeySeed = KeySeed([7; 16]);

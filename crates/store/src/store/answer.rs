@@ -6,16 +6,15 @@
 use super::lead::FetchPermit;
 use super::storing::StoringAnswer;
 use crate::fill::{Fill, FillBody, FillPlan, FillPurpose, OtherCopy, ResumeSupport};
-use crate::freshness::{
-    BodyPart, CachingRules, NotJoined, NotStored, RequestFacts, ResponseFacts, ReuseTerms,
-    ValidationConditions, ValidationNeed, confirmed, first_part, freshened, freshness, kept,
-    next_part, storing, strong_validator,
-};
-use crate::head::StoredHead;
 use crate::herd::{CollapseMode, FetchStage};
 use crate::memory::{FiledHead, StoredEntry};
 use http::StatusCode;
 use http::header;
+use http_freshness::{
+    BodyPart, CachingRules, NotJoined, NotStored, RequestFacts, ResponseFacts, ReuseTerms,
+    StoredHead, ValidationConditions, ValidationNeed, confirmed, first_part, freshened, freshness,
+    kept, next_part, storing, strong_validator,
+};
 use std::fmt;
 use std::sync::Arc;
 

@@ -4,11 +4,11 @@
 //! counts nothing but hits. Called by doors that answer without a request of their own.
 
 use super::Store;
-use crate::freshness::{CachingRules, Freshness, RequestFacts, Reuse, choose, reuse};
 use crate::memory::{EntryContent, StoredEntry};
 use bytes::Bytes;
 use http::Method;
 use http::header::{HeaderMap, VARY};
+use http_freshness::{CachingRules, Freshness, RequestFacts, Reuse, choose, reuse};
 use std::sync::Arc;
 use vocab::Now;
 

@@ -14,10 +14,9 @@ use crate::disk::{
     StoredAnswer,
 };
 use crate::fill::FillBody;
-use crate::freshness::{CachingRules, ReuseTerms};
-use crate::head::StoredHead;
 use crate::key::CacheKey;
 use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
+use http_freshness::{CachingRules, ReuseTerms, StoredHead};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
 use std::sync::Arc;

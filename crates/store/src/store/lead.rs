@@ -7,13 +7,13 @@ use super::since::PurgeWatch;
 use super::{Store, front_of};
 use crate::disk::LearnedAt;
 use crate::fill::{Fill, FillBody, FillPurpose};
-use crate::freshness::{
-    CachingRules, Forward, Freshness, MissingRange, RequestFacts, Reuse, ValidationConditions,
-    freshness, matches, reuse,
-};
 use crate::herd::{FetchStage, HeadWaiter, InFlightGuard};
 use crate::key::CacheKey;
 use crate::memory::{FiledHead, StoredEntry};
+use http_freshness::{
+    CachingRules, Forward, Freshness, MissingRange, RequestFacts, Reuse, ValidationConditions,
+    freshness, matches, reuse,
+};
 use std::sync::Arc;
 
 /// Holds what is to be fetched, and why.
@@ -83,7 +83,7 @@ impl FetchPermit {
     }
 
     /// The stored response that the request selects, which may stand in for an error
-    /// ([`rescue`](crate::freshness::rescue)).
+    /// ([`rescue`](http_freshness::rescue)).
     pub fn stale(&self) -> Option<&Arc<StoredEntry>> {
         match self.errand.why {
             Forward::Doubt(_) => self.errand.about.first(),

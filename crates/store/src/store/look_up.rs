@@ -7,16 +7,16 @@ use super::depot::{DiskRead, DiskReadResult};
 use super::lead::{FetchPermit, FetchPlan, JoinedFetch};
 use super::{Store, front_of};
 use crate::fill::{Fill, FillPurpose};
-use crate::freshness::{
-    CachingRules, Doubt, Forward, Freshness, NotFetched, NotReused, RefreshMode, RequestDirective,
-    RequestDirectives, RequestFacts, Reuse, StaleAllowed, ValidationConditions, choose, freshness,
-    miss, rest, reuse, strong_validator,
-};
 use crate::herd::{CollapseMode, CollapseRole};
 use crate::key::CacheKey;
 use crate::memory::{EntryContent, FiledHead, StoredEntry};
 use http::Method;
 use http::header;
+use http_freshness::{
+    CachingRules, Doubt, Forward, Freshness, NotFetched, NotReused, RefreshMode, RequestDirective,
+    RequestDirectives, RequestFacts, Reuse, StaleAllowed, ValidationConditions, choose, freshness,
+    miss, rest, reuse, strong_validator,
+};
 use std::sync::Arc;
 
 /// Tells what is at hand, and what to do.
@@ -362,10 +362,12 @@ fn front_at_hand(
 
 /// Returns whether a request may share another's answer.
 fn company(rules: &CachingRules, asked: &RequestFacts<'_>) -> CollapseMode {
-    let wishes = RequestDirectives::of(rules, asked.fields);
-    if wishes.says(RequestDirective::NoStore) || asked.fields.contains_key(header::AUTHORIZATION) {
+    let directives = RequestDirectives::of(rules, asked.fields);
+    if directives.says(RequestDirective::NoStore)
+        || asked.fields.contains_key(header::AUTHORIZATION)
+    {
         CollapseMode::Refused
-    } else if wishes.says(RequestDirective::NoCache) {
+    } else if directives.says(RequestDirective::NoCache) {
         CollapseMode::Followed
     } else {
         CollapseMode::Welcome

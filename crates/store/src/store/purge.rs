@@ -6,12 +6,12 @@
 use super::Store;
 use super::since::{holds_filed, may_hold};
 use crate::disk::{Purge, PurgeError, PurgeStrength};
-use crate::freshness::{
+use crate::key::{CacheKey, KeyHash};
+use crate::memory::StoredEntry;
+use http_freshness::{
     CachingRules, HeadEffect, RequestFacts, ResponseFacts, choose, freshened, head_effect,
     invalidation,
 };
-use crate::key::{CacheKey, KeyHash};
-use crate::memory::StoredEntry;
 use std::io;
 use std::sync::Arc;
 use vocab::Now;

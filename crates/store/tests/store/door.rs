@@ -2,10 +2,10 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
+use http_freshness::{CachingRules, RequestFacts, ResponseFacts};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::freshness::{CachingRules, RequestFacts, ResponseFacts};
 use store::{
     AnswerPlan, CacheLookup, EntryContent, FetchPermit, FillBroken, FillReader, JoinOutcome,
     KeySeed, Settings, Store, StoringAnswer,

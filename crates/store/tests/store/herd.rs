@@ -2,10 +2,10 @@
 
 use crate::door::{Door, How, Page, bytes, header_map};
 use http::Method;
+use http_freshness::RequestFacts;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use store::freshness::RequestFacts;
 use store::{CacheLookup, JoinOutcome};
 
 const URL: &str = "http://example.test/big";

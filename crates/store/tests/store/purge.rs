@@ -2,7 +2,7 @@
 
 use crate::door::{Door, How, Page, SEED, header_map};
 use http::{Method, StatusCode};
-use store::freshness::{RequestFacts, ResponseFacts};
+use http_freshness::{RequestFacts, ResponseFacts};
 use store::{CacheKey, CacheLookup, Purge, PurgeStrength};
 
 const URLS: [&str; 4] = [

@@ -5,8 +5,8 @@
 //! changed settings count for what is stored already. Pure. Called when a response is stored,
 //! freshened or read from disk.
 
-use super::control::{self, DELTA_SECS_MAX, DirectiveSource, ResponseControl, ResponseFlag};
-use super::rules::{CacheAudience, CachingRules, SetCookie};
+use super::control::{self, DirectiveSource, ResponseControl, ResponseFlag};
+use super::rules::{CacheAudience, CachingRules, DELTA_SECS_MAX, SetCookie};
 use super::{age, date, fields, tags};
 use crate::head::StoredHead;
 use http::StatusCode;
@@ -166,7 +166,7 @@ fn lifetime(
 ) -> (u32, LifetimeBasis) {
     if let Some(secs) = control.lifetime_secs(rules) {
         let shared = rules.audience == CacheAudience::Shared && control.s_maxage_secs.is_some();
-        let basis = match control.voice {
+        let basis = match control.source {
             DirectiveSource::Targeted => LifetimeBasis::Targeted,
             DirectiveSource::General if shared => LifetimeBasis::SMaxAge,
             DirectiveSource::General => LifetimeBasis::MaxAge,
@@ -174,7 +174,7 @@ fn lifetime(
         return (secs, basis);
     }
     // Of several lines the first counts, and an invalid one is in the past (§5.3).
-    if control.voice == DirectiveSource::General && head.fields.contains_key(header::EXPIRES) {
+    if control.source == DirectiveSource::General && head.fields.contains_key(header::EXPIRES) {
         let expires = date::field(&head.fields, &header::EXPIRES).unwrap_or(0);
         let secs = expires.saturating_sub(head.date_unix_secs());
         return (at_most(secs, DELTA_SECS_MAX), LifetimeBasis::Expires);
@@ -216,7 +216,7 @@ pub(crate) fn is_explicit(
     fields: &HeaderMap,
 ) -> bool {
     control.lifetime_secs(rules).is_some()
-        || (control.voice == DirectiveSource::General && fields.contains_key(header::EXPIRES))
+        || (control.source == DirectiveSource::General && fields.contains_key(header::EXPIRES))
 }
 
 fn stale_ban(rules: &CachingRules, control: &ResponseControl) -> StaleBan {

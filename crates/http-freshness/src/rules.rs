@@ -2,10 +2,12 @@
 //!
 //! Plain words, no decision. Made by a door from its settings; read by every rule.
 
-use super::control::DELTA_SECS_MAX;
 use http::header::HeaderMap;
 use http::{Method, StatusCode};
 use vocab::Now;
+
+/// The largest number of seconds: what is above counts as this (RFC 9111 §1.2.2).
+pub const DELTA_SECS_MAX: u32 = 1 << 31;
 
 /// The choices of one cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +97,7 @@ pub enum SetCookie {
 pub struct RequestFacts<'a> {
     /// Method.
     pub method: &'a Method,
-    /// URL in the form that it is filed under ([`crate::CacheKey`]).
+    /// URL in the form that it is filed under: the primary key (RFC 9111 §2).
     pub url: &'a str,
     /// Fields.
     pub fields: &'a HeaderMap,

@@ -1,7 +1,7 @@
 //! Which of several responses a request selects: RFC 9111 §4.1; suites `vary`, `vary-parse`.
 
 use crate::scene::{Pairs, fields, stored};
-use store::freshness::{CachingRules, choose, matches};
+use http_freshness::{CachingRules, choose, matches};
 
 /// Rows of name, the fields of the first request, those of the answer beside its freshness, those
 /// of the second request, and whether it gets what the first got.

@@ -3,7 +3,7 @@
 
 use crate::scene::{Pairs, fields, get, in_trouble, said, second, stored};
 use http::{Method, StatusCode};
-use store::freshness::{
+use http_freshness::{
     CachingRules, Doubt, NotFetched, NotRescued, OriginTrouble, RequestFacts, Reuse, SetCookie,
     StaleUse, ValidationConditions, explain, miss, rescue, reuse,
 };
@@ -74,17 +74,17 @@ fn clients_may_take_what_is_stale() {
         ),
         ("s-maxage", &[(CC, "s-maxage=2"), ("etag", "\"a\"")], "max-stale", "ask: Stale"),
     ];
-    for (name, response, wish, expected) in rows {
+    for (name, response, directive, expected) in rows {
         assert_eq!(
-            second(&CachingRules::forward(), response, &[(CC, wish)], 5),
+            second(&CachingRules::forward(), response, &[(CC, directive)], 5),
             *expected,
             "{name}"
         );
     }
     let aged: Pairs<'_> = &[(CC, "max-age=1500"), ("age", "2000"), ("etag", "\"a\"")];
-    let wish: Pairs<'_> = &[(CC, "max-stale=1000")];
+    let directive: Pairs<'_> = &[(CC, "max-stale=1000")];
     assert_eq!(
-        second(&CachingRules::forward(), aged, wish, 3),
+        second(&CachingRules::forward(), aged, directive, 3),
         "stale: max-stale",
         "ccreq-max-stale-age"
     );
@@ -193,8 +193,8 @@ fn questions_carry_what_is_stored() {
 #[test]
 fn a_relaxed_cache_sends_what_is_stale() {
     let two: Pairs<'_> = &[(CC, "max-age=2"), ("etag", "\"a\"")];
-    let asked = |rules: &CachingRules, response: Pairs<'_>, wish: &str, secs| {
-        second(rules, response, &[(CC, wish)], secs)
+    let asked = |rules: &CachingRules, response: Pairs<'_>, directive: &str, secs| {
+        second(rules, response, &[(CC, directive)], secs)
     };
     let always = stale(StaleUse::Always);
     assert_eq!(asked(&always, two, "", 9), "stale: relaxed");
@@ -251,9 +251,13 @@ fn errors_are_covered_by_what_is_stored_if_nobody_forbids_it() {
             "error: no-error",
         ),
     ];
-    for (name, control, wish, trouble, expected) in rows {
+    for (name, control, directive, trouble, expected) in rows {
         let response: Pairs<'_> = &[(CC, control), ("etag", "\"a\"")];
-        assert_eq!(in_trouble(&forward, response, &[(CC, wish)], 9, *trouble), *expected, "{name}");
+        assert_eq!(
+            in_trouble(&forward, response, &[(CC, directive)], 9, *trouble),
+            *expected,
+            "{name}"
+        );
     }
     let two: Pairs<'_> = &[(CC, "max-age=2"), ("etag", "\"a\"")];
     let careful = stale(StaleUse::OnlyIfAllowed);
@@ -264,7 +268,7 @@ fn errors_are_covered_by_what_is_stored_if_nobody_forbids_it() {
 
 #[test]
 fn nothing_stored_and_nothing_fetched_is_a_504() {
-    let asked = |rules: &CachingRules, wish| miss(rules, &get(&fields(&[(CC, wish)]), 0));
+    let asked = |rules: &CachingRules, directive| miss(rules, &get(&fields(&[(CC, directive)]), 0));
     let forward = CachingRules::forward();
     assert_eq!(asked(&forward, "only-if-cached"), Err(NotFetched::OnlyIfCached), "ccreq-oic");
     assert_eq!(asked(&forward, "no-cache"), Ok(()));

@@ -1,12 +1,12 @@
 //! What is said of it: RFC 9211, RFC 9209.
 
 use http::StatusCode;
-use sfv::{List, Parser};
-use store::freshness::{
+use http_freshness::{
     CollapseStatus, Doubt, Forward, Freshness, HandledRequest, NotFetched, NotRescued, NotReused,
     NotStored, ProxyError, ProxyReport, StaleAllowed, StaleBan, StoredStatus, cache_status,
     proxy_status,
 };
+use sfv::{List, Parser};
 
 use vocab::{CacheUse, Caching};
 

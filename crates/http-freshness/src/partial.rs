@@ -151,7 +151,7 @@ pub(crate) fn as_whole(mut head: StoredHead) -> StoredHead {
 }
 
 /// The entity tag if it is strong; else `Last-Modified` if it may count as strong.
-pub(crate) fn strong_validator(fields: &HeaderMap) -> Option<&HeaderValue> {
+pub fn strong_validator(fields: &HeaderMap) -> Option<&HeaderValue> {
     if let Some(etag) = fields.get(header::ETAG) {
         let bytes = etag.as_bytes();
         return (bytes.len() >= 2 && bytes.starts_with(b"\"") && bytes.ends_with(b"\""))

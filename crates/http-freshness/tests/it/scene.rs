@@ -3,10 +3,9 @@
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use store::StoredHead;
-use store::freshness::{
-    CachingRules, NotStored, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms, kept,
-    rescue, reuse, storing,
+use http_freshness::{
+    CachingRules, NotStored, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms,
+    StoredHead, kept, rescue, reuse, storing,
 };
 use vocab::Now;
 

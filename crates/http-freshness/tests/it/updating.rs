@@ -3,7 +3,7 @@
 
 use crate::scene::{DATE, NOW, Pairs, URL, answered, fields, get, said, stored};
 use http::Method;
-use store::freshness::{
+use http_freshness::{
     BodyPart, CachingRules, HeadEffect, NotJoined, NotStored, RequestFacts, ResponseFacts,
     ValidationConditions, confirmed, first_part, freshened, head_effect, invalidation, next_part,
     rest, reuse,

@@ -62,8 +62,8 @@ pub fn rescue(
         }
         StaleBan::SMaxAge | StaleBan::None => {}
     }
-    let wishes = RequestDirectives::of(rules, asked.fields);
-    if wishes.says(RequestDirective::NoCache) {
+    let directives = RequestDirectives::of(rules, asked.fields);
+    if directives.says(RequestDirective::NoCache) {
         return Err(NotRescued::ClientNoCache);
     }
     if freshness.is_within(terms.stale_if_error_secs) {
@@ -72,7 +72,7 @@ pub fn rescue(
     if ban == StaleBan::SMaxAge {
         return Err(NotRescued::Banned(ban));
     }
-    if wishes.stale_if_error_secs.is_some_and(|secs| freshness.is_within(secs)) {
+    if directives.stale_if_error_secs.is_some_and(|secs| freshness.is_within(secs)) {
         return Ok((freshness, StaleAllowed::IfError));
     }
     let (least, allowed) = by_rules;

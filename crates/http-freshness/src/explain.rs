@@ -7,7 +7,7 @@ use super::reuse::{Freshness, Reuse, freshness, reuse};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
 use super::terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
 use crate::head::StoredHead;
-use crate::in_words::SecondsText;
+use crate::seconds_text::SecondsText;
 use http::Method;
 use std::fmt::Write as _;
 use vocab::Now;
@@ -39,7 +39,7 @@ pub fn explain(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, now:
 
 /// Returns what a plain `GET` that selects this response gets of it at a moment, and why; `None`
 /// where it is sent because it is fresh.
-pub(crate) fn not_as_it_is(
+pub fn not_as_it_is(
     rules: &CachingRules,
     url: &str,
     head: &StoredHead,

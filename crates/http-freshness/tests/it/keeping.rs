@@ -4,7 +4,7 @@
 use crate::scene::{Pairs, URL, answered, fields, get, stored};
 use http::Method;
 use http::header::HeaderName;
-use store::freshness::{
+use http_freshness::{
     CacheAudience, CachingRules, RequestFacts, SetCookie, StaleUse, TAGS_MAX, kept, storing,
 };
 
@@ -18,7 +18,7 @@ fn word(
     response: Pairs<'_>,
 ) -> &'static str {
     stored(rules, request, status, response)
-        .map_or_else(store::freshness::NotStored::word, |_| "stored")
+        .map_or_else(http_freshness::NotStored::word, |_| "stored")
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_post_is_kept_for_get_if_it_says_that_it_is_the_same() {
         let (request, response) = (fields(&[]), fields(response));
         let asked = RequestFacts { method: &method, ..get(&request, 0) };
         storing(&CachingRules::forward(), &asked, &answered(200, &response))
-            .map_or_else(store::freshness::NotStored::word, |_| "stored")
+            .map_or_else(http_freshness::NotStored::word, |_| "stored")
     };
     let post = |response| word(Method::POST, response);
     assert_eq!(post(&[FRESH, ("content-location", URL)]), "stored", "method-POST");

@@ -2,7 +2,8 @@
 //!
 //! Pure. Called when terms are worked out.
 
-use super::control::{DELTA_SECS_MAX, delta_secs};
+use super::control::delta_secs;
+use super::rules::DELTA_SECS_MAX;
 use crate::head::StoredHead;
 use http::header::{self, HeaderMap};
 

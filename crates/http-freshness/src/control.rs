@@ -3,12 +3,10 @@
 //! Read once into plain values. Where a directive stands twice the first counts (§4.2.1); a
 //! lifetime that is no number is none at all, so the response is stale. Pure. Called by the rules.
 
-use super::rules::{CacheAudience, CacheSide, CachingRules, RequestControl};
+use super::rules::{CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, RequestControl};
 use super::targeted;
 use http::header::{self, GetAll, HeaderMap, HeaderName, HeaderValue};
 
-/// The largest number of seconds: what is above counts as this (RFC 9111 §1.2.2).
-pub const DELTA_SECS_MAX: u32 = 1 << 31;
 /// Names that `no-cache="…"` or `private="…"` may list. With more the directive counts for the
 /// whole response, which is the careful reading.
 const LISTED_MAX: usize = 64;
@@ -38,7 +36,7 @@ pub(crate) enum DirectiveSource {
 /// Holds what a response says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResponseControl {
-    pub(crate) voice: DirectiveSource,
+    pub(crate) source: DirectiveSource,
     pub(crate) max_age_secs: Option<u32>,
     pub(crate) s_maxage_secs: Option<u32>,
     pub(crate) stale_while_revalidate_secs: Option<u32>,
@@ -50,9 +48,9 @@ pub(crate) struct ResponseControl {
     flags: u8,
 }
 
-/// Holds what a request says.
+/// Directives of a request (RFC 9111 §5.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RequestDirectives {
+pub struct RequestDirectives {
     pub(crate) max_age_secs: Option<u32>,
     pub(crate) min_fresh_secs: Option<u32>,
     /// How stale is acceptable; without an argument, any staleness.
@@ -63,16 +61,19 @@ pub(crate) struct RequestDirectives {
 
 /// A directive without an argument, in a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RequestDirective {
+pub enum RequestDirective {
+    /// `no-store` (RFC 9111 §5.2.1.5).
     NoStore,
+    /// `no-cache` (RFC 9111 §5.2.1.4).
     NoCache,
+    /// `only-if-cached` (RFC 9111 §5.2.1.7).
     OnlyIfCached,
 }
 
 impl ResponseControl {
-    pub(crate) const fn new(voice: DirectiveSource) -> Self {
+    pub(crate) const fn new(source: DirectiveSource) -> Self {
         Self {
-            voice,
+            source,
             max_age_secs: None,
             s_maxage_secs: None,
             stale_while_revalidate_secs: None,
@@ -164,47 +165,49 @@ impl ResponseFlag {
 impl RequestDirectives {
     /// Returns what a request's fields say to a cache of these rules. `Pragma: no-cache` counts
     /// where there is no `Cache-Control` (RFC 9111 §5.4).
-    pub(crate) fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
-        let mut wishes = Self::default();
+    pub fn of(rules: &CachingRules, fields: &HeaderMap) -> Self {
+        let mut directives = Self::default();
         match rules.requests {
-            RequestControl::Ignored => return wishes,
+            RequestControl::Ignored => return directives,
             RequestControl::Honoured => {}
         }
         if !fields.contains_key(header::CACHE_CONTROL) {
             if pragma_no_cache(fields) {
-                wishes.raise(RequestDirective::NoCache);
+                directives.raise(RequestDirective::NoCache);
             }
-            return wishes;
+            return directives;
         }
         for Directive { name, argument } in DirectiveLines::of(fields) {
             let number = || argument.number();
             if is(name, "max-age") {
                 // A number that is none asks for the freshest.
-                wishes.max_age_secs = wishes.max_age_secs.or_else(|| Some(number().unwrap_or(0)));
+                directives.max_age_secs =
+                    directives.max_age_secs.or_else(|| Some(number().unwrap_or(0)));
             } else if is(name, "min-fresh") {
-                wishes.min_fresh_secs = wishes.min_fresh_secs.or_else(number);
+                directives.min_fresh_secs = directives.min_fresh_secs.or_else(number);
             } else if is(name, "max-stale") {
                 let any = matches!(argument, DirectiveArgument::None).then_some(u32::MAX);
-                wishes.max_stale_secs = wishes.max_stale_secs.or(any).or_else(number);
+                directives.max_stale_secs = directives.max_stale_secs.or(any).or_else(number);
             } else if is(name, "stale-if-error") {
-                wishes.stale_if_error_secs = wishes.stale_if_error_secs.or_else(number);
+                directives.stale_if_error_secs = directives.stale_if_error_secs.or_else(number);
             } else if is(name, "no-cache") {
-                wishes.raise(RequestDirective::NoCache);
+                directives.raise(RequestDirective::NoCache);
             } else if is(name, "no-store") {
-                wishes.raise(RequestDirective::NoStore);
+                directives.raise(RequestDirective::NoStore);
             } else if is(name, "only-if-cached") {
-                wishes.raise(RequestDirective::OnlyIfCached);
+                directives.raise(RequestDirective::OnlyIfCached);
             }
         }
-        wishes
+        directives
     }
 
-    const fn raise(&mut self, wish: RequestDirective) {
-        self.flags |= 1 << wish as u8;
+    const fn raise(&mut self, directive: RequestDirective) {
+        self.flags |= 1 << directive as u8;
     }
 
-    pub(crate) const fn says(&self, wish: RequestDirective) -> bool {
-        self.flags & (1 << wish as u8) != 0
+    /// True if the request says this.
+    pub const fn says(&self, directive: RequestDirective) -> bool {
+        self.flags & (1 << directive as u8) != 0
     }
 }
 

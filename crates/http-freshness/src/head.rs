@@ -4,7 +4,7 @@
 //! [`StoredHead::decode`] takes anything and answers with a head or with what is wrong. Called by
 //! the tiers, which keep it, and by the doors, which send it.
 
-use crate::freshness::date;
+use crate::date;
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use std::fmt;

@@ -2,7 +2,7 @@
 //! `age-parse`, `expires`, `expires-parse`, `heuristic`, `pragma`.
 
 use crate::scene::{Pairs, fields, get, second, stored};
-use store::freshness::{
+use http_freshness::{
     CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, LifetimeBasis, freshness,
 };
 
@@ -302,8 +302,8 @@ fn age_is_what_the_way_and_the_clocks_say() {
         let asked = get(&request, after_secs);
         let mut answered = crate::scene::answered(200, &response);
         answered.requested_ms -= delay_ms;
-        let head = store::freshness::kept(&rules, &asked, &answered);
-        let terms = store::freshness::ReuseTerms::of(&rules, &head);
+        let head = http_freshness::kept(&rules, &asked, &answered);
+        let terms = http_freshness::ReuseTerms::of(&rules, &head);
         freshness(&head, &terms, asked.now.unix_ms).age_secs
     };
     assert_eq!(age(&[("date", "@0")], 0, 10), 10, "other-age-gen");

@@ -9,16 +9,16 @@
 //! [`rescue`] when the origin could not be asked; [`invalidation`] when it may have changed.
 //!
 //! A client's own preconditions and ranges are not judged here: the door does, against the response
-//! that these rules let it send, with [`crate::StoredHead::etag`] and
-//! [`crate::StoredHead::modified_unix_secs`].
+//! that these rules let it send, with [`StoredHead::etag`] and [`StoredHead::modified_unix_secs`].
 
 mod age;
 mod cache_status;
 mod coding;
 mod control;
-pub(crate) mod date;
+mod date;
 mod explain;
 mod fields;
+mod head;
 mod invalidation;
 mod language;
 mod partial;
@@ -27,6 +27,7 @@ mod quality;
 mod reuse;
 mod rules;
 mod said;
+mod seconds_text;
 mod storing;
 mod tags;
 mod target;
@@ -38,22 +39,23 @@ mod validation;
 mod vary;
 
 pub use cache_status::{CollapseStatus, Forward, HandledRequest, StoredStatus, cache_status};
-pub use control::DELTA_SECS_MAX;
-pub(crate) use control::{RequestDirective, RequestDirectives};
-pub use explain::explain;
-pub(crate) use explain::not_as_it_is;
+pub use control::{RequestDirective, RequestDirectives};
+pub use explain::{explain, not_as_it_is};
+pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 pub use invalidation::{invalidation, is_safe};
-pub(crate) use partial::strong_validator;
-pub use partial::{BodyPart, MissingRange, NotJoined, first_part, next_part, rest};
+pub use partial::{
+    BodyPart, MissingRange, NotJoined, first_part, next_part, rest, strong_validator,
+};
 pub use proxy_status::{ProxyError, ProxyReport, proxy_status};
 pub use reuse::{
     Doubt, Freshness, NotFetched, NotReused, RefreshMode, Reuse, StaleAllowed, freshness, miss,
     reuse,
 };
 pub use rules::{
-    CacheAudience, CacheSide, CachingRules, RequestControl, RequestFacts, ResponseFacts, SetCookie,
-    StaleUse,
+    CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, RequestControl, RequestFacts,
+    ResponseFacts, SetCookie, StaleUse,
 };
+pub use seconds_text::SecondsText;
 pub use storing::{kept, storing};
 pub use tags::{TAG_BYTES_MAX, TAGS_MAX};
 pub use terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};

@@ -134,26 +134,26 @@ pub fn reuse(
     if !vary::matches(head, asked.fields) {
         return Reuse::Never(NotReused::Vary);
     }
-    let wishes = RequestDirectives::of(rules, asked.fields);
+    let directives = RequestDirectives::of(rules, asked.fields);
     if terms.is_foreign_to(rules) {
-        return ask(rules, &wishes, Doubt::Stale, ValidationConditions::default());
+        return ask(rules, &directives, Doubt::Stale, ValidationConditions::default());
     }
     let freshness = freshness(head, terms, asked.now.unix_ms);
-    let Some(why) = doubt(&wishes, freshness, terms) else { return Reuse::Fresh(freshness) };
-    if let Some((why, refresh)) = allowed(rules, &wishes, freshness, terms, why) {
+    let Some(why) = doubt(&directives, freshness, terms) else { return Reuse::Fresh(freshness) };
+    if let Some((why, refresh)) = allowed(rules, &directives, freshness, terms, why) {
         return Reuse::Stale { freshness, why, refresh };
     }
-    ask(rules, &wishes, why, ValidationConditions::of(head))
+    ask(rules, &directives, why, ValidationConditions::of(head))
 }
 
 /// The origin is asked, unless client or settings forbid that.
 fn ask(
     rules: &CachingRules,
-    wishes: &RequestDirectives,
+    directives: &RequestDirectives,
     why: Doubt,
     conditions: ValidationConditions,
 ) -> Reuse {
-    match unfetched(rules, wishes) {
+    match unfetched(rules, directives) {
         Some(NotFetched::OnlyIfCached) => Reuse::Never(NotReused::OnlyIfCached),
         Some(NotFetched::Offline) => Reuse::Never(NotReused::Offline),
         None => Reuse::Validate { why, conditions },
@@ -165,8 +165,8 @@ pub fn miss(rules: &CachingRules, asked: &RequestFacts<'_>) -> Result<(), NotFet
     unfetched(rules, &RequestDirectives::of(rules, asked.fields)).map_or(Ok(()), Err)
 }
 
-fn unfetched(rules: &CachingRules, wishes: &RequestDirectives) -> Option<NotFetched> {
-    if wishes.says(RequestDirective::OnlyIfCached) {
+fn unfetched(rules: &CachingRules, directives: &RequestDirectives) -> Option<NotFetched> {
+    if directives.says(RequestDirective::OnlyIfCached) {
         Some(NotFetched::OnlyIfCached)
     } else if rules.stale == StaleUse::Offline {
         Some(NotFetched::Offline)
@@ -199,20 +199,24 @@ impl Freshness {
     }
 }
 
-fn doubt(wishes: &RequestDirectives, freshness: Freshness, terms: &ReuseTerms) -> Option<Doubt> {
+fn doubt(
+    directives: &RequestDirectives,
+    freshness: Freshness,
+    terms: &ReuseTerms,
+) -> Option<Doubt> {
     if terms.validation == ValidationNeed::Always {
         return Some(Doubt::NoCache);
     }
-    if wishes.says(RequestDirective::NoCache) {
+    if directives.says(RequestDirective::NoCache) {
         return Some(Doubt::ClientNoCache);
     }
     // RFC 8246 §2: a reload of what says that it does not change needs no question.
     let never_changes = terms.change == ChangeExpectation::Immutable && freshness.is_fresh();
     // `max-age=0` is how browsers reload, in the first second too.
-    if wishes.max_age_secs.is_some_and(|most| freshness.age_secs >= most) && !never_changes {
+    if directives.max_age_secs.is_some_and(|most| freshness.age_secs >= most) && !never_changes {
         return Some(Doubt::ClientMaxAge);
     }
-    if wishes.min_fresh_secs.is_some_and(|least| freshness.ttl_secs < i64::from(least)) {
+    if directives.min_fresh_secs.is_some_and(|least| freshness.ttl_secs < i64::from(least)) {
         return Some(Doubt::ClientMinFresh);
     }
     (!freshness.is_fresh()).then_some(Doubt::Stale)
@@ -221,7 +225,7 @@ fn doubt(wishes: &RequestDirectives, freshness: Freshness, terms: &ReuseTerms) -
 /// Returns who allows that it is sent in spite of the doubt, before the origin is asked.
 fn allowed(
     rules: &CachingRules,
-    wishes: &RequestDirectives,
+    directives: &RequestDirectives,
     freshness: Freshness,
     terms: &ReuseTerms,
     why: Doubt,
@@ -243,7 +247,7 @@ fn allowed(
     if banned {
         return None;
     }
-    if wishes.max_stale_secs.is_some_and(|most| freshness.stale_secs() <= u64::from(most)) {
+    if directives.max_stale_secs.is_some_and(|most| freshness.stale_secs() <= u64::from(most)) {
         return Some((StaleAllowed::MaxStale, RefreshMode::None));
     }
     let relaxed = rules.stale == StaleUse::Always && freshness.is_within(rules.stale_max_secs);

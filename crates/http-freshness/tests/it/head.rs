@@ -3,7 +3,7 @@
 use crate::scene::{DATE, NOW, fields};
 use http::StatusCode;
 use http::header::HeaderValue;
-use store::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
+use http_freshness::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 
 fn head(pairs: &[(&str, &str)]) -> StoredHead {
     StoredHead {

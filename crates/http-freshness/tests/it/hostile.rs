@@ -3,10 +3,9 @@
 use crate::scene::{Pairs, URL, answered, get};
 use http::Method;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use store::StoredHead;
-use store::freshness::{
+use http_freshness::{
     CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, Reuse, ReuseTerms, StaleUse,
-    ValidationConditions, choose, confirmed, explain, first_part, freshened, freshness,
+    StoredHead, ValidationConditions, choose, confirmed, explain, first_part, freshened, freshness,
     head_effect, invalidation, kept, matches, next_part, rescue, reuse, storing,
 };
 
