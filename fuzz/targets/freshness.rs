@@ -7,8 +7,12 @@
 
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
+use http_freshness::{
+    CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms,
+    StoredHead, choose, confirmed, explain, first_part, freshened, freshness, head_effect,
+    invalidation, kept, matches, next_part, rescue, reuse, storing,
+};
 use libfuzzer_sys::fuzz_target;
-use http_freshness::{CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms, StoredHead, choose, confirmed, explain, first_part, freshened, freshness, head_effect, invalidation, kept, matches, next_part, rescue, reuse, storing};
 use vocab::Now;
 
 /// Sun, 06 Nov 1994 08:49:37 GMT.

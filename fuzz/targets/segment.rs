@@ -2,12 +2,11 @@
 //! could: what is found lies within it, in order, and is found again when a footer lists it.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use store::KeySeed;
-use store::disk::{
-    ChecksumSalt, HEADER_BYTES, OPENING_BYTES, RECORD_ALIGN, RecordHeader, SegmentEnding,
+use disk_store::{
+    ChecksumSalt, HEADER_BYTES, KeySeed, OPENING_BYTES, RECORD_ALIGN, RecordHeader, SegmentEnding,
     SegmentOffset, opening, survey,
 };
+use libfuzzer_sys::fuzz_target;
 
 const SEGMENT: u64 = 1;
 const TAIL_BYTES: usize = 64;

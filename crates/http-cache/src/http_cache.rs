@@ -6,10 +6,10 @@
 
 use crate::on_disk::DiskReadQueue;
 use crate::settings::Settings;
+use disk_store::PurgeHistory;
 use http_freshness::{CachingRules, SetCookie};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
-use store::disk::PurgeHistory;
 use store::{KeySeed, Store};
 use vocab::Now;
 

@@ -7,6 +7,7 @@
 use crate::http_cache::HttpCache;
 use crate::reading::{ByteRun, RefetchRest, Rest};
 use bytes::Bytes;
+use disk_store::BLOCK_BYTES;
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::body::{Body, BodyError};
 use std::collections::VecDeque;
@@ -14,7 +15,6 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use store::disk::BLOCK_BYTES;
 use store::{ByteCharge, Store};
 use tokio::sync::Semaphore;
 
@@ -53,7 +53,7 @@ impl DiskReadQueue {
 /// A body on disk, and what it takes to send it.
 #[derive(Clone)]
 pub(crate) struct OnDisk {
-    body: store::disk::DiskBody,
+    body: disk_store::DiskBody,
     /// First bytes, where they were read already.
     first: Option<Bytes>,
     store: Arc<Store>,
@@ -62,11 +62,7 @@ pub(crate) struct OnDisk {
 }
 
 impl OnDisk {
-    pub(crate) fn new(
-        cache: &HttpCache,
-        body: store::disk::DiskBody,
-        refetch: RefetchRest,
-    ) -> Self {
+    pub(crate) fn new(cache: &HttpCache, body: disk_store::DiskBody, refetch: RefetchRest) -> Self {
         let (store, reads) = (Arc::clone(cache.store()), cache.reads.clone());
         Self { body, first: None, store, reads, refetch }
     }
@@ -101,7 +97,7 @@ impl OnDisk {
 
 /// Pieces that were read, and the body that remembers which of its blocks are sound.
 struct ReadBatch {
-    body: store::disk::DiskBody,
+    body: disk_store::DiskBody,
     chunks: Vec<Bytes>,
     charge: Option<ByteCharge>,
 }
@@ -197,7 +193,7 @@ impl DiskSend {
 }
 
 /// Whole pieces of a range, until one is damaged.
-fn read_chunks(body: &mut store::disk::DiskBody, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
+fn read_chunks(body: &mut disk_store::DiskBody, mut range: Range<u64>, blocks: u64) -> Vec<Bytes> {
     let mut pieces = Vec::new();
     for _ in 0..blocks {
         if range.is_empty() {

@@ -6,9 +6,9 @@
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::fill::{Fill, FillReader};
-use crate::key::{CacheKey, KeyHash};
 use crate::memory::{FiledHead, StoredEntry};
 use crate::recent::RecentKeys;
+use disk_store::{CacheKey, KeyHash};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

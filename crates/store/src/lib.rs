@@ -5,10 +5,8 @@
 //! and hands in what the origin answers. Time is handed in.
 
 mod budget;
-pub mod disk;
 mod fill;
 mod herd;
-mod key;
 mod memory;
 mod recent;
 mod settings;
@@ -17,13 +15,12 @@ mod store;
 mod unkept;
 
 pub use budget::{Budget, ByteCharge, ByteClass};
-pub use disk::{Purge, PurgeError, PurgeStrength};
+pub use disk_store::{CacheKey, KeyHash, KeySeed, Purge, PurgeError, PurgeStrength};
 pub use fill::{
     AHEAD_BYTES_MAX, FINISH_BYTES_MAX, Fill, FillBody, FillBroken, FillMode, FillPurpose,
     FillReader, FillWriter, READERS_MAX, ReadRefused, ResumeSupport,
 };
 pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
-pub use key::{CacheKey, KeyHash, KeySeed};
 pub use memory::{EntryContent, FiledHead, MemoryStock, NotKept, StoredEntry, VARIANTS_MAX};
 pub use settings::{DiskSettings, Settings};
 pub use store::{

@@ -11,8 +11,8 @@ mod shard;
 mod tests;
 
 use crate::budget::{Budget, ByteCharge, ByteClass, CacheYield};
-use crate::key::{CacheKey, KeyHash};
 use crate::recent::RecentKeys;
+use disk_store::{CacheKey, KeyHash};
 pub use entry::{EntryContent, FiledHead, StoredEntry};
 pub(crate) use shard::EntrySeen;
 use shard::MemoryShard;

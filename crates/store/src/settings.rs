@@ -1,6 +1,6 @@
 //! What can be set for the store, and what is wrong with it.
 
-use crate::disk::QUEUE_BYTES_USUAL;
+use disk_store::QUEUE_BYTES_USUAL;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;

@@ -16,10 +16,8 @@ mod since;
 mod storing;
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
-use crate::disk::{self, DiskStore, OpenError, RecoveredDisk};
 use crate::fill::FillBody;
 use crate::herd::RequestCollapser;
-use crate::key::{CacheKey, KeySeed};
 use crate::memory::{EntryContent, FiledHead, MemoryTier, StoredEntry};
 use crate::settings::Settings;
 use crate::size_text::SizeText;
@@ -28,6 +26,7 @@ pub use answer::{AnswerPlan, UnstoredReason};
 pub use at_hand::AtHand;
 use depot::DiskTier;
 pub use depot::{DiskRead, DiskReadResult};
+use disk_store::{CacheKey, DiskStore, KeySeed, OpenError, RecoveredDisk};
 use figures::Counts;
 pub use figures::{Counters, StoreFigures};
 use http_freshness::{CachingRules, ReuseTerms, SecondsText, StoredHead, explain, not_as_it_is};
@@ -63,9 +62,9 @@ impl Store {
     ) -> Result<(Arc<Self>, Option<RecoveredDisk>), OpenError> {
         let (mut seed, mut depot, mut recovered) = (seed, None, None);
         if let Some(on_disk) = &settings.disk {
-            let usual = disk::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
+            let usual = disk_store::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
             let queue_bytes = settings.disk_queue_bytes();
-            let place = disk::Settings { queue_bytes, ..usual };
+            let place = disk_store::Settings { queue_bytes, ..usual };
             let (disk, found) = DiskStore::open(&place, now)?;
             seed = found.seed;
             recovered = Some(found);

@@ -7,7 +7,7 @@
 //! hit. Held by the store.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
-use crate::key::KeyHash;
+use disk_store::KeyHash;
 use http_freshness::NotStored;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -4,10 +4,9 @@
 //! by the store; held by the tier, by fetches under way and by doors while they send.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
-use crate::disk::StoredAnswer;
 use crate::fill::FillBody;
-use crate::key::CacheKey;
 use bytes::{Bytes, BytesMut};
+use disk_store::{CacheKey, StoredAnswer};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http_freshness::{ReuseTerms, StoredHead};
 use std::ops::Deref;

@@ -7,9 +7,9 @@
 
 use super::entry::StoredEntry;
 use super::queue::{NONE, NodeQueue, QueueLinks};
-use crate::key::{CacheKey, KeyHash};
 use crate::recent::RecentKeys;
 use ::slab::Slab;
+use disk_store::{CacheKey, KeyHash};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::fill::FillBody;
-use crate::key::KeySeed;
+use disk_store::KeySeed;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use http_freshness::{CachingRules, ReuseTerms, StoredHead};
 use std::collections::VecDeque;

@@ -9,13 +9,12 @@ use super::Store;
 use super::lead::FetchPermit;
 use super::since::PurgeWatch;
 use crate::budget::{ByteCharge, ByteClass};
-use crate::disk::{
-    DiskCandidate, DiskStore, GATHERED_BYTES_MAX, PurgeEffect, RecordDraft, RecordWriter,
+use crate::fill::FillBody;
+use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
+use disk_store::{
+    CacheKey, DiskCandidate, DiskStore, GATHERED_BYTES_MAX, PurgeEffect, RecordDraft, RecordWriter,
     StoredAnswer,
 };
-use crate::fill::FillBody;
-use crate::key::CacheKey;
-use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
 use http_freshness::{CachingRules, ReuseTerms, StoredHead};
 use siphasher::sip::SipHasher13;
 use std::hash::Hasher;
@@ -198,7 +197,7 @@ impl Store {
         &self,
         filed: &FiledHead,
         rules: &CachingRules,
-        moment: crate::disk::LearnedAt,
+        moment: disk_store::LearnedAt,
         give: impl FnOnce(&RecordDraft<'_>) -> T,
     ) -> Option<T> {
         let head = filed.head().encode().ok()?;

@@ -4,7 +4,6 @@
 
 use super::Store;
 use crate::budget::ByteClass;
-use crate::disk;
 use crate::memory::MemoryStock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -77,7 +76,7 @@ pub struct StoreFigures {
     /// The most that was held at once, in bytes.
     pub peak_bytes: u64,
     /// What is on disk, where there is a disk tier.
-    pub disk: Option<disk::DiskFigures>,
+    pub disk: Option<disk_store::DiskFigures>,
 }
 
 impl Store {

@@ -5,11 +5,10 @@
 
 use super::since::PurgeWatch;
 use super::{Store, front_of};
-use crate::disk::LearnedAt;
 use crate::fill::{Fill, FillBody, FillPurpose};
 use crate::herd::{FetchStage, HeadWaiter, InFlightGuard};
-use crate::key::CacheKey;
 use crate::memory::{FiledHead, StoredEntry};
+use disk_store::{CacheKey, LearnedAt};
 use http_freshness::{
     CachingRules, Forward, Freshness, MissingRange, RequestFacts, Reuse, ValidationConditions,
     freshness, matches, reuse,

@@ -8,8 +8,8 @@ use super::lead::{FetchPermit, FetchPlan, JoinedFetch};
 use super::{Store, front_of};
 use crate::fill::{Fill, FillPurpose};
 use crate::herd::{CollapseMode, CollapseRole};
-use crate::key::CacheKey;
 use crate::memory::{EntryContent, FiledHead, StoredEntry};
+use disk_store::CacheKey;
 use http::Method;
 use http::header;
 use http_freshness::{

@@ -5,9 +5,8 @@
 
 use super::Store;
 use super::since::{holds_filed, may_hold};
-use crate::disk::{Purge, PurgeError, PurgeStrength};
-use crate::key::{CacheKey, KeyHash};
 use crate::memory::StoredEntry;
+use disk_store::{CacheKey, KeyHash, Purge, PurgeError, PurgeStrength};
 use http_freshness::{
     CachingRules, HeadEffect, RequestFacts, ResponseFacts, choose, freshened, head_effect,
     invalidation,

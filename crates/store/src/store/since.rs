@@ -4,9 +4,8 @@
 //! A purge by key marks the fetches of that key; there are as many marks as fetches. Purges by
 //! pattern come from people, and the last few are remembered. Called by the store.
 
-use crate::disk::{Purge, PurgeStrength};
-use crate::key::{CacheKey, KeyHash};
 use crate::memory::FiledHead;
+use disk_store::{CacheKey, KeyHash, Purge, PurgeStrength};
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,178 @@
+//! The disk's thread: it alone writes segments, one job after the other.
+//!
+//! A failed write costs its record and is reported as trouble; it never stops the thread. Started
+//! with the store and ended with it; told what to do through the queue.
+
+use crate::figures::DiskTrouble;
+use crate::format::{DEAD, SegmentOffset};
+use crate::lane::LargeWrite;
+use crate::queue::{DiskJob, Ticket};
+use crate::segments::DiskSegment;
+use crate::shared::DiskShared;
+use crate::survey::SegmentSurvey;
+use std::collections::HashMap;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+/// Sealed segments that wait to be synced; more are left to the kernel, which writes them by
+/// itself.
+const SYNCS_MAX: usize = 64;
+
+/// A segment that is written to.
+pub(crate) struct OpenSegment {
+    pub(crate) segment: Arc<DiskSegment>,
+    /// What was written to it.
+    pub(crate) survey: SegmentSurvey,
+}
+
+impl OpenSegment {
+    /// Where the next record begins.
+    pub(crate) fn spot(&self) -> SegmentOffset {
+        SegmentOffset { segment: self.segment.id, at: self.survey.end }
+    }
+}
+
+/// Why something was not written.
+#[derive(Debug)]
+pub(crate) enum WriteFailure {
+    /// Nothing could be reclaimed: all space belongs to bodies that are being written.
+    NoRoom,
+    /// The system refused.
+    Failed(io::Error),
+}
+
+impl From<io::Error> for WriteFailure {
+    fn from(why: io::Error) -> Self {
+        Self::Failed(why)
+    }
+}
+
+/// The thread's own state.
+pub(crate) struct SegmentAppender {
+    pub(crate) shared: Arc<DiskShared>,
+    /// For small records.
+    pub(crate) small: Option<OpenSegment>,
+    /// Lanes that nobody uses now, the one used last at the end.
+    pub(crate) idle: Vec<OpenSegment>,
+    pub(crate) busy: HashMap<Ticket, LargeWrite>,
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) sync: SyncSender<Arc<DiskSegment>>,
+}
+
+/// Holds what is left to do from the start: it needs writing, and the start does not wait for that.
+#[derive(Default)]
+pub(crate) struct RecoveryTasks {
+    /// Segments without a footer.
+    pub(crate) unsealed: Vec<(Arc<DiskSegment>, SegmentSurvey)>,
+    /// Records that were found beside newer ones.
+    pub(crate) dead: Vec<(Arc<DiskSegment>, u64)>,
+}
+
+/// Starts the thread, and a second one that only syncs: a sync may take seconds.
+pub(crate) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Result<JoinHandle<()>> {
+    let (sync, to_sync) = sync_channel::<Arc<DiskSegment>>(SYNCS_MAX);
+    let syncer = Builder::new().name("disk-sync".into()).spawn(move || {
+        for segment in to_sync {
+            // What could not be synced is still compared with its checksums when it is read.
+            let _ = segment.file.sync_data();
+        }
+    })?;
+    let (small, idle, busy, buffer) = (None, Vec::new(), HashMap::new(), Vec::new());
+    let mut appender = SegmentAppender { shared, small, idle, busy, buffer, sync };
+    Builder::new().name("disk".into()).spawn(move || {
+        appender.do_chores(chores);
+        while appender.job() {}
+        appender.close();
+        drop(appender);
+        // It ends when it has synced what it was given: the sender was dropped above.
+        let _ = syncer.join();
+    })
+}
+
+/// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an
+/// older answer again, as after a power cut.
+pub(crate) fn bury(segment: &DiskSegment, at: u64) {
+    let _ = segment.file.write_all_at(&DEAD, SegmentOffset { segment: segment.id, at }.dead_at());
+}
+
+impl SegmentAppender {
+    fn do_chores(&mut self, chores: RecoveryTasks) {
+        chores.dead.iter().for_each(|(segment, at)| bury(segment, *at));
+        for (segment, survey) in chores.unsealed {
+            // What was torn behind the last record goes, so that the footer is the end of the file.
+            match segment.file.set_len(survey.end) {
+                Ok(()) => self.seal(OpenSegment { segment, survey }),
+                Err(why) => self.note_trouble(&why),
+            }
+        }
+    }
+
+    /// Does the next job; false at the end.
+    fn job(&mut self) -> bool {
+        match self.shared.queue.take() {
+            DiskJob::Whole(record, body) => {
+                let written = self.write(record, &body);
+                self.note(written);
+            }
+            DiskJob::Begin(ticket, record, body, failed) => {
+                self.begin(ticket, record, &body, &failed);
+            }
+            DiskJob::More(ticket, body) => self.more(ticket, &body),
+            DiskJob::Finish(ticket) => self.finish(ticket),
+            DiskJob::Abort(ticket) => self.abort(ticket),
+            DiskJob::Renew(record) => {
+                let written = self.renew(record);
+                self.note(written);
+            }
+            DiskJob::Bury(segment, at) => bury(&segment, at),
+            DiskJob::Settle(done) => {
+                // Whoever asked may have gone.
+                let _ = done.send(());
+            }
+            DiskJob::Stop => return false,
+        }
+        true
+    }
+
+    fn note(&mut self, written: Result<(), WriteFailure>) {
+        match written {
+            Ok(()) => self.shared.set_trouble(None),
+            Err(why) => {
+                self.shared.count(|counts| &counts.not_stored);
+                self.note_unwritten(&why);
+            }
+        }
+    }
+
+    /// Reports trouble, if it is any.
+    pub(crate) fn note_unwritten(&mut self, why: &WriteFailure) {
+        match why {
+            WriteFailure::NoRoom => {}
+            WriteFailure::Failed(why) => self.note_trouble(why),
+        }
+    }
+
+    fn note_trouble(&mut self, why: &io::Error) {
+        let trouble = DiskTrouble::of(why);
+        if trouble == DiskTrouble::DiskFull {
+            // Others fill the disk too: what is the oldest here goes.
+            self.reclaim();
+        }
+        self.shared.set_trouble(Some(trouble));
+    }
+
+    /// Cuts off what is unfinished and closes all segments, so that the next start need not walk
+    /// them.
+    fn close(&mut self) {
+        let tickets: Vec<Ticket> = self.busy.keys().copied().collect();
+        for ticket in tickets {
+            self.abort(ticket);
+        }
+        let open: Vec<OpenSegment> =
+            self.small.take().into_iter().chain(self.idle.drain(..)).collect();
+        self.seal_all(open);
+    }
+}

@@ -1,0 +1,231 @@
+//! Storing one answer: bytes are handed in as they come, and count once they are committed.
+//!
+//! It never waits: what the disk cannot take in time is not stored, and the caller is told so and
+//! goes on with its client. Dropped without a commit, the record never was. Called by a fill, from
+//! any thread.
+
+use crate::format::{HEAD_BYTES_MAX, RecordHeader, RecordKind, RecordLife};
+use crate::key::KeyHash;
+use crate::labels;
+use crate::pieces::BodyPieces;
+use crate::queue::{DiskJob, Ticket};
+use crate::record::PendingRecord;
+use crate::shared::DiskShared;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Bodies up to this are gathered in memory and written at once; a larger one gets a segment for
+/// itself while it is written. Also the size of the pieces in which it is handed over.
+pub const GATHERED_BYTES_MAX: usize = 256 << 10;
+
+/// When something was learned, among records and purges. A purge concerns what was learned before
+/// it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LearnedAt(pub(crate) u64);
+
+/// An answer that is to be stored, without its body.
+#[derive(Clone, Copy, Debug)]
+pub struct RecordDraft<'a> {
+    /// What it is filed under.
+    pub key: KeyHash,
+    /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
+    /// It takes the place of an older answer with the same.
+    pub variant: u64,
+    /// Taken before the request was sent, so that a purge which came since concerns this answer
+    /// too.
+    pub moment: LearnedAt,
+    /// The URL, for purges.
+    pub url: &'a str,
+    /// Tags, for purges. URL and tags have at most [`crate::LABELS_BYTES_MAX`] bytes.
+    pub tags: &'a [&'a str],
+    /// The encoded head: at most [`HEAD_BYTES_MAX`] bytes, which are given back as they are.
+    pub head: &'a [u8],
+    /// Milliseconds since 1970 after which it is of no use, not even stale, and is reclaimed first;
+    /// `u64::MAX` where there is no such time.
+    pub useful_until_ms: u64,
+}
+
+/// Why an answer is not stored on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotStored {
+    /// URL and tags are too long.
+    LabelsTooLarge,
+    /// The head is too long.
+    HeadTooLarge,
+    /// The body is longer than an eighth of the store.
+    BodyTooLarge,
+    /// As many large bodies are being written as may be at once.
+    LanesBusy,
+    /// The disk does not keep up.
+    QueueFull,
+    /// Nothing is written for now: see the figures for the trouble.
+    Trouble,
+    /// A purge came since its moment, or may have.
+    Purged,
+    /// The store is closed.
+    Closed,
+}
+
+impl fmt::Display for NotStored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::LabelsTooLarge => "its URL and tags are too long",
+            Self::HeadTooLarge => "its head is too long",
+            Self::BodyTooLarge => {
+                "its body is longer than an eighth of the store; give it more space"
+            }
+            Self::LanesBusy => "too many large bodies are being written at once",
+            Self::QueueFull => "the disk does not keep up",
+            Self::Trouble => "the disk has trouble and is tried again later",
+            Self::Purged => "it was purged while it was fetched",
+            Self::Closed => "the store is closed",
+        })
+    }
+}
+
+impl RecordDraft<'_> {
+    pub(crate) fn record(
+        &self,
+        kind: RecordKind,
+        sequence: u64,
+        body_sequence: u64,
+    ) -> Result<PendingRecord, NotStored> {
+        if self.head.len() > HEAD_BYTES_MAX as usize {
+            return Err(NotStored::HeadTooLarge);
+        }
+        let mut text = Vec::with_capacity(self.url.len() + self.head.len() + 64);
+        labels::encode(self.url, self.tags, &mut text)?;
+        let labels_len = text.len() as u32;
+        text.extend(self.head);
+        let header = RecordHeader {
+            kind,
+            life: RecordLife::Alive,
+            key: self.key,
+            variant: self.variant,
+            sequence,
+            moment: self.moment.0,
+            body_sequence,
+            useful_until_s: u32::try_from(self.useful_until_ms.div_ceil(1000)).unwrap_or(u32::MAX),
+            labels_len,
+            head_len: self.head.len() as u32,
+            // Both are known when it is laid out.
+            body_len: 0,
+            text_sum: 0,
+        };
+        Ok(PendingRecord { header, text })
+    }
+}
+
+/// Where the record is.
+enum WriteStage {
+    /// All of it is in memory.
+    Gathered(PendingRecord),
+    /// The disk's thread has the first of it; the flag says whether it gave up.
+    Lane(Ticket, Arc<AtomicBool>),
+    /// Is not stored.
+    Over(NotStored),
+}
+
+/// An answer that is being stored.
+pub struct RecordWriter {
+    shared: Arc<DiskShared>,
+    stage: WriteStage,
+    /// Copied, not held: a slab of which a few bytes are needed stays free for others.
+    pending: BodyPieces,
+    len: u64,
+}
+
+impl RecordWriter {
+    pub(crate) fn new(shared: Arc<DiskShared>, record: PendingRecord) -> Self {
+        Self { shared, stage: WriteStage::Gathered(record), pending: BodyPieces::default(), len: 0 }
+    }
+
+    /// Makes room for a body of so many bytes at once, rather than by and by.
+    pub fn expect(&mut self, bytes: u64) {
+        if bytes <= GATHERED_BYTES_MAX as u64 {
+            self.pending.expect(bytes as usize);
+        }
+    }
+
+    /// Takes more of the body. After an error it takes nothing more and need not be asked again.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), NotStored> {
+        if let WriteStage::Over(why) = self.stage {
+            return Err(why);
+        }
+        self.len += bytes.len() as u64;
+        self.pending.push(bytes);
+        let taken = if self.len > self.shared.limits.body_bytes_max() {
+            Err(NotStored::BodyTooLarge)
+        } else if self.pending.len() > GATHERED_BYTES_MAX {
+            self.hand_over()
+        } else {
+            Ok(())
+        };
+        taken.inspect_err(|why| self.end(*why))
+    }
+
+    fn hand_over(&mut self) -> Result<(), NotStored> {
+        let body = std::mem::take(&mut self.pending);
+        match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::QueueFull)) {
+            WriteStage::Gathered(record) => {
+                let ticket = self.shared.lane()?;
+                let failed = Arc::new(AtomicBool::new(false));
+                let job = DiskJob::Begin(ticket, record, body, failed.clone());
+                self.shared.queue.offer(job).inspect_err(|_| self.shared.free_lane())?;
+                self.stage = WriteStage::Lane(ticket, failed);
+                Ok(())
+            }
+            WriteStage::Lane(ticket, failed) => {
+                let has_failed = failed.load(Relaxed);
+                self.stage = WriteStage::Lane(ticket, failed);
+                let more = DiskJob::More(ticket, body);
+                if has_failed { Err(NotStored::Trouble) } else { self.shared.queue.offer(more) }
+            }
+            WriteStage::Over(why) => Err(why),
+        }
+    }
+
+    /// The body is complete: files it, in place of an older one of the same key and variant. It can
+    /// be found a little later, when the disk's thread has written it.
+    pub fn commit(mut self) -> Result<(), NotStored> {
+        let committed = self.finish();
+        if let Err(why) = committed {
+            self.end(why);
+        }
+        committed
+    }
+
+    fn finish(&mut self) -> Result<(), NotStored> {
+        if matches!(self.stage, WriteStage::Lane(..)) && !self.pending.is_empty() {
+            self.hand_over()?;
+        }
+        match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::Closed)) {
+            WriteStage::Gathered(record) => {
+                self.shared.queue.offer(DiskJob::Whole(record, std::mem::take(&mut self.pending)))
+            }
+            WriteStage::Lane(ticket, _) => {
+                self.shared.queue.push(DiskJob::Finish(ticket));
+                Ok(())
+            }
+            WriteStage::Over(why) => Err(why),
+        }
+    }
+
+    fn end(&mut self, why: NotStored) {
+        self.pending = BodyPieces::default();
+        match std::mem::replace(&mut self.stage, WriteStage::Over(why)) {
+            WriteStage::Lane(ticket, _) => self.shared.queue.push(DiskJob::Abort(ticket)),
+            WriteStage::Gathered(_) | WriteStage::Over(_) => {}
+        }
+        self.shared.count(|counts| &counts.not_stored);
+    }
+}
+
+impl Drop for RecordWriter {
+    fn drop(&mut self) {
+        if let WriteStage::Lane(ticket, _) = self.stage {
+            self.shared.queue.push(DiskJob::Abort(ticket));
+        }
+    }
+}
