@@ -4,15 +4,14 @@
 //! with the store and ended with it; told what to do through the queue.
 
 use crate::figures::DiskTrouble;
-use crate::format::{DEAD, SegmentOffset};
-use crate::lane::LargeWrite;
+use crate::large_write::LargeWrite;
+use crate::open_segment::{OpenSegment, WriteFailure, bury};
 use crate::queue::{DiskJob, Ticket};
 use crate::segments::DiskSegment;
 use crate::shared::DiskShared;
 use crate::survey::SegmentSurvey;
 use std::collections::HashMap;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
@@ -20,35 +19,6 @@ use std::thread::{Builder, JoinHandle};
 /// Sealed segments that wait to be synced; more are left to the kernel, which writes them by
 /// itself.
 const SYNCS_MAX: usize = 64;
-
-/// A segment that is written to.
-pub(crate) struct OpenSegment {
-    pub(crate) segment: Arc<DiskSegment>,
-    /// What was written to it.
-    pub(crate) survey: SegmentSurvey,
-}
-
-impl OpenSegment {
-    /// Where the next record begins.
-    pub(crate) fn spot(&self) -> SegmentOffset {
-        SegmentOffset { segment: self.segment.id, at: self.survey.end }
-    }
-}
-
-/// Why something was not written.
-#[derive(Debug)]
-pub(crate) enum WriteFailure {
-    /// Nothing could be reclaimed: all space belongs to bodies that are being written.
-    NoRoom,
-    /// The system refused.
-    Failed(io::Error),
-}
-
-impl From<io::Error> for WriteFailure {
-    fn from(why: io::Error) -> Self {
-        Self::Failed(why)
-    }
-}
 
 /// The thread's own state.
 pub(crate) struct SegmentAppender {
@@ -90,12 +60,6 @@ pub(crate) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Resul
         // It ends when it has synced what it was given: the sender was dropped above.
         let _ = syncer.join();
     })
-}
-
-/// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an
-/// older answer again, as after a power cut.
-pub(crate) fn bury(segment: &DiskSegment, at: u64) {
-    let _ = segment.file.write_all_at(&DEAD, SegmentOffset { segment: segment.id, at }.dead_at());
 }
 
 impl SegmentAppender {

@@ -6,7 +6,7 @@
 use crate::format::{self, BLOCK_BYTES, RecordHeader, RecordLayout};
 use crate::index::RecordMark;
 use crate::labels::RecordLabels;
-use crate::purges::PurgeEffect;
+use crate::purge::PurgeEffect;
 use crate::record;
 use crate::segments::DiskSegment;
 use crate::shared::DiskShared;

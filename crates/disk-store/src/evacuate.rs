@@ -4,12 +4,13 @@
 //! under a fresh sum. At most half a segment's worth is moved; the rest goes. Part of the disk's
 //! thread.
 
-use crate::appender::{SegmentAppender, WriteFailure};
+use crate::appender::SegmentAppender;
 use crate::format::{BLOCK_BYTES, RecordKind, blocks};
 use crate::labels::RecordLabels;
-use crate::lane::LargeWrite;
+use crate::large_write::LargeWrite;
+use crate::open_segment::WriteFailure;
 use crate::pieces::BodyPieces;
-use crate::purges::PurgeEffect;
+use crate::purge::PurgeEffect;
 use crate::record::{self, LoadedRecord, PendingRecord};
 use crate::room::EvacuationRule;
 use crate::segments::DiskSegment;

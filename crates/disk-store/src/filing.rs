@@ -3,27 +3,19 @@
 //! A record is in the index only when all of it is written. Nothing here looks at the limit but the
 //! two entrances. Part of the disk's thread.
 
-use crate::appender::{OpenSegment, SegmentAppender, WriteFailure, bury};
+use crate::appender::SegmentAppender;
 use crate::index;
 use crate::key::KeyHash;
 use crate::labels::RecordLabels;
+use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure, bury};
 use crate::pieces::BodyPieces;
-use crate::purges::PurgeEffect;
+use crate::purge::PurgeEffect;
 use crate::record::{self, PendingRecord};
 use crate::slot::{IndexSlot, RecordLocation};
 use crate::survey::FooterEntry;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Where a segment is kept while it is open.
-#[derive(Clone, Copy)]
-pub(crate) enum SegmentKind {
-    /// For small records.
-    Small,
-    /// Among the lanes.
-    Lanes,
-}
 
 impl SegmentAppender {
     /// Writes a whole record to the segment for small ones.

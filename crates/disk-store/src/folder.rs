@@ -3,14 +3,15 @@
 //! It deletes nothing that it does not know, and takes over no folder with other people's files.
 //! One process at a time: a lock that the kernel drops with the process. Called once, at the start.
 
+use crate::durable_file::{options, replace};
 use crate::format::u32_at;
 use crate::key::KeySeed;
 use crate::purge_log::{self, PurgeLog};
 use crate::survey::VERSION;
 use std::fmt;
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 const IDENTITY: &str = "identity";
@@ -108,24 +109,6 @@ pub(crate) struct FolderListing {
 /// The file of a segment.
 pub(crate) fn segment_path(folder: &Path, id: u64) -> PathBuf {
     folder.join(format!("{id:016x}{SEGMENT_ENDING}"))
-}
-
-/// Opens a file of ours for reading and writing: nobody else's business.
-pub(crate) fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600);
-    options
-}
-
-/// Writes `name` so that after a crash there is either the old file or the new one, whole.
-pub(crate) fn replace(folder: &Path, name: &str, bytes: &[u8]) -> io::Result<File> {
-    let beside = folder.join(format!("{name}.new"));
-    let mut file = options().create(true).truncate(true).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&beside, folder.join(name))?;
-    File::open(folder)?.sync_all()?;
-    Ok(file)
 }
 
 impl DiskFolder {

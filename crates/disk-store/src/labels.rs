@@ -5,7 +5,7 @@
 //! by whoever reads records.
 
 use crate::format::LABELS_BYTES_MAX;
-use crate::writer::NotStored;
+use crate::not_stored::NotStored;
 
 /// The labels of a record, as they lie in its bytes.
 #[derive(Clone, Copy, Debug)]

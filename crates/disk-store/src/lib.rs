@@ -12,6 +12,8 @@
 
 mod appender;
 mod body;
+mod draft;
+mod durable_file;
 mod evacuate;
 mod figures;
 mod filing;
@@ -20,8 +22,12 @@ mod format;
 mod index;
 mod key;
 mod labels;
-mod lane;
+mod large_records;
+mod large_write;
+mod not_stored;
+mod open_segment;
 mod pieces;
+mod purge;
 mod purge_log;
 mod purges;
 mod queue;
@@ -36,6 +42,7 @@ mod table;
 mod writer;
 
 pub use body::{BodyExtent, CorruptedBody, DiskBody, StoredAnswer};
+pub use draft::{LearnedAt, RecordDraft};
 pub use figures::{DiskFigures, DiskTrouble};
 pub use folder::OpenError;
 pub use format::{
@@ -45,13 +52,15 @@ pub use format::{
 };
 pub use index::VARIANTS_MAX;
 pub use key::{CacheKey, KeyHash, KeySeed};
+pub use not_stored::NotStored;
+pub use purge::{PATTERN_BYTES_MAX, Purge, PurgeEffect, PurgeError, PurgeStrength};
 pub use purge_log::PurgeHistory;
-pub use purges::{PATTERN_BYTES_MAX, PURGES_MAX, Purge, PurgeEffect, PurgeError, PurgeStrength};
+pub use purges::PURGES_MAX;
 pub use queue::{QUEUE_BYTES_USUAL, QUEUE_JOBS_MAX};
 pub use survey::{
     FooterEntry, OPENING_BYTES, SegmentEnding, SegmentSurvey, SurveySource, opening, survey,
 };
-pub use writer::{GATHERED_BYTES_MAX, LearnedAt, NotStored, RecordDraft, RecordWriter};
+pub use writer::{GATHERED_BYTES_MAX, RecordWriter};
 
 use folder::DiskFolder;
 use index::{DiskObject, RecordMark};

@@ -5,10 +5,10 @@
 //! beginning of an entry whose writing was cut off, every purge may have been lost, and everything
 //! stored is taken for purged. Called by the table of purges and at the start.
 
-use crate::folder::{options, replace};
+use crate::durable_file::{options, replace};
 use crate::format::{u32_at, u64_at};
 use crate::key::KeyHash;
-use crate::purges::{PATTERN_BYTES_MAX, Purge, PurgeStrength};
+use crate::purge::{NumberedPurge, PATTERN_BYTES_MAX, Purge, PurgeStrength};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -24,14 +24,6 @@ const OPENING_BYTES: usize = 24;
 const FIXED_BYTES: usize = 10;
 /// A length, and its checksum.
 const LEAD_BYTES: usize = 8;
-
-/// A purge with its number.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct NumberedPurge {
-    pub(crate) number: u64,
-    pub(crate) strength: PurgeStrength,
-    pub(crate) purge: Purge,
-}
 
 /// Holds what was read from the file.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,10 +8,11 @@
 
 use crate::key::KeyHash;
 use crate::labels::RecordLabels;
-use crate::purge_log::{NumberedPurge, PurgeLog};
+use crate::purge::{
+    NumberedPurge, PATTERN_BYTES_MAX, Purge, PurgeEffect, PurgeError, PurgeStrength,
+};
+use crate::purge_log::PurgeLog;
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
-use std::io;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError, RwLock};
 
@@ -21,81 +22,9 @@ use std::sync::{Mutex, PoisonError, RwLock};
 pub const PURGES_MAX: usize = 1 << 16;
 /// Bytes of all patterns together; the same happens there.
 const PATTERNS_BYTES_MAX: usize = 16 << 20;
-/// Bytes of one pattern: the longest URL that servers commonly take.
-pub const PATTERN_BYTES_MAX: usize = 8 << 10;
 /// The log is replaced when it has four times as many entries as there are patterns, and this many
 /// besides.
 const LOG_ENTRIES_SPARE: usize = 1024;
-
-/// Tells what is purged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Purge {
-    /// All answers under a key.
-    Key(KeyHash),
-    /// Those whose URL begins with this.
-    Prefix(String),
-    /// Those of a host, without its port, in lower case.
-    Host(String),
-    /// Those that carry a tag (`Surrogate-Key`, `Cache-Tag`), exactly.
-    Tag(String),
-    /// All.
-    Everything,
-}
-
-impl Purge {
-    fn text_len(&self) -> usize {
-        match self {
-            Self::Key(_) | Self::Everything => 0,
-            Self::Prefix(text) | Self::Host(text) | Self::Tag(text) => text.len(),
-        }
-    }
-}
-
-/// Treatment of what is purged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PurgeStrength {
-    /// Is kept, but is stale whatever its head says.
-    Soft,
-    /// Is gone.
-    Hard,
-}
-
-/// Why a purge does not outlive a restart.
-#[derive(Debug)]
-pub enum PurgeError {
-    /// The pattern is longer than [`PATTERN_BYTES_MAX`]: nothing was purged.
-    PatternTooLong,
-    /// Could not be written. It holds as long as the process lives.
-    NotKept(io::Error),
-}
-
-impl fmt::Display for PurgeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::PatternTooLong => write!(
-                f,
-                "nothing was purged: the pattern has more than {PATTERN_BYTES_MAX} bytes; purge by a shorter prefix, or by host"
-            ),
-            Self::NotKept(why) => write!(
-                f,
-                "purged, but only until the next start: it could not be written ({why}); repair the disk and purge again"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for PurgeError {}
-
-/// Tells how purges concern a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PurgeEffect {
-    /// Not at all.
-    No,
-    /// Is to be taken for stale.
-    Soft,
-    /// Is gone.
-    Hard,
-}
 
 /// The numbers of the latest purges of one pattern; 0 where there was none.
 #[derive(Clone, Copy, Default)]

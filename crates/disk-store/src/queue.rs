@@ -4,10 +4,10 @@
 //! and release something are always taken; there are at most as many as there are writers. Called
 //! by writers and by readers that found damage.
 
+use crate::not_stored::NotStored;
 use crate::pieces::BodyPieces;
 use crate::record::PendingRecord;
 use crate::segments::DiskSegment;
-use crate::writer::NotStored;
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::SyncSender;

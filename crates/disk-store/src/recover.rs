@@ -5,7 +5,8 @@
 //! head counts only beside the very body that it was for. Called once, at the start.
 
 use crate::appender::RecoveryTasks;
-use crate::folder::{FolderListing, OpenError, options, segment_path};
+use crate::durable_file::options;
+use crate::folder::{FolderListing, OpenError, segment_path};
 use crate::format::RecordKind;
 use crate::index;
 use crate::segments::DiskSegment;

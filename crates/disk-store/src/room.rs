@@ -4,9 +4,10 @@
 //! order is that of a queue (FIFO): first those that are nearly empty, then the oldest, but a
 //! segment of which half is in use is spared some times. Part of the disk's thread.
 
-use crate::appender::{OpenSegment, SegmentAppender, WriteFailure};
-use crate::filing::SegmentKind;
-use crate::folder::{options, segment_path};
+use crate::appender::SegmentAppender;
+use crate::durable_file::options;
+use crate::folder::segment_path;
+use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure};
 use crate::segments::{DiskSegment, SEGMENTS_OPEN_MAX};
 use crate::slot::RecordLocation;
 use crate::survey::{SegmentSurvey, opening};

@@ -3,17 +3,18 @@
 //! Each part has its own locks, held for microseconds, besides the one around the log of purges,
 //! which is held for a sync. Called by everything in this module.
 
+use crate::draft::LearnedAt;
 use crate::figures::{DiskCounts, DiskFigures, DiskTrouble};
 use crate::folder::DiskFolder;
 use crate::format::{BODY_BYTES_MAX, ChecksumSalt};
 use crate::index::DiskIndex;
 use crate::key::KeyHash;
+use crate::not_stored::NotStored;
 use crate::purge_log::PurgeLog;
 use crate::purges::DiskPurges;
 use crate::queue::{DiskJob, DiskQueue, Ticket};
 use crate::segments::{DiskSegment, DiskSegments};
 use crate::slot::RecordLocation;
-use crate::writer::{LearnedAt, NotStored};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use vocab::Now;

@@ -130,9 +130,9 @@ impl SlotTable {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::format::RecordKind;
     use crate::slot::RecordLocation;
-    use super::*;
     use std::collections::HashMap;
 
     /// The same tags for ever, from a small generator.

@@ -4,118 +4,17 @@
 //! goes on with its client. Dropped without a commit, the record never was. Called by a fill, from
 //! any thread.
 
-use crate::format::{HEAD_BYTES_MAX, RecordHeader, RecordKind, RecordLife};
-use crate::key::KeyHash;
-use crate::labels;
+use crate::not_stored::NotStored;
 use crate::pieces::BodyPieces;
 use crate::queue::{DiskJob, Ticket};
 use crate::record::PendingRecord;
 use crate::shared::DiskShared;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Bodies up to this are gathered in memory and written at once; a larger one gets a segment for
 /// itself while it is written. Also the size of the pieces in which it is handed over.
 pub const GATHERED_BYTES_MAX: usize = 256 << 10;
-
-/// When something was learned, among records and purges. A purge concerns what was learned before
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LearnedAt(pub(crate) u64);
-
-/// An answer that is to be stored, without its body.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordDraft<'a> {
-    /// What it is filed under.
-    pub key: KeyHash,
-    /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
-    /// It takes the place of an older answer with the same.
-    pub variant: u64,
-    /// Taken before the request was sent, so that a purge which came since concerns this answer
-    /// too.
-    pub moment: LearnedAt,
-    /// The URL, for purges.
-    pub url: &'a str,
-    /// Tags, for purges. URL and tags have at most [`crate::LABELS_BYTES_MAX`] bytes.
-    pub tags: &'a [&'a str],
-    /// The encoded head: at most [`HEAD_BYTES_MAX`] bytes, which are given back as they are.
-    pub head: &'a [u8],
-    /// Milliseconds since 1970 after which it is of no use, not even stale, and is reclaimed first;
-    /// `u64::MAX` where there is no such time.
-    pub useful_until_ms: u64,
-}
-
-/// Why an answer is not stored on disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotStored {
-    /// URL and tags are too long.
-    LabelsTooLarge,
-    /// The head is too long.
-    HeadTooLarge,
-    /// The body is longer than an eighth of the store.
-    BodyTooLarge,
-    /// As many large bodies are being written as may be at once.
-    LanesBusy,
-    /// The disk does not keep up.
-    QueueFull,
-    /// Nothing is written for now: see the figures for the trouble.
-    Trouble,
-    /// A purge came since its moment, or may have.
-    Purged,
-    /// The store is closed.
-    Closed,
-}
-
-impl fmt::Display for NotStored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::LabelsTooLarge => "its URL and tags are too long",
-            Self::HeadTooLarge => "its head is too long",
-            Self::BodyTooLarge => {
-                "its body is longer than an eighth of the store; give it more space"
-            }
-            Self::LanesBusy => "too many large bodies are being written at once",
-            Self::QueueFull => "the disk does not keep up",
-            Self::Trouble => "the disk has trouble and is tried again later",
-            Self::Purged => "it was purged while it was fetched",
-            Self::Closed => "the store is closed",
-        })
-    }
-}
-
-impl RecordDraft<'_> {
-    pub(crate) fn record(
-        &self,
-        kind: RecordKind,
-        sequence: u64,
-        body_sequence: u64,
-    ) -> Result<PendingRecord, NotStored> {
-        if self.head.len() > HEAD_BYTES_MAX as usize {
-            return Err(NotStored::HeadTooLarge);
-        }
-        let mut text = Vec::with_capacity(self.url.len() + self.head.len() + 64);
-        labels::encode(self.url, self.tags, &mut text)?;
-        let labels_len = text.len() as u32;
-        text.extend(self.head);
-        let header = RecordHeader {
-            kind,
-            life: RecordLife::Alive,
-            key: self.key,
-            variant: self.variant,
-            sequence,
-            moment: self.moment.0,
-            body_sequence,
-            useful_until_s: u32::try_from(self.useful_until_ms.div_ceil(1000)).unwrap_or(u32::MAX),
-            labels_len,
-            head_len: self.head.len() as u32,
-            // Both are known when it is laid out.
-            body_len: 0,
-            text_sum: 0,
-        };
-        Ok(PendingRecord { header, text })
-    }
-}
 
 /// Where the record is.
 enum WriteStage {
