@@ -8,7 +8,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
-use transport::{MintPolicy, ServerTls, Signer, Stream};
+use signer::{MintPolicy, Signer};
+use transport::{ServerTls, Stream};
 
 struct OnlyAds;
 
@@ -20,7 +21,7 @@ impl MintPolicy for OnlyAds {
 
 static TLS: LazyLock<ServerTls> = LazyLock::new(|| {
     let dir = std::env::temp_dir().join(format!("tidegate-fuzz-ca-{}", std::process::id()));
-    let signer = Signer::open(&dir, Arc::new(OnlyAds)).expect("a writable temporary folder");
+    let signer = Signer::open(&dir, Arc::new(OnlyAds), transport::clock::now()).expect("a writable temporary folder");
     ServerTls::with_signer(Arc::new(signer))
 });
 static LISTENER: LazyLock<TcpListener> =

@@ -50,7 +50,8 @@ const LOGGING: Ban = Ban {
 };
 const TLS: Ban = Ban {
     crates: &["rustls", "tokio-rustls", "rcgen", "webpki-roots", "rustls-pki-types", "aws-lc-rs"],
-    because: "transport alone names the TLS library, so that it can be exchanged in one place",
+    because: "transport speaks TLS and the signer makes certificates: they alone name its library, \
+              so that it can be exchanged in two places",
 };
 const HTTP: Ban = Ban {
     crates: &["http", "http-body", "http-body-util", "hyper", "hyper-util", "axum"],
@@ -75,6 +76,9 @@ const BELOW_DOORS: &[&str] = &[
     "mosdns-compat",
     "ledger",
     "passwords",
+    "rate-limit",
+    "sandbox",
+    "signer",
     "transport",
     "http-engine",
     "http-freshness",
@@ -173,10 +177,34 @@ pub(crate) const WALLS: &[Wall] = &[
         purity: Purity::Free,
     },
     Wall {
+        name: "rate-limit",
+        folder: "crates/rate-limit",
+        floor: 1,
+        may: &[],
+        never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "sandbox",
+        folder: "crates/sandbox",
+        floor: 2,
+        may: &[],
+        never: &[RUN_TIME, HTTP, TLS],
+        purity: Purity::Free,
+    },
+    Wall {
+        name: "signer",
+        folder: "crates/signer",
+        floor: 2,
+        may: &["vocab", "settings", "rate-limit", "sandbox"],
+        never: &[HTTP],
+        purity: Purity::Free,
+    },
+    Wall {
         name: "transport",
         folder: "crates/transport",
         floor: 2,
-        may: &["vocab", "settings", "ledger"],
+        may: &["vocab", "settings", "ledger", "rate-limit", "signer"],
         never: &[HTTP],
         purity: Purity::Free,
     },
@@ -277,6 +305,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "pipeline",
             "mosdns-compat",
             "ledger",
+            "signer",
             "transport",
             "http-engine",
             "store",
@@ -314,6 +343,8 @@ pub(crate) const WALLS: &[Wall] = &[
             "pipeline",
             "mosdns-compat",
             "ledger",
+            "sandbox",
+            "signer",
             "transport",
             "http-engine",
             "resolver",

@@ -46,7 +46,7 @@ pub struct ConfigFile {
     /// The server that answers in place of blocked hosts.
     pub pixel: Option<door_pixel::Settings>,
     /// The process that signs certificates.
-    pub signer: transport::signer::Settings,
+    pub signer: signer::Settings,
     /// The forward proxy.
     pub proxy: Option<door_proxy::Settings>,
     /// The web server: one entry a site.

@@ -5,7 +5,7 @@
 //! packets costs a bounded number of handshakes: beyond some, clients prove their address first
 //! (Retry, RFC 9000 §8.1.2). Called by DNS over QUIC; its library is named in this crate alone.
 
-use crate::accept::{ConnectionLimits, ConnectionPermit};
+use crate::connection_limits::{ConnectionLimits, ConnectionPermit};
 use crate::drain::Drain;
 use crate::listen::BindError;
 use crate::tls::{HANDSHAKE_DEADLINE, ServerIdentity, server_config};
@@ -67,7 +67,7 @@ pub struct QuicListener {
 pub struct QuicPeer {
     connection: Connection,
     broken_off: VarInt,
-    _place: ConnectionPermit,
+    _permit: ConnectionPermit,
 }
 
 /// A stream that the client opened. Dropped before its answer's end, it is broken off.
@@ -285,12 +285,12 @@ where
         if unproved + proved >= HANDSHAKES_MAX {
             return incoming.refuse();
         }
-        // Who only claims an address takes no place under its cap, or strangers could fill it.
-        let place = match proof {
+        // Who only claims an address takes no permit under its cap, or strangers could fill it.
+        let permit = match proof {
             AddressProof::None => None,
-            AddressProof::Given => match self.limits.place(peer.ip(), &self.drain) {
+            AddressProof::Given => match self.limits.permit(peer.ip(), &self.drain) {
                 None => return incoming.refuse(),
-                place @ Some(_) => place,
+                permit @ Some(_) => permit,
             },
         };
         let Ok(connecting) = incoming.accept() else { return };
@@ -304,11 +304,11 @@ where
             };
             drop(seat);
             let Ok(Ok(connection)) = shaken else { return };
-            let place = place.or_else(|| lobby.limits.place(peer.ip(), &lobby.drain));
-            match place {
-                Some(place) => {
+            let permit = permit.or_else(|| lobby.limits.permit(peer.ip(), &lobby.drain));
+            match permit {
+                Some(permit) => {
                     let broken_off = lobby.broken_off;
-                    (lobby.handle)(QuicPeer { connection, broken_off, _place: place }).await;
+                    (lobby.handle)(QuicPeer { connection, broken_off, _permit: permit }).await;
                 }
                 None => connection.close(lobby.overloaded, b"too many connections"),
             }

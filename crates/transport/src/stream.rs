@@ -5,7 +5,7 @@
 //! down writing is left to the close that follows (one system call less); a tunnel asks for it with
 //! [`Stream::shutdown_write`]. Made by [`crate::accept_loop`] and [`dial`].
 
-use crate::accept::ConnectionPermit;
+use crate::connection_limits::ConnectionPermit;
 use crate::dial_options::DialOptions;
 use crate::listen::local_address;
 use crate::sys;
@@ -40,7 +40,7 @@ pub struct Stream {
     /// This end, where it is known without asking the kernel.
     local: Option<SocketAddr>,
     /// Place under the caps and in the drain, given up when the connection closes.
-    place: Option<ConnectionPermit>,
+    permit: Option<ConnectionPermit>,
 }
 
 #[derive(Debug)]
@@ -110,7 +110,7 @@ async fn dial_unbounded(address: SocketAddr, options: &DialOptions) -> io::Resul
         }
         Err(why) => return Err(why.into()),
     };
-    Ok(Stream { socket, peer: address, local: None, place: None })
+    Ok(Stream { socket, peer: address, local: None, permit: None })
 }
 
 impl Stream {
@@ -118,16 +118,16 @@ impl Stream {
         socket: OwnedFd,
         peer: SocketAddr,
         local: Option<SocketAddr>,
-        place: ConnectionPermit,
+        permit: ConnectionPermit,
     ) -> Self {
-        Self { socket: StreamSocket::Free(socket), peer, local, place: Some(place) }
+        Self { socket: StreamSocket::Free(socket), peer, local, permit: Some(permit) }
     }
 
     /// Takes over a connection of the standard library.
     pub fn from_std(stream: std::net::TcpStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         let peer = stream.peer_addr()?;
-        Ok(Self { socket: StreamSocket::Free(stream.into()), peer, local: None, place: None })
+        Ok(Self { socket: StreamSocket::Free(stream.into()), peer, local: None, permit: None })
     }
 
     /// The other end.
@@ -138,7 +138,7 @@ impl Stream {
     /// Makes `client` the other end, if it has room under the caps.
     pub(crate) fn speaks_for(&mut self, client: SocketAddr) -> bool {
         self.peer = client;
-        self.place.as_mut().is_none_or(|place| place.belongs_to(client.ip()))
+        self.permit.as_mut().is_none_or(|permit| permit.belongs_to(client.ip()))
     }
 
     /// Waits until something has come that was not there when the socket was last found empty.

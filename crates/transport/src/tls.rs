@@ -1,4 +1,4 @@
-//! TLS on both sides, and the only place that names its library.
+//! TLS on both sides; only this and the signer name its library.
 //!
 //! The server side takes its certificates from the signer or from PEM files, offers `h2` and
 //! `http/1.1`, and says in one enum why a handshake failed: doors record it, and learn from it
@@ -15,6 +15,7 @@ mod identity;
 mod pins;
 mod records;
 mod server;
+mod server_config;
 mod sites;
 mod under_way;
 mod wall_clock;
@@ -27,15 +28,13 @@ pub use files::{
     WatchedIdentity, hold_pem, read_pem,
 };
 pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, HelloFacts, peek_hello};
-pub use identity::{
-    CertificateSubject, IDENTITY_NAMES_MAX, OwnCertificate, OwnName, ServerIdentity,
-};
+pub use identity::{OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
-pub(crate) use server::server_config;
 pub use server::{
     DistrustSign, HANDSHAKE_DEADLINE, HandshakeError, ServerTls, SessionSecrets, TlsStream,
     TlsVersion,
 };
+pub(crate) use server_config::server_config;
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
 pub use under_way::HANDSHAKES_PER_CORE_MAX;
 

@@ -5,12 +5,12 @@
 
 use crate::settings::Settings;
 use settings::Text;
+use signer::MintError;
+use signer::Signer;
 use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::Signer;
-use transport::signer::MintError;
 use transport::tls::{FilesError, IdentityFiles, OwnCertificate, OwnName, ServerIdentity};
 use vocab::{DomainName, Listen, Scheme};
 

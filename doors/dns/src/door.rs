@@ -17,14 +17,15 @@ use dns_effects::EffectsEnv;
 use ledger::Ledger;
 use policy::Policy;
 use resolver::{FairCap, OwnNames, Resolver};
+use signer::Signer;
+use signer::trust::TrustBook;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::ServerIdentity;
-use transport::trust::TrustBook;
-use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain, Signer};
+use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain};
 use vocab::{Complaint, Listen};
 
 /// Holds what the door is made of; the binary owns each and hands it in.

@@ -27,12 +27,14 @@ use http_freshness::CachingRules;
 use ledger::Ledger;
 use origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use policy::{Policy, RuleText};
+use rate_limit::client_of;
+use signer::Signer;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
-use transport::{ConnectionLimits, Drain, Signer, Stream, client_of, clock};
+use transport::{ConnectionLimits, Drain, Stream, clock};
 use vocab::{Complaint, LinkInfoNeeds, Listen, Network, RuleRef};
 
 /// Holds what the door is built from.

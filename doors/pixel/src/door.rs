@@ -17,6 +17,9 @@ use ledger::Ledger;
 use null_answers::HttpCarrier;
 use origins::Dialer;
 use policy::Policy;
+use signer::LeafNames;
+use signer::Signer;
+use signer::trust::{TrustBook, TrustSign};
 use std::cell::Cell;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -27,10 +30,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, ArrivedAt};
-use transport::signer::LeafNames;
 use transport::tls::{Alpn, HANDSHAKE_DEADLINE, SessionSecrets, TlsVersion};
-use transport::trust::{TrustBook, TrustSign};
-use transport::{ConnectionLimits, Drain, ServerTls, Signer, Stream, TlsStream};
+use transport::{ConnectionLimits, Drain, ServerTls, Stream, TlsStream};
 use vocab::{DomainName, LinkInfo, Listen, Name, Now, Scheme};
 
 /// Holds what the door is built from.

@@ -4,10 +4,10 @@
 //! recorded: browsers open connections on suspicion and drop them. Called by `door`.
 
 use ledger::{EventSubject, Ledger, RequestEvent};
+use signer::trust::TrustSign;
 use std::net::IpAddr;
 use std::time::Instant;
 use transport::tls::DistrustSign;
-use transport::trust::TrustSign;
 use transport::{HandshakeError, clock};
 use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
 

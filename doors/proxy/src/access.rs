@@ -8,12 +8,12 @@ use crate::settings::AuthSettings;
 use http::HeaderValue;
 use http::header::{HeaderMap, PROXY_AUTHORIZATION};
 use passwords::{FIELD_BYTES_MAX, LoginOutcome, PasswordChecker, UserTable, basic};
+use rate_limit::{ClientBuckets, ClientRate, TokenTaken};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::{ClientBuckets, ClientRate, TokenTaken};
 use vocab::{Complaint, Network, Now};
 
 /// Wrong credentials of one client: twenty at once, then one in five seconds.

@@ -22,12 +22,14 @@ use origins::{
 };
 use passwords::UserTable;
 use policy::Policy;
+use rate_limit::{ClientBuckets, client_of};
+use signer::Signer;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::near::{self, ArrivedAt};
-use transport::{ClientBuckets, ConnectionLimits, Drain, Signer, Stream, client_of};
+use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Complaint, LinkInfo, Listen, Now};
 
 /// Holds what the door is built from.

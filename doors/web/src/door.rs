@@ -16,12 +16,14 @@ use http_engine::private_files::PrivateFiles;
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve_quickly};
 use ledger::Ledger;
 use policy::Policy;
+use rate_limit::client_of;
+use signer::Signer;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use transport::{ConnectionLimits, Drain, Signer, Stream, client_of};
+use transport::{ConnectionLimits, Drain, Stream};
 use vocab::{Complaint, Listen, Scheme};
 
 /// Holds what the door is built from.

@@ -9,6 +9,7 @@ use crate::host::HostPattern;
 use crate::secure::{ConnectionEnds, HandshakeDemand, HandshakeInfo};
 use crate::settings::SiteSettings;
 use http_engine::HttpVersions;
+use signer::Signer;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -20,7 +21,7 @@ use transport::tls::{
     OwnCertificate, OwnName, ServerIdentity, SiteIdentity, WatchedIdentity, read_pem,
     record_failure,
 };
-use transport::{Drain, ServerTls, Signer, Stream};
+use transport::{Drain, ServerTls, Stream};
 use vocab::Door::Web;
 use vocab::{Complaint, Network, Scheme};
 

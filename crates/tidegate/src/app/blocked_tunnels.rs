@@ -5,6 +5,7 @@
 //! proxy.
 
 use super::mint::vouches_for;
+use ::signer::trust::TrustBook;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use door_proxy::{BlockedTunnels, TunnelClient};
@@ -14,7 +15,6 @@ use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use transport::Drain;
-use transport::trust::TrustBook;
 use vocab::{Name, Now, Scheme};
 
 /// The pixel door as the proxy sees it.

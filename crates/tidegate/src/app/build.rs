@@ -16,6 +16,8 @@ use super::state::StateDir;
 use super::subscriptions::Subscriptions;
 use super::{RunningApp, RunningDoors};
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use ::signer::trust::TrustBook;
+use ::signer::{SignerLauncher, VouchMode};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
 use door_dns::AliasesAtPixel;
@@ -29,8 +31,6 @@ use std::fmt::Display;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use transport::signer::{SignerLauncher, VouchMode};
-use transport::trust::TrustBook;
 use transport::{ClientTls, Cores, Drain};
 use vocab::{ListId, Listen, Name, RuleRef, Scheme};
 

@@ -5,6 +5,7 @@
 use super::RunningApp;
 use super::panics;
 use super::reload::size;
+use ::signer::SignerCounts;
 use door_gateway::{GuardCounts, PatternHits};
 use http_engine::UnfinishedCounts;
 use ledger::Collector;
@@ -15,7 +16,6 @@ use ledger::prometheus_client::metrics::gauge::ConstGauge;
 use resolver::{CacheStats, ResolverStats, UpstreamStats};
 use std::collections::BTreeMap;
 use std::fmt;
-use transport::signer::SignerCounts;
 
 /// Rules of the gateway with counters of their own on the page.
 const RULES_SHOWN_MAX: usize = 100;

@@ -1,10 +1,10 @@
 //! For which names the signer may sign: those that the policy blocks now, and no other.
 
+use ::signer::MintPolicy;
 use arc_swap::ArcSwap;
 use policy::{Ask, Policy};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
-use transport::MintPolicy;
 use vocab::{Action, Cause, Door, Name, Now, RequestKind};
 
 /// The policy as the signer sees it.

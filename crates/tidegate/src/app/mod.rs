@@ -32,6 +32,8 @@ pub(crate) mod why;
 pub(crate) use build::{pixel_warnings, policy_of};
 
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use ::signer::Signer;
+use ::signer::trust::TrustBook;
 use arc_swap::ArcSwap;
 use blocked_tunnels::AtPixel;
 use cache_files::CacheFiles;
@@ -50,8 +52,7 @@ use std::time::Duration;
 use subscriptions::Subscriptions;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::Notify;
-use transport::trust::TrustBook;
-use transport::{ClientTls, Cores, Drain, Signer};
+use transport::{ClientTls, Cores, Drain};
 use vocab::Now;
 
 /// Time that open requests may take to end when the program stops.

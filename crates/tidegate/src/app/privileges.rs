@@ -11,17 +11,17 @@ mod needs;
 use super::signer;
 use super::state::StateDir;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use ::signer::SignerLauncher;
 use config::{FileComplaint, LandlockMode, Plan};
 use needs::{SystemNeeds, WritablePlace};
+use sandbox::{
+    AccountError, Capability, FileAccess, HeldPrivileges, KernelProtection, PrivilegePlan,
+    ProgramStarts, SystemAccount,
+};
 use std::fmt::Display;
 use std::fs::{OpenOptions, Permissions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use transport::privileges::{
-    self, AccountError, Capability, HeldPrivileges, KernelProtection, PrivilegePlan, ProgramStarts,
-    SystemAccount,
-};
-use transport::signer::SignerLauncher;
 use transport::tls::hold_pem;
 use vocab::Complaint;
 
@@ -76,7 +76,7 @@ pub(super) fn give_up(
     let mut notes = Vec::new();
     // Root that is alone in its namespace is an ordinary user outside of it.
     let account = account.filter(|account| {
-        let may = privileges::may_become(account);
+        let may = sandbox::may_become(account);
         if !may {
             let name = &account.name;
             notes.push(format!("this user namespace has no user {name}: root stays what it is"));
@@ -86,7 +86,7 @@ pub(super) fn give_up(
     let mut launcher = None;
     if let Some(account) = &account {
         // What cannot be given away is a fault of the disk: doors that can do without it go on.
-        let given = privileges::hand_over(state.path(), account, Some(c"ca"));
+        let given = sandbox::hand_over(state.path(), account, Some(c"ca"));
         notes.extend(given.err().map(|why| why.to_string()));
         reach(state.path(), account).map_err(|why| cannot(&why))?;
         needs.places.iter().for_each(|place| prepare(place, account));
@@ -114,8 +114,7 @@ pub(super) fn give_up(
 
 /// Takes the authority's folder for root, and starts who alone may read in it.
 fn begin_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, String> {
-    let folder =
-        privileges::make_folder_of_root(&state.join("ca")).map_err(|why| why.to_string())?;
+    let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(|why| why.to_string())?;
     SignerLauncher::start(&signer::launcher(setup, state), folder)
         .map_err(|why| format!("the launcher of signers cannot be started: {why}"))
 }
@@ -154,7 +153,9 @@ fn may(path: &Path, account: &SystemAccount, bits: u32) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     let has = |path: &Path, bits| {
         let found = std::fs::metadata(path);
-        found.is_ok_and(|it| account.may(bits, (it.uid(), it.gid(), it.mode())))
+        found.is_ok_and(|it| {
+            account.may(bits, FileAccess { uid: it.uid(), gid: it.gid(), mode: it.mode() })
+        })
     };
     has(&path, bits) && path.ancestors().skip(1).all(|above| has(above, SEARCH))
 }
@@ -171,18 +172,18 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
             }
             // One below the state folder has just been made by root, too.
             if !may(path, account, READ | WRITE | SEARCH) {
-                let _ = privileges::hand_over(path, account, None);
+                let _ = sandbox::hand_over(path, account, None);
             }
         }
         WritablePlace::Log(path) => {
             let _ = OpenOptions::new().create_new(true).append(true).mode(0o640).open(path);
             if path.is_file() {
-                let _ = privileges::hand_over(path, account, None);
+                let _ = sandbox::hand_over(path, account, None);
             }
         }
         WritablePlace::Replaced(path) => {
             if path.is_file() {
-                let _ = privileges::hand_over(path, account, None);
+                let _ = sandbox::hand_over(path, account, None);
             }
         }
     }
@@ -244,7 +245,7 @@ impl StartPrivileges {
         };
         let mut complaints = Vec::new();
         if let Some(writable) = &self.writable {
-            let outside = |path: &&Path| !privileges::is_within(path, writable);
+            let outside = |path: &&Path| !sandbox::is_within(path, writable);
             complaints.extend(needs.places.iter().map(WritablePlace::folder).filter(outside).map(
                 |path| {
                     let path = path.display();

@@ -10,6 +10,7 @@ use super::build;
 use super::doors::{self, HttpOpening, OpenDoors};
 use super::http::BoundListeners;
 use super::{RunningApp, RunningDoors, lists, memory, private};
+use ::signer::SignerSuccession;
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use policy::Policy;
@@ -17,7 +18,6 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
-use transport::signer::SignerSuccession;
 use vocab::{Listen, Scheme};
 
 impl RunningApp {

@@ -8,6 +8,10 @@ use super::build;
 use super::memory;
 use super::mint::BlockedNames;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
+use ::signer::{
+    MintNothing, MintPolicy, NameExclusions, OwnServerNames, Signer, SignerLauncher, SignerProgram,
+    SignerTask,
+};
 use arc_swap::ArcSwap;
 use config::Plan;
 use std::collections::HashSet;
@@ -15,10 +19,7 @@ use std::ffi::OsString;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::signer::{
-    MintNothing, NameExclusions, OwnServerNames, SignerLauncher, SignerProgram, SignerTask,
-};
-use transport::{MintPolicy, Signer, own_addresses};
+use transport::own_addresses;
 
 /// The signer for a running program. With a pixel door its process starts now, since any handshake
 /// may need it; otherwise when a door first wants a certificate for itself. An authority that
@@ -57,7 +58,7 @@ pub(crate) fn run_launcher(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let state =
         setup.state_path().ok_or_else(|| cannot(&"the launcher is told its state folder"))?;
-    transport::signer::run_launcher(&again(setup, state, "signer")).map_err(|why| cannot(&why))
+    ::signer::run_launcher(&again(setup, state, "signer")).map_err(|why| cannot(&why))
 }
 
 /// This program with a hidden command.
@@ -91,6 +92,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         ours: OwnServerNames::Names(names(&plan)),
         vouched: plan.file.signer.aliases,
         user: plan.file.signer.user.clone(),
+        clock: transport::clock::now,
     };
     let policy = || -> Result<Arc<dyn MintPolicy>, String> {
         if plan.file.pixel.is_none() {

@@ -1,5 +1,6 @@
 //! The state folder: made on first use, readable by its owner alone, used by one process.
 
+use ::signer::CaCertificate;
 use admin::AdminToken;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -8,7 +9,6 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use transport::signer::Ca;
 
 /// Held by the process that uses the folder.
 const LOCK: &str = "lock";
@@ -142,7 +142,7 @@ fn close(path: &Path) {
 
 /// Faults of what stands in a state folder: Tidegate would run without these.
 pub(crate) fn troubles(state: &Path) -> Vec<String> {
-    let authority = Ca::trouble(&state.join("ca")).map(|why| why.to_string());
+    let authority = CaCertificate::trouble(&state.join("ca")).map(|why| why.to_string());
     let token = AdminToken::trouble(state).map(|why| why.to_string());
     authority.into_iter().chain(token).collect()
 }

@@ -1,9 +1,9 @@
 //! `tidegate cert ca`: the certificate to trust, and where each platform keeps such things.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
+use signer::CaCertificate;
 use std::io;
 use std::path::PathBuf;
-use transport::signer::Ca;
 
 const INSTRUCTIONS: &str = "\
 Install it on each device whose blocked hosts Tidegate is to answer over HTTPS:
@@ -42,7 +42,7 @@ pub(super) fn pem(setup: &CommandSetup) -> Result<(), CommandFailure> {
 
 /// The authority's certificate in the state folder. None is made here: one that nothing signs with
 /// would be installed for nothing.
-fn read(setup: &CommandSetup) -> Result<(Ca, PathBuf), CommandFailure> {
+fn read(setup: &CommandSetup) -> Result<(CaCertificate, PathBuf), CommandFailure> {
     let plan = setup.plan();
     let state = match (setup.state_path(), plan) {
         (Some(named), _) => named.to_owned(),
@@ -69,7 +69,7 @@ fn read(setup: &CommandSetup) -> Result<(Ca, PathBuf), CommandFailure> {
             return Err(CommandFailure::new(ExitReason::Wrong, message));
         }
     }
-    let ca = Ca::read(&dir).ok_or_else(|| {
+    let ca = CaCertificate::read(&dir).ok_or_else(|| {
         let message = format!(
             "{}: this is no certificate of an authority; start Tidegate, which says what to do",
             path.display()

@@ -5,9 +5,9 @@ use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use config::Plan;
 use http_engine::private_files::PrivateFiles;
+use signer::CaCertificate;
 use std::path::Path;
 use std::sync::Arc;
-use transport::signer::Ca;
 use vocab::Complaint;
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
@@ -78,8 +78,8 @@ fn tell_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
     for told in app::state::troubles(state) {
         println!("{told}");
     }
-    let age =
-        Ca::read(&state.join("ca")).and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
+    let age = CaCertificate::read(&state.join("ca"))
+        .and_then(|ca| ca.warning(transport::clock::now().unix_secs()));
     if let Some(age) = age {
         println!("{}: {age}", state.join("ca/ca.pem").display());
     }

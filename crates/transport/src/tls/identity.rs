@@ -5,24 +5,19 @@
 //! DNS door on start and reload; the handshakes of TLS and QUIC ask it for the certificate.
 
 use super::{BadPem, PROVIDER, certificates};
-use crate::mint::own_name;
-use crate::signer::{MintError, Signer};
 use arc_swap::ArcSwap;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
+use signer::{CertificateSubject, IDENTITY_NAMES_MAX, MintError, Signer, own_name};
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 use vocab::{Complaint, Now};
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
-
-/// Names and addresses that one certificate of ours carries at most: more is somebody's mistake,
-/// and makes every handshake longer.
-pub const IDENTITY_NAMES_MAX: usize = 64;
 
 /// Time for which a start waits for its first certificate: the signer may have millions of rules to
 /// read.
@@ -49,15 +44,6 @@ enum CertificateOrigin {
     Files,
     /// We sign another one outside the time, by the wall clock, in which this one is fresh.
     Signed { by: Arc<Signer>, subject: Arc<CertificateSubject>, fresh_ms: Range<u64> },
-}
-
-/// Holds whom a certificate of ours is for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CertificateSubject {
-    /// Host names.
-    pub names: Vec<String>,
-    /// Addresses, for clients that know no name.
-    pub addresses: Vec<IpAddr>,
 }
 
 /// A name that a certificate of ours is for, and where it is written.
@@ -237,14 +223,14 @@ impl fmt::Debug for ServerIdentity {
 #[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
-    use crate::signer::MintNothing;
+    use signer::MintNothing;
 
     const DAY_MS: u64 = 86_400_000;
 
     fn signer(test: &str) -> Arc<Signer> {
         let folder =
             std::env::temp_dir().join(format!("tidegate-identity-{}-{test}", std::process::id()));
-        let signer = Signer::open(&folder, Arc::new(MintNothing)).unwrap();
+        let signer = Signer::open(&folder, Arc::new(MintNothing), crate::clock::now()).unwrap();
         let _ = std::fs::remove_dir_all(&folder);
         Arc::new(signer)
     }

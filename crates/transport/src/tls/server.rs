@@ -1,21 +1,17 @@
 //! The server side of TLS: certificates by name, and why a handshake failed.
 
 use super::records::RecordProgress;
+use super::server_config::server_config;
 use super::sites::{SiteIdentity, TlsSites};
 use super::under_way::HandshakePermit;
-use super::wall_clock::{SessionTickets, WallClock};
 use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, library_error};
-use crate::signer::{BadName, ClientSignatures, LeafNames, MintError, Signer};
 use crate::stream::Stream;
 use rustls::pki_types::PrivateKeyDer;
 use rustls::pki_types::pem::PemObject;
-use rustls::server::danger::ClientCertVerifier;
-use rustls::server::{
-    Acceptor, ClientHello, NoServerSessionStorage, ProducesTickets, ResolvesServerCert,
-    WebPkiClientVerifier,
-};
+use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls::{AlertDescription, ServerConfig, SignatureScheme};
+use signer::{BadName, ClientSignatures, LeafNames, MintError, Signer};
 use std::fmt;
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
@@ -108,32 +104,6 @@ pub struct TlsStream<S = Stream> {
     site: usize,
     names: Option<Arc<LeafNames>>,
     records: RecordProgress,
-}
-
-/// One ticketer for the process: a client resumes at any core and with any leaf of its name.
-static TICKETER: LazyLock<Arc<dyn ProducesTickets>> =
-    LazyLock::new(|| Arc::new(SessionTickets::new()));
-
-/// Our server configuration for a source of certificates.
-pub(crate) fn server_config(certificates: Arc<dyn ResolvesServerCert>) -> ServerConfig {
-    server_config_for(certificates, WebPkiClientVerifier::no_client_auth())
-}
-
-/// The same, with a judge of clients' certificates.
-pub(super) fn server_config_for(
-    certificates: Arc<dyn ResolvesServerCert>,
-    clients: Arc<dyn ClientCertVerifier>,
-) -> ServerConfig {
-    let mut config = ServerConfig::builder_with_details(Arc::clone(&PROVIDER), Arc::new(WallClock))
-        .with_safe_default_protocol_versions()
-        .expect("the provider's own suites serve the default versions")
-        .with_client_cert_verifier(clients)
-        .with_cert_resolver(certificates);
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Tickets carry the state: a cache of sessions would be a lock on every handshake.
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.ticketer = TICKETER.clone();
-    config
 }
 
 /// Has no certificate for anyone: completes a refused handshake with an alert.
@@ -238,7 +208,7 @@ impl ServerTls {
                     Some(name) => signer
                         .leaf(&name, client, verifies, now)
                         .await
-                        .map(|leaf| (0, leaf.config, Some(leaf.names)))
+                        .map(|leaf| (0, leaf.server_config(server_config), Some(leaf.names)))
                         .map_err(|why| HandshakeError::from_mint(why, &name)),
                 }
             }

@@ -5,7 +5,8 @@
 //! nobody has leads to the first site. It reads no file and answers no request. Made by the doors
 //! through [`super::ServerTls::with_sites`]; asked once a handshake.
 
-use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, server::server_config_for};
+use super::server_config::server_config_for;
+use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates};
 use rustls::crypto::aws_lc_rs;
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;

@@ -1,6 +1,7 @@
 //! TLS by the signer: who gets a certificate, what it says, and how failures are told apart.
 
 use crate::support::{DEADLINE, Folder, accepting, run};
+use signer::{MintPolicy, Signer};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,8 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, split};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use transport::tls::{Alpn, ConnectError, DistrustSign, HANDSHAKE_DEADLINE};
 use transport::{
-    ClientTls, ConnectionLimits, Drain, HandshakeError, MintPolicy, ServerTls, Signer, Stream,
-    WaitForData, dial,
+    ClientTls, ConnectionLimits, Drain, HandshakeError, ServerTls, Stream, WaitForData, dial,
 };
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 
@@ -43,7 +43,9 @@ pub(crate) struct Rig {
 pub(crate) fn rig(deadline: Duration) -> Rig {
     let folder = Folder::new();
     let policy = Arc::new(Blocked(Mutex::new(vec!["ads.example.com", "tracker.co.uk"])));
-    let signer = Arc::new(Signer::open(&folder.path().join("ca"), policy.clone()).unwrap());
+    let signer = Arc::new(
+        Signer::open(&folder.path().join("ca"), policy.clone(), transport::clock::now()).unwrap(),
+    );
     let (address, outcomes) = echo(ServerTls::with_signer(Arc::clone(&signer)), deadline);
     Rig { address, signer, policy, outcomes, _folder: folder }
 }

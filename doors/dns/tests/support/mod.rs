@@ -10,6 +10,7 @@ use door_dns::{DnsDoor, DnsParts, Settings};
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
 use resolver::Resolver;
+use signer::{MintNothing, Signer};
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream, UdpSocket};
@@ -18,7 +19,6 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use transport::signer::{MintNothing, Signer};
 use transport::{Cores, Drain};
 use vocab::{RuleRef, Scheme};
 
@@ -299,7 +299,9 @@ impl Bench {
         };
         let drain = Drain::new();
         let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());
-        let signer = Signer::open(&folder.join("ca"), Arc::new(MintNothing)).unwrap();
+        let signer =
+            Signer::open(&folder.join("ca"), Arc::new(MintNothing), transport::clock::now())
+                .unwrap();
         let policy = Arc::new(ArcSwap::from_pointee(policy(RULES)));
         let parts = DnsParts {
             trust: Arc::default(),

@@ -9,10 +9,10 @@ use crate::settings::AuthSettings;
 use http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use passwords::{LoginOutcome, PasswordChecker, UserTable, basic};
+use rate_limit::{ClientBuckets, ClientRate, TokenTaken};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::Arc;
-use transport::{ClientBuckets, ClientRate, TokenTaken};
 use vocab::{Complaint, Now};
 
 /// Wrong passwords of one client: twenty at once, then one in five seconds.

@@ -7,6 +7,7 @@ use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use origins::{DestinationScope, Dialer};
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, compile};
 use resolver::{Resolver, ResolverSettings};
+use signer::{MintPolicy, Signer};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -19,8 +20,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use transport::tls::Alpn;
 use transport::{
-    ClientTls, Drain, MintPolicy, ServerTls, Signer, TcpListener, WaitForData, accept_loop, dial,
-    listen_tcp,
+    ClientTls, Drain, ServerTls, TcpListener, WaitForData, accept_loop, dial, listen_tcp,
 };
 use vocab::{Action, Door as DoorName, Name, RequestKind, RuleRef};
 
@@ -97,7 +97,8 @@ impl Edge {
         let texts = Arc::new(Texts(Arc::clone(&policy)));
         let ledger = ledger::open(&ledger::Settings::default(), &folder, texts).unwrap();
         let blocked = Arc::new(Blocked(Arc::clone(&policy)));
-        let signer = Arc::new(Signer::open(&folder.join("ca"), blocked).unwrap());
+        let signer =
+            Arc::new(Signer::open(&folder.join("ca"), blocked, transport::clock::now()).unwrap());
         let parts = PixelParts {
             policy: Arc::clone(&policy),
             ledger: ledger.clone(),

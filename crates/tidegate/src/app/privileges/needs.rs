@@ -3,9 +3,9 @@
 //! Nothing but the plan is looked at, and nothing is changed.
 
 use config::Plan;
+use sandbox::{Capability, first_unprivileged_port};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use transport::privileges::{Capability, first_unprivileged_port};
 
 /// Settings whose text is the path of a certificate, a key or an authority, in whatever section.
 const CERTIFICATE_KEYS: [&str; 5] = ["certificate", "cert", "key", "ca", "client_ca"];

@@ -1,0 +1,391 @@
+//! The other end of the signer's process: it is started, kept and asked from here.
+//!
+//! What was ordered while it was away is sent when it is back, and again where one died with an
+//! order in hand: an order waits for a leaf, no matter who signs it. A reload starts the next
+//! process beside the one that serves, which goes on until the next one is ready; only an end that
+//! nobody asked for is followed by a pause. It holds no key and decides nothing. Used by the
+//! signer; one thread a process listens to the answers.
+
+mod channel;
+
+use crate::authority::CaCertificate;
+use crate::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
+use crate::issuer::{KeyKind, SigningOrder, SigningRefusal};
+use crate::launcher::SignerLauncher;
+use crate::program::{SignerProgram, socket_pair};
+use arc_swap::ArcSwapOption;
+use channel::{OrderAnswer, SignerChannel, SignerLink, WaitingOrder};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// Orders that wait for an answer at once; one over it is refused. As many handshakes as one core
+/// has under way at most.
+pub const ORDERS_MAX: usize = 1024;
+/// Time for which an order may wait. Under the deadline of the handshake that it is for.
+pub const ANSWER_MAX: Duration = Duration::from_secs(3);
+/// Time that the process may take until it takes orders: long enough to compile millions of rules.
+const START_MAX: Duration = Duration::from_mins(1);
+
+/// Ways to start the process.
+#[derive(Debug)]
+pub(crate) enum SignerStart {
+    /// As a child of this one, with the same rights.
+    Program(SignerProgram),
+    /// By the launcher, which is root where this process is not.
+    Launcher(SignerLauncher),
+}
+
+/// The process as it was started.
+enum SignerProcess<'k> {
+    Child(Child),
+    Launched(&'k SignerLauncher, u32),
+}
+
+/// Why an order has no answer of the signer's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    /// Was answered, with a refusal.
+    Refused(SigningRefusal),
+    /// Too many wait already.
+    Busy,
+    /// Did not come in time; why, if that is known.
+    Late(Option<String>),
+}
+
+/// The process, as long as this lives.
+pub(crate) struct SignerKeeper(Arc<KeeperShared>);
+
+struct KeeperShared {
+    start: SignerStart,
+    line: Mutex<SignerChannel>,
+    /// Told when the line changes its state.
+    changed: Condvar,
+    certificate: ArcSwapOption<CaCertificate>,
+    audit_lost: AtomicU64,
+}
+
+/// Takes an order back when nobody waits for it any more.
+struct WaitGuard<'k>(&'k KeeperShared, u64);
+
+impl Drop for WaitGuard<'_> {
+    fn drop(&mut self) {
+        let mut line = self.0.line();
+        line.waiting.remove(&self.1);
+        line.unsent.remove(&self.1);
+    }
+}
+
+impl SignerKeeper {
+    /// Starts nothing yet.
+    pub(crate) fn new(start: SignerStart, certificate: Option<CaCertificate>) -> Self {
+        Self(Arc::new(KeeperShared {
+            start,
+            line: Mutex::default(),
+            changed: Condvar::new(),
+            certificate: ArcSwapOption::from_pointee(certificate),
+            audit_lost: AtomicU64::new(0),
+        }))
+    }
+
+    /// Starts it if it was not, and waits until the authority is open.
+    pub(crate) fn start(&self) -> Result<(), String> {
+        let mut line = self.0.line();
+        self.keep(&mut line)?;
+        self.0.wait(line, |line| line.opened > 0 || line.failed > 0)?;
+        let line = self.0.line();
+        if line.opened == 0 {
+            return Err(line.trouble.clone().unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Starts another process, which reads everything anew, beside the one that serves, and waits
+    /// until it has taken the other's place. Where none was started yet there is nothing to do.
+    pub(crate) fn restart(&self) -> Result<SignerSuccession, String> {
+        let mut line = self.0.line();
+        if !line.is_kept {
+            return Ok(SignerSuccession(None));
+        }
+        let number = line.expect_process();
+        drop(line);
+        if let Err(why) = self.tend(number) {
+            self.0.line().give_up(number);
+            return Err(why);
+        }
+        let is_settled = |line: &SignerChannel| line.serves(number) || !line.expects(number);
+        let outcome = self.0.wait(self.0.line(), is_settled);
+        let mut line = self.0.line();
+        if line.serves(number) {
+            return Ok(SignerSuccession(Some(Arc::clone(&self.0))));
+        }
+        line.give_up(number);
+        outcome.and(Err(line.failure.clone().unwrap_or_default()))
+    }
+
+    /// The public key of leaves of a kind, for this process and all that follow it.
+    pub(crate) fn take_key(&self, kind: KeyKind, spki: Vec<u8>) {
+        let mut line = self.0.line();
+        // Before any order for it; were it not to pass, these would be refused and it comes again
+        // with the next process.
+        if let Some(serving) = &line.serving {
+            serving.send_key(kind, spki.clone());
+        }
+        line.keys.insert(kind as u8, spki);
+    }
+
+    /// Asks, without holding up the thread.
+    pub(crate) async fn ask(&self, order: SigningOrder) -> Result<Vec<u8>, NoAnswer> {
+        let (tell, answer) = oneshot::channel();
+        let _waits = self.put(order, OrderAnswer::Task(tell))?;
+        match tokio::time::timeout(ANSWER_MAX, answer).await {
+            Ok(Ok(outcome)) => outcome.map_err(NoAnswer::Refused),
+            Ok(Err(_)) | Err(_) => Err(NoAnswer::Late(self.trouble())),
+        }
+    }
+
+    /// Asks, and holds up the thread.
+    pub(crate) fn ask_now(
+        &self,
+        order: SigningOrder,
+        patience: Duration,
+    ) -> Result<Vec<u8>, NoAnswer> {
+        let (tell, answer) = mpsc::sync_channel(1);
+        let _waits = self.put(order, OrderAnswer::Thread(tell))?;
+        match answer.recv_timeout(patience) {
+            Ok(outcome) => outcome.map_err(NoAnswer::Refused),
+            Err(_) => Err(NoAnswer::Late(self.trouble())),
+        }
+    }
+
+    /// The authority's certificate, once it was opened.
+    pub(crate) fn certificate(&self) -> Option<Arc<CaCertificate>> {
+        self.0.certificate.load_full()
+    }
+
+    /// Why it does not run, or what it runs without.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.0.line().trouble.clone()
+    }
+
+    /// `true` while a process takes orders.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.line().serving.is_some()
+    }
+
+    /// The number of the process that takes orders, and how many have come so far.
+    pub(crate) fn process(&self) -> (Option<u32>, u64) {
+        let line = self.0.line();
+        (line.process(), line.readied)
+    }
+
+    /// Leaves that were not written down.
+    pub(crate) fn audit_lost(&self) -> u64 {
+        self.0.audit_lost.load(Relaxed)
+    }
+
+    fn put(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
+        let mut line = self.0.line();
+        self.keep(&mut line).map_err(|why| NoAnswer::Late(Some(why)))?;
+        if line.waiting.len() >= ORDERS_MAX {
+            return Err(NoAnswer::Busy);
+        }
+        line.numbers += 1;
+        let number = line.numbers;
+        let packet = SignerRequest::Order(number, order).write();
+        line.waiting.insert(number, WaitingOrder { packet, answer, sent_to: None });
+        line.unsent.insert(number);
+        line.flush();
+        Ok(WaitGuard(&self.0, number))
+    }
+
+    /// Sees that a process is there or on its way.
+    fn keep(&self, line: &mut SignerChannel) -> Result<(), String> {
+        if !line.is_kept {
+            let number = line.expect_process();
+            self.tend(number)?;
+            line.is_kept = true;
+        }
+        Ok(())
+    }
+
+    /// Starts the process of this number in a thread of its own, which looks after it.
+    fn tend(&self, number: u64) -> Result<(), String> {
+        let shared = Arc::clone(&self.0);
+        let thread = std::thread::Builder::new().name("signer".into());
+        let spawned = thread.spawn(move || shared.tend(number)).map(drop);
+        spawned.map_err(|why| format!("no thread for the signer: {why}"))
+    }
+}
+
+/// A process that has taken the place of another. Unless it is kept, the other takes its place
+/// back.
+#[must_use = "dropped, it is undone"]
+pub struct SignerSuccession(Option<Arc<KeeperShared>>);
+
+impl SignerSuccession {
+    /// One without another process.
+    pub const NONE: Self = Self(None);
+
+    /// Ends the process of before.
+    pub fn keep(mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.line().end_parked();
+        }
+    }
+}
+
+impl Drop for SignerSuccession {
+    fn drop(&mut self) {
+        if let Some(shared) = self.0.take() {
+            shared.line().undo();
+        }
+    }
+}
+
+impl Drop for SignerKeeper {
+    fn drop(&mut self) {
+        self.0.line().end();
+        self.0.changed.notify_all();
+    }
+}
+
+impl SignerProcess<'_> {
+    fn number(&self) -> u32 {
+        match self {
+            Self::Child(child) => child.id(),
+            Self::Launched(_, number) => *number,
+        }
+    }
+
+    fn end(self) {
+        match self {
+            Self::Child(mut child) => {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            Self::Launched(launcher, number) => launcher.kill(number),
+        }
+    }
+}
+
+impl KeeperShared {
+    fn line(&self) -> MutexGuard<'_, SignerChannel> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for a change of the line.
+    fn wait(
+        &self,
+        line: MutexGuard<'_, SignerChannel>,
+        until: impl Fn(&SignerChannel) -> bool,
+    ) -> Result<(), String> {
+        let (_line, timeout) = self
+            .changed
+            .wait_timeout_while(line, START_MAX, |line| !until(line))
+            .unwrap_or_else(PoisonError::into_inner);
+        if timeout.timed_out() { Err("the signer does not start".into()) } else { Ok(()) }
+    }
+
+    /// A thread: starts a process and listens to it; where it was the one to count on, the next.
+    fn tend(&self, mut number: u64) {
+        loop {
+            let begun = Instant::now();
+            match self.start(number) {
+                Ok((process, link)) => self.listen(process, &link),
+                Err(why) => {
+                    self.line().failure = Some(format!("the signer cannot be started: {why}"));
+                }
+            }
+            let pause = self.line().ended(number, begun.elapsed());
+            self.changed.notify_all();
+            let Some(pause) = pause else { return };
+            let (mut line, _) = self
+                .changed
+                .wait_timeout_while(self.line(), pause, |line| line.is_wanting())
+                .unwrap_or_else(PoisonError::into_inner);
+            // A reload may have started one meanwhile.
+            if !line.is_wanting() {
+                return;
+            }
+            number = line.expect_process();
+        }
+    }
+
+    /// Starts the process of this number, which is expected.
+    fn start(&self, number: u64) -> std::io::Result<(SignerProcess<'_>, Arc<SignerLink>)> {
+        let (ours, theirs) = socket_pair()?;
+        let process = match &self.start {
+            SignerStart::Launcher(launcher) => {
+                SignerProcess::Launched(launcher, launcher.launch(&theirs)?)
+            }
+            SignerStart::Program(program) => {
+                let mut command = program.command();
+                command.stdin(Stdio::from(theirs)).stdout(Stdio::null());
+                SignerProcess::Child(command.spawn()?)
+            }
+        };
+        let link = Arc::new(SignerLink { number, socket: ours, process: process.number() });
+        self.line().welcome(&link);
+        Ok((process, link))
+    }
+
+    /// Hands answers to those who wait, until the process is gone.
+    fn listen(&self, process: SignerProcess<'_>, link: &Arc<SignerLink>) {
+        let mut packet = vec![0; FRAME_BYTES_MAX + 1];
+        loop {
+            match recv(&link.socket, packet.as_mut_slice(), RecvFlags::empty()) {
+                Ok((_, 0)) => break,
+                Ok((_, length)) => match SignerReply::read(&packet[..length]) {
+                    Some(said) => self.hear(said, link),
+                    None => break,
+                },
+                Err(Errno::INTR) => {}
+                Err(_) => break,
+            }
+        }
+        // One that does not answer any more is of no use.
+        process.end();
+    }
+
+    fn hear(&self, said: SignerReply, link: &Arc<SignerLink>) {
+        let (number, outcome) = match said {
+            SignerReply::Opened(pem) => {
+                if let Ok(certificate) = CaCertificate::from_pem(&pem) {
+                    self.certificate.store(Some(Arc::new(certificate)));
+                }
+                self.line().opened += 1;
+                self.changed.notify_all();
+                return;
+            }
+            SignerReply::Ready(trouble) => {
+                self.line().take_over(link, trouble);
+                self.changed.notify_all();
+                return;
+            }
+            SignerReply::Failed(why) => {
+                self.line().failure = Some(why);
+                return;
+            }
+            SignerReply::Leaf(number, lost, leaf) => {
+                self.audit_lost.store(lost, Relaxed);
+                (number, Ok(leaf))
+            }
+            SignerReply::Refused(number, why) => (number, Err(why)),
+        };
+        let mut asked = self.line();
+        let waiting = asked.waiting.remove(&number);
+        asked.flush();
+        drop(asked);
+        // Whoever asked may have lost patience.
+        match waiting.map(|it| it.answer) {
+            Some(OrderAnswer::Task(tell)) => drop(tell.send(outcome)),
+            Some(OrderAnswer::Thread(tell)) => drop(tell.try_send(outcome)),
+            None => {}
+        }
+    }
+}

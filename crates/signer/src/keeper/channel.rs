@@ -1,0 +1,341 @@
+//! The state of the line to the signer's processes: which of them serves, and who waits for an
+//! answer.
+//!
+//! It starts nothing and waits for nothing; whoever changes it holds its lock. Used by the keeper's
+//! threads and by those who order.
+
+use crate::frame::SignerRequest;
+use crate::issuer::{KeyKind, SigningRefusal};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+use tokio::sync::oneshot;
+
+/// The pause before the second start in a row that failed or ended soon; it doubles each time.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+/// The longest pause.
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// One that lived so long had not failed.
+const LIVED: Duration = Duration::from_secs(10);
+
+pub(crate) type Outcome = Result<Vec<u8>, SigningRefusal>;
+
+/// The line to the processes.
+#[derive(Default)]
+pub(crate) struct SignerChannel {
+    /// The process that takes orders.
+    pub(crate) serving: Option<Arc<SignerLink>>,
+    /// The one before it, until the reload that replaced it is through.
+    parked: Option<Arc<SignerLink>>,
+    /// The one that does not take orders yet.
+    coming: Option<ComingSigner>,
+    /// True if processes are to run from now on.
+    pub(crate) is_kept: bool,
+    is_ending: bool,
+    pub(crate) keys: HashMap<u8, Vec<u8>>,
+    pub(crate) waiting: HashMap<u64, WaitingOrder>,
+    /// Those of the waiting that no living process was sent yet.
+    pub(crate) unsent: BTreeSet<u64>,
+    pub(crate) numbers: u64,
+    /// Processes that opened the authority, that became ready, and starts that failed, so far.
+    pub(crate) opened: u64,
+    pub(crate) readied: u64,
+    pub(crate) failed: u64,
+    /// Number of processes that were expected so far.
+    expected: u64,
+    /// Time for which the next start waits.
+    pause: Duration,
+    /// What the process that serves runs without, or why none does.
+    pub(crate) trouble: Option<String>,
+    /// Why the last start failed.
+    pub(crate) failure: Option<String>,
+}
+
+/// The socket to one process.
+pub(crate) struct SignerLink {
+    pub(crate) number: u64,
+    pub(crate) socket: OwnedFd,
+    pub(crate) process: u32,
+}
+
+/// A process that is to be, by its number, and its link once it was started.
+pub(crate) struct ComingSigner {
+    number: u64,
+    link: Option<Arc<SignerLink>>,
+}
+
+/// An order that waits for its answer.
+pub(crate) struct WaitingOrder {
+    pub(crate) packet: Vec<u8>,
+    pub(crate) answer: OrderAnswer,
+    /// The process that has it.
+    pub(crate) sent_to: Option<u64>,
+}
+
+/// Tells who is told.
+pub(crate) enum OrderAnswer {
+    Task(oneshot::Sender<Outcome>),
+    Thread(mpsc::SyncSender<Outcome>),
+}
+
+/// Tells what a process that ended had been.
+enum EndedRole {
+    Serving,
+    Coming,
+    /// Replaced, or given up.
+    Dismissed,
+}
+
+impl SignerLink {
+    /// The process reads this as the end; so does the thread that listens to it.
+    fn hang_up(&self) {
+        let _ = shutdown(&self.socket, Shutdown::Both);
+    }
+
+    pub(crate) fn send_key(&self, kind: KeyKind, spki: Vec<u8>) {
+        let _ = send(&self.socket, &SignerRequest::Key(kind, spki).write(), SendFlags::NOSIGNAL);
+    }
+}
+
+fn hang_up(link: Option<Arc<SignerLink>>) {
+    if let Some(link) = link {
+        link.hang_up();
+    }
+}
+
+impl SignerChannel {
+    /// The number of a process that is to be started now, in place of any that is on its way.
+    pub(crate) fn expect_process(&mut self) -> u64 {
+        self.expected += 1;
+        let coming = ComingSigner { number: self.expected, link: None };
+        let given_up = self.coming.replace(coming);
+        hang_up(given_up.and_then(|it| it.link));
+        self.expected
+    }
+
+    /// True if the process of this number is on its way.
+    pub(crate) fn expects(&self, number: u64) -> bool {
+        self.coming.as_ref().is_some_and(|it| it.number == number)
+    }
+
+    /// True if the process of this number takes orders.
+    pub(crate) fn serves(&self, number: u64) -> bool {
+        self.serving.as_ref().is_some_and(|it| it.number == number)
+    }
+
+    /// True if there is no process and none on its way, though there should be.
+    pub(crate) fn is_wanting(&self) -> bool {
+        !self.is_ending && self.serving.is_none() && self.coming.is_none()
+    }
+
+    /// The system's number of the process that serves, or is to.
+    pub(crate) fn process(&self) -> Option<u32> {
+        let coming = self.coming.as_ref().and_then(|it| it.link.as_ref());
+        self.serving.as_ref().or(coming).map(|link| link.process)
+    }
+
+    /// Notes that an expected process was started; ends one that is not expected any more.
+    pub(crate) fn welcome(&mut self, link: &Arc<SignerLink>) {
+        match &mut self.coming {
+            Some(coming) if coming.number == link.number => {
+                coming.link = Some(Arc::clone(link));
+            }
+            Some(_) | None => link.hang_up(),
+        }
+    }
+
+    /// Does without the process of this number, if it is on its way.
+    pub(crate) fn give_up(&mut self, number: u64) {
+        let given_up = self.coming.take_if(|it| it.number == number);
+        hang_up(given_up.and_then(|it| it.link));
+    }
+
+    /// Has an expected process take orders from now on. The one before goes on with what it has.
+    pub(crate) fn take_over(&mut self, link: &Arc<SignerLink>, trouble: Option<String>) {
+        if self.coming.take_if(|it| it.number == link.number).is_none() {
+            return;
+        }
+        self.end_parked();
+        self.parked = self.serving.replace(Arc::clone(link));
+        self.trouble = trouble;
+        self.readied += 1;
+        for (kind, spki) in &self.keys {
+            let kind = if *kind == KeyKind::Rsa as u8 { KeyKind::Rsa } else { KeyKind::P256 };
+            link.send_key(kind, spki.clone());
+        }
+        self.flush();
+    }
+
+    /// Ends the process that was replaced; what it has in hand the next one is sent.
+    pub(crate) fn end_parked(&mut self) {
+        hang_up(self.parked.take());
+    }
+
+    /// Gives a process that was replaced its place back.
+    pub(crate) fn undo(&mut self) {
+        if let Some(parked) = self.parked.take() {
+            hang_up(self.serving.replace(parked));
+            self.flush();
+        }
+    }
+
+    /// Ends all processes for good.
+    pub(crate) fn end(&mut self) {
+        self.is_ending = true;
+        self.end_parked();
+        hang_up(self.coming.take().and_then(|it| it.link));
+        hang_up(self.serving.take());
+    }
+
+    /// Takes note that the process of this number has ended, `lived` after it was begun; how long
+    /// to wait before the next is started, if it was the one to count on.
+    pub(crate) fn ended(&mut self, number: u64, lived: Duration) -> Option<Duration> {
+        for (order, waiting) in &mut self.waiting {
+            // What it had in hand is answered by another.
+            if waiting.sent_to.take_if(|sent_to| *sent_to == number).is_some() {
+                self.unsent.insert(*order);
+            }
+        }
+        let part = self.part_of(number);
+        match part {
+            EndedRole::Dismissed => {
+                self.flush();
+                return None;
+            }
+            EndedRole::Coming => {
+                self.failed += 1;
+                if self.serving.is_some() {
+                    return None;
+                }
+                self.trouble.clone_from(&self.failure);
+                self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX);
+            }
+            EndedRole::Serving if lived >= LIVED => self.pause = Duration::ZERO,
+            // At once after the first death, however young.
+            EndedRole::Serving if self.pause.is_zero() => self.pause = PAUSE_MIN / 100,
+            EndedRole::Serving => self.pause = (self.pause * 2).clamp(PAUSE_MIN, PAUSE_MAX),
+        }
+        (!self.is_ending).then_some(self.pause)
+    }
+
+    /// Takes an ended process out of the line.
+    fn part_of(&mut self, number: u64) -> EndedRole {
+        let is_it = |link: &mut Arc<SignerLink>| link.number == number;
+        if self.serving.take_if(is_it).is_some() {
+            return EndedRole::Serving;
+        }
+        if self.coming.take_if(|it| it.number == number).is_some() {
+            return EndedRole::Coming;
+        }
+        self.parked.take_if(is_it);
+        EndedRole::Dismissed
+    }
+
+    /// Sends what was not sent, as far as there is room.
+    pub(crate) fn flush(&mut self) {
+        let Some(serving) = &self.serving else { return };
+        let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+        while let Some(number) = self.unsent.first().copied() {
+            let Some(waiting) = self.waiting.get_mut(&number) else {
+                self.unsent.pop_first();
+                continue;
+            };
+            match send(&serving.socket, &waiting.packet, flags) {
+                Ok(_) => {
+                    waiting.sent_to = Some(serving.number);
+                    self.unsent.pop_first();
+                }
+                Err(Errno::INTR) => {}
+                // Full: after the next answer there is room. Broken: after the next start.
+                Err(_) => return,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+    const SOON: Duration = Duration::from_millis(50);
+
+    /// A process that is ready; its end of the socket.
+    fn ready(line: &mut SignerChannel) -> (u64, OwnedFd) {
+        let number = line.expect_process();
+        let flags = SocketFlags::CLOEXEC;
+        let (ours, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
+        let held = Arc::new(SignerLink { number, socket: ours, process: number as u32 });
+        line.welcome(&held);
+        line.take_over(&held, None);
+        assert!(line.serves(number) && !line.expects(number));
+        (number, theirs)
+    }
+
+    #[test]
+    fn a_process_that_was_replaced_is_followed_by_no_pause() {
+        let mut line = SignerChannel::default();
+        let (mut before, _first) = ready(&mut line);
+        for _ in 0..100 {
+            let (after, _socket) = ready(&mut line);
+            line.end_parked();
+            assert_eq!(line.ended(before, SOON), None);
+            before = after;
+        }
+        assert_eq!(line.ended(before, SOON), Some(PAUSE_MIN / 100), "its first death");
+    }
+
+    #[test]
+    fn ends_that_nobody_asked_for_are_followed_by_longer_and_longer_pauses() {
+        let mut line = SignerChannel::default();
+        let mut pauses = Vec::new();
+        for _ in 0..10 {
+            let (number, _socket) = ready(&mut line);
+            pauses.push(line.ended(number, SOON).unwrap());
+        }
+        assert!(pauses.is_sorted() && pauses[1] == PAUSE_MIN && pauses[9] == PAUSE_MAX);
+        let (number, _socket) = ready(&mut line);
+        assert_eq!(line.ended(number, LIVED), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn a_reload_that_fails_or_is_undone_leaves_the_process_that_serves() {
+        let mut line = SignerChannel::default();
+        let (first, _first) = ready(&mut line);
+        let number = line.expect_process();
+        assert_eq!(line.ended(number, SOON), None);
+        assert!(line.serves(first) && line.failed == 1);
+        let (second, _second) = ready(&mut line);
+        line.undo();
+        assert!(line.serves(first));
+        assert_eq!(line.ended(second, SOON), None);
+        assert!(line.serves(first));
+    }
+
+    #[test]
+    fn an_order_in_the_hand_of_a_process_that_ends_is_sent_to_the_next() {
+        let mut line = SignerChannel::default();
+        let (first, _first) = ready(&mut line);
+        let (tell, _answer) = oneshot::channel();
+        let waiting =
+            WaitingOrder { packet: vec![7], answer: OrderAnswer::Task(tell), sent_to: None };
+        line.waiting.insert(1, waiting);
+        line.unsent.insert(1);
+        line.flush();
+        assert_eq!(line.waiting[&1].sent_to, Some(first));
+        let (second, socket) = ready(&mut line);
+        assert_eq!(line.waiting[&1].sent_to, Some(first), "it may answer still");
+        line.end_parked();
+        line.ended(first, SOON);
+        assert_eq!(line.waiting[&1].sent_to, Some(second));
+        let mut packet = [0; 8];
+        let (_, length) =
+            rustix::net::recv(&socket, &mut packet[..], rustix::net::RecvFlags::empty()).unwrap();
+        assert_eq!((length, packet[0]), (1, 7));
+    }
+}

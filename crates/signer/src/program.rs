@@ -1,0 +1,37 @@
+//! The signer's program, and the socket between it and whoever starts it.
+//!
+//! It starts nothing itself. Used by the keeper, which starts signers as its children, and by the
+//! launcher.
+
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Path and arguments with which a signer's process is started.
+#[derive(Clone, Debug)]
+pub struct SignerProgram {
+    /// The binary.
+    pub path: PathBuf,
+    /// Arguments.
+    pub args: Vec<OsString>,
+}
+
+impl SignerProgram {
+    /// The command that starts it, with nothing of the environment.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        // A terminal's Ctrl-C is for the program; what it started ends when it does.
+        command.args(&self.args).env_clear().arg0("tidegate").process_group(0);
+        command
+    }
+}
+
+/// A line between two processes, of whole packets.
+pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = SocketFlags::CLOEXEC;
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?)
+}
