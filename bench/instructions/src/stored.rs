@@ -62,7 +62,7 @@ fn put(store: &Arc<Store>, rules: &CachingRules, url: &str) {
     let body = [b'x'; 4 << 10];
     answer.insert("content-length", body.len().into());
     let asked = RequestFacts { method: &Method::GET, url, fields: &request, now: NOW };
-    let CacheLookup::Lead(lead) = store.look_up(&store.key(url), rules, &asked) else {
+    let CacheLookup::Fetch(lead) = store.look_up(&store.key(url), rules, &asked) else {
         panic!("{url} is there already")
     };
     let AnswerPlan::Storing(mut storing) = lead.answered(rules, &asked, &answered(&answer)) else {

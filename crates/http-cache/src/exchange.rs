@@ -79,7 +79,7 @@ impl HttpCache {
         let question = Rc::new(question);
         for _ in 0..LOOK_UPS_MAX {
             match self.look_up(&key, &question.facts()).await {
-                CacheLookup::Hit(entry, freshness) | CacheLookup::Front(entry, freshness) => {
+                CacheLookup::Hit(entry, freshness) | CacheLookup::Partial(entry, freshness) => {
                     let Some(content) = self.serve_stored(&question, &fetch, &entry).await else {
                         continue;
                     };
@@ -110,11 +110,11 @@ impl HttpCache {
                         NextStep::Retry => {}
                     }
                 }
-                CacheLookup::Lead(lead) => {
+                CacheLookup::Fetch(lead) => {
                     return self.fetch_and_store(question, fetch, lead).await;
                 }
                 CacheLookup::Unfetched(why) => return Ok(Self::not_fetched_answer(why)),
-                CacheLookup::Pass(why) => {
+                CacheLookup::Bypass(why) => {
                     let passed = self.forward(&question, &fetch, Forward::Never(why), None);
                     return Box::pin(passed).await;
                 }
@@ -142,18 +142,18 @@ impl HttpCache {
         let store = self.store();
         let found = match store.look_up(key, &self.rules, asked) {
             CacheLookup::OnDisk(recall) => match self.reads.read(move || recall.read()).await {
-                Some(recalled) => store.look_up_with(recalled, key, &self.rules, asked),
+                Some(recalled) => store.look_up_with_disk(recalled, key, &self.rules, asked),
                 // Only while the program ends.
-                None => CacheLookup::Pass(NotReused::ForOrigin),
+                None => CacheLookup::Bypass(NotReused::ForOrigin),
             },
             found => found,
         };
         match found {
-            CacheLookup::Front(entry, freshness) if shape::prefix_covers(asked, &entry) => {
-                store.front_sent(&entry);
-                CacheLookup::Front(entry, freshness)
+            CacheLookup::Partial(entry, freshness) if shape::prefix_covers(asked, &entry) => {
+                store.count_partial_hit(&entry);
+                CacheLookup::Partial(entry, freshness)
             }
-            CacheLookup::Front(entry, _) => store.rest_of(key, &self.rules, asked, entry),
+            CacheLookup::Partial(entry, _) => store.look_up_rest(key, &self.rules, asked, entry),
             found => found,
         }
     }
@@ -168,7 +168,7 @@ impl HttpCache {
     ) -> Option<StoredContent> {
         let body = match entry.content() {
             store::EntryContent::Memory(body) => return Some(StoredContent::Memory(body.clone())),
-            store::EntryContent::Front(_) => {
+            store::EntryContent::Partial(_) => {
                 return Some(self.origin_fetch(question, fetch).content_of(entry));
             }
             store::EntryContent::Disk(stored) => stored.body.clone(),
@@ -208,7 +208,7 @@ impl HttpCache {
                 let content = self.origin_fetch(question, fetch).content_of(&entry);
                 Ok(Self::stored(question, &entry, content, freshness, &handled))
             }
-            JoinOutcome::Lead(lead) => {
+            JoinOutcome::Fetch(lead) => {
                 self.fetch_and_store(Rc::clone(question), fetch.clone(), lead).await
             }
             JoinOutcome::LookUp => return NextStep::Retry,

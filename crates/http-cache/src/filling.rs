@@ -254,7 +254,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
         match entry.content() {
             store::EntryContent::Memory(body) => StoredContent::Memory(body.clone()),
             // It is never sent for the whole: the store has the rest asked for.
-            store::EntryContent::Front(body) => {
+            store::EntryContent::Partial(body) => {
                 StoredContent::Prefix(body.clone(), shape::complete_length(entry.head()))
             }
             store::EntryContent::Disk(stored) => {
@@ -264,7 +264,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
     }
 
     /// The body of a stored response that is on disk.
-    pub(crate) fn on_disk(&self, entry: &StoredEntry, body: store::disk::DiskBody) -> OnDisk {
+    pub(crate) fn on_disk(&self, entry: &StoredEntry, body: disk_store::DiskBody) -> OnDisk {
         OnDisk::new(&self.cache, body, self.refetch_rest(entry.filed()))
     }
 

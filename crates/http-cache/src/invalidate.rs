@@ -48,7 +48,7 @@ impl HttpCache {
         let as_get = as_get(&question);
         let key = self.store().key(&question.url);
         // Where somebody else fetches it by now, theirs is the newer one.
-        let CacheLookup::Lead(lead) = self.look_up(&key, &as_get.facts()).await else {
+        let CacheLookup::Fetch(lead) = self.look_up(&key, &as_get.facts()).await else {
             return Response::from_parts(head, body);
         };
         let why = lead.why();

@@ -6,13 +6,13 @@
 
 mod budget;
 mod fill;
-mod herd;
 mod memory;
 mod recent;
+mod request_collapser;
 mod settings;
 mod size_text;
 mod store;
-mod unkept;
+mod uncacheable;
 
 pub use budget::{Budget, ByteCharge, ByteClass};
 pub use disk_store::{CacheKey, KeyHash, KeySeed, Purge, PurgeError, PurgeStrength};
@@ -20,8 +20,8 @@ pub use fill::{
     AHEAD_BYTES_MAX, FINISH_BYTES_MAX, Fill, FillBody, FillBroken, FillMode, FillPurpose,
     FillReader, FillWriter, READERS_MAX, ReadRefused, ResumeSupport,
 };
-pub use herd::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use memory::{EntryContent, FiledHead, MemoryStock, NotKept, StoredEntry, VARIANTS_MAX};
+pub use request_collapser::{FLIGHTS_A_KEY_MAX, WAITERS_MAX};
 pub use settings::{DiskSettings, Settings};
 pub use store::{
     AnswerPlan, AtHand, CacheLookup, Counters, DiskRead, DiskReadResult, FetchPermit, JoinOutcome,

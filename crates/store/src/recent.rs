@@ -3,7 +3,7 @@
 //!
 //! Where a row is full the oldest goes. It may be wrong about one key in a thousand million, so
 //! nobody may rely on it for more than speed. Called by the shards of the memory tier (what was
-//! evicted lately) and by the herd (whose answers cannot be shared).
+//! evicted lately) and by the collapser (keys whose answers cannot be shared).
 
 /// Fingerprints in one row.
 const ROW: usize = 4;

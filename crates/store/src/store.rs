@@ -7,33 +7,33 @@
 
 mod answer;
 mod at_hand;
-mod depot;
+mod disk_tier;
+mod fetch_permit;
 mod figures;
-mod lead;
 mod look_up;
 mod purge;
-mod since;
+mod purge_watch;
 mod storing;
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::fill::FillBody;
-use crate::herd::RequestCollapser;
 use crate::memory::{EntryContent, FiledHead, MemoryTier, StoredEntry};
+use crate::request_collapser::RequestCollapser;
 use crate::settings::Settings;
 use crate::size_text::SizeText;
-use crate::unkept::UncacheableTable;
+use crate::uncacheable::UncacheableTable;
 pub use answer::{AnswerPlan, UnstoredReason};
 pub use at_hand::AtHand;
-use depot::DiskTier;
-pub use depot::{DiskRead, DiskReadResult};
 use disk_store::{CacheKey, DiskStore, KeySeed, OpenError, RecoveredDisk};
+use disk_tier::DiskTier;
+pub use disk_tier::{DiskRead, DiskReadResult};
+pub use fetch_permit::{FetchPermit, JoinOutcome, JoinedFetch, SharedReading};
 use figures::Counts;
 pub use figures::{Counters, StoreFigures};
 use http_freshness::{CachingRules, ReuseTerms, SecondsText, StoredHead, explain, not_as_it_is};
-pub use lead::{FetchPermit, JoinOutcome, JoinedFetch, SharedReading};
 pub use look_up::{CacheLookup, UnfetchedReason};
 pub use purge::PurgeReport;
-use since::RecentPurges;
+use purge_watch::RecentPurges;
 use std::sync::Arc;
 pub use storing::{StoreOutcome, StoringAnswer};
 use vocab::Now;
@@ -44,8 +44,8 @@ pub struct Store {
     seed: KeySeed,
     budget: Arc<Budget>,
     tier: Arc<MemoryTier>,
-    herd: Arc<RequestCollapser>,
-    depot: Option<DiskTier>,
+    collapser: Arc<RequestCollapser>,
+    disk_tier: Option<DiskTier>,
     purges: Arc<RecentPurges>,
     unkept: UncacheableTable,
     counts: Counts,
@@ -60,7 +60,7 @@ impl Store {
         cores: u64,
         now: Now,
     ) -> Result<(Arc<Self>, Option<RecoveredDisk>), OpenError> {
-        let (mut seed, mut depot, mut recovered) = (seed, None, None);
+        let (mut seed, mut disk_tier, mut recovered) = (seed, None, None);
         if let Some(on_disk) = &settings.disk {
             let usual = disk_store::Settings::new(on_disk.path.clone(), on_disk.size.bytes(), seed);
             let queue_bytes = settings.disk_queue_bytes();
@@ -68,14 +68,15 @@ impl Store {
             let (disk, found) = DiskStore::open(&place, now)?;
             seed = found.seed;
             recovered = Some(found);
-            depot = Some(DiskTier::new(disk));
+            disk_tier = Some(DiskTier::new(disk));
         }
         let budget = Budget::new(settings.memory.bytes());
         let tier = MemoryTier::new(&budget, cores);
-        let herd = RequestCollapser::new(&budget);
+        let collapser = RequestCollapser::new(&budget);
         let (purges, counts) = (Arc::new(RecentPurges::default()), Counts::default());
         let unkept = UncacheableTable::new(&budget);
-        let store = Self { settings, seed, budget, tier, herd, depot, purges, unkept, counts };
+        let store =
+            Self { settings, seed, budget, tier, collapser, disk_tier, purges, unkept, counts };
         Ok((Arc::new(store), recovered))
     }
 
@@ -98,8 +99,8 @@ impl Store {
     /// Waits until all that was handed to the disk so far is written, or given up: before the
     /// program ends.
     pub fn settle(&self) {
-        if let Some(depot) = &self.depot {
-            depot.disk.settle();
+        if let Some(disk_tier) = &self.disk_tier {
+            disk_tier.disk.settle();
         }
     }
 
@@ -111,14 +112,14 @@ impl Store {
             lines.extend(std::iter::once(first).chain(others).map(|entry| {
                 let what = match entry.content() {
                     EntryContent::Memory(_) => "in memory",
-                    EntryContent::Front(_) => "of its front in memory",
+                    EntryContent::Partial(_) => "of its front in memory",
                     EntryContent::Disk(_) => "on disk",
                 };
                 let text = explain(rules, entry.head(), entry.terms(), now);
                 let size = SizeText(entry.content().len());
                 let mut line = format!("{}, {size} {what}: {text}", entry.head().status);
                 // Of a front the rest is asked for, whatever its age.
-                if !entry.is_front()
+                if !entry.is_partial()
                     && let Some(why) =
                         not_as_it_is(rules, key.url(), entry.head(), entry.terms(), now)
                 {
@@ -128,17 +129,17 @@ impl Store {
                 line
             }));
         }
-        if let Some(depot) = &self.depot {
-            match depot.disk.find(key.hash()).len() {
+        if let Some(disk_tier) = &self.disk_tier {
+            match disk_tier.disk.find(key.hash()).len() {
                 0 => {}
                 count => lines.push(format!("on disk, not read for this: {count}")),
             }
         }
-        match self.herd.flights(key) {
+        match self.collapser.flights(key) {
             0 => {}
             count => lines.push(format!("being fetched for all who ask: {count}")),
         }
-        if self.herd.is_alone(key, now) {
+        if self.collapser.is_uncollapsed(key, now) {
             lines.push(
                 "its last answer could not be shared, so no client waits for another's".into(),
             );
@@ -152,7 +153,7 @@ impl Store {
 
     /// Files a head anew over the same body: freshened, or with its freshness ended. `None` where
     /// the account has no room for it.
-    fn refile(
+    fn replace_head(
         &self,
         entry: &StoredEntry,
         head: &StoredHead,
@@ -169,9 +170,9 @@ impl Store {
 }
 
 /// Returns what is there of a body whose fetch broke off.
-fn front_of(entry: &StoredEntry) -> FillBody {
+fn stored_prefix(entry: &StoredEntry) -> FillBody {
     match entry.content() {
-        EntryContent::Front(body) => body.clone(),
+        EntryContent::Partial(body) => body.clone(),
         EntryContent::Memory(_) | EntryContent::Disk(_) => FillBody::default(),
     }
 }

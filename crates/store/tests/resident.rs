@@ -91,7 +91,7 @@ impl World {
     }
 
     fn storing(&self, url: &str, length: Option<usize>) -> Option<StoringAnswer> {
-        let CacheLookup::Lead(lead) = self.look_up(url) else { return None };
+        let CacheLookup::Fetch(permit) = self.look_up(url) else { return None };
         let asked = RequestFacts { method: &Method::GET, url, fields: &self.request, now: NOW };
         let mut fields = fields();
         if let Some(length) = length {
@@ -104,7 +104,7 @@ impl World {
             requested_ms: ms,
             received_ms: ms,
         };
-        match lead.answered(&self.rules, &asked, &answered) {
+        match permit.answered(&self.rules, &asked, &answered) {
             AnswerPlan::Storing(storing) => Some(*storing),
             _ => None,
         }

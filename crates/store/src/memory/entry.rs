@@ -76,7 +76,7 @@ pub enum EntryContent {
     Memory(FillBody),
     /// Front, in memory, from a fetch that broke off (RFC 9111 §3.3); the rest may be asked
     /// for.
-    Front(FillBody),
+    Partial(FillBody),
     /// All of it, on disk: clone its body to read it, on a thread that may wait, or send it from
     /// the file.
     Disk(Arc<StoredAnswer>),
@@ -86,7 +86,7 @@ impl EntryContent {
     /// The length of what is there, in bytes.
     pub fn len(&self) -> u64 {
         match self {
-            Self::Memory(body) | Self::Front(body) => body.len(),
+            Self::Memory(body) | Self::Partial(body) => body.len(),
             Self::Disk(stored) => stored.body.len(),
         }
     }
@@ -98,7 +98,7 @@ impl EntryContent {
 
     fn in_memory(&self) -> Option<&FillBody> {
         match self {
-            Self::Memory(body) | Self::Front(body) => Some(body),
+            Self::Memory(body) | Self::Partial(body) => Some(body),
             Self::Disk(_) => None,
         }
     }
@@ -127,8 +127,8 @@ impl StoredEntry {
     }
 
     /// True if only the front of its body is there.
-    pub const fn is_front(&self) -> bool {
-        matches!(self.content, EntryContent::Front(_))
+    pub const fn is_partial(&self) -> bool {
+        matches!(self.content, EntryContent::Partial(_))
     }
 
     /// Returns what it takes in memory, in bytes.

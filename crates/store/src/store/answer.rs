@@ -3,11 +3,11 @@
 //! The rules say whether it may be stored; the account says whether there is room. Called by the
 //! door that fetched, when the head is there.
 
-use super::lead::FetchPermit;
+use super::fetch_permit::FetchPermit;
 use super::storing::StoringAnswer;
 use crate::fill::{Fill, FillBody, FillPlan, FillPurpose, OtherCopy, ResumeSupport};
-use crate::herd::{CollapseMode, FetchStage};
 use crate::memory::{FiledHead, StoredEntry};
+use crate::request_collapser::{CollapseMode, FetchStage};
 use http::StatusCode;
 use http::header;
 use http_freshness::{
@@ -64,18 +64,18 @@ pub(super) enum AnswerExtent {
     /// All of it.
     Whole,
     /// Front.
-    Front,
+    Prefix,
 }
 
 /// An answer on its way into the store.
 struct AnswerDraft {
     head: StoredHead,
     terms: ReuseTerms,
-    /// Number of bytes that come until the body or its part is over, with the front; `None`: not
+    /// Number of bytes that come until the body or its part is over, with what is there; `None`: not
     /// known.
     until: Option<u64>,
     extent: AnswerExtent,
-    /// True if what is stored of its front is put before it.
+    /// True if the stored beginning is put before it.
     continues: bool,
 }
 
@@ -87,13 +87,13 @@ impl FetchPermit {
         asked: &RequestFacts<'_>,
         answered: &ResponseFacts<'_>,
     ) -> AnswerPlan {
-        if answered.status == StatusCode::NOT_MODIFIED && !self.errand.conditions.is_empty() {
+        if answered.status == StatusCode::NOT_MODIFIED && !self.plan.conditions.is_empty() {
             return self.not_modified(rules, asked, answered);
         }
         match self.draft(rules, asked, answered) {
             Ok(draft) => self.store_it(rules, asked, draft),
             // The range was ours, not the client's: what came is no answer for it.
-            Err(_) if self.errand.front.is_some() && is_about_the_range(answered.status) => {
+            Err(_) if self.plan.partial.is_some() && is_about_the_range(answered.status) => {
                 self.unconfirmed()
             }
             Err(why) => self.refuse(why, asked),
@@ -107,13 +107,13 @@ impl FetchPermit {
         answered: &ResponseFacts<'_>,
     ) -> Result<AnswerDraft, UnstoredReason> {
         let is_part = answered.status == StatusCode::PARTIAL_CONTENT;
-        if let (true, Some((front, _))) = (is_part, &self.errand.front) {
-            let part = next_part(front.head(), answered).map_err(UnstoredReason::Part)?;
-            if part.first != front.content().len() {
+        if let (true, Some((partial, _))) = (is_part, &self.plan.partial) {
+            let part = next_part(partial.head(), answered).map_err(UnstoredReason::Part)?;
+            if part.first != partial.content().len() {
                 return Err(UnstoredReason::Apart);
             }
             let (head, terms) =
-                freshened(rules, asked, front.head(), answered).map_err(UnstoredReason::Rules)?;
+                freshened(rules, asked, partial.head(), answered).map_err(UnstoredReason::Rules)?;
             return Ok(AnswerDraft {
                 head,
                 terms,
@@ -152,21 +152,21 @@ impl FetchPermit {
         let keep_bytes_max = store.keep_bytes_max();
         let is_strong = strong_validator(&head.fields).is_some();
         let is_shared = is_shared(&head, &terms, asked);
-        let filed = FiledHead::new(&store.budget, self.errand.key.clone(), &head, terms);
+        let filed = FiledHead::new(&store.budget, self.plan.key.clone(), &head, terms);
         let Some(filed) = filed else { return self.refuse(UnstoredReason::NoRoom, asked) };
         let copying = match extent {
             AnswerExtent::Whole => store.copy(&self, &filed, until, rules, asked.now),
-            AnswerExtent::Front => None,
+            AnswerExtent::Prefix => None,
         };
         let is_large = until.is_some_and(|it| it > keep_bytes_max);
-        if self.errand.purpose == FillPurpose::Store && is_large && copying.is_none() {
+        if self.plan.purpose == FillPurpose::Store && is_large && copying.is_none() {
             return self.refuse(UnstoredReason::TooLarge, asked);
         }
-        let prefix = if continues { self.errand.prefix() } else { FillBody::default() };
+        let prefix = if continues { self.plan.prefix() } else { FillBody::default() };
         let plan = FillPlan {
             length: until,
             keep_bytes_max,
-            purpose: self.errand.purpose,
+            purpose: self.plan.purpose,
             resume: if is_strong { ResumeSupport::Possible } else { ResumeSupport::Impossible },
             finish_percent: store.settings.finish_percent,
             beside: if copying.is_some() { OtherCopy::Disk } else { OtherCopy::Nothing },
@@ -175,22 +175,22 @@ impl FetchPermit {
         let Some((fill, writer)) = Fill::begin(&store.budget, plan) else {
             return self.refuse(UnstoredReason::NoRoom, asked);
         };
-        store.herd.learn(&self.errand.key, is_shared, asked.now);
-        // The client that leads reads before anybody else could leave the body without a reader.
-        let reader = match self.errand.purpose {
+        store.collapser.note_shareable(&self.plan.key, is_shared, asked.now);
+        // The client that fetches reads before anybody else could leave the body without a reader.
+        let reader = match self.plan.purpose {
             FillPurpose::Clients => fill.attach(0..u64::MAX).ok(),
             FillPurpose::Store => None,
         };
-        let shares = extent == AnswerExtent::Whole && is_shared == CollapseMode::Welcome;
-        match self.flying.take() {
-            Some(flying) if shares => {
-                flying.answered(&filed, &fill);
-                self.flying = Some(flying);
+        let shares = extent == AnswerExtent::Whole && is_shared == CollapseMode::JoinOrLead;
+        match self.in_flight.take() {
+            Some(in_flight) if shares => {
+                in_flight.answered(&filed, &fill);
+                self.in_flight = Some(in_flight);
             }
-            Some(flying) => {
+            Some(in_flight) => {
                 // What may not be given to others unasked is still stored, to be asked about.
-                flying.settle(FetchStage::Unshared);
-                self.flying = Some(flying);
+                in_flight.settle(FetchStage::Unshared);
+                self.in_flight = Some(in_flight);
             }
             None => {}
         }
@@ -201,22 +201,22 @@ impl FetchPermit {
 
     /// It is asked again, for the whole and without conditions.
     fn unconfirmed(mut self) -> AnswerPlan {
-        self.errand.conditions = ValidationConditions::default();
-        self.errand.front = None;
+        self.plan.conditions = ValidationConditions::default();
+        self.plan.partial = None;
         AnswerPlan::Unconfirmed(self)
     }
 
     fn refuse(self, why: UnstoredReason, asked: &RequestFacts<'_>) -> AnswerPlan {
         self.store.count(|it| &it.not_stored);
-        self.store.unkept.note(self.errand.key.hash(), why.reason(), asked.now);
+        self.store.unkept.note(self.plan.key.hash(), why.reason(), asked.now);
         if let UnstoredReason::Rules(why) = why
             && is_about_the_answer(why)
         {
-            self.store.herd.learn(&self.errand.key, CollapseMode::Refused, asked.now);
+            self.store.collapser.note_shareable(&self.plan.key, CollapseMode::Never, asked.now);
         }
         // What is stored is not what the origin has now, if it is an answer to the same question.
-        if let Some(flying) = self.flying {
-            flying.settle(FetchStage::Unshared);
+        if let Some(in_flight) = self.in_flight {
+            in_flight.settle(FetchStage::Unshared);
         }
         AnswerPlan::Not(why)
     }
@@ -227,23 +227,23 @@ impl FetchPermit {
         asked: &RequestFacts<'_>,
         answered: &ResponseFacts<'_>,
     ) -> AnswerPlan {
-        let heads: Vec<_> = self.errand.about.iter().map(|entry| entry.head()).collect();
+        let heads: Vec<_> = self.plan.validated.iter().map(|entry| entry.head()).collect();
         let places = confirmed(&heads, answered.fields);
         let mut sent = None;
         for place in places {
-            let old = &self.errand.about[place];
+            let old = &self.plan.validated[place];
             let (head, terms) = match freshened(rules, asked, old.head(), answered) {
                 Ok(new) => new,
                 Err(why) => {
                     // It may not be kept any longer, and still answers this one.
-                    self.store.unkept.note(self.errand.key.hash(), why, asked.now);
+                    self.store.unkept.note(self.plan.key.hash(), why, asked.now);
                     self.store.tier.remove(old);
                     sent.get_or_insert_with(|| Arc::clone(old));
                     continue;
                 }
             };
             // Without room for the new head the old one serves this once.
-            let new = self.store.refile(old, &head, terms);
+            let new = self.store.replace_head(old, &head, terms);
             if let Some(new) = &new {
                 self.store.tier.freshen(old, new);
                 self.store.renew(old, new, rules, asked.now);
@@ -252,10 +252,10 @@ impl FetchPermit {
         }
         let Some(entry) = sent else { return self.unconfirmed() };
         self.store.count(|it| &it.confirmed);
-        let company = is_shared(entry.head(), entry.terms(), asked);
-        self.store.herd.learn(&self.errand.key, company, asked.now);
-        if let Some(flying) = self.flying {
-            flying.settle(FetchStage::Freshened(Arc::clone(&entry)));
+        let mode = is_shared(entry.head(), entry.terms(), asked);
+        self.store.collapser.note_shareable(&self.plan.key, mode, asked.now);
+        if let Some(in_flight) = self.in_flight {
+            in_flight.settle(FetchStage::Freshened(Arc::clone(&entry)));
         }
         AnswerPlan::Confirmed(entry)
     }
@@ -266,8 +266,8 @@ impl FetchPermit {
 fn is_shared(head: &StoredHead, terms: &ReuseTerms, asked: &RequestFacts<'_>) -> CollapseMode {
     let is_fresh = freshness(head, terms, asked.now.unix_ms.max(head.received_ms)).is_fresh();
     match terms.validation {
-        ValidationNeed::WhenStale if is_fresh => CollapseMode::Welcome,
-        ValidationNeed::WhenStale | ValidationNeed::Always => CollapseMode::Refused,
+        ValidationNeed::WhenStale if is_fresh => CollapseMode::JoinOrLead,
+        ValidationNeed::WhenStale | ValidationNeed::Always => CollapseMode::Never,
     }
 }
 
@@ -307,7 +307,7 @@ fn is_about_the_range(status: StatusCode) -> bool {
 }
 
 fn reach(part: BodyPart) -> AnswerExtent {
-    if part.last + 1 == part.total { AnswerExtent::Whole } else { AnswerExtent::Front }
+    if part.last + 1 == part.total { AnswerExtent::Whole } else { AnswerExtent::Prefix }
 }
 
 /// The body's length as it was announced once. What says two things is not believed.

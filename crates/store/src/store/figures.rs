@@ -91,7 +91,7 @@ impl Store {
             head_bytes: self.budget.held(ByteClass::Heads),
             cache_bytes: self.budget.held(ByteClass::Cache),
             peak_bytes: self.budget.peak(),
-            disk: self.depot.as_ref().map(|depot| depot.disk.figures()),
+            disk: self.disk_tier.as_ref().map(|disk_tier| disk_tier.disk.figures()),
         }
     }
 

@@ -3,12 +3,12 @@
 //! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request,
 //! and again where [`JoinOutcome::LookUp`](super::JoinOutcome::LookUp) says so.
 
-use super::depot::{DiskRead, DiskReadResult};
-use super::lead::{FetchPermit, FetchPlan, JoinedFetch};
-use super::{Store, front_of};
+use super::disk_tier::{DiskRead, DiskReadResult};
+use super::fetch_permit::{FetchPermit, FetchPlan, JoinedFetch};
+use super::{Store, stored_prefix};
 use crate::fill::{Fill, FillPurpose};
-use crate::herd::{CollapseMode, CollapseRole};
 use crate::memory::{EntryContent, FiledHead, StoredEntry};
+use crate::request_collapser::{CollapseMode, CollapseRole};
 use disk_store::CacheKey;
 use http::Method;
 use http::header;
@@ -19,14 +19,14 @@ use http_freshness::{
 };
 use std::sync::Arc;
 
-/// Tells what is at hand, and what to do.
+/// Result of a look-up: what is at hand, and what to do.
 pub enum CacheLookup {
     /// Send it.
     Hit(Arc<StoredEntry>, Freshness),
-    /// The front of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`):
-    /// if so send of it and say so to [`Store::front_sent`], else go on with [`Store::rest_of`].
-    Front(Arc<StoredEntry>, Freshness),
-    /// Send it, though it is stale. Whoever gets the lead fetches a new one in the background.
+    /// The beginning of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`):
+    /// if so send of it and say so to [`Store::count_partial_hit`], else go on with [`Store::look_up_rest`].
+    Partial(Arc<StoredEntry>, Freshness),
+    /// Send it, though it is stale. Whoever gets the permit fetches a new one in the background.
     Stale {
         /// What to send.
         entry: Arc<StoredEntry>,
@@ -45,14 +45,14 @@ pub enum CacheLookup {
     /// Another client's fetch is under way: wait for its head.
     Join(JoinedFetch),
     /// Fetch it.
-    Lead(FetchPermit),
+    Fetch(FetchPermit),
     /// Do not fetch it: 504.
     Unfetched(UnfetchedReason),
-    /// Is none of a cache's business: send it to the origin as it is.
-    Pass(NotReused),
+    /// The cache has no part in it: send the request to the origin as it is.
+    Bypass(NotReused),
 }
 
-/// Why 504 is due.
+/// Reason for a 504.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnfetchedReason {
     /// Nothing is stored.
@@ -71,14 +71,14 @@ impl Store {
     ) -> CacheLookup {
         if *asked.method != Method::GET && *asked.method != Method::HEAD {
             self.count(|it| &it.passed);
-            return CacheLookup::Pass(NotReused::Method);
+            return CacheLookup::Bypass(NotReused::Method);
         }
         match self.tier.find(key) {
             // Most keys have one variant, and a hit should not allocate.
             Some((only, others)) if others.is_empty() => {
                 match choose([only.head()], asked.fields) {
-                    Some(_) => self.stored(key, rules, asked, only),
-                    None => self.beside(key, rules, asked, vec![only]),
+                    Some(_) => self.reuse_stored(key, rules, asked, only),
+                    None => self.look_on_disk(key, rules, asked, vec![only]),
                 }
             }
             found => {
@@ -87,17 +87,19 @@ impl Store {
                     .flat_map(|(first, others)| [vec![first], others].concat())
                     .collect();
                 match choose(variants.iter().map(|entry| entry.head()), asked.fields) {
-                    Some(place) => self.stored(key, rules, asked, variants.swap_remove(place)),
-                    None => self.beside(key, rules, asked, variants),
+                    Some(place) => {
+                        self.reuse_stored(key, rules, asked, variants.swap_remove(place))
+                    }
+                    None => self.look_on_disk(key, rules, asked, variants),
                 }
             }
         }
     }
 
     /// Returns what is at hand for a request, with what was on disk.
-    pub fn look_up_with(
+    pub fn look_up_with_disk(
         self: &Arc<Self>,
-        recalled: DiskReadResult,
+        disk_result: DiskReadResult,
         key: &CacheKey,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
@@ -111,79 +113,79 @@ impl Store {
         let is_new = |old: &Arc<StoredEntry>| {
             variants.iter().all(|entry| entry.head().selecting != old.head().selecting)
         };
-        let old: Vec<_> = recalled.entries.into_iter().filter(is_new).collect();
+        let old: Vec<_> = disk_result.entries.into_iter().filter(is_new).collect();
         variants.extend(old);
         match choose(variants.iter().map(|entry| entry.head()), asked.fields) {
-            Some(place) => self.stored(key, rules, asked, variants.swap_remove(place)),
+            Some(place) => self.reuse_stored(key, rules, asked, variants.swap_remove(place)),
             None => self.other_variants(key, rules, asked, variants),
         }
     }
 
     /// Nothing in memory suits: perhaps on disk.
-    fn beside(
+    fn look_on_disk(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
         variants: Vec<Arc<StoredEntry>>,
     ) -> CacheLookup {
-        match self.recall(key, rules, asked.now) {
-            Some(recall) => CacheLookup::OnDisk(recall),
+        match self.find_on_disk(key, rules, asked.now) {
+            Some(find_on_disk) => CacheLookup::OnDisk(find_on_disk),
             None => self.other_variants(key, rules, asked, variants),
         }
     }
 
-    fn used(&self, entry: &StoredEntry) {
+    fn count_use(&self, entry: &StoredEntry) {
         entry.hit();
-        if let (Some(depot), EntryContent::Disk(stored)) = (&self.depot, entry.content()) {
-            depot.disk.hit(stored);
+        if let (Some(disk_tier), EntryContent::Disk(stored)) = (&self.disk_tier, entry.content()) {
+            disk_tier.disk.hit(stored);
         }
     }
 
     /// The variant that the request selects is stored.
-    fn stored(
+    fn reuse_stored(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
         entry: Arc<StoredEntry>,
     ) -> CacheLookup {
-        if entry.is_front() {
-            return match front_at_hand(rules, asked, &entry) {
-                Some(freshness) => CacheLookup::Front(entry, freshness),
-                None => self.rest_of(key, rules, asked, entry),
+        if entry.is_partial() {
+            return match usable_prefix(rules, asked, &entry) {
+                Some(freshness) => CacheLookup::Partial(entry, freshness),
+                None => self.look_up_rest(key, rules, asked, entry),
             };
         }
         match reuse(rules, asked, entry.head(), entry.terms()) {
             Reuse::Fresh(freshness) => {
-                self.used(&entry);
+                self.count_use(&entry);
                 self.count(|it| &it.hits);
                 CacheLookup::Hit(entry, freshness)
             }
             Reuse::Stale { freshness, why, refresh } => {
-                self.used(&entry);
+                self.count_use(&entry);
                 self.count(|it| &it.stale);
                 let refresh = match refresh {
                     RefreshMode::None => None,
-                    RefreshMode::Background => self.refresh(key, &entry),
+                    RefreshMode::Background => self.begin_refresh(key, &entry),
                 };
                 CacheLookup::Stale { entry, freshness, why, refresh }
             }
             Reuse::Validate { why, conditions } => {
-                let company = match why {
-                    Doubt::Stale => company(rules, asked),
+                let mode = match why {
+                    Doubt::Stale => collapse_mode(rules, asked),
                     // Each of these must ask for itself (RFC 9111 §5.2.1.4, §5.2.2.4).
                     Doubt::NoCache
                     | Doubt::ClientNoCache
                     | Doubt::ClientMaxAge
-                    | Doubt::ClientMinFresh => company(rules, asked).asking_itself(),
+                    | Doubt::ClientMinFresh => collapse_mode(rules, asked).without_joining(),
                 };
                 let about = vec![entry];
-                self.fetch(
+                self.begin_fetch(
                     key,
                     rules,
                     asked,
-                    company,
+                    mode,
                     FetchPlan::new(key, Forward::Doubt(why), conditions, about),
                 )
             }
@@ -193,7 +195,7 @@ impl Store {
             }
             Reuse::Never(why @ (NotReused::Method | NotReused::ForOrigin | NotReused::Vary)) => {
                 self.count(|it| &it.passed);
-                CacheLookup::Pass(why)
+                CacheLookup::Bypass(why)
             }
         }
     }
@@ -212,25 +214,25 @@ impl Store {
         Ok(())
     }
 
-    /// Counts an answer from a front.
-    pub fn front_sent(&self, front: &StoredEntry) {
-        self.used(front);
+    /// Counts an answer from a partial entry.
+    pub fn count_partial_hit(&self, partial: &StoredEntry) {
+        self.count_use(partial);
         self.count(|it| &it.hits);
     }
 
-    /// Returns what is at hand for a request that selects this front and wants more than there is:
-    /// the rest is asked for.
-    pub fn rest_of(
+    /// Returns what is at hand for a request that selects this partial entry and wants more than
+    /// there is: the rest is asked for.
+    pub fn look_up_rest(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
         entry: Arc<StoredEntry>,
     ) -> CacheLookup {
-        let rest = rest(entry.head(), front_of(&entry).len(), None);
+        let rest = rest(entry.head(), stored_prefix(&entry).len(), None);
         let is_fresh = freshness(entry.head(), entry.terms(), asked.now.unix_ms).is_fresh();
         match rest.filter(|_| is_fresh) {
-            None => self.missing(
+            None => self.fetch_missing(
                 key,
                 rules,
                 asked,
@@ -243,11 +245,11 @@ impl Store {
                     self.count(|it| &it.refused);
                     return CacheLookup::Unfetched(UnfetchedReason::Missing(why));
                 }
-                let errand = FetchPlan {
-                    front: Some((entry, rest)),
+                let plan = FetchPlan {
+                    partial: Some((entry, rest)),
                     ..FetchPlan::new(key, Forward::Partial, ValidationConditions::default(), vec![])
                 };
-                self.fetch(key, rules, asked, company(rules, asked), errand)
+                self.begin_fetch(key, rules, asked, collapse_mode(rules, asked), plan)
             }
         }
     }
@@ -261,14 +263,14 @@ impl Store {
         asked: &RequestFacts<'_>,
         others: Vec<Arc<StoredEntry>>,
     ) -> CacheLookup {
-        let whole: Vec<_> = others.into_iter().filter(|entry| !entry.is_front()).collect();
+        let whole: Vec<_> = others.into_iter().filter(|entry| !entry.is_partial()).collect();
         let conditions = ValidationConditions::of_variants(whole.iter().map(|entry| entry.head()));
         let why = if whole.is_empty() { Forward::UriMiss } else { Forward::VaryMiss };
-        self.missing(key, rules, asked, why, conditions, whole)
+        self.fetch_missing(key, rules, asked, why, conditions, whole)
     }
 
     /// Nothing is stored that could be sent.
-    fn missing(
+    fn fetch_missing(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
@@ -288,88 +290,90 @@ impl Store {
             // Its answer has no body that could be stored, or is for the origin to judge.
             self.count(|it| &it.passed);
             let is_head = *asked.method == Method::HEAD;
-            return CacheLookup::Pass(if is_head {
+            return CacheLookup::Bypass(if is_head {
                 NotReused::Method
             } else {
                 NotReused::ForOrigin
             });
         }
-        let company = company(rules, asked);
-        self.fetch(key, rules, asked, company, FetchPlan::new(key, why, conditions, about))
+        let mode = collapse_mode(rules, asked);
+        self.begin_fetch(key, rules, asked, mode, FetchPlan::new(key, why, conditions, about))
     }
 
-    fn fetch(
+    fn begin_fetch(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
-        company: CollapseMode,
-        errand: FetchPlan,
+        mode: CollapseMode,
+        plan: FetchPlan,
     ) -> CacheLookup {
-        let errand = Box::new(errand);
+        let plan = Box::new(plan);
         let suits = |filed: &FiledHead| {
             matches!(reuse(rules, asked, filed.head(), filed.terms()), Reuse::Fresh(_))
         };
         // A HEAD that asks about what is stored brings no body for those who would wait.
-        let company = if *asked.method == Method::HEAD { CollapseMode::Refused } else { company };
-        match self.herd.role(key, company, asked.now, suits) {
-            CollapseRole::Lead(flying) => {
+        let mode = if *asked.method == Method::HEAD { CollapseMode::Never } else { mode };
+        match self.collapser.join_or_lead(key, mode, asked.now, suits) {
+            CollapseRole::Lead(in_flight) => {
                 self.count(|it| &it.leads);
-                CacheLookup::Lead(FetchPermit::new(self, errand, Some(flying)))
+                CacheLookup::Fetch(FetchPermit::new(self, plan, Some(in_flight)))
             }
             CollapseRole::Alone => {
                 self.count(|it| &it.alone);
-                CacheLookup::Lead(FetchPermit::new(self, errand, None))
+                CacheLookup::Fetch(FetchPermit::new(self, plan, None))
             }
             CollapseRole::Read(filed, fill) => {
                 self.count(|it| &it.collapsed);
                 CacheLookup::Read(filed, fill)
             }
-            CollapseRole::Wait(waiting) => {
-                CacheLookup::Join(JoinedFetch::new(self, errand, waiting))
-            }
+            CollapseRole::Wait(waiting) => CacheLookup::Join(JoinedFetch::new(self, plan, waiting)),
         }
     }
 
-    fn refresh(self: &Arc<Self>, key: &CacheKey, entry: &Arc<StoredEntry>) -> Option<FetchPermit> {
-        let flying = self.herd.lead_quietly(key)?;
+    fn begin_refresh(
+        self: &Arc<Self>,
+        key: &CacheKey,
+        entry: &Arc<StoredEntry>,
+    ) -> Option<FetchPermit> {
+        let in_flight = self.collapser.begin_background_refresh(key)?;
         let conditions = ValidationConditions::of(entry.head());
-        let errand = FetchPlan {
+        let plan = FetchPlan {
             purpose: FillPurpose::Store,
             ..FetchPlan::new(key, Forward::Doubt(Doubt::Stale), conditions, vec![Arc::clone(entry)])
         };
         self.count(|it| &it.leads);
-        Some(FetchPermit::new(self, Box::new(errand), Some(flying)))
+        Some(FetchPermit::new(self, Box::new(plan), Some(in_flight)))
     }
 }
 
-/// Returns how old a front is that may do for a request: it is sent unasked, and its validator is
+/// Age of a partial entry that may do for a request: it is sent unasked, and its validator is
 /// strong, so that a client may put the part to others (RFC 9111 §3.3, §3.4).
-fn front_at_hand(
+fn usable_prefix(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
-    front: &StoredEntry,
+    partial: &StoredEntry,
 ) -> Option<Freshness> {
     let may_do = *asked.method == Method::HEAD || asked.fields.contains_key(header::RANGE);
-    if !may_do || strong_validator(&front.head().fields).is_none() {
+    if !may_do || strong_validator(&partial.head().fields).is_none() {
         return None;
     }
-    match reuse(rules, asked, front.head(), front.terms()) {
+    match reuse(rules, asked, partial.head(), partial.terms()) {
         Reuse::Fresh(freshness) => Some(freshness),
         Reuse::Stale { .. } | Reuse::Validate { .. } | Reuse::Never(_) => None,
     }
 }
 
 /// Returns whether a request may share another's answer.
-fn company(rules: &CachingRules, asked: &RequestFacts<'_>) -> CollapseMode {
+fn collapse_mode(rules: &CachingRules, asked: &RequestFacts<'_>) -> CollapseMode {
     let directives = RequestDirectives::of(rules, asked.fields);
     if directives.says(RequestDirective::NoStore)
         || asked.fields.contains_key(header::AUTHORIZATION)
     {
-        CollapseMode::Refused
+        CollapseMode::Never
     } else if directives.says(RequestDirective::NoCache) {
-        CollapseMode::Followed
+        CollapseMode::LeadOnly
     } else {
-        CollapseMode::Welcome
+        CollapseMode::JoinOrLead
     }
 }

@@ -4,7 +4,7 @@
 //! Called by the admin API, and by doors after requests that change something.
 
 use super::Store;
-use super::since::{holds_filed, may_hold};
+use super::purge_watch::{holds_filed, may_hold};
 use crate::memory::StoredEntry;
 use disk_store::{CacheKey, KeyHash, Purge, PurgeError, PurgeStrength};
 use http_freshness::{
@@ -37,8 +37,8 @@ impl Store {
         now: Now,
     ) -> Result<PurgeReport, PurgeError> {
         // The disk first: what is recalled in between is swept up with the rest.
-        let on_disk = match &self.depot {
-            Some(depot) => depot.disk.purge(std::slice::from_ref(what), strength),
+        let on_disk = match &self.disk_tier {
+            Some(disk_tier) => disk_tier.disk.purge(std::slice::from_ref(what), strength),
             None => Ok(()),
         };
         if let Err(why @ PurgeError::PatternTooLong) = on_disk {
@@ -53,12 +53,12 @@ impl Store {
         what: Purge,
         strength: PurgeStrength,
     ) -> Result<(), PurgeError> {
-        if self.depot.is_none() {
+        if self.disk_tier.is_none() {
             return Ok(());
         }
         let store = Arc::clone(self);
-        let done = tokio::task::spawn_blocking(move || match &store.depot {
-            Some(depot) => depot.disk.purge(&[what], strength),
+        let done = tokio::task::spawn_blocking(move || match &store.disk_tier {
+            Some(disk_tier) => disk_tier.disk.purge(&[what], strength),
             None => Ok(()),
         });
         // It is not awaited only while the runtime ends.
@@ -68,13 +68,13 @@ impl Store {
     fn purge_memory(&self, what: &Purge, strength: PurgeStrength, now: Now) -> PurgeReport {
         // First for what is stored from now on, then for what is.
         self.purges.note(what, strength);
-        let fetches = self.herd.outdate(|key, filed| match filed {
+        let fetches = self.collapser.mark_outdated(|key, filed| match filed {
             Some(filed) => holds_filed(what, filed),
             None => may_hold(what, key),
         });
         let mut entries = 0;
         let mut each =
-            |entry: Arc<StoredEntry>| entries += u64::from(self.doom(&entry, strength, now));
+            |entry: Arc<StoredEntry>| entries += u64::from(self.purge_entry(&entry, strength, now));
         match what {
             Purge::Key(hash) => self.tier.of_hash(*hash).into_iter().for_each(each),
             Purge::Prefix(_) | Purge::Host(_) | Purge::Tag(_) | Purge::Everything => {
@@ -108,11 +108,11 @@ impl Store {
     /// True if the disk has to hear of it: a purge is a write that is waited for, and most requests
     /// that change something name what was never stored.
     fn may_be_on_disk(&self, hash: KeyHash) -> bool {
-        self.depot.as_ref().is_some_and(|depot| {
+        self.disk_tier.as_ref().is_some_and(|disk_tier| {
             self.purges.is_watched(hash)
-                || !depot.disk.find(hash).is_empty()
+                || !disk_tier.disk.find(hash).is_empty()
                 // What was handed in is not found before it is written.
-                || depot.disk.figures().waiting_bytes > 0
+                || disk_tier.disk.figures().waiting_bytes > 0
         })
     }
 
@@ -132,18 +132,23 @@ impl Store {
             HeadEffect::Outdates => None,
             HeadEffect::Updates => freshened(rules, asked, old.head(), answered).ok(),
         };
-        let new = updated.and_then(|(head, terms)| self.refile(&old, &head, terms));
+        let new = updated.and_then(|(head, terms)| self.replace_head(&old, &head, terms));
         if let Some(new) = new {
             self.tier.freshen(&old, &new);
             self.renew(&old, &new, rules, asked.now);
         } else {
             let _ = self.purge_disk(Purge::Key(key.hash()), PurgeStrength::Soft).await;
-            self.doom(&old, PurgeStrength::Soft, asked.now);
+            self.purge_entry(&old, PurgeStrength::Soft, asked.now);
         }
     }
 
     /// Says whether it was still there.
-    pub(super) fn doom(&self, entry: &Arc<StoredEntry>, strength: PurgeStrength, now: Now) -> bool {
+    pub(super) fn purge_entry(
+        &self,
+        entry: &Arc<StoredEntry>,
+        strength: PurgeStrength,
+        now: Now,
+    ) -> bool {
         match strength {
             PurgeStrength::Hard => self.tier.remove(entry),
             PurgeStrength::Soft => match self.ended(entry, now) {
@@ -158,6 +163,6 @@ impl Store {
     fn ended(&self, entry: &StoredEntry, now: Now) -> Option<Arc<StoredEntry>> {
         let mut terms = entry.terms().clone();
         terms.end_freshness(terms.age_secs(entry.head(), now.unix_ms));
-        self.refile(entry, entry.head(), terms)
+        self.replace_head(entry, entry.head(), terms)
     }
 }

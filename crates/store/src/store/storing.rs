@@ -6,8 +6,8 @@
 
 use super::Store;
 use super::answer::AnswerExtent;
-use super::depot::DiskCopy;
-use super::lead::FetchPermit;
+use super::disk_tier::DiskCopy;
+use super::fetch_permit::FetchPermit;
 use crate::fill::{Fill, FillBody, FillBroken, FillReader, FillWriter, ReadRefused};
 use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
 use disk_store::PurgeStrength;
@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use vocab::Now;
 
-/// A front shorter than this, in bytes, is not worth a place: the next fetch has it in a moment.
+/// A beginning shorter than this, in bytes, is not worth a place: the next fetch has it in a moment.
 const FRONT_BYTES_MIN: u64 = 64 << 10;
 
 /// Outcome of a body that came whole.
@@ -36,7 +36,7 @@ pub enum StoreOutcome {
 
 /// An answer on its way.
 pub struct StoringAnswer {
-    lead: FetchPermit,
+    permit: FetchPermit,
     filed: Arc<FiledHead>,
     /// `None` once it is over.
     writer: Option<FillWriter>,
@@ -48,19 +48,19 @@ pub struct StoringAnswer {
 
 impl StoringAnswer {
     pub(super) const fn new(
-        lead: FetchPermit,
+        permit: FetchPermit,
         filed: Arc<FiledHead>,
         writer: FillWriter,
         reader: Option<FillReader>,
         extent: AnswerExtent,
     ) -> Self {
-        Self { lead, filed, writer: Some(writer), reader, extent, copying: None }
+        Self { permit, filed, writer: Some(writer), reader, extent, copying: None }
     }
 
-    /// The same, copied to disk; the front that is there already goes first.
+    /// The same, copied to disk; the part that is there already goes first.
     pub(super) fn copied_by(mut self, copying: Option<(DiskCopy, FillBody)>) -> Self {
-        self.copying = copying.and_then(|(mut copying, front)| {
-            front.pieces(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
+        self.copying = copying.and_then(|(mut copying, partial)| {
+            partial.pieces(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
         });
         self
     }
@@ -70,7 +70,7 @@ impl StoringAnswer {
         &self.filed
     }
 
-    /// The reader of the whole body for the client that leads; it is there once, for fetches that a
+    /// The reader of the whole body for the client that fetches; it is there once, for fetches that a
     /// client waits for. Dropped without another one attached, it says that the client has left.
     pub const fn take_reader(&mut self) -> Option<FillReader> {
         self.reader.take()
@@ -120,23 +120,23 @@ impl StoringAnswer {
         // What was attached for a client that took no reader must not hold bytes.
         self.reader = None;
         let Some(writer) = self.writer.take() else { return Err(FillBroken::Lost) };
-        let store = Arc::clone(&self.lead.store);
+        let store = Arc::clone(&self.permit.store);
         let whole = writer.finish().inspect_err(|_| store.count(|it| &it.broken))?;
         let seen = if whole.attached > 1 { EntrySeen::Often } else { EntrySeen::Once };
         let in_memory = match whole.body {
             Some(body) if self.extent == AnswerExtent::Whole => {
                 self.keep(&store, EntryContent::Memory(body), seen, now)
             }
-            Some(body) => self.keep(&store, EntryContent::Front(body), seen, now),
+            Some(body) => self.keep(&store, EntryContent::Partial(body), seen, now),
             None => StoreOutcome::Passed,
         };
-        let is_purged = self.lead.since.purged(&self.filed).is_some();
+        let is_purged = self.permit.since.purged(&self.filed).is_some();
         let on_disk = !is_purged && self.copying.take().is_some_and(DiskCopy::commit);
         let kept = match in_memory {
             StoreOutcome::Passed | StoreOutcome::Not(_) if on_disk => StoreOutcome::Disk,
             kept => kept,
         };
-        let hash = self.lead.errand.key.hash();
+        let hash = self.permit.plan.key.hash();
         match kept {
             StoreOutcome::Memory | StoreOutcome::Disk => {
                 store.count(|it| &it.stored);
@@ -160,11 +160,12 @@ impl StoringAnswer {
 
     fn end(&mut self, now: Option<Now>) {
         let Some(writer) = self.writer.take() else { return };
-        let store = Arc::clone(&self.lead.store);
+        let store = Arc::clone(&self.permit.store);
         store.count(|it| &it.broken);
-        let front = writer.fail(FillBroken::Origin).filter(|front| front.len() >= FRONT_BYTES_MIN);
-        if let (Some(front), Some(now)) = (front, now) {
-            self.keep(&store, EntryContent::Front(front), EntrySeen::Once, now);
+        let partial =
+            writer.fail(FillBroken::Origin).filter(|partial| partial.len() >= FRONT_BYTES_MIN);
+        if let (Some(partial), Some(now)) = (partial, now) {
+            self.keep(&store, EntryContent::Partial(partial), EntrySeen::Once, now);
         }
     }
 
@@ -175,7 +176,7 @@ impl StoringAnswer {
         seen: EntrySeen,
         now: Now,
     ) -> StoreOutcome {
-        let purged = || self.lead.since.purged(&self.filed);
+        let purged = || self.permit.since.purged(&self.filed);
         if purged() == Some(PurgeStrength::Hard) {
             return StoreOutcome::Purged;
         }
@@ -187,7 +188,7 @@ impl StoringAnswer {
         match purged() {
             None => StoreOutcome::Memory,
             Some(depth) => {
-                store.doom(&entry, depth, now);
+                store.purge_entry(&entry, depth, now);
                 StoreOutcome::Purged
             }
         }

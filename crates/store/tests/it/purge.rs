@@ -62,12 +62,14 @@ async fn what_is_fetched_while_a_purge_comes_is_not_kept_as_if_it_came_later() {
             Page::ok("max-age=600", url.into()).with("surrogate-key", "one")
         });
         let fields = header_map(&[]);
-        let CacheLookup::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
+        let CacheLookup::Fetch(permit) = door.look_up(URLS[0], &fields) else {
+            panic!("it is cold")
+        };
         door.store.purge(&what, PurgeStrength::Hard, door.now()).unwrap();
         // Who comes now does not get what was asked for before, where that may be concerned.
         let is_waited_for = matches!(door.look_up(URLS[0], &fields), CacheLookup::Join(_));
         assert!(!(is_waited_for && is_concerned), "{what:?}");
-        let (_, body) = door.fetch(lead, URLS[0], &fields).await;
+        let (_, body) = door.fetch(permit, URLS[0], &fields).await;
         assert!(body.is_some(), "its own client gets it");
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         let expected = if is_concerned { How::Fetched } else { How::Hit };
@@ -92,7 +94,7 @@ async fn a_request_that_changes_something_takes_back_what_it_names() {
     let done = door.store.invalidate(&asked, &answered(StatusCode::CREATED)).await;
     assert_eq!((failed.entries, done.entries), (0, 1));
     assert_eq!(door.get(URLS[0], &[]).await.0, How::Fetched);
-    let CacheLookup::Pass(_) = door.store.look_up(&door.store.key(URLS[0]), &door.rules, &asked)
+    let CacheLookup::Bypass(_) = door.store.look_up(&door.store.key(URLS[0]), &door.rules, &asked)
     else {
         panic!("a POST is not answered from what is stored")
     };
@@ -120,12 +122,12 @@ async fn the_answer_to_a_head_request_updates_or_outdates() {
 async fn what_changes_elsewhere_does_not_keep_a_fetch_out() {
     let door = Door::new(4 << 20, |url, _| Page::ok("max-age=600", url.into()));
     let fields = header_map(&[]);
-    let CacheLookup::Lead(lead) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
+    let CacheLookup::Fetch(permit) = door.look_up(URLS[0], &fields) else { panic!("it is cold") };
     for number in 0..100 {
         let what = Purge::Key(door.store.key(&format!("http://a.example/{number}")).hash());
         door.store.purge(&what, PurgeStrength::Hard, door.now()).unwrap();
     }
-    door.fetch(lead, URLS[0], &fields).await;
+    door.fetch(permit, URLS[0], &fields).await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     assert_eq!(door.get(URLS[0], &[]).await.0, How::Hit);
 }

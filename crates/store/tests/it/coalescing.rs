@@ -52,7 +52,7 @@ async fn reader(door: &Arc<Door>) -> Option<store::FillReader> {
     let fields = header_map(&[]);
     let asked = RequestFacts { method: &Method::GET, url: URL, fields: &fields, now: door.now() };
     match door.look_up(URL, &fields) {
-        CacheLookup::Lead(lead) => match door.fetch(lead, URL, &fields).await {
+        CacheLookup::Fetch(permit) => match door.fetch(permit, URL, &fields).await {
             (_, Some(crate::door::Body::Comes(reader))) => Some(reader),
             _ => None,
         },
@@ -93,7 +93,7 @@ async fn a_herd_at_what_cannot_be_shared_is_let_go_at_once_and_not_stopped_again
         let page = Page::ok(control, b"mine".to_vec()).with("etag", "\"1\"");
         // Room for all of them at once.
         let door = Door::new(64 << 20, move |_, _| page.clone());
-        let herd = async || {
+        let crowd = async || {
             let begun = tokio::time::Instant::now();
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|_| {
@@ -107,16 +107,16 @@ async fn a_herd_at_what_cannot_be_shared_is_let_go_at_once_and_not_stopped_again
             begun.elapsed()
         };
         // One goes and finds out, then all go together: two ways there and back.
-        assert_eq!(herd().await, Duration::from_millis(100), "{control}");
+        assert_eq!(crowd().await, Duration::from_millis(100), "{control}");
         assert_eq!(door.requests(), CLIENTS as u64);
         // Nobody waits for anybody any more.
-        assert_eq!(herd().await, Duration::from_millis(50), "{control}");
+        assert_eq!(crowd().await, Duration::from_millis(50), "{control}");
         assert!(!door.store.explain(&door.store.key(URL), &door.rules, door.now()).is_empty());
         // After five minutes somebody finds out anew, unless what is stored says that each must
         // ask.
         door.pass(Duration::from_secs(301));
         let expected = if control == "no-cache" { 50 } else { 100 };
-        assert_eq!(herd().await, Duration::from_millis(expected), "{control}");
+        assert_eq!(crowd().await, Duration::from_millis(expected), "{control}");
     }
 }
 
@@ -124,7 +124,7 @@ async fn a_herd_at_what_cannot_be_shared_is_let_go_at_once_and_not_stopped_again
 async fn a_lead_that_vanishes_is_followed_by_another_and_one_that_fails_by_none() {
     let door = Door::new(1 << 20, |_, _| Page::ok("max-age=60", b"body".to_vec()));
     let fields = header_map(&[]);
-    let CacheLookup::Lead(lead) = door.look_up(URL, &fields) else { panic!("it is cold") };
+    let CacheLookup::Fetch(permit) = door.look_up(URL, &fields) else { panic!("it is cold") };
     let others: Vec<_> = (0..20)
         .map(|_| {
             let door = Arc::clone(&door);
@@ -132,20 +132,20 @@ async fn a_lead_that_vanishes_is_followed_by_another_and_one_that_fails_by_none(
         })
         .collect();
     tokio::task::yield_now().await;
-    drop(lead);
+    drop(permit);
     for other in others {
         assert_eq!(other.await.unwrap().1, b"body");
     }
     assert_eq!(door.requests(), 1);
 
     let other = "http://example.test/down";
-    let CacheLookup::Lead(lead) = door.look_up(other, &fields) else { panic!("it is cold") };
+    let CacheLookup::Fetch(permit) = door.look_up(other, &fields) else { panic!("it is cold") };
     let waiting = {
         let door = Arc::clone(&door);
         tokio::spawn(async move { door.get(other, &[]).await })
     };
     tokio::task::yield_now().await;
-    lead.failed();
+    permit.failed();
     assert_eq!(waiting.await.unwrap().0, How::Refused);
     assert_eq!(door.requests(), 1);
 }

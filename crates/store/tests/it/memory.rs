@@ -24,10 +24,10 @@ async fn slow_readers_of_large_bodies_get_all_of_them_within_little_memory() {
             tokio::spawn(async move {
                 let url = format!("http://example.test/{}", "x".repeat(number));
                 let fields = header_map(&[]);
-                let CacheLookup::Lead(lead) = door.look_up(&url, &fields) else {
+                let CacheLookup::Fetch(permit) = door.look_up(&url, &fields) else {
                     panic!("it is cold")
                 };
-                let (_, body) = door.fetch(lead, &url, &fields).await;
+                let (_, body) = door.fetch(permit, &url, &fields).await;
                 let Some(Body::Comes(mut reader)) = body else { panic!("there is room for it") };
                 let mut got = 0;
                 while let Some(piece) = reader.next().await {
@@ -61,8 +61,8 @@ async fn beyond_all_memory_bodies_go_past_the_store() {
     let fields = header_map(&[]);
     for number in 0..400 {
         let url = format!("http://example.test/{number}");
-        let CacheLookup::Lead(lead) = door.look_up(&url, &fields) else { panic!("it is cold") };
-        match door.fetch(lead, &url, &fields).await.1 {
+        let CacheLookup::Fetch(permit) = door.look_up(&url, &fields) else { panic!("it is cold") };
+        match door.fetch(permit, &url, &fields).await.1 {
             Some(Body::Comes(reader)) => held.push(reader),
             Some(Body::There(body)) => assert_eq!(body.len(), 100_000),
             None => panic!("every client gets its body"),

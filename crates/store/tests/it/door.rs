@@ -104,21 +104,21 @@ impl Door {
         loop {
             let key = self.store.key(url);
             let found = match recalled.take() {
-                Some(recalled) => self.store.look_up_with(recalled, &key, &self.rules, &asked),
+                Some(recalled) => self.store.look_up_with_disk(recalled, &key, &self.rules, &asked),
                 None => self.look_up(url, &fields),
             };
             return match found {
-                CacheLookup::OnDisk(recall) => {
-                    let read = tokio::task::spawn_blocking(move || recall.read());
+                CacheLookup::OnDisk(disk_read) => {
+                    let read = tokio::task::spawn_blocking(move || disk_read.read());
                     recalled = Some(read.await.unwrap());
                     continue;
                 }
-                CacheLookup::Hit(entry, _) | CacheLookup::Front(entry, _) => {
+                CacheLookup::Hit(entry, _) | CacheLookup::Partial(entry, _) => {
                     (How::Hit, whole(entry.content()))
                 }
                 CacheLookup::Stale { entry, refresh, .. } => {
-                    if let Some(lead) = refresh {
-                        let (_, rest) = self.fetch(lead, url, &fields).await;
+                    if let Some(permit) = refresh {
+                        let (_, rest) = self.fetch(permit, url, &fields).await;
                         assert!(rest.is_none(), "nobody waits for it");
                     }
                     (How::Stale, whole(entry.content()))
@@ -134,24 +134,24 @@ impl Door {
                         (How::Shared, self.drain(reader, url, &fields).await)
                     }
                     JoinOutcome::Hit(entry, _) => (How::Shared, whole(entry.content())),
-                    JoinOutcome::Lead(lead) => self.lead(lead, url, &fields).await,
+                    JoinOutcome::Fetch(permit) => self.permit(permit, url, &fields).await,
                     JoinOutcome::LookUp => continue,
                     JoinOutcome::Failed(_) => (How::Refused, Vec::new()),
                 },
-                CacheLookup::Lead(lead) => self.lead(lead, url, &fields).await,
+                CacheLookup::Fetch(permit) => self.permit(permit, url, &fields).await,
                 CacheLookup::Unfetched(_) => (How::Refused, Vec::new()),
-                CacheLookup::Pass(_) => (How::Fetched, self.ask(url, &fields).body),
+                CacheLookup::Bypass(_) => (How::Fetched, self.ask(url, &fields).body),
             };
         }
     }
 
-    async fn lead(
+    async fn permit(
         self: &Arc<Self>,
-        lead: FetchPermit,
+        permit: FetchPermit,
         url: &str,
         fields: &HeaderMap,
     ) -> (How, Vec<u8>) {
-        match self.fetch(lead, url, fields).await {
+        match self.fetch(permit, url, fields).await {
             (how, Some(Body::There(body))) => (how, body),
             (how, Some(Body::Comes(reader))) => (how, self.drain(reader, url, fields).await),
             (how, None) => (how, Vec::new()),
@@ -177,13 +177,13 @@ impl Door {
     /// Asks the origin for a lead, and has the body written behind the caller's back.
     pub(crate) async fn fetch(
         self: &Arc<Self>,
-        lead: FetchPermit,
+        permit: FetchPermit,
         url: &str,
         fields: &HeaderMap,
     ) -> (How, Option<Body>) {
         let mut request = fields.clone();
-        lead.conditions().apply(&mut request);
-        if let Some(rest) = lead.rest() {
+        permit.conditions().apply(&mut request);
+        if let Some(rest) = permit.rest() {
             request.insert("range", rest.range.clone());
             request.insert("if-range", rest.if_range.clone());
         }
@@ -192,7 +192,7 @@ impl Door {
         let page = self.ask(url, &request);
         let asked = RequestFacts { method: &Method::GET, url, fields, now: self.now() };
         let answer = page.head();
-        match lead.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
+        match permit.answered(&self.rules, &asked, &self.answered(&page, &answer)) {
             AnswerPlan::Storing(mut storing) => {
                 let reader = storing.take_reader();
                 tokio::spawn(Arc::clone(self).pump(*storing, page, url.to_owned()));
@@ -201,7 +201,7 @@ impl Door {
             AnswerPlan::Confirmed(entry) => {
                 (How::Confirmed, Some(Body::There(whole(entry.content()))))
             }
-            AnswerPlan::Unconfirmed(lead) => Box::pin(self.fetch(lead, url, fields)).await,
+            AnswerPlan::Unconfirmed(permit) => Box::pin(self.fetch(permit, url, fields)).await,
             AnswerPlan::Not(_) => (How::Fetched, Some(Body::There(page.body))),
         }
     }
@@ -319,7 +319,7 @@ pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
 
 pub(crate) fn whole(content: &EntryContent) -> Vec<u8> {
     match content {
-        EntryContent::Memory(body) | EntryContent::Front(body) => {
+        EntryContent::Memory(body) | EntryContent::Partial(body) => {
             body.pieces(0..u64::MAX).flatten().collect()
         }
         EntryContent::Disk(stored) => {

@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
+mod coalescing;
 mod disk;
 mod door;
-mod herd;
 mod memory;
 mod purge;
 mod threads;

@@ -6,8 +6,8 @@
 //! that may. Called by the store.
 
 use super::Store;
-use super::lead::FetchPermit;
-use super::since::PurgeWatch;
+use super::fetch_permit::FetchPermit;
+use super::purge_watch::PurgeWatch;
 use crate::budget::{ByteCharge, ByteClass};
 use crate::fill::FillBody;
 use crate::memory::{EntryContent, EntrySeen, FiledHead, NotKept, StoredEntry};
@@ -70,12 +70,16 @@ pub struct DiskReadResult {
 impl DiskRead {
     /// Reads heads and small bodies. What is damaged, purged or another URL's is left out.
     pub fn read(self) -> DiskReadResult {
-        let Some(depot) = &self.store.depot else { return DiskReadResult { entries: Vec::new() } };
-        let stored = self.candidates.iter().filter_map(|candidate| depot.disk.read(candidate));
-        DiskReadResult { entries: stored.filter_map(|stored| self.entry(depot, stored)).collect() }
+        let Some(disk_tier) = &self.store.disk_tier else {
+            return DiskReadResult { entries: Vec::new() };
+        };
+        let stored = self.candidates.iter().filter_map(|candidate| disk_tier.disk.read(candidate));
+        DiskReadResult {
+            entries: stored.filter_map(|stored| self.entry(disk_tier, stored)).collect(),
+        }
     }
 
-    fn entry(&self, depot: &DiskTier, stored: StoredAnswer) -> Option<Arc<StoredEntry>> {
+    fn entry(&self, disk_tier: &DiskTier, stored: StoredAnswer) -> Option<Arc<StoredEntry>> {
         if stored.url() != self.key.url() {
             return None;
         }
@@ -90,7 +94,7 @@ impl DiskRead {
         let Some(body) = small else {
             return Some(Arc::new(StoredEntry::new(filed, EntryContent::Disk(Arc::new(stored)))));
         };
-        depot.disk.hit(&stored);
+        disk_tier.disk.hit(&stored);
         let entry = Arc::new(StoredEntry::new(filed, EntryContent::Memory(body)));
         let kept = self.store.tier.insert(&entry, EntrySeen::Before);
         let purged = self.since.purged(&entry);
@@ -104,15 +108,15 @@ impl DiskRead {
 
 impl Store {
     /// Returns what may be on disk under a key.
-    pub(super) fn recall(
+    pub(super) fn find_on_disk(
         self: &Arc<Self>,
         key: &CacheKey,
         rules: &CachingRules,
         now: Now,
     ) -> Option<DiskRead> {
-        let depot = self.depot.as_ref()?;
+        let disk_tier = self.disk_tier.as_ref()?;
         let since = self.purges.watch(key);
-        let candidates = depot.disk.find(key.hash());
+        let candidates = disk_tier.disk.find(key.hash());
         (!candidates.is_empty()).then(|| DiskRead {
             store: Arc::clone(self),
             key: key.clone(),
@@ -126,19 +130,19 @@ impl Store {
     /// Begins to copy an answer to disk, where there is one and memory to gather it in.
     pub(super) fn copy(
         &self,
-        lead: &FetchPermit,
+        permit: &FetchPermit,
         filed: &FiledHead,
         length: Option<u64>,
         rules: &CachingRules,
         now: Now,
     ) -> Option<DiskCopy> {
-        let depot = self.depot.as_ref()?;
+        let disk_tier = self.disk_tier.as_ref()?;
         let most = GATHERED_BYTES_MAX as u64;
         let gathered =
             self.budget.try_charge(ByteClass::Windows, length.map_or(most, |it| it.min(most)))?;
-        let moment = lead.disk_moment?;
+        let moment = permit.disk_moment?;
         let mut record =
-            self.draft(filed, rules, moment, |draft| depot.disk.writer(draft, now))?.ok()?;
+            self.draft(filed, rules, moment, |draft| disk_tier.disk.writer(draft, now))?.ok()?;
         record.expect(length.unwrap_or(0));
         Some(DiskCopy { record, _gathered: gathered })
     }
@@ -151,46 +155,46 @@ impl Store {
         rules: &CachingRules,
         now: Now,
     ) {
-        let Some(depot) = &self.depot else { return };
+        let Some(disk_tier) = &self.disk_tier else { return };
         if let EntryContent::Disk(stored) = old.content() {
-            self.renew_stored(depot, stored, new, rules, now);
+            self.renew_stored(disk_tier, stored, new, rules, now);
             return;
         }
         // Its place has to be read first: behind the client's back.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        if depot.renewals.fetch_add(1, Ordering::Relaxed) >= RENEWALS_MAX {
-            depot.renewals.fetch_sub(1, Ordering::Relaxed);
+        if disk_tier.renewals.fetch_add(1, Ordering::Relaxed) >= RENEWALS_MAX {
+            disk_tier.renewals.fetch_sub(1, Ordering::Relaxed);
             return;
         }
         let (store, old, new) = (Arc::clone(self), Arc::clone(old), Arc::clone(new));
         let rules = rules.clone();
         runtime.spawn_blocking(move || {
-            let Some(depot) = &store.depot else { return };
-            for candidate in depot.disk.find(new.key().hash()) {
-                let Some(stored) = depot.disk.read(&candidate) else { continue };
+            let Some(disk_tier) = &store.disk_tier else { return };
+            for candidate in disk_tier.disk.find(new.key().hash()) {
+                let Some(stored) = disk_tier.disk.read(&candidate) else { continue };
                 // The very answer that was freshened, and no later one.
                 let is_it = stored.url() == new.key().url()
                     && StoredHead::decode(&stored.head()).is_ok_and(|head| head == *old.head());
                 if is_it {
-                    store.renew_stored(depot, &stored, &new, &rules, now);
+                    store.renew_stored(disk_tier, &stored, &new, &rules, now);
                     break;
                 }
             }
-            depot.renewals.fetch_sub(1, Ordering::Relaxed);
+            disk_tier.renewals.fetch_sub(1, Ordering::Relaxed);
         });
     }
 
     fn renew_stored(
         &self,
-        depot: &DiskTier,
+        disk_tier: &DiskTier,
         stored: &StoredAnswer,
         new: &FiledHead,
         rules: &CachingRules,
         now: Now,
     ) {
-        let moment = depot.disk.moment();
+        let moment = disk_tier.disk.moment();
         // An older head that stays on disk is asked about once more, and nothing is wrong.
-        let _ = self.draft(new, rules, moment, |draft| depot.disk.renew(stored, draft, now));
+        let _ = self.draft(new, rules, moment, |draft| disk_tier.disk.renew(stored, draft, now));
     }
 
     fn draft<T>(

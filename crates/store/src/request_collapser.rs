@@ -1,8 +1,8 @@
-//! Who fetches and who waits: at most one collapsed fetch for each key and variant.
+//! Request coalescing: at most one fetch that clients share for each key and variant.
 //!
-//! The first client that finds nothing leads; those that come meanwhile wait for the head. When it
-//! cannot be shared they are all let go at once, and the key is remembered for a while, so that the
-//! next herd is not stopped at all. It fetches nothing and sends nothing. Called by the store.
+//! The first client that finds nothing fetches; those that come meanwhile wait for the head. When
+//! it cannot be shared they are all let go at once, and the key is remembered for a while, so that
+//! the next crowd is not stopped at all. It fetches nothing and sends nothing. Called by the store.
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
 use crate::fill::{Fill, FillReader};
@@ -19,17 +19,17 @@ use vocab::Now;
 pub const FLIGHTS_A_KEY_MAX: usize = 8;
 /// Clients that wait for the head of one fetch. At the cap a further one fetches alone.
 pub const WAITERS_MAX: usize = 1 << 16;
-/// Collapsed fetches in one pen. At the cap a client fetches alone.
-const FLIGHTS_A_PEN_MAX: usize = 4096;
-/// Pens, so that two cores seldom meet; a power of two.
-const PENS: usize = 16;
+/// Collapsed fetches in one shard. At the cap a client fetches alone.
+const FLIGHTS_A_SHARD_MAX: usize = 4096;
+/// Shards, so that two cores seldom meet; a power of two.
+const SHARDS: usize = 16;
 /// For how long a key whose answer could not be shared is not waited for, in seconds: five minutes.
 /// A site that begins to allow sharing is found out by the first answer, not by this.
 const ALONE_SECS: u32 = 300;
 /// Keys that are remembered so: one for so many bytes of the limit.
 const ALONE_PART: u64 = 8 << 10;
 
-/// Tells how a fetch stands.
+/// Stage of a fetch.
 #[derive(Clone)]
 pub(crate) enum FetchStage {
     /// No head yet.
@@ -41,7 +41,7 @@ pub(crate) enum FetchStage {
     /// Answer is for its own client only.
     Unshared,
     /// Client left before the head came.
-    Vanished,
+    Abandoned,
     /// The origin could not be asked.
     Failed,
 }
@@ -54,7 +54,7 @@ pub(crate) struct SharedFetch {
     is_outdated: AtomicBool,
     waiting: AtomicUsize,
     /// Holds the body's first bytes until all have come who waited for them.
-    anchor: Mutex<Option<FillReader>>,
+    body_hold: Mutex<Option<FillReader>>,
 }
 
 struct CollapserShard {
@@ -63,7 +63,7 @@ struct CollapserShard {
     alone: RecentKeys,
 }
 
-/// Tells what a client is to do.
+/// Role of a client that finds nothing it may use.
 pub(crate) enum CollapseRole {
     /// Fetch; others wait for it.
     Lead(InFlightGuard),
@@ -75,37 +75,37 @@ pub(crate) enum CollapseRole {
     Alone,
 }
 
-/// Tells whether a client may have what another asked for.
+/// Degree to which a request may share responses with other clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CollapseMode {
     /// May wait for another's answer, and others for its own.
-    Welcome,
+    JoinOrLead,
     /// Others may wait for its answer; it must ask for itself.
-    Followed,
+    LeadOnly,
     /// Answer is for nobody else.
-    Refused,
+    Never,
 }
 
 impl CollapseMode {
     /// The same, but it must ask for itself.
-    pub(crate) const fn asking_itself(self) -> Self {
+    pub(crate) const fn without_joining(self) -> Self {
         match self {
-            Self::Welcome | Self::Followed => Self::Followed,
-            Self::Refused => Self::Refused,
+            Self::JoinOrLead | Self::LeadOnly => Self::LeadOnly,
+            Self::Never => Self::Never,
         }
     }
 }
 
 /// All fetches that can be joined.
 pub(crate) struct RequestCollapser {
-    pens: Box<[Mutex<CollapserShard>]>,
+    shards: Box<[Mutex<CollapserShard>]>,
     _tables: ByteCharge,
 }
 
 impl RequestCollapser {
     pub(crate) fn new(budget: &Arc<Budget>) -> Arc<Self> {
-        let alone = (budget.limit() / ALONE_PART) as usize / PENS;
-        let pen = || {
+        let alone = (budget.limit() / ALONE_PART) as usize / SHARDS;
+        let shard = || {
             Mutex::new(CollapserShard {
                 flights: HashMap::new(),
                 count: 0,
@@ -113,25 +113,26 @@ impl RequestCollapser {
             })
         };
         Arc::new(Self {
-            pens: (0..PENS).map(|_| pen()).collect(),
-            _tables: budget.charge(ByteClass::Heads, PENS as u64 * (RecentKeys::cost(alone) + 128)),
+            shards: (0..SHARDS).map(|_| shard()).collect(),
+            _tables: budget
+                .charge(ByteClass::Heads, SHARDS as u64 * (RecentKeys::cost(alone) + 128)),
         })
     }
 
-    /// Returns what a client is to do that finds nothing it may use. `suits`: whether it may have
-    /// an answer that has this head.
-    pub(crate) fn role(
+    /// Returns what a client is to do that finds nothing it may use. `is_usable`: whether it may
+    /// have an answer that has this head.
+    pub(crate) fn join_or_lead(
         self: &Arc<Self>,
         key: &CacheKey,
-        company: CollapseMode,
+        mode: CollapseMode,
         now: Now,
-        suits: impl Fn(&FiledHead) -> bool,
+        is_usable: impl Fn(&FiledHead) -> bool,
     ) -> CollapseRole {
-        if company == CollapseMode::Refused {
+        if mode == CollapseMode::Never {
             return CollapseRole::Alone;
         }
-        let mut pen = self.pen(key);
-        let flights = pen.flights.get(&key.hash()).map_or(&[][..], Vec::as_slice);
+        let mut shard = self.shard(key);
+        let flights = shard.flights.get(&key.hash()).map_or(&[][..], Vec::as_slice);
         let flights = flights.iter().filter(|it| it.key == *key && it.is_current());
         let mut pending = None;
         let mut count = 0;
@@ -139,7 +140,7 @@ impl RequestCollapser {
             count += 1;
             match &*flight.stage.borrow() {
                 FetchStage::Answered(filed, fill)
-                    if company == CollapseMode::Welcome && suits(filed) =>
+                    if mode == CollapseMode::JoinOrLead && is_usable(filed) =>
                 {
                     return CollapseRole::Read(Arc::clone(filed), Arc::clone(fill));
                 }
@@ -147,12 +148,12 @@ impl RequestCollapser {
                 FetchStage::Answered(..)
                 | FetchStage::Freshened(_)
                 | FetchStage::Unshared
-                | FetchStage::Vanished
+                | FetchStage::Abandoned
                 | FetchStage::Failed => {}
             }
         }
         if let Some(flight) = pending {
-            let may_wait = company == CollapseMode::Welcome
+            let may_wait = mode == CollapseMode::JoinOrLead
                 && flight.waiting.load(Ordering::Relaxed) < WAITERS_MAX;
             return if may_wait {
                 CollapseRole::Wait(HeadWaiter::on(flight))
@@ -160,46 +161,52 @@ impl RequestCollapser {
                 CollapseRole::Alone
             };
         }
-        let is_alone = pen.alone.has(key.hash().0, seconds(now), ALONE_SECS);
-        if is_alone || count >= FLIGHTS_A_KEY_MAX || pen.count >= FLIGHTS_A_PEN_MAX {
+        let is_uncollapsed = shard.alone.has(key.hash().0, seconds(now), ALONE_SECS);
+        if is_uncollapsed || count >= FLIGHTS_A_KEY_MAX || shard.count >= FLIGHTS_A_SHARD_MAX {
             return CollapseRole::Alone;
         }
-        CollapseRole::Lead(InFlightGuard::begin(self, &mut pen, key))
+        CollapseRole::Lead(InFlightGuard::begin(self, &mut shard, key))
     }
 
-    /// Leads a fetch behind the clients' backs, unless one is under way.
-    pub(crate) fn lead_quietly(self: &Arc<Self>, key: &CacheKey) -> Option<InFlightGuard> {
-        let mut pen = self.pen(key);
-        let is_busy = pen
+    /// Begins a fetch that no client waits for, unless one is under way.
+    pub(crate) fn begin_background_refresh(
+        self: &Arc<Self>,
+        key: &CacheKey,
+    ) -> Option<InFlightGuard> {
+        let mut shard = self.shard(key);
+        let is_busy = shard
             .flights
             .get(&key.hash())
             .is_some_and(|flights| flights.iter().any(|it| it.key == *key && it.is_current()));
-        (!is_busy && pen.count < FLIGHTS_A_PEN_MAX)
-            .then(|| InFlightGuard::begin(self, &mut pen, key))
+        (!is_busy && shard.count < FLIGHTS_A_SHARD_MAX)
+            .then(|| InFlightGuard::begin(self, &mut shard, key))
     }
 
     /// Remembers whether a key's answers can be shared.
-    pub(crate) fn learn(&self, key: &CacheKey, company: CollapseMode, now: Now) {
+    pub(crate) fn note_shareable(&self, key: &CacheKey, mode: CollapseMode, now: Now) {
         let (hash, now) = (key.hash().0, seconds(now));
-        let alone = &mut self.pen(key).alone;
-        match company {
-            CollapseMode::Welcome => drop(alone.take(hash, now, ALONE_SECS)),
-            CollapseMode::Followed | CollapseMode::Refused => alone.note(hash, now),
+        let alone = &mut self.shard(key).alone;
+        match mode {
+            CollapseMode::JoinOrLead => drop(alone.take(hash, now, ALONE_SECS)),
+            CollapseMode::LeadOnly | CollapseMode::Never => alone.note(hash, now),
         }
     }
 
     /// True if a key's last answer could not be shared.
-    pub(crate) fn is_alone(&self, key: &CacheKey, now: Now) -> bool {
-        self.pen(key).alone.has(key.hash().0, seconds(now), ALONE_SECS)
+    pub(crate) fn is_uncollapsed(&self, key: &CacheKey, now: Now) -> bool {
+        self.shard(key).alone.has(key.hash().0, seconds(now), ALONE_SECS)
     }
 
-    /// Sees to it that nobody joins what is being fetched. `concerns` is given the head where there
-    /// is one. Returns how many fetches are concerned.
-    pub(crate) fn outdate(&self, concerns: impl Fn(&CacheKey, Option<&FiledHead>) -> bool) -> u64 {
+    /// Marks matching fetches outdated, so that no new request joins them. `concerns` is given the
+    /// head where there is one. Returns how many fetches are concerned.
+    pub(crate) fn mark_outdated(
+        &self,
+        concerns: impl Fn(&CacheKey, Option<&FiledHead>) -> bool,
+    ) -> u64 {
         let mut count = 0;
-        for pen in &self.pens {
-            let pen = lock(pen);
-            for flight in pen.flights.values().flatten() {
+        for shard in &self.shards {
+            let shard = lock(shard);
+            for flight in shard.flights.values().flatten() {
                 let is_concerned = match &*flight.stage.borrow() {
                     FetchStage::Answered(filed, _) => concerns(&flight.key, Some(filed)),
                     _ => concerns(&flight.key, None),
@@ -215,14 +222,15 @@ impl RequestCollapser {
 
     /// Fetches of a key under way that others may join.
     pub(crate) fn flights(&self, key: &CacheKey) -> usize {
-        let pen = self.pen(key);
-        pen.flights
+        let shard = self.shard(key);
+        shard
+            .flights
             .get(&key.hash())
             .map_or(0, |them| them.iter().filter(|it| it.key == *key).count())
     }
 
-    fn pen(&self, key: &CacheKey) -> MutexGuard<'_, CollapserShard> {
-        lock(&self.pens[(key.hash().0 >> 64) as usize % PENS])
+    fn shard(&self, key: &CacheKey) -> MutexGuard<'_, CollapserShard> {
+        lock(&self.shards[(key.hash().0 >> 64) as usize % SHARDS])
     }
 }
 
@@ -237,36 +245,41 @@ impl SharedFetch {
     }
 }
 
-/// A fetch under way, held by whoever leads it. Dropped before its head came, it lets another lead.
+/// A fetch under way, held by the client that makes it. Dropped before its head came, it lets
+/// another client fetch.
 pub(crate) struct InFlightGuard {
-    herd: Arc<RequestCollapser>,
+    collapser: Arc<RequestCollapser>,
     flight: Arc<SharedFetch>,
 }
 
 impl InFlightGuard {
-    fn begin(herd: &Arc<RequestCollapser>, pen: &mut CollapserShard, key: &CacheKey) -> Self {
+    fn begin(
+        collapser: &Arc<RequestCollapser>,
+        shard: &mut CollapserShard,
+        key: &CacheKey,
+    ) -> Self {
         let flight = Arc::new(SharedFetch {
             key: key.clone(),
             stage: watch::Sender::new(FetchStage::Pending),
             is_outdated: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
-            anchor: Mutex::new(None),
+            body_hold: Mutex::new(None),
         });
-        pen.flights.entry(key.hash()).or_default().push(Arc::clone(&flight));
-        pen.count += 1;
-        Self { herd: Arc::clone(herd), flight }
+        shard.flights.entry(key.hash()).or_default().push(Arc::clone(&flight));
+        shard.count += 1;
+        Self { collapser: Arc::clone(collapser), flight }
     }
 
     /// The head is there: all who wait may read.
     pub(crate) fn answered(&self, filed: &Arc<FiledHead>, fill: &Arc<Fill>) {
         let flight = &self.flight;
         if flight.waiting.load(Ordering::SeqCst) > 0 {
-            *lock(&flight.anchor) = fill.attach(0..u64::MAX).ok();
+            *lock(&flight.body_hold) = fill.attach(0..u64::MAX).ok();
         }
         flight.settle(FetchStage::Answered(Arc::clone(filed), Arc::clone(fill)));
         // All may have left meanwhile; the last of them found no anchor to raise.
         if flight.waiting.load(Ordering::SeqCst) == 0 {
-            drop(lock(&flight.anchor).take());
+            drop(lock(&flight.body_hold).take());
         }
     }
 
@@ -278,21 +291,21 @@ impl InFlightGuard {
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        let Self { herd, flight } = self;
+        let Self { collapser, flight } = self;
         {
-            let mut pen = herd.pen(&flight.key);
-            if let Some(flights) = pen.flights.get_mut(&flight.key.hash()) {
+            let mut shard = collapser.shard(&flight.key);
+            if let Some(flights) = shard.flights.get_mut(&flight.key.hash()) {
                 flights.retain(|it| !Arc::ptr_eq(it, flight));
                 if flights.is_empty() {
-                    pen.flights.remove(&flight.key.hash());
+                    shard.flights.remove(&flight.key.hash());
                 }
-                pen.count -= 1;
+                shard.count -= 1;
             }
         }
         flight.stage.send_if_modified(|stage| {
             let is_pending = matches!(stage, FetchStage::Pending);
             if is_pending {
-                *stage = FetchStage::Vanished;
+                *stage = FetchStage::Abandoned;
             }
             is_pending
         });
@@ -315,15 +328,15 @@ impl HeadWaiter {
     /// is there as long as this waits.
     pub(crate) async fn settled(&mut self) -> FetchStage {
         let stage = self.stage.wait_for(|stage| !matches!(stage, FetchStage::Pending)).await;
-        stage.map_or(FetchStage::Vanished, |stage| stage.clone())
+        stage.map_or(FetchStage::Abandoned, |stage| stage.clone())
     }
 }
 
 impl Drop for HeadWaiter {
     fn drop(&mut self) {
         if self.flight.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let anchor = lock(&self.flight.anchor).take();
-            drop(anchor);
+            let body_hold = lock(&self.flight.body_hold).take();
+            drop(body_hold);
         }
     }
 }

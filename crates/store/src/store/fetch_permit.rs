@@ -1,13 +1,13 @@
-//! A fetch that is to be made, and one that is waited for.
+//! Permission to fetch, and the wait for another client's fetch.
 //!
-//! A lead is a promise: it ends with an answer, with a failure, or, when it is dropped, with
-//! another client's turn. Held by doors.
+//! A permit ends with an answer, with a failure, or, when it is dropped, with another client's
+//! turn. Held by doors.
 
-use super::since::PurgeWatch;
-use super::{Store, front_of};
+use super::purge_watch::PurgeWatch;
+use super::{Store, stored_prefix};
 use crate::fill::{Fill, FillBody, FillPurpose};
-use crate::herd::{FetchStage, HeadWaiter, InFlightGuard};
 use crate::memory::{FiledHead, StoredEntry};
+use crate::request_collapser::{FetchStage, HeadWaiter, InFlightGuard};
 use disk_store::{CacheKey, LearnedAt};
 use http_freshness::{
     CachingRules, Forward, Freshness, MissingRange, RequestFacts, Reuse, ValidationConditions,
@@ -15,15 +15,15 @@ use http_freshness::{
 };
 use std::sync::Arc;
 
-/// Holds what is to be fetched, and why.
+/// Plan of one fetch, and the reason for it.
 pub(super) struct FetchPlan {
     pub(super) key: CacheKey,
     pub(super) why: Forward,
     pub(super) conditions: ValidationConditions,
-    /// What the conditions are about.
-    pub(super) about: Vec<Arc<StoredEntry>>,
+    /// Stored responses that the conditions ask about.
+    pub(super) validated: Vec<Arc<StoredEntry>>,
     /// What is there from a fetch that broke off, and how to ask for the rest.
-    pub(super) front: Option<(Arc<StoredEntry>, MissingRange)>,
+    pub(super) partial: Option<(Arc<StoredEntry>, MissingRange)>,
     pub(super) purpose: FillPurpose,
 }
 
@@ -32,23 +32,23 @@ impl FetchPlan {
         key: &CacheKey,
         why: Forward,
         conditions: ValidationConditions,
-        about: Vec<Arc<StoredEntry>>,
+        validated: Vec<Arc<StoredEntry>>,
     ) -> Self {
         let key = key.clone();
-        Self { key, why, conditions, about, front: None, purpose: FillPurpose::Clients }
+        Self { key, why, conditions, validated, partial: None, purpose: FillPurpose::Clients }
     }
 
     pub(super) fn prefix(&self) -> FillBody {
-        self.front.as_ref().map_or_else(FillBody::default, |(entry, _)| front_of(entry))
+        self.partial.as_ref().map_or_else(FillBody::default, |(entry, _)| stored_prefix(entry))
     }
 }
 
-/// The right and the duty to fetch.
+/// Exclusive permission to fetch this key; dropping it lets another client fetch.
 pub struct FetchPermit {
     pub(super) store: Arc<Store>,
-    pub(super) errand: Box<FetchPlan>,
+    pub(super) plan: Box<FetchPlan>,
     /// `None` where nobody waits for it.
-    pub(super) flying: Option<InFlightGuard>,
+    pub(super) in_flight: Option<InFlightGuard>,
     /// The purges since it was given: they concern its answer.
     pub(super) since: PurgeWatch,
     /// When it was given, for the disk.
@@ -58,34 +58,34 @@ pub struct FetchPermit {
 impl FetchPermit {
     pub(super) fn new(
         store: &Arc<Store>,
-        errand: Box<FetchPlan>,
-        flying: Option<InFlightGuard>,
+        plan: Box<FetchPlan>,
+        in_flight: Option<InFlightGuard>,
     ) -> Self {
-        let disk_moment = store.depot.as_ref().map(|depot| depot.disk.moment());
-        let since = store.purges.watch(&errand.key);
-        Self { store: Arc::clone(store), errand, flying, since, disk_moment }
+        let disk_moment = store.disk_tier.as_ref().map(|disk_tier| disk_tier.disk.moment());
+        let since = store.purges.watch(&plan.key);
+        Self { store: Arc::clone(store), plan, in_flight, since, disk_moment }
     }
 
     /// Why the origin is asked.
     pub const fn why(&self) -> Forward {
-        self.errand.why
+        self.plan.why
     }
 
     /// The conditions to ask with; none where the whole is wanted.
     pub const fn conditions(&self) -> &ValidationConditions {
-        &self.errand.conditions
+        &self.plan.conditions
     }
 
-    /// Returns how to ask for what is missing, where the front of the body is stored.
+    /// Returns how to ask for what is missing, where the beginning of the body is stored.
     pub fn rest(&self) -> Option<&MissingRange> {
-        self.errand.front.as_ref().map(|(_, rest)| rest)
+        self.plan.partial.as_ref().map(|(_, rest)| rest)
     }
 
     /// The stored response that the request selects, which may stand in for an error
     /// ([`rescue`](http_freshness::rescue)).
     pub fn stale(&self) -> Option<&Arc<StoredEntry>> {
-        match self.errand.why {
-            Forward::Doubt(_) => self.errand.about.first(),
+        match self.plan.why {
+            Forward::Doubt(_) => self.plan.validated.first(),
             Forward::Bypass
             | Forward::UriMiss
             | Forward::VaryMiss
@@ -97,8 +97,8 @@ impl FetchPermit {
     /// The origin could not be asked: those who wait hear of it at once, and do not try one by one.
     pub fn failed(self) {
         self.store.count(|it| &it.broken);
-        if let Some(flying) = self.flying {
-            flying.settle(FetchStage::Failed);
+        if let Some(in_flight) = self.in_flight {
+            in_flight.settle(FetchStage::Failed);
         }
     }
 }
@@ -106,7 +106,7 @@ impl FetchPermit {
 /// A wait for another client's head.
 pub struct JoinedFetch {
     store: Arc<Store>,
-    errand: Box<FetchPlan>,
+    plan: Box<FetchPlan>,
     waiting: HeadWaiter,
 }
 
@@ -117,7 +117,7 @@ pub enum JoinOutcome {
     /// What was stored was right: send it.
     Hit(Arc<StoredEntry>, Freshness),
     /// Is not for sharing: fetch, as all others do now.
-    Lead(FetchPermit),
+    Fetch(FetchPermit),
     /// The other has left or was refused before there was a head, or it was another variant: look
     /// up anew.
     LookUp,
@@ -135,11 +135,11 @@ pub struct SharedReading {
 }
 
 impl JoinedFetch {
-    pub(super) fn new(store: &Arc<Store>, errand: Box<FetchPlan>, waiting: HeadWaiter) -> Self {
-        Self { store: Arc::clone(store), errand, waiting }
+    pub(super) fn new(store: &Arc<Store>, plan: Box<FetchPlan>, waiting: HeadWaiter) -> Self {
+        Self { store: Arc::clone(store), plan, waiting }
     }
 
-    /// Waits until the head is there, or will not come. Whoever leads has a time limit; a door may
+    /// Waits until the head is there, or will not come. The client that fetches has a time limit; a door may
     /// drop this whenever its client leaves.
     pub async fn settled(mut self, rules: &CachingRules, asked: &RequestFacts<'_>) -> JoinOutcome {
         match self.waiting.settled().await {
@@ -166,13 +166,13 @@ impl JoinedFetch {
                 }
             }
             FetchStage::Unshared => self.alone(),
-            FetchStage::Vanished | FetchStage::Pending => JoinOutcome::LookUp,
-            FetchStage::Failed => JoinOutcome::Failed(self.errand.about.into_iter().next()),
+            FetchStage::Abandoned | FetchStage::Pending => JoinOutcome::LookUp,
+            FetchStage::Failed => JoinOutcome::Failed(self.plan.validated.into_iter().next()),
         }
     }
 
     fn alone(self) -> JoinOutcome {
         self.store.count(|it| &it.alone);
-        JoinOutcome::Lead(FetchPermit::new(&self.store, self.errand, None))
+        JoinOutcome::Fetch(FetchPermit::new(&self.store, self.plan, None))
     }
 }

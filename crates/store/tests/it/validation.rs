@@ -162,7 +162,7 @@ async fn a_front_is_offered_while_it_is_fresh_and_its_validator_strong() {
         assert!(got.await.is_err(), "its reader is told");
         let (range, plain) = (header_map(&[("range", "bytes=0-9")]), HeaderMap::new());
         let offers =
-            |fields: &HeaderMap| matches!(door.look_up(URL, fields), CacheLookup::Front(..));
+            |fields: &HeaderMap| matches!(door.look_up(URL, fields), CacheLookup::Partial(..));
         assert_eq!((offers(&range), offers(&plain)), (is_offered, false), "{etag}");
         door.pass(Duration::from_secs(61));
         assert!(!offers(&range), "{etag}");
