@@ -5,5 +5,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    assert!(signer::comes_back(data), "an order that does not come back as it went");
+    assert!(signer::round_trips(data), "an order that does not come back as it went");
 });

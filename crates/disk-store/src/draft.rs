@@ -8,8 +8,8 @@ use crate::labels;
 use crate::not_stored::NotStored;
 use crate::record::PendingRecord;
 
-/// Moment at which something was learned, among records and purges. A purge concerns what was learned before
-/// it.
+/// Moment at which something was learned, among records and purges. A purge concerns what was
+/// learned before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LearnedAt(pub(crate) u64);
 

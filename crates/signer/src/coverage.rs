@@ -30,8 +30,8 @@ pub(crate) enum LeafCoverage {
     WithWildcard(String),
 }
 
-/// Returns what may be certified so that `host` (a [`blockable_name`](crate::names::blockable_name) that the policy permits) is
-/// covered.
+/// Returns what may be certified so that `host` (a [`blockable_name`](crate::names::blockable_name)
+/// that the policy permits) is covered.
 ///
 /// One leaf for a registrable domain's whole level saves a handshake per tracker, and minting per
 /// random name. But it certifies names nobody asked about, so it needs the policy's word for the

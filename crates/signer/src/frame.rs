@@ -2,7 +2,7 @@
 //!
 //! Each is one packet of a `SOCK_SEQPACKET` pair, so there is no length to lie about: version,
 //! kind, number, body. Both ends read as if the other were hostile; what does not fit exactly is no
-//! message. It sends nothing itself. Used by `keeper` and `process`.
+//! message. It sends nothing itself. Used by `supervisor` and `process`.
 
 use crate::bundles::{BUNDLE_BYTES_MAX, BUNDLE_NAMES_MAX};
 use crate::coverage::LeafCoverage;
@@ -49,7 +49,7 @@ pub(crate) enum SignerReply {
 
 /// Reads bytes as a message in either direction; whether an order that was read is the same after
 /// it was written and read again. Called by the fuzz target.
-pub fn comes_back(bytes: &[u8]) -> bool {
+pub fn round_trips(bytes: &[u8]) -> bool {
     // What explains something may be cut when it is written, so it is only read.
     let _ = SignerReply::read(bytes);
     SignerRequest::read(bytes).is_none_or(|ask| SignerRequest::read(&ask.write()) == Some(ask))

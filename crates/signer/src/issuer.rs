@@ -102,7 +102,7 @@ impl LeafIssuer {
 
     /// Knows from now on which names are ours.
     #[must_use]
-    pub fn limited_to(mut self, ours: OwnServerNames) -> Self {
+    pub fn with_own_names(mut self, ours: OwnServerNames) -> Self {
         self.ours = ours;
         self
     }
@@ -115,13 +115,13 @@ impl LeafIssuer {
 
     /// Takes another policy's word from now on.
     #[must_use]
-    pub fn asking(mut self, policy: Arc<dyn MintPolicy>) -> Self {
+    pub fn with_policy(mut self, policy: Arc<dyn MintPolicy>) -> Self {
         self.policy = policy;
         self
     }
 
     /// Writes down what is signed from now on, in `dir`.
-    pub fn write_down(&mut self, dir: &Path) -> std::io::Result<()> {
+    pub fn open_audit_log(&mut self, dir: &Path) -> std::io::Result<()> {
         self.audit = Some(AuditLog::open(dir)?);
         Ok(())
     }
@@ -177,7 +177,7 @@ impl LeafIssuer {
     }
 
     /// Signs a leaf for nobody, to see that it can.
-    pub(crate) fn prove(&self, now: Now) -> Result<(), SigningRefusal> {
+    pub(crate) fn self_test(&self, now: Now) -> Result<(), SigningRefusal> {
         let failed = |why: &dyn fmt::Display| SigningRefusal::Failed(why.to_string());
         let serial = random().map_err(|why| failed(&why))?;
         let names = ["tidegate.invalid".to_owned()];

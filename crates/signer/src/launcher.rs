@@ -145,8 +145,8 @@ pub fn run_launcher(signer: &SignerProgram) -> io::Result<()> {
     Ok(())
 }
 
-/// Keeps what signers need before they enter their own sandbox: to read the key and the lists, and to
-/// become somebody else.
+/// Keeps what signers need before they enter their own sandbox: to read the key and the lists, and
+/// to become somebody else.
 fn give_up_the_rest(folder: &OwnedFd) -> io::Result<HeldPrivileges> {
     use rustix::fd::AsRawFd;
     let plan = PrivilegePlan {

@@ -1,11 +1,11 @@
 //! Why there is no leaf for a name, in words.
 //!
-//! It gathers what issuer and keeper say; nothing is decided here. Made by the signer, read by
+//! It gathers what issuer and supervisor say; nothing is decided here. Made by the signer, read by
 //! `tls`.
 
 use crate::issuer::SigningRefusal;
-use crate::keeper::NoAnswer;
 use crate::names::BadName;
+use crate::supervisor::NoAnswer;
 use std::fmt;
 
 /// Why there is no leaf for a name.

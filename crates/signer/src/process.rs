@@ -88,10 +88,10 @@ impl SignerTask {
         let mut issuer =
             LeafIssuer::open(&self.dir, Arc::new(MintNothing), self.exclusions, clock())
                 .map_err(|why| say(&why))?
-                .limited_to(self.ours);
+                .with_own_names(self.ours);
         tell(&SignerReply::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
-        if let Err(why) = issuer.write_down(&self.dir) {
+        if let Err(why) = issuer.open_audit_log(&self.dir) {
             troubles.push(format!("what is signed cannot be written down: {why}"));
         }
         if self.vouched == VouchMode::Limited
@@ -103,11 +103,11 @@ impl SignerTask {
         let _ = File::open("/dev/null").map(dup2_stdout);
         // The lists come from a folder of the other process, so they are not read as root.
         let user = signer_process::leave_root(&self.user).map_err(|why| say(&why))?;
-        let issuer = issuer.asking(policy()?);
+        let issuer = issuer.with_policy(policy()?);
         // The generator's state is made before the sandbox is entered.
-        issuer.prove(clock()).map_err(|why| format!("{why:?}"))?;
+        issuer.self_test(clock()).map_err(|why| format!("{why:?}"))?;
         troubles.extend(signer_process::enter(&user).map_err(|why| say(&why))?);
-        issuer.prove(clock()).map_err(|why| format!("inside its sandbox: {why:?}"))?;
+        issuer.self_test(clock()).map_err(|why| format!("inside its sandbox: {why:?}"))?;
         tell(&SignerReply::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
         Ok(issuer)
     }

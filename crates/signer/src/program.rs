@@ -1,7 +1,7 @@
 //! The signer's program, and the socket between it and whoever starts it.
 //!
-//! It starts nothing itself. Used by the keeper, which starts signers as its children, and by the
-//! launcher.
+//! It starts nothing itself. Used by the supervisor, which starts signers as its children, and by
+//! the launcher.
 
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};

@@ -10,7 +10,6 @@ use crate::bundles::NameBundles;
 use crate::coverage::{self, LeafCoverage, RENEW_AFTER_DAYS};
 use crate::exclusions::NameExclusions;
 use crate::issuer::{KeyKind, LeafIssuer, SigningOrder};
-use crate::keeper::{SignerKeeper, SignerStart, SignerSuccession};
 use crate::launcher::SignerLauncher;
 use crate::leaf::{LeafCertificate, LeafKey, LeafNames, RsaKey};
 use crate::mint_error::MintError;
@@ -19,6 +18,7 @@ use crate::names::{self, BadName};
 use crate::program::SignerProgram;
 use crate::settings::{Settings, VouchMode};
 use crate::subject::{CertificateSubject, IDENTITY_NAMES_MAX};
+use crate::supervisor::{SignerStart, SignerSuccession, SignerSupervisor};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rate_limit::{ClientBuckets, ClientRate, TokenTaken};
@@ -45,7 +45,7 @@ const DAY_MS: u64 = 86_400_000;
 
 /// Has leaves signed and keeps them; shared by all cores.
 pub struct Signer {
-    desk: SignerDesk,
+    issuer_handle: IssuerHandle,
     policy: Arc<dyn MintPolicy>,
     p256: LeafKey,
     /// Made when the first client needs it.
@@ -58,12 +58,12 @@ pub struct Signer {
     counters: SignerCounters,
 }
 
-/// Where orders go.
-enum SignerDesk {
+/// Way to the issuer.
+enum IssuerHandle {
     /// To the issuer, in this process.
-    Here(Box<Mutex<LeafIssuer>>),
+    InProcess(Box<Mutex<LeafIssuer>>),
     /// To a process of its own.
-    Process(SignerKeeper),
+    Process(SignerSupervisor),
 }
 
 /// Key of a kept leaf: other names, or another kind of key, are another leaf.
@@ -138,7 +138,7 @@ impl Signer {
 
     /// Signs by this issuer, in this process.
     pub fn with(issuer: LeafIssuer, policy: Arc<dyn MintPolicy>) -> Result<Self, AuthorityError> {
-        Self::at(SignerDesk::Here(Box::new(Mutex::new(issuer))), policy)
+        Self::with_handle(IssuerHandle::InProcess(Box::new(Mutex::new(issuer))), policy)
     }
 
     /// Signs by a process of its own, which is started when it is needed, at the latest. `dir` is
@@ -165,12 +165,18 @@ impl Signer {
         dir: &Path,
         policy: Arc<dyn MintPolicy>,
     ) -> Result<Self, AuthorityError> {
-        Self::at(SignerDesk::Process(SignerKeeper::new(start, CaCertificate::read(dir))), policy)
+        Self::with_handle(
+            IssuerHandle::Process(SignerSupervisor::new(start, CaCertificate::read(dir))),
+            policy,
+        )
     }
 
-    fn at(desk: SignerDesk, policy: Arc<dyn MintPolicy>) -> Result<Self, AuthorityError> {
+    fn with_handle(
+        issuer_handle: IssuerHandle,
+        policy: Arc<dyn MintPolicy>,
+    ) -> Result<Self, AuthorityError> {
         let signer = Self {
-            desk,
+            issuer_handle,
             policy,
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
             rsa: Arc::default(),
@@ -180,33 +186,33 @@ impl Signer {
             vouches: AtomicBool::new(false),
             counters: SignerCounters::default(),
         };
-        signer.tell(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
+        signer.announce_key(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
         Ok(signer)
     }
 
     /// Starts the signer's process, if it is one, and waits until it has opened the authority; or
     /// says why it cannot.
     pub fn start(&self) -> Result<(), String> {
-        match &self.desk {
-            SignerDesk::Here(_) => Ok(()),
-            SignerDesk::Process(keeper) => keeper.start(),
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(_) => Ok(()),
+            IssuerHandle::Process(supervisor) => supervisor.start(),
         }
     }
 
     /// Has the signer's process, if one runs, replaced by one that reads configuration and lists
     /// anew; waits until it has. Handshakes are served all the while, by the old one first.
     pub fn reload(&self) -> Result<SignerSuccession, String> {
-        match &self.desk {
-            SignerDesk::Here(_) => Ok(SignerSuccession::NONE),
-            SignerDesk::Process(keeper) => keeper.restart(),
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(_) => Ok(SignerSuccession::NONE),
+            IssuerHandle::Process(supervisor) => supervisor.restart(),
         }
     }
 
     /// `true` while orders are taken: the authority is open, and its process runs.
-    pub fn answers(&self) -> bool {
-        match &self.desk {
-            SignerDesk::Here(_) => true,
-            SignerDesk::Process(keeper) => keeper.is_ready(),
+    pub fn is_ready(&self) -> bool {
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(_) => true,
+            IssuerHandle::Process(supervisor) => supervisor.is_ready(),
         }
     }
 
@@ -227,20 +233,20 @@ impl Signer {
 
     /// The number of the signer's process where one runs, and how many there have been.
     pub fn process(&self) -> (Option<u32>, u64) {
-        match &self.desk {
-            SignerDesk::Here(_) => (None, 0),
-            SignerDesk::Process(keeper) => keeper.process(),
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(_) => (None, 0),
+            IssuerHandle::Process(supervisor) => supervisor.process(),
         }
     }
 
     /// The authority's certificate; none while no authority was needed yet.
     pub fn ca(&self) -> Option<Arc<CaCertificate>> {
-        match &self.desk {
-            SignerDesk::Here(issuer) => {
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(issuer) => {
                 let issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
                 Some(Arc::new(issuer.certificate().clone()))
             }
-            SignerDesk::Process(keeper) => keeper.certificate(),
+            IssuerHandle::Process(supervisor) => supervisor.certificate(),
         }
     }
 
@@ -260,9 +266,9 @@ impl Signer {
     pub fn warnings(&self, now: Now) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(self.ca().and_then(|ca| ca.warning(now.unix_secs())));
-        if let SignerDesk::Process(keeper) = &self.desk {
-            warnings.extend(keeper.trouble().map(|why| format!("signer: {why}")));
-            let lost = keeper.audit_lost();
+        if let IssuerHandle::Process(supervisor) = &self.issuer_handle {
+            warnings.extend(supervisor.trouble().map(|why| format!("signer: {why}")));
+            let lost = supervisor.audit_lost();
             if lost > 0 {
                 warnings.push(format!(
                     "signer: {lost} lines of ca/audit.log could not be written; make room on the disk"
@@ -400,18 +406,22 @@ impl Signer {
         let names = subject.names.iter().map(|name| names::own_name(name));
         let names = names.collect::<Result<_, _>>().map_err(MintError::BadName)?;
         let order = SigningOrder::Own { names, addresses: subject.addresses.clone() };
-        let leaf = match &self.desk {
-            SignerDesk::Here(issuer) => issue(issuer, &order, now),
-            SignerDesk::Process(keeper) => keeper.ask_now(order, patience).map_err(MintError::from),
+        let leaf = match &self.issuer_handle {
+            IssuerHandle::InProcess(issuer) => issue(issuer, &order, now),
+            IssuerHandle::Process(supervisor) => {
+                supervisor.order_blocking(order, patience).map_err(MintError::from)
+            }
         }?;
         let certified = CertifiedKey::new(vec![leaf.into()], Arc::clone(&self.p256.signing));
         Ok((certified, now.unix_ms..now.unix_ms + RENEW_AFTER_DAYS * DAY_MS))
     }
 
     async fn order(&self, order: SigningOrder, now: Now) -> Result<Vec<u8>, MintError> {
-        match &self.desk {
-            SignerDesk::Here(issuer) => issue(issuer, &order, now),
-            SignerDesk::Process(keeper) => keeper.ask(order).await.map_err(MintError::from),
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(issuer) => issue(issuer, &order, now),
+            IssuerHandle::Process(supervisor) => {
+                supervisor.order(order).await.map_err(MintError::from)
+            }
         }
     }
 
@@ -439,18 +449,18 @@ impl Signer {
             .map_or(Err("it is not made yet"), |made| made.as_ref().map_err(String::as_str));
         let key = made.map_err(|why| crypto(&why))?;
         // Told again with each new leaf: these are few, and it costs a packet.
-        self.tell(KeyKind::Rsa, key).map_err(|why| crypto(&why))?;
+        self.announce_key(KeyKind::Rsa, key).map_err(|why| crypto(&why))?;
         Ok(key)
     }
 
-    fn tell(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
-        match &self.desk {
-            SignerDesk::Here(issuer) => {
+    fn announce_key(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
+        match &self.issuer_handle {
+            IssuerHandle::InProcess(issuer) => {
                 let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
                 issuer.take_key(kind, &key.public).map_err(|why| format!("{why:?}"))
             }
-            SignerDesk::Process(keeper) => {
-                keeper.take_key(kind, key.public.clone());
+            IssuerHandle::Process(supervisor) => {
+                supervisor.take_key(kind, key.public.clone());
                 Ok(())
             }
         }

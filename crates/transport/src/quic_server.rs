@@ -197,7 +197,7 @@ where
 {
     let QuicListener { socket, server, endpoint, overloaded, broken_off, .. } = listener;
     let endpoint = Endpoint::new(endpoint, Some(server), socket, Arc::new(TokioRuntime))?;
-    let door = Rc::new(HandshakeLobby {
+    let pending = Rc::new(PendingHandshakes {
         limits,
         drain,
         overloaded,
@@ -206,7 +206,7 @@ where
         waiting: Cell::default(),
     });
     let mut stop = std::pin::pin!(stop);
-    let drain = door.drain.clone();
+    let drain = pending.drain.clone();
     let mut begun = std::pin::pin!(drain.begun());
     loop {
         tokio::select! {
@@ -214,7 +214,7 @@ where
             () = &mut begun => break,
             () = &mut stop => break,
             incoming = endpoint.accept() => match incoming {
-                Some(incoming) => door.take_in(incoming),
+                Some(incoming) => pending.take_in(incoming),
                 None => return Ok(()),
             },
         }
@@ -225,7 +225,7 @@ where
 }
 
 /// Where connections wait for the end of their handshake.
-struct HandshakeLobby<H> {
+struct PendingHandshakes<H> {
     limits: ConnectionLimits,
     drain: Drain,
     overloaded: VarInt,
@@ -242,19 +242,19 @@ enum AddressProof {
     Given,
 }
 
-/// A place in the lobby, free again when dropped.
-struct LobbySeat<H>(Rc<HandshakeLobby<H>>, AddressProof);
+/// One slot among the pending handshakes, free again when dropped.
+struct HandshakeSlot<H>(Rc<PendingHandshakes<H>>, AddressProof);
 
-impl<H> LobbySeat<H> {
-    fn take(lobby: &Rc<HandshakeLobby<H>>, proof: AddressProof) -> Self {
-        let mut waiting = lobby.waiting.get();
+impl<H> HandshakeSlot<H> {
+    fn take(pending: &Rc<PendingHandshakes<H>>, proof: AddressProof) -> Self {
+        let mut waiting = pending.waiting.get();
         waiting[proof as usize] += 1;
-        lobby.waiting.set(waiting);
-        Self(Rc::clone(lobby), proof)
+        pending.waiting.set(waiting);
+        Self(Rc::clone(pending), proof)
     }
 }
 
-impl<H> Drop for LobbySeat<H> {
+impl<H> Drop for HandshakeSlot<H> {
     fn drop(&mut self) {
         let mut waiting = self.0.waiting.get();
         waiting[self.1 as usize] -= 1;
@@ -262,7 +262,7 @@ impl<H> Drop for LobbySeat<H> {
     }
 }
 
-impl<H, F> HandshakeLobby<H>
+impl<H, F> PendingHandshakes<H>
 where
     H: Fn(QuicPeer) -> F + 'static,
     F: Future<Output = ()> + 'static,
@@ -294,23 +294,23 @@ where
             },
         };
         let Ok(connecting) = incoming.accept() else { return };
-        let seat = LobbySeat::take(self, proof);
-        let lobby = Rc::clone(self);
+        let slot = HandshakeSlot::take(self, proof);
+        let pending = Rc::clone(self);
         tokio::task::spawn_local(async move {
             let shaken = tokio::select! {
                 shaken = tokio::time::timeout(HANDSHAKE_DEADLINE, connecting) => shaken,
                 // One that is not through yet has asked for nothing.
-                () = lobby.drain.begun() => return,
+                () = pending.drain.begun() => return,
             };
-            drop(seat);
+            drop(slot);
             let Ok(Ok(connection)) = shaken else { return };
-            let permit = permit.or_else(|| lobby.limits.permit(peer.ip(), &lobby.drain));
+            let permit = permit.or_else(|| pending.limits.permit(peer.ip(), &pending.drain));
             match permit {
                 Some(permit) => {
-                    let broken_off = lobby.broken_off;
-                    (lobby.handle)(QuicPeer { connection, broken_off, _permit: permit }).await;
+                    let broken_off = pending.broken_off;
+                    (pending.handle)(QuicPeer { connection, broken_off, _permit: permit }).await;
                 }
-                None => connection.close(lobby.overloaded, b"too many connections"),
+                None => connection.close(pending.overloaded, b"too many connections"),
             }
         });
     }

@@ -10,6 +10,7 @@ mod client;
 mod client_hello;
 mod failed;
 mod files;
+mod handshake_permit;
 mod hello;
 mod identity;
 mod pins;
@@ -17,7 +18,6 @@ mod records;
 mod server;
 mod server_config;
 mod sites;
-mod under_way;
 mod wall_clock;
 
 pub use client::{BadClientTls, ClientTls, ClientTlsOptions, ClientTlsStream, ConnectError};
@@ -27,6 +27,7 @@ pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
     WatchedIdentity, hold_pem, read_pem,
 };
+pub use handshake_permit::HANDSHAKES_PER_CORE_MAX;
 pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, HelloFacts, peek_hello};
 pub use identity::{OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
@@ -36,7 +37,6 @@ pub use server::{
 };
 pub(crate) use server_config::server_config;
 pub use sites::{ClientAuthorities, ClientCertificates, SiteIdentity};
-pub use under_way::HANDSHAKES_PER_CORE_MAX;
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::CertificateDer;

@@ -234,7 +234,7 @@ fn the_issuer_believes_nobody() {
     );
     let mut issuer = LeafIssuer::open(&folder.file(""), Arc::new(Everything), exclusions, now())
         .unwrap()
-        .limited_to(ours);
+        .with_own_names(ours);
     let key = KeyKind::P256;
     issuer.take_key(key, &LeafKey::make(key).unwrap().public).unwrap();
     let wide = |base: &str| LeafCoverage::WithWildcard(base.to_owned());

@@ -71,8 +71,8 @@ pub(super) enum AnswerExtent {
 struct AnswerDraft {
     head: StoredHead,
     terms: ReuseTerms,
-    /// Number of bytes that come until the body or its part is over, with what is there; `None`: not
-    /// known.
+    /// Number of bytes that come until the body or its part is over, with what is there; `None`:
+    /// not known.
     until: Option<u64>,
     extent: AnswerExtent,
     /// True if the stored beginning is put before it.

@@ -139,8 +139,8 @@ impl JoinedFetch {
         Self { store: Arc::clone(store), plan, waiting }
     }
 
-    /// Waits until the head is there, or will not come. The client that fetches has a time limit; a door may
-    /// drop this whenever its client leaves.
+    /// Waits until the head is there, or will not come. The client that fetches has a time limit; a
+    /// door may drop this whenever its client leaves.
     pub async fn settled(mut self, rules: &CachingRules, asked: &RequestFacts<'_>) -> JoinOutcome {
         match self.waiting.settled().await {
             FetchStage::Answered(filed, fill) => {

@@ -23,8 +23,9 @@ use std::sync::Arc;
 pub enum CacheLookup {
     /// Send it.
     Hit(Arc<StoredEntry>, Freshness),
-    /// The beginning of it is there, and fresh, for a request that may want no more (`HEAD`, `Range`):
-    /// if so send of it and say so to [`Store::count_partial_hit`], else go on with [`Store::look_up_rest`].
+    /// The beginning of it is there, and fresh, for a request that may want no more (`HEAD`,
+    /// `Range`): if so send of it and say so to [`Store::count_partial_hit`], else go on with
+    /// [`Store::look_up_rest`].
     Partial(Arc<StoredEntry>, Freshness),
     /// Send it, though it is stale. Whoever gets the permit fetches a new one in the background.
     Stale {

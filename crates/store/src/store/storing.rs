@@ -16,7 +16,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use vocab::Now;
 
-/// A beginning shorter than this, in bytes, is not worth a place: the next fetch has it in a moment.
+/// A beginning shorter than this, in bytes, is not worth a place: the next fetch has it in a
+/// moment.
 const FRONT_BYTES_MIN: u64 = 64 << 10;
 
 /// Outcome of a body that came whole.
@@ -70,8 +71,8 @@ impl StoringAnswer {
         &self.filed
     }
 
-    /// The reader of the whole body for the client that fetches; it is there once, for fetches that a
-    /// client waits for. Dropped without another one attached, it says that the client has left.
+    /// The reader of the whole body for the client that fetches; it is there once, for fetches that
+    /// a client waits for. Dropped without another one attached, it says that the client has left.
     pub const fn take_reader(&mut self) -> Option<FillReader> {
         self.reader.take()
     }

@@ -61,7 +61,7 @@ impl RunningApp {
     /// Has the signer read everything again. One that did not work before either is no reason to
     /// keep old settings: why it does not is among the warnings.
     fn reload_signer(&self) -> Result<SignerSuccession, String> {
-        let answered = self.signer.answers();
+        let answered = self.signer.is_ready();
         self.signer
             .reload()
             .or_else(|why| if answered { Err(why) } else { Ok(SignerSuccession::NONE) })

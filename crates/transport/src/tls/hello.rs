@@ -4,7 +4,7 @@
 //! if nobody had looked. What is wrong with a message is not judged: it has no name, and the
 //! handshake says the rest. Called by the pixel door before it decides whose handshake this is.
 
-use super::under_way::HandshakePermit;
+use super::handshake_permit::HandshakePermit;
 use crate::stream::Stream;
 use rustls::server::{Accepted, Acceptor};
 

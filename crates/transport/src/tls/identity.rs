@@ -159,7 +159,7 @@ impl ServerIdentity {
             && !fresh_ms.contains(&now.unix_ms)
             // Without a first certificate every handshake would wait for a signer that does not
             // work.
-            && (current.certified.is_some() || by.answers())
+            && (current.certified.is_some() || by.is_ready())
         {
             let again_ms = now.unix_ms..now.unix_ms + AGAIN_MS;
             // An old certificate is better than none: the clock may be what is wrong. And other

@@ -1,9 +1,9 @@
 //! The server side of TLS: certificates by name, and why a handshake failed.
 
+use super::handshake_permit::HandshakePermit;
 use super::records::RecordProgress;
 use super::server_config::server_config;
 use super::sites::{SiteIdentity, TlsSites};
-use super::under_way::HandshakePermit;
 use super::{Alpn, BadPem, PROVIDER, ServerIdentity, certificates, library_error};
 use crate::stream::Stream;
 use rustls::pki_types::PrivateKeyDer;

@@ -58,11 +58,11 @@ pub(crate) enum NoAnswer {
 }
 
 /// The process, as long as this lives.
-pub(crate) struct SignerKeeper(Arc<KeeperShared>);
+pub(crate) struct SignerSupervisor(Arc<SupervisorShared>);
 
-struct KeeperShared {
+struct SupervisorShared {
     start: SignerStart,
-    line: Mutex<SignerChannel>,
+    channel: Mutex<SignerChannel>,
     /// Told when the line changes its state.
     changed: Condvar,
     certificate: ArcSwapOption<CaCertificate>,
@@ -70,22 +70,22 @@ struct KeeperShared {
 }
 
 /// Takes an order back when nobody waits for it any more.
-struct WaitGuard<'k>(&'k KeeperShared, u64);
+struct WaitGuard<'k>(&'k SupervisorShared, u64);
 
 impl Drop for WaitGuard<'_> {
     fn drop(&mut self) {
-        let mut line = self.0.line();
-        line.waiting.remove(&self.1);
-        line.unsent.remove(&self.1);
+        let mut channel = self.0.channel();
+        channel.waiting.remove(&self.1);
+        channel.unsent.remove(&self.1);
     }
 }
 
-impl SignerKeeper {
+impl SignerSupervisor {
     /// Starts nothing yet.
     pub(crate) fn new(start: SignerStart, certificate: Option<CaCertificate>) -> Self {
-        Self(Arc::new(KeeperShared {
+        Self(Arc::new(SupervisorShared {
             start,
-            line: Mutex::default(),
+            channel: Mutex::default(),
             changed: Condvar::new(),
             certificate: ArcSwapOption::from_pointee(certificate),
             audit_lost: AtomicU64::new(0),
@@ -94,12 +94,12 @@ impl SignerKeeper {
 
     /// Starts it if it was not, and waits until the authority is open.
     pub(crate) fn start(&self) -> Result<(), String> {
-        let mut line = self.0.line();
-        self.keep(&mut line)?;
-        self.0.wait(line, |line| line.opened > 0 || line.failed > 0)?;
-        let line = self.0.line();
-        if line.opened == 0 {
-            return Err(line.trouble.clone().unwrap_or_default());
+        let mut channel = self.0.channel();
+        self.ensure_started(&mut channel)?;
+        self.0.wait(channel, |channel| channel.opened > 0 || channel.failed > 0)?;
+        let channel = self.0.channel();
+        if channel.opened == 0 {
+            return Err(channel.trouble.clone().unwrap_or_default());
         }
         Ok(())
     }
@@ -107,41 +107,42 @@ impl SignerKeeper {
     /// Starts another process, which reads everything anew, beside the one that serves, and waits
     /// until it has taken the other's place. Where none was started yet there is nothing to do.
     pub(crate) fn restart(&self) -> Result<SignerSuccession, String> {
-        let mut line = self.0.line();
-        if !line.is_kept {
+        let mut channel = self.0.channel();
+        if !channel.is_kept {
             return Ok(SignerSuccession(None));
         }
-        let number = line.expect_process();
-        drop(line);
-        if let Err(why) = self.tend(number) {
-            self.0.line().give_up(number);
+        let number = channel.begin_start();
+        drop(channel);
+        if let Err(why) = self.supervise(number) {
+            self.0.channel().cancel_start(number);
             return Err(why);
         }
-        let is_settled = |line: &SignerChannel| line.serves(number) || !line.expects(number);
-        let outcome = self.0.wait(self.0.line(), is_settled);
-        let mut line = self.0.line();
-        if line.serves(number) {
+        let is_settled =
+            |channel: &SignerChannel| channel.is_serving(number) || !channel.is_starting(number);
+        let outcome = self.0.wait(self.0.channel(), is_settled);
+        let mut channel = self.0.channel();
+        if channel.is_serving(number) {
             return Ok(SignerSuccession(Some(Arc::clone(&self.0))));
         }
-        line.give_up(number);
-        outcome.and(Err(line.failure.clone().unwrap_or_default()))
+        channel.cancel_start(number);
+        outcome.and(Err(channel.failure.clone().unwrap_or_default()))
     }
 
     /// The public key of leaves of a kind, for this process and all that follow it.
     pub(crate) fn take_key(&self, kind: KeyKind, spki: Vec<u8>) {
-        let mut line = self.0.line();
+        let mut channel = self.0.channel();
         // Before any order for it; were it not to pass, these would be refused and it comes again
         // with the next process.
-        if let Some(serving) = &line.serving {
+        if let Some(serving) = &channel.serving {
             serving.send_key(kind, spki.clone());
         }
-        line.keys.insert(kind as u8, spki);
+        channel.keys.insert(kind as u8, spki);
     }
 
     /// Asks, without holding up the thread.
-    pub(crate) async fn ask(&self, order: SigningOrder) -> Result<Vec<u8>, NoAnswer> {
+    pub(crate) async fn order(&self, order: SigningOrder) -> Result<Vec<u8>, NoAnswer> {
         let (tell, answer) = oneshot::channel();
-        let _waits = self.put(order, OrderAnswer::Task(tell))?;
+        let _waits = self.submit(order, OrderAnswer::Task(tell))?;
         match tokio::time::timeout(ANSWER_MAX, answer).await {
             Ok(Ok(outcome)) => outcome.map_err(NoAnswer::Refused),
             Ok(Err(_)) | Err(_) => Err(NoAnswer::Late(self.trouble())),
@@ -149,13 +150,13 @@ impl SignerKeeper {
     }
 
     /// Asks, and holds up the thread.
-    pub(crate) fn ask_now(
+    pub(crate) fn order_blocking(
         &self,
         order: SigningOrder,
         patience: Duration,
     ) -> Result<Vec<u8>, NoAnswer> {
         let (tell, answer) = mpsc::sync_channel(1);
-        let _waits = self.put(order, OrderAnswer::Thread(tell))?;
+        let _waits = self.submit(order, OrderAnswer::Thread(tell))?;
         match answer.recv_timeout(patience) {
             Ok(outcome) => outcome.map_err(NoAnswer::Refused),
             Err(_) => Err(NoAnswer::Late(self.trouble())),
@@ -169,18 +170,18 @@ impl SignerKeeper {
 
     /// Why it does not run, or what it runs without.
     pub(crate) fn trouble(&self) -> Option<String> {
-        self.0.line().trouble.clone()
+        self.0.channel().trouble.clone()
     }
 
     /// `true` while a process takes orders.
     pub(crate) fn is_ready(&self) -> bool {
-        self.0.line().serving.is_some()
+        self.0.channel().serving.is_some()
     }
 
     /// The number of the process that takes orders, and how many have come so far.
     pub(crate) fn process(&self) -> (Option<u32>, u64) {
-        let line = self.0.line();
-        (line.process(), line.readied)
+        let channel = self.0.channel();
+        (channel.process(), channel.readied)
     }
 
     /// Leaves that were not written down.
@@ -188,36 +189,36 @@ impl SignerKeeper {
         self.0.audit_lost.load(Relaxed)
     }
 
-    fn put(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
-        let mut line = self.0.line();
-        self.keep(&mut line).map_err(|why| NoAnswer::Late(Some(why)))?;
-        if line.waiting.len() >= ORDERS_MAX {
+    fn submit(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
+        let mut channel = self.0.channel();
+        self.ensure_started(&mut channel).map_err(|why| NoAnswer::Late(Some(why)))?;
+        if channel.waiting.len() >= ORDERS_MAX {
             return Err(NoAnswer::Busy);
         }
-        line.numbers += 1;
-        let number = line.numbers;
+        channel.numbers += 1;
+        let number = channel.numbers;
         let packet = SignerRequest::Order(number, order).write();
-        line.waiting.insert(number, WaitingOrder { packet, answer, sent_to: None });
-        line.unsent.insert(number);
-        line.flush();
+        channel.waiting.insert(number, WaitingOrder { packet, answer, sent_to: None });
+        channel.unsent.insert(number);
+        channel.flush();
         Ok(WaitGuard(&self.0, number))
     }
 
     /// Sees that a process is there or on its way.
-    fn keep(&self, line: &mut SignerChannel) -> Result<(), String> {
-        if !line.is_kept {
-            let number = line.expect_process();
-            self.tend(number)?;
-            line.is_kept = true;
+    fn ensure_started(&self, channel: &mut SignerChannel) -> Result<(), String> {
+        if !channel.is_kept {
+            let number = channel.begin_start();
+            self.supervise(number)?;
+            channel.is_kept = true;
         }
         Ok(())
     }
 
     /// Starts the process of this number in a thread of its own, which looks after it.
-    fn tend(&self, number: u64) -> Result<(), String> {
+    fn supervise(&self, number: u64) -> Result<(), String> {
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("signer".into());
-        let spawned = thread.spawn(move || shared.tend(number)).map(drop);
+        let spawned = thread.spawn(move || shared.supervise(number)).map(drop);
         spawned.map_err(|why| format!("no thread for the signer: {why}"))
     }
 }
@@ -225,7 +226,7 @@ impl SignerKeeper {
 /// A process that has taken the place of another. Unless it is kept, the other takes its place
 /// back.
 #[must_use = "dropped, it is undone"]
-pub struct SignerSuccession(Option<Arc<KeeperShared>>);
+pub struct SignerSuccession(Option<Arc<SupervisorShared>>);
 
 impl SignerSuccession {
     /// One without another process.
@@ -234,7 +235,7 @@ impl SignerSuccession {
     /// Ends the process of before.
     pub fn keep(mut self) {
         if let Some(shared) = self.0.take() {
-            shared.line().end_parked();
+            shared.channel().end_replaced();
         }
     }
 }
@@ -242,14 +243,14 @@ impl SignerSuccession {
 impl Drop for SignerSuccession {
     fn drop(&mut self) {
         if let Some(shared) = self.0.take() {
-            shared.line().undo();
+            shared.channel().roll_back();
         }
     }
 }
 
-impl Drop for SignerKeeper {
+impl Drop for SignerSupervisor {
     fn drop(&mut self) {
-        self.0.line().end();
+        self.0.channel().end();
         self.0.changed.notify_all();
     }
 }
@@ -273,46 +274,46 @@ impl SignerProcess<'_> {
     }
 }
 
-impl KeeperShared {
-    fn line(&self) -> MutexGuard<'_, SignerChannel> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+impl SupervisorShared {
+    fn channel(&self) -> MutexGuard<'_, SignerChannel> {
+        self.channel.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for a change of the line.
     fn wait(
         &self,
-        line: MutexGuard<'_, SignerChannel>,
+        channel: MutexGuard<'_, SignerChannel>,
         until: impl Fn(&SignerChannel) -> bool,
     ) -> Result<(), String> {
         let (_line, timeout) = self
             .changed
-            .wait_timeout_while(line, START_MAX, |line| !until(line))
+            .wait_timeout_while(channel, START_MAX, |channel| !until(channel))
             .unwrap_or_else(PoisonError::into_inner);
         if timeout.timed_out() { Err("the signer does not start".into()) } else { Ok(()) }
     }
 
     /// A thread: starts a process and listens to it; where it was the one to count on, the next.
-    fn tend(&self, mut number: u64) {
+    fn supervise(&self, mut number: u64) {
         loop {
             let begun = Instant::now();
             match self.start(number) {
-                Ok((process, link)) => self.listen(process, &link),
+                Ok((process, link)) => self.read_replies(process, &link),
                 Err(why) => {
-                    self.line().failure = Some(format!("the signer cannot be started: {why}"));
+                    self.channel().failure = Some(format!("the signer cannot be started: {why}"));
                 }
             }
-            let pause = self.line().ended(number, begun.elapsed());
+            let pause = self.channel().note_end(number, begun.elapsed());
             self.changed.notify_all();
             let Some(pause) = pause else { return };
-            let (mut line, _) = self
+            let (mut channel, _) = self
                 .changed
-                .wait_timeout_while(self.line(), pause, |line| line.is_wanting())
+                .wait_timeout_while(self.channel(), pause, |channel| channel.needs_process())
                 .unwrap_or_else(PoisonError::into_inner);
             // A reload may have started one meanwhile.
-            if !line.is_wanting() {
+            if !channel.needs_process() {
                 return;
             }
-            number = line.expect_process();
+            number = channel.begin_start();
         }
     }
 
@@ -330,18 +331,18 @@ impl KeeperShared {
             }
         };
         let link = Arc::new(SignerLink { number, socket: ours, process: process.number() });
-        self.line().welcome(&link);
+        self.channel().attach(&link);
         Ok((process, link))
     }
 
     /// Hands answers to those who wait, until the process is gone.
-    fn listen(&self, process: SignerProcess<'_>, link: &Arc<SignerLink>) {
+    fn read_replies(&self, process: SignerProcess<'_>, link: &Arc<SignerLink>) {
         let mut packet = vec![0; FRAME_BYTES_MAX + 1];
         loop {
             match recv(&link.socket, packet.as_mut_slice(), RecvFlags::empty()) {
                 Ok((_, 0)) => break,
                 Ok((_, length)) => match SignerReply::read(&packet[..length]) {
-                    Some(said) => self.hear(said, link),
+                    Some(said) => self.handle_reply(said, link),
                     None => break,
                 },
                 Err(Errno::INTR) => {}
@@ -352,23 +353,23 @@ impl KeeperShared {
         process.end();
     }
 
-    fn hear(&self, said: SignerReply, link: &Arc<SignerLink>) {
+    fn handle_reply(&self, said: SignerReply, link: &Arc<SignerLink>) {
         let (number, outcome) = match said {
             SignerReply::Opened(pem) => {
                 if let Ok(certificate) = CaCertificate::from_pem(&pem) {
                     self.certificate.store(Some(Arc::new(certificate)));
                 }
-                self.line().opened += 1;
+                self.channel().opened += 1;
                 self.changed.notify_all();
                 return;
             }
             SignerReply::Ready(trouble) => {
-                self.line().take_over(link, trouble);
+                self.channel().promote(link, trouble);
                 self.changed.notify_all();
                 return;
             }
             SignerReply::Failed(why) => {
-                self.line().failure = Some(why);
+                self.channel().failure = Some(why);
                 return;
             }
             SignerReply::Leaf(number, lost, leaf) => {
@@ -377,7 +378,7 @@ impl KeeperShared {
             }
             SignerReply::Refused(number, why) => (number, Err(why)),
         };
-        let mut asked = self.line();
+        let mut asked = self.channel();
         let waiting = asked.waiting.remove(&number);
         asked.flush();
         drop(asked);

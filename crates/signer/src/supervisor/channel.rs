@@ -1,8 +1,8 @@
 //! The state of the line to the signer's processes: which of them serves, and who waits for an
 //! answer.
 //!
-//! It starts nothing and waits for nothing; whoever changes it holds its lock. Used by the keeper's
-//! threads and by those who order.
+//! It starts nothing and waits for nothing; whoever changes it holds its lock. Used by the
+//! supervisor's threads and by those who order.
 
 use crate::frame::SignerRequest;
 use crate::issuer::{KeyKind, SigningRefusal};
@@ -29,9 +29,9 @@ pub(crate) struct SignerChannel {
     /// The process that takes orders.
     pub(crate) serving: Option<Arc<SignerLink>>,
     /// The one before it, until the reload that replaced it is through.
-    parked: Option<Arc<SignerLink>>,
+    replaced: Option<Arc<SignerLink>>,
     /// The one that does not take orders yet.
-    coming: Option<ComingSigner>,
+    starting: Option<StartingSigner>,
     /// True if processes are to run from now on.
     pub(crate) is_kept: bool,
     is_ending: bool,
@@ -45,7 +45,7 @@ pub(crate) struct SignerChannel {
     pub(crate) readied: u64,
     pub(crate) failed: u64,
     /// Number of processes that were expected so far.
-    expected: u64,
+    begun: u64,
     /// Time for which the next start waits.
     pause: Duration,
     /// What the process that serves runs without, or why none does.
@@ -62,7 +62,7 @@ pub(crate) struct SignerLink {
 }
 
 /// A process that is to be, by its number, and its link once it was started.
-pub(crate) struct ComingSigner {
+pub(crate) struct StartingSigner {
     number: u64,
     link: Option<Arc<SignerLink>>,
 }
@@ -84,14 +84,14 @@ pub(crate) enum OrderAnswer {
 /// Tells what a process that ended had been.
 enum EndedRole {
     Serving,
-    Coming,
+    Starting,
     /// Replaced, or given up.
     Dismissed,
 }
 
 impl SignerLink {
     /// The process reads this as the end; so does the thread that listens to it.
-    fn hang_up(&self) {
+    fn close(&self) {
         let _ = shutdown(&self.socket, Shutdown::Both);
     }
 
@@ -100,66 +100,66 @@ impl SignerLink {
     }
 }
 
-fn hang_up(link: Option<Arc<SignerLink>>) {
+fn close(link: Option<Arc<SignerLink>>) {
     if let Some(link) = link {
-        link.hang_up();
+        link.close();
     }
 }
 
 impl SignerChannel {
     /// The number of a process that is to be started now, in place of any that is on its way.
-    pub(crate) fn expect_process(&mut self) -> u64 {
-        self.expected += 1;
-        let coming = ComingSigner { number: self.expected, link: None };
-        let given_up = self.coming.replace(coming);
-        hang_up(given_up.and_then(|it| it.link));
-        self.expected
+    pub(crate) fn begin_start(&mut self) -> u64 {
+        self.begun += 1;
+        let starting = StartingSigner { number: self.begun, link: None };
+        let given_up = self.starting.replace(starting);
+        close(given_up.and_then(|it| it.link));
+        self.begun
     }
 
     /// True if the process of this number is on its way.
-    pub(crate) fn expects(&self, number: u64) -> bool {
-        self.coming.as_ref().is_some_and(|it| it.number == number)
+    pub(crate) fn is_starting(&self, number: u64) -> bool {
+        self.starting.as_ref().is_some_and(|it| it.number == number)
     }
 
     /// True if the process of this number takes orders.
-    pub(crate) fn serves(&self, number: u64) -> bool {
+    pub(crate) fn is_serving(&self, number: u64) -> bool {
         self.serving.as_ref().is_some_and(|it| it.number == number)
     }
 
     /// True if there is no process and none on its way, though there should be.
-    pub(crate) fn is_wanting(&self) -> bool {
-        !self.is_ending && self.serving.is_none() && self.coming.is_none()
+    pub(crate) fn needs_process(&self) -> bool {
+        !self.is_ending && self.serving.is_none() && self.starting.is_none()
     }
 
     /// The system's number of the process that serves, or is to.
     pub(crate) fn process(&self) -> Option<u32> {
-        let coming = self.coming.as_ref().and_then(|it| it.link.as_ref());
-        self.serving.as_ref().or(coming).map(|link| link.process)
+        let starting = self.starting.as_ref().and_then(|it| it.link.as_ref());
+        self.serving.as_ref().or(starting).map(|link| link.process)
     }
 
     /// Notes that an expected process was started; ends one that is not expected any more.
-    pub(crate) fn welcome(&mut self, link: &Arc<SignerLink>) {
-        match &mut self.coming {
-            Some(coming) if coming.number == link.number => {
-                coming.link = Some(Arc::clone(link));
+    pub(crate) fn attach(&mut self, link: &Arc<SignerLink>) {
+        match &mut self.starting {
+            Some(starting) if starting.number == link.number => {
+                starting.link = Some(Arc::clone(link));
             }
-            Some(_) | None => link.hang_up(),
+            Some(_) | None => link.close(),
         }
     }
 
     /// Does without the process of this number, if it is on its way.
-    pub(crate) fn give_up(&mut self, number: u64) {
-        let given_up = self.coming.take_if(|it| it.number == number);
-        hang_up(given_up.and_then(|it| it.link));
+    pub(crate) fn cancel_start(&mut self, number: u64) {
+        let given_up = self.starting.take_if(|it| it.number == number);
+        close(given_up.and_then(|it| it.link));
     }
 
     /// Has an expected process take orders from now on. The one before goes on with what it has.
-    pub(crate) fn take_over(&mut self, link: &Arc<SignerLink>, trouble: Option<String>) {
-        if self.coming.take_if(|it| it.number == link.number).is_none() {
+    pub(crate) fn promote(&mut self, link: &Arc<SignerLink>, trouble: Option<String>) {
+        if self.starting.take_if(|it| it.number == link.number).is_none() {
             return;
         }
-        self.end_parked();
-        self.parked = self.serving.replace(Arc::clone(link));
+        self.end_replaced();
+        self.replaced = self.serving.replace(Arc::clone(link));
         self.trouble = trouble;
         self.readied += 1;
         for (kind, spki) in &self.keys {
@@ -170,14 +170,14 @@ impl SignerChannel {
     }
 
     /// Ends the process that was replaced; what it has in hand the next one is sent.
-    pub(crate) fn end_parked(&mut self) {
-        hang_up(self.parked.take());
+    pub(crate) fn end_replaced(&mut self) {
+        close(self.replaced.take());
     }
 
     /// Gives a process that was replaced its place back.
-    pub(crate) fn undo(&mut self) {
-        if let Some(parked) = self.parked.take() {
-            hang_up(self.serving.replace(parked));
+    pub(crate) fn roll_back(&mut self) {
+        if let Some(replaced) = self.replaced.take() {
+            close(self.serving.replace(replaced));
             self.flush();
         }
     }
@@ -185,27 +185,27 @@ impl SignerChannel {
     /// Ends all processes for good.
     pub(crate) fn end(&mut self) {
         self.is_ending = true;
-        self.end_parked();
-        hang_up(self.coming.take().and_then(|it| it.link));
-        hang_up(self.serving.take());
+        self.end_replaced();
+        close(self.starting.take().and_then(|it| it.link));
+        close(self.serving.take());
     }
 
     /// Takes note that the process of this number has ended, `lived` after it was begun; how long
     /// to wait before the next is started, if it was the one to count on.
-    pub(crate) fn ended(&mut self, number: u64, lived: Duration) -> Option<Duration> {
+    pub(crate) fn note_end(&mut self, number: u64, lived: Duration) -> Option<Duration> {
         for (order, waiting) in &mut self.waiting {
             // What it had in hand is answered by another.
             if waiting.sent_to.take_if(|sent_to| *sent_to == number).is_some() {
                 self.unsent.insert(*order);
             }
         }
-        let part = self.part_of(number);
+        let part = self.take_out(number);
         match part {
             EndedRole::Dismissed => {
                 self.flush();
                 return None;
             }
-            EndedRole::Coming => {
+            EndedRole::Starting => {
                 self.failed += 1;
                 if self.serving.is_some() {
                     return None;
@@ -222,15 +222,15 @@ impl SignerChannel {
     }
 
     /// Takes an ended process out of the line.
-    fn part_of(&mut self, number: u64) -> EndedRole {
+    fn take_out(&mut self, number: u64) -> EndedRole {
         let is_it = |link: &mut Arc<SignerLink>| link.number == number;
         if self.serving.take_if(is_it).is_some() {
             return EndedRole::Serving;
         }
-        if self.coming.take_if(|it| it.number == number).is_some() {
-            return EndedRole::Coming;
+        if self.starting.take_if(|it| it.number == number).is_some() {
+            return EndedRole::Starting;
         }
-        self.parked.take_if(is_it);
+        self.replaced.take_if(is_it);
         EndedRole::Dismissed
     }
 
@@ -265,74 +265,74 @@ mod tests {
     const SOON: Duration = Duration::from_millis(50);
 
     /// A process that is ready; its end of the socket.
-    fn ready(line: &mut SignerChannel) -> (u64, OwnedFd) {
-        let number = line.expect_process();
+    fn ready(channel: &mut SignerChannel) -> (u64, OwnedFd) {
+        let number = channel.begin_start();
         let flags = SocketFlags::CLOEXEC;
         let (ours, theirs) =
             socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).unwrap();
         let held = Arc::new(SignerLink { number, socket: ours, process: number as u32 });
-        line.welcome(&held);
-        line.take_over(&held, None);
-        assert!(line.serves(number) && !line.expects(number));
+        channel.attach(&held);
+        channel.promote(&held, None);
+        assert!(channel.is_serving(number) && !channel.is_starting(number));
         (number, theirs)
     }
 
     #[test]
     fn a_process_that_was_replaced_is_followed_by_no_pause() {
-        let mut line = SignerChannel::default();
-        let (mut before, _first) = ready(&mut line);
+        let mut channel = SignerChannel::default();
+        let (mut before, _first) = ready(&mut channel);
         for _ in 0..100 {
-            let (after, _socket) = ready(&mut line);
-            line.end_parked();
-            assert_eq!(line.ended(before, SOON), None);
+            let (after, _socket) = ready(&mut channel);
+            channel.end_replaced();
+            assert_eq!(channel.note_end(before, SOON), None);
             before = after;
         }
-        assert_eq!(line.ended(before, SOON), Some(PAUSE_MIN / 100), "its first death");
+        assert_eq!(channel.note_end(before, SOON), Some(PAUSE_MIN / 100), "its first death");
     }
 
     #[test]
     fn ends_that_nobody_asked_for_are_followed_by_longer_and_longer_pauses() {
-        let mut line = SignerChannel::default();
+        let mut channel = SignerChannel::default();
         let mut pauses = Vec::new();
         for _ in 0..10 {
-            let (number, _socket) = ready(&mut line);
-            pauses.push(line.ended(number, SOON).unwrap());
+            let (number, _socket) = ready(&mut channel);
+            pauses.push(channel.note_end(number, SOON).unwrap());
         }
         assert!(pauses.is_sorted() && pauses[1] == PAUSE_MIN && pauses[9] == PAUSE_MAX);
-        let (number, _socket) = ready(&mut line);
-        assert_eq!(line.ended(number, LIVED), Some(Duration::ZERO));
+        let (number, _socket) = ready(&mut channel);
+        assert_eq!(channel.note_end(number, LIVED), Some(Duration::ZERO));
     }
 
     #[test]
     fn a_reload_that_fails_or_is_undone_leaves_the_process_that_serves() {
-        let mut line = SignerChannel::default();
-        let (first, _first) = ready(&mut line);
-        let number = line.expect_process();
-        assert_eq!(line.ended(number, SOON), None);
-        assert!(line.serves(first) && line.failed == 1);
-        let (second, _second) = ready(&mut line);
-        line.undo();
-        assert!(line.serves(first));
-        assert_eq!(line.ended(second, SOON), None);
-        assert!(line.serves(first));
+        let mut channel = SignerChannel::default();
+        let (first, _first) = ready(&mut channel);
+        let number = channel.begin_start();
+        assert_eq!(channel.note_end(number, SOON), None);
+        assert!(channel.is_serving(first) && channel.failed == 1);
+        let (second, _second) = ready(&mut channel);
+        channel.roll_back();
+        assert!(channel.is_serving(first));
+        assert_eq!(channel.note_end(second, SOON), None);
+        assert!(channel.is_serving(first));
     }
 
     #[test]
     fn an_order_in_the_hand_of_a_process_that_ends_is_sent_to_the_next() {
-        let mut line = SignerChannel::default();
-        let (first, _first) = ready(&mut line);
+        let mut channel = SignerChannel::default();
+        let (first, _first) = ready(&mut channel);
         let (tell, _answer) = oneshot::channel();
         let waiting =
             WaitingOrder { packet: vec![7], answer: OrderAnswer::Task(tell), sent_to: None };
-        line.waiting.insert(1, waiting);
-        line.unsent.insert(1);
-        line.flush();
-        assert_eq!(line.waiting[&1].sent_to, Some(first));
-        let (second, socket) = ready(&mut line);
-        assert_eq!(line.waiting[&1].sent_to, Some(first), "it may answer still");
-        line.end_parked();
-        line.ended(first, SOON);
-        assert_eq!(line.waiting[&1].sent_to, Some(second));
+        channel.waiting.insert(1, waiting);
+        channel.unsent.insert(1);
+        channel.flush();
+        assert_eq!(channel.waiting[&1].sent_to, Some(first));
+        let (second, socket) = ready(&mut channel);
+        assert_eq!(channel.waiting[&1].sent_to, Some(first), "it may answer still");
+        channel.end_replaced();
+        channel.note_end(first, SOON);
+        assert_eq!(channel.waiting[&1].sent_to, Some(second));
         let mut packet = [0; 8];
         let (_, length) =
             rustix::net::recv(&socket, &mut packet[..], rustix::net::RecvFlags::empty()).unwrap();
