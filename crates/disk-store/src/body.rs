@@ -34,7 +34,7 @@ impl std::error::Error for CorruptedBody {}
 pub struct StoredAnswer {
     pub(crate) text: Bytes,
     pub(crate) labels_len: usize,
-    /// Whether it is to be taken for stale whatever its head says. Never [`PurgeEffect::Hard`].
+    /// Effect of purges: stale whatever its head says, or none. Never [`PurgeEffect::Hard`].
     pub purged: PurgeEffect,
     /// Body.
     pub body: DiskBody,

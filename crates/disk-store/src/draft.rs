@@ -16,7 +16,7 @@ pub struct LearnedAt(pub(crate) u64);
 /// An answer that is to be stored, without its body.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordDraft<'a> {
-    /// What it is filed under.
+    /// Key under which it is filed.
     pub key: KeyHash,
     /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
     /// It takes the place of an older answer with the same.

@@ -1,4 +1,4 @@
-//! What the disk tier counts, for metrics and the dashboard.
+//! Counts of the disk tier, for metrics and the dashboard.
 
 use std::fmt;
 use std::io;

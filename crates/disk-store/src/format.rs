@@ -1,4 +1,4 @@
-//! What a record looks like in a segment: header, text, body, trailer, and their checksums.
+//! Layout of a record in a segment: header, text, body, trailer, and their checksums.
 //!
 //! A pure parser and its counterpart: no file, no clock. Every length is checked against its bound
 //! before anything is computed from it, so hostile bytes can neither overflow nor allocate. Called
@@ -36,7 +36,7 @@ const TRAILER_MAGIC: u32 = 0x4565_4754;
 /// therefore no part of the checksum: whatever is there besides zero means dead, never alive.
 const DEAD_AT: u64 = 4;
 
-/// What the word at [`SegmentOffset::dead_at`] becomes when a record dies.
+/// Value of the word at [`SegmentOffset::dead_at`] once a record is dead.
 pub(crate) const DEAD: [u8; 4] = [0xff; 4];
 
 /// A secret word that every checksum begins with, so that the body of an answer cannot be made to
@@ -102,7 +102,7 @@ impl RecordKind {
 /// Tells whether a record still counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordLife {
-    /// It does.
+    /// Alive: it counts.
     Alive,
     /// A newer one took its place, or it was dropped.
     Dead,
@@ -111,11 +111,11 @@ pub enum RecordLife {
 /// The header of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordHeader {
-    /// What it is.
+    /// Kind of record.
     pub kind: RecordKind,
-    /// Whether it still counts.
+    /// Alive or dead.
     pub life: RecordLife,
-    /// What it is filed under.
+    /// Key under which it is filed.
     pub key: KeyHash,
     /// Which of the answers under the key: a hash of the selecting fields, 0 where nothing varies.
     pub variant: u64,

@@ -1,4 +1,4 @@
-//! What a response is filed under: the URL that was asked for (RFC 9111 §2).
+//! Primary key of a stored response: the URL that was asked for (RFC 9111 §2).
 //!
 //! Only `GET` responses are filed, so the method is no part of it. Called by the door with a URL
 //! whose form it has already made canonical (lower-case scheme and host, no default port, no

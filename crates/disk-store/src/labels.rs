@@ -1,4 +1,4 @@
-//! What a purge can find a record by, besides its key: the URL and the tags.
+//! Labels by which a purge finds a record, besides its key: the URL and the tags.
 //!
 //! They stand before the head in every record, so that the disk tier keeps its word about purges
 //! without knowing what a head is. Nothing here allocates but the encoder. Called by the writer and

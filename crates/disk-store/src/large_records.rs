@@ -77,7 +77,7 @@ impl SegmentAppender {
         Ok(())
     }
 
-    /// It is complete.
+    /// Completes a large record.
     pub(crate) fn finish(&mut self, ticket: Ticket) {
         let Some(lane) = self.busy.remove(&ticket) else {
             self.shared.count(|counts| &counts.not_stored);
@@ -114,7 +114,7 @@ impl SegmentAppender {
         Ok(filed)
     }
 
-    /// Its writer went away.
+    /// Gives up a large record whose writer went away.
     pub(crate) fn abort(&mut self, ticket: Ticket) {
         if let Some(lane) = self.busy.remove(&ticket) {
             self.shared.free_lane();

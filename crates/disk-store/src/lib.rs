@@ -168,7 +168,7 @@ pub struct RecoveredDisk {
     pub removed: u64,
     /// Names of some files that are not ours; they are left alone.
     pub foreign: Vec<String>,
-    /// Whether all purges of former runs are known.
+    /// Completeness of the purges of former runs.
     pub purges: PurgeHistory,
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A segment that is written to.
 pub(crate) struct OpenSegment {
     pub(crate) segment: Arc<DiskSegment>,
-    /// What was written to it.
+    /// Records that were written to it.
     pub(crate) survey: SegmentSurvey,
 }
 

@@ -14,11 +14,11 @@ pub const PATTERN_BYTES_MAX: usize = 8 << 10;
 pub enum Purge {
     /// All answers under a key.
     Key(KeyHash),
-    /// Those whose URL begins with this.
+    /// Answers whose URL begins with this.
     Prefix(String),
-    /// Those of a host, without its port, in lower case.
+    /// Answers of a host, without its port, in lower case.
     Host(String),
-    /// Those that carry a tag (`Surrogate-Key`, `Cache-Tag`), exactly.
+    /// Answers that carry a tag (`Surrogate-Key`, `Cache-Tag`), exactly.
     Tag(String),
     /// All.
     Everything,

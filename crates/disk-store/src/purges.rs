@@ -1,4 +1,4 @@
-//! What was purged: by key, prefix, host or tag, hard or soft, and since when.
+//! Table of purges: by key, prefix, host or tag, hard or soft, and since when.
 //!
 //! A purge has a number from the same row as records have their moments, so it concerns all that
 //! was learned before it and nothing that is learned later. It is on the disk before it counts as

@@ -1,4 +1,4 @@
-//! What the disk's thread still has to do, with a cap in bytes and in jobs.
+//! Jobs of the disk's thread, with a cap in bytes and in number.
 //!
 //! Nobody waits here but that thread: at the cap a record is not stored. Jobs that carry no bytes
 //! and release something are always taken; there are at most as many as there are writers. Called
@@ -19,7 +19,7 @@ pub const QUEUE_BYTES_USUAL: usize = 16 << 20;
 /// Jobs that wait.
 pub const QUEUE_JOBS_MAX: usize = 8192;
 
-/// What identifies a record while it is written in pieces.
+/// Number of a record while it is written in pieces.
 pub(crate) type Ticket = u64;
 
 /// Something for the disk's thread.

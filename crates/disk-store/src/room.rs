@@ -19,8 +19,8 @@ use std::sync::atomic::Ordering::Relaxed;
 
 /// A segment of which less than one part in this many is of use counts as nearly empty.
 const NEARLY_EMPTY: u64 = 8;
-/// How often a segment of which half is in use is spared. Then it is reclaimed like any other, so
-/// that what shares it with something popular does not stay for ever.
+/// Number of times that a segment is spared of which half is in use. Then it is reclaimed like any
+/// other, so that what shares it with something popular does not stay for ever.
 const SPARED_MAX: u32 = 7;
 /// Kept free besides a segment, for openings, footers and alignment.
 const MARGIN_BYTES: u64 = 16 << 10;
@@ -35,7 +35,7 @@ pub(crate) struct SegmentCensus {
 /// Which records of a segment are moved before it is reclaimed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EvacuationRule {
-    /// Those that were hit since reclaiming last came by.
+    /// Records that were hit since reclaiming last came by.
     Hot,
     /// All that are of use: there are few.
     Useful,

@@ -26,7 +26,7 @@ pub(crate) struct DiskSegment {
     pub(crate) moment_min: AtomicU64,
     /// The least is reclaimed first.
     pub(crate) age: AtomicU64,
-    /// How often it was spared because much of it was in use.
+    /// Number of times that it was spared because much of it was in use.
     pub(crate) spared: AtomicU32,
     /// True if nothing is written to it any more.
     pub(crate) is_closed: AtomicBool,

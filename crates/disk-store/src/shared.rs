@@ -1,4 +1,4 @@
-//! What doors and the disk's thread share: the index, the segments, the purges, the queue.
+//! State that callers and the disk's thread share: index, segments, purges, queue.
 //!
 //! Each part has its own locks, held for microseconds, besides the one around the log of purges,
 //! which is held for a sync. Called by everything in this module.

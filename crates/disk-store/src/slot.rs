@@ -1,4 +1,4 @@
-//! What the index knows of a record: sixteen bytes.
+//! A record in the index: sixteen bytes.
 //!
 //! It holds no sequence and no full key: whoever follows it reads the record's header and compares.
 //! Pure arithmetic on bits, called by the index and by those who fill it.

@@ -1,4 +1,4 @@
-//! What is in a segment: read from its footer, or found by walking from record to record.
+//! Contents of a segment: read from its footer, or found by walking from record to record.
 //!
 //! A footer is believed only if it is whole; otherwise the records are walked from the first one
 //! until something is not a committed record. Bodies are never read here, and nothing is ever
@@ -48,9 +48,9 @@ impl SurveySource for [u8] {
 /// One record, as the footer lists it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FooterEntry {
-    /// What it is.
+    /// Kind of record.
     pub kind: RecordKind,
-    /// What it is filed under.
+    /// Key under which it is filed.
     pub key: KeyHash,
     /// Which of the answers under the key.
     pub variant: u64,
@@ -126,7 +126,7 @@ pub struct SegmentSurvey {
     pub moment_min: u64,
     /// The greatest number, of records and of moments.
     pub sequence_max: u64,
-    /// How it was found.
+    /// Way in which its end was found.
     pub ending: SegmentEnding,
 }
 

@@ -1,4 +1,4 @@
-//! How old a response was when it came (RFC 9111 §4.2.3, §5.1).
+//! Age of a response when it came (RFC 9111 §4.2.3, §5.1).
 //!
 //! Pure. Called when terms are worked out.
 

@@ -17,7 +17,7 @@ pub enum HandledRequest {
     Hit {
         /// Age of it.
         freshness: Freshness,
-        /// Who allowed it, if it was stale.
+        /// Permission by which it was sent, if it was stale.
         stale: Option<StaleAllowed>,
     },
     /// Answered by this cache itself: 504, nothing was stored that could be sent.
@@ -28,7 +28,7 @@ pub enum HandledRequest {
         why: Forward,
         /// Status, if it differs from the answer's (RFC 9211 §2.3).
         status: Option<StatusCode>,
-        /// Whether the client waited for another client's request.
+        /// Collapsed if the client waited for another client's request.
         collapse: CollapseStatus,
         /// Outcome of the answer.
         kept: Option<StoredStatus>,
@@ -37,7 +37,7 @@ pub enum HandledRequest {
     Rescued {
         /// Age of it.
         freshness: Freshness,
-        /// Who allowed it.
+        /// Permission by which it was sent.
         why: StaleAllowed,
         /// The error's status; none if no answer came.
         status: Option<StatusCode>,
@@ -51,13 +51,13 @@ pub enum Forward {
     Bypass,
     /// Nothing is stored for the URL.
     UriMiss,
-    /// What is stored for the URL is another variant.
+    /// The URL is stored, but another variant of it.
     VaryMiss,
     /// Only some of the bytes are stored.
     Partial,
-    /// What is stored is not sent without asking.
+    /// The stored response is not sent without asking.
     Doubt(Doubt),
-    /// What is stored is no answer to this request.
+    /// The stored response is no answer to this request.
     Never(NotReused),
 }
 

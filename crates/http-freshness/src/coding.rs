@@ -7,9 +7,9 @@
 use super::quality;
 use http::header::{self, HeaderMap};
 
-/// What is compared, each by a bit: the codings that origins choose between, and what is said of
-/// the rest. Other codings are left out, and [`takes`] sees to it that nobody gets one that it did
-/// not name.
+/// Words that are compared, each by a bit: the codings that origins choose between, and what is
+/// said of the rest. Other codings are left out, and [`takes`] sees to it that nobody gets one that
+/// it did not name.
 const WORDS: [&str; 6] = ["*", "*;q=0", "br", "gzip", "identity;q=0", "zstd"];
 
 /// The words that hold for a request, one bit for each.

@@ -53,7 +53,7 @@ pub(crate) struct ResponseControl {
 pub struct RequestDirectives {
     pub(crate) max_age_secs: Option<u32>,
     pub(crate) min_fresh_secs: Option<u32>,
-    /// How stale is acceptable; without an argument, any staleness.
+    /// Staleness that is acceptable; without an argument, any.
     pub(crate) max_stale_secs: Option<u32>,
     pub(crate) stale_if_error_secs: Option<u32>,
     flags: u8,

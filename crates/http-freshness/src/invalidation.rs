@@ -1,4 +1,4 @@
-//! What a request that may have changed something makes unusable (RFC 9111 §4.4).
+//! Invalidation of stored responses by a request that may have changed something (RFC 9111 §4.4).
 //!
 //! Pure: it names URLs, the store drops what is filed under them. Called by the store when the
 //! answer to a request is there.

@@ -9,13 +9,13 @@ use http::header::HeaderValue;
 /// Holds what this proxy says of one answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProxyReport<'a> {
-    /// What went wrong; nothing if the answer was passed on.
+    /// Error that occurred; none if the answer was passed on.
     pub error: Option<ProxyError>,
     /// Where it went wrong: a name or an address.
     pub next_hop: Option<&'a str>,
     /// The status that the next hop answered, where this proxy answers another.
     pub received_status: Option<StatusCode>,
-    /// What else there is to say, for people.
+    /// Details for people.
     pub details: Option<&'a str>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a stored response answers a request, and what must be done first if not (RFC 9111 §4).
+//! Reuse of a stored response for a request, and what must be done first if not (RFC 9111 §4).
 //!
 //! It fetches nothing. The client's own preconditions and ranges are judged by the door, against
 //! the response that these rules let it use. Pure. Called by the store for the response that the
@@ -23,16 +23,16 @@ pub enum Reuse {
     Stale {
         /// Age of it.
         freshness: Freshness,
-        /// Who allows it.
+        /// Permission by which it is sent.
         why: StaleAllowed,
-        /// Whether a new one is fetched meanwhile.
+        /// Background fetch of a new one, or none.
         refresh: RefreshMode,
     },
     /// Ask the origin, with these conditions; without any, fetch it again.
     Validate {
         /// Why it is not sent as it is.
         why: Doubt,
-        /// What to ask by.
+        /// Conditions to ask the origin with.
         conditions: ValidationConditions,
     },
     /// Is no answer to this request.

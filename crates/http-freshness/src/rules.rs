@@ -1,4 +1,4 @@
-//! How this cache behaves where RFC 9111 leaves it a choice, and what the rules are asked about.
+//! Choices of a cache where RFC 9111 leaves it one, and what the rules are asked about.
 //!
 //! Plain words, no decision. Made by a door from its settings; read by every rule.
 
@@ -12,11 +12,11 @@ pub const DELTA_SECS_MAX: u32 = 1 << 31;
 /// The choices of one cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachingRules {
-    /// Who is served from it.
+    /// Audience that is served from it.
     pub audience: CacheAudience,
     /// On whose behalf it stands.
     pub side: CacheSide,
-    /// Whether a request's `Cache-Control` is obeyed (RFC 9111 §5.2.1 is advice to a cache).
+    /// Obedience to a request's `Cache-Control` (RFC 9111 §5.2.1 is advice to a cache).
     pub requests: RequestControl,
     /// When a stale response is served that nobody explicitly allowed.
     pub stale: StaleUse,

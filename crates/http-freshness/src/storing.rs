@@ -1,4 +1,4 @@
-//! Whether an answer may be stored, and on which terms it is used then (RFC 9111 §3).
+//! Storing of an answer: whether it may be, and the terms of its use then (RFC 9111 §3).
 //!
 //! It stores nothing. A refusal names its reason, which stands in `Cache-Status`, in the ledger and
 //! in `why`. Pure. Called by the store when the head of an answer is there.

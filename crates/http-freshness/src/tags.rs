@@ -1,4 +1,4 @@
-//! What a response can be purged by: the words of `Surrogate-Key` and `Cache-Tag`.
+//! Tags by which a response can be purged: the words of `Surrogate-Key` and `Cache-Tag`.
 //!
 //! Pure. Called when terms are worked out, and before a response is stored.
 

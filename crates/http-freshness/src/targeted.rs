@@ -11,7 +11,7 @@ use sfv::{BareItem, Dictionary, ListEntry, Parser};
 
 /// The field that is addressed to caches of the origin's side.
 const FIELD: &str = "cdn-cache-control";
-/// What is read of it, in bytes over all lines; a longer one counts as malformed.
+/// Longest field that is read, in bytes over all lines; a longer one counts as malformed.
 const BYTES_MAX: usize = 4096;
 
 /// Returns what it says; `None` if it does not count.

@@ -18,13 +18,13 @@ use std::fmt;
 pub struct ReuseTerms {
     /// Time for which it is fresh, counted by its age: seconds, at most 2³¹.
     pub lifetime_secs: u32,
-    /// What says so.
+    /// Source of that lifetime.
     pub basis: LifetimeBasis,
     /// Age of it when it came: milliseconds (§4.2.3, `corrected_initial_age`).
     pub initial_age_ms: u64,
-    /// Whether the origin must be asked even while it is fresh.
+    /// Need to ask the origin even while it is fresh.
     pub validation: ValidationNeed,
-    /// Who forbids that it is served stale.
+    /// Ban on serving it stale.
     pub stale: StaleBan,
     /// Time for which it may be served stale while a new one is fetched: seconds past its lifetime
     /// (RFC 5861 §3).
@@ -32,12 +32,12 @@ pub struct ReuseTerms {
     /// Time for which it may be served stale in place of an error: seconds past its lifetime (RFC
     /// 5861 §4).
     pub stale_if_error_secs: u32,
-    /// Whether it never changes while it is fresh (RFC 8246).
+    /// Expectation that it changes while it is fresh, or does not (RFC 8246).
     pub change: ChangeExpectation,
     /// Set for a response that sets a cookie: rules that store no such response do not use one
     /// either.
     pub sets_cookie: bool,
-    /// What it can be purged by: `Surrogate-Key`, `Cache-Tag`.
+    /// Tags by which it can be purged: `Surrogate-Key`, `Cache-Tag`.
     pub tags: Box<[Box<str>]>,
 }
 
@@ -88,7 +88,7 @@ pub enum StaleBan {
 /// Tells whether it may change while it is fresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeExpectation {
-    /// It may.
+    /// It may change.
     Possible,
     /// Says that it will not: a plain reload is served from here.
     Immutable,

@@ -1,4 +1,4 @@
-//! Whether a stored response is sent in place of an error (RFC 9111 §4.2.4, §4.3.3, RFC 5861 §4).
+//! Stale-if-error: stored responses in place of an error (RFC 9111 §4.2.4, §4.3.3, RFC 5861 §4).
 //!
 //! Pure. Called by the store when the origin, asked about a stored response, could not be reached
 //! or answered with an error.

@@ -1,4 +1,4 @@
-//! What a later answer changes in a stored head: a 304 (RFC 9111 §4.3.4), the answer to a `HEAD`
+//! Changes of a stored head by a later answer: a 304 (RFC 9111 §4.3.4), the answer to a `HEAD`
 //! (§4.3.5), another part (§3.4).
 //!
 //! Pure. Called by the store when such an answer is there.

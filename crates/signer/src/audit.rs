@@ -1,4 +1,4 @@
-//! What was signed, a line a leaf: time, names, serial.
+//! Audit log of what was signed, a line a leaf: time, names, serial.
 //!
 //! It only ever appends. Beyond [`AUDIT_BYTES_MAX`] the file becomes the old one, whose former
 //! content goes. Both files are opened at the start: inside its sandbox the signer can open nothing

@@ -28,7 +28,7 @@ const LEARNED_BUNDLES_MAX: usize = 4;
 const LEARNED_MS: u64 = 12 * 3_600_000;
 /// Clients whose names are kept; at the cap the one that was heard of longest ago is forgotten.
 const LEARNERS_MAX: usize = 256;
-/// How old the policy's word on the other names of a bundle may be, in milliseconds. The name that
+/// Greatest age of the policy's word on the other names of a bundle, in milliseconds. The name that
 /// is asked for is looked up in each handshake.
 const RECHECK_MS: u64 = 1000;
 

@@ -1,4 +1,4 @@
-//! What passes between a Tidegate and its signer: messages of a fixed small form.
+//! Messages between a Tidegate and its signer, of a fixed small form.
 //!
 //! Each is one packet of a `SOCK_SEQPACKET` pair, so there is no length to lie about: version,
 //! kind, number, body. Both ends read as if the other were hostile; what does not fit exactly is no

@@ -61,7 +61,7 @@ pub(crate) enum SigningRefusal {
 /// Which names and addresses are those of our own servers.
 #[derive(Clone, Debug)]
 pub enum OwnServerNames {
-    /// What the administrator's other parts say they are: they are in the same process.
+    /// As ordered: those who order are in the same process.
     AsOrdered,
     /// These, and local addresses.
     Names(HashSet<String>),

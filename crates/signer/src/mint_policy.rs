@@ -1,8 +1,8 @@
 //! Permission to sign: asked of the policy by the process that has the key. Implemented by the
 //! binary.
 
-/// Who says which names may be certified. The binary implements it over the policy: exactly the
-/// names that are blocked at this moment.
+/// Policy that says which names may be certified. The binary implements it over the policy: exactly
+/// the names that are blocked at this moment.
 pub trait MintPolicy: Send + Sync {
     /// True if a certificate for `name` may be made. `name` is lower-case, without a final dot.
     fn may_mint(&self, name: &str) -> bool;

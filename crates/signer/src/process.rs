@@ -26,13 +26,13 @@ use vocab::Now;
 pub struct SignerTask {
     /// The folder of the authority.
     pub dir: PathBuf,
-    /// What is never certified.
+    /// Names and addresses that are never certified.
     pub exclusions: NameExclusions,
     /// The names of our servers.
     pub ours: OwnServerNames,
-    /// Whether to sign on the other process's word.
+    /// Signing on the other process's word: now and then, or not at all.
     pub vouched: VouchMode,
-    /// Who to be instead of root.
+    /// User to become instead of root.
     pub user: String,
     /// The clock: certificates have a time.
     pub clock: fn() -> Now,

@@ -1,4 +1,4 @@
-//! What handshakes have taught about which clients trust our authority.
+//! Clients that trust our authority, as handshakes have taught.
 //!
 //! A client that keeps refusing our certificates is better off without our address: whoever gives
 //! addresses asks here. One that fetched something trusts us; one that refused three times, or went
@@ -55,7 +55,7 @@ pub enum TrustSign {
 /// A client's record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrustRecord {
-    /// What is known now.
+    /// Trust as it is known now.
     pub trust: AuthorityTrust,
     /// Connections with requests, since the client is remembered.
     pub requests: u64,
@@ -76,7 +76,8 @@ pub struct TrustRecord {
 #[derive(Debug, Default)]
 pub struct TrustBook {
     clients: Mutex<HashMap<IpAddr, TrustRecord>>,
-    /// Who is left alone, and until when on the monotonic clock: what every blocked answer asks.
+    /// Clients that are left alone, and until when on the monotonic clock: each blocked answer
+    /// asks.
     avoided: ArcSwap<HashMap<IpAddr, u64>>,
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// The least that a fill takes at once, in bytes. Every fill may have it even when the limit is
 /// reached: two of them are set aside for each (see [`RESERVE_BYTES`]).
 pub(crate) const PIECE_BYTES_MIN: usize = 512;
-/// What is set aside for each fill, in bytes: one piece on its way into a socket, one being filled.
+/// Bytes that are set aside for each fill: one piece on its way into a socket, one being filled.
 pub(crate) const RESERVE_BYTES: u64 = 2 * PIECE_BYTES_MIN as u64;
 /// Bounds of one fill's window, in bytes: how far it runs ahead of its slowest reader. Below 16 KiB
 /// every packet costs a wake-up; above 256 KiB nothing gets faster on a path of 100 ms and 20
@@ -34,13 +34,13 @@ pub enum ByteClass {
     Windows,
     /// Heads of fetches under way, and the tables that find things. Never given up.
     Heads,
-    /// What the memory tier keeps. Given up first.
+    /// Responses that the memory tier keeps. Given up first.
     Cache,
 }
 
 const CLASSES: [ByteClass; 3] = [ByteClass::Windows, ByteClass::Heads, ByteClass::Cache];
 
-/// Who can give bytes of [`ByteClass::Cache`] back: the memory tier.
+/// Holder of bytes of [`ByteClass::Cache`] that can give them back: the memory tier.
 pub(crate) trait CacheYield: Send + Sync {
     /// Gives back at least `bytes` if there are as many. Called without any lock held.
     fn give_back(&self, bytes: u64);

@@ -33,11 +33,11 @@ pub const AHEAD_BYTES_MAX: u64 = 256 << 10;
 /// An abandoned fill of at most this many bytes is finished: on a kept connection that costs less
 /// than a new one, and the next client finds it.
 pub const FINISH_BYTES_MAX: u64 = 1 << 20;
-/// How long, summed over a fill, a slow reader may keep others waiting before it is sent off to
-/// fetch the rest for itself. Two round trips to the far side of the earth and a lost packet or two
-/// take less.
+/// Time, summed over a fill, for which a slow reader may keep others waiting before it is sent off
+/// to fetch the rest for itself. Two round trips to the far side of the earth and a lost packet or
+/// two take less.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
-/// What a fill takes beside its slabs, in bytes: itself and one reader with its wakers. Measured by
+/// Bytes of a fill besides its slabs: itself and one reader with its wakers. Measured by
 /// `tests/resident.rs`.
 pub(crate) const FILL_BYTES: u64 = 1 << 10;
 
@@ -46,7 +46,7 @@ pub(crate) const FILL_BYTES: u64 = 1 << 10;
 pub enum FillMode {
     /// Every byte stays until the body is whole.
     Kept,
-    /// What every attached reader has got is freed.
+    /// Bytes that every attached reader has got are freed.
     Passing,
 }
 
@@ -63,7 +63,7 @@ pub enum FillPurpose {
 /// validator (RFC 9110 §13.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResumeSupport {
-    /// It can.
+    /// The fetch can be resumed.
     Possible,
     /// Cannot: what breaks stays broken, and nobody is sent off.
     Impossible,
@@ -90,7 +90,7 @@ pub(crate) struct FillPlan {
     /// A fill that lost its last reader is finished if at least this share of it is there, in
     /// percent.
     pub(crate) finish_percent: u8,
-    /// What is there from an earlier fetch that broke; empty otherwise.
+    /// Bytes of an earlier fetch that broke; empty otherwise.
     pub(crate) prefix: FillBody,
 }
 
@@ -107,7 +107,7 @@ pub enum FillBroken {
     Abandoned,
     /// This reader kept others waiting; it fetches the rest from this offset itself.
     Detached(u64),
-    /// What was stored of it was purged while it was fetched, or cannot be read any more.
+    /// The stored part was purged while the rest was fetched, or cannot be read any more.
     Lost,
 }
 

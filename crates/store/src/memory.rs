@@ -209,7 +209,7 @@ fn lock(shard: &Mutex<MemoryShard>) -> MutexGuard<'_, MemoryShard> {
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What still has readers is held for them alone from now on.
+/// Lets entries go; what still has readers is held for them alone from now on.
 fn release(gone: &[Arc<StoredEntry>]) {
     for entry in gone {
         entry.move_to(ByteClass::Windows);

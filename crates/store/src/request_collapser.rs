@@ -36,7 +36,7 @@ pub(crate) enum FetchStage {
     Pending,
     /// Head is there, and its body comes.
     Answered(Arc<FiledHead>, Arc<Fill>),
-    /// What was stored was right, and has this head now.
+    /// The stored response was right, and has this head now.
     Freshened(Arc<StoredEntry>),
     /// Answer is for its own client only.
     Unshared,

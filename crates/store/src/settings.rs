@@ -1,4 +1,4 @@
-//! What can be set for the store, and what is wrong with it.
+//! Settings of the store, and what is wrong with them.
 
 use disk_store::QUEUE_BYTES_USUAL;
 use schemars::JsonSchema;

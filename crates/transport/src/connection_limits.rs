@@ -44,7 +44,7 @@ pub struct ConnectionCounts {
     pub refused_full: u64,
     /// Closed at once because their client had too many.
     pub refused_client: u64,
-    /// How often accepting paused because descriptors or memory had run out.
+    /// Pauses of accepting because descriptors or memory had run out.
     pub exhausted: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a socket is told before it leaves the machine: its interface, its mark, its address.
+//! Options of a socket that dials: its interface, its mark, its address.
 //!
 //! It opens UDP sockets that way and lends the same to TCP in `stream`; it connects to nobody by
 //! itself and chooses no peer. Called by `resolver` and `origins`, whose settings name these

@@ -1,4 +1,4 @@
-//! What the link tells of a client: its hardware address, and by which interface it came in.
+//! Link information of a client: its hardware address, and the interface by which it came in.
 //!
 //! The kernel's tables are read when somebody is asked for who is not known, and again after a
 //! while; whoever wants neither pays nothing. It starts no thread and fails never: who cannot be
@@ -17,7 +17,7 @@ use vocab::{LinkInfo, LinkInfoNeeds, MacAddress, Now};
 /// For how long what was read is believed: an address that moved to another device is found out by
 /// then, and a home's table costs some 50 µs to read.
 const FRESH_MS: u64 = 30_000;
-/// How soon after a reading somebody unknown has the table read again. Strangers from beyond a
+/// Delay after a reading until somebody unknown has the table read again. Strangers from beyond a
 /// router are never in it.
 const AGAIN_MS: u64 = 1_000;
 /// Most neighbours, and most addresses of ours, that are kept. Linux itself keeps 1,024 neighbours

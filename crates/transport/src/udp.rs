@@ -67,7 +67,7 @@ pub struct Datagram<'b> {
     pub bytes: &'b [u8],
     /// True if it was longer than that; `bytes` are then only its beginning.
     pub cut: bool,
-    /// Who sent it.
+    /// Sender.
     pub peer: SocketAddr,
     /// The reply, empty at first. [`DatagramBatch::send`] sends what is not empty.
     pub reply: &'b mut Vec<u8>,

@@ -5,7 +5,7 @@
 
 use http::header::HeaderName;
 
-/// What origins and content networks send most.
+/// Fields that origins and content networks send most.
 const NAMES: [&str; 54] = [
     "accept-ranges",
     "access-control-allow-credentials",

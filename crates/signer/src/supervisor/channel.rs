@@ -37,7 +37,7 @@ pub(crate) struct SignerChannel {
     is_ending: bool,
     pub(crate) keys: HashMap<u8, Vec<u8>>,
     pub(crate) waiting: HashMap<u64, WaitingOrder>,
-    /// Those of the waiting that no living process was sent yet.
+    /// Waiting orders that no living process was sent yet.
     pub(crate) unsent: BTreeSet<u64>,
     pub(crate) numbers: u64,
     /// Processes that opened the authority, that became ready, and starts that failed, so far.
@@ -48,7 +48,7 @@ pub(crate) struct SignerChannel {
     begun: u64,
     /// Time for which the next start waits.
     pause: Duration,
-    /// What the process that serves runs without, or why none does.
+    /// Protection that the serving process runs without, or why none serves.
     pub(crate) trouble: Option<String>,
     /// Why the last start failed.
     pub(crate) failure: Option<String>,

@@ -14,7 +14,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a slab takes beside its bytes: itself, its counts, its place in the list of parts.
+/// Bytes of a slab besides its contents: itself, its counts, its place in the list of parts.
 pub(crate) const SLAB_OVERHEAD_BYTES: usize = 192;
 
 /// Memory that is filled once.

@@ -1,4 +1,4 @@
-//! What stands behind a fill's lock: parts, places of readers, and how it goes on.
+//! State behind a fill's lock: parts, offsets of readers, and how it goes on.
 //!
 //! Short steps without waiting; wakers are handed out and woken when the lock is free again. Called
 //! by the fill's reader and writer.
@@ -22,7 +22,7 @@ pub(super) enum FillOutcome {
 pub(super) struct ReaderOffset {
     pub(super) at: u64,
     pub(super) waker: Option<Waker>,
-    /// It was sent off; its bytes are no longer kept for it.
+    /// True once it was sent off; its bytes are no longer kept for it.
     pub(super) is_detached: bool,
 }
 

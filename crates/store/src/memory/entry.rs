@@ -13,10 +13,10 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// What a filed head takes beside its fields, URL and tags, in bytes: itself, its entry, its node
+/// Bytes of a filed head besides its fields, URL and tags: itself, its entry, its node
 /// and its place in the map. Measured by `tests/resident.rs`.
 const FILED_BYTES: u64 = 1024;
-/// What one field takes beside its value, in bytes: its place in the map, twice for its growth.
+/// Bytes of one field besides its value: its place in the map, twice for its growth.
 const FIELD_BYTES: u64 = 160;
 /// Hits beyond this are not told apart (S3-FIFO: two bits).
 const HITS_MAX: u8 = 3;

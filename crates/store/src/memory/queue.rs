@@ -24,7 +24,7 @@ impl QueueLinks {
 pub(super) struct NodeQueue {
     newest: u32,
     oldest: u32,
-    /// What its nodes take, in bytes.
+    /// Bytes of its nodes.
     pub(super) bytes: u64,
     pub(super) len: usize,
 }

@@ -19,9 +19,9 @@ use std::sync::Arc;
 pub const VARIANTS_MAX: usize = 16;
 /// The small queue's share: one of so many parts (S3-FIFO takes a tenth).
 const SMALL_PART: u64 = 10;
-/// What takes more than one of so many parts of a shard is kept only when it was asked for twice.
+/// An entry larger than one of so many parts of a shard is kept only when it was asked for twice.
 const LARGE_PART: u64 = 8;
-/// What takes more than one of so many parts is not kept in memory at all.
+/// An entry larger than one of so many parts is not kept in memory at all.
 const TOO_LARGE_PART: u64 = 2;
 
 /// An entry in its queue.
@@ -69,7 +69,7 @@ pub(super) struct MemoryShard {
     keys: HashMap<u128, u32, BuildHasherDefault<IdentityHasher>>,
     small: NodeQueue,
     main: NodeQueue,
-    /// What left the small queue unasked, stamped by `departures`.
+    /// Keys that left the small queue unasked, stamped by `departures`.
     ghost: RecentKeys,
     departures: u32,
 }

@@ -1,4 +1,4 @@
-//! What becomes of an origin's answer.
+//! An origin's answer: stored, used to confirm, or neither.
 //!
 //! The rules say whether it may be stored; the account says whether there is room. Called by the
 //! door that fetched, when the head is there.
@@ -199,7 +199,7 @@ impl FetchPermit {
         AnswerPlan::Storing(Box::new(storing))
     }
 
-    /// It is asked again, for the whole and without conditions.
+    /// Has the origin asked again, for the whole and without conditions.
     fn unconfirmed(mut self) -> AnswerPlan {
         self.plan.conditions = ValidationConditions::default();
         self.plan.partial = None;

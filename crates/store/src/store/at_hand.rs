@@ -1,4 +1,4 @@
-//! What is whole, fresh and in memory, for a `GET` or `HEAD` that asks for nothing special.
+//! Hits that are whole, fresh and in memory, for a `GET` or `HEAD` that asks for nothing special.
 //!
 //! The short way beside [`look_up`](super::look_up): it fetches nothing, refreshes nothing and
 //! counts nothing but hits. Called by doors that answer without a request of their own.

@@ -35,7 +35,7 @@ pub(super) struct DiskTier {
 /// An answer that is being copied to disk.
 pub(super) struct DiskCopy {
     record: RecordWriter,
-    /// What the record gathers in memory before it is written.
+    /// Bytes that the record gathers in memory before it is written.
     _gathered: ByteCharge,
 }
 
@@ -57,7 +57,7 @@ pub struct DiskRead {
     key: CacheKey,
     rules: CachingRules,
     candidates: Vec<DiskCandidate>,
-    /// What comes meanwhile concerns what is read.
+    /// Purges that come meanwhile, which concern what is read.
     since: PurgeWatch,
     now: Now,
 }

@@ -22,7 +22,7 @@ pub(super) struct FetchPlan {
     pub(super) conditions: ValidationConditions,
     /// Stored responses that the conditions ask about.
     pub(super) validated: Vec<Arc<StoredEntry>>,
-    /// What is there from a fetch that broke off, and how to ask for the rest.
+    /// Beginning that a fetch left which broke off, and how to ask for the rest.
     pub(super) partial: Option<(Arc<StoredEntry>, MissingRange)>,
     pub(super) purpose: FillPurpose,
 }
@@ -114,7 +114,7 @@ pub struct JoinedFetch {
 pub enum JoinOutcome {
     /// Read what the other fetches: attach before this is dropped.
     Read(SharedReading),
-    /// What was stored was right: send it.
+    /// The stored response was right: send it.
     Hit(Arc<StoredEntry>, Freshness),
     /// Is not for sharing: fetch, as all others do now.
     Fetch(FetchPermit),

@@ -1,4 +1,4 @@
-//! What the store has done, for the dashboard and for metrics.
+//! Figures of the store, for the dashboard and for metrics.
 //!
 //! Counters only ever grow; the rest is how things stand. Read by the admin API.
 
@@ -59,9 +59,9 @@ counters! {
 /// Holds how the store stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoreFigures {
-    /// What it has done.
+    /// Counters since the start.
     pub counters: Counters,
-    /// What is in memory.
+    /// Stock in memory.
     pub stock: MemoryStock,
     /// Bodies on their way.
     pub fills: u64,
@@ -75,7 +75,7 @@ pub struct StoreFigures {
     pub cache_bytes: u64,
     /// The most that was held at once, in bytes.
     pub peak_bytes: u64,
-    /// What is on disk, where there is a disk tier.
+    /// Figures of the disk tier, where there is one.
     pub disk: Option<disk_store::DiskFigures>,
 }
 

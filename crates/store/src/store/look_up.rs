@@ -1,4 +1,4 @@
-//! What is at hand for a request.
+//! Look-up of what is at hand for a request.
 //!
 //! It waits for nothing: a hit is one lock and some arithmetic. Called by a door once a request,
 //! and again where [`JoinOutcome::LookUp`](super::JoinOutcome::LookUp) says so.
@@ -29,11 +29,11 @@ pub enum CacheLookup {
     Partial(Arc<StoredEntry>, Freshness),
     /// Send it, though it is stale. Whoever gets the permit fetches a new one in the background.
     Stale {
-        /// What to send.
+        /// Entry to send.
         entry: Arc<StoredEntry>,
         /// Age of it.
         freshness: Freshness,
-        /// Who allows it.
+        /// Permission to send it stale.
         why: StaleAllowed,
         /// For one client at a time, where a new one is due.
         refresh: Option<FetchPermit>,
@@ -58,7 +58,7 @@ pub enum CacheLookup {
 pub enum UnfetchedReason {
     /// Nothing is stored.
     Missing(NotFetched),
-    /// What is stored may not be sent as it is.
+    /// The stored response may not be sent as it is.
     Stored(NotReused),
 }
 

@@ -1,4 +1,4 @@
-//! What was purged since a fetch began: its answer may be older than the purge, and is not kept as
+//! Purges since a fetch began: its answer may be older than the purge, and is not kept as
 //! if it came later.
 //!
 //! A purge by key marks the fetches of that key; there are as many marks as fetches. Purges by

@@ -21,7 +21,7 @@ pub enum ProxyVersion {
 pub struct ProxyEndpoints {
     /// The client.
     pub client: SocketAddr,
-    /// What the client connected to.
+    /// Address that the client connected to.
     pub server: SocketAddr,
 }
 

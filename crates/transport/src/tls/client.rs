@@ -47,10 +47,10 @@ pub struct ClientTlsOptions<'p> {
     /// The authorities that alone are trusted, as PEM; those trusted until now where there are
     /// none.
     pub authorities: Option<&'p [u8]>,
-    /// What the client shows when a server asks who it is: a chain, leaf first, and its key, as
-    /// PEM.
+    /// Certificate that the client shows when a server asks who it is: a chain, leaf first, and its
+    /// key, as PEM.
     pub certificate: Option<(&'p [u8], &'p [u8])>,
-    /// How servers' certificates are checked.
+    /// Check of servers' certificates.
     pub verify: VerifyMode,
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// Bytes of a file of certificates or of a key, at most: some hundred times what a chain has.
 pub const PEM_FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// How often watched files are looked at: two calls of `stat` each, 4 ms a minute for a hundred.
+/// Interval at which watched files are looked at: two calls of `stat` each, 4 ms a minute for 100.
 pub const FILES_LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Where a certificate and its key are.
@@ -50,7 +50,7 @@ pub struct WatchedIdentity {
     seen: Stamps,
 }
 
-/// What a file was like: device, inode, bytes, and its last change in seconds and nanoseconds.
+/// State of a file: device, inode, bytes, and its last change in seconds and nanoseconds.
 type Stamp = (u64, u64, u64, i64, i64);
 type Stamps = [Option<Stamp>; 2];
 

@@ -20,7 +20,7 @@ pub const BEGINNING_BYTES: usize = 5 + 4 + 2 + 32;
 pub struct HelloFacts {
     /// The server that it asks for (RFC 6066 section 3), as sent.
     pub name: String,
-    /// How its first message begins: no two begin alike, unless one was passed on.
+    /// Beginning of its first message: no two begin alike, unless one was passed on.
     pub beginning: [u8; BEGINNING_BYTES],
 }
 

@@ -1,4 +1,4 @@
-//! Who a server is: one certificate with its key, exchanged while listeners go on using it.
+//! Identity of a server: one certificate with its key, exchanged while listeners go on using it.
 //!
 //! It comes from PEM files, or is signed by our own authority for names and addresses that the
 //! administrator gave, and then renews itself. It reads no files and chooses no names. Made by the
@@ -27,7 +27,7 @@ const RENEWAL_MAX: Duration = Duration::from_secs(1);
 /// Delay of the next try after a renewal that failed, in milliseconds.
 const AGAIN_MS: u64 = 60_000;
 
-/// Who a server is. Clones are the same identity.
+/// Identity of a server. Clones are the same identity.
 #[derive(Clone)]
 pub struct ServerIdentity(Arc<ArcSwap<CurrentIdentity>>);
 
@@ -40,7 +40,7 @@ struct CurrentIdentity {
 /// Where the certificate came from, and so what becomes of it when it grows old.
 #[derive(Clone)]
 enum CertificateOrigin {
-    /// Whoever wrote the files renews them.
+    /// Files, which are renewed by the one who wrote them.
     Files,
     /// We sign another one outside the time, by the wall clock, in which this one is fresh.
     Signed { by: Arc<Signer>, subject: Arc<CertificateSubject>, fresh_ms: Range<u64> },

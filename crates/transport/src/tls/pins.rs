@@ -1,4 +1,4 @@
-//! What is checked of a server's certificate besides, or instead of, the usual: pinned keys.
+//! Pinned keys: checks of a server's certificate besides, or instead of, the usual ones.
 //!
 //! A pin is the SHA-256 of a public key (`SubjectPublicKeyInfo`, RFC 7469 §2.4). It is met by the
 //! leaf's key, or by the key of an authority that has signed the chain: one that was merely sent

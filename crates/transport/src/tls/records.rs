@@ -1,4 +1,4 @@
-//! How plain bytes are cut into TLS records: small ones first, then as large as they come.
+//! Cutting of plain bytes into TLS records: small ones first, then as large as they come.
 //!
 //! A browser can use nothing of a record before its last byte has come. While a connection is young
 //! a record of 16 KiB would wait for the second round trip; one that fits a TCP segment is of use

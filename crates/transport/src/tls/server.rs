@@ -63,7 +63,7 @@ pub enum HandshakeError {
     Timeout,
     /// The core has as many handshakes under way as it may; nothing of this one was read.
     Busy,
-    /// What came is not TLS, or not a well-formed first message of it.
+    /// The first bytes are not TLS, or not a well-formed first message of it.
     NotTls,
     /// The policy does not block this name, so no certificate is made for it.
     NameNotBlocked(String),

@@ -20,9 +20,9 @@ pub struct SiteIdentity {
     /// The names by which it is asked for, lower-case; `*.example.com` stands for every name below
     /// example.com. The names in its certificate lead to it too, where no site claims them here.
     pub names: Vec<String>,
-    /// What it presents.
+    /// Certificate that it presents.
     pub identity: ServerIdentity,
-    /// Whom it lets in.
+    /// Clients that it lets in.
     pub clients: ClientCertificates,
 }
 
