@@ -71,7 +71,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         CtlCommand::Allow(_) => print_allow(&answer),
         CtlCommand::Allows => print_allows(&answer),
         CtlCommand::Revoke(what) => {
-            println!("{} is no longer let through: the lists decide again", what.host)
+            println!("{} is no longer let through: the lists decide again", what.host);
         }
         CtlCommand::Pools { .. } | CtlCommand::Server { .. } => pools::print(&answer),
         CtlCommand::Purge(_) => print_purged(&answer),
