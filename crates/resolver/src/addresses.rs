@@ -134,7 +134,7 @@ mod tests {
     use crate::own_names::{OWN_TTL_S, OwnNames};
     use crate::{AddressFamily, HostAddresses, LastingResult, ResolverSettings};
     use dns_wire::reply::ServiceTarget;
-    use dns_wire::{DnsQuery, forge, key_of, write_query};
+    use dns_wire::{DnsQuery, key_of, synthesize, write_query};
     use std::net::Ipv4Addr;
     use transport::ClientTls;
     use vocab::NameBuffer;
@@ -161,7 +161,7 @@ mod tests {
             write_query(0, &key_of(name, qtype)?, &mut query);
             let mut text = NameBuffer::new();
             let query = DnsQuery::parse(&query, &mut text).unwrap();
-            forge::addresses(&query, &[NAS], 3600, None, &mut message);
+            synthesize::addresses(&query, &[NAS], 3600, None, &mut message);
             Some(Arc::new(WireAnswer::from_response(&message).unwrap()))
         }
     }
