@@ -3,7 +3,7 @@
 //! The first byte says which.
 #![no_main]
 
-use dns_wire::options::{AnswerOptions, ClientOptions, CookieSecrets, PaddingPolicy, each};
+use dns_wire::options::{AnswerOptions, ClientOptions, CookieSecrets, PaddingPolicy, iter_options};
 use dns_wire::reply::{drop_additional, records};
 use dns_wire::{DnsQuery, record_type, svcb};
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn options(data: &[u8]) {
-    let bytes: usize = each(data).map(|(_, data)| 4 + data.len()).sum();
+    let bytes: usize = iter_options(data).map(|(_, data)| 4 + data.len()).sum();
     assert!(bytes <= data.len());
     let Ok(found) = ClientOptions::read(data) else { return };
     assert_eq!(bytes, data.len());

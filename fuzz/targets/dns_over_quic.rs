@@ -2,7 +2,7 @@
 //! without the option that is for TCP.
 #![no_main]
 
-use dns_wire::options::each;
+use dns_wire::options::iter_options;
 use dns_wire::{DnsQuery, ask_options};
 use door_dns::doq_question;
 use libfuzzer_sys::fuzz_target;
@@ -14,6 +14,6 @@ fuzz_target!(|data: &[u8]| {
     assert!(message == &data[2..] && message[..2] == [0, 0]);
     let mut name = NameBuffer::new();
     if let Ok(query) = DnsQuery::parse(message, &mut name) {
-        assert!(each(query.options).all(|(code, _)| code != ask_options::OPTION_KEEPALIVE));
+        assert!(iter_options(query.options).all(|(code, _)| code != ask_options::OPTION_KEEPALIVE));
     }
 });

@@ -1,7 +1,7 @@
 //! Any bytes as a DNS query: read or refused; every reply made for it echoes its ID and reads back.
 #![no_main]
 
-use dns_wire::{BadQuery, DnsQuery, Ede, EdeCode, KeyBuffer, Rcode, forge};
+use dns_wire::{BadQuery, DnsQuery, Ede, EdeCode, KeyBuffer, Rcode, synthesize};
 use libfuzzer_sys::fuzz_target;
 use vocab::NameBuffer;
 
@@ -16,11 +16,11 @@ fuzz_target!(|data: &[u8]| {
             query.key(&mut key);
             assert_eq!(KeyBuffer::question(key.as_bytes()).len(), query.question.len());
             let makers: [fn(&DnsQuery<'_>, &mut Vec<u8>); 5] = [
-                |query, out| forge::nodata(query, 10, BLOCKED, out),
-                |query, out| forge::nxdomain(query, 10, BLOCKED, out),
-                |query, out| forge::null(query, 10, BLOCKED, out),
-                |query, out| forge::any(query, 10, out),
-                |query, out| forge::error(query, Rcode::ServFail, out),
+                |query, out| synthesize::nodata(query, 10, BLOCKED, out),
+                |query, out| synthesize::nxdomain(query, 10, BLOCKED, out),
+                |query, out| synthesize::null(query, 10, BLOCKED, out),
+                |query, out| synthesize::any(query, 10, out),
+                |query, out| synthesize::error(query, Rcode::ServFail, out),
             ];
             for make in makers {
                 out.clear();
@@ -30,11 +30,11 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         Err(BadQuery::Reply(reply)) => {
-            forge::bad(&reply, &mut out);
+            synthesize::bad(&reply, &mut out);
             assert_eq!(out[..2], data[..2]);
         }
         Err(BadQuery::Cookie(reply, options)) => {
-            forge::cookie_reply(&reply, 0, options, &mut out);
+            synthesize::cookie_reply(&reply, 0, options, &mut out);
             assert!(out[..2] == data[..2] && out.len() <= data.len() + 23);
         }
         Err(BadQuery::Drop(_)) => {}

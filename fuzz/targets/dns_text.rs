@@ -2,7 +2,7 @@
 //! put into JSON. The first byte says which.
 #![no_main]
 
-use dns_wire::json::{CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_asking};
+use dns_wire::json::{CheckingDisabled, DnssecOk, JsonQuestion, write_answer, write_query};
 use dns_wire::{DnsQuery, reply};
 use libfuzzer_sys::fuzz_target;
 use pipeline::records::{RecordsAnswered, ZoneTable};
@@ -58,7 +58,7 @@ fn asking(data: &[u8]) {
     let (name, rtype) = text.split_once('\n').unwrap_or((text, "A"));
     let (checking, dnssec) = (CheckingDisabled::Disabled, DnssecOk::Wanted);
     let mut message = Vec::new();
-    if write_asking(&JsonQuestion { name, rtype, checking, dnssec }, &mut message).is_err() {
+    if write_query(&JsonQuestion { name, rtype, checking, dnssec }, &mut message).is_err() {
         return;
     }
     let mut buffer = NameBuffer::new();
