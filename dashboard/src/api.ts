@@ -109,7 +109,7 @@ async function call<T>(path: string, init: RequestInit, timeout = TIMEOUT_MS): P
     throw new Fault(
       "signed-out",
       asSentence(problem?.error ?? "this is not the token"),
-      "Copy it again: it is one line, and another one for each state folder.",
+      "Copy the whole line of admin.token again: each state folder has a token of its own.",
     );
   }
   throw new Fault(

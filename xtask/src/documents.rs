@@ -31,6 +31,31 @@ pub(crate) fn broken_links(
     findings
 }
 
+/// Files and folders of the repository that a text names in code, and that are not there: a reader
+/// who looks for a feature would be sent to nothing.
+pub(crate) fn missing_files(
+    path: &Path,
+    text: &str,
+    exists: impl Fn(&Path) -> bool,
+) -> Vec<Finding> {
+    let is_ours = |named: &str| {
+        FOLDERS.iter().any(|folder| named.starts_with(folder))
+            && !named.contains(['{', '*', ' ', '<'])
+    };
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        for named in line.split('`').skip(1).step_by(2).filter(|named| is_ours(named)) {
+            if !exists(Path::new(named)) {
+                findings.push(Finding::new(path, index + 1, format!("{named} is not there")));
+            }
+        }
+    }
+    findings
+}
+
+/// Folders at the root whose files documents name.
+const FOLDERS: [&str; 6] = ["crates/", "doors/", "xtask/", "tests/", "bench/", "docs/"];
+
 /// Lines outside code fences, without inline code.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut fenced = false;
@@ -139,6 +164,15 @@ mod tests {
         let lines: Vec<_> = found.iter().map(|finding| finding.line).collect();
         assert_eq!(lines, [6, 6]);
         assert!(found[0].message.contains("gone.md#part"));
+    }
+
+    #[test]
+    fn a_file_that_is_named_and_not_there_is_found() {
+        let text =
+            "`crates/a/src/a.rs`, `b.rs`\n| x | `doors/{a,b}/x.rs`, `crates/a/src/gone.rs` |\n";
+        let found = missing_files(Path::new("A.md"), text, |path| path.ends_with("a.rs"));
+        let lines: Vec<_> = found.iter().map(|finding| finding.line).collect();
+        assert_eq!(lines, [2]);
     }
 
     #[test]

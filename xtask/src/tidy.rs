@@ -33,6 +33,8 @@ const TEXTS: [&str; 14] = [
 /// Files of a state folder, which hold keys and tokens and are no part of the project.
 const STATE_FILES: [&str; 5] =
     ["admin.token", "ca.key", "ledger.db", "ledger.lock", "policy.snapshot"];
+/// Documents that say where things are.
+const NAMES_FILES: [&str; 2] = ["ARCHITECTURE.md", "CONTRIBUTING.md"];
 /// Larger files are data.
 const TEXT_BYTES_MAX: u64 = 1 << 20;
 
@@ -60,6 +62,9 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
                 let exists = |target: &Path| root.join(target).exists();
                 findings.extend(documents::broken_links(path, &text, exists));
                 findings.extend(unfinished_text(path, &text));
+                if NAMES_FILES.iter().any(|it| path == Path::new(it)) {
+                    findings.extend(documents::missing_files(path, &text, exists));
+                }
                 pages.insert(path.clone(), text);
             }
             _ => {}
