@@ -1,4 +1,4 @@
-//! Names that are blocked for what stands behind them.
+//! CNAME cloaking: names that are blocked because of an alias.
 //!
 //! A tracker hides as `metrics.shop.example`, an alias (CNAME) of a blocked name. Only those who
 //! look it up see that, the DNS door and the proxy; they have it noted here, so that the pixel door

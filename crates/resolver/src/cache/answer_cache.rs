@@ -1,8 +1,8 @@
 //! One cache of answers: what was asked, in wire form, to the answer and when it came.
 //!
 //! It is bounded in bytes, grows as it is used, and never drops an entry for its age alone: an old
-//! answer is what is left when every upstream is gone (RFC 8767). A look-up allocates nothing and
-//! locks one of many shards for reading. Called from every DNS thread through
+//! answer is what is left when every upstream is gone (serve-stale, RFC 8767). A look-up allocates
+//! nothing and locks one of many shards for reading. Called from every DNS thread through
 //! [`crate::Resolver::cached`].
 
 use super::key::plain_key;

@@ -1,5 +1,5 @@
-//! How a question ends: its answer is kept, or what is kept already takes its place, and everyone
-//! who waits is told.
+//! The end of a query: its answer is kept, or a stale one is given in its place (serve-stale,
+//! RFC 8767), and every client that waits gets it.
 //!
 //! It sees caches and remembers failures; it knows no upstream and sends nothing. Called by
 //! [`super::race`].

@@ -1,7 +1,8 @@
-//! The questions on their way: what each waits for, and who waits for it.
+//! Request coalescing: queries in flight, and the clients that wait for each.
 //!
-//! It moves nothing by itself; [`super::race`] does. A place in the table is used again, so whoever
-//! comes back late is told apart by a serial number.
+//! Equal questions join one flight and share its exchange with an upstream. It moves nothing by
+//! itself; [`super::race`] does. A place in the table is used again, so a late answer is told apart
+//! by a serial number.
 
 use super::fair_shares::FairShares;
 use super::fastest::GatheredAnswers;
