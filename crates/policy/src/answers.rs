@@ -10,7 +10,8 @@ use crate::lists::pihole;
 use crate::lists::rewrite::DnsRewrite;
 use crate::lists::trim::ParameterTrim;
 use crate::report::SkipReason;
-use crate::urls::rule::{RuleFlags, RuleTable};
+use crate::urls::flags::RuleFlags;
+use crate::urls::rule::RuleTable;
 
 /// The priority of a stand-in where the rule says none, as uBlock Origin has it.
 const PRIORITY_USUAL: i32 = 0;

@@ -5,17 +5,12 @@
 //! are about are kept here, and exceptions with patterns are tried on all names of a level at once.
 //! In doubt there is an exception. Made by `compile`, asked for the signer.
 
-use crate::ask::Ask;
-use crate::decide::Policy;
 use crate::fingerprint::HashKeys;
-use crate::lists::adblock;
-use crate::request::RuleRequest;
-use crate::rules::RuleSet;
+use crate::urls::flags::RuleFlags;
 use crate::urls::level;
-use crate::urls::pattern::{MatchEnd, MatchStart};
+use crate::urls::pattern::{MatchEnd, MatchStart, behind_scheme};
 use crate::urls::regexes;
-use crate::urls::rule::{EntryPart, RuleFlags, RuleTable};
-use vocab::Now;
+use crate::urls::rule::RuleTable;
 
 /// Bits of an entry that say which list it came from, so that a list can be compiled again alone.
 /// The rest are of a fingerprint: two names with the same cost a wildcard, never grant one.
@@ -97,7 +92,7 @@ impl ExceptionsBelow {
     }
 
     /// True if an exception may hold for `base` or a name directly below it, whoever asks.
-    fn may_hold(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
+    pub(crate) fn may_hold(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
         let first = keys.of(base).hash & !LIST_BITS;
         let at = self.parents.partition_point(|entry| *entry < first);
         if self.parents.get(at).is_some_and(|entry| entry & !LIST_BITS == first) {
@@ -127,52 +122,15 @@ impl LooseException {
         if rule.flags.has(RuleFlags::REGEX) {
             let folded = |literal: &Vec<u8>| literal.to_ascii_lowercase();
             return self.literals.iter().map(folded).all(|literal| {
-                level::may_match(&literal, (MatchStart::Anywhere, MatchEnd::Anywhere), base)
+                level::may_match(&literal, MatchStart::Anywhere, MatchEnd::Anywhere, base)
             });
         }
         let (pattern, end) = (table.pattern(rule), rule.flags.end());
         // `://name^` is held against names without its scheme, from their beginning.
-        let (pattern, start) = match adblock::behind_scheme(pattern) {
+        let (pattern, start) = match behind_scheme(pattern) {
             Some(host) => (host, MatchStart::Text),
             None => (pattern, rule.flags.start()),
         };
-        level::may_match(pattern.as_bytes(), (start, end), base)
-    }
-}
-
-impl RuleSet {
-    /// True if one block is about all names directly below the request's name and itself, and no
-    /// exception of any list, for anybody, may hold for one of them.
-    fn block_all_below(&self, request: &RuleRequest<'_>) -> bool {
-        let base = request.host_name();
-        let (mut is_blocked, mut is_excepted) = (false, false);
-        self.names.visit(&self.keys, base, |row| {
-            let is_about_all = || {
-                let modified = row.tag.is_modified();
-                let rule = || &self.table.rules[row.line as usize];
-                let names_hosts = |conditions: u32| {
-                    let conditions = self.table.conditions.get(conditions as usize);
-                    conditions.is_some_and(|it| it.hosts != EntryPart::default())
-                };
-                !(row.tag.form().is_exact() || modified && names_hosts(rule().conditions))
-            };
-            if row.tag.is_exception() {
-                is_excepted = true;
-            } else if request.in_profile(row.tag.list()) && is_about_all() {
-                is_blocked |= self.row_holds(row, request).is_ok();
-            }
-        });
-        is_blocked && !is_excepted && !self.below.may_hold(base, &self.keys, &self.table)
-    }
-}
-
-impl Policy {
-    /// True if the name that is asked for and every name directly below it are blocked, for whoever
-    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that
-    /// cannot be told.
-    pub fn blocks_all_below(&self, ask: &Ask<'_>, now: Now) -> bool {
-        self.verdict_for_all(now).is_none()
-            && !self.leaves.touch(ask.host.as_str(), now)
-            && self.with_request(ask, now, |request| self.rules.block_all_below(request))
+        level::may_match(pattern.as_bytes(), start, end, base)
     }
 }

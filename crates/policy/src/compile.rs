@@ -15,20 +15,24 @@ use crate::below::ExceptionsBelow;
 use crate::fingerprint::{HashKeys, checksum};
 use crate::lists::adblock::AdblockRule;
 use crate::lists::bare::{self, BareWords, ExpressionSubject};
-use crate::lists::detect::{self, DetectedLine, EntryEffect, NameSeparator};
+use crate::lists::detect;
 use crate::lists::fitness;
 use crate::lists::hosts;
+use crate::lists::line::{DetectedLine, EntryEffect, NameSeparator};
 use crate::lists::options::RequestParty;
 use crate::lists::punycode;
 use crate::lists::trim::ParameterTrim;
-use crate::names::{NameForm, NameTable, NamesBuilder, RowTag};
+use crate::names::{CompiledNames, NameForm, NamesBuilder, RowTag};
 use crate::report::{ListKind, ListReport, ListSyntax, SkipReason};
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
 use crate::urls::automata::AutomatonExtent;
+use crate::urls::conditions::NO_CONDITIONS;
+use crate::urls::flags::RuleFlags;
 use crate::urls::index::{self, RuleDraft};
-use crate::urls::regexes::{self, CaseMatching, LazyRegex, MeasuredExpression};
-use crate::urls::rule::{NO_CONDITIONS, RuleFlags, RuleTable, UrlRule};
+use crate::urls::pattern::CaseMatching;
+use crate::urls::regexes::{self, LazyRegex, MeasuredExpression};
+use crate::urls::rule::{RuleTable, UrlRule};
 use cancelled::CancelledRules;
 use report::ListTally;
 use std::borrow::Cow;
@@ -161,16 +165,16 @@ impl ListCompiler {
         self,
         lists: &[ListSource<'_>],
         mut reports: Vec<ListReport>,
-        (names, crowded): (NameTable, Vec<u32>),
+        names: CompiledNames,
     ) -> RuleSet {
         let ListCompiler { keys, names: _, excepted, mut table, drafts, cancelled, expressions: _ } =
             self;
         table.shrink();
         let (indexes, refused) = index::build(&table, &drafts, &keys);
-        for id in refused.into_iter().chain(crowded) {
+        for id in refused.into_iter().chain(names.crowded) {
             let rule = &table.rules[id as usize];
             if let Some(report) = reports.get_mut(usize::from(rule.list)) {
-                report.refuse(rule, table.text(rule));
+                report.refuse(rule.line, rule.flags, table.text(rule));
             }
         }
         // Every value was read before its rule was written.
@@ -178,6 +182,7 @@ impl ListCompiler {
         let sums = lists.iter().map(ListSource::sum).collect();
         let cancelled = cancelled.sum();
         let below = ExceptionsBelow::build(excepted, &table);
+        let names = names.table;
         RuleSet { keys, lists: reports, sums, cancelled, names, below, table, indexes, answers }
     }
 

@@ -13,8 +13,10 @@ use crate::profiles::ClientProfiles;
 use crate::request::{RuleRequest, URL_BYTES_MAX};
 use crate::rules::RuleSet;
 use crate::settings::BlockStyle;
-use crate::special::{RewrittenAnswer, TrimmedUrl};
-use crate::verdict::{RuleEffect, RuleOutcome, RuleText, StandInId, Verdict, VerdictManner};
+use crate::verdict::{
+    RewrittenAnswer, RuleEffect, RuleOutcome, RuleText, StandInId, TrimmedUrl, Verdict,
+    VerdictManner,
+};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,6 +125,15 @@ impl Policy {
         }
         let is_nothing_ruled = self.rules.is_empty() && self.aliased.is_empty();
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
+    }
+
+    /// True if the name that is asked for and every name directly below it are blocked, for whoever
+    /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that
+    /// cannot be told.
+    pub fn blocks_all_below(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.verdict_for_all(now).is_none()
+            && !self.leaves.touch(ask.host.as_str(), now)
+            && self.with_request(ask, now, |request| self.rules.block_all_below(request))
     }
 
     /// The answer to a look-up whose verdict has [`VerdictManner::Rewrite`], to the same question

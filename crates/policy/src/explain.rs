@@ -10,8 +10,9 @@ use crate::profiles::ListHold;
 use crate::report::ListSyntax;
 use crate::request::RuleRequest;
 use crate::special::SettledRules;
+use crate::urls::flags::RuleFlags;
 use crate::urls::index::{UrlIndex, UrlIndexes};
-use crate::urls::rule::{PatternTarget, RuleFlags};
+use crate::urls::pattern::PatternTarget;
 use crate::verdict::{
     ConsideredRule, PolicyExplanation, RuleEffect, RuleOutcome, RuleText, StandInId, VerdictManner,
 };

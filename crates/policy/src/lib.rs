@@ -69,9 +69,8 @@ pub use report::{
 };
 pub use rules::{RuleMemory, RuleSet};
 pub use snapshot::SnapshotError;
-pub use special::{RewriteAnswer, RewrittenAnswer, TrimmedUrl};
 pub use urls::required_literals;
 pub use verdict::{
-    ConsideredRule, PolicyExplanation, RuleEffect, RuleOutcome, RuleText, StandInId, Verdict,
-    VerdictManner,
+    ConsideredRule, PolicyExplanation, RewriteAnswer, RewrittenAnswer, RuleEffect, RuleOutcome,
+    RuleText, StandInId, TrimmedUrl, Verdict, VerdictManner,
 };

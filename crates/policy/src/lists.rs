@@ -7,6 +7,7 @@ pub(crate) mod dnsmasq;
 pub(crate) mod fitness;
 pub(crate) mod geosite;
 pub(crate) mod hosts;
+pub(crate) mod line;
 pub(crate) mod options;
 pub(crate) mod pihole;
 pub(crate) mod punycode;

@@ -224,17 +224,20 @@ pub(crate) struct NamesBuilder {
     cells: Vec<NameCell>,
 }
 
+/// The table of names, and the rules that have no room in it.
+pub(crate) struct CompiledNames {
+    pub(crate) table: NameTable,
+    /// Rules with modifiers beyond [`MODIFIED_MAX`] of one name.
+    pub(crate) crowded: Vec<u32>,
+}
+
 impl NamesBuilder {
     pub(crate) fn push(&mut self, name: NameFingerprint, tag: RowTag, line: u32) {
         self.cells.push(NameCell { hash: name.hash, check: name.check, tag, line });
     }
 
-    /// The table of these rows and of others that come in their order; and the rules with modifiers
-    /// for which there is no room.
-    pub(crate) fn build_with(
-        self,
-        kept: impl Iterator<Item = NameCell> + Clone,
-    ) -> (NameTable, Vec<u32>) {
+    /// The table of these rows and of others that come in their order.
+    pub(crate) fn build_with(self, kept: impl Iterator<Item = NameCell> + Clone) -> CompiledNames {
         let (new, crowded) = self.sorted();
         let count = new.len() + kept.clone().count();
         let (mut new, mut kept) = (new.into_iter().peekable(), kept.peekable());
@@ -242,13 +245,14 @@ impl NamesBuilder {
             Some(next) => new.next_if(|cell| cell < next).or_else(|| kept.next()),
             None => new.next(),
         });
-        (NameTable { lines: RowLines::build(count, merged) }, crowded)
+        CompiledNames { table: NameTable { lines: RowLines::build(count, merged) }, crowded }
     }
 
-    /// The table of these rows, and the rules with modifiers for which there is no room.
-    pub(crate) fn build(self) -> (NameTable, Vec<u32>) {
+    /// The table of these rows.
+    pub(crate) fn build(self) -> CompiledNames {
         let (cells, crowded) = self.sorted();
-        (NameTable { lines: RowLines::build(cells.len(), cells.into_iter()) }, crowded)
+        let lines = RowLines::build(cells.len(), cells.into_iter());
+        CompiledNames { table: NameTable { lines }, crowded }
     }
 
     /// The rows in their order; of equal names in equal form and list the first line stays, and of

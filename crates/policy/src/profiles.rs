@@ -9,14 +9,11 @@ use crate::clients::hours::HourSpan;
 use crate::clients::tags::ClientTags;
 use crate::clients::zone::ScheduleZone;
 use crate::settings::{
-    BlockStyle, ClientMatch, LISTS_MAX, ScheduleSettings, Settings, UnlistedAction,
+    BlockStyle, ClientMatch, DEFAULT_NAME, LISTS_MAX, ScheduleSettings, Settings, UnlistedAction,
 };
 use std::collections::HashMap;
 use std::net::IpAddr;
 use vocab::{LinkInfoNeeds, MacAddress, Network, Now};
-
-/// The name of the profile of everybody else.
-pub(crate) const DEFAULT_NAME: &str = "default";
 
 /// All profiles.
 #[derive(Clone, Debug)]

@@ -4,7 +4,7 @@
 //! Filled by `compile`, printed by `tidegate lists stats`.
 
 use crate::lists::fitness::UnfitList;
-use crate::urls::rule::{RuleFlags, UrlRule};
+use crate::urls::flags::RuleFlags;
 use std::fmt;
 
 /// Number of skipped lines of a list that are kept with their text. Those beyond are only counted.
@@ -50,9 +50,9 @@ pub struct FileLines {
 
 impl ListReport {
     /// Counts a rule that had been taken as skipped, once it shows that there is no room for it.
-    pub(crate) fn refuse(&mut self, rule: &UrlRule, text: &str) {
-        let (line, reason) = (rule.line, SkipReason::TooDear);
-        let is_for_names = rule.flags.has(RuleFlags::FOR_NAMES);
+    pub(crate) fn refuse(&mut self, line: u32, flags: RuleFlags, text: &str) {
+        let reason = SkipReason::TooDear;
+        let is_for_names = flags.has(RuleFlags::FOR_NAMES);
         let rules = if is_for_names { &mut self.rules_names } else { &mut self.rules_urls };
         *rules = rules.saturating_sub(1);
         match self.skipped_by_reason.iter_mut().find(|(it, _)| *it == reason) {

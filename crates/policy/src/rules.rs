@@ -9,9 +9,11 @@ use crate::fingerprint::HashKeys;
 use crate::names::{NameRow, NameTable};
 use crate::report::ListReport;
 use crate::request::RuleRequest;
-use crate::snapshot::{self, SnapshotError};
+use crate::urls::conditions::EntryPart;
+use crate::urls::flags::RuleFlags;
 use crate::urls::index::{UrlIndex, UrlIndexes};
-use crate::urls::rule::{PatternTarget, RuleFlags, RuleTable, UrlRule};
+use crate::urls::pattern::PatternTarget;
+use crate::urls::rule::{RuleTable, UrlRule};
 use crate::verdict::{RuleOutcome, Verdict};
 use std::fmt;
 use std::ops::Range;
@@ -120,16 +122,6 @@ impl RuleSet {
         self.names.places()
     }
 
-    /// The rules as bytes, for the next start. `key` identifies what they were compiled from.
-    pub fn to_snapshot(&self, key: [u8; 32]) -> Vec<u8> {
-        snapshot::write(self, key)
-    }
-
-    /// The rules that `to_snapshot` wrote under the same key. Any other bytes are an error.
-    pub fn from_snapshot(bytes: &[u8], key: [u8; 32]) -> Result<Self, SnapshotError> {
-        snapshot::read(bytes, key)
-    }
-
     /// The verdict on a request: by rewrites first, then by exceptions and blocks. Exceptions with
     /// patterns are looked for only when something blocks.
     pub(crate) fn judge(&self, request: &RuleRequest<'_>) -> Verdict {
@@ -202,6 +194,30 @@ impl RuleSet {
                 best.offer(weight, rule_ref);
             }
         });
+    }
+
+    /// True if one block is about all names directly below the request's name and itself, and no
+    /// exception of any list, for anybody, may hold for one of them.
+    pub(crate) fn block_all_below(&self, request: &RuleRequest<'_>) -> bool {
+        let base = request.host_name();
+        let (mut is_blocked, mut is_excepted) = (false, false);
+        self.names.visit(&self.keys, base, |row| {
+            let is_about_all = || {
+                let modified = row.tag.is_modified();
+                let rule = || &self.table.rules[row.line as usize];
+                let names_hosts = |conditions: u32| {
+                    let conditions = self.table.conditions.get(conditions as usize);
+                    conditions.is_some_and(|it| it.hosts != EntryPart::default())
+                };
+                !(row.tag.form().is_exact() || modified && names_hosts(rule().conditions))
+            };
+            if row.tag.is_exception() {
+                is_excepted = true;
+            } else if request.in_profile(row.tag.list()) && is_about_all() {
+                is_blocked |= self.row_holds(row, request).is_ok();
+            }
+        });
+        is_blocked && !is_excepted && !self.below.may_hold(base, &self.keys, &self.table)
     }
 
     /// Where the row's rule stands.

@@ -24,6 +24,8 @@ use vocab::{ByteSize, Complaint, TimeSpan};
 
 /// Most lists of a policy: the lists of a profile are one word of bits.
 pub const LISTS_MAX: usize = 64;
+/// The name of the profile of everybody else.
+pub(crate) const DEFAULT_NAME: &str = "default";
 /// Largest `max_size`: line numbers and offsets are 32 bits.
 const LIST_BYTES_MAX: u64 = 1 << 30;
 /// Bounds of `refresh`. Lists change a few times a day at most, and their servers are free of
@@ -157,7 +159,7 @@ impl Settings {
             check_lists(group.lists.as_deref(), &path, &known, &mut complaints);
             check_schedules(&group.schedule, &path, &known, &mut complaints);
         }
-        let mut profiles = HashSet::from([crate::profiles::DEFAULT_NAME]);
+        let mut profiles = HashSet::from([DEFAULT_NAME]);
         for (at, client) in self.clients.iter().enumerate() {
             let path = format!("clients.{at}");
             check_name(&client.name, &path, "profile", &mut profiles, &mut complaints);

@@ -14,12 +14,12 @@ use crate::names::{NameCell, NameTable, RowTag};
 use crate::report::{FileLines, ListKind, ListReport, ListSyntax, SkipReason, SkippedLine};
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
+use crate::urls::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
+use crate::urls::flags::RuleFlags;
 use crate::urls::grams::GramSieve;
 use crate::urls::index::{UrlIndex, UrlIndexes};
 use crate::urls::regexes::{LazyRegex, RegexGroup};
-use crate::urls::rule::{
-    EntryPart, RuleClient, RuleConditions, RuleFlags, RuleTable, TagPart, UrlRule,
-};
+use crate::urls::rule::{RuleTable, UrlRule};
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";
@@ -57,57 +57,61 @@ impl fmt::Display for SnapshotError {
 
 impl std::error::Error for SnapshotError {}
 
-pub(crate) fn write(rules: &RuleSet, key: [u8; 32]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(rules.memory().total() as usize + 4096);
-    out.extend_from_slice(&MAGIC);
-    out.extend_from_slice(&FORMAT.to_le_bytes());
-    out.extend_from_slice(&[0; 8]);
-    out.extend_from_slice(&key);
-    let mut writer = SnapshotWriter(out);
-    writer.u64(rules.keys.seed());
-    writer.u32(rules.lists.len() as u32);
-    for list in &rules.lists {
-        writer.report(list);
-    }
-    writer.u64s(&rules.sums);
-    writer.u64(rules.cancelled);
-    writer.u64(rules.names.len() as u64);
-    for cell in rules.names.cells() {
-        writer.0.extend_from_slice(&cell_bytes(&cell));
-    }
-    writer.u64s(rules.below.entries());
-    writer.table(&rules.table);
-    for index in rules.indexes.all() {
-        for multi in index.multis() {
-            writer.u64s(multi.index.hashes());
-            writer.u32s(&multi.values);
+impl RuleSet {
+    /// The rules as bytes, for the next start. `key` identifies what they were compiled from.
+    pub fn to_snapshot(&self, key: [u8; 32]) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.memory().total() as usize + 4096);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&FORMAT.to_le_bytes());
+        out.extend_from_slice(&[0; 8]);
+        out.extend_from_slice(&key);
+        let mut writer = SnapshotWriter(out);
+        writer.u64(self.keys.seed());
+        writer.u32(self.lists.len() as u32);
+        for list in &self.lists {
+            writer.report(list);
         }
-        let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
-        for list in [&index.always, regexes, &index.host_always, host_regexes] {
-            writer.u32s(list);
+        writer.u64s(&self.sums);
+        writer.u64(self.cancelled);
+        writer.u64(self.names.len() as u64);
+        for cell in self.names.cells() {
+            writer.0.extend_from_slice(&cell_bytes(&cell));
         }
+        writer.u64s(self.below.entries());
+        writer.table(&self.table);
+        for index in self.indexes.all() {
+            for multi in index.multis() {
+                writer.u64s(multi.index.hashes());
+                writer.u32s(&multi.values);
+            }
+            let (regexes, host_regexes) = (&index.regexes.rules, &index.host_regexes.rules);
+            for list in [&index.always, regexes, &index.host_always, host_regexes] {
+                writer.u32s(list);
+            }
+        }
+        let mut out = writer.0;
+        let sum = checksum(&out[HEADER_BYTES - 32..]);
+        out[MAGIC.len() + 4..][..8].copy_from_slice(&sum.to_le_bytes());
+        out
     }
-    let mut out = writer.0;
-    let sum = checksum(&out[HEADER_BYTES - 32..]);
-    out[MAGIC.len() + 4..][..8].copy_from_slice(&sum.to_le_bytes());
-    out
-}
 
-pub(crate) fn read(bytes: &[u8], key: [u8; 32]) -> Result<RuleSet, SnapshotError> {
-    let rest = bytes.strip_prefix(&MAGIC).ok_or(SnapshotError::NotASnapshot)?;
-    let (format, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
-    if u32::from_le_bytes(*format) != FORMAT {
-        return Err(SnapshotError::Version);
+    /// The rules that `to_snapshot` wrote under the same key. Any other bytes are an error.
+    pub fn from_snapshot(bytes: &[u8], key: [u8; 32]) -> Result<Self, SnapshotError> {
+        let rest = bytes.strip_prefix(&MAGIC).ok_or(SnapshotError::NotASnapshot)?;
+        let (format, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
+        if u32::from_le_bytes(*format) != FORMAT {
+            return Err(SnapshotError::Version);
+        }
+        let (sum, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
+        let (stored_key, body) = rest.split_first_chunk::<32>().ok_or(SnapshotError::Damaged)?;
+        if *stored_key != key {
+            return Err(SnapshotError::OtherLists);
+        }
+        if u64::from_le_bytes(*sum) != checksum(rest) {
+            return Err(SnapshotError::Damaged);
+        }
+        SnapshotReader(body).rules().ok_or(SnapshotError::Damaged)
     }
-    let (sum, rest) = rest.split_first_chunk().ok_or(SnapshotError::Damaged)?;
-    let (stored_key, body) = rest.split_first_chunk::<32>().ok_or(SnapshotError::Damaged)?;
-    if *stored_key != key {
-        return Err(SnapshotError::OtherLists);
-    }
-    if u64::from_le_bytes(*sum) != checksum(rest) {
-        return Err(SnapshotError::Damaged);
-    }
-    SnapshotReader(body).rules().ok_or(SnapshotError::Damaged)
 }
 
 struct SnapshotWriter(Vec<u8>);

@@ -5,51 +5,20 @@
 //! what is left, important rules silence the rest. What an allow list names is left as it is. Asked
 //! by `rules` and `decide` where such rules exist at all.
 
-use crate::lists::rewrite::{DnsRewrite, RewriteRecord};
+use crate::lists::rewrite::DnsRewrite;
 use crate::lists::trim::{ParameterTrim, UrlQuery};
 use crate::report::ListKind;
 use crate::request::RuleRequest;
 use crate::rules::RuleSet;
+use crate::urls::flags::RuleFlags;
 use crate::urls::index::UrlIndex;
-use crate::urls::rule::RuleFlags;
-use crate::verdict::{StandInId, Verdict, VerdictManner};
-use vocab::{Action, Cause, DomainName, RuleRef};
+use crate::verdict::{RewriteAnswer, RewrittenAnswer, StandInId, TrimmedUrl, VerdictManner};
 
 /// Most rules of one kind that are weighed for one request; those beyond, in the order of lists and
 /// lines, are not looked at.
 const MATCHES_MAX: usize = 256;
 /// The stand-in that means none, as uBlock Origin has it.
 const NO_STAND_IN: &str = "none";
-
-/// Holds what a look-up is answered by `$dnsrewrite` rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RewrittenAnswer {
-    /// The rules that say so, the first in the order of lists and lines first.
-    pub rules: Vec<RuleRef>,
-    /// What they say.
-    pub answer: RewriteAnswer,
-}
-
-/// An answer in place of the true one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RewriteAnswer {
-    /// A response code without records; 0 is NOERROR.
-    Code(u8),
-    /// The name is an alias of this one, which is looked up in its stead.
-    Alias(DomainName),
-    /// These records, at least one. A question of a type that none of them has is answered that
-    /// there is nothing of that type.
-    Records(Vec<RewriteRecord>),
-}
-
-/// A URL with parameters taken off.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TrimmedUrl {
-    /// What to ask for in its stead.
-    pub url: String,
-    /// The rules that took something.
-    pub rules: Vec<RuleRef>,
-}
 
 /// Rules of one kind that match a request.
 #[derive(Default)]
@@ -210,17 +179,5 @@ impl RuleSet {
             });
         }
         found
-    }
-}
-
-impl RewrittenAnswer {
-    /// Returns what a door does that knows nothing of rewrites: an answer without records blocks.
-    pub(crate) fn verdict(&self) -> Verdict {
-        let action = match self.answer {
-            RewriteAnswer::Code(_) => Action::Block,
-            RewriteAnswer::Alias(_) | RewriteAnswer::Records(_) => Action::Pass,
-        };
-        let cause = self.rules.first().map_or(Cause::NoRule, |rule| Cause::Rule(*rule));
-        Verdict { action, cause, manner: VerdictManner::Rewrite }
     }
 }

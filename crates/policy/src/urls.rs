@@ -2,6 +2,8 @@
 
 pub(crate) mod automata;
 pub(crate) mod budget;
+pub(crate) mod conditions;
+pub(crate) mod flags;
 pub(crate) mod grams;
 pub(crate) mod index;
 pub(crate) mod level;

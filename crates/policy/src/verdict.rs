@@ -4,9 +4,9 @@
 //! strings and is made when a person asks. Neither decides anything: that is `decide`.
 
 use crate::clients::leaves::TemporaryAllow;
-use crate::special::{RewrittenAnswer, TrimmedUrl};
+use crate::lists::rewrite::RewriteRecord;
 use std::fmt;
-use vocab::{Action, Cause};
+use vocab::{Action, Cause, DomainName, RuleRef};
 
 /// Holds what is to be done, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,48 @@ impl Verdict {
     /// A verdict that the door carries out in its own way.
     pub const fn usual(action: Action, cause: Cause) -> Self {
         Self { action, cause, manner: VerdictManner::Usual }
+    }
+}
+
+/// Holds what a look-up is answered by `$dnsrewrite` rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RewrittenAnswer {
+    /// The rules that say so, the first in the order of lists and lines first.
+    pub rules: Vec<RuleRef>,
+    /// What they say.
+    pub answer: RewriteAnswer,
+}
+
+/// An answer in place of the true one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RewriteAnswer {
+    /// A response code without records; 0 is NOERROR.
+    Code(u8),
+    /// The name is an alias of this one, which is looked up in its stead.
+    Alias(DomainName),
+    /// These records, at least one. A question of a type that none of them has is answered that
+    /// there is nothing of that type.
+    Records(Vec<RewriteRecord>),
+}
+
+/// A URL with parameters taken off.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrimmedUrl {
+    /// What to ask for in its stead.
+    pub url: String,
+    /// The rules that took something.
+    pub rules: Vec<RuleRef>,
+}
+
+impl RewrittenAnswer {
+    /// Returns what a door does that knows nothing of rewrites: an answer without records blocks.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let action = match self.answer {
+            RewriteAnswer::Code(_) => Action::Block,
+            RewriteAnswer::Alias(_) | RewriteAnswer::Records(_) => Action::Pass,
+        };
+        let cause = self.rules.first().map_or(Cause::NoRule, |rule| Cause::Rule(*rule));
+        Verdict { action, cause, manner: VerdictManner::Rewrite }
     }
 }
 

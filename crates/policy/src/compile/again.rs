@@ -12,11 +12,12 @@ use crate::names::NamesBuilder;
 use crate::report::SkipReason;
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
+use crate::urls::conditions::{EntryPart, NO_CONDITIONS, RuleConditions};
+use crate::urls::flags::RuleFlags;
 use crate::urls::index::RuleDraft;
-use crate::urls::regexes::{
-    self, CaseMatching, LazyRegex, MeasuredExpression, REGEXES_MAX, WALKS_MAX,
-};
-use crate::urls::rule::{EntryPart, NO_CONDITIONS, RuleConditions, RuleFlags, RuleTable, UrlRule};
+use crate::urls::pattern::CaseMatching;
+use crate::urls::regexes::{self, LazyRegex, MeasuredExpression, REGEXES_MAX, WALKS_MAX};
+use crate::urls::rule::{RuleTable, UrlRule};
 use std::ops::Range;
 
 /// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are

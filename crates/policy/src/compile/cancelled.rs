@@ -5,7 +5,8 @@
 use super::{LINE_BYTES_MAX, ListSource};
 use crate::fingerprint::checksum;
 use crate::lists::bare::BareWords;
-use crate::lists::detect::{self, DetectedLine};
+use crate::lists::detect;
+use crate::lists::line::DetectedLine;
 use crate::lists::options::split;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};

@@ -7,7 +7,8 @@ use crate::clients::tags::ClientTags;
 use crate::fingerprint::HashKeys;
 use crate::lists::options::{RuleOptions, split};
 use crate::report::SkipReason;
-use crate::urls::rule::{ADDRESSES, EntryPart, RuleClient, RuleConditions, RuleTable, TagPart};
+use crate::urls::conditions::{ADDRESSES, EntryPart, RuleClient, RuleConditions, TagPart};
+use crate::urls::rule::RuleTable;
 use vocab::{DomainName, RequestKind};
 
 /// Entries asked for and entries refused.

@@ -6,8 +6,8 @@
 
 use super::options::RuleOptions;
 use crate::report::{ListSyntax, SkipReason};
-use crate::urls::index::is_name_byte;
-use crate::urls::rule::RuleFlags;
+use crate::urls::flags::RuleFlags;
+use crate::urls::pattern::{behind_scheme, is_name_byte};
 
 /// Longest pattern, in bytes; the longest in EasyList has about 200.
 const PATTERN_BYTES_MAX: usize = 1024;
@@ -174,17 +174,6 @@ impl<'l> AdblockRule<'l> {
             && labels == name.split('.').count()
             && name.bytes().all(is_name_byte)
     }
-}
-
-/// Rest of a pattern behind the scheme with which it begins: `://`, `//`, `http://`, `https://`.
-#[inline]
-pub(crate) fn behind_scheme(pattern: &str) -> Option<&str> {
-    // Hardly any pattern gets beyond this.
-    if !matches!(pattern.as_bytes().first(), Some(b':' | b'/' | b'h')) {
-        return None;
-    }
-    let schemes = ["://", "//", "http://", "https://"];
-    schemes.into_iter().find_map(|scheme| pattern.strip_prefix(scheme))
 }
 
 #[cfg(test)]

@@ -5,54 +5,14 @@
 
 use super::adblock::{self, AdblockRule};
 use super::bare::{BareWords, ExpressionSubject};
+use super::line::{DetectedLine, NameSeparator, before_comment};
 use super::options::RuleOptions;
 use super::{dnsmasq, geosite, hosts, pihole, rpz, surge, unbound};
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
-use crate::urls::index::is_name_byte;
-use crate::urls::regexes::CaseMatching;
-use crate::urls::rule::{RuleFlags, TYPES_ALL};
-
-/// One line.
-#[expect(clippy::large_enum_variant, reason = "one at a time, on the stack, for each line")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum DetectedLine<'l> {
-    /// A comment, a header or nothing.
-    Blank,
-    /// Not in force.
-    Skip(SkipReason),
-    /// Names with a separator between them.
-    Names { form: NameForm, names: &'l str, separator: NameSeparator },
-    /// A name in a syntax whose lines say more than that name.
-    Entry { syntax: ListSyntax, form: NameForm, name: &'l str, effect: EntryEffect },
-    /// A filter rule.
-    Rule(AdblockRule<'l>),
-}
-
-/// Effect of a line on the name that stands on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum EntryEffect {
-    /// The name is blocked, or gets what its list is for.
-    Blocks,
-    /// The name passes.
-    Excepts,
-}
-
-/// Tells what stands between names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NameSeparator {
-    /// White space.
-    Blank,
-    /// A slash.
-    Slash,
-}
-
-impl<'l> DetectedLine<'l> {
-    /// A line of names.
-    const fn names(form: NameForm, names: &'l str, separator: NameSeparator) -> Self {
-        Self::Names { form, names, separator }
-    }
-}
+use crate::urls::flags::{RuleFlags, TYPES_ALL};
+use crate::urls::pattern::CaseMatching;
+use crate::urls::pattern::is_name_byte;
 
 /// Reads one line, without its line end.
 pub(crate) fn read<'l>(line: &'l str, bare: BareWords<'_>) -> DetectedLine<'l> {
@@ -200,14 +160,6 @@ fn hosts_line(line: &str) -> Option<DetectedLine<'_>> {
     };
     let names = names.split('#').next().unwrap_or_default();
     Some(DetectedLine::Names { form, names, separator: NameSeparator::Blank })
-}
-
-/// Text before a comment, which is a `#` behind a blank; without a blank it may be part of a rule.
-pub(crate) fn before_comment(line: &str) -> &str {
-    let bytes = line.as_bytes();
-    let is_comment = |at: &usize| *at > 0 && bytes[at - 1].is_ascii_whitespace();
-    let end = memchr::memchr_iter(b'#', bytes).find(is_comment);
-    line[..end.unwrap_or(line.len())].trim_end()
 }
 
 /// A line that is a name, `*.name` or `.name`, with perhaps a comment behind.

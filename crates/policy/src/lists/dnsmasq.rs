@@ -4,7 +4,7 @@
 //! An address other than null is a record and a server is a route: neither blocks. Called by
 //! `detect` for lines that begin like a dnsmasq setting.
 
-use super::detect::before_comment;
+use super::line::before_comment;
 use crate::names::NameForm;
 use crate::report::SkipReason;
 

@@ -5,12 +5,12 @@
 //! name in it opens no file. Called by `detect`.
 
 use super::adblock::{self, AdblockRule};
-use super::detect::{DetectedLine, NameSeparator, before_comment};
+use super::line::{DetectedLine, NameSeparator, before_comment};
 use super::options::RuleOptions;
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
-use crate::urls::index::is_name_byte;
-use crate::urls::rule::RuleFlags;
+use crate::urls::flags::RuleFlags;
+use crate::urls::pattern::is_name_byte;
 
 const PREFIXES: [&str; 5] = ["domain:", "full:", "keyword:", "regexp:", "include:"];
 

@@ -5,7 +5,7 @@
 //! rule would block what its author did not mean. Called by `adblock`.
 
 use crate::report::SkipReason;
-use crate::urls::rule::{DOCUMENT, TYPES_ALL, TYPES_USUAL, type_bit};
+use crate::urls::flags::{DOCUMENT, TYPES_ALL, TYPES_USUAL, type_bit};
 use vocab::RequestKind;
 
 /// Tells whose request a rule is for.

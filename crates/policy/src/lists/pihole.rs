@@ -7,7 +7,7 @@
 use super::adblock::{AdblockRule, REGEX_TEXT_BYTES_MAX};
 use super::options::RuleOptions;
 use crate::report::{ListSyntax, SkipReason};
-use crate::urls::rule::RuleFlags;
+use crate::urls::flags::RuleFlags;
 use std::net::IpAddr;
 
 /// Beginnings of expressions that stand for the start of a name or of a label.

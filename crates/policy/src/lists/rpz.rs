@@ -4,7 +4,7 @@
 //! Triggers by address, by name server and by client are refused: they are about answers, or about
 //! what no door sees. Records other than null addresses are no blocks. Called by `detect`.
 
-use super::detect::{DetectedLine, EntryEffect};
+use super::line::{DetectedLine, EntryEffect};
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
 

@@ -5,12 +5,12 @@
 //! by `detect` for lines that begin so.
 
 use super::adblock::{AdblockRule, PATTERN_CHARS_MIN, REGEX_TEXT_BYTES_MAX};
-use super::detect::{DetectedLine, EntryEffect};
+use super::line::{DetectedLine, EntryEffect};
 use super::options::RuleOptions;
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
-use crate::urls::index::is_name_byte;
-use crate::urls::rule::RuleFlags;
+use crate::urls::flags::RuleFlags;
+use crate::urls::pattern::is_name_byte;
 use std::net::IpAddr;
 
 /// Words before the first comma that are about what no door sees, or about no request in

@@ -4,7 +4,8 @@
 //! byte. Read by `compile`, asked by `Policy::trim`.
 
 use crate::report::SkipReason;
-use crate::urls::regexes::{CaseMatching, LazyRegex};
+use crate::urls::pattern::CaseMatching;
+use crate::urls::regexes::LazyRegex;
 
 /// Which parameters go.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! A zone type that lets questions pass blocks nothing, and data other than null addresses are
 //! records. Called by `detect` for lines that begin so.
 
-use super::detect::before_comment;
+use super::line::before_comment;
 use crate::names::NameForm;
 use crate::report::SkipReason;
 

@@ -8,7 +8,7 @@
 //! table of names alone.
 
 use super::prefetch::prefetch;
-use super::sieve::NameSieve;
+use super::sieve::{NameSieve, place, place_of};
 use super::{NameCell, RowTag};
 use crate::buckets::BucketDirectory;
 use crate::fingerprint::NameFingerprint;
@@ -205,18 +205,6 @@ impl RowLine {
     }
 }
 
-/// Where the elements of a table lie in memory, as addresses.
-pub(super) fn place_of<T>(table: &[T]) -> Range<usize> {
-    let place = table.as_ptr_range();
-    place.start.addr()..place.end.addr()
-}
-
-/// The place of a hash among so many: the order of the places is that of the hashes.
-#[inline]
-pub(super) fn place(hash: u64, places: u64) -> usize {
-    ((u128::from(hash) * u128::from(places)) >> 64) as usize
-}
-
 /// Which mark of the line speaks of a hash in the rest, and the place of its bit. Lines are told
 /// apart by the top bits of a hash, so this takes the lowest.
 #[inline]
@@ -303,7 +291,7 @@ mod tests {
             let name = NameFingerprint { hash: split_mix(&mut word), check: 0 };
             names.push(name, RowTag::new(0, NameForm::Adblock), number);
         }
-        let (names, _) = names.build();
+        let names = names.build().table;
         let bytes = names.bytes() as f64 / names.len() as f64;
         assert!(bytes <= 32.0, "{bytes} bytes a name");
     }

@@ -4,7 +4,6 @@
 //! A Bloom filter in words of 64 bits: all bits of a hash stand in one word, so that a look is one
 //! read. It never denies what was added. Used by the table of names alone.
 
-use super::lines::{place, place_of};
 use std::ops::Range;
 
 /// Hashes to a word on average: 12.8 bits each, by which 98 of 100 strangers are told. Five million
@@ -52,6 +51,18 @@ impl NameSieve {
     pub(super) fn bytes(&self) -> u64 {
         (self.0.capacity() * 8) as u64
     }
+}
+
+/// Where the elements of a table lie in memory, as addresses.
+pub(super) fn place_of<T>(table: &[T]) -> Range<usize> {
+    let place = table.as_ptr_range();
+    place.start.addr()..place.end.addr()
+}
+
+/// The place of a hash among so many: the order of the places is that of the hashes.
+#[inline]
+pub(super) fn place(hash: u64, places: u64) -> usize {
+    ((u128::from(hash) * u128::from(places)) >> 64) as usize
 }
 
 /// Three bits, one of them perhaps twice. Words are told apart by the top bits of a hash, so these

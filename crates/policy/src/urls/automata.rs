@@ -6,7 +6,7 @@
 //! expression is walked when its list is read, within a budget of work, not of time. Used by
 //! `regexes`.
 
-use super::regexes::CaseMatching;
+use super::pattern::CaseMatching;
 use regex_automata::MatchKind;
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::{self, WhichCaptures};

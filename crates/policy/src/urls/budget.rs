@@ -7,7 +7,8 @@
 //! tokens, which makes 40 microseconds at the very most. Used by `index` when rules are filed.
 
 use super::automata::AutomatonExtent;
-use super::rule::{RuleFlags, RuleTable};
+use super::flags::RuleFlags;
+use super::rule::RuleTable;
 use std::collections::HashMap;
 
 /// Units of a pattern without stars, or with a few.

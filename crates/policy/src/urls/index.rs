@@ -5,14 +5,15 @@
 //! whether they match is tested by whoever asked.
 
 use super::budget::{RuleCost, RuleShelf, ShelfCosts};
+use super::conditions::RuleConditions;
+use super::flags::RuleFlags;
 use super::grams::{GramHistogram, GramSieve};
-use super::pattern::{MatchEnd, MatchStart};
+use super::pattern::{MatchEnd, MatchStart, PatternTarget, behind_scheme, is_name_byte};
 use super::regexes::{MeasuredExpression, RegexGroup};
-use super::rule::{PatternTarget, RuleConditions, RuleFlags, RuleTable, UrlRule};
+use super::rule::{RuleTable, UrlRule};
 use super::tokens::{self, TokenHistogram};
 use crate::buckets::MultiHashes;
 use crate::fingerprint::HashKeys;
-use crate::lists::adblock;
 use crate::request::RuleRequest;
 
 /// A token in so many patterns is worse than the pages a rule names.
@@ -178,10 +179,6 @@ pub(crate) fn anchored_host(rule: &UrlRule, pattern: &str) -> Option<usize> {
     (end > 0 && closed).then_some(end)
 }
 
-pub(crate) const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
-}
-
 /// Where a rule is filed: once for names, once for URLs, or under each of its pages.
 fn shelves(
     table: &RuleTable,
@@ -196,7 +193,7 @@ fn shelves(
     let token = histogram.tokens.rarest(found.into_iter());
     if rule.flags.has(RuleFlags::FOR_NAMES) {
         // A name is held against what stands behind the scheme, and has no token of that.
-        let host = adblock::behind_scheme(table.pattern(rule));
+        let host = behind_scheme(table.pattern(rule));
         let token = match host.filter(|_| !rule.flags.has(RuleFlags::REGEX)) {
             Some(host) => {
                 let mut found = Vec::new();

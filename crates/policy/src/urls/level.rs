@@ -13,7 +13,7 @@ const LABEL_BYTES_MAX: usize = 63;
 
 /// True if the pattern may match `base`, which is lower-case, or some name one label below it. It
 /// holds no anchors; those are `start` and `end`.
-pub(crate) fn may_match(pattern: &[u8], (start, end): (MatchStart, MatchEnd), base: &str) -> bool {
+pub(crate) fn may_match(pattern: &[u8], start: MatchStart, end: MatchEnd, base: &str) -> bool {
     if pattern.len() > PATTERN_BYTES_MAX {
         return true;
     }
@@ -134,7 +134,7 @@ mod tests {
             Some(rest) => (MatchEnd::Text, rest),
             None => (MatchEnd::Anywhere, rest),
         };
-        let found = may_match(rest.as_bytes(), (start, end), base);
+        let found = may_match(rest.as_bytes(), start, end, base);
         // Never no where a name matches.
         for name in ["", "a.", "www.", "cdn-1.", "example.", "ads."] {
             let name = format!("{name}{base}");

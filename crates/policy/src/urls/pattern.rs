@@ -34,6 +34,22 @@ pub(crate) struct MatchSubject<'t> {
     host_end: usize,
 }
 
+/// Tells whether letters of either case count as the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CaseMatching {
+    Same,
+    Differs,
+}
+
+/// Tells what a pattern is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PatternTarget {
+    /// The host name.
+    Host,
+    /// The whole URL.
+    Url,
+}
+
 /// Pieces longer than this are searched for by an algorithm that is linear whatever they hold.
 const SHORT_PIECE_BYTES: usize = 24;
 
@@ -129,6 +145,29 @@ enum LastPiece {
 #[inline]
 pub(crate) const fn is_separator(byte: u8) -> bool {
     !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'%'))
+}
+
+/// True if tokens are made of this byte: letters, digits and `%`.
+#[inline]
+pub(crate) const fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'%'
+}
+
+/// True if names are written with this byte.
+#[inline]
+pub(crate) const fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
+}
+
+/// Rest of a pattern behind the scheme with which it begins: `://`, `//`, `http://`, `https://`.
+#[inline]
+pub(crate) fn behind_scheme(pattern: &str) -> Option<&str> {
+    // Hardly any pattern gets beyond this.
+    if !matches!(pattern.as_bytes().first(), Some(b':' | b'/' | b'h')) {
+        return None;
+    }
+    let schemes = ["://", "//", "http://", "https://"];
+    schemes.into_iter().find_map(|scheme| pattern.strip_prefix(scheme))
 }
 
 /// Where the piece ends if it stands at `at`.

@@ -5,7 +5,7 @@
 //! list is read.
 
 use super::automata::{self, AutomatonExtent, WalkBudget};
-use super::tokens::is_token_byte;
+use super::pattern::{CaseMatching, is_token_byte};
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use std::sync::OnceLock;
@@ -30,13 +30,6 @@ pub(crate) const WALKS_MAX: usize = 1 << 26;
 /// Largest program and largest cache of a group, in bytes: room for a thousand usual expressions.
 const GROUP_BYTES_MAX: usize = 16 << 20;
 const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
-
-/// Tells whether letters of either case count as the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaseMatching {
-    Same,
-    Differs,
-}
 
 /// One expression, built when first asked.
 #[derive(Debug, Default)]

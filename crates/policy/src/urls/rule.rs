@@ -4,25 +4,13 @@
 //! `compile`, named by an index, and tested here in the order of cost. It knows no list and no
 //! profile; `decide` does.
 
-use super::pattern::{MatchEnd, MatchStart};
-use super::regexes::{CaseMatching, LazyRegex};
-use crate::clients::tags::ClientTags;
-use crate::lists::adblock;
+use super::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
+use super::flags::{RuleFlags, type_bit};
+use super::pattern::{MatchStart, PatternTarget, behind_scheme};
+use super::regexes::LazyRegex;
 use crate::request::RuleRequest;
 use crate::verdict::RuleOutcome;
-use vocab::{ListId, Network, RequestKind, RuleRef};
-
-/// No conditions beyond flags and types.
-pub(crate) const NO_CONDITIONS: u32 = u32::MAX;
-/// Every kind of request.
-pub(crate) const TYPES_ALL: u16 = u16::MAX;
-/// What a rule without types is for: all but pages themselves, which only `$document`, or a rule
-/// about a name, may block.
-pub(crate) const TYPES_USUAL: u16 = TYPES_ALL & !DOCUMENT;
-pub(crate) const DOCUMENT: u16 = 1;
-
-/// Stands among fingerprints of hosts for all IP addresses.
-pub(crate) const ADDRESSES: u64 = 0x1;
+use vocab::{ListId, RequestKind, RuleRef};
 
 /// One rule.
 #[derive(Clone, Copy, Debug)]
@@ -38,106 +26,6 @@ pub(crate) struct UrlRule {
     pub(crate) list: u8,
 }
 
-/// Holds what a rule is, bit by bit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RuleFlags(pub(crate) u16);
-
-impl RuleFlags {
-    pub(crate) const EXCEPTION: Self = Self(1);
-    pub(crate) const IMPORTANT: Self = Self(1 << 1);
-    pub(crate) const MATCH_CASE: Self = Self(1 << 2);
-    pub(crate) const REGEX: Self = Self(1 << 3);
-    /// `||`.
-    pub(crate) const AT_LABEL: Self = Self(1 << 4);
-    /// `|` in front.
-    pub(crate) const AT_START: Self = Self(1 << 5);
-    /// `|` behind.
-    pub(crate) const AT_END: Self = Self(1 << 6);
-    pub(crate) const THIRD_PARTY: Self = Self(1 << 7);
-    pub(crate) const FIRST_PARTY: Self = Self(1 << 8);
-    /// It counts for names, at every door.
-    pub(crate) const FOR_NAMES: Self = Self(1 << 9);
-    /// Whole pattern is `||name^`: the index has proved it.
-    pub(crate) const HOST_ONLY: Self = Self(1 << 10);
-    /// It is held against names alone, never against the rest of a URL.
-    pub(crate) const NAMES_ONLY: Self = Self(1 << 11);
-    /// `$dnsrewrite`.
-    pub(crate) const REWRITE: Self = Self(1 << 12);
-    /// `$removeparam`.
-    pub(crate) const TRIM: Self = Self(1 << 13);
-    /// `$redirect`, `$redirect-rule`.
-    pub(crate) const STAND_IN: Self = Self(1 << 14);
-    /// `$redirect-rule`: it does not block.
-    pub(crate) const STAND_IN_ONLY: Self = Self(1 << 15);
-
-    #[inline]
-    pub(crate) const fn has(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    #[must_use]
-    pub(crate) const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    pub(crate) const fn start(self) -> MatchStart {
-        if self.has(Self::AT_LABEL) {
-            MatchStart::Label
-        } else if self.has(Self::AT_START) {
-            MatchStart::Text
-        } else {
-            MatchStart::Anywhere
-        }
-    }
-
-    pub(crate) const fn end(self) -> MatchEnd {
-        if self.has(Self::AT_END) { MatchEnd::Text } else { MatchEnd::Anywhere }
-    }
-
-    pub(crate) const fn case(self) -> CaseMatching {
-        if self.has(Self::MATCH_CASE) { CaseMatching::Differs } else { CaseMatching::Same }
-    }
-}
-
-/// A part of an array of which the first `only` entries are asked for and the next `never` ones
-/// refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct EntryPart {
-    pub(crate) start: u32,
-    pub(crate) only: u16,
-    pub(crate) never: u16,
-}
-
-/// Holds what else must hold.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct RuleConditions {
-    /// `domain=`: fingerprints of hosts of pages.
-    pub(crate) pages: EntryPart,
-    /// `to=` and `denyallow=`: fingerprints of wanted hosts.
-    pub(crate) hosts: EntryPart,
-    /// `dnstype=`.
-    pub(crate) record_types: EntryPart,
-    /// `client=`.
-    pub(crate) clients: EntryPart,
-    /// `ctag=`.
-    pub(crate) tags: TagPart,
-}
-
-/// Tags of which one is asked for, if any is named, and tags that are refused.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TagPart {
-    pub(crate) only: ClientTags,
-    pub(crate) never: ClientTags,
-}
-
-/// One entry of `client=`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum RuleClient {
-    Network(Network),
-    /// A profile.
-    Name(String),
-}
-
 /// All rules with patterns or modifiers.
 #[derive(Debug, Default)]
 pub(crate) struct RuleTable {
@@ -150,25 +38,6 @@ pub(crate) struct RuleTable {
     /// Which rules are regular expressions, in order, and those expressions once built.
     pub(crate) regex_rules: Vec<u32>,
     pub(crate) regexes: Vec<LazyRegex>,
-}
-
-/// The bit of a kind of request in `types`.
-pub(crate) const fn type_bit(kind: RequestKind) -> u16 {
-    match kind {
-        RequestKind::Document => DOCUMENT,
-        RequestKind::Subdocument => 1 << 1,
-        RequestKind::Script => 1 << 2,
-        RequestKind::Stylesheet => 1 << 3,
-        RequestKind::Image => 1 << 4,
-        RequestKind::Font => 1 << 5,
-        RequestKind::Media => 1 << 6,
-        RequestKind::Object => 1 << 7,
-        RequestKind::Fetch => 1 << 8,
-        RequestKind::Ping => 1 << 9,
-        RequestKind::Websocket => 1 << 10,
-        RequestKind::Other | RequestKind::Lookup(_) => 1 << 11,
-        RequestKind::Tunnel => 1 << 12,
-    }
 }
 
 impl UrlRule {
@@ -247,7 +116,7 @@ impl RuleTable {
             });
         }
         if place == PatternTarget::Host
-            && let Some(host) = adblock::behind_scheme(pattern)
+            && let Some(host) = behind_scheme(pattern)
         {
             return subject.holds(host.as_bytes(), MatchStart::Text, rule.flags.end());
         }
@@ -316,13 +185,4 @@ impl RuleTable {
             + size(self.clients.capacity(), size_of::<RuleClient>())
             + size(self.regexes.capacity(), size_of::<LazyRegex>() + 4)
     }
-}
-
-/// Tells what a pattern is held against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PatternTarget {
-    /// The host name.
-    Host,
-    /// The whole URL.
-    Url,
 }

@@ -3,7 +3,7 @@
 //! A pattern that holds a whole token can match only URLs that hold it too, so each pattern is
 //! filed under its rarest one. Used when an index is built and when one is asked.
 
-use super::pattern::{MatchEnd, MatchStart};
+use super::pattern::{MatchEnd, MatchStart, is_token_byte};
 use crate::fingerprint::token_hash;
 use std::collections::HashMap;
 
@@ -20,11 +20,6 @@ const SEEN_SLOTS: usize = 256;
 #[derive(Default)]
 pub(crate) struct TokenHistogram {
     counts: HashMap<u64, u32>,
-}
-
-#[inline]
-pub(crate) const fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'%'
 }
 
 /// Calls `found` once for each different token of a URL in lower case, or nearly once: the memory
