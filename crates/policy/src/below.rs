@@ -7,10 +7,10 @@
 
 use crate::fingerprint::HashKeys;
 use crate::urls::flags::RuleFlags;
-use crate::urls::level;
-use crate::urls::pattern::{MatchEnd, MatchStart, behind_scheme};
-use crate::urls::regexes;
 use crate::urls::rule::RuleTable;
+use filter_patterns::level;
+use filter_patterns::regexes;
+use filter_patterns::{MatchEnd, MatchStart, behind_scheme};
 
 /// Bits of an entry that say which list it came from, so that a list can be compiled again alone.
 /// The rest are of a fingerprint: two names with the same cost a wildcard, never grant one.

@@ -12,10 +12,10 @@ use crate::request::RuleRequest;
 use crate::special::SettledRules;
 use crate::urls::flags::RuleFlags;
 use crate::urls::index::{UrlIndex, UrlIndexes};
-use crate::urls::pattern::PatternTarget;
 use crate::verdict::{
     ConsideredRule, PolicyExplanation, RuleEffect, RuleOutcome, RuleText, StandInId, VerdictManner,
 };
+use filter_patterns::PatternTarget;
 use std::collections::HashSet;
 use vocab::{Action, Cause, Name, Now, RequestKind, RuleRef};
 

@@ -59,6 +59,7 @@ pub use ask::{Ask, ClientIdentity};
 pub use clients::leaves::{AllowUntil, AllowedClients, LEAVES_MAX, LeavesFull, TemporaryAllow};
 pub use compile::{ListFile, ListSource, compile, recompile};
 pub use decide::Policy;
+pub use filter_patterns::regexes::required_literals;
 pub use fingerprint::{fold, split_mix};
 pub use lists::fitness::{UnfitList, unfit};
 pub use lists::rewrite::RewriteRecord;
@@ -69,7 +70,6 @@ pub use report::{
 };
 pub use rules::{RuleMemory, RuleSet};
 pub use snapshot::SnapshotError;
-pub use urls::required_literals;
 pub use verdict::{
     ConsideredRule, PolicyExplanation, RewriteAnswer, RewrittenAnswer, RuleEffect, RuleOutcome,
     RuleText, StandInId, TrimmedUrl, Verdict, VerdictManner,

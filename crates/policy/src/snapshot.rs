@@ -18,8 +18,8 @@ use crate::urls::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
 use crate::urls::flags::RuleFlags;
 use crate::urls::grams::GramSieve;
 use crate::urls::index::{UrlIndex, UrlIndexes};
-use crate::urls::regexes::{LazyRegex, RegexGroup};
 use crate::urls::rule::{RuleTable, UrlRule};
+use filter_patterns::regexes::{LazyRegex, RegexGroup};
 use std::fmt;
 
 const MAGIC: [u8; 8] = *b"tidegate";

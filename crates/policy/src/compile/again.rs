@@ -15,9 +15,9 @@ use crate::settings::LISTS_MAX;
 use crate::urls::conditions::{EntryPart, NO_CONDITIONS, RuleConditions};
 use crate::urls::flags::RuleFlags;
 use crate::urls::index::RuleDraft;
-use crate::urls::pattern::CaseMatching;
-use crate::urls::regexes::{self, LazyRegex, MeasuredExpression, REGEXES_MAX, WALKS_MAX};
 use crate::urls::rule::{RuleTable, UrlRule};
+use filter_patterns::CaseMatching;
+use filter_patterns::regexes::{self, LazyRegex, MeasuredExpression, REGEXES_MAX, WALKS_MAX};
 use std::ops::Range;
 
 /// Compiles lists of which some stand in `old`: those of the same place, name, kind and text are

@@ -7,7 +7,7 @@
 use super::options::RuleOptions;
 use crate::report::{ListSyntax, SkipReason};
 use crate::urls::flags::RuleFlags;
-use crate::urls::pattern::{behind_scheme, is_name_byte};
+use filter_patterns::{behind_scheme, is_name_byte};
 
 /// Longest pattern, in bytes; the longest in EasyList has about 200.
 const PATTERN_BYTES_MAX: usize = 1024;

@@ -5,7 +5,7 @@
 //! of a list and decides nothing about single lines. Called by `compile` once for a list.
 
 use super::{geosite, pihole, rpz};
-use crate::urls::pattern::CaseMatching;
+use filter_patterns::CaseMatching;
 
 /// Bytes at the start of a list in which its header is looked for.
 const HEADER_BYTES: usize = 2048;

@@ -11,8 +11,8 @@ use super::{dnsmasq, geosite, hosts, pihole, rpz, surge, unbound};
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
 use crate::urls::flags::{RuleFlags, TYPES_ALL};
-use crate::urls::pattern::CaseMatching;
-use crate::urls::pattern::is_name_byte;
+use filter_patterns::CaseMatching;
+use filter_patterns::is_name_byte;
 
 /// Reads one line, without its line end.
 pub(crate) fn read<'l>(line: &'l str, bare: BareWords<'_>) -> DetectedLine<'l> {

@@ -10,7 +10,7 @@ use super::options::RuleOptions;
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
 use crate::urls::flags::RuleFlags;
-use crate::urls::pattern::is_name_byte;
+use filter_patterns::is_name_byte;
 
 const PREFIXES: [&str; 5] = ["domain:", "full:", "keyword:", "regexp:", "include:"];
 

@@ -1,4 +1,4 @@
-//! A line of a list as its syntax is read: nothing, names, an entry, a rule, or a reason against it.
+//! A line of a list, taken apart: nothing, names, an entry, a rule, or a reason against it.
 //!
 //! It reads only what all syntaxes share. Made by the readers of the syntaxes and by `detect`,
 //! taken by `compile`.

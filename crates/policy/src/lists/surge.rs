@@ -10,7 +10,7 @@ use super::options::RuleOptions;
 use crate::names::NameForm;
 use crate::report::{ListSyntax, SkipReason};
 use crate::urls::flags::RuleFlags;
-use crate::urls::pattern::is_name_byte;
+use filter_patterns::is_name_byte;
 use std::net::IpAddr;
 
 /// Words before the first comma that are about what no door sees, or about no request in

@@ -4,8 +4,8 @@
 //! byte. Read by `compile`, asked by `Policy::trim`.
 
 use crate::report::SkipReason;
-use crate::urls::pattern::CaseMatching;
-use crate::urls::regexes::LazyRegex;
+use filter_patterns::CaseMatching;
+use filter_patterns::regexes::LazyRegex;
 
 /// Which parameters go.
 #[derive(Debug)]

@@ -6,9 +6,9 @@
 //! 25 nanoseconds on a machine of 2020; a name reaches one shelf of its own and three or four of
 //! tokens, which makes 40 microseconds at the very most. Used by `index` when rules are filed.
 
-use super::automata::AutomatonExtent;
 use super::flags::RuleFlags;
 use super::rule::RuleTable;
+use filter_patterns::AutomatonExtent;
 use std::collections::HashMap;
 
 /// Units of a pattern without stars, or with a few.

@@ -3,7 +3,7 @@
 //! Readers of list lines set them, `compile` adds what it works out, and the index and the matcher
 //! test them. It knows no rule.
 
-use super::pattern::{CaseMatching, MatchEnd, MatchStart};
+use filter_patterns::{CaseMatching, MatchEnd, MatchStart};
 use vocab::RequestKind;
 
 /// Every kind of request.

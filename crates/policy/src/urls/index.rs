@@ -8,13 +8,13 @@ use super::budget::{RuleCost, RuleShelf, ShelfCosts};
 use super::conditions::RuleConditions;
 use super::flags::RuleFlags;
 use super::grams::{GramHistogram, GramSieve};
-use super::pattern::{MatchEnd, MatchStart, PatternTarget, behind_scheme, is_name_byte};
-use super::regexes::{MeasuredExpression, RegexGroup};
 use super::rule::{RuleTable, UrlRule};
 use super::tokens::{self, TokenHistogram};
 use crate::buckets::MultiHashes;
 use crate::fingerprint::HashKeys;
 use crate::request::RuleRequest;
+use filter_patterns::regexes::{MeasuredExpression, RegexGroup};
+use filter_patterns::{MatchEnd, MatchStart, PatternTarget, behind_scheme, is_name_byte};
 
 /// A token in so many patterns is worse than the pages a rule names.
 const TOKEN_COUNT_GOOD: u32 = 32;

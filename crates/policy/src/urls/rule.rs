@@ -6,10 +6,10 @@
 
 use super::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
 use super::flags::{RuleFlags, type_bit};
-use super::pattern::{MatchStart, PatternTarget, behind_scheme};
-use super::regexes::LazyRegex;
 use crate::request::RuleRequest;
 use crate::verdict::RuleOutcome;
+use filter_patterns::regexes::LazyRegex;
+use filter_patterns::{MatchStart, PatternTarget, behind_scheme};
 use vocab::{ListId, RequestKind, RuleRef};
 
 /// One rule.

@@ -3,8 +3,8 @@
 //! A pattern that holds a whole token can match only URLs that hold it too, so each pattern is
 //! filed under its rarest one. Used when an index is built and when one is asked.
 
-use super::pattern::{MatchEnd, MatchStart, is_token_byte};
 use crate::fingerprint::token_hash;
+use filter_patterns::{MatchEnd, MatchStart, is_token_byte};
 use std::collections::HashMap;
 
 /// Tokens in so many URLs that a rule filed under one would be tried for most: only where a rule

@@ -2,13 +2,13 @@
 //!
 //! A pattern is cut at its `*`, and each piece takes the first place it finds: no choice is ever
 //! taken back, so ten thousand stars cost no more than their pieces. No allocation, no regular
-//! expressions (those are in `regexes`). Called for the rules that an index named.
+//! expressions (those are in `regexes`). Called for the rules that the policy's index named.
 
 use std::ops::Range;
 
 /// Where a match must begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MatchStart {
+pub enum MatchStart {
     /// Anywhere.
     Anywhere,
     /// At the beginning of the text: `|`.
@@ -19,7 +19,7 @@ pub(crate) enum MatchStart {
 
 /// Where a match must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MatchEnd {
+pub enum MatchEnd {
     /// Anywhere.
     Anywhere,
     /// At the end of the text: `|`.
@@ -28,22 +28,25 @@ pub(crate) enum MatchEnd {
 
 /// Holds what patterns are held against: a URL or a host name, and where the host stands in it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MatchSubject<'t> {
-    pub(crate) text: &'t [u8],
+pub struct MatchSubject<'t> {
+    /// The text.
+    pub text: &'t [u8],
     host_start: usize,
     host_end: usize,
 }
 
-/// Tells whether letters of either case count as the same.
+/// Letters of either case: the same, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CaseMatching {
+pub enum CaseMatching {
+    /// They do: `A` matches `a`.
     Same,
+    /// They do not.
     Differs,
 }
 
 /// Tells what a pattern is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PatternTarget {
+pub enum PatternTarget {
     /// The host name.
     Host,
     /// The whole URL.
@@ -55,12 +58,14 @@ const SHORT_PIECE_BYTES: usize = 24;
 
 impl<'t> MatchSubject<'t> {
     /// A host name alone.
-    pub(crate) fn host(text: &'t [u8]) -> Self {
+    #[inline]
+    pub fn host(text: &'t [u8]) -> Self {
         Self { text, host_start: 0, host_end: text.len() }
     }
 
     /// A URL: the host stands between `//`, or user and `@`, and the next `/`, `?`, `#` or `:`.
-    pub(crate) fn url(text: &'t [u8]) -> Self {
+    #[inline]
+    pub fn url(text: &'t [u8]) -> Self {
         let in_scheme = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+-.".contains(*byte);
         let scheme = text.iter().take_while(in_scheme).count();
         let authority = if text[scheme..].starts_with(b"://") { scheme + 3 } else { 0 };
@@ -74,13 +79,16 @@ impl<'t> MatchSubject<'t> {
     }
 
     /// The same places in another spelling of the same text.
-    pub(crate) fn with_text(self, text: &'t [u8]) -> Self {
+    #[must_use]
+    #[inline]
+    pub fn with_text(self, text: &'t [u8]) -> Self {
         debug_assert_eq!(text.len(), self.text.len());
         Self { text, ..self }
     }
 
     /// True if the pattern occurs. It holds no anchors; those are `start` and `end`.
-    pub(crate) fn holds(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
+    #[inline]
+    pub fn holds(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
         let mut pieces = pattern.split(|byte| *byte == b'*');
         let first = pieces.next().unwrap_or_default();
         let Some(last) = pieces.next_back() else { return self.holds_piece(first, start, end) };
@@ -143,25 +151,25 @@ enum LastPiece {
 
 /// True if `^` stands for this byte: anything but letters, digits and `_`, `-`, `.`, `%`.
 #[inline]
-pub(crate) const fn is_separator(byte: u8) -> bool {
+const fn is_separator(byte: u8) -> bool {
     !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'%'))
 }
 
 /// True if tokens are made of this byte: letters, digits and `%`.
 #[inline]
-pub(crate) const fn is_token_byte(byte: u8) -> bool {
+pub const fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'%'
 }
 
 /// True if names are written with this byte.
 #[inline]
-pub(crate) const fn is_name_byte(byte: u8) -> bool {
+pub const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.')
 }
 
 /// Rest of a pattern behind the scheme with which it begins: `://`, `//`, `http://`, `https://`.
 #[inline]
-pub(crate) fn behind_scheme(pattern: &str) -> Option<&str> {
+pub fn behind_scheme(pattern: &str) -> Option<&str> {
     // Hardly any pattern gets beyond this.
     if !matches!(pattern.as_bytes().first(), Some(b':' | b'/' | b'h')) {
         return None;

@@ -4,8 +4,8 @@
 //! classes, and within a cap on their size. Look-around and back references are refused when the
 //! list is read.
 
-use super::automata::{self, AutomatonExtent, WalkBudget};
-use super::pattern::{CaseMatching, is_token_byte};
+use crate::automata::{self, AutomatonExtent, WalkBudget};
+use crate::pattern::{CaseMatching, is_token_byte};
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use std::sync::OnceLock;
@@ -16,7 +16,7 @@ const REGEX_BYTES_MAX: usize = 256 << 10;
 const REGEX_CACHE_BYTES_MAX: usize = 256 << 10;
 /// Most expressions of a policy: each is built once to see that it can be, some 50 µs apiece, and
 /// some milliseconds where it was made to hurt. EasyList has two dozen.
-pub(crate) const REGEXES_MAX: usize = 3_000;
+pub const REGEXES_MAX: usize = 3_000;
 
 /// Automata of single expressions that are small enough to be held against any name: a search then
 /// costs a nanosecond or two for each byte.
@@ -25,7 +25,7 @@ const WALK_ONE: WalkBudget = WalkBudget { states: 512, work: 1 << 19 };
 const WALK_GROUP: WalkBudget = WalkBudget { states: 4096, work: 1 << 22 };
 /// Work for all expressions of a policy; about half a second on a small box. Those beyond are
 /// refused.
-pub(crate) const WALKS_MAX: usize = 1 << 26;
+pub const WALKS_MAX: usize = 1 << 26;
 
 /// Largest program and largest cache of a group, in bytes: room for a thousand usual expressions.
 const GROUP_BYTES_MAX: usize = 16 << 20;
@@ -33,11 +33,12 @@ const GROUP_CACHE_BYTES_MAX: usize = 4 << 20;
 
 /// One expression, built when first asked.
 #[derive(Debug, Default)]
-pub(crate) struct LazyRegex(OnceLock<Option<Regex>>);
+pub struct LazyRegex(OnceLock<Option<Regex>>);
 
 impl LazyRegex {
     /// True if it matches. What cannot be built matches nothing; compiling saw to it that it can.
-    pub(crate) fn is_match(&self, expression: &str, case: CaseMatching, text: &[u8]) -> bool {
+    #[inline]
+    pub fn is_match(&self, expression: &str, case: CaseMatching, text: &[u8]) -> bool {
         self.0
             .get_or_init(|| build(expression, case))
             .as_ref()
@@ -48,24 +49,22 @@ impl LazyRegex {
 /// Expressions that nothing files under a token, asked all at once: a text that none of them
 /// matches is read once, not once for each. Letters of either case count as the same.
 #[derive(Debug, Default)]
-pub(crate) struct RegexGroup {
+pub struct RegexGroup {
     /// The rules, in their order.
-    pub(crate) rules: Vec<u32>,
+    pub rules: Vec<u32>,
     set: OnceLock<Option<RegexSet>>,
 }
 
 impl RegexGroup {
-    pub(crate) fn new(rules: Vec<u32>) -> Self {
+    /// A group of these rules, in their order.
+    pub fn new(rules: Vec<u32>) -> Self {
         Self { rules, set: OnceLock::new() }
     }
 
     /// The rules to be tried on this text: none if none matches. Where the group has too many
     /// states to be searched for as one, all of them: they are few, and each has few.
-    pub(crate) fn candidates<'t>(
-        &self,
-        text: &[u8],
-        expression: impl Fn(u32) -> &'t str,
-    ) -> &[u32] {
+    #[inline]
+    pub fn candidates<'t>(&self, text: &[u8], expression: impl Fn(u32) -> &'t str) -> &[u32] {
         if self.rules.is_empty() {
             return &[];
         }
@@ -103,25 +102,25 @@ fn build(expression: &str, case: CaseMatching) -> Option<Regex> {
 
 /// Facts about an expression, found before it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MeasuredExpression {
+pub struct MeasuredExpression {
     /// The texts that whatever matches must hold, as a pattern: `*` stands between them, `^` where
     /// a token surely begins or ends.
-    pub(crate) outline: Vec<u8>,
+    pub outline: Vec<u8>,
     /// Size of its automaton: unbounded ones are not held against every name.
-    pub(crate) extent: AutomatonExtent,
+    pub extent: AutomatonExtent,
     /// The work of finding that out.
-    pub(crate) work: usize,
+    pub work: usize,
 }
 
 /// Reads an expression; none if it cannot be used.
-pub(crate) fn read(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
+pub fn read(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
     let measured = measure(expression, case)?;
     build(expression, case)?;
     Some(measured)
 }
 
 /// The same of an expression that was used before.
-pub(crate) fn measure(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
+pub fn measure(expression: &str, case: CaseMatching) -> Option<MeasuredExpression> {
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     let mut outline = Vec::new();
     outline_of(&parser.parse(expression).ok()?, &mut outline);
@@ -130,7 +129,7 @@ pub(crate) fn measure(expression: &str, case: CaseMatching) -> Option<MeasuredEx
 }
 
 /// The texts that whatever matches an expression must hold; none if it cannot be read.
-pub(crate) fn literals(expression: &str) -> Option<Vec<Vec<u8>>> {
+pub fn literals(expression: &str) -> Option<Vec<Vec<u8>>> {
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     parser.parse(expression).ok().map(|hir| required_literals(&hir))
 }

@@ -4,7 +4,7 @@
 //! It follows every way a pattern can be matched, so that it never says no where some name matches;
 //! it may say yes where none does. Called for exceptions, before a wildcard is granted.
 
-use super::pattern::{MatchEnd, MatchStart};
+use crate::pattern::{MatchEnd, MatchStart};
 
 /// Longest pattern that is followed; a longer one may match. No name is so long.
 const PATTERN_BYTES_MAX: usize = 512;
@@ -13,7 +13,7 @@ const LABEL_BYTES_MAX: usize = 63;
 
 /// True if the pattern may match `base`, which is lower-case, or some name one label below it. It
 /// holds no anchors; those are `start` and `end`.
-pub(crate) fn may_match(pattern: &[u8], start: MatchStart, end: MatchEnd, base: &str) -> bool {
+pub fn may_match(pattern: &[u8], start: MatchStart, end: MatchEnd, base: &str) -> bool {
     if pattern.len() > PATTERN_BYTES_MAX {
         return true;
     }
@@ -120,7 +120,7 @@ impl PatternWays<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::urls::pattern::MatchSubject;
+    use crate::pattern::MatchSubject;
 
     fn may(pattern: &str, base: &str) -> bool {
         let (start, rest) = match pattern.strip_prefix("||") {

@@ -6,7 +6,7 @@
 //! expression is walked when its list is read, within a budget of work, not of time. Used by
 //! `regexes`.
 
-use super::pattern::CaseMatching;
+use crate::pattern::CaseMatching;
 use regex_automata::MatchKind;
 use regex_automata::hybrid::dfa::DFA;
 use regex_automata::nfa::thompson::{self, WhichCaptures};
@@ -39,7 +39,7 @@ pub(crate) struct AutomatonWalk {
 
 /// Size of an automaton.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum AutomatonExtent {
+pub enum AutomatonExtent {
     /// All of its states were seen.
     #[default]
     Bounded,
