@@ -4,7 +4,8 @@
 //! else that is an `http_body::Body`. It never buffers on its own: what is not read is not
 //! received. Called by every HTTP door and by the client side.
 
-use crate::client::BadBody;
+pub use crate::body_error::BodyError;
+
 use crate::incoming::Incoming;
 use bytes::Bytes;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -13,22 +14,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::sync::mpsc;
-
-/// Why a body ended before its end.
-#[derive(Debug)]
-pub enum BodyError {
-    /// The message that it came in broke off or was malformed.
-    Received(hyper::Error),
-    /// The answer that it belongs to broke off or was malformed.
-    Answer(BadBody),
-    /// HTTP/2: whoever sends it was slower than [`crate::Limits::rate_bytes_min`], and its stream
-    /// was cut.
-    TooSlow,
-    /// Whoever produced it gave up; the client must not take it for complete.
-    Aborted,
-    /// Another body's own error.
-    Other(Box<dyn std::error::Error + Send + Sync>),
-}
 
 /// A body: see the module.
 #[derive(Default)]
@@ -251,20 +236,6 @@ impl fmt::Debug for Body {
         write!(f, "Body({form})")
     }
 }
-
-impl fmt::Display for BodyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Received(why) => write!(f, "the body broke off: {why}"),
-            Self::Answer(why) => write!(f, "the body broke off: {why}"),
-            Self::TooSlow => f.write_str("the body came more slowly than the least rate"),
-            Self::Aborted => f.write_str("the body was given up by its producer"),
-            Self::Other(why) => write!(f, "the body failed: {why}"),
-        }
-    }
-}
-
-impl std::error::Error for BodyError {}
 
 impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -144,7 +144,7 @@ pub fn claim(name: &str) -> Option<ClaimKind> {
 }
 
 /// True for a field that only a proxy in front may write in a request with this method.
-pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, MethodOverrides)) -> bool {
+pub fn is_claim(name: &HeaderName, method: &Method, overrides: MethodOverrides) -> bool {
     match claim(name.as_str()) {
         None => false,
         Some(ClaimKind::Method) => *method != Method::POST || overrides == MethodOverrides::None,
@@ -157,9 +157,10 @@ pub fn is_claim(name: &HeaderName, (method, overrides): (&Method, MethodOverride
 pub fn take_out(
     headers: &mut HeaderMap,
     passed: &[HeaderName],
-    (method, overrides): (&Method, MethodOverrides),
+    method: &Method,
+    overrides: MethodOverrides,
 ) {
-    let is_due = |name: &&HeaderName| is_claim(name, (method, overrides)) && !passed.contains(name);
+    let is_due = |name: &&HeaderName| is_claim(name, method, overrides) && !passed.contains(name);
     // Nearly no request has any, and no name is copied then.
     let there: Vec<HeaderName> = headers.keys().filter(is_due).cloned().collect();
     for name in there {
@@ -224,7 +225,7 @@ mod tests {
         let left = |method: &Method, overrides| {
             let mut headers = HeaderMap::new();
             headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
-            take_out(&mut headers, &[], (method, overrides));
+            take_out(&mut headers, &[], method, overrides);
             headers.len()
         };
         assert_eq!(left(&Method::POST, MethodOverrides::OfPosts), 1);

@@ -10,12 +10,16 @@ mod answer_head;
 mod chunks;
 mod direct;
 mod exchange;
+mod io;
 mod request_head;
 mod room;
+mod scratch;
 mod upload;
 
-pub use answer_body::BadBody;
-pub use answer_head::BadHead;
+pub use crate::body_error::BadBody;
+pub use answer_head::{AnswerLimits, BadHead};
+
+pub(crate) use io::ClientIo;
 
 use crate::admit::is_token;
 use crate::body::{Body, BodyError};
@@ -34,27 +38,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-
-/// The bounds of an answer's head: one beyond them is an error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AnswerLimits {
-    /// Bytes of it; over HTTP/2 by its own measure (RFC 9113 §6.5.2). Default 64 KiB, as much as
-    /// those that nginx and Squid take by default, together.
-    pub head_bytes_max: usize,
-    /// Fields in it, over HTTP/1. Default 1,000.
-    pub fields_max: usize,
-}
-
-impl AnswerLimits {
-    /// The bounds where nobody sets others.
-    pub const DEFAULT: Self = Self { head_bytes_max: 64 << 10, fields_max: 1000 };
-}
-
-impl Default for AnswerLimits {
-    fn default() -> Self {
-        Self::DEFAULT
-    }
-}
 
 /// Requests that go out over HTTP/2 before the server has said how many it takes at once: more
 /// could be refused, and one whose body has begun cannot go out again.
@@ -103,10 +86,6 @@ pub struct SendError {
     /// kept](Sender::keeps): it may go over another connection if repeating it changes nothing.
     pub unanswered: Option<Box<Request<Body>>>,
 }
-
-/// A byte stream to a server, whatever it goes through. It is `Send` because hyper's upgrades are.
-pub(crate) trait ClientIo: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<I: AsyncRead + AsyncWrite + Unpin + Send> ClientIo for I {}
 
 /// Speaks HTTP/1.1 over `io`. Upgrades ([`crate::upgrade`]) work.
 ///

@@ -6,7 +6,7 @@
 //! itself. It keeps no byte. Made by the server and the client side, read by whoever has the
 //! message.
 
-use crate::body::BodyError;
+use crate::body_error::BodyError;
 use crate::client::answer_body::AnswerBody;
 use crate::pace::{BodyCourse, StreamPace};
 use crate::trailers::{self, TrailerOf};

@@ -7,7 +7,7 @@
 //! (Continue)`, which is between neighbours (RFC 9110 §10.1.1), nor anything to clients of
 //! HTTP/1.0, which must not get it, and of HTTP/2, for which hyper has no way.
 
-use crate::quick::answer::push_field;
+use crate::field_line::push_field;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{Response, StatusCode};
 use std::cell::Cell;

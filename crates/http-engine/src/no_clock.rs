@@ -4,7 +4,7 @@
 //! Requests that the quick lane answers go on, with a date of 1970. Called where hyper would begin.
 
 use crate::limits::Limits;
-use crate::quick::lane::SpokenProtocol;
+use crate::preface::SpokenProtocol;
 use crate::serve_error::ServeError;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;

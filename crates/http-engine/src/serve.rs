@@ -18,9 +18,8 @@ use crate::limits::{
 use crate::no_clock;
 use crate::pace::{StreamExec, StreamPace};
 use crate::patience::{ConnectionPatience, TickAction};
-use crate::quick::lane::{
-    FastPathConnection, FastPathEnd, HandedOver, PrefaceExpectation, SpokenProtocol,
-};
+use crate::preface::{PrefaceExpectation, SpokenProtocol};
+use crate::quick::lane::{FastPathConnection, FastPathEnd, HandedOver};
 use crate::quick::{FastPath, NoQuick};
 use crate::refuse::{HeadRefusal, refusal};
 use crate::reply;
@@ -53,8 +52,6 @@ pub enum HttpVersions {
     Http1And2,
 }
 
-/// The first bytes of HTTP/2 (RFC 9113 §3.4).
-pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 /// A dead HTTP/2 peer is noticed by a ping unanswered for so long.
 const HTTP2_PING_EVERY: Duration = Duration::from_secs(30);
 const HTTP2_PING_TIMEOUT: Duration = Duration::from_secs(10);
@@ -121,7 +118,7 @@ where
                 })
             }
             HttpVersions::Http1 | HttpVersions::Http1And2 => {
-                drive_lane(&mut lane, (&quick, &handler), Pin::new(&mut stop), &limits).await?
+                drive_lane(&mut lane, &quick, &handler, Pin::new(&mut stop), &limits).await?
             }
         };
         match end {
@@ -427,7 +424,8 @@ where
 /// Runs the lane beside one timer, which costs nothing where everything is ready at once.
 async fn drive_lane<I, Q, H, F, S>(
     lane: &mut FastPathConnection<I, F>,
-    (quick, handler): (&Q, &H),
+    quick: &Q,
+    handler: &H,
     mut stop: Pin<&mut S>,
     limits: &Limits,
 ) -> Result<FastPathEnd, ServeError>

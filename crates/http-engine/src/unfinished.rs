@@ -6,14 +6,18 @@
 //! thresholds of Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998). It keeps no
 //! byte of any body. Called by the doors that pass bodies on, once per request.
 
+mod table;
+
+pub(crate) use table::UnfinishedPermit;
+
 use crate::body::Body;
 use crate::incoming::Incoming;
 use crate::reply;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use table::UnfinishedTable;
 
 /// Of so many connections that a door may have, one may be within the body of a request.
 const CONNECTIONS_EACH: usize = 5;
@@ -25,20 +29,6 @@ const RETRY_AFTER_S: u32 = 5;
 /// The unfinished requests of one door. Clones share their counts.
 #[derive(Clone, Debug)]
 pub struct UnfinishedRequests(Arc<UnfinishedTable>);
-
-#[derive(Debug)]
-struct UnfinishedTable {
-    max: AtomicUsize,
-    refused: AtomicU64,
-    /// Only clients with unfinished requests are in it: the greatest `max` so far bounds it.
-    held: Mutex<UnfinishedByClient>,
-}
-
-#[derive(Debug, Default)]
-struct UnfinishedByClient {
-    all: usize,
-    by_client: HashMap<IpAddr, usize>,
-}
 
 /// Holds what has become of requests with bodies so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,18 +45,10 @@ pub struct TooMany {
     retry_after_s: u32,
 }
 
-/// One request's place, until its body has come or nobody reads it any more.
-#[derive(Debug)]
-pub(crate) struct UnfinishedPermit {
-    table: Arc<UnfinishedTable>,
-    client: IpAddr,
-}
-
 impl UnfinishedRequests {
     /// For a door with at most `connections`: a fifth of these, and 64 at least.
     pub fn for_connections(connections: usize) -> Self {
-        let max = max_for(connections).into();
-        Self(Arc::new(UnfinishedTable { max, refused: AtomicU64::new(0), held: Mutex::default() }))
+        Self(Arc::new(UnfinishedTable::new(max_for(connections))))
     }
 
     /// As many as befit `connections` from now on. Requests that are over it go on.
@@ -88,54 +70,15 @@ impl UnfinishedRequests {
         client: impl FnOnce() -> IpAddr,
     ) -> Result<Request<Incoming>, TooMany> {
         if request.body().is_awaited() {
-            let place = self.place(client()).ok_or(TooMany { retry_after_s: RETRY_AFTER_S })?;
+            let place = self.0.place(client()).ok_or(TooMany { retry_after_s: RETRY_AFTER_S })?;
             request.body_mut().hold(place);
         }
         Ok(request)
-    }
-
-    fn place(&self, client: IpAddr) -> Option<UnfinishedPermit> {
-        let table = &self.0;
-        let max = table.max.load(Relaxed);
-        let mut held = table.held();
-        let free = max.saturating_sub(held.all);
-        let mine = held.by_client.entry(client).or_insert(0);
-        if *mine >= free {
-            if *mine == 0 {
-                held.by_client.remove(&client);
-            }
-            drop(held);
-            table.refused.fetch_add(1, Relaxed);
-            return None;
-        }
-        *mine += 1;
-        held.all += 1;
-        drop(held);
-        Some(UnfinishedPermit { table: Arc::clone(table), client })
     }
 }
 
 fn max_for(connections: usize) -> usize {
     (connections / CONNECTIONS_EACH).max(MAX_LEAST)
-}
-
-impl UnfinishedTable {
-    fn held(&self) -> MutexGuard<'_, UnfinishedByClient> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Drop for UnfinishedPermit {
-    fn drop(&mut self) {
-        let mut held = self.table.held();
-        held.all -= 1;
-        if let Some(mine) = held.by_client.get_mut(&self.client) {
-            *mine -= 1;
-            if *mine == 0 {
-                held.by_client.remove(&self.client);
-            }
-        }
-    }
 }
 
 impl TooMany {
@@ -161,7 +104,7 @@ mod tests {
     }
 
     fn fill(door: &UnfinishedRequests, number: u8) -> Vec<UnfinishedPermit> {
-        iter::from_fn(|| door.place(client(number))).collect()
+        iter::from_fn(|| door.0.place(client(number))).collect()
     }
 
     #[test]
@@ -185,10 +128,10 @@ mod tests {
         let greedy = fill(&door, 1);
         assert_eq!(greedy.len(), 1_000);
         assert_eq!(door.counts(), UnfinishedCounts { open: 1_000, refused: 1 });
-        let places: Vec<_> = (2..=200).filter_map(|it| door.place(client(it))).collect();
+        let places: Vec<_> = (2..=200).filter_map(|it| door.0.place(client(it))).collect();
         assert_eq!(places.len(), 199);
         door.set_connections(0);
-        assert!(door.place(client(201)).is_none(), "the cap is lower now");
+        assert!(door.0.place(client(201)).is_none(), "the cap is lower now");
         assert_eq!(door.counts().open, 1_199, "what is under way goes on");
     }
 }

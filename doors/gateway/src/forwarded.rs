@@ -63,7 +63,7 @@ impl ForwardedHeaders<'_> {
     ) {
         drop_look_alikes(headers);
         if !self.trusts(caller.peer) {
-            claims::take_out(headers, passed, method);
+            claims::take_out(headers, passed, method.0, method.1);
         }
     }
 

@@ -6,31 +6,18 @@
 //! an answer nobody asked for: such a connection is closed too. Made by [`super::direct`], read as
 //! [`crate::Incoming`].
 
-use super::ClientIo;
 use super::answer_head::{AnswerFraming, BadHead};
 use super::chunks::{ChunkProgress, ChunkReader};
+use super::io::ClientIo;
 use super::room::{self, STRETCH_BYTES};
+use crate::body_error::BadBody;
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Frame, SizeHint};
-use std::fmt;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadHalf};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
-
-/// Why a body ended before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BadBody {
-    /// The connection ended in the middle of it.
-    CutOff,
-    /// A chunk is malformed.
-    Chunk,
-    /// Extensions or trailers are longer than anybody needs.
-    TooLarge,
-    /// Trailers are malformed.
-    Trailers,
-}
 
 /// A body being received.
 pub(crate) struct AnswerBody {
@@ -232,16 +219,3 @@ impl BodyLeft {
         }
     }
 }
-
-impl fmt::Display for BadBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::CutOff => "the connection ended in the middle of the body",
-            Self::Chunk => "a chunk of the body is malformed",
-            Self::TooLarge => "the extensions or trailers of the body are too long",
-            Self::Trailers => "the trailers of the body are malformed",
-        })
-    }
-}
-
-impl std::error::Error for BadBody {}

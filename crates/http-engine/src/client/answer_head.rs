@@ -5,7 +5,6 @@
 //! merely untidy is put right on the way (RFC 9112 §5.1, §5.2): blanks before a colon go, folded
 //! lines become one. Pure. Called by [`super::exchange`].
 
-use super::AnswerLimits;
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, Version};
@@ -18,6 +17,27 @@ use std::mem::MaybeUninit;
 const KEPT_BYTES_MAX: usize = 4 << 10;
 /// Fields for which there is room on the stack; few answers have more.
 const FIELDS_AT_FIRST: usize = 100;
+
+/// The bounds of an answer's head: one beyond them is an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerLimits {
+    /// Bytes of it; over HTTP/2 by its own measure (RFC 9113 §6.5.2). Default 64 KiB, as much as
+    /// those that nginx and Squid take by default, together.
+    pub head_bytes_max: usize,
+    /// Fields in it, over HTTP/1. Default 1,000.
+    pub fields_max: usize,
+}
+
+impl AnswerLimits {
+    /// The bounds where nobody sets others.
+    pub const DEFAULT: Self = Self { head_bytes_max: 64 << 10, fields_max: 1000 };
+}
+
+impl Default for AnswerLimits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
 
 /// Why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,14 +190,15 @@ fn read_into<'b>(
         let reason = ReasonPhrase::try_from(reason.as_bytes()).map_err(|_| BadHead::Syntax)?;
         response.extensions_mut().insert(reason);
     }
-    finish(response, parsed.headers, (bytes, length), asked.method)
+    finish(response, parsed.headers, bytes, length, asked.method)
 }
 
-/// Adds the fields to a final answer whose head has so many of these bytes, and finds its framing.
+/// Adds the fields to a final answer whose head is `length` of these bytes, and finds its framing.
 fn finish(
     mut response: Response<()>,
     fields: &[Header<'_>],
-    (bytes, length): (&Bytes, usize),
+    bytes: &Bytes,
+    length: usize,
     method: &Method,
 ) -> Result<HeadReading, BadHead> {
     let mut notes = FramingNotes::default();

@@ -4,7 +4,7 @@
 //! trailers kept, both under a cap. Pure: bytes are handed in as they come. Called by
 //! [`super::answer_body`].
 
-use super::answer_body::BadBody;
+use crate::body_error::BadBody;
 use bytes::{Buf, Bytes};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use httparse::{EMPTY_HEADER, Status};

@@ -5,30 +5,24 @@
 //! come of a head. Made by [`super::direct`].
 
 use super::answer_head::{
-    self, AnswerHead, AnswerPersistence, BadHead, HeadReading, HttpExit, RequestShape,
+    self, AnswerHead, AnswerLimits, AnswerPersistence, BadHead, HeadReading, HttpExit, RequestShape,
 };
+use super::io::ClientIo;
 use super::request_head::{self, RequestNeeds};
+use super::scratch::{give_back, take_scratch};
 use super::upload::{self, RequestUpload, UploadError};
-use super::{AnswerLimits, ClientError, ClientIo, room};
+use super::{ClientError, room};
 use crate::body::Body;
 use crate::hop_by_hop;
 use crate::interim::{self, INTERIM_MAX};
 use bytes::{Buf, Bytes, BytesMut};
 use http::{Request, Response, StatusCode};
-use std::cell::Cell;
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// Bytes read at once while a head is due: most answers are shorter.
 const READ_BYTES: usize = 16 << 10;
-/// A thread's buffer for heads that has grown beyond this is given up.
-const SCRATCH_BYTES_MAX: usize = 64 << 10;
-
-thread_local! {
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
 /// Tells how far a request and its answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExchangeCourse {
@@ -255,19 +249,6 @@ impl ExchangeCourse {
             Self::Unsent | Self::Unanswered => Self::Unanswered,
             Self::Answered => Self::Answered,
         }
-    }
-}
-
-/// An empty buffer of this thread.
-pub(super) fn take_scratch() -> Vec<u8> {
-    SCRATCH.take()
-}
-
-/// Leaves an emptied buffer to the next head of this thread.
-pub(super) fn give_back(mut scratch: Vec<u8>) {
-    if scratch.capacity() <= SCRATCH_BYTES_MAX {
-        scratch.clear();
-        SCRATCH.set(scratch);
     }
 }
 

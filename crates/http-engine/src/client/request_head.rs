@@ -7,8 +7,8 @@
 use super::answer_head::HttpExit;
 use super::upload::{ContinueRequest, told_length};
 use crate::body::Body;
+use crate::field_line::push_field;
 use crate::hop_by_hop;
-use crate::quick::answer::push_field;
 use crate::quick::framing::ClientFraming;
 use http::{HeaderName, Method, Request, header};
 use std::io::Write;

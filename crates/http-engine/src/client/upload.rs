@@ -6,7 +6,7 @@
 //! [`super::exchange`] and [`super::direct`].
 
 use super::answer_head::plain_number;
-use super::exchange::{give_back, take_scratch};
+use super::scratch::{give_back, take_scratch};
 use crate::body::{Body, BodyError};
 use crate::quick::framing::{AnswerProgress, BodyContinuation, ClientFraming};
 use crate::quick::sending::SendState;

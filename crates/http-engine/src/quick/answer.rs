@@ -9,6 +9,7 @@ use super::head::KeepAlive;
 use super::{ConnectionPersistence, SimpleMethod, SimpleRequest};
 use crate::body::Body;
 use crate::date;
+use crate::field_line::push_field;
 use crate::interim;
 use crate::reply;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -207,14 +208,6 @@ fn push_trailer(
         }
     }
     names
-}
-
-/// Appends one field.
-pub(crate) fn push_field(out: &mut Vec<u8>, name: &HeaderName, value: &HeaderValue) {
-    out.extend_from_slice(name.as_str().as_bytes());
-    out.extend_from_slice(b": ");
-    out.extend_from_slice(value.as_bytes());
-    out.extend_from_slice(b"\r\n");
 }
 
 /// Returns how the client is to know where `body` ends. What the body knows of itself stands over

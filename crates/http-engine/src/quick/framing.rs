@@ -6,9 +6,9 @@
 //! other side must not take it for whole. It writes nothing to a socket. Called by [`super::lane`]
 //! for answers and by the client side for requests.
 
-use super::answer::push_field;
-use super::sending::SendBeside;
+use super::sending::{OUTPUT_BYTES, SendBeside};
 use crate::body::{Body, BodyError};
+use crate::field_line::push_field;
 use crate::trailers::{TrailerOf, may_follow};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
@@ -16,8 +16,6 @@ use http_body::Body as HttpBody;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Answers are written when they come to so many bytes.
-pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
 /// Pieces up to here are copied: below, a copy is cheaper than a second piece in a write.
 const COPIED_BYTES_MAX: usize = 16 << 10;
 

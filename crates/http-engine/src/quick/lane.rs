@@ -9,16 +9,16 @@
 //! [`crate::serve_quickly`].
 
 use super::answer::{self, AnsweredRequest};
-use super::framing::{AnswerProgress, BodyContinuation, FilledBytes, OUTPUT_BYTES};
+use super::framing::{AnswerProgress, BodyContinuation, FilledBytes};
 use super::head::{self, KeepAlive, RequestReading};
-use super::scratch::{ThreadScratch, with_scratch};
-use super::sending::{SendBeside, SendState};
+use super::scratch::{INPUT_BYTES, ThreadScratch, with_scratch};
+use super::sending::{OUTPUT_BYTES, SendBeside, SendState};
 use super::{ConnectionPersistence, FastPath, FastReply, FieldRepetition, SimpleRequest, request};
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::interim;
 use crate::patience::{AwaitedEvent, ConnectionStanding};
-use crate::serve::PREFACE;
+use crate::preface::{PREFACE, PrefaceExpectation, SpokenProtocol};
 use bytes::Bytes;
 use http::{Request, Response};
 use std::future::Future;
@@ -30,9 +30,6 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Instant;
 
-/// Bytes read at once, and of the largest head that stays in the lane; browsers send 1 KiB, with
-/// cookies up to 4. A longer head goes to hyper, which has limits of its own.
-pub(super) const INPUT_BYTES: usize = 8 << 10;
 /// Rounds of reading and writing before other connections of the thread get their turn.
 const TURNS_MAX: usize = 16;
 
@@ -57,20 +54,6 @@ pub(crate) struct HandedOver {
     pub(crate) spoken: SpokenProtocol,
     /// Since when the head that comes next is due.
     pub(crate) since: Instant,
-}
-
-/// Tells what is spoken after the lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SpokenProtocol {
-    Http1,
-    Http2,
-}
-
-/// Tells whether a connection may turn out to speak HTTP/2.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PrefaceExpectation {
-    Expected,
-    No,
 }
 
 /// Tells what comes next, once all answers are written.

@@ -5,13 +5,15 @@
 //! has taken, and for how long it was waited for, is counted for [`crate::patience`]. Called by
 //! [`super::lane`], and by the client side for bodies of requests.
 
-use super::framing::OUTPUT_BYTES;
 use bytes::{Buf, Bytes};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 use tokio::time::Instant;
+
+/// Answers are written when they come to so many bytes.
+pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
 
 /// Holds what one connection sends.
 #[derive(Debug, Default)]

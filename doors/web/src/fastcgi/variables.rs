@@ -69,8 +69,7 @@ pub(crate) struct ScriptCall<'r> {
 impl ScriptCall<'_> {
     /// True for a field that only a proxy in front may write, where the client is none.
     fn forges(&self, name: &HeaderName) -> bool {
-        self.trust == ClientTrust::Stranger
-            && is_claim(name, (self.method, MethodOverrides::OfPosts))
+        self.trust == ClientTrust::Stranger && is_claim(name, self.method, MethodOverrides::OfPosts)
     }
 }
 
