@@ -7,7 +7,6 @@
 
 mod admit;
 pub mod authority;
-pub mod beneath;
 pub mod body;
 mod body_error;
 mod breaking;
@@ -32,7 +31,6 @@ mod no_clock;
 mod pace;
 mod patience;
 mod preface;
-pub mod private_files;
 pub mod quick;
 pub mod range;
 pub mod refuse;

@@ -19,9 +19,9 @@ use balancer::{
     PoolChange, PoolState, PoolUnchanged, PoolWatch, Pools, WatchMeans, check_pool_files,
     open_pools,
 };
+use file_access::private_files::PrivateFiles;
 use http_cache::{CacheEnvironment, HttpCache};
 use http_engine::claims::MethodOverrides;
-use http_engine::private_files::PrivateFiles;
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve};
 use http_freshness::CachingRules;
 use ledger::Ledger;

@@ -25,6 +25,7 @@ use crate::sending::{NoAnswer, ServedClient, send};
 use crate::settings::ReproxySettings;
 use crate::uploads::ReplayBody;
 use balancer::ServerPool;
+use file_access::private_files::PrivateFiles;
 use http::header::{
     CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, LAST_MODIFIED, TRAILER,
     TRANSFER_ENCODING,
@@ -36,7 +37,6 @@ use http_engine::conditional::{
     ETag, IfRange, Precondition, Validators, if_range, parse_date, precondition,
 };
 use http_engine::html::PageReader;
-use http_engine::private_files::PrivateFiles;
 use http_engine::{Body, interim};
 use origins::SendError;
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! The folder of a site, and opening what is below it.
 //!
 //! Nothing outside the folder opens, unless the site says that links are to be followed, and
-//! nothing that is private ([`http_engine::beneath`]). Only regular files and folders do. Called by
+//! nothing that is private ([`file_access::beneath`]). Only regular files and folders do. Called by
 //! `look`, `store` and `listing`.
 
 use crate::compress::FileId;
 use crate::settings::written::SymlinkMode;
-use http_engine::beneath::{FolderRoot, OpenFolder, OpenedFile, RootError, SymlinkPolicy};
-use http_engine::private_files::PrivateFiles;
+use file_access::beneath::{FolderRoot, OpenFolder, OpenedFile, RootError, SymlinkPolicy};
+use file_access::private_files::PrivateFiles;
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, OFlags, Stat};
 use rustix::io::Errno;

@@ -18,7 +18,7 @@ use crate::answer::FileMeta;
 use crate::path::PathTarget;
 use crate::root::{FileFacts, FoundPath, NotOpened, SiteRoot};
 use crate::rules::SiteRules;
-use http_engine::beneath::OpenFolder;
+use file_access::beneath::OpenFolder;
 use http_engine::content;
 use http_engine::encoding::ContentCoding;
 use quick_cache::sync::Cache;

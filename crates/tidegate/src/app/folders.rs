@@ -7,9 +7,9 @@ use door_gateway::{
     FolderSettings, FolderVisitor, OpenFolders, ScriptSettings, ServeFolder, Serving,
 };
 use door_web::{FastcgiChoice, FastcgiSettings, ListingMode, RequestCarrier, SiteSettings};
+use file_access::private_files::PrivateFiles;
 use http::Request;
 use http_engine::Incoming;
-use http_engine::private_files::PrivateFiles;
 use ledger::Ledger;
 use settings::Text;
 use std::path::Path;

@@ -2,12 +2,12 @@
 //!
 //! Every file with a secret that a configuration names is listed here, beside the state folder and
 //! the configuration itself. The doors refuse them wherever a root reaches them
-//! ([`http_engine::private_files`]); `check` and the start say so. A setting that names another
+//! ([`file_access::private_files`]); `check` and the start say so. A setting that names another
 //! secret belongs into [`paths`].
 
 use crate::cli::CommandSetup;
 use config::{FileComplaint, Plan};
-use http_engine::private_files::PrivatePaths;
+use file_access::private_files::PrivatePaths;
 use std::path::{Path, PathBuf};
 use vocab::Complaint;
 

@@ -4,7 +4,7 @@ use super::{CommandFailure, CommandSetup, machine};
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use config::Plan;
-use http_engine::private_files::PrivateFiles;
+use file_access::private_files::PrivateFiles;
 use signer::CaCertificate;
 use std::path::Path;
 use std::sync::Arc;

@@ -1,20 +1,20 @@
 //! A file that a server names, sent in place of its answer.
 //!
 //! Whatever form its path has and whatever links stand in it, nothing outside the folder opens,
-//! nothing private ([`http_engine::beneath`]), and only regular files do. The head is the server's,
+//! nothing private ([`file_access::beneath`]), and only regular files do. The head is the server's,
 //! with what is known of the file where the server says nothing. Called by the parent module.
 
 use super::{ConditionsLeft, OriginalRequest, judge};
 use crate::pages;
+use file_access::beneath::{FolderRoot, OpenedFile, RootError, SymlinkPolicy};
+use file_access::private_files::PrivateFiles;
 use http::header::{
     ACCEPT_RANGES, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, LAST_MODIFIED,
 };
 use http::{Method, Response, StatusCode, response};
-use http_engine::beneath::{FolderRoot, OpenedFile, RootError, SymlinkPolicy};
 use http_engine::conditional::{ETag, format_date};
 use http_engine::content::{ContentSegment, FileContent, read_now};
 use http_engine::multipart::MultipartAnswer;
-use http_engine::private_files::PrivateFiles;
 use http_engine::range::{RangeSelections, select_several, unsatisfied};
 use http_engine::{Body, mime};
 use rustix::fd::OwnedFd;

@@ -9,7 +9,7 @@ use crate::path::PathTarget;
 use crate::root::{FileFacts, FoundPath, SiteRoot};
 use crate::rules::SiteRules;
 use bytes::Bytes;
-use http_engine::beneath::OpenFolder;
+use file_access::beneath::OpenFolder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use vocab::Now;

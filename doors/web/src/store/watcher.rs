@@ -5,7 +5,7 @@
 //! itself. Called by `store`.
 
 use super::tree::{ChangeMark, NotWatched, Watch, WatchTrees};
-use http_engine::beneath::OpenFolder;
+use file_access::beneath::OpenFolder;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fd::OwnedFd;
 use rustix::fs::fstatfs;

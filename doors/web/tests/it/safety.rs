@@ -2,7 +2,7 @@
 
 use crate::support::{Answer, Edge, Folder, send, site};
 use door_web::{CompressChoice, SiteSettings};
-use http_engine::private_files::{PrivateFiles, PrivatePaths};
+use file_access::private_files::{PrivateFiles, PrivatePaths};
 use std::io::Write;
 use std::os::unix::fs::symlink;
 use vocab::{Action, Source};

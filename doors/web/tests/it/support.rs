@@ -2,7 +2,7 @@
 
 use arc_swap::ArcSwap;
 use door_web::{SiteSettings, WebDoor, WebParts};
-use http_engine::private_files::PrivateFiles;
+use file_access::private_files::PrivateFiles;
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
 use settings::Text;
