@@ -5,8 +5,8 @@
 //! nothing. Called by [`super::send`].
 
 use super::error::{SendError, UnansweredRequest};
-use super::leased::ConnectionLease;
-use super::send::ResponseTimeout;
+use super::leased::{ConnectionLease, RequestRefusals};
+use super::terms::ResponseTimeout;
 use http::Request;
 use http_body::Body as _;
 use http_body_util::LengthLimitError;
@@ -44,15 +44,6 @@ pub(super) enum ConnectionUse {
     Used,
     /// Is new.
     Fresh,
-}
-
-/// Tells what a server can say of one request alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RequestRefusals {
-    /// Nothing: HTTP/1.1.
-    None,
-    /// That it has not looked at it: HTTP/2.
-    Single,
 }
 
 /// True if repeating the request changes nothing, and it could be repeated.

@@ -8,82 +8,13 @@
 //! apart for every core.
 
 use super::dialer::Dialer;
+use super::need::CountedConnection;
 use super::origin::Origin;
 use super::pool::{self, OpenConnection, PoolCaps, PoolKey};
-use super::send::speak_as_agreed;
-use super::terms::UsableVersions;
-use std::cell::Cell;
+use super::speak::speak_as_agreed;
+use super::versions::UsableVersions;
 use std::net::SocketAddr;
 use std::rc::Rc;
-
-/// Connections to one origin that are opened ahead: with the one that is asked for they are the six
-/// that browsers open to a host.
-const AHEAD_MAX: usize = 5;
-
-/// Holds what is known of the connections from this core to one server.
-#[derive(Debug, Default)]
-pub(super) struct ConnectionNeed {
-    /// Open, or being opened.
-    open: Cell<usize>,
-    /// Of use at once.
-    most: Cell<usize>,
-}
-
-/// One connection among those that are counted, until it is dropped.
-#[derive(Debug)]
-pub(super) struct CountedConnection(Rc<ConnectionNeed>);
-
-impl ConnectionNeed {
-    /// Counts one more.
-    pub(super) fn place(self: &Rc<Self>) -> CountedConnection {
-        self.open.set(self.open.get() + 1);
-        CountedConnection(Rc::clone(self))
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.open.get() > 0
-    }
-
-    /// Returns how many are open, or being opened.
-    pub(super) fn open(&self) -> usize {
-        self.open.get()
-    }
-
-    /// Returns how many were of use at once.
-    pub(super) fn most(&self) -> usize {
-        self.most.get()
-    }
-
-    /// True if more than one was of use at once.
-    pub(super) fn is_worth_remembering(&self) -> bool {
-        self.most.get() > 1
-    }
-
-    /// True if so many that idle could show that more are of use at once than is known.
-    pub(super) fn may_grow(&self, idle: usize) -> bool {
-        idle > self.most.get() && self.most.get() <= AHEAD_MAX
-    }
-
-    /// So many have served, and idle now.
-    pub(super) fn had(&self, idle: usize) {
-        self.most.set(self.most.get().max(idle).min(AHEAD_MAX + 1));
-    }
-
-    /// One was opened ahead and never used, or could not be opened.
-    pub(super) fn had_too_many(&self) {
-        self.most.set(self.most.get().saturating_sub(1));
-    }
-
-    fn missing(&self) -> usize {
-        self.most.get().saturating_sub(self.open.get())
-    }
-}
-
-impl Drop for CountedConnection {
-    fn drop(&mut self) {
-        self.0.open.set(self.0.open.get() - 1);
-    }
-}
 
 /// Where connections are opened ahead.
 pub(super) struct AheadOpener<'c> {
@@ -101,12 +32,12 @@ impl AheadOpener<'_> {
         if !pool::has_room(self.key, &self.caps) {
             return;
         }
-        for _ in 0..first.0.missing() {
-            let place = first.0.place();
+        for _ in 0..first.need().missing() {
+            let place = first.need().place();
             let (dialer, origin, key) =
                 (self.dialer.clone(), self.origin.clone(), self.key.clone());
             let (caps, versions) = (self.caps, self.versions);
-            let need = Rc::clone(&place.0);
+            let need = Rc::clone(place.need());
             tokio::task::spawn_local(async move {
                 if let Ok(connection) = dialer.dial_again(&origin, versions, peer).await
                     && let Ok(open) = speak_as_agreed(connection, peer, caps.answer).await
@@ -118,29 +49,5 @@ impl AheadOpener<'_> {
                 }
             });
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_was_of_use_at_once_is_missing_later_and_what_was_not_used_is_not() {
-        let need = Rc::new(ConnectionNeed::default());
-        let first = need.place();
-        assert_eq!(need.missing(), 0, "nothing is known yet");
-        need.had(3);
-        need.had(1);
-        assert_eq!(need.missing(), 2);
-        let second = need.place();
-        assert_eq!(need.missing(), 1);
-        need.had_too_many();
-        assert_eq!(need.missing(), 0);
-        drop((first, second));
-        assert_eq!((need.missing(), need.is_open()), (2, false));
-        need.had(1000);
-        let _first = need.place();
-        assert_eq!(need.missing(), AHEAD_MAX);
     }
 }

@@ -9,7 +9,7 @@
 use super::error::DialError;
 use super::origin::{Origin, OriginScheme, UrlHost};
 use super::server::{OriginServer, ServerAddress};
-use super::terms::UsableVersions;
+use super::versions::UsableVersions;
 use http_engine::upgrade::UpgradedStream;
 use resolver::{NoAddresses, OwnWord, ResolveError, Resolver, SocksProxy, connect_through};
 use std::io;
@@ -184,10 +184,10 @@ impl Dialer {
             ServerAddress::Socket(path) => return Ok((connect_socket(path).await?, None)),
             ServerAddress::Found(_, address) => {
                 let host = UrlHost::Address(address.ip());
-                self.dial_within((&host, address.port()), &AnyDestination, patience).await?
+                self.dial_within(&host, address.port(), &AnyDestination, patience).await?
             }
             ServerAddress::Origin(origin) => {
-                self.dial_within((&origin.host, origin.port), &AnyDestination, patience).await?
+                self.dial_within(&origin.host, origin.port, &AnyDestination, patience).await?
             }
         };
         Ok((OriginConnection::Plain(stream), Some(peer)))
@@ -200,12 +200,13 @@ impl Dialer {
         port: u16,
         guard: &dyn DialGuard,
     ) -> Result<(Stream, SocketAddr), DialError> {
-        self.dial_within((host, port), guard, CONNECT_TIMEOUT).await
+        self.dial_within(host, port, guard, CONNECT_TIMEOUT).await
     }
 
     async fn dial_within(
         &self,
-        (host, port): (&UrlHost, u16),
+        host: &UrlHost,
+        port: u16,
         guard: &dyn DialGuard,
         patience: Duration,
     ) -> Result<(Stream, SocketAddr), DialError> {

@@ -4,9 +4,7 @@
 //! asks joins what the cores say. [`super::pool`] and [`super::shared`] know. Called by the proxy
 //! door and the binary.
 
-use super::send::Origins;
 use super::server::OriginServer;
-use super::{pool, shared};
 use http::Version;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -30,16 +28,6 @@ pub struct KnownOrigin {
     pub at_once: usize,
     /// For how long none of them has carried a request; zero while one does.
     pub unused: Duration,
-}
-
-impl Origins {
-    /// Returns what this core knows of the origins that it has connections to, or had several to of
-    /// late. An origin may come more than once: see [`KnownOrigin::joined`].
-    pub fn known(&self) -> Vec<KnownOrigin> {
-        let mut known = pool::known(self.owner);
-        known.extend(shared::known(self.owner));
-        known
-    }
 }
 
 impl KnownOrigin {

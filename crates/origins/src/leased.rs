@@ -3,7 +3,6 @@
 //! Dropped before its end, a body of HTTP/1.1 closes its connection, for what is left unread would
 //! precede the next answer; one of HTTP/2 resets its stream alone. Called by [`super::send`].
 
-use super::again::RequestRefusals;
 use super::pool::{self, OpenConnection, PoolCaps, PoolKey};
 use super::shared::StreamPermit;
 use bytes::Bytes;
@@ -33,6 +32,15 @@ pub(super) struct OwnedConnection {
     pub(super) key: PoolKey,
     pub(super) open: OpenConnection,
     pub(super) caps: PoolCaps,
+}
+
+/// Tells what a server can say of one request alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RequestRefusals {
+    /// Nothing: HTTP/1.1.
+    None,
+    /// That it has not looked at it: HTTP/2.
+    Single,
 }
 
 impl ConnectionLease {

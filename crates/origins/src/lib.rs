@@ -14,6 +14,7 @@ mod http2;
 mod known;
 mod leased;
 mod metered;
+mod need;
 mod origin;
 mod parent;
 mod pool;
@@ -23,9 +24,11 @@ mod send;
 mod send_to;
 mod server;
 mod shared;
+mod speak;
 mod terms;
 mod through;
 mod tunnel;
+mod versions;
 mod via;
 mod way;
 
@@ -38,11 +41,11 @@ pub use origin::{Origin, OriginError, OriginScheme, UrlHost};
 pub use parent::{BadParent, ParentHop, ParentKind, ParentProxy};
 pub use reach::{ClientReach, DestinationScope};
 pub use seek::{FoundServer, ResolveKind, SeekResult};
-pub use send::{OriginLimits, Origins, ResponseTimeout};
+pub use send::{OriginLimits, Origins};
 pub use server::{OriginServer, SOCKET_PATH_BYTES_MAX, ServerError};
 pub use terms::{
-    ConnectionPolicy, FreshConnection, HttpVersion, KeepAlive, OwnCertificate, TermsOptions,
-    TlsTerms,
+    ConnectionPolicy, FreshConnection, HttpVersion, KeepAlive, OwnCertificate, ResponseTimeout,
+    TermsOptions, TlsTerms,
 };
 pub use tunnel::{BecomesTunnel, ClientStream, TunnelEnd, TunnelTotals, carry_switched, tunnel};
 pub use via::{HOPS_MAX, RequestLoop, add_via, check_via};

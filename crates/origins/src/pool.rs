@@ -5,8 +5,8 @@
 //! when there are too many: never waited for. How many a server had at once is remembered for
 //! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
-use super::ahead::{ConnectionNeed, CountedConnection};
 use super::known::KnownOrigin;
+use super::need::{ConnectionNeed, CountedConnection};
 use super::server::OriginServer;
 use foldhash::fast::RandomState;
 use http::Version;

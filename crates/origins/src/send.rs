@@ -5,32 +5,33 @@
 //! or if repeating it changes nothing. Nothing else is ever repeated. The doors call it with a
 //! request whose headers are already theirs to send.
 
-use super::again::{ConnectionUse, FailedRequest, RequestRefusals, SecondTry, may_repeat};
+use super::again::{ConnectionUse, FailedRequest, SecondTry, may_repeat};
 use super::ahead::AheadOpener;
-use super::dialer::{DialGuard, Dialer, OriginConnection};
+use super::dialer::{DialGuard, Dialer};
 use super::error::{SendError, UnansweredRequest};
 use super::http2;
-use super::leased::ConnectionLease;
+use super::known::KnownOrigin;
+use super::leased::{ConnectionLease, RequestRefusals};
 use super::metered::MeteredBody;
 use super::origin::Origin;
 use super::pool::{self, IdleTime, OpenConnection, PoolCaps, PoolKey};
 use super::server::OriginServer;
 use super::shared::{self, BeginWith};
-use super::terms::UsableVersions;
-use http::{Request, Response, StatusCode, Version};
+use super::speak::{Opened, speak_as_agreed};
+use super::terms::ResponseTimeout;
+use super::versions::UsableVersions;
+use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::body::Body;
-use http_engine::client::{AnswerLimits, connect_http1_within, connect_http2_within};
+use http_engine::client::AnswerLimits;
 use http_engine::interim;
 use http_engine::unprocessed::RequestFate;
 use std::cell::Cell;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until, timeout};
-use transport::tls::Alpn;
 
 /// How often one request goes out, at most: over a connection that was there, and where a server
 /// refuses it there over a new one, and a third where that goes away at the same moment.
@@ -67,11 +68,6 @@ impl Default for OriginLimits {
     }
 }
 
-/// An extension of a request: how long its server may be silent, in place of
-/// [`OriginLimits::response_timeout`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResponseTimeout(pub Duration);
-
 /// Sends requests and keeps idle connections, apart for every core.
 pub struct Origins {
     pub(super) owner: u64,
@@ -79,9 +75,6 @@ pub struct Origins {
     pub(super) caps: PoolCaps,
     pub(super) response_timeout: Duration,
 }
-
-/// A connection that was opened for a request.
-pub(super) type Opened = Result<OpenConnection, SendError>;
 
 /// Holds how one request is sent.
 pub(super) struct SendOptions {
@@ -112,6 +105,14 @@ impl Origins {
             },
             response_timeout: limits.response_timeout,
         }
+    }
+
+    /// Returns what this core knows of the origins that it has connections to, or had several to of
+    /// late. An origin may come more than once: see [`KnownOrigin::joined`].
+    pub fn known(&self) -> Vec<KnownOrigin> {
+        let mut known = pool::known(self.owner);
+        known.extend(shared::known(self.owner));
+        known
     }
 
     /// The same origins under other limits. Connections that are idle stay open, and what is known
@@ -175,34 +176,6 @@ impl Origins {
             between_bytes: None,
         }
     }
-}
-
-/// Speaks what was agreed on within TLS, else HTTP/1.1.
-pub(super) async fn speak_as_agreed(
-    connection: OriginConnection,
-    peer: SocketAddr,
-    answer: AnswerLimits,
-) -> Opened {
-    let version = match connection.alpn() {
-        Some(Alpn::Http2) => Version::HTTP_2,
-        Some(Alpn::Http1 | Alpn::Dot) | None => Version::HTTP_11,
-    };
-    speak(connection, Some(peer), version, answer).await
-}
-
-pub(super) async fn speak(
-    connection: OriginConnection,
-    peer: Option<SocketAddr>,
-    version: Version,
-    answer: AnswerLimits,
-) -> Opened {
-    let sender = match version {
-        Version::HTTP_2 => connect_http2_within(answer, connection)
-            .await
-            .map_err(|why| SendError::BadResponse(why.to_string()))?,
-        _ => connect_http1_within(answer, connection),
-    };
-    Ok(OpenConnection::new(sender, peer))
 }
 
 /// Sends `request` over a connection of `course` that is there, or one that `open` opens.

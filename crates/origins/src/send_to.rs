@@ -8,9 +8,11 @@
 use super::dialer::{AnyDestination, Dialer, OriginConnection, shake_hands, tls_name};
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::pool::{OpenConnection, PoolKey};
-use super::send::{Opened, Origins, SendOptions, send_on, speak};
+use super::send::{Origins, SendOptions, send_on};
 use super::server::{OriginServer, ServerAddress};
-use super::terms::{ConnectionPolicy, FreshConnection, UsableVersions};
+use super::speak::{Opened, speak};
+use super::terms::{ConnectionPolicy, FreshConnection};
+use super::versions::UsableVersions;
 use http::header::{HOST, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
 use http_engine::body::{Body, read_all};

@@ -7,9 +7,9 @@
 //! follows it.
 
 use super::dialer::Dialer;
-use super::origin::{Origin, OriginScheme};
 use super::pool::PoolCaps;
 use super::server::OriginServer;
+use super::versions::UsableVersions;
 use http::HeaderMap;
 use http_engine::client::AnswerLimits;
 use http_engine::hop_by_hop::wants_upgrade;
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use transport::ClientTls;
 use transport::proxy_protocol::ProxyVersion;
-use transport::tls::{Alpn, BadClientTls, ClientTlsOptions, VerifyMode};
+use transport::tls::{BadClientTls, ClientTlsOptions, VerifyMode};
 
 /// Holds what is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +46,11 @@ pub struct TermsOptions {
     /// Whether a fresh connection is verified before it carries a request.
     pub fresh: FreshConnection,
 }
+
+/// An extension of a request: how long its server may be silent, in place of
+/// [`super::OriginLimits::response_timeout`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResponseTimeout(pub Duration);
 
 /// TLS with servers of one pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -118,35 +123,6 @@ struct ReadyPolicy {
     tls: Option<ClientTls>,
     /// Of this process alone: connections are told apart by it. 0 for the default.
     number: u64,
-}
-
-/// Tells what may be spoken for one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum UsableVersions {
-    Http1,
-    Http2,
-    /// HTTP/2 where the server has it.
-    Either,
-}
-
-impl UsableVersions {
-    /// Returns what to speak with an origin that nobody has set terms for. What is to leave HTTP
-    /// needs HTTP/1.1.
-    pub(super) fn usual(origin: &Origin, headers: &HeaderMap) -> Self {
-        match origin.scheme {
-            OriginScheme::Https if wants_upgrade(headers).is_none() => Self::Either,
-            OriginScheme::Https | OriginScheme::Http => Self::Http1,
-        }
-    }
-
-    /// Returns what is offered within TLS.
-    pub(super) const fn alpn(self) -> &'static [Alpn] {
-        match self {
-            Self::Http1 => &[Alpn::Http1],
-            Self::Http2 => &[Alpn::Http2],
-            Self::Either => &[Alpn::Http2, Alpn::Http1],
-        }
-    }
 }
 
 impl Default for TermsOptions {

@@ -9,8 +9,9 @@ use super::dialer::{AnyDestination, CONNECT_TIMEOUT, DialGuard, Dialer, OriginCo
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::origin::{Origin, OriginScheme, UrlHost};
 use super::parent::{ParentKind, ParentProxy};
-use super::send::{Origins, send_on, speak_as_agreed};
-use super::terms::UsableVersions;
+use super::send::{Origins, send_on};
+use super::speak::speak_as_agreed;
+use super::versions::UsableVersions;
 use super::way::{KnownParent, ProxyRoute, RouteStep};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
 use http::{Request, Response, StatusCode, Uri};
@@ -77,8 +78,8 @@ impl Origins {
             let course = self.usual(origin.clone(), known.number, versions);
             return send_on(&course, request, guard_of_parents(), async || {
                 let dialer = self.dialer();
-                let to = (&origin.host, origin.port);
-                let (connection, peer) = dialer.tunnel_through(parent, to, &via).await?;
+                let (connection, peer) =
+                    dialer.tunnel_through(parent, &origin.host, origin.port, &via).await?;
                 let connection = match origin.scheme {
                     OriginScheme::Http => connection,
                     OriginScheme::Https => {
@@ -130,7 +131,8 @@ impl Dialer {
     pub async fn dial_by(
         &self,
         way: &ProxyRoute,
-        (host, port): (&UrlHost, u16),
+        host: &UrlHost,
+        port: u16,
         headers: &HeaderMap,
         guard: &dyn DialGuard,
         now: Now,
@@ -146,7 +148,7 @@ impl Dialer {
                     Err(DialError::Forbidden)
                 }
                 RouteStep::Through(known) => {
-                    let tunnel = self.tunnel_through(&known.parent, (host, port), headers);
+                    let tunnel = self.tunnel_through(&known.parent, host, port, headers);
                     tunnel.await.map(|(it, _)| it)
                 }
             };
@@ -179,7 +181,8 @@ impl Dialer {
     async fn tunnel_through(
         &self,
         parent: &ParentProxy,
-        (host, port): (&UrlHost, u16),
+        host: &UrlHost,
+        port: u16,
         headers: &HeaderMap,
     ) -> Result<(OriginConnection, SocketAddr), DialError> {
         let (mut connection, peer) = self.dial_parent(parent).await?;
@@ -203,7 +206,7 @@ impl Dialer {
                 }
             }
             ParentKind::Http | ParentKind::Https => {
-                let asked = connect(connection, parent, (host, port), headers);
+                let asked = connect(connection, parent, host, port, headers);
                 // Boxed: few connections begin so.
                 match timeout(TUNNEL_TIMEOUT, Box::pin(asked)).await {
                     Ok(connection) => connection?,
@@ -219,7 +222,8 @@ impl Dialer {
 async fn connect(
     connection: OriginConnection,
     parent: &ParentProxy,
-    (host, port): (&UrlHost, u16),
+    host: &UrlHost,
+    port: u16,
     headers: &HeaderMap,
 ) -> Result<OriginConnection, DialError> {
     let trouble = |why: String| DialError::Parent(format!("{parent:?}: {why}"));

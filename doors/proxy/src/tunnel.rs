@@ -60,9 +60,8 @@ pub(crate) async fn open(
     mut request: Request<Incoming>,
     mut ticket: ProxyTicket,
 ) -> Result<(), (SendError, ProxyTicket)> {
-    let target = (&to.host, to.port);
-    let dialled =
-        trip.setup.origins.dialer().dial_by(way, target, request.headers(), &trip.within, trip.now);
+    let dialer = trip.setup.origins.dialer();
+    let dialled = dialer.dial_by(way, &to.host, to.port, request.headers(), &trip.within, trip.now);
     let server = match dialled.await {
         Ok(server) => server,
         Err(why) => return Err((why.into(), ticket)),

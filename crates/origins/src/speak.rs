@@ -1,0 +1,40 @@
+//! HTTP over a connection that was just opened, in the version that was agreed.
+
+use super::dialer::OriginConnection;
+use super::error::SendError;
+use super::pool::OpenConnection;
+use http::Version;
+use http_engine::client::{AnswerLimits, connect_http1_within, connect_http2_within};
+use std::net::SocketAddr;
+use transport::tls::Alpn;
+
+/// A connection that was opened for a request.
+pub(super) type Opened = Result<OpenConnection, SendError>;
+
+/// Speaks what was agreed on within TLS, else HTTP/1.1.
+pub(super) async fn speak_as_agreed(
+    connection: OriginConnection,
+    peer: SocketAddr,
+    answer: AnswerLimits,
+) -> Opened {
+    let version = match connection.alpn() {
+        Some(Alpn::Http2) => Version::HTTP_2,
+        Some(Alpn::Http1 | Alpn::Dot) | None => Version::HTTP_11,
+    };
+    speak(connection, Some(peer), version, answer).await
+}
+
+pub(super) async fn speak(
+    connection: OriginConnection,
+    peer: Option<SocketAddr>,
+    version: Version,
+    answer: AnswerLimits,
+) -> Opened {
+    let sender = match version {
+        Version::HTTP_2 => connect_http2_within(answer, connection)
+            .await
+            .map_err(|why| SendError::BadResponse(why.to_string()))?,
+        _ => connect_http1_within(answer, connection),
+    };
+    Ok(OpenConnection::new(sender, peer))
+}
