@@ -4,7 +4,7 @@
 //! unknown number (from a newer store, or damage) reads as nothing. Used by the queue, the
 //! counters and the store.
 
-use vocab::{Action, Door, RequestKind, Source};
+use vocab::{Action, Cause, Door, RequestKind, Source};
 
 /// Number of doors, actions and sources there are.
 pub(crate) const DOORS: usize = Door::ALL.len();
@@ -67,51 +67,85 @@ impl LedgerCode for Source {
     }
 }
 
-/// Kinds that are one word stand below this; a look-up is this plus its record type.
-const LOOKUP: u32 = 1 << 16;
+macro_rules! cause_codes {
+    ($($name:ident = $code:literal,)*) => {
+        /// A cause without the rule that it may name.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum CauseCode { $($name,)* }
 
-/// The number of a kind.
-pub(crate) fn kind_code(kind: RequestKind) -> u32 {
-    match kind {
-        RequestKind::Lookup(record_type) => LOOKUP + u32::from(record_type),
-        RequestKind::Document => 0,
-        RequestKind::Subdocument => 1,
-        RequestKind::Script => 2,
-        RequestKind::Stylesheet => 3,
-        RequestKind::Image => 4,
-        RequestKind::Font => 5,
-        RequestKind::Media => 6,
-        RequestKind::Object => 7,
-        RequestKind::Fetch => 8,
-        RequestKind::Ping => 9,
-        RequestKind::Websocket => 10,
-        RequestKind::Tunnel => 11,
-        RequestKind::Other => 12,
+        impl LedgerCode for CauseCode {
+            fn code(self) -> u8 {
+                match self { $(Self::$name => $code,)* }
+            }
+            fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+// Written once, so that no cause can be stored under a number that is not read.
+cause_codes! {
+    NoRule = 0,
+    Rule = 1,
+    Paused = 2,
+    NotAsked = 3,
+    Unlisted = 4,
+}
+
+impl CauseCode {
+    /// The number's word for a cause.
+    pub(crate) const fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::NoRule => Self::NoRule,
+            Cause::Rule(_) => Self::Rule,
+            Cause::Paused => Self::Paused,
+            Cause::NotAsked => Self::NotAsked,
+            Cause::Unlisted => Self::Unlisted,
+        }
     }
 }
 
-/// The kind of a number; an unknown one is [`RequestKind::Other`].
-pub(crate) fn kind_from_code(code: u32) -> RequestKind {
-    const WORDS: [RequestKind; 12] = [
-        RequestKind::Document,
-        RequestKind::Subdocument,
-        RequestKind::Script,
-        RequestKind::Stylesheet,
-        RequestKind::Image,
-        RequestKind::Font,
-        RequestKind::Media,
-        RequestKind::Object,
-        RequestKind::Fetch,
-        RequestKind::Ping,
-        RequestKind::Websocket,
-        RequestKind::Tunnel,
-    ];
-    match code.checked_sub(LOOKUP) {
-        Some(record_type) => {
-            u16::try_from(record_type).map_or(RequestKind::Other, RequestKind::Lookup)
+/// Kinds that are one word stand below this; a look-up is this plus its record type.
+const LOOKUP: u32 = 1 << 16;
+
+macro_rules! kind_codes {
+    ($($name:ident = $code:literal,)*) => {
+        /// The number of a kind.
+        pub(crate) fn kind_code(kind: RequestKind) -> u32 {
+            match kind {
+                $(RequestKind::$name => $code,)*
+                RequestKind::Lookup(record_type) => LOOKUP + u32::from(record_type),
+            }
         }
-        None => WORDS.get(code as usize).copied().unwrap_or(RequestKind::Other),
-    }
+
+        /// The kind of a number; an unknown one is [`RequestKind::Other`].
+        pub(crate) fn kind_from_code(code: u32) -> RequestKind {
+            match code {
+                $($code => RequestKind::$name,)*
+                _ => {
+                    let record_type = code.checked_sub(LOOKUP).and_then(|it| it.try_into().ok());
+                    record_type.map_or(RequestKind::Other, RequestKind::Lookup)
+                }
+            }
+        }
+    };
+}
+
+kind_codes! {
+    Document = 0,
+    Subdocument = 1,
+    Script = 2,
+    Stylesheet = 3,
+    Image = 4,
+    Font = 5,
+    Media = 6,
+    Object = 7,
+    Fetch = 8,
+    Ping = 9,
+    Websocket = 10,
+    Tunnel = 11,
+    Other = 12,
 }
 
 #[cfg(test)]
@@ -133,7 +167,12 @@ mod tests {
             let kind: RequestKind = kind.parse().unwrap();
             assert_eq!(kind_from_code(kind_code(kind)), kind);
         }
+        for code in 0..=u8::MAX {
+            let cause = CauseCode::from_code(code);
+            assert_eq!(cause.map_or(code, CauseCode::code), code);
+        }
         assert_eq!(Door::from_code(200), None);
+        assert_eq!(CauseCode::from_code(5), None);
         assert_eq!(kind_from_code(u32::MAX), RequestKind::Other);
     }
 }

@@ -15,6 +15,7 @@ use crate::report::{
     LatencyReport, LogRow, ReadError, ReportRange, ReportSeries, ReportTotals, RowFilter, RowPage,
     TopKind, TopLine, WriterHealth,
 };
+use crate::rule_texts::RuleTexts;
 use crate::setup::{LogScope, Settings};
 use crate::store::LedgerStore;
 use crate::store::read::LedgerReader;
@@ -23,14 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use vocab::{Action, Door, Now, RuleRef, Source};
-
-/// Who knows the text of a rule: the policy, through the binary.
-pub trait RuleTexts: Send + Sync + 'static {
-    /// The list's name, the line there and the rule's text, for a rule that matched `host`; none if
-    /// it is gone.
-    fn text(&self, rule: RuleRef, host: &str) -> Option<(String, u32, String)>;
-}
+use vocab::{Action, Door, Now, Source};
 
 /// The ledger. Clones are handles to the same one; the last one dropped closes it.
 #[derive(Clone)]
@@ -72,7 +66,7 @@ pub(crate) fn open_with_clock(
         return Err(why.clone());
     }
     let shared = Arc::new(WriterShared::new(settings.clone(), rules));
-    let writer = LedgerWriter::new(shared.clone(), (dir, opened), clock);
+    let writer = LedgerWriter::new(shared.clone(), dir, opened, clock);
     let thread = std::thread::Builder::new()
         .name("ledger".into())
         .spawn(move || writer.run())

@@ -16,6 +16,7 @@ mod metrics;
 mod notes;
 mod queue;
 mod report;
+mod rule_texts;
 mod setup;
 mod store;
 #[cfg(test)]
@@ -24,7 +25,7 @@ mod writer;
 
 pub use error::OpenError;
 pub use event::{CUT_MARK, EventSubject, NAME_BYTES_MAX, NameText, RequestEvent, URL_BYTES_MAX};
-pub use ledger::{Ledger, RuleTexts, open};
+pub use ledger::{Ledger, open};
 pub use notes::{NOTE_BYTES_MAX, NOTES_MAX, OperatorNote, RecentNotes};
 pub use prometheus_client;
 pub use prometheus_client::collector::Collector;
@@ -32,6 +33,7 @@ pub use report::{
     LatencyReport, LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries,
     ReportTotals, RowCause, RowFilter, RowPage, TopKind, TopLine, WriterHealth,
 };
+pub use rule_texts::RuleTexts;
 pub use setup::{AnonymiseMode, LogScope, Settings};
 
 /// Rows that one question for rows looks through at most; the page says where to go on.

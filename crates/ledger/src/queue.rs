@@ -4,7 +4,7 @@
 //! that only the writer's drain contends for, and wakes nobody. At the cap, in rows or in bytes,
 //! the row is refused and counted. Filled by [`crate::Ledger::record`], drained by the writer.
 
-use crate::codes::{LedgerCode, kind_code, kind_from_code};
+use crate::codes::{CauseCode, LedgerCode, kind_code, kind_from_code};
 use crate::counters::LedgerCounters;
 use crate::event::{EventSubject, RequestEvent};
 use std::net::{IpAddr, Ipv6Addr};
@@ -135,13 +135,7 @@ fn pack(event: &RequestEvent, out: &mut Vec<u8>) {
         EventSubject::Name(name) => (0, name.as_bytes()),
         EventSubject::Url(url) => (1, url.as_bytes()),
     };
-    let (cause, list, line) = match event.cause {
-        Cause::NoRule => (0, 0, 0),
-        Cause::Rule(rule) => (1, rule.list.0, rule.line),
-        Cause::Paused => (2, 0, 0),
-        Cause::NotAsked => (3, 0, 0),
-        Cause::Unlisted => (4, 0, 0),
-    };
+    let (list, line) = event.cause.rule().map_or((0, 0), |rule| (rule.list.0, rule.line));
     let client = match event.client {
         IpAddr::V4(v4) => v4.to_ipv6_mapped(),
         IpAddr::V6(v6) => v6,
@@ -158,7 +152,7 @@ fn pack(event: &RequestEvent, out: &mut Vec<u8>) {
     head[44] = event.door.code();
     head[45] = event.action.code();
     head[46] = event.source.code();
-    head[47] = cause;
+    head[47] = CauseCode::of(event.cause).code();
     head[48] = list;
     head[49] = form;
     head[50..52].copy_from_slice(&event.caching.code().to_le_bytes());
@@ -182,15 +176,15 @@ fn unpack(buffer: &[u8]) -> Option<(PackedRow<'_>, &[u8])> {
         action: Action::from_code(head[45])?,
         source: Source::from_code(head[46])?,
         caching: Caching::from_code(u16::from_le_bytes(part(head, 50))),
-        cause: match head[47] {
-            1 => Cause::Rule(RuleRef {
+        cause: match CauseCode::from_code(head[47])? {
+            CauseCode::NoRule => Cause::NoRule,
+            CauseCode::Rule => Cause::Rule(RuleRef {
                 list: ListId(head[48]),
                 line: u32::from_le_bytes(part(head, 36)),
             }),
-            2 => Cause::Paused,
-            3 => Cause::NotAsked,
-            4 => Cause::Unlisted,
-            _ => Cause::NoRule,
+            CauseCode::Paused => Cause::Paused,
+            CauseCode::NotAsked => Cause::NotAsked,
+            CauseCode::Unlisted => Cause::Unlisted,
         },
         form: if head[49] == 1 { RowTextForm::Url } else { RowTextForm::Name },
     };

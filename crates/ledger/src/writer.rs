@@ -181,7 +181,8 @@ impl LedgerWriter {
     /// The writer for the folder `dir`; `opened` came of the first try to open the store there.
     pub(crate) fn new(
         shared: Arc<WriterShared>,
-        (dir, opened): (&Path, Result<(LedgerStore, Option<String>), OpenError>),
+        dir: &Path,
+        opened: Result<(LedgerStore, Option<String>), OpenError>,
         clock: Clock,
     ) -> Self {
         let now = Instant::now();

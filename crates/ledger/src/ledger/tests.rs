@@ -8,7 +8,9 @@ use settings::Text;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use vocab::{ByteSize, CacheUse, Caching, Cause, ListId, NotStored, RequestKind, TimeSpan};
+use vocab::{
+    ByteSize, CacheUse, Caching, Cause, ListId, NotStored, RequestKind, RuleRef, TimeSpan,
+};
 
 fn noon() -> u64 {
     NOON

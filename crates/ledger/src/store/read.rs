@@ -4,7 +4,7 @@
 //! bounded part of the log. A connection costs a tenth of a millisecond and is never stale, even
 //! after a damaged file was replaced. Called through [`crate::Ledger`].
 
-use crate::codes::{LedgerCode, kind_from_code};
+use crate::codes::{CauseCode, LedgerCode, kind_from_code};
 use crate::report::{
     LogRow, NamedCount, ReadError, ReportPoint, ReportRange, ReportSeries, ReportTotals, RowCause,
     RowFilter, RowPage, TopKind, TopLine,
@@ -272,11 +272,15 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<LogRow> {
 
 fn read_cause(row: &rusqlite::Row<'_>) -> Result<RowCause> {
     let list: Option<String> = row.get(8)?;
-    Ok(match (row.get(7)?, list) {
-        (1u8, Some(list)) => RowCause::Rule { list, line: row.get(9)?, text: row.get(10)? },
-        (2, _) => RowCause::Paused,
-        (3, _) => RowCause::NotAsked,
-        (4, _) => RowCause::Unlisted,
-        (_, _) => RowCause::NoRule,
+    // A number that is unknown reads as the plainest cause, as does a rule that is gone.
+    let code = CauseCode::from_code(row.get(7)?).unwrap_or(CauseCode::NoRule);
+    Ok(match (code, list) {
+        (CauseCode::Rule, Some(list)) => {
+            RowCause::Rule { list, line: row.get(9)?, text: row.get(10)? }
+        }
+        (CauseCode::Rule, None) | (CauseCode::NoRule, _) => RowCause::NoRule,
+        (CauseCode::Paused, _) => RowCause::Paused,
+        (CauseCode::NotAsked, _) => RowCause::NotAsked,
+        (CauseCode::Unlisted, _) => RowCause::Unlisted,
     })
 }

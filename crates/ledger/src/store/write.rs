@@ -5,14 +5,14 @@
 
 use super::dictionary::{CLIENTS, NAMES, rule_id};
 use super::{LedgerStore, StoreError};
-use crate::codes::{LedgerCode, kind_code};
+use crate::codes::{CauseCode, LedgerCode, kind_code};
 use crate::counters::CounterSums;
 use crate::queue::{PackedRow, RowTextForm, unpack_all};
 use crate::{AnonymiseMode, RuleTexts};
 use rusqlite::{Connection, Result, TransactionBehavior, params};
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{Action, Cause, RuleRef};
+use vocab::{Action, RuleRef};
 
 /// Longest text of a rule that is stored, in bytes.
 const RULE_BYTES_MAX: usize = 1024;
@@ -38,8 +38,15 @@ struct RequestTally {
     blocked: u64,
 }
 
-/// Roll-ups of a batch: (hour, number of the name or client) → requests.
-type Tallies = HashMap<(i64, i64), RequestTally>;
+/// The hour of a tally, and the number of the name or client that it is of.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct TallyKey {
+    hour: i64,
+    id: i64,
+}
+
+/// Roll-ups of a batch.
+type Tallies = HashMap<TallyKey, RequestTally>;
 
 /// Holds what one batch has looked up so far.
 #[derive(Default)]
@@ -100,7 +107,7 @@ impl LedgerStore {
                     url,
                     kind_code(row.kind),
                     row.action.code(),
-                    cause_code(row.cause),
+                    CauseCode::of(row.cause).code(),
                     rule,
                     row.source.code(),
                     row.status,
@@ -108,8 +115,8 @@ impl LedgerStore {
                     row.took_us,
                     row.caching.code(),
                 ])?;
-                tally(&mut names, (hour, name), row.action);
-                tally(&mut clients, (hour, client), row.action);
+                tally(&mut names, TallyKey { hour, id: name }, row.action);
+                tally(&mut clients, TallyKey { hour, id: client }, row.action);
             }
         }
         add_tallies(&transaction, &names, "hour_names", "name")?;
@@ -149,7 +156,7 @@ fn rule_number(
     Ok(id)
 }
 
-fn tally(tallies: &mut Tallies, key: (i64, i64), action: Action) {
+fn tally(tallies: &mut Tallies, key: TallyKey, action: Action) {
     let tally = tallies.entry(key).or_default();
     match action {
         Action::Pass => tally.passed += 1,
@@ -166,7 +173,7 @@ fn add_tallies(connection: &Connection, tallies: &Tallies, table: &str, key: &st
     // In the order of the table's key: neighbours share a page.
     let mut sorted: Vec<_> = tallies.iter().collect();
     sorted.sort_unstable_by_key(|(key, _)| **key);
-    for ((hour, id), tally) in sorted {
+    for (TallyKey { hour, id }, tally) in sorted {
         add.execute(params![hour, id, tally.passed as i64, tally.blocked as i64])?;
     }
     Ok(())
@@ -188,17 +195,6 @@ fn add_counts(connection: &Connection, batch: &RowBatch<'_>) -> Result<()> {
         ])?;
     }
     Ok(())
-}
-
-/// The number of a cause in the store.
-fn cause_code(cause: Cause) -> u8 {
-    match cause {
-        Cause::NoRule => 0,
-        Cause::Rule(_) => 1,
-        Cause::Paused => 2,
-        Cause::NotAsked => 3,
-        Cause::Unlisted => 4,
-    }
 }
 
 /// The client's address as it is stored.
