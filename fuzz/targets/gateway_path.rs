@@ -2,8 +2,8 @@
 //! is, and is read again as the same.
 #![no_main]
 
-use door_gateway::RequestPath;
 use libfuzzer_sys::fuzz_target;
+use route_matching::RequestPath;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);

@@ -2,8 +2,8 @@
 //! is found in itself.
 #![no_main]
 
-use door_gateway::PatternSet;
 use libfuzzer_sys::fuzz_target;
+use route_matching::PatternSet;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);

@@ -73,6 +73,7 @@ const BELOW_DOORS: &[&str] = &[
     "policy",
     "dns-wire",
     "pipeline",
+    "route-matching",
     "mosdns-compat",
     "ledger",
     "passwords",
@@ -149,6 +150,14 @@ pub(crate) const WALLS: &[Wall] = &[
         floor: 1,
         may: &["vocab", "policy", "dns-wire"],
         never: PURE,
+        purity: Purity::Pure,
+    },
+    Wall {
+        name: "route-matching",
+        folder: "crates/route-matching",
+        floor: 1,
+        may: &["vocab", "policy"],
+        never: &[RUN_TIME, SYSTEM, CLOCK, CHANCE, LOGGING, TLS],
         purity: Purity::Pure,
     },
     Wall {

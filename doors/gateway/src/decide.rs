@@ -5,14 +5,11 @@
 
 use crate::door::{GatewayDoor, GatewaySetup};
 use crate::guards::{BlockMode, BlockOccasion, BlockRules, decide_in_both_spellings};
-use crate::matching::MatchInput;
-use crate::path::BadPath;
-use crate::readings::{PathReadings, RouteFit};
-use crate::request::{GatewayRequest, PathChooser};
 use crate::route::GatewayRoute;
 use policy::Verdict;
+use route_matching::{BadPath, MatchInput, ParsedRequest, PathReadings, PathSource, RouteFit};
 use std::sync::Arc;
-use transport::near;
+use transport::near::{self, ArrivedAt};
 use vocab::{Action, Cause, Now};
 
 /// Tells what is to be done with a request.
@@ -51,19 +48,19 @@ impl RouteDecision {
 /// leaves it to those that follow. Patterns come before the policy: they are the nearer rule.
 ///
 /// Servers do not all read a path alike: rules are held against every
-/// [reading](crate::readings::PathReadings), and where routes would differ, it is refused.
+/// [reading](PathReadings), and where routes would differ, it is refused.
 pub(crate) fn decide(
     (door, setup): (&GatewayDoor, &GatewaySetup),
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     (asked, occasion): (MatchInput<'_>, BlockOccasion),
-    now: Now,
+    (local, now): (Option<ArrivedAt>, Now),
 ) -> RouteDecision {
     let (mut taken, mut would) = (None, None);
-    let readings = PathReadings::of(wish);
+    let readings = PathReadings::of(parsed);
     // A hit of what only logs is noted, and the search goes on.
     let mut hit = |block: &Option<Arc<BlockRules>>| {
         let block = block.as_ref()?;
-        let rule = readings.all().find_map(|wish| block.hit(wish, occasion, now))?;
+        let rule = readings.all().find_map(|parsed| block.hit(parsed, occasion, now))?;
         match block.mode {
             BlockMode::LogOnly => {
                 would.get_or_insert(rule);
@@ -78,12 +75,12 @@ pub(crate) fn decide(
     if let Some(blocked) = hit(&setup.block) {
         return blocked;
     }
-    for number in setup.table.candidates(wish.host.as_name()) {
+    for number in setup.table.candidates(parsed.host.as_name()) {
         let route = &setup.routes[usize::from(*number)];
-        if route.internal && wish.led == PathChooser::ByClient {
+        if route.internal && parsed.path_source == PathSource::Client {
             continue;
         }
-        match readings.fit(route, asked) {
+        match readings.fit(&route.rule, asked) {
             RouteFit::Taken => {}
             RouteFit::NotTaken => continue,
             RouteFit::Refused(why) => return RouteDecision::Refuse(why),
@@ -97,8 +94,8 @@ pub(crate) fn decide(
         }
     }
     let policy = door.parts.policy.load();
-    let who = near::of(policy.near_wanted(), wish.client, || wish.local, now).into();
-    let own = taken.as_ref().map_or(wish, |route| readings.of_route(route));
+    let who = near::of(policy.near_wanted(), parsed.client, || local, now).into();
+    let own = taken.as_ref().map_or(parsed, |route| readings.of_route(&route.rule));
     let mut verdict = decide_in_both_spellings(&policy, own, Some(&who), now);
     for other in readings.all().filter(|other| !std::ptr::eq(*other, own)) {
         if verdict.action != Action::Pass || verdict.cause == Cause::Paused {

@@ -6,9 +6,6 @@ use crate::folders::OpenFolders;
 use crate::forwarded::ForwardedHeaders;
 use crate::guards::{BlockRules, ListNumbers};
 use crate::leaving::LeftConnections;
-use crate::matching::HostTable;
-use crate::path::SlashRule;
-use crate::readings::SlashRules;
 use crate::request;
 use crate::route::{self, GatewayRoute, RouteCaches};
 use crate::secure::{self, GatewayTls};
@@ -28,6 +25,7 @@ use ledger::Ledger;
 use origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
 use policy::{Policy, RuleText};
 use rate_limit::client_of;
+use route_matching::{HostTable, SlashRule, SlashRules};
 use signer::Signer;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -377,10 +375,10 @@ impl GatewaySetup {
         let origins = origins_of(&settings, parts, before);
         let trusted = settings.trusted.iter().map(|network| network.0).collect();
         let block = block.map(Arc::new);
-        let hosts: Vec<_> = routes.iter().map(|route| route.takes.host.as_ref()).collect();
+        let hosts: Vec<_> = routes.iter().map(|route| route.rule.takes.host.as_ref()).collect();
         let table = HostTable::new(&hosts);
-        let by_method = routes.iter().any(|route| !route.takes.methods.is_empty());
-        let alike = routes.iter().all(|route| route.slashes == SlashRule::default());
+        let by_method = routes.iter().any(|route| !route.rule.takes.methods.is_empty());
+        let alike = routes.iter().all(|route| route.rule.slashes == SlashRule::default());
         Ok(Self {
             slashes: if alike { SlashRules::Alike } else { SlashRules::ByRoute },
             overrides: if by_method { MethodOverrides::None } else { MethodOverrides::OfPosts },

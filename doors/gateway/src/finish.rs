@@ -8,7 +8,6 @@ use crate::caller::ClientConnection;
 use crate::door::GatewaySetup;
 use crate::fields::{self, FieldRules, ValueChange};
 use crate::public;
-use crate::request::GatewayRequest;
 use crate::route::GatewayRoute;
 use crate::shape::{ShapedAnswer, passed_on};
 use http::header::CONTENT_LENGTH;
@@ -17,6 +16,7 @@ use http_body::Body as _;
 use http_engine::Body;
 use http_engine::encoding::AcceptedCodings;
 use http_engine::internal;
+use route_matching::ParsedRequest;
 use std::sync::Arc;
 
 /// Holds what an answer gets.
@@ -32,17 +32,17 @@ pub(crate) struct AnswerFinish {
 /// all, then those of the route.
 pub(crate) fn changes(
     (all, own): (&FieldRules, Option<&FieldRules>),
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     caller: &ClientConnection,
 ) -> Vec<ValueChange> {
     if all.is_empty() && own.is_none_or(FieldRules::is_empty) {
         return Vec::new();
     }
     let facts = fields::TemplateFacts {
-        client: wish.client,
-        host: wish.host.as_str(),
+        client: parsed.client,
+        host: parsed.host.as_str(),
         scheme: caller.scheme(),
-        path: &wish.path,
+        path: &parsed.path,
     };
     let own = own.into_iter().flat_map(|own| own.changes(&facts));
     all.changes(&facts).chain(own).collect()
@@ -53,13 +53,13 @@ impl AnswerFinish {
     pub(crate) fn of<B>(
         setup: &GatewaySetup,
         route: Option<&Arc<GatewayRoute>>,
-        (wish, caller): (&GatewayRequest, &ClientConnection),
+        (parsed, caller): (&ParsedRequest, &ClientConnection),
         request: &Request<B>,
     ) -> Self {
         let coded = route.is_some_and(|route| route.compress.is_some());
         let rules = (&setup.response_fields, route.map(|route| &route.response_fields));
         Self {
-            changes: changes(rules, wish, caller),
+            changes: changes(rules, parsed, caller),
             accepted: if coded {
                 AcceptedCodings::of(request.headers())
             } else {

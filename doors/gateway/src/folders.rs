@@ -5,12 +5,12 @@
 //! from its settings; called by `request`.
 
 use crate::caller::ClientConnection;
-use crate::request::GatewayRequest;
 use crate::settings::FolderSettings;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::{HeaderValue, Request, Response};
 use http_engine::{Body, Incoming};
+use route_matching::ParsedRequest;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::pin::Pin;
@@ -81,18 +81,18 @@ impl FolderMount {
     /// Returns what it has for a request of this user, if a password was due.
     pub(crate) async fn serve(
         &self,
-        (wish, user): (&GatewayRequest, Option<Arc<str>>),
+        (parsed, user): (&ParsedRequest, Option<Arc<str>>),
         caller: &ClientConnection,
         request: Request<Incoming>,
         now: Now,
     ) -> (Response<Body>, Source) {
-        let ends = caller.ends_for(wish.client);
+        let ends = caller.ends_for(parsed.client);
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let shown = caller.secured.as_ref().and_then(|secured| secured.client_certificate.as_ref());
         let visitor = FolderVisitor {
-            client: SocketAddr::new(wish.client, ends.map_or(0, |ends| ends.client.port())),
+            client: SocketAddr::new(parsed.client, ends.map_or(0, |ends| ends.client.port())),
             server: ends.map_or(nowhere, |ends| ends.server),
-            host: wish.host.as_str().to_owned(),
+            host: parsed.host.as_str().to_owned(),
             scheme: caller.scheme(),
             client_certificate: shown.and_then(der),
             user,

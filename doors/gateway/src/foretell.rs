@@ -7,16 +7,13 @@
 use crate::decide::{RouteDecision, decide};
 use crate::door::{GatewayDoor, GatewaySetup};
 use crate::guards::BlockOccasion;
-use crate::matching::MatchInput;
-use crate::own::FixedAnswer;
-use crate::path::BadPath;
-use crate::readings::SlashRules;
-use crate::request::{GatewayRequest, PathChooser, RequestAim, aim};
 use crate::route::{GatewayRoute, RouteDestination, in_words};
+use crate::settings::FixedAnswer;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
 use origins::{Origin, OriginScheme};
 use policy::{RuleText, Verdict};
+use route_matching::{BadPath, MatchInput, ParsedRequest, PathSource, RequestAim, SlashRules};
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Now, RequestKind};
@@ -42,8 +39,8 @@ impl GatewayDoor {
         now: Now,
     ) -> Option<GatewayForecast> {
         let setup = self.setup();
-        let wish = match wish(client, url, kind, setup.slashes)? {
-            Ok(wish) => GatewayRequest { page: page.cloned(), ..wish },
+        let parsed = match parsed(client, url, kind, setup.slashes)? {
+            Ok(parsed) => ParsedRequest { page: page.cloned(), ..parsed },
             Err(why) => {
                 let outcome = refused(why);
                 return Some(GatewayForecast { refused_by: None, blocked: None, outcome });
@@ -51,7 +48,8 @@ impl GatewayDoor {
         };
         let (method, headers) = (Method::GET, HeaderMap::new());
         let asked = MatchInput { method: &method, headers: &headers };
-        let decision = decide((self, &setup), &wish, (asked, BlockOccasion::Question), now);
+        let decision =
+            decide((self, &setup), &parsed, (asked, BlockOccasion::Question), (None, now));
         let mut blocked = None;
         let (refused_by, outcome) = match &decision {
             RouteDecision::Block(verdict, Some(block)) => {
@@ -85,23 +83,22 @@ fn refused(why: BadPath) -> String {
 
 /// As `request` reads it from a client, which sends no field but `Host`; none where no client could
 /// ask for it.
-fn wish(
+fn parsed(
     client: IpAddr,
     url: &str,
     kind: RequestKind,
     rules: SlashRules,
-) -> Option<Result<GatewayRequest, BadPath>> {
+) -> Option<Result<ParsedRequest, BadPath>> {
     let uri: Uri = url.parse().ok()?;
     let scheme =
         if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
     let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
-    let RequestAim { path, plain, raw } = match aim(uri.path(), uri.query(), rules) {
+    let RequestAim { path, plain, raw } = match RequestAim::read(uri.path(), uri.query(), rules) {
         Ok(aimed) => aimed,
         Err(why) => return Some(Err(why)),
     };
-    Some(Ok(GatewayRequest {
+    Some(Ok(ParsedRequest {
         client,
-        local: None,
         host: origin.host.to_name(),
         page: None,
         kind,
@@ -109,7 +106,7 @@ fn wish(
         path,
         plain,
         raw,
-        led: PathChooser::ByClient,
+        path_source: PathSource::Client,
     }))
 }
 

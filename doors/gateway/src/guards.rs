@@ -8,37 +8,29 @@ mod answer;
 mod basic;
 mod block;
 mod forward_auth;
+mod guard_answer;
 mod in_flight;
-mod key;
 mod limit;
 
-pub(crate) use self::answer::BlockAnswer;
 pub(crate) use self::block::{
     BlockMode, BlockOccasion, BlockRules, ListNumbers, decide_in_both_spellings,
 };
-pub(crate) use self::forward_auth::check_copied;
+pub(crate) use self::guard_answer::{AnswerAuthor, GuardAnswer};
 pub(crate) use self::in_flight::InFlightPermit;
-pub(crate) use self::key::LimitKey;
-pub(crate) use self::limit::RateLimiter;
 
 use self::basic::BasicAuth;
 use self::forward_auth::ForwardAuth;
 use self::in_flight::InFlight;
-use self::limit::LimitNotice;
+use self::limit::{LimitNotice, RateLimiter};
 use crate::caller::ClientConnection;
 use crate::door::GatewaySetup;
-use crate::pages;
-use crate::request::GatewayRequest;
 use crate::settings::RouteSettings;
-use http::header::{HeaderMap, RETRY_AFTER};
-use http::{HeaderValue, Method, Response, StatusCode};
-use http_engine::Body;
+use http::Method;
+use http::header::HeaderMap;
+use route_matching::ParsedRequest;
 use std::path::Path;
 use std::sync::Arc;
 use vocab::{Complaint, Now};
-
-/// Limits by rate of one door: each has a table of half a mebibyte.
-pub(crate) const LIMITS_MAX: usize = 64;
 
 /// The guards of one route, but for its block.
 #[derive(Default)]
@@ -52,7 +44,7 @@ pub(crate) struct RouteGuards {
 /// A request that stands before them.
 pub(crate) struct GuardVisit<'v> {
     pub(crate) setup: &'v GatewaySetup,
-    pub(crate) wish: &'v GatewayRequest,
+    pub(crate) parsed: &'v ParsedRequest,
     pub(crate) method: &'v Method,
     pub(crate) caller: &'v ClientConnection,
     pub(crate) now: Now,
@@ -67,32 +59,6 @@ pub(crate) struct AdmittedRequest {
     pub(crate) permits: Vec<InFlightPermit>,
     /// The name that was proven with a password.
     pub(crate) user: Option<Arc<str>>,
-}
-
-/// An answer in place of what was asked for.
-pub(crate) struct GuardAnswer {
-    pub(crate) response: Response<Body>,
-    pub(crate) words: AnswerAuthor,
-}
-
-/// Tells whose words an answer has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnswerAuthor {
-    Ours,
-    OfAuthority,
-}
-
-impl GuardAnswer {
-    fn refused(status: StatusCode, text: &str) -> Self {
-        Self { response: pages::page(status, text.into()), words: AnswerAuthor::Ours }
-    }
-
-    /// The same, to be tried again in a second: what is full now is seldom full for long.
-    fn busy(text: &str) -> Self {
-        let mut busy = Self::refused(StatusCode::SERVICE_UNAVAILABLE, text);
-        busy.response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        busy
-    }
 }
 
 impl AdmittedRequest {
@@ -152,13 +118,14 @@ impl RouteGuards {
     ) -> Result<AdmittedRequest, Box<GuardAnswer>> {
         let mut stood = AdmittedRequest::default();
         if let Some(limit) = &self.limit {
-            stood.told = limit.take(visit.wish.client, headers, visit.now)?;
+            stood.told = limit.take(visit.parsed.client, headers, visit.now)?;
         }
         if let Some(requests) = &self.requests {
-            stood.permits.push(requests.enter(visit.wish.client, headers)?);
+            stood.permits.push(requests.enter(visit.parsed.client, headers)?);
         }
         if let Some(basic) = &self.basic {
-            stood.user = Some(Box::pin(basic.admit(visit.wish.client, headers, visit.now)).await?);
+            stood.user =
+                Some(Box::pin(basic.admit(visit.parsed.client, headers, visit.now)).await?);
         }
         if let Some(authority) = &self.authority {
             Box::pin(authority.admit(visit, headers)).await?;

@@ -5,6 +5,7 @@
 //! scripts are served by what the binary hands in ([`OpenFolders`]). The binary makes a
 //! [`GatewayDoor`] and hands it connections.
 
+mod allowed_targets;
 mod cached;
 mod caller;
 mod decide;
@@ -16,15 +17,11 @@ mod foretell;
 mod forwarded;
 mod guards;
 mod leaving;
-mod matching;
-mod onward;
+mod limit_key;
 mod own;
 mod pages;
 mod passing;
-mod path;
-mod patterns;
 mod public;
-mod readings;
 mod reproxy;
 mod request;
 mod route;
@@ -39,18 +36,13 @@ mod websocket;
 pub use crate::door::{GatewayDoor, GatewayParts, GuardCounts, PatternHits, check_files};
 pub use crate::folders::{FolderVisitor, OpenFolders, ServeFolder, Serving};
 pub use crate::foretell::GatewayForecast;
-pub use crate::path::{BadPath, EmptySegments, RequestPath, SlashRule};
-pub use crate::patterns::{
-    BadPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError,
-    REGEXES_BARE_MAX, REGEXES_MAX,
-};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, CertificateSettings,
-    ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, EncodedSlash,
-    FieldRule, FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings,
-    ForwardedStyle, LimitSettings, PatternSource, RedirectSettings, ReproxySettings,
-    RequestsSettings, RewriteSettings, RouteSettings, ScriptChoice, ScriptSettings, Settings,
-    SilentClose, TlsSettings, UploadMode, UploadSettings, UploadThreshold,
+    ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, FieldRule,
+    FieldSettings, FixedAnswerSettings, FolderSettings, ForwardAuthSettings, ForwardedStyle,
+    LimitSettings, PatternSource, RedirectSettings, ReproxySettings, RequestsSettings,
+    RouteSettings, ScriptChoice, ScriptSettings, Settings, SilentClose, TlsSettings, UploadMode,
+    UploadSettings, UploadThreshold,
 };
 pub use balancer::{
     BalanceMethod, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, NameState,
@@ -60,3 +52,4 @@ pub use balancer::{
     TimeoutSettings, VerifyChoice, WEIGHT_MAX,
 };
 pub use http_cache::CacheEnvironment;
+pub use route_matching::{EncodedSlash, RewriteSettings};

@@ -7,60 +7,27 @@
 use crate::caller::ClientConnection;
 use crate::fields::{FieldTemplate, TemplateFacts};
 use crate::pages;
-use crate::request::GatewayRequest;
-use crate::settings::RouteSettings;
-use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use crate::settings::FixedAnswer;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
 use http::{Request, Response, StatusCode};
 use http_engine::{Body, reply};
 use null_answers::{
     AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
     select_answer,
 };
-use vocab::{Complaint, DomainName};
-
-/// Tells what a route answers.
-#[derive(Clone, Debug)]
-pub(crate) enum FixedAnswer {
-    /// Is elsewhere.
-    Redirect {
-        to: FieldTemplate,
-        status: StatusCode,
-    },
-    Fixed {
-        status: StatusCode,
-        media: HeaderValue,
-        body: Bytes,
-    },
-    /// An empty script to whoever wants a script, a transparent picture to whoever wants one.
-    Null,
-}
+use route_matching::ParsedRequest;
+use vocab::DomainName;
 
 impl FixedAnswer {
-    /// Returns what these settings have a route answer, if it answers by itself. Complaints have
-    /// paths relative to the route.
-    pub(crate) fn new(settings: &RouteSettings) -> Result<Option<Self>, Complaint> {
-        if let Some(redirect) = &settings.redirect {
-            let (to, status) = redirect.compile().map_err(|why| why.under("redirect"))?;
-            return Ok(Some(Self::Redirect { to, status }));
-        }
-        if let Some(answer) = &settings.answer {
-            let (status, media) = answer.compile().map_err(|why| why.under("answer"))?;
-            let body = Bytes::copy_from_slice(answer.body.as_bytes());
-            return Ok(Some(Self::Fixed { status, media, body }));
-        }
-        Ok(settings.null_answer.then_some(Self::Null))
-    }
-
     /// The answer to a request.
     pub(crate) fn give<B>(
         &self,
-        wish: &GatewayRequest,
+        parsed: &ParsedRequest,
         caller: &ClientConnection,
         request: &Request<B>,
     ) -> Response<Body> {
         match self {
-            Self::Redirect { to, status } => elsewhere(to, *status, wish, caller),
+            Self::Redirect { to, status } => elsewhere(to, *status, parsed, caller),
             Self::Fixed { status, media, body } => {
                 let mut response = reply::empty(*status);
                 if !body.is_empty() {
@@ -69,7 +36,7 @@ impl FixedAnswer {
                 }
                 response
             }
-            Self::Null => nothing(wish, request),
+            Self::Null => nothing(parsed, request),
         }
     }
 }
@@ -77,16 +44,16 @@ impl FixedAnswer {
 fn elsewhere(
     to: &FieldTemplate,
     status: StatusCode,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     caller: &ClientConnection,
 ) -> Response<Body> {
     let facts = TemplateFacts {
-        client: wish.client,
-        host: wish.host.as_str(),
+        client: parsed.client,
+        host: parsed.host.as_str(),
         scheme: caller.scheme(),
-        path: &wish.path,
+        path: &parsed.path,
     };
-    if wish.host.as_str().is_empty() && to.says_host() {
+    if parsed.host.as_str().is_empty() && to.says_host() {
         return pages::bad_request("The request names no host");
     }
     match to.value(&facts) {
@@ -99,15 +66,15 @@ fn elsewhere(
     }
 }
 
-fn nothing<B>(wish: &GatewayRequest, request: &Request<B>) -> Response<Body> {
+fn nothing<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
     let headers = request.headers();
     let field = |name| text(headers, &HeaderName::from_static(name));
-    let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
-    let (path, query) = wish.split();
+    let (host, destination) = (parsed.host.as_name(), field("sec-fetch-dest"));
+    let (path, query) = parsed.split();
     let hints = RequestHints {
         method: request.method(),
-        kind: wish.kind,
-        frame: frame_context(destination, wish.page.as_ref().map(DomainName::as_name), host),
+        kind: parsed.kind,
+        frame: frame_context(destination, parsed.page.as_ref().map(DomainName::as_name), host),
         host,
         path,
         query,

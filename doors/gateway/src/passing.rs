@@ -10,7 +10,7 @@ use crate::fields::{self, ValueChange};
 use crate::finish;
 use crate::leaving::LeavingConnection;
 use crate::reproxy;
-use crate::request::{GatewayOutcome, GatewayRefusal, GatewayRequest};
+use crate::request::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
 use crate::sending::{ServedClient, Stickiness};
 use crate::uploads;
@@ -23,6 +23,7 @@ use http_body_util::Limited;
 use http_cache::{CacheRequest, HttpCache};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
 use origins::{MeteredBody, RequestLoop, SendError, add_via};
+use route_matching::ParsedRequest;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -68,7 +69,7 @@ impl OnwardFields<'_> {
 
 pub(crate) async fn pass(
     trip: &PassContext<'_>,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     mut request: Box<Request<Incoming>>,
 ) -> GatewayOutcome {
     let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
@@ -85,7 +86,7 @@ pub(crate) async fn pass(
         None => None,
     };
     let (mut head, body) = request.into_parts();
-    let uri = match trip.route.onward.target(&wish.path) {
+    let uri = match trip.route.rewrite.target(&parsed.path) {
         Ok(uri) => uri,
         Err(why) => return GatewayOutcome::Refused(GatewayRefusal::Path(why)),
     };
@@ -96,11 +97,11 @@ pub(crate) async fn pass(
         && leaving.is_none()
         && body.is_end_stream()
     {
-        return through_cache(trip, cache, wish, (head, uri, received)).await;
+        return through_cache(trip, cache, parsed, (head, uri, received)).await;
     }
     head.uri = uri.clone();
-    let question = trip.passing(wish, &head);
-    let changes = trip.changes(wish);
+    let question = trip.passing(parsed, &head);
+    let changes = trip.changes(parsed);
     let onward =
         OnwardFields { setup: trip.setup, caller: trip.caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants.clone()).is_err() {
@@ -112,7 +113,7 @@ pub(crate) async fn pass(
     }
     trip.route.mark(&mut head.extensions);
     let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
-    let response = match exchanged(trip, wish, onward).await {
+    let response = match exchanged(trip, parsed, onward).await {
         Err(outcome) => return outcome,
         Ok(response) => response,
     };
@@ -120,7 +121,7 @@ pub(crate) async fn pass(
         UpgradeOutcome::Answer => GatewayOutcome::Fetched(match question {
             None => response,
             Some(question) => {
-                Box::pin(passed(trip, wish, (question, uri, received), response)).await
+                Box::pin(passed(trip, parsed, (question, uri, received), response)).await
             }
         }),
         UpgradeOutcome::Switched(leaving) => GatewayOutcome::Switched(response, leaving),
@@ -167,7 +168,7 @@ fn protocol_wanted<B>(
 /// Sends a request, once as much of its body is here as the route wants.
 async fn exchanged(
     trip: &PassContext<'_>,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     mut onward: Box<Request<Body>>,
 ) -> Result<Response<Body>, GatewayOutcome> {
     if !onward.body().is_end_stream() {
@@ -175,7 +176,7 @@ async fn exchanged(
         let taken = Box::pin(uploads::take(&trip.setup.uploads, trip.route.uploads, onward));
         onward = taken.await.map_err(GatewayOutcome::Failed)?;
     }
-    Ok(reproxy::exchange(&trip.errand(wish), onward).await?)
+    Ok(reproxy::exchange(&trip.errand(parsed), onward).await?)
 }
 
 /// Tells what an answer means for the connection.
@@ -223,69 +224,69 @@ fn leave(trip: &PassContext<'_>, request: &mut Request<Incoming>) -> Option<Leav
 
 impl PassContext<'_> {
     /// Returns what is sent, and for whom.
-    fn errand<'t>(&'t self, wish: &'t GatewayRequest) -> reproxy::ForwardRequest<'t> {
-        let (client, priority) = (wish.client, self.route.priority);
+    fn errand<'t>(&'t self, parsed: &'t ParsedRequest) -> reproxy::ForwardRequest<'t> {
+        let (client, priority) = (parsed.client, self.route.priority);
         let ends = self.caller.ends_for(client);
         let stickiness = Stickiness::AsSet(self.caller.cookie_scope());
         reproxy::ForwardRequest {
             setup: self.setup,
             route: self.route,
             pool: self.pool,
-            url: &wish.url,
+            url: &parsed.url,
             asker: ServedClient { client, ends, stickiness, priority },
             now: self.now,
         }
     }
 
     /// A request that goes past the cache, as far as the cache cares; none where there is none.
-    fn passing(&self, wish: &GatewayRequest, head: &http::request::Parts) -> Option<CacheRequest> {
+    fn passing(&self, parsed: &ParsedRequest, head: &http::request::Parts) -> Option<CacheRequest> {
         self.setup.cache.as_ref()?;
         // Only what a POST is answered with may be kept, and then it may vary by these.
         let fields = match head.method {
             Method::POST => head.headers.clone(),
             _ => HeaderMap::new(),
         };
-        let (method, url) = (head.method.clone(), wish.url.clone());
+        let (method, url) = (head.method.clone(), parsed.url.clone());
         Some(CacheRequest { method, url, fields, now: self.now })
     }
 
     /// Returns how the cache gets what it lacks.
-    fn way(&self, wish: &GatewayRequest, path: Uri, received: Version) -> FetchContext {
+    fn way(&self, parsed: &ParsedRequest, path: Uri, received: Version) -> FetchContext {
         FetchContext {
             setup: Arc::clone(self.setup),
             route: Arc::clone(self.route),
-            url: wish.url.clone(),
+            url: parsed.url.clone(),
             pool: Arc::clone(self.pool),
             caller: Arc::clone(self.caller),
-            client: wish.client,
+            client: parsed.client,
             priority: self.route.priority,
             path,
             received,
             now: self.now,
-            changes: self.changes(wish),
+            changes: self.changes(parsed),
         }
     }
 
     /// Returns what the rules do to the request.
-    fn changes(&self, wish: &GatewayRequest) -> Vec<ValueChange> {
+    fn changes(&self, parsed: &ParsedRequest) -> Vec<ValueChange> {
         let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
-        finish::changes(rules, wish, self.caller)
+        finish::changes(rules, parsed, self.caller)
     }
 }
 
 async fn through_cache(
     trip: &PassContext<'_>,
     cache: &Arc<HttpCache>,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     (head, path, received): (http::request::Parts, Uri, Version),
 ) -> GatewayOutcome {
     let question = CacheRequest {
         method: head.method,
-        url: wish.url.clone(),
+        url: parsed.url.clone(),
         fields: head.headers,
         now: trip.now,
     };
-    match cached::answer(cache, question, trip.way(wish, path, received)).await {
+    match cached::answer(cache, question, trip.way(parsed, path, received)).await {
         Ok(served) => GatewayOutcome::Cached(served),
         Err(CacheFetchFailed::GoingRound) => GatewayOutcome::GoingRound,
         Err(CacheFetchFailed::NoAnswer(why)) => why.into(),
@@ -295,7 +296,7 @@ async fn through_cache(
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
 async fn passed(
     trip: &PassContext<'_>,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     (question, path, received): (CacheRequest, Uri, Version),
     response: Response<Body>,
 ) -> Response<Body> {
@@ -310,7 +311,9 @@ async fn passed(
     let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
     cache
-        .invalidate_after(question, response, || RouteFetcher::new(trip.way(wish, path, received)))
+        .invalidate_after(question, response, || {
+            RouteFetcher::new(trip.way(parsed, path, received))
+        })
         .await
 }
 

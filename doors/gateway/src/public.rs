@@ -42,7 +42,7 @@ pub(crate) fn make(route: &GatewayRoute, headers: &mut HeaderMap) {
         };
         let public = |url: &str| {
             let path = path_of(url, &is_ours)?;
-            Some(route.onward.public(path))
+            Some(route.rewrite.public(path))
         };
         for name in [LOCATION, CONTENT_LOCATION] {
             replace(headers, &name, public);
@@ -63,7 +63,7 @@ pub(crate) fn make(route: &GatewayRoute, headers: &mut HeaderMap) {
         for cookie in cookies {
             let text = cookie.to_str().ok().filter(|text| !is_sticky(text));
             let made =
-                text.and_then(|text| made_public(text, &is_ours, |path| route.onward.scope(path)));
+                text.and_then(|text| made_public(text, &is_ours, |path| route.rewrite.scope(path)));
             let made = made.and_then(|made| HeaderValue::try_from(made).ok());
             headers.append(SET_COOKIE, made.unwrap_or(cookie));
         }

@@ -4,25 +4,23 @@
 //! is the use of it. It acts on no field that the route does not allow, and lets none through to a
 //! client. `passing` and `cached` send through [`exchange`].
 
-mod allowed;
 mod fields;
 mod files;
 mod remembered;
 mod reroute;
 mod urls;
 
-pub(crate) use self::allowed::AllowedTargets;
 use self::fields::{CAPABILITIES, RememberUrls, ReproxyOrder, ReproxyOrders};
 use self::files::ReproxyFolder;
 use self::remembered::{RememberedEntry, RememberedUrls};
 pub(crate) use self::reroute::act;
 use self::urls::ReproxyUrl;
+use crate::allowed_targets::{AllowedTargets, NotAllowed};
 use crate::door::GatewaySetup;
-use crate::onward::HostSent;
 use crate::pages;
 use crate::route::GatewayRoute;
 use crate::sending::{NoAnswer, ServedClient, send};
-use crate::settings::ReproxySettings;
+use crate::settings::{HostSent, ReproxySettings};
 use crate::uploads::ReplayBody;
 use balancer::ServerPool;
 use file_access::private_files::PrivateFiles;
@@ -136,7 +134,7 @@ impl ReproxyRules {
         });
         let mut urls = AllowedTargets::default();
         for (index, text) in settings.urls.iter().enumerate() {
-            let wrong = |why: allowed::NotAllowed| {
+            let wrong = |why: NotAllowed| {
                 Complaint::new(format!("reproxy.urls.{index}"), format!("{text:?}: {why}"))
             };
             urls.add(text).map_err(wrong)?;

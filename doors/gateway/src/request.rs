@@ -6,19 +6,14 @@ use crate::door::{GatewayDoor, GatewaySetup};
 use crate::finish::AnswerFinish;
 use crate::guards::{AdmittedRequest, BlockOccasion, BlockRules, GuardAnswer, GuardVisit};
 use crate::leaving::LeavingConnection;
-use crate::matching::MatchInput;
 use crate::passing::{PassContext, pass};
-use crate::path::{BadPath, RequestPath, SlashRule, depends_on_slashes};
-use crate::readings::SlashRules;
 use crate::reproxy;
 use crate::route::RouteDestination;
-use crate::settings::EncodedSlash;
 use crate::shape::{ShapedAnswer, review, shape};
 use crate::ticket::GatewayTicket;
 use crate::websocket::{self, ConnectRequest};
 use balancer::ServerLease;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
-use http::uri::PathAndQuery;
 use http::{Method, Request, Response, Uri};
 use http_body::Body as _;
 use http_engine::claims::MethodOverrides;
@@ -29,42 +24,13 @@ use origins::{
     BecomesTunnel, MeteredBody, Origin, OriginScheme, SendError, UrlHost, carry_switched,
 };
 use policy::Verdict;
+use route_matching::{BadPath, MatchInput, ParsedRequest, PathSource, RequestAim};
 use std::cell::RefCell;
-use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
-use transport::near::ArrivedAt;
 use vocab::{DomainName, Name, Now, RequestKind, Source};
-
-/// Holds what a client wants, once it is understood.
-#[derive(Clone)]
-pub(crate) struct GatewayRequest {
-    pub(crate) client: IpAddr,
-    /// The address of ours that its connection is to, if the policy wants to know the interface.
-    pub(crate) local: Option<ArrivedAt>,
-    pub(crate) host: DomainName,
-    pub(crate) page: Option<DomainName>,
-    pub(crate) kind: RequestKind,
-    /// Path and query; the path in normal form.
-    pub(crate) path: String,
-    /// The path percent-decoded, where that is another text.
-    pub(crate) plain: Option<String>,
-    /// For the policy and the ledger: with that path.
-    pub(crate) url: String,
-    /// The path as it came, where routes read its slashes by rules of their own.
-    pub(crate) raw: Option<Box<str>>,
-    pub(crate) led: PathChooser,
-}
-
-/// Tells who has chosen the path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PathChooser {
-    ByClient,
-    /// One of ours: see `reproxy`.
-    ByServer,
-}
 
 /// Holds what doing something about a request needs to know.
 #[derive(Clone, Copy)]
@@ -75,55 +41,6 @@ pub(crate) struct RequestContext<'s> {
     pub(crate) now: Now,
     /// What the guards of its routes have to say with the answer.
     pub(crate) stood: &'s RefCell<AdmittedRequest>,
-}
-
-impl GatewayRequest {
-    /// The same at another path and query that a server names.
-    pub(crate) fn led_to(&self, path: &str, rules: SlashRules) -> Result<Self, BadPath> {
-        let target: PathAndQuery = path.parse().map_err(|_| BadPath::NotAPath)?;
-        let RequestAim { path, plain, raw } = aim(target.path(), target.query(), rules)?;
-        let url = self.url_of(&path);
-        Ok(Self { path, plain, url, raw, led: PathChooser::ByServer, ..self.clone() })
-    }
-
-    /// The same as a server sees it that takes the parameters of segments off; none where there are
-    /// none. `rule`: that by which the path was read.
-    pub(crate) fn without_parameters(&self, rule: SlashRule) -> Option<Self> {
-        let bare = RequestPath::without_parameters(self.split().0, rule)?;
-        Some(self.at(bare))
-    }
-
-    /// The same with its path, which came as `raw`, read by another rule.
-    pub(crate) fn reread(&self, raw: &str, rule: SlashRule) -> Result<Self, BadPath> {
-        RequestPath::read_by(raw, rule).map(|path| self.at(path))
-    }
-
-    /// The same at another path.
-    fn at(&self, path: RequestPath) -> Self {
-        let (mut text, plain) = path.into_texts();
-        if let Some((_, query)) = self.path.split_once('?') {
-            text.push('?');
-            text.push_str(query);
-        }
-        let url = self.url_of(&text);
-        Self { path: text, plain, url, ..self.clone() }
-    }
-
-    /// Returns its URL, were this its path and query.
-    fn url_of(&self, path: &str) -> String {
-        let before = self.url.strip_suffix(&self.path).unwrap_or("");
-        format!("{before}{path}")
-    }
-
-    /// The path percent-decoded, which routes are held against.
-    pub(crate) fn plain_path(&self) -> &str {
-        self.plain.as_deref().unwrap_or_else(|| self.split().0)
-    }
-
-    /// The path in normal form, and the query or nothing.
-    pub(crate) fn split(&self) -> (&str, &str) {
-        self.path.split_once('?').unwrap_or((&self.path, ""))
-    }
 }
 
 /// Why a request goes no further than being read.
@@ -174,36 +91,40 @@ pub(crate) async fn answer(
     let reader = PageReader::of(request.headers());
 
     // read
-    let wish = match read(&setup, caller, &mut request) {
-        Ok(wish) => wish,
+    let parsed = match read(&setup, caller, &mut request) {
+        Ok(parsed) => parsed,
         Err(refusal) => {
             ticket.asked(RequestKind::Other, EventSubject::url(&request.uri().to_string()));
             let shaped = shape(door, &setup, GatewayOutcome::Refused(refusal), reader);
             return record(ticket, shaped, (&setup, None), &caller.tunnel);
         }
     };
-    ticket.came_from(wish.client);
-    ticket.asked(wish.kind, EventSubject::url(&wish.url));
+    ticket.came_from(parsed.client);
+    ticket.asked(parsed.kind, EventSubject::url(&parsed.url));
 
     // decide
-    let decision =
-        decide((door, &setup), &wish, (MatchInput::of(&request), BlockOccasion::Request), now);
+    let decision = decide(
+        (door, &setup),
+        &parsed,
+        (MatchInput::of(&request), BlockOccasion::Request),
+        (caller.local, now),
+    );
     if let Some(verdict) = decision.verdict() {
         ticket.decided(verdict.action, verdict.cause);
     }
-    let wish = as_taken(wish, &decision, &mut request);
-    if wish.raw.is_some() {
-        ticket.asked(wish.kind, EventSubject::url(&wish.url));
+    let parsed = as_taken(parsed, &decision, &mut request);
+    if parsed.raw.is_some() {
+        ticket.asked(parsed.kind, EventSubject::url(&parsed.url));
     }
     let route = decision.route();
-    let finish = AnswerFinish::of(&setup, route, (&wish, caller), &request);
+    let finish = AnswerFinish::of(&setup, route, (&parsed, caller), &request);
     let stall = route.and_then(|route| route.silence_max());
 
     // act
     let stood = RefCell::new(AdmittedRequest::default());
     let scene = RequestContext { door, setup: &setup, caller, now, stood: &stood };
     let tell = |early| interim::tell(finish.interim(early));
-    let acted = interim::hearing(pin!(reproxy::act(scene, decision, &wish, request)), tell).await;
+    let acted = interim::hearing(pin!(reproxy::act(scene, decision, &parsed, request)), tell).await;
     let stood = stood.into_inner();
 
     // review
@@ -225,20 +146,20 @@ pub(crate) async fn answer(
 pub(crate) async fn act(
     scene: RequestContext<'_>,
     decision: RouteDecision,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     mut request: Box<Request<Incoming>>,
 ) -> GatewayOutcome {
     let RequestContext { setup, caller, now, .. } = scene;
     match decision {
         RouteDecision::Block(verdict, block) => {
-            GatewayOutcome::Blocked { verdict, host: wish.host.clone(), block }
+            GatewayOutcome::Blocked { verdict, host: parsed.host.clone(), block }
         }
         RouteDecision::Nowhere(_) => GatewayOutcome::Nowhere,
         RouteDecision::Refuse(why) => GatewayOutcome::Refused(GatewayRefusal::Path(why)),
         RouteDecision::Pass(_, route) => {
             let Some(to) = &route.to else { return GatewayOutcome::Nowhere };
             let method = request.method().clone();
-            let visit = GuardVisit { setup, wish, method: &method, caller, now };
+            let visit = GuardVisit { setup, parsed, method: &method, caller, now };
             match route.guards.stand(&visit, request.headers_mut()).await {
                 Err(turned) => return GatewayOutcome::Turned(turned),
                 Ok(through) => scene.stood.borrow_mut().add(through),
@@ -255,17 +176,18 @@ pub(crate) async fn act(
             match to {
                 RouteDestination::Pool(pool) => {
                     let trip = PassContext { setup, route: &route, pool, caller, now };
-                    pass(&trip, wish, request).await
+                    pass(&trip, parsed, request).await
                 }
                 RouteDestination::Own(own) => {
-                    GatewayOutcome::Answered(own.give(wish, caller, &request), Source::Local)
+                    GatewayOutcome::Answered(own.give(parsed, caller, &request), Source::Local)
                 }
                 RouteDestination::Folder(mount) => {
                     let body_max = route.body_max.unwrap_or(setup.settings.body_max.bytes());
                     if request.body().size_hint().lower() > body_max {
                         return GatewayOutcome::Refused(GatewayRefusal::BodyTooLarge);
                     }
-                    let (response, source) = mount.serve((wish, user), caller, *request, now).await;
+                    let (response, source) =
+                        mount.serve((parsed, user), caller, *request, now).await;
                     GatewayOutcome::Answered(response, source)
                 }
             }
@@ -277,7 +199,7 @@ fn read(
     setup: &GatewaySetup,
     caller: &ClientConnection,
     request: &mut Request<Incoming>,
-) -> Result<GatewayRequest, GatewayRefusal> {
+) -> Result<ParsedRequest, GatewayRefusal> {
     match websocket::asked(request) {
         Some(ConnectRequest::Other) => return Err(GatewayRefusal::Method),
         Some(ConnectRequest::WebSocket) | None => {}
@@ -290,7 +212,8 @@ fn read(
         let host = HeaderValue::from_str(authority.as_str()).map_err(|_| GatewayRefusal::Host)?;
         request.headers_mut().insert(HOST, host);
     }
-    let aimed = aim(request.uri().path(), request.uri().query(), setup.slashes);
+    let uri = request.uri();
+    let aimed = RequestAim::read(uri.path(), uri.query(), setup.slashes);
     let RequestAim { path, plain, raw } = aimed.map_err(GatewayRefusal::Path)?;
     if path.split('?').next() != Some(request.uri().path()) {
         *request.uri_mut() = path.parse().map_err(|_| GatewayRefusal::Host)?;
@@ -322,9 +245,8 @@ fn read(
     {
         return Err(GatewayRefusal::Misdirected);
     }
-    Ok(GatewayRequest {
+    Ok(ParsedRequest {
         client: setup.telling().client(caller.peer, headers),
-        local: caller.local,
         host,
         page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
         kind: kind::of_request(request.method(), request.uri(), headers),
@@ -332,49 +254,19 @@ fn read(
         plain,
         url,
         raw,
-        led: PathChooser::ByClient,
+        path_source: PathSource::Client,
     })
-}
-
-/// Path and query of a request, read.
-pub(crate) struct RequestAim {
-    /// Path and query; the path in normal form.
-    pub(crate) path: String,
-    /// The path decoded, where that is another text.
-    pub(crate) plain: Option<String>,
-    /// The path as it came, where routes read its slashes by rules of their own.
-    pub(crate) raw: Option<Box<str>>,
-}
-
-/// Reads path and query. Where routes have rules for slashes, and it depends on them, all slashes
-/// are decoded and merged until a route is found: whoever reads it otherwise reads less of them.
-pub(crate) fn aim(
-    path: &str,
-    query: Option<&str>,
-    rules: SlashRules,
-) -> Result<RequestAim, BadPath> {
-    // An absolute URL without a path asks for the root (RFC 9112 §3.2.1).
-    let path = if path.is_empty() { "/" } else { path };
-    let by_route = rules == SlashRules::ByRoute && depends_on_slashes(path);
-    let encoded = if by_route { EncodedSlash::Decode } else { EncodedSlash::Refuse };
-    let read = RequestPath::read_by(path, SlashRule { encoded, ..SlashRule::default() })?;
-    let (mut text, plain) = read.into_texts();
-    if let Some(query) = query {
-        text.push('?');
-        text.push_str(query);
-    }
-    Ok(RequestAim { path: text, plain, raw: by_route.then(|| path.into()) })
 }
 
 /// The request as the route that it takes reads its path.
 pub(crate) fn as_taken<B>(
-    wish: GatewayRequest,
+    parsed: ParsedRequest,
     decision: &RouteDecision,
     request: &mut Request<B>,
-) -> GatewayRequest {
-    let (Some(raw), Some(route)) = (&wish.raw, decision.route()) else { return wish };
+) -> ParsedRequest {
+    let (Some(raw), Some(route)) = (&parsed.raw, decision.route()) else { return parsed };
     // It was read so before, or the route would not have taken it.
-    let Ok(taken) = wish.reread(raw, route.slashes) else { return wish };
+    let Ok(taken) = parsed.reread(raw, route.rule.slashes) else { return parsed };
     if let Ok(uri) = taken.path.parse() {
         *request.uri_mut() = uri;
     }

@@ -5,14 +5,12 @@
 
 use crate::fields::{FieldChange, FieldRules, FieldTemplate};
 use crate::folders::{FolderMount, OpenFolders};
-use crate::guards::{BlockRules, ListNumbers, RouteGuards, check_copied};
-use crate::matching::RouteMatch;
-use crate::onward::{HostSent, PathRewrite};
-use crate::own::FixedAnswer;
-use crate::path::SlashRule;
+use crate::guards::{BlockRules, ListNumbers, RouteGuards};
 use crate::public::{CookieRewrite, PublicAddress, PublicAuthorities};
 use crate::reproxy::ReproxyRules;
-use crate::settings::{HostSetting, RouteSettings, Settings, UploadMode};
+use crate::settings::{
+    FixedAnswer, HostSent, HostSetting, RouteSettings, Settings, UploadMode, check_copied,
+};
 use balancer::{Pools, RequestPriority, ServerPool};
 use file_access::private_files::PrivateFiles;
 use http::Extensions;
@@ -21,6 +19,7 @@ use http_cache::HttpCache;
 use http_engine::encoding::CodingOffer;
 use http_freshness::SetCookie;
 use origins::ResponseTimeout;
+use route_matching::{PathRewrite, RoutePurpose, RouteRule};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,16 +34,16 @@ pub(crate) enum RouteDestination {
 
 /// Where some requests go.
 pub(crate) struct GatewayRoute {
-    /// Which requests.
-    pub(crate) takes: RouteMatch,
-    /// The rule by which it reads slashes of a path.
-    pub(crate) slashes: SlashRule,
+    /// Which requests it takes.
+    pub(crate) rule: RouteRule,
     pub(crate) block: Option<Arc<BlockRules>>,
     pub(crate) guards: RouteGuards,
     /// None where it only blocks: those that follow decide then.
     pub(crate) to: Option<RouteDestination>,
     /// What servers of its pool are asked for.
-    pub(crate) onward: PathRewrite,
+    pub(crate) rewrite: PathRewrite,
+    /// The `Host` that they are asked for.
+    pub(crate) host_sent: HostSent,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<HttpCache>>,
     /// How urgent its requests are.
@@ -179,7 +178,7 @@ impl GatewayRoute {
         if let Some(patience) = self.response_timeout {
             request.insert(ResponseTimeout(patience));
         }
-        if self.onward.host == HostSent::Servers {
+        if self.host_sent == HostSent::Servers {
             request.insert(HostSent::Servers);
         }
     }
@@ -204,6 +203,7 @@ impl GatewayRoute {
             .as_ref()
             .map(|reproxy| ReproxyRules::new(reproxy, around.base, around.private));
         let to = destination(settings, around, before)?;
+        let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
         let (mut request_fields, response_fields) = settings.headers.compile();
         let passed = PassedFields::of(around.fields, (&request_fields, &response_fields), settings);
         let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
@@ -211,7 +211,7 @@ impl GatewayRoute {
             request_fields =
                 request_fields.after(FieldChange::Set(HOST, FieldTemplate::plain(host)));
         }
-        let onward = settings.onward(&host).map_err(|why| vec![why])?;
+        let rewrite = settings.path_rewrite().map_err(|why| vec![why])?;
         let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
         let public = PublicAddress {
             links: settings.rewrite_location.then(|| PublicAuthorities(hosts())),
@@ -222,12 +222,12 @@ impl GatewayRoute {
             },
         };
         Ok(Self {
-            takes,
-            slashes: settings.slashes(),
+            rule: RouteRule { takes, slashes: settings.slashes(), purpose },
             block,
             guards,
             to,
-            onward,
+            rewrite,
+            host_sent: host.sent(),
             cache: around.caches.filter(|_| settings.cache).map(|it| Arc::clone(it.of(settings))),
             priority: settings.priority,
             request_fields,
@@ -265,7 +265,7 @@ fn destination(
     around: &RouteEnvironment<'_>,
     before: Option<&GatewayRoute>,
 ) -> Result<Option<RouteDestination>, Vec<Complaint>> {
-    if let Some(own) = FixedAnswer::new(settings).map_err(|why| vec![why])? {
+    if let Some(own) = settings.fixed_answer().map_err(|why| vec![why])? {
         return Ok(Some(RouteDestination::Own(own)));
     }
     if let Some(folder) = settings.folder(around.body_max) {

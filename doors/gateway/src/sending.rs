@@ -4,8 +4,8 @@
 //! for what the cache fetches.
 
 use crate::door::GatewaySetup;
-use crate::onward::HostSent;
 use crate::request::GatewayOutcome;
+use crate::settings::HostSent;
 use crate::uploads::ReplayBody;
 use balancer::{
     AttemptOutcome, CookieScope, PickOutcome, PickRequest, RequestPriority, RetryCause,

@@ -22,16 +22,15 @@ pub use self::guards::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
     PatternSource, RequestsSettings, SilentClose,
 };
+pub(crate) use self::guards::{CheckedAnswer, check_copied};
 use self::listeners::HttpsUse;
 pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
-pub(crate) use self::onward::HostSetting;
-pub use self::onward::RewriteSettings;
+pub(crate) use self::onward::{HostSent, HostSetting};
+pub(crate) use self::own::FixedAnswer;
 pub use self::own::{FixedAnswerSettings, RedirectSettings};
 pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
-pub use self::slashes::EncodedSlash;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
-use crate::guards::LIMITS_MAX;
 use balancer::PoolSettings;
 use origins::AnswerHeadSettings;
 use schemars::JsonSchema;
@@ -45,6 +44,8 @@ use vocab::{ByteSize, Complaint, Listen, Network, Scheme, TimeSpan};
 const ROUTES_MAX: usize = 1_024;
 /// Networks of proxies in front: more are better written as wider ones.
 const PROXY_NETWORKS_MAX: usize = 64;
+/// Limits by rate of one door: each has a table of half a mebibyte.
+const LIMITS_MAX: usize = 64;
 const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 const UPGRADE_IDLE_MAX: Duration = Duration::from_hours(24);
 

@@ -4,7 +4,7 @@
 //! holds is capped. Called by `block`.
 
 use crate::pages;
-use crate::settings::{AnswerSettings, BlockRedirect, SilentClose};
+use crate::settings::CheckedAnswer;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, HeaderValue, LOCATION};
 use http::{Response, StatusCode};
@@ -35,23 +35,13 @@ pub(crate) enum BlockAnswer {
 }
 
 impl BlockAnswer {
-    /// Reads what the settings say.
-    pub(crate) fn parse(settings: &AnswerSettings) -> Result<Self, String> {
-        match settings {
-            AnswerSettings::Status(status @ (403 | 404 | 410)) => {
-                StatusCode::from_u16(*status).map(Self::Page).map_err(|why| why.to_string())
-            }
-            AnswerSettings::Status(status) => Err(format!("{status} is no answer to give here")),
-            AnswerSettings::Silence(SilentClose::Close) => Ok(Self::Close),
-            AnswerSettings::Silence(SilentClose::Tarpit) => Ok(Self::Tarpit(Arc::default())),
-            AnswerSettings::Elsewhere(BlockRedirect { redirect }) => {
-                let uri = redirect.parse::<http::Uri>().map_err(|why| why.to_string())?;
-                let whole = matches!(uri.scheme_str(), Some("http" | "https"));
-                if !whole && !redirect.starts_with('/') {
-                    return Err(format!("{redirect:?} is no URL to go to"));
-                }
-                HeaderValue::from_str(redirect).map(Self::Redirect).map_err(|why| why.to_string())
-            }
+    /// Returns what these settings have a block answer.
+    pub(crate) fn new(checked: CheckedAnswer) -> Self {
+        match checked {
+            CheckedAnswer::Page(status) => Self::Page(status),
+            CheckedAnswer::Redirect(to) => Self::Redirect(to),
+            CheckedAnswer::Close => Self::Close,
+            CheckedAnswer::Tarpit => Self::Tarpit(Arc::default()),
         }
     }
 
@@ -147,13 +137,9 @@ mod tests {
     use super::*;
     use http_body_util::BodyExt as _;
 
-    fn answer(settings: &AnswerSettings) -> BlockAnswer {
-        BlockAnswer::parse(settings).unwrap()
-    }
-
     #[tokio::test(start_paused = true)]
     async fn a_tarpit_drips_for_a_minute_and_holds_so_many() {
-        let tarpit = answer(&AnswerSettings::Silence(SilentClose::Tarpit));
+        let tarpit = BlockAnswer::new(CheckedAnswer::Tarpit);
         let give = || tarpit.give(None, Duration::from_mins(1)).into_body();
         let begun = Instant::now();
         let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
@@ -162,16 +148,5 @@ mod tests {
         let dripped = held.pop().unwrap().collect().await.unwrap().to_bytes();
         assert_eq!((dripped.len(), begun.elapsed().as_secs()), (12, 65));
         assert!(give().collect().await.is_ok(), "a place is free again");
-    }
-
-    #[test]
-    fn only_answers_that_can_be_given_are_taken() {
-        let to = |url: &str| AnswerSettings::Elsewhere(BlockRedirect { redirect: url.into() });
-        for right in [to("https://www.example/gone"), to("/"), AnswerSettings::Status(410)] {
-            assert!(BlockAnswer::parse(&right).is_ok(), "{right:?}");
-        }
-        for wrong in [to(""), to("javascript:x"), to("a b"), AnswerSettings::Status(200)] {
-            assert!(BlockAnswer::parse(&wrong).is_err(), "{wrong:?}");
-        }
     }
 }

@@ -4,7 +4,7 @@
 //! name it tries. The field goes on to the server, which may want it, and which makes a cache keep
 //! nothing that is not public (RFC 9111 §3.5). Called by `guards`.
 
-use super::GuardAnswer;
+use super::guard_answer::GuardAnswer;
 use crate::settings::AuthSettings;
 use http::header::{AUTHORIZATION, HeaderMap, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};

@@ -1,16 +1,15 @@
 //! URLs to refuse: patterns of one's own, and lists in the syntaxes of the policy.
 //!
 //! A URL is held against both as it was sent and as percent-decoded, so that no spelling is a way
-//! around. It reads files when it is made, and nothing after. Called by `decide` for every request.
+//! around. It reads files when it is made, and nothing after. Called by `decide` for every parsed.
 
-use super::BlockAnswer;
-use crate::patterns::{PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError};
-use crate::request::GatewayRequest;
+use super::answer::BlockAnswer;
 use crate::settings::{BlockSettings, PatternSource};
 use percent_encoding::percent_decode_str;
 use policy::{
     Ask, ClientIdentity, ClientProfiles, ListKind, ListSource, Policy, RuleText, Verdict,
 };
+use route_matching::{PATTERNS_FILE_BYTES_MAX, ParsedRequest, PatternSet, PatternsError};
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -104,8 +103,8 @@ impl BlockRules {
             [] => None,
             lists => Some(SharedLists::open(lists, base, numbers.take(lists.len())?)?),
         };
-        let answer =
-            BlockAnswer::parse(&settings.answer).map_err(|why| Complaint::new("answer", why))?;
+        let answer = settings.answer.compile().map_err(|why| Complaint::new("answer", why))?;
+        let answer = BlockAnswer::new(answer);
         let mode = if settings.log_only { BlockMode::LogOnly } else { BlockMode::Refuse };
         Ok(Self { own, lists, answer, mode, spared: AtomicU64::new(0) })
     }
@@ -113,18 +112,18 @@ impl BlockRules {
     /// The rule that refuses it, or would; the hit of a request is counted.
     pub(crate) fn hit(
         &self,
-        wish: &GatewayRequest,
+        parsed: &ParsedRequest,
         occasion: BlockOccasion,
         now: Now,
     ) -> Option<RuleRef> {
         let own = self.own.as_ref().and_then(|own| {
             let line = match occasion {
-                BlockOccasion::Request => own.patterns.hit(&wish.path),
-                BlockOccasion::Question => own.patterns.line_of(&wish.path),
+                BlockOccasion::Request => own.patterns.hit(&parsed.path),
+                BlockOccasion::Question => own.patterns.line_of(&parsed.path),
             };
             line.map(|line| RuleRef { list: own.list, line })
         });
-        let found = own.or_else(|| self.lists.as_ref()?.hit(wish, occasion, now))?;
+        let found = own.or_else(|| self.lists.as_ref()?.hit(parsed, occasion, now))?;
         if (self.mode, occasion) == (BlockMode::LogOnly, BlockOccasion::Request) {
             self.spared.fetch_add(1, Relaxed);
         }
@@ -213,8 +212,8 @@ impl SharedLists {
         Ok(Self { first, names: paths.to_vec(), policy, hits: Mutex::default() })
     }
 
-    fn hit(&self, wish: &GatewayRequest, occasion: BlockOccasion, now: Now) -> Option<RuleRef> {
-        let verdict = decide_in_both_spellings(&self.policy, wish, None, now);
+    fn hit(&self, parsed: &ParsedRequest, occasion: BlockOccasion, now: Now) -> Option<RuleRef> {
+        let verdict = decide_in_both_spellings(&self.policy, parsed, None, now);
         let (Action::Block, Some(inner)) = (verdict.action, verdict.cause.rule()) else {
             return None;
         };
@@ -252,27 +251,27 @@ impl SharedLists {
 /// percent-decoded. An exception for one spelling is none for the other.
 pub(crate) fn decide_in_both_spellings(
     policy: &Policy,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     who: Option<&ClientIdentity<'_>>,
     now: Now,
 ) -> Verdict {
     let ask = Ask {
         door: vocab::Door::Gateway,
-        client: wish.client,
+        client: parsed.client,
         who,
-        host: wish.host.as_name(),
-        kind: wish.kind,
-        url: Some(&wish.url),
-        page: wish.page.as_ref().map(DomainName::as_name),
+        host: parsed.host.as_name(),
+        kind: parsed.kind,
+        url: Some(&parsed.url),
+        page: parsed.page.as_ref().map(DomainName::as_name),
     };
     let verdict = policy.decide(&ask, now);
     if verdict.action == Action::Block || verdict.cause == Cause::Paused {
         return verdict;
     }
-    if !wish.url.contains('%') {
+    if !parsed.url.contains('%') {
         return verdict;
     }
-    match percent_decode_str(&wish.url).decode_utf8_lossy() {
+    match percent_decode_str(&parsed.url).decode_utf8_lossy() {
         Cow::Borrowed(_) => verdict,
         Cow::Owned(decoded) => {
             let again = policy.decide(&Ask { url: Some(&decoded), ..ask }, now);

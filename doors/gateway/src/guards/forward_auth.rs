@@ -4,11 +4,12 @@
 //! it may bring are taken from the client first, and where it does not answer, nobody is let in.
 //! Called by `guards`.
 
-use super::{AnswerAuthor, GuardAnswer, GuardVisit};
-use crate::settings::ForwardAuthSettings;
+use super::GuardVisit;
+use super::guard_answer::{AnswerAuthor, GuardAnswer};
+use crate::settings::{ForwardAuthSettings, check_copied};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE, TRANSFER_ENCODING, UPGRADE,
+    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::claims::MethodOverrides;
@@ -38,19 +39,6 @@ pub(super) struct ForwardAuth {
     path: Uri,
     copied: Vec<HeaderName>,
     timeout: Duration,
-}
-
-/// Returns whether the authority may bring this field: none that frames or routes the request.
-pub(crate) fn check_copied(name: &str) -> Result<HeaderName, String> {
-    let field = HeaderName::try_from(name).map_err(|why| format!("{name:?} is no field: {why}"))?;
-    let ours = [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, http::header::VIA];
-    if ours.contains(&field) || field.as_str().starts_with("x-forwarded-") {
-        return Err(format!("{name:?} is ours to write"));
-    }
-    if field.as_str().contains('_') {
-        return Err(format!("{name:?}: fields with an underscore go no further"));
-    }
-    Ok(field)
 }
 
 impl ForwardAuth {
@@ -123,7 +111,7 @@ impl ForwardAuth {
         telling.tell(&mut fields, visit.caller);
         let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
         fields.insert(METHOD, method);
-        fields.insert(URI, HeaderValue::from_str(&visit.wish.path).ok()?);
+        fields.insert(URI, HeaderValue::from_str(&visit.parsed.path).ok()?);
         fields.insert(HOST, self.host.clone());
         add_via(&mut fields, Version::HTTP_11).ok()?;
         let mut question = Request::new(Body::empty());

@@ -3,7 +3,8 @@
 //! Who is let in holds a permit until the last byte of the answer; a key is kept only while one of
 //! its permits is out. Called by `guards`.
 
-use super::{GuardAnswer, LimitKey};
+use super::guard_answer::GuardAnswer;
+use crate::limit_key::LimitKey;
 use crate::settings::RequestsSettings;
 use http::header::HeaderMap;
 use std::collections::HashMap;

@@ -4,7 +4,8 @@
 //! least debt is forgotten first. What is told follows draft-ietf-httpapi-ratelimit-headers-10. It
 //! knows no clock. Called by `guards`.
 
-use super::{GuardAnswer, LimitKey};
+use super::guard_answer::GuardAnswer;
+use crate::limit_key::LimitKey;
 use crate::settings::LimitSettings;
 use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
@@ -48,24 +49,9 @@ pub(super) struct LimitNotice {
 }
 
 impl RateLimiter {
-    /// Reads `10/s` and the like.
-    pub(crate) fn rate(settings: &LimitSettings) -> Result<BucketRate, String> {
-        let unreadable = || format!("{:?} is no rate", settings.rate);
-        let (count, per) = settings.rate.split_once('/').ok_or_else(unreadable)?;
-        let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
-        let per_ms = match per.trim() {
-            "s" => 1_000,
-            "m" => 60_000,
-            "h" => 3_600_000,
-            _ => return Err(unreadable()),
-        };
-        BucketRate::new(count, per_ms, settings.burst.unwrap_or(count))
-            .map_err(|why| why.to_string())
-    }
-
     /// One with full buckets, or with those of `before`.
     pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, String> {
-        let (rate, key) = (Self::rate(settings)?, LimitKey::parse(&settings.key)?);
+        let (rate, key) = (settings.bucket_rate()?, LimitKey::parse(&settings.key)?);
         let before = before.filter(|before| before.key == key && before.rate == rate);
         let buckets = if let Some(before) = before {
             Arc::clone(&before.buckets)

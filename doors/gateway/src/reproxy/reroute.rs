@@ -6,8 +6,7 @@
 use super::ReroutedPath;
 use crate::decide::{RouteDecision, decide};
 use crate::guards::BlockOccasion;
-use crate::matching::MatchInput;
-use crate::request::{self, GatewayOutcome, GatewayRequest, RequestContext};
+use crate::request::{self, GatewayOutcome, RequestContext};
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, EXPIRES,
     HeaderMap, HeaderName, SET_COOKIE, TRANSFER_ENCODING, UPGRADE,
@@ -15,6 +14,7 @@ use http::header::{
 use http::{Method, Request, StatusCode, Version};
 use http_engine::Incoming;
 use origins::SendError;
+use route_matching::{MatchInput, ParsedRequest};
 
 /// Paths that one request is led to, at most.
 const REROUTES_MAX: u32 = 4;
@@ -38,13 +38,13 @@ struct RerouteContext {
 pub(crate) async fn act(
     scene: RequestContext<'_>,
     decision: RouteDecision,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     request: Box<Request<Incoming>>,
 ) -> GatewayOutcome {
     match RerouteContext::of(&decision, &request) {
-        None => request::act(scene, decision, wish, request).await,
+        None => request::act(scene, decision, parsed, request).await,
         // Boxed: few routes let a server lead, and all others would carry the room.
-        Some(luggage) => Box::pin(followed(scene, decision, wish, (request, luggage))).await,
+        Some(luggage) => Box::pin(followed(scene, decision, parsed, (request, luggage))).await,
     }
 }
 
@@ -52,30 +52,34 @@ pub(crate) async fn act(
 async fn followed(
     scene: RequestContext<'_>,
     decision: RouteDecision,
-    wish: &GatewayRequest,
+    parsed: &ParsedRequest,
     (request, luggage): (Box<Request<Incoming>>, RerouteContext),
 ) -> GatewayOutcome {
-    let mut outcome = request::act(scene, decision, wish, request).await;
+    let mut outcome = request::act(scene, decision, parsed, request).await;
     let mut kept = HeaderMap::new();
     for _ in 0..REROUTES_MAX {
         let Some(rerouted) = taken(&mut outcome) else {
             dress(&mut outcome, &kept);
             return outcome;
         };
-        let wish = match wish.led_to(&rerouted.path, scene.setup.slashes) {
-            Ok(wish) => wish,
+        let parsed = match parsed.with_path(&rerouted.path, scene.setup.slashes) {
+            Ok(parsed) => parsed,
             Err(why) => {
                 let why = format!("it leads to {:?}: {why}", rerouted.path);
                 return GatewayOutcome::Failed(SendError::BadResponse(why));
             }
         };
         stand_over(&mut kept, &rerouted.fields);
-        let Some(mut request) = luggage.request(&wish) else { break };
+        let Some(mut request) = luggage.request(&parsed) else { break };
         let around = (&**scene.door, &**scene.setup);
-        let decision =
-            decide(around, &wish, (MatchInput::of(&request), BlockOccasion::Request), scene.now);
-        let wish = request::as_taken(wish, &decision, &mut request);
-        outcome = request::act(scene, decision, &wish, Box::new(request)).await;
+        let decision = decide(
+            around,
+            &parsed,
+            (MatchInput::of(&request), BlockOccasion::Request),
+            (scene.caller.local, scene.now),
+        );
+        let parsed = request::as_taken(parsed, &decision, &mut request);
+        outcome = request::act(scene, decision, &parsed, Box::new(request)).await;
     }
     GatewayOutcome::GoingRound
 }
@@ -138,10 +142,10 @@ impl RerouteContext {
         Some(Self { method, version: request.version(), headers })
     }
 
-    fn request(&self, wish: &GatewayRequest) -> Option<Request<Incoming>> {
+    fn request(&self, parsed: &ParsedRequest) -> Option<Request<Incoming>> {
         let mut request = Request::new(Incoming::none());
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = wish.path.parse().ok()?;
+        *request.uri_mut() = parsed.path.parse().ok()?;
         *request.version_mut() = self.version;
         *request.headers_mut() = self.headers.clone();
         Some(request)

@@ -4,8 +4,8 @@
 //! part and status are the target's. It asks nobody whom the route does not allow. Called by the
 //! parent module.
 
-use super::allowed::AllowedTargets;
 use super::{ConditionsLeft, OriginalRequest, judge, release};
+use crate::allowed_targets::AllowedTargets;
 use http::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST, HeaderMap,
     HeaderName, HeaderValue, RANGE, VIA,

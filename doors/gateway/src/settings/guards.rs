@@ -3,10 +3,13 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use super::RouteSettings;
-use crate::guards::{BlockAnswer, LimitKey, RateLimiter, check_copied};
-use http::Uri;
+use crate::limit_key::LimitKey;
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, UPGRADE, VIA};
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
 use origins::Origin;
 use passwords::UserTable;
+use pipeline::limiter::BucketRate;
+use route_matching::check_pattern_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -79,6 +82,15 @@ pub enum SilentClose {
 pub struct BlockRedirect {
     /// The URL of a 302.
     pub redirect: String,
+}
+
+/// Tells what is answered to a URL that is blocked, as it was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CheckedAnswer {
+    Page(StatusCode),
+    Redirect(HeaderValue),
+    Close,
+    Tarpit,
 }
 
 /// Holds how often requests may come: a token bucket (GCRA) for each key.
@@ -166,6 +178,30 @@ impl Default for AuthSettings {
     }
 }
 
+impl AnswerSettings {
+    /// The answer, or why it cannot be given.
+    pub(crate) fn compile(&self) -> Result<CheckedAnswer, String> {
+        match self {
+            Self::Status(status @ (403 | 404 | 410)) => StatusCode::from_u16(*status)
+                .map(CheckedAnswer::Page)
+                .map_err(|why| why.to_string()),
+            Self::Status(status) => Err(format!("{status} is no answer to give here")),
+            Self::Silence(SilentClose::Close) => Ok(CheckedAnswer::Close),
+            Self::Silence(SilentClose::Tarpit) => Ok(CheckedAnswer::Tarpit),
+            Self::Elsewhere(BlockRedirect { redirect }) => {
+                let uri = redirect.parse::<http::Uri>().map_err(|why| why.to_string())?;
+                let whole = matches!(uri.scheme_str(), Some("http" | "https"));
+                if !whole && !redirect.starts_with('/') {
+                    return Err(format!("{redirect:?} is no URL to go to"));
+                }
+                HeaderValue::from_str(redirect)
+                    .map(CheckedAnswer::Redirect)
+                    .map_err(|why| why.to_string())
+            }
+        }
+    }
+}
+
 impl BlockSettings {
     /// Everything that is wrong but for what stands in files.
     pub(super) fn check(&self) -> Vec<Complaint> {
@@ -178,7 +214,7 @@ impl BlockSettings {
                 ),
             PatternSource::Inline(lines) => {
                 for (index, line) in lines.iter().enumerate() {
-                    if let Err(why) = crate::patterns::check_line(line) {
+                    if let Err(why) = check_pattern_line(line) {
                         complaints
                             .push(Complaint::new(format!("patterns.{index}"), why.to_string()));
                     }
@@ -189,7 +225,7 @@ impl BlockSettings {
         if self.lists.len() > LISTS_MAX {
             complaints.push(Complaint::new("lists", format!("at most {LISTS_MAX} lists")));
         }
-        if let Err(why) = BlockAnswer::parse(&self.answer) {
+        if let Err(why) = self.answer.compile() {
             complaints.push(
                 Complaint::new("answer", why)
                     .remedy("write 403, 404, 410, close, tarpit, or { redirect: URL }"),
@@ -232,8 +268,22 @@ impl RouteSettings {
 }
 
 impl LimitSettings {
+    /// Reads `10/s` and the like.
+    pub(crate) fn bucket_rate(&self) -> Result<BucketRate, String> {
+        let unreadable = || format!("{:?} is no rate", self.rate);
+        let (count, per) = self.rate.split_once('/').ok_or_else(unreadable)?;
+        let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
+        let per_ms = match per.trim() {
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(unreadable()),
+        };
+        BucketRate::new(count, per_ms, self.burst.unwrap_or(count)).map_err(|why| why.to_string())
+    }
+
     fn check(&self) -> Vec<Complaint> {
-        let rate = RateLimiter::rate(self).err().map(|why| {
+        let rate = self.bucket_rate().err().map(|why| {
             Complaint::new("rate", why).remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
         });
         rate.into_iter().chain(check_key(&self.key)).collect()
@@ -304,5 +354,34 @@ impl ForwardAuthSettings {
             complaints.push(complaint.remedy("write a span from 100ms to 1m"));
         }
         complaints
+    }
+}
+
+/// Returns whether the authority may bring this field: none that frames or routes the request.
+pub(crate) fn check_copied(name: &str) -> Result<HeaderName, String> {
+    let field = HeaderName::try_from(name).map_err(|why| format!("{name:?} is no field: {why}"))?;
+    let ours = [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, VIA];
+    if ours.contains(&field) || field.as_str().starts_with("x-forwarded-") {
+        return Err(format!("{name:?} is ours to write"));
+    }
+    if field.as_str().contains('_') {
+        return Err(format!("{name:?}: fields with an underscore go no further"));
+    }
+    Ok(field)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_answers_that_can_be_given_are_taken() {
+        let to = |url: &str| AnswerSettings::Elsewhere(BlockRedirect { redirect: url.into() });
+        for right in [to("https://www.example/gone"), to("/"), AnswerSettings::Status(410)] {
+            assert!(right.compile().is_ok(), "{right:?}");
+        }
+        for wrong in [to(""), to("javascript:x"), to("a b"), AnswerSettings::Status(200)] {
+            assert!(wrong.compile().is_err(), "{wrong:?}");
+        }
     }
 }

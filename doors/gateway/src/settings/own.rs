@@ -2,7 +2,9 @@
 //!
 //! Plain data. Read as part of a route.
 
-use crate::fields::FieldTemplate as Template;
+use super::RouteSettings;
+use crate::fields::FieldTemplate;
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,6 +40,23 @@ pub struct FixedAnswerSettings {
     pub media: String,
 }
 
+/// Tells what a route answers.
+#[derive(Clone, Debug)]
+pub(crate) enum FixedAnswer {
+    /// Is elsewhere.
+    Redirect {
+        to: FieldTemplate,
+        status: StatusCode,
+    },
+    Fixed {
+        status: StatusCode,
+        media: HeaderValue,
+        body: Bytes,
+    },
+    /// An empty script to whoever wants a script, a transparent picture to whoever wants one.
+    Null,
+}
+
 impl Default for RedirectSettings {
     fn default() -> Self {
         Self { to: String::new(), status: 302 }
@@ -52,14 +71,14 @@ impl Default for FixedAnswerSettings {
 
 impl RedirectSettings {
     /// The place and the status, or what is wrong with them.
-    pub(crate) fn compile(&self) -> Result<(Template, StatusCode), Complaint> {
+    pub(crate) fn compile(&self) -> Result<(FieldTemplate, StatusCode), Complaint> {
         let wrong = |why: String| {
             Complaint::new("to", why).remedy("write to: \"https://{host}{uri}\", or a path")
         };
         if !PLACES.iter().any(|place| self.to.starts_with(place)) {
             return Err(wrong(format!("{:?} is no place to go to", self.to)));
         }
-        let to = Template::parse(&self.to).map_err(|why| wrong(why.to_string()))?;
+        let to = FieldTemplate::parse(&self.to).map_err(|why| wrong(why.to_string()))?;
         match self.status {
             301 | 302 | 303 | 307 | 308 => {}
             status => {
@@ -93,6 +112,23 @@ impl FixedAnswerSettings {
         let media = HeaderValue::try_from(&self.media)
             .map_err(|_| Complaint::new("type", format!("a field cannot hold {:?}", self.media)))?;
         Ok((status, media))
+    }
+}
+
+impl RouteSettings {
+    /// Returns what the route answers, if it answers by itself. Complaints have
+    /// paths relative to the route.
+    pub(crate) fn fixed_answer(&self) -> Result<Option<FixedAnswer>, Complaint> {
+        if let Some(redirect) = &self.redirect {
+            let (to, status) = redirect.compile().map_err(|why| why.under("redirect"))?;
+            return Ok(Some(FixedAnswer::Redirect { to, status }));
+        }
+        if let Some(answer) = &self.answer {
+            let (status, media) = answer.compile().map_err(|why| why.under("answer"))?;
+            let body = Bytes::copy_from_slice(answer.body.as_bytes());
+            return Ok(Some(FixedAnswer::Fixed { status, media, body }));
+        }
+        Ok(self.null_answer.then_some(FixedAnswer::Null))
     }
 }
 

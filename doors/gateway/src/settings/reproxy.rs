@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of a route.
 
-use crate::reproxy::AllowedTargets;
+use crate::allowed_targets::AllowedTargets;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use vocab::Complaint;

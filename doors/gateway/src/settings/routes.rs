@@ -9,14 +9,13 @@ mod takes;
 pub(super) use self::order::check_order;
 
 use super::{
-    AuthSettings, BlockSettings, CompressChoice, EncodedSlash, FieldSettings, FixedAnswerSettings,
+    AuthSettings, BlockSettings, CompressChoice, FieldSettings, FixedAnswerSettings,
     FolderSettings, ForwardAuthSettings, HostSetting, LimitSettings, RedirectSettings,
-    ReproxySettings, RequestsSettings, RewriteSettings, ScriptChoice, UploadMode,
+    ReproxySettings, RequestsSettings, ScriptChoice, UploadMode,
 };
-use crate::matching::PathPattern;
-use crate::onward::{HostSent, PathPrefix, PathRewrite};
 use balancer::RequestPriority;
 use http_engine::upgrade::WEBSOCKET;
+use route_matching::{EncodedSlash, PathPattern, PathPrefix, PathRewrite, RewriteSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
@@ -218,16 +217,12 @@ impl RouteSettings {
     }
 
     /// Returns what is done to the path before its servers are asked.
-    pub(crate) fn onward(&self, host: &HostSetting) -> Result<PathRewrite, Complaint> {
+    pub(crate) fn path_rewrite(&self) -> Result<PathRewrite, Complaint> {
         let strip =
             self.strip_prefix.as_deref().map(PathPrefix::parse).transpose().map_err(|why| {
                 Complaint::new("strip_prefix", why.to_string()).remedy("write strip_prefix: /app")
             })?;
-        let host = match host {
-            HostSetting::Keep | HostSetting::Text(_) => HostSent::AsAsked,
-            HostSetting::Server => HostSent::Servers,
-        };
-        let made = PathRewrite::new(strip, self.rewrite.as_ref(), host, self.slashes());
+        let made = PathRewrite::new(strip, self.rewrite.as_ref(), self.slashes());
         made.map_err(|why| Complaint::new("rewrite", why))
     }
 }

@@ -3,23 +3,8 @@
 //! Plain data. Read as part of a route.
 
 use super::RouteSettings;
-use crate::path::{EmptySegments, SlashRule};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use route_matching::{EmptySegments, EncodedSlash, SlashRule};
 use vocab::Complaint;
-
-/// Treatment of `%2F`, `%5C` and `\` in a path.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EncodedSlash {
-    /// 400: some servers take it for a slash before they decide, and some after.
-    #[default]
-    Refuse,
-    /// Data that goes on as `%2F` or `%5C`.
-    Keep,
-    /// A slash, for rules and servers alike.
-    Decode,
-}
 
 impl RouteSettings {
     /// The rule by which the route reads slashes.

@@ -3,7 +3,6 @@
 //! It opens no file. Called by the check of the section.
 
 use super::RouteSettings;
-use crate::own::FixedAnswer;
 use crate::settings::TIMEOUT_MAX;
 use balancer::PoolSettings;
 use http_engine::upgrade::check_protocol;
@@ -45,7 +44,7 @@ impl RouteSettings {
             (Some(_), None) => {}
             (None, _) => complaints.extend(self.check_without()),
         }
-        complaints.extend(FixedAnswer::new(self).err());
+        complaints.extend(self.fixed_answer().err());
         if let Some(pool) = &self.pool
             && !pools.contains_key(pool)
         {
@@ -104,7 +103,7 @@ impl RouteSettings {
     fn check_onward(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
         match self.host_sent() {
-            Ok(host) => complaints.extend(self.onward(&host).err()),
+            Ok(_) => complaints.extend(self.path_rewrite().err()),
             Err(why) => complaints
                 .push(Complaint::new("set_host", why).remedy("write keep, server, or a host")),
         }
@@ -216,7 +215,8 @@ impl RouteSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::{FixedAnswerSettings, RedirectSettings, RewriteSettings};
+    use crate::settings::{FixedAnswerSettings, RedirectSettings};
+    use route_matching::RewriteSettings;
 
     fn paths(route: &RouteSettings) -> Vec<String> {
         let pools = [("app".to_owned(), PoolSettings::default())].into();

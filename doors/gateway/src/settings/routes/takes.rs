@@ -1,9 +1,9 @@
 //! Which requests a route takes, as its settings say it.
 
 use super::RouteSettings;
-use crate::matching::{HostPattern, PathPattern, RouteMatch, ValuePattern};
 use http::Method;
 use http::header::HeaderName;
+use route_matching::{HostPattern, PathPattern, RouteMatch, ValuePattern};
 use std::collections::BTreeMap;
 use vocab::Complaint;
 

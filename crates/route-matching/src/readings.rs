@@ -4,29 +4,38 @@
 //! off its segments. Rules are held against each reading, and a route takes a request only where
 //! all readings agree that it does: otherwise a spelling would lead past a password or a block to a
 //! server that sees the very path which they are for. It decides about no request as a whole. Made
-//! and asked by `decide`.
+//! and asked while a route is sought.
 
-use crate::matching::MatchInput;
-use crate::path::{BadPath, EmptySegments, SlashRule, has_encoded_slash};
-use crate::request::GatewayRequest;
-use crate::route::GatewayRoute;
-use crate::settings::EncodedSlash;
+use crate::path::{BadPath, EmptySegments, EncodedSlash, SlashRule, has_encoded_slash};
+use crate::request::ParsedRequest;
+use crate::route_match::{MatchInput, RouteMatch};
 use std::iter::once;
 
-/// Rules for slashes that the routes of a gateway have.
+/// Which requests a route takes, and how it reads them.
+#[derive(Clone, Debug)]
+pub struct RouteRule {
+    /// Which requests.
+    pub takes: RouteMatch,
+    /// The rule by which it reads slashes of a path.
+    pub slashes: SlashRule,
+    /// Purpose of the route.
+    pub purpose: RoutePurpose,
+}
+
+/// Tells what a route is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlashRules {
-    /// All by the default: encoded ones are refused, several are one.
-    Alike,
-    /// Each by its own.
-    ByRoute,
+pub enum RoutePurpose {
+    /// Leads somewhere.
+    Leads,
+    /// Only blocks: the routes that follow decide then.
+    Blocks,
 }
 
 /// A request in every reading that servers might have of it.
-pub(crate) struct PathReadings<'w> {
-    wish: &'w GatewayRequest,
+pub struct PathReadings<'w> {
+    request: &'w ParsedRequest,
     /// Without the parameters of its segments.
-    bare: Option<GatewayRequest>,
+    bare: Option<ParsedRequest>,
     /// By each rule, where those differ.
     by_rule: Option<Box<ReadingsByRule>>,
 }
@@ -41,47 +50,50 @@ struct ReadingsByRule {
 
 /// A path by one rule.
 struct PathReading {
-    wish: GatewayRequest,
+    request: ParsedRequest,
     /// Without the parameters of its segments.
-    bare: Option<GatewayRequest>,
+    bare: Option<ParsedRequest>,
 }
 
 /// Answer of a route to a request: taken or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RouteFit {
+pub enum RouteFit {
+    /// By all readings.
     Taken,
+    /// By none.
     NotTaken,
     /// Taken by some readings, not by others.
     Refused(BadPath),
 }
 
 impl<'w> PathReadings<'w> {
-    pub(crate) fn of(wish: &'w GatewayRequest) -> Self {
-        let by_rule = wish.raw.as_deref().map(|raw| Box::new(ReadingsByRule::of(wish, raw)));
-        Self { wish, bare: wish.without_parameters(SlashRule::default()), by_rule }
+    /// All readings of a request.
+    pub fn of(request: &'w ParsedRequest) -> Self {
+        let by_rule = request.raw.as_deref().map(|raw| Box::new(ReadingsByRule::of(request, raw)));
+        Self { request, bare: request.without_parameters(SlashRule::default()), by_rule }
     }
 
     /// Every reading, as first read first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &GatewayRequest> {
+    pub fn all(&self) -> impl Iterator<Item = &ParsedRequest> {
         let by_rule = self.by_rule.iter().flat_map(|by_rule| by_rule.all.iter().flatten());
-        let others = by_rule.flat_map(|reading| once(&reading.wish).chain(&reading.bare));
-        once(self.wish).chain(&self.bare).chain(others)
+        let others = by_rule.flat_map(|reading| once(&reading.request).chain(&reading.bare));
+        once(self.request).chain(&self.bare).chain(others)
     }
 
-    /// The one that `route` goes by, if it takes the request.
-    pub(crate) fn of_route(&self, route: &GatewayRoute) -> &GatewayRequest {
-        let own = self.by_rule.as_ref().and_then(|it| it.all[index(route.slashes)].as_ref().ok());
-        own.map_or(self.wish, |reading| &reading.wish)
+    /// The one that the route of `rule` goes by, if it takes the request.
+    pub fn of_route(&self, rule: &RouteRule) -> &ParsedRequest {
+        let own = self.by_rule.as_ref().and_then(|it| it.all[index(rule.slashes)].as_ref().ok());
+        own.map_or(self.request, |reading| &reading.request)
     }
 
-    /// Answer of `route` to the request. One that leads nowhere, and only blocks, takes it if any
-    /// reading fits.
-    pub(crate) fn fit(&self, route: &GatewayRoute, asked: MatchInput<'_>) -> RouteFit {
+    /// Answer of the route of `rule` to the request. One that leads nowhere, and only blocks,
+    /// takes it if any reading fits.
+    pub fn fit(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
         if let Some(by_rule) = &self.by_rule {
-            return by_rule.fit(route, asked);
+            return by_rule.fit(rule, asked);
         }
-        let (any, all) = agreement(self.wish, self.bare.as_ref(), route, asked);
-        match (any, all || route.to.is_none()) {
+        let (any, all) = agreement(self.request, self.bare.as_ref(), rule, asked);
+        match (any, all || rule.purpose == RoutePurpose::Blocks) {
             (false, _) => RouteFit::NotTaken,
             (true, true) => RouteFit::Taken,
             (true, false) => RouteFit::Refused(BadPath::Parameter),
@@ -90,35 +102,35 @@ impl<'w> PathReadings<'w> {
 }
 
 impl ReadingsByRule {
-    fn of(wish: &GatewayRequest, raw: &str) -> Self {
+    fn of(request: &ParsedRequest, raw: &str) -> Self {
         let encoded = has_encoded_slash(raw).then(|| {
             let has_backslash = raw.contains('\\') || raw.to_ascii_lowercase().contains("%5c");
             if has_backslash { BadPath::Backslash } else { BadPath::EncodedSlash }
         });
         let all = RULES.map(|rule| {
-            let wish = wish.reread(raw, rule)?;
-            Ok(PathReading { bare: wish.without_parameters(rule), wish })
+            let request = request.reread(raw, rule)?;
+            Ok(PathReading { bare: request.without_parameters(rule), request })
         });
         Self { encoded, all }
     }
 
-    fn fit(&self, route: &GatewayRoute, asked: MatchInput<'_>) -> RouteFit {
-        let own = &self.all[index(route.slashes)];
+    fn fit(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
+        let own = &self.all[index(rule.slashes)];
         let (mut any, mut all, why) = match own {
             Err(wrong) => (false, false, *wrong),
             Ok(reading) => {
-                let (any, all) = agreement(&reading.wish, reading.bare.as_ref(), route, asked);
+                let (any, all) = agreement(&reading.request, reading.bare.as_ref(), rule, asked);
                 (any, all, if any == all { BadPath::Slashes } else { BadPath::Parameter })
             }
         };
-        for other in self.others(route).iter().filter_map(|at| self.all[*at].as_ref().ok()) {
-            let (one, both) = agreement(&other.wish, other.bare.as_ref(), route, asked);
+        for other in self.others(rule).iter().filter_map(|at| self.all[*at].as_ref().ok()) {
+            let (one, both) = agreement(&other.request, other.bare.as_ref(), rule, asked);
             (any, all) = (any || one, all && both);
         }
         match (any, self.encoded) {
             (false, _) => RouteFit::NotTaken,
-            (true, _) if route.to.is_none() => RouteFit::Taken,
-            (true, Some(why)) if route.slashes.encoded == EncodedSlash::Refuse => {
+            (true, _) if rule.purpose == RoutePurpose::Blocks => RouteFit::Taken,
+            (true, Some(why)) if rule.slashes.encoded == EncodedSlash::Refuse => {
                 RouteFit::Refused(why)
             }
             (true, _) if all => RouteFit::Taken,
@@ -128,13 +140,13 @@ impl ReadingsByRule {
 
     /// Readings that servers of a route might have besides its own: none, where all is decoded and
     /// merged for them, or where its pattern is about such slashes itself.
-    fn others(&self, route: &GatewayRoute) -> &'static [usize] {
-        let SlashRule { encoded, empty } = route.slashes;
+    fn others(&self, rule: &RouteRule) -> &'static [usize] {
+        let SlashRule { encoded, empty } = rule.slashes;
         let is_encoded = self.encoded.is_some();
         if encoded == EncodedSlash::Refuse && is_encoded {
             return &[0, 1, 2, 3];
         }
-        if route.takes.path.says_slashes() {
+        if rule.takes.path.says_slashes() {
             return &[];
         }
         match (encoded, empty) {
@@ -166,16 +178,16 @@ const fn index(rule: SlashRule) -> usize {
 /// Agreement of a route with any of two readings, and with both; the second counts unless the
 /// route's pattern is about parameters itself.
 fn agreement(
-    wish: &GatewayRequest,
-    bare: Option<&GatewayRequest>,
-    route: &GatewayRoute,
+    request: &ParsedRequest,
+    bare: Option<&ParsedRequest>,
+    rule: &RouteRule,
     asked: MatchInput<'_>,
 ) -> (bool, bool) {
-    let fits = route.takes.fits(wish, asked);
-    match bare.filter(|_| !route.takes.path.says_parameters()) {
+    let fits = rule.takes.fits(request, asked);
+    match bare.filter(|_| !rule.takes.path.says_parameters()) {
         None => (fits, fits),
         Some(bare) => {
-            let bare = route.takes.fits(bare, asked);
+            let bare = rule.takes.fits(bare, asked);
             (fits || bare, fits && bare)
         }
     }

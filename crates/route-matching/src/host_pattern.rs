@@ -1,14 +1,14 @@
 //! The hosts that a route is for: one name, all names below one, or those of an expression.
 //!
-//! It parses and compares one host. Called by `matching` and its table.
+//! It parses and compares one host. Called by `route_match` and `host_table`.
 
-use super::{MatchExpression, REGEX_SIGN};
+use crate::expression::{MatchExpression, REGEX_SIGN};
 use std::fmt;
 use vocab::{DomainName, Name, NameError};
 
 /// The hosts that a route is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum HostPattern {
+pub enum HostPattern {
     /// This name alone.
     Exact(DomainName),
     /// Everything below this name, not the name itself.
@@ -19,14 +19,16 @@ pub(crate) enum HostPattern {
 
 /// Why a text is no pattern of hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BadHost {
+pub enum BadHost {
+    /// This is no name.
     Name(NameError),
+    /// This is no expression.
     Expression(String),
 }
 
 impl HostPattern {
     /// Reads `www.example`, `*.example` or `~^www[0-9]+\.example$`.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadHost> {
+    pub fn parse(text: &str) -> Result<Self, BadHost> {
         if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
             return MatchExpression::new(expression)
                 .map(Self::Matching)
@@ -40,7 +42,7 @@ impl HostPattern {
     }
 
     /// True if the route is for `host`.
-    pub(crate) fn fits(&self, host: Name<'_>) -> bool {
+    pub fn fits(&self, host: Name<'_>) -> bool {
         match self {
             Self::Exact(name) => name.as_name() == host,
             Self::Below(name) => is_below(host, name.as_name()),
@@ -49,7 +51,7 @@ impl HostPattern {
     }
 
     /// True if it is certain that it fits all hosts that `other` fits.
-    pub(super) fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Exact(name)) => self.fits(name.as_name()),
             (Self::Below(name), Self::Below(other)) => {
@@ -62,7 +64,7 @@ impl HostPattern {
 }
 
 /// True if `host` has more labels before those of `name`.
-pub(super) fn is_below(host: Name<'_>, name: Name<'_>) -> bool {
+pub(crate) fn is_below(host: Name<'_>, name: Name<'_>) -> bool {
     name != host && host.is_at_or_below(name)
 }
 

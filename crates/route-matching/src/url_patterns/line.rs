@@ -29,7 +29,7 @@ pub(super) enum PatternLine<'t> {
 
 /// Why a line is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BadPattern {
+pub enum BadUrlPattern {
     /// Would match every URL.
     MatchesAll,
     /// Is over [`PATTERN_BYTES_MAX`].
@@ -39,13 +39,13 @@ pub enum BadPattern {
 }
 
 /// Reads a line; blanks around it do not count.
-pub(super) fn read(line: &str) -> Result<PatternLine<'_>, BadPattern> {
+pub(super) fn read(line: &str) -> Result<PatternLine<'_>, BadUrlPattern> {
     let text = line.trim();
     if text.is_empty() || text.starts_with(['#', '!']) {
         return Ok(PatternLine::Blank);
     }
     if text.len() > PATTERN_BYTES_MAX {
-        return Err(BadPattern::TooLong);
+        return Err(BadUrlPattern::TooLong);
     }
     if let Some(expression) = text.strip_prefix('~') {
         return regexes::read(expression)
@@ -54,7 +54,7 @@ pub(super) fn read(line: &str) -> Result<PatternLine<'_>, BadPattern> {
     glob(text)
 }
 
-fn glob(text: &str) -> Result<PatternLine<'_>, BadPattern> {
+fn glob(text: &str) -> Result<PatternLine<'_>, BadUrlPattern> {
     let (text, start) = match text.strip_prefix('|') {
         Some(rest) => (rest, PatternAnchor::Fixed),
         None => (text, PatternAnchor::Free),
@@ -69,7 +69,7 @@ fn glob(text: &str) -> Result<PatternLine<'_>, BadPattern> {
     let body = text.trim_matches('*');
     // Every path begins with a slash.
     if body.is_empty() || body == "/" && end == PatternAnchor::Free {
-        return Err(BadPattern::MatchesAll);
+        return Err(BadUrlPattern::MatchesAll);
     }
     Ok(PatternLine::Glob { body, start, end })
 }
@@ -158,7 +158,7 @@ pub(super) fn fits(
     true
 }
 
-impl fmt::Display for BadPattern {
+impl fmt::Display for BadUrlPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MatchesAll => f.write_str("this pattern would refuse every URL"),
@@ -170,4 +170,4 @@ impl fmt::Display for BadPattern {
     }
 }
 
-impl std::error::Error for BadPattern {}
+impl std::error::Error for BadUrlPattern {}

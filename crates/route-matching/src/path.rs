@@ -5,11 +5,12 @@
 //! brought into the normal form of RFC 3986 §6.2.2, and what has none that everybody agrees on is
 //! refused. Routes whose servers want encoded slashes or empty segments have a [`SlashRule`] of
 //! their own; what others might read in such a path is held against rules too (`readings`). The
-//! query is left alone. Pure. Called by `request` and `reproxy` for paths, by `matching` and
-//! `onward` for what settings say.
+//! query is left alone. Called by `request` for paths, by `path_pattern` and `rewrite`
+//! for what settings say.
 
-use crate::settings::EncodedSlash;
 use percent_encoding::percent_decode_str;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -20,6 +21,19 @@ pub struct SlashRule {
     pub encoded: EncodedSlash,
     /// Of several in a row.
     pub empty: EmptySegments,
+}
+
+/// Treatment of `%2F`, `%5C` and `\` in a path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EncodedSlash {
+    /// 400: some servers take it for a slash before they decide, and some after.
+    #[default]
+    Refuse,
+    /// Data that goes on as `%2F` or `%5C`.
+    Keep,
+    /// A slash, for rules and servers alike.
+    Decode,
 }
 
 /// Treatment of segments without a letter, as between two slashes in a row.

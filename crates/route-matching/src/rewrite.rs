@@ -1,38 +1,41 @@
-//! What a route does to the path and the `Host` that its servers are asked with.
+//! Another path for the servers of a route: a prefix taken off, an expression replaced.
 //!
 //! The path that comes out is read like one that comes in, so nothing gets to a server that would
-//! not have been let in. Made with a route from its settings; called by `passing`, `cached` and
-//! `public`.
+//! not have been let in. Made with a route from its settings; asked for every request that goes
+//! on, and for what answers say of paths.
 
-use crate::matching::MatchExpression;
+use crate::expression::MatchExpression;
 use crate::path::{BadPath, RequestPath, SlashRule};
-use crate::settings::RewriteSettings;
 use http::Uri;
 use percent_encoding::percent_decode_str;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// Holds what is done to the path.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PathRewrite {
+pub struct PathRewrite {
     strip: Option<PathPrefix>,
     rewrite: Option<(MatchExpression, String)>,
-    pub(crate) host: HostSent,
     /// The rule by which the result is read.
     slashes: SlashRule,
 }
 
-/// The `Host` that servers read, where no rule for fields says another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum HostSent {
-    #[default]
-    AsAsked,
-    /// Of the server that is asked. Stands in the extensions of requests that go to a pool.
-    Servers,
+/// Another path for servers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RewriteSettings {
+    /// A regular expression for the path in normal form, percent-encoded as in a URL, without its
+    /// query. No default.
+    pub from: String,
+    /// What stands in place of what it finds, the first time: `$1`, `${1}` and `${name}` are what
+    /// its groups hold, `$$` is a dollar. What follows a `?` is put before the query. No default.
+    pub to: String,
 }
 
 /// Whole segments at the beginning of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PathPrefix {
+pub struct PathPrefix {
     /// In normal form, without a slash at its end.
     sent: String,
     decoded: String,
@@ -41,7 +44,7 @@ pub(crate) struct PathPrefix {
 
 impl PathPrefix {
     /// Reads `/app`; a slash at the end says nothing.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadPath> {
+    pub fn parse(text: &str) -> Result<Self, BadPath> {
         let path = RequestPath::read(text)?;
         let trimmed = |text: &str| text.trim_end_matches('/').to_owned();
         let (sent, decoded) = (trimmed(path.as_url()), trimmed(path.decoded()));
@@ -52,7 +55,7 @@ impl PathPrefix {
     }
 
     /// As a folder, from slash to slash, decoded.
-    pub(crate) fn folder(&self) -> String {
+    pub fn folder(&self) -> String {
         [&self.decoded, "/"].concat()
     }
 
@@ -66,18 +69,18 @@ impl PathPrefix {
 }
 
 impl PathRewrite {
-    pub(crate) fn new(
+    /// The rewriting of these settings; `slashes` is the rule of their route.
+    pub fn new(
         strip: Option<PathPrefix>,
         rewrite: Option<&RewriteSettings>,
-        host: HostSent,
         slashes: SlashRule,
     ) -> Result<Self, String> {
         let rewrite = rewrite.map(|it| it.compile().map(|from| (from, it.to.clone())));
-        Ok(Self { strip, rewrite: rewrite.transpose()?, host, slashes })
+        Ok(Self { strip, rewrite: rewrite.transpose()?, slashes })
     }
 
     /// Returns what servers are asked for, of path and query in normal form.
-    pub(crate) fn target(&self, asked: &str) -> Result<Uri, BadPath> {
+    pub fn target(&self, asked: &str) -> Result<Uri, BadPath> {
         let changed = self.changed(asked)?;
         // What was read as a path is one, and the query was that of a URL.
         changed.parse().map_err(|_| BadPath::NotAPath)
@@ -111,7 +114,7 @@ impl PathRewrite {
     }
 
     /// A path of a server as clients have to ask for it.
-    pub(crate) fn public(&self, path: String) -> String {
+    pub fn public(&self, path: String) -> String {
         match &self.strip {
             Some(prefix) => [&*prefix.sent, &path].concat(),
             None => path,
@@ -120,7 +123,7 @@ impl PathRewrite {
 
     /// The path of a server's cookie as clients have to read it; none where it may stay as it is. A
     /// server that knows of the prefix has said it itself.
-    pub(crate) fn scope(&self, path: &str) -> Option<String> {
+    pub fn scope(&self, path: &str) -> Option<String> {
         let prefix = self.strip.as_ref()?;
         if !path.starts_with('/') || prefix.rest(path).is_some() {
             return None;
@@ -128,6 +131,43 @@ impl PathRewrite {
         // Without a slash behind it: it is for the prefix itself, too (RFC 6265 §5.1.4).
         Some([&*prefix.sent, path.trim_end_matches('/')].concat())
     }
+}
+
+impl RewriteSettings {
+    /// The expression, if `to` names none but its groups.
+    pub fn compile(&self) -> Result<MatchExpression, String> {
+        let from = MatchExpression::new(&self.from)?;
+        let mut rest = self.to.as_str();
+        while let Some((_, behind)) = rest.split_once('$') {
+            if let Some(behind) = behind.strip_prefix('$') {
+                rest = behind;
+                continue;
+            }
+            let (name, behind) = group(behind);
+            let regex = from.regex();
+            let is_known = match name.parse::<usize>() {
+                Ok(number) => number < regex.captures_len(),
+                Err(_) => regex.capture_names().flatten().any(|it| it == name),
+            };
+            if !is_known {
+                return Err(format!(
+                    "{:?} has no group {name:?}: write ${{1}} where a letter follows, $$ for a dollar",
+                    self.from
+                ));
+            }
+            rest = behind;
+        }
+        Ok(from)
+    }
+}
+
+/// The name of a group behind its dollar, as the `regex` crate reads it, and what follows.
+fn group(text: &str) -> (&str, &str) {
+    if let Some(inside) = text.strip_prefix('{') {
+        return inside.split_once('}').unwrap_or((inside, ""));
+    }
+    let is_end = |letter: char| !letter.is_ascii_alphanumeric() && letter != '_';
+    text.split_at(text.find(is_end).unwrap_or(text.len()))
 }
 
 #[cfg(test)]
@@ -139,7 +179,7 @@ mod tests {
         let rewrite =
             rewrite.map(|(from, to)| RewriteSettings { from: from.into(), to: to.into() });
         let strip = strip.map(|text| PathPrefix::parse(text).unwrap());
-        PathRewrite::new(strip, rewrite.as_ref(), HostSent::AsAsked, SlashRule::default()).unwrap()
+        PathRewrite::new(strip, rewrite.as_ref(), SlashRule::default()).unwrap()
     }
 
     #[test]
@@ -194,5 +234,16 @@ mod tests {
         assert_eq!(wrong("^/x(.*)$", "/$1", "/x../b"), BadPath::AboveRoot);
         assert_eq!(wrong("^/x", "", "/xy"), BadPath::NotAPath);
         assert_eq!(wrong("^/x", "/%2f", "/x"), BadPath::EncodedSlash);
+    }
+
+    #[test]
+    fn a_rewrite_names_its_own_groups() {
+        let is_right = |from: &str, to: &str| {
+            RewriteSettings { from: from.into(), to: to.into() }.compile().is_ok()
+        };
+        assert!(is_right("^/a/(.*)$", "/b/$1") && is_right("^/(?<rest>.*)$", "/x${rest}y$$"));
+        assert!(is_right("^/a/(.*)$", "/$0/${1}x"));
+        assert!(!is_right("^/a/(.*)$", "/b/$2") && !is_right("^/a/(.*)$", "/$1x"));
+        assert!(!is_right("(", "/") && !is_right("^/a", "/$"));
     }
 }

@@ -4,13 +4,13 @@
 //! and within caps on their size. One is tried only where a URL holds a text that it must hold;
 //! those without such a text are asked together. Called by `line` and `patterns`.
 
-use super::line::BadPattern;
+use super::line::BadUrlPattern;
 use regex::bytes::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
 use std::sync::OnceLock;
 
 /// Expressions of one block: each is built once to see that it can be, some 50 µs apiece.
 pub const REGEXES_MAX: usize = 20_000;
-/// Those among them that hold no text of [`LITERAL_BYTES_MIN`]: every URL is held against each.
+/// Most expressions that hold no text of [`LITERAL_BYTES_MIN`]: every URL is held against each.
 pub const REGEXES_BARE_MAX: usize = 64;
 /// The shortest text that is worth looking for.
 pub(super) const LITERAL_BYTES_MIN: usize = 3;
@@ -72,10 +72,10 @@ fn build(expression: &str) -> Result<Regex, regex::Error> {
 }
 
 /// The texts, in lower case, that whatever matches holds.
-pub(super) fn read(expression: &str) -> Result<Vec<Vec<u8>>, BadPattern> {
+pub(super) fn read(expression: &str) -> Result<Vec<Vec<u8>>, BadUrlPattern> {
     // What regex says of a syntax error is several lines with an arrow: the last one says why.
     let brief = |why: String| why.lines().last().unwrap_or_default().trim().to_owned();
-    let bad = |why: String| BadPattern::Regex(brief(why));
+    let bad = |why: String| BadUrlPattern::Regex(brief(why));
     let hir = regex_syntax::ParserBuilder::new()
         .unicode(false)
         .utf8(false)
@@ -84,7 +84,7 @@ pub(super) fn read(expression: &str) -> Result<Vec<Vec<u8>>, BadPattern> {
         .map_err(|why| bad(why.to_string()))?;
     let regex = build(expression).map_err(|why| bad(why.to_string()))?;
     if regex.is_match(b"") || regex.is_match(b"/") && regex.is_match(b"/x/?y") {
-        return Err(BadPattern::MatchesAll);
+        return Err(BadUrlPattern::MatchesAll);
     }
     let mut literals = policy::required_literals(&hir);
     for literal in &mut literals {

@@ -2,15 +2,15 @@
 //!
 //! For every name that a route writes, exact or after `*.`, the numbers of all routes that may be
 //! for it are put together beforehand; any other host gets those for any host. It compares no path.
-//! Made by `door`, asked by `decide`.
+//! Made once with the routes, asked for every request.
 
-use super::host::{HostPattern, is_below};
+use crate::host_pattern::{HostPattern, is_below};
 use std::collections::HashMap;
 use vocab::Name;
 
 /// Numbers of routes by host.
 #[derive(Debug, Default)]
-pub(crate) struct HostTable {
+pub struct HostTable {
     exact: HashMap<Box<str>, Box<[u16]>>,
     /// By the longest name after a `*.` that a host stands below.
     below: HashMap<Box<str>, Box<[u16]>>,
@@ -19,7 +19,7 @@ pub(crate) struct HostTable {
 
 impl HostTable {
     /// Of the hosts of all routes, none for those of any host; at most 65,536.
-    pub(crate) fn new(hosts: &[Option<&HostPattern>]) -> Self {
+    pub fn new(hosts: &[Option<&HostPattern>]) -> Self {
         let numbers = |fits: &dyn Fn(&HostPattern) -> bool| -> Box<[u16]> {
             let all = hosts.iter().zip(0..=u16::MAX);
             all.filter(|(host, _)| host.is_none_or(fits)).map(|(_, number)| number).collect()
@@ -49,7 +49,7 @@ impl HostTable {
     }
 
     /// The routes that may be for `host`; expressions are still to be held against it.
-    pub(crate) fn candidates(&self, host: Name<'_>) -> &[u16] {
+    pub fn candidates(&self, host: Name<'_>) -> &[u16] {
         if let Some(found) = self.exact.get(host.as_str()) {
             return found;
         }

@@ -1,9 +1,10 @@
 //! The paths that a route is for: one, all that begin so, a pattern with stars, or an expression.
 //!
 //! Patterns are held against the path percent-decoded, so that no spelling is a way around; what
-//! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by `matching`.
+//! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by
+//! `route_match`.
 
-use super::{MatchExpression, REGEX_SIGN};
+use crate::expression::{MatchExpression, REGEX_SIGN};
 use crate::path::{BadPath, RequestPath, SlashRule, decoded, depends_on_slashes};
 use std::fmt;
 
@@ -14,7 +15,7 @@ const STARS_MAX: usize = 16;
 
 /// The paths that a route is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum PathPattern {
+pub enum PathPattern {
     /// This path alone.
     Exact(Box<str>),
     /// Every path that begins so.
@@ -27,10 +28,14 @@ pub(crate) enum PathPattern {
 
 /// Why a text is no pattern of paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum BadPattern {
+pub enum BadPathPattern {
+    /// This is no path.
     Path(BadPath),
+    /// Too many bytes.
     TooLong,
+    /// Too many stars.
     TooManyStars,
+    /// This is no expression.
     Expression(String),
 }
 
@@ -40,29 +45,29 @@ impl PathPattern {
     ///
     /// `rule` is how the route reads slashes: where it keeps encoded ones, `%2F` in a pattern is
     /// one.
-    pub(crate) fn parse(text: &str, rule: SlashRule) -> Result<Self, BadPattern> {
+    pub fn parse(text: &str, rule: SlashRule) -> Result<Self, BadPathPattern> {
         if text.len() > PATTERN_BYTES_MAX {
-            return Err(BadPattern::TooLong);
+            return Err(BadPathPattern::TooLong);
         }
         if let Some(expression) = text.strip_prefix(REGEX_SIGN) {
             return MatchExpression::new(expression)
                 .map(Self::Matching)
-                .map_err(BadPattern::Expression);
+                .map_err(BadPathPattern::Expression);
         }
-        let path = RequestPath::read_by(text, rule).map_err(BadPattern::Path)?;
+        let path = RequestPath::read_by(text, rule).map_err(BadPathPattern::Path)?;
         let decoded = |piece: &str| decoded(piece).into();
         // Cut before it is decoded: `%2A` is a star that stands for itself.
         let pieces: Vec<Box<str>> = path.as_url().split('*').map(decoded).collect();
         match pieces.as_slice() {
             [exact] => Ok(Self::Exact(exact.clone())),
             [prefix, rest] if rest.is_empty() => Ok(Self::Prefix(prefix.clone())),
-            pieces if pieces.len() > STARS_MAX + 1 => Err(BadPattern::TooManyStars),
+            pieces if pieces.len() > STARS_MAX + 1 => Err(BadPathPattern::TooManyStars),
             pieces => Ok(Self::Glob(pieces.into())),
         }
     }
 
     /// True if the route is for `path`, decoded.
-    pub(crate) fn fits(&self, path: &str) -> bool {
+    pub fn fits(&self, path: &str) -> bool {
         match self {
             Self::Exact(exact) => **exact == *path,
             Self::Prefix(prefix) => path.starts_with(&**prefix),
@@ -90,7 +95,7 @@ impl PathPattern {
     }
 
     /// The folder of the paths that it fits, from slash to slash, where they have one.
-    pub(crate) fn folder(&self) -> &str {
+    pub fn folder(&self) -> &str {
         match self {
             Self::Prefix(prefix) => &prefix[..=prefix.rfind('/').unwrap_or(0)],
             Self::Exact(_) | Self::Glob(_) | Self::Matching(_) => "/",
@@ -98,7 +103,7 @@ impl PathPattern {
     }
 
     /// True if it is certain that it fits all paths that `other` fits.
-    pub(super) fn covers(&self, other: &Self) -> bool {
+    pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Prefix(prefix), _) if **prefix == *"/" => true,
             (_, Self::Exact(path)) => self.fits(path),
@@ -124,7 +129,7 @@ fn glob_fits(pieces: &[Box<str>], path: &str) -> bool {
     rest.ends_with(&**last)
 }
 
-impl fmt::Display for BadPattern {
+impl fmt::Display for BadPathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(why) => why.fmt(f),
@@ -139,10 +144,9 @@ impl fmt::Display for BadPattern {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::path::EmptySegments;
-    use crate::settings::EncodedSlash;
+    use crate::path::{EmptySegments, EncodedSlash};
 
-    fn parse(text: &str) -> Result<PathPattern, BadPattern> {
+    fn parse(text: &str) -> Result<PathPattern, BadPathPattern> {
         PathPattern::parse(text, SlashRule::default())
     }
 
@@ -174,11 +178,11 @@ mod tests {
     #[test]
     fn what_is_no_pattern_says_why() {
         let why = |text: &str| parse(text).unwrap_err();
-        assert_eq!(why("a"), BadPattern::Path(BadPath::NotAPath));
-        assert_eq!(why("/a%2fb"), BadPattern::Path(BadPath::EncodedSlash));
-        assert_eq!(why(&format!("/{}", "*".repeat(18))), BadPattern::TooManyStars);
-        assert_eq!(why(&format!("/{}", "a".repeat(2_048))), BadPattern::TooLong);
-        assert!(matches!(why("~("), BadPattern::Expression(_)));
+        assert_eq!(why("a"), BadPathPattern::Path(BadPath::NotAPath));
+        assert_eq!(why("/a%2fb"), BadPathPattern::Path(BadPath::EncodedSlash));
+        assert_eq!(why(&format!("/{}", "*".repeat(18))), BadPathPattern::TooManyStars);
+        assert_eq!(why(&format!("/{}", "a".repeat(2_048))), BadPathPattern::TooLong);
+        assert!(matches!(why("~("), BadPathPattern::Expression(_)));
     }
 
     #[test]

@@ -1,24 +1,28 @@
 //! Values that a route asks of header fields and of the query: this one, any, or what an expression
 //! finds something in.
 //!
-//! A name may stand several times in a request: one that fits is enough. Called by `matching`.
+//! A name may stand several times in a request: one that fits is enough. Called by
+//! `route_match`.
 
-use super::{MatchExpression, REGEX_SIGN};
+use crate::expression::{MatchExpression, REGEX_SIGN};
 use http::header::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
 
 /// Tells what a value must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ValuePattern {
+pub enum ValuePattern {
+    /// Any value.
     Any,
+    /// This one.
     Exact(Box<str>),
+    /// One that the expression finds something in.
     Matching(MatchExpression),
 }
 
 impl ValuePattern {
     /// Reads a value, `*` for any, or `~expression`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         match text.strip_prefix(REGEX_SIGN) {
             Some(expression) => MatchExpression::new(expression).map(Self::Matching),
             None if text == "*" => Ok(Self::Any),
@@ -35,7 +39,7 @@ impl ValuePattern {
     }
 
     /// True if a line of the field `name` fits.
-    pub(super) fn fits_field(&self, name: &HeaderName, headers: &HeaderMap) -> bool {
+    pub(crate) fn fits_field(&self, name: &HeaderName, headers: &HeaderMap) -> bool {
         headers.get_all(name).iter().any(|line| {
             *self == Self::Any
                 || std::str::from_utf8(line.as_bytes()).is_ok_and(|it| self.fits(it.trim()))
@@ -44,7 +48,7 @@ impl ValuePattern {
 
     /// True if `query` has `name` with a value that fits. Both are read as forms write them
     /// (WHATWG URL §5.1).
-    pub(super) fn fits_query(&self, name: &str, query: &str) -> bool {
+    pub(crate) fn fits_query(&self, name: &str, query: &str) -> bool {
         let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         pairs.any(|(it, value)| form_decoded(it) == name && self.fits(&form_decoded(value)))
     }

@@ -1,7 +1,8 @@
 //! Which hosts a server may have us ask in its place.
 //!
 //! A server of ours may be talked into naming any URL, so the address that is about to be used is
-//! judged, after resolution. It connects to nobody. Called by `urls`, and by the settings' check.
+//! judged, after resolution. It connects to nobody. Called by
+//! `reproxy`, and by the settings' check.
 
 use origins::{ClientReach, DestinationScope, DialGuard, UrlHost};
 use std::fmt;
@@ -33,7 +34,7 @@ pub(crate) enum NotAllowed {
 }
 
 /// Holds what one host may resolve to.
-pub(super) struct HostPermit<'a> {
+pub(crate) struct HostPermit<'a> {
     allowed: &'a AllowedTargets,
     trust: TargetTrust,
 }
@@ -62,7 +63,7 @@ impl AllowedTargets {
     }
 
     /// Returns what `host` may resolve to.
-    pub(super) fn permit(&self, host: &UrlHost) -> HostPermit<'_> {
+    pub(crate) fn permit(&self, host: &UrlHost) -> HostPermit<'_> {
         let trust = match host {
             UrlHost::Name(name) if self.names(name) => TargetTrust::Named,
             UrlHost::Name(_) | UrlHost::Address(_) => TargetTrust::ByAddress,

@@ -75,12 +75,12 @@ fn an_end_is_an_end_whatever_servers_pass_over_there() {
 #[test]
 fn a_pattern_that_matches_all_is_refused() {
     for line in ["*", "|", "||", "**", "/", "|/*"] {
-        assert_eq!(check_line(line), Err(BadPattern::MatchesAll), "{line}");
+        assert_eq!(check_pattern_line(line), Err(BadUrlPattern::MatchesAll), "{line}");
     }
-    assert_eq!(check_line("|/|"), Ok(()));
-    assert_eq!(check_line(&"x".repeat(PATTERN_BYTES_MAX + 1)), Err(BadPattern::TooLong));
+    assert_eq!(check_pattern_line("|/|"), Ok(()));
+    assert_eq!(check_pattern_line(&"x".repeat(PATTERN_BYTES_MAX + 1)), Err(BadUrlPattern::TooLong));
     let compiled = PatternSet::compile(["/a", "*"].into_iter());
-    let expected = PatternsError::Line { line: 2, why: BadPattern::MatchesAll };
+    let expected = PatternsError::Line { line: 2, why: BadUrlPattern::MatchesAll };
     assert_eq!(compiled.unwrap_err(), expected);
 }
 
@@ -111,10 +111,10 @@ fn expressions_match_in_any_case_and_encoding() {
 #[test]
 fn expressions_that_hurt_are_refused() {
     for line in ["~", "~.*", "~a*", "~^/", "~^/.*"] {
-        assert_eq!(check_line(line), Err(BadPattern::MatchesAll), "{line}");
+        assert_eq!(check_pattern_line(line), Err(BadUrlPattern::MatchesAll), "{line}");
     }
     for line in ["~(", "~(?=x)", "~(a)\\1", "~((((a{100}){100}){100}){100})"] {
-        assert!(matches!(check_line(line), Err(BadPattern::Regex(_))), "{line}");
+        assert!(matches!(check_pattern_line(line), Err(BadUrlPattern::Regex(_))), "{line}");
     }
     let bare = |count: usize| {
         let lines: Vec<String> = (0..count).map(|at| format!("~^/[a-z]{{{}}}$", at + 1)).collect();

@@ -1,7 +1,7 @@
 //! Who shares a limit: clients, the whole route, or those who show the same field or cookie.
 //!
 //! It keeps nothing of what it reads: a key is a number that nobody outside can foresee. Called by
-//! `limit` and `in_flight`.
+//! the guards, and by the settings' check.
 
 use http::header::{COOKIE, HeaderMap, HeaderName};
 use pipeline::limiter::ClientPrefixes;
@@ -36,7 +36,7 @@ impl LimitKey {
     }
 
     /// Returns its name in `RateLimit`.
-    pub(super) fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Client => "client",
             Self::Route => "route",
@@ -47,7 +47,7 @@ impl LimitKey {
 
     /// Feeds what a request shows to `hasher`. Who shows no such field or cookie is told apart by
     /// address.
-    pub(super) fn feed(&self, client: IpAddr, headers: &HeaderMap, hasher: &mut impl Hasher) {
+    pub(crate) fn feed(&self, client: IpAddr, headers: &HeaderMap, hasher: &mut impl Hasher) {
         let shown = match self {
             Self::Route => return hasher.write_u8(1),
             Self::Client => None,

@@ -8,7 +8,7 @@ mod grams;
 mod line;
 mod regexes;
 
-pub use self::line::{BadPattern, PATTERN_BYTES_MAX};
+pub use self::line::{BadUrlPattern, PATTERN_BYTES_MAX};
 pub use self::regexes::{REGEXES_BARE_MAX, REGEXES_MAX};
 
 use self::grams::{GramCounts, GramIndex, GramKey};
@@ -46,7 +46,7 @@ struct CompiledPattern {
     /// As it was written, in `texts`.
     text: u32,
     text_len: u16,
-    /// What is looked for: in lower case unless it is an expression.
+    /// Text that is looked for: in lower case unless it is an expression.
     body_len: u16,
     body: u32,
     /// Where in the body its gram stands.
@@ -73,7 +73,7 @@ pub enum PatternsError {
         /// From 1.
         line: u32,
         /// Why.
-        why: BadPattern,
+        why: BadUrlPattern,
     },
     /// There is more text than [`TEXT_BYTES_MAX`].
     TooMuchText,
@@ -84,7 +84,7 @@ pub enum PatternsError {
 }
 
 /// Returns whether one line is a pattern, a comment or empty.
-pub(crate) fn check_line(line: &str) -> Result<(), BadPattern> {
+pub fn check_pattern_line(line: &str) -> Result<(), BadUrlPattern> {
     line::read(line).map(drop)
 }
 
@@ -232,7 +232,7 @@ impl PatternSet {
     }
 
     /// The same, uncounted.
-    pub(crate) fn line_of(&self, url: &str) -> Option<u32> {
+    pub fn line_of(&self, url: &str) -> Option<u32> {
         self.find_in(url).map(|found| self.rules[found].line)
     }
 

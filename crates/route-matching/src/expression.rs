@@ -1,0 +1,40 @@
+//! A regular expression that settings write where a plain text could stand.
+//!
+//! What it may cost is bounded when it is compiled. Used by the patterns and by `rewrite`.
+
+use regex::{Regex, RegexBuilder};
+
+/// Sign that begins a regular expression where a plain text could stand.
+pub(crate) const REGEX_SIGN: char = '~';
+/// Largest compiled expression, in bytes.
+const REGEX_BYTES_MAX: usize = 256 << 10;
+
+/// A regular expression; equal to another of the same text.
+#[derive(Clone, Debug)]
+pub struct MatchExpression(Regex);
+
+impl MatchExpression {
+    /// Compiles a text.
+    pub(crate) fn new(text: &str) -> Result<Self, String> {
+        let regex = RegexBuilder::new(text).size_limit(REGEX_BYTES_MAX).build();
+        regex.map(Self).map_err(|why| format!("{text:?} cannot be used: {why}"))
+    }
+
+    /// True if a part of `text` matches.
+    pub(crate) fn finds(&self, text: &str) -> bool {
+        self.0.is_match(text)
+    }
+
+    /// The expression itself.
+    pub(crate) const fn regex(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl PartialEq for MatchExpression {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_str() == other.0.as_str()
+    }
+}
+
+impl Eq for MatchExpression {}
