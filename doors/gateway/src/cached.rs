@@ -1,17 +1,17 @@
 //! What goes through the cache: `GET` and `HEAD` without a body, on routes that have one.
 //!
-//! It lends the cache our way to the pool, and drops what other requests may have changed. Called
-//! by `request`.
+//! It lends the cache our way to the pool. Called by `passing`.
 
 use crate::caller::ClientConnection;
-use crate::door::GatewaySetup;
+use crate::context::RequestContext;
+use crate::exchange::{RoutedPool, exchange};
 use crate::fields::ValueChange;
-use crate::passing::OnwardFields;
-use crate::reproxy;
+use crate::forwarding::ForwardingSetup;
+use crate::onward_fields::OnwardFields;
 use crate::route::GatewayRoute;
-use crate::sending::{NoAnswer, ServedClient, Stickiness};
+use crate::sending::{NoAnswer, Stickiness};
 use crate::shape;
-use balancer::{RequestPriority, ServerPool};
+use balancer::ServerPool;
 use http::header::HeaderMap;
 use http::{Method, Request, Response, Uri, Version};
 use http_cache::{CacheRequest, HttpCache, NoCachedAnswer, OriginFetcher, ServedAnswer};
@@ -31,20 +31,20 @@ pub(crate) enum CacheFetchFailed {
 
 /// Our way to one URL.
 #[derive(Clone)]
-pub(crate) struct RouteFetcher(Rc<FetchContext>);
+pub(crate) struct RouteFetcher(Rc<CacheFetch>);
 
-pub(crate) struct FetchContext {
-    pub(crate) setup: Arc<GatewaySetup>,
+/// A fetch of the cache: the context of the request that began it, which it may outlive.
+pub(crate) struct CacheFetch {
+    pub(crate) forwarding: Arc<ForwardingSetup>,
     pub(crate) route: Arc<GatewayRoute>,
     pub(crate) pool: Arc<ServerPool>,
     pub(crate) caller: Arc<ClientConnection>,
     pub(crate) url: String,
     pub(crate) client: IpAddr,
-    pub(crate) priority: RequestPriority,
     pub(crate) path: Uri,
     pub(crate) received: Version,
     pub(crate) now: Now,
-    /// What the rules do to what is sent.
+    /// Changes that the rules make to the request.
     pub(crate) changes: Vec<ValueChange>,
 }
 
@@ -52,9 +52,9 @@ pub(crate) struct FetchContext {
 pub(crate) async fn answer(
     cache: &Arc<HttpCache>,
     question: CacheRequest,
-    errand: FetchContext,
+    fetch: CacheFetch,
 ) -> Result<ServedAnswer, CacheFetchFailed> {
-    cache.answer(question, RouteFetcher::new(errand)).await.map_err(|why| match why {
+    cache.answer(question, RouteFetcher::new(fetch)).await.map_err(|why| match why {
         NoCachedAnswer::Failed(why) => why,
         NoCachedAnswer::SharedFetchFailed => {
             CacheFetchFailed::NoAnswer(NoAnswer::Failed(SendError::Closed))
@@ -63,8 +63,8 @@ pub(crate) async fn answer(
 }
 
 impl RouteFetcher {
-    pub(crate) fn new(errand: FetchContext) -> Self {
-        Self(Rc::new(errand))
+    pub(crate) fn new(fetch: CacheFetch) -> Self {
+        Self(Rc::new(fetch))
     }
 }
 
@@ -76,36 +76,34 @@ impl OriginFetcher for RouteFetcher {
         method: &Method,
         fields: HeaderMap,
     ) -> Result<Response<Body>, CacheFetchFailed> {
-        let errand = &*self.0;
+        let fetch = &*self.0;
         let mut request = Box::new(Request::new(Body::empty()));
         *request.method_mut() = method.clone();
-        *request.uri_mut() = errand.path.clone();
+        *request.uri_mut() = fetch.path.clone();
         *request.headers_mut() = fields;
-        errand.route.mark(request.extensions_mut());
+        fetch.route.mark(request.extensions_mut());
         let onward = OnwardFields {
-            setup: &errand.setup,
-            caller: &errand.caller,
-            received: errand.received,
-            changes: &errand.changes,
+            telling: fetch.forwarding.telling(),
+            caller: &fetch.caller,
+            received: fetch.received,
+            changes: &fetch.changes,
         };
         onward.prepare(request.headers_mut(), None).map_err(|_| CacheFetchFailed::GoingRound)?;
-        let (client, priority) = (errand.client, errand.priority);
-        let ends = errand.caller.ends_for(client);
-        let sending = reproxy::ForwardRequest {
-            setup: &errand.setup,
-            route: &errand.route,
-            pool: &errand.pool,
-            url: &errand.url,
-            asker: ServedClient { client, ends, priority, stickiness: Stickiness::Never },
-            now: errand.now,
+        let context = RequestContext {
+            forwarding: &fetch.forwarding,
+            caller: &fetch.caller,
+            client: fetch.client,
+            url: &fetch.url,
+            now: fetch.now,
         };
-        let response =
-            reproxy::exchange(&sending, request).await.map_err(CacheFetchFailed::NoAnswer)?;
+        let to = RoutedPool { route: &fetch.route, pool: &fetch.pool };
+        let sent = exchange(&context, to, Stickiness::Never, request);
+        let response = sent.await.map_err(CacheFetchFailed::NoAnswer)?;
         shape::answers(&response)
             .map_err(|why| CacheFetchFailed::NoAnswer(NoAnswer::Failed(why)))?;
         // A fetch may outlive the client whose own patience would end it.
-        let stall = errand.route.silence_max();
-        let stall = stall.unwrap_or(errand.setup.settings.response_timeout.0.0);
+        let stall = fetch.route.silence_max();
+        let stall = stall.unwrap_or(fetch.forwarding.limits.response_timeout);
         Ok(response.map(|body| MeteredBody::wrap(body, stall, |_, _| ())))
     }
 }

@@ -1,16 +1,18 @@
 //! What is to be done with a request: the routes in their order, then the policy.
 //!
-//! It touches no socket. Called by `request`, by `reproxy` for a path that a server names, and by
+//! It touches no socket. Called by `request`, by `reroute` for a path that a server names, and by
 //! `foretell`.
 
-use crate::door::{GatewayDoor, GatewaySetup};
 use crate::guards::{BlockMode, BlockOccasion, BlockRules, decide_in_both_spellings};
 use crate::route::GatewayRoute;
-use policy::Verdict;
+use crate::route_table::RouteTable;
+use arc_swap::ArcSwap;
+use http::Request;
+use policy::{Policy, RuleText, Verdict};
 use route_matching::{BadPath, MatchInput, ParsedRequest, PathReadings, PathSource, RouteFit};
 use std::sync::Arc;
 use transport::near::{self, ArrivedAt};
-use vocab::{Action, Cause, Now};
+use vocab::{Action, Cause, Name, Now};
 
 /// Tells what is to be done with a request.
 pub(crate) enum RouteDecision {
@@ -22,6 +24,32 @@ pub(crate) enum RouteDecision {
     Nowhere(Verdict),
     /// Path leads elsewhere for some servers.
     Refuse(BadPath),
+}
+
+/// The rules that decide about requests: the routes with their blocks, and the policy.
+#[derive(Clone, Copy)]
+pub(crate) struct RequestRules<'r> {
+    pub(crate) table: &'r RouteTable,
+    pub(crate) policy: &'r ArcSwap<Policy>,
+}
+
+impl RequestRules<'_> {
+    /// The text of the rule that a verdict names: of a block, or else of the policy.
+    pub(crate) fn text(self, verdict: Verdict, host: Name<'_>) -> Option<RuleText> {
+        let rule = verdict.cause.rule()?;
+        self.table.rule_text(rule).or_else(|| self.policy.load().rule_text(rule, host))
+    }
+}
+
+/// A request, and why its route is sought.
+#[derive(Clone, Copy)]
+pub(crate) struct RouteQuestion<'q> {
+    pub(crate) parsed: &'q ParsedRequest,
+    pub(crate) input: MatchInput<'q>,
+    pub(crate) occasion: BlockOccasion,
+    /// The place where it came in, if the policy wants to know the interface.
+    pub(crate) local: Option<ArrivedAt>,
+    pub(crate) now: Now,
 }
 
 impl RouteDecision {
@@ -49,12 +77,9 @@ impl RouteDecision {
 ///
 /// Servers do not all read a path alike: rules are held against every
 /// [reading](PathReadings), and where routes would differ, it is refused.
-pub(crate) fn decide(
-    (door, setup): (&GatewayDoor, &GatewaySetup),
-    parsed: &ParsedRequest,
-    (asked, occasion): (MatchInput<'_>, BlockOccasion),
-    (local, now): (Option<ArrivedAt>, Now),
-) -> RouteDecision {
+pub(crate) fn decide(rules: RequestRules<'_>, question: &RouteQuestion<'_>) -> RouteDecision {
+    let RequestRules { table, policy } = rules;
+    let RouteQuestion { parsed, input, occasion, local, now } = *question;
     let (mut taken, mut would) = (None, None);
     let readings = PathReadings::of(parsed);
     // A hit of what only logs is noted, and the search goes on.
@@ -72,15 +97,14 @@ pub(crate) fn decide(
             }
         }
     };
-    if let Some(blocked) = hit(&setup.block) {
+    if let Some(blocked) = hit(&table.block) {
         return blocked;
     }
-    for number in setup.table.candidates(parsed.host.as_name()) {
-        let route = &setup.routes[usize::from(*number)];
+    for route in table.candidates(parsed.host.as_name()) {
         if route.internal && parsed.path_source == PathSource::Client {
             continue;
         }
-        match readings.fit(&route.rule, asked) {
+        match readings.fit(&route.rule, input) {
             RouteFit::Taken => {}
             RouteFit::NotTaken => continue,
             RouteFit::Refused(why) => return RouteDecision::Refuse(why),
@@ -93,7 +117,7 @@ pub(crate) fn decide(
             break;
         }
     }
-    let policy = door.parts.policy.load();
+    let policy = policy.load();
     let who = near::of(policy.near_wanted(), parsed.client, || local, now).into();
     let own = taken.as_ref().map_or(parsed, |route| readings.of_route(&route.rule));
     let mut verdict = decide_in_both_spellings(&policy, own, Some(&who), now);
@@ -113,4 +137,19 @@ pub(crate) fn decide(
         (Action::Pass, Some(route)) => RouteDecision::Pass(verdict, route),
         (Action::Pass, None) => RouteDecision::Nowhere(verdict),
     }
+}
+
+/// The request as the route that it takes reads its path.
+pub(crate) fn as_taken<B>(
+    parsed: ParsedRequest,
+    decision: &RouteDecision,
+    request: &mut Request<B>,
+) -> ParsedRequest {
+    let (Some(raw), Some(route)) = (&parsed.raw, decision.route()) else { return parsed };
+    // It was read so before, or the route would not have taken it.
+    let Ok(taken) = parsed.reread(raw, route.rule.slashes) else { return parsed };
+    if let Ok(uri) = taken.path.parse() {
+        *request.uri_mut() = uri;
+    }
+    taken
 }

@@ -1,62 +1,26 @@
 //! The door itself: what it is made of, how it is reloaded, and one connection through it.
 
 use crate::caller::ClientConnection;
-use crate::fields::FieldRules;
-use crate::folders::OpenFolders;
-use crate::forwarded::ForwardedHeaders;
-use crate::guards::{BlockRules, ListNumbers};
-use crate::leaving::LeftConnections;
 use crate::request;
-use crate::route::{self, GatewayRoute, RouteCaches};
-use crate::secure::{self, GatewayTls};
+use crate::route;
+use crate::secure;
 use crate::settings::Settings;
-use crate::uploads::UploadRules;
+use crate::setup::{GatewayParts, GatewaySetup};
 use arc_swap::ArcSwap;
-use balancer::{
-    PoolChange, PoolState, PoolUnchanged, PoolWatch, Pools, WatchMeans, check_pool_files,
-    open_pools,
-};
+use balancer::{PoolChange, PoolState, PoolUnchanged, PoolWatch, WatchMeans, check_pool_files};
 use file_access::private_files::PrivateFiles;
-use http_cache::{CacheEnvironment, HttpCache};
-use http_engine::claims::MethodOverrides;
+use http_cache::HttpCache;
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve};
-use http_freshness::CachingRules;
-use ledger::Ledger;
-use origins::{BecomesTunnel, ClientStream, Dialer, OriginLimits, Origins};
-use policy::{Policy, RuleText};
+use origins::{BecomesTunnel, ClientStream};
+use policy::RuleText;
 use rate_limit::client_of;
-use route_matching::{HostTable, SlashRule, SlashRules};
-use signer::Signer;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
 use transport::{ConnectionLimits, Drain, Stream, clock};
-use vocab::{Complaint, LinkInfoNeeds, Listen, Network, RuleRef};
-
-/// Holds what the door is built from.
-#[derive(Clone)]
-pub struct GatewayParts {
-    /// The policy, swapped as a whole on reload.
-    pub policy: Arc<ArcSwap<Policy>>,
-    /// Where requests are recorded.
-    pub ledger: Ledger,
-    /// What opens connections to servers.
-    pub dialer: Dialer,
-    /// What opens the folders of routes.
-    pub folders: Arc<dyn OpenFolders>,
-    /// The folder from which relative paths of pattern files start.
-    pub base: PathBuf,
-    /// Files and folders that no server's word has sent, whatever folder it may name files in.
-    pub private: Arc<PrivateFiles>,
-    /// What the cache finds around it.
-    pub cache: CacheEnvironment,
-    /// Who signs the certificate of `https` listeners that have none as files.
-    pub signer: Option<Arc<Signer>>,
-    /// Takes a line for the administrator: what came of a certificate that has changed.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
-}
+use vocab::{Complaint, LinkInfoNeeds, Listen, RuleRef};
 
 /// The gateway door.
 pub struct GatewayDoor {
@@ -65,30 +29,6 @@ pub struct GatewayDoor {
     connections: ConnectionLimits,
     unfinished: UnfinishedRequests,
     watch: PoolWatch,
-}
-
-/// Holds what follows from the settings, swapped as a whole.
-pub(crate) struct GatewaySetup {
-    pub(crate) settings: Settings,
-    pub(crate) trusted: Vec<Network>,
-    pub(crate) routes: Vec<Arc<GatewayRoute>>,
-    /// Their numbers by host.
-    pub(crate) table: HostTable,
-    pub(crate) origins: Origins,
-    pub(crate) cache: Option<Arc<HttpCache>>,
-    /// What is refused whatever the route.
-    pub(crate) block: Option<Arc<BlockRules>>,
-    pub(crate) secure: Option<GatewayTls>,
-    /// What is expected of clients.
-    pub(crate) limits: Limits,
-    pub(crate) request_fields: FieldRules,
-    pub(crate) response_fields: FieldRules,
-    /// Treatment of fields in which strangers ask for another method.
-    pub(crate) overrides: MethodOverrides,
-    pub(crate) slashes: SlashRules,
-    pub(crate) left: LeftConnections,
-    pub(crate) pools: Pools,
-    pub(crate) uploads: UploadRules,
 }
 
 /// Holds how often one pattern of a route has blocked.
@@ -136,17 +76,17 @@ impl GatewayDoor {
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = GatewaySetup::new(settings, &self.parts, Some(&before))?;
-        self.watch.prepare(&setup.pools, &self.means()).map_err(|why| {
+        self.watch.prepare(&setup.forwarding.pools, &self.means()).map_err(|why| {
             vec![Complaint::new("pools", format!("no thread that sees to them: {why}"))]
         })?;
-        if let Some(cache) = &setup.cache {
+        if let Some(cache) = &setup.forwarding.cache {
             cache.open();
         }
         let (all, each) = caps(&setup.settings);
         self.connections.set(all, each);
         self.unfinished.set_connections(all);
         self.setup.store(Arc::new(setup));
-        self.watch.see_to(|| self.setup().pools.clone());
+        self.watch.see_to(|| self.setup().forwarding.pools.clone());
         Ok(())
     }
 
@@ -157,12 +97,12 @@ impl GatewayDoor {
 
     /// The cache of what it fetches, where it has one.
     pub fn cache(&self) -> Option<Arc<HttpCache>> {
-        self.setup().cache.clone()
+        self.setup().forwarding.cache.clone()
     }
 
     /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
     pub fn settle(&self) {
-        if let Some(cache) = &self.setup().cache {
+        if let Some(cache) = &self.setup().forwarding.cache {
             cache.flush();
         }
     }
@@ -184,18 +124,18 @@ impl GatewayDoor {
 
     /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
     pub fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
-        self.setup.load().rule_text(rule)
+        self.setup.load().table.rule_text(rule)
     }
 
     /// Returns how many connections have left HTTP, as a WebSocket does, and are open.
     pub fn upgrades_open(&self) -> u32 {
-        self.setup.load().left.count()
+        self.setup.load().forwarding.left.count()
     }
 
     /// Every pattern that has blocked, with its count.
     pub fn pattern_hits(&self) -> Vec<PatternHits> {
         let setup = self.setup.load();
-        let hits = setup.blocks().flat_map(|block| block.hits());
+        let hits = setup.table.blocks().flat_map(|block| block.hits());
         hits.map(|(rule, hits)| PatternHits {
             list: rule.list,
             line: rule.line,
@@ -208,8 +148,8 @@ impl GatewayDoor {
     /// Returns what limits and `log_only` have done.
     pub fn guard_counts(&self) -> GuardCounts {
         let setup = self.setup.load();
-        let guards = || setup.routes.iter().map(|route| &route.guards);
-        let blocks = setup.blocks().map(|block| block.spared()).sum::<u64>();
+        let guards = || setup.table.routes.iter().map(|route| &route.guards);
+        let blocks = setup.table.blocks().map(|block| block.spared()).sum::<u64>();
         GuardCounts {
             limited: guards().map(crate::guards::RouteGuards::limited).sum(),
             spared: guards().map(crate::guards::RouteGuards::spared).sum::<u64>() + blocks,
@@ -219,19 +159,26 @@ impl GatewayDoor {
     /// The pools as they are now, by name.
     pub fn pools(&self) -> Vec<PoolState> {
         let now = clock::now();
-        self.setup.load().pools.iter().map(|(name, pool)| pool.state(name, now)).collect()
+        self.setup
+            .load()
+            .forwarding
+            .pools
+            .iter()
+            .map(|(name, pool)| pool.state(name, now))
+            .collect()
     }
 
     /// Changes a pool while it runs, until the process ends or a reload brings other settings for
     /// it.
     pub fn change_pool(&self, pool: &str, change: &PoolChange) -> Result<(), PoolUnchanged> {
         let setup = self.setup();
-        let found = setup.pools.get(pool).ok_or_else(|| PoolUnchanged::NoPool(pool.into()))?;
+        let found =
+            setup.forwarding.pools.get(pool).ok_or_else(|| PoolUnchanged::NoPool(pool.into()))?;
         found.change(change)?;
         // It may be the first with a name to look up.
         let no_thread = |why| PoolUnchanged::Wrong(format!("no thread looks its names up: {why}"));
-        self.watch.prepare(&setup.pools, &self.means()).map_err(no_thread)?;
-        self.watch.see_to(|| self.setup().pools.clone());
+        self.watch.prepare(&setup.forwarding.pools, &self.means()).map_err(no_thread)?;
+        self.watch.see_to(|| self.setup().forwarding.pools.clone());
         Ok(())
     }
 
@@ -298,21 +245,6 @@ pub fn check_files(
     complaints
 }
 
-/// Where request bodies wait, those of `before` among them.
-fn uploads(
-    settings: &Settings,
-    parts: &GatewayParts,
-    before: Option<&GatewaySetup>,
-) -> Result<UploadRules, Vec<Complaint>> {
-    let before = before.map(|setup| &setup.uploads);
-    UploadRules::new(&settings.uploads, &parts.cache.folder, before).map_err(|why| {
-        vec![
-            Complaint::new("uploads.disk_folder", why.to_string())
-                .remedy("name a folder that can be made"),
-        ]
-    })
-}
-
 impl GatewaySetup {
     /// The connection with the client's own address, where a proxy in front says who that is;
     /// nothing where it should and does not, or where it comes from somebody else.
@@ -330,122 +262,9 @@ impl GatewaySetup {
             () = drain.begun() => None,
         }
     }
-
-    fn new(
-        settings: Settings,
-        parts: &GatewayParts,
-        before: Option<&Self>,
-    ) -> Result<Self, Vec<Complaint>> {
-        let (base, known) = (parts.base.as_path(), before.map(|setup| &setup.pools));
-        let pools = open_pools(&settings.pools, base, &parts.dialer, known)?;
-        let caches = settings.routes.iter().any(|route| route.cache);
-        let cache = caches.then(|| {
-            let before = before.and_then(|setup| setup.cache.as_deref());
-            HttpCache::new(&settings.cache, &CachingRules::reverse(), before, &parts.cache)
-        });
-        let (request_fields, response_fields) = settings.headers.compile();
-        let caches = cache.clone().map(RouteCaches::of_store);
-        let numbers = ListNumbers::new();
-        let around = route::RouteEnvironment {
-            pools: &pools,
-            caches: caches.as_ref(),
-            base,
-            private: &parts.private,
-            numbers: &numbers,
-            folders: parts.folders.as_ref(),
-            body_max: settings.body_max.bytes(),
-            fields: (&request_fields, &response_fields),
-            before: before.map_or(&[], |setup| &setup.routes),
-        };
-        let uploads = uploads(&settings, parts, before)?;
-        let mut complaints = Vec::new();
-        let block = settings
-            .block
-            .as_ref()
-            .map(|block| BlockRules::open(block, route::FOR_ALL, base, &numbers));
-        let block = block.transpose().unwrap_or_else(|why| {
-            complaints.push(why.under("block"));
-            None
-        });
-        let (routes, wrong) = routes_of(&settings, &around);
-        complaints.extend(wrong);
-        if !complaints.is_empty() {
-            return Err(complaints);
-        }
-        let origins = origins_of(&settings, parts, before);
-        let trusted = settings.trusted.iter().map(|network| network.0).collect();
-        let block = block.map(Arc::new);
-        let hosts: Vec<_> = routes.iter().map(|route| route.rule.takes.host.as_ref()).collect();
-        let table = HostTable::new(&hosts);
-        let by_method = routes.iter().any(|route| !route.rule.takes.methods.is_empty());
-        let alike = routes.iter().all(|route| route.rule.slashes == SlashRule::default());
-        Ok(Self {
-            slashes: if alike { SlashRules::Alike } else { SlashRules::ByRoute },
-            overrides: if by_method { MethodOverrides::None } else { MethodOverrides::OfPosts },
-            trusted,
-            routes,
-            table,
-            origins,
-            cache,
-            block,
-            pools,
-            uploads,
-            secure: GatewayTls::open(&settings, parts)?,
-            limits: settings.client.limits(),
-            request_fields,
-            response_fields,
-            left: before.map(|setup| setup.left.clone()).unwrap_or_default(),
-            settings,
-        })
-    }
-
-    /// Returns who is believed, and how servers behind are told.
-    pub(crate) fn telling(&self) -> ForwardedHeaders<'_> {
-        ForwardedHeaders { trusted: &self.trusted, style: self.settings.forwarded }
-    }
-
-    pub(crate) fn rule_text(&self, rule: RuleRef) -> Option<RuleText> {
-        self.blocks().find_map(|block| block.rule_text(rule))
-    }
-
-    fn blocks(&self) -> impl Iterator<Item = &Arc<BlockRules>> {
-        let of_routes = self.routes.iter().filter_map(|route| route.block.as_ref());
-        self.block.iter().chain(of_routes)
-    }
 }
 
 /// Returns how many connections may be open: in all, and from one client.
 fn caps(settings: &Settings) -> (usize, usize) {
     (settings.connections as usize, settings.connections_per_client as usize)
-}
-
-/// The routes of `settings`, and everything that is wrong with them.
-fn routes_of(
-    settings: &Settings,
-    around: &route::RouteEnvironment<'_>,
-) -> (Vec<Arc<GatewayRoute>>, Vec<Complaint>) {
-    let (mut routes, mut complaints) = (Vec::new(), Vec::new());
-    for (index, route) in settings.routes.iter().enumerate() {
-        match GatewayRoute::new(index, route, around) {
-            Ok(route) => routes.push(Arc::new(route)),
-            Err(found) => {
-                let place = format!("routes.{index}");
-                complaints.extend(found.into_iter().map(|why| why.under(&place)));
-            }
-        }
-    }
-    (routes, complaints)
-}
-
-/// Returns what sends to servers: with the connections of `before`, where there are some.
-fn origins_of(settings: &Settings, parts: &GatewayParts, before: Option<&GatewaySetup>) -> Origins {
-    let limits = OriginLimits {
-        response_timeout: settings.response_timeout.0.0,
-        answer: settings.response_head.limits(),
-        ..Default::default()
-    };
-    before.map_or_else(
-        || Origins::new(parts.dialer.clone(), limits),
-        |setup| setup.origins.with_limits(limits),
-    )
 }

@@ -22,6 +22,13 @@ pub(crate) struct TemplateFacts<'f> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FieldRules(Vec<FieldChange>);
 
+/// Rules for requests that go on, and for answers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FieldRuleSets {
+    pub(crate) request: FieldRules,
+    pub(crate) response: FieldRules,
+}
+
 /// One rule.
 #[derive(Clone, Debug)]
 pub(crate) enum FieldChange {

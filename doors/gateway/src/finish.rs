@@ -5,7 +5,6 @@
 //! It decides nothing and sends nothing. Called by `request`.
 
 use crate::caller::ClientConnection;
-use crate::door::GatewaySetup;
 use crate::fields::{self, FieldRules, ValueChange};
 use crate::public;
 use crate::route::GatewayRoute;
@@ -31,7 +30,8 @@ pub(crate) struct AnswerFinish {
 /// Returns what a request gets before it goes on, or its answer before it goes out: the rules for
 /// all, then those of the route.
 pub(crate) fn changes(
-    (all, own): (&FieldRules, Option<&FieldRules>),
+    all: &FieldRules,
+    own: Option<&FieldRules>,
     parsed: &ParsedRequest,
     caller: &ClientConnection,
 ) -> Vec<ValueChange> {
@@ -51,15 +51,16 @@ pub(crate) fn changes(
 impl AnswerFinish {
     /// Returns what the answer to `request` will get on `route`.
     pub(crate) fn of<B>(
-        setup: &GatewaySetup,
+        fields: &FieldRules,
         route: Option<&Arc<GatewayRoute>>,
-        (parsed, caller): (&ParsedRequest, &ClientConnection),
+        parsed: &ParsedRequest,
+        caller: &ClientConnection,
         request: &Request<B>,
     ) -> Self {
         let coded = route.is_some_and(|route| route.compress.is_some());
-        let rules = (&setup.response_fields, route.map(|route| &route.response_fields));
+        let own = route.map(|route| &route.response_fields);
         Self {
-            changes: changes(rules, parsed, caller),
+            changes: changes(fields, own, parsed, caller),
             accepted: if coded {
                 AcceptedCodings::of(request.headers())
             } else {
@@ -101,7 +102,7 @@ impl AnswerFinish {
     fn change(&self, headers: &mut HeaderMap) {
         if let Some(route) = &self.route {
             internal::take_out(headers, &route.passed.response);
-            public::make(route, headers);
+            public::make(&route.public, &route.rewrite, route.pool().map(Arc::as_ref), headers);
         }
         fields::apply(&self.changes, headers);
     }

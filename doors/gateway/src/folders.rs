@@ -2,7 +2,7 @@
 //!
 //! It reads no file and speaks no `FastCGI` itself: the binary hands in what does
 //! ([`OpenFolders`]), so that one implementation serves here and at the web door. Made with a route
-//! from its settings; called by `request`.
+//! from its settings; called by `act`.
 
 use crate::caller::ClientConnection;
 use crate::settings::FolderSettings;
@@ -81,7 +81,8 @@ impl FolderMount {
     /// Returns what it has for a request of this user, if a password was due.
     pub(crate) async fn serve(
         &self,
-        (parsed, user): (&ParsedRequest, Option<Arc<str>>),
+        parsed: &ParsedRequest,
+        user: Option<Arc<str>>,
         caller: &ClientConnection,
         request: Request<Incoming>,
         now: Now,

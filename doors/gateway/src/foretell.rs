@@ -4,11 +4,12 @@
 //! It knows neither fields nor connection, so routes that ask for fields are held against none, and
 //! guards that look at clients (limits, passwords) are not asked. Called for `why`.
 
-use crate::decide::{RouteDecision, decide};
-use crate::door::{GatewayDoor, GatewaySetup};
+use crate::decide::{RequestRules, RouteDecision, RouteQuestion, decide};
+use crate::door::GatewayDoor;
 use crate::guards::BlockOccasion;
 use crate::route::{GatewayRoute, RouteDestination, in_words};
 use crate::settings::FixedAnswer;
+use crate::setup::GatewaySetup;
 use http::uri::Authority;
 use http::{HeaderMap, Method, Uri};
 use origins::{Origin, OriginScheme};
@@ -17,6 +18,19 @@ use route_matching::{BadPath, MatchInput, ParsedRequest, PathSource, RequestAim,
 use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Now, RequestKind};
+
+/// A `GET` that a person asks about.
+#[derive(Clone, Copy, Debug)]
+pub struct ForecastQuestion<'q> {
+    /// Address of the client.
+    pub client: IpAddr,
+    /// The page from which it is asked for.
+    pub page: Option<&'q DomainName>,
+    /// The absolute URL.
+    pub url: &'q str,
+    /// Kind of thing that is asked for.
+    pub kind: RequestKind,
+}
 
 /// Holds what a request would meet.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,26 +44,27 @@ pub struct GatewayForecast {
 }
 
 impl GatewayDoor {
-    /// Forecast for a `GET` of this absolute URL, from this page; none where no client could ask
+    /// Forecast for a request; none where no client could ask
     /// the gateway for it.
-    pub fn foretell(
-        &self,
-        (client, page): (IpAddr, Option<&DomainName>),
-        (url, kind): (&str, RequestKind),
-        now: Now,
-    ) -> Option<GatewayForecast> {
+    pub fn foretell(&self, question: &ForecastQuestion<'_>, now: Now) -> Option<GatewayForecast> {
         let setup = self.setup();
-        let parsed = match parsed(client, url, kind, setup.slashes)? {
-            Ok(parsed) => ParsedRequest { page: page.cloned(), ..parsed },
+        let parsed = match parsed(question, setup.table.slashes)? {
+            Ok(parsed) => parsed,
             Err(why) => {
                 let outcome = refused(why);
                 return Some(GatewayForecast { refused_by: None, blocked: None, outcome });
             }
         };
         let (method, headers) = (Method::GET, HeaderMap::new());
-        let asked = MatchInput { method: &method, headers: &headers };
-        let decision =
-            decide((self, &setup), &parsed, (asked, BlockOccasion::Question), (None, now));
+        let rules = RequestRules { table: &setup.table, policy: &self.parts.policy };
+        let question = RouteQuestion {
+            parsed: &parsed,
+            input: MatchInput { method: &method, headers: &headers },
+            occasion: BlockOccasion::Question,
+            local: None,
+            now,
+        };
+        let decision = decide(rules, &question);
         let mut blocked = None;
         let (refused_by, outcome) = match &decision {
             RouteDecision::Block(verdict, Some(block)) => {
@@ -61,7 +76,7 @@ impl GatewayDoor {
                 (None, "403 that names list and rule".into())
             }
             RouteDecision::Pass(verdict, route) => {
-                let noted = verdict.cause.rule().and_then(|rule| setup.rule_text(rule));
+                let noted = verdict.cause.rule().and_then(|rule| setup.table.rule_text(rule));
                 let noted = noted.map_or_else(String::new, |rule| {
                     format!(
                         "; {} is line {} of {}, which only logs",
@@ -84,12 +99,10 @@ fn refused(why: BadPath) -> String {
 /// As `request` reads it from a client, which sends no field but `Host`; none where no client could
 /// ask for it.
 fn parsed(
-    client: IpAddr,
-    url: &str,
-    kind: RequestKind,
+    question: &ForecastQuestion<'_>,
     rules: SlashRules,
 ) -> Option<Result<ParsedRequest, BadPath>> {
-    let uri: Uri = url.parse().ok()?;
+    let uri: Uri = question.url.parse().ok()?;
     let scheme =
         if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
     let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
@@ -98,10 +111,10 @@ fn parsed(
         Err(why) => return Some(Err(why)),
     };
     Some(Ok(ParsedRequest {
-        client,
+        client: question.client,
         host: origin.host.to_name(),
-        page: None,
-        kind,
+        page: question.page.cloned(),
+        kind: question.kind,
         url: origin.url(&path),
         path,
         plain,
@@ -113,7 +126,8 @@ fn parsed(
 impl GatewaySetup {
     /// Where a route leads, in words.
     fn leads(&self, route: &Arc<GatewayRoute>) -> String {
-        let number = self.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
+        let number =
+            self.table.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
         let does = match &route.to {
             Some(RouteDestination::Pool(_)) => {
                 let pool = self.settings.routes.get(number).and_then(|it| it.pool.as_deref());

@@ -58,12 +58,14 @@ impl ForwardedHeaders<'_> {
     pub(crate) fn disbelieve(
         &self,
         headers: &mut HeaderMap,
-        (caller, passed): (&ClientConnection, &[HeaderName]),
-        method: (&Method, MethodOverrides),
+        peer: IpAddr,
+        passed: &[HeaderName],
+        method: &Method,
+        overrides: MethodOverrides,
     ) {
         drop_look_alikes(headers);
-        if !self.trusts(caller.peer) {
-            claims::take_out(headers, passed, method.0, method.1);
+        if !self.trusts(peer) {
+            claims::take_out(headers, passed, method, overrides);
         }
     }
 
@@ -176,8 +178,7 @@ mod tests {
     }
 
     fn disbelieve(telling: ForwardedHeaders<'_>, fields: &mut HeaderMap, peer: &str) {
-        let method = (&Method::GET, MethodOverrides::OfPosts);
-        telling.disbelieve(fields, (&caller(peer), &[]), method);
+        telling.disbelieve(fields, ip(peer), &[], &Method::GET, MethodOverrides::OfPosts);
     }
 
     const SPOOF: &[(&str, &str)] = &[

@@ -1,7 +1,7 @@
 //! What stands before a route: URLs that are blocked, limits, and who is let in.
 //!
 //! Made with a route from its settings. Blocks are asked while a route is sought (`decide`), the
-//! rest once it is found and the policy has let the request pass (`request`): what costs least
+//! rest once it is found and the policy has let the request pass (`act`): what costs least
 //! comes first, and a password is checked last. It never reaches a server of a pool.
 
 mod answer;
@@ -22,15 +22,14 @@ use self::basic::BasicAuth;
 use self::forward_auth::ForwardAuth;
 use self::in_flight::InFlight;
 use self::limit::{LimitNotice, RateLimiter};
-use crate::caller::ClientConnection;
-use crate::door::GatewaySetup;
+use crate::context::RequestContext;
 use crate::settings::RouteSettings;
 use http::Method;
 use http::header::HeaderMap;
 use route_matching::ParsedRequest;
 use std::path::Path;
 use std::sync::Arc;
-use vocab::{Complaint, Now};
+use vocab::Complaint;
 
 /// The guards of one route, but for its block.
 #[derive(Default)]
@@ -39,15 +38,6 @@ pub(crate) struct RouteGuards {
     requests: Option<InFlight>,
     basic: Option<BasicAuth>,
     authority: Option<ForwardAuth>,
-}
-
-/// A request that stands before them.
-pub(crate) struct GuardVisit<'v> {
-    pub(crate) setup: &'v GatewaySetup,
-    pub(crate) parsed: &'v ParsedRequest,
-    pub(crate) method: &'v Method,
-    pub(crate) caller: &'v ClientConnection,
-    pub(crate) now: Now,
 }
 
 /// A request that was let through.
@@ -113,22 +103,24 @@ impl RouteGuards {
     /// Holds a request against all of them, the cheap ones first.
     pub(crate) async fn stand(
         &self,
-        visit: &GuardVisit<'_>,
+        context: &RequestContext<'_>,
+        parsed: &ParsedRequest,
+        method: &Method,
         headers: &mut HeaderMap,
     ) -> Result<AdmittedRequest, Box<GuardAnswer>> {
+        let (client, now) = (context.client, context.now);
         let mut stood = AdmittedRequest::default();
         if let Some(limit) = &self.limit {
-            stood.told = limit.take(visit.parsed.client, headers, visit.now)?;
+            stood.told = limit.take(client, headers, now)?;
         }
         if let Some(requests) = &self.requests {
-            stood.permits.push(requests.enter(visit.parsed.client, headers)?);
+            stood.permits.push(requests.enter(client, headers)?);
         }
         if let Some(basic) = &self.basic {
-            stood.user =
-                Some(Box::pin(basic.admit(visit.parsed.client, headers, visit.now)).await?);
+            stood.user = Some(Box::pin(basic.admit(client, headers, now)).await?);
         }
         if let Some(authority) = &self.authority {
-            Box::pin(authority.admit(visit, headers)).await?;
+            Box::pin(authority.admit(context, parsed, method, headers)).await?;
         }
         Ok(stood)
     }

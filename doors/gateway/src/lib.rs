@@ -5,37 +5,47 @@
 //! scripts are served by what the binary hands in ([`OpenFolders`]). The binary makes a
 //! [`GatewayDoor`] and hands it connections.
 
+mod act;
 mod allowed_targets;
 mod cached;
 mod caller;
+mod context;
 mod decide;
 mod door;
+mod exchange;
 mod fields;
 mod finish;
 mod folders;
 mod foretell;
 mod forwarded;
+mod forwarding;
 mod guards;
 mod leaving;
 mod limit_key;
+mod onward_fields;
+mod outcome;
 mod own;
 mod pages;
 mod passing;
 mod public;
+mod read;
 mod reproxy;
 mod request;
+mod reroute;
 mod route;
+mod route_table;
 mod secure;
 mod sending;
 mod settings;
+mod setup;
 mod shape;
 mod ticket;
 mod uploads;
 mod websocket;
 
-pub use crate::door::{GatewayDoor, GatewayParts, GuardCounts, PatternHits, check_files};
+pub use crate::door::{GatewayDoor, GuardCounts, PatternHits, check_files};
 pub use crate::folders::{FolderVisitor, OpenFolders, ServeFolder, Serving};
-pub use crate::foretell::GatewayForecast;
+pub use crate::foretell::{ForecastQuestion, GatewayForecast};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, CertificateSettings,
     ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, FieldRule,
@@ -44,6 +54,7 @@ pub use crate::settings::{
     RouteSettings, ScriptChoice, ScriptSettings, Settings, SilentClose, TlsSettings, UploadMode,
     UploadSettings, UploadThreshold,
 };
+pub use crate::setup::GatewayParts;
 pub use balancer::{
     BalanceMethod, HealthKind, HealthSettings, HttpChoice, KeepAliveSettings, NameState,
     PassiveSettings, PoolChange, PoolSettings, PoolState, PoolUnchanged, ProxyProtocolChoice,

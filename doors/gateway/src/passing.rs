@@ -1,109 +1,72 @@
 //! A request that goes on to a pool: what is sent, and what the answer changes.
 //!
-//! What is sent through the cache is sent by `cached`; both go through `sending`. Called by
-//! `request`.
+//! The cache fetches by `cached`; both go through `exchange`. Called by `act`.
 
-use crate::cached::{self, CacheFetchFailed, FetchContext, RouteFetcher};
-use crate::caller::ClientConnection;
-use crate::door::GatewaySetup;
-use crate::fields::{self, ValueChange};
+use crate::cached::{self, CacheFetch, CacheFetchFailed, RouteFetcher};
+use crate::context::RequestContext;
+use crate::exchange::{RoutedPool, exchange};
+use crate::fields::ValueChange;
 use crate::finish;
 use crate::leaving::LeavingConnection;
-use crate::reproxy;
-use crate::request::{GatewayOutcome, GatewayRefusal};
+use crate::onward_fields::OnwardFields;
+use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
-use crate::sending::{ServedClient, Stickiness};
+use crate::sending::Stickiness;
 use crate::uploads;
 use crate::websocket::{self, WebSocketHandshake};
-use balancer::ServerPool;
-use http::header::{CONNECTION, EXPECT, HOST, HeaderMap, HeaderValue, UPGRADE};
-use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http::header::{HeaderMap, HeaderValue};
+use http::{Method, Request, Response, StatusCode, Uri, Version, request};
 use http_body::Body as _;
 use http_body_util::Limited;
 use http_cache::{CacheRequest, HttpCache};
 use http_engine::{Body, Incoming, hop_by_hop, upgrade};
-use origins::{MeteredBody, RequestLoop, SendError, add_via};
+use origins::{MeteredBody, SendError};
 use route_matching::ParsedRequest;
 use std::sync::Arc;
-use vocab::Now;
 
-/// Holds what passing a request on needs to know.
-pub(crate) struct PassContext<'s> {
-    pub(crate) setup: &'s Arc<GatewaySetup>,
-    pub(crate) route: &'s Arc<GatewayRoute>,
-    pub(crate) pool: &'s Arc<ServerPool>,
-    pub(crate) caller: &'s Arc<ClientConnection>,
-    pub(crate) now: Now,
+/// The target of a request at its servers, and the version in which it came.
+struct OnwardTarget {
+    path: Uri,
+    received: Version,
 }
 
-/// Holds what is put into a request that goes on.
-pub(crate) struct OnwardFields<'s> {
-    pub(crate) setup: &'s GatewaySetup,
-    pub(crate) caller: &'s ClientConnection,
-    pub(crate) received: Version,
-    pub(crate) changes: &'s [ValueChange],
-}
-
-impl OnwardFields<'_> {
-    /// Makes its fields ours to send; a protocol to switch to is asked for on our own behalf.
-    pub(crate) fn prepare(
-        &self,
-        headers: &mut HeaderMap,
-        wants: Option<HeaderValue>,
-    ) -> Result<(), RequestLoop> {
-        hop_by_hop::strip(headers);
-        if let Some(protocol) = wants {
-            headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
-            headers.insert(UPGRADE, protocol);
-        }
-        self.setup.telling().tell(headers, self.caller);
-        // HTTP/1.0 knows no host, but what we send needs one (RFC 9112 §3.2).
-        headers.entry(HOST).or_insert(HeaderValue::from_static(""));
-        // The engine has told the client to go on, or will when the body is read: its word is kept.
-        headers.remove(EXPECT);
-        add_via(headers, self.received)?;
-        fields::apply(self.changes, headers);
-        Ok(())
-    }
-}
-
+/// Passes a request on to the pool of its route, or answers it from that route's cache.
 pub(crate) async fn pass(
-    trip: &PassContext<'_>,
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
     parsed: &ParsedRequest,
     mut request: Box<Request<Incoming>>,
 ) -> GatewayOutcome {
-    let body_max = trip.route.body_max.unwrap_or(trip.setup.settings.body_max.bytes());
+    let body_max = to.route.body_max.unwrap_or(context.forwarding.limits.body_max);
     if request.body().size_hint().lower() > body_max {
         return GatewayOutcome::Refused(GatewayRefusal::BodyTooLarge);
     }
-    let (wants, handshake) = match protocol_wanted(trip.route, &request) {
+    let (wants, handshake) = match protocol_wanted(to.route, &request) {
         Ok(wanted) => wanted,
         Err(refusal) => return GatewayOutcome::Refused(refusal),
     };
-    let leaving = match wants.is_some().then(|| leave(trip, &mut request)) {
+    let leaving = match wants.is_some().then(|| leave(context, &mut request)) {
         Some(None) => return GatewayOutcome::Refused(GatewayRefusal::TooManyUpgrades),
         Some(Some(leaving)) => Some(leaving),
         None => None,
     };
     let (mut head, body) = request.into_parts();
-    let uri = match trip.route.rewrite.target(&parsed.path) {
-        Ok(uri) => uri,
+    let path = match to.route.rewrite.target(&parsed.path) {
+        Ok(path) => path,
         Err(why) => return GatewayOutcome::Refused(GatewayRefusal::Path(why)),
     };
     let received = std::mem::replace(&mut head.version, Version::HTTP_11);
-    let is_get = head.method == Method::GET || head.method == Method::HEAD;
-    if let Some(cache) = &trip.route.cache
-        && is_get
-        && leaving.is_none()
-        && body.is_end_stream()
-    {
-        return through_cache(trip, cache, parsed, (head, uri, received)).await;
+    let target = OnwardTarget { path, received };
+    let is_read = head.method == Method::GET || head.method == Method::HEAD;
+    let is_plain = is_read && leaving.is_none() && body.is_end_stream();
+    if let Some(cache) = to.route.cache.as_ref().filter(|_| is_plain) {
+        return through_cache(context, to, cache, parsed, head, target).await;
     }
-    head.uri = uri.clone();
-    let question = trip.passing(parsed, &head);
-    let changes = trip.changes(parsed);
-    let onward =
-        OnwardFields { setup: trip.setup, caller: trip.caller, received, changes: &changes };
+    head.uri = target.path.clone();
+    let question = bypassing(context, &head);
+    let changes = changes(context, to, parsed);
+    let (telling, caller) = (context.forwarding.telling(), &**context.caller);
+    let onward = OnwardFields { telling, caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants.clone()).is_err() {
         return GatewayOutcome::GoingRound;
     }
@@ -111,17 +74,17 @@ pub(crate) async fn pass(
         head.method = Method::GET;
         handshake.write(&mut head.headers);
     }
-    trip.route.mark(&mut head.extensions);
+    to.route.mark(&mut head.extensions);
     let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
-    let response = match exchanged(trip, parsed, onward).await {
+    let response = match exchanged(context, to, onward).await {
         Err(outcome) => return outcome,
         Ok(response) => response,
     };
-    match came(&response, leaving, (wants.as_ref(), handshake.as_ref())) {
+    match came(&response, leaving, wants.as_ref(), handshake.as_ref()) {
         UpgradeOutcome::Answer => GatewayOutcome::Fetched(match question {
             None => response,
             Some(question) => {
-                Box::pin(passed(trip, parsed, (question, uri, received), response)).await
+                Box::pin(passed(context, to, parsed, question, target, response)).await
             }
         }),
         UpgradeOutcome::Switched(leaving) => GatewayOutcome::Switched(response, leaving),
@@ -167,16 +130,17 @@ fn protocol_wanted<B>(
 
 /// Sends a request, once as much of its body is here as the route wants.
 async fn exchanged(
-    trip: &PassContext<'_>,
-    parsed: &ParsedRequest,
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
     mut onward: Box<Request<Body>>,
 ) -> Result<Response<Body>, GatewayOutcome> {
     if !onward.body().is_end_stream() {
         // Boxed, like all that most requests do without: each would carry its room.
-        let taken = Box::pin(uploads::take(&trip.setup.uploads, trip.route.uploads, onward));
+        let taken = Box::pin(uploads::take(&context.forwarding.uploads, to.route.uploads, onward));
         onward = taken.await.map_err(GatewayOutcome::Failed)?;
     }
-    Ok(reproxy::exchange(&trip.errand(parsed), onward).await?)
+    let stickiness = Stickiness::AsSet(context.caller.cookie_scope());
+    Ok(exchange(context, to, stickiness, onward).await?)
 }
 
 /// Tells what an answer means for the connection.
@@ -195,7 +159,8 @@ enum UpgradeOutcome {
 fn came(
     response: &Response<Body>,
     leaving: Option<LeavingConnection>,
-    (wanted, handshake): (Option<&HeaderValue>, Option<&WebSocketHandshake>),
+    wanted: Option<&HeaderValue>,
+    handshake: Option<&WebSocketHandshake>,
 ) -> UpgradeOutcome {
     let is_switched = response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let wanted = wanted.and_then(|protocol| protocol.to_str().ok());
@@ -216,77 +181,74 @@ fn came(
 }
 
 /// The client's connection, should the server agree to leave HTTP; none where too many have.
-fn leave(trip: &PassContext<'_>, request: &mut Request<Incoming>) -> Option<LeavingConnection> {
-    let place = trip.setup.left.place(trip.setup.settings.upgrades)?;
+fn leave(
+    context: &RequestContext<'_>,
+    request: &mut Request<Incoming>,
+) -> Option<LeavingConnection> {
+    let forwarding = context.forwarding;
+    let place = forwarding.left.place(forwarding.limits.upgrades)?;
     let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
     Some(LeavingConnection { client: upgrade::on(request), held, place })
 }
 
-impl PassContext<'_> {
-    /// Returns what is sent, and for whom.
-    fn errand<'t>(&'t self, parsed: &'t ParsedRequest) -> reproxy::ForwardRequest<'t> {
-        let (client, priority) = (parsed.client, self.route.priority);
-        let ends = self.caller.ends_for(client);
-        let stickiness = Stickiness::AsSet(self.caller.cookie_scope());
-        reproxy::ForwardRequest {
-            setup: self.setup,
-            route: self.route,
-            pool: self.pool,
-            url: &parsed.url,
-            asker: ServedClient { client, ends, stickiness, priority },
-            now: self.now,
-        }
-    }
+/// A request that goes past the cache, as far as the cache cares; none where there is none.
+fn bypassing(context: &RequestContext<'_>, head: &request::Parts) -> Option<CacheRequest> {
+    context.forwarding.cache.as_ref()?;
+    // Only what a POST is answered with may be kept, and then it may vary by these.
+    let fields = match head.method {
+        Method::POST => head.headers.clone(),
+        _ => HeaderMap::new(),
+    };
+    let (method, url) = (head.method.clone(), context.url.to_owned());
+    Some(CacheRequest { method, url, fields, now: context.now })
+}
 
-    /// A request that goes past the cache, as far as the cache cares; none where there is none.
-    fn passing(&self, parsed: &ParsedRequest, head: &http::request::Parts) -> Option<CacheRequest> {
-        self.setup.cache.as_ref()?;
-        // Only what a POST is answered with may be kept, and then it may vary by these.
-        let fields = match head.method {
-            Method::POST => head.headers.clone(),
-            _ => HeaderMap::new(),
-        };
-        let (method, url) = (head.method.clone(), parsed.url.clone());
-        Some(CacheRequest { method, url, fields, now: self.now })
-    }
+/// Changes that the rules make to the request.
+fn changes(
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
+    parsed: &ParsedRequest,
+) -> Vec<ValueChange> {
+    let (all, own) = (&context.forwarding.request_fields, &to.route.request_fields);
+    finish::changes(all, Some(own), parsed, context.caller)
+}
 
-    /// Returns how the cache gets what it lacks.
-    fn way(&self, parsed: &ParsedRequest, path: Uri, received: Version) -> FetchContext {
-        FetchContext {
-            setup: Arc::clone(self.setup),
-            route: Arc::clone(self.route),
-            url: parsed.url.clone(),
-            pool: Arc::clone(self.pool),
-            caller: Arc::clone(self.caller),
-            client: parsed.client,
-            priority: self.route.priority,
-            path,
-            received,
-            now: self.now,
-            changes: self.changes(parsed),
-        }
-    }
-
-    /// Returns what the rules do to the request.
-    fn changes(&self, parsed: &ParsedRequest) -> Vec<ValueChange> {
-        let rules = (&self.setup.request_fields, Some(&self.route.request_fields));
-        finish::changes(rules, parsed, self.caller)
+/// A fetch by which the cache gets what it lacks.
+fn fetch_of(
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
+    parsed: &ParsedRequest,
+    target: OnwardTarget,
+) -> CacheFetch {
+    CacheFetch {
+        forwarding: Arc::clone(context.forwarding),
+        route: Arc::clone(to.route),
+        pool: Arc::clone(to.pool),
+        caller: Arc::clone(context.caller),
+        url: context.url.to_owned(),
+        client: context.client,
+        path: target.path,
+        received: target.received,
+        now: context.now,
+        changes: changes(context, to, parsed),
     }
 }
 
 async fn through_cache(
-    trip: &PassContext<'_>,
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
     cache: &Arc<HttpCache>,
     parsed: &ParsedRequest,
-    (head, path, received): (http::request::Parts, Uri, Version),
+    head: request::Parts,
+    target: OnwardTarget,
 ) -> GatewayOutcome {
     let question = CacheRequest {
         method: head.method,
-        url: parsed.url.clone(),
+        url: context.url.to_owned(),
         fields: head.headers,
-        now: trip.now,
+        now: context.now,
     };
-    match cached::answer(cache, question, trip.way(parsed, path, received)).await {
+    match cached::answer(cache, question, fetch_of(context, to, parsed, target)).await {
         Ok(served) => GatewayOutcome::Cached(served),
         Err(CacheFetchFailed::GoingRound) => GatewayOutcome::GoingRound,
         Err(CacheFetchFailed::NoAnswer(why)) => why.into(),
@@ -295,26 +257,25 @@ async fn through_cache(
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
 async fn passed(
-    trip: &PassContext<'_>,
+    context: &RequestContext<'_>,
+    to: RoutedPool<'_>,
     parsed: &ParsedRequest,
-    (question, path, received): (CacheRequest, Uri, Version),
+    question: CacheRequest,
+    target: OnwardTarget,
     response: Response<Body>,
 ) -> Response<Body> {
     // Another route, for other methods, may keep what this one changes.
-    let Some(all) = &trip.setup.cache else { return response };
-    let Some(cache) = &trip.route.cache else {
+    let Some(all) = &context.forwarding.cache else { return response };
+    let Some(cache) = &to.route.cache else {
         let (head, body) = response.into_parts();
         all.changed(&question, &head).await;
         return Response::from_parts(head, body);
     };
     // It may be stored on its way, and outlive the client whose own patience would end it.
-    let stall = trip.route.silence_max().unwrap_or(trip.setup.settings.response_timeout.0.0);
+    let stall = to.route.silence_max().unwrap_or(context.forwarding.limits.response_timeout);
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
-    cache
-        .invalidate_after(question, response, || {
-            RouteFetcher::new(trip.way(parsed, path, received))
-        })
-        .await
+    let fetcher = || RouteFetcher::new(fetch_of(context, to, parsed, target));
+    cache.invalidate_after(question, response, fetcher).await
 }
 
 fn capped(body: Incoming, bytes_max: u64) -> Body {

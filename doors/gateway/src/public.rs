@@ -5,11 +5,12 @@
 //! asked for: scheme, host and port are then the public ones, whatever stands in front. Called by
 //! `finish`.
 
-use crate::route::GatewayRoute;
+use balancer::ServerPool;
 use http::header::{
     CONTENT_LOCATION, HeaderMap, HeaderName, HeaderValue, LOCATION, REFRESH, SET_COOKIE,
 };
 use origins::{Origin, OriginScheme, UrlHost};
+use route_matching::PathRewrite;
 use vocab::DomainName;
 
 /// Holds what a route does about its servers' addresses.
@@ -33,28 +34,33 @@ pub(crate) enum CookieRewrite {
     Public,
 }
 
-/// Takes the addresses of the route's servers out of `headers`.
-pub(crate) fn make(route: &GatewayRoute, headers: &mut HeaderMap) {
-    if let Some(links) = &route.public.links {
+/// Takes the addresses of the servers of `pool` out of `headers`; `rewrite` is what was done to the
+/// path that they were asked for.
+pub(crate) fn make(
+    address: &PublicAddress,
+    rewrite: &PathRewrite,
+    pool: Option<&ServerPool>,
+    headers: &mut HeaderMap,
+) {
+    if let Some(links) = &address.links {
         let is_ours = |origin: &Origin| {
-            route.pool().is_some_and(|pool| pool.stands_at(origin))
+            pool.is_some_and(|pool| pool.stands_at(origin))
                 || links.0.iter().any(|it| it.eq_ignore_ascii_case(&origin.authority()))
         };
         let public = |url: &str| {
             let path = path_of(url, &is_ours)?;
-            Some(route.rewrite.public(path))
+            Some(rewrite.public(path))
         };
         for name in [LOCATION, CONTENT_LOCATION] {
             replace(headers, &name, public);
         }
         replace(headers, &REFRESH, |value| refresh(value, &public));
     }
-    if route.public.cookies == CookieRewrite::Public && headers.contains_key(SET_COOKIE) {
+    if address.cookies == CookieRewrite::Public && headers.contains_key(SET_COOKIE) {
         let is_ours = |name: &DomainName| {
-            let pool = route.pool();
             pool.is_some_and(|pool| pool.has_host(&UrlHost::Name(name.clone())))
         };
-        let ours = route.pool().and_then(|pool| pool.settings().sticky.as_ref());
+        let ours = pool.and_then(|pool| pool.settings().sticky.as_ref());
         let is_sticky = |cookie: &str| {
             ours.is_some_and(|it| cookie.split('=').next() == Some(it.cookie.as_str()))
         };
@@ -63,7 +69,7 @@ pub(crate) fn make(route: &GatewayRoute, headers: &mut HeaderMap) {
         for cookie in cookies {
             let text = cookie.to_str().ok().filter(|text| !is_sticky(text));
             let made =
-                text.and_then(|text| made_public(text, &is_ours, |path| route.rewrite.scope(path)));
+                text.and_then(|text| made_public(text, &is_ours, |path| rewrite.scope(path)));
             let made = made.and_then(|made| HeaderValue::try_from(made).ok());
             headers.append(SET_COOKIE, made.unwrap_or(cookie));
         }

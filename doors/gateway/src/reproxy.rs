@@ -2,23 +2,23 @@
 //!
 //! The server that named it is free at once, while the body is still on its way to the client: that
 //! is the use of it. It acts on no field that the route does not allow, and lets none through to a
-//! client. `passing` and `cached` send through [`exchange`].
+//! client. `exchange` sends through it on routes that have it.
 
 mod fields;
 mod files;
 mod remembered;
-mod reroute;
+mod rerouted;
 mod urls;
 
-use self::fields::{CAPABILITIES, RememberUrls, ReproxyOrder, ReproxyOrders};
+pub(crate) use self::fields::CAPABILITIES;
+use self::fields::{RememberUrls, ReproxyOrder, ReproxyOrders};
 use self::files::ReproxyFolder;
 use self::remembered::{RememberedEntry, RememberedUrls};
-pub(crate) use self::reroute::act;
-use self::urls::ReproxyUrl;
+pub(crate) use self::rerouted::{ReroutedPath, stand_over};
+use self::urls::NamedUrls;
 use crate::allowed_targets::{AllowedTargets, NotAllowed};
-use crate::door::GatewaySetup;
+use crate::context::RequestContext;
 use crate::pages;
-use crate::route::GatewayRoute;
 use crate::sending::{NoAnswer, ServedClient, send};
 use crate::settings::{HostSent, ReproxySettings};
 use crate::uploads::ReplayBody;
@@ -69,27 +69,6 @@ enum Services {
 enum Reroute {
     Followed,
     Never,
-}
-
-/// A path that is to be routed: an extension of an answer without a body.
-#[derive(Clone, Debug)]
-struct ReroutedPath {
-    /// Path and query.
-    path: String,
-    /// What stands over the fields of what it leads to.
-    fields: HeaderMap,
-}
-
-/// One request to a pool.
-#[derive(Clone, Copy)]
-pub(crate) struct ForwardRequest<'s> {
-    pub(crate) setup: &'s GatewaySetup,
-    pub(crate) route: &'s GatewayRoute,
-    pub(crate) pool: &'s Arc<ServerPool>,
-    /// The URL that the client asked for: what is remembered is remembered for it.
-    pub(crate) url: &'s str,
-    pub(crate) asker: ServedClient,
-    pub(crate) now: Now,
 }
 
 /// Holds what of a request is needed after it was sent.
@@ -149,24 +128,23 @@ impl ReproxyRules {
     }
 
     /// True if its servers may lead to another path.
-    fn reroutes(&self) -> bool {
+    pub(crate) fn reroutes(&self) -> bool {
         self.reroute == Reroute::Followed
     }
 
     /// Returns what is remembered for a request, fetched.
     async fn recall(
         &self,
-        errand: &ForwardRequest<'_>,
+        context: &RequestContext<'_>,
         asked: &OriginalRequest,
     ) -> Option<Response<Body>> {
         let urls = self.urls.as_ref().filter(|_| asked.reads())?;
-        let entry = self.remembered.get(errand.url, errand.now)?;
-        let named = (entry.targets.as_slice(), entry.expected);
-        let origins = &errand.setup.origins;
-        let answer = urls::answer(origins, urls, asked, entry.head(), named, errand.now).await;
+        let entry = self.remembered.get(context.url, context.now)?;
+        let (origins, head) = (&context.forwarding.origins, entry.head());
+        let answer = urls::answer(origins, urls, asked, head, &entry.named, context.now).await;
         if answer.is_none() {
             // The server may know better by now.
-            self.remembered.forget(errand.url);
+            self.remembered.forget(context.url);
         }
         answer
     }
@@ -174,94 +152,81 @@ impl ReproxyRules {
     /// Returns what the first good of these URLs gives.
     async fn fetch(
         &self,
-        (errand, urls): (&ForwardRequest<'_>, &AllowedTargets),
+        context: &RequestContext<'_>,
+        urls: &AllowedTargets,
         asked: &OriginalRequest,
         head: response::Parts,
-        (targets, expected): (Vec<ReproxyUrl>, Option<u64>),
+        named: NamedUrls,
         remember: Option<RememberUrls>,
     ) -> Option<Response<Body>> {
         let is_lasting = asked.reads() && head.status == StatusCode::OK;
         let entry = remember.filter(|_| is_lasting).map(|remember| {
-            RememberedEntry::new((targets.clone(), expected), &head.headers, &remember, errand.now)
+            RememberedEntry::new(named.clone(), &head.headers, &remember, context.now)
         });
-        let origins = &errand.setup.origins;
-        let named = (targets.as_slice(), expected);
-        let answer = urls::answer(origins, urls, asked, head, named, errand.now).await?;
+        let origins = &context.forwarding.origins;
+        let answer = urls::answer(origins, urls, asked, head, &named, context.now).await?;
         if let Some(entry) = entry {
-            self.remembered.keep(errand.url, entry);
+            self.remembered.keep(context.url, entry);
         }
         Some(answer)
     }
-}
 
-/// Sends a request to its pool, and gives what is to be sent to the client: the server's answer, or
-/// what it names. An answer that leads to another path is for [`act`].
-pub(crate) async fn exchange(
-    errand: &ForwardRequest<'_>,
-    mut request: Box<Request<Body>>,
-) -> Result<Response<Body>, NoAnswer> {
-    let ForwardRequest { setup, route, asker, now, .. } = *errand;
-    let Some(reproxy) = &route.reproxy else {
-        // Whoever lets a client claim this for us tells it the inner names of its files.
-        request.headers_mut().remove(CAPABILITIES);
-        return send(setup, errand.pool, request, asker, now).await;
-    };
-    // Boxed: the routes that do without would carry its room with every request.
-    Box::pin(followed(errand, reproxy, request)).await
-}
-
-/// Sends it, and what servers name in place of an answer.
-async fn followed(
-    errand: &ForwardRequest<'_>,
-    reproxy: &ReproxyRules,
-    mut request: Box<Request<Body>>,
-) -> Result<Response<Body>, NoAnswer> {
-    let ForwardRequest { setup, asker, now, .. } = *errand;
-    request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
-    let asked = OriginalRequest::of(&request);
-    if let Some(answer) = reproxy.recall(errand, &asked).await {
-        return Ok(answer);
-    }
-    let mut pool = errand.pool;
-    for _ in 0..POOLS_MAX {
-        let sending = pin!(send(setup, pool, request, asker, now));
-        let response = interim::hearing(sending, tell_without_orders).await?;
-        let (mut head, body) = response.into_parts();
-        let ReproxyOrders { order, expected, remember } = fields::take(&mut head.headers);
-        if !asked.method.is_safe() && head.status.is_success() {
-            reproxy.remembered.forget(errand.url);
+    /// Sends a request to a pool, and gives what is to be sent to the client: the server's answer,
+    /// or what it names. An answer that leads to another path is for `reroute`.
+    pub(crate) async fn exchange(
+        &self,
+        context: &RequestContext<'_>,
+        pool: &Arc<ServerPool>,
+        client: ServedClient,
+        mut request: Box<Request<Body>>,
+    ) -> Result<Response<Body>, NoAnswer> {
+        let (forwarding, now, mut pool) = (context.forwarding, context.now, pool);
+        request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
+        let asked = OriginalRequest::of(&request);
+        if let Some(answer) = self.recall(context, &asked).await {
+            return Ok(answer);
         }
-        let is_final = !head.status.is_informational() && head.status != StatusCode::NOT_MODIFIED;
-        let Some(order) = order.filter(|_| is_final) else {
-            return Ok(Response::from_parts(head, body));
-        };
-        release(body);
-        let field = order.field();
-        let forbidden = || SendError::BadResponse(format!("{field} is of no use here"));
-        match order {
-            ReproxyOrder::File(path) => {
-                let folder = reproxy.files.as_ref().ok_or_else(forbidden)?;
-                return Ok(folder.answer(&asked, head, &path, expected, now));
+        for _ in 0..POOLS_MAX {
+            let sending = pin!(send(&forwarding.origins, pool, request, client, now));
+            let response = interim::hearing(sending, tell_without_orders).await?;
+            let (mut head, body) = response.into_parts();
+            let ReproxyOrders { order, expected, remember } = fields::take(&mut head.headers);
+            if !asked.method.is_safe() && head.status.is_success() {
+                self.remembered.forget(context.url);
             }
-            ReproxyOrder::Urls(targets) => {
-                let urls = reproxy.urls.as_ref().ok_or_else(forbidden)?;
-                let named = (targets, expected);
-                let answer = reproxy.fetch((errand, urls), &asked, head, named, remember).await;
-                let nothing = || asked.reader().shown(pages::nothing_to_send());
-                return Ok(answer.unwrap_or_else(nothing));
-            }
-            ReproxyOrder::Service(name) if reproxy.services == Services::Named => {
-                pool = setup.pools.get(&name).ok_or_else(|| no_pool(&name))?;
-                request = asked.again().ok_or_else(read_already)?;
-            }
-            ReproxyOrder::Path(path) if reproxy.reroutes() => return Ok(rerouted(head, path)),
-            ReproxyOrder::Service(_) | ReproxyOrder::Path(_) | ReproxyOrder::Senseless(_) => {
-                return Err(forbidden().into());
+            let is_final =
+                !head.status.is_informational() && head.status != StatusCode::NOT_MODIFIED;
+            let Some(order) = order.filter(|_| is_final) else {
+                return Ok(Response::from_parts(head, body));
+            };
+            release(body);
+            let field = order.field();
+            let forbidden = || SendError::BadResponse(format!("{field} is of no use here"));
+            match order {
+                ReproxyOrder::File(path) => {
+                    let folder = self.files.as_ref().ok_or_else(forbidden)?;
+                    return Ok(folder.answer(&asked, head, &path, expected, now));
+                }
+                ReproxyOrder::Urls(targets) => {
+                    let urls = self.urls.as_ref().ok_or_else(forbidden)?;
+                    let named = NamedUrls { targets, expected };
+                    let answer = self.fetch(context, urls, &asked, head, named, remember).await;
+                    let nothing = || asked.reader().shown(pages::nothing_to_send());
+                    return Ok(answer.unwrap_or_else(nothing));
+                }
+                ReproxyOrder::Service(name) if self.services == Services::Named => {
+                    pool = forwarding.pools.get(&name).ok_or_else(|| no_pool(&name))?;
+                    request = asked.again().ok_or_else(read_already)?;
+                }
+                ReproxyOrder::Path(path) if self.reroutes() => return Ok(rerouted(head, path)),
+                ReproxyOrder::Service(_) | ReproxyOrder::Path(_) | ReproxyOrder::Senseless(_) => {
+                    return Err(forbidden().into());
+                }
             }
         }
+        let why = "servers hand the request round among themselves";
+        Err(SendError::BadResponse(why.into()).into())
     }
-    let why = "servers hand the request round among themselves";
-    Err(SendError::BadResponse(why.into()).into())
 }
 
 /// An order counts in an answer alone, but what it says is of inner names wherever it stands.
@@ -280,7 +245,7 @@ fn read_already() -> SendError {
 
 fn rerouted(mut head: response::Parts, path: String) -> Response<Body> {
     plain(&mut head);
-    let fields = reroute::kept(&head.headers);
+    let fields = rerouted::kept(&head.headers);
     head.extensions.insert(ReroutedPath { path, fields });
     Response::from_parts(head, Body::empty())
 }

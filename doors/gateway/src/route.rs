@@ -3,7 +3,7 @@
 //! Made by `door` from its settings; `decide` walks the routes. It reads pattern files, and nothing
 //! once it is made.
 
-use crate::fields::{FieldChange, FieldRules, FieldTemplate};
+use crate::fields::{FieldChange, FieldRuleSets, FieldRules, FieldTemplate};
 use crate::folders::{FolderMount, OpenFolders};
 use crate::guards::{BlockRules, ListNumbers, RouteGuards};
 use crate::public::{CookieRewrite, PublicAddress, PublicAuthorities};
@@ -79,16 +79,18 @@ pub(crate) struct PassedFields {
 }
 
 impl PassedFields {
-    fn of(
-        all: (&FieldRules, &FieldRules),
-        own: (&FieldRules, &FieldRules),
-        settings: &RouteSettings,
-    ) -> Self {
+    fn of(all: &FieldRuleSets, own: &FieldRuleSets, settings: &RouteSettings) -> Self {
         let copied = settings.forward_auth.iter().flat_map(|it| &it.copy_headers);
         let copied = copied.filter_map(|name| check_copied(name).ok());
         Self {
-            request: all.0.passed().chain(own.0.passed()).cloned().chain(copied).collect(),
-            response: all.1.passed().chain(own.1.passed()).cloned().collect(),
+            request: all
+                .request
+                .passed()
+                .chain(own.request.passed())
+                .cloned()
+                .chain(copied)
+                .collect(),
+            response: all.response.passed().chain(own.response.passed()).cloned().collect(),
         }
     }
 }
@@ -158,8 +160,8 @@ pub(crate) struct RouteEnvironment<'s> {
     pub(crate) folders: &'s dyn OpenFolders,
     /// The gateway's `body_max`, in bytes.
     pub(crate) body_max: u64,
-    /// Rules for fields on every route: of requests, and of answers.
-    pub(crate) fields: (&'s FieldRules, &'s FieldRules),
+    /// Rules for fields on every route.
+    pub(crate) fields: &'s FieldRuleSets,
     /// The routes until now.
     pub(crate) before: &'s [Arc<GatewayRoute>],
 }
@@ -204,8 +206,9 @@ impl GatewayRoute {
             .map(|reproxy| ReproxyRules::new(reproxy, around.base, around.private));
         let to = destination(settings, around, before)?;
         let purpose = if to.is_some() { RoutePurpose::Leads } else { RoutePurpose::Blocks };
-        let (mut request_fields, response_fields) = settings.headers.compile();
-        let passed = PassedFields::of(around.fields, (&request_fields, &response_fields), settings);
+        let own = settings.headers.compile();
+        let passed = PassedFields::of(around.fields, &own, settings);
+        let FieldRuleSets { request: mut request_fields, response: response_fields } = own;
         let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
         if let HostSetting::Text(host) = &host {
             request_fields =

@@ -4,8 +4,9 @@
 //! request, but says for which hosts a connection may be used. Called by `door` and `request`.
 
 use crate::caller::{ClientConnection, HandshakeInfo};
-use crate::door::{GatewayDoor, GatewayParts};
+use crate::door::GatewayDoor;
 use crate::settings::{CertificateSettings, Settings};
+use crate::setup::GatewayParts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderValue;

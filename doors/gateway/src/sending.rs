@@ -1,10 +1,9 @@
 //! One request to a pool: which server gets it, and which the next if that one fails.
 //!
-//! It changes nothing of the request. Called by `passing` for what is passed on, and by `cached`
-//! for what the cache fetches.
+//! It changes nothing of the request. Called by `exchange`, and by `reproxy`
+//! where servers hand a request on.
 
-use crate::door::GatewaySetup;
-use crate::request::GatewayOutcome;
+use crate::outcome::GatewayOutcome;
 use crate::settings::HostSent;
 use crate::uploads::ReplayBody;
 use balancer::{
@@ -15,7 +14,7 @@ use http::header::{HOST, RETRY_AFTER, SET_COOKIE};
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
 use http_engine::Body;
-use origins::{ResponseTimeout, SendError, UnansweredRequest};
+use origins::{Origins, ResponseTimeout, SendError, UnansweredRequest};
 use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -88,7 +87,7 @@ impl From<UnservedReason> for NoAnswer {
 
 /// Tries servers until one answers, as the pool's settings allow.
 pub(crate) async fn send(
-    setup: &GatewaySetup,
+    origins: &Origins,
     pool: &Arc<ServerPool>,
     request: Box<Request<Body>>,
     asker: ServedClient,
@@ -100,7 +99,7 @@ pub(crate) async fn send(
     }
     let class = pool.class(request.headers(), asker.priority);
     let (ends, tried) = (asker.ends, TriedServers::default());
-    let mut sending = PoolRequest { setup, pool, asking, class, ends, tried, asked: 0 };
+    let mut sending = PoolRequest { origins, pool, asking, class, ends, tried, asked: 0 };
     let mut lease = sending.first(now).await?;
     let mut request = request;
     loop {
@@ -113,7 +112,7 @@ pub(crate) async fn send(
             }
             (_, kept) => {
                 copy = kept;
-                exchange(setup, lease, request, ends).await
+                exchange(origins, lease, request, ends).await
             }
         };
         sending.asked += 1;
@@ -135,7 +134,7 @@ pub(crate) async fn send(
 
 /// One request on its way through a pool.
 struct PoolRequest<'s> {
-    setup: &'s GatewaySetup,
+    origins: &'s Origins,
     pool: &'s Arc<ServerPool>,
     asking: PickRequest,
     class: RequestPriority,
@@ -245,7 +244,7 @@ impl PoolRequest<'_> {
         copy: Box<Request<Body>>,
         after: Duration,
     ) -> ExchangeOutcome {
-        let mut first = pin!(exchange(self.setup, lease, request, self.ends));
+        let mut first = pin!(exchange(self.origins, lease, request, self.ends));
         tokio::select! {
             biased;
             done = &mut first => return done,
@@ -259,7 +258,7 @@ impl PoolRequest<'_> {
             | PickOutcome::Tried
             | PickOutcome::Nobody(_) => return first.await,
         };
-        let mut second = pin!(exchange(self.setup, second, copy, self.ends));
+        let mut second = pin!(exchange(self.origins, second, copy, self.ends));
         let (done, rest) = tokio::select! {
             biased;
             done = &mut first => (done, second),
@@ -308,7 +307,7 @@ impl ExchangeOutcome {
 }
 
 async fn exchange(
-    setup: &GatewaySetup,
+    origins: &Origins,
     lease: ServerLease,
     mut request: Box<Request<Body>>,
     ends: Option<ProxyEndpoints>,
@@ -320,7 +319,7 @@ async fn exchange(
     {
         request.headers_mut().insert(HOST, host.clone());
     }
-    let outcome = setup.origins.send_to(lease.address(), lease.terms(), request, ends).await;
+    let outcome = origins.send_to(lease.address(), lease.terms(), request, ends).await;
     let took_us = micros(watch.began.elapsed());
     ExchangeOutcome { lease: watch.done(), took_us, outcome }
 }

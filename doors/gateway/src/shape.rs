@@ -2,18 +2,18 @@
 //!
 //! Called by `request`.
 
-use crate::door::{GatewayDoor, GatewaySetup};
+use crate::decide::RequestRules;
 use crate::guards::AnswerAuthor;
 use crate::leaving::LeavingConnection;
+use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::pages;
-use crate::request::{GatewayOutcome, GatewayRefusal};
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
 use http_engine::html::PageReader;
 use http_engine::{Body, hop_by_hop};
 use origins::{Blame, SendError, add_via};
-use policy::{RuleText, Verdict};
-use vocab::{Name, Source};
+use std::time::Duration;
+use vocab::Source;
 
 /// Returns what a server sent is passed on only if it is an answer to what was asked. What came
 /// through the cache was looked at before it was stored.
@@ -55,24 +55,22 @@ impl ShapedAnswer {
     }
 }
 
-/// `reader` is who gets what is ours to say.
+/// The answer for an outcome. `reader` is who gets what is ours to say.
 pub(crate) fn shape(
-    door: &GatewayDoor,
-    setup: &GatewaySetup,
     outcome: GatewayOutcome,
     reader: PageReader,
+    rules: RequestRules<'_>,
+    response_timeout: Duration,
 ) -> ShapedAnswer {
     match outcome {
         GatewayOutcome::Refused(refusal) => {
             ShapedAnswer::told(refused(&refusal), Source::Refused, reader)
         }
         GatewayOutcome::Blocked { verdict, host, block } => {
-            let rule = rule_text(door, setup, verdict, host.as_name());
+            let rule = rules.text(verdict, host.as_name());
             let page = match block {
                 None => pages::blocked(rule.as_ref()),
-                Some(block) => {
-                    block.answer.give(rule.as_ref(), setup.settings.response_timeout.0.0)
-                }
+                Some(block) => block.answer.give(rule.as_ref(), response_timeout),
             };
             ShapedAnswer::told(page, Source::Policy, reader)
         }
@@ -144,14 +142,4 @@ pub(crate) fn passed_on<B>(mut response: Response<B>) -> Response<B> {
     // A response that has passed many of us is not dangerous: it has arrived.
     let _ = add_via(response.headers_mut(), received);
     response
-}
-
-fn rule_text(
-    door: &GatewayDoor,
-    setup: &GatewaySetup,
-    verdict: Verdict,
-    host: Name<'_>,
-) -> Option<RuleText> {
-    let rule = verdict.cause.rule()?;
-    setup.rule_text(rule).or_else(|| door.parts.policy.load().rule_text(rule, host))
 }

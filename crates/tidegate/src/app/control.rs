@@ -10,7 +10,7 @@ use admin::model::{
     UpdatedList, UpstreamInfo,
 };
 use admin::{Admin, AdminToken, DnsCachePurge, NameAllow, PoolChange, ProgramControl, WhyQuestion};
-use door_gateway::GatewayForecast;
+use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
 use std::net::IpAddr;
@@ -331,6 +331,6 @@ fn asked_of_dns(
 /// Returns what the gateway would do about a question that is about it.
 fn foretold(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
-    let from = (question.client, question.page.as_ref());
-    app.gateway()?.foretell(from, (url, question.kind), now)
+    let (client, page, kind) = (question.client, question.page.as_ref(), question.kind);
+    app.gateway()?.foretell(&ForecastQuestion { client, page, url, kind }, now)
 }

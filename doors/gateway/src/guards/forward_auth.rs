@@ -4,8 +4,8 @@
 //! it may bring are taken from the client first, and where it does not answer, nobody is let in.
 //! Called by `guards`.
 
-use super::GuardVisit;
 use super::guard_answer::{AnswerAuthor, GuardAnswer};
+use crate::context::RequestContext;
 use crate::settings::{ForwardAuthSettings, check_copied};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
@@ -15,6 +15,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::claims::MethodOverrides;
 use http_engine::{Body, hop_by_hop, interim};
 use origins::{AnyDestination, Origin, add_via};
+use route_matching::ParsedRequest;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -53,7 +54,9 @@ impl ForwardAuth {
     /// Asks, and puts what it says of the user into `headers`.
     pub(super) async fn admit(
         &self,
-        visit: &GuardVisit<'_>,
+        context: &RequestContext<'_>,
+        parsed: &ParsedRequest,
+        method: &Method,
         headers: &mut HeaderMap,
     ) -> Result<(), Box<GuardAnswer>> {
         if self.would_be_dropped(headers) {
@@ -64,8 +67,9 @@ impl ForwardAuth {
             headers.remove(name);
         }
         let failed = || Box::new(GuardAnswer::busy("Nobody can be let in at the moment.\n"));
-        let question = self.question(visit, headers).ok_or_else(failed)?;
-        let sent = visit.setup.origins.send(&self.origin, Box::new(question), &AnyDestination);
+        let question = self.question(context, parsed, method, headers).ok_or_else(failed)?;
+        let sent =
+            context.forwarding.origins.send(&self.origin, Box::new(question), &AnyDestination);
         let sent = pin!(tokio::time::timeout(self.timeout, sent));
         // Its interim answers are to us.
         let Ok(Ok(answer)) = interim::hearing(sent, drop).await else {
@@ -100,18 +104,25 @@ impl ForwardAuth {
     }
 
     /// None where the request goes round in circles.
-    fn question(&self, visit: &GuardVisit<'_>, headers: &HeaderMap) -> Option<Request<Body>> {
+    fn question(
+        &self,
+        context: &RequestContext<'_>,
+        parsed: &ParsedRequest,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Option<Request<Body>> {
         let mut fields = headers.clone();
         hop_by_hop::strip(&mut fields);
         for name in &DROPPED {
             fields.remove(name);
         }
-        let telling = visit.setup.telling();
-        telling.disbelieve(&mut fields, (visit.caller, &[]), (&Method::GET, MethodOverrides::None));
-        telling.tell(&mut fields, visit.caller);
-        let method = HeaderValue::from_str(visit.method.as_str()).ok()?;
+        let (telling, caller) = (context.forwarding.telling(), context.caller);
+        let overrides = MethodOverrides::None;
+        telling.disbelieve(&mut fields, caller.peer, &[], &Method::GET, overrides);
+        telling.tell(&mut fields, caller);
+        let method = HeaderValue::from_str(method.as_str()).ok()?;
         fields.insert(METHOD, method);
-        fields.insert(URI, HeaderValue::from_str(&visit.parsed.path).ok()?);
+        fields.insert(URI, HeaderValue::from_str(&parsed.path).ok()?);
         fields.insert(HOST, self.host.clone());
         add_via(&mut fields, Version::HTTP_11).ok()?;
         let mut question = Request::new(Body::empty());

@@ -8,7 +8,7 @@ use http::header::{HeaderMap, HeaderName, SET_COOKIE};
 use std::time::Duration;
 
 /// Tells servers what they may answer with, as Perlbal does.
-pub(super) const CAPABILITIES: HeaderName = HeaderName::from_static("x-proxy-capabilities");
+pub(crate) const CAPABILITIES: HeaderName = HeaderName::from_static("x-proxy-capabilities");
 
 const FILE: HeaderName = HeaderName::from_static("x-reproxy-file");
 const URL: HeaderName = HeaderName::from_static("x-reproxy-url");

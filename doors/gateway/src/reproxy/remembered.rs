@@ -4,7 +4,7 @@
 //! by the parent module.
 
 use super::fields::RememberUrls;
-use super::urls::ReproxyUrl;
+use super::urls::NamedUrls;
 use http::header::HeaderMap;
 use http::{Response, response};
 use quick_cache::sync::Cache;
@@ -21,8 +21,7 @@ pub(super) struct RememberedUrls(Option<Cache<Box<str>, Arc<RememberedEntry>>>);
 /// Holds what stands for one URL.
 #[derive(Debug)]
 pub(super) struct RememberedEntry {
-    pub(super) targets: Vec<ReproxyUrl>,
-    pub(super) expected: Option<u64>,
+    pub(super) named: NamedUrls,
     fields: HeaderMap,
     until_ms: u64,
 }
@@ -65,7 +64,7 @@ impl RememberedUrls {
 
 impl RememberedEntry {
     pub(super) fn new(
-        (targets, expected): (Vec<ReproxyUrl>, Option<u64>),
+        named: NamedUrls,
         answer: &HeaderMap,
         remember: &RememberUrls,
         now: Now,
@@ -77,7 +76,7 @@ impl RememberedEntry {
             }
         }
         let lasts = u64::try_from(remember.lasts.as_millis()).unwrap_or(u64::MAX);
-        Self { targets, expected, fields, until_ms: now.mono_ms.saturating_add(lasts) }
+        Self { named, fields, until_ms: now.mono_ms.saturating_add(lasts) }
     }
 
     /// The head that the server's answer would have.
@@ -108,7 +107,8 @@ mod tests {
             lasts: Duration::from_secs(2),
             fields: vec![LAST_MODIFIED, CONTENT_TYPE],
         };
-        RememberedEntry::new((vec![], None), &answer, &remember, now)
+        let named = NamedUrls { targets: vec![], expected: None };
+        RememberedEntry::new(named, &answer, &remember, now)
     }
 
     #[test]

@@ -28,6 +28,13 @@ pub(super) struct ReproxyUrl {
     path: PathAndQuery,
 }
 
+/// URLs of one answer, and the length that what they give must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NamedUrls {
+    pub(super) targets: Vec<ReproxyUrl>,
+    pub(super) expected: Option<u64>,
+}
+
 impl ReproxyUrl {
     /// Reads an `http://` or `https://` URL.
     pub(super) fn parse(text: &str) -> Option<Self> {
@@ -86,7 +93,7 @@ pub(super) async fn answer(
     allowed: &AllowedTargets,
     asked: &OriginalRequest,
     mut head: response::Parts,
-    (targets, expected): (&[ReproxyUrl], Option<u64>),
+    named: &NamedUrls,
     now: Now,
 ) -> Option<Response<Body>> {
     super::plain(&mut head);
@@ -98,13 +105,13 @@ pub(super) async fn answer(
         ConditionsLeft::Whole => None,
         ConditionsLeft::Ranges => asked.headers.get(RANGE),
     };
-    for target in targets {
+    for target in &named.targets {
         let Some(request) = target.request(asked, range) else { continue };
         let permit = allowed.permit(&target.origin.host);
         let Ok(fetched) = origins.send(&target.origin, Box::new(request), &permit).await else {
             continue;
         };
-        if suits(&fetched, expected, range) {
+        if suits(&fetched, named.expected, range) {
             return Some(combined(head, fetched));
         }
         release(fetched.into_body());

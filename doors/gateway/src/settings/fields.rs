@@ -2,7 +2,7 @@
 //!
 //! Plain data. Read as part of the `gateway` section.
 
-use crate::fields::{FieldChange, FieldRules, FieldTemplate, field_name};
+use crate::fields::{FieldChange, FieldRuleSets, FieldRules, FieldTemplate, field_name};
 use http::HeaderName;
 use http_engine::claims::{ClaimKind, claim};
 use http_engine::internal::is_internal;
@@ -81,12 +81,14 @@ impl FieldSettings {
     }
 
     /// The rules for requests and for answers, of settings that were checked.
-    pub(crate) fn compile(&self) -> (FieldRules, FieldRules) {
+    pub(crate) fn compile(&self) -> FieldRuleSets {
         let compiled = |rules: &[FieldRule], direction| {
             FieldRules::new(rules.iter().filter_map(|rule| rule.compile(direction).ok()).collect())
         };
-        let request = compiled(&self.request, FieldDirection::Request);
-        (request, compiled(&self.response, FieldDirection::Response))
+        FieldRuleSets {
+            request: compiled(&self.request, FieldDirection::Request),
+            response: compiled(&self.response, FieldDirection::Response),
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use crate::support::{Gateway, Origin, Reply, get, ok, parts, simple, start};
 use door_gateway::{
-    BlockSettings, EncodedSlash, FixedAnswerSettings, PatternSource, ReproxySettings,
-    RouteSettings, Settings,
+    BlockSettings, EncodedSlash, FixedAnswerSettings, ForecastQuestion, PatternSource,
+    ReproxySettings, RouteSettings, Settings,
 };
 use std::net::SocketAddr;
 use transport::clock;
@@ -254,9 +254,13 @@ fn what_is_foretold_is_what_is_done() {
         ];
         for path in paths.into_iter().chain(SPELLINGS) {
             let url = format!("http://app.example{path}");
-            let client = "127.0.0.1".parse().unwrap();
-            let foretold =
-                gateway.door.foretell((client, None), (&url, RequestKind::Other), clock::now());
+            let question = ForecastQuestion {
+                client: "127.0.0.1".parse().unwrap(),
+                page: None,
+                url: &url,
+                kind: RequestKind::Other,
+            };
+            let foretold = gateway.door.foretell(&question, clock::now());
             let outcome = foretold.unwrap_or_else(|| panic!("{path}")).outcome;
             let done = target(&gateway, path);
             assert_eq!(outcome.starts_with("400"), done == "400", "{path}: {outcome}, {done}");
