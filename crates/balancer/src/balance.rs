@@ -9,7 +9,7 @@ use crate::tried::TriedServers;
 use std::sync::Arc;
 use vocab::Now;
 
-/// How far above the average a server may be before a hash passes it by: a quarter. After
+/// Load above the average at which a hash passes a server by: a quarter. After
 /// "Consistent Hashing with Bounded Loads" (Mirrokni, Thorup, Zadimoghaddam).
 const BOUNDED_LOAD: f64 = 1.25;
 
@@ -25,7 +25,7 @@ pub(crate) struct BalanceChoice<'c> {
     pub(crate) turn: usize,
     /// 64 random bits.
     pub(crate) dice: u64,
-    /// What a hash keeps together.
+    /// Key that a hash keeps together.
     pub(crate) key: u64,
     pub(crate) now: Now,
 }

@@ -1,5 +1,5 @@
-//! How many requests a pool may send a second time: a share of all, so that retries never double
-//! the load of servers that are in trouble because of it.
+//! The budget of retries of a pool: a share of all requests, so that retries never double the load
+//! of servers that are in trouble because of it.
 //!
 //! Pure but for its lock, which only retries take. Called by `pool`.
 

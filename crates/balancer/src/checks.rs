@@ -1,4 +1,4 @@
-//! What checks of a server add up to: so many in a row make it up, so many make it down.
+//! The sum of health checks of a server: so many in a row make it up, so many make it down.
 //!
 //! Pure. Called by `server`.
 

@@ -1,4 +1,4 @@
-//! How long a server takes, as a moving average that believes bad news at once and good news
+//! The time that a server takes, as a moving average that believes bad news at once and good news
 //! slowly.
 //!
 //! A sample above the average replaces it; one below draws it down by how long ago the last was; an

@@ -1,4 +1,4 @@
-//! What of a request keeps it with a server: the key of a hash, the cookie of a client.
+//! Parts of a request that keep it with a server: the key of a hash, the cookie of a client.
 //!
 //! It reads fields; it never asks whether they are true. Called by `pool`, and by the
 //! settings' check.

@@ -62,7 +62,7 @@ pub fn check_pool_files(settings: &BTreeMap<String, PoolSettings>, base: &Path) 
     wrong.collect()
 }
 
-/// How the pool's servers are spoken to. Complaints have paths relative to the pool.
+/// Terms on which the pool's servers are spoken to. Complaints have paths relative to the pool.
 fn connection_policy(
     settings: &PoolSettings,
     base: &Path,

@@ -1,4 +1,4 @@
-//! What a server's answers say of it: whether it goes on, and how long it rests if not.
+//! Outlier ejection: a server that answers badly is ejected for a time (passive health checks).
 //!
 //! A breaker with three states: all is well; it rests; its rest is over and one request tries it.
 //! It knows no clock, no socket and no other server. Called by `server`.

@@ -62,7 +62,7 @@ pub struct ServerPool {
     retries: AtomicU64,
     budget: RetryBudget,
     queue: PoolQueue,
-    /// What makes a request wait in the high class, and what in the low.
+    /// Signs by which a request waits in the high class, and those for the low.
     signs: [Vec<RequestSign>; 2],
 }
 
@@ -78,7 +78,7 @@ struct PoolMembers {
 /// Holds what a request brings along when a server is picked for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PickRequest {
-    /// What a hash keeps together; 0 where none chooses.
+    /// Key that a hash keeps together; 0 where none chooses.
     pub key: u64,
     /// The server that its cookie leads to.
     pub stuck_to: Option<u64>,

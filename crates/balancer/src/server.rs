@@ -18,8 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64};
 use std::sync::{Mutex, PoisonError};
 use vocab::{DomainName, Now};
 
-/// What a failure counts for in the average: as if the answer had taken so long. A server that
-/// fails at once must not look fast.
+/// Time for which a failure counts in the average. A server that fails at once must not look fast.
 const PENALTY_US: u32 = 100_000;
 /// Delay after its last failure until one that rests may be tried where nobody else is up.
 const LAST_RESORT_MS: u64 = 100;
@@ -56,10 +55,10 @@ pub(crate) struct PooledServer {
     pub(crate) address: Address,
     /// The `Host` that it stands for; none where that is no value of a field.
     pub(crate) host: Option<HeaderValue>,
-    /// How it came here, if it is not written.
+    /// Name by which it was found, if it is not written.
     pub(crate) found: Option<FoundBy>,
     backup: AtomicBool,
-    /// What stands for it where hashes choose, and in cookies.
+    /// Hash that stands for it where hashes choose, and in cookies.
     pub(crate) tag: u64,
     weight: AtomicU32,
     requests_max: u32,

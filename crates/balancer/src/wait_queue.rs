@@ -1,18 +1,18 @@
-//! Who waits for a server, and who is next: by class, oldest first, the lower ones now and then.
+//! The queue of requests for a server: by class, oldest first, the lower ones now and then.
 //!
 //! Pure: it wakes nobody and knows no clock. Called by `queue`. After Perlbal's queue relief.
 
 use crate::settings::RequestPriority;
 use std::collections::BTreeMap;
 
-/// Those who wait.
+/// Requests that wait.
 #[derive(Debug)]
 pub(crate) struct WaitQueue<W> {
     /// By class, each by number: the oldest is the first.
     classes: [BTreeMap<u64, W>; 3],
     next: u64,
     relief: QueueRelief,
-    /// What the lower classes have gained, in percent of a turn.
+    /// Credit of the lower classes, in percent of a turn.
     credit: u32,
 }
 

@@ -42,9 +42,9 @@ pub enum CookieScope {
 /// Tells what follows when a place is given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AtEnd {
-    /// Whoever waits for one gets it.
+    /// The next in the queue gets it.
     ServeLine,
-    /// Whoever gives it back sees to that.
+    /// The queue is being served already.
     Nothing,
 }
 

@@ -1,4 +1,4 @@
-//! What can be seen of a pool while it runs, and what can be changed of it.
+//! State of a pool while it runs, and changes to it.
 //!
 //! Changes last as long as the process, and as long as the file's settings of the pool stay what
 //! they are. Called by `door` for the admin API.
@@ -27,7 +27,7 @@ pub struct PoolState {
     pub waiting: [usize; 3],
     /// Requests that have waited.
     pub waited: u64,
-    /// Those among them, and those that found the line full, that got 503.
+    /// Requests that got 503 after waiting, or because the queue was full.
     pub unserved: u64,
     /// Servers.
     pub servers: Vec<ServerState>,
@@ -40,7 +40,7 @@ pub struct PoolState {
 pub struct NameState {
     /// URL.
     pub url: String,
-    /// What is asked for: `addresses` or `srv`.
+    /// Records that are asked for: `addresses` or `srv`.
     pub resolve: &'static str,
     /// Number of servers it stands for.
     pub servers: usize,
@@ -66,7 +66,7 @@ pub struct ServerState {
     /// `up`, `trial` (its rest is over, one request tries it), `resting`, `down` (its checks fail)
     /// or `draining`.
     pub state: &'static str,
-    /// What its checks say: `up`, `down`, or `unknown` without checks.
+    /// Health by its checks: `up`, `down`, or `unknown` without checks.
     pub health: &'static str,
     /// For how many more milliseconds it rests.
     pub rests_ms: u64,
@@ -114,7 +114,7 @@ pub enum PoolUnchanged {
     Found(String, String),
     /// Has as many servers as a pool may have.
     Full,
-    /// What was sent is wrong.
+    /// The change itself is wrong.
     Wrong(String),
 }
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use transport::clock;
 use vocab::Now;
 
-/// How soon a name is looked up again, at the earliest, whatever the time of its answer.
+/// Shortest time until a name is looked up again, whatever the time of its answer.
 const TTL_MIN: Duration = Duration::from_secs(1);
 /// And at the latest: a server that is new should not wait for a day.
 const TTL_MAX: Duration = Duration::from_mins(5);

@@ -1,5 +1,4 @@
-//! What is done for pools beside requests: servers are asked how they are, and names whom they
-//! stand for.
+//! Work for pools beside requests: health checks of servers, and look-ups of their names.
 //!
 //! One thread for all pools of a door. It walks those that are in force, so that servers that come
 //! and go need no notice, and ends with its door. Started by `door`.
