@@ -1,4 +1,4 @@
-//! What goes through the cache: `GET` and `HEAD` without a body, on routes that have one.
+//! Requests that go through the cache: `GET` and `HEAD` without a body, on routes that have one.
 //!
 //! It lends the cache our way to the pool. Called by `passing`.
 

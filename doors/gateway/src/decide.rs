@@ -1,4 +1,4 @@
-//! What is to be done with a request: the routes in their order, then the policy.
+//! The decision about a request: the routes in their order, then the policy.
 //!
 //! It touches no socket. Called by `request`, by `reroute` for a path that a server names, and by
 //! `foretell`.

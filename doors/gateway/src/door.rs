@@ -40,7 +40,7 @@ pub struct PatternHits {
     pub line: u32,
     /// The pattern.
     pub text: String,
-    /// How often, since the settings were taken.
+    /// Number of hits since the settings were taken.
     pub hits: u64,
 }
 

@@ -1,5 +1,4 @@
-//! What is done to an answer last: a server's own address taken out, fields changed, the body
-//! coded.
+//! Last changes to an answer: a server's own address taken out, fields changed, the body coded.
 //!
 //! What the request says about it is noted before the request goes on, for it is gone afterwards.
 //! It decides nothing and sends nothing. Called by `request`.

@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use vocab::{Complaint, Now, Source};
 
-/// What opens the folders of routes.
+/// Opens the folders of routes.
 pub trait OpenFolders: Send + Sync {
     /// Opens one, a relative root from `base`. Complaints have paths relative to the route.
     fn open(
@@ -36,7 +36,7 @@ pub trait ServeFolder: Send + Sync {
     fn serve(&self, visitor: FolderVisitor, request: Request<Incoming>) -> Serving<'_>;
 }
 
-/// Who asks a folder.
+/// The client that asks a folder.
 #[derive(Clone, Debug)]
 pub struct FolderVisitor {
     /// The client; its port is 0 where a proxy in front speaks for it.
@@ -45,7 +45,7 @@ pub struct FolderVisitor {
     pub server: SocketAddr,
     /// The host that it asks for, in lower case without a port; empty where it names none.
     pub host: String,
-    /// How it speaks with us.
+    /// Scheme of its connection: `http` or `https`.
     pub scheme: &'static str,
     /// The certificate that it has shown, as DER, verified.
     pub client_certificate: Option<Vec<u8>>,

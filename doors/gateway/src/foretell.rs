@@ -1,5 +1,5 @@
-//! What a request would meet that a person asks about: the same decision, and nothing is counted or
-//! done.
+//! The forecast for a request that a person asks about: the same decision, and nothing is counted
+//! or done.
 //!
 //! It knows neither fields nor connection, so routes that ask for fields are held against none, and
 //! guards that look at clients (limits, passwords) are not asked. Called for `why`.
@@ -39,7 +39,7 @@ pub struct GatewayForecast {
     pub refused_by: Option<RuleText>,
     /// Verdict of the policy that blocks it, in one spelling of its path or another.
     pub blocked: Option<Verdict>,
-    /// What the gateway would do, in a few words.
+    /// Outcome at the gateway, in a few words.
     pub outcome: String,
 }
 

@@ -1,4 +1,4 @@
-//! Who the client is, and what servers behind are told about it.
+//! The client of a request, and the fields that tell servers about it.
 //!
 //! `X-Forwarded-*` and `Forwarded` are what anybody can write. They are believed only from the
 //! proxies that the settings trust; from anybody else they are replaced, and so is whatever else
@@ -18,7 +18,7 @@ const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 /// RFC 9440 §2.2.
 const CLIENT_CERT: HeaderName = HeaderName::from_static("client-cert");
-/// Who is believed, and in which words servers behind are told.
+/// Proxies that are believed, and the fields in which servers are told of the client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForwardedHeaders<'s> {
     pub(crate) trusted: &'s [Network],

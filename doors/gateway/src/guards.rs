@@ -1,4 +1,4 @@
-//! What stands before a route: URLs that are blocked, limits, and who is let in.
+//! The guards of a route: URLs that are blocked, limits, passwords and authorities.
 //!
 //! Made with a route from its settings. Blocks are asked while a route is sought (`decide`), the
 //! rest once it is found and the policy has let the request pass (`act`): what costs least
@@ -43,7 +43,7 @@ pub(crate) struct RouteGuards {
 /// A request that was let through.
 #[derive(Default)]
 pub(crate) struct AdmittedRequest {
-    /// What its answer says of the limit.
+    /// Notice of the limit in its answer.
     told: Option<LimitNotice>,
     /// Places among those under way, to be kept until its answer is over.
     pub(crate) permits: Vec<InFlightPermit>,

@@ -18,7 +18,7 @@ pub(crate) struct UpgradePermit(Arc<AtomicU32>);
 /// A client's connection that leaves HTTP.
 pub(crate) struct LeavingConnection {
     pub(crate) client: OnUpgrade,
-    /// What keeps a stream of HTTP/2 open.
+    /// Keeps a stream of HTTP/2 open.
     pub(crate) held: Option<BusyGuard>,
     pub(crate) place: UpgradePermit,
 }

@@ -1,4 +1,5 @@
-//! Who shares a limit: clients, the whole route, or those who show the same field or cookie.
+//! The key by which requests share a limit: the client, the route, or the value of a field or
+//! cookie.
 //!
 //! It keeps nothing of what it reads: a key is a number that nobody outside can foresee. Called by
 //! the guards, and by the settings' check.

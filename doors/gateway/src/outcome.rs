@@ -31,7 +31,7 @@ pub(crate) enum GatewayOutcome {
     Blocked {
         verdict: Verdict,
         host: DomainName,
-        /// What refuses it, where that is not the policy.
+        /// Block that refuses it, where that is not the policy.
         block: Option<Arc<BlockRules>>,
     },
     Nowhere,

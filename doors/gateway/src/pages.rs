@@ -1,4 +1,4 @@
-//! What the gateway says in place of a server: short, in words, without inner names.
+//! Pages of the gateway in place of an answer: short, in words, without inner names.
 //!
 //! The public reads these, so they name no server and no address; the ledger does. They are plain
 //! text, which `shape` shows to people as a page.

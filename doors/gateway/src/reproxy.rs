@@ -45,7 +45,7 @@ use vocab::{Complaint, Now};
 
 /// Pools that one request is handed to, at most, the first included.
 const POOLS_MAX: u32 = 4;
-/// What is read of a body that nobody gets, so that its connection can be used again.
+/// Bytes that are read of a body that no client gets, so that its connection can be used again.
 const LEFTOVER_BYTES_MAX: usize = 64 << 10;
 const LEFTOVER_TIME_MAX: Duration = Duration::from_secs(2);
 

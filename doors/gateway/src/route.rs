@@ -40,30 +40,30 @@ pub(crate) struct GatewayRoute {
     pub(crate) guards: RouteGuards,
     /// None where it only blocks: those that follow decide then.
     pub(crate) to: Option<RouteDestination>,
-    /// What servers of its pool are asked for.
+    /// Changes to the path before servers of its pool are asked.
     pub(crate) rewrite: PathRewrite,
     /// The `Host` that they are asked for.
     pub(crate) host_sent: HostSent,
     /// Where its answers are kept, if they are.
     pub(crate) cache: Option<Arc<HttpCache>>,
-    /// How urgent its requests are.
+    /// Priority of its requests.
     pub(crate) priority: RequestPriority,
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     /// Fields that are not taken out.
     pub(crate) passed: PassedFields,
-    /// What answers are offered, if anything.
+    /// Codings that its answers are offered in.
     pub(crate) compress: Option<CodingOffer>,
     pub(crate) public: PublicAddress,
     /// The largest request body, in bytes; the gateway's own where there is none.
     pub(crate) body_max: Option<u64>,
     /// Time for which a server may be silent; the gateway's own where there is none.
     pub(crate) response_timeout: Option<Duration>,
-    /// What its servers may name to be sent in their place.
+    /// Rules for what its servers may name to be sent in their place.
     pub(crate) reproxy: Option<ReproxyRules>,
     /// True if only servers lead here.
     pub(crate) internal: bool,
-    /// How request bodies reach its servers, if not as all do.
+    /// Mode of its uploads, if it has its own.
     pub(crate) uploads: Option<UploadMode>,
     /// Protocols for which connections may leave HTTP.
     pub(crate) upgrade: Vec<String>,
@@ -95,7 +95,7 @@ impl PassedFields {
     }
 }
 
-/// How people call the block that is asked before a route is sought.
+/// Name of the block that is asked before a route is sought, as people read it.
 pub(crate) const FOR_ALL: &str = "the gateway's block";
 
 /// Returns how people call a route: they count from one.

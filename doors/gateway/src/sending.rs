@@ -24,7 +24,7 @@ use transport::clock;
 use transport::proxy_protocol::ProxyEndpoints;
 use vocab::Now;
 
-/// What a client is told to wait for that found all servers busy.
+/// `Retry-After` of a client that found all servers busy.
 const BUSY_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// The longest time for which a server's own `Retry-After` counts against it.
 const RETRY_AFTER_SECS_MAX: u32 = 60;
@@ -36,7 +36,7 @@ pub(crate) struct ServedClient {
     /// The client's connection, of which servers with a PROXY header are told.
     pub(crate) ends: Option<ProxyEndpoints>,
     pub(crate) stickiness: Stickiness,
-    /// What its route says.
+    /// Priority of its route.
     pub(crate) priority: RequestPriority,
 }
 

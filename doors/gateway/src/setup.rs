@@ -1,4 +1,4 @@
-//! Everything that follows from the gateway's settings, made anew by each reload and swapped whole.
+//! Everything that follows from the gateway's settings, made by each reload and swapped as a whole.
 //!
 //! It reads the files that the settings name, and takes over from the setup before it what goes on:
 //! pools, connections, the cache, counts. Made and swapped by `door`; `request` hands its parts on.
@@ -34,17 +34,17 @@ pub struct GatewayParts {
     pub policy: Arc<ArcSwap<Policy>>,
     /// Where requests are recorded.
     pub ledger: Ledger,
-    /// What opens connections to servers.
+    /// Opens connections to servers.
     pub dialer: Dialer,
-    /// What opens the folders of routes.
+    /// Opens the folders of routes.
     pub folders: Arc<dyn OpenFolders>,
     /// The folder from which relative paths of pattern files start.
     pub base: PathBuf,
     /// Files and folders that no server's word has sent, whatever folder it may name files in.
     pub private: Arc<PrivateFiles>,
-    /// What the cache finds around it.
+    /// Clock, folder and log of the cache.
     pub cache: CacheEnvironment,
-    /// Who signs the certificate of `https` listeners that have none as files.
+    /// Signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
     pub tell: Arc<dyn Fn(&str) + Send + Sync>,

@@ -1,4 +1,4 @@
-//! What the client gets of what came: pages in place of a server, fields that are ours.
+//! The answer that the client gets: pages in place of a server, fields that are ours.
 //!
 //! Called by `request`.
 

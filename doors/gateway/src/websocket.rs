@@ -11,7 +11,7 @@ use http_engine::upgrade::{Protocol, WEBSOCKET};
 use http_engine::{Body, hop_by_hop};
 use sha1::{Digest, Sha1};
 
-/// What RFC 6455 section 1.3 adds to a key.
+/// The text that RFC 6455 section 1.3 adds to a key.
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The handshake of a stream that becomes a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]

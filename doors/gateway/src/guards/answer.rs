@@ -1,4 +1,4 @@
-//! What is answered to a URL that is blocked: a page, another URL, or nothing, fast or slowly.
+//! The answer to a URL that is blocked: a page, another URL, or nothing, fast or slowly.
 //!
 //! A tarpit holds a client for a minute at the cost of a timer and some hundred bytes; how many it
 //! holds is capped. Called by `block`.

@@ -18,7 +18,7 @@ use vocab::{Complaint, Now};
 /// Wrong passwords of one client: twenty at once, then one in five seconds.
 const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
-/// Who is let in.
+/// Users that are let in.
 pub(super) struct BasicAuth {
     users: UserTable,
     challenge: HeaderValue,

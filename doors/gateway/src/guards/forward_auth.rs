@@ -21,7 +21,8 @@ use std::time::Duration;
 
 const METHOD: HeaderName = HeaderName::from_static("x-forwarded-method");
 const URI: HeaderName = HeaderName::from_static("x-forwarded-uri");
-/// What speaks of the body or of an answer that the client holds: none of the authority's business.
+/// Fields about the body, or about an answer that the client holds, which the authority does not
+/// need.
 const DROPPED: [HeaderName; 8] = [
     CONTENT_LENGTH,
     EXPECT,

@@ -1,4 +1,4 @@
-//! How many at once: requests under way for each key, refused at the cap without waiting.
+//! A limit on requests under way for each key: refused at the cap without waiting.
 //!
 //! Who is let in holds a permit until the last byte of the answer; a key is kept only while one of
 //! its permits is out. Called by `guards`.

@@ -1,4 +1,4 @@
-//! How often: a token bucket for each key, and what the client is told of it.
+//! A limit by rate: a token bucket for each key, and the fields that tell the client of it.
 //!
 //! The buckets are those of `pipeline::limiter`: a table of fixed size, where the bucket with the
 //! least debt is forgotten first. What is told follows draft-ietf-httpapi-ratelimit-headers-10. It

@@ -16,7 +16,7 @@ const SERVICE: HeaderName = HeaderName::from_static("x-reproxy-service");
 const EXPECTED_SIZE: HeaderName = HeaderName::from_static("x-reproxy-expected-size");
 const CACHE_FOR: HeaderName = HeaderName::from_static("x-reproxy-cache-for");
 const REDIRECT: HeaderName = HeaderName::from_static("x-accel-redirect");
-/// What nginx would do and we have no need for: nothing is held back here, nor slowed.
+/// Fields for nginx that have no effect here, because no answer is held back or slowed.
 const IDLE: [HeaderName; 4] = [
     HeaderName::from_static("x-accel-buffering"),
     HeaderName::from_static("x-accel-expires"),
@@ -34,7 +34,7 @@ const REMEMBER_MAX: Duration = Duration::from_hours(30 * 24);
 /// Holds what an answer asks for.
 #[derive(Debug)]
 pub(super) struct ReproxyOrders {
-    /// What is to be sent in its place, if anything is.
+    /// Order to send something in its place.
     pub(super) order: Option<ReproxyOrder>,
     /// Length that it must have, in bytes.
     pub(super) expected: Option<u64>,
@@ -46,11 +46,11 @@ pub(super) struct ReproxyOrders {
 pub(super) enum ReproxyOrder {
     /// The file of this path, as the server sees it.
     File(Vec<u8>),
-    /// What the first of these gives that can be had.
+    /// The answer of the first of these that gives one.
     Urls(Vec<ReproxyUrl>),
-    /// What the pool of this name answers to the same request.
+    /// The answer of the pool of this name to the same request.
     Service(String),
-    /// What this path and query lead to.
+    /// The answer to this path and query, routed again.
     Path(String),
     /// The field of this name makes no sense.
     Senseless(HeaderName),

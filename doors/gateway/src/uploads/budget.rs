@@ -1,4 +1,4 @@
-//! How many bytes all uploads together may hold.
+//! The budget of bytes that all uploads together may hold.
 //!
 //! A counter and shares in it that give back what they hold when they are dropped. Called by
 //! `spool`.

@@ -23,7 +23,7 @@ pub(super) struct UploadSpool {
     place: SpoolPlace,
     file: Option<Arc<OwnedFd>>,
     written: u64,
-    /// What is to be written next: pieces as they come are too small.
+    /// Bytes to be written next: pieces as they come are too small.
     unwritten: BytesMut,
     shares: SpoolShares,
     caps: SpoolCaps,
