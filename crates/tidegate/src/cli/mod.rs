@@ -31,7 +31,7 @@ use std::sync::Arc;
 /// The configuration that is found where none is named.
 const CONFIGURATION: &str = "tidegate.yaml";
 
-/// One binary, five doors, one policy, one ledger.
+/// The edge of a network in one program: DNS filter, pixel server, proxy, web server, gateway.
 ///
 /// Without a command it runs: with no configuration named or found, all five doors start on this
 /// machine only, on ports that need no privilege.
@@ -84,9 +84,9 @@ enum CliCommand {
         #[command(subcommand)]
         what: CtlCommand,
     },
-    /// Download, several at once, and go on with what broke off
+    /// Download files, several at once, and resume what broke off
     Get(get::GetArgs),
-    /// Print another program's configuration in Tidegate's words
+    /// Translate another program's configuration
     Import(import::ImportArgs),
     /// Print the JSON Schema of the configuration, for editors
     Schema,
@@ -134,7 +134,7 @@ pub(crate) struct WhyArgs {
 
 #[derive(Debug, Subcommand)]
 enum ListsCommand {
-    /// Rules by kind, skipped lines with reasons, memory
+    /// Show rules by kind, skipped lines with reasons, and memory
     Stats {
         /// Read them from the configuration, even where a Tidegate runs
         #[arg(long)]
@@ -158,7 +158,7 @@ enum ListsCommand {
 
 #[derive(Debug, Subcommand)]
 enum CertCommand {
-    /// The CA certificate to install, with instructions for each platform
+    /// Print the CA certificate to install, with instructions for each platform
     Ca {
         /// Print the certificate alone, in PEM
         #[arg(long)]
@@ -168,7 +168,7 @@ enum CertCommand {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum CtlCommand {
-    /// What runs, since when, and what it did
+    /// Show what runs, since when, and what it did
     Status,
     /// Read configuration and lists again; a wrong configuration changes nothing
     Reload,
@@ -182,13 +182,13 @@ pub(crate) enum CtlCommand {
     Resume,
     /// Let a blocked name, and all below it, pass for a while, or always
     Allow(AllowArgs),
-    /// What is let through, and until when
+    /// Show what is let through, and until when
     Allows,
     /// Block again what was let through
     Revoke(RevokeArgs),
     /// Forget answers to DNS questions, or what the HTTP caches have stored
     Purge(PurgeArgs),
-    /// The gateway's pools and how their servers do; or all servers of one replaced
+    /// Show the gateway's pools and the state of their servers, or replace all servers of one
     Pools {
         /// Action on a pool [default: all are shown]
         #[command(subcommand)]

@@ -46,7 +46,7 @@ pub(crate) enum ServerCommand {
     Drain(ServerArgs),
     /// Send it new clients again
     Undrain(ServerArgs),
-    /// Change how much a server gets beside the others
+    /// Change the weight of a server
     Weigh {
         #[command(flatten)]
         which: ServerArgs,
