@@ -1,10 +1,14 @@
-//! Whether the walls of the house stand: manifests and sources are held against [`crate::walls`].
+//! Walls between crates: manifests and sources are held against [`crate::walls`].
 //!
 //! So is the table in ARCHITECTURE.md, which says to people what they are. Tests may name what they
-//! need, but no door names another even there.
+//! need, but no door names another even there. Within a crate, circles of imports may only shrink.
 
+use crate::circles;
 use crate::finding::Finding;
+use crate::limits::CIRCLE_MAX;
+use crate::ratchet::Gauge;
 use crate::rust::{Source, line_of};
+use crate::shipped;
 use crate::tree;
 use crate::walls::{DOORS, Purity, WALLS, Wall};
 use std::collections::BTreeSet;
@@ -41,6 +45,23 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     findings.extend(unknown_crates(root)?);
     findings.extend(check_table(&read(&root.join("ARCHITECTURE.md"))?));
     Ok(findings)
+}
+
+/// The largest import circle of each crate: files that lead to each other can be neither understood
+/// nor moved one at a time.
+pub(crate) fn gauges(root: &Path) -> Result<Vec<Gauge>, String> {
+    let sources = shipped::read(root)?;
+    let gauge = |(folder, circle): (&Path, Vec<String>)| Gauge {
+        table: "circles",
+        name: folder.display().to_string(),
+        count: circle.len(),
+        limit: CIRCLE_MAX,
+        floor: 0,
+        step: 1,
+        because: "a file that leads back to itself is read with all the others",
+        places: circle.into_iter().map(|module| Finding::new(folder, 0, module)).collect(),
+    };
+    Ok(circles::largest(&sources).into_iter().map(gauge).collect())
 }
 
 fn read(path: &Path) -> Result<String, String> {

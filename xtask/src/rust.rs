@@ -204,7 +204,7 @@ fn text_of(bytes: &[u8]) -> String {
 }
 
 /// The bracket that closes the one at `open`.
-fn closing(code: &str, open: usize) -> Option<usize> {
+pub(crate) fn closing(code: &str, open: usize) -> Option<usize> {
     let mut depth = 0_usize;
     for (at, byte) in code.bytes().enumerate().skip(open) {
         match byte {
@@ -221,7 +221,8 @@ fn closing(code: &str, open: usize) -> Option<usize> {
     None
 }
 
-fn end_of_generics(code: &str, open: usize) -> Option<usize> {
+/// The end of the generics that open at `open`.
+pub(crate) fn end_of_generics(code: &str, open: usize) -> Option<usize> {
     let bytes = code.as_bytes();
     let mut depth = 0_usize;
     for at in open..bytes.len() {
@@ -254,7 +255,8 @@ fn start_of_body(code: &str, from: usize) -> Option<usize> {
     None
 }
 
-fn split_at_commas(parameters: &str) -> Vec<String> {
+/// Parts of a list, as written.
+pub(crate) fn split_at_commas(parameters: &str) -> Vec<String> {
     let (mut all, mut depth, mut current) = (Vec::new(), 0_i32, String::new());
     let mut before = ' ';
     for c in parameters.chars() {

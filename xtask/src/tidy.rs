@@ -3,22 +3,21 @@
 //! Sources: a module opens with its documentation, stays within 500 lines without its tests, has
 //! functions of at most 70 lines and none that takes a `bool` from outside; nothing is left undone
 //! and nothing is called by a name that says nothing. Documents: see
-//! [`crate::documents`]; language: see [`crate::words`].
+//! [`crate::documents`]. What may only fall (language, sizes of crates): see [`gauges`].
 
 use crate::book;
 use crate::documents;
 use crate::finding::Finding;
+use crate::limits::{FILE_LINES_MAX, FUNCTION_LINES_MAX};
+use crate::ratchet::Gauge;
 use crate::rust::{Source, words};
 use crate::tree::{self, extension};
-use crate::words::Words;
+use crate::words::wide_comments;
+use crate::{shipped, sizes};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Lines of a file, those of its tests excluded.
-const FILE_LINES_MAX: usize = 500;
-/// Lines of a function, as clippy is told too.
-const FUNCTION_LINES_MAX: usize = 70;
 /// Names that say nothing of what stands there.
 const EMPTY_NAMES: [&str; 8] =
     ["utils", "util", "helpers", "helper", "common", "manager", "misc", "core"];
@@ -43,7 +42,6 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let files = tree::files(root).map_err(|why| why.to_string())?;
     let mut findings = Vec::new();
     let mut pages: BTreeMap<PathBuf, String> = BTreeMap::new();
-    let mut language = Words::default();
     for path in &files {
         findings.extend(check_name(path));
         findings.extend(left_behind(path));
@@ -55,7 +53,6 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
         findings.extend(documents::registry_hosts(path, &text));
         match extension(path) {
             "rs" => {
-                language.read(path, &text, &Source::new(&text));
                 findings.extend(check_source(path, &text));
             }
             "md" => {
@@ -74,8 +71,17 @@ pub(crate) fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let decisions = pages.iter().filter(|(path, _)| path.starts_with("docs/adr"));
     let decisions = decisions.map(|(path, text)| (path.as_path(), text.as_str()));
     findings.extend(documents::unnumbered_decisions(decisions));
-    findings.extend(language.findings());
     Ok(findings)
+}
+
+/// Everything that may only fall in the repository at `root`.
+pub(crate) fn gauges(root: &Path) -> Result<Vec<Gauge>, String> {
+    let sources = shipped::read(root)?;
+    let files = tree::files(root).map_err(|why| why.to_string())?;
+    let mut gauges = crate::words::gauges(&sources);
+    gauges.extend(sizes::crate_lines(&sources));
+    gauges.push(sizes::test_binaries(&files));
+    Ok(gauges)
 }
 
 fn is_text(path: &Path) -> bool {
@@ -112,6 +118,7 @@ fn check_source(path: &Path, text: &str) -> Vec<Finding> {
     let source = Source::new(text);
     let mut findings = Vec::new();
     findings.extend(check_opening(path, text));
+    findings.extend(wide_comments(path, text, &source));
     findings.extend(unfinished_source(path, &source));
     if is_test(path) {
         return findings;

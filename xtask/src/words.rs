@@ -1,25 +1,20 @@
-//! The language of the sources: names of types, openings of doc comments, width of comments; and
-//! the size of crates.
+//! The language of the sources: names of types, openings of doc comments, width of comments, what
+//! functions take and how they fail.
 //!
 //! A type is named by what the field calls it, so that somebody who knows HTTP and DNS can guess,
-//! grep and search it: one name, one meaning. A doc comment opens with the thing. Tests are left
-//! out. Called by `tidy` with every product source; each mark may only fall.
+//! grep and search it: one name, one meaning. A doc comment opens with the thing. Measured in what
+//! is shipped; the width of comments everywhere. Called by [`crate::tidy`].
 
 use crate::finding::Finding;
-use crate::rust::{Function, Source, line_of, words};
+use crate::limits::{BEARERS_MAX, COLUMNS_MAX};
+use crate::ratchet::Gauge;
+use crate::rust::{Source, end_of_generics, line_of, split_at_commas, words};
+use crate::shipped::ShippedSource;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Columns of a line with a comment, a URL at its end apart.
-const COLUMNS_MAX: usize = 100;
-/// Types that may share a name.
-const BEARERS_MAX: usize = 3;
 /// Names of which every part has one, by its own module.
 const SHARED_NAMES: [&str; 1] = ["Settings"];
-/// Types named by one word, in thousandths of all.
-const ONE_WORD_MAX: usize = 45;
-/// Doc comments that open with a riddle, in thousandths of all.
-const RIDDLES_MAX: usize = 76;
 /// Words that open a riddle: the reader learns what it is about at the end.
 const RIDDLES: [&str; 14] = [
     "What",
@@ -37,129 +32,54 @@ const RIDDLES: [&str; 14] = [
     "It's",
     "Whichever",
 ];
-/// Functions with a tuple for a parameter: several arguments dressed as one hide a missing type.
-const TUPLES_MAX: usize = 76;
-/// Lines of a crate, those of its tests excluded, from which on it is too large to live in.
-const CRATE_LINES_MAX: usize = 10_000;
-/// Crates that are larger.
-const LARGE_CRATES_MAX: usize = 5;
-/// Findings of one kind that are printed.
-const WORST: usize = 5;
 
-/// The words of all product sources.
-#[derive(Default)]
-pub(crate) struct Words {
-    types: BTreeMap<String, Vec<(PathBuf, usize)>>,
-    docs: usize,
-    riddles: Vec<(PathBuf, usize)>,
-    wide: Vec<Finding>,
-    tuples: Vec<(PathBuf, usize)>,
-    crates: BTreeMap<PathBuf, usize>,
-}
-
-impl Words {
-    /// Adds one source, tests and tools apart; comments are measured in all.
-    pub(crate) fn read(&mut self, path: &Path, text: &str, source: &Source) {
-        self.wide.extend(wide_comments(path, text, source));
-        if !is_product(path) {
-            return;
-        }
-        let tests = source.test_lines();
-        let is_test = |line: usize| tests.iter().any(|(a, b)| (*a..=*b).contains(&line));
-        let test_lines: usize = tests.iter().map(|(first, last)| last - first + 1).sum();
-        *self.crates.entry(path.iter().take(2).collect()).or_default() +=
-            text.lines().count() - test_lines;
-        let takes_tuple = |function: &&Function| {
-            !is_test(function.line) && function.parameters.iter().any(|it| it.starts_with('('))
-        };
-        let functions = source.functions();
-        let tuples = functions.iter().filter(takes_tuple);
-        self.tuples.extend(tuples.map(|function| (path.to_owned(), function.line)));
-        for keyword in ["struct", "enum", "trait", "union"] {
-            for at in words(&source.code, keyword) {
-                let line = line_of(&source.code, at);
-                let name = first_word(source.code[at + keyword.len()..].trim_start());
-                let begins_large = name.starts_with(|c: char| c.is_ascii_uppercase());
-                if begins_large && !is_test(line) {
-                    self.types.entry(name.to_owned()).or_default().push((path.into(), line));
-                }
-            }
-        }
-        let mut before = false;
-        for (index, line) in source.comments.lines().enumerate() {
-            let doc = line.trim().strip_prefix("///").or_else(|| line.trim().strip_prefix("//!"));
-            if let Some(doc) = doc.filter(|_| !before) {
-                self.docs += 1;
-                if RIDDLES.contains(&first_word(doc.trim_start())) {
-                    self.riddles.push((path.into(), index + 1));
-                }
-            }
-            before = doc.is_some();
-        }
+/// Everything that is counted of the language of these sources.
+pub(crate) fn gauges(sources: &[ShippedSource]) -> Vec<Gauge> {
+    let mut names: BTreeMap<String, Vec<Finding>> = BTreeMap::new();
+    for (name, place) in sources.iter().flat_map(types) {
+        names.entry(name).or_default().push(place);
     }
-
-    /// Everything over its mark, the worst of each kind.
-    pub(crate) fn findings(self) -> Vec<Finding> {
-        let mut findings: Vec<Finding> = self.wide.into_iter().take(WORST).collect();
-        let count: usize = self.types.values().map(Vec::len).sum();
-        let shared = |(name, places): &(&String, &Vec<_>)| {
-            places.len() > BEARERS_MAX && !SHARED_NAMES.contains(&name.as_str())
-        };
-        for (name, places) in self.types.iter().filter(shared) {
-            let message = format!(
-                "{} types are called {name}: one name, one meaning; at most {BEARERS_MAX}",
-                places.len()
-            );
-            findings.push(Finding::new(&places[0].0, places[0].1, message));
-        }
-        let short = || self.types.iter().filter(|(name, _)| words_of(name) == 1);
-        let one_word: usize = short().map(|(_, places)| places.len()).sum();
-        if one_word * 1000 > count * ONE_WORD_MAX {
-            let message = format!(
-                "{one_word} of {count} types are called by one word, over {ONE_WORD_MAX} in 1000: \
-                 take the field's word"
-            );
-            let places = short().flat_map(|(_, places)| places).take(WORST);
-            findings.extend(places.map(|(path, line)| Finding::new(path, *line, message.clone())));
-        }
-        if self.riddles.len() * 1000 > self.docs * RIDDLES_MAX {
-            let message = format!(
-                "{} of {} doc comments open with What, Whether, It ..., over {RIDDLES_MAX} in \
-                 1000: open with the thing",
-                self.riddles.len(),
-                self.docs
-            );
-            let places = self.riddles.iter().take(WORST);
-            findings.extend(places.map(|(path, line)| Finding::new(path, *line, message.clone())));
-        }
-        if self.tuples.len() > TUPLES_MAX {
-            let message = format!(
-                "{} functions take a tuple, over {TUPLES_MAX}: give it the type that it hides",
-                self.tuples.len()
-            );
-            let places = self.tuples.iter().take(WORST);
-            findings.extend(places.map(|(path, line)| Finding::new(path, *line, message.clone())));
-        }
-        let large: Vec<_> = self.crates.iter().filter(|(_, it)| **it > CRATE_LINES_MAX).collect();
-        if large.len() > LARGE_CRATES_MAX {
-            let told = |(path, lines): &(&PathBuf, &usize)| {
-                let message = format!("{lines} lines: split crates of over {CRATE_LINES_MAX}");
-                Finding::new(path, 0, message)
-            };
-            findings.extend(large.iter().map(told));
-        }
-        findings
-    }
-}
-
-/// True for a source that is shipped.
-fn is_product(path: &Path) -> bool {
-    let is_shipped = path.starts_with("crates") || path.starts_with("doors");
-    is_shipped && !path.ends_with("tests.rs") && !path.iter().any(|part| part == "tests")
+    let one_word = names.iter().filter(|(name, _)| words_of(name) == 1);
+    let is_shared = |(name, places): &(&String, &Vec<Finding>)| {
+        places.len() > BEARERS_MAX && !SHARED_NAMES.contains(&name.as_str())
+    };
+    let shared = names.iter().filter(is_shared).map(|(name, places)| {
+        let message = format!("{} types are called {name}: at most {BEARERS_MAX}", places.len());
+        Finding::new(&places[0].file, places[0].line, message)
+    });
+    let each =
+        |places: fn(&ShippedSource) -> Vec<Finding>| sources.iter().flat_map(places).collect();
+    vec![
+        Gauge::of_places(
+            "words",
+            "one_word_types",
+            "a type is called by two words or more, the field's own",
+            one_word.flat_map(|(_, places)| places.clone()).collect(),
+        ),
+        Gauge::of_places("words", "shared_names", "one name, one meaning", shared.collect()),
+        Gauge::of_places(
+            "words",
+            "doc_riddles",
+            "a doc comment opens with the thing, not with What, Whether or It",
+            each(riddles),
+        ),
+        Gauge::of_places(
+            "signatures",
+            "tuple_parameters",
+            "several arguments dressed as one hide a missing type",
+            each(tuple_parameters),
+        ),
+        Gauge::of_places(
+            "signatures",
+            "string_errors",
+            "an error is an enum or a Complaint, so that whoever gets it can tell what to do",
+            each(string_errors),
+        ),
+    ]
 }
 
 /// Lines with a comment that go beyond the columns.
-fn wide_comments(path: &Path, text: &str, source: &Source) -> Vec<Finding> {
+pub(crate) fn wide_comments(path: &Path, text: &str, source: &Source) -> Vec<Finding> {
     let lines = text.lines().zip(source.comments.lines()).enumerate();
     let is_wide = |(_, (line, comment)): &(usize, (&str, &str))| {
         let has_url = line.rsplit(' ').next().is_some_and(|word| word.contains("://"));
@@ -172,6 +92,70 @@ fn wide_comments(path: &Path, text: &str, source: &Source) -> Vec<Finding> {
             let message = format!("{columns} columns: comments are wrapped at {COLUMNS_MAX}");
             Finding::new(path, index + 1, message)
         })
+        .collect()
+}
+
+/// Every type with its place.
+fn types(source: &ShippedSource) -> Vec<(String, Finding)> {
+    let code = &source.views.code;
+    let mut found = Vec::new();
+    for keyword in ["struct", "enum", "trait", "union"] {
+        for at in words(code, keyword) {
+            let name = first_word(code[at + keyword.len()..].trim_start());
+            if name.starts_with(|c: char| c.is_ascii_uppercase()) {
+                let place = Finding::new(&source.path, line_of(code, at), name);
+                found.push((name.to_owned(), place));
+            }
+        }
+    }
+    found
+}
+
+/// Doc comments that open with a riddle.
+fn riddles(source: &ShippedSource) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let mut goes_on = false;
+    for (index, line) in source.views.comments.lines().enumerate() {
+        let doc = line.trim().strip_prefix("///").or_else(|| line.trim().strip_prefix("//!"));
+        if let Some(doc) = doc.filter(|_| !goes_on)
+            && RIDDLES.contains(&first_word(doc.trim_start()))
+        {
+            found.push(Finding::new(&source.path, index + 1, doc.trim()));
+        }
+        goes_on = doc.is_some();
+    }
+    found
+}
+
+/// Functions with a tuple for a parameter, by its pattern or its type.
+fn tuple_parameters(source: &ShippedSource) -> Vec<Finding> {
+    let is_tuple = |text: &str| text.starts_with('(') && !text.starts_with("()");
+    let takes_tuple = |parameter: &String| {
+        let pattern = parameter.strip_prefix("mut ").unwrap_or(parameter);
+        let of_type = parameter.split_once(": ").map(|(_, of)| of.trim_start_matches('&'));
+        is_tuple(pattern) || of_type.is_some_and(is_tuple)
+    };
+    let functions = source.views.functions().into_iter();
+    functions
+        .filter(|function| function.parameters.iter().any(takes_tuple))
+        .map(|function| Finding::new(&source.path, function.line, function.name))
+        .collect()
+}
+
+/// Every `Result<_, String>`.
+fn string_errors(source: &ShippedSource) -> Vec<Finding> {
+    let code = &source.views.code;
+    let is_string = |at: &usize| {
+        let open = at + "Result".len();
+        let inside = |end| split_at_commas(&code[open + 1..end - 1]);
+        code[open..].starts_with('<')
+            && end_of_generics(code, open)
+                .map(inside)
+                .is_some_and(|it| it.last().is_some_and(|last| it.len() == 2 && last == "String"))
+    };
+    words(code, "Result")
+        .filter(is_string)
+        .map(|at| Finding::new(&source.path, line_of(code, at), "Result<_, String>"))
         .collect()
 }
 
@@ -196,13 +180,18 @@ fn words_of(name: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shipped::shipped;
 
-    fn findings(sources: &[(&str, String)]) -> Vec<String> {
-        let mut words = Words::default();
-        for (path, text) in sources {
-            words.read(Path::new(path), text, &Source::new(text));
-        }
-        words.findings().into_iter().map(|finding| finding.to_string()).collect()
+    /// What a gauge finds in these sources, by its name.
+    fn found(name: &str, sources: &[(&str, &str)]) -> Vec<String> {
+        let texts = sources.iter().map(|(path, text)| ((*path).into(), (*text).to_owned()));
+        let gauges = gauges(&shipped(texts.collect()));
+        let places = gauges.into_iter().filter(|gauge| gauge.name == name).flat_map(|it| it.places);
+        places.map(|place| place.to_string()).collect()
+    }
+
+    fn in_one(name: &str, text: &str) -> Vec<String> {
+        found(name, &[("crates/a/src/a.rs", text)])
     }
 
     #[test]
@@ -213,25 +202,41 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_four_types_bear_is_a_finding_but_for_settings() {
-        let source = |name: &str| format!("//! A.\n/// One of them.\npub struct {name};\n");
-        let four = |name: &str| {
+    fn a_name_that_four_types_bear_is_counted_but_for_settings() {
+        let bearers = |name: &str| {
+            let text = format!("pub struct {name};\n");
             let paths = ["a", "b", "c", "d"].map(|it| format!("crates/{it}/src/lib.rs"));
-            let sources: Vec<_> = paths.iter().map(|it| (it.as_str(), source(name))).collect();
-            findings(&sources)
+            let sources: Vec<_> = paths.iter().map(|it| (it.as_str(), text.as_str())).collect();
+            found("shared_names", &sources)
         };
-        assert!(four("CachePlace")[0].contains("4 types are called CachePlace"));
-        assert!(!four("Settings").iter().any(|it| it.contains("are called Settings")));
+        assert!(bearers("CachePlace")[0].contains("4 types are called CachePlace"));
+        assert_eq!(bearers("Settings"), Vec::<String>::new());
     }
 
     #[test]
-    fn riddles_wide_comments_and_short_names_are_findings() {
-        let text = format!("//! A.\n\n/// What it is.\nstruct Place;\n// {}\n", "x".repeat(100));
-        let found = findings(&[("crates/a/src/lib.rs", text.clone())]);
-        assert_eq!(found.len(), 3, "{found:#?}");
-        assert!(found[0].contains("103 columns"));
-        assert_eq!(findings(&[("tests/tests/it/a.rs", text)]).len(), 1, "width alone");
-        let url = format!("//! A.\n// https://example.org/{}\n", "x".repeat(100));
-        assert_eq!(findings(&[("crates/a/src/lib.rs", url)]), Vec::<String>::new());
+    fn riddles_and_short_names_are_counted_outside_tests() {
+        let text = "//! A.\n\n/// What it is.\n/// It is.\nstruct Place;\n#[cfg(test)]\nmod tests {\n    /// What.\n    enum Two {}\n}\n";
+        assert_eq!(in_one("doc_riddles", text), ["crates/a/src/a.rs:3: What it is."]);
+        assert_eq!(in_one("one_word_types", text), ["crates/a/src/a.rs:5: Place"]);
+    }
+
+    #[test]
+    fn tuples_are_counted_by_pattern_and_by_type() {
+        let text = "fn a((b, c): (u8, u8)) {}\nfn d(e: &(u8, u8)) {}\nfn f(g: [u8; 2], h: ()) {}\n";
+        let expected = ["crates/a/src/a.rs:1: a", "crates/a/src/a.rs:2: d"];
+        assert_eq!(in_one("tuple_parameters", text), expected);
+    }
+
+    #[test]
+    fn errors_that_are_text_are_counted() {
+        let text = "fn a() -> io::Result<String> {}\nfn b() -> Result<Vec<(u8, u8)>, String> {}\nfn c() -> Result<String, Error> {}\n";
+        assert_eq!(in_one("string_errors", text), ["crates/a/src/a.rs:2: Result<_, String>"]);
+    }
+
+    #[test]
+    fn wide_comments_are_found_but_for_a_url() {
+        let wide = |text: &str| wide_comments(Path::new("a.rs"), text, &Source::new(text)).len();
+        assert_eq!(wide(&format!("// {}\n", "x".repeat(100))), 1);
+        assert_eq!(wide(&format!("// https://example.org/{}\n", "x".repeat(100))), 0);
     }
 }
