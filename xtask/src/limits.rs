@@ -8,6 +8,8 @@ pub(crate) const FILE_LINES_MAX: usize = 500;
 pub(crate) const FUNCTION_LINES_MAX: usize = 70;
 /// Columns of a line with a comment, a URL at its end apart.
 pub(crate) const COLUMNS_MAX: usize = 100;
+/// Columns of the subject of a commit, which tools show in one line.
+pub(crate) const SUBJECT_COLUMNS_MAX: usize = 72;
 /// Lines of a crate, those of its tests excluded.
 pub(crate) const CRATE_LINES_MAX: usize = 10_000;
 /// Step of the marks of crates that are larger.

@@ -2,12 +2,13 @@
 //!
 //! `cargo xtask fences` reads the manifests and imports and `cargo xtask tidy` the sources and
 //! documents; each prints every finding with its reason and fails if there is one. `places` lists
-//! where one figure of `ratchet.toml` comes from.
+//! where one figure of `ratchet.toml` comes from, and `commits` reads the messages of a branch.
 //! These change nothing, and `make lint` calls the first two. `lower` takes the better figures over
 //! into that file; `manual` writes the generated pages of the manual, or checks them.
 
 mod book;
 mod circles;
+mod commits;
 mod documents;
 mod fences;
 mod finding;
@@ -30,7 +31,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask fences | tidy | places FIGURE | lower | manual [--check]\n";
+const USAGE: &str = "usage: cargo xtask fences | tidy | places FIGURE | lower | commits [BASE] | manual [--check]\n";
 
 fn main() -> ExitCode {
     // The manifest's folder is known when this is built; the repository is the one above it.
@@ -40,6 +41,9 @@ fn main() -> ExitCode {
     let done = match arguments[..] {
         ["fences"] => fences::gauges(root).and_then(|it| held(root, &it, fences::check(root)?)),
         ["tidy"] => tidy::gauges(root).and_then(|it| held(root, &it, tidy::check(root)?)),
+        ["commits"] => commits::check(root, None).map(|it| told(&it)),
+        ["commits", base] => commits::check(root, Some(base)).map(|it| told(&it)),
+        ["message", file] => commits::check_message(root, file).map(|it| told(&it)),
         ["manual"] => manual::write(root).map(|it| told(&it)),
         ["manual", "--check"] => manual::check(root).map(|it| told(&it)),
         ["places", figure] => gauges(root).and_then(|it| places(&it, figure)),
