@@ -13,6 +13,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::{DomainName, Door, Now, RequestKind};
 
+/// Refusal of a change by the part that it is for, whose own error it is: the API knows no door,
+/// and shows it with a remedy.
+pub type ControlRefusal = Box<dyn std::error::Error + Send + Sync>;
+
 /// The running program, as the API sees it.
 pub trait ProgramControl: Send + Sync + 'static {
     /// Returns what the program says of itself.
@@ -38,7 +42,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn pools(&self) -> Vec<PoolInfo>;
 
     /// Changes the servers of a pool until the program ends; or says why not.
-    fn change_pool(&self, change: &PoolChange) -> Result<(), String>;
+    fn change_pool(&self, change: &PoolChange) -> Result<(), ControlRefusal>;
 
     /// Returns what is known of clients' trust in the authority, the one heard of last first.
     fn trust(&self, now: Now) -> Vec<ClientTrust>;
@@ -50,7 +54,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     /// Fetches lists that have a URL, unless they are as they were, and swaps them in; returns when
     /// that is done or has taken a minute. An error says that there is no such list, or that too
     /// many ask.
-    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String>;
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal>;
 
     /// Lets everything pass until this moment, in milliseconds since 1970; 0 ends a pause.
     fn pause_until(&self, unix_ms: u64);
@@ -59,7 +63,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn paused_until(&self) -> u64;
 
     /// Lets a name pass; or says why not.
-    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String>;
+    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), ControlRefusal>;
 
     /// Returns what is let through, by name.
     fn allows(&self, now: Now) -> Vec<AllowInfo>;
@@ -74,7 +78,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn stores(&self) -> Vec<StoreInfo>;
 
     /// Takes back what is stored, in the stores of these doors; or says why that does not last.
-    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String>;
+    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal>;
 
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;

@@ -28,7 +28,8 @@ mod tests;
 mod token;
 
 pub use control::{
-    DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl, WhyQuestion,
+    ControlRefusal, DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl,
+    WhyQuestion,
 };
 pub use iso::iso;
 pub use serve::{Admin, AdminParts};

@@ -16,6 +16,7 @@ use crate::yaml::TextPosition;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 use vocab::{Complaint, Network, PortRange};
@@ -60,7 +61,7 @@ const LEFT_OUT_SHOWN: usize = 20;
 const MEMORY_MIN: u64 = 256 << 10;
 
 /// Reads another file that the configuration names; an error says why it cannot be read.
-pub type ReadFile<'f> = &'f dyn Fn(&Path) -> Result<String, String>;
+pub type ReadFile<'f> = &'f dyn Fn(&Path) -> io::Result<String>;
 
 /// Polipo's configuration `text`, of the file `source`, as a configuration of ours.
 ///
@@ -351,8 +352,8 @@ impl PolipoImport {
         }
         let Some((said, path)) = self.text(name) else { return String::new() };
         read_file(Path::new(&path)).unwrap_or_else(|why| {
-            let why =
-                Complaint::new(said.name, why).remedy("make it readable, or take the line out");
+            let why = Complaint::new(said.name, why.to_string())
+                .remedy("make it readable, or take the line out");
             self.wrong.push((said.line, why));
             String::new()
         })

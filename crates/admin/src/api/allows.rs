@@ -74,7 +74,11 @@ pub(crate) async fn allowed(
     };
     let done = app.ask(move |app| app.control.allow(&grant, now)).await?;
     done.map_err(|why| {
-        ApiRefusal::new(StatusCode::CONFLICT, why, "`tidegate ctl allows` shows them all")
+        ApiRefusal::new(
+            StatusCode::CONFLICT,
+            why.to_string(),
+            "`tidegate ctl allows` shows them all",
+        )
     })?;
     Ok(allow)
 }

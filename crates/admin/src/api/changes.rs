@@ -57,7 +57,7 @@ pub(crate) async fn update_lists(
     let Json(which) = sent?;
     app.ask(move |app| app.control.update_lists(&which)).await?.map(Json).map_err(|why| {
         let remedy = "send `list`, the name of a list that has a url, or leave it out";
-        ApiRefusal::new(StatusCode::CONFLICT, why, remedy)
+        ApiRefusal::new(StatusCode::CONFLICT, why.to_string(), remedy)
     })
 }
 

@@ -4,7 +4,7 @@
 //! Changes last as long as the process; the file is not touched. Behind the guard.
 
 use super::{ApiRequest, ApiState};
-use crate::control::{PoolChange, PoolServerChange};
+use crate::control::{ControlRefusal, PoolChange, PoolServerChange};
 use crate::model::{ApiProblem, NewServer, PoolChangeRequest, PoolList, PoolServersRequest};
 use crate::refused::ApiRefusal;
 use axum::Json;
@@ -63,9 +63,9 @@ async fn change(app: &Arc<ApiState>, change: PoolChange) -> Result<Json<PoolList
         app.control.change_pool(&change)?;
         Ok(app.control.pools())
     });
-    changed.await?.map(|pools| Json(PoolList { pools })).map_err(|why: String| {
+    changed.await?.map(|pools| Json(PoolList { pools })).map_err(|why: ControlRefusal| {
         let remedy = "GET /api/pools names every pool and its servers";
-        ApiRefusal::new(StatusCode::CONFLICT, why, remedy)
+        ApiRefusal::new(StatusCode::CONFLICT, why.to_string(), remedy)
     })
 }
 

@@ -36,7 +36,11 @@ pub(crate) async fn take_back(
     let Json(sent) = sent?;
     check(&sent)?;
     app.ask(move |app| app.control.take_back(&sent)).await?.map(Json).map_err(|why| {
-        ApiRefusal::new(StatusCode::CONFLICT, why, "give a door a cache, or repair its folder")
+        ApiRefusal::new(
+            StatusCode::CONFLICT,
+            why.to_string(),
+            "give a door a cache, or repair its folder",
+        )
     })
 }
 

@@ -1,7 +1,8 @@
 //! An admin to ask, with a program, a ledger and a token of its own.
 
 use crate::control::{
-    DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl, WhyQuestion,
+    ControlRefusal, DnsCachePurge, NameAllow, PoolChange, PoolServerChange, ProgramControl,
+    WhyQuestion,
 };
 use crate::model::{
     AllowInfo, ApiProblem, ClientTrust, DnsCacheInfo, ListInfo, ListUpdateOutcome, OriginInfo,
@@ -74,7 +75,7 @@ impl ProgramControl for Program {
     fn pools(&self) -> Vec<PoolInfo> {
         vec![PoolInfo { name: "app".into(), ..PoolInfo::default() }]
     }
-    fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
+    fn change_pool(&self, change: &PoolChange) -> Result<(), ControlRefusal> {
         let is_known = match &change.change {
             PoolServerChange::Weigh(url, 3) => url == "http://10.0.0.1",
             PoolServerChange::Replace(servers) => {
@@ -85,7 +86,7 @@ impl ProgramControl for Program {
         };
         (change.pool == "app" && is_known)
             .then_some(())
-            .ok_or_else(|| format!("there is no pool {:?}", change.pool))
+            .ok_or_else(|| format!("there is no pool {:?}", change.pool).into())
     }
     fn reload(&self) -> Result<ReloadOutcome, Vec<String>> {
         if self.broken.load(Relaxed) {
@@ -93,10 +94,10 @@ impl ProgramControl for Program {
         }
         Ok(ReloadOutcome { lists: 1, ..ReloadOutcome::default() })
     }
-    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String> {
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         let name = which.list.clone().unwrap_or_else(|| "easylist".into());
         if name != "easylist" {
-            return Err(format!("no list with url is called {name:?}"));
+            return Err(format!("no list with url is called {name:?}").into());
         }
         let outcome = if which.even_if_smaller { "changed" } else { "same" };
         let lists = vec![UpdatedList { name, outcome: outcome.into(), failure: None }];
@@ -108,7 +109,7 @@ impl ProgramControl for Program {
     fn paused_until(&self) -> u64 {
         self.paused_until.load(Relaxed)
     }
-    fn allow(&self, grant: &NameAllow, _: Now) -> Result<(), String> {
+    fn allow(&self, grant: &NameAllow, _: Now) -> Result<(), ControlRefusal> {
         self.grants.lock().unwrap().push(grant.clone());
         Ok(())
     }
@@ -135,7 +136,7 @@ impl ProgramControl for Program {
     fn stores(&self) -> Vec<StoreInfo> {
         vec![StoreInfo { door: "proxy".into(), hits: 7, ..StoreInfo::default() }]
     }
-    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, String> {
+    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal> {
         match what.door.as_deref() {
             Some("gateway") => Err("no door has such a store".into()),
             _ => Ok(TakenBack { entries: 2, fetches: u64::from(what.soft) }),

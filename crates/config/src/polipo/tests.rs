@@ -5,8 +5,8 @@
 use super::*;
 use crate::Plan;
 
-fn no_file(path: &Path) -> Result<String, String> {
-    Err(format!("{} is not there", path.display()))
+fn no_file(path: &Path) -> io::Result<String> {
+    Err(io::Error::other(format!("{} is not there", path.display())))
 }
 
 fn made(text: &str) -> String {

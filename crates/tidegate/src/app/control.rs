@@ -9,7 +9,10 @@ use admin::model::{
     self, DnsCacheInfo, ListInfo, ListUpdateOutcome, ListenerInfo, ReloadOutcome, UpdateRequest,
     UpdatedList, UpstreamInfo,
 };
-use admin::{Admin, AdminToken, DnsCachePurge, NameAllow, PoolChange, ProgramControl, WhyQuestion};
+use admin::{
+    Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, PoolChange, ProgramControl,
+    WhyQuestion,
+};
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
@@ -211,7 +214,7 @@ impl ProgramControl for ControlHandle {
         self.0.pools().into_iter().map(super::pools::told).collect()
     }
 
-    fn change_pool(&self, change: &PoolChange) -> Result<(), String> {
+    fn change_pool(&self, change: &PoolChange) -> Result<(), ControlRefusal> {
         self.0.change_pool(change)
     }
 
@@ -219,7 +222,7 @@ impl ProgramControl for ControlHandle {
         self.0.reload()
     }
 
-    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, String> {
+    fn update_lists(&self, which: &UpdateRequest) -> Result<ListUpdateOutcome, ControlRefusal> {
         let smaller =
             if which.even_if_smaller { ShrinkRule::Accepted } else { ShrinkRule::Refused };
         let name = which.list.as_deref();
@@ -242,8 +245,8 @@ impl ProgramControl for ControlHandle {
         self.0.policy.load().paused_until()
     }
 
-    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String> {
-        self.0.allow(grant, now)
+    fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), ControlRefusal> {
+        Ok(self.0.allow(grant, now)?)
     }
 
     fn allows(&self, now: Now) -> Vec<model::AllowInfo> {
@@ -287,8 +290,8 @@ impl ProgramControl for ControlHandle {
         stores::stores(&self.0)
     }
 
-    fn take_back(&self, what: &model::TakeBackRequest) -> Result<model::TakenBack, String> {
-        stores::take_back(&self.0, what)
+    fn take_back(&self, what: &model::TakeBackRequest) -> Result<model::TakenBack, ControlRefusal> {
+        Ok(stores::take_back(&self.0, what)?)
     }
 
     fn ca_pem(&self) -> Option<String> {

@@ -7,7 +7,7 @@
 use super::RunningApp;
 use super::state::replace_file;
 use admin::NameAllow;
-use policy::{AllowUntil, AllowedClients, LEAVES_MAX, Policy, TemporaryAllow};
+use policy::{AllowUntil, AllowedClients, LEAVES_MAX, LeavesFull, Policy, TemporaryAllow};
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -23,14 +23,14 @@ const FILE_BYTES_MAX: u64 = LEAVES_MAX as u64 * 512;
 
 impl RunningApp {
     /// Lets a name pass.
-    pub(super) fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), String> {
+    pub(super) fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), LeavesFull> {
         // A reload carries the leaves over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
         let whom = whom(grant.client);
         let until = grant.until_unix_ms.map_or(AllowUntil::Withdrawn, AllowUntil::Moment);
         let leave = TemporaryAllow { host: Some(grant.host.clone()), whom, until };
-        policy.grant(leave, now).map_err(|why| why.to_string())?;
+        policy.grant(leave, now)?;
         self.signer.drop_unblocked();
         self.keep_leaves(&policy, now);
         Ok(())

@@ -7,6 +7,9 @@
 //! problem but an empty one: [`super::subscriptions`] brings it.
 
 mod folder;
+mod unreadable;
+
+pub(crate) use unreadable::ListReadError;
 
 use super::state::replace_file;
 use super::subscriptions::Subscription;
@@ -154,7 +157,7 @@ pub(crate) fn without_rules(rules: &RuleSet) -> Vec<String> {
     rules.lists().iter().filter(is_idle).map(told).collect()
 }
 
-fn of_file(path: &Path, size_max: u64) -> Result<ListContent, String> {
+fn of_file(path: &Path, size_max: u64) -> Result<ListContent, ListReadError> {
     // Before it is read: what is read has then not changed since, or later.
     let changed_ms = changed_ms(path);
     let text = read_capped(path, size_max).and_then(fit)?;
@@ -165,7 +168,7 @@ fn of_folder(
     path: &Path,
     list: &ListSettings,
     remarks: &mut Vec<String>,
-) -> Result<ListContent, String> {
+) -> Result<ListContent, ListReadError> {
     let files = folder::files(path)?;
     if files.is_empty() {
         remarks.push(format!(
@@ -189,20 +192,20 @@ fn changed_ms(path: &Path) -> Option<u64> {
 }
 
 /// The text of a list, unless it is none at all; an empty file is a list without rules.
-fn fit(text: Vec<u8>) -> Result<Vec<u8>, String> {
+fn fit(text: Vec<u8>) -> Result<Vec<u8>, ListReadError> {
     match policy::unfit(&text) {
         None | Some(UnfitList::Empty) => Ok(text),
-        Some(why) => Err(why.to_string()),
+        Some(why) => Err(ListReadError::Unfit(why)),
     }
 }
 
 /// A file, if it is no larger than so many bytes.
-pub(super) fn read_capped(path: &Path, size_max: u64) -> Result<Vec<u8>, String> {
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > size_max {
-        return Err(format!("{size} bytes are more than the {size_max} allowed"));
+pub(super) fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ListReadError> {
+    let bytes = std::fs::metadata(path)?.len();
+    if bytes > bytes_max {
+        return Err(ListReadError::TooLarge { bytes, bytes_max });
     }
-    std::fs::read(path).map_err(|error| error.to_string())
+    Ok(std::fs::read(path)?)
 }
 
 /// Content of a list, in the words of the API.
@@ -317,9 +320,8 @@ impl ListTexts {
 }
 
 /// Rules of one file alone, for `tidegate lists test`.
-pub(crate) fn compile_file(path: &Path) -> Result<RuleSet, String> {
-    let text = read_capped(path, ListSettings::default().bytes_max())
-        .map_err(|what| format!("{}: {what}", path.display()))?;
+pub(crate) fn compile_file(path: &Path) -> Result<RuleSet, ListReadError> {
+    let text = read_capped(path, ListSettings::default().bytes_max())?;
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     Ok(compiled_alone(&name, &text))
 }

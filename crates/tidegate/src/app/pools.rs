@@ -4,7 +4,7 @@
 
 use super::RunningApp;
 use admin::model::{NewServer, PoolInfo, PoolName, PoolResolve, PoolServer};
-use admin::{PoolChange, PoolServerChange};
+use admin::{ControlRefusal, PoolChange, PoolServerChange};
 use door_gateway::{
     NameState, PoolChange as DoorChange, PoolState, ResolveChoice, ServerDetails, ServerState,
 };
@@ -27,7 +27,7 @@ impl RunningApp {
     }
 
     /// Changes one of them.
-    pub(super) fn change_pool(&self, asked: &PoolChange) -> Result<(), String> {
+    pub(super) fn change_pool(&self, asked: &PoolChange) -> Result<(), ControlRefusal> {
         let door = self.gateway().ok_or("there is no gateway, and so no pool")?;
         let change = match asked.change.clone() {
             PoolServerChange::Add(server) => DoorChange::Add(wanted(server)),
@@ -39,7 +39,7 @@ impl RunningApp {
             PoolServerChange::Undrain(url) => DoorChange::Undrain(url),
             PoolServerChange::Weigh(url, weight) => DoorChange::Weigh(url, weight),
         };
-        door.change_pool(&asked.pool, &change).map_err(|why| why.to_string())
+        Ok(door.change_pool(&asked.pool, &change)?)
     }
 }
 

@@ -15,11 +15,12 @@ use ::signer::SignerLauncher;
 use config::{FileComplaint, LandlockMode, Plan};
 use needs::{SystemNeeds, WritablePlace};
 use sandbox::{
-    AccountError, Capability, FileAccess, HeldPrivileges, KernelProtection, PrivilegePlan,
-    ProgramStarts, SystemAccount,
+    AccountError, Capability, FileAccess, HeldPrivileges, KernelProtection, OwnershipError,
+    PrivilegePlan, ProgramStarts, SystemAccount,
 };
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::fs::{OpenOptions, Permissions};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use transport::tls::hold_pem;
@@ -113,10 +114,47 @@ pub(super) fn give_up(
 }
 
 /// Takes the authority's folder for root, and starts who alone may read in it.
-fn begin_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, String> {
-    let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(|why| why.to_string())?;
-    SignerLauncher::start(&signer::launcher(setup, state), folder)
-        .map_err(|why| format!("the launcher of signers cannot be started: {why}"))
+fn begin_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, NoLauncher> {
+    let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(NoLauncher::Folder)?;
+    SignerLauncher::start(&signer::launcher(setup, state), folder).map_err(NoLauncher::Process)
+}
+
+/// Reasons why there is no launcher of signers.
+#[derive(Debug)]
+enum NoLauncher {
+    /// The authority's folder cannot be root's.
+    Folder(OwnershipError),
+    Process(io::Error),
+}
+
+impl Display for NoLauncher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(why) => why.fmt(f),
+            Self::Process(why) => {
+                write!(f, "the launcher of signers cannot be started: {why}")
+            }
+        }
+    }
+}
+
+/// A state folder that an account cannot get to.
+#[derive(Debug)]
+struct UnreachableState<'p> {
+    state: &'p Path,
+    user: &'p str,
+}
+
+impl Display for UnreachableState<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the state folder {} cannot be reached by the user {}, whom Tidegate becomes when root \
+             starts it; name a folder such as /var/lib/tidegate under state_dir or with --state",
+            self.state.display(),
+            self.user
+        )
+    }
 }
 
 /// The complaint about an account that cannot be used, if it is one.
@@ -136,16 +174,11 @@ fn shared_account(plan: &Plan, account: &SystemAccount) -> Option<String> {
 }
 
 /// Refuses a state folder that the account cannot get to.
-fn reach(state: &Path, account: &SystemAccount) -> Result<(), String> {
+fn reach<'p>(state: &'p Path, account: &'p SystemAccount) -> Result<(), UnreachableState<'p>> {
     if may(state, account, READ | WRITE | SEARCH) {
         return Ok(());
     }
-    Err(format!(
-        "the state folder {} cannot be reached by the user {}, whom Tidegate becomes when root \
-         starts it; name a folder such as /var/lib/tidegate under state_dir or with --state",
-        state.display(),
-        account.name
-    ))
+    Err(UnreachableState { state, user: &account.name })
 }
 
 /// True if the account may do this with a file or folder, by the modes of all folders above it.

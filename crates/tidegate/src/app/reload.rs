@@ -9,6 +9,7 @@
 use super::build;
 use super::doors::{self, HttpOpening, OpenDoors};
 use super::http::BoundListeners;
+use super::subscriptions::ListsNotInForce;
 use super::{RunningApp, RunningDoors, lists, memory, private};
 use ::signer::SignerSuccession;
 use admin::model::{ReloadOutcome, UpdatedList};
@@ -52,7 +53,8 @@ impl RunningApp {
         succession.keep();
         let (lists, rules) = self.swap(policy, before);
         self.subscriptions.all_in_force();
-        self.subscribe(&running.plan, transport::clock::now()).map_err(lines)?;
+        self.subscribe(&running.plan, transport::clock::now())
+            .map_err(|why| lines(why.to_string()))?;
         let mut warnings = self.tell_lists(&running.plan);
         warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
         Ok(ReloadOutcome { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
@@ -70,20 +72,18 @@ impl RunningApp {
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
     /// lists and rules there are. The doors are not touched. A reload that comes meanwhile waits,
     /// and what it brings stands last.
-    pub(super) fn take_lists(&self) -> Result<(u32, u64), String> {
+    pub(super) fn take_lists(&self) -> Result<(u32, u64), ListsNotInForce> {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
         let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
-            .map_err(|failure| failure.message.trim_end().to_owned())?;
+            .map_err(ListsNotInForce::Unreadable)?;
         // It comes to know of new names before the doors do, as with a reload. If it cannot,
         // blocking goes on without certificates for them.
         let signer = self.reload_signer();
         let size = self.swap(policy, before);
         self.tell_lists(&plan);
-        signer
-            .map(SignerSuccession::keep)
-            .map_err(|why| format!("the signer keeps the lists of before: {why}"))?;
+        signer.map(SignerSuccession::keep).map_err(ListsNotInForce::SignerKeeps)?;
         Ok(size)
     }
 
@@ -97,7 +97,7 @@ impl RunningApp {
         }
         let sums = || self.policy.load().rules().sums().to_vec();
         let before = sums();
-        let failure = self.take_lists().err();
+        let failure = self.take_lists().err().map(|why| why.to_string());
         let after = sums();
         let all = &plan.file.policy.lists;
         let is_same = |name: &String| {

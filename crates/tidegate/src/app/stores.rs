@@ -105,9 +105,31 @@ pub(super) fn explain(app: &RunningApp, question: &WhyQuestion) -> Vec<String> {
     found.map(|(_, cache)| cache.explain(url)).unwrap_or_default()
 }
 
-/// Takes back what is stored, in every store that is meant. An error says that there is none, or
-/// that a disk could not note it.
-pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, String> {
+/// A purge that does not hold.
+#[derive(Debug)]
+pub(super) enum PurgeRefusal {
+    /// No door that is meant has a store.
+    NoStore,
+    /// These stores have it no more, and their disks could not note that.
+    NotNoted(Vec<String>),
+}
+
+impl fmt::Display for PurgeRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStore => f.write_str("no door has such a store"),
+            Self::NotNoted(stores) => f.write_str(&stores.join("; ")),
+        }
+    }
+}
+
+impl std::error::Error for PurgeRefusal {}
+
+/// Takes back what is stored, in every store that is meant.
+pub(super) fn take_back(
+    app: &RunningApp,
+    what: &TakeBackRequest,
+) -> Result<TakenBack, PurgeRefusal> {
     let value = || what.value.clone().unwrap_or_default();
     let which = match what.what.as_str() {
         "url" => PurgeTarget::Url(value()),
@@ -120,7 +142,7 @@ pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<Take
     let meant = |door: &str| what.door.as_deref().is_none_or(|only| only == door);
     let caches: Vec<_> = caches(app).into_iter().filter(|(door, _)| meant(door)).collect();
     if caches.is_empty() {
-        return Err("no door has such a store".into());
+        return Err(PurgeRefusal::NoStore);
     }
     let mut sum = TakenBack::default();
     let mut complaints = Vec::new();
@@ -133,7 +155,7 @@ pub(super) fn take_back(app: &RunningApp, what: &TakeBackRequest) -> Result<Take
             Err(why) => complaints.push(format!("{door}: {why}")),
         }
     }
-    if complaints.is_empty() { Ok(sum) } else { Err(complaints.join("; ")) }
+    if complaints.is_empty() { Ok(sum) } else { Err(PurgeRefusal::NotNoted(complaints)) }
 }
 
 /// The figures at one moment, for the metrics page.

@@ -43,13 +43,13 @@ pub(super) fn import(args: &ImportArgs) -> Result<(), CommandFailure> {
 }
 
 /// A file that a configuration names: at home behind `~`, and of a folder all its files.
-fn named(path: &Path) -> Result<String, String> {
+fn named(path: &Path) -> io::Result<String> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
     let path = match (path.strip_prefix("~"), home) {
         (Ok(below), Some(home)) => home.join(below),
         (Ok(_) | Err(_), _) => path.to_owned(),
     };
-    let told = |why: io::Error| format!("{}: {why}", path.display());
+    let told = |why: io::Error| io::Error::new(why.kind(), format!("{}: {why}", path.display()));
     if !path.is_dir() {
         return read(&path).map_err(told);
     }
@@ -57,10 +57,10 @@ fn named(path: &Path) -> Result<String, String> {
     let mut files =
         entries.map(|it| Ok(it?.path())).collect::<io::Result<Vec<_>>>().map_err(told)?;
     if files.len() > FILES_MAX {
-        return Err(format!("{}: more than {FILES_MAX} files", path.display()));
+        return Err(told(io::Error::other(format!("more than {FILES_MAX} files"))));
     }
     files.sort();
-    let texts: Result<Vec<_>, _> = files.iter().map(|file| named(file)).collect();
+    let texts: io::Result<Vec<_>> = files.iter().map(|file| named(file)).collect();
     Ok(texts?.join("\n"))
 }
 

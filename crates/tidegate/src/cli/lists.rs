@@ -4,7 +4,7 @@
 use super::running::{AbsentReason, PolicyAnswers, PolicySource, RunningTidegate, refused};
 use super::{CommandFailure, CommandSetup, ExitReason};
 use crate::app::lists;
-use crate::app::subscriptions::{ShrinkRule, Subscription, no_such_list, update_offline};
+use crate::app::subscriptions::{ShrinkRule, Subscription, UpdateRefusal, update_offline};
 use admin::model::{
     self, ListInfo, ListUpdateOutcome, ListsInfo, SkippedCount, UpdateRequest, UpdatedList,
 };
@@ -64,7 +64,7 @@ pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), 
             if wanted.is_empty() && folders.is_empty() {
                 return Err(CommandFailure::new(
                     ExitReason::Wrong,
-                    no_such_list(which.list.as_deref()),
+                    UpdateRefusal::NoSuchList(which.list.clone()),
                 ));
             }
             let smaller =
@@ -72,8 +72,7 @@ pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), 
             let done = if wanted.is_empty() {
                 Vec::new()
             } else {
-                update_offline(&plan, &state, &wanted, smaller)
-                    .map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?
+                update_offline(&plan, &state, &wanted, smaller)?
             };
             // Nobody has them in force: the next start reads them as they are then.
             let folders = folders.into_iter().map(|name| UpdatedList {
@@ -103,8 +102,9 @@ pub(super) fn update(setup: &CommandSetup, which: &UpdateRequest) -> Result<(), 
 
 /// One list file, whether or not a configuration names it.
 pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
-    let rules =
-        lists::compile_file(file).map_err(|what| CommandFailure::new(ExitReason::Wrong, what))?;
+    let rules = lists::compile_file(file).map_err(|what| {
+        CommandFailure::new(ExitReason::Wrong, format_args!("{}: {what}", file.display()))
+    })?;
     rules.lists().iter().map(lists::told).for_each(|list| print_list(&list));
     println!("memory: {}", rules.memory());
     let unfit = rules.lists().iter().find_map(|report| report.unfit);

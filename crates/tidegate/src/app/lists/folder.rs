@@ -4,6 +4,7 @@
 //! for the policy to read, each file by itself. Called for each list whose path is a folder.
 
 use super::fit;
+use super::unreadable::ListReadError;
 use policy::ListFile;
 use std::path::{Path, PathBuf};
 
@@ -14,20 +15,20 @@ const ENDINGS: [&str; 3] = ["txt", "list", "hosts"];
 
 /// The files of a folder that are taken, in the order of their names. Hidden files, those with
 /// another ending and what is no file are left out; a link counts as what it leads to.
-pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, ListReadError> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(|error| error.to_string())? {
-        let path = entry.map_err(|error| error.to_string())?.path();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
         if !is_named_like_a_list(&path) {
             continue;
         }
         let about =
-            std::fs::metadata(&path).map_err(|error| format!("{}: {error}", shown(&path)))?;
+            std::fs::metadata(&path).map_err(|why| ListReadError::in_file(&shown(&path), why))?;
         if about.is_file() {
             files.push(path);
         }
         if files.len() > FILES_MAX {
-            return Err(format!("it holds more than the {FILES_MAX} lists allowed"));
+            return Err(ListReadError::TooManyFiles { files_max: FILES_MAX });
         }
     }
     files.sort_unstable();
@@ -36,16 +37,20 @@ pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// The texts of these files one behind the other, of no more than so many bytes, and where each
 /// ends.
-pub(super) fn read(files: &[PathBuf], size_max: u64) -> Result<(Vec<u8>, Vec<ListFile>), String> {
+pub(super) fn read(
+    files: &[PathBuf],
+    bytes_max: u64,
+) -> Result<(Vec<u8>, Vec<ListFile>), ListReadError> {
     let (mut text, mut ends) = (Vec::new(), Vec::with_capacity(files.len()));
     for path in files {
         let name = shown(path);
-        let size = std::fs::metadata(path).map_err(|error| format!("{name}: {error}"))?.len();
-        if size.saturating_add(text.len() as u64) > size_max {
-            return Err(format!("with {name} there are more than the {size_max} bytes allowed"));
+        let in_file = |why| ListReadError::in_file(&name, why);
+        let size = std::fs::metadata(path).map_err(in_file)?.len();
+        if size.saturating_add(text.len() as u64) > bytes_max {
+            return Err(ListReadError::FolderTooLarge { file: name, bytes_max });
         }
-        let part = std::fs::read(path).map_err(|error| format!("{name}: {error}"))?;
-        text.extend(fit(part).map_err(|why| format!("{name}: {why}"))?);
+        let part = std::fs::read(path).map_err(in_file)?;
+        text.extend(fit(part).map_err(|why| ListReadError::in_file(&name, why))?);
         ends.push(ListFile { name, end: text.len() });
     }
     Ok((text, ends))

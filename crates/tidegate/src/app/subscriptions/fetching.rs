@@ -5,14 +5,17 @@
 //! last good one stays. Called by the thread that keeps lists, and by `tidegate lists update` where
 //! nothing runs.
 
+use super::failure::{BadAuthorities, ListFetchError};
 use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
 use crate::app::{build, state::StateDir};
+use crate::cli::{CommandFailure, ExitReason};
 use config::Plan;
-use fetch::{FetchFailure, FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
+use fetch::{FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
 use origins::{Dialer, OriginLimits, Origins};
 use policy::UnfitList;
 use resolver::{OwnNames, Resolver};
+use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -55,7 +58,7 @@ pub(super) async fn fetch(
     origins: &Origins,
     what: &Subscription,
     smaller: ShrinkRule,
-) -> Result<FileOutcome, String> {
+) -> Result<FileOutcome, ListFetchError> {
     let wanted = FileRequest {
         url: what.url.clone(),
         path: what.path.clone(),
@@ -70,34 +73,38 @@ pub(super) async fn fetch(
             let origins = own.as_ref().unwrap_or(origins);
             match tokio::time::timeout(FETCH_MAX, keep(origins, &wanted)).await {
                 Ok(Ok(kept)) => return Ok(kept),
-                Ok(Err(FetchFailure::ForNow(why) | FetchFailure::ForGood(why))) => why,
-                Err(_) => format!("it did not come within {} s", FETCH_MAX.as_secs()),
+                Ok(Err(failure)) => ListFetchError::Fetch(failure),
+                Err(_) => ListFetchError::TooSlow { limit: FETCH_MAX },
             }
         }
     };
     let noted = {
-        let (what, why) = (what.clone(), why.clone());
+        let (what, why) = (what.clone(), why.to_string());
         let now_s = transport::clock::now().unix_secs();
         tokio::task::spawn_blocking(move || {
             FetchRecord::note_failure(&what.path, &what.url.to_string(), &why, now_s)
         })
     };
-    match noted.await {
-        Ok(Ok(_)) => Err(why),
-        Ok(Err(error)) => Err(format!("{why}; and that cannot be noted: {error}")),
-        Err(_) => Err(format!("{why}; and noting that broke off")),
-    }
+    Err(match noted.await {
+        Ok(Ok(_)) => why,
+        Ok(Err(noting)) => {
+            ListFetchError::NotNoted { why: Box::new(why), noting: Arc::new(noting) }
+        }
+        Err(_) => ListFetchError::NotingBroke { why: Box::new(why) },
+    })
 }
 
 /// Where servers are trusted that the authorities in a file vouch for too.
-fn own_origins(origins: &Origins, ca: Option<&Path>) -> Result<Option<Origins>, String> {
-    let Some(path) = ca else { return Ok(None) };
-    let trusting =
-        |pem: Vec<u8>| origins.dialer().clone().trusting(&pem).map_err(|why| why.to_string());
-    match read_capped(path, CA_BYTES_MAX).and_then(trusting) {
-        Ok(dialer) => Ok(Some(Origins::new(dialer, limits()))),
-        Err(why) => Err(format!("ca {}: {why}", path.display())),
-    }
+fn own_origins(origins: &Origins, ca: Option<&Path>) -> Result<Option<Origins>, ListFetchError> {
+    let Some(file) = ca else { return Ok(None) };
+    let trusting = || {
+        let pem = read_capped(file, CA_BYTES_MAX)
+            .map_err(|why| BadAuthorities::Unreadable(Arc::new(why)))?;
+        let dialer = origins.dialer().clone();
+        dialer.trusting(&pem).map_err(|why| BadAuthorities::Pem(Arc::new(why)))
+    };
+    let bad = |why| ListFetchError::Authorities { file: file.to_owned(), why };
+    Ok(Some(Origins::new(trusting().map_err(bad)?, limits())))
 }
 
 /// Says why a text must not be in force.
@@ -134,17 +141,18 @@ pub(crate) fn update_offline(
     state_dir: &Path,
     wanted: &[Subscription],
     smaller: ShrinkRule,
-) -> Result<Vec<FetchOutcome>, String> {
-    let _held = StateDir::open(state_dir).map_err(|why| why.to_string())?;
+) -> Result<Vec<FetchOutcome>, CommandFailure> {
+    let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
+    let _held = StateDir::open(state_dir).map_err(|why| cannot(&why))?;
     let tls = ClientTls::new();
     let resolver = Resolver::start(&build::resolver_settings(plan), tls.clone())
-        .map_err(|why| why.to_string())?;
+        .map_err(|why| cannot(&why))?;
     let own = plan.file.dns.as_ref().and_then(|dns| door_dns::LocalNames::of(dns).ok());
     resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn OwnNames>));
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())
-        .map_err(|why| why.to_string())?;
+        .map_err(|why| cannot(&why))?;
     runtime.block_on(async {
         let origins = Origins::new(Dialer::new(resolver, tls), limits());
         let mut done = Vec::new();

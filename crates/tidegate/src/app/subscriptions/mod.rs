@@ -5,19 +5,23 @@
 //! policy compiled when one has changed. Set up at the start and at each reload; asked by the admin
 //! API and the command line.
 
+mod failure;
 mod fetching;
 mod thread;
 pub(crate) mod timetable;
 
+pub(crate) use failure::{ListsNotInForce, UpdateRefusal};
 pub(crate) use fetching::{ShrinkRule, update_offline};
 
 use super::RunningApp;
 use admin::model;
 use config::Plan;
+use failure::ListFetchError;
 use fetch::{BadUrl, FetchRecord, FileOutcome, Url};
 use policy::ListSettings;
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -53,7 +57,7 @@ pub(crate) struct Subscription {
 #[derive(Clone, Debug)]
 pub(crate) struct FetchOutcome {
     pub(crate) name: String,
-    pub(crate) result: Result<FileOutcome, String>,
+    pub(crate) result: Result<FileOutcome, ListFetchError>,
 }
 
 /// All subscriptions of the running program.
@@ -97,7 +101,7 @@ impl From<FetchOutcome> for model::UpdatedList {
         let (word, failure) = match outcome.result {
             Ok(FileOutcome::Changed) => ("changed", None),
             Ok(FileOutcome::Same) => ("same", None),
-            Err(why) => ("failed", Some(why)),
+            Err(why) => ("failed", Some(why.to_string())),
         };
         Self { name: outcome.name, outcome: word.into(), failure }
     }
@@ -258,27 +262,19 @@ impl Subscriptions {
         &self,
         name: Option<&str>,
         smaller: ShrinkRule,
-    ) -> Result<Option<Vec<FetchOutcome>>, String> {
+    ) -> Result<Option<Vec<FetchOutcome>>, UpdateRefusal> {
         let is_named = |item: &&SubscriptionItem| name.is_none_or(|name| item.what.name == name);
         let items = self.items();
         let which: Vec<PathBuf> =
             items.iter().filter(is_named).map(|item| item.what.path.clone()).collect();
         drop(items);
         let orders = self.orders.get().filter(|_| !which.is_empty());
-        let orders = orders.ok_or_else(|| no_such_list(name))?;
+        let orders = orders.ok_or_else(|| UpdateRefusal::NoSuchList(name.map(str::to_owned)))?;
         let (told, outcome) = sync_channel(1);
         orders
             .try_send(UpdateOrder { which, smaller, told })
-            .map_err(|_| "too many orders wait; lists are being fetched already".to_owned())?;
+            .map_err(|_| UpdateRefusal::TooManyOrders)?;
         Ok(outcome.recv_timeout(ORDER_WAIT).ok())
-    }
-}
-
-/// Why there is nothing to fetch.
-pub(crate) fn no_such_list(name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!("no list with url is called {name:?}"),
-        None => "no list has a url".into(),
     }
 }
 
@@ -299,15 +295,16 @@ pub(crate) fn warning(what: &Subscription, record: &FetchRecord) -> Option<Strin
 
 impl RunningApp {
     /// Takes the subscriptions of a plan; the first ever has the thread start that fetches them.
-    pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> Result<(), String> {
+    pub(super) fn subscribe(self: &Arc<Self>, plan: &Plan, now: Now) -> io::Result<()> {
         let all = Subscription::all(plan, self.state.path());
         fetching::sweep(&self.state.path().join(FOLDER), &all, now);
         let is_needed = !all.is_empty() && self.subscriptions.orders.get().is_none();
         self.subscriptions.set(all, now.unix_secs());
         if is_needed {
             let (orders, taken) = mpsc::channel(ORDERS_MAX);
-            thread::start(Arc::clone(self), taken)
-                .map_err(|why| format!("no thread for fetching lists: {why}"))?;
+            thread::start(Arc::clone(self), taken).map_err(|why| {
+                io::Error::new(why.kind(), format!("no thread for fetching lists: {why}"))
+            })?;
             // Reloads queue up, so nobody else has set it meanwhile.
             let _ = self.subscriptions.orders.set(orders);
         }

@@ -5,6 +5,7 @@
 //! where it is when the program ends: a file takes another's place with one rename or not at all.
 //! Started with the first subscription.
 
+use super::failure::{ListFetchError, ListsNotInForce};
 use super::fetching::{self, ShrinkRule, fetch};
 use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
 use crate::app::lists::random;
@@ -74,7 +75,7 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
                 }
             }
             Some(done) = work.compiling.join_next(), if !work.compiling.is_empty() => {
-                work.compiled(done.unwrap_or_else(|_| Err("compiling lists broke off".into())));
+                work.compiled(done.unwrap_or(Err(ListsNotInForce::CompilingBroke)));
             }
             () = sleep_until(wake) => {}
         }
@@ -86,7 +87,7 @@ struct FetchWork {
     app: Arc<RunningApp>,
     origins: Rc<Origins>,
     fetching: JoinSet<FetchDone>,
-    compiling: JoinSet<Result<String, String>>,
+    compiling: JoinSet<Result<String, ListsNotInForce>>,
     /// Since when texts are there that are not in force, and whose they are.
     changed: Option<(Instant, Vec<String>)>,
     errands: Vec<ListWaiter>,
@@ -95,7 +96,7 @@ struct FetchWork {
 /// A fetch that ended.
 struct FetchDone {
     what: Arc<Subscription>,
-    result: Result<FileOutcome, String>,
+    result: Result<FileOutcome, ListFetchError>,
 }
 
 /// Somebody who waits.
@@ -161,7 +162,7 @@ impl FetchWork {
             }
             item.due_s = timetable::due_s(&record, what.refresh, random());
             item.record = record;
-            if result == Ok(FileOutcome::Changed) {
+            if matches!(result, Ok(FileOutcome::Changed)) {
                 let changed = self.changed.get_or_insert_with(|| (Instant::now(), Vec::new()));
                 changed.1.push(what.name.clone());
             }
@@ -194,7 +195,7 @@ impl FetchWork {
         });
     }
 
-    fn compiled(&mut self, result: Result<String, String>) {
+    fn compiled(&mut self, result: Result<String, ListsNotInForce>) {
         let mut trouble = self.app.subscriptions.trouble();
         match result {
             Ok(done) => {

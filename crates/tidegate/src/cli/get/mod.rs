@@ -13,6 +13,7 @@ use super::{CommandFailure, ExitReason};
 use clap::Args;
 use progress::ProgressBars;
 use save::ExpectedChecksum;
+use std::fmt;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -58,13 +59,28 @@ pub(crate) struct GetArgs {
     quiet: bool,
 }
 
-fn parse_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|why| format!("{why}; write http://HOST/PATH"))?;
-    if exchange::is_spoken(&url) {
-        Ok(url)
-    } else {
-        Err("only http:// and https:// are spoken".into())
+/// A URL that cannot be downloaded from.
+#[derive(Debug)]
+enum UnusableUrl {
+    Unreadable(url::ParseError),
+    /// The scheme is another than http and https.
+    Scheme,
+}
+
+impl fmt::Display for UnusableUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(why) => write!(f, "{why}; write http://HOST/PATH"),
+            Self::Scheme => f.write_str("only http:// and https:// are spoken"),
+        }
     }
+}
+
+impl std::error::Error for UnusableUrl {}
+
+fn parse_url(text: &str) -> Result<Url, UnusableUrl> {
+    let url = Url::parse(text).map_err(UnusableUrl::Unreadable)?;
+    if exchange::is_spoken(&url) { Ok(url) } else { Err(UnusableUrl::Scheme) }
 }
 
 /// Downloads everything; fails if anything failed, once all are done.

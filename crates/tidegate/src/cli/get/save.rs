@@ -7,6 +7,7 @@
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256, Sha512};
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -113,15 +114,15 @@ impl PartFile {
         Ok(())
     }
 
-    /// Hashes the part; the wrong hash is returned, and the part removed.
-    pub(super) fn verify(&self, checksum: &ExpectedChecksum) -> io::Result<Result<(), String>> {
+    /// Hashes the part, and removes it if the hash is wrong.
+    pub(super) fn verify(&self, checksum: &ExpectedChecksum) -> io::Result<ChecksumMatch> {
         let found = checksum.algorithm.of(File::open(&self.unfinished)?)?;
         if found == checksum.wanted {
-            return Ok(Ok(()));
+            return Ok(ChecksumMatch::Same);
         }
         fs::remove_file(&self.unfinished)?;
         drop(fs::remove_file(&self.from));
-        Ok(Err(hex(&found)))
+        Ok(ChecksumMatch::Other { found: hex(&found) })
     }
 }
 
@@ -154,20 +155,55 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-impl FromStr for ExpectedChecksum {
-    type Err = String;
+/// Outcome of comparing a file with what it should hash to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum ChecksumMatch {
+    Same,
+    /// In hexadecimal digits.
+    Other {
+        found: String,
+    },
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (algorithm, digits) = text.split_once(':').ok_or("write sha256:HEX or sha512:HEX")?;
+/// A checksum that is written wrongly, with what to write.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BadChecksum {
+    /// No algorithm in front.
+    NoAlgorithm,
+    UnknownAlgorithm(String),
+    /// Not as many hexadecimal digits as the algorithm has.
+    Digits {
+        expected: usize,
+    },
+}
+
+impl fmt::Display for BadChecksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoAlgorithm => f.write_str("write sha256:HEX or sha512:HEX"),
+            Self::UnknownAlgorithm(other) => {
+                write!(f, "{other} is not known: sha256 and sha512 are")
+            }
+            Self::Digits { expected } => write!(f, "that takes {expected} hexadecimal digits"),
+        }
+    }
+}
+
+impl std::error::Error for BadChecksum {}
+
+impl FromStr for ExpectedChecksum {
+    type Err = BadChecksum;
+
+    fn from_str(text: &str) -> Result<Self, BadChecksum> {
+        let (algorithm, digits) = text.split_once(':').ok_or(BadChecksum::NoAlgorithm)?;
         let (algorithm, len) = match algorithm {
             "sha256" => (HashAlgorithm::Sha256, 32),
             "sha512" => (HashAlgorithm::Sha512, 64),
-            other => return Err(format!("{other} is not known: sha256 and sha512 are")),
+            other => return Err(BadChecksum::UnknownAlgorithm(other.to_owned())),
         };
         let nibbles: Option<Vec<u32>> = digits.chars().map(|it| it.to_digit(16)).collect();
         let nibbles = nibbles.filter(|it| it.len() == 2 * len);
-        let nibbles =
-            nibbles.ok_or_else(|| format!("that takes {} hexadecimal digits", 2 * len))?;
+        let nibbles = nibbles.ok_or(BadChecksum::Digits { expected: 2 * len })?;
         let wanted = nibbles.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect();
         Ok(Self { algorithm, wanted })
     }

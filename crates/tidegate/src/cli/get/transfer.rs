@@ -2,7 +2,7 @@
 
 use super::exchange::{self, ServerRoute, UnusableAnswer};
 use super::progress::DownloadBar;
-use super::save::{self, ExistingFile, ExpectedChecksum, PartFile, PartValidator};
+use super::save::{self, ChecksumMatch, ExistingFile, ExpectedChecksum, PartFile, PartValidator};
 use http::header::{
     CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, ETAG, HeaderMap, LAST_MODIFIED,
 };
@@ -123,7 +123,7 @@ async fn attempt(
         if have > 0 { part.continued() } else { part.anew(validator(answer.headers()).as_ref()) };
     let bytes = have + received(answer, file.map_err(disk)?, have, &part, bar).await?;
     if let Some(checksum) = &job.checksum
-        && let Err(found) = part.verify(checksum).map_err(disk)?
+        && let ChecksumMatch::Other { found } = part.verify(checksum).map_err(disk)?
     {
         return Err(DownloadStop::Wrong(found));
     }
