@@ -76,7 +76,7 @@ $(MDBOOK): Makefile
 # nextest where it is installed, else cargo's own runner: the same tests.
 unit: dashboard
 	if $(CARGO) nextest --version >/dev/null 2>&1; then $(CARGO) nextest run --workspace --exclude tidegate-tests --locked; \
-	else $(CARGO) test --workspace --exclude tidegate-tests --locked -q; fi
+	else $(CARGO) test --workspace --exclude tidegate-tests --locked 2>&1 | tests/slowest.py --binaries; fi
 	$(CARGO) test --workspace --doc --locked -q
 
 # One test at a time: they start whole servers, browsers and network namespaces.
