@@ -42,34 +42,33 @@ pub struct PoolSettings {
     pub servers: Vec<ServerSettings>,
     /// TLS with `https://` servers.
     pub tls: ServerTlsSettings,
-    /// Which HTTP is spoken. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` speaks for
-    /// it.
+    /// Version of HTTP. Default `auto`. A WebSocket needs HTTP/1.1, which `auto` uses for it.
     pub http: HttpChoice,
     /// The PROXY header that every connection begins with. Default `off`. With one, connections are
     /// not shared among clients.
     pub proxy_protocol: ProxyProtocolChoice,
     /// Time for which servers are waited for.
     pub timeouts: TimeoutSettings,
-    /// Which connections are kept for the next request.
+    /// Idle connections that are kept for the next request.
     pub keep_alive: KeepAliveSettings,
     /// True if a fresh connection first asks `OPTIONS *`, and carries a request only once that is
     /// answered, by anything but 5xx: the kernel takes connections for a server that is stuck.
     /// Default false.
     pub verify_connection: bool,
-    /// How one is chosen. Default `p2c`.
+    /// Choice of the server for a request. Default `p2c`.
     pub balance: BalanceMethod,
-    /// What `consistent_hash` keeps together: `uri`, `host+uri`, `client`, `header:NAME` or
-    /// `cookie:NAME`. Default `uri`.
+    /// Key of `consistent_hash`: `uri`, `host+uri`, `client`, `header:NAME` or `cookie:NAME`.
+    /// Default `uri`.
     pub hash: String,
-    /// Whether clients come back to the server that they had. Default: they need not.
+    /// Sticky sessions: clients come back to the server that they had. Default: off.
     pub sticky: Option<StickySettings>,
     /// A server that comes, or comes back, gets a tenth of its share at first and all of it after
     /// this. Default 0s: all of it at once. At most 1h. Of no effect where a hash chooses.
     pub slow_start: Text<TimeSpan>,
-    /// What makes a server rest that answers, but badly. One that takes no connection rests anyway:
-    /// 1 s, then 2 s, up to 30 s.
+    /// Outlier ejection of servers whose answers fail. A server that accepts no connection is
+    /// ejected in any case: for 1 s, then 2 s, up to 30 s.
     pub passive: PassiveSettings,
-    /// Asking servers how they are. Default: nobody asks.
+    /// Health checks. Default: none.
     pub health: Option<HealthSettings>,
     /// Requests that all servers together work on at once, upgraded connections included; further
     /// ones wait.

@@ -27,13 +27,13 @@ pub struct ConfigFile {
     /// `.tidegate-state` beside the configuration, or `tidegate` below `$XDG_STATE_HOME`
     /// (`~/.local/state`) where that cannot be written. `--state` on the command line outranks it.
     pub state_dir: Option<String>,
-    /// The user that Tidegate becomes where root starts it, by name or number; never root itself.
-    /// It does so before it reads a byte from outside, and keeps only the privileges that this file
-    /// needs: to listen below port 1024, to write sets of the firewall. Default `tidegate` where
-    /// there is such a user, else `nobody`. Started by anybody else it stays that user.
+    /// The user that Tidegate becomes if root starts it, by name or number; never root itself. It
+    /// does so before it reads a byte from outside, and keeps only the privileges that this file
+    /// needs: to listen below port 1024, to write sets of the firewall. Default `tidegate` if there
+    /// is such a user, else `nobody`. If another user starts it, it stays that user.
     pub user: Option<String>,
-    /// The group it has then, by name or number. Default: the user's own; groups that the user is a
-    /// member of come with either.
+    /// The group that Tidegate has then, by name or number. Default: the user's own. Groups of
+    /// which the user is a member come with either.
     pub group: Option<String>,
     /// Refusal by the kernel to write outside the folders that this file names at the start: the
     /// state folder, caches, uploads, logs (landlock): `on` or `off`. A reload that names another

@@ -23,10 +23,10 @@ pub struct Settings {
     /// least this share of the body is there, in percent, or if the body is at most 1 MiB long.
     /// Default 50, from 0 (always) to 100 (never, unless small).
     pub finish_percent: u8,
-    /// When an answer is sent past its time though nobody explicitly allowed it: `never`,
-    /// `unreachable` (the default: when the origin cannot be reached), `failing` (also when it
-    /// answers 500, 502, 503 or 504), `always` (at once, while a new one is fetched) or `offline`
-    /// (always, and nothing is fetched).
+    /// Use of stale answers that the origin has not explicitly allowed: `never`, `unreachable` (the
+    /// default: when the origin cannot be reached), `failing` (also when it answers 500, 502, 503
+    /// or 504), `always` (at once, while a new one is fetched) or `offline` (always, and nothing is
+    /// fetched).
     pub stale: StalePolicy,
     /// A folder in which answers outlive a restart, and find room that memory has not. Default:
     /// none.

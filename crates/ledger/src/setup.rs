@@ -24,11 +24,11 @@ pub struct Settings {
     /// The part of a client's address is stored: all of it (`none`), or only its network
     /// (`network`: IPv4 /24, IPv6 /48). Default none.
     pub anonymise: AnonymiseMode,
-    /// Which requests become rows. Counters, charts and metrics count all of them in any case.
-    /// Default all.
+    /// Requests that become rows of the log. Counters, charts and metrics count all of them in any
+    /// case. Default all.
     pub log: LogScope,
-    /// How large the ledger's file may grow; above it the oldest rows go before their time.
-    /// Default 2GiB, from 16MiB to 1TiB.
+    /// Largest size of the ledger's file; beyond it the oldest rows are deleted early. Default
+    /// 2GiB, from 16MiB to 1TiB.
     pub max_size: Text<ByteSize>,
 }
 

@@ -41,7 +41,7 @@ pub struct TermsOptions {
     /// Time for which a server may be silent in the middle of a body; then the body is broken.
     /// Default: for ever.
     pub between_bytes: Option<Duration>,
-    /// Which connections are kept for the next request.
+    /// Idle connections that are kept for the next request.
     pub keep_alive: KeepAlive,
     /// Whether a fresh connection is verified before it carries a request.
     pub fresh: FreshConnection,
@@ -88,7 +88,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// Which connections are kept for the next request.
+/// Idle connections that are kept for the next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
     /// Idle connections kept for each server and core. Default 128; 0 keeps none. One of HTTP/2

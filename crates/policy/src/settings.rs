@@ -79,8 +79,8 @@ pub struct ListSettings {
     /// `block`: what it matches is blocked. `allow`: what it matches passes, whatever other lists
     /// say, unless they say it with `$important`. Default block.
     pub kind: ListKind,
-    /// How often a `url` is asked for a newer version, give or take a tenth. Default 24h, from 10m
-    /// to 30d.
+    /// Interval at which a `url` is asked for a newer version, give or take a tenth. Default 24h,
+    /// from 10m to 30d.
     pub refresh: Option<Text<TimeSpan>>,
     /// Largest size of the list; a larger one is refused. Default 32MiB with `url`, else 256MiB; at
     /// most 1GiB.
@@ -94,7 +94,7 @@ pub struct ListSettings {
     pub ca: Option<PathBuf>,
 }
 
-/// Holds what holds for clients that no entry of `clients` matches.
+/// Lists and default for clients that no entry of `clients` matches.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DefaultSettings {

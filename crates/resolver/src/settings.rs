@@ -59,7 +59,7 @@ pub struct GroupSettings {
     /// at once, connects to the addresses that they answer, and puts the fastest first. Default
     /// `race`.
     pub strategy: SelectionStrategy,
-    /// How `fastest_address` measures.
+    /// Measuring for the strategy `fastest_address`.
     pub probe: ProbeSettings,
     /// Number of upstreams that are asked one question at once, at most: a race begins with so
     /// many, the other strategies add one at a time while those asked are slow. Default 3, from 1

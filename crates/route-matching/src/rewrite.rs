@@ -28,8 +28,8 @@ pub struct RewriteSettings {
     /// A regular expression for the path in normal form, percent-encoded as in a URL, without its
     /// query. No default.
     pub from: String,
-    /// What stands in place of what it finds, the first time: `$1`, `${1}` and `${name}` are what
-    /// its groups hold, `$$` is a dollar. What follows a `?` is put before the query. No default.
+    /// Replacement for the first match: `$1`, `${1}` and `${name}` are its groups, `$$` is a
+    /// dollar. Text after a `?` is put before the query. No default.
     pub to: String,
 }
 

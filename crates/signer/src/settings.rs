@@ -14,8 +14,8 @@ use vocab::{Complaint, DomainName};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// As which user it runs where Tidegate is started by root. Started by anybody else it runs as
-    /// that user. Default `nobody`.
+    /// User of the signer if root starts Tidegate; otherwise it runs as the user who starts it.
+    /// Default `nobody`.
     pub user: String,
     /// Domains of your own, with all below them, which are never certified whatever a list says.
     /// None by default.
@@ -25,15 +25,15 @@ pub struct Settings {
     /// domains at most; one that devices trust already keeps those that it was made with until it
     /// is renewed.
     pub excluded: Vec<Text<DomainName>>,
-    /// Whether it signs for names that no list names, but whose alias one does. Only the DNS door
-    /// and the proxy see aliases, so the signer would take their word: `never` (the DNS door gives
-    /// such names no address), or `limited` (100, then one in ten seconds, counted across
-    /// restarts). Default `never`.
+    /// Signing for names that are blocked only by an alias. Only the DNS door and the proxy see
+    /// aliases, so the signer would have to believe them: `never` (the DNS door gives such names no
+    /// address), or `limited` (100, then one in ten seconds, counted across restarts). Default
+    /// `never`.
     pub aliases: VouchMode,
-    /// Which blocked names share a certificate, so that a browser sends the requests for all of
-    /// them over one connection: `known` (some 400 hosts of well-known companies, as far as lists
-    /// block them), `learned` (those that the same client asked for within twelve hours; pages can
-    /// then find out which ones these are) or `never`. Default `known`.
+    /// Blocked names that share a certificate, so that a browser sends the requests for all of them
+    /// over one connection: `known` (some 400 hosts of well-known companies, as far as lists block
+    /// them), `learned` (those that the same client asked for within twelve hours; pages can then
+    /// find out which ones these are) or `never`. Default `known`.
     pub bundles: BundleMode,
 }
 

@@ -29,14 +29,14 @@ const AFTER_MAX: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ViewSettings {
-    /// What it is called. Needed.
+    /// Name. Required.
     pub name: String,
     /// Whom it is for: addresses and networks. Of several views that fit, the first counts. At
     /// least one.
     pub clients: Vec<Text<Network>>,
     /// Whom to ask, as in `dns.upstreams`. At least one.
     pub upstreams: Vec<UpstreamSettings>,
-    /// How one of several is chosen. Default: `dns.strategy`.
+    /// Choice among several upstreams. Default: `dns.strategy`.
     #[serde(default)]
     pub strategy: Option<SelectionStrategy>,
     /// Cache. Default: as `dns.cache`, with a size of 16MiB.

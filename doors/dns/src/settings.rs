@@ -43,8 +43,7 @@ pub struct Settings {
     /// The certificate of the encrypted listeners, in PEM files; read again on every reload.
     /// Default: one for `names` and the addresses listened on, signed by Tidegate's own CA.
     pub certificate: Option<CertificateSettings>,
-    /// What this server is called: the names that clients of its encrypted listeners know it by.
-    /// Default: none.
+    /// Names by which clients of the encrypted listeners know this server. Default: none.
     pub names: Vec<Text<DomainName>>,
     /// DNS over HTTPS.
     pub doh: DohSettings,
@@ -52,11 +51,10 @@ pub struct Settings {
     /// `udp://IP`, or a mapping with `address`, `name` and `domains` (ask this one only about these
     /// names and those below). Default: `https://dns.quad9.net/dns-query` and `tls://1.1.1.1`.
     pub upstreams: Vec<UpstreamSettings>,
-    /// How one of several upstreams is chosen: `race`, `ordered`, `fastest`, `random` or
-    /// `fastest_address` (all are asked, and the address that connects soonest comes first).
-    /// Default `race`.
+    /// Choice among several upstreams: `race`, `ordered`, `fastest`, `random` or `fastest_address`
+    /// (all are asked, and the address that connects soonest comes first). Default `race`.
     pub strategy: SelectionStrategy,
-    /// How `fastest_address` measures.
+    /// Measuring for the strategy `fastest_address`.
     pub probe: ProbeSettings,
     /// The cache of answers, shared by all doors that look names up.
     pub cache: CacheSettings,
@@ -82,44 +80,44 @@ pub struct Settings {
     /// Record types that are answered as empty without asking anyone, as in `[AAAA]` where IPv6
     /// does not work. Default: none.
     pub filter_types: Vec<String>,
-    /// What is answered for a blocked name: `auto` (the pixel door's address where there is one,
-    /// else nodata), `pixel`, `nodata`, `nxdomain`, `null` (0.0.0.0 and ::) or `refused`. Default
+    /// The answer for a blocked name: `auto` (the pixel door's address where there is one, else
+    /// nodata), `pixel`, `nodata`, `nxdomain`, `null` (0.0.0.0 and ::) or `refused`. Default
     /// `auto`.
     pub blocked: BlockStyle,
     /// Time for which clients may keep the answer for a blocked name. Default 10s, at most 1d.
     pub blocked_ttl: Text<TimeSpan>,
-    /// Whom to ask about what is blocked, for programs that show it (structured DNS errors):
-    /// `mailto:NAME@HOST` or `tel:NUMBER`. At most 3 of 80 bytes. Default: nobody.
+    /// Contact for questions about blocked names, for programs that show it (structured DNS
+    /// errors): `mailto:NAME@HOST` or `tel:NUMBER`. At most 3 of 80 bytes. Default: none.
     pub contact: Vec<String>,
-    /// Who blocks it, for the same programs: a name of at most 64 bytes. Default: none.
+    /// Name of the organisation that blocks, for the same programs: at most 64 bytes. Default:
+    /// none.
     pub organization: Option<String>,
     /// Records answered from here, before policy and cache: `NAME TYPE VALUE` for one name,
     /// `||NAME^ TYPE VALUE` for it and all below. Doors that connect to such a name are led by them
     /// too.
     pub local: Vec<String>,
-    /// Whether to answer the names by which programs ask if they should go around this door:
-    /// `use-application-dns.net` (no such name), `mask.icloud.com` and `mask-h2.icloud.com` (no
-    /// such name) and `_dns.resolver.arpa` (nothing there). Default `answer`; `pass` treats them
-    /// like any name.
+    /// Answers for the names by which programs ask whether to bypass this door:
+    /// `use-application-dns.net`, `mask.icloud.com` and `mask-h2.icloud.com` (no such name),
+    /// `_dns.resolver.arpa` (empty). Default `answer`; `pass` treats them like any name.
     pub canaries: CanaryAction,
-    /// Whether `_dns.resolver.arpa` tells clients of the encrypted listeners (RFC 9462): `auto`,
-    /// where there are `names`, or `off`. Default `auto`.
+    /// Discovery of the encrypted listeners by clients, through `_dns.resolver.arpa` (RFC 9462):
+    /// `auto`, if there are `names`, or `off`. Default `auto`.
     pub ddr: DdrMode,
-    /// Who may ask.
+    /// Clients that may ask.
     pub access: AccessSettings,
     /// Amount that one client may ask.
     pub rate_limit: RateLimitSettings,
     /// Number of answers that go to one network, against floods to forged addresses.
     pub response_rate_limit: ResponseRateLimitSettings,
-    /// Whether answers of upstreams may point inside.
+    /// Protection against answers of upstreams that lead inside the network.
     pub rebinding: RebindingSettings,
     /// DNS cookies (RFC 7873).
     pub cookies: CookieSettings,
-    /// What upstreams are told of where a client is.
+    /// EDNS client subnet: the part of a client's address that upstreams are told.
     pub client_subnet: ClientSubnetSettings,
     /// Number of TCP connections that may be open at once, all clients together. Default 1024.
     pub tcp_connections: u32,
-    /// How many of them one client may hold. Default 32.
+    /// Connections that one client may hold. Default 32.
     pub tcp_connections_per_client: u32,
     /// Plugins of mosdns or OxiDNS, for full control: then they alone say what is done, and
     /// `upstreams`, `cache`, `local` and the like are not used. Questions enter at the sequence

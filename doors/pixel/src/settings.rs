@@ -20,12 +20,12 @@ pub struct Settings {
     /// and 443 only. Default `http://127.0.0.1:8080` and `https://127.0.0.1:8443`.
     pub listen: Vec<Text<Listen>>,
     /// The addresses that the DNS door gives for blocked names: those at which clients reach these
-    /// listeners. Default `127.0.0.1`; an empty list has the DNS door send nobody here.
+    /// listeners. Default `127.0.0.1`; with an empty list the DNS door sends no client here.
     pub addresses: Vec<Text<IpAddr>>,
     /// Number of connections that may be open at once, all clients together; one over it is closed
     /// at once. Default 10000, from 1 to 1000000.
     pub connections: u32,
-    /// How many of them one client may hold. Default 512, from 1 to 1000000.
+    /// Connections that one client may hold. Default 512, from 1 to 1000000.
     pub connections_per_client: u32,
 }
 

@@ -29,10 +29,10 @@ pub struct Settings {
     /// Where to answer: `http://ADDRESS:PORT`, or `https://ADDRESS:PORT` to be spoken to over TLS.
     /// HTTP/1.1 and HTTP/2 at both. Default `http://127.0.0.1:3128`.
     pub listen: Vec<Text<Listen>>,
-    /// Who may use the proxy: networks or addresses. Default: this machine and private networks
-    /// (RFC 1918, RFC 4193, link-local). Others get 403.
+    /// Clients that may use the proxy: networks or addresses. Default: this machine and private
+    /// networks (RFC 1918, RFC 4193, link-local). Others get 403.
     pub clients: Vec<Text<Network>>,
-    /// Who must say who they are. Default: nobody.
+    /// Users with passwords or tokens. Default: no password is asked for.
     pub auth: Option<AuthSettings>,
     /// The certificate of `https` listeners.
     pub tls: TlsSettings,
@@ -40,8 +40,8 @@ pub struct Settings {
     /// which browsers tunnel `ws:`; a range is written `8000-8999`. Others get 403: a tunnel to
     /// port 25 would send mail.
     pub connect_ports: Vec<Text<PortRange>>,
-    /// Whether the server's name in a tunnel's first bytes is held against the policy too: `check`
-    /// (the default; what is not TLS passes), `require` (TLS with a name, or nothing) or `off`.
+    /// Check of the server's name in a tunnel's first bytes by the policy: `check` (the default;
+    /// what is not TLS passes), `require` (TLS with a name, or nothing) or `off`.
     pub connect_sni: ConnectSni,
     /// Ports from which `http:` and `https:` URLs are fetched. Default: 80, 443 and all from 1024,
     /// written as none.
@@ -52,8 +52,8 @@ pub struct Settings {
     /// refused always.
     pub destinations: DestinationScope,
     /// Public names that may lead a `guarded` client to private addresses, with all below them, as
-    /// in `home.example.com`. Others may not, or a page of theirs could talk to what stands inside
-    /// ("DNS rebinding"); names that only a network of its own knows (`nas`, `nas.lan`,
+    /// in `home.example.com`. Others may not, because a page of theirs could then talk to hosts
+    /// inside ("DNS rebinding"). Names that only a private network knows (`nas`, `nas.lan`,
     /// `nas.home.arpa`) may, and those to which `dns.local` gives that address. At most 1000.
     /// Default: none.
     pub rebinding_allow: Vec<Text<DomainName>>,
@@ -66,7 +66,7 @@ pub struct Settings {
     pub response_head: AnswerHeadSettings,
     /// Number of connections that may be open at once, all clients together. Default 10000.
     pub connections: u32,
-    /// How many of them one client may hold. Default 1024.
+    /// Connections that one client may hold. Default 1024.
     pub connections_per_client: u32,
     /// Other proxies to send everything through that `parents` does not: one, or several that are
     /// tried in turn when one cannot be reached. `http://USER:PASSWORD@HOST:PORT`, `https://…`,
@@ -76,21 +76,20 @@ pub struct Settings {
     pub parents: Vec<ParentsOf>,
     /// Header fields that are taken out of requests and of answers. At most 64. Default: none.
     pub censor: Vec<String>,
-    /// What origins learn of the page that asks, from `Referer`: `keep` (the default), `same-site`
-    /// (only pages of the same site) or `drop`.
+    /// The `Referer` that origins see: `keep` (the default), `same-site` (only pages of the same
+    /// site) or `drop`.
     pub referer: RefererPolicy,
-    /// Whether messages are signed with `Via` (RFC 9110 §7.6.3): `on` (the default) or `off`.
-    /// Without, circles of proxies are not noticed.
+    /// The field `Via` (RFC 9110 §7.6.3) in messages: `on` (the default) or `off`. Without, loops
+    /// of proxies are not noticed.
     pub via: FieldDisclosure,
-    /// Whether origins learn the client's address, from `X-Forwarded-For`: `on` or `off` (the
-    /// default).
+    /// The client's address for origins, in `X-Forwarded-For`: `on` or `off` (the default).
     pub x_forwarded_for: FieldDisclosure,
     /// Protocols for which connections to `http:` and `https:` URLs may leave HTTP (`Upgrade`), by
     /// their names. Any other is not passed on, and the request is answered without it. `h2c`,
     /// `HTTP` and `TLS` are refused, because URLs inside them would pass unread. At most 8. Default
     /// `[websocket]`.
     pub upgrade: Vec<String>,
-    /// What is served at `/proxy.pac` and `/wpad.dat`, which browsers set themselves up by.
+    /// The setup script at `/proxy.pac` and `/wpad.dat`, by which browsers configure themselves.
     pub pac: PacSettings,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,

@@ -34,7 +34,7 @@ pub struct TlsSettings {
     /// Certificates of the authorities whose clients are let in, in PEM; at most 1 MiB, read on
     /// every reload.
     pub client_ca: Option<PathBuf>,
-    /// Whether clients show a certificate. Default `none`.
+    /// Client certificates: asked for, required or neither. Default `none`.
     pub client_certificate: ClientCertificate,
 }
 

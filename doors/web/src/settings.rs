@@ -41,15 +41,14 @@ pub struct SiteSettings {
     /// expression after `~`. A host that no site names gets the sites without hosts, else the first
     /// site of the listener. Default none.
     pub hosts: Vec<String>,
-    /// The path that the site stands at, from slash to slash. Among the sites of a host the longest
-    /// wins; the root holds what is below it. Default `/`.
+    /// The path of the site, from slash to slash. Among the sites of a host the longest wins; the
+    /// root holds what is below it. Default `/`.
     pub path: String,
     /// The folder to serve; a relative path starts from the configuration's folder. No default.
     pub root: String,
-    /// The pages that stand for their folder, the first one that is there. At most 16. Default
-    /// `[index.html]`.
+    /// The pages to show for a folder; the first that exists. At most 16. Default `[index.html]`.
     pub index: Vec<String>,
-    /// What a folder without an index page shows: `off` nothing, `on` what is in it. Default `off`.
+    /// Listing of a folder without an index page: `on` or `off`. Default `off`.
     pub listing: ListingMode,
     /// A file that is served, with 200, where nothing is found: `/index.html` for an application of
     /// one page. From the slash, below the root. Default none.
@@ -75,9 +74,9 @@ pub struct SiteSettings {
     pub memory: Text<ByteSize>,
     /// HTTPS: certificates, and which clients are let in.
     pub tls: TlsSettings,
-    /// The networks of proxies in front that say who the client is by the PROXY protocol, version
-    /// 1 or 2. Where there are some, every connection must come from them and begin so; any other
-    /// is closed. Sites of one listener write the same. Default none: nobody is believed.
+    /// The networks of proxies in front that say who the client is by the PROXY protocol, version 1
+    /// or 2. If there are some, every connection must come from them and begin so; any other is
+    /// closed. Sites of one listener write the same. Default none: no PROXY header is believed.
     pub proxy_protocol: Vec<Text<Network>>,
     /// Compression: `true`, `false`, or in detail. Default false.
     pub compress: CompressChoice,
@@ -91,15 +90,15 @@ pub struct SiteSettings {
     /// True if every request without TLS is sent on to `https://` (308). Default false.
     pub redirect_https: bool,
     /// Networks of proxies in front. A request from there that says `X-Forwarded-Proto: https` is
-    /// not sent on by `redirect_https`, and scripts are told what it says of the client, its user
-    /// and its URL (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and others like them). At
-    /// most 64. Default none: nobody is believed.
+    /// not redirected by `redirect_https`, and scripts get its fields about client, user and URL
+    /// (`X-Forwarded-For`, `Remote-User`, `X-Original-URL` and others like them). At most 64.
+    /// Default none: these fields are not believed.
     pub trusted_proxies: Vec<Text<Network>>,
     /// Number of connections the door may have open at once, all sites and clients together; one
     /// over it is closed at once. From 1 to 1000000. A connection comes before any site is known:
     /// sites that say this say the same. Default 10000.
     pub connections: Option<u32>,
-    /// How many of them one client may hold, in the same way. From 1 to 1000000. Default 2048.
+    /// Connections that one client may hold, in the same way. From 1 to 1000000. Default 2048.
     pub connections_per_client: Option<u32>,
     /// HSTS, said over TLS only. Needs an `https://` listener. Default none.
     pub hsts: Option<HstsSettings>,

@@ -46,8 +46,9 @@ pub struct StickySettings {
     pub cookie: String,
 }
 
-/// Holds what makes a server rest that answers, but badly: with 5xx (501 aside), with what is no
-/// HTTP, or not in time. After its rest one request tries it; all follow if that one fares well.
+/// Outlier ejection: a server that answers with 5xx (other than 501), with no HTTP, or too late is
+/// left out for a time. Afterwards one request tries it, and the others follow if that one
+/// succeeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PassiveSettings {
@@ -57,13 +58,13 @@ pub struct PassiveSettings {
     pub percent: u32,
     /// Of so many requests at least. Default 20.
     pub requests: u32,
-    /// How far back failures count. Default 30s, from 1s to 1h.
+    /// Time within which failures count. Default 30s, from 1s to 1h.
     pub window: Text<TimeSpan>,
     /// Time for which it is ejected: twice as long each time, up to 5m. Default 10s, from 100ms to
     /// 5m.
     pub ejection_time: Text<TimeSpan>,
-    /// How many of the servers may rest for it, in percent. Default 50: of three, one; a server
-    /// that stands alone never rests.
+    /// Largest share of the servers that may be ejected for it, in percent. Default 50: of three,
+    /// one; a single server never is.
     pub share: u32,
 }
 

@@ -34,15 +34,15 @@ pub struct ServerTlsSettings {
     /// the configuration's folder. At most 1 MiB, read on every reload. Default: the public
     /// authorities.
     pub ca: Option<PathBuf>,
-    /// What is shown to servers that ask for a certificate: a chain, leaf first, in PEM. Read on
-    /// every reload. Default none.
+    /// Client certificate for servers that ask for one: a chain, leaf first, in PEM. Read on every
+    /// reload. Default none.
     pub certificate: Option<PathBuf>,
     /// The private key of `certificate`, in PEM.
     pub key: Option<PathBuf>,
     /// The name that is sent (SNI) and that the server's certificate must be for: a host name or an
     /// address. Default: the host of the server's URL.
     pub name: Option<String>,
-    /// How the server's certificate is checked. Default `full`.
+    /// Verification of the server's certificate. Default `full`.
     pub verify: VerifyChoice,
 }
 
@@ -83,7 +83,7 @@ pub enum ProxyProtocolChoice {
     V2,
 }
 
-/// Holds how long a pool's servers are waited for.
+/// Timeouts of a pool's servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TimeoutSettings {
@@ -99,7 +99,7 @@ pub struct TimeoutSettings {
     pub between_bytes: Option<Text<TimeSpan>>,
 }
 
-/// Which connections to servers are kept for the next request.
+/// Idle connections to servers that are kept for the next request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct KeepAliveSettings {
@@ -109,7 +109,7 @@ pub struct KeepAliveSettings {
     /// Time for which an idle connection is kept: less than the server keeps it. Default 30s, from
     /// 1s to 1h.
     pub idle: Text<TimeSpan>,
-    /// How old a connection may be to carry one more request. Default: any age; from 1s to 24h.
+    /// Age beyond which a connection carries no more requests. Default: any age; from 1s to 24h.
     pub age: Option<Text<TimeSpan>>,
     /// Number of requests a connection carries. Default 0: any number.
     pub requests: u32,

@@ -16,12 +16,12 @@ const TIMEOUT_MIN: Duration = Duration::from_millis(10);
 const TIMEOUT_MAX: Duration = Duration::from_mins(1);
 const IN_A_ROW_MAX: u32 = 1_000;
 
-/// Asking servers how they are: each over a new connection, every `interval`. One that is down gets
-/// no request; one that nobody has asked yet gets them.
+/// Health checks: each server is asked over a new connection, every `interval`. A server that is
+/// down gets no requests; one that has not been asked yet does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct HealthSettings {
-    /// How: `http` asks for `path`, `tcp` only connects. Default `http`.
+    /// Kind of check: `http` asks for `path`, `tcp` only connects. Default `http`.
     pub kind: HealthKind,
     /// The path to ask for, with GET. Default `/`.
     pub path: String,
@@ -29,7 +29,7 @@ pub struct HealthSettings {
     pub host: Option<String>,
     /// The statuses that are good. Default none named: every 2xx and 3xx.
     pub status: Vec<u16>,
-    /// How often. Default 5s, from 100ms to 1h.
+    /// Interval between checks. Default 5s, from 100ms to 1h.
     pub interval: Text<TimeSpan>,
     /// Amount by which a check may come earlier or later, so that they do not all come at once; in
     /// percent of `interval`. Default 10, at most 50.

@@ -37,8 +37,8 @@ pub enum RequestPriority {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct QueueSettings {
-    /// Number that may wait. Default 1000, at most 100000; 0: nobody waits. One too many gets 503
-    /// at once, unless it may take the place of one of a lower class.
+    /// Number of requests that may wait. Default 1000, at most 100000; with 0 none waits. One more
+    /// gets 503 at once, unless it may replace one of a lower class.
     pub length: u32,
     /// Time for which one waits. Then it gets 503 with `Retry-After`. Default 10s, from 1ms to 10m.
     pub deadline: Text<TimeSpan>,
@@ -46,21 +46,21 @@ pub struct QueueSettings {
     pub deadline_high: Option<Text<TimeSpan>>,
     /// The same for low priority. Default: `deadline`.
     pub deadline_low: Option<Text<TimeSpan>>,
-    /// What gives a request high priority: `cookie:NAME`, `cookie:NAME=VALUE`, `header:NAME` or
-    /// `header:NAME=VALUE`. Clients may write what they like into both. At most 32.
+    /// Cookies and fields that give a request high priority: `cookie:NAME`, `cookie:NAME=VALUE`,
+    /// `header:NAME` or `header:NAME=VALUE`. Clients choose both themselves. At most 32.
     pub high: Vec<String>,
-    /// What gives it low priority, where nothing gives it a high one. At most 32. A route's
-    /// `priority` counts where neither does.
+    /// Cookies and fields that give a request low priority, unless another gives it a high one. At
+    /// most 32. Without either, the route's `priority` counts.
     pub low: Vec<String>,
-    /// What keeps lower classes from starving.
+    /// Turns for lower classes, so that they do not starve.
     pub relief: ReliefSettings,
 }
 
-/// Holds what keeps lower classes from starving in a line.
+/// Turns for lower classes in a queue, so that they do not starve.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReliefSettings {
-    /// From so many waiting on, all together. Default 20.
+    /// Number of waiting requests, all together, from which on this holds. Default 20.
     pub waiting: u32,
     /// This share of turns goes to the one of the lower classes that has waited longest, in
     /// percent. Default 10, at most 100.

@@ -36,10 +36,10 @@ pub struct ServerDetails {
     pub max_requests: u32,
     /// True if it takes no new clients, only those that a sticky cookie leads to it. Default false.
     pub drain: bool,
-    /// Whether its host is a name that stands for several servers, looked up again when the time of
-    /// the answer is over, from 1 s to 5 m: `addresses` (each of its addresses is a server) or
-    /// `srv` (its SRV records name them, with port, weight and rank). What else is said here is
-    /// said of each. Default: it is one server, and its name is looked up for each connection.
+    /// Look-up of several servers by one name, repeated when the time of the answer is over, from 1
+    /// s to 5 m: `addresses` (each of its addresses is a server) or `srv` (its SRV records name
+    /// them, with port, weight and rank). The other settings hold for each. Default: it is one
+    /// server, and its name is looked up for each connection.
     pub resolve: Option<ResolveChoice>,
 }
 

@@ -16,25 +16,26 @@ use vocab::{Complaint, MacAddress, Network};
 pub struct ClientSettings {
     /// The name of the profile, in logs and in `$client=` of rules. Needed, and each but once.
     pub name: String,
-    /// Who belongs to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`, `fd00::/8`);
-    /// MAC addresses of devices on a link of ours (`aa:bb:cc:00:11:22`), which the kernel's
-    /// neighbour table tells for IPv4 and IPv6 alike; `interface:` with the interface of ours that
-    /// they come in by (`interface:br-guest`); `id:` with the `ClientID` that a device gives in the
-    /// path of DNS over HTTPS (`/dns-query/tablet`) or as the first label of the server's name
-    /// (`tablet.dns.example`); and `user:` with a user of the proxy (`proxy.auth`).
+    /// Clients that belong to it: IP addresses and networks (`192.168.1.7`, `192.168.1.64/26`,
+    /// `fd00::/8`); MAC addresses of devices on a link of this machine (`aa:bb:cc:00:11:22`), which
+    /// the kernel's neighbour table tells for IPv4 and IPv6 alike; `interface:` with the interface
+    /// by which their requests arrive (`interface:br-guest`); `id:` with the `ClientID` that a
+    /// device gives in the path of DNS over HTTPS (`/dns-query/tablet`) or as the first label of
+    /// the server's name (`tablet.dns.example`); and `user:` with a user of the proxy
+    /// (`proxy.auth`).
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Names of lists. Default: those of `default`, or with `groups` none but theirs.
     pub lists: Option<Vec<String>>,
     /// Groups whose lists and schedules hold for it too.
     pub groups: Vec<String>,
-    /// What it is, for `$ctag=` of rules: `device_phone`, `os_android`, `user_child` and the like.
+    /// Tags for `$ctag=` of rules: `device_phone`, `os_android`, `user_child` and the like.
     pub tags: Vec<String>,
     /// Lists and rules that hold at certain hours besides.
     pub schedule: Vec<ScheduleSettings>,
     /// Treatment of requests that no rule is about: `pass` or `block`. Default: as `default` says.
     pub otherwise: Option<UnlistedAction>,
-    /// How the DNS door answers them for what is blocked: `pixel`, `nodata`, `nxdomain`, `null` or
+    /// The DNS door's answer to them for blocked names: `pixel`, `nodata`, `nxdomain`, `null` or
     /// `refused`. Default: as `dns.blocked` says.
     pub blocked: Option<BlockStyle>,
 }

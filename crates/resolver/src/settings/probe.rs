@@ -14,7 +14,7 @@ use vocab::{Complaint, TimeSpan};
 pub const PROBE_PORTS_MAX: usize = 4;
 const WITHIN: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration::from_secs(2);
 
-/// Holds how `fastest_address` measures.
+/// Measuring for the strategy `fastest_address`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProbeSettings {
@@ -23,8 +23,8 @@ pub struct ProbeSettings {
     pub ports: Vec<u16>,
     /// Time that all addresses of an answer together may take. Default 300ms, from 10ms to 2s.
     pub within: Text<TimeSpan>,
-    /// Which addresses are tried: `public`, or `any`, private ones too. Whoever answers for a name
-    /// chooses its addresses, and with `any` could have this program knock at doors inside. Default
+    /// Addresses that are tried: `public`, or `any`, private ones too. The owner of a name chooses
+    /// its addresses, and with `any` could have this program connect to hosts inside. Default
     /// `public`.
     pub addresses: ProbeAddresses,
 }

@@ -34,7 +34,7 @@ pub struct UpstreamDetails {
     /// `udp`, `tcp`, `tls`, `https` (or `doh`) and `quic` (or `doq`) are known; `udp` and `tcp`
     /// want an IP address. Needed.
     pub address: String,
-    /// What it is called in metrics and the dashboard. Default: its address.
+    /// Name in metrics and the dashboard. Default: its address.
     pub name: Option<String>,
     /// Ask this one about these names and all below them, and about nothing else; the longest name
     /// wins. Default: it is asked about everything. At most 4096.
@@ -42,7 +42,7 @@ pub struct UpstreamDetails {
     /// Connect to this IP address, whatever the address says; its name still counts for TLS.
     /// Default: the address, or what the bootstrap servers say of its name.
     pub dial: Option<Text<IpAddr>>,
-    /// Which addresses of its name are taken: `any`, `ipv4` or `ipv6`. Default `any`.
+    /// Family of addresses of its name: `any`, `ipv4` or `ipv6`. Default `any`.
     pub family: FamilyChoice,
     /// The network interface that is used, as in `eth0` (`SO_BINDTODEVICE`); at most 15 bytes.
     /// Default: what the routes say.
@@ -60,8 +60,8 @@ pub struct UpstreamDetails {
     /// `sha256/47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=`. For `tls`, `https` and `quic`. At
     /// most 16. Default: none.
     pub pins: Vec<Text<KeyPin>>,
-    /// Whether its certificate must be valid and for its name: `full`, or `none`, with which anyone
-    /// on the way can answer in its place unless `pins` are given too. Default `full`.
+    /// Verification of its certificate: `full` (valid, and for its name), or `none`, with which
+    /// anyone on the way can answer in its place unless `pins` are given too. Default `full`.
     pub verify: CertificateCheck,
     /// `on`: many questions at once on one connection (RFC 7766 §6.2.1.1). `off`: one at a time on
     /// each, for servers that cannot do better. For `tcp` and `tls`. Default `on`.
@@ -81,9 +81,9 @@ pub struct UpstreamDetails {
     /// `on`: DNS cookies (RFC 7873) against forged answers, where the server knows them. For `udp`.
     /// Default `off`.
     pub cookies: UpstreamCookieMode,
-    /// Whether its word that an answer was validated (AD, RFC 4035 §3.2.3) is passed on: `on`,
-    /// `off`, or `auto`, where nobody can answer in its place: over `tls`, `https` and `quic` with
-    /// a checked certificate or `pins`, and from a loopback address. Default `auto`.
+    /// Passing on of its AD flag, by which it says that it validated an answer (RFC 4035 §3.2.3):
+    /// `on`, `off`, or `auto`, if it cannot be impersonated: over `tls`, `https` and `quic` with a
+    /// checked certificate or `pins`, and from a loopback address. Default `auto`.
     pub trust_ad: TrustAd,
 }
 

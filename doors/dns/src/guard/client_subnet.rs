@@ -12,14 +12,14 @@ use settings::Text;
 use std::net::IpAddr;
 use vocab::Complaint;
 
-/// Holds what upstreams are told of where a client is (EDNS client subnet).
+/// EDNS client subnet: the part of a client's address that upstreams are told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSubnetSettings {
     /// `off`: nothing, whatever clients send. `forward`: what a client sends of itself. `client`:
     /// that, or else the client's own network. `fixed`: `address`, for every client. Private
-    /// addresses are never sent. Default `off`: answers may come from farther away, but nobody is
-    /// followed.
+    /// addresses are never sent. Default `off`: answers may come from farther away, but clients
+    /// cannot be tracked by it.
     pub mode: SubnetMode,
     /// The address of `fixed`; of it, too, only the prefix is sent. Default: none.
     pub address: Option<Text<IpAddr>>,

@@ -37,7 +37,7 @@ pub struct CompressSettings {
     /// The codings to use; among those that a client likes equally, the first is taken. Default
     /// `[zstd, br, gzip]`.
     pub codings: Vec<CodingName>,
-    /// How hard each tries, 1 to 9 in its own terms. Default 1 for gzip, 4 for brotli, 3 for zstd.
+    /// Level of each coding, 1 to 9 in its own terms. Default 1 for gzip, 4 for brotli, 3 for zstd.
     #[schemars(range(min = 1, max = 9))]
     pub level: Option<u8>,
     /// Answers that are known to be shorter are sent as they are. Default 256 B: below that the

@@ -28,7 +28,7 @@ pub enum ForwardedStyle {
     Off,
 }
 
-/// Holds what is done to header fields.
+/// Changes of header fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FieldSettings {
@@ -55,8 +55,8 @@ pub struct FieldRule {
     /// `X-HTTP-Method-Override` and many more) or though it is for the gateway alone (in answers:
     /// `X-Accel-Redirect` and its like).
     pub pass: Option<String>,
-    /// Text in which `{client}`, `{host}`, `{scheme}`, `{path}` and `{query}` stand for what the
-    /// request has; `{{` and `}}` for braces.
+    /// Text in which `{client}`, `{host}`, `{scheme}`, `{path}` and `{query}` are replaced by those
+    /// of the request; `{{` and `}}` are braces.
     pub value: Option<String>,
 }
 

@@ -28,17 +28,17 @@ const TIMEOUT_MAX: Duration = Duration::from_mins(1);
 #[serde(default, deny_unknown_fields)]
 pub struct BlockSettings {
     /// A file with one pattern a line (`#` or `!` begin a comment), or the patterns themselves. A
-    /// pattern is a piece of path and query, whatever the case: `/.env` is refused anywhere.
-    /// `*` stands for anything, `|` at its start or end for the start or end of the URL's path and
-    /// query; a regular expression stands after `~`. They are held against the URL as sent and as
+    /// pattern is a piece of path and query, in any case of letters: `/.env` is refused anywhere.
+    /// `*` matches anything, `|` at its start or end the start or end of the URL's path and query;
+    /// after `~` comes a regular expression. They are compared with the URL as sent and as
     /// percent-decoded. At most 20000 expressions, 64 of them without a text of three bytes that
     /// every match holds.
     pub patterns: PatternSource,
     /// Files of rules about whole URLs, in any syntax that lists of the policy have: EasyList,
     /// hosts, Squid `url_regex`. At most 16; relative paths start from the configuration's folder.
     pub lists: Vec<String>,
-    /// What is answered: 403, 404, 410, `close` (nothing), `tarpit` (nothing, slowly: a byte in
-    /// 5 s for a minute; of 128 at once, the next are closed), or `{ redirect: URL }`. Default 403.
+    /// The answer: 403, 404, 410, `close` (nothing), `tarpit` (nothing, slowly: a byte in 5 s for a
+    /// minute; beyond 128 at once, connections are closed), or `{ redirect: URL }`. Default 403.
     pub answer: AnswerSettings,
     /// Record what would be blocked, and let it pass. Default false.
     pub log_only: bool,
@@ -93,7 +93,7 @@ pub(crate) enum CheckedAnswer {
     Tarpit,
 }
 
-/// Holds how often requests may come: a token bucket (GCRA) for each key.
+/// A rate limit: a token bucket (GCRA) for each key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitSettings {
@@ -103,8 +103,9 @@ pub struct LimitSettings {
     /// `rate`.
     #[serde(default)]
     pub burst: Option<u32>,
-    /// Who shares a bucket: `client` (an IPv4 address, a /64 of IPv6), `route` (all), `header:NAME`
-    /// or `cookie:NAME` (the same value; without one, the client). Default `client`.
+    /// Requests that share a bucket: those of a `client` (an IPv4 address, a /64 of IPv6), of the
+    /// `route` (all), or with the same value of `header:NAME` or `cookie:NAME` (without one, of the
+    /// client). Default `client`.
     #[serde(default = "client")]
     pub key: String,
     /// Count what would be refused, and let it pass. Default false.
@@ -118,7 +119,7 @@ pub struct LimitSettings {
 pub struct RequestsSettings {
     /// So many, from 1 to 65536.
     pub max: u32,
-    /// Who shares the number, as in `limit`. Default `client`.
+    /// Requests that share the number, as in `limit`. Default `client`.
     #[serde(default = "client")]
     pub key: String,
 }
@@ -132,7 +133,7 @@ pub struct AuthSettings {
     pub file: Option<String>,
     /// Users and their hashed passwords: bcrypt, Argon2 or SHA-crypt. Default none.
     pub users: BTreeMap<String, String>,
-    /// What the browser shows. Default `Restricted`.
+    /// The name of the area, which browsers show. Default `Restricted`.
     pub realm: String,
 }
 
@@ -140,9 +141,9 @@ pub struct AuthSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForwardAuthSettings {
-    /// What is asked, by `GET` with the request's own fields and `X-Forwarded-Method`, `-Uri`,
-    /// `-Host`, `-Proto` and `-For`. 2xx lets it through; 3xx, 401 and 403 are passed on to the
-    /// client; anything else, or no answer, is a 503.
+    /// URL that is asked, by `GET` with the request's own fields and `X-Forwarded-Method`, `-Uri`,
+    /// `-Host`, `-Proto` and `-For`. 2xx lets the request through; 3xx, 401 and 403 are passed on
+    /// to the client; anything else, or no answer, is a 503.
     pub url: String,
     /// Fields of its answer that go on with the request. A client's own are dropped. At most 32.
     #[serde(default)]

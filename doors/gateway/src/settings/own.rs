@@ -20,8 +20,8 @@ const PLACES: [&str; 6] = ["http://", "https://", "{scheme}://", "/", "{path}", 
 #[serde(default, deny_unknown_fields)]
 pub struct RedirectSettings {
     /// The place: a URL of http or https, or a path. `{client}`, `{host}`, `{scheme}`, `{path}` and
-    /// `{query}` stand for what the request has, `{uri}` for path and query with the question mark
-    /// between them; `{{` and `}}` for braces. No default.
+    /// `{query}` are replaced by those of the request, `{uri}` by path and query with the question
+    /// mark between them; `{{` and `}}` are braces. No default.
     pub to: String,
     /// 301, 302, 303, 307 or 308. Default 302: a permanent one is remembered by browsers for years.
     pub status: u16,
@@ -33,7 +33,7 @@ pub struct RedirectSettings {
 pub struct FixedAnswerSettings {
     /// From 200 to 599. Default 200.
     pub status: u16,
-    /// What it says, up to 64 KiB. Default nothing. There must be nothing with 204, 205 and 304.
+    /// The body, up to 64 KiB. Default empty. It must be empty with 204, 205 and 304.
     pub body: String,
     /// `Content-Type`. Default `text/plain; charset=utf-8`.
     #[serde(rename = "type")]

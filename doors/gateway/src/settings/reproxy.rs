@@ -10,8 +10,8 @@ use vocab::Complaint;
 /// URLs of one route that may be remembered at most: about 1 KiB each.
 const REMEMBERED_MAX: u32 = 1_000_000;
 
-/// Holds what servers of a route may name to be sent in their place. Without it, fields such as
-/// `X-Reproxy-File` mean nothing; they never reach a client.
+/// Files and URLs that servers of a route may name to be sent in place of their answer. Without it,
+/// fields such as `X-Reproxy-File` have no effect; they never reach a client.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ReproxySettings {
@@ -19,9 +19,9 @@ pub struct ReproxySettings {
     /// folder starts from the configuration's. Links that lead out of it are not followed. Default
     /// none: files are not sent.
     pub files: Option<String>,
-    /// From where `X-Reproxy-URL` may have something fetched: host names, `*.NAME` for all below a
+    /// Hosts from which `X-Reproxy-URL` may have something fetched: names, `*.NAME` for all below a
     /// name, addresses, networks, or `public` for the whole internet. A host that is named here may
-    /// stand anywhere, as servers of a pool may; link-local addresses and those of a cloud's
+    /// have any address, as servers of a pool may; link-local addresses and those of a cloud's
     /// metadata are never asked. Default none: nothing is fetched.
     pub urls: Vec<String>,
     /// True if `X-Reproxy-Service` may hand a request on to another pool, by its name. Default

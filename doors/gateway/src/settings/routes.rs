@@ -22,7 +22,7 @@ use settings::Text;
 use std::collections::BTreeMap;
 use vocab::{ByteSize, Complaint, Network, TimeSpan};
 
-/// Which requests go where, and what is done to them on the way.
+/// A route: the requests that it is for, where they go, and what is changed on the way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
@@ -54,8 +54,8 @@ pub struct RouteSettings {
     /// A folder to serve: what is below the `/prefix/` of the path, or below `strip_prefix`. A
     /// relative one starts from the configuration's folder. Default none.
     pub root: Option<String>,
-    /// The pages that stand for a folder of `root`, the first one that is there. At most 16.
-    /// Default `[index.html]`.
+    /// The pages to show for a folder of `root`; the first that exists. At most 16. Default
+    /// `[index.html]`.
     pub index: Vec<String>,
     /// True if a folder of `root` without an index page shows what is in it. Default false.
     pub listing: bool,
@@ -74,13 +74,13 @@ pub struct RouteSettings {
     pub null_answer: bool,
     /// URLs to refuse. Default none.
     pub block: Option<BlockSettings>,
-    /// How often requests may come. Default: any.
+    /// Rate limit. Default: none.
     pub limit: Option<LimitSettings>,
     /// Number that may be under way at once. Default: any.
     pub requests: Option<RequestsSettings>,
     /// Names and passwords of those who are let in. Default: all are.
     pub auth: Option<AuthSettings>,
-    /// Who is asked whom to let in. Default nobody.
+    /// An authentication service that is asked about each request. Default none.
     pub forward_auth: Option<ForwardAuthSettings>,
     /// The pool that the rest goes to. Where it is absent, the routes that follow decide.
     pub pool: Option<String>,
@@ -90,23 +90,23 @@ pub struct RouteSettings {
     /// Another path for servers of the pool, after `strip_prefix`. Default none.
     pub rewrite: Option<RewriteSettings>,
     /// The `Host` that servers of the pool read: `keep` what the client asked for, `server` for
-    /// that of the server, or a host. A rule of `headers` stands over it. Default `keep`.
+    /// that of the server, or a host. A rule of `headers` overrides it. Default `keep`.
     pub set_host: String,
     /// True if answers of the pool are cached, as `Cache-Control` and its like allow. Default
     /// false.
     pub cache: bool,
-    /// Storing of answers that set a cookie: the cache sends the cookie to whoever gets
-    /// them, as RFC 9111 (section 7.3) allows. Without, such an answer goes to who asked for it
-    /// alone. Default false.
+    /// Storing of answers that set a cookie: the cache sends the cookie to every client that gets
+    /// them, as RFC 9111 (section 7.3) allows. Without, such an answer goes only to the client that
+    /// asked. Default false.
     pub store_set_cookie: bool,
-    /// How urgent its requests are where they have to wait for a server of the pool, unless the
-    /// pool's `queue` says otherwise. Default `normal`.
+    /// Priority of its requests when they wait for a server of the pool, unless the pool's `queue`
+    /// sets another. Default `normal`.
     pub priority: RequestPriority,
-    /// What is done to header fields on this route, after what is done on every route.
+    /// Changes of header fields on this route, after those of all routes.
     pub headers: FieldSettings,
-    /// Whether answers are compressed on the way out, for clients that take it: `true`, or in
-    /// detail. Default false. What a server has compressed, what is known to be short and what has
-    /// `no-transform` goes as it is.
+    /// Compression of answers for clients that accept it: `true`, or in detail. Default false.
+    /// Answers that a server has compressed, that are known to be short or have `no-transform` are
+    /// not.
     pub compress: CompressChoice,
     /// True if `Location`, `Content-Location` and `Refresh` that lead to a server of the pool are
     /// made to lead here. Default true.
@@ -119,12 +119,12 @@ pub struct RouteSettings {
     /// Time for which a server may be silent on this route, in place of the gateway's
     /// `response_timeout`; from 1s to 1h.
     pub response_timeout: Option<Text<TimeSpan>>,
-    /// What its servers may name to be sent in their place. Default nothing.
+    /// Files and URLs that its servers may name to be sent in place of their answer. Default none.
     pub reproxy: Option<ReproxySettings>,
     /// True if it is reached only by a server's `X-Accel-Redirect`, never by what a client asks
     /// for. Default false.
     pub internal: bool,
-    /// How request bodies reach its servers. Default as `uploads.mode` says.
+    /// Request bodies: streamed to its servers, or collected first. Default as `uploads.mode` says.
     pub uploads: Option<UploadMode>,
     /// Protocols for which connections may leave HTTP (`Upgrade`), by their names: `[websocket,
     /// tcp]`. Any other is not passed on, and the request is answered without it. `h2c`, `HTTP` and

@@ -12,7 +12,7 @@ const TIME_MAX: Duration = Duration::from_hours(1);
 /// What one upload may keep in memory at most.
 const MEMORY_MAX: u64 = 64 << 20;
 
-/// Holds how request bodies reach a server: at the client's pace, or once they are here.
+/// Request bodies: streamed to a server at the client's pace, or collected first.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UploadSettings {
@@ -32,7 +32,7 @@ pub struct UploadSettings {
     /// Bytes that may be on disk, all bodies together. What no longer fits, or cannot be written,
     /// is passed on as it comes. Default 1GiB; 0 puts nothing on disk.
     pub disk_max: Text<ByteSize>,
-    /// What `auto` goes by, once a body has filled its memory.
+    /// Criteria of `auto`, once a body has filled its memory.
     pub threshold: UploadThreshold,
 }
 
@@ -49,16 +49,16 @@ pub enum UploadMode {
     Auto,
 }
 
-/// Which bodies `auto` takes as a whole. One reason is enough.
+/// Bodies that `auto` collects first. One reason is enough.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UploadThreshold {
-    /// Those of this length or more. Default none: length does not matter.
+    /// Bodies of this length or more. Default none: length does not matter.
     pub size: Option<Text<ByteSize>>,
-    /// Those of which the rest will take longer than this, at the pace so far; where the length is
+    /// Bodies of which the rest will take longer than this, at the pace so far; if the length is
     /// not known, those that have taken so long. Default 5s, from 100ms to 1h.
     pub time: Text<TimeSpan>,
-    /// Those that come with fewer bytes a second. Default none: pace alone does not matter.
+    /// Bodies that arrive with fewer bytes a second. Default none: pace alone does not matter.
     pub rate: Option<Text<ByteSize>>,
 }
 

@@ -15,11 +15,11 @@ use vocab::{Complaint, Network};
 /// Tokens, at most.
 const TOKENS_MAX: usize = 65_536;
 
-/// Who must say who they are, and how.
+/// Users with passwords or tokens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AuthSettings {
-    /// What the browser shows. Default `Tidegate`.
+    /// The name of the area, which browsers show. Default `Tidegate`.
     pub realm: String,
     /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder.
     /// It is read at start and on reload. Default none.

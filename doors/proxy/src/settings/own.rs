@@ -22,20 +22,21 @@ pub struct TlsSettings {
     pub certificate: Option<PathBuf>,
     /// The private key of the certificate, in PEM.
     pub key: Option<PathBuf>,
-    /// Names by which clients know this proxy, for the certificate that we sign. Default none.
+    /// Names by which clients know this proxy, for the certificate that Tidegate signs. Default
+    /// none.
     pub names: Vec<Text<DomainName>>,
 }
 
-/// Holds what is served at `/proxy.pac` and `/wpad.dat`.
+/// The setup script at `/proxy.pac` and `/wpad.dat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PacSettings {
-    /// What browsers fetch without the proxy: names with all below them, addresses, networks. Names
-    /// without a dot, `.local`, `localhost`, loopback and link-local addresses are always such. At
+    /// Hosts that browsers reach without the proxy: names with all below them, addresses, networks.
+    /// Names without a dot, `.local`, `localhost`, loopback and link-local addresses always are. At
     /// most 256. Default none.
     pub bypass: Vec<Text<ParentHosts>>,
-    /// What browsers do when the proxy does not answer: `none` (the default: they show an error) or
-    /// `direct`, with which nothing is blocked any more.
+    /// Behaviour of browsers when the proxy does not answer: `none` (the default: they show an
+    /// error) or `direct`, with which nothing is blocked any more.
     pub fallback: PacFallback,
 }
 

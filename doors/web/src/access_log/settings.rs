@@ -32,7 +32,7 @@ pub enum LogFormat {
 #[serde(default, deny_unknown_fields)]
 pub struct AccessLogSettings {
     /// The file to append to; a relative path starts from the configuration's folder. `stdout` is
-    /// the standard output. It is opened anew on SIGUSR1 and on reload. No default.
+    /// the standard output. It is reopened on SIGUSR1 and on reload. No default.
     pub file: String,
     /// `common`, `combined` or `json`. Default `combined`.
     pub format: LogFormat,

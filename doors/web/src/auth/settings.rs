@@ -16,7 +16,7 @@ const ENTRIES_MAX: usize = 64;
 pub struct AuthSettings {
     /// The paths, with `*` for anything. Of several that fit, the longest counts. Default `/*`.
     pub path: String,
-    /// What the browser shows. Default `Restricted`.
+    /// The name of the area, which browsers show. Default `Restricted`.
     pub realm: String,
     /// A file as `htpasswd -B` writes it; a relative path starts from the configuration's folder.
     /// It is read at start and on reload. Default none.

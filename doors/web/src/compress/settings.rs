@@ -40,19 +40,19 @@ pub struct CompressSettings {
     /// The codings to use; among those that a client likes equally, the first is taken. Default
     /// `[zstd, br, gzip]`.
     pub codings: Vec<CodingName>,
-    /// How hard gzip tries, 1 to 9. Default 1: of a usual script it leaves less than zlib's level 1
-    /// does, in half the time; 6 saves some 10 % more and costs more than twice as much.
+    /// Level of gzip, 1 to 9. Default 1: a usual script becomes smaller than with zlib's level 1,
+    /// in half the time; 6 saves some 10 % more and costs more than twice as much.
     #[schemars(range(min = 1, max = 9))]
     pub gzip_level: u8,
-    /// How hard brotli tries, 1 to 9. Default 4: about gzip's time, 5 to 10 % smaller on text.
+    /// Level of brotli, 1 to 9. Default 4: about gzip's time, 5 to 10 % smaller on text.
     #[schemars(range(min = 1, max = 9))]
     pub br_level: u8,
-    /// How hard zstd tries, 1 to 9. Default 3: zstd's own.
+    /// Level of zstd, 1 to 9. Default 3: zstd's own.
     #[schemars(range(min = 1, max = 9))]
     pub zstd_level: u8,
     /// Smaller files are sent as they are. Default 256 B: below that the head outweighs the gain.
     pub min: Text<ByteSize>,
-    /// Larger files are sent as they are, unless a precompressed file stands beside them. Default
+    /// Larger files are sent as they are, unless there is a precompressed file beside them. Default
     /// 4 MiB, at most 16 MiB.
     pub max: Text<ByteSize>,
     /// So much is kept of coded files, so that each is coded once. Default 32 MiB, at most 16 GiB.

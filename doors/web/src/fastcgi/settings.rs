@@ -37,8 +37,8 @@ pub enum FastcgiChoice {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FastcgiSettings {
-    /// Where the server is: `unix:///run/php/php-fpm.sock`, `tcp://127.0.0.1:9000` or
-    /// `tcp://php:9000`; a name is asked of the system's resolver anew every 30 s. No default.
+    /// Address of the server: `unix:///run/php/php-fpm.sock`, `tcp://127.0.0.1:9000` or
+    /// `tcp://php:9000`; a name is looked up by the system's resolver every 30 s. No default.
     pub server: String,
     /// The script of a folder that has no index file of its own; empty for none. Default
     /// `index.php`.

@@ -39,7 +39,8 @@ pub enum SymlinkMode {
     Inside,
     /// They are not there.
     Refuse,
-    /// Followed wherever they lead. Whoever may write a link into the root chooses what is served.
+    /// Followed wherever they lead. Anyone who can create a link in the root chooses what is
+    /// served.
     Follow,
 }
 
@@ -73,8 +74,8 @@ pub struct CacheRule {
 pub struct SiteRedirectSettings {
     /// The paths, from the slash: `/old/*`. No default.
     pub from: String,
-    /// Where they are now: a path, or a URL of http or https. `$1` to `$9` are what the stars stand
-    /// for. The query is kept unless this has one. No default.
+    /// New place: a path, or a URL of http or https. `$1` to `$9` are what the stars matched. The
+    /// query is kept unless this has one. No default.
     pub to: String,
     /// 301, 302, 303, 307 or 308. Default 302: a permanent one is remembered by browsers for years.
     pub status: u16,
