@@ -9,10 +9,11 @@ use crate::fetch::OriginFetcher;
 use crate::filling::{self, FetchEvent, OriginFetch};
 use crate::http_cache::HttpCache;
 use crate::reading::StoredContent;
-use crate::shape::{self, ShapeRequest};
+use crate::served::{AnswerSource, NAME, ServedAnswer, forwarded, shape_request};
+use crate::shape;
 use http::header::{CACHE_CONTROL, HeaderMap, HeaderName, HeaderValue, RANGE};
 use http::{Method, Response, StatusCode};
-use http_engine::{Body, interim, reply};
+use http_engine::{interim, reply};
 use http_freshness::{
     CollapseStatus, Doubt, Forward, Freshness, HandledRequest, NotFetched, NotReused, NotStored,
     OriginTrouble, RequestFacts, ResponseFacts, StoredStatus, cache_status, freshness,
@@ -24,39 +25,12 @@ use store::{
     StoredEntry, UnfetchedReason,
 };
 use tokio::sync::oneshot;
-use vocab::Caching;
 
 static CACHE_STATUS: HeaderName = HeaderName::from_static("cache-status");
 static PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 /// How often a request is looked up anew because the fetch that it waited for came to nothing, or
 /// what was on disk is damaged. Then it goes to the origin by itself.
 const LOOK_UPS_MAX: usize = 3;
-
-/// As whom we sign in `Cache-Status`.
-pub(crate) const NAME: &str = "tidegate";
-
-/// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerSource {
-    /// The store, or another client's fetch.
-    Fresh,
-    /// The store, past its time, as somebody allows.
-    Stale,
-    /// The origin.
-    Origin,
-    /// Nowhere: 504, by the client's wish or ours.
-    NotFetched,
-}
-
-/// An answer for the client.
-pub struct ServedAnswer {
-    /// It, with `Age` where it was stored and with `Cache-Status` always.
-    pub response: Response<Body>,
-    /// Where it comes from.
-    pub source: AnswerSource,
-    /// What the cache did, for the ledger: the same as `Cache-Status` says.
-    pub caching: Caching,
-}
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
@@ -363,21 +337,4 @@ impl HttpCache {
 enum NextStep<E> {
     Done(Result<ServedAnswer, NoCachedAnswer<E>>),
     Retry,
-}
-
-pub(crate) const fn forwarded(
-    why: Forward,
-    status: Option<StatusCode>,
-    collapse: CollapseStatus,
-    kept: Option<StoredStatus>,
-) -> HandledRequest {
-    HandledRequest::Forwarded { why, status, collapse, kept }
-}
-
-pub(crate) fn shape_request(question: &CacheRequest) -> ShapeRequest<'_> {
-    ShapeRequest {
-        method: &question.method,
-        fields: &question.fields,
-        unix_secs: question.now.unix_secs(),
-    }
 }

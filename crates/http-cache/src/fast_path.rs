@@ -4,8 +4,8 @@
 //! directives; everything else is for the [exchange](crate::exchange). Called by the quick lanes of
 //! doors.
 
-use crate::exchange::NAME;
 use crate::http_cache::HttpCache;
+use crate::served::NAME;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{AGE, CONTENT_LENGTH, DATE};

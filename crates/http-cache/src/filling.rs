@@ -4,11 +4,12 @@
 //! It runs as a task of its own. What breaks off is resumed where the store can continue it.
 
 use crate::cache_request::{CacheRequest, answered};
-use crate::exchange::{AnswerSource, ServedAnswer, forwarded, shape_request};
 use crate::fetch::OriginFetcher;
 use crate::http_cache::HttpCache;
 use crate::on_disk::OnDisk;
-use crate::reading::{RefetchRest, StoredContent};
+use crate::reading::StoredContent;
+use crate::runs::RefetchRest;
+use crate::served::{AnswerSource, ServedAnswer, forwarded, shape_request};
 use crate::shape;
 use http::header::{HeaderMap, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE, RANGE};
 use http::{Response, StatusCode, response};

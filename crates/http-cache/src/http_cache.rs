@@ -4,7 +4,7 @@
 //! It decides nothing about requests. Made by a door from its settings, for a look whether they
 //! would do too: only what is opened or used takes its folder.
 
-use crate::on_disk::DiskReadQueue;
+use crate::disk_reads::DiskReadQueue;
 use crate::settings::Settings;
 use disk_store::PurgeHistory;
 use http_freshness::{CachingRules, SetCookie};

@@ -6,6 +6,7 @@
 //! Called by the doors that cache: proxy and gateway.
 
 mod cache_request;
+mod disk_reads;
 mod exchange;
 mod fast_path;
 mod fetch;
@@ -15,14 +16,17 @@ mod invalidate;
 mod on_disk;
 mod purge;
 mod reading;
+mod runs;
+mod served;
 mod settings;
 mod shape;
 
 pub use cache_request::CacheRequest;
-pub use exchange::{AnswerSource, NoCachedAnswer, ServedAnswer};
+pub use exchange::NoCachedAnswer;
 pub use fast_path::WrittenAnswer;
 pub use fetch::OriginFetcher;
 pub use http_cache::{CacheEnvironment, HttpCache};
 pub use purge::PurgeTarget;
+pub use served::{AnswerSource, ServedAnswer};
 pub use settings::{Settings, StalePolicy};
 pub use store::{DiskSettings, PurgeError, PurgeReport, PurgeStrength, StoreFigures};

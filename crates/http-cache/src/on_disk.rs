@@ -4,8 +4,9 @@
 //! What turns out damaged is not sent: from there on the body comes from the origin, or breaks off.
 //! Made by the exchange, given out by `shape`.
 
+use crate::disk_reads::DiskReadQueue;
 use crate::http_cache::HttpCache;
-use crate::reading::{ByteRun, RefetchRest, Rest};
+use crate::runs::{ByteRun, RefetchRest, Rest};
 use bytes::Bytes;
 use disk_store::BLOCK_BYTES;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -16,39 +17,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use store::{ByteCharge, Store};
-use tokio::sync::Semaphore;
 
-/// Reads of one cache at once, each on a thread of its own. At the cap others wait for their turn:
-/// a disk that hangs must not gather threads.
-const READS_MAX: usize = 32;
 /// Blocks that are read at once. Where memory has no room for so many it is one.
 const READ_AHEAD_BLOCKS: u64 = 4;
-
-/// Holds whose turn it is to read from disk.
-#[derive(Clone)]
-pub(crate) struct DiskReadQueue(Arc<Semaphore>);
-
-impl Default for DiskReadQueue {
-    fn default() -> Self {
-        Self(Arc::new(Semaphore::new(READS_MAX)))
-    }
-}
-
-impl DiskReadQueue {
-    /// Runs `read` on a thread that may wait. `None` only while the program ends.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
-        read: impl FnOnce() -> T + Send + 'static,
-    ) -> Option<T> {
-        let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
-        let done = tokio::task::spawn_blocking(move || {
-            // Given back when the disk has answered, though nobody may wait for it any longer.
-            let _turn = turn;
-            read()
-        });
-        done.await.ok()
-    }
-}
 
 /// A body on disk, and what it takes to send it.
 #[derive(Clone)]

@@ -4,6 +4,7 @@
 //! It copies nothing. Made by the exchange, given out by `shape`.
 
 use crate::on_disk::OnDisk;
+use crate::runs::{ByteRun, RefetchRest, Rest};
 use bytes::Bytes;
 use http::HeaderValue;
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -29,11 +30,6 @@ pub(crate) enum StoredContent {
     /// Is being fetched, and this client reads it from its first byte on.
     InFlight { fill: Arc<Fill>, reader: FillReader, again: RefetchRest },
 }
-
-/// How a client that is too slow for the others gets the rest by itself: the body from a byte on,
-/// to the last wanted or to the end.
-pub(crate) type RefetchRest = Rc<dyn Fn(u64, Option<u64>) -> Rest>;
-pub(crate) type Rest = Pin<Box<dyn Future<Output = Option<Body>>>>;
 
 impl StoredContent {
     /// Returns its length in bytes, where it is known.
@@ -107,24 +103,6 @@ pub(crate) struct BodyParts {
     pub(crate) media: HeaderValue,
     pub(crate) length: u64,
     pub(crate) body: Body,
-}
-
-/// A run of bytes of an answer.
-pub(crate) enum ByteRun {
-    /// These.
-    Bytes(Bytes),
-    /// Bytes of the stored body.
-    Stored(Range<u64>),
-}
-
-impl ByteRun {
-    /// Returns its length in bytes.
-    pub(crate) const fn len(&self) -> u64 {
-        match self {
-            Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Stored(range) => range.end - range.start,
-        }
-    }
 }
 
 /// Runs of a body in memory, and what stands between them.

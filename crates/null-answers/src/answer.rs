@@ -4,8 +4,8 @@
 //! callback. It chooses nothing (`null` does) and writes no page for people (`page` does). Called
 //! by the doors with hyper's kind of answer, or with bytes as they go over the wire.
 
+use crate::blank::{BlankBody, NullAnswer};
 use crate::callback;
-use crate::null::{BlankBody, NullAnswer};
 use crate::ready::{self, HttpCarrier, ReadyAnswer};
 use http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,

@@ -3,10 +3,9 @@
 //! They are read off the answers themselves, so that they are true. Called by the doors' own
 //! accounts of what they would do.
 
+use crate::blank::{BlankBody, NullAnswer};
 use crate::callback;
-use crate::null::{
-    AnswerAudience, BlankBody, NullAnswer, RequestHints, frame_context, select_answer,
-};
+use crate::null::{AnswerAudience, RequestHints, frame_context, select_answer};
 use crate::ready::{self, ReadyAnswer};
 use http::Method;
 use policy::Ask;

@@ -6,6 +6,7 @@
 //! by the pixel door, the proxy door, and the gateway for routes that answer nothing.
 
 mod answer;
+mod blank;
 mod callback;
 mod continue_link;
 mod describe;
@@ -18,9 +19,8 @@ mod ready;
 mod stubs;
 
 pub use crate::answer::{AnswerCaching, WrittenNull, render, share, write};
+pub use crate::blank::{BlankBody, NullAnswer};
 pub use crate::describe::{describe, select_for_get};
-pub use crate::null::{
-    AnswerAudience, BlankBody, FrameContext, NullAnswer, RequestHints, frame_context, select_answer,
-};
+pub use crate::null::{AnswerAudience, FrameContext, RequestHints, frame_context, select_answer};
 pub use crate::ready::{FORGET_HTTP3, HttpCarrier};
 pub use crate::stubs::Stub;

@@ -4,7 +4,7 @@
 //! included. What is not known gets the answer that its type would get. A table, and no more.
 //! Called by `null`.
 
-use crate::null::{BlankBody, NullAnswer};
+use crate::blank::{BlankBody, NullAnswer};
 use crate::stubs::Stub;
 
 /// Sorted by name.

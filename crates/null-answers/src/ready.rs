@@ -3,8 +3,8 @@
 //! It knows no request. Nothing here may outlast a block: no HSTS, no cookie, no NEL, a minute in
 //! caches. Read by `answer`.
 
+use crate::blank::BlankBody;
 use crate::media;
-use crate::null::BlankBody;
 use crate::objects;
 use crate::stubs::Stub;
 use bytes::Bytes;
