@@ -42,8 +42,10 @@ pub(crate) enum AuthMethod {
 impl AuthGate {
     /// The gate of a listener, with the sessions of the state folder that have not ended.
     pub(crate) fn new(
-        (token, state_dir): (AdminToken, &Path),
-        (listen, hosts): (SocketAddr, Vec<DomainName>),
+        token: AdminToken,
+        state_dir: &Path,
+        listen: SocketAddr,
+        hosts: Vec<DomainName>,
         now: Now,
     ) -> Self {
         let sessions = OpenSessions::open(state_dir, token.clone(), now);
@@ -114,7 +116,7 @@ impl AuthGate {
     ) -> Result<AuthMethod, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
             let sender = RequestOrigin::of(headers, own_host(headers));
-            return self.check_token(guess, (client, sender), now).map(|()| AuthMethod::Token);
+            return self.check_token(guess, client, sender, now).map(|()| AuthMethod::Token);
         }
         if session_of(headers).is_some_and(|id| self.sessions.has(id, now)) {
             return Ok(AuthMethod::Session);
@@ -127,7 +129,8 @@ impl AuthGate {
     pub(crate) fn check_token(
         &self,
         guess: &str,
-        (client, sender): (IpAddr, RequestOrigin),
+        client: IpAddr,
+        sender: RequestOrigin,
         now: Now,
     ) -> Result<(), ApiRefusal> {
         if self.token.is(guess) {

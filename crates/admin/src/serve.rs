@@ -55,8 +55,8 @@ impl Admin {
     /// Puts the routes together.
     pub fn new(settings: &Settings, parts: AdminParts) -> Self {
         let hosts = settings.hosts.iter().map(|host| host.0.clone()).collect();
-        let (own, place) = ((parts.token, &*parts.state_dir), (settings.listen.0, hosts));
-        let gate = AuthGate::new(own, place, (parts.clock)());
+        let now = (parts.clock)();
+        let gate = AuthGate::new(parts.token, &parts.state_dir, settings.listen.0, hosts, now);
         let app = Arc::new(ApiState::new(parts.control, parts.ledger, gate, parts.clock));
         let (guarded, mut description) = api::guarded().split_for_parts();
         let (open, open_description) = api::open().split_for_parts();
@@ -117,7 +117,7 @@ async fn other(State(app): State<Arc<ApiState>>, asked: ApiRequest, request: Req
     let (uri, headers) = (request.uri(), request.headers());
     if uri.path() == "/"
         && let Some(query) = uri.query()
-        && let Some(response) = api::session::by_address(&app, (query, headers), asked).await
+        && let Some(response) = api::session::by_address(&app, query, headers, asked).await
     {
         return response;
     }

@@ -75,7 +75,8 @@ pub(crate) async fn logout(
 /// says so.
 pub(crate) async fn by_address(
     app: &Arc<ApiState>,
-    (query, headers): (&str, &HeaderMap),
+    query: &str,
+    headers: &HeaderMap,
     asked: ApiRequest,
 ) -> Option<Response> {
     let token = token_in_words(query)?;
@@ -101,7 +102,7 @@ async fn cookie(
     asked: ApiRequest,
     sender: RequestOrigin,
 ) -> Result<String, ApiRefusal> {
-    app.gate.check_token(token.trim(), (asked.client, sender), asked.now)?;
+    app.gate.check_token(token.trim(), asked.client, sender, asked.now)?;
     app.ask(move |app| app.gate.begin_session(asked.now)).await?.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)

@@ -10,7 +10,7 @@ use super::http::HttpListeners;
 use super::leaves;
 use super::lists::{self, RulesOrigin};
 use super::mint::BlockedNames;
-use super::privileges::StartPrivileges;
+use super::privileges::PrivilegedStart;
 use super::signer;
 use super::state::StateDir;
 use super::subscriptions::Subscriptions;
@@ -45,8 +45,9 @@ pub(super) fn start(
     setup: CommandSetup,
     plan: &Plan,
     state: StateDir,
-    (privileges, launcher): (StartPrivileges, Option<SignerLauncher>),
+    start: PrivilegedStart,
 ) -> Result<(Arc<RunningApp>, RulesOrigin), CommandFailure> {
+    let PrivilegedStart { privileges, launcher } = start;
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
@@ -58,7 +59,7 @@ pub(super) fn start(
     let ledger = ledger::open(&plan.file.ledger, state.path(), Arc::clone(&texts) as _)
         .map_err(|why| cannot(&why))?;
     let blocked_names = Arc::new(BlockedNames(Arc::clone(&policy)));
-    let signer = signer::open(&setup, plan, (&state.path().join("ca"), launcher), blocked_names)?;
+    let signer = signer::open(&setup, plan, &state.path().join("ca"), launcher, blocked_names)?;
     let tls = ClientTls::new();
     let resolver =
         Resolver::start(&resolver_settings(plan), tls.clone()).map_err(|why| cannot(&why))?;

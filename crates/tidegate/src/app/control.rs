@@ -119,14 +119,14 @@ impl ProgramControl for ControlHandle {
         let mut why = why::why(&policy, &running.plan, question, now);
         let dns = asked_of_dns(&running, question);
         drop(running);
-        let by = (&*policy, &question.host);
+        let host = &question.host;
         if let Some((dns, qtype)) = dns
-            && let Some(foretold) = dns.foretell(question.client, (by.1.as_name(), qtype), now)
+            && let Some(foretold) = dns.foretell(question.client, (host.as_name(), qtype), now)
         {
-            why = why::as_the_dns_door_does(why, foretold, by);
+            why = why::as_the_dns_door_does(why, foretold, &policy, host);
         }
         if let Some(foretold) = foretold(&self.0, question, now) {
-            why = why::as_the_gateway_does(why, foretold, by);
+            why = why::as_the_gateway_does(why, foretold, &policy, host);
         }
         model::WhyAnswer { stored: stores::explain(&self.0, question), ..why }
     }

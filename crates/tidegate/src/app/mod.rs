@@ -115,12 +115,12 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let state =
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
-    let privileges = privileges::give_up(setup, &plan, &state)?;
+    let start = privileges::give_up(setup, &plan, &state)?;
     // Beside reading the lists: keys are made after that. Without a thread it is done when the
     // first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
     let _ = randomness.spawn(transport::tls::gather_randomness);
-    let (app, origin) = build::start(setup.clone(), &plan, state, privileges)?;
+    let (app, origin) = build::start(setup.clone(), &plan, state, start)?;
     drop(plan);
     memory::settle(app.policy.load().rules());
     let runtime = tokio::runtime::Builder::new_current_thread()

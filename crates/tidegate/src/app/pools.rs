@@ -137,7 +137,7 @@ impl Collector for PoolFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for (name, help, kind, of) in BY_POOL {
             let rows = self.0.iter().map(|pool| ([("pool", pool.name.as_str())], of(pool)));
-            family(&mut encoder, (name, help, kind), rows)?;
+            family(&mut encoder, name, help, kind, rows)?;
         }
         for (name, help, kind, of) in BY_SERVER {
             let rows = self.0.iter().flat_map(|pool| {
@@ -145,7 +145,7 @@ impl Collector for PoolFigures {
                     ([("pool", pool.name.as_str()), ("server", server.url.as_str())], of(server))
                 })
             });
-            family(&mut encoder, (name, help, kind), rows)?;
+            family(&mut encoder, name, help, kind, rows)?;
         }
         Ok(())
     }
@@ -153,7 +153,9 @@ impl Collector for PoolFigures {
 
 fn family<'r, const LABELS: usize>(
     encoder: &mut DescriptorEncoder<'_>,
-    (name, help, kind): (&str, &str, MetricType),
+    name: &str,
+    help: &str,
+    kind: MetricType,
     rows: impl Iterator<Item = ([(&'r str, &'r str); LABELS], u64)>,
 ) -> fmt::Result {
     let told = match kind {

@@ -42,6 +42,13 @@ pub(super) struct StartPrivileges {
     writable: Option<Vec<PathBuf>>,
 }
 
+/// Privileges at the start, and what was started while there were more of them.
+pub(super) struct PrivilegedStart {
+    pub(super) privileges: StartPrivileges,
+    /// Starts signers as root; none where the process never was root.
+    pub(super) launcher: Option<SignerLauncher>,
+}
+
 /// The account to become, where root started this; none where the process stays who it is.
 fn account(plan: &Plan) -> Result<Option<SystemAccount>, (&'static str, AccountError)> {
     let group = plan.file.group.as_deref();
@@ -67,7 +74,7 @@ pub(super) fn give_up(
     setup: &CommandSetup,
     plan: &Plan,
     state: &StateDir,
-) -> Result<(StartPrivileges, Option<SignerLauncher>), CommandFailure> {
+) -> Result<PrivilegedStart, CommandFailure> {
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     if let Some(complaint) = bad_account(plan) {
         return Err(CommandFailure::complaints(&[complaint]));
@@ -110,7 +117,8 @@ pub(super) fn give_up(
         PrivilegePlan { account, keep: needs.capabilities, programs, writable: writable.clone() };
     let held = wanted.carry_out().map_err(|why| cannot(&why))?;
     let writable = writable.filter(|_| held.holds(KernelProtection::WriteBounds));
-    Ok((StartPrivileges { held, notes, programs, writable }, launcher))
+    let privileges = StartPrivileges { held, notes, programs, writable };
+    Ok(PrivilegedStart { privileges, launcher })
 }
 
 /// Takes the authority's folder for root, and starts who alone may read in it.

@@ -28,7 +28,8 @@ use transport::own_addresses;
 pub(super) fn open(
     setup: &CommandSetup,
     plan: &Plan,
-    (dir, launcher): (&Path, Option<SignerLauncher>),
+    dir: &Path,
+    launcher: Option<SignerLauncher>,
     policy: Arc<BlockedNames>,
 ) -> Result<Arc<Signer>, CommandFailure> {
     let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);

@@ -60,7 +60,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
             _ if !is_configured(plan, question.door) => "this door is not configured".into(),
             (Some(foretold), _) => foretold.outcome,
             (None, Some(trimmed)) => format!("307 to {}", trimmed.url),
-            (None, None) => outcome((policy, plan), &ask, explanation.verdict, now),
+            (None, None) => outcome(policy, plan, &ask, explanation.verdict, now),
         },
         stored: Vec::new(),
         gateway: None,
@@ -91,7 +91,8 @@ fn changed_at(policy: &Policy, rule: RuleRef) -> Option<String> {
 pub(super) fn as_the_dns_door_does(
     why: WhyAnswer,
     foretold: door_dns::DnsForecast,
-    (policy, host): (&Policy, &DomainName),
+    policy: &Policy,
+    host: &DomainName,
 ) -> WhyAnswer {
     let door_dns::DnsForecast { action, cause, source, outcome } = foretold;
     let why = WhyAnswer { door_outcome: outcome, ..why };
@@ -117,7 +118,8 @@ pub(super) fn as_the_dns_door_does(
 pub(super) fn as_the_gateway_does(
     why: WhyAnswer,
     foretold: door_gateway::GatewayForecast,
-    (policy, host): (&Policy, &DomainName),
+    policy: &Policy,
+    host: &DomainName,
 ) -> WhyAnswer {
     let door_gateway::GatewayForecast { refused_by, blocked, outcome } = foretold;
     if let Some(verdict) = blocked {

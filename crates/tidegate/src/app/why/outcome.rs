@@ -34,7 +34,8 @@ pub(super) fn is_configured(plan: &Plan, door: Door) -> bool {
 
 /// Outcome at the door of a question.
 pub(super) fn outcome(
-    (policy, plan): (&Policy, &Plan),
+    policy: &Policy,
+    plan: &Plan,
     ask: &Ask<'_>,
     verdict: Verdict,
     now: Now,

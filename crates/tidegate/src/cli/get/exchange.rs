@@ -141,12 +141,12 @@ async fn connected(url: &Url) -> Result<Stream, UnusableAnswer> {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let port = url.port_or_known_default().unwrap_or(80);
     let found = lookup_host((host, port)).await;
-    let found = found.map_err(|why| network(&format!("{host} has no address: {why}")))?;
-    let mut last = network(&format!("{host} has no address"));
+    let found = found.map_err(|why| network(format!("{host} has no address: {why}")))?;
+    let mut last = network(format!("{host} has no address"));
     for address in found {
         match dial(address, DIAL_TIMEOUT).await {
             Ok(stream) => return Ok(stream),
-            Err(why) => last = network(&why),
+            Err(why) => last = network(why),
         }
     }
     Err(last)
@@ -176,7 +176,7 @@ async fn tunnelled(mut stream: Stream, url: &Url) -> Result<Stream, UnusableAnsw
     }
 }
 
-fn network(why: &(impl fmt::Display + ?Sized)) -> UnusableAnswer {
+fn network(why: impl fmt::Display) -> UnusableAnswer {
     UnusableAnswer::Network(why.to_string())
 }
 
