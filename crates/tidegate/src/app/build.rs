@@ -5,10 +5,12 @@
 
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
+use super::compiling::compile;
 use super::doors::OpenDoors;
+use super::effective::resolver_settings;
 use super::http::HttpListeners;
 use super::leaves;
-use super::lists::{self, RulesOrigin};
+use super::lists::RulesOrigin;
 use super::mint::BlockedNames;
 use super::privileges::PrivilegedStart;
 use super::signer;
@@ -17,22 +19,19 @@ use super::subscriptions::Subscriptions;
 use super::{RunningApp, RunningDoors};
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use ::signer::trust::TrustBook;
-use ::signer::{SignerLauncher, VouchMode};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
-use door_dns::AliasesAtPixel;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
-use origins::{DestinationScope, Dialer};
-use policy::{BlockStyle, ClientProfiles, Policy, RuleSet};
+use origins::Dialer;
+use policy::Policy;
 use resolver::Resolver;
 use std::borrow::Cow;
 use std::fmt::Display;
-use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use transport::{ClientTls, Cores, Drain};
-use vocab::{ListId, Listen, Name, RuleRef, Scheme};
+use vocab::{ListId, Listen, Name, RuleRef};
 
 /// Time for which the end of the program waits for a core, and for a disk, to write access logs.
 const LOGS_MAX: std::time::Duration = std::time::Duration::from_secs(2);
@@ -120,101 +119,6 @@ fn with_welcome<'p>(plan: &'p Plan, state_dir: &Path) -> (Cow<'p, Plan>, Option<
     plan.to_mut().file.web.clear();
     let page = state_dir.join("www/index.html");
     (plan, Some(format!("{}: {why}; there is no web door", page.display())))
-}
-
-/// Reads the lists and compiles the policy, or takes it from the snapshot; of lists that stand in
-/// the rules of before, only those that changed are compiled.
-pub(crate) fn compile(
-    plan: &Plan,
-    state_dir: &Path,
-    before: Option<&RuleSet>,
-) -> Result<(Policy, RulesOrigin), CommandFailure> {
-    let texts = lists::read(plan, state_dir);
-    if !texts.problems.is_empty() {
-        return Err(CommandFailure::complaints(&texts.problems));
-    }
-    let (rules, origin) = texts.rules(state_dir, before);
-    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
-    Ok((policy, origin))
-}
-
-/// The policy that a start would have, with what is let through. Nothing is written.
-pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, CommandFailure> {
-    let texts = lists::read(plan, state_dir);
-    if !texts.problems.is_empty() {
-        return Err(CommandFailure::complaints(&texts.problems));
-    }
-    let rules = texts.rules_unkept(state_dir);
-    let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
-    leaves::restore(state_dir, &policy, transport::clock::now());
-    Ok(policy)
-}
-
-/// Returns who gets which lists.
-pub(crate) fn profiles(plan: &Plan) -> ClientProfiles {
-    ClientProfiles::build(&plan.file.policy)
-}
-
-/// Returns what the resolver is built from: the DNS door's section, or its defaults when only other
-/// doors resolve names.
-pub(super) fn resolver_settings(plan: &Plan) -> resolver::ResolverSettings {
-    plan.file.dns.clone().unwrap_or_default().resolver()
-}
-
-/// The block style as it works out. Browsers ask at ports 80 and 443, so for `auto` a pixel door
-/// elsewhere is worth no connection; whoever writes `pixel` knows of a redirect.
-pub(super) fn effective_style(plan: &Plan) -> BlockStyle {
-    match plan.file.dns.as_ref().map_or(BlockStyle::Nodata, |dns| dns.blocked) {
-        BlockStyle::Auto if is_pixel_reached(plan) => BlockStyle::Pixel,
-        BlockStyle::Auto => BlockStyle::Nodata,
-        style => style,
-    }
-}
-
-/// The settings of the DNS door, with the block style as it works out.
-pub(super) fn dns_settings(plan: &Plan) -> Option<door_dns::Settings> {
-    let settings = plan.file.dns.clone()?;
-    let aliases_at_pixel = match plan.file.signer.aliases {
-        VouchMode::Limited => AliasesAtPixel::Answers,
-        VouchMode::Never => AliasesAtPixel::Nothing,
-    };
-    Some(door_dns::Settings { blocked: effective_style(plan), aliases_at_pixel, ..settings })
-}
-
-/// The addresses that blocked names get in the style `pixel`.
-pub(super) fn pixel_addresses(plan: &Plan) -> Vec<IpAddr> {
-    let addresses = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
-    addresses.map(|address| address.0).collect()
-}
-
-fn is_pixel_reached(plan: &Plan) -> bool {
-    let Some(pixel) = &plan.file.pixel else { return false };
-    let listens = |scheme, port| {
-        pixel.listen.iter().any(|listen| listen.scheme == scheme && listen.address.port() == port)
-    };
-    !pixel.addresses.is_empty() && listens(Scheme::Http, 80) && listens(Scheme::Https, 443)
-}
-
-/// Where the pixel door may carry connections to names that were let through: to where the DNS door
-/// would send their clients, and never back to a door of ours.
-pub(super) fn splice_bounds(plan: &Plan) -> door_pixel::SpliceBounds {
-    let protects = plan.file.dns.as_ref().is_none_or(door_dns::Settings::keeps_outside);
-    let destinations = if protects { DestinationScope::Public } else { DestinationScope::Guarded };
-    let listening = plan.listeners().into_iter().map(|listen| listen.address);
-    // What clients get for blocked names leads here, whatever stands in between.
-    let given = plan.file.pixel.iter().flat_map(|pixel| &pixel.addresses);
-    let given = given.flat_map(|address| [80, 443].map(|port| (address.0, port).into()));
-    door_pixel::SpliceBounds { destinations, doors: listening.chain(given).collect() }
-}
-
-/// Returns what is worth saying of the addresses that clients get for blocked names, where they get
-/// any: from our DNS door, or from another resolver if there is none.
-pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
-    let own = plan.file.policy.clients.iter().any(|it| it.blocked == Some(BlockStyle::Pixel));
-    let given = plan.file.dns.is_none() || effective_style(plan) == BlockStyle::Pixel || own;
-    let pixel = plan.file.pixel.as_ref().filter(|_| given && !plan.is_built_in());
-    let warnings = pixel.map_or_else(Vec::new, door_pixel::Settings::warnings);
-    warnings.into_iter().map(|told| plan.placed(told.under("pixel"))).collect()
 }
 
 fn write_welcome(state_dir: &Path) -> std::io::Result<()> {

@@ -4,7 +4,7 @@
 //! not ours is never written over: its cache is kept in the state folder then. What cannot be read
 //! or written is told and does no other harm. Called at the start, by the clock, and at the end.
 
-use super::{RunningApp, RunningDoors, build};
+use super::{RunningApp, RunningDoors, effective};
 use config::Plan;
 use resolver::{CacheId, CacheStats, DumpFile};
 use std::collections::HashMap;
@@ -43,7 +43,7 @@ impl RunningApp {
             return Vec::new();
         };
         let folder = self.state.path().join("dns-cache");
-        let count = build::resolver_settings(plan).caches.len() as u16;
+        let count = effective::resolver_settings(plan).caches.len() as u16;
         let dumps = dns.foreign.as_ref().map_or(&[][..], door_dns::ForeignConfig::dumps);
         let one = |cache: CacheId| {
             let named = dumps.iter().find(|it| it.cache == cache && it.warning().is_none());

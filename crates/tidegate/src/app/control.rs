@@ -2,7 +2,7 @@
 
 use super::pools::PoolFigures;
 use super::reload::size;
-use super::state::replace_file;
+use super::state::{ADDRESS_FILE, replace_file};
 use super::subscriptions::ShrinkRule;
 use super::{RunningApp, RunningDoors, stores, why};
 use admin::model::{
@@ -48,7 +48,7 @@ impl RunningApp {
             settings.listen.0 = listener.address();
             // It is opened once, so that nobody has said so before.
             let _ = self.dashboard.set(listener.address());
-            let file = self.state.path().join(crate::cli::ADDRESS_FILE);
+            let file = self.state.path().join(ADDRESS_FILE);
             if let Err(why) = replace_file(&file, settings.listen.to_string().as_bytes()) {
                 self.suffer(format!("{}: {why}; ctl does not find this Tidegate", file.display()));
             }

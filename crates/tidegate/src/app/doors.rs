@@ -5,7 +5,7 @@
 
 use super::folders::FolderOpener;
 use super::http::Serve;
-use super::{RunningApp, blocked_tunnels, build};
+use super::{RunningApp, blocked_tunnels, effective};
 use config::Plan;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
@@ -64,14 +64,14 @@ impl OpenDoors {
     pub(super) fn make(app: &RunningApp, plan: &Plan) -> Result<Self, String> {
         let file = &plan.file;
         let base = plan.base(app.state.path()).to_path_buf();
-        let dns = match build::dns_settings(plan) {
+        let dns = match effective::dns_settings(plan) {
             None => None,
             Some(settings) => {
                 let parts = door_dns::DnsParts {
                     policy: Arc::clone(&app.policy),
                     resolver: app.resolver.clone(),
                     ledger: app.ledger.clone(),
-                    pixel: build::pixel_addresses(plan),
+                    pixel: effective::pixel_addresses(plan),
                     drain: app.drain.clone(),
                     cores: Arc::clone(&app.cores),
                     signer: Some(Arc::clone(&app.signer)),
@@ -140,7 +140,7 @@ impl OpenDoors {
         let at_pixel = self.pixel.clone().filter(|_| blocked_tunnels::are_taken(plan));
         app.at_pixel.door.store(at_pixel);
         if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
-            door.reload(settings.clone(), build::splice_bounds(plan));
+            door.reload(settings.clone(), effective::splice_bounds(plan));
         }
         if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
             door.reload(settings.clone()).map_err(|wrong| lines(plan, "proxy", wrong))?;
@@ -226,7 +226,7 @@ fn pixel(
         dashboard: Arc::clone(&app.dashboard),
         dialer: app.dialer(),
     };
-    door_pixel::PixelDoor::new(settings, build::splice_bounds(plan), parts)
+    door_pixel::PixelDoor::new(settings, effective::splice_bounds(plan), parts)
 }
 
 fn opening<D>(

@@ -11,13 +11,13 @@ mod unreadable;
 
 pub(crate) use unreadable::ListReadError;
 
+use super::randomness::random;
 use super::state::replace_file;
 use super::subscriptions::Subscription;
 use admin::model::{ListInfo, SkippedCount, SkippedLine};
 use config::{FileComplaint, Plan};
 use policy::{ListFile, ListKind, ListReport, ListSettings, ListSource, RuleSet, UnfitList};
 use sha2::{Digest, Sha256};
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -329,11 +329,4 @@ pub(crate) fn compile_file(path: &Path) -> Result<RuleSet, ListReadError> {
 /// Rules of one text alone.
 pub(super) fn compiled_alone(name: &str, text: &[u8]) -> RuleSet {
     policy::compile(&[ListSource { name, kind: ListKind::Block, text, files: &[] }], random())
-}
-
-/// A random number. As the seed of the names table it is secret, so that nobody can make up a name
-/// that collides with a listed one. The standard library's own hash keys come from the system's
-/// random source.
-pub(super) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }

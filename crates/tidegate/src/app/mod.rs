@@ -7,8 +7,10 @@ pub(crate) mod allocator;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
+mod compiling;
 mod control;
 mod doors;
+mod effective;
 pub(crate) mod folders;
 mod greeting;
 mod http;
@@ -22,6 +24,7 @@ pub(crate) mod panics;
 mod pools;
 pub(crate) mod private;
 pub(crate) mod privileges;
+mod randomness;
 mod reload;
 pub(crate) mod signer;
 pub(crate) mod state;
@@ -29,7 +32,8 @@ mod stores;
 pub(crate) mod subscriptions;
 pub(crate) mod why;
 
-pub(crate) use build::{pixel_warnings, policy_of};
+pub(crate) use compiling::policy_of;
+pub(crate) use effective::pixel_warnings;
 
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use ::signer::Signer;
@@ -205,5 +209,5 @@ async fn stop(app: &RunningApp) {
     app.keep_caches();
     app.settle_caches();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
-    let _ = std::fs::remove_file(app.state.path().join(crate::cli::ADDRESS_FILE));
+    let _ = std::fs::remove_file(app.state.path().join(state::ADDRESS_FILE));
 }

@@ -6,11 +6,11 @@
 //! door is made from it and the one when the running door reads it: then the doors before that one
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
-use super::build;
 use super::doors::{self, HttpOpening, OpenDoors};
 use super::http::BoundListeners;
 use super::subscriptions::ListsNotInForce;
 use super::{RunningApp, RunningDoors, lists, memory, private};
+use super::{compiling, effective};
 use ::signer::SignerSuccession;
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
@@ -45,7 +45,7 @@ impl RunningApp {
         // What reading a pipeline's sets took must not stand beside what the lists take.
         memory::give_back();
         let before = self.policy.load_full();
-        let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
+        let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
         let succession = self.reload_signer().map_err(lines)?;
@@ -76,7 +76,7 @@ impl RunningApp {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
-        let (policy, _) = build::compile(&plan, self.state.path(), Some(before.rules()))
+        let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(ListsNotInForce::Unreadable)?;
         // It comes to know of new names before the doors do, as with a reload. If it cannot,
         // blocking goes on without certificates for them.
@@ -176,12 +176,12 @@ impl RunningApp {
         }
         // The DNS door binds before it changes anything, the resolver included, and is the last
         // that can fail. Without it the other doors still look names up.
-        if let (Some(door), Some(settings)) = (&doors.dns, build::dns_settings(&plan)) {
-            door.reload(&settings, &build::pixel_addresses(&plan), &self.cores, &leaving)
+        if let (Some(door), Some(settings)) = (&doors.dns, effective::dns_settings(&plan)) {
+            door.reload(&settings, &effective::pixel_addresses(&plan), &self.cores, &leaving)
                 .map_err(|why| say(&why))?;
         } else {
             self.resolver
-                .reload(&build::resolver_settings(&plan))
+                .reload(&effective::resolver_settings(&plan))
                 .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
@@ -226,7 +226,7 @@ pub(super) fn size(policy: &Policy) -> (u32, u64) {
 fn leaving(running: &RunningDoors, openings: &[HttpOpening], plan: &Plan) -> Vec<SocketAddr> {
     let wanted: Vec<_> = openings.iter().map(|it| (it.name, it.listen.as_slice())).collect();
     let mut leaving = running.http.leaving(&wanted);
-    let dns = build::dns_settings(plan).map_or_else(Vec::new, |it| door_dns::listens(&it));
+    let dns = effective::dns_settings(plan).map_or_else(Vec::new, |it| door_dns::listens(&it));
     let open = running.doors.dns.as_ref().map_or_else(Vec::new, |door| door.listeners());
     let over_tcp = |listen: &&Listen| !matches!(listen.scheme, Scheme::Udp | Scheme::Quic);
     let gone = open.iter().filter(over_tcp).filter(|open| {
@@ -242,7 +242,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
     let auto = plan.file.dns.as_ref().is_some_and(|dns| dns.blocked == policy::BlockStyle::Auto);
     if auto
         && plan.file.pixel.is_some()
-        && build::effective_style(plan) == policy::BlockStyle::Nodata
+        && effective::effective_style(plan) == policy::BlockStyle::Nodata
     {
         warnings.push(
             "browsers use ports 80 and 443 only, and the pixel door listens on neither: blocked \
@@ -251,7 +251,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
         );
     }
     warnings.extend(plan.warnings().iter().map(ToString::to_string));
-    warnings.extend(build::pixel_warnings(plan).iter().map(ToString::to_string));
+    warnings.extend(effective::pixel_warnings(plan).iter().map(ToString::to_string));
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let told = foreign.warnings().iter().cloned();

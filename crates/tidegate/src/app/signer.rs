@@ -4,7 +4,7 @@
 //! It reads the lists itself, so that it need not take another process's word for what is blocked.
 //! Started by the running program; the command line leads here.
 
-use super::build;
+use super::compiling;
 use super::memory;
 use super::mint::BlockedNames;
 use crate::cli::{CommandFailure, CommandSetup, ExitReason};
@@ -99,7 +99,8 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         if plan.file.pixel.is_none() {
             return Ok(Arc::new(MintNothing));
         }
-        let (policy, _) = build::compile(&plan, &state, None).map_err(|failure| failure.message)?;
+        let (policy, _) =
+            compiling::compile(&plan, &state, None).map_err(|failure| failure.message)?;
         memory::settle(policy.rules());
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };

@@ -10,6 +10,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// The file in the state folder that says where the admin API listens.
+pub(crate) const ADDRESS_FILE: &str = "admin.address";
 /// Held by the process that uses the folder.
 const LOCK: &str = "lock";
 /// How often, and how long, a start waits for commands that look whether the lock is held.
@@ -65,7 +67,7 @@ impl StateDir {
         match taken {
             Ok(()) => {
                 // What one that was killed has left says where somebody else may listen by now.
-                drop(std::fs::remove_file(path.join(crate::cli::ADDRESS_FILE)));
+                drop(std::fs::remove_file(path.join(ADDRESS_FILE)));
                 close_to_others(path);
                 Ok(Self { path: path.into(), _lock: lock })
             }

@@ -6,30 +6,26 @@
 mod cert;
 mod check;
 mod ctl;
+mod failure;
 mod get;
 mod import;
 mod lists;
 mod machine;
 mod running;
 mod serve;
+mod setup;
 mod state_place;
 mod why;
 
-pub(crate) use running::ADDRESS_FILE;
+pub(crate) use failure::{CommandFailure, ExitReason};
+pub(crate) use setup::CommandSetup;
 
 use crate::{app, output};
 use admin::model::UpdateRequest;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use config::Plan;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use running::PolicySource;
-use rustix::io::Errno;
-use std::fmt::Display;
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// The configuration that is found where none is named.
-const CONFIGURATION: &str = "tidegate.yaml";
+use std::path::PathBuf;
 
 /// The edge of a network in one program: DNS filter, pixel server, proxy, web server, gateway.
 ///
@@ -42,21 +38,6 @@ pub(crate) struct Cli {
     command: Option<CliCommand>,
     #[command(flatten)]
     setup: CommandSetup,
-}
-
-/// Which configuration, which state folder.
-#[derive(Clone, Debug, Default, Args)]
-pub(crate) struct CommandSetup {
-    /// The configuration file [default: ./tidegate.yaml if it exists, else the built-in one]
-    #[arg(long, short, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
-    /// The state folder [default: `state_dir` of the configuration, else `$STATE_DIRECTORY`, else
-    /// .tidegate-state beside the configuration, or /var/lib/tidegate for root]
-    #[arg(long, value_name = "DIR", global = true)]
-    state: Option<PathBuf>,
-    /// The configuration itself, where a command has written it.
-    #[arg(skip)]
-    text: Option<Arc<str>>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -273,39 +254,6 @@ struct PurgeWhat {
     stored: bool,
 }
 
-/// Tells how a command can fail: its exit code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ExitReason {
-    /// The configuration or the input is wrong.
-    Wrong = 1,
-    /// Could not start, or nothing runs.
-    NotStarted = 3,
-    /// Was stopped by a fault.
-    Fault = 4,
-}
-
-/// A failed command: what to say, and the exit code.
-#[derive(Debug)]
-pub(crate) struct CommandFailure {
-    pub(crate) exit: ExitReason,
-    pub(crate) message: String,
-}
-
-impl CommandFailure {
-    /// One line of explanation.
-    pub(crate) fn new(exit: ExitReason, message: impl Display) -> Self {
-        let message = message.to_string();
-        let remedy = remedy(&message).map_or_else(String::new, |remedy| format!("; {remedy}"));
-        Self { exit, message: format!("tidegate: {message}{remedy}\n") }
-    }
-
-    /// The complaints of a configuration, a line each.
-    pub(crate) fn complaints(complaints: &[config::FileComplaint]) -> Self {
-        let lines: Vec<String> = complaints.iter().map(ToString::to_string).collect();
-        Self { exit: ExitReason::Wrong, message: lines.join("\n") + "\n" }
-    }
-}
-
 /// Does what the command line says.
 pub(crate) fn carry_out(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
@@ -362,41 +310,4 @@ pub(crate) fn carry_out(cli: Cli) -> Result<(), CommandFailure> {
             Ok(())
         }
     }
-}
-
-impl CommandSetup {
-    /// The configuration that applies: the named one, `./tidegate.yaml`, or the built-in one.
-    pub(crate) fn plan(&self) -> Result<Plan, CommandFailure> {
-        let found = Path::new(CONFIGURATION);
-        let loaded = match (&self.text, &self.config) {
-            (Some(text), _) => config::parse(text, Path::new("serve")),
-            (None, Some(path)) => config::load(path),
-            (None, None) if found.exists() => config::load(found),
-            (None, None) => return Ok(config::default_plan()),
-        };
-        loaded.map_err(|complaints| CommandFailure::complaints(&complaints))
-    }
-
-    /// The configuration file that was named.
-    pub(crate) fn config_path(&self) -> Option<&Path> {
-        self.config.as_deref()
-    }
-}
-
-/// Remedy for a limit of the system, wherever it was met: the error alone names none.
-fn remedy(message: &str) -> Option<&'static str> {
-    const REMEDIES: [(Errno, &str); 4] = [
-        (Errno::NOSPC, "make room on the disk, or name another state folder with --state"),
-        (Errno::DQUOT, "make room, or have the quota raised"),
-        (
-            Errno::MFILE,
-            "raise the limit on open files: ulimit -n 65536, or LimitNOFILE= of systemd",
-        ),
-        (Errno::NFILE, "raise the machine's limit on open files: sysctl fs.file-max"),
-    ];
-    let is_meant = |errno: &Errno| {
-        let code = format!("(os error {})", errno.raw_os_error());
-        message.contains(&code)
-    };
-    REMEDIES.iter().find(|(errno, _)| is_meant(errno)).map(|(_, remedy)| *remedy)
 }

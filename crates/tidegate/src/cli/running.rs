@@ -5,7 +5,7 @@
 //! API.
 
 use super::{CommandFailure, CommandSetup, ExitReason};
-use crate::app::state::is_in_use;
+use crate::app::state::{ADDRESS_FILE, is_in_use};
 use admin::model::ProgramStatus;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
@@ -19,8 +19,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use tokio::runtime::{LocalOptions, LocalRuntime};
 
-/// The file in the state folder that says where the admin API listens.
-pub(crate) const ADDRESS_FILE: &str = "admin.address";
 const TOKEN_FILE: &str = admin::TOKEN_FILE;
 
 /// A running Tidegate, with a connection that is opened again where it closes.

@@ -59,7 +59,7 @@ impl CommandSetup {
         }
         places.retain(|place| is_state(place));
         if self.text.is_some() {
-            places.extend(roots.iter().map(|root| root.join(super::CONFIGURATION)));
+            places.extend(roots.iter().map(|root| root.join(super::setup::CONFIGURATION)));
         }
         places
     }

@@ -86,7 +86,7 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     let is_privileged = |port| (1..first).contains(&port);
     let binds = plan.listeners().iter().any(|listen| is_privileged(listen.address.port()));
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
-    let settings = super::super::build::resolver_settings(plan);
+    let settings = super::super::effective::resolver_settings(plan);
     let groups = serde_json::to_value(&settings.groups).unwrap_or_default();
     let marks = foreign.is_some_and(door_dns::ForeignConfig::changes_sets) || has(&groups, "mark");
     let mut all = Vec::new();

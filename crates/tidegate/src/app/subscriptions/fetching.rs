@@ -8,7 +8,7 @@
 use super::failure::{BadAuthorities, ListFetchError};
 use super::{FetchOutcome, Subscription};
 use crate::app::lists::{compiled_alone, read_capped};
-use crate::app::{build, state::StateDir};
+use crate::app::{effective, state::StateDir};
 use crate::cli::{CommandFailure, ExitReason};
 use config::Plan;
 use fetch::{FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
@@ -145,7 +145,7 @@ pub(crate) fn update_offline(
     let cannot = |why: &dyn Display| CommandFailure::new(ExitReason::NotStarted, why);
     let _held = StateDir::open(state_dir).map_err(|why| cannot(&why))?;
     let tls = ClientTls::new();
-    let resolver = Resolver::start(&build::resolver_settings(plan), tls.clone())
+    let resolver = Resolver::start(&effective::resolver_settings(plan), tls.clone())
         .map_err(|why| cannot(&why))?;
     let own = plan.file.dns.as_ref().and_then(|dns| door_dns::LocalNames::of(dns).ok());
     resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn OwnNames>));

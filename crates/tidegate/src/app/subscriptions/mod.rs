@@ -215,7 +215,7 @@ impl Subscriptions {
                 }
                 item
             } else {
-                let (record, chance) = (what.record(), super::lists::random());
+                let (record, chance) = (what.record(), super::randomness::random());
                 let due_s = timetable::due_at_start_s(&record, what.refresh, chance, now_s);
                 let what = Arc::new(what);
                 SubscriptionItem { what, record, due_s, doing: ItemActivity::Waiting, wished: None }

@@ -8,7 +8,7 @@
 use super::failure::{ListFetchError, ListsNotInForce};
 use super::fetching::{self, ShrinkRule, fetch};
 use super::{FetchOutcome, ItemActivity, RunningApp, Subscription, UpdateOrder, timetable};
-use crate::app::lists::random;
+use crate::app::randomness::random;
 use fetch::FileOutcome;
 use origins::Origins;
 use std::io;

@@ -3,7 +3,7 @@
 //! The pixel door tells by itself. Where the program runs, the DNS door and the gateway say more.
 
 use crate::app::blocked_tunnels::are_taken;
-use crate::app::build::{effective_style, pixel_addresses};
+use crate::app::effective::{effective_style, pixel_addresses};
 use crate::app::mint::vouches_for;
 use admin::WhyQuestion;
 use config::Plan;
