@@ -5,7 +5,7 @@
 
 use crate::figures::DiskTrouble;
 use crate::large_write::LargeWrite;
-use crate::open_segment::{OpenSegment, WriteFailure, bury};
+use crate::open_segment::{OpenSegment, WriteFailure, mark_dead};
 use crate::queue::{DiskJob, Ticket};
 use crate::segments::DiskSegment;
 use crate::shared::DiskShared;
@@ -25,9 +25,9 @@ pub(crate) struct SegmentAppender {
     pub(crate) shared: Arc<DiskShared>,
     /// For small records.
     pub(crate) small: Option<OpenSegment>,
-    /// Lanes that nobody uses now, the one used last at the end.
-    pub(crate) idle: Vec<OpenSegment>,
-    pub(crate) busy: HashMap<Ticket, LargeWrite>,
+    /// Segments for large records that none uses now, the one used last at the end.
+    pub(crate) idle_segments: Vec<OpenSegment>,
+    pub(crate) large_writes: HashMap<Ticket, LargeWrite>,
     pub(crate) buffer: Vec<u8>,
     pub(crate) sync: SyncSender<Arc<DiskSegment>>,
 }
@@ -42,7 +42,7 @@ pub(crate) struct RecoveryTasks {
 }
 
 /// Starts the thread, and a second one that only syncs: a sync may take seconds.
-pub(crate) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Result<JoinHandle<()>> {
+pub(crate) fn start(shared: Arc<DiskShared>, tasks: RecoveryTasks) -> io::Result<JoinHandle<()>> {
     let (sync, to_sync) = sync_channel::<Arc<DiskSegment>>(SYNCS_MAX);
     let syncer = Builder::new().name("disk-sync".into()).spawn(move || {
         for segment in to_sync {
@@ -50,10 +50,11 @@ pub(crate) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Resul
             let _ = segment.file.sync_data();
         }
     })?;
-    let (small, idle, busy, buffer) = (None, Vec::new(), HashMap::new(), Vec::new());
-    let mut appender = SegmentAppender { shared, small, idle, busy, buffer, sync };
+    let (small, idle_segments, large_writes, buffer) =
+        (None, Vec::new(), HashMap::new(), Vec::new());
+    let mut appender = SegmentAppender { shared, small, idle_segments, large_writes, buffer, sync };
     Builder::new().name("disk".into()).spawn(move || {
-        appender.do_chores(chores);
+        appender.run_recovery_tasks(tasks);
         while appender.job() {}
         appender.close();
         drop(appender);
@@ -63,9 +64,9 @@ pub(crate) fn start(shared: Arc<DiskShared>, chores: RecoveryTasks) -> io::Resul
 }
 
 impl SegmentAppender {
-    fn do_chores(&mut self, chores: RecoveryTasks) {
-        chores.dead.iter().for_each(|(segment, at)| bury(segment, *at));
-        for (segment, survey) in chores.unsealed {
+    fn run_recovery_tasks(&mut self, tasks: RecoveryTasks) {
+        tasks.dead.iter().for_each(|(segment, at)| mark_dead(segment, *at));
+        for (segment, survey) in tasks.unsealed {
             // What was torn behind the last record goes, so that the footer is the end of the file.
             match segment.file.set_len(survey.end) {
                 Ok(()) => self.seal(OpenSegment { segment, survey }),
@@ -91,8 +92,8 @@ impl SegmentAppender {
                 let written = self.renew(record);
                 self.note(written);
             }
-            DiskJob::Bury(segment, at) => bury(&segment, at),
-            DiskJob::Settle(done) => {
+            DiskJob::MarkDead(segment, at) => mark_dead(&segment, at),
+            DiskJob::Flush(done) => {
                 // Whoever asked may have gone.
                 let _ = done.send(());
             }
@@ -131,12 +132,12 @@ impl SegmentAppender {
     /// Cuts off what is unfinished and closes all segments, so that the next start need not walk
     /// them.
     fn close(&mut self) {
-        let tickets: Vec<Ticket> = self.busy.keys().copied().collect();
+        let tickets: Vec<Ticket> = self.large_writes.keys().copied().collect();
         for ticket in tickets {
             self.abort(ticket);
         }
         let open: Vec<OpenSegment> =
-            self.small.take().into_iter().chain(self.idle.drain(..)).collect();
+            self.small.take().into_iter().chain(self.idle_segments.drain(..)).collect();
         self.seal_all(open);
     }
 }

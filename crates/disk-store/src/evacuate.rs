@@ -59,7 +59,9 @@ impl SegmentAppender {
         if !gone.is_empty() {
             self.shared.count(|counts| &counts.evicted);
         }
-        gone.into_iter().filter(|slot| slot.place() != place).for_each(|slot| self.bury_slot(slot));
+        gone.into_iter()
+            .filter(|slot| slot.place() != place)
+            .for_each(|slot| self.mark_slot_dead(slot));
     }
 
     /// Writes a record anew; `None` where it was not worth it or could not be done.
@@ -101,7 +103,7 @@ impl SegmentAppender {
         let file = |appender: &Self, slot: IndexSlot| {
             let is_there = appender.shared.index.relocate(key, from, slot.place());
             if !is_there {
-                appender.bury_slot(slot);
+                appender.mark_slot_dead(slot);
             }
             is_there.then_some(())
         };
@@ -124,21 +126,21 @@ impl SegmentAppender {
             };
             return Ok(self.append(record, &BodyPieces::from(body), file)?);
         }
-        let mut lane = LargeWrite::new(self.lane_segment()?, record, Arc::default());
+        let mut large_write = LargeWrite::new(self.large_segment()?, record, Arc::default());
         for number in 0..blocks(len) {
-            let written = block(number).map(|bytes| self.lengthen(&mut lane, &bytes));
+            let written = block(number).map(|bytes| self.lengthen(&mut large_write, &bytes));
             match written {
                 Some(Ok(())) => {}
                 None => {
-                    self.give_up(lane);
+                    self.give_up(large_write);
                     return Ok(None);
                 }
                 Some(Err(why)) => {
-                    self.give_up(lane);
+                    self.give_up(large_write);
                     return Err(why);
                 }
             }
         }
-        self.close_lane(lane, file)
+        self.complete_large_write(large_write, file)
     }
 }

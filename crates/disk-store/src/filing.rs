@@ -7,7 +7,7 @@ use crate::appender::SegmentAppender;
 use crate::index;
 use crate::key::KeyHash;
 use crate::labels::RecordLabels;
-use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure, bury};
+use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure, mark_dead};
 use crate::pieces::BodyPieces;
 use crate::purge::PurgeEffect;
 use crate::record::{self, PendingRecord};
@@ -24,7 +24,7 @@ impl SegmentAppender {
         record: PendingRecord,
         body: &BodyPieces,
     ) -> Result<(), WriteFailure> {
-        if self.is_welcome(&record) {
+        if self.may_be_filed(&record) {
             self.make_room((record.text.len() + body.len()) as u64)?;
             let key = record.header.key;
             self.append(record, body, |appender, slot| appender.commit(key, slot))?;
@@ -35,7 +35,7 @@ impl SegmentAppender {
     /// Writes a newer head for a body that is there.
     pub(crate) fn renew(&mut self, record: PendingRecord) -> Result<(), WriteFailure> {
         let (key, until_s) = (record.header.key, record.header.useful_until_s);
-        if !self.is_welcome(&record) {
+        if !self.may_be_filed(&record) {
             return Ok(());
         }
         // First, because it may take away the body, or move it.
@@ -45,11 +45,11 @@ impl SegmentAppender {
             match appender.shared.index.renew(key, slot, body, until_s) {
                 Ok(old) => {
                     if let Some(old) = old {
-                        appender.bury_slot(old);
+                        appender.mark_slot_dead(old);
                     }
                     appender.shared.count(|counts| &counts.stored);
                 }
-                Err(index::NoBody) => appender.bury_slot(slot),
+                Err(index::NoBody) => appender.mark_slot_dead(slot),
             }
         })?;
         Ok(())
@@ -67,18 +67,18 @@ impl SegmentAppender {
     /// True if no purge forbids to file a record. Only this thread forgets purges, so the answer
     /// holds until it has filed it; a purge that comes meanwhile is found by whoever reads the
     /// record.
-    pub(crate) fn is_welcome(&self, record: &PendingRecord) -> bool {
+    pub(crate) fn may_be_filed(&self, record: &PendingRecord) -> bool {
         let header = &record.header;
         let labels = RecordLabels::decode(&record.text[..header.labels_len as usize]);
         let purges = &self.shared.purges;
-        let is_welcome = purges.still_knows(header.moment)
+        let may_be_filed = purges.still_knows(header.moment)
             && labels.is_some_and(|labels| {
                 purges.on(header.moment, header.key, &labels) < PurgeEffect::Hard
             });
-        if !is_welcome {
+        if !may_be_filed {
             self.shared.count(|counts| &counts.not_stored);
         }
-        is_welcome
+        may_be_filed
     }
 
     /// Puts a record behind the others and lets `file` bring its slot into the index, before the
@@ -95,7 +95,7 @@ impl SegmentAppender {
         };
         record.lay(body, self.shared.salt, open.spot(), &mut self.buffer);
         if let Err(why) = open.segment.file.write_all_at(&self.buffer, open.survey.end) {
-            self.cut(open, SegmentKind::Small);
+            self.truncate(open, SegmentKind::Small);
             return Err(why);
         }
         let slot = self.enter(&mut open, &record);
@@ -116,14 +116,14 @@ impl SegmentAppender {
 
     /// Files a record that has its body, in place of an older one.
     pub(crate) fn commit(&self, key: KeyHash, slot: IndexSlot) {
-        self.shared.index.commit(key, slot).into_iter().for_each(|old| self.bury_slot(old));
+        self.shared.index.commit(key, slot).into_iter().for_each(|old| self.mark_slot_dead(old));
         self.shared.count(|counts| &counts.stored);
     }
 
     /// Marks the record of a slot that is no longer in the index.
-    pub(crate) fn bury_slot(&self, slot: IndexSlot) {
+    pub(crate) fn mark_slot_dead(&self, slot: IndexSlot) {
         if let Some(segment) = self.shared.segments.get(slot.place().segment) {
-            bury(&segment, slot.place().at);
+            mark_dead(&segment, slot.place().at);
         }
     }
 }

@@ -23,72 +23,78 @@ impl SegmentAppender {
         body: &BodyPieces,
         failed: &Arc<AtomicBool>,
     ) {
-        match self.lane(record, failed.clone()) {
-            Ok(lane) => {
-                self.busy.insert(ticket, lane);
+        match self.large_write(record, failed.clone()) {
+            Ok(large_write) => {
+                self.large_writes.insert(ticket, large_write);
                 self.more(ticket, body);
             }
             Err(why) => {
                 failed.store(true, Relaxed);
-                self.shared.free_lane();
+                self.shared.end_large_write();
                 self.note_unwritten(&why);
             }
         }
     }
 
-    fn lane(
+    fn large_write(
         &mut self,
         record: PendingRecord,
         failed: Arc<AtomicBool>,
     ) -> Result<LargeWrite, WriteFailure> {
-        if self.idle.is_empty() {
+        if self.idle_segments.is_empty() {
             self.make_room(0)?;
         }
-        Ok(LargeWrite::new(self.lane_segment()?, record, failed))
+        Ok(LargeWrite::new(self.large_segment()?, record, failed))
     }
 
     /// A segment for a large record: the one used last, so that few stay open.
-    pub(crate) fn lane_segment(&mut self) -> io::Result<OpenSegment> {
-        self.idle.pop().map_or_else(|| self.create(), Ok)
+    pub(crate) fn large_segment(&mut self) -> io::Result<OpenSegment> {
+        self.idle_segments.pop().map_or_else(|| self.create(), Ok)
     }
 
-    /// More of its bytes; a ticket that has no lane any more failed before.
+    /// More of its bytes; a ticket that has no write any more failed before.
     pub(crate) fn more(&mut self, ticket: Ticket, body: &BodyPieces) {
-        let Some(mut lane) = self.busy.remove(&ticket) else { return };
+        let Some(mut large_write) = self.large_writes.remove(&ticket) else { return };
         let room = self.make_room(body.len() as u64);
         let mut pieces = body.iter();
-        match room.and_then(|()| pieces.try_for_each(|piece| self.lengthen(&mut lane, piece))) {
+        match room
+            .and_then(|()| pieces.try_for_each(|piece| self.lengthen(&mut large_write, piece)))
+        {
             Ok(()) => {
-                self.busy.insert(ticket, lane);
+                self.large_writes.insert(ticket, large_write);
             }
             Err(why) => {
-                self.give_up(lane);
-                self.shared.free_lane();
+                self.give_up(large_write);
+                self.shared.end_large_write();
                 self.note_unwritten(&why);
             }
         }
     }
 
     /// Writes more of a body, and counts it against the limit at once.
-    pub(crate) fn lengthen(&self, lane: &mut LargeWrite, body: &[u8]) -> Result<(), WriteFailure> {
-        lane.write(body)?;
-        let bytes = lane.body_at + lane.len + lane.open.survey.footer_len();
-        self.shared.segments.resize(&lane.open.segment, bytes);
+    pub(crate) fn lengthen(
+        &self,
+        large_write: &mut LargeWrite,
+        body: &[u8],
+    ) -> Result<(), WriteFailure> {
+        large_write.write(body)?;
+        let bytes = large_write.body_at + large_write.len + large_write.open.survey.footer_len();
+        self.shared.segments.resize(&large_write.open.segment, bytes);
         Ok(())
     }
 
     /// Completes a large record.
     pub(crate) fn finish(&mut self, ticket: Ticket) {
-        let Some(lane) = self.busy.remove(&ticket) else {
+        let Some(large_write) = self.large_writes.remove(&ticket) else {
             self.shared.count(|counts| &counts.not_stored);
             return;
         };
-        self.shared.free_lane();
-        if !self.is_welcome(&lane.record) {
-            return self.give_up(lane);
+        self.shared.end_large_write();
+        if !self.may_be_filed(&large_write.record) {
+            return self.give_up(large_write);
         }
-        let key = lane.record.header.key;
-        match self.close_lane(lane, |appender, slot| appender.commit(key, slot)) {
+        let key = large_write.record.header.key;
+        match self.complete_large_write(large_write, |appender, slot| appender.commit(key, slot)) {
             Ok(()) => self.shared.set_trouble(None),
             Err(why) => {
                 self.shared.count(|counts| &counts.not_stored);
@@ -97,33 +103,33 @@ impl SegmentAppender {
         }
     }
 
-    /// Completes the record of a lane, which is then free for another; `file` brings it into the
+    /// Completes a large record, whose segment is then free for another; `file` brings it into the
     /// index.
-    pub(crate) fn close_lane<T>(
+    pub(crate) fn complete_large_write<T>(
         &mut self,
-        mut lane: LargeWrite,
+        mut large_write: LargeWrite,
         file: impl FnOnce(&Self, IndexSlot) -> T,
     ) -> Result<T, WriteFailure> {
-        if let Err(why) = lane.complete(self.shared.salt) {
-            self.give_up(lane);
+        if let Err(why) = large_write.complete(self.shared.salt) {
+            self.give_up(large_write);
             return Err(why.into());
         }
-        let slot = self.enter(&mut lane.open, &lane.record);
+        let slot = self.enter(&mut large_write.open, &large_write.record);
         let filed = file(self, slot);
-        self.put_back(lane.open, SegmentKind::Lanes);
+        self.put_back(large_write.open, SegmentKind::Large);
         Ok(filed)
     }
 
     /// Gives up a large record whose writer went away.
     pub(crate) fn abort(&mut self, ticket: Ticket) {
-        if let Some(lane) = self.busy.remove(&ticket) {
-            self.shared.free_lane();
-            self.give_up(lane);
+        if let Some(large_write) = self.large_writes.remove(&ticket) {
+            self.shared.end_large_write();
+            self.give_up(large_write);
         }
     }
 
-    pub(crate) fn give_up(&mut self, lane: LargeWrite) {
-        lane.failed.store(true, Relaxed);
-        self.cut(lane.open, SegmentKind::Lanes);
+    pub(crate) fn give_up(&mut self, large_write: LargeWrite) {
+        large_write.failed.store(true, Relaxed);
+        self.truncate(large_write.open, SegmentKind::Large);
     }
 }

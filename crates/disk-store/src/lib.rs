@@ -211,7 +211,7 @@ impl DiskStore {
             foreign: listing.foreign,
             purges,
         };
-        let thread = appender::start(disk.shared.clone(), found.chores);
+        let thread = appender::start(disk.shared.clone(), found.tasks);
         let thread = thread.map_err(|why| OpenError::of(&settings.path, why))?;
         disk.thread = Some(thread);
         Ok((disk, recovered))
@@ -365,11 +365,11 @@ impl DiskStore {
     }
 
     /// Waits until everything that was handed in so far is written, or is given up.
-    pub fn settle(&self) {
-        let (done, settled) = sync_channel(1);
-        self.shared.queue.push(DiskJob::Settle(done));
+    pub fn flush(&self) {
+        let (done, flushed) = sync_channel(1);
+        self.shared.queue.push(DiskJob::Flush(done));
         // An error is a thread that has ended: then nothing is waited for.
-        let _ = settled.recv();
+        let _ = flushed.recv();
     }
 
     /// The figures of this moment.

@@ -12,7 +12,7 @@ pub enum NotStored {
     /// The body is longer than an eighth of the store.
     BodyTooLarge,
     /// As many large bodies are being written as may be at once.
-    LanesBusy,
+    TooManyLargeWrites,
     /// The disk does not keep up.
     QueueFull,
     /// Nothing is written for now: see the figures for the trouble.
@@ -31,7 +31,7 @@ impl fmt::Display for NotStored {
             Self::BodyTooLarge => {
                 "its body is longer than an eighth of the store; give it more space"
             }
-            Self::LanesBusy => "too many large bodies are being written at once",
+            Self::TooManyLargeWrites => "too many large bodies are being written at once",
             Self::QueueFull => "the disk does not keep up",
             Self::Trouble => "the disk has trouble and is tried again later",
             Self::Purged => "it was purged while it was fetched",

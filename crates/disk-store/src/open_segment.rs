@@ -43,12 +43,12 @@ impl From<io::Error> for WriteFailure {
 pub(crate) enum SegmentKind {
     /// For small records.
     Small,
-    /// Among the lanes.
-    Lanes,
+    /// For large records.
+    Large,
 }
 
 /// Marks a record as dead, so that no restart finds it. Where that fails, a restart may find an
 /// older answer again, as after a power cut.
-pub(crate) fn bury(segment: &DiskSegment, at: u64) {
+pub(crate) fn mark_dead(segment: &DiskSegment, at: u64) {
     let _ = segment.file.write_all_at(&DEAD, SegmentOffset { segment: segment.id, at }.dead_at());
 }

@@ -37,9 +37,9 @@ pub(crate) enum DiskJob {
     /// A newer head.
     Renew(PendingRecord),
     /// A record that is not to be found again after a restart.
-    Bury(Arc<DiskSegment>, u64),
+    MarkDead(Arc<DiskSegment>, u64),
     /// To say so when all before it is done.
-    Settle(SyncSender<()>),
+    Flush(SyncSender<()>),
     /// To end.
     Stop,
 }
@@ -53,7 +53,9 @@ impl DiskJob {
             }
             Self::More(_, body) => body.weight(),
             Self::Renew(record) => record.text.capacity(),
-            Self::Finish(_) | Self::Abort(_) | Self::Bury(..) | Self::Settle(_) | Self::Stop => 0,
+            Self::Finish(_) | Self::Abort(_) | Self::MarkDead(..) | Self::Flush(_) | Self::Stop => {
+                0
+            }
         }
     }
 }

@@ -43,7 +43,7 @@ impl RecordSequences {
 /// Holds what was found.
 #[derive(Default)]
 pub(crate) struct RecoveryFindings {
-    pub(crate) chores: RecoveryTasks,
+    pub(crate) tasks: RecoveryTasks,
     /// Segments without a footer.
     pub(crate) walked: u64,
     /// Files of ours that were no segments any more, and were removed.
@@ -90,7 +90,7 @@ pub(crate) fn recover(
             SegmentEnding::Sealed => segment.is_closed.store(true, Relaxed),
             SegmentEnding::Open => {
                 found.walked += 1;
-                found.chores.unsealed.push((segment, survey));
+                found.tasks.unsealed.push((segment, survey));
             }
         }
     }
@@ -111,10 +111,10 @@ fn file_full(
 ) {
     let before = shared.index.full(entry.key, entry.variant);
     if before.is_some_and(|before| sequences.get(before) > entry.sequence) {
-        return found.chores.dead.push((segment.clone(), entry.at));
+        return found.tasks.dead.push((segment.clone(), entry.at));
     }
     let older = shared.index.commit(entry.key, index::slot(entry, segment.slot));
-    found.bury_if_unmarked(shared, survey.ending, older);
+    found.mark_dead_if_unmarked(shared, survey.ending, older);
 }
 
 /// Files a newer head, if the body that it is for counts, and no newer head does.
@@ -136,14 +136,14 @@ fn file_head(
     }
     let slot = index::slot(entry, segment.slot);
     if let Ok(older) = shared.index.renew(entry.key, slot, full.place(), entry.useful_until_s) {
-        found.bury_if_unmarked(shared, ending, older.into_iter().collect());
+        found.mark_dead_if_unmarked(shared, ending, older.into_iter().collect());
     }
 }
 
 impl RecoveryFindings {
     /// A record that is superseded is marked when its successor is written. Only where the process
     /// ended at that moment the mark may be missing, and then the successor's segment is open.
-    fn bury_if_unmarked(
+    fn mark_dead_if_unmarked(
         &mut self,
         shared: &DiskShared,
         ending: SegmentEnding,
@@ -152,7 +152,7 @@ impl RecoveryFindings {
         if ending == SegmentEnding::Open {
             for slot in older {
                 if let Some(segment) = shared.segments.get(slot.place().segment) {
-                    self.chores.dead.push((segment, slot.place().at));
+                    self.tasks.dead.push((segment, slot.place().at));
                 }
             }
         }

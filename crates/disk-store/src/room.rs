@@ -1,4 +1,4 @@
-//! Segments come and go: made, cut, sealed, and which of them is reclaimed.
+//! Segments come and go: made, truncated, sealed, and which of them is reclaimed.
 //!
 //! The limit holds at every moment, with one segment's worth kept free to move records to. The
 //! order is that of a queue (FIFO): first those that are nearly empty, then the oldest, but a
@@ -71,7 +71,7 @@ impl SegmentAppender {
             return self.seal(open);
         }
         match from {
-            SegmentKind::Lanes => self.idle.push(open),
+            SegmentKind::Large => self.idle_segments.push(open),
             SegmentKind::Small => {
                 // There is another only where space was made while this one was in hand.
                 if let Some(other) = self.small.replace(open) {
@@ -82,7 +82,7 @@ impl SegmentAppender {
     }
 
     /// Cuts off what was not written wholly.
-    pub(crate) fn cut(&mut self, open: OpenSegment, from: SegmentKind) {
+    pub(crate) fn truncate(&mut self, open: OpenSegment, from: SegmentKind) {
         let bytes = open.survey.end + open.survey.footer_len();
         match open.segment.file.set_len(open.survey.end) {
             Ok(()) => {
@@ -139,7 +139,7 @@ impl SegmentAppender {
         let Some((victim, keep)) = self.victim().or_else(|| {
             // All are open: those that nobody writes to at this moment are closed for it.
             let open: Vec<OpenSegment> =
-                self.small.take().into_iter().chain(self.idle.drain(..)).collect();
+                self.small.take().into_iter().chain(self.idle_segments.drain(..)).collect();
             self.seal_all(open);
             self.victim()
         }) else {

@@ -22,7 +22,7 @@ use vocab::Now;
 /// For how long nothing is written after trouble, in milliseconds: then one record tries.
 const TROUBLE_PAUSE_MS: u64 = 30_000;
 /// Large bodies that are written at once; fewer in a small store.
-const LANES_MAX: u64 = 32;
+const LARGE_WRITES_MAX: u64 = 32;
 
 /// Limits of a store, checked.
 #[derive(Clone, Copy)]
@@ -40,8 +40,8 @@ impl DiskLimits {
     }
 
     /// At most an eighth of the segments is open for large bodies.
-    fn lanes_max(self) -> u64 {
-        (self.bytes / self.segment_bytes / 8).clamp(1, LANES_MAX)
+    fn large_writes_max(self) -> u64 {
+        (self.bytes / self.segment_bytes / 8).clamp(1, LARGE_WRITES_MAX)
     }
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct DiskShared {
     trouble: Mutex<Option<WritePause>>,
     /// The latest time that was handed in: seconds since 1970.
     unix_s: AtomicU64,
-    lanes: AtomicU64,
+    large_writes: AtomicU64,
     tickets: AtomicU64,
 }
 
@@ -85,7 +85,7 @@ impl DiskShared {
             counts: DiskCounts::default(),
             trouble: Mutex::new(None),
             unix_s: AtomicU64::new(now.unix_secs()),
-            lanes: AtomicU64::new(0),
+            large_writes: AtomicU64::new(0),
             tickets: AtomicU64::new(0),
         }
     }
@@ -103,15 +103,17 @@ impl DiskShared {
     }
 
     /// A place among the large bodies that are being written.
-    pub(crate) fn lane(&self) -> Result<Ticket, NotStored> {
-        let most = self.limits.lanes_max();
-        let one_more = |lanes| (lanes < most).then_some(lanes + 1);
-        self.lanes.fetch_update(SeqCst, SeqCst, one_more).map_err(|_| NotStored::LanesBusy)?;
+    pub(crate) fn begin_large_write(&self) -> Result<Ticket, NotStored> {
+        let most = self.limits.large_writes_max();
+        let one_more = |large_writes| (large_writes < most).then_some(large_writes + 1);
+        self.large_writes
+            .fetch_update(SeqCst, SeqCst, one_more)
+            .map_err(|_| NotStored::TooManyLargeWrites)?;
         Ok(self.tickets.fetch_add(1, Relaxed))
     }
 
-    pub(crate) fn free_lane(&self) {
-        self.lanes.fetch_sub(1, SeqCst);
+    pub(crate) fn end_large_write(&self) {
+        self.large_writes.fetch_sub(1, SeqCst);
     }
 
     /// True if something may be written at `now`: after trouble only now and then.
@@ -148,7 +150,7 @@ impl DiskShared {
         for slot in gone {
             if let Some(segment) = self.segments.get(slot.place().segment) {
                 // Where the queue is full it will be found to be damaged once more.
-                let _ = self.queue.offer(DiskJob::Bury(segment, slot.place().at));
+                let _ = self.queue.offer(DiskJob::MarkDead(segment, slot.place().at));
             }
         }
     }

@@ -21,7 +21,7 @@ enum WriteStage {
     /// All of it is in memory.
     Gathered(PendingRecord),
     /// The disk's thread has the first of it; the flag says whether it gave up.
-    Lane(Ticket, Arc<AtomicBool>),
+    Large(Ticket, Arc<AtomicBool>),
     /// Is not stored.
     Over(NotStored),
 }
@@ -68,16 +68,16 @@ impl RecordWriter {
         let body = std::mem::take(&mut self.pending);
         match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::QueueFull)) {
             WriteStage::Gathered(record) => {
-                let ticket = self.shared.lane()?;
+                let ticket = self.shared.begin_large_write()?;
                 let failed = Arc::new(AtomicBool::new(false));
                 let job = DiskJob::Begin(ticket, record, body, failed.clone());
-                self.shared.queue.offer(job).inspect_err(|_| self.shared.free_lane())?;
-                self.stage = WriteStage::Lane(ticket, failed);
+                self.shared.queue.offer(job).inspect_err(|_| self.shared.end_large_write())?;
+                self.stage = WriteStage::Large(ticket, failed);
                 Ok(())
             }
-            WriteStage::Lane(ticket, failed) => {
+            WriteStage::Large(ticket, failed) => {
                 let has_failed = failed.load(Relaxed);
-                self.stage = WriteStage::Lane(ticket, failed);
+                self.stage = WriteStage::Large(ticket, failed);
                 let more = DiskJob::More(ticket, body);
                 if has_failed { Err(NotStored::Trouble) } else { self.shared.queue.offer(more) }
             }
@@ -96,14 +96,14 @@ impl RecordWriter {
     }
 
     fn finish(&mut self) -> Result<(), NotStored> {
-        if matches!(self.stage, WriteStage::Lane(..)) && !self.pending.is_empty() {
+        if matches!(self.stage, WriteStage::Large(..)) && !self.pending.is_empty() {
             self.hand_over()?;
         }
         match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::Closed)) {
             WriteStage::Gathered(record) => {
                 self.shared.queue.offer(DiskJob::Whole(record, std::mem::take(&mut self.pending)))
             }
-            WriteStage::Lane(ticket, _) => {
+            WriteStage::Large(ticket, _) => {
                 self.shared.queue.push(DiskJob::Finish(ticket));
                 Ok(())
             }
@@ -114,7 +114,7 @@ impl RecordWriter {
     fn end(&mut self, why: NotStored) {
         self.pending = BodyPieces::default();
         match std::mem::replace(&mut self.stage, WriteStage::Over(why)) {
-            WriteStage::Lane(ticket, _) => self.shared.queue.push(DiskJob::Abort(ticket)),
+            WriteStage::Large(ticket, _) => self.shared.queue.push(DiskJob::Abort(ticket)),
             WriteStage::Gathered(_) | WriteStage::Over(_) => {}
         }
         self.shared.count(|counts| &counts.not_stored);
@@ -123,7 +123,7 @@ impl RecordWriter {
 
 impl Drop for RecordWriter {
     fn drop(&mut self) {
-        if let WriteStage::Lane(ticket, _) = self.stage {
+        if let WriteStage::Large(ticket, _) = self.stage {
             self.shared.queue.push(DiskJob::Abort(ticket));
         }
     }

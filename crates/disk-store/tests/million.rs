@@ -77,10 +77,10 @@ fn the_process_that_is_killed() {
                 Ok(()) => break,
                 Err(why) => assert_eq!(why, NotStored::QueueFull),
             }
-            disk.settle();
+            disk.flush();
         }
     }
-    disk.settle();
+    disk.flush();
     eprintln!("stored");
     // Until it is killed.
     loop {
@@ -118,7 +118,7 @@ fn a_million_objects_cost_24_bytes_each_at_most_and_are_found_after_a_kill() {
     let (before, begun, busy) = (BYTES.load(Relaxed), Instant::now(), processor_ns());
     let (disk, recovered) = DiskStore::open(&settings(&scratch.0), NOW).unwrap();
     let (took, busy) = (begun.elapsed(), (processor_ns() - busy) / 1_000_000);
-    disk.settle();
+    disk.flush();
     let each = (BYTES.load(Relaxed) - before) as f64 / OBJECTS as f64;
     println!(
         "{OBJECTS} objects in {} segments, {} of them walked: ready after {took:?}, \

@@ -88,7 +88,7 @@ impl HttpCache {
     /// ends.
     pub fn flush(&self) {
         if let Some(store) = self.store.get() {
-            store.settle();
+            store.flush();
         }
     }
 

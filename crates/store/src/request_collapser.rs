@@ -240,7 +240,7 @@ impl SharedFetch {
         !self.is_outdated.load(Ordering::Relaxed)
     }
 
-    fn settle(&self, stage: FetchStage) {
+    fn publish(&self, stage: FetchStage) {
         self.stage.send_replace(stage);
     }
 }
@@ -276,7 +276,7 @@ impl InFlightGuard {
         if flight.waiting.load(Ordering::SeqCst) > 0 {
             *lock(&flight.body_hold) = fill.attach(0..u64::MAX).ok();
         }
-        flight.settle(FetchStage::Answered(Arc::clone(filed), Arc::clone(fill)));
+        flight.publish(FetchStage::Answered(Arc::clone(filed), Arc::clone(fill)));
         // All may have left meanwhile; the last of them found no anchor to raise.
         if flight.waiting.load(Ordering::SeqCst) == 0 {
             drop(lock(&flight.body_hold).take());
@@ -284,8 +284,8 @@ impl InFlightGuard {
     }
 
     /// Tells all who wait how it stands.
-    pub(crate) fn settle(&self, stage: FetchStage) {
-        self.flight.settle(stage);
+    pub(crate) fn publish(&self, stage: FetchStage) {
+        self.flight.publish(stage);
     }
 }
 
@@ -326,7 +326,7 @@ impl HeadWaiter {
 
     /// Returns how the fetch stands once its head has come, or will not come. The body's first byte
     /// is there as long as this waits.
-    pub(crate) async fn settled(&mut self) -> FetchStage {
+    pub(crate) async fn head_settled(&mut self) -> FetchStage {
         let stage = self.stage.wait_for(|stage| !matches!(stage, FetchStage::Pending)).await;
         stage.map_or(FetchStage::Abandoned, |stage| stage.clone())
     }

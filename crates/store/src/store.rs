@@ -47,7 +47,7 @@ pub struct Store {
     collapser: Arc<RequestCollapser>,
     disk_tier: Option<DiskTier>,
     purges: Arc<RecentPurges>,
-    unkept: UncacheableTable,
+    uncacheable: UncacheableTable,
     counts: Counts,
 }
 
@@ -74,9 +74,18 @@ impl Store {
         let tier = MemoryTier::new(&budget, cores);
         let collapser = RequestCollapser::new(&budget);
         let (purges, counts) = (Arc::new(RecentPurges::default()), Counts::default());
-        let unkept = UncacheableTable::new(&budget);
-        let store =
-            Self { settings, seed, budget, tier, collapser, disk_tier, purges, unkept, counts };
+        let uncacheable = UncacheableTable::new(&budget);
+        let store = Self {
+            settings,
+            seed,
+            budget,
+            tier,
+            collapser,
+            disk_tier,
+            purges,
+            uncacheable,
+            counts,
+        };
         Ok((Arc::new(store), recovered))
     }
 
@@ -98,9 +107,9 @@ impl Store {
 
     /// Waits until all that was handed to the disk so far is written, or given up: before the
     /// program ends.
-    pub fn settle(&self) {
+    pub fn flush(&self) {
         if let Some(disk_tier) = &self.disk_tier {
-            disk_tier.disk.settle();
+            disk_tier.disk.flush();
         }
     }
 
@@ -144,7 +153,7 @@ impl Store {
                 "its last answer could not be shared, so no client waits for another's".into(),
             );
         }
-        if let Some((why, secs)) = self.unkept.find(key.hash(), now) {
+        if let Some((why, secs)) = self.uncacheable.find(key.hash(), now) {
             let ago = SecondsText(secs);
             lines.push(format!("its last answer, asked for {ago} ago, was not stored: {why}"));
         }

@@ -95,35 +95,35 @@ mod tests {
 
     #[test]
     fn every_reason_is_found_with_its_age_until_it_is_forgotten() {
-        let unkept = UncacheableTable::new(&Budget::new(1 << 30));
+        let uncacheable = UncacheableTable::new(&Budget::new(1 << 30));
         for (place, why) in (1..).zip(NotStored::ALL) {
-            unkept.note(hash(place, place), *why, at(100));
+            uncacheable.note(hash(place, place), *why, at(100));
         }
         for (place, why) in (1..).zip(NotStored::ALL) {
-            assert_eq!(unkept.find(hash(place, place), at(105)), Some((*why, 5)));
-            unkept.forget(hash(place, place));
-            assert_eq!(unkept.find(hash(place, place), at(105)), None);
+            assert_eq!(uncacheable.find(hash(place, place), at(105)), Some((*why, 5)));
+            uncacheable.forget(hash(place, place));
+            assert_eq!(uncacheable.find(hash(place, place), at(105)), None);
         }
     }
 
     #[test]
     fn a_place_is_the_last_keys_and_no_other_is_taken_for_it() {
-        let unkept = UncacheableTable::new(&Budget::new(1 << 30));
-        assert_eq!(unkept.find(hash(7, 0), at(1)), None, "an empty place is nobody's");
-        unkept.note(hash(7, 1), NotStored::NoStore, at(1));
-        assert_eq!(unkept.find(hash(7, 2), at(1)), None);
-        unkept.note(hash(7, 2), NotStored::Private, at(2));
-        assert_eq!(unkept.find(hash(7, 1), at(3)), None, "the older one gave way");
-        unkept.forget(hash(7, 1));
-        assert_eq!(unkept.find(hash(7, 2), at(3)), Some((NotStored::Private, 1)));
+        let uncacheable = UncacheableTable::new(&Budget::new(1 << 30));
+        assert_eq!(uncacheable.find(hash(7, 0), at(1)), None, "an empty place is nobody's");
+        uncacheable.note(hash(7, 1), NotStored::NoStore, at(1));
+        assert_eq!(uncacheable.find(hash(7, 2), at(1)), None);
+        uncacheable.note(hash(7, 2), NotStored::Private, at(2));
+        assert_eq!(uncacheable.find(hash(7, 1), at(3)), None, "the older one gave way");
+        uncacheable.forget(hash(7, 1));
+        assert_eq!(uncacheable.find(hash(7, 2), at(3)), Some((NotStored::Private, 1)));
     }
 
     #[test]
     fn a_small_memory_has_a_small_table_that_is_counted() {
         for (memory, places) in [(256 << 10, 64), (16 << 20, 4096), (1 << 30, 4096)] {
             let budget = Budget::new(memory);
-            let unkept = UncacheableTable::new(&budget);
-            assert_eq!(unkept.places.len(), places);
+            let uncacheable = UncacheableTable::new(&budget);
+            assert_eq!(uncacheable.places.len(), places);
             assert_eq!(budget.held(ByteClass::Heads), places as u64 * 8);
         }
     }

@@ -15,7 +15,7 @@ fn written(scratch: &Scratch) -> (Vec<Answer>, PathBuf, Vec<u8>) {
     let mut answers: Vec<Answer> =
         [0, 1, 700, 17_000, 300].iter().zip(0..).map(|(len, n)| Answer::new(n, 1, *len)).collect();
     put_all(&disk, &answers);
-    disk.settle();
+    disk.flush();
     answers[2].renewal = 1;
     answers[2].renew(&disk, &Answer::new(2, 0, 0).stored(&disk).unwrap());
     drop(disk);
@@ -137,7 +137,7 @@ fn a_block_that_is_damaged_while_it_is_served_ends_the_answer() {
     let disk = scratch.open();
     let answer = Answer::new(1, 1, 200_000);
     answer.put(&disk);
-    disk.settle();
+    disk.flush();
     let mut stored = answer.stored(&disk).unwrap();
     let extent = stored.body.extent(0, 1).unwrap();
     // In the third block of four.
@@ -159,7 +159,7 @@ fn damage_is_not_moved_on_under_a_new_checksum() {
         let disk = DiskStore::open(&scratch.settings(4 << 20, 1 << 18), NOW).unwrap().0;
         let answer = Answer::new(0, 1, len);
         answer.put(&disk);
-        disk.settle();
+        disk.flush();
         let mut stored = answer.stored(&disk).unwrap();
         disk.hit(&stored);
         let extent = stored.body.extent(0, 1).unwrap();
@@ -167,10 +167,10 @@ fn damage_is_not_moved_on_under_a_new_checksum() {
         for number in 1..800 {
             Answer::new(number, 1, 10_000).put(&disk);
             if number % 50 == 0 {
-                disk.settle();
+                disk.flush();
             }
         }
-        disk.settle();
+        disk.flush();
         assert!(disk.figures().reclaimed > 5 && answer.get(&disk).is_none());
     }
 }
@@ -181,7 +181,7 @@ fn a_segment_cut_short_under_a_running_store_is_a_miss() {
     let disk = scratch.open();
     let answers = [Answer::new(0, 1, 3000), Answer::new(1, 1, 100_000)];
     put_all(&disk, &answers);
-    disk.settle();
+    disk.flush();
     for segment in scratch.segments() {
         fs::OpenOptions::new().write(true).open(segment).unwrap().set_len(200).unwrap();
     }

@@ -48,7 +48,7 @@ impl History {
     fn renew(&mut self, disk: &DiskStore) {
         let (number, variant) = self.some();
         let some = Answer { variant, ..Answer::new(number, 0, 0) };
-        disk.settle();
+        disk.flush();
         let Some((there, _)) = some.get(disk) else { return };
         let stored = some.stored(disk).unwrap();
         disk.hit(&stored);
@@ -90,7 +90,7 @@ impl History {
     }
 
     fn compare(&self, disk: &DiskStore, space: Space) {
-        disk.settle();
+        disk.flush();
         for number in 0..60 {
             for variant in 0..3 {
                 let some = Answer { variant, ..Answer::new(number, 0, 0) };
@@ -118,7 +118,7 @@ fn check(seed: u64, steps: u32, bytes: u64, segment_bytes: u64, space: Space) {
             85..93 => history.purge(&disk),
             93..97 => history.compare(&disk, space),
             _ => {
-                disk.settle();
+                disk.flush();
                 reclaimed += disk.figures().reclaimed;
                 drop(disk);
                 disk = DiskStore::open(&settings, NOW).unwrap().0;

@@ -18,7 +18,7 @@ fn a_folder_is_made_for_its_owner_alone_and_keeps_its_secret() {
     let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
     assert_eq!((recovered.seed.0, recovered.objects), (SEED.0, 0));
     Answer::new(1, 1, 10).put(&disk);
-    disk.settle();
+    disk.flush();
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&settings.path), 0o700);
     for file in fs::read_dir(&settings.path).unwrap() {
@@ -120,7 +120,7 @@ fn a_smaller_limit_is_kept_from_the_first_record_on() {
     let disk = DiskStore::open(&scratch.settings(4 << 20, 128 << 10), NOW).unwrap().0;
     assert!(disk.figures().bytes > 4 << 20);
     Answer::new(999, 1, 10).put(&disk);
-    disk.settle();
+    disk.flush();
     assert!(disk.figures().bytes <= 4 << 20 && Answer::new(999, 1, 0).get(&disk).is_some());
 }
 
@@ -130,13 +130,13 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
     let disk = DiskStore::open(&scratch.settings(4 << 20, 64 << 10), NOW).unwrap().0;
     let first = Answer::new(1, 1, 5000);
     first.put(&disk);
-    disk.settle();
+    disk.flush();
     fs::remove_dir_all(&scratch.0).unwrap();
     // What is open goes on; a new segment cannot be made.
     for number in 2..30 {
         // The first that comes after the trouble is refused already.
         let _ = Answer::new(number, 1, 5000).put_at(&disk, disk.moment());
-        disk.settle();
+        disk.flush();
     }
     assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
     assert!(first.get(&disk).is_some());
@@ -148,7 +148,7 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
         answer.drafted(disk.moment(), u64::MAX, |draft| disk.writer(draft, later)?.commit())
     };
     assert_eq!(tried(&Answer::new(50, 1, 0)), Ok(()));
-    disk.settle();
+    disk.flush();
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
     assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
 }

@@ -11,7 +11,7 @@ fn filled(scratch: &Scratch) -> (DiskStore, Vec<Answer>) {
     let disk = scratch.open();
     let answers: Vec<Answer> = (0..30).map(|number| Answer::new(number, 1, 300)).collect();
     put_all(&disk, &answers);
-    disk.settle();
+    disk.flush();
     (disk, answers)
 }
 
@@ -50,7 +50,7 @@ fn each_kind_of_pattern_purges_what_it_names_and_nothing_else() {
         assert_eq!(purged(&disk, &answers), named, "{purge:?} after a restart");
         // What is learned later is not concerned.
         put_all(&disk, &answers);
-        disk.settle();
+        disk.flush();
         assert!(
             answers.iter().all(|it| it.get(&disk) == Some((*it, PurgeEffect::No))),
             "{purge:?}"
@@ -67,7 +67,7 @@ fn what_was_fetched_before_a_purge_is_not_stored_after_it() {
         let moment = disk.moment();
         disk.purge(&[Purge::Host(answer.host())], PurgeStrength::Hard).unwrap();
         answer.put_at(&disk, moment).unwrap();
-        disk.settle();
+        disk.flush();
         assert!(answer.get(&disk).is_none());
     }
     assert_eq!((disk.figures().stored, disk.figures().not_stored), (0, 2));
@@ -82,7 +82,7 @@ fn a_soft_purge_ends_with_a_newer_head() {
     assert_eq!(stored.purged, PurgeEffect::Soft);
     let newer = Answer { renewal: 1, ..answers[3] };
     newer.renew(&disk, &stored);
-    disk.settle();
+    disk.flush();
     assert_eq!(newer.get(&disk), Some((newer, PurgeEffect::No)));
     assert_eq!(answers[4].get(&disk), Some((answers[4], PurgeEffect::Soft)));
 }
@@ -94,20 +94,20 @@ fn purges_are_forgotten_when_nothing_is_left_that_they_concern() {
     let disk = DiskStore::open(&settings, NOW).unwrap().0;
     let moment = disk.moment();
     Answer::new(1, 1, 300).put(&disk);
-    disk.settle();
+    disk.flush();
     let purges: Vec<Purge> = (0..3000).map(|it| Purge::Prefix(format!("http://{it}/"))).collect();
     disk.purge(&purges, PurgeStrength::Hard).unwrap();
     assert_eq!(disk.figures().purges, 3000);
     let log = fs::metadata(scratch.0.join("purges")).unwrap().len();
     for number in 0..300 {
         Answer::new(number, 2, 30_000).put(&disk);
-        disk.settle();
+        disk.flush();
     }
     assert_eq!(disk.figures().purges, 0);
     assert!(fs::metadata(scratch.0.join("purges")).unwrap().len() < log / 10);
     // Whoever has fetched since before those purges can no longer be judged by them.
     Answer::new(1, 3, 300).put_at(&disk, moment).unwrap();
-    disk.settle();
+    disk.flush();
     assert_ne!(Answer::new(1, 3, 300).get(&disk).map(|it| it.0.version), Some(3));
 }
 
@@ -119,7 +119,7 @@ fn at_the_cap_the_older_half_of_the_purges_becomes_one() {
     disk.purge(&purges[..PURGES_MAX - 10], PurgeStrength::Hard).unwrap();
     let late = Answer::new(100, 1, 300);
     late.put(&disk);
-    disk.settle();
+    disk.flush();
     disk.purge(&[Purge::Host(answers[1].host())], PurgeStrength::Hard).unwrap();
     assert_eq!(purged(&disk, &answers).len(), 6);
     disk.purge(&purges[PURGES_MAX - 10..], PurgeStrength::Hard).unwrap();
@@ -174,7 +174,7 @@ fn where_the_log_of_purges_is_damaged_or_gone_everything_counts_as_purged() {
         }
         // From then on it works as ever.
         put_all(&disk, &answers);
-        disk.settle();
+        disk.flush();
         disk.purge(&[Purge::Host("h0.example".into())], PurgeStrength::Hard).unwrap();
         drop(disk);
         assert_eq!(purged(&scratch.open(), &answers).len(), 6);

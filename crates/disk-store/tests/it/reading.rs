@@ -17,7 +17,7 @@ fn bodies_of_every_size_come_back_after_a_restart_too() {
         lens.iter().zip(1..).map(|(len, number)| Answer::new(number, 1, *len)).collect();
     let disk = scratch.open();
     put_all(&disk, &answers);
-    disk.settle();
+    disk.flush();
     let found =
         |disk: &DiskStore| answers.iter().all(|it| it.get(disk) == Some((*it, PurgeEffect::No)));
     assert!(found(&disk));
@@ -38,7 +38,7 @@ fn what_is_not_committed_never_was() {
             writer.write(&answer.body()).unwrap();
         });
     }
-    disk.settle();
+    disk.flush();
     assert!(Answer::new(1, 1, 0).get(&disk).is_none());
     assert_eq!(disk.figures().stored, 0);
 }
@@ -50,7 +50,7 @@ fn extents_are_parts_of_the_file_with_the_bytes_of_the_body() {
     for (number, len) in [(1, 5000), (2, 200_000), (3, 1_000_000)] {
         let answer = Answer::new(number, 1, len);
         answer.put(&disk);
-        disk.settle();
+        disk.flush();
         let body = answer.body();
         // The first pass compares block by block, the second may take all at once.
         for _ in 0..2 {
@@ -82,12 +82,12 @@ fn a_newer_head_leaves_the_body_where_it_is() {
     let disk = scratch.open();
     let first = Answer::new(1, 1, 500_000);
     first.put(&disk);
-    disk.settle();
+    disk.flush();
     let before = disk.figures().bytes;
     for renewal in 1..4 {
         let stored = first.stored(&disk).unwrap();
         Answer { renewal, ..first }.renew(&disk, &stored);
-        disk.settle();
+        disk.flush();
     }
     let latest = Answer { renewal: 3, ..first };
     assert_eq!(latest.get(&disk), Some((latest, PurgeEffect::No)));
@@ -102,7 +102,7 @@ fn a_newer_head_leaves_the_body_where_it_is() {
     let second = Answer::new(1, 2, 100);
     second.put(&disk);
     Answer { renewal: 4, ..first }.renew(&disk, &stored);
-    disk.settle();
+    disk.flush();
     assert_eq!(second.get(&disk), Some((second, PurgeEffect::No)));
     assert_eq!(disk.figures().renewed, 0);
 }
@@ -115,7 +115,7 @@ fn variants_of_a_key_stand_side_by_side_up_to_the_cap() {
     for variant in 0..variants {
         Answer { variant, ..Answer::new(1, 1, 200) }.put(&disk);
     }
-    disk.settle();
+    disk.flush();
     let found = disk.find(Answer::new(1, 1, 0).key().hash());
     assert_eq!(found.len(), VARIANTS_MAX);
     let last = Answer { variant: variants - 1, ..Answer::new(1, 1, 200) };
@@ -151,14 +151,14 @@ fn more_large_bodies_at_once_than_there_are_lanes_are_refused() {
             writer.write(&answer.body()).map(|()| writer)
         })
     };
-    // 64 MiB in segments of 1 MiB: eight lanes.
+    // 64 MiB in segments of 1 MiB: eight large writes.
     let mut writers: Vec<_> = answers[..8].iter().map(|it| write(it).unwrap()).collect();
-    assert_eq!(write(&answers[8]).err(), Some(NotStored::LanesBusy));
+    assert_eq!(write(&answers[8]).err(), Some(NotStored::TooManyLargeWrites));
     drop(writers.pop());
     for writer in writers {
         writer.commit().unwrap();
     }
-    disk.settle();
+    disk.flush();
     assert_eq!(answers.iter().filter(|it| it.get(&disk).is_some()).count(), 7);
     assert!(write(&answers[8]).is_ok());
 }
@@ -177,7 +177,7 @@ fn a_flood_of_records_is_dropped_beyond_the_queue_and_counted() {
             }
         }
     }
-    disk.settle();
+    disk.flush();
     let figures = disk.figures();
     assert_eq!((figures.not_stored, figures.stored), (refused, 3000 - refused));
     assert_eq!(figures.waiting_bytes, 0);
@@ -195,7 +195,7 @@ fn several_threads_may_store_and_read_at_once() {
                     let answer =
                         Answer::new(step % 10, thread, 1000 + 20_000 * (step as usize % 5));
                     if answer.put_at(disk, disk.moment()).is_ok() && step % 7 == 0 {
-                        disk.settle();
+                        disk.flush();
                     }
                     answer.get(disk);
                 }

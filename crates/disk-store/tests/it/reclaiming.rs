@@ -24,12 +24,12 @@ fn the_limit_holds_at_every_step() {
         let len = [200, 3000, 20_000, 100_000, 400_000][number as usize % 5];
         Answer::new(number, 1, len).put(&disk);
         if number % 3 == 0 {
-            disk.settle();
+            disk.flush();
             let (counted, there) = (disk.figures().bytes, on_disk(&scratch));
             assert!(there <= counted && counted <= BYTES, "{there} of {counted} counted");
         }
     }
-    disk.settle();
+    disk.flush();
     let figures = disk.figures();
     assert!(figures.reclaimed > 100 && figures.evicted > 1000);
     assert!(figures.bytes > BYTES / 2, "most of the space is used: {}", figures.bytes);
@@ -43,7 +43,7 @@ fn objects_have_a_cap_too() {
     for number in 0..3000 {
         Answer::new(number, 1, 10).put(&disk);
         if number % 50 == 0 {
-            disk.settle();
+            disk.flush();
             assert!(disk.figures().objects <= 500);
         }
     }
@@ -59,7 +59,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
     for number in 10..last {
         Answer::new(number, 1, 10_000).put(&disk);
         if number % 20 == 0 {
-            disk.settle();
+            disk.flush();
             // The largest takes a segment for itself, which is spared some times, not for ever.
             for answer in &used[..2] {
                 let stored = answer.stored(&disk).expect("it was hit all the time");
@@ -67,7 +67,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
             }
         }
     }
-    disk.settle();
+    disk.flush();
     for answer in &used[..2] {
         assert_eq!(answer.get(&disk), Some((*answer, PurgeEffect::No)));
     }
@@ -88,11 +88,11 @@ fn a_large_object_in_use_is_spared_without_a_copy() {
     let disk = small(&scratch);
     let large = Answer::new(0, 1, 500_000);
     large.put(&disk);
-    disk.settle();
+    disk.flush();
     let mut passes = 0;
     for number in 1..600 {
         Answer::new(number, 1, 10_000).put(&disk);
-        disk.settle();
+        disk.flush();
         let Some(stored) = large.stored(&disk) else { break };
         disk.hit(&stored);
         passes = number;
@@ -123,7 +123,7 @@ fn segments_of_superseded_and_expired_records_go_first() {
         for number in 400..650 {
             Answer::new(number, 1, 10_000).put(&disk);
         }
-        disk.settle();
+        disk.flush();
         assert!(disk.figures().reclaimed > 2);
         assert!(old.iter().all(|it| it.get(&disk).is_some()), "the oldest are of more use");
     }
@@ -135,16 +135,16 @@ fn a_reader_keeps_what_it_reads() {
     let disk = small(&scratch);
     let answers = [Answer::new(0, 1, 3000), Answer::new(1, 1, 300_000)];
     put_all(&disk, &answers);
-    disk.settle();
+    disk.flush();
     let mut readers: Vec<_> = answers.iter().map(|it| it.stored(&disk).unwrap()).collect();
     let first = readers[1].body.read(0).unwrap();
     for number in 10..1000 {
         Answer::new(number, 1, 10_000).put(&disk);
         if number % 100 == 0 {
-            disk.settle();
+            disk.flush();
         }
     }
-    disk.settle();
+    disk.flush();
     assert!(answers.iter().all(|it| it.get(&disk).is_none()), "both are gone for others");
     assert_eq!(first, answers[1].body()[..first.len()]);
     for (reader, answer) in readers.iter_mut().zip(&answers) {
@@ -158,13 +158,13 @@ fn a_newer_head_is_moved_with_its_segment_and_goes_with_its_body() {
     let disk = small(&scratch);
     let first = Answer::new(0, 1, 200_000);
     first.put(&disk);
-    disk.settle();
+    disk.flush();
     let newer = Answer { renewal: 1, ..first };
     newer.renew(&disk, &first.stored(&disk).unwrap());
     let mut last = 10;
     for number in 10..3000 {
         Answer::new(number, 1, 10_000).put(&disk);
-        disk.settle();
+        disk.flush();
         let Some((there, _)) = first.get(&disk) else { break };
         assert_eq!(there, newer, "never with its older head");
         if number < 1000 {

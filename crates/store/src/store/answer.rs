@@ -189,7 +189,7 @@ impl FetchPermit {
             }
             Some(in_flight) => {
                 // What may not be given to others unasked is still stored, to be asked about.
-                in_flight.settle(FetchStage::Unshared);
+                in_flight.publish(FetchStage::Unshared);
                 self.in_flight = Some(in_flight);
             }
             None => {}
@@ -208,7 +208,7 @@ impl FetchPermit {
 
     fn refuse(self, why: UnstoredReason, asked: &RequestFacts<'_>) -> AnswerPlan {
         self.store.count(|it| &it.not_stored);
-        self.store.unkept.note(self.plan.key.hash(), why.reason(), asked.now);
+        self.store.uncacheable.note(self.plan.key.hash(), why.reason(), asked.now);
         if let UnstoredReason::Rules(why) = why
             && is_about_the_answer(why)
         {
@@ -216,7 +216,7 @@ impl FetchPermit {
         }
         // What is stored is not what the origin has now, if it is an answer to the same question.
         if let Some(in_flight) = self.in_flight {
-            in_flight.settle(FetchStage::Unshared);
+            in_flight.publish(FetchStage::Unshared);
         }
         AnswerPlan::Not(why)
     }
@@ -236,7 +236,7 @@ impl FetchPermit {
                 Ok(new) => new,
                 Err(why) => {
                     // It may not be kept any longer, and still answers this one.
-                    self.store.unkept.note(self.plan.key.hash(), why, asked.now);
+                    self.store.uncacheable.note(self.plan.key.hash(), why, asked.now);
                     self.store.tier.remove(old);
                     sent.get_or_insert_with(|| Arc::clone(old));
                     continue;
@@ -255,7 +255,7 @@ impl FetchPermit {
         let mode = is_shared(entry.head(), entry.terms(), asked);
         self.store.collapser.note_shareable(&self.plan.key, mode, asked.now);
         if let Some(in_flight) = self.in_flight {
-            in_flight.settle(FetchStage::Freshened(Arc::clone(&entry)));
+            in_flight.publish(FetchStage::Freshened(Arc::clone(&entry)));
         }
         AnswerPlan::Confirmed(entry)
     }

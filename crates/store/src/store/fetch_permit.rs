@@ -98,7 +98,7 @@ impl FetchPermit {
     pub fn failed(self) {
         self.store.count(|it| &it.broken);
         if let Some(in_flight) = self.in_flight {
-            in_flight.settle(FetchStage::Failed);
+            in_flight.publish(FetchStage::Failed);
         }
     }
 }
@@ -142,7 +142,7 @@ impl JoinedFetch {
     /// Waits until the head is there, or will not come. The client that fetches has a time limit; a
     /// door may drop this whenever its client leaves.
     pub async fn settled(mut self, rules: &CachingRules, asked: &RequestFacts<'_>) -> JoinOutcome {
-        match self.waiting.settled().await {
+        match self.waiting.head_settled().await {
             FetchStage::Answered(filed, fill) => {
                 match reuse(rules, asked, filed.head(), filed.terms()) {
                     Reuse::Fresh(_) => {

@@ -141,11 +141,11 @@ impl StoringAnswer {
         match kept {
             StoreOutcome::Memory | StoreOutcome::Disk => {
                 store.count(|it| &it.stored);
-                store.unkept.forget(hash);
+                store.uncacheable.forget(hash);
             }
             StoreOutcome::Passed | StoreOutcome::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
                 store.count(|it| &it.not_stored);
-                store.unkept.note(hash, NotStored::TooLarge, now);
+                store.uncacheable.note(hash, NotStored::TooLarge, now);
             }
             StoreOutcome::Not(NotKept::Newer) | StoreOutcome::Purged => {
                 store.count(|it| &it.not_stored);
