@@ -4,7 +4,7 @@
 //! reuse (`no-cache="…"`, `private="…"`), and `Set-Cookie` where the rules say so. Pure. Called
 //! before a head is stored or updated.
 
-use super::control::{self, ResponseControl};
+use super::response_control::{self, ResponseControl};
 use super::rules::{CacheAudience, CachingRules, SetCookie};
 use http::header::{self, HeaderMap, HeaderName};
 
@@ -75,5 +75,5 @@ pub(crate) fn sets_cookie(fields: &HeaderMap) -> bool {
 
 fn listed_in_connection(fields: &HeaderMap) -> Vec<HeaderName> {
     let lines = fields.get_all(header::CONNECTION).iter();
-    lines.filter_map(|line| control::names(line.as_bytes())).flatten().collect()
+    lines.filter_map(|line| response_control::names(line.as_bytes())).flatten().collect()
 }

@@ -24,6 +24,7 @@ mod language;
 mod partial;
 mod proxy_status;
 mod quality;
+mod response_control;
 mod reuse;
 mod rules;
 mod said;

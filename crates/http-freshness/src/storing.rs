@@ -3,8 +3,9 @@
 //! It stores nothing. A refusal names its reason, which stands in `Cache-Status`, in the ledger and
 //! in `why`. Pure. Called by the store when the head of an answer is there.
 
-use super::control::{RequestDirective, RequestDirectives, ResponseControl, ResponseFlag};
+use super::control::{RequestDirective, RequestDirectives};
 use super::partial;
+use super::response_control::{ResponseControl, ResponseFlag};
 use super::rules::{CacheAudience, CachingRules, RequestFacts, ResponseFacts, SetCookie, StaleUse};
 use super::terms::{self, LifetimeBasis, ReuseTerms, ValidationNeed};
 use super::{date, fields, tags, target, vary};

@@ -4,7 +4,7 @@
 //! another type than it must be counts as not there (§2.1), and `Cache-Control` speaks again. Pure.
 //! Called by the reading of directives.
 
-use super::control::{DirectiveSource, ResponseControl, ResponseFlag, names};
+use super::response_control::{DirectiveSource, ResponseControl, ResponseFlag, names};
 use super::rules::DELTA_SECS_MAX;
 use http::header::HeaderMap;
 use sfv::{BareItem, Dictionary, ListEntry, Parser};

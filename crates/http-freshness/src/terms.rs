@@ -5,7 +5,8 @@
 //! changed settings count for what is stored already. Pure. Called when a response is stored,
 //! freshened or read from disk.
 
-use super::control::{self, DirectiveSource, ResponseControl, ResponseFlag};
+use super::control;
+use super::response_control::{DirectiveSource, ResponseControl, ResponseFlag};
 use super::rules::{CacheAudience, CachingRules, DELTA_SECS_MAX, SetCookie};
 use super::{age, date, fields, tags};
 use crate::head::StoredHead;

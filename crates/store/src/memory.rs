@@ -5,6 +5,7 @@
 //! memory. Called by the store.
 
 mod entry;
+mod node;
 mod queue;
 mod shard;
 #[cfg(test)]

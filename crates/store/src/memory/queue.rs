@@ -3,22 +3,8 @@
 //!
 //! It owns no node. Called by the shard.
 
-use super::shard::EntryNode;
+use super::node::{EntryNode, NONE, QueueLinks};
 use ::slab::Slab;
-
-/// No node.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// A node's neighbours in its queue.
-#[derive(Clone, Copy)]
-pub(super) struct QueueLinks {
-    newer: u32,
-    older: u32,
-}
-
-impl QueueLinks {
-    pub(super) const ALONE: Self = Self { newer: NONE, older: NONE };
-}
 
 /// A queue of nodes.
 pub(super) struct NodeQueue {

@@ -6,7 +6,8 @@
 //! knows no account and no rule of HTTP. Called by the tier, which holds its lock.
 
 use super::entry::StoredEntry;
-use super::queue::{NONE, NodeQueue, QueueLinks};
+use super::node::{EntryNode, NONE, NodeHome, QueueLinks};
+use super::queue::NodeQueue;
 use crate::recent::RecentKeys;
 use ::slab::Slab;
 use disk_store::{CacheKey, KeyHash};
@@ -23,22 +24,6 @@ const SMALL_PART: u64 = 10;
 const LARGE_PART: u64 = 8;
 /// An entry larger than one of so many parts is not kept in memory at all.
 const TOO_LARGE_PART: u64 = 2;
-
-/// An entry in its queue.
-pub(super) struct EntryNode {
-    pub(super) entry: Arc<StoredEntry>,
-    pub(super) cost: u64,
-    pub(super) links: QueueLinks,
-    /// The next variant under the same key, an older one.
-    sibling: u32,
-    home: NodeHome,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum NodeHome {
-    Small,
-    Main,
-}
 
 /// Why an entry is not kept in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

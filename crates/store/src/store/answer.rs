@@ -4,7 +4,7 @@
 //! door that fetched, when the head is there.
 
 use super::fetch_permit::FetchPermit;
-use super::storing::StoringAnswer;
+use super::storing::{AnswerExtent, StoringAnswer};
 use crate::fill::{Fill, FillBody, FillPlan, FillPurpose, OtherCopy, ResumeSupport};
 use crate::memory::{FiledHead, StoredEntry};
 use crate::request_collapser::{CollapseMode, FetchStage};
@@ -56,15 +56,6 @@ impl UnstoredReason {
             Self::TooLarge => NotStored::TooLarge,
         }
     }
-}
-
-/// Tells how much of a body an answer brings, with what is there of it already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AnswerExtent {
-    /// All of it.
-    Whole,
-    /// Front.
-    Prefix,
 }
 
 /// An answer on its way into the store.

@@ -5,7 +5,6 @@
 //! can be asked for. Held by doors.
 
 use super::Store;
-use super::answer::AnswerExtent;
 use super::disk_tier::DiskCopy;
 use super::fetch_permit::FetchPermit;
 use crate::fill::{Fill, FillBody, FillBroken, FillReader, FillWriter, ReadRefused};
@@ -33,6 +32,15 @@ pub enum StoreOutcome {
     Not(NotKept),
     /// Was purged while it came.
     Purged,
+}
+
+/// Extent of the body that an answer brings, with what is there of it already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AnswerExtent {
+    /// All of it.
+    Whole,
+    /// Its beginning.
+    Prefix,
 }
 
 /// An answer on its way.
