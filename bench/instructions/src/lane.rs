@@ -8,6 +8,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_cache::{CacheEnvironment, CacheRequest, HttpCache, OriginFetcher};
 use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
 use http_engine::{Body, HttpVersions, Incoming, Limits, serve_quickly};
+use http_freshness::CachingRules;
 use std::future::pending;
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +16,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use http_freshness::CachingRules;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::Builder;
 use tokio::task::LocalSet;
@@ -123,7 +123,7 @@ impl FastPath for Hits {
         match self.cache.at_once(request, URL, LATER, SIGNATURE, out) {
             Some(written) => {
                 self.count.fetch_add(1, Relaxed);
-                written.quickly
+                written.reply
             }
             None => FastReply::NotMine,
         }
@@ -148,7 +148,7 @@ impl OriginFetcher for Origin {
 /// is counted by itself, and its ledger, which is no pure function.
 pub fn cache_hit(count: usize) -> usize {
     let around =
-        CacheEnvironment { clock: || NOW, folder: PathBuf::new(), tell: Arc::new(|_: &str| ()) };
+        CacheEnvironment { clock: || NOW, folder: PathBuf::new(), log: Arc::new(|_: &str| ()) };
     let cache =
         HttpCache::new(&http_cache::Settings::default(), &CachingRules::forward(), None, &around);
     let hits = Arc::new(AtomicUsize::new(0));

@@ -5,11 +5,11 @@
 use crate::names;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
+use http_freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use http_freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
 use store::{AnswerPlan, CacheLookup, KeySeed, Settings, Store, StoringAnswer};
 use vocab::Now;
 
