@@ -5,7 +5,7 @@
 
 use crate::dumps::CacheDump;
 use crate::listeners::ListenerSpec;
-use crate::settings::{CertificateSettings, Settings};
+use crate::settings::certificate::CertificateSettings;
 use dns_effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
 use mosdns_compat::compile::{
     CacheSpec, CompiledPipeline, GroupSpec, JobSpec, ServerProtocol, ServerSpec,
@@ -120,18 +120,6 @@ impl ForeignConfig {
 
     pub(crate) fn certificate(&self) -> Option<CertificateSettings> {
         self.certificate.clone()
-    }
-}
-
-impl Settings {
-    /// The settings of a door that is nothing but `foreign`.
-    pub fn of_foreign(foreign: ForeignConfig) -> Self {
-        Self {
-            listen: foreign.openings.iter().map(|it| Text(it.listen.clone())).collect(),
-            certificate: foreign.certificate(),
-            foreign: Some(foreign),
-            ..Self::default()
-        }
     }
 }
 

@@ -20,7 +20,6 @@ mod guard;
 mod lines;
 mod listeners;
 mod local_names;
-mod lookups;
 mod outside;
 mod pending;
 mod plan;
@@ -44,12 +43,18 @@ pub use doq::doq_question;
 pub use dumps::CacheDump;
 pub use foreign::ForeignConfig;
 pub use foretell::DnsForecast;
-pub use guard::{
-    AccessAction, AccessSettings, ClientSubnetSettings, CookieMode, CookieSettings, DdrMode,
-    RateAction, RateLimitSettings, RebindingSettings, ResponseRateLimitSettings, SubnetMode,
-};
 pub use listeners::{DOH_PATH_DEFAULT, ListenerSpec, listens};
 pub use local_names::LocalNames;
-pub use lookups::{FallbackSettings, StandbyRule, ViewSettings};
 pub use outside::CollectedRuns;
-pub use settings::{AliasesAtPixel, CanaryAction, CertificateSettings, DohSettings, Settings};
+pub use settings::access::{AccessAction, AccessSettings};
+pub use settings::canaries::CanaryAction;
+pub use settings::certificate::CertificateSettings;
+pub use settings::client_subnet::{ClientSubnetSettings, SubnetMode};
+pub use settings::cookies::{CookieMode, CookieSettings};
+pub use settings::ddr::DdrMode;
+pub use settings::doh::DohSettings;
+pub use settings::lookups::{FallbackSettings, StandbyRule, ViewSettings};
+pub use settings::rate_limit::{RateAction, RateLimitSettings};
+pub use settings::rebinding::RebindingSettings;
+pub use settings::response_rate_limit::ResponseRateLimitSettings;
+pub use settings::{AliasesAtPixel, Settings};

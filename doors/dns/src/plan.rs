@@ -5,9 +5,10 @@
 
 use crate::blocked::BlockedAnswers;
 use crate::door::StartError;
-use crate::guard::{ClientSubnetSettings, DesignatedResolvers, GuardSecrets, QueryGuard};
+use crate::guard::{DesignatedResolvers, GuardSecrets, QueryGuard};
 use crate::local_names::LocalNames;
 use crate::outside::PipelineResources;
+use crate::settings::client_subnet::ClientSubnetSettings;
 use crate::settings::{AliasesAtPixel, Settings};
 use crate::simple;
 use crate::special::SpecialNames;
@@ -63,7 +64,7 @@ impl DnsPlan {
             special: SpecialNames::new(settings.canaries, settings.delegated()),
             blocked: BlockedAnswers::new(settings.blocked, settings.blocked_ttl_s(), pixel),
             aliases_at_pixel: settings.aliases_at_pixel,
-            in_charge: InCharge::new(settings),
+            in_charge: InCharge::new(&settings.contact, settings.organization.as_deref()),
             // A pipeline alone says what is done.
             filtered: match &settings.foreign {
                 Some(_) => Box::default(),

@@ -3,26 +3,47 @@
 //! It holds the resolver's settings flat beside the door's own, as the file has them. It opens
 //! nothing and resolves nothing; `config` reads it and [`Settings::check`] says what is wrong.
 
-use crate::doh::client::ForwardedTrust;
+pub(crate) mod access;
+pub(crate) mod canaries;
+pub(crate) mod certificate;
+pub(crate) mod client_subnet;
+mod contact;
+pub(crate) mod cookies;
+pub(crate) mod ddr;
+pub(crate) mod doh;
+pub(crate) mod guard;
+pub(crate) mod guard_defaults;
+pub(crate) mod lookups;
+pub(crate) mod networks;
+pub(crate) mod rate_limit;
+pub(crate) mod rebinding;
+pub(crate) mod response_rate_limit;
+
 use crate::foreign::ForeignConfig;
-use crate::guard::{
-    AccessSettings, ClientSubnetSettings, CookieSettings, DdrMode, GuardDefaults, GuardSettings,
-    RateLimitSettings, RebindingSettings, ResponseRateLimitSettings,
-};
-use crate::lookups::{FallbackSettings, ViewSettings};
-use crate::structured;
+use access::AccessSettings;
+use canaries::CanaryAction;
+use certificate::CertificateSettings;
+use client_subnet::ClientSubnetSettings;
+use cookies::CookieSettings;
+use ddr::DdrMode;
 use dns_wire::records::{BadRecord, LocalRecords};
+use doh::DohSettings;
+use guard::GuardSettings;
+use guard_defaults::GuardDefaults;
+use lookups::{FallbackSettings, ViewSettings};
 use pipeline::records::{BadEntry, RedirectTable};
 use policy::BlockStyle;
+use rate_limit::RateLimitSettings;
+use rebinding::RebindingSettings;
 use resolver::{
     CacheSettings, GroupSettings, PlainServer, ProbeSettings, SelectionStrategy, UpstreamSettings,
 };
+use response_rate_limit::ResponseRateLimitSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
-use std::path::PathBuf;
 use std::time::Duration;
-use vocab::{Complaint, DomainName, Listen, Network, RequestKind, Scheme, TimeSpan};
+use vocab::{Complaint, DomainName, Listen, RequestKind, Scheme, TimeSpan};
 
 /// Longest time a made-up answer may be kept by clients: a day. Longer, and lifting a block would
 /// not be noticed.
@@ -145,37 +166,6 @@ pub enum AliasesAtPixel {
     Answers,
 }
 
-/// A certificate with its key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CertificateSettings {
-    /// The chain, leaf first, in PEM. Relative to the configuration file.
-    pub cert: PathBuf,
-    /// The leaf's private key, in PEM.
-    pub key: PathBuf,
-}
-
-/// DNS over HTTPS.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DohSettings {
-    /// The header in which a proxy in front says who the client is. Default `X-Forwarded-For`.
-    pub client_header: Option<String>,
-    /// The proxies that are believed: addresses and networks. Default: none, and the header is
-    /// ignored.
-    pub trusted_proxies: Vec<Text<Network>>,
-}
-
-/// Treatment of canary names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CanaryAction {
-    /// They are answered so that programs keep using this door.
-    Answer,
-    /// They are names like any other.
-    Pass,
-}
-
 impl Default for Settings {
     fn default() -> Self {
         let resolver = GroupSettings::default();
@@ -220,6 +210,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The settings of a door that is nothing but `foreign`.
+    pub fn of_foreign(foreign: ForeignConfig) -> Self {
+        Self {
+            listen: foreign.openings.iter().map(|it| Text(it.listen.clone())).collect(),
+            certificate: foreign.certificate(),
+            foreign: Some(foreign),
+            ..Self::default()
+        }
+    }
+
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = self.check_listen();
@@ -244,10 +244,10 @@ impl Settings {
                 );
             }
         }
-        complaints.extend(ForwardedTrust::new(&self.doh).err());
+        complaints.extend(self.doh.header().err());
         complaints.extend(self.check_lookups());
         complaints.extend(self.guard().check());
-        complaints.extend(structured::check(self));
+        complaints.extend(contact::check(&self.contact, self.organization.as_deref()));
         if let Err(found) = self.redirects() {
             complaints.extend(found);
         }

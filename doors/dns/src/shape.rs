@@ -4,8 +4,9 @@
 //! and, for a flood, the answer itself. Called by `request` for every answer that is not a refusal
 //! to read the question.
 
-use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof, SubnetMode};
+use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof};
 use crate::request::{DnsRequest, QueryTransport, RequestView, RunFindings, bare, is_foreign};
+use crate::settings::client_subnet::SubnetMode;
 use dns_wire::options::{ClientSubnet, OPTION_SUBNET, iter_options};
 use dns_wire::reply::{self, MessageSection};
 use dns_wire::{CLASS_IN, Ede, EdeCode, record_type, svcb, synthesize};

@@ -4,10 +4,10 @@
 //! stead, records of one's own, special names, filtered types, the policy, and then for the view
 //! that the client belongs to its cache and its upstreams. Called by `plan`.
 
-use crate::guard::SubnetMode;
 use crate::local_names::LocalNames;
-use crate::lookups;
 use crate::settings::Settings;
+use crate::settings::client_subnet::SubnetMode;
+use crate::settings::lookups::StandbyRule;
 use pipeline::program::{
     AddressSets, AfterAnswer, CacheKeeper, FallbackOp, GuardMatcher, GuardTest, Op, OwnAnswer,
     Place, Program, SilentAnswer, StandbyMode, TestSense,
@@ -109,8 +109,8 @@ impl SimpleDraft {
             });
             let (threshold, standby) = settings.fallback_rule();
             let standby = match standby {
-                lookups::StandbyRule::Always => StandbyMode::Always,
-                lookups::StandbyRule::WhenNeeded => StandbyMode::WhenNeeded,
+                StandbyRule::Always => StandbyMode::Always,
+                StandbyRule::WhenNeeded => StandbyMode::WhenNeeded,
             };
             let then = AfterAnswer::Stop;
             self.ops[place] =

@@ -4,7 +4,7 @@
 //! upstreams; canary names tell programs not to go around this door. It knows no packets and no
 //! settings beyond its two switches. Called by `request` before the policy is asked.
 
-use crate::settings::CanaryAction;
+use crate::settings::canaries::CanaryAction;
 use vocab::{DomainName, Name};
 
 /// Tells what a special name gets.

@@ -4,18 +4,10 @@
 //! Only for clients that ask for it, and never at the cost of a record: what does not fit is left
 //! out, first the words, then all. It decides nothing. Called by `shape`.
 
-use crate::settings::Settings;
 use dns_wire::{EDE_TEXT_BYTES_MAX, EdeCode};
 use policy::RuleText;
 use serde::Serialize;
-use vocab::Complaint;
 
-/// Contacts that can be named.
-const CONTACTS_MAX: usize = 3;
-/// Longest contact, in bytes.
-const CONTACT_BYTES_MAX: usize = 80;
-/// Longest name of whoever is in charge, in bytes.
-const ORGANIZATION_BYTES_MAX: usize = 64;
 /// Bytes of a rule that are told; `tidegate why` and the dashboard show all of it.
 const RULE_BYTES_MAX: usize = 100;
 /// Sub-error 6: the policy of whoever runs this DNS server (section 11.4). For blocked names only.
@@ -46,9 +38,8 @@ struct StructuredError<'t> {
 }
 
 impl InCharge {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let (contact, organization) = (settings.contact.clone(), settings.organization.clone());
-        Self { contact: contact.into(), organization }
+    pub(crate) fn new(contact: &[String], organization: Option<&str>) -> Self {
+        Self { contact: contact.into(), organization: organization.map(str::to_owned) }
     }
 
     /// The text for an answer with this error, by this rule, in at most `room` bytes; empty where
@@ -97,38 +88,6 @@ fn words_of(rule: &RuleText) -> String {
         text.push('\u{2026}');
     }
     format!("Rule {text} on line {} of list {}", rule.line, rule.list)
-}
-
-/// Returns what is wrong with whom to ask, with paths relative to the section.
-pub(crate) fn check(settings: &Settings) -> Vec<Complaint> {
-    let mut complaints = Vec::new();
-    if settings.contact.len() > CONTACTS_MAX {
-        let message =
-            format!("{} contacts are over the {CONTACTS_MAX} allowed", settings.contact.len());
-        complaints.push(Complaint::new("contact", message).remedy("leave some out"));
-    }
-    for (index, contact) in settings.contact.iter().enumerate() {
-        let known = ["mailto:", "tel:"].iter().find_map(|scheme| contact.strip_prefix(scheme));
-        let is_right = known.is_some_and(|rest| !rest.is_empty())
-            && contact.len() <= CONTACT_BYTES_MAX
-            && contact.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_right {
-            let message = format!("{contact:?} is no contact of at most {CONTACT_BYTES_MAX} bytes");
-            complaints.push(
-                Complaint::new(format!("contact.{index}"), message)
-                    .remedy("write mailto:NAME@HOST or tel:NUMBER"),
-            );
-        }
-    }
-    if let Some(name) = &settings.organization
-        && (name.is_empty()
-            || name.len() > ORGANIZATION_BYTES_MAX
-            || name.chars().any(char::is_control))
-    {
-        let message = format!("{name:?} is no name of 1 to {ORGANIZATION_BYTES_MAX} bytes");
-        complaints.push(Complaint::new("organization", message).remedy("write a name, or none"));
-    }
-    complaints
 }
 
 #[cfg(test)]
@@ -180,21 +139,5 @@ mod tests {
         }
         // Without a contact or a cause there is nothing to be read in it.
         assert_eq!(InCharge::default().text(EdeCode::Filtered, None, 20), "");
-    }
-
-    #[test]
-    fn contacts_are_such_as_programs_may_show() {
-        let told = |contact: &[&str], organization: Option<&str>| {
-            let contact = contact.iter().map(|it| (*it).to_owned()).collect();
-            let organization = organization.map(str::to_owned);
-            let settings = Settings { contact, organization, ..Settings::default() };
-            check(&settings).into_iter().map(|it| it.path).collect::<Vec<_>>()
-        };
-        assert!(told(&["mailto:a@b.example", "tel:+4930123456"], Some("Haus am See")).is_empty());
-        assert_eq!(
-            told(&["https://a.example", "mailto:", "tel:1 2", "mailto:a@b"], Some("")),
-            ["contact", "contact.0", "contact.1", "contact.2", "organization"]
-        );
-        assert_eq!(told(&[], Some(&"a".repeat(65))), ["organization"]);
     }
 }

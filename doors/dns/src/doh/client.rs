@@ -3,7 +3,7 @@
 //! A stranger's header is not looked at, and of a trusted proxy's only the end that proxies we
 //! trust have written (RFC 7239 §8.1 says why). Called by `doh` for every request.
 
-use crate::settings::DohSettings;
+use crate::settings::doh::DohSettings;
 use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use std::net::{IpAddr, SocketAddr};
@@ -22,11 +22,7 @@ pub(crate) struct ForwardedTrust {
 impl ForwardedTrust {
     /// Returns what the settings say.
     pub(crate) fn new(settings: &DohSettings) -> Result<Self, Complaint> {
-        let name = settings.client_header.as_deref().unwrap_or("X-Forwarded-For");
-        let header = HeaderName::try_from(name).map_err(|_| {
-            Complaint::new("doh.client_header", format!("{name:?} is no header's name"))
-                .remedy("write X-Forwarded-For, or the header that your proxy sets")
-        })?;
+        let header = settings.header()?;
         let trusted = settings.trusted_proxies.iter().map(|network| network.0).collect();
         Ok(Self { header, trusted })
     }

@@ -4,60 +4,9 @@
 //! the guard for every query.
 
 use super::networks;
+use crate::settings::access::{AccessAction, AccessSettings};
 use pipeline::sets::IpSet;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use settings::Text;
 use std::net::IpAddr;
-use vocab::{Complaint, Network};
-
-/// Networks of one list, at most: a list of all that a country has, several times over.
-pub(super) const NETWORKS_MAX: usize = 100_000;
-
-/// Who may ask.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct AccessSettings {
-    /// Addresses and networks that may ask; nobody else may. At most 100,000. Default: everybody
-    /// may.
-    pub allow: Vec<Text<Network>>,
-    /// Addresses and networks that may not ask, whatever `allow` says. At most 100,000. Default:
-    /// none.
-    pub deny: Vec<Text<Network>>,
-    /// What they get: `refuse` (the response code REFUSED with the extended error "prohibited") or
-    /// `drop` (nothing, over UDP; connections are refused all the same, so that nobody waits).
-    /// Default `refuse`.
-    pub action: AccessAction,
-}
-
-/// Tells what clients get that may not ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum AccessAction {
-    /// REFUSED.
-    #[default]
-    Refuse,
-    /// Nothing.
-    Drop,
-}
-
-impl AccessSettings {
-    /// Returns what is wrong, with paths relative to the section.
-    pub(super) fn check(&self) -> Vec<Complaint> {
-        [("allow", &self.allow), ("deny", &self.deny)]
-            .into_iter()
-            .filter_map(|(path, list)| too_many(path, list))
-            .collect()
-    }
-}
-
-/// The complaint about a list that is too long.
-pub(super) fn too_many(path: &str, list: &[Text<Network>]) -> Option<Complaint> {
-    (list.len() > NETWORKS_MAX).then(|| {
-        let message = format!("{} networks are over the {NETWORKS_MAX} allowed", list.len());
-        Complaint::new(path, message).remedy("write wider networks instead of many small ones")
-    })
-}
 
 /// The lists, ready.
 #[derive(Debug)]
@@ -88,6 +37,9 @@ impl AccessLists {
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
+    use crate::settings::networks::NETWORKS_MAX;
+    use settings::Text;
+    use vocab::Network;
 
     fn access(allow: &[&str], deny: &[&str]) -> AccessLists {
         let read = |list: &[&str]| list.iter().map(|it| Text(it.parse().unwrap())).collect();

@@ -4,10 +4,9 @@
 //! is guessed: without a name that a certificate could hold there is nothing to tell. Called by the
 //! door for special names.
 
+use crate::settings::ddr::DdrMode;
 use dns_wire::svcb::{self, ServiceBinding};
 use dns_wire::{CLASS_IN, DnsQuery, record_type, synthesize};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use vocab::{DomainName, Listen, Name, Scheme};
 
@@ -21,17 +20,6 @@ const PATH_DEFAULT: &str = "/dns-query";
 /// The zone that every server answers for itself (RFC 9462 §6.4).
 const ZONE: &str = "resolver.arpa";
 const QUESTION: &str = "_dns.resolver.arpa";
-
-/// Tells whether clients of plain DNS are told where this server speaks encrypted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DdrMode {
-    /// They are, where there are encrypted listeners and `names`.
-    #[default]
-    Auto,
-    /// They are told that there are none.
-    Off,
-}
 
 /// Holds what clients are told.
 #[derive(Debug, Default)]

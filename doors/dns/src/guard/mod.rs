@@ -5,7 +5,6 @@
 //! it allocates nothing and takes no lock that all share. Called by `request`.
 
 mod access;
-mod client_subnet;
 mod ddr;
 mod options;
 mod rate;
@@ -13,20 +12,15 @@ mod rebinding;
 mod responses;
 mod turned_away;
 
-pub use access::{AccessAction, AccessSettings};
-pub use client_subnet::{ClientSubnetSettings, SubnetMode};
-pub use ddr::DdrMode;
-pub use options::{CookieMode, CookieSettings};
-pub use rate::{RateAction, RateLimitSettings};
-pub use rebinding::RebindingSettings;
-pub use responses::ResponseRateLimitSettings;
-
 pub(crate) use ddr::{DdrOutcome, DesignatedResolvers};
 pub(crate) use options::{RequiredProof, SeenOptions, SenderProof};
 pub(crate) use rebinding::{REBINDING_ERROR, REBINDING_WORDS};
 pub(crate) use turned_away::write_truncated;
 
 use crate::request::{DnsCaller, QueryTransport};
+use crate::settings::access::AccessAction;
+use crate::settings::guard::GuardSettings;
+use crate::settings::rate_limit::RateAction;
 use access::AccessLists;
 use dns_wire::options::BadOption;
 use dns_wire::{BadReply, DnsQuery, Rcode, synthesize};
@@ -38,28 +32,7 @@ use rebinding::RebindingGuard;
 use responses::ResponseGuard;
 use settings::Text;
 use std::time::Duration;
-use vocab::{Complaint, Name, Network};
-
-/// Holds what the guard is set up with: sections of the door's settings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GuardSettings<'s> {
-    pub(crate) access: &'s AccessSettings,
-    pub(crate) rate_limit: &'s RateLimitSettings,
-    pub(crate) response_rate_limit: &'s ResponseRateLimitSettings,
-    pub(crate) rebinding: &'s RebindingSettings,
-    pub(crate) cookies: &'s CookieSettings,
-    pub(crate) client_subnet: &'s ClientSubnetSettings,
-    pub(crate) defaults: GuardDefaults,
-}
-
-/// Tells what holds where the settings leave it open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GuardDefaults {
-    /// Clients are limited, and answers do not point inside.
-    Guarded,
-    /// Nothing: a pipeline alone says what is done.
-    Unguarded,
-}
+use vocab::{Name, Network};
 
 /// Random numbers that nobody outside may know, chosen once at the start and kept over reloads.
 #[derive(Clone, Copy)]
@@ -114,24 +87,6 @@ pub(crate) enum OutgoingFate {
     Truncate,
     /// Nothing goes out.
     Drop,
-}
-
-impl GuardSettings<'_> {
-    /// Every complaint, with paths relative to the door's section.
-    pub(crate) fn check(&self) -> Vec<Complaint> {
-        let sections = [
-            ("access", self.access.check()),
-            ("rate_limit", self.rate_limit.check()),
-            ("response_rate_limit", self.response_rate_limit.check()),
-            ("rebinding", self.rebinding.check()),
-            ("cookies", self.cookies.check()),
-            ("client_subnet", self.client_subnet.check()),
-        ];
-        let named = |(name, found): (&'static str, Vec<Complaint>)| {
-            found.into_iter().map(move |complaint| complaint.under(name))
-        };
-        sections.into_iter().flat_map(named).collect()
-    }
 }
 
 impl GuardSecrets {

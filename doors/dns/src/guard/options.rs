@@ -4,66 +4,11 @@
 //! Nothing is remembered: the same query read twice gives the same. Called by the guard.
 
 use crate::request::{DnsCaller, QueryTransport};
+use crate::settings::cookies::{CookieMode, CookieSettings};
 use dns_wire::options::{
     AnswerOptions, BADCOOKIE, BadOption, ClientOptions, ClientSubnet, CookieSays, CookieSecrets,
     DnsCookie, OptionBuffer, PaddingPolicy,
 };
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use vocab::Complaint;
-
-/// Digits of a secret: 16 bytes.
-const SECRET_DIGITS: usize = 32;
-
-/// Cookies by which clients prove their addresses over UDP (RFC 7873).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct CookieSettings {
-    /// `on`: clients that send cookies get ours, and whoever shows it is not limited as forged
-    /// queries are. `require`: over UDP a client without our cookie first has to fetch it, and one
-    /// that knows no cookies has to come over TCP; for servers under attack. `off`: cookies are
-    /// passed over. Default `on`.
-    pub mode: CookieMode,
-    /// What cookies are made with: 32 hexadecimal digits, the same on all servers that share an
-    /// address. Default: chosen at the start.
-    pub secret: Option<String>,
-}
-
-/// Treatment of cookies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CookieMode {
-    /// They are answered, and believed.
-    #[default]
-    On,
-    /// They are needed over UDP.
-    Require,
-    /// They are passed over.
-    Off,
-}
-
-impl CookieSettings {
-    /// Returns what is wrong, with paths relative to the section.
-    pub(super) fn check(&self) -> Vec<Complaint> {
-        match &self.secret {
-            Some(digits) if secret_of(digits).is_none() => {
-                let message = format!("the secret is not {SECRET_DIGITS} hexadecimal digits");
-                vec![
-                    Complaint::new("secret", message)
-                        .remedy("write what openssl rand -hex 16 says"),
-                ]
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
-fn secret_of(digits: &str) -> Option<[u8; 16]> {
-    if digits.len() != SECRET_DIGITS || !digits.bytes().all(|it| it.is_ascii_hexdigit()) {
-        return None;
-    }
-    u128::from_str_radix(digits, 16).ok().map(u128::to_be_bytes)
-}
 
 /// Tells how sure it is that a query comes from its address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +61,7 @@ impl OptionReader {
     /// Cookies are made with `chosen` unless the settings have a secret. `idle_ds` is how long a
     /// connection may be idle, in tenths of a second.
     pub(super) fn new(settings: &CookieSettings, chosen: [u8; 16], idle_ds: u16) -> Self {
-        let secret = settings.secret.as_deref().and_then(secret_of).unwrap_or(chosen);
+        let secret = settings.secret_bytes().unwrap_or(chosen);
         Self { mode: settings.mode, secret: CookieSecret(secret), keepalive: idle_ds }
     }
 

@@ -4,18 +4,12 @@
 //! It knows addresses only; that an upstream is responsible for a name, and so may say what it
 //! likes about it, is the caller's to know. Called by the door for what public upstreams answer.
 
-use super::GuardDefaults;
+use crate::settings::guard_defaults::GuardDefaults;
+use crate::settings::rebinding::RebindingSettings;
 use dns_wire::reply::{self, MessageSection};
 use dns_wire::{CLASS_IN, EdeCode, record_type, svcb};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use vocab::{Complaint, DomainName, Name};
-
-/// Names that may point inside, at most: they are looked through one by one, but only when an
-/// answer does point inside.
-const ALLOW_MAX: usize = 1000;
+use vocab::{DomainName, Name};
 
 /// The extended error of answers that were emptied: 15, "blocked" (RFC 8914 §4.16), since the
 /// operator decided so; 17 would say that the client asked for it.
@@ -39,64 +33,6 @@ const INSIDE: [&str; 10] = [
     "home",
 ];
 
-/// Services that answer with private addresses by design. Lists for mail servers say in 127/8 why
-/// an address is listed (RFC 5782); Plex finds its servers at home by names of its own, which hold
-/// the address; Windows looks for IPv6 by a name that has a unique local address.
-const ALLOW_DEFAULT: [&str; 11] = [
-    "plex.direct",
-    "dns.msftncsi.com",
-    "spamhaus.org",
-    "spamhaus.net",
-    "spamcop.net",
-    "barracudacentral.org",
-    "surbl.org",
-    "uribl.com",
-    "dnswl.org",
-    "mailspike.net",
-    "abusix.zone",
-];
-
-/// Answers of public upstreams that point at private addresses.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct RebindingSettings {
-    /// Whether they are answered as empty, with the extended error "blocked". Private are 10/8,
-    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`,
-    /// `fec0::/10`, and what holds one of these (`::/96`, `::ffff:0:0/96`, `64:ff9b::/96`,
-    /// `2002::/16`). Not for names of `local`, names at or below the `domains` of an upstream, and
-    /// those that exist inside only: `home.arpa`, `internal`, `lan`, `local`, `localdomain`,
-    /// `intranet`, `private`, `corp` and `home`. Default true; with a `pipeline`, false.
-    pub protect: Option<bool>,
-    /// Names that may point at private addresses, with all below them, as in `fritz.box`. At most
-    /// 1000. Default: services that do so by design, `plex.direct`, `dns.msftncsi.com` and lists
-    ///       for
-    /// mail servers (`spamhaus.org`, `spamhaus.net`, `spamcop.net`, `barracudacentral.org`,
-    /// `surbl.org`, `uribl.com`, `dnswl.org`, `mailspike.net`, `abusix.zone`); what is written
-    /// takes their place.
-    pub allow: Vec<Text<DomainName>>,
-}
-
-impl Default for RebindingSettings {
-    fn default() -> Self {
-        Self { protect: None, allow: names(&ALLOW_DEFAULT).map(Text).collect() }
-    }
-}
-
-fn names(names: &[&str]) -> impl Iterator<Item = DomainName> {
-    names.iter().map(|name| DomainName::parse(name).expect("the tables above hold names"))
-}
-
-impl RebindingSettings {
-    /// Returns what is wrong, with paths relative to the section.
-    pub(super) fn check(&self) -> Vec<Complaint> {
-        if self.allow.len() <= ALLOW_MAX {
-            return Vec::new();
-        }
-        let message = format!("{} names are over the {ALLOW_MAX} allowed", self.allow.len());
-        vec![Complaint::new("allow", message).remedy("write the names that they stand below")]
-    }
-}
-
 /// The protection, ready.
 #[derive(Debug, Default)]
 pub(super) struct RebindingGuard {
@@ -108,7 +44,9 @@ impl RebindingGuard {
     /// `unless_said` is whether there is protection where the settings leave it open.
     pub(super) fn new(settings: &RebindingSettings, unless_said: GuardDefaults) -> Self {
         let protect = settings.protect.unwrap_or(unless_said == GuardDefaults::Guarded);
-        let allow = || names(&INSIDE).chain(settings.allow.iter().map(|it| it.0.clone())).collect();
+        let inside = |name: &&str| DomainName::parse(name).expect("the table above holds names");
+        let allowed = settings.allow.iter().map(|it| it.0.clone());
+        let allow = || INSIDE.iter().map(inside).chain(allowed).collect();
         Self { allow: protect.then(allow) }
     }
 
@@ -171,6 +109,7 @@ fn within(v6: Ipv6Addr) -> Option<Ipv4Addr> {
 mod tests {
     #![allow(clippy::unwrap_used)] // A test fails by panicking.
     use super::*;
+    use settings::Text;
 
     fn answer(rtype: u16, data: &[u8]) -> Vec<u8> {
         let mut message =

@@ -5,6 +5,8 @@
 use super::*;
 use crate::request::QueryTransport;
 use crate::settings::Settings;
+use crate::settings::client_subnet::SubnetMode;
+use crate::settings::cookies::CookieMode;
 use dns_wire::UDP_BYTES_MAX;
 use dns_wire::ask_options::{OPTION_COOKIE, ResponseOpt};
 use std::net::IpAddr;

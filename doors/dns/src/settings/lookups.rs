@@ -2,9 +2,9 @@
 //! resolver.
 //!
 //! Group and cache 0 are everybody's; each view has the next of each; the second resort is the last
-//! group. It asks nobody itself. Called by `settings`, `simple` and the binary.
+//! group. It asks nobody itself. Called by `simple` and the binary.
 
-use crate::settings::Settings;
+use super::Settings;
 use crate::special;
 use resolver::{
     CacheSettings, GroupSettings, ResolverSettings, SelectionStrategy, UpstreamDetails,

@@ -1,10 +1,9 @@
 //! What upstreams are told of where a client is (RFC 7871).
 //!
 //! By default nothing. Addresses that mean nothing outside are never told, and never more bits than
-//! set. It only says what; the pipeline sends it. Called by the door when its settings become a
-//! program.
+//! set. It only says what; the pipeline sends it. Asked for each question that goes to an upstream.
 
-use super::rate::check_prefixes;
+use super::networks::check_prefixes;
 use dns_wire::options::ClientSubnet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,7 +52,7 @@ impl Default for ClientSubnetSettings {
 
 impl ClientSubnetSettings {
     /// Returns what is wrong, with paths relative to the section.
-    pub(super) fn check(&self) -> Vec<Complaint> {
+    pub(crate) fn check(&self) -> Vec<Complaint> {
         let mut complaints = check_prefixes(self.ipv4_prefix, self.ipv6_prefix);
         match (self.mode, self.address) {
             (SubnetMode::Fixed, None) => complaints.push(
