@@ -61,7 +61,8 @@ impl BlockedAnswers {
     pub(crate) fn write(
         &self,
         query: &DnsQuery<'_>,
-        (own, reaches): (Option<BlockStyle>, PixelReach),
+        own: Option<BlockStyle>,
+        reaches: PixelReach,
         out: &mut Vec<u8>,
     ) {
         match own.unwrap_or(self.style) {
@@ -106,7 +107,7 @@ mod tests {
         let mut name = NameBuffer::new();
         let query = DnsQuery::parse(&packet, &mut name).unwrap();
         let mut out = Vec::new();
-        BlockedAnswers::new(style, 10, &pixel).write(&query, (own, PixelReach::Pixel), &mut out);
+        BlockedAnswers::new(style, 10, &pixel).write(&query, own, PixelReach::Pixel, &mut out);
         (out[3] & 15, out[7], *out.last_chunk().unwrap())
     }
 

@@ -4,14 +4,16 @@
 //! A branch is a run of its own with what its parent knows; it ends with an answer or without, and
 //! never speaks to the client. Runs as a task on a core. Called by `pending`.
 
-use crate::door::DoorShared;
-use crate::pending::{self, PendingRequest};
+use crate::exchange;
+use crate::findings::RunFindings;
+use crate::pending_request::PendingRequest;
 use crate::plan::DnsPlan;
-use crate::request::{RequestView, RunFindings};
+use crate::shared::DoorShared;
 use crate::surroundings::RequestEnv;
+use crate::view::RequestView;
 use dns_wire::{DnsQuery, reply};
 use pipeline::machine;
-use pipeline::program::{FallbackOp, FamilyPreference, StandbyMode};
+use pipeline::program::{FallbackOp, FamilyPreference, OnError, StandbyMode};
 use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
 use pipeline::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use std::pin::Pin;
@@ -51,7 +53,7 @@ pub(crate) async fn settle(
 ) -> WaitOutcome {
     match wait {
         RunWait::Forward { group, cache, key, options } => {
-            let question = pending::question(group, cache, key, options);
+            let question = exchange::question(group, cache, key, options);
             let (sender, receiver) = oneshot::channel();
             let done = Box::new(move |resolution| drop(sender.send(resolution)));
             let source = origin.request.source();
@@ -59,7 +61,7 @@ pub(crate) async fn settle(
                 Err(_overloaded) => WaitOutcome::Failed(RunFailure::Overloaded),
                 Ok(()) => receiver
                     .await
-                    .map_or(WaitOutcome::Failed(RunFailure::Upstream), pending::of_upstream),
+                    .map_or(WaitOutcome::Failed(RunFailure::Upstream), exchange::of_upstream),
             }
         }
         RunWait::Sleep(long) => {
@@ -85,7 +87,12 @@ pub(crate) async fn settle(
             };
             let (outside, caller) = (&origin.plan.outside, origin.request.caller());
             let asked = PipelineQuestion { query: &query, name };
-            outside.settle(caller, asked, (message, state.marks()), effect, on_error).await
+            match (outside.carry_out(effect, caller, asked, message, state.marks()).await, on_error)
+            {
+                (Ok(()), _) | (Err(_), OnError::Continue) => WaitOutcome::Nothing,
+                (Err(_), OnError::Stop) => WaitOutcome::Stop,
+                (Err(_), OnError::Fail) => WaitOutcome::Failed(RunFailure::Effect),
+            }
         }
     }
 }

@@ -10,9 +10,11 @@ pub(crate) mod client;
 mod read;
 
 use crate::back::ReplySink;
-use crate::listeners::ListenerContext;
-use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
+use crate::caller::{DnsCaller, QueryTransport};
+use crate::listener_context::ListenerContext;
+use crate::request::{self, HandleOutcome};
 use crate::tcp::TcpPeer;
+use crate::view::RequestView;
 use dns_wire::json;
 use dns_wire::record_type;
 use dns_wire::reply::{MessageSection, records};
@@ -111,7 +113,7 @@ async fn ask(
             client_id: &wish.client_id,
             ..DnsCaller::now(wish.client, peer.way).near(&policy, || peer.local)
         };
-        if wish.message.len() > crate::tcp::QUERY_BYTES_MAX {
+        if wish.message.len() > crate::stream_limits::QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
             return Err(DohRefusal::TooLong);
         }

@@ -4,14 +4,18 @@
 //! packets and resolves no names. Made and reloaded by the binary.
 
 use crate::back;
-use crate::certificate::{self, CertificateError};
+use crate::certificate;
 use crate::doh::client::ForwardedTrust;
 use crate::guard::GuardSecrets;
-use crate::listeners::{self, ListenerOpener, ListenerSpec, OpenListener, SocketSpec};
+use crate::listener_spec::ListenerSpec;
+use crate::listeners::{ListenerOpener, OpenListener};
 use crate::outside::{CollectedRuns, PipelineResources};
 use crate::pending::TASKS_MAX;
 use crate::plan::DnsPlan;
 use crate::settings::Settings;
+use crate::shared::DoorShared;
+use crate::sockets::{self, SocketSpec};
+use crate::start_error::StartError;
 use arc_swap::ArcSwap;
 use dns_effects::EffectsEnv;
 use ledger::Ledger;
@@ -19,14 +23,13 @@ use policy::Policy;
 use resolver::{FairCap, OwnNames, Resolver};
 use signer::Signer;
 use signer::trust::TrustBook;
-use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use transport::tls::ServerIdentity;
-use transport::{BindError, ConnectionLimits, CoreStuck, Cores, Drain};
-use vocab::{Complaint, Listen};
+use transport::{ConnectionLimits, Cores, Drain};
+use vocab::Listen;
 
 /// Holds what the door is made of; the binary owns each and hands it in.
 pub struct DnsParts {
@@ -82,45 +85,13 @@ struct PreparedListeners {
     caps: (usize, usize),
 }
 
-/// Holds what every request sees.
-pub(crate) struct DoorShared {
-    pub(crate) policy: Arc<ArcSwap<Policy>>,
-    pub(crate) plan: Arc<ArcSwap<DnsPlan>>,
-    pub(crate) resolver: Resolver,
-    pub(crate) ledger: Ledger,
-    pub(crate) drain: Drain,
-    /// Where questions wait that wait for more than an exchange.
-    pub(crate) cores: Arc<Cores>,
-    /// Questions that wait there now.
-    pub(crate) tasks: FairCap,
-    /// Which clients get no address of the pixel door.
-    pub(crate) trust: Arc<TrustBook>,
-    /// Whom DNS over HTTPS believes about its clients.
-    pub(crate) doh: ArcSwap<ForwardedTrust>,
-}
-
-/// Why the door could not open.
-#[derive(Debug)]
-pub enum StartError {
-    /// A setting is wrong; `Settings::check` says so beforehand.
-    Settings(Vec<Complaint>),
-    /// An address could not be had.
-    Bind(BindError),
-    /// No thread could be started.
-    Thread(io::Error),
-    /// A core takes no more work.
-    Core(CoreStuck),
-    /// Encrypted listeners have nothing to present.
-    Certificate(CertificateError),
-}
-
 impl DnsDoor {
     /// The door, not yet open.
     pub fn new(settings: &Settings, parts: DnsParts) -> Result<Arc<Self>, StartError> {
         let nothing = PipelineResources::nothing(Arc::default());
         let secrets =
             GuardSecrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
-        let plan = DnsPlan::new(settings, &parts.pixel, nothing, (&secrets, None))?;
+        let plan = DnsPlan::new(settings, &parts.pixel, nothing, &secrets, None)?;
         let doh = forwarded(settings)?;
         Ok(Arc::new(Self {
             shared: Arc::new(DoorShared {
@@ -147,7 +118,7 @@ impl DnsDoor {
     /// Changed caps on connections hold for what comes. On an error what was open stays so and
     /// nothing else is.
     pub fn listen(&self, settings: &Settings, cores: &Cores) -> Result<(), StartError> {
-        self.listen_at(&listeners::openings(settings), settings, cores)
+        self.listen_at(&sockets::openings(settings), settings, cores)
     }
 
     /// The same with listeners of which each leads to an entry of its own.
@@ -177,10 +148,10 @@ impl DnsDoor {
         let before = self.shared.plan.load();
         let outside = before.outside.next(settings.foreign.as_ref(), &self.around);
         let outside = outside.map_err(StartError::Settings)?;
-        let plan = DnsPlan::new(settings, pixel, outside, (&self.secrets, Some(&before)))?;
+        let plan = DnsPlan::new(settings, pixel, outside, &self.secrets, Some(&before))?;
         let doh = forwarded(settings)?;
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let openings = listeners::openings(settings);
+        let openings = sockets::openings(settings);
         let prepared = self.prepare(&running, &openings, settings, cores, leaving)?;
         self.shared.resolver.reload(&settings.resolver()).map_err(StartError::Settings)?;
         self.shared.plan.store(Arc::new(plan));
@@ -226,7 +197,7 @@ impl DnsDoor {
         leaving: &[SocketAddr],
     ) -> Result<PreparedListeners, StartError> {
         self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(back::flush)));
-        let wanted = listeners::group(openings)?;
+        let wanted = sockets::group(openings)?;
         let encrypted: Vec<_> =
             wanted.iter().filter(|it| it.is_encrypted()).map(|it| it.address).collect();
         let identity = if encrypted.is_empty() {
@@ -292,22 +263,3 @@ impl Drop for DnsDoor {
         self.close();
     }
 }
-
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Settings(complaints) => {
-                for (index, complaint) in complaints.iter().enumerate() {
-                    write!(f, "{}{complaint}", if index > 0 { "\n" } else { "" })?;
-                }
-                Ok(())
-            }
-            Self::Bind(why) => why.fmt(f),
-            Self::Thread(why) => write!(f, "no thread for the DNS door could be started: {why}"),
-            Self::Core(why) => why.fmt(f),
-            Self::Certificate(why) => why.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for StartError {}

@@ -6,9 +6,11 @@
 //! on the connection's core.
 
 use crate::back::ReplySink;
-use crate::listeners::ListenerContext;
-use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
-use crate::tcp::QUERY_BYTES_MAX;
+use crate::caller::{DnsCaller, QueryTransport};
+use crate::listener_context::ListenerContext;
+use crate::request::{self, HandleOutcome};
+use crate::stream_limits::QUERY_BYTES_MAX;
+use crate::view::RequestView;
 use dns_wire::{DnsQuery, ask_options};
 use std::net::SocketAddr;
 use std::rc::Rc;

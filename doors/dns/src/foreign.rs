@@ -4,7 +4,7 @@
 //! listeners and effects. Nothing is opened. Made by whoever reads the configuration.
 
 use crate::dumps::CacheDump;
-use crate::listeners::ListenerSpec;
+use crate::listener_spec::ListenerSpec;
 use crate::settings::certificate::CertificateSettings;
 use dns_effects::{EffectId, EffectSettings, EffectSpec, EffectsPlan, JobSettings, JobTime};
 use mosdns_compat::compile::{

@@ -4,12 +4,13 @@
 //! A question that would have to wait for an upstream ends there. Foreign pipelines have effects:
 //! they are not to be asked here. Called for `why`.
 
+use crate::caller::{DnsCaller, QueryTransport};
+use crate::dns_request::DnsRequest;
 use crate::door::DnsDoor;
-use crate::request::{
-    DnsCaller, DnsRequest, QueryTransport, RequestView, ReviewedAnswer, RunFindings, keep_outside,
-    review,
-};
+use crate::findings::{ReviewedAnswer, RunFindings};
+use crate::finish::{keep_outside, review};
 use crate::surroundings::RequestEnv;
+use crate::view::RequestView;
 use dns_wire::reply::{self, MessageSection};
 use dns_wire::{DnsQuery, EdeCode, key_of, record_type, write_query};
 use pipeline::machine;
@@ -36,7 +37,8 @@ impl DnsDoor {
     pub fn foretell(
         &self,
         client: IpAddr,
-        (name, qtype): (Name<'_>, u16),
+        name: Name<'_>,
+        qtype: u16,
         now: Now,
     ) -> Option<DnsForecast> {
         let shared = self.shared();

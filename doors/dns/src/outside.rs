@@ -2,19 +2,17 @@
 //! collectors, lines for the operator, and effects.
 //!
 //! A plan holds it; what a reload leaves as it was goes over from the plan before. Nothing here
-//! makes a question wait but [`PipelineResources::settle`], which is what it is for. Called by
+//! makes a question wait but [`PipelineResources::carry_out`], which is what it is for. Called by
 //! `surroundings` and `branches`.
 
+use crate::caller::DnsCaller;
 use crate::foreign::ForeignConfig;
 use crate::lines::Lines;
-use crate::request::DnsCaller;
 use dns_effects::{
-    ADDRESSES_MAX, AskedFor, EffectEvent, EffectId, Effects, EffectsEnv, EffectsPlan, GivenAnswer,
-    ReverseMemory,
+    ADDRESSES_MAX, AskedFor, EffectEvent, EffectFailure, EffectId, Effects, EffectsEnv,
+    EffectsPlan, GivenAnswer, ReverseMemory,
 };
 use dns_wire::reply;
-use pipeline::program::OnError;
-use pipeline::state::{RunFailure, WaitOutcome};
 use pipeline::world::{PipelineEvent, PipelineQuestion};
 use quick_cache::sync::Cache;
 use std::net::{IpAddr, Ipv4Addr};
@@ -256,23 +254,20 @@ impl PipelineResources {
         });
     }
 
-    /// Sets an effect off and waits until it was carried out.
-    pub(crate) async fn settle(
+    /// Sets `effect` off for an answer, if there is one, and waits until it was carried out.
+    /// Without effects there is nothing to wait for.
+    pub(crate) async fn carry_out(
         &self,
+        effect: u16,
         caller: DnsCaller<'_>,
         asked: PipelineQuestion<'_>,
-        (message, marks): (Option<&[u8]>, &[u32]),
-        effect: u16,
-        on_error: OnError,
-    ) -> WaitOutcome {
-        let Some(effects) = self.running() else { return WaitOutcome::Nothing };
+        message: Option<&[u8]>,
+        marks: &[u32],
+    ) -> Result<(), EffectFailure> {
+        let Some(effects) = self.running() else { return Ok(()) };
         let given = ShownAnswer::of(message);
         let carried_out = effects.call(EffectId(effect), &event(&caller, asked, &given, marks));
-        match (carried_out.await, on_error) {
-            (Ok(()), _) | (Err(_), OnError::Continue) => WaitOutcome::Nothing,
-            (Err(_), OnError::Stop) => WaitOutcome::Stop,
-            (Err(_), OnError::Fail) => WaitOutcome::Failed(RunFailure::Effect),
-        }
+        carried_out.await
     }
 }
 

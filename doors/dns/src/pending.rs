@@ -7,36 +7,26 @@
 
 use crate::back::ReplySink;
 use crate::branches;
-use crate::door::DoorShared;
+use crate::caller::DnsCaller;
+use crate::dns_request::DnsRequest;
+use crate::exchange::{of_upstream, question};
+use crate::findings::RunFindings;
+use crate::finish::finish;
+use crate::pending_request::PendingRequest;
 use crate::plan::DnsPlan;
-use crate::request::{
-    self, DnsCaller, DnsRequest, QueryTransport, REPLY_BYTES, RequestView, RunFindings,
-};
+use crate::shared::DoorShared;
 use crate::surroundings::RequestEnv;
-use dns_wire::DnsQuery;
+use crate::view::RequestView;
+use dns_wire::{DnsQuery, UDP_BYTES_MAX};
 use pipeline::machine;
 use pipeline::state::{RunFailure, RunState, RunStep, RunWait, WaitOutcome};
-use resolver::{CacheId, GroupId, QuerySource, Resolution, ResolveError, ResolverQuestion};
-use std::net::IpAddr;
+use resolver::QuerySource;
 use std::sync::Arc;
-use std::time::Instant;
 use transport::DrainGuard;
-use vocab::{LinkInfo, NameBuffer, Now};
+use vocab::NameBuffer;
 
-/// The client's message and whence it came, for as long as anyone works on it.
-pub(crate) struct PendingRequest {
-    pub(crate) message: Box<[u8]>,
-    client: IpAddr,
-    client_port: u16,
-    near: LinkInfo,
-    way: QueryTransport,
-    now: Now,
-    begun: Instant,
-    entry: u16,
-    server_name: Box<str>,
-    url_path: Box<str>,
-    client_id: Box<str>,
-}
+/// Room for a reply of usual length.
+const REPLY_BYTES: usize = UDP_BYTES_MAX;
 
 /// See the module.
 pub(crate) struct PendingQuestions {
@@ -75,44 +65,6 @@ impl Drop for PendingPermit {
 
 /// Whoever is called back; told that there was no room if it never is.
 struct PendingCallback(Option<Box<PendingQuestions>>);
-
-impl PendingRequest {
-    fn new(message: &[u8], caller: DnsCaller<'_>) -> Self {
-        Self {
-            message: message.into(),
-            client: caller.client,
-            client_port: caller.client_port,
-            near: caller.near,
-            way: caller.way,
-            now: caller.now,
-            begun: caller.begun,
-            entry: caller.entry,
-            server_name: caller.server_name.into(),
-            url_path: caller.url_path.into(),
-            client_id: caller.client_id.into(),
-        }
-    }
-
-    /// Returns whose share of the questions in flight it takes.
-    pub(crate) fn source(&self) -> QuerySource {
-        QuerySource::client(self.client, self.client_port)
-    }
-
-    pub(crate) fn caller(&self) -> DnsCaller<'_> {
-        DnsCaller {
-            client: self.client,
-            client_port: self.client_port,
-            near: self.near,
-            way: self.way,
-            now: self.now,
-            begun: self.begun,
-            entry: self.entry,
-            server_name: &self.server_name,
-            url_path: &self.url_path,
-            client_id: &self.client_id,
-        }
-    }
-}
 
 impl PendingQuestions {
     pub(crate) fn new(
@@ -175,7 +127,7 @@ impl PendingQuestions {
                 let Some(back) = this.back.take() else { return };
                 out.reserve(REPLY_BYTES);
                 let asked = DnsRequest { query: &query, name, caller };
-                request::finish(&view, &asked, this.findings, state, out);
+                finish(&view, &asked, this.findings, state, out);
                 back.send(std::mem::take(out));
             }
         }
@@ -236,33 +188,5 @@ impl PendingCallback {
 impl Drop for PendingCallback {
     fn drop(&mut self) {
         self.arrive(WaitOutcome::Failed(RunFailure::Overloaded));
-    }
-}
-
-/// The resolver's form of what a run asks for.
-pub(crate) fn question(
-    group: u16,
-    cache: Option<u16>,
-    key: Box<[u8]>,
-    options: Box<[u8]>,
-) -> ResolverQuestion {
-    ResolverQuestion::from_key(key)
-        .to(GroupId(group))
-        .kept_in(cache.map(CacheId))
-        .with_options(options)
-}
-
-/// Returns what came of an exchange, as the machine takes it.
-pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
-    match resolution.result {
-        Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),
-        Err(why) => WaitOutcome::Failed(match why {
-            ResolveError::Overloaded => RunFailure::Overloaded,
-            ResolveError::Circle => RunFailure::Circle,
-            ResolveError::Unreachable | ResolveError::Tls => RunFailure::Network,
-            ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
-                RunFailure::Upstream
-            }
-        }),
     }
 }

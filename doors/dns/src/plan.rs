@@ -4,7 +4,6 @@
 //! start and on every reload; a request sees one plan from its beginning to its end.
 
 use crate::blocked::BlockedAnswers;
-use crate::door::StartError;
 use crate::guard::{DesignatedResolvers, GuardSecrets, QueryGuard};
 use crate::local_names::LocalNames;
 use crate::outside::PipelineResources;
@@ -12,8 +11,9 @@ use crate::settings::client_subnet::ClientSubnetSettings;
 use crate::settings::{AliasesAtPixel, Settings};
 use crate::simple;
 use crate::special::SpecialNames;
+use crate::start_error::StartError;
+use crate::stream_limits;
 use crate::structured::InCharge;
-use crate::tcp;
 use pipeline::program::{Place, Program};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -46,7 +46,8 @@ impl DnsPlan {
         settings: &Settings,
         pixel: &[IpAddr],
         outside: PipelineResources,
-        (secrets, before): (&GuardSecrets, Option<&Self>),
+        secrets: &GuardSecrets,
+        before: Option<&Self>,
     ) -> Result<Self, StartError> {
         let complaints = settings.check();
         if !complaints.is_empty() {
@@ -74,7 +75,7 @@ impl DnsPlan {
             guard: QueryGuard::new(
                 settings.guard(),
                 secrets,
-                tcp::IDLE,
+                stream_limits::IDLE,
                 before.map(|it| &it.guard),
             ),
             designated: designated(settings),

@@ -4,9 +4,12 @@
 //! and, for a flood, the answer itself. Called by `request` for every answer that is not a refusal
 //! to read the question.
 
+use crate::caller::QueryTransport;
+use crate::dns_request::{DnsRequest, bare};
+use crate::findings::{ReviewedAnswer, is_foreign};
 use crate::guard::{self, OutgoingFate, SeenOptions, SenderProof};
-use crate::request::{DnsRequest, QueryTransport, RequestView, RunFindings, bare, is_foreign};
 use crate::settings::client_subnet::SubnetMode;
+use crate::view::RequestView;
 use dns_wire::options::{ClientSubnet, OPTION_SUBNET, iter_options};
 use dns_wire::reply::{self, MessageSection};
 use dns_wire::{CLASS_IN, Ede, EdeCode, record_type, svcb, synthesize};
@@ -58,15 +61,15 @@ pub(crate) fn send_or_not(
     }
 }
 
-/// Makes the answer of `state`, which came from `source`, with what was found, fit for the client;
-/// left empty, none goes out.
+/// Makes the answer of `state` fit for the client; left empty, none goes out.
 pub(crate) fn shape(
     view: &RequestView<'_>,
     asked: &DnsRequest<'_>,
-    (source, findings): (Source, RunFindings),
+    reviewed: &ReviewedAnswer,
     state: &RunState,
     out: &mut Vec<u8>,
 ) {
+    let ReviewedAnswer { findings, source } = *reviewed;
     let (query, mut error) = (asked.query, findings.error);
     match state.response() {
         RunResponse::Made => {}
@@ -101,7 +104,7 @@ pub(crate) fn shape(
         Some(RunFailure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
         _ => match findings.words {
             Some(words) if !seen.reads_structured && room >= words.len() => words.to_owned(),
-            _ => reason(view, asked, &seen, (error, findings.cause), room),
+            _ => reason(view, asked, &seen, error, findings.cause, room),
         },
     };
     let error = error.map(|code| Ede { code, text: &text });
@@ -122,7 +125,8 @@ fn reason(
     view: &RequestView<'_>,
     asked: &DnsRequest<'_>,
     seen: &SeenOptions,
-    (error, cause): (Option<EdeCode>, Cause),
+    error: Option<EdeCode>,
+    cause: Cause,
     room: usize,
 ) -> String {
     let Some(code) = error.filter(|_| seen.reads_structured) else { return String::new() };

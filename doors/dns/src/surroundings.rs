@@ -2,10 +2,12 @@
 //!
 //! It decides nothing that the plan does not say. Made by `request` and `pending` for each run.
 
+use crate::caller::DnsCaller;
+use crate::findings::RunFindings;
 use crate::guard::DdrOutcome;
-use crate::request::{DnsCaller, RequestView, RunFindings};
 use crate::rewrites;
 use crate::special::SpecialAnswer;
+use crate::view::RequestView;
 use dns_wire::{CLASS_IN, DnsQuery, EdeCode, record_type, synthesize};
 use pipeline::program::OwnAnswer;
 use pipeline::state::RunState;

@@ -7,8 +7,11 @@
 //! Called by `listeners` and `tls`, once per accepted connection, on the connection's core.
 
 use crate::back::{OwedReply, ReplySink};
-use crate::listeners::ListenerContext;
-use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
+use crate::caller::{DnsCaller, QueryTransport};
+use crate::listener_context::ListenerContext;
+use crate::request::{self, HandleOutcome};
+use crate::stream_limits::{IDLE, QUERY_BYTES_MAX};
+use crate::view::RequestView;
 use std::io;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -17,14 +20,9 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::Stream;
 use transport::near::ArrivedAt;
-use transport::udp::DATAGRAM_BYTES_MAX;
 
 /// Questions of one connection that may wait for upstreams at once.
 const WAITING_MAX: usize = 64;
-
-/// Time for which a connection may go without a whole question (RFC 7766 §6.2.3 leaves it to us;
-/// the peers take 10 s), and how long it may take to read an answer.
-pub(crate) const IDLE: Duration = Duration::from_secs(10);
 
 /// The same where three quarters of all connections are taken: whoever only holds one then makes
 /// room for who asks (RFC 7766 §6.2.3 allows it at any time).
@@ -36,9 +34,6 @@ const ANSWER_WAIT: Duration = Duration::from_secs(40);
 
 /// Answers are written when so many bytes have gathered, so that they never grow without bound.
 const OUTPUT_BYTES: usize = 16 * 1024;
-
-/// Longest question taken, as for UDP.
-pub(crate) const QUERY_BYTES_MAX: usize = DATAGRAM_BYTES_MAX;
 
 /// Who is at the other end of a connection, and how.
 pub(crate) struct TcpPeer {

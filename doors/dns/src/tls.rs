@@ -3,8 +3,8 @@
 //! A client that fails the handshake has asked for nothing and leaves no row. It reads no message.
 //! Called by `listeners`, once per accepted connection, on the connection's core.
 
-use crate::listeners::ListenerContext;
-use crate::request::QueryTransport;
+use crate::caller::QueryTransport;
+use crate::listener_context::ListenerContext;
 use crate::tcp::TcpPeer;
 use crate::{doh, tcp};
 use http_engine::HttpVersions;

@@ -5,9 +5,11 @@
 //! `listeners`.
 
 use crate::back::ReplySink;
-use crate::door::DoorShared;
-use crate::listeners::SocketRoutes;
-use crate::request::{self, DnsCaller, HandleOutcome, QueryTransport, RequestView};
+use crate::caller::{DnsCaller, QueryTransport};
+use crate::request::{self, HandleOutcome};
+use crate::shared::DoorShared;
+use crate::sockets::SocketRoutes;
+use crate::view::RequestView;
 use arc_swap::{ArcSwap, Cache};
 use std::io;
 use std::sync::Arc;

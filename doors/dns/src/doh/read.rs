@@ -4,8 +4,9 @@
 //! is no question is a [`DohRefusal`] with its status and a line of text. Called by `doh`.
 
 use super::MESSAGE;
-use crate::listeners::ListenerContext;
-use crate::tcp::{QUERY_BYTES_MAX, TcpPeer};
+use crate::listener_context::ListenerContext;
+use crate::stream_limits::QUERY_BYTES_MAX;
+use crate::tcp::TcpPeer;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dns_wire::json::{self, BadAsking, CheckingDisabled, DnssecOk, JsonQuestion};

@@ -17,7 +17,7 @@ pub(crate) use options::{RequiredProof, SeenOptions, SenderProof};
 pub(crate) use rebinding::{REBINDING_ERROR, REBINDING_WORDS};
 pub(crate) use turned_away::write_truncated;
 
-use crate::request::{DnsCaller, QueryTransport};
+use crate::caller::{DnsCaller, QueryTransport};
 use crate::settings::access::AccessAction;
 use crate::settings::guard::GuardSettings;
 use crate::settings::rate_limit::RateAction;

@@ -3,7 +3,7 @@
 //! It reads them, says how sure the sender's address is, and prepares what the answer says back.
 //! Nothing is remembered: the same query read twice gives the same. Called by the guard.
 
-use crate::request::{DnsCaller, QueryTransport};
+use crate::caller::{DnsCaller, QueryTransport};
 use crate::settings::cookies::{CookieMode, CookieSettings};
 use dns_wire::options::{
     AnswerOptions, BADCOOKIE, BadOption, ClientOptions, ClientSubnet, CookieSays, CookieSecrets,

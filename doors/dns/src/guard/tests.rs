@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test fails by panicking.
 
 use super::*;
-use crate::request::QueryTransport;
+use crate::caller::QueryTransport;
 use crate::settings::Settings;
 use crate::settings::client_subnet::SubnetMode;
 use crate::settings::cookies::CookieMode;

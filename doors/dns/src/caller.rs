@@ -1,0 +1,70 @@
+//! The client of a question: who asks, how, and when.
+//!
+//! It is made once a message by whatever received that, and copied from there.
+
+use policy::Policy;
+use std::net::IpAddr;
+use std::time::Instant;
+use transport::near::{self, ArrivedAt};
+use vocab::{LinkInfo, Now};
+
+/// The client that asks, its way here, and the moment.
+#[derive(Clone, Copy)]
+pub(crate) struct DnsCaller<'c> {
+    pub(crate) client: IpAddr,
+    /// From which port; 0 where a proxy speaks for the client.
+    pub(crate) client_port: u16,
+    /// What its link tells of it, as far as the policy wants to know.
+    pub(crate) near: LinkInfo,
+    pub(crate) way: QueryTransport,
+    pub(crate) now: Now,
+    /// The same moment, finer: how long the request took is counted from here.
+    pub(crate) begun: Instant,
+    /// Which of the plan's entries the listener leads to; 0 is the first.
+    pub(crate) entry: u16,
+    /// The server name of TLS; empty without.
+    pub(crate) server_name: &'c str,
+    /// The path of the URL; empty outside HTTPS.
+    pub(crate) url_path: &'c str,
+    /// The client's identifier in that path; empty where there is none.
+    pub(crate) client_id: &'c str,
+}
+
+/// Tells how the question came, which bounds the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum QueryTransport {
+    Udp,
+    Tcp,
+    Tls,
+    Https,
+    Quic,
+}
+
+impl DnsCaller<'_> {
+    /// The same with what its link tells of it, where the policy wants to know.
+    pub(crate) fn near(
+        mut self,
+        policy: &Policy,
+        came_to: impl FnOnce() -> Option<ArrivedAt>,
+    ) -> Self {
+        self.near = near::of(policy.near_wanted(), self.client, came_to, self.now);
+        self
+    }
+
+    /// A client that asks now, at the plan's first entry.
+    pub(crate) fn now(client: IpAddr, way: QueryTransport) -> Self {
+        let (now, begun) = (transport::clock::now(), Instant::now());
+        Self {
+            client,
+            client_port: 0,
+            near: LinkInfo::default(),
+            way,
+            now,
+            begun,
+            entry: 0,
+            server_name: "",
+            url_path: "",
+            client_id: "",
+        }
+    }
+}

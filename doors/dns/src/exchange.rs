@@ -1,0 +1,33 @@
+//! An exchange with upstreams: what a run asks for in the resolver's words, and what came of it in
+//! the run's.
+
+use pipeline::state::{RunFailure, WaitOutcome};
+use resolver::{CacheId, GroupId, Resolution, ResolveError, ResolverQuestion};
+
+/// The resolver's form of what a run asks for.
+pub(crate) fn question(
+    group: u16,
+    cache: Option<u16>,
+    key: Box<[u8]>,
+    options: Box<[u8]>,
+) -> ResolverQuestion {
+    ResolverQuestion::from_key(key)
+        .to(GroupId(group))
+        .kept_in(cache.map(CacheId))
+        .with_options(options)
+}
+
+/// Returns what came of an exchange, as the machine takes it.
+pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
+    match resolution.result {
+        Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),
+        Err(why) => WaitOutcome::Failed(match why {
+            ResolveError::Overloaded => RunFailure::Overloaded,
+            ResolveError::Circle => RunFailure::Circle,
+            ResolveError::Unreachable | ResolveError::Tls => RunFailure::Network,
+            ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
+                RunFailure::Upstream
+            }
+        }),
+    }
+}

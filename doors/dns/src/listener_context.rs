@@ -1,0 +1,25 @@
+//! What every connection of a listener knows.
+
+use crate::shared::DoorShared;
+use crate::sockets::SocketRoutes;
+use arc_swap::ArcSwap;
+use std::sync::Arc;
+use transport::near::{self, ArrivedAt};
+use transport::{ConnectionLimits, Drain, Stream};
+
+/// Holds what every connection of a listener knows.
+#[derive(Clone)]
+pub(crate) struct ListenerContext {
+    pub(crate) shared: Arc<DoorShared>,
+    pub(crate) routes: Arc<ArcSwap<SocketRoutes>>,
+    pub(crate) limits: ConnectionLimits,
+    /// Begun when the listener closes.
+    pub(crate) closing: Drain,
+}
+
+impl ListenerContext {
+    /// The address of ours that a connection is to, if the policy wants to know its interface.
+    pub(crate) fn local(&self, stream: &Stream) -> Option<ArrivedAt> {
+        near::local(self.shared.policy.load().near_wanted(), stream)
+    }
+}

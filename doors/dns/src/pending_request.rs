@@ -1,0 +1,62 @@
+//! The client's message and whence it came, for as long as anyone works on it.
+//!
+//! It owns what a [`DnsCaller`] borrows. Shared by the parts of one question that waits.
+
+use crate::caller::{DnsCaller, QueryTransport};
+use resolver::QuerySource;
+use std::net::IpAddr;
+use std::time::Instant;
+use vocab::{LinkInfo, Now};
+
+/// The client's message and whence it came, for as long as anyone works on it.
+pub(crate) struct PendingRequest {
+    pub(crate) message: Box<[u8]>,
+    client: IpAddr,
+    client_port: u16,
+    near: LinkInfo,
+    way: QueryTransport,
+    now: Now,
+    begun: Instant,
+    entry: u16,
+    server_name: Box<str>,
+    url_path: Box<str>,
+    client_id: Box<str>,
+}
+
+impl PendingRequest {
+    pub(crate) fn new(message: &[u8], caller: DnsCaller<'_>) -> Self {
+        Self {
+            message: message.into(),
+            client: caller.client,
+            client_port: caller.client_port,
+            near: caller.near,
+            way: caller.way,
+            now: caller.now,
+            begun: caller.begun,
+            entry: caller.entry,
+            server_name: caller.server_name.into(),
+            url_path: caller.url_path.into(),
+            client_id: caller.client_id.into(),
+        }
+    }
+
+    /// Returns whose share of the questions in flight it takes.
+    pub(crate) fn source(&self) -> QuerySource {
+        QuerySource::client(self.client, self.client_port)
+    }
+
+    pub(crate) fn caller(&self) -> DnsCaller<'_> {
+        DnsCaller {
+            client: self.client,
+            client_port: self.client_port,
+            near: self.near,
+            way: self.way,
+            now: self.now,
+            begun: self.begun,
+            entry: self.entry,
+            server_name: &self.server_name,
+            url_path: &self.url_path,
+            client_id: &self.client_id,
+        }
+    }
+}

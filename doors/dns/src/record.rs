@@ -1,0 +1,76 @@
+//! One event for each question, and for each message that is none.
+//!
+//! It waits for nobody: the ledger takes it or counts it as dropped. Called by `request` and
+//! `finish`.
+
+use crate::caller::DnsCaller;
+use crate::dns_request::DnsRequest;
+use crate::findings::{ReviewedAnswer, RunFindings};
+use crate::view::RequestView;
+use dns_wire::Rcode;
+use ledger::{EventSubject, RequestEvent};
+use vocab::{Action, Caching, Cause, Door, Name, RequestKind, Source};
+
+/// Records a question that was answered.
+pub(crate) fn answered(
+    view: &RequestView<'_>,
+    asked: &DnsRequest<'_>,
+    reviewed: &ReviewedAnswer,
+    reply: &[u8],
+) {
+    let source = reviewed.source;
+    let action = if source == Source::Policy { Action::Block } else { Action::Pass };
+    let ledger = &view.shared.ledger;
+    let took_us = took_us(asked.caller);
+    if !ledger.wants_row(action) {
+        return ledger.count(Door::Dns, action, source, took_us);
+    }
+    ledger.record(RequestEvent {
+        at: asked.caller.now,
+        took_us,
+        door: Door::Dns,
+        client: asked.caller.client,
+        kind: RequestKind::Lookup(asked.query.qtype),
+        subject: EventSubject::name(asked.name),
+        action,
+        cause: reviewed.findings.cause,
+        source,
+        caching: Caching::NONE,
+        status: rcode_of(reply),
+        bytes: reply.len() as u32,
+    });
+}
+
+/// Records a query that the guard turned away.
+pub(crate) fn turned_away(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &[u8]) {
+    let reviewed = ReviewedAnswer { findings: RunFindings::NONE, source: Source::Refused };
+    answered(view, asked, &reviewed, reply);
+}
+
+/// Records a message that is no question: what could be read of it was too little to name it.
+pub(crate) fn refused(view: &RequestView<'_>, caller: DnsCaller<'_>, reply: &[u8]) {
+    view.shared.ledger.record(RequestEvent {
+        at: caller.now,
+        took_us: took_us(caller),
+        door: Door::Dns,
+        client: caller.client,
+        kind: RequestKind::Other,
+        subject: EventSubject::name(Name::ROOT),
+        action: Action::Pass,
+        cause: Cause::NotAsked,
+        source: Source::Refused,
+        caching: Caching::NONE,
+        status: rcode_of(reply),
+        bytes: reply.len() as u32,
+    });
+}
+
+fn took_us(caller: DnsCaller<'_>) -> u32 {
+    u32::try_from(caller.begun.elapsed().as_micros()).unwrap_or(u32::MAX)
+}
+
+/// The response code in a reply's header; that of REFUSED where there is no reply, since to say
+/// nothing is to refuse.
+fn rcode_of(reply: &[u8]) -> u16 {
+    reply.get(3).map_or(Rcode::Refused.code(), |flags| u16::from(flags & 15))
+}
