@@ -5,7 +5,8 @@
 use super::counts::EffectCounts;
 use super::download::{AtStart, DownloadEffect};
 use super::hook::{self, HookEffect};
-use super::jobs::{EffectLever, JobDuty};
+use super::jobs::JobDuty;
+use super::orders::EffectLever;
 use super::script::ScriptEffect;
 use super::sets::WriteTarget;
 use super::settings::{EffectSettings, EffectSpec, JobSettings, SetTarget};

@@ -3,15 +3,13 @@
 //! A job whose last run is not over is skipped and counted. Its effects run one after the other,
 //! each through its own queue, and a failure does not stop the next. Runs on the effects' thread.
 
-use super::EffectFailure;
-use super::counts::EffectCounts;
 use super::event::{EffectOccurrence, JobFiring};
+use super::orders::EffectLever;
 use super::schedule::{DueJob, JobTimetable};
 use super::settings::JobSettings;
-use super::thread::EffectOrder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use transport::{Drain, clock};
 
@@ -32,13 +30,6 @@ pub(super) struct JobDuty {
     pub(super) job: JobSettings,
     pub(super) effects: Vec<EffectLever>,
     pub(super) counts: Arc<JobCounts>,
-}
-
-/// Sets off one effect.
-#[derive(Clone)]
-pub(super) struct EffectLever {
-    pub(super) orders: mpsc::Sender<EffectOrder>,
-    pub(super) counts: Arc<EffectCounts>,
 }
 
 /// Outcome of a job.
@@ -79,30 +70,6 @@ impl JobCounts {
             last_unix_ms: self.last_unix_ms.load(Relaxed),
             next_unix_ms: self.next_unix_ms.load(Relaxed),
         }
-    }
-}
-
-/// The outcome of an effect that was set off, to wait for or to drop.
-pub(super) struct EffectHandle(Result<oneshot::Receiver<Result<(), EffectFailure>>, EffectFailure>);
-
-impl EffectLever {
-    /// Has the effect carried out, unless too many wait. Never waits itself.
-    pub(super) fn pull(&self, occurrence: impl FnOnce() -> EffectOccurrence) -> EffectHandle {
-        let Ok(place) = self.orders.try_reserve() else {
-            self.counts.dropped.fetch_add(1, Relaxed);
-            return EffectHandle(Err(EffectFailure::new("too many of it wait already")));
-        };
-        let (waiting, outcome) = oneshot::channel();
-        self.counts.fired.fetch_add(1, Relaxed);
-        place.send(EffectOrder { occurrence: occurrence(), waiting });
-        EffectHandle(Ok(outcome))
-    }
-}
-
-impl EffectHandle {
-    /// Returns what became of it.
-    pub(super) async fn outcome(self) -> Result<(), EffectFailure> {
-        self.0?.await.unwrap_or_else(|_| Err(EffectFailure::new("Tidegate ends")))
     }
 }
 

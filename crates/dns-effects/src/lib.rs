@@ -13,6 +13,7 @@ mod event;
 mod hook;
 mod jobs;
 mod memory;
+mod orders;
 mod schedule;
 mod script;
 mod sets;
@@ -181,7 +182,7 @@ impl Effects {
     pub fn emit(&self, effect: EffectId, event: &EffectEvent<'_>) {
         let Some(entry) = self.entries.get(usize::from(effect.0)) else { return };
         match &entry.way {
-            EffectDispatch::Sets { v4, v6 } => self.add(&entry.counts, (*v4, *v6), event),
+            EffectDispatch::Sets { v4, v6 } => self.add(&entry.counts, *v4, *v6, event),
             // Nobody waits for what comes of it.
             EffectDispatch::Queue { lever, .. } => drop(lever.pull(|| event.keep())),
         }
@@ -198,7 +199,7 @@ impl Effects {
                 Some(lever.pull(|| event.keep()))
             }
             Some(BuiltEffect { counts, way: EffectDispatch::Sets { v4, v6 } }) => {
-                self.add(counts, (*v4, *v6), event);
+                self.add(counts, *v4, *v6, event);
                 None
             }
             None => None,
@@ -214,14 +215,15 @@ impl Effects {
     fn add(
         &self,
         counts: &EffectCounts,
-        sets: (Option<u16>, Option<u16>),
+        v4: Option<u16>,
+        v6: Option<u16>,
         event: &EffectEvent<'_>,
     ) {
         let Some(writer) = &self.writer else { return };
         for address in event.addresses() {
             let target = match address.to_canonical() {
-                IpAddr::V4(_) => sets.0,
-                IpAddr::V6(_) => sets.1,
+                IpAddr::V4(_) => v4,
+                IpAddr::V6(_) => v6,
             };
             if let Some(target) = target {
                 writer.add(target, *address, counts, event.now);

@@ -10,6 +10,7 @@ use super::download::{DownloadEffect, WantedFiles};
 use super::event::EffectOccurrence;
 use super::hook::HookEffect;
 use super::jobs::{self, JobBook};
+use super::orders::EffectOrder;
 use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
 use super::{EffectFailure, OnReload};
@@ -21,15 +22,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::SyncSender;
 use tokio::runtime::{Builder, LocalOptions};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use transport::Drain;
-
-/// Holds what is to be carried out, and who waits for it.
-pub(super) struct EffectOrder {
-    pub(super) occurrence: EffectOccurrence,
-    pub(super) waiting: oneshot::Sender<Result<(), EffectFailure>>,
-}
 
 /// Tells what an effect does, read.
 #[derive(Debug)]
