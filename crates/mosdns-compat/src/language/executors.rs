@@ -7,7 +7,7 @@ use super::Dialect;
 use super::answers::{self, BlackHole, ListedRules};
 use super::caches::{self, CachePlugin, FallbackPlugin, ReverseLookup};
 use super::outward::{OutwardEffect, quick as quick_outward, read as read_outward};
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet};
 use super::rules::{self, SequenceRule};
 use super::schedule::{CronPlugin, cron};
 use super::tree::{ConfigSection, UnknownKeys, text_of};
@@ -282,11 +282,6 @@ pub(super) fn quick(
         }
         _ => return None,
     })
-}
-
-/// Refuses what is known and not built.
-pub(super) fn not_yet(what: &str, place: &SourcePosition, notes: &ReadNotes) {
-    notes.complain(place.complaint(format!("{what} is not yet supported")).remedy("remove it"));
 }
 
 fn ecs(section: &mut ConfigSection<'_>) -> SubnetRule {

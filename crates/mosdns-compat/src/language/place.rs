@@ -153,3 +153,8 @@ pub(crate) fn with_remedy(complaint: Complaint, remedy: Option<String>) -> Compl
         None => complaint,
     }
 }
+
+/// Refuses what is known and not built.
+pub(super) fn not_yet(what: &str, place: &SourcePosition, notes: &ReadNotes) {
+    notes.complain(place.complaint(format!("{what} is not yet supported")).remedy("remove it"));
+}

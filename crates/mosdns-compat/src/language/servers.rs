@@ -2,8 +2,7 @@
 //!
 //! Nothing is opened. Called by [`super::plugins`].
 
-use super::executors::not_yet;
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -4,8 +4,7 @@
 //! own settings want them. Called by [`super::executors`].
 
 use super::answers::then;
-use super::executors::not_yet;
-use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet, with_remedy};
 use super::tree::{ConfigSection, UnknownKeys};
 use super::words::short_circuit;
 use pipeline::program::AfterAnswer;
