@@ -11,6 +11,7 @@ pub mod limiter;
 pub mod machine;
 pub mod program;
 pub mod records;
+pub mod redirect_target;
 pub mod sets;
 pub mod state;
 pub mod world;

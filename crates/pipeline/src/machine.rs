@@ -15,9 +15,10 @@ pub use returning::{Returned, returned};
 use crate::program::{
     AfterAnswer, CacheKeeper, EndScope, Op, OwnAnswer, Place, Program, SilentAnswer,
 };
+use crate::redirect_target::RedirectTarget;
 use crate::state::{
-    CallFrame, EmptyAnswer, FrameKind, RedirectTarget, ReturnWrapper, RunFailure, RunResponse,
-    RunState, RunStep, RunWait, STEPS_MAX, SequenceEnd, UpstreamExtra, WaitOutcome,
+    CallFrame, EmptyAnswer, FrameKind, ReturnWrapper, RunFailure, RunResponse, RunState, RunStep,
+    RunWait, STEPS_MAX, SequenceEnd, UpstreamExtra, WaitOutcome,
 };
 use crate::world::{
     CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion, RenewalState,

@@ -366,7 +366,7 @@ impl Program {
                     && let Some(forward) = self.forward_behind(at)
                     && !self.is_skipped(start, at, forward)
                 {
-                    self.hand_over((at, cache), forward);
+                    self.hand_over(at, cache, forward);
                 }
             }
         }
@@ -396,7 +396,7 @@ impl Program {
         )
     }
 
-    fn hand_over(&mut self, (at, number): (usize, u16), forward: usize) {
+    fn hand_over(&mut self, at: usize, number: u16, forward: usize) {
         if let Op::Forward { cache, .. } = &mut self.ops[forward] {
             *cache = Some(number);
         }

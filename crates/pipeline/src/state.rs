@@ -4,12 +4,13 @@
 //! by the door.
 
 use crate::program::{DEPTH_MAX, FallbackOp, FamilyPreference, OnError, Place, WRAPPERS_MAX};
+use crate::redirect_target::RedirectTarget;
 use dns_wire::WireAnswer;
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use vocab::{DomainName, Source};
+use vocab::Source;
 
 /// Marks that one request can carry, at most; more are dropped.
 pub const MARKS_MAX: usize = 16;
@@ -84,25 +85,6 @@ pub(crate) enum ReturnWrapper {
     Summary(Arc<str>),
     Effect(u16),
     Preferred(u16),
-}
-
-/// Another name that is asked for.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RedirectTarget {
-    /// As text.
-    pub name: DomainName,
-    /// In wire form, root label included.
-    pub wire: Box<[u8]>,
-}
-
-impl RedirectTarget {
-    /// Of a name; none if it is too long for the wire.
-    pub fn new(name: DomainName) -> Option<Self> {
-        // Type, class and the last byte of a key follow the name.
-        let key = dns_wire::key_of(name.as_name(), 0)?;
-        let wire = key[..key.len() - 5].into();
-        Some(Self { name, wire })
-    }
 }
 
 /// The answer so far.
@@ -313,12 +295,6 @@ impl RunState {
 impl fmt::Debug for RunState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "State(at {}, {:?})", self.at, self.response)
-    }
-}
-
-impl fmt::Debug for RedirectTarget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Target({})", self.name)
     }
 }
 

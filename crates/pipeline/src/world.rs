@@ -68,7 +68,7 @@ pub enum DoorAnswer {
     Nothing,
     /// That the name is an alias of this one: the run goes on with it, and what it finds is
     /// answered as the alias's.
-    Instead(std::sync::Arc<crate::state::RedirectTarget>),
+    Instead(std::sync::Arc<crate::redirect_target::RedirectTarget>),
     /// An answer, written as a whole message without OPT, and whence it came; the run ends.
     Answered(vocab::Source),
 }

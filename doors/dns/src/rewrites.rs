@@ -5,7 +5,7 @@
 
 use dns_wire::records::LocalRecords;
 use dns_wire::synthesize;
-use pipeline::state::RedirectTarget;
+use pipeline::redirect_target::RedirectTarget;
 use pipeline::world::{DoorAnswer, PipelineQuestion};
 use policy::RewriteAnswer;
 use std::sync::Arc;

@@ -6,7 +6,8 @@ use crate::program::{
     PtrAnswering, SubnetRule, TtlRule, WithSoa,
 };
 use crate::records::{HostsTable, RecordsAnswered, RedirectTable, ZoneTable};
-use crate::state::{RedirectTarget, ReturnWrapper, RunResponse, RunWait, UpstreamExtra};
+use crate::redirect_target::RedirectTarget;
+use crate::state::{ReturnWrapper, RunResponse, RunWait, UpstreamExtra};
 use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use dns_wire::synthesize::ForgeOutcome;
 use dns_wire::{record_type, reply, synthesize};

@@ -97,7 +97,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     fn rename_back(
         &mut self,
         asked: PipelineQuestion<'_>,
-        before: Option<std::sync::Arc<crate::state::RedirectTarget>>,
+        before: Option<std::sync::Arc<crate::redirect_target::RedirectTarget>>,
     ) {
         self.make(asked);
         self.state.target = before;

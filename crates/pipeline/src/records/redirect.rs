@@ -4,9 +4,9 @@
 //! `redirect` of mosdns and OxiDNS.
 
 use super::BadEntry;
+use crate::redirect_target::RedirectTarget;
 use crate::sets::without_comment;
 use crate::sets::{DomainKind, DomainMap, DomainMapBuilder, DomainRule, RegexpCase};
-use crate::state::RedirectTarget;
 use std::sync::Arc;
 use vocab::{DomainName, Name, NameError};
 

@@ -3,7 +3,6 @@
 //! An IPv4 address that is written as IPv6 (`::ffff:192.0.2.1`) is the IPv4 address, in a rule and
 //! in a question. Built by `mosdns-compat` from rules and files, asked by matchers.
 
-use super::dat::GeoNetwork;
 use super::ranges::AddressRanges;
 use super::rule::excerpt;
 use std::fmt;
@@ -39,6 +38,15 @@ pub struct IpSet {
 pub struct IpSetBuilder {
     v4: Vec<(u32, u32)>,
     v6: Vec<(u128, u128)>,
+}
+
+/// A network of a `geoip.dat`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeoNetwork {
+    /// An address in it.
+    pub address: IpAddr,
+    /// How many of its leading bits count.
+    pub prefix: u8,
 }
 
 /// Why a text is no network.

@@ -4,7 +4,7 @@
 //! decoded, one rule at a time: a file of hundreds of codes costs no more memory than itself.
 //! Hostile bytes end in an error. Called by `mosdns-compat`; the bytes are handed in.
 
-use super::addresses::BadNetwork;
+use super::addresses::{BadNetwork, GeoNetwork};
 use super::rule::{BadRule, DomainKind, DomainRule, excerpt};
 use prost::Message;
 use std::fmt;
@@ -30,15 +30,6 @@ const IP_CODE: u32 = 5;
 pub struct DatSelector {
     code: String,
     attribute: Option<String>,
-}
-
-/// A network of a `geoip.dat`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GeoNetwork {
-    /// An address in it.
-    pub address: IpAddr,
-    /// How many of its leading bits count.
-    pub prefix: u8,
 }
 
 /// Holds what a file had.

@@ -3,13 +3,10 @@
 //! It reads a name once, however many keywords there are. Filled by the builders of sets and maps;
 //! the gate of [`super::regexps`] is one of these too.
 
+use super::bounds::{KEYWORD_BYTES_MAX, KEYWORDS_MAX};
 use super::rule::BadRule;
 use aho_corasick::AhoCorasick;
 
-/// Keywords of a set, at most. One more is refused.
-pub const KEYWORDS_MAX: usize = 65_536;
-/// Longest keyword, in bytes: no plain name is longer (RFC 1035 §2.3.4).
-pub const KEYWORD_BYTES_MAX: usize = 253;
 /// Bytes of all keywords of a set, at most: their automaton takes some twenty times as much.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 

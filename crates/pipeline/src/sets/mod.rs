@@ -12,6 +12,7 @@
 //! ```
 
 mod addresses;
+mod bounds;
 pub mod dat;
 mod domains;
 mod fingerprint;
@@ -23,12 +24,12 @@ mod regexps;
 mod rule;
 mod table;
 
-pub use addresses::{BadNetwork, IpSet, IpSetBuilder, NETWORKS_MAX};
+pub use addresses::{BadNetwork, GeoNetwork, IpSet, IpSetBuilder, NETWORKS_MAX};
+pub use bounds::{KEYWORD_BYTES_MAX, KEYWORDS_MAX, REGEXP_BYTES_MAX, REGEXPS_MAX};
 pub use domains::{DomainSet, DomainSetBuilder, NotMerged};
-pub use keywords::{KEYWORD_BYTES_MAX, KEYWORDS_MAX};
 pub use map::{DomainMap, DomainMapBuilder};
 pub use questions::{QUESTION_TEXTS_MAX, QuestionSet};
-pub use regexps::{REGEXP_BYTES_MAX, REGEXP_PROGRAM_BYTES_MAX, REGEXPS_MAX, RegexpCase};
+pub use regexps::{REGEXP_PROGRAM_BYTES_MAX, RegexpCase};
 pub(crate) use rule::excerpt;
 pub use rule::{BadRule, DomainKind, DomainRule, split_rules, without_comment};
 pub use table::NAMES_MAX;

@@ -5,15 +5,12 @@
 //! first, and only a name with one of them is shown to the expressions. Built when a set is built,
 //! never while a question waits.
 
+use super::bounds::{REGEXP_BYTES_MAX, REGEXPS_MAX};
 use super::keywords::{KeywordSet, KeywordsBuilder};
 use super::rule::BadRule;
 use regex::bytes::{RegexBuilder, RegexSet, RegexSetBuilder};
 use regex_syntax::hir::Hir;
 
-/// Expressions of a set, at most: each is built once to see that it can be, some 50 µs apiece.
-pub const REGEXPS_MAX: usize = 3_000;
-/// Longest expression, in bytes.
-pub const REGEXP_BYTES_MAX: usize = 4 << 10;
 /// Largest program of one expression, in bytes: what repetitions in repetitions would blow up.
 pub const REGEXP_PROGRAM_BYTES_MAX: usize = 256 << 10;
 
