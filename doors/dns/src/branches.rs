@@ -11,7 +11,7 @@ use crate::plan::DnsPlan;
 use crate::shared::DoorShared;
 use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
-use dns_wire::{DnsQuery, reply};
+use dns_wire::reply;
 use pipeline::machine;
 use pipeline::program::{FallbackOp, FamilyPreference, OnError, StandbyMode};
 use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
@@ -75,8 +75,7 @@ pub(crate) async fn settle(
         RunWait::Prefer { prefer, rest } => prefer_family(origin, state, &prefer, rest, out).await,
         RunWait::Effect { effect, on_error } => {
             let mut text = NameBuffer::new();
-            // It was read once already, from the same bytes.
-            let Ok(query) = DnsQuery::parse(&origin.request.message, &mut text) else {
+            let Some(query) = origin.request.query(&mut text) else {
                 return WaitOutcome::Failed(RunFailure::Program);
             };
             let name = state.target().map_or(text.as_name(), |target| target.name.as_name());
@@ -123,9 +122,7 @@ fn step(
     out: &mut Vec<u8>,
 ) -> Result<RunStep, RunFailure> {
     let mut text = NameBuffer::new();
-    // It was read once already, from the same bytes.
-    let query =
-        DnsQuery::parse(&origin.request.message, &mut text).map_err(|_| RunFailure::Program)?;
+    let query = origin.request.query(&mut text).ok_or(RunFailure::Program)?;
     let policy = origin.shared.policy.load();
     let view = RequestView { shared: origin.shared, policy: &policy, plan: origin.plan };
     let mut around = RequestEnv::new(view, origin.request.caller(), RunFindings::NONE);
@@ -261,7 +258,7 @@ async fn prefer_family(
 /// Remembers that the name asked for has the preferred family.
 fn note_preferred(origin: BranchOrigin<'_>, state: &RunState, wanted: u16) {
     let mut text = NameBuffer::new();
-    let Ok(query) = DnsQuery::parse(&origin.request.message, &mut text) else { return };
+    let Some(query) = origin.request.query(&mut text) else { return };
     let policy = origin.shared.policy.load();
     let view = RequestView { shared: origin.shared, policy: &policy, plan: origin.plan };
     let mut around = RequestEnv::new(view, origin.request.caller(), RunFindings::NONE);

@@ -17,7 +17,7 @@ use crate::plan::DnsPlan;
 use crate::shared::DoorShared;
 use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
-use dns_wire::{DnsQuery, UDP_BYTES_MAX};
+use dns_wire::UDP_BYTES_MAX;
 use pipeline::machine;
 use pipeline::state::{RunFailure, RunState, RunStep, RunWait, WaitOutcome};
 use resolver::QuerySource;
@@ -28,7 +28,7 @@ use vocab::NameBuffer;
 /// Room for a reply of usual length.
 const REPLY_BYTES: usize = UDP_BYTES_MAX;
 
-/// See the module.
+/// A question that waits, with all that its second half needs.
 pub(crate) struct PendingQuestions {
     shared: Arc<DoorShared>,
     /// The run's places are those of this plan, whatever a reload brings.
@@ -107,8 +107,7 @@ impl PendingQuestions {
     pub(crate) fn start(mut self: Box<Self>) {
         let this = &mut *self;
         let mut text = NameBuffer::new();
-        // It was read once already, from the same bytes.
-        let Ok(query) = DnsQuery::parse(&this.request.message, &mut text) else { return };
+        let Some(query) = this.request.query(&mut text) else { return };
         let policy = this.shared.policy.load();
         let view = RequestView { shared: &this.shared, policy: &policy, plan: &this.plan };
         let caller = this.request.caller();

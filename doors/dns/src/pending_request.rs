@@ -3,14 +3,15 @@
 //! It owns what a [`DnsCaller`] borrows. Shared by the parts of one question that waits.
 
 use crate::caller::{DnsCaller, QueryTransport};
+use dns_wire::DnsQuery;
 use resolver::QuerySource;
 use std::net::IpAddr;
 use std::time::Instant;
-use vocab::{LinkInfo, Now};
+use vocab::{LinkInfo, NameBuffer, Now};
 
 /// The client's message and whence it came, for as long as anyone works on it.
 pub(crate) struct PendingRequest {
-    pub(crate) message: Box<[u8]>,
+    message: Box<[u8]>,
     client: IpAddr,
     client_port: u16,
     near: LinkInfo,
@@ -38,6 +39,12 @@ impl PendingRequest {
             url_path: caller.url_path.into(),
             client_id: caller.client_id.into(),
         }
+    }
+
+    /// Reads the question again, from the same bytes: a question that is read borrows them, and
+    /// cannot be kept beside them.
+    pub(crate) fn query<'m>(&'m self, text: &mut NameBuffer) -> Option<DnsQuery<'m>> {
+        DnsQuery::parse(&self.message, text).ok()
     }
 
     /// Returns whose share of the questions in flight it takes.
