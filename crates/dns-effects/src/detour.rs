@@ -9,7 +9,7 @@ use resolver::SocksProxy;
 use transport::tls::VerifyMode;
 use vocab::Complaint;
 
-/// See the module.
+/// The way by which an effect's requests leave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Detour {
     proxy: Option<SocksProxy>,

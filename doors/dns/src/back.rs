@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 use transport::udp::{DatagramOrigin, UdpReplies, UdpSocket};
 
-/// See the module.
+/// The way back to the client for a late answer.
 pub(crate) enum ReplySink {
     Udp {
         socket: Arc<UdpSocket>,

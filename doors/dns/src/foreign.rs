@@ -26,7 +26,7 @@ use vocab::{ByteSize, Complaint, Listen, Scheme, TimeSpan};
 /// Time that an upstream of a foreign file may take, as in both peers.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A compiled pipeline, as settings of the door, of the resolver and of effects.
 #[derive(Clone, Debug)]
 pub struct ForeignConfig {
     pub(crate) program: Arc<Program>,

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 /// Lines that wait to be written, at most.
 const WAITING_MAX: usize = 1024;
 
-/// See the module.
+/// The queue of lines for the operator.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
     /// Made with the first line: most pipelines write none.

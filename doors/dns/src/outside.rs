@@ -28,7 +28,7 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// For so long it is believed, in milliseconds: an hour, as OxiDNS does.
 const PREFERRED_MS: u64 = 3_600_000;
 
-/// See the module.
+/// State that outlives the runs of a pipeline.
 #[derive(Clone)]
 pub(crate) struct PipelineResources {
     pub(crate) effects: Option<Arc<RunningEffects>>,

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use vocab::DomainName;
 
-/// See the module.
+/// The settings of the door, ready for requests.
 pub(crate) struct DnsPlan {
     pub(crate) program: Arc<Program>,
     /// Where runs begin, by the number that a listener has.

@@ -34,7 +34,7 @@ const MESSAGE_BYTES_MAX: usize = 65_535;
 
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
-/// See the module.
+/// The environment of a pipeline for one request.
 pub(crate) struct RequestEnv<'v> {
     view: RequestView<'v>,
     caller: DnsCaller<'v>,

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::state::{RunResponse, RunState};
 use dns_wire::{DnsQuery, WireAnswer};
 
-/// See the module.
+/// The options that went to upstreams, and the answer that came back with some.
 #[derive(Clone, Copy, Debug)]
 pub struct Returned<'r> {
     /// Codes of the options that were to be passed on: what the answer says by them is the

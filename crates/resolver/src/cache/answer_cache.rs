@@ -35,7 +35,7 @@ const PREFETCH_PART: u64 = 10;
 /// Counters are spread so that threads do not fight over one cache line.
 const COUNTER_STRIPES: usize = 16;
 
-/// See the module.
+/// One cache of answers.
 pub(crate) struct AnswerCache {
     entries: Cache<Box<[u8]>, Arc<AnswerEntry>, EntryWeigher>,
     config: CacheConfig,

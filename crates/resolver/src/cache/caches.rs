@@ -12,7 +12,7 @@ use crate::settings::cache::CacheSettings;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use vocab::{ByteSize, DomainName};
 
-/// See the module.
+/// All caches of answers, by their numbers.
 pub(crate) struct AnswerCaches {
     places: Box<[OnceLock<AnswerCache>]>,
     /// What they are called, for people; locked once a reload and once a look at the numbers.

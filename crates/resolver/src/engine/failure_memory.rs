@@ -19,7 +19,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A failure this long after the last one is the first again.
 const FORGOTTEN_AFTER: Duration = Duration::from_mins(1);
 
-/// See the module.
+/// Questions that failed lately, and why.
 #[derive(Default)]
 pub(crate) struct FailureMemory {
     failed: HashMap<Rc<ResolverQuestion>, FailedQuestion>,

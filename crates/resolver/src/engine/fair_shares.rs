@@ -19,7 +19,7 @@ const NONE: u16 = u16::MAX;
 const _: () = assert!(QUESTIONS_MAX < NONE as usize);
 const _: () = assert!(SHARES < NONE as usize);
 
-/// See the module.
+/// The questions in flight, by the share of the client that asks.
 pub(crate) struct FairShares {
     /// The questions of each share, oldest first.
     questions_of: Box<[ListEnds]>,

@@ -37,7 +37,7 @@ pub(crate) enum ProbeSpeed {
     Never,
 }
 
-/// See the module. The thread ends with it.
+/// Measures how soon addresses accept a connection, and remembers it. The thread ends with it.
 pub(crate) struct AddressProber {
     table: Arc<ProbeTable>,
     jobs: mpsc::Sender<ProbeJob>,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use transport::tls::VerifyMode;
 use transport::{ClientTls, DialOptions};
 
-/// See the module.
+/// The options by which one upstream is reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UpstreamReach {
     /// How its sockets leave this machine.

@@ -31,7 +31,7 @@ const RESEND_AFTER: Duration = Duration::from_millis(500);
 /// The largest answer taken. We say 1232; some servers send more all the same.
 const ANSWER_BYTES_MAX: usize = 4096;
 
-/// See the module.
+/// Finds the addresses of upstreams that are given by name.
 pub(crate) struct BootstrapResolver {
     servers: Vec<SocketAddr>,
     means: Rc<ExchangeMeans>,

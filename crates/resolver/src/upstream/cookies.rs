@@ -19,7 +19,7 @@ const LIFE_MAX: Duration = Duration::from_hours(24);
 /// The response code that says that the server's part was wrong (RFC 7873 §8).
 const BADCOOKIE: u16 = 23;
 
-/// See the module.
+/// The DNS cookies of one upstream (RFC 7873).
 pub(crate) struct UpstreamCookies {
     ours: Cell<[u8; CLIENT_BYTES]>,
     /// The one before: answers to what was asked under it may still come.

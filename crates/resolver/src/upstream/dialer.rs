@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use transport::{DialReason, Stream, dial_with};
 
-/// See the module.
+/// The addresses of one upstream, and streams to it.
 #[derive(Clone)]
 pub(crate) struct UpstreamDialer {
     host: UpstreamHost,

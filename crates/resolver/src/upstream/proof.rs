@@ -12,7 +12,7 @@ use crate::settings::reach::UpstreamReach;
 use crate::settings::upstream::{QueryLetters, UpstreamCookieMode};
 use std::time::Instant;
 
-/// See the module.
+/// The proofs that answers over UDP must bring: our cookie, and the letters as they were sent.
 pub(crate) struct AnswerProof {
     case: Option<LetterCase>,
     cookies: Option<UpstreamCookies>,

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 /// An answer; none where the upstream truncated it.
 pub(crate) type Outcome = Result<Option<WireAnswer>, ExchangeError>;
 
-/// See the module.
+/// Questions that wait for an answer, by the number they were asked under.
 #[derive(Default)]
 pub(crate) struct Waitlist {
     waiting: RefCell<HashMap<u16, WaitingQuestion>>,

@@ -18,7 +18,7 @@ const QUEUE_MAX: usize = 8192;
 /// A datagram that is so old is no longer in anybody's buffer.
 pub(crate) const COUNTED_FOR: Duration = Duration::from_millis(50);
 
-/// See the module.
+/// The window of one upstream, and those who wait for their turn.
 pub(crate) struct UpstreamWindow<T> {
     size: usize,
     used: usize,

@@ -42,7 +42,7 @@ pub(crate) struct GuardSecrets {
     cookies: [u8; 16],
 }
 
-/// See the module.
+/// The guard: access, rate limits, options, limits of responses, and rebinding protection.
 #[derive(Debug)]
 pub(crate) struct QueryGuard {
     access: AccessLists,
