@@ -6,19 +6,18 @@ use serde::{Deserialize, Serialize};
 use settings::Text;
 use vocab::{Complaint, Network};
 
-/// Who may ask.
+/// Clients that may ask.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AccessSettings {
-    /// Addresses and networks that may ask; nobody else may. At most 100,000. Default: everybody
-    /// may.
+    /// Addresses and networks that may ask; others may not. At most 100,000. Default: all may.
     pub allow: Vec<Text<Network>>,
     /// Addresses and networks that may not ask, whatever `allow` says. At most 100,000. Default:
     /// none.
     pub deny: Vec<Text<Network>>,
-    /// What they get: `refuse` (the response code REFUSED with the extended error "prohibited") or
-    /// `drop` (nothing, over UDP; connections are refused all the same, so that nobody waits).
-    /// Default `refuse`.
+    /// The answer for clients that may not ask: `refuse` (the response code REFUSED with the
+    /// extended error "prohibited") or `drop` (nothing, over UDP; over connections REFUSED all the
+    /// same, so that clients do not wait). Default `refuse`.
     pub action: AccessAction,
 }
 

@@ -11,13 +11,13 @@ const SECRET_DIGITS: usize = 32;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CookieSettings {
-    /// `on`: clients that send cookies get ours, and whoever shows it is not limited as forged
-    /// queries are. `require`: over UDP a client without our cookie first has to fetch it, and one
-    /// that knows no cookies has to come over TCP; for servers under attack. `off`: cookies are
-    /// passed over. Default `on`.
+    /// `on`: clients that send cookies get ours, and a client that returns it is not limited as
+    /// forged queries are. `require`: over UDP a client without our cookie first has to fetch it,
+    /// and one that knows no cookies has to come over TCP; for servers under attack. `off`: cookies
+    /// are ignored. Default `on`.
     pub mode: CookieMode,
-    /// What cookies are made with: 32 hexadecimal digits, the same on all servers that share an
-    /// address. Default: chosen at the start.
+    /// Secret from which cookies are made: 32 hexadecimal digits, the same on all servers that
+    /// share an address. Default: chosen at the start.
     pub secret: Option<String>,
 }
 

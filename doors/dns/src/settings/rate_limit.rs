@@ -13,7 +13,7 @@ const PER_SECOND_DEFAULT: u32 = 300;
 /// Seconds of them that may come at once.
 const BURST_SECONDS: u32 = 3;
 
-/// Holds how much one client may ask.
+/// The rate limit for one client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateLimitSettings {
@@ -35,9 +35,9 @@ pub struct RateLimitSettings {
     /// `127.0.0.0/8` and `::1`, where a forwarder on this machine asks for everybody; what is
     /// written takes their place.
     pub exempt: Vec<Text<Network>>,
-    /// What a client gets that asks more: `refuse` (REFUSED), `drop` (nothing) or `truncate` (an
-    /// empty answer that asks it to come again over TCP, which whoever forges addresses cannot).
-    /// Over connections all three are `refuse`. Default `refuse`.
+    /// The answer to a client that asks more: `refuse` (REFUSED), `drop` (nothing) or `truncate`
+    /// (an empty answer that asks it to come again over TCP, which is impossible from a forged
+    /// address). Over connections all three are `refuse`. Default `refuse`.
     pub action: RateAction,
 }
 

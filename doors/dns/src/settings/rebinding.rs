@@ -30,12 +30,13 @@ const ALLOW_DEFAULT: [&str; 11] = [
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RebindingSettings {
-    /// Whether they are answered as empty, with the extended error "blocked". Private are 10/8,
-    /// 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`, `fe80::/10`,
-    /// `fec0::/10`, and what holds one of these (`::/96`, `::ffff:0:0/96`, `64:ff9b::/96`,
-    /// `2002::/16`). Not for names of `local`, names at or below the `domains` of an upstream, and
-    /// those that exist inside only: `home.arpa`, `internal`, `lan`, `local`, `localdomain`,
-    /// `intranet`, `private`, `corp` and `home`. Default true; with a `pipeline`, false.
+    /// True if answers with private addresses are emptied, with the extended error "blocked".
+    /// Private are 10/8, 172.16/12, 192.168/16, 127/8, 169.254/16, 0/8, `::`, `::1`, `fc00::/7`,
+    /// `fe80::/10`, `fec0::/10`, and what contains one of these (`::/96`, `::ffff:0:0/96`,
+    /// `64:ff9b::/96`, `2002::/16`). Exempt are names of `local`, names at or below the `domains`
+    /// of an upstream, and those that exist inside only: `home.arpa`, `internal`, `lan`, `local`,
+    /// `localdomain`, `intranet`, `private`, `corp` and `home`. Default true; with a `pipeline`,
+    /// false.
     pub protect: Option<bool>,
     /// Names that may point at private addresses, with all below them, as in `fritz.box`. At most
     /// 1000. Default: services that do so by design, `plex.direct`, `dns.msftncsi.com` and lists
