@@ -37,7 +37,7 @@ pub(crate) struct BlockedAnswers {
 
 impl BlockedAnswers {
     /// Returns how to answer in `style`, where the pixel door is at `pixel`. Of these addresses the
-    /// first [`forge::ADDRESSES_MAX`] of a family are given.
+    /// first [`synthesize::ADDRESSES_MAX`] of a family are given.
     pub(crate) fn new(style: BlockStyle, ttl_s: u32, pixel: &[IpAddr]) -> Self {
         let style = match style {
             BlockStyle::Auto if pixel.is_empty() => BlockStyle::Nodata,

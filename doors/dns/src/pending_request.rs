@@ -43,7 +43,7 @@ impl PendingRequest {
 
     /// Reads the question again, from the same bytes: a question that is read borrows them, and
     /// cannot be kept beside them.
-    pub(crate) fn query<'m>(&'m self, text: &mut NameBuffer) -> Option<DnsQuery<'m>> {
+    pub(crate) fn query(&self, text: &mut NameBuffer) -> Option<DnsQuery<'_>> {
         DnsQuery::parse(&self.message, text).ok()
     }
 
