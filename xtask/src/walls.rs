@@ -93,6 +93,7 @@ const BELOW_DOORS: &[&str] = &[
     "fetch",
     "balancer",
     "dns-effects",
+    "http-front",
 ];
 /// The five, which must not name one another.
 pub(crate) const DOORS: &[&str] =
@@ -314,6 +315,14 @@ pub(crate) const WALLS: &[Wall] = &[
         never: &[TLS],
         purity: Purity::Free,
     },
+    Wall {
+        name: "http-front",
+        folder: "crates/http-front",
+        floor: 2,
+        may: &["vocab", "settings", "ledger", "rate-limit", "signer", "transport", "http-engine"],
+        never: &[TLS],
+        purity: Purity::Free,
+    },
     door("door-dns", "doors/dns"),
     door("door-pixel", "doors/pixel"),
     door("door-proxy", "doors/proxy"),
@@ -377,6 +386,7 @@ pub(crate) const WALLS: &[Wall] = &[
             "resolver",
             "origins",
             "fetch",
+            "http-front",
             "config",
             "admin",
             "door-dns",

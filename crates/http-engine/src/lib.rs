@@ -51,4 +51,4 @@ pub use incoming::Incoming;
 pub use limits::{ExtendedConnect, Limits};
 pub use serve::{HttpVersions, serve, serve_quickly};
 pub use serve_error::ServeError;
-pub use unfinished::{UnfinishedCounts, UnfinishedRequests};
+pub use unfinished::{TooMany, UnfinishedCounts, UnfinishedRequests};
