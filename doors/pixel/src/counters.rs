@@ -1,4 +1,4 @@
-//! What the door counts of itself, beside the ledger: answers by kind, handshakes, connections.
+//! The door's own counters, beside the ledger: answers by kind, handshakes, connections.
 //!
 //! A count is one addition on a line of its thread's own. Nothing is ever reset, and nobody reads
 //! but the metrics page (`figures`). Written by `door`, `request`, `quick`, `splice` and

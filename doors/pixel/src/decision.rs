@@ -1,15 +1,23 @@
-//! What is to be done with a request: the policy's word, and whether the connection may give it.
+//! The decision about a request: the policy's verdict, and whether the connection may give it.
 //!
 //! The same for both lanes. It reads no bytes and makes no answer. Called by `request` and `quick`,
 //! and by `splice` for the name alone.
 
-use crate::door::{HttpTransport, PixelConnection};
+use crate::connection::PixelConnection;
+use http_front::ConnectionSecurity;
 use policy::{Ask, ClientIdentity, Policy, Verdict, VerdictManner};
 use std::net::IpAddr;
 use vocab::{Action, Name, Now, RequestKind};
 
 /// DNS type A, the question that led here.
 pub(crate) const TYPE_A: u16 = 1;
+
+/// A client as the policy knows it.
+#[derive(Clone, Copy)]
+pub(crate) struct PolicyClient<'c> {
+    pub(crate) address: IpAddr,
+    pub(crate) who: &'c ClientIdentity<'c>,
+}
 
 /// A request as the policy sees it.
 #[derive(Clone, Copy, Debug)]
@@ -57,21 +65,21 @@ pub(crate) fn decide(
     now: Now,
 ) -> PixelDecision {
     let PixelQuery { host, url, kind, page } = *asked;
-    let (door, client) = (vocab::Door::Pixel, connection.client);
+    let (door, client) = (vocab::Door::Pixel, connection.client());
     let who = &connection.near(policy, now).into();
     let of_url =
         policy.decide(&Ask { door, client, who: Some(who), host, kind, url: Some(url), page }, now);
     let verdict = match of_url.action {
         Action::Block => of_url,
-        Action::Pass => match of_name(policy, (client, who), host, now) {
+        Action::Pass => match of_name(policy, PolicyClient { address: client, who }, host, now) {
             blocked @ Verdict { action: Action::Block, .. } => blocked,
             Verdict { action: Action::Pass, .. } => of_url,
         },
     };
     // RFC 9110 §15.5.20: HTTP/2 lets one connection serve many hosts, those of its certificate.
-    let is_covered = match &connection.transport {
-        HttpTransport::Plain => true,
-        HttpTransport::Tls(secured) => {
+    let is_covered = match &connection.context.security {
+        ConnectionSecurity::Plain => true,
+        ConnectionSecurity::Tls(secured) => {
             secured.names.as_ref().is_some_and(|it| it.cover(host.as_str()))
         }
     };
@@ -88,14 +96,14 @@ pub(crate) fn decide(
 /// it, would block it, and led here.
 pub(crate) fn is_spared(
     policy: &Policy,
-    (client, who): (IpAddr, &ClientIdentity<'_>),
+    client: PolicyClient<'_>,
     host: Name<'_>,
     now: Now,
 ) -> bool {
     let asks = [RequestKind::Lookup(TYPE_A), RequestKind::Other].map(|kind| Ask {
         door: vocab::Door::Pixel,
-        client,
-        who: Some(who),
+        client: client.address,
+        who: Some(client.who),
         host,
         kind,
         url: None,
@@ -109,10 +117,11 @@ pub(crate) fn is_spared(
 /// Returns what the DNS door would say to the question for the name's address.
 pub(crate) fn of_name(
     policy: &Policy,
-    (client, who): (IpAddr, &ClientIdentity<'_>),
+    client: PolicyClient<'_>,
     host: Name<'_>,
     now: Now,
 ) -> Verdict {
     let (door, kind) = (vocab::Door::Pixel, RequestKind::Lookup(TYPE_A));
+    let PolicyClient { address: client, who } = client;
     policy.decide(&Ask { door, client, who: Some(who), host, kind, url: None, page: None }, now)
 }

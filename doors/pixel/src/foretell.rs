@@ -4,7 +4,7 @@
 //! No fields are known but those that the kind implies, and the client trusts the authority. Called
 //! for `why`.
 
-use crate::decision::{TYPE_A, is_spared, of_name};
+use crate::decision::{PolicyClient, TYPE_A, is_spared, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;
@@ -45,14 +45,15 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
     }
     let nobody = ClientIdentity::default();
     let who = ask.who.unwrap_or(&nobody);
+    let client = PolicyClient { address: ask.client, who };
     let of_url = policy.decide(ask, now);
-    let by_name = of_name(policy, (ask.client, who), ask.host, now);
+    let by_name = of_name(policy, client, ask.host, now);
     let (judged, verdict) = match (of_url.action, by_name.action) {
         (Action::Pass, Action::Block) => (JudgedPart::Name, by_name),
         (Action::Block, _) | (Action::Pass, Action::Pass) => (JudgedPart::Url, of_url),
     };
     let outcome = match (verdict.action, ask.kind) {
-        (Action::Pass, _) if is_spared(policy, (ask.client, who), ask.host, now) => {
+        (Action::Pass, _) if is_spared(policy, client, ask.host, now) => {
             "carries the connection to its real server".into()
         }
         (Action::Pass, _) if is_secure(ask.url) => {

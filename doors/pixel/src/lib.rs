@@ -5,6 +5,7 @@
 //! connections to names that were let through are carried on, unread. The binary makes a
 //! [`PixelDoor`] and hands it connections.
 
+mod connection;
 mod counters;
 mod decision;
 mod door;
@@ -12,17 +13,19 @@ mod figures;
 mod foretell;
 mod handshake;
 mod page;
+mod platform;
 mod quick;
 mod request;
+mod serve;
 mod settings;
 mod setup;
 mod socket;
 mod splice;
+mod splice_bounds;
 mod ticket;
 mod tunnels;
-mod wish;
 
 pub use crate::door::{PixelDoor, PixelParts};
 pub use crate::foretell::{JudgedPart, PixelForecast, foretell, lookup};
 pub use crate::settings::Settings;
-pub use crate::splice::SpliceBounds;
+pub use crate::splice_bounds::SpliceBounds;

@@ -5,19 +5,18 @@
 //! and unrecorded. Nothing is allocated but the row that the ledger keeps. Called by the engine for
 //! every simple request of a connection.
 
+use crate::connection::PixelConnection;
 use crate::counters::Count;
 use crate::decision::{PixelDecision, PixelQuery, decide};
-use crate::door::{PixelConnection, PixelDoor};
-use crate::wish::page_text;
+use crate::door::PixelDoor;
 use http::Method;
 use http_engine::quick::{FastPath, FastReply, SimpleRequest};
 use http_engine::{authority, kind};
-use ledger::{EventSubject, RequestEvent};
+use http_front::{FastPathEvent, page_text, with_url};
 use null_answers::{
     AnswerAudience, NullAnswer, RequestHints, WrittenNull, frame_context, select_answer, write,
 };
 use policy::Verdict;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,11 +27,6 @@ use vocab::{Caching, Name, Now, RequestKind, Source};
 pub(crate) struct PixelFastPath {
     pub(crate) door: Arc<PixelDoor>,
     pub(crate) connection: Rc<PixelConnection>,
-}
-
-thread_local! {
-    /// The URL of the request at hand: its memory is used again and again.
-    static URL: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Holds what is to be told of an answer.
@@ -55,10 +49,8 @@ impl FastPath for PixelFastPath {
         if host.as_str().ends_with(|last: char| last.is_ascii_digit()) {
             return FastReply::NotMine;
         }
-        URL.with_borrow_mut(|url| {
-            url.clear();
-            let scheme = self.connection.transport.scheme();
-            url.extend([scheme, "://", authority, request.target()]);
+        let scheme = self.connection.context.scheme();
+        with_url([scheme, "://", authority, request.target()], |url| {
             self.answer_url(request, host, url, out)
                 .map_or(FastReply::NotMine, |()| FastReply::Written)
         })
@@ -104,7 +96,7 @@ impl PixelFastPath {
         };
         let AnswerAudience::Null(null) = select_answer(&hints) else { return None };
         // shape
-        let written = write(&null, connection.transport.carrier(), request, out)?;
+        let written = write(&null, connection.carrier(), request, out)?;
         // record
         connection.note_request(&self.door, &method);
         self.record(&null, url, &AnswerNotes { now, started, kind, verdict, written });
@@ -116,23 +108,20 @@ impl PixelFastPath {
         self.door.counters.answered(null);
         let AnswerNotes { now, started, kind, verdict, written } = *told;
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
-        let (ledger, door, source) = (&self.door.parts.ledger, vocab::Door::Pixel, Source::Policy);
-        if !ledger.wants_row(verdict.action) {
-            return ledger.count(door, verdict.action, source, took_us);
-        }
-        ledger.record(RequestEvent {
+        let event = FastPathEvent {
             at: now,
             took_us,
-            door,
-            client: self.connection.client,
+            door: vocab::Door::Pixel,
+            client: self.connection.client(),
             kind,
-            subject: EventSubject::url(url),
+            url,
             action: verdict.action,
             cause: verdict.cause,
-            source,
+            source: Source::Policy,
             caching: Caching::NONE,
             status: written.status,
             bytes: written.bytes,
-        });
+        };
+        event.record(&self.door.parts.ledger);
     }
 }

@@ -3,24 +3,24 @@
 //! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called
 //! by `door`, once per request.
 
+use crate::connection::{CarryAttempt, PixelConnection};
 use crate::counters::Count;
-use crate::decision::{PixelDecision, PixelQuery, decide, is_spared};
-use crate::door::{CarryAttempt, HttpTransport, PixelConnection, PixelDoor};
+use crate::decision::{PixelDecision, PixelQuery, PolicyClient, decide, is_spared};
+use crate::door::PixelDoor;
 use crate::page;
 use crate::setup::{self, SetupPage};
 use crate::socket;
 use crate::splice::{SpliceProtocol, names_no_other_port};
 use crate::ticket::PixelTicket;
-use crate::wish::{host_of, page_text};
 use http::header::{
-    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION,
-    UPGRADE,
+    ACCEPT, ALT_SVC, CACHE_CONTROL, CONNECTION, HeaderName, HeaderValue, LOCATION, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode, Version};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use http_engine::upgrade::{self, OnUpgrade};
 use http_engine::{Body, Incoming, authority, kind, reply};
+use http_front::{ConnectionSecurity, field_text, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use null_answers::page::BlockNotice;
 use null_answers::{
@@ -28,6 +28,8 @@ use null_answers::{
     frame_context, render, select_answer,
 };
 use policy::{Policy, Verdict};
+use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 use transport::clock;
 use vocab::{Action, Cause, DomainName, Name, RequestKind, Source};
@@ -71,12 +73,12 @@ enum BodyDrained {
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
-    door: &PixelDoor,
-    connection: &PixelConnection,
+    door: &Arc<PixelDoor>,
+    connection: &Rc<PixelConnection>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let now = clock::now();
-    let mut ticket = PixelTicket::open(door, now, connection.client);
+    let mut ticket = PixelTicket::open(door, now, connection.client());
 
     // read
     let upgrade = request.headers().contains_key(UPGRADE).then(|| upgrade::on(&mut request));
@@ -136,8 +138,8 @@ pub(crate) async fn answer(
     linger(drained, head.version);
 
     // record
-    let bytes = response.body().size_hint().exact().unwrap_or(0);
-    ticket.close(source, response.status().as_u16(), bytes);
+    ticket.answered(source, response.status().as_u16());
+    ticket.close(response.body().size_hint().exact().unwrap_or(0));
     response
 }
 
@@ -155,22 +157,19 @@ const fn told(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, Action, 
 
 fn read(connection: &PixelConnection, head: &http::request::Parts) -> PixelRequest {
     let headers = &head.headers;
-    // RFC 9112 §3.2.2: the authority of an absolute target, or of HTTP/2, stands over Host.
-    let authority = head.uri.authority().map(http::uri::Authority::as_str);
-    let authority = authority.unwrap_or_else(|| text(headers, &HOST));
+    let authority = target_authority(&head.uri, headers);
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
-    let url = [connection.transport.scheme(), "://", authority, path].concat();
-    let page = page_text(|name| text(headers, &HeaderName::from_static(name)));
-    let own = match connection.transport {
-        HttpTransport::Plain => {
+    let url = [connection.context.scheme(), "://", authority, path].concat();
+    let own = match connection.context.security {
+        ConnectionSecurity::Plain => {
             setup::wanted(authority::host(authority), &head.method, head.uri.path())
         }
         // Nobody certifies an address.
-        HttpTransport::Tls(_) => None,
+        ConnectionSecurity::Tls(_) => None,
     };
     PixelRequest {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
-        page: page.and_then(|page| DomainName::parse(page).ok()),
+        page: page_of(headers),
         kind: kind::of_request(&head.method, &head.uri, headers),
         url,
         own,
@@ -221,7 +220,7 @@ fn act<'r>(
     if let Some(own) = wish.own {
         return PixelOutcome::Own(own);
     }
-    let field = |name| text(&head.headers, &HeaderName::from_static(name));
+    let field = |name| field_text(&head.headers, &HeaderName::from_static(name));
     let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
     let hints = RequestHints {
         method: &head.method,
@@ -230,7 +229,7 @@ fn act<'r>(
         host,
         path: head.uri.path(),
         query: head.uri.query().unwrap_or(""),
-        accept: text(&head.headers, &ACCEPT),
+        accept: field_text(&head.headers, &ACCEPT),
         destination,
         service_worker: field("service-worker"),
         named: decision.named(policy),
@@ -242,13 +241,15 @@ fn act<'r>(
             PixelOutcome::Null(null, AnswerCaching::OneMinute)
         }
         (PixelDecision::NotBlocked(_), AnswerAudience::Page) => PixelOutcome::NotBlockedPage,
-        (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => match connection.transport {
-            // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
-            HttpTransport::Tls(_) => PixelOutcome::NotBlockedPage,
-            // An alias behind the name may be blocked, and forgotten here since the device asked:
-            // to the page that embeds it, it is blocked.
-            HttpTransport::Plain => PixelOutcome::Null(null, AnswerCaching::No),
-        },
+        (PixelDecision::NotBlocked(_), AnswerAudience::Null(null)) => {
+            match connection.context.security {
+                // Over HTTP/2 a browser answers 421 by asking anew on a connection of its own.
+                ConnectionSecurity::Tls(_) => PixelOutcome::NotBlockedPage,
+                // An alias behind the name may be blocked, and forgotten here since the device
+                // asked: to the page that embeds it, it is blocked.
+                ConnectionSecurity::Plain => PixelOutcome::Null(null, AnswerCaching::No),
+            }
+        }
     }
 }
 
@@ -261,22 +262,22 @@ fn is_spared_since(
     wish: &PixelRequest,
     now: vocab::Now,
 ) -> bool {
-    let (is_own, way) = match &connection.transport {
-        HttpTransport::Plain => (true, SpliceProtocol::Plain),
-        HttpTransport::Tls(secured) => (secured.asked == wish.host, SpliceProtocol::Tls),
+    let (is_own, way) = match &connection.context.security {
+        ConnectionSecurity::Plain => (true, SpliceProtocol::Plain),
+        ConnectionSecurity::Tls(secured) => (secured.asked == wish.host, SpliceProtocol::Tls),
     };
     let authority = wish.url.split('/').nth(2).unwrap_or("");
+    let is_spared = || {
+        let who = connection.near(policy, now).into();
+        let client = PolicyClient { address: connection.client(), who: &who };
+        is_spared(policy, client, wish.host.as_name(), now)
+    };
     matches!(decision, PixelDecision::NotBlocked(_))
         && is_own
         && names_no_other_port(authority, way)
         && wish.own.is_none()
         && connection.attempt == CarryAttempt::None
-        && is_spared(
-            policy,
-            (connection.client, &connection.near(policy, now).into()),
-            wish.host.as_name(),
-            now,
-        )
+        && is_spared()
 }
 
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
@@ -325,7 +326,7 @@ fn blocked_page(
         policy,
         verdict,
         door: vocab::Door::Pixel,
-        client: connection.client,
+        client: connection.client(),
         identity: &connection.near(policy, now).into(),
         dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
@@ -334,14 +335,14 @@ fn blocked_page(
     null_answers::page::blocked(&wish.host, &wish.url, &told)
 }
 
-/// What depends on the form of the request and on the connection alone.
+/// Adds what depends on the form of the request and on the connection alone.
 fn shape(
     response: &mut Response<Body>,
     connection: &PixelConnection,
     head: &http::request::Parts,
     drained: &BodyDrained,
 ) {
-    if let HttpTransport::Tls(_) = connection.transport {
+    if connection.context.handshake().is_some() {
         // A blocked host may have promised HTTP/3 before: have the browser forget it.
         response.headers_mut().insert(ALT_SVC, FORGET_HTTP3);
     }
@@ -368,8 +369,4 @@ fn linger(drained: BodyDrained, version: Version) {
             }
         });
     }
-}
-
-fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
-    headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
 }

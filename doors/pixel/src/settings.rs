@@ -1,13 +1,14 @@
-//! What can be set for the pixel door: the `pixel` section of the configuration.
+//! Settings of the pixel door: the `pixel` section of the configuration.
 //!
 //! It binds nothing and mints nothing; `config` reads it and [`Settings::check`] says what is
 //! wrong.
 
+use http_front::ConnectionCaps;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use vocab::{Complaint, Listen, Scheme};
+use vocab::{Complaint, Door, Listen, Scheme};
 
 /// Connections that can be asked for at most: each costs a descriptor and, under TLS, some 30 KiB.
 const CONNECTIONS_MAX: u32 = 1_000_000;
@@ -45,6 +46,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The caps on its connections.
+    pub(crate) const fn connection_caps(&self) -> ConnectionCaps {
+        ConnectionCaps::new(self.connections, self.connections_per_client)
+    }
+
     /// Every complaint, with paths relative to this section.
     pub fn check(&self) -> Vec<Complaint> {
         let mut complaints = Vec::new();
@@ -141,27 +147,8 @@ fn is_gated(address: IpAddr) -> bool {
 }
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
-    match listen.scheme {
-        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
-        Scheme::Http | Scheme::Https => Some(
-            Complaint::new(path, "the pixel door answers every path, so none can be given here")
-                .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
-        ),
-        Scheme::Quic => Some(
-            Complaint::new(
-                path,
-                "HTTP/3 is not built yet, and browsers refuse it for a private CA",
-            )
-            .remedy(format!("write https://{}", listen.address)),
-        ),
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls => Some(
-            Complaint::new(
-                path,
-                format!("the pixel door does not speak {}", listen.scheme.as_str()),
-            )
-            .remedy(format!("write http://{0} or https://{0}", listen.address)),
-        ),
-    }
+    let no_path = "the pixel door answers every path, so none can be given here";
+    http_front::check_listen(Door::Pixel, path, listen, no_path)
 }
 
 #[cfg(test)]

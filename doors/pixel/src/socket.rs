@@ -17,7 +17,7 @@ use sha1::{Digest, Sha1};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-/// What proves that the answer is meant (RFC 6455 §1.3).
+/// The GUID that proves that the answer is meant (RFC 6455 §1.3).
 const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// A key is 16 bytes in base64 (§4.1).
 const KEY_BYTES: usize = 24;

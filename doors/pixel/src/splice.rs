@@ -8,7 +8,7 @@
 //! else is done.
 
 use crate::counters::Count;
-use crate::decision::is_spared;
+use crate::decision::{PolicyClient, is_spared};
 use crate::door::PixelDoor;
 use crate::ticket::PixelTicket;
 use crate::tunnels::{Beginning, NoTunnel, TunnelPermit};
@@ -30,16 +30,6 @@ const TUNNEL_IDLE: Duration = Duration::from_mins(5);
 /// Bytes of a first request's head that are looked at: as many as most servers take. A longer one
 /// is not read to its end and so has no host.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-
-/// Where connections of clients may be carried.
-#[derive(Clone, Debug)]
-pub struct SpliceBounds {
-    /// How far clients are taken.
-    pub destinations: DestinationScope,
-    /// Listeners of this program and the addresses that it gives for blocked names: a connection
-    /// there would go round in circles.
-    pub doors: Vec<SocketAddr>,
-}
 
 /// Tells what a connection speaks, and so which port of the server it is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +91,8 @@ pub(crate) async fn spared(
     let policy = door.parts.policy.load();
     let (wanted, now) = (policy.near_wanted(), clock::now());
     let who = near::of(wanted, client, || near::local(wanted, stream), now).into();
-    let is_spared = is_spared(&policy, (client, &who), name.as_name(), now);
+    let is_spared =
+        is_spared(&policy, PolicyClient { address: client, who: &who }, name.as_name(), now);
     is_spared.then_some(SplicedConnection { name, port, beginning })
 }
 
@@ -149,18 +140,18 @@ pub(crate) async fn carry(
     match reached(door, client, spared).await {
         Ok((place, server)) => {
             door.counters.one(Count::Spliced);
-            ticket.begun(Source::Tunnel, 200);
+            ticket.answered(Source::Tunnel, 200);
             let (client, becomes) = ClientStream::new(stream);
             becomes.now();
             let carried = tunnel(client, OriginConnection::Plain(server), TUNNEL_IDLE).await;
             drop(place);
-            ticket.close(Source::Tunnel, 200, carried.down);
+            ticket.close(carried.down);
             None
         }
         Err(why) => {
             let (count, source, status) = why.told();
             door.counters.one(count);
-            ticket.close(source, status, 0);
+            ticket.answered(source, status);
             Some(stream)
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const TUNNELS_MAX: usize = 2048;
 /// Tunnels of one client at once: a browser opens six to a host that speaks HTTP/1.1.
 pub(crate) const TUNNELS_PER_CLIENT_MAX: usize = 128;
 
-/// How a TLS connection begins.
+/// The first bytes of a TLS connection.
 pub(crate) type Beginning = [u8; BEGINNING_BYTES];
 
 /// Why no tunnel is opened.

@@ -1,8 +1,8 @@
 //! A handshake that failed, as an event.
 //!
 //! It decides nothing: the TLS library did. A client that merely went away is not recorded:
-//! browsers open connections on suspicion and drop them. Called by the doors whose certificates are
-//! their own: the web door and the proxy door.
+//! browsers open connections on suspicion and drop them. Called by the
+//! doors that speak TLS.
 
 use super::HandshakeError;
 use crate::clock;
@@ -20,18 +20,20 @@ pub fn record_failure(
     started: Instant,
     why: &HandshakeError,
 ) {
-    let (status, name) = match why {
+    let (status, cause, name) = match why {
         HandshakeError::Closed | HandshakeError::ClosedAtCertificate => return,
-        HandshakeError::Busy => (503, None),
-        HandshakeError::Unsigned(name) => (503, Some(name)),
-        HandshakeError::Timeout => (408, None),
-        HandshakeError::NotTls | HandshakeError::NoName | HandshakeError::Other(_) => (400, None),
-        HandshakeError::BadName(name) => (400, Some(name)),
-        // Only a signer that asks a policy says so; none does here.
-        HandshakeError::NameNotBlocked(name) => (421, Some(name)),
-        HandshakeError::RateLimited(name) => (429, Some(name)),
+        HandshakeError::Busy => (503, Cause::NotAsked, None),
+        HandshakeError::Unsigned(name) => (503, Cause::NotAsked, Some(name)),
+        HandshakeError::Timeout => (408, Cause::NotAsked, None),
+        HandshakeError::NotTls | HandshakeError::NoName | HandshakeError::Other(_) => {
+            (400, Cause::NotAsked, None)
+        }
+        HandshakeError::BadName(name) => (400, Cause::NotAsked, Some(name)),
+        // Said by a signer that asks the policy, as the pixel door's does.
+        HandshakeError::NameNotBlocked(name) => (421, Cause::NoRule, Some(name)),
+        HandshakeError::RateLimited(name) => (429, Cause::NotAsked, Some(name)),
         // No standard status says this; nginx writes it so.
-        HandshakeError::ClientDistrusts(_) => (495, None),
+        HandshakeError::ClientDistrusts(_) => (495, Cause::NotAsked, None),
     };
     let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
     ledger.record(RequestEvent {
@@ -42,7 +44,7 @@ pub fn record_failure(
         kind: RequestKind::Other,
         subject: EventSubject::name(name),
         action: Action::Pass,
-        cause: Cause::NotAsked,
+        cause,
         source: Source::Refused,
         caching: Caching::NONE,
         status,

@@ -3,6 +3,7 @@
 use arc_swap::ArcSwap;
 use door_pixel::{PixelDoor, PixelParts, Settings, SpliceBounds};
 use http_engine::client::{RequestSender, connect_http2};
+use http_front::HttpDoor;
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use origins::{DestinationScope, Dialer};
 use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, compile};
