@@ -5,7 +5,7 @@ use crate::shape::ShapeRequest;
 use http::{Response, StatusCode};
 use http_engine::Body;
 use http_freshness::{CollapseStatus, Forward, HandledRequest, StoredStatus};
-use vocab::Caching;
+use vocab::{Caching, Source};
 
 /// As whom we sign in `Cache-Status`.
 pub(crate) const NAME: &str = "tidegate";
@@ -21,6 +21,18 @@ pub enum AnswerSource {
     Origin,
     /// Nowhere: 504, by the client's wish or ours.
     NotFetched,
+}
+
+impl AnswerSource {
+    /// The source as doors record it.
+    pub const fn recorded(self) -> Source {
+        match self {
+            Self::Fresh => Source::Cache,
+            Self::Stale => Source::Stale,
+            Self::Origin => Source::Origin,
+            Self::NotFetched => Source::Refused,
+        }
+    }
 }
 
 /// An answer for the client.

@@ -1,4 +1,5 @@
-//! Who a client is: Basic credentials (RFC 7617) and tokens, asked for by the proxy itself.
+//! Authentication of clients: Basic credentials (RFC 7617) and tokens, asked for by the proxy
+//! itself.
 //!
 //! Passwords are checked by the `passwords` desk, tokens by their digest, in a table that tells
 //! nothing by the time it takes. A client that guesses is slowed down, whatever name it tries. It
@@ -19,7 +20,7 @@ use vocab::{Complaint, Network, Now};
 /// Wrong credentials of one client: twenty at once, then one in five seconds.
 pub(crate) const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
-/// Who is let in.
+/// The users and tokens that are let in.
 pub(crate) struct ProxyAccess {
     challenges: Vec<HeaderValue>,
     users: Option<UserTable>,

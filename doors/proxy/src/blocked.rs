@@ -4,12 +4,13 @@
 //! nothing can be said. Every such answer says in `Proxy-Status` that it is ours. Called by
 //! `request`.
 
+use crate::context::ProxyContext;
 use crate::pages;
-use crate::request::ProxyContext;
-use http::header::{HeaderMap, HeaderName};
+use http::header::HeaderName;
 use http::{Method, Request, Response};
 use http_engine::Body;
 use http_engine::html::PageReader;
+use http_front::field_text;
 use null_answers::page::{self, BlockNotice};
 use null_answers::{
     AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
@@ -46,7 +47,7 @@ pub(crate) fn answer<B>(
                 policy: &policy,
                 verdict: asked.verdict,
                 door: vocab::Door::Proxy,
-                client: trip.caller.client,
+                client: trip.caller.client(),
                 identity: &who,
                 dashboard: trip.door.parts.dashboard.get().copied(),
                 setup: None,
@@ -89,7 +90,7 @@ fn hints<'r, B>(
     policy: &'r Policy,
     request: &'r Request<B>,
 ) -> RequestHints<'r> {
-    let field = |name| text(request.headers(), &HeaderName::from_static(name));
+    let field = |name| field_text(request.headers(), &HeaderName::from_static(name));
     let (host, destination) = (asked.host.as_name(), field("sec-fetch-dest"));
     RequestHints {
         method: request.method(),
@@ -106,8 +107,4 @@ fn hints<'r, B>(
             VerdictManner::Usual | VerdictManner::Rewrite => None,
         },
     }
-}
-
-fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
-    headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
 }

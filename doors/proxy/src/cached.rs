@@ -1,11 +1,13 @@
-//! What goes through the cache: `GET` and `HEAD` without a body.
+//! Requests that go through the cache: `GET` and `HEAD` without a body.
 //!
 //! It lends the cache our way to origins, as parents, guards and header rules have it, and drops
 //! what other requests may have changed. Called by `request`.
 
-use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
-use crate::request::ProxyContext;
-use crate::within::HostAsker;
+use crate::connection::ProxyConnection;
+use crate::context::ProxyContext;
+use crate::door::ProxyDoor;
+use crate::setup::ProxySetup;
+use crate::within::{DestinationGuard, HostAsker};
 use http::header::HeaderMap;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
@@ -24,6 +26,13 @@ pub(crate) enum ProxyFetchFailed {
     Send(SendError),
 }
 
+/// A URL at an origin, and the HTTP version that it was asked for by.
+pub(crate) struct OriginTarget<'t> {
+    pub(crate) origin: &'t Origin,
+    pub(crate) path: Uri,
+    pub(crate) received: Version,
+}
+
 /// Our way to one URL.
 #[derive(Clone)]
 struct UrlFetcher(Rc<ProxyFetch>);
@@ -31,7 +40,7 @@ struct UrlFetcher(Rc<ProxyFetch>);
 struct ProxyFetch {
     door: Arc<ProxyDoor>,
     setup: Arc<ProxySetup>,
-    caller: Arc<ProxyClient>,
+    caller: Arc<ProxyConnection>,
     user: Option<Arc<str>>,
     /// Why the request passes.
     cause: Cause,
@@ -42,16 +51,16 @@ struct ProxyFetch {
 }
 
 impl UrlFetcher {
-    fn new(trip: &ProxyContext<'_>, origin: &Origin, path: Uri, received: Version) -> Self {
+    fn new(trip: &ProxyContext<'_>, target: OriginTarget<'_>) -> Self {
         Self(Rc::new(ProxyFetch {
             door: Arc::clone(trip.door),
             setup: Arc::clone(trip.setup),
             caller: Arc::clone(trip.caller),
             user: trip.within.asker.user.clone(),
             cause: trip.within.asker.cause,
-            origin: origin.clone(),
-            path,
-            received,
+            origin: target.origin.clone(),
+            path: target.path,
+            received: target.received,
             now: trip.now,
         }))
     }
@@ -76,7 +85,7 @@ pub(crate) async fn answer(
         fields: head.headers,
         now: trip.now,
     };
-    let onward = UrlFetcher::new(trip, origin, path, head.version);
+    let onward = UrlFetcher::new(trip, OriginTarget { origin, path, received: head.version });
     let answered = if trip.setup.never_keeps(origin, &question.url, trip.now) {
         // Boxed: what the cache answers would carry its room.
         Box::pin(cache.bypass(&question, &onward)).await
@@ -110,11 +119,11 @@ pub(crate) fn passing(
 pub(crate) async fn passed(
     trip: &ProxyContext<'_>,
     question: Option<CacheRequest>,
-    (origin, path, received): (&Origin, Uri, Version),
+    target: OriginTarget<'_>,
     response: Response<Body>,
 ) -> Response<Body> {
     let (Some(cache), Some(question)) = (&trip.setup.cache, question) else { return response };
-    if trip.setup.never_keeps(origin, &question.url, trip.now) {
+    if trip.setup.never_keeps(target.origin, &question.url, trip.now) {
         let (head, body) = response.into_parts();
         cache.changed(&question, &head).await;
         return Response::from_parts(head, body);
@@ -122,9 +131,7 @@ pub(crate) async fn passed(
     // It may be stored on its way, and outlive the client whose own patience would end it.
     let stall = trip.setup.settings.response_timeout.0.0;
     let response = response.map(|body| MeteredBody::wrap(body, stall, |_, _| ()));
-    cache
-        .invalidate_after(question, response, || UrlFetcher::new(trip, origin, path, received))
-        .await
+    cache.invalidate_after(question, response, || UrlFetcher::new(trip, target)).await
 }
 
 impl OriginFetcher for UrlFetcher {
@@ -143,11 +150,11 @@ impl OriginFetcher for UrlFetcher {
         *request.headers_mut() = fields;
         setup
             .fields
-            .onward(request.headers_mut(), origin, errand.received, errand.caller.client, None)
+            .onward(request.headers_mut(), origin, errand.received, errand.caller.client(), None)
             .map_err(|_| ProxyFetchFailed::GoingRound)?;
         let ProxyFetch { door, caller, user, cause, now, .. } = errand;
-        let asker = HostAsker::of(door, caller, user.clone(), *cause, *now);
-        let within = setup.within(door, asker, Some(&origin.host));
+        let asker = HostAsker::of(&door.parts.policy, caller, user.clone(), *cause, *now);
+        let within = DestinationGuard::of(setup, &door.parts.off_limits, asker, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
         let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.why))?;

@@ -1,9 +1,10 @@
-//! What is to be done with a request: the policy's word about its URL, or about where a tunnel
+//! The decision about a request: the policy's verdict on its URL, or about where a tunnel
 //! leads.
 //!
 //! The same for both lanes. It answers nothing and counts nothing. Called by `request` and `quick`.
 
-use crate::door::{ProxyClient, ProxyDoor};
+use crate::connection::ProxyConnection;
+use crate::door::ProxyDoor;
 use crate::trims::TrimRedirect;
 use http::Method;
 use policy::{Ask, ClientIdentity, Verdict};
@@ -31,7 +32,7 @@ pub(crate) enum ProxyDecision {
 /// Returns what the policy says.
 pub(crate) fn decide(
     door: &ProxyDoor,
-    caller: &ProxyClient,
+    caller: &ProxyConnection,
     asked: &ProxyQuery<'_>,
     now: Now,
 ) -> ProxyDecision {
@@ -39,7 +40,7 @@ pub(crate) fn decide(
     let who = ClientIdentity { user: asked.user, ..caller.near(&policy, now).into() };
     let ask = Ask {
         door: vocab::Door::Proxy,
-        client: caller.client,
+        client: caller.client(),
         who: Some(&who),
         host: asked.host,
         kind: asked.kind,

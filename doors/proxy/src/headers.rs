@@ -5,11 +5,12 @@
 
 use crate::settings::{FieldDisclosure, RefererPolicy, Settings};
 use http::header::{
-    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, ORIGIN,
-    PROXY_AUTHORIZATION, REFERER, UPGRADE,
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, MAX_FORWARDS, PROXY_AUTHORIZATION,
+    REFERER, UPGRADE,
 };
 use http::{Response, Version};
-use http_engine::{Body, authority, hop_by_hop};
+use http_engine::{Body, hop_by_hop};
+use http_front::{field_text, page_host};
 use origins::{Origin, RequestLoop, UrlHost, add_via, check_via};
 use std::net::IpAddr;
 use vocab::{DomainName, address_text};
@@ -52,9 +53,8 @@ impl FieldPolicy {
         self.censor(headers);
         let keeps = match self.referer {
             RefererPolicy::Keep => true,
-            RefererPolicy::SameSite => {
-                page_host(headers, &REFERER).is_some_and(|page| is_same_site(&page, &origin.host))
-            }
+            RefererPolicy::SameSite => page_host(field_text(headers, &REFERER))
+                .is_some_and(|page| is_same_site(&page, &origin.host)),
             RefererPolicy::Drop => false,
         };
         if !keeps {
@@ -134,20 +134,6 @@ impl FieldPolicy {
 /// is: inside it, URLs would pass unread.
 pub(crate) fn wanted_protocol(headers: &HeaderMap, allowed: &[String]) -> Option<HeaderValue> {
     HeaderValue::from_str(hop_by_hop::upgrade_to(headers, allowed)?).ok()
-}
-
-/// The host of the page that makes the request.
-pub(crate) fn page_of(headers: &HeaderMap) -> Option<DomainName> {
-    [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field))
-}
-
-fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    page_host_of(headers.get(field)?.to_str().ok()?)
-}
-
-/// The host of a page's URL.
-pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
-    DomainName::parse(authority::host_of_url(url)?).ok()
 }
 
 /// Returns how many more may pass it on (RFC 9110 §7.6.2).

@@ -7,7 +7,10 @@
 
 mod access;
 mod blocked;
+mod blocked_tunnels;
 mod cached;
+mod connection;
+mod context;
 mod decide;
 mod door;
 mod foretell;
@@ -16,24 +19,27 @@ mod never;
 mod own;
 mod pac;
 mod pages;
+mod parts;
 mod quick;
 mod request;
 mod routes;
-mod secure;
+mod serve;
 mod settings;
+mod setup;
 mod sni;
 mod target;
-mod ticket;
+mod tls;
 mod trims;
 mod tunnel;
 mod within;
 
-pub use crate::door::{ProxyDoor, ProxyParts, check_files};
+pub use crate::blocked_tunnels::{BlockedTunnels, TunnelClient};
+pub use crate::door::{ProxyDoor, check_files};
 pub use crate::foretell::{BlockedTunnel, foretell};
 pub use crate::never::check as check_never;
+pub use crate::parts::ProxyParts;
 pub use crate::settings::{
     AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,
 };
-pub use crate::tunnel::{BlockedTunnels, TunnelClient};
 pub use http_cache::{CacheEnvironment, HttpCache, PurgeStrength, PurgeTarget};

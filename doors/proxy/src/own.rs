@@ -1,10 +1,10 @@
-//! What the proxy is asked for itself: its help page, and the script that browsers set themselves
+//! Requests for the proxy itself: its help page, and the script that browsers set themselves
 //! up by.
 //!
 //! Nobody is asked for a password here: a browser must learn of the proxy before it can use it. It
 //! fetches nothing. Called by `request`.
 
-use crate::door::ProxyClient;
+use crate::connection::ProxyConnection;
 use crate::pac;
 use crate::settings::PacSettings;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderMap, HeaderValue};
@@ -15,7 +15,7 @@ use http_engine::html::{self, escape, fill};
 use origins::{Origin, OriginScheme, UrlHost};
 
 const HELP: &str = include_str!("help.html");
-/// What scripts for browsers are called, ours and that of WPAD.
+/// The paths of scripts for browsers, ours and that of WPAD.
 const PAC_PATHS: [&str; 2] = ["/proxy.pac", "/wpad.dat"];
 
 /// Something of the proxy's own.
@@ -46,8 +46,8 @@ impl LocalEndpoint {
 
 /// True if a URL in absolute form leads back here: over HTTP/2 every request has that form. The
 /// name by which a client knows us is known to it alone, so a script at our port is taken for ours.
-pub(crate) fn leads_here(caller: &ProxyClient, origin: &Origin, path: &str) -> bool {
-    let Some(local) = caller.local else { return false };
+pub(crate) fn leads_here(caller: &ProxyConnection, origin: &Origin, path: &str) -> bool {
+    let Some(local) = caller.context.local else { return false };
     if origin.port != local.port() {
         return false;
     }
@@ -58,9 +58,9 @@ pub(crate) fn leads_here(caller: &ProxyClient, origin: &Origin, path: &str) -> b
 }
 
 /// Returns how clients reach this proxy: the host by which this one has.
-pub(crate) fn address_for<B>(caller: &ProxyClient, request: &Request<B>) -> String {
-    let local = caller.local.map(|local| local.to_string());
-    let port = caller.local.map(|local| local.port());
+pub(crate) fn address_for<B>(caller: &ProxyConnection, request: &Request<B>) -> String {
+    let local = caller.context.local.map(|local| local.to_string());
+    let port = caller.context.local.map(|local| local.port());
     let named = named(request.headers(), request.uri().authority().map(Authority::as_str));
     match (named, port) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
@@ -75,11 +75,11 @@ fn named(headers: &HeaderMap, authority: Option<&str>) -> Option<UrlHost> {
 
 /// The script for clients that reach this proxy at `address`.
 pub(crate) fn script(
-    caller: &ProxyClient,
+    caller: &ProxyConnection,
     address: &str,
     settings: &PacSettings,
 ) -> Response<Body> {
-    let script = pac::script(caller.security, address, settings);
+    let script = pac::script(caller.context.security, address, settings);
     let length = HeaderValue::from(script.len());
     let mut answer = Response::new(Body::from(script));
     let fields = answer.headers_mut();
@@ -91,9 +91,9 @@ pub(crate) fn script(
 }
 
 /// The page that says how to use this proxy.
-pub(crate) fn help(caller: &ProxyClient, address: &str) -> Response<Body> {
+pub(crate) fn help(caller: &ProxyConnection, address: &str) -> Response<Body> {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
-    let scheme = caller.security.scheme();
+    let scheme = caller.context.security.scheme();
     let slots = [
         ("address", address),
         ("host", host.trim_matches(['[', ']'])),

@@ -3,8 +3,8 @@
 //! Only text: what may go past the proxy, and where the proxy is. Nothing in it comes unchecked
 //! from a request. Called by `own`.
 
-use crate::door::ClientSecurity;
 use crate::settings::{PacFallback, PacSettings, ParentHosts};
+use http_front::ConnectionSecurity;
 use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use vocab::Network;
@@ -20,11 +20,15 @@ const HEAD: &str = "function FindProxyForURL(url, host) {
   if (below('local') || below('localhost')) return 'DIRECT';
 ";
 
-/// What goes past the proxy always: what another machine cannot reach for its clients.
+/// Hosts that go past the proxy always: what another machine cannot reach for its clients.
 const NEAR: [&str; 4] = ["127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"];
 
 /// The script for a proxy at `address`, `host:port`.
-pub(crate) fn script(security: ClientSecurity, address: &str, settings: &PacSettings) -> String {
+pub(crate) fn script(
+    security: ConnectionSecurity,
+    address: &str,
+    settings: &PacSettings,
+) -> String {
     let mut script = HEAD.to_owned();
     let near = NEAR.iter().filter_map(|text| text.parse().ok()).map(ParentHosts::Network);
     for place in near.chain(settings.bypass.iter().map(|place| place.0.clone())) {
@@ -32,8 +36,8 @@ pub(crate) fn script(security: ClientSecurity, address: &str, settings: &PacSett
         let _ = writeln!(script, "  if ({}) return 'DIRECT';", condition(&place));
     }
     let keyword = match security {
-        ClientSecurity::Plain => "PROXY",
-        ClientSecurity::Tls => "HTTPS",
+        ConnectionSecurity::Plain => "PROXY",
+        ConnectionSecurity::Tls(()) => "HTTPS",
     };
     let otherwise = match settings.fallback {
         PacFallback::None => "",
@@ -76,7 +80,7 @@ mod tests {
             bypass: bypass.map(|place| Text(place.parse().unwrap())).to_vec(),
             fallback: PacFallback::Direct,
         };
-        let script = script(ClientSecurity::Tls, "p.example:3129", &settings);
+        let script = script(ConnectionSecurity::Tls(()), "p.example:3129", &settings);
         for line in [
             "if (below('lan.example')) return 'DIRECT';",
             "if (v4 && isInNet(host, '10.0.0.0', '255.0.0.0')) return 'DIRECT';",

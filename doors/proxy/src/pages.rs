@@ -1,14 +1,13 @@
-//! What the proxy says when it does not pass something on: short, in words, with the reason.
+//! Pages of the proxy in place of what it does not pass on: short, in words, with the reason.
 //!
 //! Plain text that is never stored, with `Proxy-Status` (RFC 9209) for programs; `request` shows it
 //! to people as a page.
 
 use crate::access::AccessDenied;
-use http::header::{
-    ALLOW, CACHE_CONTROL, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, RETRY_AFTER,
-};
+use http::header::{ALLOW, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, RETRY_AFTER};
 use http::{Method, Response, StatusCode};
 use http_engine::{Body, reply};
+use http_front::pages::plain;
 use origins::{Blame, DialError, SendError};
 use policy::RuleText;
 use vocab::DomainName;
@@ -17,8 +16,7 @@ const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 
 /// A refusal or failure of the proxy itself.
 fn page(status: StatusCode, error: &'static str, text: String) -> Response<Body> {
-    let mut page = reply::text(status, text);
-    page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let mut page = plain(status, text);
     page.headers_mut().insert(PROXY_STATUS, HeaderValue::from_static(error));
     page
 }
@@ -45,9 +43,8 @@ pub(crate) fn blocked(
 /// Rules take parameters off its URL: the client is to ask for the shorter one, and for the same as
 /// before should the rules change.
 pub(crate) fn trimmed(location: HeaderValue, rule: Option<&RuleText>) -> Response<Body> {
-    let mut page = reply::text(StatusCode::TEMPORARY_REDIRECT, why(rule));
+    let mut page = plain(StatusCode::TEMPORARY_REDIRECT, why(rule));
     let headers = page.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(LOCATION, location);
     // A string of RFC 9651: visible ASCII, without what would end it.
     let is_plain = |c: &char| (' '..='~').contains(c) && !matches!(c, '"' | '\\');

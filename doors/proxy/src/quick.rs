@@ -5,29 +5,22 @@
 //! `request`, untouched and unrecorded. Called by the engine for every simple request of a
 //! connection.
 
+use crate::connection::ProxyConnection;
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
-use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
-use crate::headers::page_host_of;
-use http_cache::WrittenAnswer;
+use crate::door::ProxyDoor;
+use crate::setup::ProxySetup;
 use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
 use http_engine::{authority, kind};
-use ledger::{EventSubject, RequestEvent};
-use policy::Verdict;
-use std::cell::RefCell;
+use http_front::{FastPathEvent, page_of_fields, with_url};
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
-use vocab::{Caching, DomainName, Name, Now, RequestKind, Source};
+use vocab::{Caching, DomainName, Name, Source};
 
 /// The door, as one connection sees it.
 pub(crate) struct ProxyFastPath {
     pub(crate) door: Arc<ProxyDoor>,
-    pub(crate) caller: Arc<ProxyClient>,
-}
-
-thread_local! {
-    /// The URL of the request at hand: its memory is used again and again.
-    static URL: RefCell<String> = const { RefCell::new(String::new()) };
+    pub(crate) connection: Arc<ProxyConnection>,
 }
 
 impl FastPath for ProxyFastPath {
@@ -43,9 +36,7 @@ impl FastPath for ProxyFastPath {
         if !self.is_open(&setup, authority, host) {
             return FastReply::NotMine;
         }
-        URL.with_borrow_mut(|url| {
-            url.clear();
-            url.extend(["http://", authority, request.target()]);
+        with_url(["http://", authority, request.target()], |url| {
             self.answer_url(&setup, request, host, url, out).unwrap_or(FastReply::NotMine)
         })
     }
@@ -65,9 +56,9 @@ impl ProxyFastPath {
         };
         setup.access.is_none()
             && setup.fields.leaves_answers()
-            && setup.serves(self.caller.client)
+            && setup.serves(self.connection.client())
             && setup.fetches_from(port)
-            && self.caller.local.is_some_and(|local| local.port() != port)
+            && self.connection.context.local.is_some_and(|local| local.port() != port)
     }
 
     fn answer_url(
@@ -85,49 +76,34 @@ impl ProxyFastPath {
         }
         // decide
         let field = |name: &str| request.text(name).unwrap_or("");
-        let page = ["referer", "origin"].iter().find_map(|name| page_host_of(field(name)));
+        let page = page_of_fields(field);
         let method = request.method().into();
         let kind = kind::of_fields(&method, request.path(), field);
         let page_name = page.as_ref().map(DomainName::as_name);
         let (user, url_asked) = (None, Some(url));
         let asked =
             ProxyQuery { method: &method, host, page: page_name, kind, user, url: url_asked };
-        let ProxyDecision::Pass(verdict) = decide(&self.door, &self.caller, &asked, now) else {
+        let ProxyDecision::Pass(verdict) = decide(&self.door, &self.connection, &asked, now) else {
             return None;
         };
         // act, shape
         let written = cache.at_once(request, url, now, setup.fields.signature(), out)?;
         // record
-        self.record(url, kind, verdict, &written, (started, now));
-        Some(written.reply)
-    }
-
-    fn record(
-        &self,
-        url: &str,
-        kind: RequestKind,
-        verdict: Verdict,
-        written: &WrittenAnswer,
-        (started, now): (Instant, Now),
-    ) {
-        let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
-        let (ledger, door) = (&self.door.parts.ledger, vocab::Door::Proxy);
-        if !ledger.wants_row(verdict.action) {
-            return ledger.count(door, verdict.action, Source::Cache, took_us);
-        }
-        ledger.record(RequestEvent {
+        let event = FastPathEvent {
             at: now,
-            took_us,
-            door,
-            client: self.caller.client,
+            took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
+            door: vocab::Door::Proxy,
+            client: self.connection.client(),
             kind,
-            subject: EventSubject::url(url),
+            url,
             action: verdict.action,
             cause: verdict.cause,
             source: Source::Cache,
             caching: Caching::HIT,
             status: written.status,
             bytes: written.bytes,
-        });
+        };
+        event.record(&self.door.parts.ledger);
+        Some(written.reply)
     }
 }

@@ -2,28 +2,31 @@
 
 use crate::access::AccessDenied;
 use crate::blocked;
-use crate::cached::{self, ProxyFetchFailed};
+use crate::cached::{self, OriginTarget, ProxyFetchFailed};
+use crate::connection::ProxyConnection;
+use crate::context::{PageSubject, ProxyContext};
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
-use crate::door::{ProxyClient, ProxyDoor, ProxySetup};
-use crate::headers::{max_forwards, page_of, wanted_protocol};
+use crate::door::ProxyDoor;
+use crate::headers::{max_forwards, wanted_protocol};
 use crate::own::{self, LocalEndpoint};
 use crate::pages;
+use crate::setup::ProxySetup;
 use crate::target::{self, BadTarget, ProxyTarget};
-use crate::ticket::ProxyTicket;
 use crate::trims;
 use crate::tunnel::{self, HandOver};
 use crate::within::{DestinationGuard, HostAsker};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
+use http_cache::AnswerSource;
 use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, hop_by_hop, interim, kind, reply, upgrade};
+use http_front::{RequestTicket, page_of};
 use ledger::EventSubject;
-use origins::{Blame, DialError, MeteredBody, Origin, SendError};
-use policy::ClientIdentity;
+use origins::{Blame, BodyEnd, DialError, MeteredBody, Origin, SendError};
 use std::pin::pin;
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Action, DomainName, LinkInfo, Now, RequestKind, Source};
+use vocab::{Action, DomainName, Door, Now, RequestKind, Source};
 
 /// Holds what a client wants, once it is understood.
 struct ProxyRequest {
@@ -60,28 +63,25 @@ enum ProxyOutcome {
     Failed(SendError),
 }
 
-/// Holds what acting on a request needs to know.
-pub(crate) struct ProxyContext<'d> {
-    pub(crate) door: &'d Arc<ProxyDoor>,
-    pub(crate) setup: &'d Arc<ProxySetup>,
-    pub(crate) caller: &'d Arc<ProxyClient>,
-    pub(crate) within: DestinationGuard<'d>,
-    pub(crate) now: Now,
+/// An answer as the client gets it, and where it comes from.
+struct ShapedResponse {
+    response: Response<Body>,
+    source: Source,
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
 pub(crate) async fn answer(
     door: &Arc<ProxyDoor>,
-    caller: &Arc<ProxyClient>,
+    caller: &Arc<ProxyConnection>,
     mut request: Request<Incoming>,
 ) -> Response<Body> {
     let (now, setup) = (clock::now(), door.setup());
-    let mut ticket = ProxyTicket::open(&door.parts.ledger, now, caller.client);
+    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Proxy, now, caller.client());
 
     // read
     let mut wish = match read(door, &setup, caller, &request, now).await {
         Ok(wish) => wish,
-        Err(refusal) => return refuse(&refusal, &request, (caller, &setup), ticket),
+        Err(refusal) => return refuse(&refusal, &request, caller, &setup, ticket),
     };
     ticket.asked(wish.kind, wish.recorded());
 
@@ -90,15 +90,16 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let asker = HostAsker::of(door, caller, wish.user.take(), decision.verdict().cause, now);
-    let within = setup.within(door, asker, wish.target.host());
+    let asker =
+        HostAsker::of(&door.parts.policy, caller, wish.user.take(), decision.verdict().cause, now);
+    let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
     let trip = ProxyContext { door, setup: &setup, caller, within, now };
-    let (subject, reader) = (wish.subject.as_str(), PageReader::of(request.headers()));
+    let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
     let acted = match (decision, &wish.target) {
         (ProxyDecision::Block(_), ProxyTarget::Tunnel(to))
             if tunnel::hand_over(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
         {
-            return shape(&trip, (subject, reader), ProxyOutcome::Tunnelled).0;
+            return shape(&trip, page, ProxyOutcome::Tunnelled).response;
         }
         (ProxyDecision::Block(verdict), _) => ProxyOutcome::ByPolicy(blocked::answer(
             &trip,
@@ -116,7 +117,7 @@ pub(crate) async fn answer(
             let opened = Box::pin(open_tunnel(&trip, to, request, ticket)).await;
             // A tunnel's ticket is closed when the tunnel is.
             let Err((outcome, unused)) = opened else {
-                return shape(&trip, (subject, reader), ProxyOutcome::Tunnelled).0;
+                return shape(&trip, page, ProxyOutcome::Tunnelled).response;
             };
             ticket = unused;
             outcome
@@ -127,13 +128,13 @@ pub(crate) async fn answer(
     };
 
     // review
-    let reviewed = match review(&trip, (subject, reader), &mut ticket, acted) {
+    let reviewed = match review(&trip, page, &mut ticket, acted) {
         ProxyOutcome::Switched(answer, client) => return go_over(&trip, answer, client, ticket),
         other => other,
     };
 
     // shape
-    let shaped = shape(&trip, (subject, reader), reviewed);
+    let shaped = shape(&trip, page, reviewed);
 
     // record
     record(ticket, shaped, &setup)
@@ -144,10 +145,10 @@ fn go_over(
     trip: &ProxyContext<'_>,
     mut answer: Response<Body>,
     client: upgrade::OnUpgrade,
-    ticket: ProxyTicket,
+    ticket: RequestTicket,
 ) -> Response<Body> {
     let server = upgrade::on(&mut answer);
-    tunnel::switch(trip, (client, server), ticket);
+    tunnel::switch(trip, client, server, ticket);
     trip.setup.fields.switching(answer).map(|_| Body::empty())
 }
 
@@ -161,23 +162,24 @@ fn blocked_request(wish: &ProxyRequest, verdict: policy::Verdict) -> blocked::Bl
 fn refuse(
     refusal: &ProxyRefusal,
     request: &Request<Incoming>,
-    (caller, setup): (&ProxyClient, &ProxySetup),
-    mut ticket: ProxyTicket,
+    caller: &ProxyConnection,
+    setup: &ProxySetup,
+    mut ticket: RequestTicket,
 ) -> Response<Body> {
     ticket.asked(RequestKind::Other, EventSubject::url(&request.uri().to_string()));
     let address = own::address_for(caller, request);
-    let reader = PageReader::of(request.headers());
-    record(ticket, shape_refusal(refusal, caller, setup, (&address, reader)), setup)
+    let page = PageSubject { text: &address, reader: PageReader::of(request.headers()) };
+    record(ticket, shape_refusal(refusal, caller, setup, page), setup)
 }
 
 async fn read(
     door: &ProxyDoor,
     setup: &ProxySetup,
-    caller: &ProxyClient,
+    caller: &ProxyConnection,
     request: &Request<Incoming>,
     now: Now,
 ) -> Result<ProxyRequest, ProxyRefusal> {
-    if !setup.serves(caller.client) {
+    if !setup.serves(caller.client()) {
         return Err(ProxyRefusal::Stranger);
     }
     let (method, headers) = (request.method(), request.headers());
@@ -191,7 +193,7 @@ async fn read(
     let user = match &setup.access {
         None => None,
         Some(access) => {
-            let admitted = access.admit(&door.guesses, caller.client, headers, now).await;
+            let admitted = access.admit(&door.guesses, caller.client(), headers, now).await;
             admitted.map_err(ProxyRefusal::Denied)?
         }
     };
@@ -222,14 +224,14 @@ async fn read(
 /// Returns whoever was sent to a shorter URL too often gets the one that is asked for.
 fn settle(
     door: &ProxyDoor,
-    caller: &ProxyClient,
+    caller: &ProxyConnection,
     wish: &ProxyRequest,
     method: &Method,
     now: Now,
 ) -> ProxyDecision {
     match decide(door, caller, &wish.asked(method), now) {
         ProxyDecision::Trim(verdict, _)
-            if !door.trims.may_turn(caller.client, &wish.subject, now) =>
+            if !door.trims.may_turn(caller.client(), &wish.subject, now) =>
         {
             ProxyDecision::Pass(verdict)
         }
@@ -264,7 +266,7 @@ async fn fetch(
         };
     }
     let question = cached::passing(trip, &head, origin, path);
-    let (received, client) = (head.version, trip.caller.client);
+    let (received, client) = (head.version, trip.caller.client());
     let fields = &trip.setup.fields;
     let asked = wanted.clone();
     if fields.onward(&mut head.headers, origin, received, client, asked).is_err() {
@@ -282,7 +284,13 @@ async fn fetch(
                 switched(response, client, wanted.as_ref())
             }
             Some(_) | None => ProxyOutcome::Fetched(
-                cached::passed(trip, question, (origin, uri, received), response).await,
+                cached::passed(
+                    trip,
+                    question,
+                    OriginTarget { origin, path: uri, received },
+                    response,
+                )
+                .await,
             ),
         },
         Err(unanswered) => ProxyOutcome::Failed(unanswered.why),
@@ -307,8 +315,8 @@ async fn open_tunnel(
     trip: &ProxyContext<'_>,
     to: &Origin,
     mut request: Request<Incoming>,
-    ticket: ProxyTicket,
-) -> Result<(), (ProxyOutcome, ProxyTicket)> {
+    ticket: RequestTicket,
+) -> Result<(), (ProxyOutcome, RequestTicket)> {
     let received = request.version();
     if trip.setup.fields.sign(request.headers_mut(), received).is_err() {
         return Err((ProxyOutcome::GoingRound, ticket));
@@ -323,8 +331,8 @@ async fn open_tunnel(
 /// it is looked up.
 fn review(
     trip: &ProxyContext<'_>,
-    (subject, reader): (&str, PageReader),
-    ticket: &mut ProxyTicket,
+    page: PageSubject<'_>,
+    ticket: &mut RequestTicket,
     outcome: ProxyOutcome,
 ) -> ProxyOutcome {
     match &outcome {
@@ -341,65 +349,58 @@ fn review(
             ticket.decided(Action::Block, cause);
             let policy = trip.door.parts.policy.load();
             let rule = cause.rule().and_then(|rule| policy.rule_text(rule, alias.as_name()));
-            let page = pages::blocked(subject, Some(alias), rule.as_ref());
-            ProxyOutcome::ByPolicy(reader.shown(page))
+            let blocked = pages::blocked(page.text, Some(alias), rule.as_ref());
+            ProxyOutcome::ByPolicy(page.reader.shown(blocked))
         }
         _ => outcome,
     }
 }
 
-fn shape(
-    trip: &ProxyContext<'_>,
-    (subject, reader): (&str, PageReader),
-    outcome: ProxyOutcome,
-) -> (Response<Body>, Source) {
-    match outcome {
+fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) -> ShapedResponse {
+    let (response, source) = match outcome {
         ProxyOutcome::Refused(refusal) => {
-            shape_refusal(&refusal, trip.caller, trip.setup, (subject, reader))
+            return shape_refusal(&refusal, trip.caller, trip.setup, page);
         }
         ProxyOutcome::ByPolicy(answer) => (answer, Source::Policy),
         ProxyOutcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
         ProxyOutcome::Cached(served) => {
-            let source = match served.source {
-                http_cache::AnswerSource::Fresh => Source::Cache,
-                http_cache::AnswerSource::Stale => Source::Stale,
-                http_cache::AnswerSource::Origin => Source::Origin,
-                http_cache::AnswerSource::NotFetched => Source::Refused,
-            };
-            if served.source == http_cache::AnswerSource::NotFetched {
-                return (reader.shown(served.response), source);
+            let source = served.source.recorded();
+            match served.source {
+                AnswerSource::NotFetched => (page.reader.shown(served.response), source),
+                AnswerSource::Fresh | AnswerSource::Stale | AnswerSource::Origin => {
+                    (trip.setup.fields.back(served.response), source)
+                }
             }
-            (trip.setup.fields.back(served.response), source)
         }
         ProxyOutcome::Switched(response, _) => {
             (trip.setup.fields.switching(response), Source::Tunnel)
         }
         ProxyOutcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
-        ProxyOutcome::GoingRound => (reader.shown(pages::going_round()), Source::Refused),
+        ProxyOutcome::GoingRound => (page.reader.shown(pages::going_round()), Source::Refused),
         ProxyOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Guard | Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow => Source::Failed,
             };
-            (reader.shown(pages::rescue(subject, &why)), source)
+            (page.reader.shown(pages::rescue(page.text, &why)), source)
         }
-    }
+    };
+    ShapedResponse { response, source }
 }
 
 fn shape_refusal(
     refusal: &ProxyRefusal,
-    caller: &ProxyClient,
+    caller: &ProxyConnection,
     setup: &ProxySetup,
-    (address, reader): (&str, PageReader),
-) -> (Response<Body>, Source) {
-    let page = match refusal {
+    page: PageSubject<'_>,
+) -> ShapedResponse {
+    let local = |response| ShapedResponse { response, source: Source::Local };
+    let text = match refusal {
         ProxyRefusal::Own(LocalEndpoint::Pac) => {
-            return (own::script(caller, address, &setup.settings.pac), Source::Local);
+            return local(own::script(caller, page.text, &setup.settings.pac));
         }
-        ProxyRefusal::Own(LocalEndpoint::Help) => {
-            return (own::help(caller, address), Source::Local);
-        }
-        ProxyRefusal::Own(LocalEndpoint::Nothing) => pages::help(address),
+        ProxyRefusal::Own(LocalEndpoint::Help) => return local(own::help(caller, page.text)),
+        ProxyRefusal::Own(LocalEndpoint::Nothing) => pages::help(page.text),
         ProxyRefusal::Stranger => pages::stranger(),
         ProxyRefusal::Denied(why) => pages::denied(why),
         ProxyRefusal::Target(why) => pages::bad_request(&why.to_string()),
@@ -407,30 +408,20 @@ fn shape_refusal(
         ProxyRefusal::Trace => pages::no_trace(),
         ProxyRefusal::EndsHere => pages::options(),
     };
-    (reader.shown(page), Source::Refused)
+    ShapedResponse { response: page.reader.shown(text), source: Source::Refused }
 }
 
 /// Closes the ticket when the answer's last byte is gone.
-fn record(
-    mut ticket: ProxyTicket,
-    (response, source): (Response<Body>, Source),
-    setup: &ProxySetup,
-) -> Response<Body> {
-    ticket.answered(source, response.status().as_u16());
+fn record(mut ticket: RequestTicket, shaped: ShapedResponse, setup: &ProxySetup) -> Response<Body> {
+    ticket.answered(shaped.source, shaped.response.status().as_u16());
     let stall = setup.settings.response_timeout.0.0;
-    response.map(|body| MeteredBody::wrap(body, stall, move |bytes, end| ticket.ended(bytes, end)))
-}
-
-impl ProxyContext<'_> {
-    /// Returns what is known of the client beside its address.
-    pub(crate) fn who(&self) -> ClientIdentity<'_> {
-        ClientIdentity { user: self.within.asker.user.as_deref(), ..self.near().into() }
-    }
-
-    /// Returns what the client's link tells of it, as far as the policy wants to know.
-    pub(crate) fn near(&self) -> LinkInfo {
-        self.caller.near(&self.door.parts.policy.load(), self.now)
-    }
+    let ended = move |bytes, end| {
+        if end == BodyEnd::Broken {
+            ticket.broke_off();
+        }
+        ticket.close(bytes);
+    };
+    shaped.response.map(|body| MeteredBody::wrap(body, stall, ended))
 }
 
 impl ProxyRequest {

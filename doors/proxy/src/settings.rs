@@ -1,4 +1,4 @@
-//! What can be set for the proxy door: the `proxy` section of the configuration.
+//! Settings of the proxy door: the `proxy` section of the configuration.
 //!
 //! It opens nothing and asks nobody; `config` reads it and [`Settings::check`] says what is wrong.
 
@@ -15,6 +15,7 @@ pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
 use http_engine::upgrade::WEBSOCKET;
+use http_front::ConnectionCaps;
 use origins::{AnswerHeadSettings, DestinationScope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,13 @@ pub struct Settings {
     pub pac: PacSettings,
     /// The cache of what is fetched over `http:` and `https:` URLs. Default: none.
     pub cache: Option<http_cache::Settings>,
+}
+
+impl Settings {
+    /// The caps on its connections.
+    pub(crate) const fn connection_caps(&self) -> ConnectionCaps {
+        ConnectionCaps::new(self.connections, self.connections_per_client)
+    }
 }
 
 impl Default for Settings {

@@ -17,9 +17,9 @@ use transport::clock;
 use transport::tls::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 use vocab::{Action, DomainName, LinkInfo, RequestKind};
 
-/// What is read at once of a hello, in bytes.
+/// Bytes of a hello that are read at once.
 const PIECE_BYTES: usize = 4096;
-/// What a client is told before it is cut: TLS's fatal `access_denied` (RFC 8446 §6).
+/// The alert that a client gets before it is cut: TLS's fatal `access_denied` (RFC 8446 §6).
 pub(crate) const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
 
 /// Decides about the names of one tunnel.
@@ -27,7 +27,7 @@ pub(crate) struct SniJudge {
     pub(crate) policy: Arc<ArcSwap<Policy>>,
     pub(crate) client: IpAddr,
     pub(crate) user: Option<Arc<str>>,
-    /// What its link tells of it.
+    /// Its hardware address and interface, as its link tells.
     pub(crate) near: LinkInfo,
     /// Where the tunnel leads, which the policy let pass.
     pub(crate) host: DomainName,
@@ -49,7 +49,7 @@ pub(crate) enum TunnelCut {
 pub(crate) struct InspectedClient<S> {
     stream: S,
     judge: SniJudge,
-    /// What is held back, or was and is not all handed on yet.
+    /// Bytes that are held back, or were and is not all handed on yet.
     early: Vec<u8>,
     handed_on: usize,
     phase: InspectPhase,

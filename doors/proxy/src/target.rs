@@ -1,4 +1,4 @@
-//! What a proxy request asks for: the form of its target (RFC 9112 §3.2).
+//! The target of a proxy request: the form of its target (RFC 9112 §3.2).
 
 use crate::own::LocalEndpoint;
 use http::{Method, Uri};

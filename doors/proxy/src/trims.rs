@@ -4,8 +4,8 @@
 //! Only requests that change nothing are sent elsewhere, and nobody is kept going round: a site
 //! that puts a parameter back on gets it in the end. Called by `request`.
 
+use crate::context::ProxyContext;
 use crate::pages;
-use crate::request::ProxyContext;
 use http::{HeaderValue, Method, Response};
 use http_engine::Body;
 use policy::{Ask, Policy};
@@ -17,8 +17,8 @@ use vocab::{DomainName, Now, RuleRef};
 
 /// A client that comes back with the same URL within this time is going round.
 const ROUND_MS: u64 = 10_000;
-/// How often a client is sent from the same URL within that time: a person may follow a link twice,
-/// and browsers ask for a page they have just left again.
+/// Times that a client is sent from the same URL within that time: a person may follow a link
+/// twice, and browsers ask for a page they have just left again.
 const TURNS_MAX: u8 = 3;
 /// Most URLs remembered, in 24 bytes each; at the cap those that are past their time are forgotten,
 /// and all of them if none is.
@@ -31,7 +31,7 @@ pub(crate) struct TrimRedirect {
     pub(crate) rule: RuleRef,
 }
 
-/// Who was sent from which URL a moment ago.
+/// The redirects of a moment ago, by client and URL.
 #[derive(Debug, Default)]
 pub(crate) struct RecentTrims {
     /// When the first turn was, on the monotonic clock, and how many there were since.

@@ -5,45 +5,22 @@
 //! in the host's place, and its ticket is closed at once: what is asked for inside has tickets of
 //! its own. Called by `request`.
 
-use crate::request::ProxyContext;
+use crate::blocked_tunnels::TunnelClient;
+use crate::context::ProxyContext;
 use crate::sni::{ACCESS_DENIED, InspectedClient, SniJudge, TunnelCut};
-use crate::ticket::ProxyTicket;
 use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
+use http_front::RequestTicket;
 use ledger::EventSubject;
 use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, carry_switched, tunnel};
-use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
-use vocab::{Action, Name, Now, RequestKind, Source};
+use vocab::{Action, RequestKind, Source};
 
 /// Time that a client that is cut may take to hear of it.
 const LAST_WORD: Duration = Duration::from_secs(1);
-
-/// Whoever answers in place of blocked hosts, whose certificates some clients take.
-pub trait BlockedTunnels: Send + Sync {
-    /// True if it has a certificate for `host`, and the client is not known to refuse it.
-    fn answers(&self, client: IpAddr, host: Name<'_>, now: Now) -> bool;
-
-    /// Speaks TLS and HTTP with the client, to the end. Within a `LocalSet` or local runtime only.
-    fn serve(
-        &self,
-        stream: upgrade::UpgradedStream,
-        client: TunnelClient,
-    ) -> Pin<Box<dyn Future<Output = ()>>>;
-}
-
-/// Client of a blocked tunnel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TunnelClient {
-    /// Address.
-    pub address: IpAddr,
-    /// Our end of its connection; none where it is gone already.
-    pub came_to: Option<SocketAddr>,
-}
 
 /// Outcome of offering a blocked tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,8 +35,8 @@ pub(crate) async fn open(
     way: &ProxyRoute,
     to: &Origin,
     mut request: Request<Incoming>,
-    mut ticket: ProxyTicket,
-) -> Result<(), (SendError, ProxyTicket)> {
+    mut ticket: RequestTicket,
+) -> Result<(), (SendError, RequestTicket)> {
     let dialer = trip.setup.origins.dialer();
     let dialled = dialer.dial_by(way, &to.host, to.port, request.headers(), &trip.within, trip.now);
     let server = match dialled.await {
@@ -71,7 +48,7 @@ pub(crate) async fn open(
     let idle = trip.setup.settings.tunnel_idle.0.0;
     let judge = SniJudge {
         policy: Arc::clone(&trip.door.parts.policy),
-        client: trip.caller.client,
+        client: trip.caller.client(),
         user: trip.within.asker.user.clone(),
         near: trip.near(),
         host: to.host.to_name(),
@@ -95,16 +72,16 @@ pub(crate) fn hand_over(
     trip: &ProxyContext<'_>,
     to: &Origin,
     request: &mut Request<Incoming>,
-    ticket: &mut ProxyTicket,
+    ticket: &mut RequestTicket,
 ) -> HandOver {
     let (UrlHost::Name(name), 443) = (&to.host, to.port) else { return HandOver::Refused };
     let caller = trip.caller;
     let Some(blocked) = trip.door.parts.blocked_tunnels.clone() else { return HandOver::Refused };
-    if !blocked.answers(caller.client, name.as_name(), trip.now) {
+    if !blocked.answers(caller.client(), name.as_name(), trip.now) {
         return HandOver::Refused;
     }
     ticket.answered(Source::Policy, StatusCode::OK.as_u16());
-    let client = TunnelClient { address: caller.client, came_to: caller.local };
+    let client = TunnelClient { address: caller.client(), came_to: caller.context.local };
     let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
     let upgrading = upgrade::on(request);
     tokio::task::spawn_local(async move {
@@ -121,7 +98,7 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
     mut client: InspectedClient<S>,
     server: OriginConnection,
     idle: Duration,
-    mut ticket: ProxyTicket,
+    mut ticket: RequestTicket,
 ) {
     let carried = tunnel(&mut client, server, idle).await.down;
     let Some((why, mut client)) = client.cut() else { return ticket.close(carried) };
@@ -146,8 +123,9 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
 /// Has the two ends of a connection that switched protocols carry what comes.
 pub(crate) fn switch(
     trip: &ProxyContext<'_>,
-    (client, server): (upgrade::OnUpgrade, upgrade::OnUpgrade),
-    mut ticket: ProxyTicket,
+    client: upgrade::OnUpgrade,
+    server: upgrade::OnUpgrade,
+    mut ticket: RequestTicket,
 ) {
     ticket.answered(Source::Tunnel, StatusCode::SWITCHING_PROTOCOLS.as_u16());
     trip.caller.tunnel.now();

@@ -8,9 +8,10 @@
 //! the address about to be used, and looks at the name only where that is not a public one.
 //!
 //! What a name is an alias of counts as at the DNS door: where no rule lets the name itself pass,
-//! it is blocked for an alias that is. Made by `door`.
+//! it is blocked for an alias that is. Made by `request` and `cached`.
 
-use crate::door::{ProxyClient, ProxyDoor};
+use crate::connection::ProxyConnection;
+use crate::setup::ProxySetup;
 use arc_swap::ArcSwap;
 use origins::{ClientReach, DestinationScope, DialGuard, Dialer, UrlHost};
 use policy::{Ask, ClientIdentity, Policy};
@@ -22,7 +23,7 @@ use vocab::{Cause, DomainName, Name, Now};
 /// The bounds of one request.
 pub(crate) struct DestinationGuard<'d> {
     pub(crate) reach: ClientReach<'d>,
-    /// Whom it is for; none where it is for the proxy itself.
+    /// The host that it is for; none where it is for the proxy itself.
     pub(crate) host: Option<&'d UrlHost>,
     /// Knows what the operator says of names.
     pub(crate) dialer: &'d Dialer,
@@ -31,10 +32,10 @@ pub(crate) struct DestinationGuard<'d> {
     pub(crate) asker: HostAsker<'d>,
 }
 
-/// Who asks for the host, and what the policy says of that.
+/// The client that asks for a host, and what the policy says of that.
 pub(crate) struct HostAsker<'d> {
     policy: &'d ArcSwap<Policy>,
-    caller: &'d ProxyClient,
+    caller: &'d ProxyConnection,
     pub(crate) user: Option<Arc<str>>,
     pub(crate) cause: Cause,
     now: Now,
@@ -58,17 +59,32 @@ impl DialGuard for DestinationGuard<'_> {
 impl<'d> HostAsker<'d> {
     /// `cause` is why the request passes.
     pub(crate) fn of(
-        door: &'d ProxyDoor,
-        caller: &'d ProxyClient,
+        policy: &'d ArcSwap<Policy>,
+        caller: &'d ProxyConnection,
         user: Option<Arc<str>>,
         cause: Cause,
         now: Now,
     ) -> Self {
-        Self { policy: &door.parts.policy, caller, user, cause, now }
+        Self { policy, caller, user, cause, now }
     }
 
     pub(crate) fn client(&self) -> IpAddr {
-        self.caller.client
+        self.caller.client()
+    }
+}
+
+impl<'d> DestinationGuard<'d> {
+    /// The bounds of whoever asks for `host`; `off_limits` are listeners that no request may reach.
+    pub(crate) fn of(
+        setup: &'d ProxySetup,
+        off_limits: &'d [SocketAddr],
+        asker: HostAsker<'d>,
+        host: Option<&'d UrlHost>,
+    ) -> Self {
+        let destinations = setup.settings.destinations;
+        let reach = ClientReach { client: asker.client(), destinations, off_limits };
+        let (dialer, spared) = (setup.origins.dialer(), &*setup.settings.rebinding_allow);
+        Self { reach, host, dialer, spared, asker }
     }
 }
 
@@ -80,7 +96,7 @@ impl DestinationGuard<'_> {
         let (Some(UrlHost::Name(name)), Cause::NoRule) = (self.host, cause) else { return None };
         let policy = policy.load();
         let who = ClientIdentity { user: user.as_deref(), ..caller.near(&policy, *now).into() };
-        let ask = Ask::addresses(name.as_name(), caller.client).by(&who);
+        let ask = Ask::addresses(name.as_name(), caller.client()).by(&who);
         policy.judge_alias(&ask, alias, *now)
     }
 
@@ -111,8 +127,8 @@ fn is_public(name: &DomainName) -> bool {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::door::ClientSecurity;
     use dns_wire::WireAnswer;
+    use http_front::{ConnectionContext, ConnectionSecurity};
     use origins::BecomesTunnel;
     use policy::ClientProfiles;
     use resolver::{OwnNames, Resolver, ResolverSettings};
@@ -156,8 +172,10 @@ mod tests {
         let dialer = &Dialer::new(resolver, ClientTls::new());
         let rules = Arc::new(policy::compile(&[], 1));
         let policy = ArcSwap::from_pointee(Policy::new(rules, ClientProfiles::everyone()));
-        let (security, tunnel) = (ClientSecurity::Plain, BecomesTunnel::default());
-        let caller = ProxyClient { client: reach.client, local: None, security, tunnel };
+        let client = SocketAddr::new(reach.client, 0);
+        let context =
+            ConnectionContext { client, local: None, security: ConnectionSecurity::Plain };
+        let caller = ProxyConnection { context, tunnel: BecomesTunnel::default() };
         let (cause, now) = (Cause::NoRule, transport::clock::now());
         let asker = HostAsker { policy: &policy, caller: &caller, user: None, cause, now };
         let within = DestinationGuard { reach, host: Some(&host), dialer, spared: &spared, asker };

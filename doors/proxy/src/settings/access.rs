@@ -1,4 +1,4 @@
-//! What can be set about users: `proxy.auth`.
+//! Settings of users: `proxy.auth`.
 //!
 //! Passwords stand here hashed, tokens by their digest. Read and checked as a part of the section.
 

@@ -1,11 +1,11 @@
-//! What is wrong with the settings of the proxy door, all of it at once.
+//! Check of the proxy door's settings: everything that is wrong, at once.
 //!
 //! It reads no file: what stands in files is found when the door is made. Called by `config`.
 
 use super::{Settings, parents, passing};
 use crate::never;
 use std::time::Duration;
-use vocab::{Complaint, Listen, Scheme, TimeSpan};
+use vocab::{Complaint, Door, Listen, TimeSpan};
 
 /// A quiet tunnel is kept at most a day: long enough for any push channel.
 const TUNNEL_IDLE_MAX: Duration = Duration::from_hours(24);
@@ -80,19 +80,8 @@ impl Settings {
 }
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
-    match listen.scheme {
-        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
-        Scheme::Http | Scheme::Https => {
-            Some(
-                Complaint::new(path, "a proxy listens at an address, not at a path")
-                    .remedy(format!("write {}://{}", listen.scheme.as_str(), listen.address)),
-            )
-        }
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
-            Complaint::new(path, "the proxy speaks HTTP")
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-    }
+    let no_path = "a proxy listens at an address, not at a path";
+    http_front::check_listen(Door::Proxy, path, listen, no_path)
 }
 
 fn check_span(

@@ -1,4 +1,4 @@
-//! What can be set about what the proxy itself is to its clients: its certificate and its PAC file.
+//! Settings of the proxy itself as its clients see it: its certificate and its PAC file.
 //!
 //! Read and checked as a part of the section.
 

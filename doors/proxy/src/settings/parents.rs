@@ -1,4 +1,4 @@
-//! What can be set about parent proxies: `proxy.parent` and `proxy.parents`.
+//! Settings of parent proxies: `proxy.parent` and `proxy.parents`.
 //!
 //! Read and checked as a part of the section; `routes` goes by it.
 

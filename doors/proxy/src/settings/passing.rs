@@ -1,4 +1,4 @@
-//! What can be set about what passes: tunnels' names, and header fields.
+//! Settings of what passes: tunnels' names, and header fields.
 //!
 //! Read and checked as a part of the section; `headers` and `sni` go by it.
 

@@ -2,6 +2,7 @@
 
 use arc_swap::ArcSwap;
 use door_proxy::{CacheEnvironment, ProxyDoor, ProxyParts, Settings};
+use http_front::HttpDoor;
 use ledger::{Ledger, RuleTexts};
 use origins::Dialer;
 use resolver::{Resolver, ResolverSettings};

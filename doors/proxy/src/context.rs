@@ -1,0 +1,41 @@
+//! What acting on a request needs to know: the door as it is set up, and who asks.
+//!
+//! Made by `request` once a request is decided about; read by everything that acts.
+
+use crate::connection::ProxyConnection;
+use crate::door::ProxyDoor;
+use crate::setup::ProxySetup;
+use crate::within::DestinationGuard;
+use http_engine::html::PageReader;
+use policy::ClientIdentity;
+use std::sync::Arc;
+use vocab::{LinkInfo, Now};
+
+/// Holds what acting on a request needs to know.
+pub(crate) struct ProxyContext<'d> {
+    pub(crate) door: &'d Arc<ProxyDoor>,
+    pub(crate) setup: &'d Arc<ProxySetup>,
+    pub(crate) caller: &'d Arc<ProxyConnection>,
+    pub(crate) within: DestinationGuard<'d>,
+    pub(crate) now: Now,
+}
+
+/// What a page of ours is about, and who reads it.
+#[derive(Clone, Copy)]
+pub(crate) struct PageSubject<'r> {
+    /// The URL, `host:port` of a tunnel, or the address of the proxy itself.
+    pub(crate) text: &'r str,
+    pub(crate) reader: PageReader,
+}
+
+impl ProxyContext<'_> {
+    /// Returns what is known of the client beside its address.
+    pub(crate) fn who(&self) -> ClientIdentity<'_> {
+        ClientIdentity { user: self.within.asker.user.as_deref(), ..self.near().into() }
+    }
+
+    /// Returns what the client's link tells of it, as far as the policy wants to know.
+    pub(crate) fn near(&self) -> LinkInfo {
+        self.caller.near(&self.door.parts.policy.load(), self.now)
+    }
+}

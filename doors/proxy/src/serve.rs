@@ -1,0 +1,94 @@
+//! One connection through the door, from its first byte to its end.
+//!
+//! It answers no request. Called by the binary, which hands over connections.
+
+use crate::connection::ProxyConnection;
+use crate::door::ProxyDoor;
+use crate::quick::ProxyFastPath;
+use crate::request;
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_quickly};
+use http_front::{
+    ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
+};
+use origins::{BecomesTunnel, ClientStream};
+use std::sync::Arc;
+use tokio::io::{AsyncRead, AsyncWrite};
+use transport::{ConnectionLimits, Drain, Stream};
+use vocab::{Door, Listen, Scheme};
+
+impl HttpDoor for ProxyDoor {
+    fn listeners(&self) -> Vec<Listen> {
+        self.setup().settings.listen.iter().map(|listen| listen.0.clone()).collect()
+    }
+
+    fn connection_limits(&self) -> ConnectionLimits {
+        self.limits.connections()
+    }
+
+    fn unfinished_requests(&self) -> Option<UnfinishedCounts> {
+        Some(self.limits.unfinished_requests())
+    }
+
+    fn serve(self: Arc<Self>, scheme: Scheme, stream: Stream, drain: Drain) -> ServeFuture {
+        if scheme == Scheme::Https {
+            return Box::pin(self.serve_tls_connection(stream, drain));
+        }
+        Box::pin(self.serve_connection(stream, drain))
+    }
+
+    fn flush(&self) {
+        if let Some(cache) = self.cache() {
+            cache.flush();
+        }
+    }
+}
+
+impl ProxyDoor {
+    /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
+    pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let context = ConnectionContext::of(&stream, ConnectionSecurity::Plain);
+        let (stream, tunnel) = ClientStream::new(stream);
+        let connection = ProxyConnection { context, tunnel };
+        self.carry_http(stream, HttpVersions::Http1And2, connection, drain).await;
+    }
+
+    /// Serves one connection to an `https` listener to its end. Within a `LocalSet` or local
+    /// runtime only.
+    pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
+        let setup = self.setup();
+        let Some(secure) = &setup.secure else { return };
+        let ledger = &self.parts.ledger;
+        let accepted = accept_tls(secure.server(), stream, &drain, Door::Proxy, ledger).await;
+        let Some(stream) = accepted else { return };
+        drop(setup);
+        let context = ConnectionContext::of(stream.tcp(), ConnectionSecurity::Tls(()));
+        // TLS ends one half by itself.
+        let connection = ProxyConnection { context, tunnel: BecomesTunnel::default() };
+        let versions = http_versions(&stream);
+        self.carry_http(stream, versions, connection, drain).await;
+    }
+
+    async fn carry_http<S>(
+        self: Arc<Self>,
+        stream: S,
+        versions: HttpVersions,
+        connection: ProxyConnection,
+        drain: Drain,
+    ) where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let (stop, connection) = (drain.begun(), Arc::new(connection));
+        let lane = ProxyFastPath { door: Arc::clone(&self), connection: Arc::clone(&connection) };
+        let handler = move |incoming| {
+            let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
+            async move {
+                match door.limits.admit(incoming, || connection.context.customer()) {
+                    Ok(incoming) => request::answer(&door, &connection, incoming).await,
+                    Err(too_many) => too_many.answer(),
+                }
+            }
+        };
+        // How a connection ends is the client's affair; what matters stands in the ledger.
+        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
+    }
+}
