@@ -9,7 +9,7 @@ mod line;
 mod settings;
 mod writer;
 
-pub(crate) use self::line::AccessLogEntry;
+pub(crate) use self::line::{AccessLogEntry, protocol};
 pub use self::settings::{AccessLogChoice, AccessLogSettings, LogFormat};
 
 use self::line::DateKept;

@@ -31,7 +31,7 @@ pub(crate) struct FileMeta {
     pub(crate) validators: Validators,
     pub(crate) etag: Option<HeaderValue>,
     pub(crate) len: u64,
-    /// Those of the file on disk, whatever form goes out.
+    /// Facts of the file on disk, whatever form goes out.
     pub(crate) facts: FileFacts,
     pub(crate) media: HeaderValue,
     /// Path in decoded form, for the site's rules.

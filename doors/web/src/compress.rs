@@ -11,7 +11,7 @@ mod settings;
 pub use self::settings::{CodingName, CompressChoice, CompressSettings};
 
 use self::kept::{CodedFile, CodedKey, KeptFiles};
-use crate::root::FileFacts;
+use crate::root::{FileFacts, FileId};
 use bytes::Bytes;
 use http::HeaderValue;
 use http::header::{HeaderMap, RANGE};
@@ -41,22 +41,6 @@ const AT_ONCE_BYTES_MAX: u64 = 128 << 10;
 const AT_ONCE_LEVEL_MAX: u8 = 3;
 /// A precompressed file that appears beside a kept one is seen after so long, in milliseconds.
 const SIDE_LOOK_EVERY_MS: u64 = 1000;
-
-/// Holds what a file is known by: two files with the same are the same bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct FileId {
-    pub(crate) device: u64,
-    pub(crate) inode: u64,
-    pub(crate) len: u64,
-    pub(crate) modified_secs: u64,
-    pub(crate) modified_nanos: u32,
-}
-
-impl FileId {
-    fn is_older_than(&self, other: &Self) -> bool {
-        (self.modified_secs, self.modified_nanos) < (other.modified_secs, other.modified_nanos)
-    }
-}
 
 /// Tells what the answer for a file depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,12 @@
 //! are the other door's. The binary joins the two. It decides nothing.
 
 use crate::answer::FilePayload;
+use crate::handshake::{HandshakeDemand, HandshakeInfo, WebContext};
+use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
-use crate::request::{self, WebOutcome, WebRefusal};
 use crate::root::NotOpened;
-use crate::secure::{ConnectionEnds, HandshakeDemand, HandshakeInfo};
 use crate::settings::SiteSettings;
+use crate::shape::shape;
 use crate::site::{LogOpening, Site, SiteContext};
 use crate::store::FolderWatcher;
 use crate::visit::{self, PathStanding, SiteVisit};
@@ -16,6 +17,7 @@ use file_access::private_files::PrivateFiles;
 use http::{Request, Response};
 use http_engine::content::FileContent;
 use http_engine::{Body, Incoming};
+use http_front::{ConnectionContext, ConnectionSecurity};
 use ledger::Ledger;
 use std::fmt;
 use std::net::SocketAddr;
@@ -85,7 +87,7 @@ pub fn check_folder(
 ) -> Vec<Complaint> {
     let context =
         SiteContext { base, logs: LogOpening::Leave, private, watcher: &FolderWatcher::off() };
-    Site::open((0, settings), &context).err().unwrap_or_default()
+    Site::open(0, settings, &context).err().unwrap_or_default()
 }
 
 impl FolderService {
@@ -100,7 +102,7 @@ impl FolderService {
         let watcher = self.watcher.get_or_init(FolderWatcher::start);
         let context =
             SiteContext { base, logs: LogOpening::Leave, private: &self.private, watcher };
-        let site = Site::open((0, settings), &context)?;
+        let site = Site::open(0, settings, &context)?;
         Ok(SiteFolder { site: Arc::new(site), ledger: self.ledger.clone() })
     }
 }
@@ -122,17 +124,17 @@ impl SiteFolder {
                 None => WebOutcome::NotOpened(NotOpened::Nothing),
                 Some(standing) => {
                     let user = visitor.user.clone();
-                    let (host, ends) = visitor.introduce();
-                    let (host, ends) = (host.as_str(), &ends);
+                    let (host, context) = visitor.introduce();
+                    let (host, context) = (host.as_str(), &context);
                     let ledger = &self.ledger;
-                    let mut visit = SiteVisit { site, host, user, ends, ledger, now };
-                    visit::answer(&mut visit, standing, target, (&head, body)).await
+                    let mut visit = SiteVisit { site, host, user, context, ledger, now };
+                    visit::answer(&mut visit, standing, target, &head, body).await
                 }
             },
         };
-        let source = request::source(&outcome);
-        let aimed = (&head, target.as_ref().ok());
-        let (response, payload) = request::shape(outcome, Some(site), aimed, now);
+        let source = outcome.source();
+        let target = target.as_ref().ok();
+        let (response, payload) = shape(outcome, Some(site), &head, target, now);
         (response_of(response, payload), source)
     }
 }
@@ -157,14 +159,15 @@ fn response_of(response: Response<Body>, payload: FilePayload) -> Response<Body>
 
 impl WebVisitor {
     /// Returns its host, and both ends of its connection as the site knows them.
-    fn introduce(self) -> (String, ConnectionEnds) {
-        let secured = match self.carrier {
-            RequestCarrier::Plain => None,
-            RequestCarrier::Tls => Some(Arc::new(HandshakeInfo {
+    fn introduce(self) -> (String, WebContext) {
+        let security = match self.carrier {
+            RequestCarrier::Plain => ConnectionSecurity::Plain,
+            RequestCarrier::Tls => ConnectionSecurity::Tls(HandshakeInfo {
                 demand: HandshakeDemand::None,
                 client_certificate: self.client_certificate.map(Vec::into_boxed_slice),
-            })),
+            }),
         };
-        (self.host, ConnectionEnds { client: self.client, server: self.server, secured })
+        let local = Some(self.server);
+        (self.host, ConnectionContext { client: self.client, local, security })
     }
 }

@@ -1,4 +1,4 @@
-//! Who is believed that a request came by HTTPS to a proxy in front.
+//! Trust in proxies in front that say that a request came by HTTPS.
 //!
 //! A proxy that ends TLS says so in `X-Forwarded-Proto`; anybody else can write the same, so only
 //! the networks that a site names are believed. Pure. Called by `site` for sites that send everyone

@@ -1,4 +1,4 @@
-//! What stands at a path of a site: a script, a file, in memory or open, a folder, or nothing.
+//! Lookup of a path of a site: a script, a file, in memory or open, a folder, or nothing.
 //!
 //! Whatever leads to a file, be it an index or a fallback, a script is never taken for one. It
 //! decides nothing about the request and writes no answer. Called by `request`, and by `quick` for
@@ -7,12 +7,11 @@
 use crate::answer::{FileForm as Sent, FileMeta, FileSource};
 use crate::fastcgi::{FoundScript, ScriptLookup};
 use crate::path::{PathForm, PathTarget};
-use crate::root::{FileFacts, FoundPath, NotOpened};
+use crate::root::{FileFacts, FoundFile, FoundPath, NotOpened};
 use crate::settings::written::{HiddenFiles, ListingMode};
 use crate::site::Site;
 use crate::store::{self, ServedPlace};
 use http_engine::mime;
-use rustix::fd::OwnedFd;
 use std::path::Path;
 use vocab::Now;
 
@@ -51,7 +50,7 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
         return PathContent::File(FileSource::Kept(kept));
     }
     match (below.form(), site.root.find(below.path(), now)) {
-        (PathForm::File, Ok(FoundPath::File(open, facts))) => {
+        (PathForm::File, Ok(FoundPath::File(opened))) => {
             let place = ServedPlace {
                 url,
                 form: store::StoredForm::Plain,
@@ -59,12 +58,12 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
                 before: &[],
                 with: None,
             };
-            PathContent::File(source(site, &place, whole, whole, (open, facts), now))
+            PathContent::File(source(site, &place, whole, whole, opened, now))
         }
         (PathForm::File, Ok(FoundPath::Folder)) => PathContent::Slash,
-        (PathForm::Folder, Ok(FoundPath::Folder)) => folder(site, url, (whole, &below), now),
+        (PathForm::Folder, Ok(FoundPath::Folder)) => folder(site, url, whole, &below, now),
         // A file does not become a folder by a slash.
-        (PathForm::Folder, Ok(FoundPath::File(..))) | (_, Err(NotOpened::Nothing)) => {
+        (PathForm::Folder, Ok(FoundPath::File(_))) | (_, Err(NotOpened::Nothing)) => {
             nothing(site, now)
         }
         (_, Err(why)) => PathContent::Nothing(why),
@@ -78,7 +77,7 @@ fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
     }
     let below = script.below(&site.path).trim_start_matches('/');
     match site.root.find(Path::new(below), now) {
-        Ok(FoundPath::File(..)) => PathContent::Script(script),
+        Ok(FoundPath::File(_)) => PathContent::Script(script),
         Ok(FoundPath::Folder) => PathContent::Nothing(NotOpened::Nothing),
         Err(why) => PathContent::Nothing(why),
     }
@@ -96,7 +95,7 @@ pub(crate) fn named(site: &Site, file: &PathTarget, now: Now) -> Option<FileSour
         return Some(FileSource::Kept(kept));
     }
     match site.root.find(file.path(), now) {
-        Ok(FoundPath::File(open, facts)) => {
+        Ok(FoundPath::File(opened)) => {
             let place = ServedPlace {
                 url: &url,
                 form: store::StoredForm::Plain,
@@ -104,18 +103,13 @@ pub(crate) fn named(site: &Site, file: &PathTarget, now: Now) -> Option<FileSour
                 before: &[],
                 with: None,
             };
-            Some(source(site, &place, &whole, &whole, (open, facts), now))
+            Some(source(site, &place, &whole, &whole, opened, now))
         }
         Ok(FoundPath::Folder) | Err(_) => None,
     }
 }
 
-fn folder(
-    site: &Site,
-    url: &str,
-    (whole, below): (&PathTarget, &PathTarget),
-    now: Now,
-) -> PathContent {
+fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: Now) -> PathContent {
     let mut before = Vec::new();
     for name in &site.index {
         let (file, served) = (below.child(name), whole.child(name));
@@ -130,10 +124,10 @@ fn folder(
             continue;
         }
         match site.root.find(file.path(), now) {
-            Ok(FoundPath::File(open, facts)) => {
+            Ok(FoundPath::File(opened)) => {
                 let form = store::StoredForm::Plain;
                 let place = ServedPlace { url, form, file: &file, before: &before, with: None };
-                return PathContent::File(source(site, &place, whole, &served, (open, facts), now));
+                return PathContent::File(source(site, &place, whole, &served, opened, now));
             }
             // A folder called index.html is none.
             Ok(FoundPath::Folder) | Err(NotOpened::Nothing) => before.push(file),
@@ -168,7 +162,7 @@ fn source(
     place: &ServedPlace<'_>,
     asked: &PathTarget,
     served: &PathTarget,
-    (open, facts): (OwnedFd, FileFacts),
+    opened: FoundFile,
     now: Now,
 ) -> FileSource {
     let media = mime::of_path(served.file_name());
@@ -183,11 +177,11 @@ fn source(
     };
     // Other spellings of a path would fill the store with copies.
     let is_plain = place.url == asked.as_url();
-    if is_plain && facts.len <= store::FILE_BYTES_MAX {
-        let kept = site.store.keep(place, (&open, facts), (&site.root, &site.rules), meta, now);
+    if is_plain && opened.facts.len <= store::FILE_BYTES_MAX {
+        let kept = site.store.keep(place, &opened, &site.root, &site.rules, meta, now);
         if let Some(kept) = kept {
             return FileSource::Kept(kept);
         }
     }
-    FileSource::Open(open, Box::new(meta(facts)))
+    FileSource::Open(opened.file, Box::new(meta(opened.facts)))
 }

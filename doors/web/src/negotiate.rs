@@ -6,12 +6,11 @@
 use crate::answer::{FileForm as Sent, FileMeta, FileSource};
 use crate::compress::{CodingInput, CodingPlan, SentForm, SiteCompression};
 use crate::path::PathTarget;
-use crate::root::{FileFacts, FoundPath};
+use crate::root::{FileFacts, FoundFile, FoundPath};
 use crate::site::Site;
 use crate::store::{FILE_BYTES_MAX, KeptFile, ServedPlace, StoredForm as KeptForm};
 use http::request;
 use http_engine::encoding::{AcceptedCodings, ContentCoding};
-use rustix::fd::OwnedFd;
 use std::sync::Arc;
 use vocab::Now;
 
@@ -81,7 +80,7 @@ pub(crate) async fn coded(
             }
         }
         SentForm::Side(coding, open, facts) => {
-            precompressed(site, &source, coding, (open, facts), now)
+            precompressed(site, &source, coding, FoundFile { file: open, facts }, now)
         }
     }
 }
@@ -100,7 +99,7 @@ async fn form(
     }
     let precompressed =
         |coding: ContentCoding| match site.root.find(beside(&meta.file, coding).path(), now) {
-            Ok(FoundPath::File(open, _)) => Some(open),
+            Ok(FoundPath::File(opened)) => Some(opened.file),
             Ok(FoundPath::Folder) | Err(_) => None,
         };
     let input = || match source {
@@ -122,7 +121,7 @@ fn keep(
 ) -> Option<Arc<KeptFile>> {
     let has_sides = site.compress.as_ref().is_some_and(SiteCompression::has_sides);
     let sides: &[PathTarget] = if has_sides { &[beside(&plain.meta.file, coding)] } else { &[] };
-    site.store.keep_made(plain, (coding, sides), made, &site.root, now)
+    site.store.keep_made(plain, coding, sides, made, &site.root, now)
 }
 
 /// The file that stands coded beside another.
@@ -130,7 +129,7 @@ fn precompressed(
     site: &Site,
     plain: &FileSource,
     coding: ContentCoding,
-    (open, facts): (OwnedFd, FileFacts),
+    opened: FoundFile,
     now: Now,
 ) -> FileSource {
     let of = plain.meta();
@@ -142,17 +141,17 @@ fn precompressed(
     };
     if let FileSource::Kept(kept) = plain
         && let Some(url) = kept.url()
-        && facts.len <= FILE_BYTES_MAX
+        && opened.facts.len <= FILE_BYTES_MAX
     {
         let before = [of.file.clone()];
         let form = KeptForm::Coded(coding);
         let place = ServedPlace { url, form, file: &file, before: &before, with: Some(&**kept) };
-        let ready = site.store.keep(&place, (&open, facts), (&site.root, &site.rules), meta, now);
+        let ready = site.store.keep(&place, &opened, &site.root, &site.rules, meta, now);
         if let Some(ready) = ready {
             return FileSource::Kept(ready);
         }
     }
-    FileSource::Open(open, Box::new(meta(facts)))
+    FileSource::Open(opened.file, Box::new(meta(opened.facts)))
 }
 
 /// Where a file would stand precompressed.
@@ -182,7 +181,7 @@ mod tests {
         let watcher = FolderWatcher::start();
         let (logs, private) = (LogOpening::Leave, Arc::default());
         let context = SiteContext { base: &root, logs, private: &private, watcher: &watcher };
-        let site = Site::open((0, &settings), &context).unwrap();
+        let site = Site::open(0, &settings, &context).unwrap();
         let now = transport::clock::now();
         let target = PathTarget::parse("/a.css").unwrap();
         let kept = || match look(&site, "/a.css", &target, now) {

@@ -1,11 +1,13 @@
-//! What the web door says where it has no file to give: short, in words.
+//! Pages of the web door where it has no file to give: short, in words.
 
 use http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, LOCATION,
     WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{Response, StatusCode};
-use http_engine::{Body, reply};
+use http_engine::Body;
+pub(crate) use http_front::pages::bad_request;
+use http_front::pages::plain;
 use policy::RuleText;
 
 const NOT_FOUND: &str = include_str!("not_found.html");
@@ -16,21 +18,13 @@ const NOT_FOUND_POLICY: HeaderValue = HeaderValue::from_static(
      base-uri 'none'; form-action 'none'",
 );
 
-fn page(status: StatusCode, text: impl Into<String>) -> Response<Body> {
-    let mut page = reply::text(status, text);
-    let headers = page.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    page
-}
-
 /// The policy blocks it. Names list, line and rule.
 pub(crate) fn blocked(rule: Option<&RuleText>) -> Response<Body> {
     let text = rule.map_or_else(
         || "Blocked by a rule.\n".to_owned(),
         |rule| format!("Blocked by list {}, line {}: {}\n", rule.list, rule.line, rule.text),
     );
-    page(StatusCode::FORBIDDEN, text)
+    plain(StatusCode::FORBIDDEN, text)
 }
 
 /// Nothing stands there.
@@ -44,31 +38,26 @@ pub(crate) fn not_found() -> Response<Body> {
     page
 }
 
-/// The request makes no sense.
-pub(crate) fn bad_request(why: &str) -> Response<Body> {
-    page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
-}
-
 /// Only reading is possible here.
 pub(crate) fn method() -> Response<Body> {
-    let mut page = page(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are possible here.\n");
+    let mut page = plain(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are possible here.\n");
     page.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
     page
 }
 
 /// The connection's handshake was for another site (RFC 9110 §15.5.20): a browser opens a new one.
 pub(crate) fn misdirected() -> Response<Body> {
-    page(StatusCode::MISDIRECTED_REQUEST, "This site wants a connection of its own.\n")
+    plain(StatusCode::MISDIRECTED_REQUEST, "This site wants a connection of its own.\n")
 }
 
 /// The file is there, and this process may not read it.
 pub(crate) fn forbidden() -> Response<Body> {
-    page(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
+    plain(StatusCode::FORBIDDEN, "This file cannot be read by the server.\n")
 }
 
 /// A script's server failed: why, in words that tell nothing of the machine.
 pub(crate) fn script_failed(status: StatusCode) -> Response<Body> {
-    page(
+    plain(
         status,
         match status {
             StatusCode::PAYLOAD_TOO_LARGE => "This is more than can be sent here.\n",
@@ -82,14 +71,14 @@ pub(crate) fn script_failed(status: StatusCode) -> Response<Body> {
 
 /// A name and a password are due.
 pub(crate) fn unauthorized(challenge: HeaderValue) -> Response<Body> {
-    let mut page = page(StatusCode::UNAUTHORIZED, "A name and a password are needed here.\n");
+    let mut page = plain(StatusCode::UNAUTHORIZED, "A name and a password are needed here.\n");
     page.headers_mut().insert(WWW_AUTHENTICATE, challenge);
     page
 }
 
 /// Sent on to HTTPS: method and body stay what they are.
 pub(crate) fn secure(location: HeaderValue) -> Response<Body> {
-    let mut page = page(StatusCode::PERMANENT_REDIRECT, "This site is reached by HTTPS.\n");
+    let mut page = plain(StatusCode::PERMANENT_REDIRECT, "This site is reached by HTTPS.\n");
     page.headers_mut().insert(LOCATION, location);
     page.headers_mut().remove(CACHE_CONTROL);
     page
@@ -97,14 +86,14 @@ pub(crate) fn secure(location: HeaderValue) -> Response<Body> {
 
 /// The machine failed.
 pub(crate) fn failed() -> Response<Body> {
-    page(StatusCode::INTERNAL_SERVER_ERROR, "The server could not read its files.\n")
+    plain(StatusCode::INTERNAL_SERVER_ERROR, "The server could not read its files.\n")
 }
 
 /// It is elsewhere: `to` is a path or URL.
 pub(crate) fn moved(to: &str, status: StatusCode) -> Response<Body> {
     match HeaderValue::from_str(to) {
         Ok(location) => {
-            let mut page = page(status, format!("This is at {to}\n"));
+            let mut page = plain(status, format!("This is at {to}\n"));
             page.headers_mut().insert(LOCATION, location);
             page.headers_mut().remove(CACHE_CONTROL);
             page

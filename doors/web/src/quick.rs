@@ -4,24 +4,23 @@
 //! once (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched
 //! and unrecorded. Called by the engine for every simple request of a connection.
 
-use crate::access_log::{AccessLog, AccessLogEntry};
+use crate::access_log::{AccessLog, AccessLogEntry, protocol};
 use crate::answer::FileSource;
-use crate::door::{WebConnection, WebParts};
+use crate::connection::WebConnection;
 use crate::forwarded::FORWARDED_PROTO;
 use crate::look::{self, PathContent};
 use crate::negotiate;
+use crate::parts::WebParts;
 use crate::path::{self, PathTarget};
-use crate::request::page_host_of;
 use crate::site::Site;
 use crate::store::{KeptFile, StoredForm};
 use crate::table::RoutedSite;
-use http::{HeaderValue, Method, Version};
+use http::{HeaderValue, Method};
 use http_engine::conditional::{Precondition, precondition};
 use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{authority, kind};
-use ledger::{EventSubject, RequestEvent};
+use http_front::{FastPathEvent, page_of_fields, with_url};
 use policy::{Ask, Policy, Verdict};
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Instant;
 use transport::clock;
@@ -43,9 +42,28 @@ struct RuleInput<'a> {
     page: Option<DomainName>,
 }
 
-thread_local! {
-    /// The URL of the request at hand: its memory is used again and again.
-    static URL: RefCell<String> = const { RefCell::new(String::new()) };
+/// A request that the policy lets pass or not, with what rows ask of it.
+struct DecidedRequest<'a> {
+    host: Name<'a>,
+    verdict: Verdict,
+    /// None where neither a rule nor a row asks.
+    asked: Option<RuleInput<'a>>,
+    started: Instant,
+    now: Now,
+}
+
+/// When a request was read, and the microseconds until its answer.
+#[derive(Clone, Copy)]
+struct FastTime {
+    at: Now,
+    took_us: u32,
+}
+
+/// What was written of an answer.
+struct WrittenFile {
+    status: u16,
+    bytes: u32,
+    reply: FastReply,
 }
 
 impl FastPath for WebFastPath {
@@ -69,19 +87,20 @@ impl FastPath for WebFastPath {
         if let Some(verdict) = policy.verdict_for_all(now)
             && !ledger.wants_row(verdict.action)
         {
-            return self.answer_decided(request, host, (verdict, None), out, (started, now));
+            let decided = DecidedRequest { host, verdict, asked: None, started, now };
+            return self.answer_decided(request, decided, out);
         }
-        URL.with_borrow_mut(|url| {
-            url.clear();
-            url.extend([self.0.ends.scheme(), authority, request.target()]);
+        let scheme = self.0.context.scheme();
+        with_url([scheme, "://", authority, request.target()], |url| {
             let field = |name: &str| request.text(name).unwrap_or("");
             let asked = RuleInput {
                 url,
                 kind: kind::of_fields(&request.method().into(), request.path(), field),
-                page: ["referer", "origin"].iter().find_map(|name| page_host_of(field(name))),
+                page: page_of_fields(field),
             };
             let verdict = self.decide(&policy, host, &asked, now);
-            self.answer_decided(request, host, (verdict, Some(asked)), out, (started, now))
+            let decided = DecidedRequest { host, verdict, asked: Some(asked), started, now };
+            self.answer_decided(request, decided, out)
         })
     }
 }
@@ -90,8 +109,8 @@ impl WebFastPath {
     fn decide(&self, policy: &Policy, host: Name<'_>, asked: &RuleInput<'_>, now: Now) -> Verdict {
         let RuleInput { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
-        let (door, client) = (vocab::Door::Web, self.0.ends.client.ip());
-        let who = self.0.ends.near(policy, now).into();
+        let (door, client) = (vocab::Door::Web, self.0.client());
+        let who = self.0.context.link_info(policy.near_wanted(), now).into();
         let ask = Ask { door, client, who: Some(&who), host, kind: *kind, url: Some(url), page };
         policy.decide(&ask, now)
     }
@@ -100,11 +119,10 @@ impl WebFastPath {
     fn answer_decided(
         &self,
         request: &SimpleRequest<'_>,
-        host: Name<'_>,
-        (verdict, asked): (Verdict, Option<RuleInput<'_>>),
+        decided: DecidedRequest<'_>,
         out: &mut Vec<u8>,
-        (started, now): (Instant, Now),
     ) -> FastReply {
+        let DecidedRequest { host, verdict, asked, started, now } = decided;
         if verdict.action == Action::Block {
             return FastReply::NotMine;
         }
@@ -118,34 +136,36 @@ impl WebFastPath {
             return FastReply::NotMine;
         };
         // shape
-        let hsts = site.hsts.as_ref().filter(|_| self.0.ends.secured.is_some());
-        let (status, answer, bytes) = shape(request, &kept, hsts, out);
+        let hsts = site.hsts.as_ref().filter(|_| self.0.context.handshake().is_some());
+        let written = shape(request, &kept, hsts, out);
         // record
         let took_us = u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX);
         if let Some(log) = &site.log {
-            self.log(log, request, host, (status, bytes, took_us), now);
+            self.log(log, request, host, &written, FastTime { at: now, took_us });
         }
         let ledger = &self.0.door.parts.ledger;
+        let source = Source::File;
         match asked {
-            Some(asked) if ledger.wants_row(verdict.action) => ledger.record(RequestEvent {
-                at: now,
-                took_us,
-                door: vocab::Door::Web,
-                client: self.0.ends.client.ip(),
-                kind: asked.kind,
-                subject: EventSubject::url(asked.url),
-                action: verdict.action,
-                cause: verdict.cause,
-                source: Source::File,
-                caching: Caching::NONE,
-                status,
-                bytes,
-            }),
-            Some(_) | None => {
-                ledger.count(vocab::Door::Web, verdict.action, Source::File, took_us);
+            None => ledger.count(vocab::Door::Web, verdict.action, source, took_us),
+            Some(asked) => {
+                let event = FastPathEvent {
+                    at: now,
+                    took_us,
+                    door: vocab::Door::Web,
+                    client: self.0.client(),
+                    kind: asked.kind,
+                    url: asked.url,
+                    action: verdict.action,
+                    cause: verdict.cause,
+                    source,
+                    caching: Caching::NONE,
+                    status: written.status,
+                    bytes: written.bytes,
+                };
+                event.record(ledger);
             }
         }
-        answer
+        written.reply
     }
 
     fn log(
@@ -153,24 +173,24 @@ impl WebFastPath {
         log: &AccessLog,
         request: &SimpleRequest<'_>,
         host: Name<'_>,
-        (status, bytes, took_us): (u16, u32, u32),
-        now: Now,
+        written: &WrittenFile,
+        time: FastTime,
     ) {
         let entry = AccessLogEntry {
-            client: self.0.ends.client.ip(),
+            client: self.0.client(),
             user: "",
-            unix_ms: now.unix_ms,
+            unix_ms: time.at.unix_ms,
             method: if request.method() == SimpleMethod::Head { "HEAD" } else { "GET" },
             target: request.target(),
             protocol: protocol(request.version()),
             host: host.as_str(),
-            status,
-            bytes: u64::from(bytes),
+            status: written.status,
+            bytes: u64::from(written.bytes),
             referrer: request.field("referer").unwrap_or_default(),
             agent: request.field("user-agent").unwrap_or_default(),
-            took_us: u64::from(took_us),
+            took_us: u64::from(time.took_us),
         };
-        log.write(&entry, now.mono_ms);
+        log.write(&entry, time.at.mono_ms);
     }
 
     /// The site and its file at this path, if that is in memory or can be kept there now, and
@@ -182,11 +202,11 @@ impl WebFastPath {
         forwarded: Option<&[u8]>,
         now: Now,
     ) -> Option<(&Site, Arc<KeptFile>)> {
-        let WebConnection { table, ends, .. } = &*self.0;
+        let WebConnection { table, context, .. } = &*self.0;
         let text = path::plain_text(path)?;
         let RoutedSite::Site(site) = table.route(host, &text) else { return None };
-        if !site.demand.is_met(ends)
-            || site.sends_on(ends, forwarded).is_some()
+        if !site.demand.is_met(context)
+            || site.sends_on(context, forwarded).is_some()
             || site.auth.guards(&text)
             || site.rules.redirect(&text).is_some()
         {
@@ -209,13 +229,13 @@ impl WebFastPath {
     }
 }
 
-/// Writes the answer: its status, what is left to be sent, and how many bytes of body it has.
+/// Writes the answer, or its head where the body is large.
 fn shape(
     request: &SimpleRequest<'_>,
     kept: &KeptFile,
     hsts: Option<&HeaderValue>,
     out: &mut Vec<u8>,
-) -> (u16, FastReply, u32) {
+) -> WrittenFile {
     let mut begin = |head: &[u8]| {
         out.extend_from_slice(head);
         if let Some(value) = hsts {
@@ -227,29 +247,19 @@ fn shape(
     };
     if is_current(request, kept) {
         begin(&kept.head_not_modified);
-        return (304, FastReply::Written, 0);
+        return WrittenFile { status: 304, bytes: 0, reply: FastReply::Written };
     }
     begin(&kept.head);
     let len = kept.body.len();
-    match request.method() {
-        SimpleMethod::Head => (200, FastReply::Written, 0),
-        SimpleMethod::Get if len > COPIED_BYTES_MAX => {
-            (200, FastReply::Large(kept.body.clone()), len as u32)
-        }
+    let (reply, len) = match request.method() {
+        SimpleMethod::Head => (FastReply::Written, 0),
+        SimpleMethod::Get if len > COPIED_BYTES_MAX => (FastReply::Large(kept.body.clone()), len),
         SimpleMethod::Get => {
             out.extend_from_slice(&kept.body);
-            (200, FastReply::Written, len as u32)
+            (FastReply::Written, len)
         }
-    }
-}
-
-/// A version as access logs write it.
-pub(crate) fn protocol(version: Version) -> &'static str {
-    match version {
-        Version::HTTP_10 => "HTTP/1.0",
-        Version::HTTP_2 => "HTTP/2.0",
-        _ => "HTTP/1.1",
-    }
+    };
+    WrittenFile { status: 200, bytes: len as u32, reply }
 }
 
 /// True if the client's copy is current.

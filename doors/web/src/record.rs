@@ -1,16 +1,15 @@
-//! What is written of a request once it is done: its line in the site's access log.
+//! The record of a request once it is done: its line in the site's access log.
 //!
 //! A body that is still to be sent carries its line along and writes it when its last byte is gone,
 //! or when the client is. It decides nothing. Called by `request`.
 
-use crate::access_log::{AccessLog, AccessLogEntry};
-use crate::quick::protocol;
-use crate::ticket::WebTicket;
+use crate::access_log::{AccessLog, AccessLogEntry, protocol};
 use bytes::Bytes;
 use http::header::{HeaderValue, REFERER, USER_AGENT};
 use http::{Method, Uri, Version, request};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_engine::{Body, BodyError};
+use http_front::RequestTicket;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -95,13 +94,17 @@ impl PendingLine {
 pub(crate) struct CountedBody {
     inner: Body,
     sent: u64,
-    ticket: Option<WebTicket>,
+    ticket: Option<RequestTicket>,
     line: Option<PendingLine>,
 }
 
 impl CountedBody {
     /// Counts `inner`; ticket and line are closed with the count when it is dropped.
-    pub(crate) fn new(inner: Body, ticket: Option<WebTicket>, line: Option<PendingLine>) -> Self {
+    pub(crate) fn new(
+        inner: Body,
+        ticket: Option<RequestTicket>,
+        line: Option<PendingLine>,
+    ) -> Self {
         Self { inner, sent: 0, ticket, line }
     }
 }

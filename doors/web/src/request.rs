@@ -1,35 +1,28 @@
 //! One request at the web door, top to bottom: read, decide, act, review, shape, record.
 
-use crate::answer::{FilePayload, FileSource};
-use crate::door::WebConnection;
-use crate::fastcgi::{ScriptAnswer, ScriptFailure};
-use crate::listing;
-use crate::listing::ListedFolder;
-use crate::look;
-use crate::pages;
+use crate::answer::FilePayload;
+use crate::connection::WebConnection;
+use crate::door::WebDoor;
+use crate::handshake::WebContext;
+use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::{self, BadPath, PathTarget};
 use crate::record::{CountedBody, PendingLine};
 use crate::root::NotOpened;
-use crate::script;
-use crate::secure::ConnectionEnds;
+use crate::shape::shape;
 use crate::site::Site;
-use crate::store::FILE_BYTES_MAX;
 use crate::table::{RoutedSite, SiteTable};
-use crate::ticket::WebTicket;
 use crate::visit::{self, PathStanding, SiteVisit, reads};
-use http::header::{
-    CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HOST, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN, REFERER, STRICT_TRANSPORT_SECURITY,
-};
-use http::{Method, Request, Response, StatusCode, request};
+use http::header::STRICT_TRANSPORT_SECURITY;
+use http::{Request, Response, request};
 use http_body::Body as _;
-use http_engine::content::{FileContent, read_now};
-use http_engine::{Body, Incoming, authority, kind};
+use http_engine::content::FileContent;
+use http_engine::{Body, Incoming, kind};
+use http_front::{RequestTicket, host_of, page_of, target_authority};
 use ledger::EventSubject;
 use policy::{Ask, Policy, RuleText, Verdict};
 use std::sync::Arc;
 use transport::clock;
-use vocab::{Action, DomainName, Name, Now, RequestKind, Source};
+use vocab::{Action, DomainName, Door, Name, Now, RequestKind, Source};
 
 /// Holds what a client wants, once it is understood.
 struct WebRequest {
@@ -41,51 +34,19 @@ struct WebRequest {
     target: Result<PathTarget, BadPath>,
 }
 
-/// Outcome of a request.
-pub(crate) enum WebOutcome {
-    Refused(WebRefusal),
-    /// By this rule of the policy.
-    Blocked(Option<RuleText>),
-    File(FileSource),
-    Listing(ListedFolder),
-    /// What a script says, or why it says nothing.
-    Script(Result<ScriptAnswer, ScriptFailure>),
-    /// A name and a password are due.
-    Unauthorized(HeaderValue),
-    /// Too many passwords are being checked.
-    Busy,
-    /// The same by HTTPS.
-    Secure(HeaderValue),
-    /// A folder without its slash; the path with it.
-    Slash(String),
-    /// The site's rules have it elsewhere.
-    Moved(String, StatusCode),
-    NotOpened(NotOpened),
-}
-
-/// Why a request is not served.
-pub(crate) enum WebRefusal {
-    Method,
-    Path(BadPath),
-    /// The handshake was another site's.
-    Misdirected,
-    /// Must come by HTTPS, and names no host to send it to.
-    Plain,
-}
-
 /// Answers one request. The bytes of a large file follow as its body is read.
 pub(crate) async fn answer(
-    connection: Arc<WebConnection>,
+    door: &Arc<WebDoor>,
+    connection: &Arc<WebConnection>,
     request: Request<Incoming>,
 ) -> Response<Body> {
-    let WebConnection { door, table, ends, .. } = &*connection;
-    let now = clock::now();
-    let client = ends.client.ip();
-    let mut ticket = WebTicket::open(&door.parts.ledger, now, client);
+    let WebConnection { table, context, .. } = &**connection;
+    let (now, client) = (clock::now(), connection.client());
+    let mut ticket = RequestTicket::open(&door.parts.ledger, Door::Web, now, client);
 
     // read
     let (head, body) = request.into_parts();
-    let wish = read(&head, ends);
+    let wish = read(&head, context);
     ticket.asked(wish.kind, EventSubject::url(&wish.url));
     let (site, standing) = route(table, &wish);
     let log = site.and_then(|site| site.log.clone());
@@ -93,7 +54,7 @@ pub(crate) async fn answer(
 
     // decide
     let policy = door.parts.policy.load_full();
-    let verdict = decide(&policy, ends, &wish, now);
+    let verdict = decide(&policy, context, &wish, now);
     ticket.decided(verdict.action, verdict.cause);
 
     // act
@@ -104,8 +65,8 @@ pub(crate) async fn answer(
         (Action::Pass, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::Nothing),
         (Action::Pass, Some(site), Ok(target)) => {
             let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
-            let mut visit = SiteVisit { site, host, user: None, ends, ledger, now };
-            let outcome = visit::answer(&mut visit, standing, target, (&head, body)).await;
+            let mut visit = SiteVisit { site, host, user: None, context, ledger, now };
+            let outcome = visit::answer(&mut visit, standing, target, &head, body).await;
             if let Some(line) = &mut line {
                 line.user(visit.user);
             }
@@ -114,12 +75,12 @@ pub(crate) async fn answer(
     };
 
     // review
-    let source = source(&outcome);
+    let source = outcome.source();
 
     // shape
     let site = site.map(Arc::as_ref);
-    let (mut response, payload) = shape(outcome, site, (&head, wish.target.as_ref().ok()), now);
-    if ends.secured.is_some()
+    let (mut response, payload) = shape(outcome, site, &head, wish.target.as_ref().ok(), now);
+    if context.handshake().is_some()
         && let Some(hsts) = site.and_then(|site| site.hsts.as_ref())
     {
         response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, hsts.clone());
@@ -129,25 +90,24 @@ pub(crate) async fn answer(
     record(ticket, line, source, response, payload)
 }
 
-fn read(head: &request::Parts, ends: &ConnectionEnds) -> WebRequest {
+fn read(head: &request::Parts, context: &WebContext) -> WebRequest {
     let headers = &head.headers;
-    // RFC 9112 §3.2.2: the authority of an absolute target stands over Host.
-    let authority = head.uri.authority().map(http::uri::Authority::as_str);
-    let authority = authority.unwrap_or_else(|| text(headers, &HOST));
+    let authority = target_authority(&head.uri, headers);
+    let scheme = context.scheme();
     let path = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let target = PathTarget::parse(head.uri.path());
     WebRequest {
         host: host_of(authority).unwrap_or_else(|| Name::ROOT.to_owned()),
-        page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
+        page: page_of(headers),
         kind: kind::of_request(&head.method, &head.uri, headers),
         url: match &target {
             // Rules are held against the path that is served, whatever it was written like.
             Ok(target) if !path::is_plain(head.uri.path()) => {
                 let query = head.uri.query().map(|query| ["?", query].concat());
                 let path = target.as_url();
-                [ends.scheme(), authority, &path, query.as_deref().unwrap_or("")].concat()
+                [scheme, "://", authority, &path, query.as_deref().unwrap_or("")].concat()
             }
-            Ok(_) | Err(_) => [ends.scheme(), authority, path].concat(),
+            Ok(_) | Err(_) => [scheme, "://", authority, path].concat(),
         },
         target,
     }
@@ -163,11 +123,11 @@ fn route<'t>(table: &'t SiteTable, wish: &WebRequest) -> (Option<&'t Arc<Site>>,
     }
 }
 
-fn decide(policy: &Policy, ends: &ConnectionEnds, wish: &WebRequest, now: Now) -> Verdict {
-    let who = ends.near(policy, now).into();
+fn decide(policy: &Policy, context: &WebContext, wish: &WebRequest, now: Now) -> Verdict {
+    let who = context.link_info(policy.near_wanted(), now).into();
     let ask = Ask {
-        door: vocab::Door::Web,
-        client: ends.client.ip(),
+        door: Door::Web,
+        client: context.client_ip(),
         who: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
@@ -177,112 +137,12 @@ fn decide(policy: &Policy, ends: &ConnectionEnds, wish: &WebRequest, now: Now) -
     policy.decide(&ask, now)
 }
 
-/// Where an answer comes from.
-pub(crate) fn source(outcome: &WebOutcome) -> Source {
-    match outcome {
-        WebOutcome::Refused(_) | WebOutcome::Unauthorized(_) | WebOutcome::Busy => Source::Refused,
-        WebOutcome::Blocked(_) => Source::Policy,
-        WebOutcome::File(_)
-        | WebOutcome::Listing(_)
-        | WebOutcome::Slash(_)
-        | WebOutcome::Moved(..)
-        | WebOutcome::Secure(_)
-        | WebOutcome::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
-        WebOutcome::Script(Ok(_)) => Source::Origin,
-        WebOutcome::Script(Err(_)) | WebOutcome::NotOpened(NotOpened::Failed) => Source::Failed,
-    }
-}
-
 fn rule_text(policy: &Policy, verdict: Verdict, wish: &WebRequest) -> Option<RuleText> {
     policy.rule_text(verdict.cause.rule()?, wish.host.as_name())
 }
 
-/// The answer as the client gets it, to a request of `target` where that is one.
-pub(crate) fn shape(
-    outcome: WebOutcome,
-    site: Option<&Site>,
-    (head, target): (&request::Parts, Option<&PathTarget>),
-    now: Now,
-) -> (Response<Body>, FilePayload) {
-    let with_query = |path: &str| match head.uri.query() {
-        Some(query) if !path.contains('?') => format!("{path}?{query}"),
-        Some(_) | None => path.to_owned(),
-    };
-    let mut own_page = site;
-    let mut response = match (outcome, site) {
-        (WebOutcome::File(file), Some(site)) => return file.send(head, &site.rules, now),
-        (WebOutcome::Script(Ok(answer)), site) => {
-            let compress = site.and_then(|site| site.compress.as_ref());
-            let mut response = script::shape(answer, compress, head);
-            dress(site, target, &mut response);
-            return (response, FilePayload::Flowing);
-        }
-        (WebOutcome::Script(Err(why)), _) => pages::script_failed(why.status()),
-        (WebOutcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
-        (WebOutcome::Busy, _) => pages::script_failed(StatusCode::SERVICE_UNAVAILABLE),
-        (WebOutcome::Secure(location), _) => pages::secure(location),
-        (WebOutcome::Refused(WebRefusal::Plain), _) => pages::bad_request("This site is reached by HTTPS"),
-        (WebOutcome::Listing(listed), _) => {
-            listing::answer(listed, head.uri.query().unwrap_or(""), &head.headers)
-        }
-        (WebOutcome::Refused(WebRefusal::Method), _) => pages::method(),
-        (WebOutcome::Refused(WebRefusal::Misdirected), _) => pages::misdirected(),
-        (WebOutcome::Refused(WebRefusal::Path(why)), _) => pages::bad_request(&why.to_string()),
-        (WebOutcome::NotOpened(NotOpened::Nothing), _)
-        // A file is a site's.
-        | (WebOutcome::File(_), None) => pages::not_found(),
-        (WebOutcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
-        (WebOutcome::NotOpened(NotOpened::Failed), _) => pages::failed(),
-        (WebOutcome::Blocked(rule), _) => {
-            // The reason is the answer: no page of the site hides it.
-            own_page = None;
-            pages::blocked(rule.as_ref())
-        }
-        (WebOutcome::Slash(path), _) => {
-            pages::moved(&with_query(&path), StatusCode::MOVED_PERMANENTLY)
-        }
-        (WebOutcome::Moved(to, status), _) => pages::moved(&with_query(&to), status),
-    };
-    if let Some(site) = own_page {
-        show_own_page(site, &mut response, now);
-    }
-    dress(site, target, &mut response);
-    if head.method == Method::HEAD {
-        let length = response.body().size_hint().lower();
-        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
-        *response.body_mut() = Body::empty();
-    }
-    (response, FilePayload::AtHand)
-}
-
-/// Applies the site's rules about header fields.
-fn dress(site: Option<&Site>, target: Option<&PathTarget>, response: &mut Response<Body>) {
-    if let (Some(site), Some(target)) = (site, target) {
-        site.rules.dress(&target.text(), response.headers_mut());
-    }
-}
-
-/// Puts the site's own page for an error in the place of ours. One that is not there, too large or
-/// not at hand leaves ours: an error must not fail.
-fn show_own_page(site: &Site, response: &mut Response<Body>, now: Now) {
-    let Some(page) = site.errors.of(response.status()) else { return };
-    let bytes = match look::named(site, page, now) {
-        Some(FileSource::Kept(kept)) => kept.body.clone(),
-        Some(FileSource::Open(file, meta)) if meta.len <= FILE_BYTES_MAX => {
-            let Some(bytes) = read_now(&file, 0, meta.len) else { return };
-            bytes
-        }
-        Some(FileSource::Open(..) | FileSource::Coded(..)) | None => return,
-    };
-    *response.body_mut() = Body::full(bytes);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, http_engine::mime::of_path(page.file_name()));
-    // Ours is for our page.
-    headers.remove(CONTENT_SECURITY_POLICY);
-}
-
 fn record(
-    mut ticket: WebTicket,
+    mut ticket: RequestTicket,
     mut line: Option<PendingLine>,
     source: Source,
     response: Response<Body>,
@@ -314,23 +174,4 @@ fn record(
             }
         }),
     }
-}
-
-fn text<'h>(headers: &'h HeaderMap, field: &HeaderName) -> &'h str {
-    headers.get(field).and_then(|value| value.to_str().ok()).unwrap_or("")
-}
-
-/// The name in `host[:port]`.
-fn host_of(authority: &str) -> Option<DomainName> {
-    DomainName::parse(authority::host(authority)).ok()
-}
-
-/// The host of the page that asks, where it says so and is one.
-fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    page_host_of(text(headers, field))
-}
-
-/// The host of a page's URL.
-pub(crate) fn page_host_of(url: &str) -> Option<DomainName> {
-    DomainName::parse(authority::host_of_url(url)?).ok()
 }

@@ -4,7 +4,6 @@
 //! nothing that is private ([`file_access::beneath`]). Only regular files and folders do. Called by
 //! `look`, `store` and `listing`.
 
-use crate::compress::FileId;
 use crate::settings::written::SymlinkMode;
 use file_access::beneath::{FolderRoot, OpenFolder, OpenedFile, RootError, SymlinkPolicy};
 use file_access::private_files::PrivateFiles;
@@ -20,8 +19,31 @@ pub(crate) struct SiteRoot(FolderRoot);
 
 /// Tells what stands at a path.
 pub(crate) enum FoundPath {
-    File(OwnedFd, FileFacts),
+    File(FoundFile),
     Folder,
+}
+
+/// A file that is open, as it was when it was opened.
+pub(crate) struct FoundFile {
+    pub(crate) file: OwnedFd,
+    pub(crate) facts: FileFacts,
+}
+
+/// Holds what a file is known by: two files with the same are the same bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileId {
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+    pub(crate) len: u64,
+    pub(crate) modified_secs: u64,
+    pub(crate) modified_nanos: u32,
+}
+
+impl FileId {
+    /// True if it was changed before the other.
+    pub(crate) fn is_older_than(&self, other: &Self) -> bool {
+        (self.modified_secs, self.modified_nanos) < (other.modified_secs, other.modified_nanos)
+    }
 }
 
 /// Holds what is known of a file without reading it.
@@ -107,7 +129,9 @@ const READING: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOC
 fn found(opened: Result<OpenedFile, Errno>) -> Result<FoundPath, NotOpened> {
     let OpenedFile { file, stat } = opened.map_err(NotOpened::from_errno)?;
     match FileType::from_raw_mode(stat.st_mode) {
-        FileType::RegularFile => Ok(FoundPath::File(file, FileFacts::new(&stat))),
+        FileType::RegularFile => {
+            Ok(FoundPath::File(FoundFile { file, facts: FileFacts::new(&stat) }))
+        }
         FileType::Directory => Ok(FoundPath::Folder),
         // Devices, sockets and pipes: no file to serve.
         _ => Err(NotOpened::Nothing),

@@ -11,6 +11,10 @@ use http::header::{CONTENT_LENGTH, HeaderValue};
 use http::{Response, request};
 use http_engine::encoding::{AcceptedCodings, CodingDue};
 use http_engine::{Body, Incoming};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Our end of a connection that is gone already.
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// Asks `script` for what the request wants.
 pub(crate) async fn ask(
@@ -21,7 +25,7 @@ pub(crate) async fn ask(
 ) -> Result<ScriptAnswer, ScriptFailure> {
     let target = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
     let authority = head.uri.authority().map(http::uri::Authority::as_str);
-    let secured = visit.ends.secured.as_deref();
+    let secured = visit.context.handshake();
     let call = ScriptCall {
         method: &head.method,
         version: head.version,
@@ -35,9 +39,9 @@ pub(crate) async fn ask(
         path_info: &script.path_info,
         root: visit.site.root.path(),
         host: visit.host,
-        client: visit.ends.client,
-        trust: visit.site.trust(visit.ends),
-        server: visit.ends.server,
+        client: visit.context.client,
+        trust: visit.site.trust(visit.context),
+        server: visit.context.local.unwrap_or(NOWHERE),
         security: if secured.is_some() { CallSecurity::Tls } else { CallSecurity::Plain },
         client_certificate: secured.and_then(|it| it.client_certificate.as_deref()),
         user: visit.user.as_deref(),

@@ -1,15 +1,17 @@
-//! What can be set for the web door: one entry a site in the `web` list of the configuration.
+//! Settings of the web door: one entry a site in the `web` list of the configuration.
 //!
 //! Plain data: it opens no folder. `config` reads it, [`SiteSettings::check`] says what is wrong
 //! with one site and [`check()`] what is wrong between several.
 
 mod caps;
 mod check;
+mod tls;
 pub(crate) mod written;
 
 pub(crate) use self::caps::caps;
 pub use self::check::check;
 pub(crate) use self::check::{claimed_twice, file_below_root};
+pub use self::tls::TlsSettings;
 use self::written::{
     CacheRule, HeaderRule, HiddenFiles, ListingMode, SiteRedirectSettings, SymlinkMode,
 };
@@ -18,7 +20,6 @@ use crate::auth::AuthSettings;
 use crate::compress::CompressChoice;
 use crate::fastcgi::FastcgiChoice;
 use crate::hsts::HstsSettings;
-use crate::secure::TlsSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;

@@ -9,12 +9,12 @@ use crate::compress::SiteCompression;
 use crate::errors::ErrorPages;
 use crate::fastcgi::{ClientTrust, FastcgiServers};
 use crate::forwarded;
+use crate::handshake::{HandshakeDemand, WebContext};
 use crate::host::HostPattern;
 use crate::hsts::HstsSettings;
 use crate::path::PathTarget;
 use crate::root::SiteRoot;
 use crate::rules::SiteRules;
-use crate::secure::{ConnectionEnds, HandshakeDemand};
 use crate::settings::SiteSettings;
 use crate::settings::file_below_root;
 use crate::settings::written::{HiddenFiles, ListingMode};
@@ -75,8 +75,8 @@ pub(crate) enum LogOpening {
 
 impl Site {
     /// Trust in what the client says in fields that proxies write.
-    pub(crate) fn trust(&self, ends: &ConnectionEnds) -> ClientTrust {
-        let client = ends.client.ip();
+    pub(crate) fn trust(&self, context: &WebContext) -> ClientTrust {
+        let client = context.client_ip();
         if self.trusted_proxies.iter().any(|network| network.contains(client)) {
             ClientTrust::TrustedProxy
         } else {
@@ -85,16 +85,17 @@ impl Site {
     }
 
     /// The port of HTTPS that a request is sent on to; `said` is its `X-Forwarded-Proto`.
-    pub(crate) fn sends_on(&self, ends: &ConnectionEnds, said: Option<&[u8]>) -> Option<u16> {
-        let is_by_https = ends.secured.is_some()
-            || forwarded::is_by_https(&self.trusted_proxies, ends.client.ip(), said);
+    pub(crate) fn sends_on(&self, context: &WebContext, said: Option<&[u8]>) -> Option<u16> {
+        let is_by_https = context.handshake().is_some()
+            || forwarded::is_by_https(&self.trusted_proxies, context.client_ip(), said);
         self.redirect.filter(|_| !is_by_https)
     }
 
     /// Opens the site with this number; what is wrong is returned, with paths relative to its
     /// entry.
     pub(crate) fn open(
-        (number, settings): (usize, &SiteSettings),
+        number: usize,
+        settings: &SiteSettings,
         context: &SiteContext<'_>,
     ) -> Result<Self, Vec<Complaint>> {
         let &SiteContext { base, logs, private, watcher } = context;

@@ -16,7 +16,7 @@ use self::kept::FileTrust;
 use self::tree::ChangeMark;
 use crate::answer::FileMeta;
 use crate::path::PathTarget;
-use crate::root::{FileFacts, FoundPath, NotOpened, SiteRoot};
+use crate::root::{FileFacts, FoundFile, FoundPath, NotOpened, SiteRoot};
 use crate::rules::SiteRules;
 use file_access::beneath::OpenFolder;
 use http_engine::content;
@@ -127,13 +127,14 @@ impl FileStore {
     pub(crate) fn keep(
         &self,
         place: &ServedPlace<'_>,
-        seen: (&OwnedFd, FileFacts),
-        (root, rules): (&SiteRoot, &SiteRules),
+        seen: &FoundFile,
+        root: &SiteRoot,
+        rules: &SiteRules,
         meta: impl FnOnce(FileFacts) -> FileMeta,
         now: Now,
     ) -> Option<Arc<KeptFile>> {
         let cache = self.cache.as_ref()?;
-        if seen.1.len > FILE_BYTES_MAX {
+        if seen.facts.len > FILE_BYTES_MAX {
             return None;
         }
         let open = Arc::clone(&root.current(now));
@@ -146,7 +147,7 @@ impl FileStore {
             // One look at one file would not see the other change.
             return None;
         }
-        let file = held.file.as_ref().unwrap_or(seen.0);
+        let file = held.file.as_ref().unwrap_or(&seen.file);
         let body = content::read_now(file, 0, held.facts.len)?;
         // Changed while it was read: the next request may keep it.
         let after = FileFacts::new(&fstat(file).ok()?);
@@ -158,7 +159,8 @@ impl FileStore {
         let trust = FileTrust::new(
             place.url,
             open.id(),
-            (place.file.clone(), held.facts),
+            place.file.clone(),
+            held.facts,
             held.marks,
             trust_ms,
         );
@@ -172,7 +174,8 @@ impl FileStore {
     pub(crate) fn keep_made(
         &self,
         plain: &KeptFile,
-        (coding, sides): (ContentCoding, &[PathTarget]),
+        coding: ContentCoding,
+        sides: &[PathTarget],
         made: KeptFile,
         root: &SiteRoot,
         now: Now,
@@ -199,21 +202,22 @@ impl FileStore {
         &self,
         open: &Arc<OpenFolder>,
         place: &ServedPlace<'_>,
-        (file, facts): (&OwnedFd, FileFacts),
+        seen: &FoundFile,
         now: Now,
     ) -> Option<(HeldRead, u64)> {
+        let facts = seen.facts;
         let files = place.before.iter().chain([place.file]).map(PathTarget::path);
         if facts.links == 1
-            && self.watcher.hears_of(file)
+            && self.watcher.hears_of(&seen.file)
             && let Ok(marks) = self.watcher.follow(open, files)
         {
             return match SiteRoot::find_plain(open, place.file.path()) {
-                Ok(FoundPath::File(file, facts)) if facts.len <= FILE_BYTES_MAX => {
+                Ok(FoundPath::File(FoundFile { file, facts })) if facts.len <= FILE_BYTES_MAX => {
                     Some((HeldRead { file: Some(file), facts, marks }, WATCHED_TRUST_MS))
                 }
                 // A link on the way leads to where nobody watches.
                 Err(NotOpened::Nothing) => rested(facts, now),
-                Ok(FoundPath::File(..) | FoundPath::Folder) | Err(_) => None,
+                Ok(FoundPath::File(_) | FoundPath::Folder) | Err(_) => None,
             };
         }
         rested(facts, now)

@@ -1,4 +1,4 @@
-//! What a site has for one request: the way in, and what stands at the path.
+//! One request at a site: the way in, and what stands at the path.
 //!
 //! The order is the site's safety, and neither lane knows another: the handshake, HTTPS, the
 //! password; then redirects, scripts and files. It shapes no answer. Called by `request`.
@@ -6,14 +6,14 @@
 use crate::auth::AuthAccess;
 use crate::fastcgi::FoundScript;
 use crate::forwarded;
+use crate::handshake::WebContext;
 use crate::hsts::https_location;
 use crate::listing;
 use crate::look::{self, PathContent};
 use crate::negotiate;
+use crate::outcome::{WebOutcome, WebRefusal};
 use crate::path::PathTarget;
-use crate::request::{WebOutcome, WebRefusal};
 use crate::script;
-use crate::secure::ConnectionEnds;
 use crate::site::Site;
 use http::{Method, request};
 use http_engine::Incoming;
@@ -28,7 +28,7 @@ pub(crate) struct SiteVisit<'r> {
     pub(crate) host: &'r str,
     /// The name that the client has proven.
     pub(crate) user: Option<Arc<str>>,
-    pub(crate) ends: &'r ConnectionEnds,
+    pub(crate) context: &'r WebContext,
     /// Where scripts' complaints go.
     pub(crate) ledger: &'r Ledger,
     pub(crate) now: Now,
@@ -52,10 +52,11 @@ pub(crate) async fn answer(
     visit: &mut SiteVisit<'_>,
     standing: PathStanding,
     target: &PathTarget,
-    (head, body): (&request::Parts, Incoming),
+    head: &request::Parts,
+    body: Incoming,
 ) -> WebOutcome {
     match standing {
-        PathStanding::Below => act(visit, target, (head, body)).await,
+        PathStanding::Below => act(visit, target, head, body).await,
         PathStanding::Slash => match enter(visit, &target.text(), head).await {
             Ok(()) => WebOutcome::Slash(target.as_folder_url()),
             Err(outcome) => outcome,
@@ -66,7 +67,8 @@ pub(crate) async fn answer(
 async fn act(
     visit: &mut SiteVisit<'_>,
     target: &PathTarget,
-    (head, body): (&request::Parts, Incoming),
+    head: &request::Parts,
+    body: Incoming,
 ) -> WebOutcome {
     let path = target.text();
     if let Err(outcome) = enter(visit, &path, head).await {
@@ -111,10 +113,10 @@ async fn enter(
     head: &request::Parts,
 ) -> Result<(), WebOutcome> {
     let site = visit.site;
-    if !site.demand.is_met(visit.ends) {
+    if !site.demand.is_met(visit.context) {
         return Err(WebOutcome::Refused(WebRefusal::Misdirected));
     }
-    if let Some(port) = site.sends_on(visit.ends, forwarded::said(&head.headers)) {
+    if let Some(port) = site.sends_on(visit.context, forwarded::said(&head.headers)) {
         let asked = head.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
         let location = https_location(visit.host, port, asked);
         return Err(location.map_or(WebOutcome::Refused(WebRefusal::Plain), WebOutcome::Secure));

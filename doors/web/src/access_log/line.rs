@@ -5,6 +5,7 @@
 //! Called by `access_log`.
 
 use super::settings::LogFormat;
+use http::Version;
 use std::io::Write;
 use std::net::IpAddr;
 
@@ -29,6 +30,15 @@ pub(crate) struct AccessLogEntry<'e> {
     pub(crate) referrer: &'e [u8],
     pub(crate) agent: &'e [u8],
     pub(crate) took_us: u64,
+}
+
+/// A version as access logs write it.
+pub(crate) fn protocol(version: Version) -> &'static str {
+    match version {
+        Version::HTTP_10 => "HTTP/1.0",
+        Version::HTTP_2 => "HTTP/2.0",
+        _ => "HTTP/1.1",
+    }
 }
 
 /// Writes `entry` with its line feed.

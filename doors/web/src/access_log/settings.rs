@@ -1,4 +1,4 @@
-//! What can be set about access logs: `access_log` of a site.
+//! Settings of access logs: `access_log` of a site.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

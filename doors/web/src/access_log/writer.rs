@@ -11,7 +11,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-/// What may wait for the disk, in bytes: some seconds of a busy server.
+/// Bytes that may wait for the disk: some seconds of a busy server.
 const QUEUE_BYTES_MAX: usize = 8 << 20;
 /// The file that stands for the standard output.
 const STANDARD_OUTPUT: &str = "stdout";

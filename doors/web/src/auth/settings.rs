@@ -1,4 +1,4 @@
-//! What can be set about passwords: `auth` of a site.
+//! Settings of passwords: `auth` of a site.
 
 use crate::pattern::PathPattern;
 use passwords::UserTable;

@@ -4,7 +4,7 @@
 //! any more makes room. Equal requests that come at once wait for one coding. It reads no file: it
 //! is told how to make what it has not. Called by `compress`.
 
-use super::FileId;
+use crate::root::FileId;
 use bytes::Bytes;
 use http_engine::encoding::{CodingLevel, ContentCoding};
 use quick_cache::Weighter;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Memory for one entry besides its bytes: key, counters, the table's slot.
 const ENTRY_BYTES: u64 = 160;
-/// What is expected of a coded file when the table is made: a script or style sheet.
+/// Size that is expected of a coded file when the table is made: a script or style sheet.
 const USUAL_BYTES: u64 = 8 << 10;
 
 /// Holds what a coded file was made from, and how.

@@ -1,4 +1,4 @@
-//! What can be set about compression: `compress` of a site.
+//! Settings of compression: `compress` of a site.
 
 use http_engine::encoding::{CodingLevel, CodingOffer, ContentCoding, PREFERENCE};
 use schemars::JsonSchema;

@@ -72,7 +72,7 @@ pub(crate) struct ScriptRequest {
 struct ExchangePace {
     /// When something last moved.
     moved: Cell<Instant>,
-    /// Whether we wait for the client: then the server's patience is not at stake.
+    /// State of waiting for the client: then the server's patience is not at stake.
     waits: Cell<WaitsFor>,
 }
 

@@ -1,9 +1,10 @@
-//! How many connections the web door may have: said by sites, for the door as a whole.
+//! Caps on the web door's connections: said by sites, for the door as a whole.
 //!
 //! A connection is counted when it is taken in, before its first byte, so no site can have a cap of
 //! its own. Called by `check`, and by `door` for what counts.
 
 use super::SiteSettings;
+use http_front::ConnectionCaps;
 use transport::CONNECTIONS_MAX_DEFAULT;
 use vocab::Complaint;
 
@@ -21,10 +22,13 @@ const SETTINGS: [Setting; 2] = [
     ("connections_per_client", |site| site.connections_per_client),
 ];
 
-/// The caps of the door: in all, and of one client.
-pub(crate) fn caps(sites: &[SiteSettings]) -> (usize, usize) {
+/// The caps of the door.
+pub(crate) fn caps(sites: &[SiteSettings]) -> ConnectionCaps {
     let [all, each] = SETTINGS.map(|(_, said)| sites.iter().find_map(said).map(|it| it as usize));
-    (all.unwrap_or(CONNECTIONS_MAX_DEFAULT), each.unwrap_or(PER_CLIENT_MAX_DEFAULT))
+    ConnectionCaps {
+        total: all.unwrap_or(CONNECTIONS_MAX_DEFAULT),
+        per_client: each.unwrap_or(PER_CLIENT_MAX_DEFAULT),
+    }
 }
 
 /// Every complaint about the caps that one site says, with paths relative to its entry.
@@ -73,9 +77,10 @@ mod tests {
 
     #[test]
     fn what_one_site_says_counts_for_the_door() {
-        assert_eq!(caps(&[site(None, None)]), (10_000, 2048));
-        assert_eq!(caps(&[site(None, None), site(Some(7), None)]), (7, 2048));
-        assert_eq!(caps(&[site(None, Some(3)), site(Some(7), Some(3))]), (7, 3));
+        let said = |total, per_client| ConnectionCaps { total, per_client };
+        assert_eq!(caps(&[site(None, None)]), said(10_000, 2048));
+        assert_eq!(caps(&[site(None, None), site(Some(7), None)]), said(7, 2048));
+        assert_eq!(caps(&[site(None, Some(3)), site(Some(7), Some(3))]), said(7, 3));
     }
 
     #[test]

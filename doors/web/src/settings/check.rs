@@ -1,19 +1,18 @@
-//! What is wrong with the settings of sites: every complaint at once, each with what to write.
+//! Check of the settings of sites: every complaint at once, each with what to write.
 //!
 //! It opens no file and no folder; that those exist is found when the door is made. Called by
 //! `config` through [`check`] and [`SiteSettings::check`], and by the door before it takes
 //! settings.
 
-use super::{SiteSettings, caps};
+use super::{SiteSettings, caps, tls};
 use crate::errors::ErrorPages;
 use crate::forwarded;
 use crate::host::HostPattern;
 use crate::path::{PathForm, PathTarget};
 use crate::rules::SiteRules;
-use crate::secure;
 use http::header::STRICT_TRANSPORT_SECURITY;
 use std::collections::HashSet;
-use vocab::{Complaint, Listen, Scheme};
+use vocab::{Complaint, Door, Listen, Scheme};
 
 /// Sites of one door: more are better told apart by folders below one root.
 const SITES_MAX: usize = 1024;
@@ -41,7 +40,7 @@ impl SiteSettings {
         complaints.extend(self.check_paths());
         complaints.extend(ErrorPages::compile(&self.errors).1);
         complaints.extend(SiteRules::compile(self).1);
-        complaints.extend(secure::check(self));
+        complaints.extend(tls::check(self));
         complaints.extend(forwarded::check(self));
         complaints.extend(caps::check(self));
         if self.memory.bytes() > MEMORY_BYTES_MAX {
@@ -146,23 +145,8 @@ fn is_site_path(path: &str) -> bool {
 }
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
-    match listen.scheme {
-        Scheme::Http | Scheme::Https if listen.path.is_empty() => None,
-        Scheme::Http | Scheme::Https => Some(
-            Complaint::new(path, "a listener has no path: write it as the site's path").remedy(
-                format!(
-                    "write {}://{} and path: {}",
-                    listen.scheme.as_str(),
-                    listen.address,
-                    listen.path
-                ),
-            ),
-        ),
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => Some(
-            Complaint::new(path, format!("the web door does not speak {}", listen.scheme.as_str()))
-                .remedy(format!("write http://{}", listen.address)),
-        ),
-    }
+    let no_path = "a listener has no path: the site's path says where it stands";
+    http_front::check_listen(Door::Web, path, listen, no_path)
 }
 
 /// Every complaint about the whole `web` list, with paths relative to it: those about each site,
@@ -177,7 +161,7 @@ pub fn check(sites: &[SiteSettings]) -> Vec<Complaint> {
         complaints.extend(site.check().into_iter().map(|it| it.under(&index.to_string())));
     }
     complaints.extend(claimed_twice(sites));
-    complaints.extend(secure::check_together(sites));
+    complaints.extend(tls::check_together(sites));
     complaints.extend(caps::check_together(sites));
     complaints
 }

@@ -46,7 +46,8 @@ impl FileTrust {
     pub(crate) fn new(
         url: &str,
         folder: u64,
-        (file, facts): (PathTarget, FileFacts),
+        file: PathTarget,
+        facts: FileFacts,
         marks: Box<[Arc<ChangeMark>]>,
         for_ms: u64,
     ) -> Self {
@@ -56,7 +57,7 @@ impl FileTrust {
     /// The same, which ends with these marks too.
     pub(crate) fn with(&self, marks: &[Arc<ChangeMark>]) -> Self {
         let marks = self.marks.iter().chain(marks).cloned().collect();
-        Self::new(&self.url, self.folder, (self.file.clone(), self.facts), marks, self.for_ms)
+        Self::new(&self.url, self.folder, self.file.clone(), self.facts, marks, self.for_ms)
     }
 
     /// True if the kernel tells of changes.
@@ -111,7 +112,7 @@ impl KeptFile {
     /// True if the file is what it was: one look at it.
     pub(crate) fn is_still(&self, root: &SiteRoot, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| match root.find(trust.file.path(), now) {
-            Ok(FoundPath::File(_, facts)) => facts == trust.facts,
+            Ok(FoundPath::File(opened)) => opened.facts == trust.facts,
             Ok(FoundPath::Folder) | Err(_) => false,
         })
     }

@@ -2,6 +2,7 @@
 
 use crate::support::{Answer, DEADLINE, Edge, Folder, send, site};
 use door_web::SiteSettings;
+use http_front::HttpDoor;
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Instant;

@@ -3,6 +3,7 @@
 use arc_swap::ArcSwap;
 use door_web::{SiteSettings, WebDoor, WebParts};
 use file_access::private_files::PrivateFiles;
+use http_front::HttpDoor;
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
 use settings::Text;

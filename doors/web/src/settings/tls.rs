@@ -1,21 +1,14 @@
-//! What can be set about HTTPS, and what a connection knows of the handshake that began it.
+//! Settings of HTTPS and of proxies in front of a site.
 //!
-//! A connection with TLS has [`HandshakeInfo`] in its [`ConnectionEnds`]; its absence says that it
-//! is in the clear. It reads no file and touches no socket. Called by `settings`, `tls`, `request`
-//! and `quick`.
+//! Plain data: it reads no file and touches no socket. Called by `check`.
 
-use crate::settings::SiteSettings;
-use policy::Policy;
+use super::SiteSettings;
+use http_front::ClientCertificate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
-use transport::Stream;
-use transport::near::{self, ArrivedAt};
-use transport::tls::{ClientAuthorities, ClientCertificates};
-use vocab::{Complaint, LinkInfo, Now, Scheme};
+use vocab::{Complaint, Scheme};
 
 /// Networks of proxies of one listener: more are better written as wider ones.
 const PROXY_NETWORKS_MAX: usize = 64;
@@ -36,100 +29,6 @@ pub struct TlsSettings {
     pub client_ca: Option<PathBuf>,
     /// Client certificates: asked for, required or neither. Default `none`.
     pub client_certificate: ClientCertificate,
-}
-
-/// Tells whether clients show a certificate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ClientCertificate {
-    /// They are not asked.
-    #[default]
-    None,
-    /// They are asked: one that shows none is let in, one that shows a wrong one is not.
-    Request,
-    /// Only clients with a certificate of `client_ca` are let in.
-    Require,
-}
-
-/// Which handshake a site demands, or a connection has had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum HandshakeDemand {
-    /// Any, or none at all.
-    None,
-    /// That of the site with this number in the list.
-    Handshake(usize),
-}
-
-/// Both ends of a client's connection, and what lies between.
-#[derive(Clone, Debug)]
-pub(crate) struct ConnectionEnds {
-    pub(crate) client: SocketAddr,
-    pub(crate) server: SocketAddr,
-    /// The handshake that began it, if it has TLS.
-    pub(crate) secured: Option<Arc<HandshakeInfo>>,
-}
-
-/// Holds what a connection knows of the handshake that began it.
-#[derive(Debug)]
-pub(crate) struct HandshakeInfo {
-    /// Whose handshake it was.
-    pub(crate) demand: HandshakeDemand,
-    /// The client's certificate, as DER, verified.
-    pub(crate) client_certificate: Option<Box<[u8]>>,
-}
-
-impl ClientCertificate {
-    pub(crate) fn of(self, authorities: ClientAuthorities) -> ClientCertificates {
-        match self {
-            Self::None => ClientCertificates::NotAsked,
-            Self::Request => ClientCertificates::Asked(authorities),
-            Self::Require => ClientCertificates::Required(authorities),
-        }
-    }
-}
-
-impl HandshakeDemand {
-    /// Returns what the site with this number demands.
-    pub(crate) fn of(number: usize, site: &SiteSettings) -> Self {
-        match site.tls.client_certificate {
-            ClientCertificate::None => Self::None,
-            ClientCertificate::Request | ClientCertificate::Require => Self::Handshake(number),
-        }
-    }
-
-    /// True if a request of this connection may be answered: a handshake for one name must not open
-    /// another site, which might have wanted a certificate (RFC 9110 §15.5.20).
-    pub(crate) fn is_met(self, ends: &ConnectionEnds) -> bool {
-        let had = ends.secured.as_ref().map_or(Self::None, |it| it.demand);
-        match self {
-            Self::None => true,
-            Self::Handshake(_) => self == had,
-        }
-    }
-}
-
-impl ConnectionEnds {
-    /// Both ends of a connection.
-    pub(crate) fn of(stream: &Stream, secured: Option<HandshakeInfo>) -> Self {
-        let peer = stream.peer();
-        let nowhere = || SocketAddr::from(([0, 0, 0, 0], 0));
-        Self {
-            client: SocketAddr::new(peer.ip().to_canonical(), peer.port()),
-            server: stream.local().unwrap_or_else(|_| nowhere()),
-            secured: secured.map(Arc::new),
-        }
-    }
-
-    /// Returns what the link tells of the client, as far as the policy wants to know.
-    pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
-        let came_to = || Some(ArrivedAt::Address(self.server));
-        near::of(policy.near_wanted(), self.client.ip(), came_to, now)
-    }
-
-    /// The scheme of its requests, with its slashes.
-    pub(crate) fn scheme(&self) -> &'static str {
-        if self.secured.is_some() { "https://" } else { "http://" }
-    }
 }
 
 /// Every complaint about HTTPS and proxies of one site, with paths relative to it.

@@ -1,0 +1,62 @@
+//! Outcome of a request: what the site or the policy has for it, not yet in the client's form.
+//!
+//! Made by `visit` and `request`; shaped by `shape`.
+
+use crate::answer::FileSource;
+use crate::fastcgi::{ScriptAnswer, ScriptFailure};
+use crate::listing::ListedFolder;
+use crate::path::BadPath;
+use crate::root::NotOpened;
+use http::{HeaderValue, StatusCode};
+use policy::RuleText;
+use vocab::Source;
+
+/// Outcome of a request.
+pub(crate) enum WebOutcome {
+    Refused(WebRefusal),
+    /// By this rule of the policy.
+    Blocked(Option<RuleText>),
+    File(FileSource),
+    Listing(ListedFolder),
+    /// What a script says, or why it says nothing.
+    Script(Result<ScriptAnswer, ScriptFailure>),
+    /// A name and a password are due.
+    Unauthorized(HeaderValue),
+    /// Too many passwords are being checked.
+    Busy,
+    /// The same by HTTPS.
+    Secure(HeaderValue),
+    /// A folder without its slash; the path with it.
+    Slash(String),
+    /// The site's rules have it elsewhere.
+    Moved(String, StatusCode),
+    NotOpened(NotOpened),
+}
+
+/// Why a request is not served.
+pub(crate) enum WebRefusal {
+    Method,
+    Path(BadPath),
+    /// The handshake was another site's.
+    Misdirected,
+    /// Must come by HTTPS, and names no host to send it to.
+    Plain,
+}
+
+impl WebOutcome {
+    /// Where the answer comes from.
+    pub(crate) fn source(&self) -> Source {
+        match self {
+            Self::Refused(_) | Self::Unauthorized(_) | Self::Busy => Source::Refused,
+            Self::Blocked(_) => Source::Policy,
+            Self::File(_)
+            | Self::Listing(_)
+            | Self::Slash(_)
+            | Self::Moved(..)
+            | Self::Secure(_)
+            | Self::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
+            Self::Script(Ok(_)) => Source::Origin,
+            Self::Script(Err(_)) | Self::NotOpened(NotOpened::Failed) => Source::Failed,
+        }
+    }
+}
