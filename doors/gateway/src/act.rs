@@ -58,7 +58,7 @@ async fn take(
     let overrides =
         if route.cache.is_some() { MethodOverrides::None } else { forwarding.overrides };
     let (headers, exempt) = (request.headers_mut(), route.passed.request.as_slice());
-    forwarding.telling().disbelieve(headers, caller.peer, exempt, &method, overrides);
+    forwarding.telling().disbelieve(headers, caller.peer(), exempt, &method, overrides);
     match to {
         RouteDestination::Pool(pool) => {
             pass(context, RoutedPool { route, pool }, parsed, request).await

@@ -1,29 +1,22 @@
-//! Who is at the other end of a connection, and how it came.
+//! One connection, as its requests see it: who asks, and how it came.
 //!
 //! Known before the first request and the same for all of them. It reads no request. Made by `door`
 //! and `secure` once a connection; `request` and `passing` look things up in it.
 
 use balancer::CookieScope;
 use http::HeaderValue;
+use http_front::ConnectionContext;
 use origins::BecomesTunnel;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
 use transport::near::ArrivedAt;
 use transport::proxy_protocol::ProxyEndpoints;
-use transport::{Stream, near};
-use vocab::{LinkInfoNeeds, address_text};
+use vocab::address_text;
 
-/// Who is at the other end of a connection, and how it came.
+/// One connection, as its requests see it.
 #[derive(Debug)]
 pub(crate) struct ClientConnection {
-    /// The other end, or the client of whom a PROXY header has told.
-    pub(crate) peer: IpAddr,
-    /// Both ends, as they are; none where the connection is gone already.
-    pub(crate) ends: Option<ProxyEndpoints>,
-    /// Where it came in, where a rule asks for that.
-    pub(crate) local: Option<ArrivedAt>,
-    /// The handshake that began it, if it has TLS.
-    pub(crate) secured: Option<HandshakeInfo>,
+    pub(crate) context: ConnectionContext<HandshakeInfo>,
     pub(crate) tunnel: BecomesTunnel,
     /// Made for the first request that goes on.
     told: OnceLock<ForwardedAddresses>,
@@ -51,35 +44,30 @@ pub(crate) struct HandshakeInfo {
 }
 
 impl ClientConnection {
-    pub(crate) fn of(
-        stream: &Stream,
-        wanted: LinkInfoNeeds,
-        secured: Option<HandshakeInfo>,
+    pub(crate) const fn new(
+        context: ConnectionContext<HandshakeInfo>,
         tunnel: BecomesTunnel,
     ) -> Self {
-        let ends =
-            stream.local().ok().map(|server| ProxyEndpoints { client: stream.peer(), server });
-        let local = near::local(wanted, stream);
-        Self::at(stream.peer().ip().to_canonical(), ends, local, secured, tunnel)
+        Self { context, tunnel, told: OnceLock::new() }
     }
 
-    pub(crate) const fn at(
-        peer: IpAddr,
-        ends: Option<ProxyEndpoints>,
-        local: Option<ArrivedAt>,
-        secured: Option<HandshakeInfo>,
-        tunnel: BecomesTunnel,
-    ) -> Self {
-        Self { peer, ends, local, secured, tunnel, told: OnceLock::new() }
+    /// The other end, or the client of whom a PROXY header has told.
+    pub(crate) const fn peer(&self) -> IpAddr {
+        self.context.client_ip()
+    }
+
+    /// The address of ours that it came to, by which the policy knows the interface.
+    pub(crate) fn arrived_at(&self) -> Option<ArrivedAt> {
+        self.context.local.map(ArrivedAt::Address)
     }
 
     /// Returns what servers behind are told of it.
     pub(crate) fn told(&self) -> &ForwardedAddresses {
         self.told.get_or_init(|| {
-            let address = HeaderValue::try_from(address_text(self.peer));
+            let address = HeaderValue::try_from(address_text(self.peer()));
             ForwardedAddresses {
                 address: address.expect("digits, dots and colons are visible ASCII"),
-                port: self.ends.map(|ends| HeaderValue::from(ends.server.port())),
+                port: self.context.local.map(|local| HeaderValue::from(local.port())),
             }
         })
     }
@@ -87,20 +75,18 @@ impl ClientConnection {
     /// Between whom a server is told that the connection is: `client` and us. Of one for whom a
     /// proxy in front speaks, no port is known.
     pub(crate) fn ends_for(&self, client: IpAddr) -> Option<ProxyEndpoints> {
-        let ends = self.ends?;
-        if client == self.peer {
-            return Some(ends);
-        }
-        Some(ProxyEndpoints { client: SocketAddr::new(client, 0), server: ends.server })
+        let server = self.context.local?;
+        let port = if client == self.peer() { self.context.client.port() } else { 0 };
+        Some(ProxyEndpoints { client: SocketAddr::new(client, port), server })
     }
 
     /// Over what a cookie that it is given may come back.
     pub(crate) fn cookie_scope(&self) -> CookieScope {
-        if self.secured.is_some() { CookieScope::Secure } else { CookieScope::Any }
+        if self.context.handshake().is_some() { CookieScope::Secure } else { CookieScope::Any }
     }
 
     /// Returns how the client speaks with us.
-    pub(crate) fn scheme(&self) -> &'static str {
-        if self.secured.is_some() { "https" } else { "http" }
+    pub(crate) const fn scheme(&self) -> &'static str {
+        self.context.scheme()
     }
 }

@@ -1,7 +1,7 @@
-//! The door itself: what it is made of, how it is reloaded, and one connection through it.
+//! The door itself: what it is made of, and how it is reloaded.
+//!
+//! `serve` takes its connections. Made by the binary.
 
-use crate::caller::ClientConnection;
-use crate::request;
 use crate::route;
 use crate::secure;
 use crate::settings::Settings;
@@ -10,24 +10,19 @@ use arc_swap::ArcSwap;
 use balancer::{PoolChange, PoolState, PoolUnchanged, PoolWatch, WatchMeans, check_pool_files};
 use file_access::private_files::PrivateFiles;
 use http_cache::HttpCache;
-use http_engine::{HttpVersions, Limits, UnfinishedCounts, UnfinishedRequests, serve};
-use origins::{BecomesTunnel, ClientStream};
+use http_front::DoorLimits;
 use policy::RuleText;
-use rate_limit::client_of;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::io::{AsyncRead, AsyncWrite};
-use transport::proxy_protocol::PROXY_HEADER_DEADLINE;
-use transport::{ConnectionLimits, Drain, Stream, clock};
-use vocab::{Complaint, LinkInfoNeeds, Listen, RuleRef};
+use transport::clock;
+use vocab::{Complaint, RuleRef};
 
 /// The gateway door.
 pub struct GatewayDoor {
     pub(crate) parts: GatewayParts,
     setup: ArcSwap<GatewaySetup>,
-    connections: ConnectionLimits,
-    unfinished: UnfinishedRequests,
+    pub(crate) limits: DoorLimits,
     watch: PoolWatch,
 }
 
@@ -63,11 +58,9 @@ impl GatewayDoor {
     /// A door with settings that [`Settings::check`] finds right. Reads the pattern files; what is
     /// wrong with them is returned.
     pub fn new(settings: Settings, parts: GatewayParts) -> Result<Arc<Self>, Vec<Complaint>> {
-        let (all, each) = caps(&settings);
+        let limits = DoorLimits::new(settings.connection_caps());
         let setup = ArcSwap::from_pointee(GatewaySetup::new(settings, &parts, None)?);
-        let connections = ConnectionLimits::new(all, each);
-        let unfinished = UnfinishedRequests::for_connections(all);
-        Ok(Arc::new(Self { parts, setup, connections, unfinished, watch: PoolWatch::default() }))
+        Ok(Arc::new(Self { parts, setup, limits, watch: PoolWatch::default() }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the
@@ -82,9 +75,7 @@ impl GatewayDoor {
         if let Some(cache) = &setup.forwarding.cache {
             cache.open();
         }
-        let (all, each) = caps(&setup.settings);
-        self.connections.set(all, each);
-        self.unfinished.set_connections(all);
+        self.limits.set(setup.settings.connection_caps());
         self.setup.store(Arc::new(setup));
         self.watch.see_to(|| self.setup().forwarding.pools.clone());
         Ok(())
@@ -98,28 +89,6 @@ impl GatewayDoor {
     /// The cache of what it fetches, where it has one.
     pub fn cache(&self) -> Option<Arc<HttpCache>> {
         self.setup().forwarding.cache.clone()
-    }
-
-    /// Waits until the disk tier of its cache has what was handed to it: before the program ends.
-    pub fn settle(&self) {
-        if let Some(cache) = &self.setup().forwarding.cache {
-            cache.flush();
-        }
-    }
-
-    /// Where to listen.
-    pub fn listeners(&self) -> Vec<Listen> {
-        self.setup.load().settings.listen.iter().map(|listen| listen.0.clone()).collect()
-    }
-
-    /// Returns how many requests are within their bodies, and how many were refused for that.
-    pub fn unfinished_requests(&self) -> UnfinishedCounts {
-        self.unfinished.counts()
-    }
-
-    /// The caps on its connections, to share among all its listeners.
-    pub fn connection_limits(&self) -> ConnectionLimits {
-        self.connections.clone()
     }
 
     /// The text of a pattern, for rules from [`ListId::DOOR_FIRST`] on.
@@ -182,51 +151,6 @@ impl GatewayDoor {
         Ok(())
     }
 
-    /// Serves one connection to its end. Within a `LocalSet` or local runtime only.
-    pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
-        let setup = self.setup();
-        let Some(stream) = setup.introduced(stream, &drain).await else { return };
-        let versions =
-            if setup.settings.h2c { HttpVersions::Http1And2 } else { HttpVersions::Http1 };
-        let how = (versions, setup.limits);
-        drop(setup);
-        let mut caller =
-            ClientConnection::of(&stream, self.near_wanted(), None, BecomesTunnel::default());
-        let (stream, tunnel) = ClientStream::new(stream);
-        caller.tunnel = tunnel;
-        self.serve(stream, how, caller, drain).await;
-    }
-
-    pub(crate) async fn serve<S>(
-        self: Arc<Self>,
-        stream: S,
-        (versions, limits): (HttpVersions, Limits),
-        caller: ClientConnection,
-        drain: Drain,
-    ) where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (stop, caller) = (drain.begun(), Arc::new(caller));
-        let handler = move |incoming| {
-            let (door, caller) = (Arc::clone(&self), Arc::clone(&caller));
-            // Boxed: it goes through many hands, and is copied in none.
-            let incoming = door.unfinished.admit(incoming, || client_of(caller.peer)).map(Box::new);
-            async move {
-                match incoming {
-                    Ok(incoming) => Box::pin(request::answer(&door, &caller, incoming)).await,
-                    Err(too_many) => too_many.answer(),
-                }
-            }
-        };
-        // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve(stream, versions, limits, stop, handler).await);
-    }
-
-    /// Returns what the policy wants to know of clients beside their address.
-    pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
-        self.parts.policy.load().near_wanted()
-    }
-
     pub(crate) fn setup(&self) -> Arc<GatewaySetup> {
         self.setup.load_full()
     }
@@ -243,28 +167,4 @@ pub fn check_files(
     complaints.extend(check_pool_files(&settings.pools, base));
     complaints.extend(route::check_files(settings, base, private));
     complaints
-}
-
-impl GatewaySetup {
-    /// The connection with the client's own address, where a proxy in front says who that is;
-    /// nothing where it should and does not, or where it comes from somebody else.
-    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
-        let proxies = &self.settings.proxy_protocol;
-        if proxies.is_empty() {
-            return Some(stream);
-        }
-        let from = stream.peer().ip();
-        if !proxies.iter().any(|network| network.contains(from)) {
-            return None;
-        }
-        tokio::select! {
-            introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
-            () = drain.begun() => None,
-        }
-    }
-}
-
-/// Returns how many connections may be open: in all, and from one client.
-fn caps(settings: &Settings) -> (usize, usize) {
-    (settings.connections as usize, settings.connections_per_client as usize)
 }

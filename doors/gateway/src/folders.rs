@@ -89,7 +89,8 @@ impl FolderMount {
     ) -> (Response<Body>, Source) {
         let ends = caller.ends_for(parsed.client);
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        let shown = caller.secured.as_ref().and_then(|secured| secured.client_certificate.as_ref());
+        let shown =
+            caller.context.handshake().and_then(|secured| secured.client_certificate.as_ref());
         let visitor = FolderVisitor {
             client: SocketAddr::new(parsed.client, ends.map_or(0, |ends| ends.client.port())),
             server: ends.map_or(nowhere, |ends| ends.server),

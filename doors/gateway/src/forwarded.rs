@@ -71,7 +71,7 @@ impl ForwardedHeaders<'_> {
 
     /// Sets what servers behind are told, in fields that [`Self::disbelieve`] has looked at.
     pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &ClientConnection) {
-        if let Some(secured) = &caller.secured
+        if let Some(secured) = caller.context.handshake()
             && let Some(shown) = &secured.client_certificate
         {
             headers.insert(CLIENT_CERT, shown.clone());
@@ -105,7 +105,7 @@ fn tell_x(headers: &mut HeaderMap, caller: &ClientConnection) {
 
 /// Appends an element of RFC 7239 §4.
 fn tell_standard(headers: &mut HeaderMap, caller: &ClientConnection) {
-    let mut element = match caller.peer {
+    let mut element = match caller.peer() {
         IpAddr::V4(address) => format!("for={address};proto={}", caller.scheme()),
         IpAddr::V6(address) => format!("for=\"[{address}]\";proto={}", caller.scheme()),
     };
@@ -151,9 +151,9 @@ fn drop_look_alikes(headers: &mut HeaderMap) {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
+    use http_front::{ConnectionContext, ConnectionSecurity};
     use origins::BecomesTunnel;
     use std::net::SocketAddr;
-    use transport::proxy_protocol::ProxyEndpoints;
 
     fn headers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
         let field = |(name, value): &(&'static str, &'static str)| {
@@ -169,8 +169,8 @@ mod tests {
     fn caller(peer: &str) -> ClientConnection {
         let tunnel = BecomesTunnel::default();
         let client = SocketAddr::new(ip(peer), 50_000);
-        let ends = Some(ProxyEndpoints { client, server: ([127, 0, 0, 1], 8081).into() });
-        ClientConnection::at(ip(peer), ends, None, None, tunnel)
+        let (local, security) = (Some(([127, 0, 0, 1], 8081).into()), ConnectionSecurity::Plain);
+        ClientConnection::new(ConnectionContext { client, local, security }, tunnel)
     }
 
     const fn telling(trusted: &[Network], style: ForwardedStyle) -> ForwardedHeaders<'_> {

@@ -36,6 +36,7 @@ mod route;
 mod route_table;
 mod secure;
 mod sending;
+mod serve;
 mod settings;
 mod setup;
 mod shape;

@@ -8,9 +8,10 @@ use crate::caller::ClientConnection;
 use crate::fields::{FieldTemplate, TemplateFacts};
 use crate::pages;
 use crate::settings::FixedAnswer;
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, LOCATION};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderName, LOCATION};
 use http::{Request, Response, StatusCode};
 use http_engine::{Body, reply};
+use http_front::field_text;
 use null_answers::{
     AnswerAudience, AnswerCaching, BlankBody, NullAnswer, RequestHints, frame_context, render,
     select_answer,
@@ -68,7 +69,7 @@ fn elsewhere(
 
 fn nothing<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
     let headers = request.headers();
-    let field = |name| text(headers, &HeaderName::from_static(name));
+    let field = |name| field_text(headers, &HeaderName::from_static(name));
     let (host, destination) = (parsed.host.as_name(), field("sec-fetch-dest"));
     let (path, query) = parsed.split();
     let hints = RequestHints {
@@ -78,7 +79,7 @@ fn nothing<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
         host,
         path,
         query,
-        accept: text(headers, &ACCEPT),
+        accept: field_text(headers, &ACCEPT),
         destination,
         service_worker: field("service-worker"),
         named: None,
@@ -90,8 +91,4 @@ fn nothing<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
         AnswerAudience::Null(null) => null,
     };
     render(&null, AnswerCaching::OneMinute, request.method(), headers)
-}
-
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> &'h str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
 }

@@ -3,18 +3,18 @@
 //! The public reads these, so they name no server and no address; the ledger does. They are plain
 //! text, which `shape` shows to people as a page.
 
-use http::header::{ALLOW, CACHE_CONTROL, HeaderValue, RETRY_AFTER};
+use http::header::{ALLOW, HeaderValue, RETRY_AFTER};
 use http::{Response, StatusCode};
-use http_engine::{Body, reply};
+use http_engine::Body;
+pub(crate) use http_front::pages::bad_request;
+use http_front::pages::plain;
 use origins::{Blame, SendError};
 use policy::RuleText;
 use std::time::Duration;
 
 /// Plain text that nobody keeps.
 pub(crate) fn page(status: StatusCode, text: String) -> Response<Body> {
-    let mut page = reply::text(status, text);
-    page.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    page
+    plain(status, text)
 }
 
 /// A pattern or the policy blocks it. Names list, line and rule.
@@ -34,11 +34,6 @@ pub(crate) fn no_route() -> Response<Body> {
 /// A server named something to be sent in its place that cannot be had.
 pub(crate) fn nothing_to_send() -> Response<Body> {
     page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be had at the moment.\n".into())
-}
-
-/// The request makes no sense.
-pub(crate) fn bad_request(why: &str) -> Response<Body> {
-    page(StatusCode::BAD_REQUEST, format!("{why}.\n"))
 }
 
 /// The connection was made for another name (RFC 9110 §15.5.20): the client may open one of its

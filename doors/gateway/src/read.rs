@@ -6,12 +6,13 @@ use crate::caller::ClientConnection;
 use crate::forwarded::ForwardedHeaders;
 use crate::outcome::GatewayRefusal;
 use crate::websocket::{self, ConnectRequest};
-use http::header::{HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER};
-use http::{Method, Request, Uri};
+use http::header::{HOST, HeaderValue};
+use http::{Method, Request};
 use http_engine::{Incoming, kind};
+use http_front::{ConnectionSecurity, page_of};
 use origins::{Origin, OriginScheme, UrlHost};
 use route_matching::{ParsedRequest, PathSource, RequestAim, SlashRules};
-use vocab::{DomainName, Name};
+use vocab::Name;
 
 /// Reads a request, and puts its host and path into the form in which servers get them.
 pub(crate) fn read(
@@ -43,9 +44,9 @@ pub(crate) fn read(
         // HTTP/1.0 knows no Host.
         None | Some(Ok("")) => None,
         Some(Ok(host)) => {
-            let scheme = match &caller.secured {
-                Some(_) => OriginScheme::Https,
-                None => OriginScheme::Http,
+            let scheme = match caller.context.security {
+                ConnectionSecurity::Tls(_) => OriginScheme::Https,
+                ConnectionSecurity::Plain => OriginScheme::Http,
             };
             Some(Origin::from_authority(scheme, host).map_err(|_| GatewayRefusal::Host)?)
         }
@@ -61,9 +62,9 @@ pub(crate) fn read(
         Some(address @ UrlHost::Address(_)) => address.to_name(),
     };
     Ok(ParsedRequest {
-        client: telling.client(caller.peer, headers),
+        client: telling.client(caller.peer(), headers),
         host,
-        page: [REFERER, ORIGIN].iter().find_map(|field| page_host(headers, field)),
+        page: page_of(headers),
         kind: kind::of_request(request.method(), request.uri(), headers),
         path,
         plain,
@@ -71,10 +72,4 @@ pub(crate) fn read(
         raw,
         path_source: PathSource::Client,
     })
-}
-
-/// The host of the page that makes the request, from `Referer` or `Origin`.
-fn page_host(headers: &HeaderMap, field: &HeaderName) -> Option<DomainName> {
-    let page: Uri = headers.get(field)?.to_str().ok()?.parse().ok()?;
-    DomainName::parse(page.host()?).ok()
 }

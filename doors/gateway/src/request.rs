@@ -19,7 +19,7 @@ use http::{Request, Response};
 use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, interim, upgrade};
 use ledger::EventSubject;
-use origins::{BecomesTunnel, MeteredBody, carry_switched};
+use origins::{BecomesTunnel, BodyEnd, MeteredBody, carry_switched};
 use route_matching::{MatchInput, ParsedRequest};
 use std::cell::RefCell;
 use std::pin::pin;
@@ -38,14 +38,23 @@ struct AnswerPatience {
 }
 
 /// Answers one request. The future is dropped when the client goes away; the ticket notes it.
-pub(crate) async fn answer(
+pub(crate) fn answer(
+    door: &Arc<GatewayDoor>,
+    connection: &Arc<ClientConnection>,
+    request: Request<Incoming>,
+) -> impl Future<Output = Response<Body>> {
+    // Boxed: it goes through many hands, and is copied in none.
+    answer_boxed(door, connection, Box::new(request))
+}
+
+async fn answer_boxed(
     door: &Arc<GatewayDoor>,
     caller: &Arc<ClientConnection>,
     mut request: Box<Request<Incoming>>,
 ) -> Response<Body> {
     let now = clock::now();
     let setup = door.setup();
-    let mut ticket = GatewayTicket::open(&door.parts.ledger, now, caller.peer);
+    let mut ticket = GatewayTicket::open(&door.parts.ledger, now, caller.peer());
     let reader = PageReader::of(request.headers());
     let timeout = setup.forwarding.limits.response_timeout;
     let rules = RequestRules { table: &setup.table, policy: &door.parts.policy };
@@ -69,7 +78,7 @@ pub(crate) async fn answer(
         parsed: &parsed,
         input: MatchInput::of(&request),
         occasion: BlockOccasion::Request,
-        local: caller.local,
+        local: caller.arrived_at(),
         now,
     };
     let decision = decide(rules, &question);
@@ -135,7 +144,7 @@ fn understood(
     request: &mut Request<Incoming>,
 ) -> Result<ParsedRequest, GatewayRefusal> {
     let parsed = read(setup.table.slashes, setup.forwarding.telling(), caller, request)?;
-    if let (Some(secured), Some(secure)) = (&caller.secured, &setup.secure)
+    if let (Some(secured), Some(secure)) = (caller.context.handshake(), &setup.secure)
         && !secure.serves(secured, parsed.host.as_name())
     {
         return Err(GatewayRefusal::Misdirected);
@@ -153,9 +162,13 @@ fn record(
     let ShapedAnswer { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
     let Some(LeavingConnection { client, held, place }) = switched else {
-        return response.map(|body| {
-            MeteredBody::wrap(body, patience.stall, move |bytes, end| ticket.ended(bytes, end))
-        });
+        let ended = move |bytes, end| {
+            if end == BodyEnd::Broken {
+                ticket.broke_off();
+            }
+            ticket.close(bytes);
+        };
+        return response.map(|body| MeteredBody::wrap(body, patience.stall, ended));
     };
     becomes.now();
     let server = upgrade::on(&mut response);

@@ -100,7 +100,7 @@ impl RerouteContext {
                 parsed: &parsed,
                 input: MatchInput::of(&request),
                 occasion: BlockOccasion::Request,
-                local: context.caller.local,
+                local: context.caller.arrived_at(),
                 now: context.now,
             };
             let decision = decide(rules, &question);

@@ -24,7 +24,7 @@ pub use self::guards::{
 };
 pub(crate) use self::guards::{CheckedAnswer, check_copied};
 use self::listeners::HttpsUse;
-pub use self::listeners::{CertificateSettings, ClientCertificate, ClientSettings, TlsSettings};
+pub use self::listeners::{ClientSettings, TlsSettings};
 pub(crate) use self::onward::{HostSent, HostSetting};
 pub(crate) use self::own::FixedAnswer;
 pub use self::own::{FixedAnswerSettings, RedirectSettings};
@@ -32,13 +32,15 @@ pub use self::reproxy::ReproxySettings;
 pub use self::routes::RouteSettings;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use balancer::PoolSettings;
+use http_front::ConnectionCaps;
+pub use http_front::{CertificateSettings, ClientCertificate};
 use origins::AnswerHeadSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use vocab::{ByteSize, Complaint, Listen, Network, Scheme, TimeSpan};
+use vocab::{ByteSize, Complaint, Door, Listen, Network, Scheme, TimeSpan};
 
 /// Routes: those of one host are looked at one by one.
 const ROUTES_MAX: usize = 1_024;
@@ -106,6 +108,13 @@ pub struct Settings {
     pub connections: u32,
     /// How many of them one client may hold. Default 1024.
     pub connections_per_client: u32,
+}
+
+impl Settings {
+    /// The caps on its connections.
+    pub(crate) const fn connection_caps(&self) -> ConnectionCaps {
+        ConnectionCaps::new(self.connections, self.connections_per_client)
+    }
 }
 
 impl Default for Settings {
@@ -279,15 +288,8 @@ impl Settings {
 }
 
 fn check_listen(path: &str, listen: &Listen) -> Option<Complaint> {
-    let remedy = format!("write http://{}", listen.address);
-    let message = match listen.scheme {
-        Scheme::Http | Scheme::Https if listen.path.is_empty() => return None,
-        Scheme::Http | Scheme::Https => {
-            "a gateway listens at an address; paths belong in its routes"
-        }
-        Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic => "the gateway speaks HTTP",
-    };
-    Some(Complaint::new(path, message).remedy(remedy))
+    let no_path = "a gateway listens at an address; paths belong in its routes";
+    http_front::check_listen(Door::Gateway, path, listen, no_path)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use policy::Policy;
 use signer::Signer;
 use std::path::PathBuf;
 use std::sync::Arc;
-use vocab::Complaint;
+use vocab::{Complaint, Network};
 
 /// Holds what the door is built from.
 #[derive(Clone)]
@@ -56,6 +56,9 @@ pub(crate) struct GatewaySetup {
     pub(crate) table: RouteTable,
     pub(crate) forwarding: Arc<ForwardingSetup>,
     pub(crate) secure: Option<GatewayTls>,
+    /// The networks from which a PROXY header is required; where there are some, nobody else is
+    /// let in.
+    pub(crate) proxies: Vec<Network>,
     /// Expectations of clients.
     pub(crate) limits: Limits,
     /// Done to the fields of answers on every route.
@@ -97,6 +100,7 @@ impl GatewaySetup {
             table,
             forwarding: Arc::new(forwarding),
             secure: GatewayTls::open(&settings, parts)?,
+            proxies: settings.proxy_protocol.iter().map(|network| network.0).collect(),
             limits: settings.client.limits(),
             response_fields: fields.response,
             settings,

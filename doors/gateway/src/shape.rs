@@ -82,12 +82,7 @@ pub(crate) fn shape(
         GatewayOutcome::Answered(response, source) => ShapedAnswer::new(response, source),
         GatewayOutcome::Fetched(response) => ShapedAnswer::new(passed_on(response), Source::Origin),
         GatewayOutcome::Cached(served) => {
-            let source = match served.source {
-                http_cache::AnswerSource::Fresh => Source::Cache,
-                http_cache::AnswerSource::Stale => Source::Stale,
-                http_cache::AnswerSource::Origin => Source::Origin,
-                http_cache::AnswerSource::NotFetched => Source::Refused,
-            };
+            let source = served.source.recorded();
             if served.source == http_cache::AnswerSource::NotFetched {
                 return ShapedAnswer::told(served.response, source, reader);
             }

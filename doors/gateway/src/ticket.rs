@@ -1,71 +1,27 @@
-//! One event per request, whatever becomes of it.
+//! The ticket of a request, with the places that it has among requests under way.
 //!
-//! A ticket is opened when a request is read and closed when its last byte is gone. One that is
-//! dropped before that tells the ledger that the client went away.
+//! Opened when a request is read; recorded when the last byte of its answer is gone, or its client.
+//! Held by `request`.
 
 use crate::guards::InFlightPermit;
-use ledger::{EventSubject, Ledger, RequestEvent};
-use origins::BodyEnd;
+use http_front::RequestTicket;
+use ledger::Ledger;
 use std::net::IpAddr;
-use std::time::Instant;
-use vocab::{Action, Caching, Cause, Door, Now, RequestKind, Source};
+use std::ops::{Deref, DerefMut};
+use vocab::{Door, Now};
 
-/// The status that the ledger shows for a client that left before its answer.
-pub(crate) const CLIENT_GONE: u16 = 499;
-
-/// The event of a request under way.
+/// The ticket of a request, with the places that it gives back with the last byte.
 pub(crate) struct GatewayTicket {
-    ledger: Ledger,
-    started: Instant,
-    event: Option<RequestEvent>,
-    /// Given back with the last byte.
+    /// Given back before the request is recorded.
     permits: Vec<InFlightPermit>,
+    ticket: RequestTicket,
 }
 
 impl GatewayTicket {
     /// Opens the event of a request.
     pub(crate) fn open(ledger: &Ledger, at: Now, client: IpAddr) -> Self {
-        let event = RequestEvent {
-            at,
-            took_us: 0,
-            door: Door::Gateway,
-            client,
-            kind: RequestKind::Other,
-            subject: EventSubject::url(""),
-            action: Action::Pass,
-            cause: Cause::NotAsked,
-            source: Source::Failed,
-            caching: Caching::NONE,
-            status: CLIENT_GONE,
-            bytes: 0,
-        };
-        Self {
-            ledger: ledger.clone(),
-            started: Instant::now(),
-            event: Some(event),
-            permits: Vec::new(),
-        }
-    }
-
-    /// Who asks, where a trusted proxy in front says so.
-    pub(crate) fn came_from(&mut self, client: IpAddr) {
-        if let Some(event) = &mut self.event {
-            event.client = client;
-        }
-    }
-
-    /// What is asked for.
-    pub(crate) fn asked(&mut self, kind: RequestKind, subject: EventSubject) {
-        if let Some(event) = &mut self.event {
-            (event.kind, event.subject) = (kind, subject);
-        }
-    }
-
-    /// What the policy said.
-    pub(crate) fn decided(&mut self, action: Action, cause: Cause) {
-        if let Some(event) = &mut self.event {
-            (event.action, event.cause) = (action, cause);
-        }
+        let ticket = RequestTicket::open(ledger, Door::Gateway, at, client);
+        Self { permits: Vec::new(), ticket }
     }
 
     /// Keeps places among requests under way until all is done.
@@ -73,50 +29,22 @@ impl GatewayTicket {
         self.permits = permits;
     }
 
-    /// The answer begins to go out.
-    pub(crate) fn answered(&mut self, source: Source, status: u16) {
-        let took_us = u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
-        if let Some(event) = &mut self.event {
-            (event.source, event.status, event.took_us) = (source, status, took_us);
-        }
-    }
-
-    /// What the cache did.
-    pub(crate) fn cached(&mut self, caching: Caching) {
-        if let Some(event) = &mut self.event {
-            event.caching = caching;
-        }
-    }
-
-    /// The answer has ended so, after `bytes` of its body. One that broke off came from nowhere in
-    /// the end.
-    pub(crate) fn ended(mut self, bytes: u64, end: BodyEnd) {
-        if end == BodyEnd::Broken
-            && let Some(event) = &mut self.event
-        {
-            event.source = Source::Failed;
-        }
-        self.close(bytes);
-    }
-
-    /// All is done: `bytes` went to the client.
+    /// Gives the places back and records the event: `bytes` went to the client.
     pub(crate) fn close(mut self, bytes: u64) {
-        self.permits.clear();
-        if let Some(mut event) = self.event.take() {
-            event.bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
-            self.ledger.record(event);
-        }
+        self.ticket.sent(bytes);
     }
 }
 
-impl Drop for GatewayTicket {
-    fn drop(&mut self) {
-        if let Some(mut event) = self.event.take() {
-            if event.took_us == 0 {
-                event.took_us =
-                    u32::try_from(self.started.elapsed().as_micros()).unwrap_or(u32::MAX);
-            }
-            self.ledger.record(event);
-        }
+impl Deref for GatewayTicket {
+    type Target = RequestTicket;
+
+    fn deref(&self) -> &RequestTicket {
+        &self.ticket
+    }
+}
+
+impl DerefMut for GatewayTicket {
+    fn deref_mut(&mut self) -> &mut RequestTicket {
+        &mut self.ticket
     }
 }

@@ -119,7 +119,7 @@ impl ForwardAuth {
         }
         let (telling, caller) = (context.forwarding.telling(), context.caller);
         let overrides = MethodOverrides::None;
-        telling.disbelieve(&mut fields, caller.peer, &[], &Method::GET, overrides);
+        telling.disbelieve(&mut fields, caller.peer(), &[], &Method::GET, overrides);
         telling.tell(&mut fields, caller);
         let method = HeaderValue::from_str(method.as_str()).ok()?;
         fields.insert(METHOD, method);

@@ -3,12 +3,12 @@
 //! Plain data. Read as part of the `gateway` section.
 
 use http_engine::{ExtendedConnect, Limits};
+use http_front::{CertificateSettings, ClientCertificate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::path::PathBuf;
 use std::time::Duration;
-use transport::tls::{ClientAuthorities, ClientCertificates};
 use vocab::{ByteSize, Complaint, DomainName, TimeSpan};
 
 /// Certificates of one gateway: each is read, watched and held in memory.
@@ -33,31 +33,6 @@ pub struct TlsSettings {
     pub client_certificate: ClientCertificate,
 }
 
-/// A certificate from files.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CertificateSettings {
-    /// The chain, leaf first, in PEM; a relative path starts from the configuration's folder. The
-    /// file is watched: a new one is served within some seconds, and one that cannot be used
-    /// changes nothing but is complained about.
-    pub certificate: PathBuf,
-    /// The private key of the certificate, in PEM.
-    pub key: PathBuf,
-}
-
-/// Tells whether clients show a certificate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ClientCertificate {
-    /// They are not asked.
-    #[default]
-    None,
-    /// They are asked: one that shows none is let in, one that shows a wrong one is not.
-    Request,
-    /// Only clients with a certificate of `client_ca` are let in.
-    Require,
-}
-
 /// Holds what is expected of clients.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -80,16 +55,6 @@ pub struct ClientSettings {
     pub headers: u16,
     /// HTTP/2: requests at once on a connection. Default 128, from 1 to 1000.
     pub http2_streams: u16,
-}
-
-impl ClientCertificate {
-    pub(crate) fn of(self, authorities: ClientAuthorities) -> ClientCertificates {
-        match self {
-            Self::None => ClientCertificates::NotAsked,
-            Self::Request => ClientCertificates::Asked(authorities),
-            Self::Require => ClientCertificates::Required(authorities),
-        }
-    }
 }
 
 /// Tells whether any listener speaks TLS, and whether all do.

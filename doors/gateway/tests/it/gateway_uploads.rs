@@ -3,6 +3,7 @@
 use crate::support;
 
 use door_gateway::{Settings, UploadMode};
+use http_front::HttpDoor;
 use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
@@ -280,7 +281,7 @@ fn half_sent_requests_are_bounded_in_sum_and_shared_fairly() {
     // A fifth of them may be within a body; of these, half are one client's.
     settings.connections = 400;
     let gateway = start(settings, parts(""));
-    let counts = || gateway.door.unfinished_requests();
+    let counts = || gateway.door.unfinished_requests().unwrap();
     let mut held: Vec<_> = (0..40).map(|_| begin_upload(GREEDY, gateway.address)).collect();
     until("all that it may have", || counts().open == 40);
     for _ in 0..10 {

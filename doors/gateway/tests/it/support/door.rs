@@ -6,6 +6,7 @@ use arc_swap::ArcSwap;
 use door_gateway::{
     CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, Settings,
 };
+use http_front::HttpDoor;
 use ledger::{Ledger, RuleTexts};
 use origins::Dialer;
 use resolver::{Resolver, ResolverSettings};
