@@ -6,6 +6,7 @@
 //! exists only when there are none. What Polipo was told is said in our words ([`from_polipo`]). No
 //! sockets, no tasks: this crate reads and checks.
 
+mod door_sections;
 mod file;
 mod foreign;
 mod formats;
@@ -15,8 +16,8 @@ mod polipo;
 mod shape;
 mod yaml;
 
+pub use door_sections::{DOOR_SECTIONS, DoorSection, PlacedCertificate, door_section};
 pub use file::{ConfigFile, DEFAULT_YAML, LandlockMode};
-pub use own_certificates::PlacedCertificate;
 pub use plan::{Plan, schema};
 pub use polipo::{ReadFile, from_polipo};
 

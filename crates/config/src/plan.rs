@@ -4,6 +4,7 @@
 //! style that needs a door that does not run) is checked here.
 
 use crate::FileComplaint;
+use crate::door_sections::DOOR_SECTIONS;
 use crate::file::ConfigFile;
 use crate::foreign;
 use crate::own_certificates;
@@ -42,9 +43,9 @@ impl Plan {
         let mut section = |name: &str, found: Vec<Complaint>| {
             warnings.extend(found.into_iter().map(|it| it.under(name)));
         };
-        section("dns", self.file.dns.as_ref().map_or_else(Vec::new, door_dns::Settings::warnings));
-        let proxy = self.file.proxy.as_ref();
-        section("proxy", proxy.map_or_else(Vec::new, door_proxy::Settings::warnings));
+        for door in &DOOR_SECTIONS {
+            section(door.door.as_str(), (door.warnings)(&self.file));
+        }
         section("admin", self.file.admin.warnings());
         warnings.into_iter().map(|it| self.placed(it)).collect()
     }
@@ -67,8 +68,7 @@ impl Plan {
     /// True where the file itself has passwords in it: those of parent proxies, and of SOCKS5
     /// proxies on the way to DNS upstreams.
     pub fn has_passwords(&self) -> bool {
-        self.file.proxy.as_ref().is_some_and(door_proxy::Settings::has_passwords)
-            || self.file.dns.as_ref().is_some_and(door_dns::Settings::has_passwords)
+        DOOR_SECTIONS.iter().any(|door| (door.has_passwords)(&self.file))
     }
 
     /// The folder that relative paths of the file start from: the file's own, or the state folder
@@ -101,26 +101,18 @@ pub(crate) fn plan(
         complaints.extend(found.into_iter().map(place));
     };
     section("policy", file.policy.check());
-    if let Some(dns) = &mut file.dns {
-        if !dns.pipeline.is_empty() {
-            match foreign::own(&dns.pipeline, source) {
-                Ok(made) => dns.foreign = Some(made),
-                Err(found) => section("", found),
-            }
+    if let Some(dns) = &mut file.dns
+        && !dns.pipeline.is_empty()
+    {
+        match foreign::own(&dns.pipeline, source) {
+            Ok(made) => dns.foreign = Some(made),
+            Err(found) => section("", found),
         }
-        section("dns", dns.check());
     }
-    if let Some(pixel) = &file.pixel {
-        section("pixel", pixel.check());
+    for door in &DOOR_SECTIONS {
+        section(door.door.as_str(), (door.check)(&file));
     }
     section("signer", file.signer.check());
-    if let Some(proxy) = &file.proxy {
-        section("proxy", proxy.check());
-    }
-    section("web", door_web::check(&file.web));
-    if let Some(gateway) = &file.gateway {
-        section("gateway", gateway.check());
-    }
     section("admin", file.admin.check());
     section("ledger", file.ledger.check());
     complaints.extend(clashing_addresses(&file));
@@ -136,36 +128,9 @@ pub(crate) fn plan(
 
 /// Every listen entry of the file with its path.
 fn listeners(file: &ConfigFile) -> Vec<(String, Listen)> {
-    let mut all = Vec::new();
-    let mut add = |section: &str, listen: &[settings::Text<Listen>]| {
-        for (index, entry) in listen.iter().enumerate() {
-            all.push((format!("{section}.listen.{index}"), entry.0.clone()));
-        }
-    };
-    if let Some(dns) = &file.dns {
-        add("dns", &dns.listen);
-    }
-    if let Some(pixel) = &file.pixel {
-        add("pixel", &pixel.listen);
-    }
-    if let Some(proxy) = &file.proxy {
-        add("proxy", &proxy.listen);
-    }
-    if let Some(gateway) = &file.gateway {
-        add("gateway", &gateway.listen);
-    }
+    let mut all: Vec<_> = DOOR_SECTIONS.iter().flat_map(|door| (door.listeners)(file)).collect();
     let admin = Listen { scheme: Scheme::Http, address: file.admin.listen.0, path: String::new() };
     all.push(("admin.listen".into(), admin));
-    // Sites may share an address: the host name tells them apart.
-    let mut shared: Vec<SocketAddr> = Vec::new();
-    for (site_index, site) in file.web.iter().enumerate() {
-        for (index, entry) in site.listen.iter().enumerate() {
-            if !shared.contains(&entry.address) {
-                shared.push(entry.address);
-                all.push((format!("web.{site_index}.listen.{index}"), entry.0.clone()));
-            }
-        }
-    }
     all
 }
 
