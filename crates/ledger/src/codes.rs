@@ -22,13 +22,7 @@ pub(crate) trait LedgerCode: Sized {
 
 impl LedgerCode for Door {
     fn code(self) -> u8 {
-        match self {
-            Self::Dns => 0,
-            Self::Pixel => 1,
-            Self::Proxy => 2,
-            Self::Web => 3,
-            Self::Gateway => 4,
-        }
+        self as u8
     }
     fn from_code(code: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|door| door.code() == code)

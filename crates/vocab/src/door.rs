@@ -3,19 +3,21 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Where a request came in.
+/// Where a request came in. The numbers stand in the ledger's files: a number never changes its
+/// door, and a new door gets a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum Door {
     /// The policy DNS forwarder.
-    Dns,
+    Dns = 0,
     /// The server that answers in place of blocked hosts.
-    Pixel,
+    Pixel = 1,
     /// The forward proxy.
-    Proxy,
+    Proxy = 2,
     /// The web server.
-    Web,
+    Web = 3,
     /// The reverse proxy.
-    Gateway,
+    Gateway = 4,
 }
 
 /// Tells what is asked for: the words of the Fetch standard's destinations, of EasyList's types,
