@@ -1,6 +1,7 @@
 // Verdicts in words: the sentence of an explanation, what the causes and sources mean, and the
 // command that says the same on a terminal. Pure; called by the log's drawer and the "why" view.
 
+import { DOOR_WORDS } from "./doors";
 import { printable } from "./format";
 import type { Cause, Rule } from "./model";
 
@@ -68,11 +69,7 @@ export function sourceText(source: string): string {
 }
 
 export const DOOR_TEXT: Record<string, { name: string; does: string }> = {
-  dns: { name: "DNS", does: "answers names" },
-  pixel: { name: "Pixel", does: "stands in for blocked hosts" },
-  proxy: { name: "Proxy", does: "fetches for browsers" },
-  web: { name: "Web", does: "serves files" },
-  gateway: { name: "Gateway", does: "guards your servers" },
+  ...DOOR_WORDS,
   admin: { name: "Admin", does: "this page" },
 };
 

@@ -1,8 +1,7 @@
 // The admin API's JSON, as `crates/admin/src/model.rs` describes it.
 // Times are ISO 8601 in UTC; numbers carry their unit in the name (`_s`, `_us`, `_bytes`).
 
-export const DOORS = ["dns", "pixel", "proxy", "web", "gateway"] as const;
-export type Door = (typeof DOORS)[number];
+export { DOORS } from "./doors";
 
 export const RANGES = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof RANGES)[number];

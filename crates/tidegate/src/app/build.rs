@@ -6,7 +6,7 @@
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
 use super::compiling::compile;
-use super::doors::OpenDoors;
+use super::doors::{HTTP_DOORS, OpenDoors};
 use super::effective::resolver_settings;
 use super::http::HttpListeners;
 use super::leaves;
@@ -21,6 +21,9 @@ use crate::cli::{CommandFailure, CommandSetup, ExitReason};
 use ::signer::trust::TrustBook;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use config::Plan;
+use door_gateway::GatewayDoor;
+use door_pixel::PixelDoor;
+use door_web::WebDoor;
 use http_engine::UnfinishedCounts;
 use ledger::RuleTexts;
 use origins::Dialer;
@@ -135,7 +138,7 @@ fn write_welcome(state_dir: &Path) -> std::io::Result<()> {
 pub(super) struct LiveRuleTexts {
     policy: Arc<ArcSwap<Policy>>,
     /// The gateway, where it runs.
-    pub(super) gateway: ArcSwapOption<door_gateway::GatewayDoor>,
+    pub(super) gateway: ArcSwapOption<GatewayDoor>,
 }
 
 impl RuleTexts for LiveRuleTexts {
@@ -170,7 +173,7 @@ impl RunningApp {
         if let Some(dns) = &running.doors.dns {
             all.extend(dns.listeners().into_iter().map(|listen| ("dns", listen)));
         }
-        for name in ["pixel", "proxy", "web", "gateway", "admin"] {
+        for name in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin"]) {
             all.extend(
                 running
                     .http
@@ -216,25 +219,20 @@ impl RunningApp {
     /// Connections through the gateway that have left HTTP; none where it does not run.
     pub(super) fn gateway_upgrades(&self) -> Option<u32> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.doors.gateway.as_ref().map(|door| door.upgrades_open())
+        running.doors.get::<GatewayDoor>().map(|door| door.upgrades_open())
     }
 
     /// The requests within their bodies at each door that passes bodies on and runs.
     pub(super) fn unfinished_requests(&self) -> Vec<(&'static str, UnfinishedCounts)> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let doors = &running.doors;
-        let counts = [
-            ("proxy", doors.proxy.as_ref().map(|door| door.unfinished_requests())),
-            ("web", doors.web.as_ref().map(|door| door.unfinished_requests())),
-            ("gateway", doors.gateway.as_ref().map(|door| door.unfinished_requests())),
-        ];
-        counts.into_iter().filter_map(|(door, counts)| Some((door, counts?))).collect()
+        let counts = running.doors.http().map(|(door, it)| (door, it.unfinished_requests()));
+        counts.filter_map(|(door, counts)| Some((door.as_str(), counts?))).collect()
     }
 
     /// The pixel door's own figures, if it runs.
     pub(super) fn pixel_figures(&self) -> Option<Arc<dyn ledger::Collector>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.doors.pixel.as_ref().map(|door| door.figures())
+        running.doors.get::<PixelDoor>().map(|door| door.figures())
     }
 
     /// Returns what effects of pipelines need.
@@ -275,12 +273,12 @@ impl RunningApp {
     }
 
     /// The gateway, if it runs.
-    pub(super) fn gateway_door(&self) -> Option<Arc<door_gateway::GatewayDoor>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
+    pub(super) fn gateway_door(&self) -> Option<Arc<GatewayDoor>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 
-    fn web_door(&self) -> Option<Arc<door_web::WebDoor>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.web.clone()
+    fn web_door(&self) -> Option<Arc<WebDoor>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 
     /// Closes all doors; what is open goes on until the drain's end.
@@ -289,7 +287,7 @@ impl RunningApp {
         if let Some(dns) = running.doors.dns.take() {
             dns.close();
         }
-        for door in ["pixel", "proxy", "web", "gateway", "admin"] {
+        for door in HTTP_DOORS.iter().map(|entry| entry.door.as_str()).chain(["admin"]) {
             running.http.keep_only(door, &[]);
         }
     }

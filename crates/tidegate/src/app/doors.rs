@@ -1,27 +1,77 @@
-//! The five doors as the program holds them: made from a plan, joined with those that run.
+//! The doors as the program holds them: made from a plan, joined with those that run.
 //!
 //! Each is made anew from every plan, which proves the plan before anything changes; one that runs
-//! already keeps its place, its connections and its listeners, and takes the new settings.
+//! already keeps its place, its connections and its listeners, and takes the new settings. The HTTP
+//! doors are a table ([`HTTP_DOORS`]), which everything that concerns all of them walks.
 
-use super::folders::FolderOpener;
+mod entries;
+
 use super::http::Serve;
-use super::{RunningApp, blocked_tunnels, effective};
+use super::{RunningApp, blocked_tunnels};
 use config::Plan;
+use door_pixel::PixelDoor;
+use file_access::private_files::PrivateFiles;
+use http_front::HttpDoor;
+use policy::{Ask, Policy, Verdict};
+use std::any::Any;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-use transport::{ConnectionLimits, Drain, ServerTls, Stream};
-use vocab::{Complaint, Listen, Scheme};
+use transport::ConnectionLimits;
+use vocab::{Complaint, Door, Listen, Now};
 
-/// The doors that run; none where the plan has no such section.
+pub(crate) use self::entries::{HTTP_DOORS, SAMPLE};
+
+/// A door of the plan, if the plan has it.
+type MadeDoor = Result<Option<Arc<dyn HttpDoor>>, Vec<Complaint>>;
+
+/// An HTTP door as the program makes and tells of it: a line of the table.
+pub(crate) struct DoorEntry {
+    /// The door.
+    pub(crate) door: Door,
+    make: fn(&RunningApp, &Plan) -> MadeDoor,
+    take_settings: fn(&OpenHttpDoor, &RunningApp, &Plan) -> Result<(), Vec<Complaint>>,
+    /// Reads every file that the plan names for it, and says what is wrong with them.
+    pub(crate) check_files: fn(&Plan, &Path, &Arc<PrivateFiles>) -> Vec<Complaint>,
+    /// A command to try it with at this address.
+    pub(crate) to_try: fn(SocketAddr) -> String,
+    /// Tells in a few words what it does with a request that has this verdict.
+    pub(crate) outcome: fn(&Policy, &Plan, &Ask<'_>, Verdict, Now) -> String,
+}
+
+/// An HTTP door as the program makes it and tells of it, beside what its listeners need.
+/// Complaints have paths relative to the door's section.
+trait ProgramDoor: HttpDoor + Sized {
+    const DOOR: Door;
+
+    /// Makes the door of the plan, if the plan has it; nothing listens yet.
+    fn make(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<Self>>, Vec<Complaint>>;
+
+    /// Takes the plan's settings while it runs.
+    fn take_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), Vec<Complaint>>;
+
+    fn check_files(plan: &Plan, base: &Path, private: &Arc<PrivateFiles>) -> Vec<Complaint>;
+
+    fn to_try(address: SocketAddr) -> String;
+
+    fn outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>, verdict: Verdict, now: Now) -> String;
+}
+
+/// The doors that run.
 #[derive(Default)]
 pub(super) struct OpenDoors {
     pub(super) dns: Option<Arc<door_dns::DnsDoor>>,
-    pub(super) pixel: Option<Arc<door_pixel::PixelDoor>>,
-    pub(super) proxy: Option<Arc<door_proxy::ProxyDoor>>,
-    pub(super) web: Option<Arc<door_web::WebDoor>>,
-    pub(super) gateway: Option<Arc<door_gateway::GatewayDoor>>,
+    /// In the order of the table.
+    http: Vec<OpenHttpDoor>,
+}
+
+/// An HTTP door that runs.
+#[derive(Clone)]
+pub(super) struct OpenHttpDoor {
+    entry: &'static DoorEntry,
+    door: Arc<dyn HttpDoor>,
 }
 
 /// An HTTP door as its listeners need it. A door that does not run listens nowhere.
@@ -35,20 +85,44 @@ pub(super) struct HttpOpening {
 /// Time for which the end of the program waits for what is on its way to disk.
 const SETTLE_MAX: Duration = Duration::from_secs(5);
 
+impl DoorEntry {
+    const fn of<D: ProgramDoor>() -> Self {
+        Self {
+            door: D::DOOR,
+            make: |app, plan| Ok(D::make(app, plan)?.map(|door| door as Arc<dyn HttpDoor>)),
+            take_settings: |open, app, plan| {
+                open.typed::<D>().map_or(Ok(()), |door| door.take_settings(app, plan))
+            },
+            check_files: D::check_files,
+            to_try: D::to_try,
+            outcome: D::outcome,
+        }
+    }
+
+    /// The entry of a door; none of the DNS door, which is no HTTP door.
+    pub(crate) fn at(door: Door) -> Option<&'static Self> {
+        HTTP_DOORS.iter().find(|entry| entry.door == door)
+    }
+}
+
+impl OpenHttpDoor {
+    fn typed<D: HttpDoor>(&self) -> Option<Arc<D>> {
+        let door: Arc<dyn Any + Send + Sync> = Arc::clone(&self.door) as _;
+        door.downcast().ok()
+    }
+}
+
 impl RunningApp {
     /// Waits until the disk tiers of the caches have what was handed to them.
     pub(super) fn settle_caches(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let (proxy, gateway) = (running.doors.proxy.clone(), running.doors.gateway.clone());
+        let doors = running.doors.http.clone();
         drop(running);
         let (done, settled) = sync_channel(1);
         // A thread of its own: a disk that hangs holds up nobody's end.
         std::thread::spawn(move || {
-            if let Some(door) = proxy {
-                door.settle();
-            }
-            if let Some(door) = gateway {
-                door.settle();
+            for open in doors {
+                open.door.flush();
             }
             // Whoever waited may have lost patience.
             let _ = done.send(());
@@ -62,201 +136,70 @@ impl RunningApp {
 impl OpenDoors {
     /// Makes every door of the plan; nothing listens yet.
     pub(super) fn make(app: &RunningApp, plan: &Plan) -> Result<Self, String> {
-        let file = &plan.file;
-        let base = plan.base(app.state.path()).to_path_buf();
-        let dns = match effective::dns_settings(plan) {
-            None => None,
-            Some(settings) => {
-                let parts = door_dns::DnsParts {
-                    policy: Arc::clone(&app.policy),
-                    resolver: app.resolver.clone(),
-                    ledger: app.ledger.clone(),
-                    pixel: effective::pixel_addresses(plan),
-                    drain: app.drain.clone(),
-                    cores: Arc::clone(&app.cores),
-                    signer: Some(Arc::clone(&app.signer)),
-                    trust: Arc::clone(&app.trust),
-                    around: app.around(),
-                    base: base.clone(),
-                };
-                Some(door_dns::DnsDoor::new(&settings, parts).map_err(|why| why.to_string())?)
-            }
-        };
-        let pixel = file.pixel.clone().map(|settings| pixel(app, plan, settings));
-        let proxy = make_proxy(app, plan, &base)?;
-        let web = match file.web.as_slice() {
-            [] => None,
-            sites => {
-                let parts = door_web::WebParts {
-                    policy: Arc::clone(&app.policy),
-                    ledger: app.ledger.clone(),
-                    base: base.clone(),
-                    private: Arc::clone(&app.private),
-                    signer: Some(Arc::clone(&app.signer)),
-                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
-                };
-                let made = door_web::WebDoor::new(sites, parts);
-                Some(made.map_err(|complaints| lines(plan, "web", complaints))?)
-            }
-        };
-        let gateway = match file.gateway.clone() {
-            None => None,
-            Some(settings) => {
-                let parts = door_gateway::GatewayParts {
-                    policy: Arc::clone(&app.policy),
-                    ledger: app.ledger.clone(),
-                    dialer: app.dialer(),
-                    folders: Arc::new(FolderOpener::new(&app.ledger, &app.private)),
-                    base,
-                    private: Arc::clone(&app.private),
-                    cache: around(app, "gateway"),
-                    signer: Some(Arc::clone(&app.signer)),
-                    tell: Arc::new(|line| eprintln!("tidegate: {line}")),
-                };
-                let made = door_gateway::GatewayDoor::new(settings, parts);
-                Some(made.map_err(|complaints| lines(plan, "gateway", complaints))?)
-            }
-        };
-        Ok(Self { dns, pixel, proxy, web, gateway })
+        let dns = entries::make_dns(app, plan)?;
+        let mut http = Vec::new();
+        for entry in &HTTP_DOORS {
+            let made = (entry.make)(app, plan);
+            let made = made.map_err(|wrong| lines(plan, entry.door.as_str(), wrong))?;
+            http.extend(made.map(|door| OpenHttpDoor { entry, door }));
+        }
+        Ok(Self { dns, http })
     }
 
     /// The doors of `fresh`, each replaced by the one that runs already.
     pub(super) fn joined(&self, fresh: Self) -> Self {
-        fn join<D>(runs: Option<&Arc<D>>, fresh: Option<Arc<D>>) -> Option<Arc<D>> {
-            fresh.map(|fresh| runs.map_or(fresh, Arc::clone))
-        }
-        Self {
-            dns: join(self.dns.as_ref(), fresh.dns),
-            pixel: join(self.pixel.as_ref(), fresh.pixel),
-            proxy: join(self.proxy.as_ref(), fresh.proxy),
-            web: join(self.web.as_ref(), fresh.web),
-            gateway: join(self.gateway.as_ref(), fresh.gateway),
-        }
+        let dns = fresh.dns.map(|fresh| self.dns.clone().unwrap_or(fresh));
+        let runs = |fresh: OpenHttpDoor| self.at(fresh.entry).cloned().unwrap_or(fresh);
+        Self { dns, http: fresh.http.into_iter().map(runs).collect() }
     }
 
     /// Gives the HTTP doors the plan's settings.
     pub(super) fn take_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), String> {
-        let file = &plan.file;
-        let at_pixel = self.pixel.clone().filter(|_| blocked_tunnels::are_taken(plan));
+        let at_pixel = self.get::<PixelDoor>().filter(|_| blocked_tunnels::are_taken(plan));
         app.at_pixel.door.store(at_pixel);
-        if let (Some(door), Some(settings)) = (&self.pixel, &file.pixel) {
-            door.reload(settings.clone(), effective::splice_bounds(plan));
-        }
-        if let (Some(door), Some(settings)) = (&self.proxy, &file.proxy) {
-            door.reload(settings.clone()).map_err(|wrong| lines(plan, "proxy", wrong))?;
-        }
-        if let Some(door) = &self.web {
-            door.reload(&file.web).map_err(|complaints| lines(plan, "web", complaints))?;
-        }
-        if let (Some(door), Some(settings)) = (&self.gateway, &file.gateway) {
-            door.reload(settings.clone())
-                .map_err(|complaints| lines(plan, "gateway", complaints))?;
+        for open in &self.http {
+            let taken = (open.entry.take_settings)(open, app, plan);
+            taken.map_err(|wrong| lines(plan, open.entry.door.as_str(), wrong))?;
         }
         Ok(())
     }
 
     /// Every HTTP door, those that do not run with no listener.
-    pub(super) fn openings(&self) -> [HttpOpening; 4] {
-        let pixel = opening("pixel", self.pixel.as_ref(), |door| {
-            let plain = serving(door, door_pixel::PixelDoor::serve_connection);
-            let secure = serving(door, door_pixel::PixelDoor::serve_tls_connection);
-            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
-        });
-        let proxy = opening("proxy", self.proxy.as_ref(), |door| {
-            let plain = serving(door, door_proxy::ProxyDoor::serve_connection);
-            let secure = serving(door, door_proxy::ProxyDoor::serve_tls_connection);
-            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
-        });
-        let web = opening("web", self.web.as_ref(), |door| {
-            let plain = serving(door, door_web::WebDoor::serve_connection);
-            let secure = serving(door, door_web::WebDoor::serve_tls_connection);
-            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
-        });
-        let gateway = opening("gateway", self.gateway.as_ref(), |door| {
-            let plain = serving(door, door_gateway::GatewayDoor::serve_connection);
-            let secure = serving(door, door_gateway::GatewayDoor::serve_tls_connection);
-            (door.listeners(), door.connection_limits(), by_scheme(plain, secure))
-        });
-        [pixel, proxy, web, gateway]
+    pub(super) fn openings(&self) -> Vec<HttpOpening> {
+        HTTP_DOORS.iter().map(|entry| opening(entry, self.at(entry))).collect()
+    }
+
+    /// The HTTP doors that run.
+    pub(super) fn http(&self) -> impl Iterator<Item = (Door, &dyn HttpDoor)> {
+        self.http.iter().map(|open| (open.entry.door, &*open.door))
+    }
+
+    /// The HTTP door of this type, if it runs.
+    pub(super) fn get<D: HttpDoor>(&self) -> Option<Arc<D>> {
+        self.http.iter().find_map(OpenHttpDoor::typed)
+    }
+
+    fn at(&self, entry: &DoorEntry) -> Option<&OpenHttpDoor> {
+        self.http.iter().find(|open| open.entry.door == entry.door)
     }
 }
 
-/// Returns what the cache of a door finds around it.
-fn around(app: &RunningApp, door: &'static str) -> door_proxy::CacheEnvironment {
-    door_proxy::CacheEnvironment {
-        clock: transport::clock::now,
-        folder: app.state.path().to_path_buf(),
-        log: Arc::new(move |line| eprintln!("tidegate: {door}: {line}")),
-    }
-}
-
-fn make_proxy(
-    app: &RunningApp,
-    plan: &Plan,
-    base: &Path,
-) -> Result<Option<Arc<door_proxy::ProxyDoor>>, String> {
-    let Some(settings) = plan.file.proxy.clone() else { return Ok(None) };
-    let parts = door_proxy::ProxyParts {
-        policy: Arc::clone(&app.policy),
-        ledger: app.ledger.clone(),
-        dialer: app.dialer(),
-        off_limits: vec![plan.file.admin.listen.0],
-        base: base.to_path_buf(),
-        blocked_tunnels: Some(Arc::clone(&app.at_pixel) as _),
-        cache: around(app, "proxy"),
-        signer: Some(Arc::clone(&app.signer)),
-        dashboard: Arc::clone(&app.dashboard),
-        tell: Arc::new(|line| eprintln!("tidegate: {line}")),
+fn opening(entry: &DoorEntry, open: Option<&OpenHttpDoor>) -> HttpOpening {
+    let name = entry.door.as_str();
+    let Some(open) = open else {
+        let serve: Serve = Arc::new(|_, _, _| Box::pin(async {}));
+        return HttpOpening {
+            name,
+            listen: Vec::new(),
+            limits: ConnectionLimits::new(0, 0),
+            serve,
+        };
     };
-    let made = door_proxy::ProxyDoor::new(settings, parts);
-    made.map(Some).map_err(|complaints| lines(plan, "proxy", complaints))
-}
-
-fn pixel(
-    app: &RunningApp,
-    plan: &Plan,
-    settings: door_pixel::Settings,
-) -> Arc<door_pixel::PixelDoor> {
-    let parts = door_pixel::PixelParts {
-        policy: Arc::clone(&app.policy),
-        ledger: app.ledger.clone(),
-        tls: ServerTls::with_signer(Arc::clone(&app.signer)),
-        signer: Arc::clone(&app.signer),
-        trust: Arc::clone(&app.trust),
-        dashboard: Arc::clone(&app.dashboard),
-        dialer: app.dialer(),
-    };
-    door_pixel::PixelDoor::new(settings, effective::splice_bounds(plan), parts)
-}
-
-fn opening<D>(
-    name: &'static str,
-    door: Option<&Arc<D>>,
-    describe: impl FnOnce(&Arc<D>) -> (Vec<Listen>, ConnectionLimits, Serve),
-) -> HttpOpening {
-    let nowhere = || -> (Vec<Listen>, ConnectionLimits, Serve) {
-        (Vec::new(), ConnectionLimits::new(0, 0), Arc::new(|_, _, _| Box::pin(async {})))
-    };
-    let (listen, limits, serve) = door.map_or_else(nowhere, describe);
+    let door = Arc::clone(&open.door);
+    let (listen, limits) = (door.listeners(), door.connection_limits());
+    let serve: Serve =
+        Arc::new(move |scheme, stream, drain| Arc::clone(&door).serve(scheme, stream, drain));
     HttpOpening { name, listen, limits, serve }
-}
-
-/// A door's way to serve a connection, in the one form that listeners take.
-fn serving<D, F>(door: &Arc<D>, serve: fn(Arc<D>, Stream, Drain) -> F) -> Serve
-where
-    D: Send + Sync + 'static,
-    F: Future<Output = ()> + 'static,
-{
-    let door = Arc::clone(door);
-    Arc::new(move |_, stream, drain| Box::pin(serve(Arc::clone(&door), stream, drain)))
-}
-
-/// One way at `https` listeners, another at the rest.
-fn by_scheme(plain: Serve, secure: Serve) -> Serve {
-    Arc::new(move |scheme, stream, drain| {
-        let serve = if scheme == Scheme::Https { &secure } else { &plain };
-        serve(scheme, stream, drain)
-    })
 }
 
 /// Complaints of a section, a line each, with their places.

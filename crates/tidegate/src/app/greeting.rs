@@ -1,16 +1,14 @@
-//! What is printed at the start: where each door listens, and one line to try for each.
+//! The lines that are printed at the start: where each door listens, and one line to try for each.
 
 use super::RunningApp;
+use super::doors::{DoorEntry, SAMPLE};
 use super::lists::RulesOrigin;
 use super::reload::size;
 use admin::TOKEN_FILE;
 use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::PoisonError;
-use vocab::{Listen, Scheme};
-
-/// A name of the starter list, so that the lines to try show something.
-const SAMPLE: &str = "doubleclick.net";
+use vocab::{Door, Listen, Scheme};
 
 /// The lines, in the order of the doors.
 pub(super) fn lines(app: &RunningApp, origin: RulesOrigin) -> Vec<String> {
@@ -77,14 +75,9 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn to_try(door: &str, listen: &Listen) -> Option<String> {
     let address = reachable(listen.address);
     let (ip, port) = (address.ip(), address.port());
-    match (door, listen.scheme) {
-        ("dns", Scheme::Udp) => Some(format!("dig @{ip} -p {port} {SAMPLE}")),
-        ("pixel", Scheme::Http) => {
-            Some(format!("curl -i -H 'Host: {SAMPLE}' http://{address}/tag.js"))
-        }
-        ("proxy", Scheme::Http) => Some(format!("curl -i -x http://{address} http://{SAMPLE}/")),
-        ("web", Scheme::Http) => Some(format!("curl http://{address}/")),
-        ("gateway", Scheme::Http) => Some(format!("curl -i http://{address}/.env")),
-        _ => None,
+    match (door.parse().ok()?, listen.scheme) {
+        (Door::Dns, Scheme::Udp) => Some(format!("dig @{ip} -p {port} {SAMPLE}")),
+        (door, Scheme::Http) => Some((DoorEntry::at(door)?.to_try)(address)),
+        (_, Scheme::Udp | Scheme::Tcp | Scheme::Tls | Scheme::Quic | Scheme::Https) => None,
     }
 }

@@ -9,7 +9,7 @@ mod build;
 mod cache_files;
 mod compiling;
 mod control;
-mod doors;
+pub(crate) mod doors;
 mod effective;
 pub(crate) mod folders;
 mod greeting;

@@ -5,6 +5,7 @@
 
 use super::RunningApp;
 use admin::model::OriginInfo;
+use door_proxy::ProxyDoor;
 use http::Version;
 use origins::KnownOrigin;
 use std::sync::mpsc::channel;
@@ -20,7 +21,9 @@ impl RunningApp {
     /// The origins that the proxy has connections to, or had several to of late. Blocks until the
     /// cores have answered: not for a core's own thread.
     pub(super) fn origins(&self) -> Vec<OriginInfo> {
-        let proxy = self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.proxy.clone();
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let proxy = running.doors.get::<ProxyDoor>();
+        drop(running);
         let Some(proxy) = proxy else { return Vec::new() };
         let (tell, told) = channel();
         for core in 0..self.cores.count() {

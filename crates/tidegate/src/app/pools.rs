@@ -18,7 +18,7 @@ use std::sync::{Arc, PoisonError};
 
 impl RunningApp {
     pub(super) fn gateway(&self) -> Option<Arc<door_gateway::GatewayDoor>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.gateway.clone()
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).doors.get()
     }
 
     /// The gateway's pools as they are now.

@@ -159,7 +159,7 @@ impl RunningApp {
         let fresh = OpenDoors::make(self, &plan)?;
         // A door that runs goes on with new settings; a new one begins. Until it has taken them,
         // only the fresh one knows where to listen.
-        let wanted = fresh.openings().map(|opening| opening.listen);
+        let wanted: Vec<_> = fresh.openings().into_iter().map(|opening| opening.listen).collect();
         let doors = running.doors.joined(fresh);
         let mut openings = doors.openings();
         for (opening, listen) in openings.iter_mut().zip(wanted) {
@@ -197,7 +197,7 @@ impl RunningApp {
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
         }
-        self.texts.gateway.store(doors.gateway.clone());
+        self.texts.gateway.store(doors.get());
         self.ledger.apply(&plan.file.ledger);
         running.doors = doors;
         running.warnings = warnings(&plan);

@@ -5,7 +5,8 @@
 use super::RunningApp;
 use admin::WhyQuestion;
 use admin::model::{StoreDisk, StoreInfo, TakeBackRequest, TakenBack};
-use door_proxy::{HttpCache, PurgeStrength, PurgeTarget};
+use door_gateway::GatewayDoor;
+use door_proxy::{HttpCache, ProxyDoor, PurgeStrength, PurgeTarget};
 use ledger::Collector;
 use ledger::prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use ledger::prometheus_client::metrics::MetricType;
@@ -58,8 +59,8 @@ const BY_STORE: [OfStore; 12] = [
 /// The caches of the doors that run.
 fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
     let running = app.running.lock().unwrap_or_else(PoisonError::into_inner);
-    let proxy = running.doors.proxy.as_ref().and_then(|door| door.cache());
-    let gateway = running.doors.gateway.as_ref().and_then(|door| door.cache());
+    let proxy = running.doors.get::<ProxyDoor>().and_then(|door| door.cache());
+    let gateway = running.doors.get::<GatewayDoor>().and_then(|door| door.cache());
     let named = [("proxy", proxy), ("gateway", gateway)];
     named.into_iter().filter_map(|(door, cache)| Some((door, cache?))).collect()
 }

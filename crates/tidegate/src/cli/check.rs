@@ -1,6 +1,7 @@
 //! `tidegate check`: everything that is wrong with a configuration, and nothing started.
 
 use super::{CommandFailure, CommandSetup, machine};
+use crate::app::doors::HTTP_DOORS;
 use crate::app::subscriptions::Subscription;
 use crate::app::{self, lists};
 use config::Plan;
@@ -8,7 +9,6 @@ use file_access::private_files::PrivateFiles;
 use signer::CaCertificate;
 use std::path::Path;
 use std::sync::Arc;
-use vocab::Complaint;
 
 /// Reads and checks the configuration and what it names: lists, pattern files, folders.
 pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
@@ -23,22 +23,11 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let base = plan.base(&state);
     let private = app::private::paths(&plan, &state, setup);
     let private = Arc::new(PrivateFiles::new(private));
-    let mut named: Vec<Complaint> = Vec::new();
-    if let Some(gateway) = &plan.file.gateway {
-        let mut found = door_gateway::check_files(gateway, base, &private);
-        found.extend(app::folders::check(gateway, base, &private));
-        named.extend(found.into_iter().map(|complaint| complaint.under("gateway")));
-    }
-    if let Some(proxy) = &plan.file.proxy {
-        let found = door_proxy::check_files(proxy, base);
-        named.extend(found.into_iter().map(|complaint| complaint.under("proxy")));
-    }
-    // The built-in configuration's folder is made at the first start.
-    if !plan.is_built_in() {
-        let found = door_web::check_folders(&plan.file.web, base, &private);
-        named.extend(found.into_iter().map(|complaint| complaint.under("web")));
-    }
-    complaints.extend(named.into_iter().map(|complaint| plan.placed(complaint)));
+    let named = HTTP_DOORS.iter().flat_map(|entry| {
+        let found = (entry.check_files)(&plan, base, &private).into_iter();
+        found.map(|complaint| complaint.under(entry.door.as_str()))
+    });
+    complaints.extend(named.map(|complaint| plan.placed(complaint)));
     complaints.extend(app::privileges::bad_account(&plan));
     if !complaints.is_empty() {
         return Err(CommandFailure::complaints(&complaints));

@@ -2,12 +2,10 @@
 //!
 //! The pixel door tells by itself. Where the program runs, the DNS door and the gateway say more.
 
-use crate::app::blocked_tunnels::are_taken;
+use crate::app::doors::DoorEntry;
 use crate::app::effective::{effective_style, pixel_addresses};
-use crate::app::mint::vouches_for;
 use admin::WhyQuestion;
-use config::Plan;
-use door_proxy::BlockedTunnel;
+use config::{Plan, door_section};
 use policy::{Ask, BlockStyle, Policy, Verdict};
 use vocab::{Action, Door, Now, RequestKind};
 
@@ -22,14 +20,7 @@ pub(super) fn trims(question: &WhyQuestion) -> bool {
 
 /// True for a door that the configuration names.
 pub(super) fn is_configured(plan: &Plan, door: Door) -> bool {
-    let file = &plan.file;
-    match door {
-        Door::Dns => file.dns.is_some(),
-        Door::Pixel => file.pixel.is_some(),
-        Door::Proxy => file.proxy.is_some(),
-        Door::Web => !file.web.is_empty(),
-        Door::Gateway => file.gateway.is_some(),
-    }
+    (door_section(door).is_set)(&plan.file)
 }
 
 /// Outcome at the door of a question.
@@ -40,23 +31,10 @@ pub(super) fn outcome(
     verdict: Verdict,
     now: Now,
 ) -> String {
-    match (ask.door, verdict.action) {
-        (Door::Dns, Action::Pass) => {
-            "asks the upstream resolvers, or answers from the cache".into()
-        }
-        (Door::Dns, Action::Block) => dns_outcome(policy, plan, ask),
-        (Door::Pixel, _) => String::new(),
-        (Door::Proxy, Action::Pass) => "fetches it from its origin".into(),
-        (Door::Proxy, Action::Block) => {
-            let is_answered = are_taken(plan) && vouches_for(policy, ask.host.as_str(), now);
-            let tunnel = if is_answered { BlockedTunnel::Answered } else { BlockedTunnel::Refused };
-            door_proxy::foretell(policy, ask, verdict, tunnel)
-        }
-        (Door::Web, Action::Pass) => "serves the file".into(),
-        (Door::Gateway, Action::Pass) => {
-            "does what its route says, unless its own patterns block it".into()
-        }
-        (Door::Web | Door::Gateway, Action::Block) => "403 that names list and rule".into(),
+    match (DoorEntry::at(ask.door), verdict.action) {
+        (Some(entry), _) => (entry.outcome)(policy, plan, ask, verdict, now),
+        (None, Action::Pass) => "asks the upstream resolvers, or answers from the cache".into(),
+        (None, Action::Block) => dns_outcome(policy, plan, ask),
     }
 }
 
