@@ -68,11 +68,11 @@ pub struct Settings {
     /// 2. Where there are some, every connection must come from them and begin so; any other is
     /// closed. At most 64. Default none.
     pub proxy_protocol: Vec<Text<Network>>,
-    /// What is expected of clients.
+    /// Timeouts, rates and limits for clients.
     pub client: ClientSettings,
     /// The servers behind, by the name of their pool.
     pub pools: BTreeMap<String, PoolSettings>,
-    /// What goes where: the first route that fits decides. At most 1024.
+    /// Routes: the first that fits decides. At most 1024.
     pub routes: Vec<RouteSettings>,
     /// URLs to refuse whatever the route. Default none.
     pub block: Option<BlockSettings>,
@@ -80,12 +80,11 @@ pub struct Settings {
     /// `-Port` are believed, or their `Forwarded` where that alone is spoken; anybody else's are
     /// replaced. Default none.
     pub trusted: Vec<Text<Network>>,
-    /// How servers are told who the client is: `x_forwarded` (the default: `X-Forwarded-For`,
-    /// `-Proto`, `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. What
-    /// strangers write into any of them is dropped always.
+    /// Fields that tell servers who the client is: `x_forwarded` (the default: `X-Forwarded-For`,
+    /// `-Proto`, `-Host`, `-Port`), `standard` (`Forwarded`, RFC 7239), `both` or `off`. Clients
+    /// that are not trusted cannot set any of them.
     pub forwarded: ForwardedStyle,
-    /// What is done to header fields on every route, and to the gateway's own answers. Default
-    /// nothing.
+    /// Changes of header fields on every route, and in the gateway's own answers. Default none.
     pub headers: FieldSettings,
     /// The largest request body. Default 64MiB, at least 1KiB. Beyond it: 413. Bodies are streamed,
     /// so this costs no memory.
@@ -100,13 +99,13 @@ pub struct Settings {
     pub upgrade_idle: Text<TimeSpan>,
     /// Number of such connections that may be open at once. Default 10000. Beyond it: 503.
     pub upgrades: u32,
-    /// How request bodies reach a server.
+    /// Request bodies: streamed to a server, or collected first.
     pub uploads: UploadSettings,
     /// The cache of the routes that have one, shared by all of them.
     pub cache: http_cache::Settings,
     /// Number of connections that may be open at once, all clients together. Default 10000.
     pub connections: u32,
-    /// How many of them one client may hold. Default 1024.
+    /// Connections that one client may hold. Default 1024.
     pub connections_per_client: u32,
 }
 

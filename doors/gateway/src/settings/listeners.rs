@@ -28,12 +28,12 @@ pub struct TlsSettings {
     /// Certificates of the authorities whose clients are let in, in PEM; at most 1 MiB, read on
     /// every reload.
     pub client_ca: Option<PathBuf>,
-    /// Whether clients show a certificate. Default `none`. What they showed is told to servers in
-    /// `Client-Cert` (RFC 9440).
+    /// Client certificates: asked for, required or neither. Default `none`. Servers are told of
+    /// them in `Client-Cert` (RFC 9440).
     pub client_certificate: ClientCertificate,
 }
 
-/// Holds what is expected of clients.
+/// Timeouts, rates and limits for clients.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientSettings {
