@@ -107,7 +107,7 @@ pub(crate) async fn answer(
             &request,
         )),
         (ProxyDecision::Trim(_, cut), _) => {
-            ProxyOutcome::ByPolicy(trims::answer(&trip, &wish.host, cut))
+            ProxyOutcome::ByPolicy(trims::answer(&door.parts.policy.load(), &wish.host, cut))
         }
         (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }) => {
             let fetching = pin!(fetch(&trip, origin, path, request));

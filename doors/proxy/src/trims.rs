@@ -4,7 +4,6 @@
 //! Only requests that change nothing are sent elsewhere, and nobody is kept going round: a site
 //! that puts a parameter back on gets it in the end. Called by `request`.
 
-use crate::context::ProxyContext;
 use crate::pages;
 use http::{HeaderValue, Method, Response};
 use http_engine::Body;
@@ -40,12 +39,8 @@ pub(crate) struct RecentTrims {
 }
 
 /// The answer that sends the client there. Nothing is said of a rule that is gone by now.
-pub(crate) fn answer(
-    trip: &ProxyContext<'_>,
-    host: &DomainName,
-    shorter: TrimRedirect,
-) -> Response<Body> {
-    let rule = trip.door.parts.policy.load().rule_text(shorter.rule, host.as_name());
+pub(crate) fn answer(policy: &Policy, host: &DomainName, shorter: TrimRedirect) -> Response<Body> {
+    let rule = policy.rule_text(shorter.rule, host.as_name());
     pages::trimmed(shorter.location, rule.as_ref())
 }
 
