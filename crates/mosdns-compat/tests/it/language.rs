@@ -152,7 +152,7 @@ plugins:
             "plugins.1.args.upstreams.0.addr: plain DNS goes to an IP address, not to \"dns.test\"; \
              write its address, or use tls:// or https://",
             "plugins.1.args.upstreams.1.addr: \"ftp\" is no protocol of upstreams",
-            "plugins.1.tag: the tag \"a\" is taken; the other one stands at plugins.0.tag",
+            "plugins.1.tag: the tag \"a\" is taken; the other one is at plugins.0.tag",
             "plugins.2.type: \"blackhole\" is no type of plugins",
             "plugins.3.args: \"entry\" is missing",
             "plugins.3.args.listen: \"nowhere\" is no IP address with a port; \
