@@ -18,7 +18,7 @@ pub(crate) mod why;
 
 use crate::control::ProgramControl;
 use crate::gate::AuthGate;
-use crate::once::OneTimeTokens;
+use crate::one_time_tokens::OneTimeTokens;
 use crate::refused::ApiRefusal;
 use axum::extract::FromRequestParts;
 use http::StatusCode;
@@ -155,7 +155,7 @@ pub(crate) fn guarded() -> OpenApiRouter<Arc<ApiState>> {
         .routes(routes!(changes::resume))
         .routes(routes!(changes::purge))
         .routes(routes!(stores::stores))
-        .routes(routes!(stores::take_back))
+        .routes(routes!(stores::purge_stores))
         .routes(routes!(allows::allow))
         .routes(routes!(allows::allows))
         .routes(routes!(allows::revoke))

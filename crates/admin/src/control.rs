@@ -78,7 +78,7 @@ pub trait ProgramControl: Send + Sync + 'static {
     fn stores(&self) -> Vec<StoreInfo>;
 
     /// Takes back what is stored, in the stores of these doors; or says why that does not last.
-    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal>;
+    fn purge_stores(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal>;
 
     /// The CA certificate, as PEM; none if no door mints certificates.
     fn ca_pem(&self) -> Option<String>;
@@ -110,7 +110,7 @@ pub enum PoolServerChange {
     /// Gets new clients again.
     Undrain(String),
     /// Gets so much beside the others.
-    Weigh(String, u32),
+    SetWeight(String, u32),
 }
 
 /// Answers to DNS questions that are to be forgotten.

@@ -5,7 +5,7 @@
 //! without the token or a session. The right token always passes: wrong ones are rationed for each
 //! client, and those that a page of another site sends are refused uncounted. Asked by the guard.
 
-use crate::guesses::{GuessVerdict, WrongGuesses};
+use crate::failed_logins::{GuessVerdict, WrongGuesses};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
 use crate::sessions::{OpenSessions, SESSION_SECONDS};
@@ -27,7 +27,7 @@ pub(crate) struct AuthGate {
     listen: SocketAddr,
     hosts: Vec<DomainName>,
     sessions: OpenSessions,
-    guesses: WrongGuesses,
+    failed_logins: WrongGuesses,
 }
 
 /// Tells how a request showed that it may.
@@ -49,7 +49,7 @@ impl AuthGate {
         now: Now,
     ) -> Self {
         let sessions = OpenSessions::open(state_dir, token.clone(), now);
-        Self { token, listen, hosts, sessions, guesses: WrongGuesses::default() }
+        Self { token, listen, hosts, sessions, failed_logins: WrongGuesses::default() }
     }
 
     /// Returns whether the request calls us by a name of ours.
@@ -115,10 +115,10 @@ impl AuthGate {
         now: Now,
     ) -> Result<AuthMethod, ApiRefusal> {
         if let Some(guess) = bearer(headers) {
-            let sender = RequestOrigin::of(headers, own_host(headers));
+            let sender = RequestOrigin::of(headers, host_field(headers));
             return self.check_token(guess, client, sender, now).map(|()| AuthMethod::Token);
         }
-        if session_of(headers).is_some_and(|id| self.sessions.has(id, now)) {
+        if session_of(headers).is_some_and(|id| self.sessions.is_open(id, now)) {
             return Ok(AuthMethod::Session);
         }
         Err(unauthorised("no token and no session"))
@@ -143,7 +143,7 @@ impl AuthGate {
                 "open the dashboard by its address",
             ));
         }
-        match self.guesses.add(client, now) {
+        match self.failed_logins.add(client, now) {
             GuessVerdict::Counted => Err(unauthorised("this is not the token")),
             GuessVerdict::TooMany => Err(ApiRefusal::new(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -155,8 +155,8 @@ impl AuthGate {
     }
 
     /// Begins a session and gives its cookie. Writes a file.
-    pub(crate) fn begin_session(&self, now: Now) -> Result<String, TokenError> {
-        let id = self.sessions.begin(now)?;
+    pub(crate) fn open_session(&self, now: Now) -> Result<String, TokenError> {
+        let id = self.sessions.start(now)?;
         Ok(format!(
             "{COOKIE_NAME}={id}; Path=/; HttpOnly; SameSite=Strict; Max-Age={SESSION_SECONDS}"
         ))
@@ -190,7 +190,7 @@ fn host_of<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> Option<&'r str> {
 }
 
 /// The host that a request names in its field, or nothing: for programs and browsers over HTTP/1.
-pub(crate) fn own_host(headers: &HeaderMap) -> &str {
+pub(crate) fn host_field(headers: &HeaderMap) -> &str {
     headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default()
 }
 

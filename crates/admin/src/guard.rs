@@ -47,7 +47,7 @@ const FIELDS: [(HeaderName, HeaderValue); 7] = [
 ];
 
 /// For every path: the host name, the origin of a change, the answer's headers.
-pub(crate) async fn around(
+pub(crate) async fn guard_request(
     State(app): State<Arc<ApiState>>,
     mut request: Request,
     next: Next,

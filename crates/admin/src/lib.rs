@@ -8,12 +8,12 @@
 mod api;
 mod assets;
 mod control;
+mod failed_logins;
 mod gate;
 mod guard;
-mod guesses;
 mod iso;
 pub mod model;
-mod once;
+mod one_time_tokens;
 mod page;
 mod query;
 pub mod question;

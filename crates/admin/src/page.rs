@@ -25,7 +25,7 @@ use std::sync::Arc;
 use vocab::{DomainName, Door, RequestKind};
 
 /// Longest address of a page to go back to, in bytes.
-const BACK_BYTES_MAX: usize = 2048;
+const RETURN_URL_BYTES_MAX: usize = 2048;
 
 /// Holds what the address of the page says.
 #[derive(Debug, Deserialize)]
@@ -62,13 +62,13 @@ pub(crate) struct AllowPage {
     host: DomainName,
     client: Option<IpAddr>,
     /// The page that was blocked: an `http` or `https` URL; none if it is another thing.
-    back: Option<String>,
+    return_url: Option<String>,
 }
 
 impl AllowPage {
     fn read(host: &str, client: &str, back: &str) -> Result<Self, ApiRefusal> {
         let (host, client) = (allows::host(host)?, allows::client(Some(client))?);
-        Ok(Self { host, client, back: way_back(back) })
+        Ok(Self { host, client, return_url: parse_return_url(back) })
     }
 
     /// The page's own address.
@@ -78,7 +78,7 @@ impl AllowPage {
             "/allow?host={}&client={}&back={}&again=1",
             encoded(self.host.as_str()),
             encoded(&self.client.map(|it| it.to_string()).unwrap_or_default()),
-            encoded(self.back.as_deref().unwrap_or_default()),
+            encoded(self.return_url.as_deref().unwrap_or_default()),
         )
     }
 
@@ -106,7 +106,7 @@ pub(crate) async fn show(
         // A strict cookie does not come along from another site's page: go here once more from
         // here.
         return if words.again.is_empty() {
-            show::bounce(&wish)
+            show::redirect_to_self(&wish)
         } else {
             show::login(
                 &wish,
@@ -142,13 +142,13 @@ pub(crate) async fn act(
     headers: HeaderMap,
     sent: Result<Form<AllowPageForm>, FormRejection>,
 ) -> Response {
-    match acted(&app, asked, &headers, sent).await {
+    match handle_form(&app, asked, &headers, sent).await {
         Ok(wish) => (StatusCode::SEE_OTHER, [(LOCATION, wish.address())]).into_response(),
         Err(refused) => show::refused(&refused),
     }
 }
 
-async fn acted(
+async fn handle_form(
     app: &Arc<ApiState>,
     asked: ApiRequest,
     headers: &HeaderMap,
@@ -160,7 +160,7 @@ async fn acted(
     })?;
     let wish = AllowPage::read(&sent.host, &sent.client, &sent.back)?;
     let session = session_of(headers).unwrap_or_default();
-    if !app.once.take(&sent.once, session, &wish.purpose(), asked.now) {
+    if !app.once.redeem(&sent.once, session, &wish.purpose(), asked.now) {
         return Err(ApiRefusal::new(
             StatusCode::FORBIDDEN,
             "this form was sent already, or stood open for too long",
@@ -176,7 +176,7 @@ async fn acted(
         sent.act.parse().map_or_else(|_| AllowMinutes::Word(sent.act.clone()), AllowMinutes::Count);
     let client = client.map(|it| it.to_string());
     let request = AllowRequest { host: wish.host.to_string(), minutes, client };
-    allowed(app, allows::grant(&request, asked.now)?, asked.now).await?;
+    allowed(app, allows::parse_allow(&request, asked.now)?, asked.now).await?;
     Ok(wish)
 }
 
@@ -195,7 +195,7 @@ async fn state(
 ) -> Result<(WhyAnswer, Option<AllowInfo>), ApiRefusal> {
     let question = WhyQuestion {
         host: wish.host.clone(),
-        url: wish.back.clone(),
+        url: wish.return_url.clone(),
         client: wish.client.unwrap_or(asked.client),
         kind: RequestKind::Document,
         door: Door::Pixel,
@@ -215,8 +215,8 @@ async fn state(
 }
 
 /// A page to go back to, if it is one of the web.
-fn way_back(text: &str) -> Option<String> {
-    let uri: Uri = text.parse().ok().filter(|_| text.len() <= BACK_BYTES_MAX)?;
+fn parse_return_url(text: &str) -> Option<String> {
+    let uri: Uri = text.parse().ok().filter(|_| text.len() <= RETURN_URL_BYTES_MAX)?;
     let web = matches!(uri.scheme_str(), Some("http" | "https"));
     let host = uri.host().is_some_and(|host| !host.is_empty());
     // Whoever has a password in an address means to be taken for another.
@@ -231,9 +231,9 @@ mod tests {
     #[test]
     fn only_pages_of_the_web_are_gone_back_to() {
         for good in ["http://shop.example/", "https://shop.example:8443/a?b=c%20d"] {
-            assert_eq!(way_back(good).as_deref(), Some(good));
+            assert_eq!(parse_return_url(good).as_deref(), Some(good));
         }
-        let long = format!("http://shop.example/{}", "a".repeat(BACK_BYTES_MAX));
+        let long = format!("http://shop.example/{}", "a".repeat(RETURN_URL_BYTES_MAX));
         for bad in [
             "",
             "/allow",
@@ -244,7 +244,7 @@ mod tests {
             "https:///x",
             &long,
         ] {
-            assert_eq!(way_back(bad), None, "{bad}");
+            assert_eq!(parse_return_url(bad), None, "{bad}");
         }
     }
 }

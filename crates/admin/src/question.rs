@@ -27,8 +27,8 @@ pub struct UnreadableQuestion {
 }
 
 impl UnreadableQuestion {
-    fn word(name: &str, found: &str, expected: &str) -> Self {
-        let error = format!("{name}: {:?} is not known here", shown(found));
+    fn unknown_word(name: &str, found: &str, expected: &str) -> Self {
+        let error = format!("{name}: {:?} is not known here", truncated(found));
         Self { error, remedy: format!("write one of {expected}") }
     }
 
@@ -40,7 +40,7 @@ impl UnreadableQuestion {
 
 /// Reads a question.
 pub fn read(query: &WhyQuery) -> Result<WhyQuestion, UnreadableQuestion> {
-    let wrong = UnreadableQuestion::word;
+    let wrong = UnreadableQuestion::unknown_word;
     let (host, url) = host_and_url(query.target.trim())?;
     let door = match filled(query.door.as_ref()) {
         Some(word) => {
@@ -66,7 +66,7 @@ pub fn read(query: &WhyQuery) -> Result<WhyQuestion, UnreadableQuestion> {
         Some(word) => Some(page(word)?),
         None => None,
     };
-    let (url, kind) = asked_at(door, &host, url, kind)?;
+    let (url, kind) = as_seen_by_door(door, &host, url, kind)?;
     Ok(WhyQuestion { host, url, client, kind, door, page })
 }
 
@@ -74,13 +74,13 @@ fn filled(word: Option<&String>) -> Option<&str> {
     word.map(String::as_str).filter(|word| !word.is_empty())
 }
 
-fn shown(text: &str) -> String {
+fn truncated(text: &str) -> String {
     text.chars().take(SHOWN_MAX).collect()
 }
 
 /// The URL and the kind as clients ask for them at this door: the DNS door sees names alone, the
 /// proxy of a name alone a tunnel to it, the others its first page.
-fn asked_at(
+fn as_seen_by_door(
     door: Door,
     host: &DomainName,
     url: Option<String>,
@@ -89,12 +89,12 @@ fn asked_at(
     match (door, kind) {
         (Door::Dns, None) => Ok((None, RequestKind::Lookup(1))),
         (Door::Dns, Some(kind @ RequestKind::Lookup(_))) => Ok((None, kind)),
-        (Door::Dns, Some(other)) => Err(UnreadableQuestion::word(
+        (Door::Dns, Some(other)) => Err(UnreadableQuestion::unknown_word(
             "kind",
             &other.to_string(),
             "the record types at the DNS door, as in A, AAAA, HTTPS",
         )),
-        (_, Some(RequestKind::Lookup(_))) => Err(UnreadableQuestion::word(
+        (_, Some(RequestKind::Lookup(_))) => Err(UnreadableQuestion::unknown_word(
             "kind",
             &filled_kind(kind),
             "document, script, image, fetch and so on: record types are for the DNS door",
@@ -116,7 +116,7 @@ fn filled_kind(kind: Option<RequestKind>) -> String {
 /// The host of the page that asks, from its name or its URL.
 fn page(word: &str) -> Result<DomainName, UnreadableQuestion> {
     let expected = "the names of hosts, as in news.example";
-    let wrong = || UnreadableQuestion::word("page", word, expected);
+    let wrong = || UnreadableQuestion::unknown_word("page", word, expected);
     host_and_url(word).map(|(host, _)| host).map_err(|_| wrong())
 }
 
@@ -132,7 +132,7 @@ fn host_and_url(target: &str) -> Result<(DomainName, Option<String>), Unreadable
     let is_web =
         ["http", "https", "ws", "wss"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     if !is_web {
-        let error = format!("{:?} is no URL of the web with a host name", shown(target));
+        let error = format!("{:?} is no URL of the web with a host name", truncated(target));
         return Err(wrong(error));
     }
     // As browsers send it: hosts in their ASCII form, paths percent-encoded.
@@ -140,21 +140,23 @@ fn host_and_url(target: &str) -> Result<(DomainName, Option<String>), Unreadable
         target.to_owned()
     } else {
         let read = Url::parse(target);
-        read.map_err(|why| wrong(format!("{:?} is no URL: {why}", shown(target))))?.into()
+        read.map_err(|why| wrong(format!("{:?} is no URL: {why}", truncated(target))))?.into()
     };
     let uri: Uri =
-        url.parse().map_err(|why| wrong(format!("{:?} is no URL: {why}", shown(target))))?;
+        url.parse().map_err(|why| wrong(format!("{:?} is no URL: {why}", truncated(target))))?;
     let host = uri.host().and_then(|host| DomainName::parse(host).ok());
     match host {
         Some(host) => Ok((host, Some(url))),
-        None => Err(wrong(format!("{:?} is no URL of the web with a host name", shown(target)))),
+        None => {
+            Err(wrong(format!("{:?} is no URL of the web with a host name", truncated(target))))
+        }
     }
 }
 
 /// Reads a name; one with letters beyond ASCII in the form that DNS knows it by (RFC 5891).
 fn name(text: &str) -> Result<DomainName, UnreadableQuestion> {
     let wrong = |why: &dyn fmt::Display| {
-        let error = format!("{:?} is neither a name nor a URL: {why}", shown(text));
+        let error = format!("{:?} is neither a name nor a URL: {why}", truncated(text));
         UnreadableQuestion::target(error)
     };
     if text.is_ascii() {

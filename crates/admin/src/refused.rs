@@ -29,7 +29,7 @@ impl ApiRefusal {
     }
 
     /// A word of the query that is none of those expected.
-    pub(crate) fn word(name: &str, found: &str, expected: &str) -> Self {
+    pub(crate) fn unknown_word(name: &str, found: &str, expected: &str) -> Self {
         let shown: String = found.chars().take(64).collect();
         Self::new(
             StatusCode::BAD_REQUEST,

@@ -74,7 +74,7 @@ impl Admin {
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
             .layer(map_response(as_json))
-            .layer(from_fn_with_state(app.clone(), guard::around))
+            .layer(from_fn_with_state(app.clone(), guard::guard_request))
             .with_state(app);
         Self { router }
     }

@@ -52,7 +52,7 @@ impl OpenSessions {
     }
 
     /// Begins a session and gives its identifier. Writes the file.
-    pub(crate) fn begin(&self, now: Now) -> Result<String, TokenError> {
+    pub(crate) fn start(&self, now: Now) -> Result<String, TokenError> {
         let id = random_hex()?;
         let mut open = lock(&self.open);
         open.retain(|_, until_ms| *until_ms > now.unix_ms);
@@ -62,7 +62,7 @@ impl OpenSessions {
                 open.remove(&sum);
             }
         }
-        open.insert(self.sum(&id), now.unix_ms.saturating_add(SESSION_SECONDS * 1000));
+        open.insert(self.digest(&id), now.unix_ms.saturating_add(SESSION_SECONDS * 1000));
         drop(open);
         self.write();
         Ok(id)
@@ -70,19 +70,19 @@ impl OpenSessions {
 
     /// Ends a session. Writes the file, if there was such a session.
     pub(crate) fn end(&self, id: &str) {
-        let was_open = lock(&self.open).remove(&self.sum(id)).is_some();
+        let was_open = lock(&self.open).remove(&self.digest(id)).is_some();
         if was_open {
             self.write();
         }
     }
 
     /// True while a session of this identifier is open.
-    pub(crate) fn has(&self, id: &str, now: Now) -> bool {
-        let until_ms = lock(&self.open).get(&self.sum(id)).copied();
+    pub(crate) fn is_open(&self, id: &str, now: Now) -> bool {
+        let until_ms = lock(&self.open).get(&self.digest(id)).copied();
         until_ms.is_some_and(|until_ms| until_ms > now.unix_ms)
     }
 
-    fn sum(&self, id: &str) -> Sum {
+    fn digest(&self, id: &str) -> Sum {
         Sha256::new()
             .chain_update(self.token.as_str())
             .chain_update([0])
@@ -143,20 +143,20 @@ mod tests {
     #[test]
     fn a_session_outlives_a_restart_and_ends_when_it_is_over() {
         let folder = Folder::new();
-        let id = open(&folder, at(0)).begin(at(0)).unwrap();
-        assert!(open(&folder, at(DAY_MS)).has(&id, at(DAY_MS)));
+        let id = open(&folder, at(0)).start(at(0)).unwrap();
+        assert!(open(&folder, at(DAY_MS)).is_open(&id, at(DAY_MS)));
         let over = at(SESSION_SECONDS * 1000);
-        assert!(!open(&folder, over).has(&id, over));
+        assert!(!open(&folder, over).is_open(&id, over));
         let again = open(&folder, at(1));
         again.end(&id);
-        assert!(!again.has(&id, at(1)));
-        assert!(!open(&folder, at(1)).has(&id, at(1)), "a logout outlives it too");
+        assert!(!again.is_open(&id, at(1)));
+        assert!(!open(&folder, at(1)).is_open(&id, at(1)), "a logout outlives it too");
     }
 
     #[test]
     fn the_file_is_secret_and_tells_no_identifier() {
         let folder = Folder::new();
-        let id = open(&folder, at(0)).begin(at(0)).unwrap();
+        let id = open(&folder, at(0)).start(at(0)).unwrap();
         let path = folder.path().join(FILE);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(!fs::read_to_string(&path).unwrap().contains(&id));
@@ -165,39 +165,39 @@ mod tests {
     #[test]
     fn another_token_ends_every_session() {
         let folder = Folder::new();
-        let id = open(&folder, at(0)).begin(at(0)).unwrap();
+        let id = open(&folder, at(0)).start(at(0)).unwrap();
         fs::remove_file(folder.path().join(TOKEN_FILE)).unwrap();
-        assert!(!open(&folder, at(0)).has(&id, at(0)));
+        assert!(!open(&folder, at(0)).is_open(&id, at(0)));
     }
 
     #[test]
     fn what_stands_in_the_file_is_believed_as_far_as_it_is_sound() {
         let folder = Folder::new();
-        let id = open(&folder, at(0)).begin(at(0)).unwrap();
+        let id = open(&folder, at(0)).start(at(0)).unwrap();
         let path = folder.path().join(FILE);
         let good = fs::read_to_string(&path).unwrap();
         let odd = format!("\n x 1\n{} 9\n{} soup\n{good}", "é".repeat(32), "0".repeat(64));
         fs::write(&path, odd).unwrap();
-        assert!(open(&folder, at(1)).has(&id, at(1)));
+        assert!(open(&folder, at(1)).is_open(&id, at(1)));
         fs::write(&path, good.replace(" 2592000000", " 18446744073709551615")).unwrap();
         let wrong_clock = open(&folder, at(1));
-        assert!(!wrong_clock.has(&id, at(SESSION_SECONDS * 1000 + 1)), "it ends in a month");
+        assert!(!wrong_clock.is_open(&id, at(SESSION_SECONDS * 1000 + 1)), "it ends in a month");
         fs::write(&path, vec![0xff; 1 << 20]).unwrap();
-        assert!(!open(&folder, at(1)).has(&id, at(1)));
+        assert!(!open(&folder, at(1)).is_open(&id, at(1)));
     }
 
     #[test]
     fn the_oldest_ends_at_the_cap() {
         let folder = Folder::new();
         let sessions = open(&folder, at(0));
-        let first = sessions.begin(at(0)).unwrap();
-        let second = sessions.begin(at(1)).unwrap();
+        let first = sessions.start(at(0)).unwrap();
+        let second = sessions.start(at(1)).unwrap();
         for number in 1..SESSIONS_MAX as u64 {
-            sessions.begin(at(1 + number)).unwrap();
+            sessions.start(at(1 + number)).unwrap();
         }
         let now = at(SESSIONS_MAX as u64);
-        assert!(!sessions.has(&first, now));
-        assert!(sessions.has(&second, now));
-        assert!(open(&folder, now).has(&second, now), "all of them fit into the file");
+        assert!(!sessions.is_open(&first, now));
+        assert!(sessions.is_open(&second, now));
+        assert!(open(&folder, now).is_open(&second, now), "all of them fit into the file");
     }
 }

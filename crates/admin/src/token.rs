@@ -17,7 +17,7 @@ pub const TOKEN_FILE: &str = "admin.token";
 /// Bytes of a token as text: 32 random bytes in hexadecimal.
 const TEXT_BYTES: usize = 64;
 /// A token that somebody wrote by hand has at least so many characters, and at most so many.
-const BY_HAND: std::ops::RangeInclusive<usize> = 32..=256;
+const CUSTOM_TOKEN_LENGTHS: std::ops::RangeInclusive<usize> = 32..=256;
 
 /// The token.
 #[derive(Clone)]
@@ -62,7 +62,7 @@ impl AdminToken {
     }
 
     /// Reason why what stands in a state folder is no token; none where nothing stands there.
-    pub fn trouble(state_dir: &Path) -> Option<TokenError> {
+    pub fn find_error(state_dir: &Path) -> Option<TokenError> {
         let path = state_dir.join(TOKEN_FILE);
         match fs::read_to_string(&path) {
             Ok(text) if is_token(text.trim()) => None,
@@ -113,7 +113,7 @@ impl AdminToken {
 
 fn is_token(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    BY_HAND.contains(&text.len()) && text.chars().all(fits)
+    CUSTOM_TOKEN_LENGTHS.contains(&text.len()) && text.chars().all(fits)
 }
 
 /// 32 random bytes in hexadecimal.

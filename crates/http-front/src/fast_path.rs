@@ -61,7 +61,7 @@ impl FastPathEvent<'_> {
         }
         ledger.record(RequestEvent {
             at: self.at,
-            took_us: self.took_us,
+            duration_us: self.took_us,
             door: self.door,
             client: self.client,
             kind: self.kind,

@@ -33,7 +33,7 @@ impl RequestTicket {
     pub fn open(ledger: &Ledger, door: Door, at: Now, client: IpAddr) -> Self {
         let event = RequestEvent {
             at,
-            took_us: 0,
+            duration_us: 0,
             door,
             client,
             kind: RequestKind::Other,
@@ -72,7 +72,7 @@ impl RequestTicket {
     /// Notes that the answer begins to go out, or that a tunnel is open: the time is taken here.
     pub fn answered(&mut self, source: Source, status: u16) {
         (self.event.source, self.event.status) = (source, status);
-        self.event.took_us = elapsed_us(self.started);
+        self.event.duration_us = elapsed_us(self.started);
         self.answer = AnswerProgress::Begun;
     }
 
@@ -100,7 +100,7 @@ impl RequestTicket {
 impl Drop for RequestTicket {
     fn drop(&mut self) {
         if self.is_unanswered() {
-            self.event.took_us = elapsed_us(self.started);
+            self.event.duration_us = elapsed_us(self.started);
         }
         let unused = EventSubject::url("");
         let subject = std::mem::replace(&mut self.event.subject, unused);

@@ -12,17 +12,18 @@ use vocab::{Action, Door, Source};
 /// Shards; the last is shared by every thread that came too late for one of its own.
 const SHARDS: usize = 32;
 /// Counters of a shard: door × action × source.
-pub(crate) const CELLS: usize = DOORS * ACTIONS * SOURCES;
+pub(crate) const COUNTERS_PER_SHARD: usize = DOORS * ACTIONS * SOURCES;
 
 /// Values up to this many microseconds have a bucket each.
 const LINEAR: u32 = 8;
 /// Buckets between two powers of two above that: the error of a quantile is at most an eighth.
-const STEPS: usize = 4;
+const BUCKETS_PER_DOUBLING: usize = 4;
 /// The first power of two that is split, and the last: 2^27 µs are 134 s, more counts as that.
 const FIRST_POWER: u32 = 3;
 const LAST_POWER: u32 = 27;
 /// Buckets of a histogram.
-pub(crate) const BUCKETS: usize = LINEAR as usize + (LAST_POWER - FIRST_POWER) as usize * STEPS + 1;
+pub(crate) const BUCKETS: usize =
+    LINEAR as usize + (LAST_POWER - FIRST_POWER) as usize * BUCKETS_PER_DOUBLING + 1;
 
 /// All shards.
 pub(crate) struct LedgerCounters {
@@ -32,7 +33,7 @@ pub(crate) struct LedgerCounters {
 /// One thread's counters, on cache lines of its own.
 #[repr(align(128))]
 struct CounterShard {
-    cells: [AtomicU64; CELLS],
+    counts: [AtomicU64; COUNTERS_PER_SHARD],
     latency: [LatencyBuckets; DOORS],
 }
 
@@ -44,7 +45,7 @@ struct LatencyBuckets {
 /// A sum over all shards, at about one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CounterSums {
-    pub(crate) cells: [u64; CELLS],
+    pub(crate) counts: [u64; COUNTERS_PER_SHARD],
 }
 
 /// The latency histogram of one door, summed over all shards.
@@ -86,7 +87,7 @@ impl LedgerCounters {
         took_us: u32,
     ) {
         let shard = &self.shards[index];
-        let cell = &shard.cells[cell(door, action, source)];
+        let cell = &shard.counts[cell(door, action, source)];
         let latency = &shard.latency[usize::from(door.code())];
         let bucket = &latency.buckets[bucket(took_us)];
         if index == SHARDS - 1 {
@@ -104,13 +105,13 @@ impl LedgerCounters {
 
     /// The counters of all shards added up.
     pub(crate) fn sums(&self) -> CounterSums {
-        let mut cells = [0; CELLS];
+        let mut cells = [0; COUNTERS_PER_SHARD];
         for shard in &self.shards {
-            for (sum, cell) in cells.iter_mut().zip(&shard.cells) {
+            for (sum, cell) in cells.iter_mut().zip(&shard.counts) {
                 *sum += cell.load(Relaxed);
             }
         }
-        CounterSums { cells }
+        CounterSums { counts: cells }
     }
 
     /// One door's latency over all shards.
@@ -130,7 +131,7 @@ impl LedgerCounters {
 impl CounterShard {
     fn new() -> Self {
         Self {
-            cells: [const { AtomicU64::new(0) }; CELLS],
+            counts: [const { AtomicU64::new(0) }; COUNTERS_PER_SHARD],
             latency: [const {
                 LatencyBuckets {
                     buckets: [const { AtomicU64::new(0) }; BUCKETS],
@@ -143,28 +144,28 @@ impl CounterShard {
 
 impl CounterSums {
     /// Each door, action and source with its count; the zeros are left out.
-    pub(crate) fn each(&self) -> impl Iterator<Item = (Door, Action, Source, u64)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Door, Action, Source, u64)> {
         Door::ALL
             .into_iter()
             .flat_map(|door| ALL_ACTIONS.map(|action| (door, action)))
             .flat_map(|(door, action)| Source::ALL.map(|source| (door, action, source)))
             .map(|(door, action, source)| {
-                (door, action, source, self.cells[cell(door, action, source)])
+                (door, action, source, self.counts[cell(door, action, source)])
             })
             .filter(|(_, _, _, count)| *count > 0)
     }
 
     /// Returns what was added since `earlier`.
     pub(crate) fn since(&self, earlier: &Self) -> Self {
-        let mut cells = self.cells;
-        for (cell, before) in cells.iter_mut().zip(&earlier.cells) {
+        let mut cells = self.counts;
+        for (cell, before) in cells.iter_mut().zip(&earlier.counts) {
             *cell = cell.saturating_sub(*before);
         }
-        Self { cells }
+        Self { counts: cells }
     }
 
     pub(crate) const fn zero() -> Self {
-        Self { cells: [0; CELLS] }
+        Self { counts: [0; COUNTERS_PER_SHARD] }
     }
 }
 
@@ -215,8 +216,8 @@ fn bucket(us: u32) -> usize {
     if power >= LAST_POWER {
         return BUCKETS - 1;
     }
-    let step = (below >> (power - 2)) as usize & (STEPS - 1);
-    LINEAR as usize + (power - FIRST_POWER) as usize * STEPS + step
+    let step = (below >> (power - 2)) as usize & (BUCKETS_PER_DOUBLING - 1);
+    LINEAR as usize + (power - FIRST_POWER) as usize * BUCKETS_PER_DOUBLING + step
 }
 
 /// The largest value of a bucket, in microseconds.
@@ -225,9 +226,10 @@ fn bucket_end(index: usize) -> u64 {
     if index < linear {
         return index as u64 + 1;
     }
-    let (octave, step) = ((index - linear) / STEPS, (index - linear) % STEPS);
+    let (octave, step) =
+        ((index - linear) / BUCKETS_PER_DOUBLING, (index - linear) % BUCKETS_PER_DOUBLING);
     let start = u64::from(LINEAR) << octave;
-    start + (start / STEPS as u64) * (step as u64 + 1)
+    start + (start / BUCKETS_PER_DOUBLING as u64) * (step as u64 + 1)
 }
 
 #[cfg(test)]
@@ -283,7 +285,7 @@ mod tests {
                 });
             }
         });
-        let total: u64 = counters.sums().each().map(|(_, _, _, count)| count).sum();
+        let total: u64 = counters.sums().iter().map(|(_, _, _, count)| count).sum();
         assert_eq!(total, (SHARDS as u64 + 8) * 1000);
     }
 }

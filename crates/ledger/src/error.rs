@@ -14,7 +14,7 @@ pub enum OpenError {
         /// The folder.
         path: PathBuf,
         /// What the system said.
-        why: String,
+        reason: String,
     },
     /// The file cannot be written.
     ReadOnly {
@@ -50,18 +50,18 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
         /// What it said.
-        why: String,
+        reason: String,
     },
     /// The writer's thread did not start.
     Thread {
         /// What the system said.
-        why: String,
+        reason: String,
     },
 }
 
 impl OpenError {
     /// `true` for what may pass while the program runs: the ledger is opened as soon as it has.
-    pub(crate) const fn may_pass(&self) -> bool {
+    pub(crate) const fn is_transient(&self) -> bool {
         match self {
             Self::ReadOnly { .. }
             | Self::Busy { .. }
@@ -76,7 +76,7 @@ impl OpenError {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Folder { path, why } => write!(
+            Self::Folder { path, reason: why } => write!(
                 f,
                 "{}: {why}; give this user the right to write there, or name another folder with --state",
                 path.display()
@@ -106,12 +106,12 @@ impl fmt::Display for OpenError {
                 "{}: written by a newer Tidegate (tables version {found}, known here up to {known}); run that version, or move the file away",
                 path.display()
             ),
-            Self::Store { path, why } => write!(
+            Self::Store { path, reason: why } => write!(
                 f,
                 "{}: the ledger cannot be opened: {why}; look at the disk, or move the file away to begin a new one",
                 path.display()
             ),
-            Self::Thread { why } => {
+            Self::Thread { reason: why } => {
                 write!(f, "the ledger's writer did not start: {why}; look at the limit on threads")
             }
         }

@@ -23,7 +23,7 @@ pub struct RequestEvent {
     /// When the request was read.
     pub at: Now,
     /// From the request's last byte in to the answer's first byte out, in microseconds.
-    pub took_us: u32,
+    pub duration_us: u32,
     /// Where it came in.
     pub door: Door,
     /// Who asked.

@@ -61,7 +61,7 @@ pub(crate) fn open_with_clock(
 ) -> Result<Ledger, OpenError> {
     let opened = LedgerStore::open(dir, clock());
     if let Err(why) = &opened
-        && !why.may_pass()
+        && !why.is_transient()
     {
         return Err(why.clone());
     }
@@ -70,7 +70,7 @@ pub(crate) fn open_with_clock(
     let thread = std::thread::Builder::new()
         .name("ledger".into())
         .spawn(move || writer.run())
-        .map_err(|why| OpenError::Thread { why: why.to_string() })?;
+        .map_err(|why| OpenError::Thread { reason: why.to_string() })?;
     Ok(Ledger {
         inner: Arc::new(LedgerInner {
             shared,
@@ -87,7 +87,7 @@ impl Ledger {
     pub fn record(&self, event: RequestEvent) {
         let shared = &*self.inner.shared;
         let here = LedgerCounters::shard_here();
-        shared.counters.count(here, event.door, event.action, event.source, event.took_us);
+        shared.counters.count(here, event.door, event.action, event.source, event.duration_us);
         if self.wants_row(event.action) && shared.queue.push(here, &event) == Err(QueueFull) {
             shared.dropped_queue.fetch_add(1, Relaxed);
         }
@@ -202,7 +202,7 @@ impl Ledger {
             dropped_queue: shared.dropped_queue.load(Relaxed),
             dropped_store: shared.dropped_store.load(Relaxed),
             stored: shared.stored.load(Relaxed),
-            warnings: warnings.past.iter().chain(&warnings.now).cloned().collect(),
+            warnings: warnings.reported.iter().chain(&warnings.now).cloned().collect(),
         }
     }
 

@@ -87,7 +87,7 @@ fn requests(counters: &LedgerCounters, encoder: &mut DescriptorEncoder<'_>) -> f
         None,
         MetricType::Counter,
     )?;
-    for (door, action, source, count) in counters.sums().each() {
+    for (door, action, source, count) in counters.sums().iter() {
         let labels =
             [("door", door.as_str()), ("action", action.as_str()), ("source", source.as_str())];
         counter(&mut family, &labels, count)?;

@@ -39,7 +39,7 @@ pub(crate) struct QueueFull;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedRow<'b> {
     pub(crate) unix_ms: u64,
-    pub(crate) took_us: u32,
+    pub(crate) duration_us: u32,
     pub(crate) door: Door,
     pub(crate) client: IpAddr,
     pub(crate) kind: RequestKind,
@@ -142,7 +142,7 @@ fn pack(event: &RequestEvent, out: &mut Vec<u8>) {
     };
     let mut head = [0; HEAD_BYTES];
     head[0..8].copy_from_slice(&event.at.unix_ms.to_le_bytes());
-    head[8..12].copy_from_slice(&event.took_us.to_le_bytes());
+    head[8..12].copy_from_slice(&event.duration_us.to_le_bytes());
     head[12..16].copy_from_slice(&event.bytes.to_le_bytes());
     head[16..32].copy_from_slice(&client.octets());
     head[32..36].copy_from_slice(&kind_code(event.kind).to_le_bytes());
@@ -166,7 +166,7 @@ fn unpack(buffer: &[u8]) -> Option<(PackedRow<'_>, &[u8])> {
     let client = Ipv6Addr::from(part::<16>(head, 16));
     let row = PackedRow {
         unix_ms: u64::from_le_bytes(part(head, 0)),
-        took_us: u32::from_le_bytes(part(head, 8)),
+        duration_us: u32::from_le_bytes(part(head, 8)),
         bytes: u32::from_le_bytes(part(head, 12)),
         client: client.to_ipv4_mapped().map_or(IpAddr::V6(client), IpAddr::V4),
         kind: kind_from_code(u32::from_le_bytes(part(head, 32))),

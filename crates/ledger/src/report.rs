@@ -136,7 +136,7 @@ pub struct LogRow {
     /// Bytes of the answer.
     pub bytes: u32,
     /// Microseconds that it took.
-    pub took_us: u32,
+    pub duration_us: u32,
 }
 
 /// Why something was done, with the rule's text as it was then.

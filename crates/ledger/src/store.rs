@@ -78,9 +78,9 @@ pub(crate) struct LedgerStore {
 /// Why a batch was not stored.
 #[derive(Debug)]
 pub(crate) struct StoreError {
-    pub(crate) why: String,
+    pub(crate) reason: String,
     /// What is to be done about it.
-    pub(crate) cure: StoreRemedy,
+    pub(crate) remedy: StoreRemedy,
 }
 
 /// Tells what is to be done about a store that fails.
@@ -98,16 +98,16 @@ impl LedgerStore {
     /// of another name is used. Both are told in the warning.
     pub(crate) fn open(dir: &Path, now_ms: u64) -> Result<(Self, Option<String>), OpenError> {
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-        made.map_err(|why| OpenError::Folder { path: dir.into(), why: why.to_string() })?;
+        made.map_err(|why| OpenError::Folder { path: dir.into(), reason: why.to_string() })?;
         let lock = lock(dir)?;
         let path = dir.join(crate::FILE_NAME);
-        close_to_others(&path);
+        restrict_to_owner(&path);
         let (path, warning) = match connect(&path) {
             Ok(connection) => return Ok((Self::new(path, connection, lock), None)),
             Err(StoreFault::Damaged(why)) => {
-                let aside = set_aside(&path, now_ms).map_err(|fault| OpenError::Store {
+                let aside = move_aside(&path, now_ms).map_err(|fault| OpenError::Store {
                     path: path.clone(),
-                    why: format!("it is damaged ({why}) and cannot be renamed: {fault}"),
+                    reason: format!("it is damaged ({why}) and cannot be renamed: {fault}"),
                 })?;
                 let warning = damage_warning(&path, &aside, &why);
                 (path, warning)
@@ -131,8 +131,8 @@ impl LedgerStore {
 
     /// Sets a file aside that turned out damaged, and begins a new one. Gives the warning.
     pub(crate) fn renew(&mut self, why: &str, now_ms: u64) -> Result<String, StoreError> {
-        let retry = |why: String| StoreError { why, cure: StoreRemedy::Retry };
-        let aside = set_aside(&self.path, now_ms).map_err(|fault| retry(fault.to_string()))?;
+        let retry = |why: String| StoreError { reason: why, remedy: StoreRemedy::Retry };
+        let aside = move_aside(&self.path, now_ms).map_err(|fault| retry(fault.to_string()))?;
         let fresh =
             connect(&self.path).map_err(|fault| retry(fault.open_error(&self.path).to_string()))?;
         fresh.set_prepared_statement_cache_capacity(32);
@@ -172,9 +172,9 @@ impl StoreFault {
         match self {
             Self::Newer(found) => OpenError::Newer { path, found, known: VERSION },
             Self::Foreign => {
-                OpenError::Store { path, why: "it is another program's database".into() }
+                OpenError::Store { path, reason: "it is another program's database".into() }
             }
-            Self::Damaged(why) => OpenError::Store { path, why },
+            Self::Damaged(why) => OpenError::Store { path, reason: why },
             Self::Sqlite(error) => match error.sqlite_error_code() {
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                     OpenError::ReadOnly { path }
@@ -183,8 +183,8 @@ impl StoreFault {
                     OpenError::Busy { path }
                 }
                 // SQLite calls it an I/O error where its index has no room.
-                _ if !has_room(&path) => OpenError::Full { path },
-                _ => OpenError::Store { path, why: error.to_string() },
+                _ if !has_disk_space(&path) => OpenError::Full { path },
+                _ => OpenError::Store { path, reason: error.to_string() },
             },
         }
     }
@@ -193,7 +193,7 @@ impl StoreFault {
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let cure = if is_damage(&error) { StoreRemedy::Renew } else { StoreRemedy::Retry };
-        Self { why: error.to_string(), cure }
+        Self { reason: error.to_string(), remedy: cure }
     }
 }
 
@@ -203,7 +203,7 @@ fn is_damage(error: &rusqlite::Error) -> bool {
 
 /// Takes the rights to the file and its companions away from everybody but their owner, where an
 /// earlier version has made them. What is another user's stays as it is.
-fn close_to_others(path: &Path) {
+fn restrict_to_owner(path: &Path) {
     for companion in ["", "-wal", "-shm"] {
         let path = suffixed(path, companion);
         if path.metadata().is_ok_and(|facts| facts.mode() & 0o077 != 0) {
@@ -269,7 +269,7 @@ fn check(connection: &Connection, path: &Path) -> Result<(), StoreFault> {
 }
 
 /// `false` where the file's disk has no room for a ledger that begins.
-fn has_room(path: &Path) -> bool {
+fn has_disk_space(path: &Path) -> bool {
     let disk = rustix::fs::statvfs(path.parent().unwrap_or(path));
     disk.map_or(true, |disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM_BYTES_MIN)
 }
@@ -281,22 +281,24 @@ fn lock(dir: &Path) -> Result<File, OpenError> {
     options.create(true).truncate(false).write(true).mode(MODE);
     let file = options.open(&path).map_err(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            OpenError::Folder { path: dir.into(), why: error.to_string() }
+            OpenError::Folder { path: dir.into(), reason: error.to_string() }
         }
         io::ErrorKind::StorageFull => OpenError::Full { path: path.clone() },
-        _ => OpenError::Store { path: path.clone(), why: error.to_string() },
+        _ => OpenError::Store { path: path.clone(), reason: error.to_string() },
     })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => {
             Err(OpenError::Locked { path: dir.join(crate::FILE_NAME) })
         }
-        Err(TryLockError::Error(error)) => Err(OpenError::Store { path, why: error.to_string() }),
+        Err(TryLockError::Error(error)) => {
+            Err(OpenError::Store { path, reason: error.to_string() })
+        }
     }
 }
 
 /// Renames the file and what belongs to it; nothing is deleted.
-fn set_aside(path: &Path, now_ms: u64) -> io::Result<PathBuf> {
+fn move_aside(path: &Path, now_ms: u64) -> io::Result<PathBuf> {
     let seconds = now_ms / 1000;
     let aside = (0..1000)
         .map(|more| suffixed(path, &format!(".damaged-{}", seconds + more)))

@@ -15,7 +15,7 @@ pub(crate) const AT_NOON: Now = Now { unix_ms: NOON, mono_ms: 0 };
 pub(crate) fn event(name: &str, action: Action) -> RequestEvent {
     RequestEvent {
         at: AT_NOON,
-        took_us: 41,
+        duration_us: 41,
         door: Door::Dns,
         client: "192.168.1.77".parse().unwrap(),
         kind: RequestKind::Lookup(1),

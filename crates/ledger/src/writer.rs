@@ -51,18 +51,18 @@ pub(crate) struct WriterShared {
     pub(crate) warnings: Mutex<LedgerWarnings>,
     /// The file, once it is open.
     pub(crate) path: OnceLock<PathBuf>,
-    orders: Mutex<WriterOrders>,
+    commands: Mutex<WriterOrders>,
     /// Rung for the writer: an order was given.
     ordered: Condvar,
     /// Rung by the writer: an order was carried out.
-    obeyed: Condvar,
+    command_done: Condvar,
 }
 
 /// Holds what the operator should know.
 #[derive(Default)]
 pub(crate) struct LedgerWarnings {
     /// What happened, once for each.
-    pub(crate) past: Vec<String>,
+    pub(crate) reported: Vec<String>,
     /// What is wrong right now.
     pub(crate) now: Option<String>,
 }
@@ -99,39 +99,39 @@ impl WriterShared {
             settings: Mutex::new(settings),
             warnings: Mutex::default(),
             path: OnceLock::new(),
-            orders: Mutex::default(),
+            commands: Mutex::default(),
             ordered: Condvar::new(),
-            obeyed: Condvar::new(),
+            command_done: Condvar::new(),
         }
     }
 
     /// Waits until everything recorded before this call is in the store, or was dropped.
     pub(crate) fn flush(&self) {
-        let mut orders = lock(&self.orders);
+        let mut orders = lock(&self.commands);
         orders.flush_wanted += 1;
         let ticket = orders.flush_wanted;
         self.ordered.notify_one();
         while orders.flush_done < ticket && orders.ended == WriterWake::No {
-            orders = self.obeyed.wait(orders).unwrap_or_else(PoisonError::into_inner);
+            orders = self.command_done.wait(orders).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
     /// Has old rows looked for at once.
     pub(crate) fn retain(&self) {
-        lock(&self.orders).retain = WriterWake::Yes;
+        lock(&self.commands).retain = WriterWake::Yes;
         self.ordered.notify_one();
     }
 
     /// Has the writer write what waits and end.
     pub(crate) fn close(&self) {
-        lock(&self.orders).close = WriterWake::Yes;
+        lock(&self.commands).close = WriterWake::Yes;
         self.ordered.notify_one();
     }
 
     pub(crate) fn warn(&self, warning: String) {
         let mut warnings = lock(&self.warnings);
-        if warnings.past.len() < WARNINGS_MAX {
-            warnings.past.push(warning);
+        if warnings.reported.len() < WARNINGS_MAX {
+            warnings.reported.push(warning);
         }
     }
 }
@@ -157,7 +157,7 @@ pub(crate) struct LedgerWriter {
     size_at: Instant,
     /// Everything older than this is being deleted, in steps.
     retaining: Option<u64>,
-    room: FileRoom,
+    file_space: FileRoom,
 }
 
 /// Tells whether the file may grow.
@@ -172,8 +172,8 @@ struct WriterEnd(Arc<WriterShared>);
 
 impl Drop for WriterEnd {
     fn drop(&mut self) {
-        lock(&self.0.orders).ended = WriterWake::Yes;
-        self.0.obeyed.notify_all();
+        lock(&self.0.commands).ended = WriterWake::Yes;
+        self.0.command_done.notify_all();
     }
 }
 
@@ -198,14 +198,14 @@ impl LedgerWriter {
             retain_at: now,
             size_at: now,
             retaining: None,
-            room: FileRoom::Enough,
+            file_space: FileRoom::Enough,
         };
-        writer.take(opened);
+        writer.accept_store(opened);
         writer
     }
 
     /// Takes the store that was opened, or says why there is none.
-    fn take(&mut self, opened: Result<(LedgerStore, Option<String>), OpenError>) {
+    fn accept_store(&mut self, opened: Result<(LedgerStore, Option<String>), OpenError>) {
         match opened {
             Ok((store, warning)) => {
                 if let Some(warning) = warning {
@@ -228,7 +228,7 @@ impl LedgerWriter {
     /// The store; tried again now and then where it could not be opened.
     fn store(&mut self) -> Option<&mut LedgerStore> {
         if self.store.is_none() && Instant::now() >= self.open_at {
-            self.take(LedgerStore::open(&self.dir, (self.clock)()));
+            self.accept_store(LedgerStore::open(&self.dir, (self.clock)()));
         }
         self.store.as_mut()
     }
@@ -246,8 +246,8 @@ impl LedgerWriter {
             }
             look = if waiting >= BATCH_ROWS { LOOK_BUSY } else { LOOK };
             if let Some(ticket) = flush {
-                lock(&self.shared.orders).flush_done = ticket;
-                self.shared.obeyed.notify_all();
+                lock(&self.shared.commands).flush_done = ticket;
+                self.shared.command_done.notify_all();
             }
             if close == WriterWake::Yes {
                 if let Some(store) = &self.store {
@@ -269,7 +269,7 @@ impl LedgerWriter {
                 && orders.close == WriterWake::No
                 && orders.retain == WriterWake::No
         };
-        let orders = lock(&self.shared.orders);
+        let orders = lock(&self.shared.commands);
         let (mut orders, _) = self
             .shared
             .ordered
@@ -288,14 +288,14 @@ impl LedgerWriter {
         self.written_at = Instant::now();
         let mut rows = self.shared.queue.drain(&mut self.buffers) as u64;
         let has_store = self.store().is_some();
-        if (self.room == FileRoom::None || !has_store) && rows > 0 {
+        if (self.file_space == FileRoom::None || !has_store) && rows > 0 {
             self.shared.dropped_store.fetch_add(rows, Relaxed);
             self.buffers.iter_mut().for_each(Vec::clear);
             rows = 0;
         }
         let sums = self.shared.counters.sums();
         let counts = sums.since(&self.counted);
-        if rows == 0 && counts.each().next().is_none() {
+        if rows == 0 && counts.iter().next().is_none() {
             return;
         }
         let Some(store) = &mut self.store else { return };
@@ -316,18 +316,20 @@ impl LedgerWriter {
             Err(error) => {
                 // The counts stay to be stored with the next batch; the rows would only pile up.
                 self.shared.dropped_store.fetch_add(rows, Relaxed);
-                self.suffer(&error);
+                self.handle_error(&error);
             }
         }
     }
 
     /// Does what can be done about a store that failed.
-    fn suffer(&mut self, error: &StoreError) {
-        let renewed = match error.cure {
-            StoreRemedy::Retry => Err(error.why.clone()),
+    fn handle_error(&mut self, error: &StoreError) {
+        let renewed = match error.remedy {
+            StoreRemedy::Retry => Err(error.reason.clone()),
             StoreRemedy::Renew => match &mut self.store {
-                Some(store) => store.renew(&error.why, (self.clock)()).map_err(|again| again.why),
-                None => Err(error.why.clone()),
+                Some(store) => {
+                    store.renew(&error.reason, (self.clock)()).map_err(|again| again.reason)
+                }
+                None => Err(error.reason.clone()),
             },
         };
         match renewed {
@@ -348,7 +350,7 @@ impl LedgerWriter {
             Ok(progress) => progress,
             Err(error) => {
                 self.retaining = None;
-                self.suffer(&error);
+                self.handle_error(&error);
                 CleanupProgress::Done
             }
         }
@@ -361,7 +363,7 @@ impl LedgerWriter {
         if self.retaining.is_none() && now >= self.size_at.min(self.retain_at) {
             let bytes = store.bytes()?;
             self.size_at = now + SIZE_EVERY;
-            self.room = if bytes > bounds.bytes_max + bounds.bytes_max / OVERSIZE_PART {
+            self.file_space = if bytes > bounds.bytes_max + bounds.bytes_max / OVERSIZE_PART {
                 FileRoom::None
             } else {
                 FileRoom::Enough

@@ -27,7 +27,7 @@ pub(crate) fn answered(
     }
     ledger.record(RequestEvent {
         at: asked.caller.now,
-        took_us,
+        duration_us: took_us,
         door: Door::Dns,
         client: asked.caller.client,
         kind: RequestKind::Lookup(asked.query.qtype),
@@ -51,7 +51,7 @@ pub(crate) fn turned_away(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply:
 pub(crate) fn refused(view: &RequestView<'_>, caller: DnsCaller<'_>, reply: &[u8]) {
     view.shared.ledger.record(RequestEvent {
         at: caller.now,
-        took_us: took_us(caller),
+        duration_us: took_us(caller),
         door: Door::Dns,
         client: caller.client,
         kind: RequestKind::Other,

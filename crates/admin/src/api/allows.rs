@@ -30,7 +30,7 @@ pub(crate) async fn allow(
     sent: Result<Json<AllowRequest>, JsonRejection>,
 ) -> Result<Json<AllowInfo>, ApiRefusal> {
     let Json(sent) = sent?;
-    let grant = grant(&sent, asked.now)?;
+    let grant = parse_allow(&sent, asked.now)?;
     allowed(&app, grant, asked.now).await.map(Json)
 }
 
@@ -90,7 +90,7 @@ pub(crate) async fn revoked(
     client: Option<IpAddr>,
     now: Now,
 ) -> Result<(), ApiRefusal> {
-    let error = format!("{host} is not let through for {}", whom(client));
+    let error = format!("{host} is not let through for {}", clients_name(client));
     if app.ask(move |app| app.control.revoke(&host, client, now)).await? {
         return Ok(());
     }
@@ -99,7 +99,7 @@ pub(crate) async fn revoked(
 }
 
 /// Reads what was asked for.
-pub(crate) fn grant(sent: &AllowRequest, now: Now) -> Result<NameAllow, ApiRefusal> {
+pub(crate) fn parse_allow(sent: &AllowRequest, now: Now) -> Result<NameAllow, ApiRefusal> {
     let (host, client) = (host(&sent.host)?, client(sent.client.as_deref())?);
     let until_unix_ms = match &sent.minutes {
         AllowMinutes::Count(minutes @ 1..=MINUTES_MAX) => {
@@ -114,7 +114,11 @@ pub(crate) fn grant(sent: &AllowRequest, now: Now) -> Result<NameAllow, ApiRefus
         }
         AllowMinutes::Word(word) if word == "always" => None,
         AllowMinutes::Word(word) => {
-            return Err(ApiRefusal::word("minutes", word, "a number of minutes, \"always\""));
+            return Err(ApiRefusal::unknown_word(
+                "minutes",
+                word,
+                "a number of minutes, \"always\"",
+            ));
         }
     };
     Ok(NameAllow { host, client, until_unix_ms })
@@ -150,9 +154,11 @@ pub(crate) fn host(text: &str) -> Result<DomainName, ApiRefusal> {
 pub(crate) fn client(text: Option<&str>) -> Result<Option<IpAddr>, ApiRefusal> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
     let parsed = text.parse().map(|client: IpAddr| Some(client.to_canonical()));
-    parsed.map_err(|_| ApiRefusal::word("client", text, "the IP addresses, as in 192.168.1.7"))
+    parsed.map_err(|_| {
+        ApiRefusal::unknown_word("client", text, "the IP addresses, as in 192.168.1.7")
+    })
 }
 
-fn whom(client: Option<IpAddr>) -> String {
+fn clients_name(client: Option<IpAddr>) -> String {
     client.map_or_else(|| "all clients".into(), |client| client.to_string())
 }

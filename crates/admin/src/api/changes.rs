@@ -125,7 +125,7 @@ fn purge_of(sent: &PurgeRequest) -> Result<DnsCachePurge, ApiRefusal> {
         )),
         ("name", _) => named(DnsCachePurge::Name),
         ("suffix", _) => named(DnsCachePurge::Suffix),
-        (other, _) => Err(ApiRefusal::word("what", other, "name, suffix, all")),
+        (other, _) => Err(ApiRefusal::unknown_word("what", other, "name, suffix, all")),
     }
 }
 

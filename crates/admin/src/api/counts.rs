@@ -71,7 +71,7 @@ pub(crate) async fn top(
     let what: TopKind = query
         .what
         .parse()
-        .map_err(|_| ApiRefusal::word("what", &query.what, "blocked, names, clients"))?;
+        .map_err(|_| ApiRefusal::unknown_word("what", &query.what, "blocked, names, clients"))?;
     let n = query.limit.unwrap_or(LINES_DEFAULT).clamp(1, LINES_MAX) as usize;
     let found = app.ask(move |app| app.ledger.top(what, range, n, asked.now)).await??;
     let shape = |line: ledger::TopLine| TopLine {
@@ -88,7 +88,7 @@ pub(crate) async fn top(
 
 fn range(word: Option<&str>) -> Result<ReportRange, ApiRefusal> {
     let Some(word) = word else { return Ok(ReportRange::Day) };
-    word.parse().map_err(|_| ApiRefusal::word("range", word, "1h, 24h, 7d, 30d"))
+    word.parse().map_err(|_| ApiRefusal::unknown_word("range", word, "1h, 24h, 7d, 30d"))
 }
 
 fn shape_totals(found: &ledger::ReportTotals, range: ReportRange, now: Now) -> RequestTotals {

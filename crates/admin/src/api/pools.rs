@@ -88,10 +88,14 @@ fn change_of(sent: PoolChangeRequest) -> Result<PoolChange, ApiRefusal> {
                 let remedy = "send `weight`, a number from 1 to 100";
                 ApiRefusal::new(StatusCode::BAD_REQUEST, "weight: it is missing", remedy)
             })?;
-            PoolServerChange::Weigh(url, weight)
+            PoolServerChange::SetWeight(url, weight)
         }
         other => {
-            return Err(ApiRefusal::word("action", other, "add, remove, drain, undrain, weigh"));
+            return Err(ApiRefusal::unknown_word(
+                "action",
+                other,
+                "add, remove, drain, undrain, weigh",
+            ));
         }
     };
     Ok(PoolChange { pool: sent.pool, change })

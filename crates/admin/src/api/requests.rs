@@ -113,10 +113,9 @@ fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
     }
     let door = match filled(query.door.as_ref()) {
         None => None,
-        Some(word) => Some(
-            word.parse::<Door>()
-                .map_err(|_| ApiRefusal::word("door", word, "dns, pixel, proxy, web, gateway"))?,
-        ),
+        Some(word) => Some(word.parse::<Door>().map_err(|_| {
+            ApiRefusal::unknown_word("door", word, "dns, pixel, proxy, web, gateway")
+        })?),
     };
     let action = match filled(query.action.as_ref()) {
         None => None,
@@ -124,7 +123,7 @@ fn filter(query: &RequestsQuery) -> Result<RowFilter, ApiRefusal> {
             [Action::Pass, Action::Block]
                 .into_iter()
                 .find(|action| action.as_str() == word)
-                .ok_or_else(|| ApiRefusal::word("action", word, "pass, block"))?,
+                .ok_or_else(|| ApiRefusal::unknown_word("action", word, "pass, block"))?,
         ),
     };
     let text = query.filter.as_deref().unwrap_or_default().trim().to_owned();
@@ -158,7 +157,7 @@ fn shape(row: LogRow) -> RequestRow {
         status: row.status,
         status_text: status_text(row.door, row.status),
         bytes: row.bytes,
-        took_us: row.took_us,
+        took_us: row.duration_us,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Logging in and out.
 
 use super::{ApiRequest, ApiState};
-use crate::gate::own_host;
+use crate::gate::host_field;
 use crate::model::{ApiProblem, LoginRequest};
 use crate::refused::ApiRefusal;
 use crate::sender::RequestOrigin;
@@ -34,16 +34,16 @@ pub(crate) async fn login(
     let media_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let is_form =
         media_type.is_some_and(|text| text.starts_with("application/x-www-form-urlencoded"));
-    let next = if is_form { page_in_words(&String::from_utf8_lossy(&body)) } else { None };
+    let next = if is_form { return_page(&String::from_utf8_lossy(&body)) } else { None };
     let token = if is_form {
-        token_in_words(&String::from_utf8_lossy(&body))
+        form_token(&String::from_utf8_lossy(&body))
     } else {
         serde_json::from_slice(&body).ok().map(|LoginRequest { token }| token)
     };
     let token = token.ok_or_else(|| {
         ApiRefusal::new(StatusCode::BAD_REQUEST, "no token was sent", "send {\"token\": \"…\"}")
     })?;
-    let sender = RequestOrigin::of(&headers, own_host(&headers));
+    let sender = RequestOrigin::of(&headers, host_field(&headers));
     match (cookie(&app, token, asked, sender).await, next) {
         (Ok(cookie), Some(next)) => {
             Ok((StatusCode::SEE_OTHER, [(LOCATION, next), (SET_COOKIE, cookie)]).into_response())
@@ -79,8 +79,8 @@ pub(crate) async fn by_address(
     headers: &HeaderMap,
     asked: ApiRequest,
 ) -> Option<Response> {
-    let token = token_in_words(query)?;
-    let sender = RequestOrigin::of(headers, own_host(headers));
+    let token = form_token(query)?;
+    let sender = RequestOrigin::of(headers, host_field(headers));
     Some(match cookie(app, token, asked, sender).await {
         Ok(cookie) => to_dashboard(&cookie),
         Err(_) if sender != RequestOrigin::Embedded && reads_pages(headers) => {
@@ -103,7 +103,7 @@ async fn cookie(
     sender: RequestOrigin,
 ) -> Result<String, ApiRefusal> {
     app.gate.check_token(token.trim(), asked.client, sender, asked.now)?;
-    app.ask(move |app| app.gate.begin_session(asked.now)).await?.map_err(|error| {
+    app.ask(move |app| app.gate.open_session(asked.now)).await?.map_err(|error| {
         let remedy = "look at the system's random number generator, then try again";
         ApiRefusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string(), remedy)
     })
@@ -118,7 +118,7 @@ fn forget_or_keep(cookie: &str) -> Response {
 }
 
 /// The page to go on to after logging in by its form: one of ours, and no other site's.
-fn page_in_words(words: &str) -> Option<String> {
+fn return_page(words: &str) -> Option<String> {
     let word = words.split('&').find_map(|word| word.strip_prefix("next="))?;
     let page = percent_decode_str(word).decode_utf8().ok()?;
     let ours = page.starts_with("/allow?") && page.bytes().all(|byte| byte.is_ascii_graphic());
@@ -126,6 +126,6 @@ fn page_in_words(words: &str) -> Option<String> {
 }
 
 /// The word `token` of a form or a query. A token holds nothing that is written with escapes.
-fn token_in_words(words: &str) -> Option<String> {
+fn form_token(words: &str) -> Option<String> {
     words.split('&').find_map(|word| word.strip_prefix("token=")).map(str::to_owned)
 }

@@ -28,14 +28,14 @@ pub(crate) async fn stores(
     (status = 400, body = ApiProblem), (status = 401, body = ApiProblem), (status = 403, body = ApiProblem),
     (status = 409, body = ApiProblem, description = "No door has such a store, or it holds until the next start only")
 ))]
-pub(crate) async fn take_back(
+pub(crate) async fn purge_stores(
     State(app): State<Arc<ApiState>>,
     _asked: ApiRequest,
     sent: Result<Json<TakeBackRequest>, JsonRejection>,
 ) -> Result<Json<TakenBack>, ApiRefusal> {
     let Json(sent) = sent?;
     check(&sent)?;
-    app.ask(move |app| app.control.take_back(&sent)).await?.map(Json).map_err(|why| {
+    app.ask(move |app| app.control.purge_stores(&sent)).await?.map(Json).map_err(|why| {
         ApiRefusal::new(
             StatusCode::CONFLICT,
             why.to_string(),
@@ -58,10 +58,12 @@ fn check(sent: &TakeBackRequest) -> Result<(), ApiRefusal> {
         ("url" | "prefix" | "host" | "tag", None) => {
             return Err(bad("value: it is missing", "send `value`: the URL, prefix, host or tag"));
         }
-        (other, _) => return Err(ApiRefusal::word("what", other, "url, prefix, host, tag, all")),
+        (other, _) => {
+            return Err(ApiRefusal::unknown_word("what", other, "url, prefix, host, tag, all"));
+        }
     }
     match sent.door.as_deref() {
         None | Some("proxy" | "gateway") => Ok(()),
-        Some(other) => Err(ApiRefusal::word("door", other, "proxy, gateway")),
+        Some(other) => Err(ApiRefusal::unknown_word("door", other, "proxy, gateway")),
     }
 }

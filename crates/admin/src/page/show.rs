@@ -12,12 +12,12 @@ use http::{StatusCode, Uri};
 use http_engine::html::{FRAME, escape, fill};
 
 const CHOOSE: &str = include_str!("choose.html");
-const WHOM: &str = include_str!("whom.html");
-const PASSING: &str = include_str!("passing.html");
+const ALLOW_FORM_HTML: &str = include_str!("whom.html");
+const ALREADY_ALLOWED_HTML: &str = include_str!("passing.html");
 const RULE: &str = include_str!("rule.html");
-const TOLD: &str = include_str!("told.html");
+const MESSAGE_HTML: &str = include_str!("told.html");
 const LOGIN: &str = include_str!("login.html");
-const ONWARD: &str = include_str!("onward.html");
+const CONTINUE_HTML: &str = include_str!("onward.html");
 
 /// What the page may do: show our style sheet and its own pictures, and send its form to us.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src data:; form-action 'self'; \
@@ -41,12 +41,12 @@ pub(super) fn state(
     once: &str,
 ) -> Response {
     if let Some(allow) = passing {
-        return passes(wish, allow, once);
+        return already_allowed_page(wish, allow, once);
     }
     if why.action == "pass" {
         let title = format!("{} is not blocked", wish.host);
         let text = format!("{}.", why.summary);
-        return told(StatusCode::OK, "Not blocked", &title, &text, &onward(wish));
+        return message_page(StatusCode::OK, "Not blocked", &title, &text, &return_link(wish));
     }
     let law = why.rule.as_ref().map_or_else(String::new, |rule| {
         format!(
@@ -58,7 +58,7 @@ pub(super) fn state(
     });
     let client = shown(wish);
     let whom = match wish.client {
-        Some(_) => fill(WHOM, &[("client", &client)]),
+        Some(_) => fill(ALLOW_FORM_HTML, &[("client", &client)]),
         None => String::new(),
     };
     let content = fill(
@@ -67,7 +67,7 @@ pub(super) fn state(
             ("host", &escape(wish.host.as_str())),
             ("law", &law),
             ("client", &client),
-            ("back", &escape(wish.back.as_deref().unwrap_or_default())),
+            ("back", &escape(wish.return_url.as_deref().unwrap_or_default())),
             ("once", once),
             ("whom", &whom),
             ("onward", ""),
@@ -76,14 +76,14 @@ pub(super) fn state(
     page(StatusCode::OK, &format!("Let {} through?", wish.host), &content)
 }
 
-fn passes(wish: &AllowPage, allow: &AllowInfo, once: &str) -> Response {
+fn already_allowed_page(wish: &AllowPage, allow: &AllowInfo, once: &str) -> Response {
     let client = shown(wish);
     let (who, whom) = match &allow.client {
         Some(client) => (escape(client), "client"),
         None => ("everybody".to_owned(), "all"),
     };
     let content = fill(
-        PASSING,
+        ALREADY_ALLOWED_HTML,
         &[
             ("host", &escape(wish.host.as_str())),
             ("who", &who),
@@ -91,9 +91,9 @@ fn passes(wish: &AllowPage, allow: &AllowInfo, once: &str) -> Response {
             ("end", &end(allow)),
             ("rule", &rule_for(wish, allow)),
             ("client", &client),
-            ("back", &escape(wish.back.as_deref().unwrap_or_default())),
+            ("back", &escape(wish.return_url.as_deref().unwrap_or_default())),
             ("once", once),
-            ("onward", &onward(wish)),
+            ("onward", &return_link(wish)),
         ],
     );
     page(StatusCode::OK, &format!("{} passes", wish.host), &content)
@@ -115,7 +115,7 @@ pub(super) fn login(wish: &AllowPage, why: LoginReason) -> Response {
 }
 
 /// Goes to the page once more, now from a page of ours, so that the session's cookie comes along.
-pub(super) fn bounce(wish: &AllowPage) -> Response {
+pub(super) fn redirect_to_self(wish: &AllowPage) -> Response {
     let address = escape(&wish.address());
     let style = format!("{LINK}<meta http-equiv=\"refresh\" content=\"0;url={address}\">");
     let content = format!("<div class=\"text\"><p><a href=\"{address}\">Go on</a></p></div>");
@@ -125,10 +125,16 @@ pub(super) fn bounce(wish: &AllowPage) -> Response {
 /// Returns what was not done, and what to do about it.
 pub(super) fn refused(why: &ApiRefusal) -> Response {
     let (error, remedy) = (&why.problem.error, &why.problem.remedy);
-    told(why.status, "Not done", &sentence(error), &format!("{}.", sentence(remedy)), "")
+    message_page(why.status, "Not done", &sentence(error), &format!("{}.", sentence(remedy)), "")
 }
 
-fn told(status: StatusCode, label: &str, title: &str, text: &str, onward: &str) -> Response {
+fn message_page(
+    status: StatusCode,
+    label: &str,
+    title: &str,
+    text: &str,
+    onward: &str,
+) -> Response {
     let slots = [
         ("label", escape(label)),
         ("title", escape(title)),
@@ -136,7 +142,7 @@ fn told(status: StatusCode, label: &str, title: &str, text: &str, onward: &str) 
         ("onward", onward.to_owned()),
     ];
     let slots = slots.each_ref().map(|(name, text)| (*name, text.as_str()));
-    page(status, title, &fill(TOLD, &slots))
+    page(status, title, &fill(MESSAGE_HTML, &slots))
 }
 
 fn page(status: StatusCode, title: &str, content: &str) -> Response {
@@ -157,12 +163,12 @@ fn framed(status: StatusCode, title: &str, style: &str, content: &str) -> Respon
 }
 
 /// The way back, as a link.
-fn onward(wish: &AllowPage) -> String {
-    let Some(url) = &wish.back else { return String::new() };
+fn return_link(wish: &AllowPage) -> String {
+    let Some(url) = &wish.return_url else { return String::new() };
     // The host that the link leads to, which need not be the one that is let through.
     let uri = url.parse::<Uri>().ok();
     let host = uri.as_ref().and_then(Uri::host).unwrap_or_default();
-    fill(ONWARD, &[("url", &escape(url)), ("host", &escape(host))])
+    fill(CONTINUE_HTML, &[("url", &escape(url)), ("host", &escape(host))])
 }
 
 fn shown(wish: &AllowPage) -> String {
@@ -174,7 +180,7 @@ fn end(allow: &AllowInfo) -> String {
     match (&allow.until, allow.left_s) {
         (Some(until), Some(left_s)) => {
             // `2026-11-21T12:00:00.000Z`: the date is today's or tomorrow's.
-            format!("until {} UTC: {}", until.get(11..16).unwrap_or(until), left(left_s))
+            format!("until {} UTC: {}", until.get(11..16).unwrap_or(until), time_left(left_s))
         }
         (None, _) | (_, None) => "until it is blocked again".into(),
     }
@@ -189,7 +195,7 @@ fn rule_for(wish: &AllowPage, allow: &AllowInfo) -> String {
     fill(RULE, &[("rule", &escape(&rule(&wish.host, client)))])
 }
 
-fn left(seconds: u64) -> String {
+fn time_left(seconds: u64) -> String {
     match seconds.div_ceil(60) {
         1 => "a minute is left".into(),
         minutes @ 0..=119 => format!("{minutes} minutes are left"),

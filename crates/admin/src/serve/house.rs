@@ -77,7 +77,7 @@ impl ProgramControl for Program {
     }
     fn change_pool(&self, change: &PoolChange) -> Result<(), ControlRefusal> {
         let is_known = match &change.change {
-            PoolServerChange::Weigh(url, 3) => url == "http://10.0.0.1",
+            PoolServerChange::SetWeight(url, 3) => url == "http://10.0.0.1",
             PoolServerChange::Replace(servers) => {
                 let told: Vec<_> = servers.iter().map(|it| (&*it.url, it.weight)).collect();
                 told == [("http://10.0.0.2", 1), ("http://10.0.0.3", 5)]
@@ -136,7 +136,7 @@ impl ProgramControl for Program {
     fn stores(&self) -> Vec<StoreInfo> {
         vec![StoreInfo { door: "proxy".into(), hits: 7, ..StoreInfo::default() }]
     }
-    fn take_back(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal> {
+    fn purge_stores(&self, what: &TakeBackRequest) -> Result<TakenBack, ControlRefusal> {
         match what.door.as_deref() {
             Some("gateway") => Err("no door has such a store".into()),
             _ => Ok(TakenBack { entries: 2, fetches: u64::from(what.soft) }),
@@ -263,7 +263,7 @@ impl House {
     pub(super) fn record(&self, name: &str, action: Action) {
         self.ledger.record(RequestEvent {
             at: transport::clock::now(),
-            took_us: 41,
+            duration_us: 41,
             door: Door::Dns,
             client: "192.168.1.77".parse().unwrap(),
             kind: RequestKind::Lookup(28),

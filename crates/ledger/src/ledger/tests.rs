@@ -38,7 +38,7 @@ fn a_recorded_request_is_a_row_a_count_and_a_point() {
     let rule = RowCause::Rule { list: "ads".into(), line: 12, text: "||ads.example^".into() };
     assert_eq!(row.cause, rule);
     assert_eq!(
-        (row.at_ms, row.kind, row.bytes, row.took_us),
+        (row.at_ms, row.kind, row.bytes, row.duration_us),
         (NOON, RequestKind::Lookup(1), 120, 41)
     );
     assert_eq!(ledger.row(row.id).unwrap().as_ref(), Some(row));
@@ -284,7 +284,7 @@ fn the_metrics_page_has_counters_and_cumulative_histograms() {
     let folder = Folder::new();
     let ledger = start(&folder, &Settings::default());
     for took_us in [10, 20, 3000] {
-        ledger.record(RequestEvent { took_us, ..event("www.example", Action::Pass) });
+        ledger.record(RequestEvent { duration_us: took_us, ..event("www.example", Action::Pass) });
     }
     let page = ledger.metrics_text(&[]);
     let has = |line: &str| assert!(page.lines().any(|l| l == line), "{line} not in\n{page}");

@@ -19,7 +19,7 @@ pub(super) struct WordDictionaries {
 /// One dictionary of plain words.
 #[derive(Default)]
 pub(super) struct WordDictionary {
-    known: HashMap<Box<str>, KnownWords>,
+    cached: HashMap<Box<str>, KnownWords>,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +63,7 @@ impl WordDictionary {
         text: &str,
         hour: i64,
     ) -> Result<i64> {
-        if let Some(known) = self.known.get_mut(text) {
+        if let Some(known) = self.cached.get_mut(text) {
             touch(connection, words, known, hour)?;
             return Ok(known.id);
         }
@@ -78,10 +78,10 @@ impl WordDictionary {
             let id = connection.prepare_cached(words.add)?.insert(params![text, hour])?;
             KnownWords { id, last_hour: hour }
         };
-        if self.known.len() >= REMEMBERED_MAX {
-            self.known.clear();
+        if self.cached.len() >= REMEMBERED_MAX {
+            self.cached.clear();
         }
-        self.known.insert(text.into(), known);
+        self.cached.insert(text.into(), known);
         Ok(known.id)
     }
 }

@@ -265,7 +265,7 @@ fn read_row(row: &rusqlite::Row<'_>) -> Result<LogRow> {
         source: Source::from_code(row.get(11)?).unwrap_or(Source::Failed),
         status: row.get(12)?,
         bytes: row.get(13)?,
-        took_us: row.get(14)?,
+        duration_us: row.get(14)?,
         caching: Caching::from_code(row.get(15)?),
     })
 }

@@ -154,7 +154,7 @@ fn a_batch_that_fails_leaves_nothing_and_the_next_one_is_whole() {
     let names: Vec<String> = (0..5000).map(|n| format!("n{n}.example")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let error = store_names(&mut store, &names, NOON).unwrap_err();
-    assert_eq!(error.cure, StoreRemedy::Retry);
+    assert_eq!(error.remedy, StoreRemedy::Retry);
     assert_eq!(reader(&folder).sizes()["names"], 0);
     store.connection.query_row("PRAGMA max_page_count=100000", [], |_| Ok(())).unwrap();
     store_names(&mut store, &["n1.example"], NOON).unwrap();

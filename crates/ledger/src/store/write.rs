@@ -112,7 +112,7 @@ impl LedgerStore {
                     row.source.code(),
                     row.status,
                     row.bytes,
-                    row.took_us,
+                    row.duration_us,
                     row.caching.code(),
                 ])?;
                 tally(&mut names, TallyKey { hour, id: name }, row.action);
@@ -185,7 +185,7 @@ fn add_counts(connection: &Connection, batch: &RowBatch<'_>) -> Result<()> {
          ON CONFLICT (minute, door, action, source) DO UPDATE
          SET count = count + excluded.count",
     )?;
-    for (door, action, source, count) in batch.counts.each() {
+    for (door, action, source, count) in batch.counts.iter() {
         add.execute(params![
             batch.minute as i64,
             door.code(),

@@ -290,7 +290,10 @@ impl ProgramControl for ControlHandle {
         stores::stores(&self.0)
     }
 
-    fn take_back(&self, what: &model::TakeBackRequest) -> Result<model::TakenBack, ControlRefusal> {
+    fn purge_stores(
+        &self,
+        what: &model::TakeBackRequest,
+    ) -> Result<model::TakenBack, ControlRefusal> {
         Ok(stores::take_back(&self.0, what)?)
     }
 

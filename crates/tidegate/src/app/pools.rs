@@ -37,7 +37,7 @@ impl RunningApp {
             PoolServerChange::Remove(url) => DoorChange::Remove(url),
             PoolServerChange::Drain(url) => DoorChange::Drain(url),
             PoolServerChange::Undrain(url) => DoorChange::Undrain(url),
-            PoolServerChange::Weigh(url, weight) => DoorChange::Weigh(url, weight),
+            PoolServerChange::SetWeight(url, weight) => DoorChange::Weigh(url, weight),
         };
         Ok(door.change_pool(&asked.pool, &change)?)
     }

@@ -38,7 +38,7 @@ pub fn record_failure(
     let name = name.and_then(|name| Name::from_lowercase(name).ok()).unwrap_or(Name::ROOT);
     ledger.record(RequestEvent {
         at: clock::now(),
-        took_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
+        duration_us: u32::try_from(started.elapsed().as_micros()).unwrap_or(u32::MAX),
         door,
         client,
         kind: RequestKind::Other,

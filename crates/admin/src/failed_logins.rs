@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use vocab::Now;
 
 /// Wrong tokens a client may send in a window.
-const GUESSES_MAX: u32 = 10;
-const GUESS_WINDOW_MS: u64 = 60_000;
+const FAILED_LOGINS_MAX: u32 = 10;
+const FAILED_LOGIN_WINDOW_MS: u64 = 60_000;
 /// Clients whose guesses are counted at once; at the cap the guesses of all others are too many.
 const GUESSERS_MAX: usize = 1024;
 
@@ -37,7 +37,7 @@ impl WrongGuesses {
     pub(crate) fn add(&self, client: IpAddr, now: Now) -> GuessVerdict {
         let client = customer(client);
         let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_over = |it: &GuessWindow| now.mono_ms >= it.since_ms + GUESS_WINDOW_MS;
+        let is_over = |it: &GuessWindow| now.mono_ms >= it.since_ms + FAILED_LOGIN_WINDOW_MS;
         if windows.len() >= GUESSERS_MAX && !windows.contains_key(&client) {
             windows.retain(|_, window| !is_over(window));
             if windows.len() >= GUESSERS_MAX {
@@ -49,7 +49,7 @@ impl WrongGuesses {
         if is_over(window) {
             *window = GuessWindow { count: 0, since_ms: now.mono_ms };
         }
-        if window.count >= GUESSES_MAX {
+        if window.count >= FAILED_LOGINS_MAX {
             return GuessVerdict::TooMany;
         }
         window.count += 1;
@@ -78,13 +78,13 @@ mod tests {
     fn a_window_ends_and_clients_are_told_apart() {
         let guesses = WrongGuesses::default();
         let (one, other) = ("2001:db8::1".parse().unwrap(), "2001:db8:0:1::1".parse().unwrap());
-        for _ in 0..GUESSES_MAX {
+        for _ in 0..FAILED_LOGINS_MAX {
             assert_eq!(guesses.add(one, at(0)), GuessVerdict::Counted);
         }
         let neighbour = "2001:db8::2".parse().unwrap();
         assert_eq!(guesses.add(neighbour, at(1)), GuessVerdict::TooMany, "the same customer");
         assert_eq!(guesses.add(other, at(1)), GuessVerdict::Counted);
-        assert_eq!(guesses.add(one, at(GUESS_WINDOW_MS)), GuessVerdict::Counted);
+        assert_eq!(guesses.add(one, at(FAILED_LOGIN_WINDOW_MS)), GuessVerdict::Counted);
     }
 
     #[test]
@@ -100,6 +100,9 @@ mod tests {
             GuessVerdict::Counted,
             "a known one has its own count"
         );
-        assert_eq!(guesses.add(client(GUESSERS_MAX), at(GUESS_WINDOW_MS)), GuessVerdict::Counted);
+        assert_eq!(
+            guesses.add(client(GUESSERS_MAX), at(FAILED_LOGIN_WINDOW_MS)),
+            GuessVerdict::Counted
+        );
     }
 }

@@ -50,7 +50,7 @@ impl OneTimeTokens {
     }
 
     /// True if this token is out for that; from then on it is not.
-    pub(crate) fn take(&self, token: &str, session: &str, purpose: &str, now: Now) -> bool {
+    pub(crate) fn redeem(&self, token: &str, session: &str, purpose: &str, now: Now) -> bool {
         let mut issued = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = issued.remove(token);
         found.is_some_and(|it| {
@@ -72,12 +72,12 @@ mod tests {
         let once = OneTimeTokens::default();
         let issue = || once.issue("s", "p", at(0)).unwrap();
         let token = issue();
-        assert!(once.take(&token, "s", "p", at(1)));
-        assert!(!once.take(&token, "s", "p", at(2)), "used");
-        assert!(!once.take(&issue(), "other", "p", at(1)));
-        assert!(!once.take(&issue(), "s", "other", at(1)));
-        assert!(!once.take(&issue(), "s", "p", at(LIFE_MS)), "too late");
-        assert!(!once.take("", "s", "p", at(1)));
+        assert!(once.redeem(&token, "s", "p", at(1)));
+        assert!(!once.redeem(&token, "s", "p", at(2)), "used");
+        assert!(!once.redeem(&issue(), "other", "p", at(1)));
+        assert!(!once.redeem(&issue(), "s", "other", at(1)));
+        assert!(!once.redeem(&issue(), "s", "p", at(LIFE_MS)), "too late");
+        assert!(!once.redeem("", "s", "p", at(1)));
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
         for _ in 1..TOKENS_MAX {
             once.issue("s", "p", at(2)).unwrap();
         }
-        assert!(!once.take(&first, "s", "p", at(3)));
-        assert!(once.take(&second, "s", "p", at(3)));
+        assert!(!once.redeem(&first, "s", "p", at(3)));
+        assert!(once.redeem(&second, "s", "p", at(3)));
     }
 }
