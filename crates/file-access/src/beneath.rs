@@ -135,7 +135,8 @@ impl OpenFolder {
         let folder = open_folder(path)?;
         let identity = FileIdentity::of(&fstat(&folder)?);
         let set = private.current(now);
-        let secrecy = if set.covers(&folder)? { PathSecrecy::Private } else { PathSecrecy::Public };
+        let secrecy =
+            if set.is_private_root(&folder)? { PathSecrecy::Private } else { PathSecrecy::Public };
         let generation = set.generation();
         drop(set);
         let id = COUNT.fetch_add(1, Relaxed);
@@ -161,8 +162,8 @@ impl OpenFolder {
     }
 
     /// `true` for an entry of a folder beneath this one that is not served.
-    pub fn hides(&self, folder: &Stat, name: &OsStr, entry: &Stat) -> bool {
-        self.private.known().holds(FileIdentity::of(folder), name, FileIdentity::of(entry))
+    pub fn is_hidden(&self, folder: &Stat, name: &OsStr, entry: &Stat) -> bool {
+        self.private.snapshot().contains(FileIdentity::of(folder), name, FileIdentity::of(entry))
     }
 
     /// A path of `below` for calls that take no folder.
@@ -182,9 +183,9 @@ impl OpenFolder {
         }
         let walk = PathWalk {
             root: self,
-            private: &self.private.known(),
+            private: &self.private.snapshot(),
             links,
-            way: Vec::new(),
+            folders: Vec::new(),
             outside: None,
             linked: Vec::new(),
             links_left: LINKS_MAX,
@@ -204,7 +205,7 @@ struct PathWalk<'r> {
     private: &'r PrivateSet,
     links: SymlinkPolicy,
     /// The folders passed so far, below the root or below `outside`.
-    way: Vec<PassedFolder>,
+    folders: Vec<PassedFolder>,
     /// Where the way begins since a link has led out of the root.
     outside: Option<PassedFolder>,
     /// Names that links have put before the rest of the path, the next one last.
@@ -228,15 +229,15 @@ impl PathWalk<'_> {
                     Some(Component::ParentDir) => Cow::Borrowed(OsStr::new("..")),
                     Some(Component::CurDir) => continue,
                     Some(Component::RootDir | Component::Prefix(_)) => return Err(Errno::XDEV),
-                    None => return self.open_here(flags),
+                    None => return self.open_current(flags),
                 },
             };
             self.steps_left = self.steps_left.checked_sub(1).ok_or(Errno::NAMETOOLONG)?;
             let is_last = self.linked.is_empty() && rest.clone().next().is_none();
             if &*name == ".." {
-                self.go_up()?;
+                self.ascend()?;
             } else if !is_last {
-                self.go_down(&name)?;
+                self.descend(&name)?;
             } else if let Some(opened) = self.open_last(&name, flags)? {
                 return Ok(opened);
             }
@@ -244,50 +245,50 @@ impl PathWalk<'_> {
     }
 
     /// The folder that the way has come to.
-    fn here(&self) -> (BorrowedFd<'_>, FileIdentity) {
-        match self.way.last().or(self.outside.as_ref()) {
+    fn current_folder(&self) -> (BorrowedFd<'_>, FileIdentity) {
+        match self.folders.last().or(self.outside.as_ref()) {
             Some(passed) => (passed.folder.as_fd(), passed.identity),
             None => (self.root.folder.as_fd(), self.root.identity),
         }
     }
 
     /// Goes into the folder `name`, or to where the link of this name leads.
-    fn go_down(&mut self, name: &OsStr) -> Result<(), Errno> {
-        let (here, identity) = self.here();
+    fn descend(&mut self, name: &OsStr) -> Result<(), Errno> {
+        let (here, identity) = self.current_folder();
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(here, name, flags, Mode::empty())?;
         let stat = fstat(&folder)?;
         let passed = PassedFolder { folder, identity: FileIdentity::of(&stat) };
-        if self.private.holds(identity, name, passed.identity) {
+        if self.private.contains(identity, name, passed.identity) {
             return Err(Errno::NOENT);
         }
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => {
-                self.way.push(passed);
+                self.folders.push(passed);
                 Ok(())
             }
-            FileType::Symlink => self.follow(name),
+            FileType::Symlink => self.follow_link(name),
             _ => Err(Errno::NOTDIR),
         }
     }
 
-    fn go_up(&mut self) -> Result<(), Errno> {
-        if self.way.pop().is_some() {
+    fn ascend(&mut self) -> Result<(), Errno> {
+        if self.folders.pop().is_some() {
             return Ok(());
         }
         match self.links {
             SymlinkPolicy::Refuse | SymlinkPolicy::Inside => Err(Errno::XDEV),
             SymlinkPolicy::Follow => {
                 let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-                let folder = openat(self.here().0, "..", flags, Mode::empty())?;
-                self.begin_at(folder)
+                let folder = openat(self.current_folder().0, "..", flags, Mode::empty())?;
+                self.start_at(folder)
             }
         }
     }
 
-    fn begin_at(&mut self, folder: OwnedFd) -> Result<(), Errno> {
+    fn start_at(&mut self, folder: OwnedFd) -> Result<(), Errno> {
         let identity = FileIdentity::of(&fstat(&folder)?);
-        if self.private.holds_folder(identity) {
+        if self.private.contains_folder(identity) {
             return Err(Errno::NOENT);
         }
         self.outside = Some(PassedFolder { folder, identity });
@@ -295,19 +296,19 @@ impl PathWalk<'_> {
     }
 
     /// Puts the text of the link `name` before what is left of the path.
-    fn follow(&mut self, name: &OsStr) -> Result<(), Errno> {
+    fn follow_link(&mut self, name: &OsStr) -> Result<(), Errno> {
         if self.links == SymlinkPolicy::Refuse {
             return Err(Errno::LOOP);
         }
         self.links_left = self.links_left.checked_sub(1).ok_or(Errno::LOOP)?;
-        let text = readlinkat(self.here().0, name, Vec::new())?;
+        let text = readlinkat(self.current_folder().0, name, Vec::new())?;
         let target = PathBuf::from(OsString::from_vec(text.into_bytes()));
         if target.is_absolute() {
             if self.links != SymlinkPolicy::Follow {
                 return Err(Errno::XDEV);
             }
-            self.way.clear();
-            self.begin_at(open_folder(Path::new("/"))?)?;
+            self.folders.clear();
+            self.start_at(open_folder(Path::new("/"))?)?;
         }
         let names = target.components().rev().filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_owned()),
@@ -320,12 +321,12 @@ impl PathWalk<'_> {
 
     /// Opens the last name of the path; nothing where it is a link, which is walked first.
     fn open_last(&mut self, name: &OsStr, flags: OFlags) -> Result<Option<OpenedFile>, Errno> {
-        let (here, folder) = self.here();
+        let (here, folder) = self.current_folder();
         let file = match openat(here, name, flags, Mode::empty()) {
             Ok(file) => file,
             // A link is either of the two, by the flags.
             Err(why @ (Errno::LOOP | Errno::NOTDIR)) => {
-                return match self.follow(name) {
+                return match self.follow_link(name) {
                     Ok(()) => Ok(None),
                     Err(Errno::INVAL) => Err(why),
                     Err(why) => Err(why),
@@ -334,18 +335,18 @@ impl PathWalk<'_> {
             Err(why) => return Err(why),
         };
         let stat = fstat(&file)?;
-        if self.private.holds(folder, name, FileIdentity::of(&stat)) {
+        if self.private.contains(folder, name, FileIdentity::of(&stat)) {
             return Err(Errno::NOENT);
         }
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
-            return self.follow(name).map(|()| None);
+            return self.follow_link(name).map(|()| None);
         }
         Ok(Some(OpenedFile { file, stat }))
     }
 
     /// Opens the folder that the way has come to.
-    fn open_here(&self, flags: OFlags) -> Result<OpenedFile, Errno> {
-        let file = openat(self.here().0, ".", flags, Mode::empty())?;
+    fn open_current(&self, flags: OFlags) -> Result<OpenedFile, Errno> {
+        let file = openat(self.current_folder().0, ".", flags, Mode::empty())?;
         let stat = fstat(&file)?;
         Ok(OpenedFile { file, stat })
     }

@@ -126,7 +126,7 @@ impl PrivateFiles {
     }
 
     /// Looks the paths up again: files were made there.
-    pub fn look_again(&self) {
+    pub fn refresh(&self) {
         let known = self.set.load_full();
         let fresh = PrivateSet::look_up(&self.paths.load(), known.generation);
         if fresh != *known {
@@ -136,7 +136,7 @@ impl PrivateFiles {
     }
 
     /// The paths as they were found last.
-    pub(crate) fn known(&self) -> Guard<Arc<PrivateSet>> {
+    pub(crate) fn snapshot(&self) -> Guard<Arc<PrivateSet>> {
         self.set.load()
     }
 
@@ -147,9 +147,9 @@ impl PrivateFiles {
             // One thread of several looks.
             && self.looked_up_ms.compare_exchange(looked_up, now.mono_ms, Relaxed, Relaxed).is_ok()
         {
-            self.look_again();
+            self.refresh();
         }
-        self.known()
+        self.snapshot()
     }
 }
 
@@ -185,7 +185,7 @@ impl PrivateSet {
     }
 
     /// `true` for a private file or folder: `identity` is what was found under `name` in `folder`.
-    pub fn holds(&self, folder: FileIdentity, name: &OsStr, identity: FileIdentity) -> bool {
+    pub fn contains(&self, folder: FileIdentity, name: &OsStr, identity: FileIdentity) -> bool {
         self.private.contains(&identity)
             || self.names.get(&folder).is_some_and(|names| {
                 let ending = |known: &OsString| name.as_bytes().strip_prefix(known.as_bytes());
@@ -202,12 +202,12 @@ impl PrivateSet {
     }
 
     /// `true` for a folder that is private itself, as far as its own identity tells.
-    pub(crate) fn holds_folder(&self, identity: FileIdentity) -> bool {
+    pub(crate) fn contains_folder(&self, identity: FileIdentity) -> bool {
         self.private.contains(&identity)
     }
 
     /// `true` for a folder that must not be a root: private, or inside a private folder.
-    pub(crate) fn covers(&self, folder: &impl AsFd) -> Result<bool, Errno> {
+    pub(crate) fn is_private_root(&self, folder: &impl AsFd) -> Result<bool, Errno> {
         let mut identity = FileIdentity::of(&fstat(folder)?);
         let mut above: Option<OwnedFd> = None;
         loop {

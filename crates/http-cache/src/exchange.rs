@@ -210,7 +210,7 @@ impl HttpCache {
         loop {
             match heard.await {
                 Ok(FetchEvent::Interim(interim, next)) => {
-                    interim::tell(*interim);
+                    interim::send(*interim);
                     heard = next;
                 }
                 Ok(FetchEvent::Served(served)) => return Ok(*served),

@@ -9,7 +9,7 @@ use crate::served::NAME;
 use bytes::Bytes;
 use http::StatusCode;
 use http::header::{AGE, CONTENT_LENGTH, DATE};
-use http_engine::quick::{FastReply, SimpleMethod, SimpleRequest};
+use http_engine::fast_path::{FastReply, SimpleMethod, SimpleRequest};
 use http_freshness::{Freshness, StoredHead};
 use std::io::Write;
 use store::AtHand;
@@ -70,13 +70,13 @@ impl HttpCache {
         let status = entry.head().status.as_u16();
         let length = body.len() as u32;
         Some(match request.method() {
-            SimpleMethod::Head => WrittenAnswer { status, bytes: 0, reply: FastReply::Written },
+            SimpleMethod::Head => WrittenAnswer { status, bytes: 0, reply: FastReply::Done },
             SimpleMethod::Get if body.len() > COPIED_BYTES_MAX => {
-                WrittenAnswer { status, bytes: length, reply: FastReply::Large(body) }
+                WrittenAnswer { status, bytes: length, reply: FastReply::DoneWithBody(body) }
             }
             SimpleMethod::Get => {
                 out.extend_from_slice(&body);
-                WrittenAnswer { status, bytes: length, reply: FastReply::Written }
+                WrittenAnswer { status, bytes: length, reply: FastReply::Done }
             }
         })
     }

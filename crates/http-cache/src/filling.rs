@@ -118,10 +118,11 @@ pub(crate) async fn run<F: OriginFetcher>(
     let (mut lead, mut told) = (lead, told);
     loop {
         let sending = pin!(errand.send(errand.fields_for(&lead)));
-        let came = match interim::hearing(sending, |early| send_interim(&mut told, early)).await {
-            Ok(came) => came,
-            Err(why) => return errand.unreachable(lead, why, told),
-        };
+        let came =
+            match interim::with_handler(sending, |early| send_interim(&mut told, early)).await {
+                Ok(came) => came,
+                Err(why) => return errand.unreachable(lead, why, told),
+            };
         if let Some(served) = errand.stale_on_error(&lead, OriginTrouble::Status(came.head.status))
         {
             lead.failed();

@@ -82,7 +82,7 @@ impl StoredContent {
     ) -> Option<BodyParts> {
         let laid_out = MultipartAnswer::new(parts, media);
         let length = laid_out.length();
-        let runs = laid_out.pieces.into_iter().map(|piece| match piece {
+        let runs = laid_out.segments.into_iter().map(|piece| match piece {
             MultipartPiece::Between(bytes) => ByteRun::Bytes(bytes),
             MultipartPiece::Part(part) => ByteRun::Stored(part.first..part.last + 1),
         });

@@ -89,7 +89,7 @@ fn select_response(
         return DueResponse::Full;
     }
     match range::select_several(asked.method, asked.fields, length) {
-        RangeSelections::Whole => DueResponse::Full,
+        RangeSelections::Full => DueResponse::Full,
         RangeSelections::Part(part) => DueResponse::Part(part),
         RangeSelections::Parts(parts) => DueResponse::Parts(parts),
         RangeSelections::Unsatisfiable => DueResponse::Unsatisfiable(length),

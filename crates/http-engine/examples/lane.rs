@@ -5,8 +5,8 @@
 //! --release -p http-engine --example lane -- 8080`. It takes a port, and serves HTTP/1 and, by
 //! prior knowledge, HTTP/2 on one thread.
 
-use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
-use http_engine::{HttpVersions, Limits, reply, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, reply, serve_with_fast_path};
 use std::error::Error;
 use std::future::pending;
 use tokio::net::TcpListener;
@@ -19,7 +19,7 @@ struct Fixed;
 impl FastPath for Fixed {
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         if request.path() == "/handler" {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         out.extend_from_slice(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 102\r\n",
@@ -28,7 +28,7 @@ impl FastPath for Fixed {
         if request.method() == SimpleMethod::Get {
             out.extend_from_slice(&BODY);
         }
-        FastReply::Written
+        FastReply::Done
     }
 }
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let handler =
                 |_| async { reply::text(http::StatusCode::OK, String::from_utf8_lossy(&BODY)) };
             let (versions, limits) = (HttpVersions::Http1And2, Limits::default());
-            let serving = serve_quickly(stream, versions, limits, pending(), Fixed, handler);
+            let serving = serve_with_fast_path(stream, versions, limits, pending(), Fixed, handler);
             tokio::task::spawn_local(async move { drop(serving.await) });
         }
     })

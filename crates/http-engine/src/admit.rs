@@ -20,7 +20,7 @@ pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), HeadRefusal> {
             cookies += 1;
         } else if name == CONTENT_LENGTH {
             lengths += 1;
-            is_plain = is_plain_length(value.as_bytes());
+            is_plain = is_canonical_length(value.as_bytes());
         } else if is_http2 && !is_token(name) {
             return Err(HeadRefusal::BadName);
         }
@@ -31,13 +31,13 @@ pub(crate) fn admitted<B>(request: &mut Request<B>) -> Result<(), HeadRefusal> {
     match lengths {
         0 => Ok(()),
         1 if is_plain => Ok(()),
-        1 => make_plain(headers),
+        1 => normalize_length(headers),
         _ => Err(HeadRefusal::TwoLengths),
     }
 }
 
 /// Writes the length as everybody does.
-fn make_plain(headers: &mut HeaderMap) -> Result<(), HeadRefusal> {
+fn normalize_length(headers: &mut HeaderMap) -> Result<(), HeadRefusal> {
     let text = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let digits = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()));
     let bytes: u64 = digits.and_then(|it| it.parse().ok()).ok_or(HeadRefusal::BadLength)?;
@@ -55,7 +55,7 @@ fn join_cookies(headers: &mut HeaderMap) {
 }
 
 /// `0`, or digits that begin with another.
-fn is_plain_length(value: &[u8]) -> bool {
+fn is_canonical_length(value: &[u8]) -> bool {
     match value {
         [b'0'] => true,
         [b'1'..=b'9', rest @ ..] => rest.len() < 19 && rest.iter().all(u8::is_ascii_digit),

@@ -202,7 +202,7 @@ impl HttpBody for Body {
 
 impl From<Incoming> for Body {
     fn from(mut body: Incoming) -> Self {
-        body.take_whole().map_or_else(|| Self(BodyForm::Incoming(body)), Self::full)
+        body.take_if_complete().map_or_else(|| Self(BodyForm::Incoming(body)), Self::full)
     }
 }
 

@@ -12,7 +12,7 @@ use http::header::{HeaderMap, HeaderName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClaimKind {
     /// Fields that the gateway writes itself: the client's address, and how it came.
-    Ours,
+    Gateway,
     /// The client's address.
     Client,
     /// Another URL, host or scheme than the one that rules were held against.
@@ -43,12 +43,12 @@ const TABLE: [(&str, ClaimKind); 70] = [
     ("cf-access-authenticated-user-email", ClaimKind::User), // Cloudflare Access
     ("cf-connecting-ip", ClaimKind::Client),                 // Cloudflare
     ("cf-connecting-ipv6", ClaimKind::Client),
-    ("client-cert", ClaimKind::Ours), // RFC 9440
+    ("client-cert", ClaimKind::Gateway), // RFC 9440
     ("client-cert-chain", ClaimKind::Certificate),
     ("client-ip", ClaimKind::Client),
     ("fastly-client-ip", ClaimKind::Client),
     ("fly-client-ip", ClaimKind::Client),
-    ("forwarded", ClaimKind::Ours),         // RFC 7239
+    ("forwarded", ClaimKind::Gateway),      // RFC 7239
     ("front-end-https", ClaimKind::Target), // Microsoft
     ("iv-creds", ClaimKind::User),          // IBM
     ("iv-groups", ClaimKind::User),
@@ -80,10 +80,10 @@ const TABLE: [(&str, ClaimKind); 70] = [
     ("x-envoy-*", ClaimKind::Software),
     // Prefix, Server, Uri, Method, Ssl, User, Tls-Client-Cert ...
     ("x-forwarded-*", ClaimKind::Target),
-    ("x-forwarded-for", ClaimKind::Ours),
-    ("x-forwarded-host", ClaimKind::Ours),
-    ("x-forwarded-port", ClaimKind::Ours),
-    ("x-forwarded-proto", ClaimKind::Ours),
+    ("x-forwarded-for", ClaimKind::Gateway),
+    ("x-forwarded-host", ClaimKind::Gateway),
+    ("x-forwarded-port", ClaimKind::Gateway),
+    ("x-forwarded-proto", ClaimKind::Gateway),
     ("x-goog-authenticated-*", ClaimKind::User), // Google's Identity-Aware Proxy
     ("x-host", ClaimKind::Target),
     ("x-http-host-override", ClaimKind::Target),
@@ -154,7 +154,7 @@ pub fn is_claim(name: &HeaderName, method: &Method, overrides: MethodOverrides) 
 
 /// Takes out what a stranger claims, but for the names in `passed`. `overrides` is what becomes of
 /// fields that ask for another method than `method`.
-pub fn take_out(
+pub fn strip_claims(
     headers: &mut HeaderMap,
     passed: &[HeaderName],
     method: &Method,
@@ -225,7 +225,7 @@ mod tests {
         let left = |method: &Method, overrides| {
             let mut headers = HeaderMap::new();
             headers.insert("x-http-method-override", HeaderValue::from_static("DELETE"));
-            take_out(&mut headers, &[], method, overrides);
+            strip_claims(&mut headers, &[], method, overrides);
             headers.len()
         };
         assert_eq!(left(&Method::POST, MethodOverrides::OfPosts), 1);

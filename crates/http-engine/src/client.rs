@@ -11,8 +11,8 @@ mod chunks;
 mod direct;
 mod exchange;
 mod io;
+mod read_buffer;
 mod request_head;
-mod room;
 mod scratch;
 mod upload;
 
@@ -78,10 +78,10 @@ pub enum ClientError {
 #[derive(Debug)]
 pub struct SendError {
     /// What went wrong.
-    pub why: ClientError,
+    pub error: ClientError,
     /// The request, if not a byte of it was sent: it may go over another connection, whatever its
     /// method.
-    pub unsent: Option<Box<Request<Body>>>,
+    pub unsent_request: Option<Box<Request<Body>>>,
     /// The request, if it was sent and not a byte of an answer came, and it [was
     /// kept](Sender::keeps): it may go over another connection if repeating it changes nothing.
     pub unanswered: Option<Box<Request<Body>>>,
@@ -95,11 +95,11 @@ pub fn connect_http1<I>(io: I) -> RequestSender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    connect_http1_within(AnswerLimits::DEFAULT, io)
+    connect_http1_with_limits(AnswerLimits::DEFAULT, io)
 }
 
 /// The same for answers within `limits`.
-pub fn connect_http1_within<I>(limits: AnswerLimits, io: I) -> RequestSender
+pub fn connect_http1_with_limits<I>(limits: AnswerLimits, io: I) -> RequestSender
 where
     I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -113,11 +113,11 @@ pub async fn connect_http2<I>(io: I) -> Result<RequestSender, hyper::Error>
 where
     I: AsyncRead + AsyncWrite + Unpin + 'static,
 {
-    connect_http2_within(AnswerLimits::DEFAULT, io).await
+    connect_http2_with_limits(AnswerLimits::DEFAULT, io).await
 }
 
 /// The same for answers within `limits`.
-pub async fn connect_http2_within<I>(
+pub async fn connect_http2_with_limits<I>(
     limits: AnswerLimits,
     io: I,
 ) -> Result<RequestSender, hyper::Error>
@@ -159,7 +159,7 @@ impl RequestSender {
     /// its body is done with the connection.
     pub fn is_ready(&mut self) -> bool {
         match &mut self.0 {
-            SenderForm::Direct(direct, _) => direct.is_here(),
+            SenderForm::Direct(direct, _) => direct.is_idle(),
             SenderForm::Http2(sender, _) => sender.is_ready(),
         }
     }
@@ -215,7 +215,7 @@ impl RequestSender {
                 let answer = sender.try_send_request(request).await?;
                 if !answer.headers().keys().all(is_token) {
                     let why = ClientError::BadHead(BadHead::Syntax);
-                    return Err(SendError { why, unsent: None, unanswered: None });
+                    return Err(SendError { error: why, unsent_request: None, unanswered: None });
                 }
                 Ok(answer.map(Incoming::of_answer))
             }
@@ -225,14 +225,22 @@ impl RequestSender {
 
 impl SendError {
     fn closed(request: Request<Body>) -> Self {
-        Self { why: ClientError::Closed, unsent: Some(Box::new(request)), unanswered: None }
+        Self {
+            error: ClientError::Closed,
+            unsent_request: Some(Box::new(request)),
+            unanswered: None,
+        }
     }
 }
 
 impl From<TrySendError<Request<Body>>> for SendError {
     fn from(mut why: TrySendError<Request<Body>>) -> Self {
         let unsent = why.take_message().map(Box::new);
-        Self { why: ClientError::Engine(why.into_error()), unsent, unanswered: None }
+        Self {
+            error: ClientError::Engine(why.into_error()),
+            unsent_request: unsent,
+            unanswered: None,
+        }
     }
 }
 
@@ -260,12 +268,12 @@ impl std::error::Error for ClientError {
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no answer: {}", self.why)
+        write!(f, "no answer: {}", self.error)
     }
 }
 
 impl std::error::Error for SendError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.why)
+        Some(&self.error)
     }
 }

@@ -45,7 +45,7 @@ pub enum Precondition {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfRange {
     /// Yes: no `If-Range`, or it matches.
-    Honour,
+    Satisfied,
     /// No: the representation has changed, so the whole of it is due.
     Ignore,
 }
@@ -53,13 +53,13 @@ pub enum IfRange {
 impl ETag {
     /// A strong tag: equal tags mean equal bytes. `None` if `opaque` has bytes that a tag may not.
     pub fn strong(opaque: &str) -> Option<Self> {
-        opaque_is_right(opaque)
+        is_valid_opaque(opaque)
             .then(|| Self { opaque: opaque.into(), strength: ComparisonStrength::Strong })
     }
 
     /// A weak tag: equal tags mean equal meaning.
     pub fn weak(opaque: &str) -> Option<Self> {
-        opaque_is_right(opaque)
+        is_valid_opaque(opaque)
             .then(|| Self { opaque: opaque.into(), strength: ComparisonStrength::Weak })
     }
 
@@ -75,7 +75,7 @@ impl ETag {
             None => (ComparisonStrength::Strong, text),
         };
         let (opaque, rest) = quoted.strip_prefix('"')?.split_once('"')?;
-        opaque_is_right(opaque).then(|| (Self { opaque: opaque.into(), strength }, rest))
+        is_valid_opaque(opaque).then(|| (Self { opaque: opaque.into(), strength }, rest))
     }
 
     /// Strong comparison (RFC 9110 §8.8.3.2).
@@ -96,7 +96,7 @@ impl ETag {
 }
 
 // `etagc` without obs-text, so that a tag is always a string.
-fn opaque_is_right(opaque: &str) -> bool {
+fn is_valid_opaque(opaque: &str) -> bool {
     opaque.bytes().all(|it| it == 0x21 || (0x23..=0x7E).contains(&it))
 }
 
@@ -139,7 +139,7 @@ pub fn precondition(method: &Method, headers: &HeaderMap, current: &Validators) 
 /// A date counts only if it is exactly the one we gave and `now_unix_secs` is a minute or more
 /// past it: within that minute the file may have changed twice (§8.8.2.2).
 pub fn if_range(headers: &HeaderMap, current: &Validators, now_unix_secs: u64) -> IfRange {
-    let Some(value) = headers.get(header::IF_RANGE) else { return IfRange::Honour };
+    let Some(value) = headers.get(header::IF_RANGE) else { return IfRange::Satisfied };
     let Ok(text) = value.to_str() else { return IfRange::Ignore };
     let honour = match ETag::parse(text) {
         Some(tag) => current.etag.as_ref().is_some_and(|it| it.is_same_bytes(&tag)),
@@ -147,7 +147,7 @@ pub fn if_range(headers: &HeaderMap, current: &Validators, now_unix_secs: u64) -
             parse_date(text) == Some(modified) && now_unix_secs >= modified.saturating_add(60)
         }),
     };
-    if honour { IfRange::Honour } else { IfRange::Ignore }
+    if honour { IfRange::Satisfied } else { IfRange::Ignore }
 }
 
 /// True if a list field names the current representation, or `*`.
@@ -255,11 +255,11 @@ mod tests {
     #[test]
     fn a_range_is_honoured_only_of_the_same_bytes() {
         let judge = |value: &str, now| if_range(&headers(&[("if-range", value)]), &current(), now);
-        assert_eq!(if_range(&HeaderMap::new(), &current(), 0), IfRange::Honour);
-        assert_eq!(judge("\"v1\"", 0), IfRange::Honour);
+        assert_eq!(if_range(&HeaderMap::new(), &current(), 0), IfRange::Satisfied);
+        assert_eq!(judge("\"v1\"", 0), IfRange::Satisfied);
         assert_eq!(judge("W/\"v1\"", 0), IfRange::Ignore);
         assert_eq!(judge("\"v2\"", 0), IfRange::Ignore);
-        assert_eq!(judge(DATE, MODIFIED + 60), IfRange::Honour);
+        assert_eq!(judge(DATE, MODIFIED + 60), IfRange::Satisfied);
         assert_eq!(judge(DATE, MODIFIED + 59), IfRange::Ignore);
         assert_eq!(judge(LATER, MODIFIED + 600), IfRange::Ignore);
         assert_eq!(judge("nonsense", MODIFIED + 600), IfRange::Ignore);

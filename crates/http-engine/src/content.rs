@@ -19,7 +19,7 @@ use std::task::{Context, Poll, ready};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 /// One piece of a large file; also the largest file that is read in one go.
-pub const PIECE_BYTES: usize = 256 << 10;
+pub const CHUNK_BYTES: usize = 256 << 10;
 
 /// The largest piece that is read without knowing that it is in memory.
 const SMALL_BYTES: usize = 64 << 10;
@@ -70,8 +70,8 @@ impl From<MultipartPiece> for ContentSegment {
 
 /// Reads `len` bytes from `offset` at once, if they are few and in memory.
 pub fn read_now(file: &OwnedFd, offset: u64, len: u64) -> Option<Bytes> {
-    let len = usize::try_from(len).ok().filter(|len| *len <= PIECE_BYTES)?;
-    let piece = at_hand(file, offset, len)?.ok()?;
+    let len = usize::try_from(len).ok().filter(|len| *len <= CHUNK_BYTES)?;
+    let piece = read_if_cached(file, offset, len)?.ok()?;
     // Less than there was: the file has just been cut short, which the slow way reports.
     (piece.len() == len).then(|| Bytes::from(piece))
 }
@@ -124,8 +124,8 @@ impl<F: FnOnce(u64) + Unpin> HttpBody for FileContent<F> {
         let reading = if let Some(reading) = &mut this.reading {
             reading
         } else {
-            let len = left.min(PIECE_BYTES as u64) as usize;
-            if let Some(piece) = at_hand(&this.file, offset, len) {
+            let len = left.min(CHUNK_BYTES as u64) as usize;
+            if let Some(piece) = read_if_cached(&this.file, offset, len) {
                 return Poll::Ready(Some(piece.and_then(|piece| this.took(piece))));
             }
             let file = Arc::clone(&this.file);
@@ -156,7 +156,7 @@ impl<F: FnOnce(u64)> Drop for FileContent<F> {
 
 /// Returns what is in memory, if anything is. Where the file system cannot tell, a small piece is
 /// read all the same: handing it to a thread would cost more than nearly every such read.
-fn at_hand(file: &OwnedFd, offset: u64, len: usize) -> Option<io::Result<Vec<u8>>> {
+fn read_if_cached(file: &OwnedFd, offset: u64, len: usize) -> Option<io::Result<Vec<u8>>> {
     let mut piece = vec![0; len];
     let outcome = preadv2(file, &mut [IoSliceMut::new(&mut piece)], offset, ReadWriteFlags::NOWAIT);
     match outcome {

@@ -78,7 +78,7 @@ impl PageReader {
     /// An answer of plain words as this reader likes it: the same for a program; for a person a
     /// page with the same status, words and fields. An answer without words, or whose body is not
     /// at hand, stays as it is.
-    pub fn shown(self, answer: Response<Body>) -> Response<Body> {
+    pub fn render_for(self, answer: Response<Body>) -> Response<Body> {
         match self {
             Self::Program => answer,
             Self::Person => as_page(answer),
@@ -165,11 +165,11 @@ mod tests {
             answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
             answer
         };
-        let words = PageReader::Program.shown(answer());
+        let words = PageReader::Program.render_for(answer());
         assert_eq!(words.headers().len(), 2);
         assert_eq!(words.body().bytes(), answer().body().bytes());
 
-        let page = PageReader::Person.shown(answer());
+        let page = PageReader::Person.render_for(answer());
         let bytes = page.body().bytes().expect("it is made at once");
         let text = std::str::from_utf8(bytes).expect("it is text");
         assert_eq!(page.status(), StatusCode::SERVICE_UNAVAILABLE);
@@ -188,7 +188,7 @@ mod tests {
         let (feed, body) = Body::channel(1);
         drop(feed);
         for body in [Body::empty(), body] {
-            let answer = PageReader::Person.shown(Response::new(body));
+            let answer = PageReader::Person.render_for(Response::new(body));
             assert!(answer.headers().is_empty(), "{answer:?}");
         }
     }

@@ -22,9 +22,9 @@ use std::task::{Context, Poll};
 pub struct Incoming {
     source: IncomingSource,
     stream: Option<Arc<StreamPace>>,
-    behind: TrailerOf,
+    trailer_rules: TrailerOf,
     /// Given up once all of it has come.
-    place: Option<Box<UnfinishedPermit>>,
+    unfinished: Option<Box<UnfinishedPermit>>,
 }
 
 /// Where it comes from.
@@ -32,7 +32,7 @@ enum IncomingSource {
     /// There is nothing to receive.
     None,
     /// All of it came with its head.
-    Whole(Bytes),
+    Complete(Bytes),
     Engine(hyper::body::Incoming),
     Answer(Box<AnswerBody>),
 }
@@ -40,14 +40,19 @@ enum IncomingSource {
 impl Incoming {
     /// The body of a request that nobody sends: ours, to ourselves.
     pub const fn none() -> Self {
-        Self { source: IncomingSource::None, stream: None, behind: TrailerOf::Request, place: None }
+        Self {
+            source: IncomingSource::None,
+            stream: None,
+            trailer_rules: TrailerOf::Request,
+            unfinished: None,
+        }
     }
 
     /// A body that came with its head.
-    pub(crate) fn whole(bytes: Bytes) -> Self {
+    pub(crate) fn from_bytes(bytes: Bytes) -> Self {
         let source =
-            if bytes.is_empty() { IncomingSource::None } else { IncomingSource::Whole(bytes) };
-        Self { source, stream: None, behind: TrailerOf::Answer, place: None }
+            if bytes.is_empty() { IncomingSource::None } else { IncomingSource::Complete(bytes) };
+        Self { source, stream: None, trailer_rules: TrailerOf::Answer, unfinished: None }
     }
 
     /// The body of a request on a stream of HTTP/2.
@@ -57,8 +62,8 @@ impl Incoming {
         Self {
             source: IncomingSource::Engine(body),
             stream,
-            behind: TrailerOf::Request,
-            place: None,
+            trailer_rules: TrailerOf::Request,
+            unfinished: None,
         }
     }
 
@@ -67,8 +72,8 @@ impl Incoming {
         Self {
             source: IncomingSource::Engine(body),
             stream: None,
-            behind: TrailerOf::Request,
-            place: None,
+            trailer_rules: TrailerOf::Request,
+            unfinished: None,
         }
     }
 
@@ -77,27 +82,27 @@ impl Incoming {
         Self {
             source: IncomingSource::Engine(body),
             stream: None,
-            behind: TrailerOf::Answer,
-            place: None,
+            trailer_rules: TrailerOf::Answer,
+            unfinished: None,
         }
     }
 
     /// True if some of it has still to come.
-    pub(crate) fn is_awaited(&self) -> bool {
+    pub(crate) fn is_incomplete(&self) -> bool {
         matches!(self.source, IncomingSource::Engine(_) | IncomingSource::Answer(_))
             && !self.is_end_stream()
     }
 
     /// Holds `place` until all of it has come, or it is dropped.
-    pub(crate) fn hold(&mut self, place: UnfinishedPermit) {
-        self.place = Some(Box::new(place));
+    pub(crate) fn hold_permit(&mut self, place: UnfinishedPermit) {
+        self.unfinished = Some(Box::new(place));
     }
 
     /// Returns what is left of it, if all of that has come.
-    pub(crate) fn take_whole(&mut self) -> Option<Bytes> {
+    pub(crate) fn take_if_complete(&mut self) -> Option<Bytes> {
         match &mut self.source {
             IncomingSource::None => Some(Bytes::new()),
-            IncomingSource::Whole(bytes) => {
+            IncomingSource::Complete(bytes) => {
                 let bytes = std::mem::take(bytes);
                 self.source = IncomingSource::None;
                 Some(bytes)
@@ -112,8 +117,8 @@ impl From<AnswerBody> for Incoming {
         Self {
             source: IncomingSource::Answer(Box::new(body)),
             stream: None,
-            behind: TrailerOf::Answer,
-            place: None,
+            trailer_rules: TrailerOf::Answer,
+            unfinished: None,
         }
     }
 }
@@ -127,13 +132,13 @@ impl HttpBody for Incoming {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = &mut *self;
-        if this.stream.as_ref().is_some_and(|stream| stream.course() == BodyCourse::Cut) {
+        if this.stream.as_ref().is_some_and(|stream| stream.body_course() == BodyCourse::Cut) {
             return Poll::Ready(Some(Err(BodyError::TooSlow)));
         }
-        let behind = this.behind;
+        let behind = this.trailer_rules;
         let body = match &mut this.source {
-            IncomingSource::None | IncomingSource::Whole(_) => {
-                let bytes = this.take_whole().filter(|bytes| !bytes.is_empty());
+            IncomingSource::None | IncomingSource::Complete(_) => {
+                let bytes = this.take_if_complete().filter(|bytes| !bytes.is_empty());
                 return Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))));
             }
             IncomingSource::Answer(body) => {
@@ -149,13 +154,13 @@ impl HttpBody for Incoming {
             Poll::Ready(Some(Err(_)) | None) => true,
         };
         if is_over {
-            this.place = None;
+            this.unfinished = None;
         }
         if let Some(stream) = &this.stream {
             match &frame {
                 _ if is_over => stream.upload_over(),
                 Poll::Ready(Some(Ok(frame))) => {
-                    stream.upload_came(frame.data_ref().map_or(0, Bytes::len));
+                    stream.upload_received(frame.data_ref().map_or(0, Bytes::len));
                 }
                 Poll::Ready(_) | Poll::Pending => stream.upload_waits(cx.waker()),
             }
@@ -166,7 +171,7 @@ impl HttpBody for Incoming {
     fn is_end_stream(&self) -> bool {
         match &self.source {
             IncomingSource::None => true,
-            IncomingSource::Whole(_) => false,
+            IncomingSource::Complete(_) => false,
             IncomingSource::Engine(body) => body.is_end_stream(),
             IncomingSource::Answer(body) => body.is_end_stream(),
         }
@@ -175,7 +180,7 @@ impl HttpBody for Incoming {
     fn size_hint(&self) -> SizeHint {
         match &self.source {
             IncomingSource::None => SizeHint::with_exact(0),
-            IncomingSource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            IncomingSource::Complete(bytes) => SizeHint::with_exact(bytes.len() as u64),
             IncomingSource::Engine(body) => body.size_hint(),
             IncomingSource::Answer(body) => body.size_hint(),
         }
@@ -193,7 +198,7 @@ impl Drop for Incoming {
 /// The frame with those trailers that go on.
 fn sifted(mut frame: Frame<Bytes>, behind: TrailerOf) -> Frame<Bytes> {
     if let Some(trailers) = frame.trailers_mut() {
-        trailers::sift(trailers, behind);
+        trailers::remove_disallowed(trailers, behind);
     }
     frame
 }

@@ -22,7 +22,7 @@ pub const INTERIM_MAX: usize = 16;
 #[derive(Default)]
 enum InterimListener {
     #[default]
-    Nobody,
+    Absent,
     /// A door: what servers say, and what it tells itself behind another [`hearing`].
     Door(Vec<Response<()>>),
     /// The server side: what doors tell.
@@ -30,7 +30,7 @@ enum InterimListener {
 }
 
 thread_local! {
-    static EAR: Cell<InterimListener> = const { Cell::new(InterimListener::Nobody) };
+    static LISTENER: Cell<InterimListener> = const { Cell::new(InterimListener::Absent) };
 }
 
 /// Who heard before, and hears again: also where a poll panics.
@@ -38,27 +38,27 @@ struct PreviousListener(InterimListener);
 
 impl Drop for PreviousListener {
     fn drop(&mut self) {
-        EAR.set(mem::take(&mut self.0));
+        LISTENER.set(mem::take(&mut self.0));
     }
 }
 
 /// Runs `poll` while `ear` hears; what it heard.
 fn listen<T>(ear: InterimListener, poll: impl FnOnce() -> T) -> (T, Vec<Response<()>>) {
-    let _before = PreviousListener(EAR.replace(ear));
+    let _before = PreviousListener(LISTENER.replace(ear));
     let done = poll();
-    match EAR.take() {
+    match LISTENER.take() {
         InterimListener::Door(heard) | InterimListener::Client(heard) => (done, heard),
-        InterimListener::Nobody => (done, Vec::new()),
+        InterimListener::Absent => (done, Vec::new()),
     }
 }
 
 /// A server said so: for the door that hears it.
-pub(crate) fn came(interim: Response<()>) {
-    let mut ear = EAR.take();
+pub(crate) fn received(interim: Response<()>) {
+    let mut ear = LISTENER.take();
     if let InterimListener::Door(heard) = &mut ear {
         heard.push(interim);
     }
-    EAR.set(ear);
+    LISTENER.set(ear);
 }
 
 /// Tells it to whoever polls: in the end to the client, ahead of its answer, if that may get it.
@@ -66,22 +66,22 @@ pub(crate) fn came(interim: Response<()>) {
 /// Only statuses from 102 to 199 are told. What `Connection`, `Content-Length` and
 /// `Transfer-Encoding` say is left out: such an answer has neither a body nor a say about the
 /// connection.
-pub fn tell(interim: Response<()>) {
+pub fn send(interim: Response<()>) {
     let status = interim.status();
     let is_ours = status == StatusCode::CONTINUE || status == StatusCode::SWITCHING_PROTOCOLS;
     if is_ours || !status.is_informational() {
         return;
     }
-    let mut ear = EAR.take();
+    let mut ear = LISTENER.take();
     if let InterimListener::Door(heard) | InterimListener::Client(heard) = &mut ear {
         heard.push(interim);
     }
-    EAR.set(ear);
+    LISTENER.set(ear);
 }
 
 /// Runs `work` to its end, and hands every interim answer that comes meanwhile to `hear` at once.
 /// `hear` may [`tell`] it on; what it drops goes no further.
-pub fn hearing<F: Future + ?Sized>(
+pub fn with_handler<F: Future + ?Sized>(
     mut work: Pin<&mut F>,
     mut hear: impl FnMut(Response<()>),
 ) -> impl Future<Output = F::Output> {

@@ -33,7 +33,7 @@ pub fn is_internal(name: &str) -> bool {
 }
 
 /// Takes such fields out of an answer, but for those in `passed`.
-pub fn take_out(headers: &mut HeaderMap, passed: &[HeaderName]) {
+pub fn strip_internal(headers: &mut HeaderMap, passed: &[HeaderName]) {
     // Nearly no answer has any: no name is copied then.
     let is_due = |name: &&HeaderName| is_internal(name.as_str()) && !passed.contains(name);
     let there: Vec<HeaderName> = headers.keys().filter(is_due).cloned().collect();
@@ -64,7 +64,7 @@ mod tests {
             headers.append(name, HeaderValue::from_static("1"));
             headers.append(name, HeaderValue::from_static("2"));
         }
-        take_out(&mut headers, &[HeaderName::from_static("x-accel-expires")]);
+        strip_internal(&mut headers, &[HeaderName::from_static("x-accel-expires")]);
         let mut left: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
         assert_eq!(left, ["etag", "x-accel-expires"]);

@@ -18,7 +18,7 @@ pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> RequestKin
         return RequestKind::Websocket;
     }
     // Walked over once: a map would parse and hash each name that it is asked for.
-    let mut told: [Option<&HeaderValue>; TELLING.len()] = [None; TELLING.len()];
+    let mut told: [Option<&HeaderValue>; KIND_FIELDS.len()] = [None; KIND_FIELDS.len()];
     for (name, value) in headers {
         if let Some(at) = position(name.as_str()) {
             told[at].get_or_insert(value);
@@ -32,11 +32,11 @@ pub fn of_request(method: &Method, uri: &Uri, headers: &HeaderMap) -> RequestKin
 }
 
 /// The fields that tell the kind: all that [`of_fields`] asks for.
-const TELLING: [&str; 5] =
+const KIND_FIELDS: [&str; 5] =
     ["sec-fetch-dest", "sec-fetch-mode", "content-type", "x-requested-with", "accept"];
 
 fn position(name: &str) -> Option<usize> {
-    TELLING.iter().position(|it| *it == name)
+    KIND_FIELDS.iter().position(|it| *it == name)
 }
 
 /// The kind of a request that is neither a tunnel nor an upgrade. `field` gives the value of a

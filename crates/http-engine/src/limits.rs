@@ -46,7 +46,7 @@ pub enum ExtendedConnect {
     #[default]
     Refused,
     /// They are.
-    Taken,
+    Accepted,
 }
 
 /// hyper refuses a smaller buffer.

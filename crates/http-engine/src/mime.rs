@@ -11,7 +11,7 @@ use std::path::Path;
 const UNKNOWN: &str = "application/octet-stream";
 
 /// Types where the table is outdated or silent, by extension.
-const OURS: &[(&str, &str)] = &[
+const OVERRIDES: &[(&str, &str)] = &[
     // WHATWG HTML: scripts are text/javascript, modules (.mjs) included.
     ("js", "text/javascript; charset=utf-8"),
     ("mjs", "text/javascript; charset=utf-8"),
@@ -50,7 +50,7 @@ pub fn of_path(path: &Path) -> HeaderValue {
 
 /// The `Content-Type` for an extension, without its dot, in any case.
 pub fn of_extension(extension: &str) -> HeaderValue {
-    if let Some((_, known)) = OURS.iter().find(|(it, _)| it.eq_ignore_ascii_case(extension)) {
+    if let Some((_, known)) = OVERRIDES.iter().find(|(it, _)| it.eq_ignore_ascii_case(extension)) {
         return HeaderValue::from_static(known);
     }
     let guess = mime_guess::from_ext(extension).first_raw().unwrap_or(UNKNOWN);

@@ -14,7 +14,7 @@ pub struct MultipartAnswer {
     /// `Content-Type`.
     pub media: HeaderValue,
     /// What is sent, in order.
-    pub pieces: Vec<MultipartPiece>,
+    pub segments: Vec<MultipartPiece>,
 }
 
 /// A piece of such an answer.
@@ -30,7 +30,7 @@ impl MultipartAnswer {
     /// These parts of a representation of type `media`.
     pub fn new(parts: &[ByteRange], media: Option<&HeaderValue>) -> Self {
         let boundary = boundary();
-        let mut pieces = Vec::with_capacity(2 * parts.len() + 1);
+        let mut segments = Vec::with_capacity(2 * parts.len() + 1);
         for (at, part) in parts.iter().enumerate() {
             let mut head = Vec::with_capacity(160);
             head.extend_from_slice(if at == 0 { b"--" } else { b"\r\n--" });
@@ -42,18 +42,18 @@ impl MultipartAnswer {
             head.extend_from_slice(b"\r\ncontent-range: ");
             head.extend_from_slice(part.content_range().as_bytes());
             head.extend_from_slice(b"\r\n\r\n");
-            pieces.push(MultipartPiece::Between(head.into()));
-            pieces.push(MultipartPiece::Part(*part));
+            segments.push(MultipartPiece::Between(head.into()));
+            segments.push(MultipartPiece::Part(*part));
         }
-        pieces.push(MultipartPiece::Between(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
+        segments.push(MultipartPiece::Between(Bytes::from(format!("\r\n--{boundary}--\r\n"))));
         let media = HeaderValue::from_str(&format!("multipart/byteranges; boundary={boundary}"))
             .expect("hexadecimal digits are visible ASCII");
-        Self { media, pieces }
+        Self { media, segments }
     }
 
     /// Returns how long it is, in bytes.
     pub fn length(&self) -> u64 {
-        let lengths = self.pieces.iter().map(|piece| match piece {
+        let lengths = self.segments.iter().map(|piece| match piece {
             MultipartPiece::Between(bytes) => bytes.len() as u64,
             MultipartPiece::Part(part) => part.len(),
         });
@@ -79,7 +79,7 @@ mod tests {
         let media = HeaderValue::from_static("text/plain");
         let laid_out = MultipartAnswer::new(&[part(0, 1), part(90, 99)], Some(&media));
         let boundary = laid_out.media.to_str().unwrap().rsplit('=').next().unwrap().to_owned();
-        let text = |at: usize| match &laid_out.pieces[at] {
+        let text = |at: usize| match &laid_out.segments[at] {
             MultipartPiece::Between(bytes) => String::from_utf8(bytes.to_vec()).unwrap(),
             MultipartPiece::Part(part) => format!("{}+{}", part.first, part.len()),
         };

@@ -7,7 +7,7 @@
 //! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
 
 use crate::limits::Limits;
-use crate::patience::{AwaitedEvent, ConnectionPatience, ConnectionStanding, TickAction};
+use crate::timeouts::{AwaitedEvent, ConnectionPatience, ConnectionStanding, TickAction};
 use crate::watch::{ConnectionWatch, InFlight};
 use hyper::rt::Executor;
 use std::cell::RefCell;
@@ -31,12 +31,12 @@ struct PaceNotes {
     bytes: u32,
     waited_ms: u32,
     /// Answers, and pieces of them, for which the client is to make room.
-    rooms_due: u32,
+    sends_pending: u32,
     upload: UploadProgress,
     /// Since when the client is waited for.
-    since: Option<Instant>,
+    waiting_since: Option<Instant>,
     /// Told when the last room is made: all that is left of a stream whose answer is handed on.
-    last_room: Option<Waker>,
+    sent_waker: Option<Waker>,
 }
 
 /// Tells how far the request's body is.
@@ -46,7 +46,7 @@ enum UploadProgress {
     /// What came was taken, and the client owes more.
     Within,
     /// The client owes what this one waits for.
-    Awaited(Waker),
+    WaitingForClient(Waker),
     /// The stream was cut: no more of it is given.
     Cut,
 }
@@ -71,10 +71,10 @@ impl StreamPace {
             progress: 0,
             bytes: 0,
             waited_ms: 0,
-            rooms_due: 0,
+            sends_pending: 0,
             upload: UploadProgress::Idle,
-            since: None,
-            last_room: None,
+            waiting_since: None,
+            sent_waker: None,
         };
         Arc::new(Self { watch, notes: Mutex::new(notes) })
     }
@@ -85,29 +85,29 @@ impl StreamPace {
     }
 
     /// Makes the running task the one that watches over this stream.
-    pub(crate) fn run_by_this_task(self: &Arc<Self>) {
+    pub(crate) fn bind_to_current_task(self: &Arc<Self>) {
         RUNNING.set(Some(Arc::clone(self)));
     }
 
     /// One more answer, or piece of it, waits for the client to make room.
-    pub(crate) fn room_due(&self) {
+    pub(crate) fn send_queued(&self) {
         let mut notes = self.notes();
-        notes.rooms_due += 1;
-        notes.settle();
+        notes.sends_pending += 1;
+        notes.update_wait();
     }
 
     /// It has been sent, or given up.
-    pub(crate) fn room_made(&self) {
+    pub(crate) fn send_done(&self) {
         let mut notes = self.notes();
-        notes.rooms_due -= 1;
-        notes.settle();
-        if notes.rooms_due > 0 {
+        notes.sends_pending -= 1;
+        notes.update_wait();
+        if notes.sends_pending > 0 {
             return;
         }
         if notes.busy.is_none() {
-            self.watch.stuck_ends();
+            self.watch.stream_unstuck();
         }
-        if let Some(watcher) = notes.last_room.take() {
+        if let Some(watcher) = notes.sent_waker.take() {
             drop(notes);
             watcher.wake();
         }
@@ -123,17 +123,17 @@ impl StreamPace {
     pub(crate) fn upload_waits(&self, reader: &Waker) {
         let mut notes = self.notes();
         if !matches!(notes.upload, UploadProgress::Cut) {
-            notes.upload = UploadProgress::Awaited(reader.clone());
+            notes.upload = UploadProgress::WaitingForClient(reader.clone());
         }
-        notes.settle();
+        notes.update_wait();
     }
 
     /// `bytes` of the request's body came.
-    pub(crate) fn upload_came(&self, bytes: usize) {
+    pub(crate) fn upload_received(&self, bytes: usize) {
         let mut notes = self.notes();
         notes.moved(bytes);
         notes.upload_is(UploadProgress::Within);
-        self.watch.stream_gave(bytes);
+        self.watch.stream_received(bytes);
     }
 
     /// The request's body is over, or nobody reads it any more.
@@ -144,14 +144,14 @@ impl StreamPace {
     /// True if all of the answer has left; if not, `watcher` is woken when it has.
     pub(crate) fn is_sent(&self, watcher: &Waker) -> bool {
         let mut notes = self.notes();
-        if notes.rooms_due > 0 {
-            notes.last_room = Some(watcher.clone());
+        if notes.sends_pending > 0 {
+            notes.sent_waker = Some(watcher.clone());
         }
-        notes.rooms_due == 0
+        notes.sends_pending == 0
     }
 
     /// Returns whether the request's body may be read on.
-    pub(crate) fn course(&self) -> BodyCourse {
+    pub(crate) fn body_course(&self) -> BodyCourse {
         if matches!(self.notes().upload, UploadProgress::Cut) {
             BodyCourse::Cut
         } else {
@@ -159,17 +159,17 @@ impl StreamPace {
         }
     }
 
-    fn standing(&self) -> ConnectionStanding {
+    fn status(&self) -> ConnectionStanding {
         let notes = self.notes();
         let awaits = match notes.upload {
-            _ if notes.rooms_due > 0 => AwaitedEvent::Client,
-            UploadProgress::Awaited(_) => AwaitedEvent::Client,
-            UploadProgress::Within => AwaitedEvent::UsWithinBody,
-            UploadProgress::Idle | UploadProgress::Cut => AwaitedEvent::Us,
+            _ if notes.sends_pending > 0 => AwaitedEvent::Client,
+            UploadProgress::WaitingForClient(_) => AwaitedEvent::Client,
+            UploadProgress::Within => AwaitedEvent::ServerMidBody,
+            UploadProgress::Idle | UploadProgress::Cut => AwaitedEvent::Response,
         };
         ConnectionStanding {
             progress: notes.progress,
-            awaits,
+            waiting_for: awaits,
             messages: 0,
             bytes: notes.bytes,
             waited_ms: notes.waited_ms.wrapping_add(notes.waiting_ms()),
@@ -183,11 +183,11 @@ impl StreamPace {
         let mut notes = self.notes();
         let upload = std::mem::replace(&mut notes.upload, UploadProgress::Cut);
         notes.busy = None;
-        if notes.rooms_due > 0 {
-            self.watch.stuck_begins();
+        if notes.sends_pending > 0 {
+            self.watch.stream_stuck();
         }
         drop(notes);
-        if let UploadProgress::Awaited(reader) = upload {
+        if let UploadProgress::WaitingForClient(reader) = upload {
             reader.wake();
         }
     }
@@ -207,21 +207,21 @@ impl PaceNotes {
         if !matches!(self.upload, UploadProgress::Cut) {
             self.upload = upload;
         }
-        self.settle();
+        self.update_wait();
     }
 
     /// Begins or ends the time for which the client is waited for.
-    fn settle(&mut self) {
-        if self.rooms_due > 0 || matches!(self.upload, UploadProgress::Awaited(_)) {
-            self.since.get_or_insert_with(Instant::now);
+    fn update_wait(&mut self) {
+        if self.sends_pending > 0 || matches!(self.upload, UploadProgress::WaitingForClient(_)) {
+            self.waiting_since.get_or_insert_with(Instant::now);
         } else {
             self.waited_ms = self.waited_ms.wrapping_add(self.waiting_ms());
-            self.since = None;
+            self.waiting_since = None;
         }
     }
 
     fn waiting_ms(&self) -> u32 {
-        self.since.map_or(0, |since| since.elapsed().as_millis() as u32)
+        self.waiting_since.map_or(0, |since| since.elapsed().as_millis() as u32)
     }
 }
 
@@ -231,12 +231,12 @@ pub(crate) struct StreamExec(pub(crate) Limits);
 
 impl<F: Future + 'static> Executor<F> for StreamExec {
     fn execute(&self, task: F) {
-        tokio::task::spawn_local(watch_over(task, self.0));
+        tokio::task::spawn_local(enforce_min_rate(task, self.0));
     }
 }
 
 /// Runs `stream` until all of it is sent, or drops it.
-async fn watch_over(stream: impl Future, limits: Limits) {
+async fn enforce_min_rate(stream: impl Future, limits: Limits) {
     if let Some(pace) = run(stream, limits).await {
         pace.cut();
     }
@@ -266,7 +266,7 @@ async fn run(stream: impl Future, limits: Limits) -> Option<Arc<StreamPace>> {
         }
         let tick = tick.get_or_insert_with(|| Box::pin(sleep(limits.header_timeout)));
         while tick.as_mut().poll(cx).is_ready() {
-            match patience.judge(pace.standing(), &limits, Instant::now()) {
+            match patience.check(pace.status(), &limits, Instant::now()) {
                 TickAction::Wait(until) => tick.as_mut().reset(until),
                 TickAction::Close
                 | TickAction::HeadTooSlow

@@ -21,7 +21,7 @@ pub struct ByteRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RangeSelection {
     /// All of it, with 200.
-    Whole,
+    Full,
     /// This part, with 206 and `Content-Range`.
     Part(ByteRange),
     /// Nothing: 416 with [`unsatisfied`].
@@ -32,7 +32,7 @@ pub enum RangeSelection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeSelections {
     /// All of it, with 200.
-    Whole,
+    Full,
     /// This part, with 206 and `Content-Range`.
     Part(ByteRange),
     /// These, two at least, none of which overlap, with 206 as `multipart/byteranges` (§14.6), in
@@ -58,16 +58,16 @@ impl ByteRange {
 
     /// The `Content-Range` of a 206.
     pub fn content_range(&self) -> HeaderValue {
-        visible(&format!("bytes {}-{}/{}", self.first, self.last, self.total))
+        header_text(&format!("bytes {}-{}/{}", self.first, self.last, self.total))
     }
 }
 
 /// The `Content-Range` of a 416 (RFC 9110 §15.5.17).
 pub fn unsatisfied(total: u64) -> HeaderValue {
-    visible(&format!("bytes */{total}"))
+    header_text(&format!("bytes */{total}"))
 }
 
-fn visible(text: &str) -> HeaderValue {
+fn header_text(text: &str) -> HeaderValue {
     HeaderValue::from_str(text).expect("digits and punctuation are visible ASCII")
 }
 
@@ -76,28 +76,28 @@ fn visible(text: &str) -> HeaderValue {
 pub fn select(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelection {
     // Range is defined for GET only (§14.2); a server must ignore it elsewhere.
     if *method != Method::GET {
-        return RangeSelection::Whole;
+        return RangeSelection::Full;
     }
     let mut fields = headers.get_all(header::RANGE).iter();
     match (fields.next().and_then(|value| value.to_str().ok()), fields.next()) {
         (Some(text), None) => parse(text, total),
-        (None, _) | (Some(_), Some(_)) => RangeSelection::Whole,
+        (None, _) | (Some(_), Some(_)) => RangeSelection::Full,
     }
 }
 
 /// Reads one `Range` value. What is malformed, of another unit, or several ranges selects the
 /// whole.
 pub fn parse(text: &str, total: u64) -> RangeSelection {
-    let Some((unit, set)) = text.split_once('=') else { return RangeSelection::Whole };
+    let Some((unit, set)) = text.split_once('=') else { return RangeSelection::Full };
     if !unit.trim().eq_ignore_ascii_case("bytes") || set.contains(',') {
-        return RangeSelection::Whole;
+        return RangeSelection::Full;
     }
-    let Some((first, last)) = set.trim().split_once('-') else { return RangeSelection::Whole };
+    let Some((first, last)) = set.trim().split_once('-') else { return RangeSelection::Full };
     let part = |first, last: u64| {
         RangeSelection::Part(ByteRange { first, last: last.min(total - 1), total })
     };
     match (number(first), number(last)) {
-        (RangeNumber::Is(first), RangeNumber::Is(last)) if first > last => RangeSelection::Whole,
+        (RangeNumber::Is(first), RangeNumber::Is(last)) if first > last => RangeSelection::Full,
         (RangeNumber::Is(first), RangeNumber::Is(_) | RangeNumber::Absent) if first >= total => {
             RangeSelection::Unsatisfiable
         }
@@ -111,7 +111,7 @@ pub fn parse(text: &str, total: u64) -> RangeSelection {
         }
         (RangeNumber::Absent, RangeNumber::Absent)
         | (RangeNumber::Malformed, _)
-        | (_, RangeNumber::Malformed) => RangeSelection::Whole,
+        | (_, RangeNumber::Malformed) => RangeSelection::Full,
     }
 }
 
@@ -119,21 +119,21 @@ pub fn parse(text: &str, total: u64) -> RangeSelection {
 /// `If-Range` must have been judged before: [`crate::conditional::if_range`].
 pub fn select_several(method: &Method, headers: &HeaderMap, total: u64) -> RangeSelections {
     if *method != Method::GET {
-        return RangeSelections::Whole;
+        return RangeSelections::Full;
     }
     let mut fields = headers.get_all(header::RANGE).iter();
     match (fields.next().and_then(|value| value.to_str().ok()), fields.next()) {
         (Some(text), None) => parse_several(text, total),
-        (None, _) | (Some(_), Some(_)) => RangeSelections::Whole,
+        (None, _) | (Some(_), Some(_)) => RangeSelections::Full,
     }
 }
 
 /// Reads one `Range` value of any number of ranges. One that is malformed spoils them all, and the
 /// whole is selected; those outside are left out.
 pub fn parse_several(text: &str, total: u64) -> RangeSelections {
-    let Some((unit, set)) = text.split_once('=') else { return RangeSelections::Whole };
+    let Some((unit, set)) = text.split_once('=') else { return RangeSelections::Full };
     if set.bytes().filter(|byte| *byte == b',').count() >= RANGES_MAX {
-        return RangeSelections::Whole;
+        return RangeSelections::Full;
     }
     let mut parts: Vec<ByteRange> = Vec::new();
     // Empty elements of a list count for nothing (§5.6.1.2).
@@ -142,13 +142,13 @@ pub fn parse_several(text: &str, total: u64) -> RangeSelections {
     for range in ranges {
         is_none = false;
         match parse(&format!("{unit}={range}"), total) {
-            RangeSelection::Whole => return RangeSelections::Whole,
+            RangeSelection::Full => return RangeSelections::Full,
             RangeSelection::Unsatisfiable => {}
             RangeSelection::Part(part) => join(&mut parts, part),
         }
     }
     match parts.as_slice() {
-        [] if is_none => RangeSelections::Whole,
+        [] if is_none => RangeSelections::Full,
         [] => RangeSelections::Unsatisfiable,
         [part] => RangeSelections::Part(*part),
         [..] => RangeSelections::Parts(parts),
@@ -195,7 +195,7 @@ mod tests {
 
     fn check(text: &str, expected: &str) {
         let found = match parse(text, 1000) {
-            RangeSelection::Whole => "whole".into(),
+            RangeSelection::Full => "whole".into(),
             RangeSelection::Unsatisfiable => "416".into(),
             RangeSelection::Part(part) => format!("{}+{}", part.first, part.len()),
         };
@@ -246,15 +246,15 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(header::RANGE, HeaderValue::from_static("bytes=0-0"));
         assert!(matches!(select(&Method::GET, &headers, 9), RangeSelection::Part(_)));
-        assert_eq!(select(&Method::HEAD, &headers, 9), RangeSelection::Whole);
+        assert_eq!(select(&Method::HEAD, &headers, 9), RangeSelection::Full);
         headers.append(header::RANGE, HeaderValue::from_static("bytes=1-1"));
-        assert_eq!(select(&Method::GET, &headers, 9), RangeSelection::Whole);
+        assert_eq!(select(&Method::GET, &headers, 9), RangeSelection::Full);
     }
 
     fn check_several(text: &str, expected: &str) {
         let show = |part: &ByteRange| format!("{}-{}", part.first, part.last);
         let found = match parse_several(text, 1000) {
-            RangeSelections::Whole => "whole".into(),
+            RangeSelections::Full => "whole".into(),
             RangeSelections::Unsatisfiable => "416".into(),
             RangeSelections::Part(part) => show(&part),
             RangeSelections::Parts(parts) => parts.iter().map(show).collect::<Vec<_>>().join(" "),

@@ -64,24 +64,24 @@ impl HeadRefusal {
 /// Returns whether `request`, in whose bytes `faults` were found, is refused.
 pub fn refusal<B>(request: &Request<B>, faults: HeadFaults) -> Option<HeadRefusal> {
     if faults != HeadFaults::NONE {
-        if faults.has(HeadFaults::LENGTH_AND_ENCODING) {
+        if faults.intersects(HeadFaults::LENGTH_AND_ENCODING) {
             return Some(HeadRefusal::LengthAndEncoding);
         }
-        if faults.has(HeadFaults::TWO_LENGTHS) {
+        if faults.intersects(HeadFaults::TWO_LENGTHS) {
             return Some(HeadRefusal::TwoLengths);
         }
-        if faults.has(HeadFaults::HEAD_TOO_LONG) {
+        if faults.intersects(HeadFaults::HEAD_TOO_LONG) {
             return Some(HeadRefusal::HeadTooLong);
         }
-        if faults.has(HeadFaults::CHUNK) {
+        if faults.intersects(HeadFaults::CHUNK) {
             return Some(HeadRefusal::BadChunk);
         }
-        if faults.has(HeadFaults::FRAGMENT) {
+        if faults.intersects(HeadFaults::FRAGMENT) {
             return Some(HeadRefusal::BadTarget);
         }
         return Some(HeadRefusal::BareLf);
     }
-    if !target_is_right(request) {
+    if !is_valid_target(request) {
         return Some(HeadRefusal::BadTarget);
     }
     let headers = request.headers();
@@ -98,7 +98,7 @@ pub fn refusal<B>(request: &Request<B>, faults: HeadFaults) -> Option<HeadRefusa
 
 /// True if the target has a form that goes with the method. User information is refused: it only
 /// ever serves to make an authority look like another (RFC 9110 §4.2.4).
-fn target_is_right<B>(request: &Request<B>) -> bool {
+fn is_valid_target<B>(request: &Request<B>) -> bool {
     let uri = request.uri();
     let (authority, path) = (uri.authority(), uri.path());
     if authority.is_some_and(|it| it.as_str().contains('@')) {

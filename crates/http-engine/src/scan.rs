@@ -30,7 +30,7 @@ impl HeadFaults {
     pub const HEAD_TOO_LONG: Self = Self(32);
 
     /// True if any of `other` is set.
-    pub const fn has(self, other: Self) -> bool {
+    pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -342,14 +342,14 @@ mod tests {
 
     #[test]
     fn each_fault_is_named() {
-        assert!(faults("GET / HTTP/1.1\nHost: a\n\n").has(HeadFaults::BARE_LF));
+        assert!(faults("GET / HTTP/1.1\nHost: a\n\n").intersects(HeadFaults::BARE_LF));
         assert!(
             faults("GET / HTTP/1.1\r\nContent-Length: 1\r\ncontent-length: 1\r\n\r\n")
-                .has(HeadFaults::TWO_LENGTHS)
+                .intersects(HeadFaults::TWO_LENGTHS)
         );
         assert!(
             faults("GET / HTTP/1.1\r\nTransfer-Encoding : x\r\nCONTENT-LENGTH:1\r\n\r\n")
-                .has(HeadFaults::LENGTH_AND_ENCODING)
+                .intersects(HeadFaults::LENGTH_AND_ENCODING)
         );
     }
 
@@ -362,13 +362,13 @@ mod tests {
             assert_eq!(with(line), HeadFaults::NONE, "{line}");
         }
         for line in ["3 ", "3\t;a", " 3", "", "+3", "0x3", "3;a\0b", "3,a", "00000000000000003"] {
-            assert!(with(line).has(HeadFaults::CHUNK), "{line:?}");
+            assert!(with(line).intersects(HeadFaults::CHUNK), "{line:?}");
         }
     }
 
     #[test]
     fn a_fragment_is_found_in_the_request_line_only() {
-        assert!(faults("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n").has(HeadFaults::FRAGMENT));
+        assert!(faults("GET /a#b HTTP/1.1\r\nHost: a\r\n\r\n").intersects(HeadFaults::FRAGMENT));
         assert_eq!(faults("GET /a HTTP/1.1\r\nHost: a\r\nX: #\r\n\r\n"), HeadFaults::NONE);
     }
 

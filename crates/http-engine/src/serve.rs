@@ -8,6 +8,8 @@
 use crate::admit::admitted;
 use crate::body::Body;
 use crate::breaking::BreakingBody;
+use crate::fast_path::connection::{FastPathConnection, FastPathEnd, HandedOver};
+use crate::fast_path::{FastPath, NoQuick};
 use crate::incoming::Incoming;
 use crate::interim;
 use crate::limits::{
@@ -17,14 +19,12 @@ use crate::limits::{
 };
 use crate::no_clock;
 use crate::pace::{StreamExec, StreamPace};
-use crate::patience::{ConnectionPatience, TickAction};
 use crate::preface::{PrefaceExpectation, SpokenProtocol};
-use crate::quick::lane::{FastPathConnection, FastPathEnd, HandedOver};
-use crate::quick::{FastPath, NoQuick};
 use crate::refuse::{HeadRefusal, refusal};
 use crate::reply;
 use crate::serve_error::ServeError;
 use crate::taken::TakenBody;
+use crate::timeouts::{ConnectionPatience, TickAction};
 use crate::upgrade::BusyGuard;
 use crate::watch::{ConnectionWatch, InFlight, WatchedStream};
 use bytes::Bytes;
@@ -75,7 +75,7 @@ where
     H: Fn(Request<Incoming>) -> F + 'static,
     F: Future<Output = Response<Body>> + 'static,
 {
-    serve_quickly(io, versions, limits, stop, NoQuick, handler)
+    serve_with_fast_path(io, versions, limits, stop, NoQuick, handler)
 }
 
 /// The same with a short way: `quick` is asked first whether it answers a simple request at once,
@@ -85,7 +85,7 @@ where
 /// its own time by the same limits, and holds no buffer while a connection is idle: see
 /// [`crate::quick`]. The future is small, for it is all that an idle connection has: what is handed
 /// in stands in it once.
-pub fn serve_quickly<I, S, Q, H, F>(
+pub fn serve_with_fast_path<I, S, Q, H, F>(
     io: I,
     versions: HttpVersions,
     limits: Limits,
@@ -113,12 +113,12 @@ where
                 let since = Instant::now();
                 FastPathEnd::Over(HandedOver {
                     early: Bytes::new(),
-                    spoken: SpokenProtocol::Http2,
+                    protocol: SpokenProtocol::Http2,
                     since,
                 })
             }
             HttpVersions::Http1 | HttpVersions::Http1And2 => {
-                drive_lane(&mut lane, &quick, &handler, Pin::new(&mut stop), &limits).await?
+                drive_fast_path(&mut lane, &quick, &handler, Pin::new(&mut stop), &limits).await?
             }
         };
         match end {
@@ -159,7 +159,7 @@ impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
 /// Serves what the lane does not, or a connection without one.
 async fn by_hyper<I, S, H, F>(
     mut io: I,
-    HandedOver { early, spoken, since }: HandedOver,
+    HandedOver { early, protocol: spoken, since }: HandedOver,
     limits: Limits,
     stop: Pin<&mut S>,
     handler: H,
@@ -200,9 +200,9 @@ trait VersionExchange: 'static {
 
     fn received(&self, body: hyper::body::Incoming) -> Incoming;
     /// The task that runs now is the exchange's own.
-    fn run_by_this_task(&self);
+    fn bind_to_current_task(&self);
     /// The connection to which interim answers can be sent, if there is a way.
-    fn ahead(&self) -> Option<&ConnectionWatch>;
+    fn interim_connection(&self) -> Option<&ConnectionWatch>;
     fn answered(self, body: Body) -> Self::Answer;
 }
 
@@ -214,9 +214,9 @@ impl VersionExchange for InFlight {
         Incoming::of_request(body)
     }
 
-    fn run_by_this_task(&self) {}
+    fn bind_to_current_task(&self) {}
 
-    fn ahead(&self) -> Option<&ConnectionWatch> {
+    fn interim_connection(&self) -> Option<&ConnectionWatch> {
         Some(self.watch())
     }
 
@@ -233,12 +233,12 @@ impl VersionExchange for Arc<StreamPace> {
         Incoming::of_stream(body, self)
     }
 
-    fn run_by_this_task(&self) {
-        StreamPace::run_by_this_task(self);
+    fn bind_to_current_task(&self) {
+        StreamPace::bind_to_current_task(self);
     }
 
     /// hyper has none.
-    fn ahead(&self) -> Option<&ConnectionWatch> {
+    fn interim_connection(&self) -> Option<&ConnectionWatch> {
         None
     }
 
@@ -265,13 +265,13 @@ where
 {
     let watch = Arc::clone(watch);
     service_fn(move |mut request: Request<hyper::body::Incoming>| {
-        let exchange = begin(watch.begin_request());
+        let exchange = begin(watch.start_request());
         let version = request.version();
         // Over HTTP/1 hyper sees to that itself.
         let is_bodiless = version == Version::HTTP_2 && request.method() == Method::HEAD;
         if version == Version::HTTP_2 && request.method() == Method::CONNECT {
             // The stream's task is over when its answer is sent; the tunnel is not.
-            request.extensions_mut().insert(BusyGuard::new(watch.begin_request()));
+            request.extensions_mut().insert(BusyGuard::new(watch.start_request()));
         }
         let faults = watch.take_faults();
         let refused_for = admitted(&mut request).err().or_else(|| refusal(&request, faults));
@@ -280,11 +280,12 @@ where
             Some(why) => Err(refused(why, version)),
         };
         async move {
-            exchange.run_by_this_task();
+            exchange.bind_to_current_task();
             let answer = match outcome {
                 Ok(answer) => {
                     // HTTP/1.0 knows no interim answers (RFC 9110 §15.2).
-                    let ahead = exchange.ahead().filter(|_| version == Version::HTTP_11);
+                    let ahead =
+                        exchange.interim_connection().filter(|_| version == Version::HTTP_11);
                     answered(pin!(answer), ahead).await
                 }
                 Err(answer) => answer,
@@ -316,14 +317,14 @@ where
     let answer = poll_fn(|cx| {
         let (polled, told) = interim::for_client(|| handler.as_mut().poll(cx));
         if !told.is_empty() {
-            watch.send_ahead(&told);
+            watch.send_interim(&told);
             // They leave when hyper flushes: at the end of most turns of its task, but not of all.
             cx.waker().wake_by_ref();
         }
         polled
     });
     let answer = answer.await;
-    poll_fn(|_| watch.sent_ahead()).await;
+    poll_fn(|_| watch.poll_interim_sent()).await;
     answer
 }
 
@@ -353,7 +354,7 @@ fn http2_builder(limits: &Limits) -> http2::Builder<StreamExec> {
         .keep_alive_timeout(HTTP2_PING_TIMEOUT);
     match limits.http2_extended_connect {
         ExtendedConnect::Refused => {}
-        ExtendedConnect::Taken => {
+        ExtendedConnect::Accepted => {
             builder.enable_connect_protocol();
         }
     }
@@ -402,7 +403,7 @@ where
             if watch.stuck() > HTTP2_STUCK_MAX {
                 return Poll::Ready(Err(ServeError::Stalled));
             }
-            match patience.judge(watch.standing(), limits, now) {
+            match patience.check(watch.status(), limits, now) {
                 TickAction::Wait(until) => tick.as_mut().reset(until),
                 TickAction::Close if open => {
                     tick.as_mut().reset(now + limits.idle_timeout);
@@ -422,7 +423,7 @@ where
 }
 
 /// Runs the lane beside one timer, which costs nothing where everything is ready at once.
-async fn drive_lane<I, Q, H, F, S>(
+async fn drive_fast_path<I, Q, H, F, S>(
     lane: &mut FastPathConnection<I, F>,
     quick: &Q,
     handler: &H,
@@ -452,7 +453,7 @@ where
         }
         while tick.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            match patience.judge(lane.standing(), limits, now) {
+            match patience.check(lane.status(), limits, now) {
                 TickAction::Wait(until) => tick.as_mut().reset(until),
                 TickAction::Close => return Poll::Ready(Ok(FastPathEnd::Closed)),
                 TickAction::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),

@@ -21,7 +21,7 @@ pub(crate) struct TakenBody {
     body: Body,
     stream: Arc<StreamPace>,
     /// While the client is to make room before more is asked of the body.
-    room_due: Option<ClientDue>,
+    client_due: Option<ClientDue>,
     failed: Option<BodyError>,
     /// Flushes of the connection until the head was handed to h2.
     flushes: u32,
@@ -38,14 +38,14 @@ struct ClientDue(Arc<StreamPace>);
 
 impl ClientDue {
     fn new(stream: &Arc<StreamPace>) -> Self {
-        stream.room_due();
+        stream.send_queued();
         Self(Arc::clone(stream))
     }
 }
 
 impl Drop for ClientDue {
     fn drop(&mut self) {
-        self.0.room_made();
+        self.0.send_done();
     }
 }
 
@@ -53,7 +53,7 @@ impl TakenBody {
     /// hyper asks for the first piece once the stream has room.
     pub(crate) fn new(body: Body, stream: Arc<StreamPace>) -> Self {
         let flushes = stream.watch().flushes();
-        Self { body, room_due: Some(ClientDue::new(&stream)), stream, failed: None, flushes }
+        Self { body, client_due: Some(ClientDue::new(&stream)), stream, failed: None, flushes }
     }
 
     /// The failure of the body, once its head and all of its pieces have left.
@@ -77,7 +77,7 @@ impl HttpBody for TakenBody {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<TakenPiece>, BodyError>>> {
-        self.room_due = None;
+        self.client_due = None;
         if let Some(why) = self.failed.take() {
             return self.poll_failure(why, cx).map(|why| Some(Err(why)));
         }
@@ -86,7 +86,7 @@ impl HttpBody for TakenBody {
             return self.poll_failure(why, cx).map(|why| Some(Err(why)));
         }
         if let Poll::Ready(Some(Ok(_))) = &frame {
-            self.room_due = Some(ClientDue::new(&self.stream));
+            self.client_due = Some(ClientDue::new(&self.stream));
         }
         let stream = &self.stream;
         frame.map_ok(|it| it.map_data(|bytes| TakenPiece { bytes, due: ClientDue::new(stream) }))

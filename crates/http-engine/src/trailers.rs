@@ -18,9 +18,9 @@ pub(crate) enum TrailerOf {
 }
 
 /// Trailers of requests that go on: what is known of a body only once it was read.
-const SUMS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
+const DIGEST_FIELDS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 /// The same, by how their names begin.
-const SUMS_OF_KINDS: [&str; 2] = ["x-amz-checksum-", "x-checksum-"];
+const DIGEST_PREFIXES: [&str; 2] = ["x-amz-checksum-", "x-checksum-"];
 
 /// Fields of answers that mean nothing behind a body, or too much.
 static HEAD_ONLY: [HeaderName; 41] = [
@@ -71,10 +71,10 @@ const HEAD_ONLY_KINDS: [&str; 7] =
     ["access-control-", "http2-", "proxy-", "sec-", "x-accel-", "x-forwarded-", "x-reproxy-"];
 
 /// Tells of a field of this name that it goes on behind a body.
-pub(crate) fn may_follow(name: &HeaderName, behind: TrailerOf) -> bool {
+pub(crate) fn is_allowed_trailer(name: &HeaderName, behind: TrailerOf) -> bool {
     let begins = |kinds: &[&str]| kinds.iter().any(|kind| name.as_str().starts_with(kind));
     match behind {
-        TrailerOf::Request => SUMS.contains(&name.as_str()) || begins(&SUMS_OF_KINDS),
+        TrailerOf::Request => DIGEST_FIELDS.contains(&name.as_str()) || begins(&DIGEST_PREFIXES),
         TrailerOf::Answer => {
             is_token(name) && !HEAD_ONLY.contains(name) && !begins(&HEAD_ONLY_KINDS)
         }
@@ -82,12 +82,12 @@ pub(crate) fn may_follow(name: &HeaderName, behind: TrailerOf) -> bool {
 }
 
 /// Drops what does not go on.
-pub(crate) fn sift(trailers: &mut HeaderMap, behind: TrailerOf) {
-    if trailers.keys().all(|name| may_follow(name, behind)) {
+pub(crate) fn remove_disallowed(trailers: &mut HeaderMap, behind: TrailerOf) {
+    if trailers.keys().all(|name| is_allowed_trailer(name, behind)) {
         return;
     }
     let names: Vec<HeaderName> = trailers.keys().cloned().collect();
-    for name in names.iter().filter(|name| !may_follow(name, behind)) {
+    for name in names.iter().filter(|name| !is_allowed_trailer(name, behind)) {
         trailers.remove(name);
     }
 }
@@ -97,7 +97,7 @@ pub(crate) fn announced(headers: &HeaderMap, behind: TrailerOf) -> Vec<HeaderNam
     let lists = headers.get_all(header::TRAILER).iter();
     let names = lists.flat_map(|list| list.as_bytes().split(|byte| *byte == b','));
     let names = names.filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok());
-    names.filter(|name| may_follow(name, behind)).collect()
+    names.filter(|name| is_allowed_trailer(name, behind)).collect()
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             let name = HeaderName::from_bytes(name.as_bytes()).expect("a name");
             trailers.append(name, HeaderValue::from_static("1"));
         }
-        sift(&mut trailers, behind);
+        remove_disallowed(&mut trailers, behind);
         let mut left: Vec<_> = trailers.keys().map(HeaderName::as_str).collect();
         left.sort_unstable();
         left.join(" ")
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn what_may_follow_a_request_may_follow_an_answer() {
-        for name in SUMS {
-            assert!(may_follow(&HeaderName::from_static(name), TrailerOf::Answer));
+        for name in DIGEST_FIELDS {
+            assert!(is_allowed_trailer(&HeaderName::from_static(name), TrailerOf::Answer));
         }
     }
 

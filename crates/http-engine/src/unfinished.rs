@@ -69,9 +69,9 @@ impl UnfinishedRequests {
         mut request: Request<Incoming>,
         client: impl FnOnce() -> IpAddr,
     ) -> Result<Request<Incoming>, TooMany> {
-        if request.body().is_awaited() {
+        if request.body().is_incomplete() {
             let place = self.0.place(client()).ok_or(TooMany { retry_after_s: RETRY_AFTER_S })?;
-            request.body_mut().hold(place);
+            request.body_mut().hold_permit(place);
         }
         Ok(request)
     }

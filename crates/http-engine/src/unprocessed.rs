@@ -13,7 +13,7 @@ pub enum RequestFate {
     /// The server has not looked at it, for it takes no more of them at once.
     Refused,
     /// The server has not looked at it, for it is going away with its connection.
-    LeftBehind,
+    Unprocessed,
     /// The server has given up this request alone.
     Reset,
     /// What came back breaks the protocol, or its head is too large.
@@ -25,14 +25,14 @@ pub enum RequestFate {
 impl RequestFate {
     /// True if the server has done nothing about the request.
     pub const fn is_unprocessed(self) -> bool {
-        matches!(self, Self::Refused | Self::LeftBehind)
+        matches!(self, Self::Refused | Self::Unprocessed)
     }
 }
 
 impl SendError {
     /// Returns what became of the request, as far as HTTP/2 or the parser tells.
     pub fn fate(&self) -> RequestFate {
-        let engine = match &self.why {
+        let engine = match &self.error {
             client::ClientError::Closed | client::ClientError::Body(_) => {
                 return RequestFate::Unknown;
             }
@@ -55,7 +55,7 @@ fn fate_of(why: &h2::Error) -> RequestFate {
         () if why.is_library() => RequestFate::Misanswered,
         () if !why.is_remote() => RequestFate::Unknown,
         // A single stream ends by GOAWAY only where its number is above the last one looked at.
-        () if why.is_go_away() => RequestFate::LeftBehind,
+        () if why.is_go_away() => RequestFate::Unprocessed,
         () if why.reason() == Some(h2::Reason::REFUSED_STREAM) => RequestFate::Refused,
         () if why.is_reset() => RequestFate::Reset,
         () => RequestFate::Unknown,

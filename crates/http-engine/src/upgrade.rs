@@ -27,7 +27,7 @@ enum UpgradeStage {
     /// Once hyper is through with it.
     Engine(hyper::upgrade::OnUpgrade),
     /// Has left.
-    Left(Box<UpgradedStream>),
+    Upgraded(Box<UpgradedStream>),
     /// It stays.
     Not,
 }
@@ -36,7 +36,7 @@ enum UpgradeStage {
 #[derive(Debug)]
 pub enum UpgradeError {
     /// Nothing was agreed on.
-    Stayed,
+    NotUpgraded,
     /// hyper's own error.
     Engine(hyper::Error),
 }
@@ -77,7 +77,9 @@ pub fn on(message: &mut impl MayLeave) -> OnUpgrade {
     let extensions = message.extensions_mut();
     if let Some(DetachedStream(stream)) = extensions.remove() {
         let stream = stream.lock().unwrap_or_else(PoisonError::into_inner).take();
-        return OnUpgrade(stream.map_or(UpgradeStage::Not, |it| UpgradeStage::Left(Box::new(it))));
+        return OnUpgrade(
+            stream.map_or(UpgradeStage::Not, |it| UpgradeStage::Upgraded(Box::new(it))),
+        );
     }
     OnUpgrade(extensions.remove().map_or(UpgradeStage::Not, UpgradeStage::Engine))
 }
@@ -136,13 +138,13 @@ pub async fn stream(upgrade: OnUpgrade) -> Result<UpgradedStream, UpgradeError> 
             Ok(upgraded) => Ok(UpgradedStream(UpgradeSource::Engine(TokioIo::new(upgraded)))),
             Err(why) => Err(UpgradeError::Engine(why)),
         },
-        UpgradeStage::Left(stream) => Ok(*stream),
-        UpgradeStage::Not => Err(UpgradeError::Stayed),
+        UpgradeStage::Upgraded(stream) => Ok(*stream),
+        UpgradeStage::Not => Err(UpgradeError::NotUpgraded),
     }
 }
 
 /// Notes with an answer that its connection `io` has left HTTP; `ahead` came behind the head.
-pub(crate) fn leave(extensions: &mut Extensions, ahead: Bytes, io: Box<dyn ClientIo>) {
+pub(crate) fn mark_upgraded(extensions: &mut Extensions, ahead: Bytes, io: Box<dyn ClientIo>) {
     let stream = UpgradedStream(UpgradeSource::Direct(ahead, io));
     extensions.insert(DetachedStream(Arc::new(Mutex::new(Some(stream)))));
 }
@@ -218,7 +220,7 @@ impl fmt::Debug for UpgradedStream {
 impl fmt::Display for UpgradeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Stayed => f.write_str("the connection did not leave HTTP"),
+            Self::NotUpgraded => f.write_str("the connection did not leave HTTP"),
             Self::Engine(why) => why.fmt(f),
         }
     }
@@ -236,14 +238,14 @@ struct StreamTunnel(InFlight);
 
 impl BusyGuard {
     pub(crate) fn new(busy: InFlight) -> Self {
-        busy.watch().tunnel_begins();
+        busy.watch().tunnel_started();
         Self(Arc::new(StreamTunnel(busy)))
     }
 }
 
 impl Drop for StreamTunnel {
     fn drop(&mut self) {
-        self.0.watch().tunnel_ends();
+        self.0.watch().tunnel_ended();
     }
 }
 

@@ -7,8 +7,8 @@
 
 use crate::interim;
 use crate::limits::HTTP2_IDLE_BYTES_MAX;
-use crate::patience::{AwaitedEvent, ConnectionStanding};
 use crate::scan::{HeadFaults, HeadScan};
+use crate::timeouts::{AwaitedEvent, ConnectionStanding};
 use bytes::{Buf, Bytes};
 use http::Response;
 use std::io::{self, IoSlice};
@@ -33,21 +33,21 @@ pub(crate) struct ConnectionWatch {
     read_waits: AtomicBool,
     write_waits: AtomicBool,
     in_flight: AtomicU32,
-    begun: AtomicU32,
+    requests_started: AtomicU32,
     faults: AtomicU8,
     /// Bytes of bodies and answers; wraps.
     bytes: AtomicU32,
     /// Time for which the client was waited for, in milliseconds; wraps.
     waited_ms: AtomicU32,
     /// Since when it is waited for, in milliseconds from the start and never 0; 0: it is not.
-    waits_since_ms: AtomicU32,
+    waiting_since_ms: AtomicU32,
     /// HTTP/2: streams that were cut and cannot be reset, for bytes of theirs are queued before it.
     stuck: AtomicU32,
     /// HTTP/2: tunnels that may carry bytes.
     tunnels: AtomicU32,
     /// HTTP/1: interim answers to the request in flight, and whether some have not left.
-    ahead: Mutex<Vec<u8>>,
-    ahead_waits: AtomicBool,
+    interim: Mutex<Vec<u8>>,
+    interim_pending: AtomicBool,
     /// Flushes that went through; wraps.
     flushes: AtomicU32,
     /// Tasks that wait for the next of them, and whether there are any.
@@ -71,15 +71,15 @@ impl ConnectionWatch {
             read_waits: AtomicBool::new(false),
             write_waits: AtomicBool::new(false),
             in_flight: AtomicU32::new(0),
-            begun: AtomicU32::new(0),
+            requests_started: AtomicU32::new(0),
             faults: AtomicU8::new(0),
             bytes: AtomicU32::new(0),
             waited_ms: AtomicU32::new(0),
-            waits_since_ms: AtomicU32::new(0),
+            waiting_since_ms: AtomicU32::new(0),
             stuck: AtomicU32::new(0),
             tunnels: AtomicU32::new(0),
-            ahead: Mutex::default(),
-            ahead_waits: AtomicBool::new(false),
+            interim: Mutex::default(),
+            interim_pending: AtomicBool::new(false),
             flushes: AtomicU32::new(0),
             flush_waiters: Mutex::default(),
             flush_awaited: AtomicBool::new(false),
@@ -96,15 +96,15 @@ impl ConnectionWatch {
         HeadFaults::from_bits(self.faults.swap(0, Relaxed))
     }
 
-    pub(crate) fn begin_request(self: &Arc<Self>) -> InFlight {
+    pub(crate) fn start_request(self: &Arc<Self>) -> InFlight {
         self.moved();
         self.in_flight.fetch_add(1, Relaxed);
-        self.begun.store(self.begun.load(Relaxed).wrapping_add(1), Relaxed);
+        self.requests_started.store(self.requests_started.load(Relaxed).wrapping_add(1), Relaxed);
         InFlight(Arc::clone(self))
     }
 
     /// Returns how the connection stands.
-    pub(crate) fn standing(&self) -> ConnectionStanding {
+    pub(crate) fn status(&self) -> ConnectionStanding {
         let busy = self.in_flight.load(Relaxed) > 0;
         let owes = self.in_body.load(Relaxed) && self.read_waits.load(Relaxed);
         let awaits = if !busy && self.in_head.load(Relaxed) {
@@ -113,18 +113,18 @@ impl ConnectionWatch {
         } else if owes || self.write_waits.load(Relaxed) {
             AwaitedEvent::Client
         } else if busy && self.in_body.load(Relaxed) {
-            AwaitedEvent::UsWithinBody
+            AwaitedEvent::ServerMidBody
         } else if busy {
-            AwaitedEvent::Us
+            AwaitedEvent::Response
         } else {
             AwaitedEvent::Request
         };
-        let waits = self.waits_since_ms.load(Relaxed);
+        let waits = self.waiting_since_ms.load(Relaxed);
         let waiting = if waits == 0 { 0 } else { self.now_ms().saturating_sub(waits) };
         ConnectionStanding {
             progress: self.progress.load(Relaxed),
-            awaits,
-            messages: self.begun.load(Relaxed),
+            waiting_for: awaits,
+            messages: self.requests_started.load(Relaxed),
             bytes: self.bytes.load(Relaxed),
             waited_ms: self.waited_ms.load(Relaxed).wrapping_add(waiting),
         }
@@ -135,16 +135,16 @@ impl ConnectionWatch {
     }
 
     /// The client keeps us waiting from now on, if it did not before.
-    fn wait_begins(&self) {
-        if self.waits_since_ms.load(Relaxed) == 0 {
-            self.waits_since_ms.store(self.now_ms().max(1), Relaxed);
+    fn start_wait(&self) {
+        if self.waiting_since_ms.load(Relaxed) == 0 {
+            self.waiting_since_ms.store(self.now_ms().max(1), Relaxed);
         }
     }
 
     /// The client has moved `bytes` of a body or an answer.
-    fn wait_ends(&self, bytes: usize) {
+    fn end_wait(&self, bytes: usize) {
         self.count(bytes);
-        let since = self.waits_since_ms.swap(0, Relaxed);
+        let since = self.waiting_since_ms.swap(0, Relaxed);
         if since != 0 {
             let waited = self.now_ms().saturating_sub(since);
             self.waited_ms.store(self.waited_ms.load(Relaxed).wrapping_add(waited), Relaxed);
@@ -163,27 +163,27 @@ impl ConnectionWatch {
     }
 
     /// HTTP/2: `bytes` of a request's body were taken.
-    pub(crate) fn stream_gave(&self, bytes: usize) {
+    pub(crate) fn stream_received(&self, bytes: usize) {
         self.count(bytes);
     }
 
     /// HTTP/2: one more stream is, or may become, a tunnel.
-    pub(crate) fn tunnel_begins(&self) {
+    pub(crate) fn tunnel_started(&self) {
         self.tunnels.fetch_add(1, Relaxed);
     }
 
     /// It has ended.
-    pub(crate) fn tunnel_ends(&self) {
+    pub(crate) fn tunnel_ended(&self) {
         self.tunnels.fetch_sub(1, Relaxed);
     }
 
     /// HTTP/2: one more stream was cut that cannot be reset.
-    pub(crate) fn stuck_begins(&self) {
+    pub(crate) fn stream_stuck(&self) {
         self.stuck.fetch_add(1, Relaxed);
     }
 
     /// It could.
-    pub(crate) fn stuck_ends(&self) {
+    pub(crate) fn stream_unstuck(&self) {
         self.stuck.fetch_sub(1, Relaxed);
     }
 
@@ -195,18 +195,18 @@ impl ConnectionWatch {
     /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until
     /// they
     /// [were](Self::sent_ahead).
-    pub(crate) fn send_ahead(&self, told: &[Response<()>]) {
-        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn send_interim(&self, told: &[Response<()>]) {
+        let mut ahead = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
         for interim in told {
             interim::write(interim, &mut ahead);
         }
         drop(ahead);
-        self.ahead_waits.store(true, Relaxed);
+        self.interim_pending.store(true, Relaxed);
     }
 
     /// Returns whether they have left. The connection's task is woken when they have.
-    pub(crate) fn sent_ahead(&self) -> Poll<()> {
-        if self.ahead_waits.load(Relaxed) { Poll::Pending } else { Poll::Ready(()) }
+    pub(crate) fn poll_interim_sent(&self) -> Poll<()> {
+        if self.interim_pending.load(Relaxed) { Poll::Pending } else { Poll::Ready(()) }
     }
 
     /// Flushes that went through so far; wraps.
@@ -230,8 +230,8 @@ impl ConnectionWatch {
         }
     }
 
-    fn take_ahead(&self) -> Vec<u8> {
-        std::mem::take(&mut self.ahead.lock().unwrap_or_else(PoisonError::into_inner))
+    fn take_interim(&self) -> Vec<u8> {
+        std::mem::take(&mut self.interim.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn moved(&self) {
@@ -239,7 +239,7 @@ impl ConnectionWatch {
     }
 
     /// After reading: where the connection stands now.
-    fn stands(&self, scan: &HeadScan) {
+    fn update_from_scan(&self, scan: &HeadScan) {
         let in_head = scan.in_head();
         if in_head && !self.in_head.load(Relaxed) {
             self.head_since_ms.store(self.now_ms(), Relaxed);
@@ -269,7 +269,7 @@ pub(crate) struct WatchedStream<I> {
     scan: Option<HeadScan>,
     watch: Arc<ConnectionWatch>,
     /// What is left of interim answers that are being sent.
-    ahead: Bytes,
+    interim: Bytes,
     /// HTTP/2: bytes that came since the connection was of use, when its figures were these.
     idle_bytes: usize,
     last_use: (u32, u32),
@@ -284,13 +284,21 @@ impl<I> WatchedStream<I> {
         head_bytes_max: usize,
     ) -> Self {
         let scan = Some(HeadScan::new(head_bytes_max));
-        Self { io, early, scan, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
+        Self { io, early, scan, watch, interim: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
     }
 
     /// The same for HTTP/2, which has framing that needs no second reading.
     pub(crate) fn http2(io: I, early: Bytes, watch: Arc<ConnectionWatch>) -> Self {
         watch.in_head.store(false, Relaxed);
-        Self { io, early, scan: None, watch, ahead: Bytes::new(), idle_bytes: 0, last_use: (0, 0) }
+        Self {
+            io,
+            early,
+            scan: None,
+            watch,
+            interim: Bytes::new(),
+            idle_bytes: 0,
+            last_use: (0, 0),
+        }
     }
 
     fn note_read(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -301,14 +309,16 @@ impl<I> WatchedStream<I> {
         let Some(scan) = &mut self.scan else { return self.note_idle(bytes.len()) };
         self.watch.moved();
         if scan.in_body() {
-            self.watch.wait_ends(bytes.len());
+            self.watch.end_wait(bytes.len());
         }
         let faults = scan.feed(bytes);
-        self.watch.stands(scan);
+        self.watch.update_from_scan(scan);
         if faults == HeadFaults::NONE {
             return Ok(());
         }
-        if faults.has(HeadFaults::CHUNK) && scan.heads() == self.watch.begun.load(Relaxed) {
+        if faults.intersects(HeadFaults::CHUNK)
+            && scan.heads() == self.watch.requests_started.load(Relaxed)
+        {
             // Within a body whose handler runs: the body must break off, not end well. (A tunnel's
             // bytes may look like anything, but their requests never begin.)
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a malformed chunk size"));
@@ -319,7 +329,7 @@ impl<I> WatchedStream<I> {
 
     /// HTTP/2: so many bytes came. Frames that bring nothing forward have an end.
     fn note_idle(&mut self, bytes: usize) -> io::Result<()> {
-        let now = (self.watch.begun.load(Relaxed), self.watch.bytes.load(Relaxed));
+        let now = (self.watch.requests_started.load(Relaxed), self.watch.bytes.load(Relaxed));
         if now != self.last_use || self.watch.tunnels.load(Relaxed) > 0 {
             (self.last_use, self.idle_bytes) = (now, 0);
         }
@@ -340,10 +350,10 @@ impl<I> WatchedStream<I> {
                 if is_http1 || waited {
                     self.watch.moved();
                 }
-                self.watch.wait_ends(if is_http1 { *count } else { 0 });
+                self.watch.end_wait(if is_http1 { *count } else { 0 });
             }
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.watch.wait_begins(),
+            Poll::Pending => self.watch.start_wait(),
         }
         outcome
     }
@@ -367,7 +377,7 @@ impl<I: AsyncRead + Unpin> AsyncRead for WatchedStream<I> {
         };
         this.watch.read_waits.store(outcome.is_pending(), Relaxed);
         if outcome.is_pending() && this.scan.as_ref().is_some_and(HeadScan::in_body) {
-            this.watch.wait_begins();
+            this.watch.start_wait();
         }
         this.note_read(&buf.filled()[before..])?;
         outcome
@@ -376,12 +386,12 @@ impl<I: AsyncRead + Unpin> AsyncRead for WatchedStream<I> {
 
 impl<I: AsyncWrite + Unpin> WatchedStream<I> {
     /// Sends on what has begun to leave ahead of an answer.
-    fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.ahead.is_empty() {
-            let outcome = Pin::new(&mut self.io).poll_write(cx, &self.ahead);
+    fn poll_interim(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.interim.is_empty() {
+            let outcome = Pin::new(&mut self.io).poll_write(cx, &self.interim);
             match ready!(self.note_write(outcome))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => self.ahead.advance(count),
+                count => self.interim.advance(count),
             }
         }
         Poll::Ready(Ok(()))
@@ -392,7 +402,7 @@ impl<I: AsyncWrite + Unpin> WatchedStream<I> {
         // A flush that is through says nothing new; one that waits does.
         if outcome.is_pending() {
             self.watch.write_waits.store(true, Relaxed);
-            self.watch.wait_begins();
+            self.watch.start_wait();
         }
         outcome
     }
@@ -404,7 +414,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WatchedStream<I> {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_ahead(cx))?;
+        ready!(self.poll_interim(cx))?;
         let outcome = Pin::new(&mut self.io).poll_write(cx, bytes);
         self.note_write(outcome)
     }
@@ -414,7 +424,7 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WatchedStream<I> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.poll_ahead(cx))?;
+        ready!(self.poll_interim(cx))?;
         let outcome = Pin::new(&mut self.io).poll_write_vectored(cx, pieces);
         self.note_write(outcome)
     }
@@ -427,13 +437,13 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for WatchedStream<I> {
     /// and the next waits for what is to be ahead of it. Here and nowhere else that can be put
     /// between them.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.poll_ahead(cx))?;
+        ready!(self.poll_interim(cx))?;
         ready!(self.poll_flush_io(cx))?;
-        if self.watch.sent_ahead().is_pending() {
-            self.ahead = self.watch.take_ahead().into();
-            ready!(self.poll_ahead(cx))?;
+        if self.watch.poll_interim_sent().is_pending() {
+            self.interim = self.watch.take_interim().into();
+            ready!(self.poll_interim(cx))?;
             ready!(self.poll_flush_io(cx))?;
-            self.watch.ahead_waits.store(false, Relaxed);
+            self.watch.interim_pending.store(false, Relaxed);
             cx.waker().wake_by_ref();
         }
         self.watch.flushed();

@@ -57,7 +57,7 @@ fn equal_input_gives_equal_bytes() {
     // The strong entity tag of a coded file stands on this.
     let plain = text(50_000);
     for coding in PREFERENCE {
-        let level = CodingLevel::usual(coding);
+        let level = CodingLevel::default_for(coding);
         let first = compress(coding, level, &plain).unwrap();
         compress(coding, level, &text(10)).unwrap();
         assert_eq!(compress(coding, level, &plain).unwrap(), first, "{coding}");
@@ -92,7 +92,7 @@ async fn streamed_bodies_come_back() {
                 }
                 feed.finish();
             });
-            let coded = EncodedBody::new(body, coding, CodingLevel::usual(coding)).unwrap();
+            let coded = EncodedBody::new(body, coding, CodingLevel::default_for(coding)).unwrap();
             let coded = read_all(coded, 10 << 20, Duration::from_secs(30)).await.unwrap();
             feeding.await.unwrap();
             assert_eq!(decode(coding, &coded), plain, "{coding} {len}");
@@ -104,7 +104,7 @@ async fn streamed_bodies_come_back() {
 async fn a_slow_writers_line_leaves_when_it_is_written() {
     for coding in PREFERENCE {
         let (mut feed, body) = Body::channel(1);
-        let mut coded = EncodedBody::new(body, coding, CodingLevel::usual(coding)).unwrap();
+        let mut coded = EncodedBody::new(body, coding, CodingLevel::default_for(coding)).unwrap();
         let mut seen: Vec<u8> = Vec::new();
         for line in ["first line\n", "second line\n"] {
             feed.send(line).await.unwrap();
@@ -126,7 +126,7 @@ async fn a_body_that_breaks_off_is_not_finished() {
     feed.send("half").await.unwrap();
     drop(feed);
     let coded =
-        EncodedBody::new(body, ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip))
+        EncodedBody::new(body, ContentCoding::Gzip, CodingLevel::default_for(ContentCoding::Gzip))
             .unwrap();
     assert!(read_all(coded, 1 << 20, Duration::from_secs(5)).await.is_err());
 }

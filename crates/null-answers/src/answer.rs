@@ -15,7 +15,7 @@ use http::header::{
 };
 use http::{Method, Response, StatusCode};
 use http_engine::Body;
-use http_engine::quick::{SimpleMethod, SimpleRequest};
+use http_engine::fast_path::{SimpleMethod, SimpleRequest};
 use http_engine::range::{self, RangeSelection};
 use std::io::Write as _;
 
@@ -95,7 +95,7 @@ fn part(whole: &ReadyAnswer, method: &Method, headers: &HeaderMap) -> Response<B
     let total = whole.body.len() as u64;
     let mut answer = copy(whole);
     match range::select(method, headers, total) {
-        RangeSelection::Whole => {}
+        RangeSelection::Full => {}
         RangeSelection::Part(part) => {
             let bytes = whole.body.slice(part.first as usize..=part.last as usize);
             *answer.status_mut() = StatusCode::PARTIAL_CONTENT;

@@ -142,7 +142,7 @@ impl From<EngineError> for FailedRequest {
         Self {
             why: blamed(&failure),
             fate: failure.fate(),
-            unsent: failure.unsent,
+            unsent: failure.unsent_request,
             unanswered: failure.unanswered,
         }
     }
@@ -150,7 +150,7 @@ impl From<EngineError> for FailedRequest {
 
 /// Finds out what broke: the client's body, the connection, or the answer.
 fn blamed(failure: &EngineError) -> SendError {
-    let mut cause: Option<&(dyn Error + 'static)> = failure.why.source();
+    let mut cause: Option<&(dyn Error + 'static)> = failure.error.source();
     while let Some(why) = cause {
         if why.is::<LengthLimitError>() {
             return SendError::BodyTooLarge;
@@ -161,9 +161,9 @@ fn blamed(failure: &EngineError) -> SendError {
         cause = why.source();
     }
     match failure.fate() {
-        RequestFate::Misanswered => SendError::BadResponse(failure.why.to_string()),
+        RequestFate::Misanswered => SendError::BadResponse(failure.error.to_string()),
         RequestFate::Refused
-        | RequestFate::LeftBehind
+        | RequestFate::Unprocessed
         | RequestFate::Reset
         | RequestFate::Unknown => SendError::Closed,
     }

@@ -77,7 +77,7 @@ impl ConnectionLease {
     /// A request over it has failed so: one that is shared may be of no use to others either.
     pub(super) fn failed(&self, fate: RequestFate) {
         match (self, fate) {
-            (Self::Shared(stream), RequestFate::LeftBehind | RequestFate::Unknown) => {
+            (Self::Shared(stream), RequestFate::Unprocessed | RequestFate::Unknown) => {
                 stream.goes_away();
             }
             (Self::Shared(_) | Self::Own(_), _) => {}

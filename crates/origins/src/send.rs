@@ -194,10 +194,12 @@ pub(super) async fn send_on(
             Some(lease) => lease,
             // Boxed: a new connection is seldom, and every request would carry its room. What
             // servers answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
-            None => match interim::hearing(Box::pin(fresh(course, &open)).as_mut(), drop).await {
-                Ok(lease) => lease,
-                Err(why) => return Err(UnansweredRequest { why, unsent: Some(request) }),
-            },
+            None => {
+                match interim::with_handler(Box::pin(fresh(course, &open)).as_mut(), drop).await {
+                    Ok(lease) => lease,
+                    Err(why) => return Err(UnansweredRequest { why, unsent: Some(request) }),
+                }
+            }
         };
         let refusals = lease.refusals();
         let again = SecondTry::keep(&request, over, &lease);

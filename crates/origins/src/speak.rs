@@ -4,7 +4,7 @@ use super::dialer::OriginConnection;
 use super::error::SendError;
 use super::pool::OpenConnection;
 use http::Version;
-use http_engine::client::{AnswerLimits, connect_http1_within, connect_http2_within};
+use http_engine::client::{AnswerLimits, connect_http1_with_limits, connect_http2_with_limits};
 use std::net::SocketAddr;
 use transport::tls::Alpn;
 
@@ -31,10 +31,10 @@ pub(super) async fn speak(
     answer: AnswerLimits,
 ) -> Opened {
     let sender = match version {
-        Version::HTTP_2 => connect_http2_within(answer, connection)
+        Version::HTTP_2 => connect_http2_with_limits(answer, connection)
             .await
             .map_err(|why| SendError::BadResponse(why.to_string()))?,
-        _ => connect_http1_within(answer, connection),
+        _ => connect_http1_with_limits(answer, connection),
     };
     Ok(OpenConnection::new(sender, peer))
 }

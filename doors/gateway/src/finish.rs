@@ -92,7 +92,7 @@ impl AnswerFinish {
             && let Some(offer) = route.and_then(|route| route.compress.as_ref())
         {
             let length = length(&shaped.response, &self.method);
-            let due = offer.due(&self.accepted, &shaped.response, length);
+            let due = offer.select_coding(&self.accepted, &shaped.response, length);
             shaped.response = due.apply(shaped.response, &self.method);
         }
         shaped
@@ -100,7 +100,7 @@ impl AnswerFinish {
 
     fn change(&self, headers: &mut HeaderMap) {
         if let Some(route) = &self.route {
-            internal::take_out(headers, &route.passed.response);
+            internal::strip_internal(headers, &route.passed.response);
             public::make(&route.public, &route.rewrite, route.pool().map(Arc::as_ref), headers);
         }
         fields::apply(&self.changes, headers);

@@ -65,7 +65,7 @@ impl ForwardedHeaders<'_> {
     ) {
         drop_look_alikes(headers);
         if !self.trusts(peer) {
-            claims::take_out(headers, passed, method, overrides);
+            claims::strip_claims(headers, passed, method, overrides);
         }
     }
 

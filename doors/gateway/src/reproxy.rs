@@ -188,7 +188,7 @@ impl ReproxyRules {
         }
         for _ in 0..POOLS_MAX {
             let sending = pin!(send(&forwarding.origins, pool, request, client, now));
-            let response = interim::hearing(sending, tell_without_orders).await?;
+            let response = interim::with_handler(sending, tell_without_orders).await?;
             let (mut head, body) = response.into_parts();
             let ReproxyOrders { order, expected, remember } = fields::take(&mut head.headers);
             if !asked.method.is_safe() && head.status.is_success() {
@@ -211,7 +211,7 @@ impl ReproxyRules {
                     let urls = self.urls.as_ref().ok_or_else(forbidden)?;
                     let named = NamedUrls { targets, expected };
                     let answer = self.fetch(context, urls, &asked, head, named, remember).await;
-                    let nothing = || asked.reader().shown(pages::nothing_to_send());
+                    let nothing = || asked.reader().render_for(pages::nothing_to_send());
                     return Ok(answer.unwrap_or_else(nothing));
                 }
                 ReproxyOrder::Service(name) if self.services == Services::Named => {
@@ -232,7 +232,7 @@ impl ReproxyRules {
 /// An order counts in an answer alone, but what it says is of inner names wherever it stands.
 fn tell_without_orders(mut early: Response<()>) {
     drop(fields::take(early.headers_mut()));
-    interim::tell(early);
+    interim::send(early);
 }
 
 fn no_pool(name: &str) -> SendError {
@@ -290,7 +290,7 @@ fn judge(asked: &OriginalRequest, head: &response::Parts, now: Now) -> Condition
         }
     }
     match if_range(&asked.headers, &current, now.unix_secs()) {
-        IfRange::Honour => ConditionsLeft::Ranges,
+        IfRange::Satisfied => ConditionsLeft::Ranges,
         IfRange::Ignore => ConditionsLeft::Whole,
     }
 }

@@ -98,8 +98,8 @@ async fn answer_boxed(
     let (forwarding, client, url) = (&setup.forwarding, parsed.client, parsed.url.as_str());
     let context = RequestContext { forwarding, caller, client, url, now };
     let acting = do_decided(&context, &admitted, rules, decision, &parsed, request);
-    let tell = |early| interim::tell(finish.interim(early));
-    let acted = interim::hearing(pin!(acting), tell).await;
+    let tell = |early| interim::send(finish.interim(early));
+    let acted = interim::with_handler(pin!(acting), tell).await;
     let admitted = admitted.into_inner();
 
     // review

@@ -51,7 +51,7 @@ impl ShapedAnswer {
 
     /// Words of ours, as whoever reads them likes them.
     fn told(words: Response<Body>, source: Source, reader: PageReader) -> Self {
-        Self::new(reader.shown(words), source)
+        Self::new(reader.render_for(words), source)
     }
 }
 

@@ -10,7 +10,7 @@ use crate::counters::Count;
 use crate::decision::{PixelDecision, PixelQuery, decide};
 use crate::door::PixelDoor;
 use http::Method;
-use http_engine::quick::{FastPath, FastReply, SimpleRequest};
+use http_engine::fast_path::{FastPath, FastReply, SimpleRequest};
 use http_engine::{authority, kind};
 use http_front::{FastPathEvent, page_text, with_url};
 use null_answers::{
@@ -43,16 +43,16 @@ impl FastPath for PixelFastPath {
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         };
         // No name ends in a digit: it is an address, under which `request` has pages of our own.
         if host.as_str().ends_with(|last: char| last.is_ascii_digit()) {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         let scheme = self.connection.context.scheme();
         with_url([scheme, "://", authority, request.target()], |url| {
             self.answer_url(request, host, url, out)
-                .map_or(FastReply::NotMine, |()| FastReply::Written)
+                .map_or(FastReply::Decline, |()| FastReply::Done)
         })
     }
 }

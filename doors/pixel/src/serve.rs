@@ -12,7 +12,7 @@ use crate::quick::PixelFastPath;
 use crate::request;
 use crate::socket;
 use crate::splice::{self, SpliceProtocol};
-use http_engine::{HttpVersions, Limits, serve_quickly};
+use http_engine::{HttpVersions, Limits, serve_with_fast_path};
 use http_front::{ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, http_versions};
 use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
@@ -188,7 +188,7 @@ impl PixelDoor {
         let stop = StopSignal { begun: drain.begun(), connection: Rc::clone(&connection) };
         let lane = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_quickly(io, versions, Limits::default(), stop, lane, handler).await);
+        drop(serve_with_fast_path(io, versions, Limits::default(), stop, lane, handler).await);
         // A WebSocket is closed here, so that it keeps its place under the caps until it is.
         if let Some(upgrade) = connection.upgrade.take() {
             socket::close(upgrade).await;

@@ -9,7 +9,7 @@ use crate::connection::ProxyConnection;
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
 use crate::door::ProxyDoor;
 use crate::setup::ProxySetup;
-use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
+use http_engine::fast_path::{FastPath, FastReply, SimpleRequest, TargetForm};
 use http_engine::{authority, kind};
 use http_front::{FastPathEvent, page_of_fields, with_url};
 use std::sync::Arc;
@@ -31,13 +31,13 @@ impl FastPath for ProxyFastPath {
         let authority = request.host().unwrap_or("");
         // Browsers send names in lower case; any other way is `request`'s to read.
         let Ok(host) = Name::from_lowercase(authority::host(authority)) else {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         };
         if !self.is_open(&setup, authority, host) {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         with_url(["http://", authority, request.target()], |url| {
-            self.answer_url(&setup, request, host, url, out).unwrap_or(FastReply::NotMine)
+            self.answer_url(&setup, request, host, url, out).unwrap_or(FastReply::Decline)
         })
     }
 }

@@ -111,7 +111,7 @@ pub(crate) async fn answer(
         }
         (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }) => {
             let fetching = pin!(fetch(&trip, origin, path, request));
-            interim::hearing(fetching, |early| interim::tell(setup.fields.back(early))).await
+            interim::with_handler(fetching, |early| interim::send(setup.fields.back(early))).await
         }
         (ProxyDecision::Pass(_), ProxyTarget::Tunnel(to)) => {
             let opened = Box::pin(open_tunnel(&trip, to, request, ticket)).await;
@@ -350,7 +350,7 @@ fn review(
             let policy = trip.door.parts.policy.load();
             let rule = cause.rule().and_then(|rule| policy.rule_text(rule, alias.as_name()));
             let blocked = pages::blocked(page.text, Some(alias), rule.as_ref());
-            ProxyOutcome::ByPolicy(page.reader.shown(blocked))
+            ProxyOutcome::ByPolicy(page.reader.render_for(blocked))
         }
         _ => outcome,
     }
@@ -366,7 +366,7 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
         ProxyOutcome::Cached(served) => {
             let source = served.source.recorded();
             match served.source {
-                AnswerSource::NotFetched => (page.reader.shown(served.response), source),
+                AnswerSource::NotFetched => (page.reader.render_for(served.response), source),
                 AnswerSource::Fresh | AnswerSource::Stale | AnswerSource::Origin => {
                     (trip.setup.fields.back(served.response), source)
                 }
@@ -376,13 +376,13 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
             (trip.setup.fields.switching(response), Source::Tunnel)
         }
         ProxyOutcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
-        ProxyOutcome::GoingRound => (page.reader.shown(pages::going_round()), Source::Refused),
+        ProxyOutcome::GoingRound => (page.reader.render_for(pages::going_round()), Source::Refused),
         ProxyOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Guard | Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow => Source::Failed,
             };
-            (page.reader.shown(pages::rescue(page.text, &why)), source)
+            (page.reader.render_for(pages::rescue(page.text, &why)), source)
         }
     };
     ShapedResponse { response, source }
@@ -408,7 +408,7 @@ fn shape_refusal(
         ProxyRefusal::Trace => pages::no_trace(),
         ProxyRefusal::EndsHere => pages::options(),
     };
-    ShapedResponse { response: page.reader.shown(text), source: Source::Refused }
+    ShapedResponse { response: page.reader.render_for(text), source: Source::Refused }
 }
 
 /// Closes the ticket when the answer's last byte is gone.

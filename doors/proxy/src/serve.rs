@@ -6,7 +6,7 @@ use crate::connection::ProxyConnection;
 use crate::door::ProxyDoor;
 use crate::quick::ProxyFastPath;
 use crate::request;
-use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_quickly};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
 };
@@ -89,6 +89,6 @@ impl ProxyDoor {
             }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_quickly(stream, versions, Limits::default(), stop, lane, handler).await);
+        drop(serve_with_fast_path(stream, versions, Limits::default(), stop, lane, handler).await);
     }
 }

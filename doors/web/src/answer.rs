@@ -136,7 +136,7 @@ impl FileMeta {
             return FileDue::Whole;
         }
         match range::select_several(method, headers, self.len) {
-            RangeSelections::Whole => FileDue::Whole,
+            RangeSelections::Full => FileDue::Whole,
             RangeSelections::Part(part) => FileDue::Part(part),
             RangeSelections::Parts(parts) => FileDue::Parts(parts),
             RangeSelections::Unsatisfiable => FileDue::Unsatisfiable,
@@ -181,7 +181,7 @@ impl FileMeta {
             FileDue::Parts(parts) => {
                 let laid_out = MultipartAnswer::new(parts, fields.get(CONTENT_TYPE));
                 fields.insert(CONTENT_TYPE, laid_out.media);
-                laid_out.pieces.into_iter().map(ContentSegment::from).collect()
+                laid_out.segments.into_iter().map(ContentSegment::from).collect()
             }
             FileDue::Unsatisfiable => {
                 fields.insert(CONTENT_RANGE, range::unsatisfied(self.len));

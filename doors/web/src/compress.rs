@@ -133,7 +133,7 @@ impl SiteCompression {
         match accepted.choose(&self.order) {
             Some(_)
                 if len < self.settings.min.bytes()
-                    && accepted.identity() == IdentityCoding::Welcome =>
+                    && accepted.identity() == IdentityCoding::Acceptable =>
             {
                 CodingPlan::AsItIs
             }

@@ -118,7 +118,7 @@ fn read(site: &Site, below: &PathTarget, now: Now) -> Result<ListedFolder, NotOp
             let aim = site.root.open_at(&below.path().join(path), OFlags::PATH, now);
             let Ok(aim) = aim else { continue };
             stat = aim.stat;
-        } else if root.hides(&opened.stat, path.as_os_str(), &stat) {
+        } else if root.is_hidden(&opened.stat, path.as_os_str(), &stat) {
             continue;
         }
         let facts = FileFacts::new(&stat);

@@ -17,7 +17,7 @@ use crate::store::{KeptFile, StoredForm};
 use crate::table::RoutedSite;
 use http::{HeaderValue, Method};
 use http_engine::conditional::{Precondition, precondition};
-use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{authority, kind};
 use http_front::{FastPathEvent, page_of_fields, with_url};
 use policy::{Ask, Policy, Verdict};
@@ -69,7 +69,7 @@ struct WrittenFile {
 impl FastPath for WebFastPath {
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         if NOT_SIMPLE.iter().any(|name| request.field(name).is_some()) {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         let authority = request.host().unwrap_or("");
         let host = authority::host(authority);
@@ -124,16 +124,16 @@ impl WebFastPath {
     ) -> FastReply {
         let DecidedRequest { host, verdict, asked, started, now } = decided;
         if verdict.action == Action::Block {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         // act
         let said = request.field(FORWARDED_PROTO);
         let Some((site, kept)) = self.find(host, request.path(), said, now) else {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         };
         let accepts = request.text("accept-encoding");
         let Some(kept) = negotiate::at_hand(site, kept, accepts, now) else {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         };
         // shape
         let hsts = site.hsts.as_ref().filter(|_| self.0.context.handshake().is_some());
@@ -247,16 +247,18 @@ fn shape(
     };
     if is_current(request, kept) {
         begin(&kept.head_not_modified);
-        return WrittenFile { status: 304, bytes: 0, reply: FastReply::Written };
+        return WrittenFile { status: 304, bytes: 0, reply: FastReply::Done };
     }
     begin(&kept.head);
     let len = kept.body.len();
     let (reply, len) = match request.method() {
-        SimpleMethod::Head => (FastReply::Written, 0),
-        SimpleMethod::Get if len > COPIED_BYTES_MAX => (FastReply::Large(kept.body.clone()), len),
+        SimpleMethod::Head => (FastReply::Done, 0),
+        SimpleMethod::Get if len > COPIED_BYTES_MAX => {
+            (FastReply::DoneWithBody(kept.body.clone()), len)
+        }
         SimpleMethod::Get => {
             out.extend_from_slice(&kept.body);
-            (FastReply::Written, len)
+            (FastReply::Done, len)
         }
     };
     WrittenFile { status: 200, bytes: len as u32, reply }

@@ -64,7 +64,11 @@ pub(crate) fn shape(
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
     let due = compress.map_or(CodingDue::Never, |compress| {
-        compress.offer().due(&AcceptedCodings::of(&request.headers), &response, head.length)
+        compress.offer().select_coding(
+            &AcceptedCodings::of(&request.headers),
+            &response,
+            head.length,
+        )
     });
     due.apply(response, &request.method)
 }

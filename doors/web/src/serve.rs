@@ -9,7 +9,7 @@ use crate::quick::WebFastPath;
 use crate::request;
 use futures_util::FutureExt;
 use futures_util::future::Either;
-use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_quickly};
+use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{
     ConnectionContext, ConnectionSecurity, HttpDoor, ServeFuture, accept_tls, http_versions,
 };
@@ -123,6 +123,6 @@ impl WebConnection {
             };
         let stop = drain.begun();
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        serve_quickly(stream, versions, Limits::default(), stop, lane, handler).map(drop)
+        serve_with_fast_path(stream, versions, Limits::default(), stop, lane, handler).map(drop)
     }
 }

@@ -9,7 +9,7 @@
 use super::answer_head::{AnswerFraming, BadHead};
 use super::chunks::{ChunkProgress, ChunkReader};
 use super::io::ClientIo;
-use super::room::{self, STRETCH_BYTES};
+use super::read_buffer::{self, BLOCK_BYTES};
 use crate::body_error::BadBody;
 use bytes::Bytes;
 use http::HeaderMap;
@@ -24,15 +24,15 @@ pub(crate) struct AnswerBody {
     /// Until its end.
     source: Option<AnswerConnection>,
     /// Read, and not handed out.
-    ahead: Bytes,
-    left: BodyLeft,
+    buffered: Bytes,
+    remaining: BodyLeft,
 }
 
 /// The connection that an answer comes over.
 pub(super) enum AnswerConnection {
     /// Nothing else is under way. After the end of the body it goes to whoever is named, or is
     /// closed.
-    Whole(Box<dyn ClientIo>, Option<oneshot::Sender<Box<dyn ClientIo>>>),
+    Full(Box<dyn ClientIo>, Option<oneshot::Sender<Box<dyn ClientIo>>>),
     /// The rest of the request is still being sent.
     Half(ReadHalf<Box<dyn ClientIo>>, RequestRest),
 }
@@ -56,7 +56,7 @@ enum BodyLeft {
     UntilClose,
     Trailers(HeaderMap),
     Fault(BadBody),
-    Nothing,
+    Done,
 }
 
 impl AnswerBody {
@@ -68,14 +68,14 @@ impl AnswerBody {
         framing: AnswerFraming,
     ) -> Result<Self, BadHead> {
         let left = match framing {
-            AnswerFraming::None => BodyLeft::Nothing,
+            AnswerFraming::None => BodyLeft::Done,
             AnswerFraming::Length(length) => BodyLeft::Length(length),
             AnswerFraming::Chunked => BodyLeft::Chunked(ChunkReader::new()),
             AnswerFraming::UntilClose => BodyLeft::UntilClose,
         };
-        let mut body = Self { source: Some(source), ahead, left };
-        if let BodyLeft::Chunked(chunks) = &mut body.left {
-            let first = chunks.skip_to_data(&mut body.ahead);
+        let mut body = Self { source: Some(source), buffered: ahead, remaining: left };
+        if let BodyLeft::Chunked(chunks) = &mut body.remaining {
+            let first = chunks.skip_to_data(&mut body.buffered);
             if first.is_err() {
                 return Err(BadHead::FirstChunk);
             }
@@ -89,34 +89,34 @@ impl AnswerBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BadBody>>> {
         loop {
-            if let Some(frame) = self.next_at_hand() {
+            if let Some(frame) = self.next_buffered() {
                 return Poll::Ready(Some(frame));
             }
-            if matches!(self.left, BodyLeft::Nothing) {
+            if matches!(self.remaining, BodyLeft::Done) {
                 return Poll::Ready(None);
             }
             let io: &mut (dyn AsyncRead + Unpin) = match &mut self.source {
-                Some(AnswerConnection::Whole(io, _)) => io,
+                Some(AnswerConnection::Full(io, _)) => io,
                 Some(AnswerConnection::Half(io, _)) => io,
                 None => return Poll::Ready(None),
             };
-            let piece = ready!(room::poll_read(io, cx, self.left.wants()));
+            let piece = ready!(read_buffer::poll_read(io, cx, self.remaining.read_len()));
             match piece {
-                Ok(piece) if !piece.is_empty() => self.ahead = piece,
-                Ok(_) if matches!(self.left, BodyLeft::UntilClose) => self.finish(),
+                Ok(piece) if !piece.is_empty() => self.buffered = piece,
+                Ok(_) if matches!(self.remaining, BodyLeft::UntilClose) => self.finish(),
                 Ok(_) | Err(_) => return Poll::Ready(Some(Err(self.fail(BadBody::CutOff)))),
             }
         }
     }
 
     pub(crate) const fn is_end_stream(&self) -> bool {
-        matches!(self.left, BodyLeft::Nothing)
+        matches!(self.remaining, BodyLeft::Done)
     }
 
     pub(crate) fn size_hint(&self) -> SizeHint {
-        match self.left {
+        match self.remaining {
             BodyLeft::Length(length) => SizeHint::with_exact(length),
-            BodyLeft::Nothing => SizeHint::with_exact(0),
+            BodyLeft::Done => SizeHint::with_exact(0),
             BodyLeft::Chunked(_)
             | BodyLeft::UntilClose
             | BodyLeft::Trailers(_)
@@ -125,42 +125,42 @@ impl AnswerBody {
     }
 
     /// The next frame of what was read already. The end is noticed with the last byte before it.
-    fn next_at_hand(&mut self) -> Option<Result<Frame<Bytes>, BadBody>> {
-        match &mut self.left {
-            BodyLeft::Nothing => None,
+    fn next_buffered(&mut self) -> Option<Result<Frame<Bytes>, BadBody>> {
+        match &mut self.remaining {
+            BodyLeft::Done => None,
             BodyLeft::Length(length) => {
-                let count = self.ahead.len().min(usize::try_from(*length).unwrap_or(usize::MAX));
+                let count = self.buffered.len().min(usize::try_from(*length).unwrap_or(usize::MAX));
                 if count == 0 {
                     return None;
                 }
                 *length -= count as u64;
                 let is_last = *length == 0;
-                let piece = self.ahead.split_to(count);
+                let piece = self.buffered.split_to(count);
                 if is_last {
                     self.finish();
                 }
                 Some(Ok(Frame::data(piece)))
             }
             BodyLeft::UntilClose => {
-                let piece = std::mem::take(&mut self.ahead);
+                let piece = std::mem::take(&mut self.buffered);
                 (!piece.is_empty()).then(|| Ok(Frame::data(piece)))
             }
-            BodyLeft::Chunked(chunks) => match chunks.skip_to_data(&mut self.ahead) {
+            BodyLeft::Chunked(chunks) => match chunks.skip_to_data(&mut self.buffered) {
                 Ok(ChunkProgress::More) => None,
                 Ok(ChunkProgress::Data) => {
-                    let piece = chunks.data(&mut self.ahead);
-                    let next = chunks.skip_to_data(&mut self.ahead);
+                    let piece = chunks.data(&mut self.buffered);
+                    let next = chunks.skip_to_data(&mut self.buffered);
                     self.note(next);
                     Some(Ok(Frame::data(piece)))
                 }
                 next => {
                     self.note(next);
-                    self.next_at_hand()
+                    self.next_buffered()
                 }
             },
             BodyLeft::Trailers(trailers) => {
                 let trailers = std::mem::take(trailers);
-                self.left = BodyLeft::Nothing;
+                self.remaining = BodyLeft::Done;
                 Some(Ok(Frame::trailers(trailers)))
             }
             BodyLeft::Fault(why) => {
@@ -177,28 +177,28 @@ impl AnswerBody {
             Ok(ChunkProgress::End(None)) => self.finish(),
             Ok(ChunkProgress::End(Some(trailers))) => {
                 self.finish();
-                self.left = BodyLeft::Trailers(trailers);
+                self.remaining = BodyLeft::Trailers(trailers);
             }
-            Err(why) => self.left = BodyLeft::Fault(why),
+            Err(why) => self.remaining = BodyLeft::Fault(why),
         }
     }
 
     /// The end: the connection goes back, or is closed.
     fn finish(&mut self) {
-        self.left = BodyLeft::Nothing;
+        self.remaining = BodyLeft::Done;
         match self.source.take() {
-            Some(AnswerConnection::Whole(io, Some(back))) if self.ahead.is_empty() => {
+            Some(AnswerConnection::Full(io, Some(back))) if self.buffered.is_empty() => {
                 // Nobody waits for it any more: it is closed by being dropped.
                 drop(back.send(io));
             }
             // The answer is whole: its request may be too.
             Some(AnswerConnection::Half(_, mut rest)) => rest.0 = None,
-            Some(AnswerConnection::Whole(..)) | None => {}
+            Some(AnswerConnection::Full(..)) | None => {}
         }
     }
 
     fn fail(&mut self, why: BadBody) -> BadBody {
-        self.left = BodyLeft::Nothing;
+        self.remaining = BodyLeft::Done;
         self.source = None;
         why
     }
@@ -207,15 +207,15 @@ impl AnswerBody {
 impl BodyLeft {
     /// Returns how much is worth reading. A byte more than is due, so that what is too much is
     /// seen, and a socket that is read empty is known to be.
-    fn wants(&self) -> usize {
+    fn read_len(&self) -> usize {
         match self {
             Self::Length(length) => usize::try_from(*length)
-                .map_or(STRETCH_BYTES, |length| STRETCH_BYTES.min(length.saturating_add(1))),
+                .map_or(BLOCK_BYTES, |length| BLOCK_BYTES.min(length.saturating_add(1))),
             Self::Chunked(_)
             | Self::UntilClose
             | Self::Trailers(_)
             | Self::Fault(_)
-            | Self::Nothing => STRETCH_BYTES,
+            | Self::Done => BLOCK_BYTES,
         }
     }
 }

@@ -78,7 +78,7 @@ pub(super) enum HttpExit {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestShape<'r> {
     pub(super) method: &'r Method,
-    pub(super) leaves: HttpExit,
+    pub(super) upgrade_exit: HttpExit,
 }
 
 /// Tells how the end of a body is known.
@@ -117,7 +117,7 @@ pub(super) enum HeadReading {
     /// The answer's head, of so many bytes.
     Final(AnswerHead, usize),
     /// An answer of so many bytes, behind which the connection speaks no HTTP.
-    Left(Response<()>, usize),
+    Upgraded(Response<()>, usize),
 }
 
 /// Reads the head of the answer to a request at the start of `bytes`.
@@ -166,7 +166,7 @@ fn read_into<'b>(
     let status = status.ok_or(BadHead::Syntax)?;
     let mut response = Response::new(());
     *response.status_mut() = status;
-    let has_left = match asked.leaves {
+    let has_left = match asked.upgrade_exit {
         HttpExit::Not => false,
         HttpExit::ByUpgrade => status == StatusCode::SWITCHING_PROTOCOLS,
         HttpExit::ByTunnel => status.is_success(),
@@ -178,7 +178,7 @@ fn read_into<'b>(
         // Its fields frame nothing: whatever they say of a length, no body follows (RFC 9112 §6.3).
         *response.headers_mut() =
             fields_of(parsed.headers, bytes, bytes, |_, _| Ok(FieldFate::Counts))?;
-        let kind = if has_left { HeadReading::Left } else { HeadReading::Interim };
+        let kind = if has_left { HeadReading::Upgraded } else { HeadReading::Interim };
         return Ok(kind(response, length));
     }
     if parsed.version == Some(0) {
@@ -209,7 +209,7 @@ fn finish(
         Bytes::copy_from_slice(&bytes[..length])
     };
     *response.headers_mut() = fields_of(fields, bytes, &kept, |name, field| {
-        notes.take(name, field.value, || is_plainly_written(field, bytes))
+        notes.note_field(name, field.value, || is_canonical(field, bytes))
     })?;
     let framing = notes.framing(&response, method)?;
     let persistence = notes.persistence(response.version(), framing);
@@ -257,7 +257,7 @@ fn unfolded(value: &[u8]) -> Bytes {
 
 /// Tells of a field of `head` that its name is followed by a colon at once, and its value by the
 /// end of the field: readers that know no other way of writing find the same in it.
-fn is_plainly_written(field: &Header<'_>, head: &[u8]) -> bool {
+fn is_canonical(field: &Header<'_>, head: &[u8]) -> bool {
     let behind_name = field.name.as_ptr().addr() - head.as_ptr().addr() + field.name.len();
     let rest = &head[behind_name..];
     let Some(end) = memchr::memchr(b'\n', rest) else { return false };
@@ -307,14 +307,14 @@ impl TransferCoding {
         match self {
             Self::None if value.eq_ignore_ascii_case(b"chunked") => Ok(Self::Chunked),
             Self::None | Self::Identity if is_identity => Ok(Self::Identity),
-            Self::None | Self::Other if names_nothing(value) => Ok(Self::Other),
+            Self::None | Self::Other if has_no_coding(value) => Ok(Self::Other),
             Self::None | Self::Chunked | Self::Identity | Self::Other => Err(BadHead::Coding),
         }
     }
 }
 
 /// Tells that no word of `value` is a coding, or like `chunked`.
-fn names_nothing(value: &[u8]) -> bool {
+fn has_no_coding(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     let mut words = lower.split(|byte| matches!(byte, b',' | b';')).map(<[u8]>::trim_ascii);
     !lower.is_empty()
@@ -330,14 +330,14 @@ enum OptionGiven {
 }
 
 impl FramingNotes {
-    fn take(
+    fn note_field(
         &mut self,
         name: &HeaderName,
         value: &[u8],
         is_plainly_written: impl FnOnce() -> bool,
     ) -> Result<FieldFate, BadHead> {
         if name == CONTENT_LENGTH {
-            let length = plain_number(value).filter(|_| is_plainly_written());
+            let length = parse_digits(value).filter(|_| is_plainly_written());
             let length = length.ok_or(BadHead::Length)?;
             match self.length.replace(length) {
                 None => {}
@@ -412,7 +412,7 @@ impl FramingNotes {
 }
 
 /// Digits only (RFC 9110 §8.6), and no more than fit.
-pub(super) fn plain_number(text: &[u8]) -> Option<u64> {
+pub(super) fn parse_digits(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
     }

@@ -23,7 +23,7 @@ const SIZE_DIGITS_MAX: u32 = 16;
 pub(super) struct ChunkReader {
     state: State,
     /// The size being read, then what is left of its chunk.
-    left: u64,
+    remaining: u64,
     extensions: usize,
     trailers: Vec<u8>,
 }
@@ -56,7 +56,7 @@ pub(super) enum ChunkProgress {
 
 impl ChunkReader {
     pub(super) const fn new() -> Self {
-        Self { state: State::Size(0), left: 0, extensions: 0, trailers: Vec::new() }
+        Self { state: State::Size(0), remaining: 0, extensions: 0, trailers: Vec::new() }
     }
 
     /// Takes from the front of `ahead` what is not data. To be asked before each [`Self::data`],
@@ -77,9 +77,9 @@ impl ChunkReader {
 
     /// The data of the chunk at hand, as much as has come.
     pub(super) fn data(&mut self, ahead: &mut Bytes) -> Bytes {
-        let count = ahead.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        self.left -= count as u64;
-        if self.left == 0 {
+        let count = ahead.len().min(usize::try_from(self.remaining).unwrap_or(usize::MAX));
+        self.remaining -= count as u64;
+        if self.remaining == 0 {
             self.state = State::DataCr;
         }
         ahead.split_to(count)
@@ -92,7 +92,7 @@ impl ChunkReader {
                     return Err(BadBody::Chunk);
                 }
                 let digit = char::from(byte).to_digit(16).unwrap_or(0);
-                self.left = self.left << 4 | u64::from(digit);
+                self.remaining = self.remaining << 4 | u64::from(digit);
                 State::Size(digits + 1)
             }
             (State::Size(1..) | State::Blank | State::Extension, b'\r') => State::SizeLf,
@@ -101,11 +101,11 @@ impl ChunkReader {
             | (State::Extension, b'\t' | b' '..=b'~' | 0x80..) => {
                 self.extended(State::Extension)?
             }
-            (State::SizeLf, b'\n') if self.left == 0 => State::Trailers,
+            (State::SizeLf, b'\n') if self.remaining == 0 => State::Trailers,
             (State::SizeLf, b'\n') => State::Data,
             (State::DataCr, b'\r') => State::DataLf,
             (State::DataLf, b'\n') => State::Size(0),
-            (State::Trailers, _) => return self.take_trailer(byte),
+            (State::Trailers, _) => return self.push_trailer_byte(byte),
             _ => return Err(BadBody::Chunk),
         })
     }
@@ -118,7 +118,7 @@ impl ChunkReader {
         Ok(state)
     }
 
-    fn take_trailer(&mut self, byte: u8) -> Result<State, BadBody> {
+    fn push_trailer_byte(&mut self, byte: u8) -> Result<State, BadBody> {
         if self.trailers.len() == TRAILER_BYTES_MAX {
             return Err(BadBody::TooLarge);
         }

@@ -27,50 +27,50 @@ use tokio::task::coop::unconstrained;
 /// A connection without a task: see the module.
 pub(super) enum DirectConnection {
     /// Idle.
-    Here(Box<dyn ClientIo>),
+    Idle(Box<dyn ClientIo>),
     /// With the body of an answer, which sends it back.
     Lent(oneshot::Receiver<Box<dyn ClientIo>>),
-    Gone,
+    Closed,
 }
 
 impl DirectConnection {
     pub(super) const fn new(io: Box<dyn ClientIo>) -> Self {
-        Self::Here(io)
+        Self::Idle(io)
     }
 
     /// Waits until the body that has it was read.
     pub(super) async fn ready(&mut self) -> Result<(), ClientError> {
         if let Self::Lent(back) = self {
-            *self = back.await.map_or(Self::Gone, Self::Here);
+            *self = back.await.map_or(Self::Closed, Self::Idle);
         }
         if self.is_closed() { Err(ClientError::Closed) } else { Ok(()) }
     }
 
     /// True if it is idle.
-    pub(super) fn is_here(&mut self) -> bool {
-        self.settle();
-        matches!(self, Self::Here(_))
+    pub(super) fn is_idle(&mut self) -> bool {
+        self.reclaim();
+        matches!(self, Self::Idle(_))
     }
 
     /// True if it is of no use any more. An idle one is not, once its server closed it or said
     /// something unasked, which would be taken for the next answer.
     pub(super) fn is_closed(&mut self) -> bool {
-        self.settle();
-        if let Self::Here(io) = self
-            && is_disturbed(&mut **io)
+        self.reclaim();
+        if let Self::Idle(io) = self
+            && has_event(&mut **io)
         {
-            *self = Self::Gone;
+            *self = Self::Closed;
         }
-        matches!(self, Self::Gone)
+        matches!(self, Self::Closed)
     }
 
     /// The idle stream, if it is undisturbed; it is gone from here then.
-    pub(super) fn take(&mut self) -> Option<Box<dyn ClientIo>> {
+    pub(super) fn take_idle(&mut self) -> Option<Box<dyn ClientIo>> {
         if self.is_closed() {
             return None;
         }
-        match mem::replace(self, Self::Gone) {
-            Self::Here(io) => Some(io),
+        match mem::replace(self, Self::Closed) {
+            Self::Idle(io) => Some(io),
             busy => {
                 *self = busy;
                 None
@@ -84,12 +84,12 @@ impl DirectConnection {
         mut request: Request<Body>,
         limits: AnswerLimits,
     ) -> Result<Response<Incoming>, SendError> {
-        let Some(io) = self.take() else { return Err(SendError::closed(request)) };
+        let Some(io) = self.take_idle() else { return Err(SendError::closed(request)) };
         let body = mem::take(request.body_mut());
         let had_none = body.is_end_stream();
         let mut exchange = ClientExchange::new(io, &request, body, limits);
         let answered = poll_fn(|cx| exchange.poll(cx)).await;
-        let ClientExchange { io, course, .. } = exchange;
+        let ClientExchange { io, progress: course, .. } = exchange;
         let why = match answered {
             Ok(answer) => match self.answer(io, answer) {
                 Ok(response) => return Ok(response),
@@ -105,7 +105,7 @@ impl DirectConnection {
             ExchangeCourse::Unanswered => unanswered = Some(Box::new(request)),
             ExchangeCourse::Answered => {}
         }
-        Err(SendError { why, unsent, unanswered })
+        Err(SendError { error: why, unsent_request: unsent, unanswered })
     }
 
     /// The answer; the connection stays here if its body is whole, and goes with it if not.
@@ -115,11 +115,11 @@ impl DirectConnection {
         answer: AnswerStart,
     ) -> Result<Response<Incoming>, BadHead> {
         let (head, mut ahead, rest) = match answer {
-            AnswerStart::Left(mut response, ahead) => {
-                upgrade::leave(response.extensions_mut(), ahead, io);
+            AnswerStart::Upgraded(mut response, ahead) => {
+                upgrade::mark_upgraded(response.extensions_mut(), ahead, io);
                 return Ok(response.map(|()| Incoming::none()));
             }
-            AnswerStart::Final { head, ahead, rest } => (head, ahead, rest),
+            AnswerStart::Final { head, buffered: ahead, upload_rest: rest } => (head, ahead, rest),
         };
         let AnswerHead { response, framing, persistence } = head;
         let whole = match framing {
@@ -132,14 +132,14 @@ impl DirectConnection {
         };
         if let Some(body) = whole {
             match rest {
-                Some(rest) => drop(rest.go_on(io)),
+                Some(rest) => drop(rest.spawn_rest(io)),
                 // What came beyond it, nobody asked for.
                 None if persistence == AnswerPersistence::Keep && ahead.is_empty() => {
-                    *self = Self::Here(io);
+                    *self = Self::Idle(io);
                 }
                 None => {}
             }
-            return Ok(response.map(|()| Incoming::whole(body)));
+            return Ok(response.map(|()| Incoming::from_bytes(body)));
         }
         let source = self.lend(io, rest, persistence);
         let body = AnswerBody::new(source, ahead, framing)?;
@@ -155,7 +155,7 @@ impl DirectConnection {
     ) -> AnswerConnection {
         if let Some(rest) = rest {
             let (read, write) = tokio::io::split(io);
-            return AnswerConnection::Half(read, RequestRest(Some(rest.go_on(write))));
+            return AnswerConnection::Half(read, RequestRest(Some(rest.spawn_rest(write))));
         }
         let back = match persistence {
             AnswerPersistence::Keep => {
@@ -165,15 +165,15 @@ impl DirectConnection {
             }
             AnswerPersistence::Close => None,
         };
-        AnswerConnection::Whole(io, back)
+        AnswerConnection::Full(io, back)
     }
 
     /// Takes the connection back from a body that was read to its end.
-    fn settle(&mut self) {
+    fn reclaim(&mut self) {
         if let Self::Lent(back) = self {
             match back.try_recv() {
-                Ok(io) => *self = Self::Here(io),
-                Err(TryRecvError::Closed) => *self = Self::Gone,
+                Ok(io) => *self = Self::Idle(io),
+                Err(TryRecvError::Closed) => *self = Self::Closed,
                 Err(TryRecvError::Empty) => {}
             }
         }
@@ -182,7 +182,7 @@ impl DirectConnection {
 
 /// True if an idle stream has ended, failed, or brought a byte. The reactor knows: no system call,
 /// unless something came. Asked without a budget, because "not now" would pass for "nothing".
-fn is_disturbed(io: &mut dyn ClientIo) -> bool {
+fn has_event(io: &mut dyn ClientIo) -> bool {
     let mut byte = [0];
     let mut room = ReadBuf::new(&mut byte);
     let look = unconstrained(poll_fn(|cx| Pin::new(&mut *io).poll_read(cx, &mut room)));
@@ -192,9 +192,9 @@ fn is_disturbed(io: &mut dyn ClientIo) -> bool {
 impl fmt::Debug for DirectConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Here(_) => "Direct(idle)",
+            Self::Idle(_) => "Direct(idle)",
             Self::Lent(_) => "Direct(busy)",
-            Self::Gone => "Direct(gone)",
+            Self::Closed => "Direct(gone)",
         })
     }
 }

@@ -11,7 +11,7 @@ use super::io::ClientIo;
 use super::request_head::{self, RequestNeeds};
 use super::scratch::{give_back, take_scratch};
 use super::upload::{self, RequestUpload, UploadError};
-use super::{ClientError, room};
+use super::{ClientError, read_buffer};
 use crate::body::Body;
 use crate::hop_by_hop;
 use crate::interim::{self, INTERIM_MAX};
@@ -38,24 +38,24 @@ pub(super) enum ExchangeCourse {
 pub(super) enum AnswerStart {
     Final {
         head: AnswerHead,
-        ahead: Bytes,
+        buffered: Bytes,
         /// The request's body, if its server has answered first.
-        rest: Option<Box<RequestUpload>>,
+        upload_rest: Option<Box<RequestUpload>>,
     },
     /// The connection has left HTTP.
-    Left(Response<()>, Bytes),
+    Upgraded(Response<()>, Bytes),
 }
 
 /// One exchange.
 pub(super) struct ClientExchange<'r> {
     pub(super) io: Box<dyn ClientIo>,
     request: &'r Request<Body>,
-    leaves: HttpExit,
+    upgrade_exit: HttpExit,
     limits: AnswerLimits,
     outgoing: OutgoingRequest,
-    pub(super) course: ExchangeCourse,
+    pub(super) progress: ExchangeCourse,
     /// The beginning of a head.
-    came: BytesMut,
+    received: BytesMut,
     interim: usize,
 }
 
@@ -92,17 +92,17 @@ impl<'r> ClientExchange<'r> {
                 head,
                 body,
                 framing,
-                wishes.asks,
+                wishes.expect_continue,
             ))),
         };
         Self {
             io,
             request,
-            leaves: wishes.leaves,
+            upgrade_exit: wishes.upgrade_exit,
             limits,
             outgoing,
-            course: ExchangeCourse::Unsent,
-            came: BytesMut::new(),
+            progress: ExchangeCourse::Unsent,
+            received: BytesMut::new(),
             interim: 0,
         }
     }
@@ -111,8 +111,8 @@ impl<'r> ClientExchange<'r> {
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<AnswerStart, ClientError>> {
         loop {
             self.poll_write(cx)?;
-            match room::poll_read(&mut *self.io, cx, READ_BYTES) {
-                Poll::Ready(Ok(piece)) if !piece.is_empty() => match self.take_in(piece) {
+            match read_buffer::poll_read(&mut *self.io, cx, READ_BYTES) {
+                Poll::Ready(Ok(piece)) if !piece.is_empty() => match self.push(piece) {
                     Ok(Some(answer)) => return Poll::Ready(Ok(answer)),
                     Ok(None) => {}
                     Err(why) => return Poll::Ready(Err(ClientError::BadHead(why))),
@@ -141,7 +141,7 @@ impl<'r> ClientExchange<'r> {
             match Pin::new(&mut *self.io).poll_write(cx, &head[*sent..]) {
                 Poll::Pending => return Ok(()),
                 Poll::Ready(Ok(count)) if count > 0 => {
-                    self.course = self.course.sent();
+                    self.progress = self.progress.sent();
                     *sent += count;
                     if *sent == head.len() {
                         give_back(mem::take(head));
@@ -162,35 +162,37 @@ impl<'r> ClientExchange<'r> {
     }
 
     /// Adds a piece; the answer's head, if it is whole now.
-    fn take_in(&mut self, piece: Bytes) -> Result<Option<AnswerStart>, BadHead> {
-        self.course = ExchangeCourse::Answered;
-        let mut bytes = if self.came.is_empty() {
+    fn push(&mut self, piece: Bytes) -> Result<Option<AnswerStart>, BadHead> {
+        self.progress = ExchangeCourse::Answered;
+        let mut bytes = if self.received.is_empty() {
             piece
         } else {
             // Each byte is looked at once or twice, however small the pieces are.
-            let seen = self.came.len().saturating_sub(2);
-            self.came.extend_from_slice(&piece);
-            if self.came.len() < self.limits.head_bytes_max && !has_empty_line(&self.came[seen..]) {
+            let seen = self.received.len().saturating_sub(2);
+            self.received.extend_from_slice(&piece);
+            if self.received.len() < self.limits.head_bytes_max
+                && !has_empty_line(&self.received[seen..])
+            {
                 return Ok(None);
             }
-            mem::take(&mut self.came).freeze()
+            mem::take(&mut self.received).freeze()
         };
-        let asked = RequestShape { method: self.request.method(), leaves: self.leaves };
+        let asked = RequestShape { method: self.request.method(), upgrade_exit: self.upgrade_exit };
         while !bytes.is_empty() {
             match answer_head::read(&bytes, asked, self.limits)? {
                 HeadReading::Partial => {
-                    self.came = BytesMut::from(bytes);
+                    self.received = BytesMut::from(bytes);
                     return Ok(None);
                 }
                 HeadReading::Interim(head, length) => {
-                    self.take_interim(head)?;
+                    self.handle_interim(head)?;
                     bytes.advance(length);
                 }
-                HeadReading::Left(response, length) => {
+                HeadReading::Upgraded(response, length) => {
                     bytes.advance(length);
                     return match self.outgoing {
                         OutgoingRequest::Done | OutgoingRequest::Flush => {
-                            Ok(Some(AnswerStart::Left(response, bytes)))
+                            Ok(Some(AnswerStart::Upgraded(response, bytes)))
                         }
                         // It would speak its own way in the middle of our request.
                         OutgoingRequest::Head(..)
@@ -208,7 +210,7 @@ impl<'r> ClientExchange<'r> {
         Ok(None)
     }
 
-    fn take_interim(&mut self, head: Response<()>) -> Result<(), BadHead> {
+    fn handle_interim(&mut self, head: Response<()>) -> Result<(), BadHead> {
         self.interim += 1;
         if self.interim > INTERIM_MAX {
             return Err(BadHead::TooManyInterim);
@@ -218,7 +220,7 @@ impl<'r> ClientExchange<'r> {
         {
             body.open();
         }
-        interim::came(head);
+        interim::received(head);
         Ok(())
     }
 
@@ -231,7 +233,7 @@ impl<'r> ClientExchange<'r> {
         }
         let rest = match outgoing {
             // A server that was asked, and answers, does not want it.
-            OutgoingRequest::Body(body) if !body.waits_for_word() => Some(body),
+            OutgoingRequest::Body(body) if !body.waits_for_continue() => Some(body),
             OutgoingRequest::Body(_)
             | OutgoingRequest::Head(..)
             | OutgoingRequest::Flush
@@ -239,7 +241,7 @@ impl<'r> ClientExchange<'r> {
             | OutgoingRequest::Stopped
             | OutgoingRequest::Broken => None,
         };
-        AnswerStart::Final { head, ahead, rest }
+        AnswerStart::Final { head, buffered: ahead, upload_rest: rest }
     }
 }
 

@@ -5,11 +5,11 @@
 //! Pure. Called by [`super`] and [`super::exchange`].
 
 use super::answer_head::HttpExit;
-use super::upload::{ContinueRequest, told_length};
+use super::upload::{ContinueRequest, declared_length};
 use crate::body::Body;
+use crate::fast_path::framing::ClientFraming;
 use crate::field_line::push_field;
 use crate::hop_by_hop;
-use crate::quick::framing::ClientFraming;
 use http::{HeaderName, Method, Request, header};
 use std::io::Write;
 
@@ -17,9 +17,9 @@ use std::io::Write;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestNeeds {
     /// The answers that end HTTP on the connection.
-    pub(super) leaves: HttpExit,
+    pub(super) upgrade_exit: HttpExit,
     /// The server is asked first if it wants the body, or not.
-    pub(super) asks: ContinueRequest,
+    pub(super) expect_continue: ContinueRequest,
     /// Fields that speak of a body.
     frames: BodyFields,
 }
@@ -34,18 +34,21 @@ impl RequestNeeds {
     /// Returns those of `request`: one walk over its fields.
     pub(super) fn of(request: &Request<Body>) -> Self {
         let headers = request.headers();
-        let mut wishes =
-            Self { leaves: HttpExit::Not, asks: ContinueRequest::Not, frames: BodyFields::None };
+        let mut wishes = Self {
+            upgrade_exit: HttpExit::Not,
+            expect_continue: ContinueRequest::Not,
+            frames: BodyFields::None,
+        };
         if request.method() == Method::CONNECT {
-            wishes.leaves = HttpExit::ByTunnel;
+            wishes.upgrade_exit = HttpExit::ByTunnel;
         }
         for (name, value) in headers {
             match *name {
                 header::UPGRADE if hop_by_hop::wants_upgrade(headers).is_some() => {
-                    wishes.leaves = HttpExit::ByUpgrade;
+                    wishes.upgrade_exit = HttpExit::ByUpgrade;
                 }
                 header::EXPECT if value.as_bytes().eq_ignore_ascii_case(b"100-continue") => {
-                    wishes.asks = ContinueRequest::First;
+                    wishes.expect_continue = ContinueRequest::First;
                 }
                 header::CONTENT_LENGTH | header::TRANSFER_ENCODING | header::TRAILER => {
                     wishes.frames = BodyFields::Some;
@@ -87,7 +90,9 @@ pub(super) fn encode(
     match framing {
         Some(ClientFraming::Length(bytes)) => push_length(out, *bytes),
         Some(ClientFraming::Chunked(trailers)) => push_chunked(out, trailers),
-        None if wishes.frames == BodyFields::Some && told_length(request.headers()) == Some(0) => {
+        None if wishes.frames == BodyFields::Some
+            && declared_length(request.headers()) == Some(0) =>
+        {
             push_length(out, 0);
         }
         Some(ClientFraming::UntilClose) | None => {}
@@ -177,7 +182,7 @@ mod tests {
     fn what_is_asked_beside_an_answer_is_found() {
         let of = |request: http::request::Builder| {
             let wishes = RequestNeeds::of(&request.body(Body::empty()).expect("a request"));
-            (wishes.leaves, wishes.asks)
+            (wishes.upgrade_exit, wishes.expect_continue)
         };
         let get = || Request::get("/");
         assert_eq!(of(get().header("upgrade", "x")), (HttpExit::Not, ContinueRequest::Not));

@@ -5,11 +5,11 @@
 //! first takes the reading half of the connection, and a task sends the rest. Called by
 //! [`super::exchange`] and [`super::direct`].
 
-use super::answer_head::plain_number;
+use super::answer_head::parse_digits;
 use super::scratch::{give_back, take_scratch};
 use crate::body::{Body, BodyError};
-use crate::quick::framing::{AnswerProgress, BodyContinuation, ClientFraming};
-use crate::quick::sending::SendState;
+use crate::fast_path::framing::{AnswerProgress, BodyContinuation, ClientFraming};
+use crate::fast_path::sending::SendState;
 use crate::trailers::{TrailerOf, announced};
 use http::{HeaderMap, header};
 use std::future::{Future, poll_fn};
@@ -24,9 +24,9 @@ use tokio::time::{Sleep, sleep, timeout};
 
 /// Time for which a server is waited for that was asked whether it wants a body (RFC 9110 §10.1.1):
 /// curl's second. Servers that know nothing of the question say nothing.
-const CONTINUE_PATIENCE: Duration = Duration::from_secs(1);
+const CONTINUE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for which a server that has answered may take nothing of the rest.
-const REST_STALL: Duration = Duration::from_mins(1);
+const STALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A body on its way.
 pub(super) struct RequestUpload {
@@ -34,7 +34,7 @@ pub(super) struct RequestUpload {
     head: Vec<u8>,
     body: AnswerProgress,
     sending: SendState,
-    left: UploadLeft,
+    remaining: UploadLeft,
     /// While the server is asked whether it wants it.
     gate: Option<Pin<Box<Sleep>>>,
 }
@@ -42,7 +42,7 @@ pub(super) struct RequestUpload {
 /// The part of a body that it has still to give.
 enum UploadLeft {
     More,
-    Nothing,
+    Done,
     /// Has failed.
     Broken(BodyError),
 }
@@ -71,9 +71,9 @@ impl RequestUpload {
         framing: ClientFraming,
         asks: ContinueRequest,
     ) -> Self {
-        let gate = (asks == ContinueRequest::First).then(|| Box::pin(sleep(CONTINUE_PATIENCE)));
+        let gate = (asks == ContinueRequest::First).then(|| Box::pin(sleep(CONTINUE_TIMEOUT)));
         let body = AnswerProgress { body, framing };
-        Self { head, body, sending: SendState::default(), left: UploadLeft::More, gate }
+        Self { head, body, sending: SendState::default(), remaining: UploadLeft::More, gate }
     }
 
     /// The server wants it.
@@ -82,7 +82,7 @@ impl RequestUpload {
     }
 
     /// Tells whether it still waits to be asked for.
-    pub(super) fn waits_for_word(&self) -> bool {
+    pub(super) fn waits_for_continue(&self) -> bool {
         self.gate.is_some()
     }
 
@@ -100,26 +100,26 @@ impl RequestUpload {
             let is_head = !self.head.is_empty();
             if !is_head {
                 ready!(self.poll_gate(cx));
-                match mem::replace(&mut self.left, UploadLeft::More) {
+                match mem::replace(&mut self.remaining, UploadLeft::More) {
                     UploadLeft::More => {}
-                    UploadLeft::Nothing => return Poll::Ready(Ok(())),
+                    UploadLeft::Done => return Poll::Ready(Ok(())),
                     UploadLeft::Broken(why) => return Poll::Ready(Err(UploadError::Body(why))),
                 }
             }
             let mut out = if is_head { mem::take(&mut self.head) } else { take_scratch() };
-            let mut filled = BodyContinuation::Go.alone();
+            let mut filled = BodyContinuation::More.without_large();
             if self.gate.is_none() {
                 filled = self.body.fill(cx, &mut out);
             }
             let mut waits = false;
-            match filled.then {
-                BodyContinuation::Go => {}
+            match filled.continuation {
+                BodyContinuation::More => {}
                 BodyContinuation::Wait => waits = true,
-                BodyContinuation::End => self.left = UploadLeft::Nothing,
-                BodyContinuation::Broken(why) => self.left = UploadLeft::Broken(why),
+                BodyContinuation::End => self.remaining = UploadLeft::Done,
+                BodyContinuation::Broken(why) => self.remaining = UploadLeft::Broken(why),
             }
-            if !out.is_empty() || !filled.beside.is_empty() {
-                let sent = ready!(self.sending.begin(io, cx, &mut out, filled.beside));
+            if !out.is_empty() || !filled.large.is_empty() {
+                let sent = ready!(self.sending.start(io, cx, &mut out, filled.large));
                 sent.map_err(|_: io::Error| UploadError::Io)?;
             }
             give_back(out);
@@ -139,21 +139,21 @@ impl RequestUpload {
     }
 
     /// Sends the rest in a task of its own, and closes `io` behind a body that breaks off.
-    pub(super) fn go_on<W>(mut self: Box<Self>, mut io: W) -> AbortHandle
+    pub(super) fn spawn_rest<W>(mut self: Box<Self>, mut io: W) -> AbortHandle
     where
         W: AsyncWrite + Unpin + 'static,
     {
         let task = spawn_local(async move {
             loop {
                 let before = self.sending.progress;
-                match timeout(REST_STALL, poll_fn(|cx| self.poll(&mut io, cx))).await {
+                match timeout(STALL_TIMEOUT, poll_fn(|cx| self.poll(&mut io, cx))).await {
                     Ok(Ok(())) => return,
                     Err(_) if self.sending.is_done() || self.sending.progress != before => {}
                     Ok(Err(_)) | Err(_) => break,
                 }
             }
             // The end of what we send, in the middle of a body: it is not whole.
-            drop(timeout(REST_STALL, io.shutdown()).await);
+            drop(timeout(STALL_TIMEOUT, io.shutdown()).await);
         });
         task.abort_handle()
     }
@@ -166,15 +166,15 @@ pub(super) fn framing(headers: &HeaderMap, body: &Body) -> Option<ClientFraming>
     if body.is_end_stream() {
         return None;
     }
-    Some(match body.size_hint().exact().or_else(|| told_length(headers)) {
+    Some(match body.size_hint().exact().or_else(|| declared_length(headers)) {
         Some(bytes) => ClientFraming::Length(bytes),
         None => ClientFraming::Chunked(announced(headers, TrailerOf::Request)),
     })
 }
 
 /// The length that the fields tell, if they tell a single one.
-pub(super) fn told_length(headers: &HeaderMap) -> Option<u64> {
+pub(super) fn declared_length(headers: &HeaderMap) -> Option<u64> {
     let mut told = headers.get_all(header::CONTENT_LENGTH).iter();
-    let length = plain_number(told.next()?.as_bytes());
+    let length = parse_digits(told.next()?.as_bytes());
     told.next().is_none().then_some(length)?
 }

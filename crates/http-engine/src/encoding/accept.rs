@@ -25,7 +25,7 @@ pub struct AcceptedCodings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdentityCoding {
     /// It does.
-    Welcome,
+    Acceptable,
     /// `identity;q=0`, or `*;q=0` without a word on identity.
     Refused,
 }
@@ -81,7 +81,7 @@ impl AcceptedCodings {
     pub fn identity(&self) -> IdentityCoding {
         match self.identity.or(self.any) {
             Some(0) => IdentityCoding::Refused,
-            Some(_) | None => IdentityCoding::Welcome,
+            Some(_) | None => IdentityCoding::Acceptable,
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
     fn identity_can_be_refused() {
         assert_eq!(accepted("identity;q=0").identity(), IdentityCoding::Refused);
         assert_eq!(accepted("gzip, *;q=0").identity(), IdentityCoding::Refused);
-        assert_eq!(accepted("*;q=0, identity;q=0.1").identity(), IdentityCoding::Welcome);
-        assert_eq!(accepted("gzip").identity(), IdentityCoding::Welcome);
+        assert_eq!(accepted("*;q=0, identity;q=0.1").identity(), IdentityCoding::Acceptable);
+        assert_eq!(accepted("gzip").identity(), IdentityCoding::Acceptable);
     }
 }

@@ -23,7 +23,7 @@ pub struct UndecodableBody(String);
 pub struct BodyDecoder<W: Write>(DecoderKind<W>);
 
 enum DecoderKind<W: Write> {
-    Plain(W),
+    Identity(W),
     Gzip(Box<flate2::write::MultiGzDecoder<W>>),
     Zstd(zstd::stream::write::Decoder<'static, W>),
 }
@@ -47,7 +47,7 @@ impl<W: Write> BodyDecoder<W> {
     /// Undoes `coding`, if there is one.
     pub fn new(coding: Option<ContentCoding>, sink: W) -> io::Result<Self> {
         Ok(Self(match coding {
-            None => DecoderKind::Plain(sink),
+            None => DecoderKind::Identity(sink),
             Some(ContentCoding::Gzip) => {
                 DecoderKind::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))
             }
@@ -66,7 +66,7 @@ impl<W: Write> BodyDecoder<W> {
     /// Takes a piece of the body.
     pub fn write(&mut self, piece: &[u8]) -> io::Result<()> {
         match &mut self.0 {
-            DecoderKind::Plain(sink) => sink.write_all(piece),
+            DecoderKind::Identity(sink) => sink.write_all(piece),
             DecoderKind::Gzip(decoder) => decoder.write_all(piece),
             DecoderKind::Zstd(decoder) => decoder.write_all(piece),
         }
@@ -75,7 +75,7 @@ impl<W: Write> BodyDecoder<W> {
     /// The body has ended; an error if it ended within what is coded.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
-            DecoderKind::Plain(sink) => Ok(sink),
+            DecoderKind::Identity(sink) => Ok(sink),
             DecoderKind::Gzip(decoder) => decoder.finish(),
             DecoderKind::Zstd(decoder) => decoder.finish(),
         }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn what_was_coded_comes_back_in_whatever_pieces() {
         for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
-            let body = compress(coding, CodingLevel::usual(coding), TEXT).unwrap();
+            let body = compress(coding, CodingLevel::default_for(coding), TEXT).unwrap();
             for piece in [1, 7, 1000] {
                 assert_eq!(decoded(Some(coding), &body, piece).unwrap(), TEXT, "{coding} {piece}");
             }
@@ -136,7 +136,8 @@ mod tests {
     #[test]
     fn a_cut_or_spoilt_body_is_an_error() {
         for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
-            let body = compress(coding, CodingLevel::usual(coding), &TEXT.repeat(100)).unwrap();
+            let body =
+                compress(coding, CodingLevel::default_for(coding), &TEXT.repeat(100)).unwrap();
             for end in [5, body.len() / 2, body.len() - 1] {
                 assert!(decoded(Some(coding), &body[..end], 100).is_err(), "{coding} to {end}");
             }
@@ -148,7 +149,7 @@ mod tests {
     fn a_bomb_ends_at_what_the_sink_takes() {
         let zeros = vec![0; 32 << 20];
         for coding in [ContentCoding::Gzip, ContentCoding::Zstd] {
-            let body = compress(coding, CodingLevel::usual(coding), &zeros).unwrap();
+            let body = compress(coding, CodingLevel::default_for(coding), &zeros).unwrap();
             assert!(body.len() < 64 << 10, "{coding}");
             let why = decoded(Some(coding), &body, 16 << 10).unwrap_err();
             assert_eq!(why.to_string(), "too much", "{coding}");

@@ -12,11 +12,11 @@ pub enum CodingWorth {
     /// They do.
     Coding,
     /// They are compressed already, or nothing is known of them.
-    LeavingAlone,
+    NotWorthIt,
 }
 
 /// Loose types besides `text/*`, `*+json`, `*+xml` and `*+text`.
-const LOOSE: &[&str] = &[
+const COMPRESSIBLE_TYPES: &[&str] = &[
     "application/ecmascript",
     "application/geo+json-seq",
     "application/javascript",
@@ -56,13 +56,16 @@ const LOOSE: &[&str] = &[
 
 /// Returns whether a body of this `Content-Type` is worth coding.
 pub fn worth_coding(content_type: &HeaderValue) -> CodingWorth {
-    let Ok(text) = content_type.to_str() else { return CodingWorth::LeavingAlone };
+    let Ok(text) = content_type.to_str() else { return CodingWorth::NotWorthIt };
     let essence = text.split(';').next().unwrap_or(text).trim().to_ascii_lowercase();
     let by_suffix = ["+json", "+xml", "+text"].iter().any(|suffix| essence.ends_with(suffix));
-    if essence.starts_with("text/") || by_suffix || LOOSE.binary_search(&essence.as_str()).is_ok() {
+    if essence.starts_with("text/")
+        || by_suffix
+        || COMPRESSIBLE_TYPES.binary_search(&essence.as_str()).is_ok()
+    {
         CodingWorth::Coding
     } else {
-        CodingWorth::LeavingAlone
+        CodingWorth::NotWorthIt
     }
 }
 
@@ -84,15 +87,15 @@ mod tests {
         check("application/wasm", CodingWorth::Coding);
         check("image/x-icon", CodingWorth::Coding);
         for never in ["image/png", "image/jpeg", "video/mp4", "audio/ogg", "font/woff2"] {
-            check(never, CodingWorth::LeavingAlone);
+            check(never, CodingWorth::NotWorthIt);
         }
         for never in ["application/zip", "application/gzip", "application/octet-stream", "x"] {
-            check(never, CodingWorth::LeavingAlone);
+            check(never, CodingWorth::NotWorthIt);
         }
     }
 
     #[test]
     fn the_list_is_in_order() {
-        assert!(LOOSE.is_sorted());
+        assert!(COMPRESSIBLE_TYPES.is_sorted());
     }
 }

@@ -8,16 +8,16 @@ pub mod accept;
 pub mod decode;
 pub mod media;
 pub mod offer;
+pub mod one_shot;
 pub mod stream;
 pub mod tag;
-pub mod whole;
 
 pub use accept::{AcceptedCodings, IdentityCoding};
 pub use media::{CodingWorth, worth_coding};
 pub use offer::{CodingDue, CodingOffer};
+pub use one_shot::{EncodeError, compress};
 pub use stream::EncodedBody;
-pub use tag::{coded_tag, weakened};
-pub use whole::{EncodeError, compress};
+pub use tag::{coded_tag, to_weak};
 
 use http::HeaderValue;
 use http::header::{HeaderMap, VARY};
@@ -55,7 +55,7 @@ impl CodingLevel {
     }
 
     /// The level that a coding gets where none is set.
-    pub const fn usual(coding: ContentCoding) -> Self {
+    pub const fn default_for(coding: ContentCoding) -> Self {
         match coding {
             ContentCoding::Zstd => Self(3),
             ContentCoding::Brotli => Self(4),

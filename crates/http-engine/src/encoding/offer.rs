@@ -5,8 +5,8 @@
 //! gateway for servers'.
 
 use super::{
-    AcceptedCodings, CodingLevel, CodingWorth, ContentCoding, EncodedBody, IdentityCoding, vary,
-    weakened, worth_coding,
+    AcceptedCodings, CodingLevel, CodingWorth, ContentCoding, EncodedBody, IdentityCoding, to_weak,
+    vary, worth_coding,
 };
 use crate::body::Body;
 use crate::conditional::ETag;
@@ -30,7 +30,7 @@ pub enum CodingDue {
     /// Does not depend on `Accept-Encoding`: it is never coded.
     Never,
     /// Does, and this time it goes as it is. `Vary` must be said.
-    AsItIs,
+    Identity,
     /// This coding.
     Coded(ContentCoding, CodingLevel),
 }
@@ -43,23 +43,23 @@ impl CodingOffer {
     }
 
     /// Returns what `answer` is due, whose body has `length` bytes if that is known.
-    pub fn due<B>(
+    pub fn select_coding<B>(
         &self,
         accepted: &AcceptedCodings,
         answer: &Response<B>,
         length: Option<u64>,
     ) -> CodingDue {
-        if length == Some(0) || !may_be_coded(answer.status(), answer.headers()) {
+        if length == Some(0) || !is_codable(answer.status(), answer.headers()) {
             return CodingDue::Never;
         }
         let is_small = length.is_some_and(|length| length < self.bytes_min);
         let chosen = accepted.choose(&self.order);
         match chosen.and_then(|coding| self.codings.iter().find(|(it, _)| *it == coding)) {
-            Some(_) if is_small && accepted.identity() == IdentityCoding::Welcome => {
-                CodingDue::AsItIs
+            Some(_) if is_small && accepted.identity() == IdentityCoding::Acceptable => {
+                CodingDue::Identity
             }
             Some((coding, level)) => CodingDue::Coded(*coding, *level),
-            None => CodingDue::AsItIs,
+            None => CodingDue::Identity,
         }
     }
 }
@@ -70,7 +70,7 @@ impl CodingDue {
         let headers = response.headers_mut();
         let (coding, level) = match self {
             Self::Never => return response,
-            Self::AsItIs => {
+            Self::Identity => {
                 vary(headers);
                 return response;
             }
@@ -81,7 +81,7 @@ impl CodingDue {
         headers.remove(CONTENT_LENGTH);
         headers.remove(ACCEPT_RANGES);
         if let Some(tag) = headers.remove(ETAG).and_then(|it| ETag::parse(it.to_str().ok()?))
-            && let Some(weak) = weakened(&tag)
+            && let Some(weak) = to_weak(&tag)
         {
             headers.insert(ETAG, weak.to_value());
         }
@@ -100,7 +100,7 @@ impl CodingDue {
     }
 }
 
-fn may_be_coded(status: StatusCode, headers: &HeaderMap) -> bool {
+fn is_codable(status: StatusCode, headers: &HeaderMap) -> bool {
     let whole = !status.is_informational()
         && !matches!(
             status,
@@ -134,18 +134,19 @@ mod tests {
 
     fn due(answer: &Response<Body>, length: Option<u64>) -> CodingDue {
         let offer = CodingOffer::new(
-            vec![(ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip))],
+            vec![(ContentCoding::Gzip, CodingLevel::default_for(ContentCoding::Gzip))],
             256,
         );
-        offer.due(&AcceptedCodings::of_lists(["br, gzip"].into_iter()), answer, length)
+        offer.select_coding(&AcceptedCodings::of_lists(["br, gzip"].into_iter()), answer, length)
     }
 
     #[test]
     fn what_is_long_and_loose_is_coded() {
-        let coded = CodingDue::Coded(ContentCoding::Gzip, CodingLevel::usual(ContentCoding::Gzip));
+        let coded =
+            CodingDue::Coded(ContentCoding::Gzip, CodingLevel::default_for(ContentCoding::Gzip));
         assert_eq!(due(&answer(&[]), Some(1000)), coded);
         assert_eq!(due(&answer(&[]), None), coded);
-        assert_eq!(due(&answer(&[]), Some(100)), CodingDue::AsItIs);
+        assert_eq!(due(&answer(&[]), Some(100)), CodingDue::Identity);
         for fields in [
             [(CONTENT_TYPE, "image/png")],
             [(CONTENT_ENCODING, "br")],

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// A piece leaves when it is so long, in bytes.
-const PIECE_BYTES: usize = 16 << 10;
+const CHUNK_BYTES: usize = 16 << 10;
 /// So much is taken in before a piece must leave, in bytes: no turn of the core is longer.
 const INTAKE_BYTES_MAX: usize = 128 << 10;
 /// Windows of coders under way, as powers of two: 256 KiB and 1 MiB. There is one per answer.
@@ -66,7 +66,7 @@ impl StreamCoder {
         }
     }
 
-    fn made(&mut self) -> &mut Vec<u8> {
+    fn output(&mut self) -> &mut Vec<u8> {
         match self {
             Self::Gzip(coder) => coder.get_mut(),
             Self::Brotli(coder) => coder.get_mut(),
@@ -88,36 +88,41 @@ pub struct EncodedBody<B> {
     inner: B,
     coder: Option<StreamCoder>,
     /// Bytes taken in since the last piece left.
-    taken: usize,
+    consumed: usize,
     trailers: Option<Frame<Bytes>>,
 }
 
 impl<B> EncodedBody<B> {
     /// Codes `inner`. Fails only if the coder cannot be made.
     pub fn new(inner: B, coding: ContentCoding, level: CodingLevel) -> io::Result<Self> {
-        Ok(Self { inner, coder: Some(StreamCoder::new(coding, level)?), taken: 0, trailers: None })
+        Ok(Self {
+            inner,
+            coder: Some(StreamCoder::new(coding, level)?),
+            consumed: 0,
+            trailers: None,
+        })
     }
 }
 
 impl<B> EncodedBody<B> {
-    fn piece(&mut self) -> Option<Bytes> {
-        let made = self.coder.as_mut()?.made();
+    fn next_chunk(&mut self) -> Option<Bytes> {
+        let made = self.coder.as_mut()?.output();
         if made.is_empty() {
             return None;
         }
-        self.taken = 0;
+        self.consumed = 0;
         Some(Bytes::from(std::mem::take(made)))
     }
 
     /// Returns what is taken in leaves now.
     fn flushed(&mut self) -> io::Result<Option<Bytes>> {
-        if self.taken > 0
+        if self.consumed > 0
             && let Some(coder) = &mut self.coder
         {
             coder.flush()?;
-            self.taken = 0;
+            self.consumed = 0;
         }
-        Ok(self.piece())
+        Ok(self.next_chunk())
     }
 }
 
@@ -135,13 +140,13 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = &mut *self;
         loop {
-            let Some(made) = this.coder.as_mut().map(|coder| coder.made().len()) else {
+            let Some(made) = this.coder.as_mut().map(|coder| coder.output().len()) else {
                 return Poll::Ready(this.trailers.take().map(Ok));
             };
-            if made >= PIECE_BYTES {
-                return Poll::Ready(this.piece().map(|piece| Ok(Frame::data(piece))));
+            if made >= CHUNK_BYTES {
+                return Poll::Ready(this.next_chunk().map(|piece| Ok(Frame::data(piece))));
             }
-            if this.taken >= INTAKE_BYTES_MAX
+            if this.consumed >= INTAKE_BYTES_MAX
                 && let Some(piece) = this.flushed()?
             {
                 return Poll::Ready(Some(Ok(Frame::data(piece))));
@@ -152,7 +157,7 @@ where
                         if let Some(coder) = &mut this.coder {
                             coder.write(&data)?;
                         }
-                        this.taken += data.len();
+                        this.consumed += data.len();
                     }
                     Err(trailers) => this.trailers = Some(trailers),
                 },

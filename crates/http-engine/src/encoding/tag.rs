@@ -17,7 +17,7 @@ pub fn coded_tag(original: &ETag, coding: ContentCoding, level: CodingLevel) -> 
 }
 
 /// The same tag as a weak one.
-pub fn weakened(tag: &ETag) -> Option<ETag> {
+pub fn to_weak(tag: &ETag) -> Option<ETag> {
     let text = tag.to_string();
     let quoted = text.strip_prefix("W/").unwrap_or(&text);
     ETag::weak(quoted.trim_matches('"'))
@@ -39,10 +39,13 @@ mod tests {
         assert!(!coded_file.is_same_meaning(&other_level));
         assert!(!coded_file.is_same_meaning(&file));
         let weak = ETag::weak("a").unwrap();
-        let coded =
-            coded_tag(&weak, ContentCoding::Brotli, CodingLevel::usual(ContentCoding::Brotli))
-                .unwrap();
+        let coded = coded_tag(
+            &weak,
+            ContentCoding::Brotli,
+            CodingLevel::default_for(ContentCoding::Brotli),
+        )
+        .unwrap();
         assert_eq!(coded.to_string(), "W/\"a-br4\"");
-        assert_eq!(weakened(&file).unwrap().to_string(), "W/\"1f-2a-9\"");
+        assert_eq!(to_weak(&file).unwrap().to_string(), "W/\"1f-2a-9\"");
     }
 }

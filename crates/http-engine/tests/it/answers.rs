@@ -7,7 +7,7 @@ use http_body::Body as HttpBody;
 use http_body_util::BodyExt;
 use http_engine::body::BodyError;
 use http_engine::client::{
-    AnswerLimits, BadBody, BadHead, ClientError, connect_http1, connect_http1_within,
+    AnswerLimits, BadBody, BadHead, ClientError, connect_http1, connect_http1_with_limits,
 };
 use http_engine::{Body, Incoming};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
@@ -91,8 +91,8 @@ async fn outcome(method: &str, pieces: Vec<Vec<u8>>, then: Then) -> Outcome {
     let response = match sent.expect("an answer in time") {
         Ok(response) => response,
         Err(failed) => {
-            assert!(sender.is_closed() && failed.unsent.is_none());
-            return match failed.why {
+            assert!(sender.is_closed() && failed.unsent_request.is_none());
+            return match failed.error {
                 ClientError::BadHead(why) => Outcome::Head(why),
                 ClientError::Closed => Outcome::Closed,
                 ClientError::Engine(why) => panic!("hyper was not asked: {why}"),
@@ -424,8 +424,8 @@ fn heads_have_the_end_that_is_set() {
             spawn_local(serve(server, vec![wire.into()], Then::Holds));
             let limits = AnswerLimits { head_bytes_max: bytes, fields_max: 3 };
             let request = Request::get("/").body(Body::empty()).unwrap();
-            let answer = connect_http1_within(limits, client).send(request).await;
-            let found = answer.err().map(|failed| match failed.why {
+            let answer = connect_http1_with_limits(limits, client).send(request).await;
+            let found = answer.err().map(|failed| match failed.error {
                 ClientError::BadHead(why) => why,
                 other => panic!("{other}"),
             });

@@ -236,7 +236,7 @@ fn a_request_that_was_not_sent_comes_back() {
             tokio::task::yield_now().await;
         }
         let failed = sender.send(request("POST", Body::full("x"))).await.unwrap_err();
-        let back = failed.unsent.unwrap();
+        let back = failed.unsent_request.unwrap();
         assert_eq!(back.into_body().collect().await.unwrap().to_bytes(), "x");
     });
 }

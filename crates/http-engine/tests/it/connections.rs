@@ -114,7 +114,7 @@ fn long_bodies_come_whole_and_give_the_connection_back() {
                 let answer = sender.send(get("/")).await.unwrap();
                 assert!(!sender.is_ready() && !sender.is_closed());
                 let refused = sender.send(get("/busy")).await.unwrap_err();
-                assert!(refused.unsent.is_some(), "one at a time");
+                assert!(refused.unsent_request.is_some(), "one at a time");
                 let body = answer.into_body().collect().await.unwrap().to_bytes();
                 assert!(body == data, "the bytes differ");
                 assert!(sender.is_ready());
@@ -156,8 +156,8 @@ fn an_idle_connection_that_ends_or_speaks_is_closed() {
                 drop(server);
             }
             let failed = sender.send(get("/next")).await.unwrap_err();
-            assert!(matches!(failed.why, ClientError::Closed));
-            assert_eq!(failed.unsent.unwrap().uri(), "/next");
+            assert!(matches!(failed.error, ClientError::Closed));
+            assert_eq!(failed.unsent_request.unwrap().uri(), "/next");
             assert!(sender.is_closed() && !sender.is_ready());
         }
     });
@@ -194,7 +194,7 @@ fn a_request_comes_back_if_nothing_came() {
             };
             let (failed, ()) = tokio::join!(within(sender.send(get("/again"))), serving);
             let failed = failed.unwrap_err();
-            assert!(matches!(failed.why, ClientError::Closed) && failed.unsent.is_none());
+            assert!(matches!(failed.error, ClientError::Closed) && failed.unsent_request.is_none());
             assert_eq!(failed.unanswered.is_some(), came.is_empty());
         }
     });
@@ -344,8 +344,8 @@ fn a_body_that_fails_closes_the_connection_and_is_the_reason() {
         };
         let (failed, ()) = tokio::join!(within(sender.send(post)), feeding);
         let failed = failed.unwrap_err();
-        assert!(matches!(failed.why, ClientError::Body(_)), "{}", failed.why);
-        assert!(failed.unsent.is_none() && failed.unanswered.is_none());
+        assert!(matches!(failed.error, ClientError::Body(_)), "{}", failed.error);
+        assert!(failed.unsent_request.is_none() && failed.unanswered.is_none());
         assert!(sender.is_closed());
         let mut came = String::new();
         within(server.read_to_string(&mut came)).await.unwrap();

@@ -6,8 +6,8 @@
 
 use crate::support::{Asked, DEADLINE, note, status};
 use bytes::Bytes;
-use http_engine::quick::{FastPath, FastReply, SimpleRequest};
-use http_engine::{HttpVersions, Limits, ServeError, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleRequest};
+use http_engine::{HttpVersions, Limits, ServeError, serve_with_fast_path};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
@@ -38,7 +38,7 @@ impl FastPath for Pages {
         let length = match request.path() {
             "/page" => 5,
             "/large" => self.0.len(),
-            _ => return FastReply::NotMine,
+            _ => return FastReply::Decline,
         };
         out.extend_from_slice(
             format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n").as_bytes(),
@@ -46,9 +46,9 @@ impl FastPath for Pages {
         request.end_head(out);
         if length == 5 {
             out.extend_from_slice(b"hello");
-            return FastReply::Written;
+            return FastReply::Done;
         }
-        FastReply::Large(self.0.clone())
+        FastReply::DoneWithBody(self.0.clone())
     }
 }
 
@@ -88,8 +88,14 @@ async fn server() -> (SocketAddr, All) {
             let handler = move |request| note(Rc::clone(&asked), request);
             spawn_local(async move {
                 let limits = Limits::default();
-                let serving =
-                    serve_quickly(stream, HttpVersions::Http1, limits, pending(), pages, handler);
+                let serving = serve_with_fast_path(
+                    stream,
+                    HttpVersions::Http1,
+                    limits,
+                    pending(),
+                    pages,
+                    handler,
+                );
                 let mut serving = pin!(serving);
                 let ended = poll_fn(|cx| {
                     all.borrow_mut()[number].steps += 1;

@@ -6,8 +6,8 @@
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
-use http_engine::quick::{FastPath, FastReply, SimpleRequest};
-use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleRequest};
+use http_engine::{Body, HttpVersions, Incoming, Limits, ServeError, serve_with_fast_path};
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
 use std::rc::Rc;
@@ -22,12 +22,12 @@ struct Still;
 impl FastPath for Still {
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
         if request.path() != "/still" {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n");
         request.end_head(out);
         out.extend_from_slice(b"still");
-        FastReply::Written
+        FastReply::Done
     }
 }
 
@@ -171,7 +171,7 @@ fn served_with(pipe_bytes: usize, stop: impl Future<Output = ()> + 'static) -> S
     let shared = Rc::clone(&notes);
     let handler = move |request| handle(Rc::clone(&shared), request);
     let (versions, limits) = (HttpVersions::Http1And2, Limits::default());
-    let serving = serve_quickly(server, versions, limits, Box::pin(stop), Still, handler);
+    let serving = serve_with_fast_path(server, versions, limits, Box::pin(stop), Still, handler);
     tokio::task::spawn_local(async move { done.send(serving.await) });
     Served { client, ended, notes }
 }
@@ -429,7 +429,8 @@ fn a_body_that_fails_late_leaves_what_was_sent_without_an_end() {
             async { Response::new(body) }
         };
         let limits = Limits::default();
-        let serving = serve_quickly(server, HttpVersions::Http1, limits, pending(), Still, handler);
+        let serving =
+            serve_with_fast_path(server, HttpVersions::Http1, limits, pending(), Still, handler);
         let serving = tokio::task::spawn_local(serving);
         client.write_all(get("/").as_bytes()).await.unwrap();
         let mut answer = Vec::new();

@@ -51,24 +51,24 @@ fn fed() -> Body {
 async fn handle(go_on: Rc<Notify>, request: Request<Incoming>) -> Response<Body> {
     match request.uri().path() {
         "/waits" => {
-            interim::tell(hints());
+            interim::send(hints());
             go_on.notified().await;
-            interim::tell(early(102, &[]));
+            interim::send(early(102, &[]));
         }
-        "/at-once" => interim::tell(hints()),
+        "/at-once" => interim::send(hints()),
         "/all-kinds" => {
             for status in [100, 101, 200] {
-                interim::tell(early(status, &[("x", "never")]));
+                interim::send(early(status, &[("x", "never")]));
             }
             let framing = [("connection", "close"), ("transfer-encoding", "chunked")];
-            interim::tell(early(199, &[framing[0], framing[1], ("content-length", "5")]));
+            interim::send(early(199, &[framing[0], framing[1], ("content-length", "5")]));
         }
         "/many" => {
             let long = "x".repeat(10_000);
-            (0..INTERIM_MAX).for_each(|_| interim::tell(early(103, &[("link", &long)])));
+            (0..INTERIM_MAX).for_each(|_| interim::send(early(103, &[("link", &long)])));
         }
         "/in-another-task" => {
-            let told = spawn_local(async { interim::tell(hints()) });
+            let told = spawn_local(async { interim::send(hints()) });
             told.await.unwrap();
         }
         "/fed" => return Response::new(fed()),
@@ -286,7 +286,7 @@ fn what_a_server_sends_ahead_is_heard_at_once() {
             let mut sender = connect_http1(client);
             let (heard, mut heard_it) = (RefCell::new(String::new()), Some(heard_it));
             let sending = pin!(sender.send(request));
-            let answered = interim::hearing(sending, |early| {
+            let answered = interim::with_handler(sending, |early| {
                 for value in early.headers().get_all("link") {
                     write!(heard.borrow_mut(), "{} {value:?} ", early.status()).unwrap();
                 }
@@ -320,13 +320,13 @@ fn a_server_that_sends_them_without_end_is_given_up() {
                 let heard = RefCell::new(0);
                 let answered = timeout(DEADLINE, sender.send(request));
                 let hear = |_| *heard.borrow_mut() += 1;
-                let answer = interim::hearing(pin!(answered), hear).await.unwrap();
+                let answer = interim::with_handler(pin!(answered), hear).await.unwrap();
                 assert!(*heard.borrow() <= INTERIM_MAX, "{method}");
                 if many == INTERIM_MAX {
                     assert!(answer.is_ok_and(|it| it.status() == 200), "{method}");
                     assert_eq!(*heard.borrow(), many, "{method}");
                 } else {
-                    let why = answer.unwrap_err().why;
+                    let why = answer.unwrap_err().error;
                     let expected = ClientError::BadHead(BadHead::TooManyInterim).to_string();
                     assert_eq!(why.to_string(), expected, "{method}");
                 }

@@ -2,8 +2,8 @@
 
 use crate::support::{Asked, DEADLINE, note, run, run_in_simulated_time, status};
 use bytes::Bytes;
-use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
-use http_engine::{HttpVersions, Limits, ServeError, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, ServeError, serve_with_fast_path};
 use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::rc::Rc;
@@ -23,18 +23,20 @@ impl FastPath for Noting {
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\n");
         let is_large = request.path() == "/large";
         if !is_large && !request.path().starts_with("/quick") {
-            return FastReply::NotMine;
+            return FastReply::Decline;
         }
         self.0.borrow_mut().push(format!("{:?} {}", request.method(), request.target()));
         let length = if is_large { LARGE_BYTES } else { request.target().len() };
         out.extend_from_slice(format!("content-length: {length}\r\n").as_bytes());
         request.end_head(out);
         match request.method() {
-            SimpleMethod::Head => FastReply::Written,
-            SimpleMethod::Get if is_large => FastReply::Large(Bytes::from(vec![b'x'; length])),
+            SimpleMethod::Head => FastReply::Done,
+            SimpleMethod::Get if is_large => {
+                FastReply::DoneWithBody(Bytes::from(vec![b'x'; length]))
+            }
             SimpleMethod::Get => {
                 out.extend_from_slice(request.target().as_bytes());
-                FastReply::Written
+                FastReply::Done
             }
         }
     }
@@ -58,7 +60,7 @@ fn serve_over(pipe_bytes: usize, stop: impl Future<Output = ()> + 'static) -> Se
     let noted = Rc::clone(&slow);
     let handler = move |request| note(Rc::clone(&noted), request);
     let limits = Limits::default();
-    let serving = serve_quickly(
+    let serving = serve_with_fast_path(
         server,
         HttpVersions::Http1And2,
         limits,
@@ -342,7 +344,8 @@ fn what_a_stream_holds_back_is_handed_on_before_the_next_request() {
         let handler = move |request| note(Asked::default(), request);
         let limits = Limits::default();
         let quick = Noting::default();
-        let serving = serve_quickly(server, HttpVersions::Http1, limits, pending(), quick, handler);
+        let serving =
+            serve_with_fast_path(server, HttpVersions::Http1, limits, pending(), quick, handler);
         tokio::task::spawn_local(serving);
         for (path, expected) in [
             ("/quick", 6),

@@ -5,8 +5,8 @@
 //! behind a refusal, and nothing behind it may reach a handler.
 
 use crate::support::{Asked, DEADLINE, note, run};
-use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
-use http_engine::{HttpVersions, Limits, serve, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{HttpVersions, Limits, serve, serve_with_fast_path};
 use std::future::pending;
 use std::rc::Rc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -23,7 +23,7 @@ impl FastPath for Everything {
         self.0.borrow_mut().push(format!("{method} {} 0", request.target()));
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n");
         request.end_head(out);
-        FastReply::Written
+        FastReply::Done
     }
 }
 
@@ -54,7 +54,7 @@ async fn talk(way: Way, wire: &[u8]) -> (String, Vec<String>) {
         }
         Way::Quick => {
             let quick = Everything(Rc::clone(&asked));
-            let serving = serve_quickly(server, versions, limits, pending(), quick, handler);
+            let serving = serve_with_fast_path(server, versions, limits, pending(), quick, handler);
             tokio::task::spawn_local(async move { drop(serving.await) });
         }
     }

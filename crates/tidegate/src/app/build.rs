@@ -106,7 +106,7 @@ pub(super) fn start(
     app.tell_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.
-    app.private.look_again();
+    app.private.refresh();
     app.subscribe(plan, app.started).map_err(|why| cannot(&why))?;
     Ok((app, origin))
 }

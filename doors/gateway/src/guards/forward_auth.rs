@@ -73,7 +73,7 @@ impl ForwardAuth {
             context.forwarding.origins.send(&self.origin, Box::new(question), &AnyDestination);
         let sent = pin!(tokio::time::timeout(self.timeout, sent));
         // Its interim answers are to us.
-        let Ok(Ok(answer)) = interim::hearing(sent, drop).await else {
+        let Ok(Ok(answer)) = interim::with_handler(sent, drop).await else {
             return Err(failed());
         };
         let status = answer.status();

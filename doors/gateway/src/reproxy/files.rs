@@ -70,10 +70,10 @@ impl ReproxyFolder {
         now: Now,
     ) -> Response<Body> {
         let Some(opened) = self.open(path, now) else {
-            return asked.reader().shown(pages::no_route());
+            return asked.reader().render_for(pages::no_route());
         };
         if expected.is_some_and(|expected| expected != opened.len) {
-            return asked.reader().shown(pages::nothing_to_send());
+            return asked.reader().render_for(pages::nothing_to_send());
         }
         super::plain(&mut head);
         opened.describe(&mut head, path);
@@ -82,7 +82,7 @@ impl ReproxyFolder {
                 head.status = status;
                 return Response::from_parts(head, Body::empty());
             }
-            ConditionsLeft::Whole => RangeSelections::Whole,
+            ConditionsLeft::Whole => RangeSelections::Full,
             ConditionsLeft::Ranges => select_several(&asked.method, &asked.headers, opened.len),
         };
         opened.send(asked, head, &due)
@@ -122,7 +122,7 @@ impl ReproxyFile {
         due: &RangeSelections,
     ) -> Response<Body> {
         let segments = match due {
-            RangeSelections::Whole => vec![ContentSegment::File { offset: 0, len: self.len }],
+            RangeSelections::Full => vec![ContentSegment::File { offset: 0, len: self.len }],
             RangeSelections::Part(part) => {
                 head.status = StatusCode::PARTIAL_CONTENT;
                 head.headers.insert(CONTENT_RANGE, part.content_range());
@@ -132,7 +132,7 @@ impl ReproxyFile {
                 head.status = StatusCode::PARTIAL_CONTENT;
                 let laid_out = MultipartAnswer::new(parts, head.headers.get(CONTENT_TYPE));
                 head.headers.insert(CONTENT_TYPE, laid_out.media);
-                laid_out.pieces.into_iter().map(ContentSegment::from).collect()
+                laid_out.segments.into_iter().map(ContentSegment::from).collect()
             }
             RangeSelections::Unsatisfiable => {
                 head.status = StatusCode::RANGE_NOT_SATISFIABLE;

@@ -77,7 +77,7 @@ impl CompressChoice {
             Self::Detailed(settings) => settings,
         };
         let level = |coding| {
-            settings.level.and_then(CodingLevel::new).unwrap_or(CodingLevel::usual(coding))
+            settings.level.and_then(CodingLevel::new).unwrap_or(CodingLevel::default_for(coding))
         };
         let codings = settings.codings.iter().map(|name| name.coding());
         let codings =

@@ -146,7 +146,7 @@ fn passable(name: &HeaderName, direction: FieldDirection) -> Result<(), Complain
     };
     match direction {
         FieldDirection::Request => match claim(name.as_str()) {
-            Some(ClaimKind::Ours) => {
+            Some(ClaimKind::Gateway) => {
                 let complaint = Complaint::new("pass", format!("the gateway writes {name} itself"));
                 Err(complaint.remedy("name the proxy in front, which may say it, in trusted"))
             }

@@ -122,7 +122,7 @@ impl ClientSettings {
             stall_timeout: self.body_timeout.0.0,
             rate_bytes_min: u32::try_from(self.rate_min.bytes()).unwrap_or(u32::MAX),
             http2_streams_max: self.http2_streams.into(),
-            http2_extended_connect: ExtendedConnect::Taken,
+            http2_extended_connect: ExtendedConnect::Accepted,
             ..Limits::default()
         }
     }
@@ -198,7 +198,7 @@ mod tests {
     fn what_is_expected_of_clients_has_bounds() {
         assert_eq!(ClientSettings::default().check(), []);
         let expected =
-            Limits { http2_extended_connect: ExtendedConnect::Taken, ..Limits::default() };
+            Limits { http2_extended_connect: ExtendedConnect::Accepted, ..Limits::default() };
         assert_eq!(ClientSettings::default().limits(), expected);
         let odd = ClientSettings {
             header_timeout: Text(TimeSpan(Duration::ZERO)),

@@ -7,7 +7,7 @@ use super::UploadRules;
 use super::budget::BudgetShare;
 use super::replay::ReplayBody;
 use bytes::{Bytes, BytesMut};
-use http_engine::content::PIECE_BYTES;
+use http_engine::content::CHUNK_BYTES;
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, unlinkat};
 use rustix::io::{Errno, pwrite};
@@ -105,7 +105,7 @@ impl UploadSpool {
         if self.shares.disk.grow(bytes, self.caps.disk_all).is_err() {
             return SpoolOutcome::Unwritten;
         }
-        if self.unwritten.len() < PIECE_BYTES { SpoolOutcome::Well } else { self.write().await }
+        if self.unwritten.len() < CHUNK_BYTES { SpoolOutcome::Well } else { self.write().await }
     }
 
     async fn write(&mut self) -> SpoolOutcome {

@@ -66,9 +66,9 @@ impl Default for CompressSettings {
     fn default() -> Self {
         Self {
             codings: vec![CodingName::Zstd, CodingName::Br, CodingName::Gzip],
-            gzip_level: CodingLevel::usual(ContentCoding::Gzip).get(),
-            br_level: CodingLevel::usual(ContentCoding::Brotli).get(),
-            zstd_level: CodingLevel::usual(ContentCoding::Zstd).get(),
+            gzip_level: CodingLevel::default_for(ContentCoding::Gzip).get(),
+            br_level: CodingLevel::default_for(ContentCoding::Brotli).get(),
+            zstd_level: CodingLevel::default_for(ContentCoding::Zstd).get(),
             min: Text(ByteSize(256)),
             max: Text(ByteSize(4 << 20)),
             keep: Text(ByteSize(32 << 20)),
@@ -175,7 +175,7 @@ impl CompressSettings {
             ContentCoding::Brotli => self.br_level,
             ContentCoding::Gzip => self.gzip_level,
         };
-        CodingLevel::new(level).unwrap_or(CodingLevel::usual(coding))
+        CodingLevel::new(level).unwrap_or(CodingLevel::default_for(coding))
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn of(simple: &SimpleRequest<'_>, head: &[u8]) -> Option<Request<Inco
     }
     let mut request = Request::new(Incoming::none());
     *request.method_mut() = simple.method.into();
-    *request.uri_mut() = Uri::from_maybe_shared(slice(simple.asked.as_bytes())).ok()?;
+    *request.uri_mut() = Uri::from_maybe_shared(slice(simple.raw_target.as_bytes())).ok()?;
     *request.version_mut() = simple.version;
     *request.headers_mut() = fields;
     Some(request)

@@ -9,9 +9,9 @@
 //! [`crate::refuse`]'s to refuse. Called through [`crate::serve`] and [`crate::serve_quickly`].
 
 pub(crate) mod answer;
+pub(crate) mod connection;
 pub(crate) mod framing;
 pub(crate) mod head;
-pub(crate) mod lane;
 mod request;
 mod scratch;
 pub(crate) mod sending;
@@ -69,12 +69,12 @@ pub enum TargetForm {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FastReply {
     /// The whole answer was appended.
-    Written,
+    Done,
     /// The head was appended; these bytes are the body, and are sent without a copy. Worth it from
     /// some 16 KiB on: below, a copy is cheaper than a second piece.
-    Large(Bytes),
+    DoneWithBody(Bytes),
     /// The handler is to answer. What was appended is taken back.
-    NotMine,
+    Decline,
 }
 
 /// A quick way that claims nothing: every request is the handler's.
@@ -83,7 +83,7 @@ pub struct NoQuick;
 
 impl FastPath for NoQuick {
     fn answer(&self, _: &SimpleRequest<'_>, _: &mut Vec<u8>) -> FastReply {
-        FastReply::NotMine
+        FastReply::Decline
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum ConnectionPersistence {
     /// HTTP/1.1's default: nothing is said.
     Keep,
     /// HTTP/1.0 on request (RFC 9112 §9.3): said, or the client would wait for the close.
-    KeepAndSay,
+    KeepAndAnnounce,
     /// Closed after the answer.
     Close,
 }
@@ -112,7 +112,7 @@ impl ConnectionPersistence {
     pub(crate) const fn end_of_head(self) -> &'static [u8] {
         match self {
             Self::Keep => b"\r\n",
-            Self::KeepAndSay => b"connection: keep-alive\r\n\r\n",
+            Self::KeepAndAnnounce => b"connection: keep-alive\r\n\r\n",
             Self::Close => b"connection: close\r\n\r\n",
         }
     }
@@ -126,7 +126,7 @@ impl ConnectionPersistence {
 pub struct SimpleRequest<'r> {
     pub(crate) method: SimpleMethod,
     /// The target as it was sent.
-    pub(crate) asked: &'r str,
+    pub(crate) raw_target: &'r str,
     pub(crate) form: TargetForm,
     /// Path and query.
     pub(crate) target: &'r str,

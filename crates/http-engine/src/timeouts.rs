@@ -15,7 +15,7 @@ use tokio::time::Instant;
 pub(crate) struct ConnectionStanding {
     /// Changes with every sign of life.
     pub(crate) progress: u32,
-    pub(crate) awaits: AwaitedEvent,
+    pub(crate) waiting_for: AwaitedEvent,
     /// Requests begun so far; wraps.
     pub(crate) messages: u32,
     /// Bytes of bodies and answers moved so far; wraps.
@@ -35,9 +35,9 @@ pub(crate) enum AwaitedEvent {
     Request,
     /// An act of ours in the middle of a body of which the client owes more. It may have come to
     /// this a moment ago: whoever drips in time with our ticks is found here.
-    UsWithinBody,
+    ServerMidBody,
     /// An answer of ours.
-    Us,
+    Response,
 }
 
 /// Tells what to do at a tick.
@@ -59,7 +59,7 @@ pub(crate) enum TickAction {
 #[derive(Debug)]
 pub(crate) struct ConnectionPatience {
     progress: u32,
-    quiet_since: Instant,
+    idle_since: Instant,
     messages: u32,
     bytes: u32,
     waited_ms: u32,
@@ -71,11 +71,11 @@ pub(crate) struct ConnectionPatience {
 impl ConnectionPatience {
     pub(crate) fn new(limits: &Limits, now: Instant) -> Self {
         let credit = limits.rate_grace;
-        Self { progress: 0, quiet_since: now, messages: 0, bytes: 0, waited_ms: 0, credit }
+        Self { progress: 0, idle_since: now, messages: 0, bytes: 0, waited_ms: 0, credit }
     }
 
     /// Judges the connection. Quiet time is known to within one tick, which is the head timeout.
-    pub(crate) fn judge(
+    pub(crate) fn check(
         &mut self,
         standing: ConnectionStanding,
         limits: &Limits,
@@ -83,11 +83,11 @@ impl ConnectionPatience {
     ) -> TickAction {
         if standing.progress != self.progress {
             self.progress = standing.progress;
-            self.quiet_since = now;
+            self.idle_since = now;
         }
-        let quiet = now.duration_since(self.quiet_since);
-        let overdrawn = self.settle(standing, limits);
-        match standing.awaits {
+        let quiet = now.duration_since(self.idle_since);
+        let overdrawn = self.update_credit(standing, limits);
+        match standing.waiting_for {
             AwaitedEvent::Head { since } => {
                 let due = since + limits.header_timeout;
                 if now >= due { TickAction::HeadTooSlow } else { TickAction::Wait(due) }
@@ -96,7 +96,7 @@ impl ConnectionPatience {
             AwaitedEvent::Client if limits.rate_bytes_min == 0 => {
                 TickAction::Wait(now + limits.header_timeout)
             }
-            AwaitedEvent::Client | AwaitedEvent::UsWithinBody
+            AwaitedEvent::Client | AwaitedEvent::ServerMidBody
                 if overdrawn && limits.rate_bytes_min > 0 =>
             {
                 TickAction::TooSlow
@@ -106,14 +106,14 @@ impl ConnectionPatience {
                 TickAction::Wait(now + soon)
             }
             AwaitedEvent::Request if quiet >= limits.idle_timeout => TickAction::Close,
-            AwaitedEvent::Request | AwaitedEvent::Us | AwaitedEvent::UsWithinBody => {
+            AwaitedEvent::Request | AwaitedEvent::Response | AwaitedEvent::ServerMidBody => {
                 TickAction::Wait(now + limits.header_timeout)
             }
         }
     }
 
     /// Brings the credit up to date; whether it does not cover the waiting.
-    fn settle(&mut self, standing: ConnectionStanding, limits: &Limits) -> bool {
+    fn update_credit(&mut self, standing: ConnectionStanding, limits: &Limits) -> bool {
         let bytes = standing.bytes.wrapping_sub(self.bytes);
         let waited = Duration::from_millis(standing.waited_ms.wrapping_sub(self.waited_ms).into());
         if standing.messages != self.messages {
@@ -149,12 +149,12 @@ mod tests {
             while due <= now {
                 let standing = ConnectionStanding {
                     progress: bytes,
-                    awaits: AwaitedEvent::Client,
+                    waiting_for: AwaitedEvent::Client,
                     messages: 1,
                     bytes,
                     waited_ms: second as u32 * 1000,
                 };
-                match patience.judge(standing, &limits, now) {
+                match patience.check(standing, &limits, now) {
                     TickAction::Wait(until) => due = until,
                     TickAction::TooSlow | TickAction::Stalled => return Some(second),
                     other => panic!("{other:?}"),

@@ -30,7 +30,7 @@ pub(crate) struct SendState {
 #[derive(Debug, Default)]
 pub(crate) struct SendBeside {
     /// A large piece of a body.
-    pub(crate) piece: Bytes,
+    pub(crate) chunk: Bytes,
     /// What follows that piece.
     pub(crate) tail: &'static [u8],
 }
@@ -41,7 +41,7 @@ struct UnsentAnswers {
     /// The buffer, of which so many bytes are sent.
     answers: Vec<u8>,
     sent: usize,
-    beside: SendBeside,
+    large: SendBeside,
     /// Since when the client is waited for.
     since: Option<Instant>,
 }
@@ -60,14 +60,14 @@ impl SendState {
 
     /// Writes what can be written at once and empties `output`; the rest becomes the connection's
     /// own.
-    pub(crate) fn begin<I: AsyncWrite + Unpin>(
+    pub(crate) fn start<I: AsyncWrite + Unpin>(
         &mut self,
         io: &mut I,
         cx: &mut Context<'_>,
         output: &mut Vec<u8>,
         beside: SendBeside,
     ) -> Poll<io::Result<()>> {
-        if beside.piece.is_empty() {
+        if beside.chunk.is_empty() {
             // The usual case, without a detour: all goes in one write.
             let written = Pin::new(&mut *io).poll_write(cx, output);
             if let Poll::Ready(Ok(count)) = written {
@@ -82,7 +82,8 @@ impl SendState {
             }
         }
         let answers = std::mem::take(output);
-        self.unsent = Some(Box::new(UnsentAnswers { answers, sent: 0, beside, since: None }));
+        self.unsent =
+            Some(Box::new(UnsentAnswers { answers, sent: 0, large: beside, since: None }));
         let mut emptied = ready!(self.poll(io, cx))?;
         if emptied.capacity() <= OUTPUT_BYTES * 2 {
             // The buffer goes back to the thread.
@@ -131,7 +132,7 @@ impl SendState {
 
 impl UnsentAnswers {
     fn is_sent(&self) -> bool {
-        self.sent == self.answers.len() && self.beside.is_empty()
+        self.sent == self.answers.len() && self.large.is_empty()
     }
 
     fn waited_ms(&self) -> u32 {
@@ -145,7 +146,7 @@ impl UnsentAnswers {
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
         let heads = &self.answers[self.sent..];
-        let SendBeside { piece, tail } = &mut self.beside;
+        let SendBeside { chunk: piece, tail } = &mut self.large;
         let count = if piece.is_empty() && tail.is_empty() {
             ready!(io.poll_write(cx, heads))?
         } else {
@@ -167,13 +168,13 @@ impl UnsentAnswers {
 
 impl SendBeside {
     pub(crate) fn is_empty(&self) -> bool {
-        self.piece.is_empty() && self.tail.is_empty()
+        self.chunk.is_empty() && self.tail.is_empty()
     }
 }
 
 impl From<Bytes> for SendBeside {
     /// A piece with nothing behind it.
     fn from(piece: Bytes) -> Self {
-        Self { piece, tail: b"" }
+        Self { chunk: piece, tail: b"" }
     }
 }

@@ -17,8 +17,8 @@ use super::{ConnectionPersistence, FastPath, FastReply, FieldRepetition, SimpleR
 use crate::body::{Body, BodyError};
 use crate::incoming::Incoming;
 use crate::interim;
-use crate::patience::{AwaitedEvent, ConnectionStanding};
 use crate::preface::{PREFACE, PrefaceExpectation, SpokenProtocol};
+use crate::timeouts::{AwaitedEvent, ConnectionStanding};
 use bytes::Bytes;
 use http::{Request, Response};
 use std::future::Future;
@@ -51,7 +51,7 @@ pub(crate) enum FastPathEnd {
 pub(crate) struct HandedOver {
     /// Read, and not answered.
     pub(crate) early: Bytes,
-    pub(crate) spoken: SpokenProtocol,
+    pub(crate) protocol: SpokenProtocol,
     /// Since when the head that comes next is due.
     pub(crate) since: Instant,
 }
@@ -68,9 +68,9 @@ enum AfterAnswers {
 
 /// Tells what the handler has to do with the connection at the moment.
 enum UnderWay<F> {
-    Nothing,
+    Idle,
     /// Works on the answer to this.
-    Asked(Pin<Box<F>>, AnsweredRequest),
+    Handling(Pin<Box<F>>, AnsweredRequest),
     /// The body of its answer is sent.
     Answering(Box<AnswerProgress>),
     /// The body has failed; what came before goes to the client first.
@@ -81,9 +81,9 @@ enum UnderWay<F> {
 pub(crate) struct FastPathConnection<I, F> {
     pub(crate) io: I,
     /// Read, and not answered yet. Empty, and without an allocation, while nothing is under way.
-    kept: Vec<u8>,
+    unread: Vec<u8>,
     sending: SendState,
-    under_way: UnderWay<F>,
+    in_progress: UnderWay<F>,
     after: AfterAnswers,
     preface: PrefaceExpectation,
     keep: KeepAlive,
@@ -104,7 +104,7 @@ struct RequestBatch {
 
 type Turn = Poll<ControlFlow<FastPathEnd>>;
 
-const GO_ON: Turn = Poll::Ready(ControlFlow::Continue(()));
+const CONTINUE: Turn = Poll::Ready(ControlFlow::Continue(()));
 
 fn end(end: FastPathEnd) -> Turn {
     Poll::Ready(ControlFlow::Break(end))
@@ -118,9 +118,9 @@ where
     pub(crate) fn new(io: I, preface: PrefaceExpectation, now: Instant) -> Self {
         Self {
             io,
-            kept: Vec::new(),
+            unread: Vec::new(),
             sending: SendState::default(),
-            under_way: UnderWay::Nothing,
+            in_progress: UnderWay::Idle,
             after: AfterAnswers::Read,
             preface,
             keep: KeepAlive::Yes,
@@ -133,26 +133,26 @@ where
     /// The server is stopping: what is under way is finished, nothing more is waited for.
     pub(crate) fn stop(&mut self) -> ControlFlow<()> {
         self.keep = KeepAlive::No;
-        let is_idle = matches!(self.under_way, UnderWay::Nothing);
-        if is_idle && self.sending.is_done() && self.kept.is_empty() {
+        let is_idle = matches!(self.in_progress, UnderWay::Idle);
+        if is_idle && self.sending.is_done() && self.unread.is_empty() {
             return ControlFlow::Break(());
         }
         ControlFlow::Continue(())
     }
 
     /// Returns how the connection stands.
-    pub(crate) fn standing(&self) -> ConnectionStanding {
-        let awaits = match (&self.under_way, self.head_since) {
+    pub(crate) fn status(&self) -> ConnectionStanding {
+        let awaits = match (&self.in_progress, self.head_since) {
             _ if !self.sending.is_done() => AwaitedEvent::Client,
-            (UnderWay::Asked(..) | UnderWay::Answering(_) | UnderWay::Broken(_), _) => {
-                AwaitedEvent::Us
+            (UnderWay::Handling(..) | UnderWay::Answering(_) | UnderWay::Broken(_), _) => {
+                AwaitedEvent::Response
             }
-            (UnderWay::Nothing, Some(since)) => AwaitedEvent::Head { since },
-            (UnderWay::Nothing, None) => AwaitedEvent::Request,
+            (UnderWay::Idle, Some(since)) => AwaitedEvent::Head { since },
+            (UnderWay::Idle, None) => AwaitedEvent::Request,
         };
         ConnectionStanding {
             progress: self.sending.progress,
-            awaits,
+            waiting_for: awaits,
             messages: self.batches,
             bytes: self.sending.bytes,
             waited_ms: self.sending.waited_ms(),
@@ -171,7 +171,7 @@ where
         H: Fn(Request<Incoming>) -> F,
     {
         for _ in 0..TURNS_MAX {
-            if let ControlFlow::Break(end) = ready!(self.turn(cx, quick, handler)) {
+            if let ControlFlow::Break(end) = ready!(self.poll_turn(cx, quick, handler)) {
                 return Poll::Ready(end);
             }
         }
@@ -179,7 +179,7 @@ where
         Poll::Pending
     }
 
-    fn turn<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
+    fn poll_turn<Q, H>(&mut self, cx: &mut Context<'_>, quick: &Q, handler: &H) -> Turn
     where
         Q: FastPath,
         H: Fn(Request<Incoming>) -> F,
@@ -189,15 +189,17 @@ where
         {
             return end(FastPathEnd::Failed(why));
         }
-        match &mut self.under_way {
-            UnderWay::Asked(answer, asked) => {
+        match &mut self.in_progress {
+            UnderWay::Handling(answer, asked) => {
                 let (polled, told) = interim::for_client(|| answer.as_mut().poll(cx));
                 let asked = *asked;
                 with_scratch(|scratch| {
                     answer::push_interim(&mut scratch.output, &told, asked);
                     match polled {
-                        Poll::Ready(response) => self.begin_answer(cx, response, asked, scratch),
-                        Poll::Pending => self.send(cx, scratch, BodyContinuation::Wait.alone()),
+                        Poll::Ready(response) => self.start_answer(cx, response, asked, scratch),
+                        Poll::Pending => {
+                            self.send(cx, scratch, BodyContinuation::Wait.without_large())
+                        }
                     }
                 })
             }
@@ -205,7 +207,7 @@ where
             UnderWay::Broken(why) => {
                 end(FastPathEnd::Broken(mem::replace(why, BodyError::Aborted)))
             }
-            UnderWay::Nothing => self.next(cx, quick, handler),
+            UnderWay::Idle => self.next(cx, quick, handler),
         }
     }
 
@@ -217,7 +219,7 @@ where
     {
         match self.after {
             // Its last answer had begun when the server was stopped.
-            AfterAnswers::Read if self.keep == KeepAlive::No && self.kept.is_empty() => {
+            AfterAnswers::Read if self.keep == KeepAlive::No && self.unread.is_empty() => {
                 end(FastPathEnd::Closed)
             }
             AfterAnswers::Read | AfterAnswers::Answer => {
@@ -225,8 +227,8 @@ where
             }
             AfterAnswers::Close => end(FastPathEnd::Closed),
             AfterAnswers::HandOver(spoken) => end(FastPathEnd::Over(HandedOver {
-                early: mem::take(&mut self.kept).into(),
-                spoken,
+                early: mem::take(&mut self.unread).into(),
+                protocol: spoken,
                 since: self.head_since.unwrap_or_else(Instant::now),
             })),
         }
@@ -245,8 +247,8 @@ where
         H: Fn(Request<Incoming>) -> F,
     {
         let ThreadScratch { input, output } = scratch;
-        let before = self.kept.len();
-        input[..before].copy_from_slice(&self.kept);
+        let before = self.unread.len();
+        input[..before].copy_from_slice(&self.unread);
         let mut filled = before;
         if self.after == AfterAnswers::Read {
             let mut room = ReadBuf::new(&mut input[before..]);
@@ -266,13 +268,13 @@ where
             self.sending.progress = self.sending.progress.wrapping_add(1);
         }
         let batch = self.answer_all(&input[..filled], quick, output);
-        self.keep_rest(&input[batch.taken..filled], batch.taken);
+        self.keep_unread(&input[batch.taken..filled], batch.taken);
         self.after = batch.after;
         if let Some((request, asked)) = batch.request {
-            self.under_way = UnderWay::Asked(Box::pin(handler(request)), asked);
+            self.in_progress = UnderWay::Handling(Box::pin(handler(request)), asked);
         }
         if output.is_empty() && batch.body.is_empty() {
-            return GO_ON;
+            return CONTINUE;
         }
         self.batches = self.batches.wrapping_add(1);
         self.write(cx, output, batch.body.into())
@@ -299,7 +301,7 @@ where
         }
         while batch.taken < input.len() {
             let here = &input[batch.taken..];
-            let mut room = head::room();
+            let mut room = head::header_array();
             let (simple, length) = match head::read(here, &mut room, self.keep) {
                 RequestReading::Simple(simple, length) => (simple, length),
                 RequestReading::Partial if here.len() < INPUT_BYTES => break,
@@ -309,9 +311,9 @@ where
                 }
             };
             match ask(quick, &simple, out) {
-                FastReply::Written => {}
-                FastReply::Large(body) => batch.body = body,
-                FastReply::NotMine => {
+                FastReply::Done => {}
+                FastReply::DoneWithBody(body) => batch.body = body,
+                FastReply::Decline => {
                     let request = request::of(&simple, &here[..length]);
                     batch.request = request.map(|request| (request, AnsweredRequest::of(&simple)));
                     if batch.request.is_some() {
@@ -337,51 +339,53 @@ where
     }
 
     /// Keeps what is not taken care of, and notes since when the rest of a head is due.
-    fn keep_rest(&mut self, rest: &[u8], taken: usize) {
+    fn keep_unread(&mut self, rest: &[u8], taken: usize) {
         if rest.is_empty() {
-            self.kept = Vec::new();
+            self.unread = Vec::new();
             self.head_since = None;
             return;
         }
         if taken > 0 || self.head_since.is_none() {
             self.head_since = Some(Instant::now());
         }
-        self.kept.clear();
-        self.kept.extend_from_slice(rest);
+        self.unread.clear();
+        self.unread.extend_from_slice(rest);
     }
 
     /// Sends the handler's answer, as far as it is at hand.
-    fn begin_answer(
+    fn start_answer(
         &mut self,
         cx: &mut Context<'_>,
         response: Response<Body>,
         asked: AnsweredRequest,
         scratch: &mut ThreadScratch,
     ) -> Turn {
-        self.under_way = UnderWay::Nothing;
+        self.in_progress = UnderWay::Idle;
         self.batches = self.batches.wrapping_add(1);
-        let begun = answer::begin(&mut scratch.output, response, asked, self.keep);
+        let begun = answer::write_head(&mut scratch.output, response, asked, self.keep);
         self.after = match begun.persistence {
             ConnectionPersistence::Close => AfterAnswers::Close,
             // What came meanwhile has not been looked at.
-            ConnectionPersistence::Keep | ConnectionPersistence::KeepAndSay => AfterAnswers::Answer,
+            ConnectionPersistence::Keep | ConnectionPersistence::KeepAndAnnounce => {
+                AfterAnswers::Answer
+            }
         };
         let Some(mut answering) = begun.answering else {
-            return self.send(cx, scratch, BodyContinuation::End.alone());
+            return self.send(cx, scratch, BodyContinuation::End.without_large());
         };
         let filled = answering.fill(cx, &mut scratch.output);
-        if matches!(filled.then, BodyContinuation::Go | BodyContinuation::Wait) {
-            self.under_way = UnderWay::Answering(Box::new(answering));
+        if matches!(filled.continuation, BodyContinuation::More | BodyContinuation::Wait) {
+            self.in_progress = UnderWay::Answering(Box::new(answering));
         }
         self.send(cx, scratch, filled)
     }
 
     /// Sends on, as far as there is something at hand.
     fn answer_on(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
-        let UnderWay::Answering(answering) = &mut self.under_way else { return GO_ON };
+        let UnderWay::Answering(answering) = &mut self.in_progress else { return CONTINUE };
         let filled = answering.fill(cx, &mut scratch.output);
-        if matches!(filled.then, BodyContinuation::End) {
-            self.under_way = UnderWay::Nothing;
+        if matches!(filled.continuation, BodyContinuation::End) {
+            self.in_progress = UnderWay::Idle;
         }
         self.send(cx, scratch, filled)
     }
@@ -394,49 +398,49 @@ where
         scratch: &mut ThreadScratch,
         filled: FilledBytes,
     ) -> Turn {
-        let waits = match filled.then {
+        let waits = match filled.continuation {
             // The client gets what there is of it (half a page is worth more than none), and sees
             // by the end of the connection that it is not all.
             BodyContinuation::Broken(why) => {
-                self.under_way = UnderWay::Broken(why);
+                self.in_progress = UnderWay::Broken(why);
                 false
             }
             BodyContinuation::Wait => true,
-            BodyContinuation::Go => false,
+            BodyContinuation::More => false,
             BodyContinuation::End => {
-                if !self.kept.is_empty() {
+                if !self.unread.is_empty() {
                     self.head_since = Some(Instant::now());
                 }
                 false
             }
         };
-        if !scratch.output.is_empty() || !filled.beside.is_empty() {
-            let written = ready!(self.write(cx, &mut scratch.output, filled.beside));
+        if !scratch.output.is_empty() || !filled.large.is_empty() {
+            let written = ready!(self.write(cx, &mut scratch.output, filled.large));
             if written.is_break() {
                 return Poll::Ready(written);
             }
         }
-        if waits { self.watch(cx, scratch) } else { GO_ON }
+        if waits { self.poll_other_events(cx, scratch) } else { CONTINUE }
     }
 
     fn write(&mut self, cx: &mut Context<'_>, output: &mut Vec<u8>, beside: SendBeside) -> Turn {
-        match ready!(self.sending.begin(&mut self.io, cx, output, beside)) {
-            Ok(()) => GO_ON,
+        match ready!(self.sending.start(&mut self.io, cx, output, beside)) {
+            Ok(()) => CONTINUE,
             Err(why) => end(FastPathEnd::Failed(why)),
         }
     }
 
     /// Waits for whatever else wakes the task, or for the client's end. What the client sends ahead
     /// is kept, one read of it; behind that its end is not seen.
-    fn watch(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
-        if !self.kept.is_empty() {
+    fn poll_other_events(&mut self, cx: &mut Context<'_>, scratch: &mut ThreadScratch) -> Turn {
+        if !self.unread.is_empty() {
             return Poll::Pending;
         }
         let mut room = ReadBuf::new(&mut scratch.input);
         match ready!(Pin::new(&mut self.io).poll_read(cx, &mut room)) {
-            Ok(()) if room.filled().is_empty() => end(FastPathEnd::Failed(gone())),
+            Ok(()) if room.filled().is_empty() => end(FastPathEnd::Failed(closed_error())),
             Ok(()) => {
-                self.kept.extend_from_slice(room.filled());
+                self.unread.extend_from_slice(room.filled());
                 self.sending.progress = self.sending.progress.wrapping_add(1);
                 Poll::Pending
             }
@@ -448,11 +452,11 @@ where
 /// Asks the quick way, if this is a request for it.
 fn ask<Q: FastPath>(quick: &Q, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
     if request.form != Q::FORM || request.names == FieldRepetition::Repeated {
-        return FastReply::NotMine;
+        return FastReply::Decline;
     }
     let before = out.len();
     let answer = quick.answer(request, out);
-    if answer == FastReply::NotMine {
+    if answer == FastReply::Decline {
         out.truncate(before);
         return answer;
     }
@@ -477,6 +481,6 @@ fn cut_off() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the connection ended within a request's head")
 }
 
-fn gone() -> io::Error {
+fn closed_error() -> io::Error {
     io::Error::new(io::ErrorKind::UnexpectedEof, "the client went away before its answer")
 }

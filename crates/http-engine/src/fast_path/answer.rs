@@ -29,7 +29,7 @@ pub(super) struct AnsweredRequest {
 /// Tells whether the client takes fields behind a body (RFC 9110 section 10.1.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrailerSupport {
-    Taken,
+    Accepted,
     Dropped,
 }
 
@@ -52,20 +52,20 @@ struct HandlerFields {
 /// `Content-Length` as a handler gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeclaredLength {
-    Nothing,
+    Missing,
     Bytes(u64),
     /// No number, or two of them.
-    Nonsense,
+    Invalid,
 }
 
 impl AnsweredRequest {
     pub(super) fn of(request: &SimpleRequest<'_>) -> Self {
-        let takes = request.field("te").is_some_and(|te| has_word(te, b"trailers"));
+        let takes = request.field("te").is_some_and(|te| has_item(te, b"trailers"));
         Self {
             method: request.method,
             version: request.version,
             persistence: request.persistence,
-            trailers: if takes { TrailerSupport::Taken } else { TrailerSupport::Dropped },
+            trailers: if takes { TrailerSupport::Accepted } else { TrailerSupport::Dropped },
         }
     }
 
@@ -79,16 +79,16 @@ impl DeclaredLength {
     fn and(self, value: &HeaderValue) -> Self {
         let digits = value.to_str().ok().filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
         match (self, digits.and_then(|it| it.parse().ok())) {
-            (Self::Nothing, Some(bytes)) => Self::Bytes(bytes),
+            (Self::Missing, Some(bytes)) => Self::Bytes(bytes),
             (Self::Bytes(before), Some(bytes)) if before == bytes => self,
-            (Self::Nothing | Self::Bytes(_) | Self::Nonsense, _) => Self::Nonsense,
+            (Self::Missing | Self::Bytes(_) | Self::Invalid, _) => Self::Invalid,
         }
     }
 
     fn bytes(self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
-            Self::Nothing | Self::Nonsense => None,
+            Self::Missing | Self::Invalid => None,
         }
     }
 }
@@ -104,7 +104,7 @@ pub(super) fn push_interim(out: &mut Vec<u8>, told: &[Response<()>], asked: Answ
 }
 
 /// Appends the head of `response`, which is an answer to `asked`.
-pub(super) fn begin(
+pub(super) fn write_head(
     out: &mut Vec<u8>,
     response: Response<Body>,
     asked: AnsweredRequest,
@@ -117,7 +117,7 @@ pub(super) fn begin(
         response.into_parts()
     };
     push_status_line(out, &head, asked.version);
-    let said = push_others(out, &head.headers);
+    let said = push_handler_fields(out, &head.headers);
     let mut framing = asked.may_have_body(head.status).then(|| frame(&said, &body, asked.version));
     let length = match &framing {
         Some(ClientFraming::Length(bytes)) => Some(*bytes),
@@ -171,9 +171,9 @@ fn push_status_line(out: &mut Vec<u8>, head: &response::Parts, version: Version)
 }
 
 /// Appends every field that is not the lane's; what those say.
-fn push_others(out: &mut Vec<u8>, fields: &HeaderMap) -> HandlerFields {
+fn push_handler_fields(out: &mut Vec<u8>, fields: &HeaderMap) -> HandlerFields {
     let mut said = HandlerFields {
-        length: DeclaredLength::Nothing,
+        length: DeclaredLength::Missing,
         closes: false,
         is_dated: false,
         names_trailers: false,
@@ -181,7 +181,7 @@ fn push_others(out: &mut Vec<u8>, fields: &HeaderMap) -> HandlerFields {
     for (name, value) in fields {
         match *name {
             header::CONTENT_LENGTH => said.length = said.length.and(value),
-            header::CONNECTION => said.closes |= has_word(value.as_bytes(), b"close"),
+            header::CONNECTION => said.closes |= has_item(value.as_bytes(), b"close"),
             header::TRANSFER_ENCODING => {}
             header::TRAILER => said.names_trailers = true,
             header::DATE => {
@@ -203,8 +203,10 @@ fn push_trailer(
     let mut names = Vec::new();
     for value in fields.get_all(header::TRAILER) {
         push_field(out, &header::TRAILER, value);
-        if trailers == TrailerSupport::Taken {
-            names.extend(words(value.as_bytes()).filter_map(|it| HeaderName::from_bytes(it).ok()));
+        if trailers == TrailerSupport::Accepted {
+            names.extend(
+                list_items(value.as_bytes()).filter_map(|it| HeaderName::from_bytes(it).ok()),
+            );
         }
     }
     names
@@ -223,12 +225,12 @@ fn frame(said: &HandlerFields, body: &Body, version: Version) -> ClientFraming {
     }
 }
 
-fn words(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn list_items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     list.split(|byte| *byte == b',').map(<[u8]>::trim_ascii)
 }
 
-fn has_word(list: &[u8], word: &[u8]) -> bool {
-    words(list).any(|it| it.eq_ignore_ascii_case(word))
+fn has_item(list: &[u8], word: &[u8]) -> bool {
+    list_items(list).any(|it| it.eq_ignore_ascii_case(word))
 }
 
 #[cfg(test)]
@@ -256,7 +258,7 @@ mod tests {
             response = response.header(*name, *value);
         }
         let mut out = Vec::new();
-        let begun = begin(&mut out, response.body(body).unwrap(), asked, KeepAlive::Yes);
+        let begun = write_head(&mut out, response.body(body).unwrap(), asked, KeepAlive::Yes);
         let head = String::from_utf8(out).unwrap();
         let dated = head.lines().filter(|line| line.starts_with("date: ")).count();
         assert_eq!(dated, 1, "{head}");

@@ -15,13 +15,13 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of a stretch, and of the longest piece.
-pub(super) const STRETCH_BYTES: usize = 64 << 10;
+pub(super) const BLOCK_BYTES: usize = 64 << 10;
 /// A piece of at most so many bytes is copied.
 const COPIED_BYTES_MAX: usize = 4 << 10;
 
 thread_local! {
     /// Empty; its capacity is what is left of the stretch.
-    static ROOM: Cell<BytesMut> = Cell::new(BytesMut::new());
+    static BLOCK: Cell<BytesMut> = Cell::new(BytesMut::new());
 }
 
 /// Reads up to `most` bytes (of [`STRETCH_BYTES`]); an empty piece is the stream's end.
@@ -30,9 +30,9 @@ pub(super) fn poll_read(
     cx: &mut Context<'_>,
     most: usize,
 ) -> Poll<io::Result<Bytes>> {
-    let mut room = ROOM.take();
+    let mut room = BLOCK.take();
     if room.capacity() < most {
-        room.reserve(STRETCH_BYTES);
+        room.reserve(BLOCK_BYTES);
     }
     let mut limited = (&mut room).limit(most);
     // The future keeps nothing from one poll to the next.
@@ -45,6 +45,6 @@ pub(super) fn poll_read(
         room.clear();
         piece
     });
-    ROOM.set(room);
+    BLOCK.set(room);
     outcome
 }

@@ -9,7 +9,7 @@
 use super::sending::{OUTPUT_BYTES, SendBeside};
 use crate::body::{Body, BodyError};
 use crate::field_line::push_field;
-use crate::trailers::{TrailerOf, may_follow};
+use crate::trailers::{TrailerOf, is_allowed_trailer};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName};
 use http_body::Body as HttpBody;
@@ -41,15 +41,15 @@ pub(crate) struct AnswerProgress {
 #[derive(Debug)]
 pub(crate) struct FilledBytes {
     /// A large piece, and what belongs behind it.
-    pub(crate) beside: SendBeside,
-    pub(crate) then: BodyContinuation,
+    pub(crate) large: SendBeside,
+    pub(crate) continuation: BodyContinuation,
 }
 
 /// Tells how a body goes on.
 #[derive(Debug)]
 pub(crate) enum BodyContinuation {
     /// There may be more at once.
-    Go,
+    More,
     /// There is no more for now; the task is woken when there is.
     Wait,
     /// That was all.
@@ -60,8 +60,8 @@ pub(crate) enum BodyContinuation {
 
 impl BodyContinuation {
     /// With nothing beside what was appended.
-    pub(crate) fn alone(self) -> FilledBytes {
-        FilledBytes { beside: SendBeside::default(), then: self }
+    pub(crate) fn without_large(self) -> FilledBytes {
+        FilledBytes { large: SendBeside::default(), continuation: self }
     }
 }
 
@@ -70,12 +70,14 @@ impl AnswerProgress {
     pub(crate) fn fill(&mut self, cx: &mut Context<'_>, out: &mut Vec<u8>) -> FilledBytes {
         loop {
             if out.len() >= OUTPUT_BYTES {
-                return BodyContinuation::Go.alone();
+                return BodyContinuation::More.without_large();
             }
             let frame = match Pin::new(&mut self.body).poll_frame(cx) {
-                Poll::Pending => return BodyContinuation::Wait.alone(),
-                Poll::Ready(None) => return self.end(None, out).alone(),
-                Poll::Ready(Some(Err(why))) => return BodyContinuation::Broken(why).alone(),
+                Poll::Pending => return BodyContinuation::Wait.without_large(),
+                Poll::Ready(None) => return self.end(None, out).without_large(),
+                Poll::Ready(Some(Err(why))) => {
+                    return BodyContinuation::Broken(why).without_large();
+                }
                 Poll::Ready(Some(Ok(frame))) => frame,
             };
             match frame.into_data() {
@@ -86,7 +88,7 @@ impl AnswerProgress {
                 }
                 Err(frame) => {
                     if let Ok(trailers) = frame.into_trailers() {
-                        return self.end(Some(&trailers), out).alone();
+                        return self.end(Some(&trailers), out).without_large();
                     }
                 }
             }
@@ -101,7 +103,7 @@ impl AnswerProgress {
         }
         let is_last = self.framing == ClientFraming::Length(0) || self.body.is_end_stream();
         if data.is_empty() {
-            return is_last.then(|| self.end(None, out).alone());
+            return is_last.then(|| self.end(None, out).without_large());
         }
         let is_short = is_last && matches!(self.framing, ClientFraming::Length(left) if left > 0);
         let tail: &'static [u8] = match (&self.framing, is_last) {
@@ -115,14 +117,17 @@ impl AnswerProgress {
         let then = match is_last {
             true if is_short => BodyContinuation::Broken(BodyError::Aborted),
             true => BodyContinuation::End,
-            false => BodyContinuation::Go,
+            false => BodyContinuation::More,
         };
         if data.len() > COPIED_BYTES_MAX {
-            return Some(FilledBytes { beside: SendBeside { piece: data, tail }, then });
+            return Some(FilledBytes {
+                large: SendBeside { chunk: data, tail },
+                continuation: then,
+            });
         }
         out.extend_from_slice(&data);
         out.extend_from_slice(tail);
-        is_last.then(|| then.alone())
+        is_last.then(|| then.without_large())
     }
 
     /// The body has no more pieces.
@@ -134,7 +139,7 @@ impl AnswerProgress {
                 out.extend_from_slice(b"0\r\n");
                 if let Some(trailers) = trailers {
                     for (name, value) in trailers {
-                        if allowed.contains(name) && may_follow(name, TrailerOf::Answer) {
+                        if allowed.contains(name) && is_allowed_trailer(name, TrailerOf::Answer) {
                             push_field(out, name, value);
                         }
                     }
@@ -190,10 +195,10 @@ mod tests {
             let mut out = Vec::new();
             let filled = answering.fill(&mut cx, &mut out);
             all.extend_from_slice(&out);
-            all.extend_from_slice(&filled.beside.piece);
-            all.extend_from_slice(filled.beside.tail);
-            match filled.then {
-                BodyContinuation::Go | BodyContinuation::Wait => {}
+            all.extend_from_slice(&filled.large.chunk);
+            all.extend_from_slice(filled.large.tail);
+            match filled.continuation {
+                BodyContinuation::More | BodyContinuation::Wait => {}
                 BodyContinuation::End => return (all, "end"),
                 BodyContinuation::Broken(_) => return (all, "broken"),
             }

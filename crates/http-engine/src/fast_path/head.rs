@@ -30,7 +30,7 @@ pub(crate) enum RequestReading<'r> {
 }
 
 /// Room for [`read`].
-pub(crate) const fn room<'b>() -> Room<'b> {
+pub(crate) const fn header_array<'b>() -> Room<'b> {
     [const { MaybeUninit::uninit() }; FIELDS_MAX]
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn read<'r>(
     if name != expected || !is_origin_form(target) || !lines_end_in_cr_lf(&bytes[..length]) {
         return RequestReading::NotSimple;
     }
-    let Some(found) = judge(fields) else { return RequestReading::NotSimple };
+    let Some(found) = scan_fields(fields) else { return RequestReading::NotSimple };
     let host = match (authority, found.host) {
         // Version 1.1 names its host in a field, whatever the target says.
         (_, None) if version == Version::HTTP_11 => return RequestReading::NotSimple,
@@ -82,12 +82,12 @@ pub(crate) fn read<'r>(
         }
         (Some(asked), _) => Some(asked),
     };
-    let persistence = persistence(keep, version, found.wish);
+    let persistence = persistence(keep, version, found.connection_option);
     let form = if authority.is_some() { TargetForm::Absolute } else { TargetForm::Origin };
     let (lengths, names) = (found.lengths, found.names);
     let simple = SimpleRequest {
         method,
-        asked,
+        raw_target: asked,
         form,
         target,
         version,
@@ -109,11 +109,11 @@ fn persistence(
     match (keep, version, option) {
         (KeepAlive::No, _, _)
         | (_, _, ConnectionOption::Close)
-        | (_, Version::HTTP_10, ConnectionOption::Unsaid) => ConnectionPersistence::Close,
+        | (_, Version::HTTP_10, ConnectionOption::Unspecified) => ConnectionPersistence::Close,
         (KeepAlive::Yes, Version::HTTP_10, ConnectionOption::KeepAlive) => {
-            ConnectionPersistence::KeepAndSay
+            ConnectionPersistence::KeepAndAnnounce
         }
-        (KeepAlive::Yes, _, ConnectionOption::KeepAlive | ConnectionOption::Unsaid) => {
+        (KeepAlive::Yes, _, ConnectionOption::KeepAlive | ConnectionOption::Unspecified) => {
             ConnectionPersistence::Keep
         }
     }
@@ -138,22 +138,27 @@ pub(crate) enum KeepAlive {
 /// Tells what the client says of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionOption {
-    Unsaid,
+    Unspecified,
     KeepAlive,
     Close,
 }
 
 struct FoundFields<'r> {
     host: Option<&'r str>,
-    wish: ConnectionOption,
+    connection_option: ConnectionOption,
     lengths: NameLengths,
     names: FieldRepetition,
 }
 
 /// Looks at every field once; `None` where one of them makes the request other than simple.
-fn judge<'r>(fields: &'r [Header<'r>]) -> Option<FoundFields<'r>> {
-    let (wish, lengths) = (ConnectionOption::Unsaid, NameLengths::default());
-    let mut found = FoundFields { host: None, wish, lengths, names: FieldRepetition::Single };
+fn scan_fields<'r>(fields: &'r [Header<'r>]) -> Option<FoundFields<'r>> {
+    let (wish, lengths) = (ConnectionOption::Unspecified, NameLengths::default());
+    let mut found = FoundFields {
+        host: None,
+        connection_option: wish,
+        lengths,
+        names: FieldRepetition::Single,
+    };
     for (index, field) in fields.iter().enumerate() {
         let is = |name: &str| field.name.eq_ignore_ascii_case(name);
         if found.lengths.may_have(field.name) && fields[..index].iter().any(|it| is(it.name)) {
@@ -172,7 +177,7 @@ fn judge<'r>(fields: &'r [Header<'r>]) -> Option<FoundFields<'r>> {
                 found.host = str::from_utf8(field.value).ok();
             }
             10 if is("connection") => {
-                found.wish = match field.value {
+                found.connection_option = match field.value {
                     it if it.eq_ignore_ascii_case(b"keep-alive") => ConnectionOption::KeepAlive,
                     it if it.eq_ignore_ascii_case(b"close") => ConnectionOption::Close,
                     _ => return None,
@@ -218,7 +223,7 @@ mod tests {
     use super::*;
 
     fn check(wire: &str, expected: &str) {
-        let mut room = room();
+        let mut room = header_array();
         let found = match read(wire.as_bytes(), &mut room, KeepAlive::Yes) {
             RequestReading::Simple(it, length) => {
                 assert!(wire[..length].ends_with("\r\n\r\n"));
@@ -314,7 +319,7 @@ mod tests {
             ("Cookie: a=b\r\ncookie: c=d", FieldRepetition::Repeated),
         ] {
             let wire = format!("GET / HTTP/1.1\r\nHost: a\r\n{field}\r\n\r\n");
-            let mut room = room();
+            let mut room = header_array();
             let RequestReading::Simple(request, _) =
                 read(wire.as_bytes(), &mut room, KeepAlive::Yes)
             else {
@@ -327,7 +332,7 @@ mod tests {
     #[test]
     fn fields_are_found_in_any_case() {
         let wire = b"GET /p?q=1?2 HTTP/1.1\r\nHOST: a\r\nif-none-match:  \"x\" \r\nX: \xff\r\n\r\n";
-        let mut room = room();
+        let mut room = header_array();
         let RequestReading::Simple(request, _) = read(wire, &mut room, KeepAlive::No) else {
             panic!("a simple request")
         };
