@@ -48,7 +48,11 @@ pub enum AutomatonExtent {
 }
 
 /// Walks the automaton that searches for any of some expressions.
-pub(crate) fn walk(expressions: &[&str], case: CaseMatching, budget: WalkBudget) -> AutomatonWalk {
+pub(crate) fn build_automaton(
+    expressions: &[&str],
+    case: CaseMatching,
+    budget: WalkBudget,
+) -> AutomatonWalk {
     let unbounded = |work| AutomatonWalk { extent: AutomatonExtent::Unbounded, work };
     let syntax = syntax::Config::new().unicode(false).utf8(false);
     let match_kind = if expressions.len() > 1 { MatchKind::All } else { MatchKind::LeftmostFirst };
@@ -106,7 +110,7 @@ mod tests {
     #[test]
     fn only_automata_whose_states_end_are_bounded() {
         let budget = WalkBudget { states: 512, work: 1 << 19 };
-        let extent = |expression| walk(&[expression], CaseMatching::Same, budget).extent;
+        let extent = |expression| build_automaton(&[expression], CaseMatching::Same, budget).extent;
         for expression in [
             r"(^|\.)ads\.example$",
             r"^https?:\/\/[a-z]{8,15}\.com\/[a-z]+\.js$",
@@ -123,6 +127,9 @@ mod tests {
             assert_eq!(extent(expression), AutomatonExtent::Unbounded, "{expression}");
         }
         let long = "(ab?c?){40}".repeat(40);
-        assert!(walk(&[&long], CaseMatching::Same, budget).work < 1 << 21, "a walk ends soon");
+        assert!(
+            build_automaton(&[&long], CaseMatching::Same, budget).work < 1 << 21,
+            "a walk ends soon"
+        );
     }
 }

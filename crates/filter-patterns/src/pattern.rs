@@ -88,10 +88,10 @@ impl<'t> MatchSubject<'t> {
 
     /// True if the pattern occurs. It holds no anchors; those are `start` and `end`.
     #[inline]
-    pub fn holds(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
+    pub fn contains(self, pattern: &[u8], start: MatchStart, end: MatchEnd) -> bool {
         let mut pieces = pattern.split(|byte| *byte == b'*');
         let first = pieces.next().unwrap_or_default();
-        let Some(last) = pieces.next_back() else { return self.holds_piece(first, start, end) };
+        let Some(last) = pieces.next_back() else { return self.contains_piece(first, start, end) };
         let Some(mut at) = self.first_piece(first, start) else { return false };
         for piece in pieces {
             match find(piece, self.text, at, LastPiece::No) {
@@ -106,8 +106,8 @@ impl<'t> MatchSubject<'t> {
     }
 
     /// A pattern without stars.
-    fn holds_piece(self, piece: &[u8], start: MatchStart, end: MatchEnd) -> bool {
-        let fits = |at: usize| match (fit(piece, self.text, at, LastPiece::Yes), end) {
+    fn contains_piece(self, piece: &[u8], start: MatchStart, end: MatchEnd) -> bool {
+        let fits = |at: usize| match (match_piece(piece, self.text, at, LastPiece::Yes), end) {
             (None, _) => false,
             (Some(_), MatchEnd::Anywhere) => true,
             (Some(after), MatchEnd::Text) => after == self.text.len(),
@@ -126,9 +126,9 @@ impl<'t> MatchSubject<'t> {
     fn first_piece(self, piece: &[u8], start: MatchStart) -> Option<usize> {
         match start {
             MatchStart::Anywhere => find(piece, self.text, 0, LastPiece::No),
-            MatchStart::Text => fit(piece, self.text, 0, LastPiece::No),
+            MatchStart::Text => match_piece(piece, self.text, 0, LastPiece::No),
             MatchStart::Label => {
-                self.labels().find_map(|at| fit(piece, self.text, at, LastPiece::No))
+                self.labels().find_map(|at| match_piece(piece, self.text, at, LastPiece::No))
             }
         }
     }
@@ -180,7 +180,7 @@ pub fn behind_scheme(pattern: &str) -> Option<&str> {
 
 /// Where the piece ends if it stands at `at`.
 #[inline]
-fn fit(piece: &[u8], text: &[u8], at: usize, last: LastPiece) -> Option<usize> {
+fn match_piece(piece: &[u8], text: &[u8], at: usize, last: LastPiece) -> Option<usize> {
     let mut at = at;
     for (done, wanted) in piece.iter().enumerate() {
         match text.get(at) {
@@ -200,16 +200,17 @@ fn find(piece: &[u8], text: &[u8], from: usize, last: LastPiece) -> Option<usize
     let Some(&head) = piece.first() else { return Some(from) };
     if head == b'^' {
         // The end of the text counts as a place for a last separator.
-        return (from..=text.len()).find_map(|at| fit(piece, text, at, last));
+        return (from..=text.len()).find_map(|at| match_piece(piece, text, at, last));
     }
     let literal = memchr::memchr(b'^', piece).unwrap_or(piece.len());
     if literal > SHORT_PIECE_BYTES {
         let finder = memchr::memmem::Finder::new(&piece[..literal]);
         return finder
             .find_iter(text.get(from..)?)
-            .find_map(|at| fit(&piece[literal..], text, from + at + literal, last));
+            .find_map(|at| match_piece(&piece[literal..], text, from + at + literal, last));
     }
-    memchr::memchr_iter(head, text.get(from..)?).find_map(|at| fit(piece, text, from + at, last))
+    memchr::memchr_iter(head, text.get(from..)?)
+        .find_map(|at| match_piece(piece, text, from + at, last))
 }
 
 /// True if the piece stands at the end of the text, and not before `from`.
@@ -218,7 +219,7 @@ fn ends_with(piece: &[u8], text: &[u8], from: usize) -> bool {
     let spare = usize::from(piece.last() == Some(&b'^'));
     (piece.len() - spare..=piece.len()).any(|length| {
         text.len().checked_sub(length).is_some_and(|at| {
-            at >= from && fit(piece, text, at, LastPiece::Yes) == Some(text.len())
+            at >= from && match_piece(piece, text, at, LastPiece::Yes) == Some(text.len())
         })
     })
 }
@@ -244,7 +245,7 @@ mod tests {
         } else {
             MatchSubject::host(text.as_bytes())
         };
-        let holds = subject.holds(rest.as_bytes(), start, end);
+        let holds = subject.contains(rest.as_bytes(), start, end);
         assert_eq!(holds, expected, "{pattern} against {text}");
     }
 

@@ -70,7 +70,7 @@ impl RegexGroup {
         }
         let set = self.set.get_or_init(|| {
             let all: Vec<&str> = self.rules.iter().map(|id| expression(*id)).collect();
-            if automata::walk(&all, CaseMatching::Same, WALK_GROUP).extent
+            if automata::build_automaton(&all, CaseMatching::Same, WALK_GROUP).extent
                 == AutomatonExtent::Unbounded
             {
                 return None;
@@ -124,7 +124,7 @@ pub fn measure(expression: &str, case: CaseMatching) -> Option<MeasuredExpressio
     let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
     let mut outline = Vec::new();
     outline_of(&parser.parse(expression).ok()?, &mut outline);
-    let walk = automata::walk(&[expression], case, WALK_ONE);
+    let walk = automata::build_automaton(&[expression], case, WALK_ONE);
     Some(MeasuredExpression { outline, extent: walk.extent, work: walk.work })
 }
 

@@ -6,21 +6,21 @@
 
 use crate::lists::adblock;
 use crate::lists::options::StandInWord;
+use crate::lists::parameter_removal::ParameterTrim;
 use crate::lists::pihole;
 use crate::lists::rewrite::DnsRewrite;
-use crate::lists::trim::ParameterTrim;
 use crate::report::SkipReason;
 use crate::urls::flags::RuleFlags;
 use crate::urls::rule::RuleTable;
 
 /// The priority of a stand-in where the rule says none, as uBlock Origin has it.
-const PRIORITY_USUAL: i32 = 0;
+const PRIORITY_DEFAULT: i32 = 0;
 
 /// The values.
 #[derive(Debug, Default)]
 pub(crate) struct AnswerValues {
     rewrites: Vec<(u32, DnsRewrite)>,
-    trims: Vec<(u32, ParameterTrim)>,
+    parameter_removals: Vec<(u32, ParameterTrim)>,
     stand_ins: Vec<(u32, StandIn)>,
 }
 
@@ -40,7 +40,7 @@ impl StandIn {
             .value
             .rsplit_once(':')
             .and_then(|(name, number)| Some((name, number.parse().ok()?)));
-        let (name, priority) = priority.unwrap_or((word.value, PRIORITY_USUAL));
+        let (name, priority) = priority.unwrap_or((word.value, PRIORITY_DEFAULT));
         Self { name: name.into(), priority }
     }
 }
@@ -49,16 +49,24 @@ impl AnswerValues {
     /// Returns those of a table; none if a text does not say what its flags promise.
     pub(crate) fn of(table: &RuleTable) -> Option<Self> {
         let mut answers = Self::default();
-        let special = RuleFlags::REWRITE.with(RuleFlags::TRIM).with(RuleFlags::STAND_IN);
-        for (id, rule) in table.rules.iter().enumerate().filter(|(_, it)| it.flags.has(special)) {
+        let special =
+            RuleFlags::REWRITE.with(RuleFlags::REMOVE_PARAMETERS).with(RuleFlags::STAND_IN);
+        for (id, rule) in
+            table.rules.iter().enumerate().filter(|(_, it)| it.flags.contains(special))
+        {
             let id = id as u32;
-            let read =
-                if rule.flags.has(RuleFlags::NAMES_ONLY) { pihole::read } else { adblock::read };
+            let read = if rule.flags.contains(RuleFlags::NAMES_ONLY) {
+                pihole::read
+            } else {
+                adblock::read
+            };
             let options = read(table.text(rule)).ok()?.options;
-            if rule.flags.has(RuleFlags::REWRITE) {
+            if rule.flags.contains(RuleFlags::REWRITE) {
                 answers.rewrites.push((id, DnsRewrite::read(options.dnsrewrite?).ok()?));
-            } else if rule.flags.has(RuleFlags::TRIM) {
-                answers.trims.push((id, ParameterTrim::read(options.removeparam?).ok()?));
+            } else if rule.flags.contains(RuleFlags::REMOVE_PARAMETERS) {
+                answers
+                    .parameter_removals
+                    .push((id, ParameterTrim::read(options.removeparam?).ok()?));
             } else {
                 answers.stand_ins.push((id, StandIn::read(options.stand_in?)));
             }
@@ -70,8 +78,8 @@ impl AnswerValues {
         find(&self.rewrites, id)
     }
 
-    pub(crate) fn trim(&self, id: u32) -> Option<&ParameterTrim> {
-        find(&self.trims, id)
+    pub(crate) fn parameter_removal(&self, id: u32) -> Option<&ParameterTrim> {
+        find(&self.parameter_removals, id)
     }
 
     pub(crate) fn stand_in(&self, id: u32) -> Option<&StandIn> {
@@ -81,7 +89,7 @@ impl AnswerValues {
     /// Bytes of memory, compiled expressions not counted.
     pub(crate) fn bytes(&self) -> u64 {
         let size = self.rewrites.capacity() * size_of::<(u32, DnsRewrite)>()
-            + self.trims.capacity() * size_of::<(u32, ParameterTrim)>()
+            + self.parameter_removals.capacity() * size_of::<(u32, ParameterTrim)>()
             + self.stand_ins.capacity() * size_of::<(u32, StandIn)>();
         size as u64
     }
@@ -110,7 +118,7 @@ pub(crate) fn flags(
     }
     if let Some(value) = options.removeparam {
         ParameterTrim::read(value)?;
-        return Ok(RuleFlags::TRIM);
+        return Ok(RuleFlags::REMOVE_PARAMETERS);
     }
     match options.stand_in {
         None => Ok(RuleFlags::default()),

@@ -14,7 +14,7 @@ pub struct Ask<'a> {
     /// Who asks; a profile is chosen by it.
     pub client: IpAddr,
     /// What else the door knows of the client; none if only its address is known.
-    pub who: Option<&'a ClientIdentity<'a>>,
+    pub identity: Option<&'a ClientIdentity<'a>>,
     /// The host that is wanted.
     pub host: Name<'a>,
     /// What kind of thing is wanted.
@@ -50,7 +50,7 @@ impl<'a> Ask<'a> {
     /// A DNS question of type `qtype`.
     pub const fn lookup(host: Name<'a>, qtype: u16, client: IpAddr) -> Self {
         let kind = RequestKind::Lookup(qtype);
-        Self { door: Door::Dns, client, who: None, host, kind, url: None, page: None }
+        Self { door: Door::Dns, client, identity: None, host, kind, url: None, page: None }
     }
 
     /// A look-up of addresses, of type A (RFC 1035 §3.2.2).
@@ -61,6 +61,6 @@ impl<'a> Ask<'a> {
     /// The same question, by a client of whom more is known.
     #[must_use]
     pub const fn by(self, who: &'a ClientIdentity<'a>) -> Self {
-        Self { who: Some(who), ..self }
+        Self { identity: Some(who), ..self }
     }
 }

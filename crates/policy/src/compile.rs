@@ -3,15 +3,14 @@
 //! It never fails: a line that cannot be used is counted with its reason. It opens no file and
 //! keeps no text of plain names. Called at start and reload, when no snapshot fits.
 
-mod again;
 mod cancelled;
 mod conditions;
 mod report;
+mod reuse;
 
-pub use again::recompile;
+pub use reuse::recompile;
 
 use crate::answers::{self, AnswerValues};
-use crate::below::ExceptionsBelow;
 use crate::fingerprint::{HashKeys, checksum};
 use crate::lists::adblock::AdblockRule;
 use crate::lists::bare::{self, BareWords, ExpressionSubject};
@@ -20,12 +19,13 @@ use crate::lists::fitness;
 use crate::lists::hosts;
 use crate::lists::line::{DetectedLine, EntryEffect, NameSeparator};
 use crate::lists::options::RequestParty;
+use crate::lists::parameter_removal::ParameterTrim;
 use crate::lists::punycode;
-use crate::lists::trim::ParameterTrim;
 use crate::names::{CompiledNames, NameForm, NamesBuilder, RowTag};
 use crate::report::{ListKind, ListReport, ListSyntax, SkipReason};
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
+use crate::subdomain_blocks::ExceptionsBelow;
 use crate::urls::conditions::NO_CONDITIONS;
 use crate::urls::flags::RuleFlags;
 use crate::urls::index::{self, RuleDraft};
@@ -134,14 +134,14 @@ struct RulePlace {
 
 /// Tells what a line became.
 enum LineOutcome {
-    Nothing,
+    Ignored,
     Names(ListSyntax, u32),
     Url(ListSyntax),
 }
 
 impl<'t> ListSource<'t> {
     /// By which an unchanged text is known, and the files that it is of.
-    fn sum(&self) -> u64 {
+    fn digest(&self) -> u64 {
         checksum(self.text).wrapping_add(checksum(format!("{:?}", self.files).as_bytes()))
     }
 
@@ -179,11 +179,21 @@ impl ListCompiler {
         }
         // Every value was read before its rule was written.
         let answers = AnswerValues::of(&table).unwrap_or_default();
-        let sums = lists.iter().map(ListSource::sum).collect();
-        let cancelled = cancelled.sum();
+        let sums = lists.iter().map(ListSource::digest).collect();
+        let cancelled = cancelled.digest();
         let below = ExceptionsBelow::build(excepted, &table);
         let names = names.table;
-        RuleSet { keys, lists: reports, sums, cancelled, names, below, table, indexes, answers }
+        RuleSet {
+            keys,
+            lists: reports,
+            list_digests: sums,
+            cancelled,
+            names,
+            exceptions_below: below,
+            table,
+            indexes,
+            answers,
+        }
     }
 
     fn list(&mut self, list: u8, source: &ListSource<'_>) -> ListReport {
@@ -230,7 +240,7 @@ impl ListCompiler {
                 made = self.line(ascii.as_bytes(), bare, place, tally);
             }
             match made {
-                Ok(LineOutcome::Nothing) => {}
+                Ok(LineOutcome::Ignored) => {}
                 Ok(LineOutcome::Names(syntax, count)) => tally.names(syntax, count),
                 Ok(LineOutcome::Url(syntax)) => tally.url(syntax),
                 Err(reason) => tally.skip(reason, bytes),
@@ -250,7 +260,7 @@ impl ListCompiler {
         }
         let line = std::str::from_utf8(bytes).map_err(|_| SkipReason::NotAscii)?;
         match detect::read(line, bare) {
-            DetectedLine::Blank => Ok(LineOutcome::Nothing),
+            DetectedLine::Blank => Ok(LineOutcome::Ignored),
             DetectedLine::Skip(reason) => Err(reason),
             DetectedLine::Rule(rule) => self.rule(line.trim(), &rule, place),
             DetectedLine::Entry { syntax, form, name, effect } => {
@@ -290,7 +300,7 @@ impl ListCompiler {
         }
         if form == NameForm::Adblock && self.cancelled.is_any() {
             let head = form.write(&name);
-            if self.cancelled.has(&head, "") {
+            if self.cancelled.contains(&head, "") {
                 return Err(SkipReason::Cancelled);
             }
         }
@@ -311,9 +321,9 @@ impl ListCompiler {
     ) -> Result<LineOutcome, SkipReason> {
         let syntax = rule.syntax;
         if rule.options.marks.badfilter {
-            return Ok(LineOutcome::Nothing);
+            return Ok(LineOutcome::Ignored);
         }
-        if self.cancelled.is_any() && self.cancelled.has(rule.head, rule.tail) {
+        if self.cancelled.is_any() && self.cancelled.contains(rule.head, rule.tail) {
             return Err(SkipReason::Cancelled);
         }
         let options = &rule.options;
@@ -323,8 +333,8 @@ impl ListCompiler {
         if let Some(name) = whole_name {
             return self.name_rule(line, rule, name, place).map(|()| LineOutcome::Names(syntax, 1));
         }
-        let for_names = options.is_for_names() && rule.could_be_in_a_name();
-        if answers.has(RuleFlags::REWRITE) && !for_names {
+        let for_names = options.is_for_names() && rule.may_match_host_name();
+        if answers.contains(RuleFlags::REWRITE) && !for_names {
             return Err(SkipReason::BadModifier);
         }
         let expression = self.expression(rule)?;
@@ -378,7 +388,7 @@ impl ListCompiler {
                 return Err(SkipReason::TooDear);
             }
         }
-        if rule.flags.has(RuleFlags::REGEX) {
+        if rule.flags.contains(RuleFlags::REGEX) {
             self.measure(rule.pattern, case)
         } else {
             Ok(MeasuredExpression::default())
@@ -423,14 +433,17 @@ impl ListCompiler {
             (rule.options.party == Some(RequestParty::Third), RuleFlags::THIRD_PARTY),
             (rule.options.party == Some(RequestParty::First), RuleFlags::FIRST_PARTY),
             // A rewrite is filed by a token, which proves no name.
-            (rule.whole_name().is_some() && !extra.has(RuleFlags::REWRITE), RuleFlags::HOST_ONLY),
+            (
+                rule.whole_name().is_some() && !extra.contains(RuleFlags::REWRITE),
+                RuleFlags::HOST_ONLY,
+            ),
         ];
         for (holds, flag) in marks {
             flags = if holds { flags.with(flag) } else { flags };
         }
         let text = self.table.texts.len() as u32;
         self.table.texts.push_str(line);
-        let keeps_case = flags.has(RuleFlags::REGEX.with(RuleFlags::MATCH_CASE));
+        let keeps_case = flags.contains(RuleFlags::REGEX.with(RuleFlags::MATCH_CASE));
         let pattern = if keeps_case || !rule.pattern.bytes().any(|byte| byte.is_ascii_uppercase()) {
             text + (rule.pattern.as_ptr().addr() - line.as_ptr().addr()) as u32
         } else {
@@ -438,7 +451,7 @@ impl ListCompiler {
             self.table.texts.push_str(&rule.pattern.to_ascii_lowercase());
             at
         };
-        if flags.has(RuleFlags::REGEX) {
+        if flags.contains(RuleFlags::REGEX) {
             self.table.regex_rules.push(id);
             self.table.regexes.push(LazyRegex::default());
         }

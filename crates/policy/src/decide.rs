@@ -4,11 +4,11 @@
 //! allocates nothing, but for a regular expression that is met for the first time. Asked by every
 //! door.
 
-use crate::aliased::{CnameCloak, CnameTable};
 use crate::ask::{Ask, ClientIdentity};
-use crate::clients::leaves::{
-    AllowUntil, AllowedClients, LeavesFull, TemporaryAllow, TemporaryAllows,
+use crate::clients::temporary_allows::{
+    AllowUntil, AllowedClients, AllowsFull, TemporaryAllow, TemporaryAllows,
 };
+use crate::cname_cloaking::{CnameCloak, CnameTable};
 use crate::profiles::ClientProfiles;
 use crate::request::{RuleRequest, URL_BYTES_MAX};
 use crate::rules::RuleSet;
@@ -30,8 +30,8 @@ pub struct Policy {
     pub(crate) rules: Arc<RuleSet>,
     pub(crate) profiles: ClientProfiles,
     paused_until_ms: AtomicU64,
-    aliased: CnameTable,
-    pub(crate) leaves: TemporaryAllows,
+    cnames: CnameTable,
+    pub(crate) allows: TemporaryAllows,
     list_times: Vec<Option<u64>>,
 }
 
@@ -42,8 +42,8 @@ impl Policy {
             rules,
             profiles,
             paused_until_ms: AtomicU64::new(0),
-            aliased: CnameTable::default(),
-            leaves: TemporaryAllows::default(),
+            cnames: CnameTable::default(),
+            allows: TemporaryAllows::default(),
             list_times: Vec::new(),
         }
     }
@@ -68,7 +68,7 @@ impl Policy {
             return verdict;
         }
         let verdict = self.by_rules(ask, now);
-        if verdict.action == Action::Block && self.holding_leave(ask, now).is_some() {
+        if verdict.action == Action::Block && self.allow_in_force(ask, now).is_some() {
             return Verdict::usual(Action::Pass, Cause::Paused);
         }
         verdict
@@ -76,12 +76,12 @@ impl Policy {
 
     /// Returns what the rules say, as if there were no pause and no leave.
     fn by_rules(&self, ask: &Ask<'_>, now: Now) -> Verdict {
-        let verdict = self.with_request(ask, now, |request| self.rules.judge(request));
+        let verdict = self.with_request(ask, now, |request| self.rules.evaluate(request));
         // A look-up has its aliases judged by whoever makes it, answer by answer.
         if verdict == Verdict::NO_RULE
             && !matches!(ask.kind, RequestKind::Lookup(_))
-            && let Some(behind) = self.aliased.behind(ask.host, now)
-            && let Some(cause) = self.blocked_behind(&behind, ask, now)
+            && let Some(behind) = self.cnames.lookup(ask.host, now)
+            && let Some(cause) = self.blocked_by_cname(&behind, ask, now)
         {
             return Verdict::usual(Action::Block, cause);
         }
@@ -91,13 +91,13 @@ impl Policy {
     /// Why what stands behind a name is blocked for whoever asks, if it is. At the pixel door it
     /// is: nobody else was sent there. Other doors are asked by others too: another rule or none
     /// may be for them, or an exception of theirs may name the name itself.
-    fn blocked_behind(&self, behind: &CnameCloak, ask: &Ask<'_>, now: Now) -> Option<Cause> {
+    fn blocked_by_cname(&self, behind: &CnameCloak, ask: &Ask<'_>, now: Now) -> Option<Cause> {
         if ask.door == Door::Pixel {
             return Some(Cause::Rule(behind.rule));
         }
         let look_up = Ask::addresses(behind.alias.as_name(), ask.client);
-        let look_up = Ask { who: ask.who, ..look_up };
-        let verdict = self.with_request(&look_up, now, |request| self.rules.judge(request));
+        let look_up = Ask { identity: ask.identity, ..look_up };
+        let verdict = self.with_request(&look_up, now, |request| self.rules.evaluate(request));
         let itself = Ask { host: ask.host, ..look_up };
         let is_by_rule = verdict.action == Action::Block && verdict.cause != Cause::Unlisted;
         let is_blocked = is_by_rule && !self.is_excepted(&itself, now);
@@ -105,14 +105,14 @@ impl Policy {
     }
 
     /// True if anything may pass at this moment that rules block. Costs two loads.
-    pub fn spares_some(&self, now: Now) -> bool {
-        self.is_paused(now) || !self.leaves.is_empty(now)
+    pub fn has_exemptions(&self, now: Now) -> bool {
+        self.is_paused(now) || !self.allows.is_empty(now)
     }
 
     /// True if a request passes for a leave or a pause alone: a rule would block it.
-    pub fn spares(&self, ask: &Ask<'_>, now: Now) -> bool {
-        self.spares_some(now)
-            && self.holding_leave(ask, now).is_some()
+    pub fn is_exempt(&self, ask: &Ask<'_>, now: Now) -> bool {
+        self.has_exemptions(now)
+            && self.allow_in_force(ask, now).is_some()
             && self.by_rules(ask, now).action == Action::Block
     }
 
@@ -123,17 +123,17 @@ impl Policy {
         if self.is_paused(now) {
             return Some(Verdict::usual(Action::Pass, Cause::Paused));
         }
-        let is_nothing_ruled = self.rules.is_empty() && self.aliased.is_empty();
+        let is_nothing_ruled = self.rules.is_empty() && self.cnames.is_empty();
         (is_nothing_ruled && !self.profiles.block_unlisted()).then_some(Verdict::NO_RULE)
     }
 
     /// True if the name that is asked for and every name directly below it are blocked, for whoever
     /// asks and, as far as exceptions and temporary allows go, for everybody. `false` where that
     /// cannot be told.
-    pub fn blocks_all_below(&self, ask: &Ask<'_>, now: Now) -> bool {
+    pub fn blocks_all_subdomains(&self, ask: &Ask<'_>, now: Now) -> bool {
         self.verdict_for_all(now).is_none()
-            && !self.leaves.touch(ask.host.as_str(), now)
-            && self.with_request(ask, now, |request| self.rules.block_all_below(request))
+            && !self.allows.touch(ask.host.as_str(), now)
+            && self.with_request(ask, now, |request| self.rules.blocks_all_subdomains(request))
     }
 
     /// The answer to a look-up whose verdict has [`VerdictManner::Rewrite`], to the same question
@@ -150,45 +150,45 @@ impl Policy {
 
     /// The URL to ask for in place of one that passes, where rules take parameters off it. Costs
     /// nothing without such rules or parameters; allocates where there are both.
-    pub fn trim(&self, ask: &Ask<'_>, now: Now) -> Option<TrimmedUrl> {
-        if self.rules.indexes.trims.is_empty() {
+    pub fn remove_parameters(&self, ask: &Ask<'_>, now: Now) -> Option<TrimmedUrl> {
+        if self.rules.indexes.parameter_removals.is_empty() {
             return None;
         }
         let url = ask.url.filter(|url| url.contains('?') && !self.is_paused(now))?;
-        if self.holding_leave(ask, now).is_some() {
+        if self.allow_in_force(ask, now).is_some() {
             return None;
         }
-        self.with_request(ask, now, |request| self.rules.trimmed(request, url))
+        self.with_request(ask, now, |request| self.rules.without_parameters(request, url))
     }
 
     /// Lets pass what rules block; one for the same name and clients is replaced.
-    pub fn grant(&self, leave: TemporaryAllow, now: Now) -> Result<(), LeavesFull> {
-        self.leaves.grant(leave, now)
+    pub fn allow(&self, leave: TemporaryAllow, now: Now) -> Result<(), AllowsFull> {
+        self.allows.allow(leave, now)
     }
 
     /// Ends a leave now; says whether there was one.
-    pub fn withdraw(&self, host: Option<&DomainName>, whom: &AllowedClients, now: Now) -> bool {
-        self.leaves.withdraw(host, whom, now)
+    pub fn revoke(&self, host: Option<&DomainName>, whom: &AllowedClients, now: Now) -> bool {
+        self.allows.revoke(host, whom, now)
     }
 
     /// The leaves that have not ended. Whoever makes a new policy grants them there again.
-    pub fn leaves(&self, now: Now) -> Vec<TemporaryAllow> {
-        self.leaves.all(now)
+    pub fn temporary_allows(&self, now: Now) -> Vec<TemporaryAllow> {
+        self.allows.all(now)
     }
 
     /// By which leave a request passes, if by one.
-    pub(crate) fn holding_leave(&self, ask: &Ask<'_>, now: Now) -> Option<TemporaryAllow> {
+    pub(crate) fn allow_in_force(&self, ask: &Ask<'_>, now: Now) -> Option<TemporaryAllow> {
         if self.is_paused(now) {
-            let until = AllowUntil::Moment(self.paused_until());
-            return Some(TemporaryAllow { host: None, whom: AllowedClients::Everyone, until });
+            let until = AllowUntil::Time(self.paused_until());
+            return Some(TemporaryAllow { host: None, clients: AllowedClients::Everyone, until });
         }
-        self.leaves.holding(ask, || self.profiles.of(ask.client, ask.who).name.as_str(), now)
+        self.allows.in_force(ask, || self.profiles.of(ask.client, ask.identity).name.as_str(), now)
     }
 
     /// Why a name that no rule blocks is blocked all the same: upstreams say that it is an alias
     /// (CNAME) of `alias`, which is, and no exception names it. `ask` is the look-up of the name.
     /// The other doors see the name alone, so what stands behind it is noted for them.
-    pub fn judge_alias(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
+    pub fn check_cname(&self, ask: &Ask<'_>, alias: Name<'_>, now: Now) -> Option<Cause> {
         let verdict = self.decide(&Ask { host: alias, ..*ask }, now);
         // Who lets a name pass lets it pass by whatever names stand behind it.
         let is_by_rule = verdict.action == Action::Block && verdict.cause != Cause::Unlisted;
@@ -217,7 +217,7 @@ impl Policy {
     /// Notes that `name` is blocked because `alias`, which stands behind it, is blocked by `rule`.
     /// From then on other doors block it too, until an hour after its last look-up.
     pub fn note_alias(&self, name: Name<'_>, alias: Name<'_>, rule: RuleRef, now: Now) {
-        self.aliased.note(name, alias, rule, now);
+        self.cnames.note(name, alias, rule, now);
     }
 
     /// The rule in words. `host` is the name it was matched against, for rules about plain names
@@ -225,7 +225,7 @@ impl Policy {
     /// of `host` that was noted, its text is that of the alias.
     pub fn rule_text(&self, rule: RuleRef, host: Name<'_>) -> Option<RuleText> {
         self.own_rule_text(rule, host).or_else(|| {
-            let alias = self.aliased.alias_of(host)?;
+            let alias = self.cnames.alias_of(host)?;
             self.own_rule_text(rule, alias.as_name())
         })
     }
@@ -276,8 +276,8 @@ impl Policy {
 
     /// Returns what a door should find out about clients beside their addresses: a profile depends
     /// on it.
-    pub fn near_wanted(&self) -> LinkInfoNeeds {
-        self.profiles.near_wanted()
+    pub fn link_info_needs(&self) -> LinkInfoNeeds {
+        self.profiles.link_info_needs()
     }
 
     pub(crate) fn is_paused(&self, now: Now) -> bool {
@@ -292,7 +292,7 @@ impl Policy {
         now: Now,
         judge: impl FnOnce(&RuleRequest<'_>) -> R,
     ) -> R {
-        let standing = self.profiles.standing(ask, now);
+        let standing = self.profiles.for_request(ask, now);
         let keys = &self.rules.keys;
         match ask.url {
             None => judge(&RuleRequest::of_name(ask, keys, standing)),

@@ -46,7 +46,7 @@ impl Policy {
     pub fn explain(&self, ask: &Ask<'_>, now: Now) -> PolicyExplanation {
         let verdict = self.decide(ask, now);
         let leave = match verdict.cause {
-            Cause::Paused => self.holding_leave(ask, now),
+            Cause::Paused => self.allow_in_force(ask, now),
             Cause::NoRule | Cause::Rule(_) | Cause::Unlisted | Cause::NotAsked => None,
         };
         let (reasoned, mut found, special) = self.with_request(ask, now, |request| {
@@ -54,9 +54,10 @@ impl Policy {
             for (index, effect) in self.kinds_for(ask) {
                 self.matching_patterns(index, effect, ask, request, now, &mut found);
             }
-            (self.rules.judge(request), found, self.special(request))
+            (self.rules.evaluate(request), found, self.special(request))
         });
-        let trimmed = if verdict.action == Action::Pass { self.trim(ask, now) } else { None };
+        let trimmed =
+            if verdict.action == Action::Pass { self.remove_parameters(ask, now) } else { None };
         let rewritten = self.rewritten(ask, now);
         if reasoned != verdict
             && let Cause::Rule(rule) = verdict.cause
@@ -73,7 +74,7 @@ impl Policy {
             None if special.deciding.contains(&found.rule) && leave.is_none() => {
                 RuleOutcome::Decides
             }
-            None if special.idle.contains(&found.rule) => RuleOutcome::NothingToTake,
+            None if special.idle.contains(&found.rule) => RuleOutcome::NothingToRemove,
             None if found.effect == RuleEffect::Exception && verdict.cause == Cause::NoRule => {
                 RuleOutcome::NothingToExcept
             }
@@ -92,8 +93,8 @@ impl Policy {
             outcome: outcome(found),
         });
         let considered = considered.collect();
-        let profile = self.profiles.of(ask.client, ask.who);
-        let holds = decisive.map(|rule| self.profiles.holds(profile, rule.list.0, now));
+        let profile = self.profiles.of(ask.client, ask.identity);
+        let holds = decisive.map(|rule| self.profiles.list_hold(profile, rule.list.0, now));
         PolicyExplanation {
             verdict,
             winner: verdict.cause.rule().and_then(|rule| self.rule_text(rule, ask.host)),
@@ -102,26 +103,27 @@ impl Policy {
                 Some(ListHold::BySchedule(text)) => Some(text),
                 Some(ListHold::Always | ListHold::NotNow | ListHold::Never) | None => None,
             },
-            leave,
+            allow: leave,
             rewritten,
             stand_in: match verdict.manner {
                 VerdictManner::StandIn(id) => self.stand_in(id).map(str::to_owned),
-                VerdictManner::Usual | VerdictManner::Rewrite => None,
+                VerdictManner::Default | VerdictManner::Rewrite => None,
             },
-            trimmed,
+            without_parameters: trimmed,
             considered,
         }
     }
 
     /// The indexes in which rules for a request stand, with what they do.
     fn kinds_for(&self, ask: &Ask<'_>) -> Vec<(&UrlIndex, RuleEffect)> {
-        let UrlIndexes { blocks, exceptions, rewrites, stand_ins, trims } = &self.rules.indexes;
+        let UrlIndexes { blocks, exceptions, rewrites, stand_ins, parameter_removals: trims } =
+            &self.rules.indexes;
         let mut kinds = vec![(blocks, RuleEffect::Block), (exceptions, RuleEffect::Exception)];
         if matches!(ask.kind, RequestKind::Lookup(_)) {
             kinds.push((rewrites, RuleEffect::Rewrite));
         }
         if ask.url.is_some() {
-            kinds.extend([(stand_ins, RuleEffect::StandIn), (trims, RuleEffect::Trim)]);
+            kinds.extend([(stand_ins, RuleEffect::StandIn), (trims, RuleEffect::RemoveParameters)]);
         }
         kinds
     }
@@ -133,24 +135,25 @@ impl Policy {
         let mut add = |settled: SettledRules, deciding: Vec<RuleRef>| {
             let of = |id: &u32| rules.table.rule_ref(*id);
             special.deciding.extend(deciding);
-            if !settled.taken_back.is_empty() {
+            if !settled.cancelled.is_empty() {
                 special.deciding.extend(settled.exceptions.iter().map(of));
             }
-            special.switched_off.extend(settled.taken_back.iter().map(of));
+            special.switched_off.extend(settled.cancelled.iter().map(of));
         };
         if matches!(request.kind(), RequestKind::Lookup(_)) {
             let deciding = rules.rewritten(request).map(|it| it.rules);
-            add(rules.settle_rewrites(request), deciding.unwrap_or_default());
+            add(rules.resolve_rewrites(request), deciding.unwrap_or_default());
         }
         if let Some(url) = request.url() {
-            let chosen = match rules.judge(request).manner {
+            let chosen = match rules.evaluate(request).manner {
                 VerdictManner::StandIn(StandInId(id)) => vec![rules.table.rule_ref(id)],
-                VerdictManner::Usual | VerdictManner::Rewrite => Vec::new(),
+                VerdictManner::Default | VerdictManner::Rewrite => Vec::new(),
             };
-            add(rules.settle_stand_ins(request), chosen);
-            let deciding = rules.trimmed(request, url).map(|it| it.rules).unwrap_or_default();
-            let settled = rules.settle_trims(request);
-            let holding = settled.holding.iter().map(|id| rules.table.rule_ref(*id));
+            add(rules.resolve_stand_ins(request), chosen);
+            let deciding =
+                rules.without_parameters(request, url).map(|it| it.rules).unwrap_or_default();
+            let settled = rules.resolve_parameter_removals(request);
+            let holding = settled.active.iter().map(|id| rules.table.rule_ref(*id));
             let idle = holding.filter(|rule| !deciding.contains(rule)).collect();
             add(settled, deciding);
             special.idle = idle;
@@ -160,8 +163,8 @@ impl Policy {
 
     /// Why a list does not count for a client now, if it does not.
     fn list_miss(&self, ask: &Ask<'_>, list: u8, now: Now) -> Option<RuleOutcome> {
-        let profile = self.profiles.of(ask.client, ask.who);
-        match self.profiles.holds(profile, list, now) {
+        let profile = self.profiles.of(ask.client, ask.identity);
+        match self.profiles.list_hold(profile, list, now) {
             ListHold::Always | ListHold::BySchedule(_) => None,
             ListHold::NotNow => Some(RuleOutcome::NotAtThisHour),
             ListHold::Never => Some(RuleOutcome::NotInProfile),
@@ -173,7 +176,7 @@ impl Policy {
         self.rules.names.visit(&self.rules.keys, request.host_name(), |row| {
             let miss = self
                 .list_miss(ask, row.tag.list(), now)
-                .or_else(|| self.rules.row_holds(row, request).err());
+                .or_else(|| self.rules.row_applies(row, request).err());
             let effect =
                 if row.tag.is_exception() { RuleEffect::Exception } else { RuleEffect::Block };
             let rule = self.rules.row_rule(row);
@@ -194,21 +197,21 @@ impl Policy {
         let rules = &self.rules;
         let mut tell = |id: u32, place: PatternTarget| {
             let rule = &rules.table.rules[id as usize];
-            if !rules.table.pattern_holds(id, request, place) {
+            if !rules.table.pattern_matches(id, request, place) {
                 return;
             }
             let miss = self
                 .list_miss(ask, rule.list, now)
-                .or_else(|| rules.rule_holds(rule, request, place).err());
+                .or_else(|| rules.rule_applies(rule, request, place).err());
             let effect = match effect {
-                RuleEffect::Rewrite | RuleEffect::StandIn | RuleEffect::Trim
-                    if rule.flags.has(RuleFlags::EXCEPTION) =>
+                RuleEffect::Rewrite | RuleEffect::StandIn | RuleEffect::RemoveParameters
+                    if rule.flags.contains(RuleFlags::EXCEPTION) =>
                 {
                     RuleEffect::SwitchOff
                 }
                 effect => effect,
             };
-            let important = rule.flags.has(RuleFlags::IMPORTANT);
+            let important = rule.flags.contains(RuleFlags::IMPORTANT);
             found.push(FoundRule { rule: rules.table.rule_ref(id), effect, important, miss });
         };
         index.visit(&rules.table, request, &mut tell);
@@ -216,7 +219,7 @@ impl Policy {
             // Rules that wait for a URL of this host: a person who asks why it is not blocked
             // should see them. Those with paths cannot be told yet.
             index.visit_host_rules(request, |id| {
-                if rules.table.rules[id as usize].flags.has(RuleFlags::HOST_ONLY) {
+                if rules.table.rules[id as usize].flags.contains(RuleFlags::HOST_ONLY) {
                     tell(id, PatternTarget::Url);
                 }
             });

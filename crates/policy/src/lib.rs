@@ -29,12 +29,11 @@
 //! It holds no socket, no clock, no log and no randomness: the time and the seed are arguments.
 //! Every door, the signer's guard and `tidegate why` ask the same policy.
 
-mod aliased;
 mod answers;
 mod ask;
-mod below;
 mod buckets;
 mod clients;
+mod cname_cloaking;
 mod compile;
 mod decide;
 mod explain;
@@ -48,6 +47,7 @@ mod rules;
 mod settings;
 mod snapshot;
 mod special;
+mod subdomain_blocks;
 mod urls;
 mod verdict;
 
@@ -56,7 +56,9 @@ pub use self::settings::{
     ScheduleSettings, Settings, UnlistedAction,
 };
 pub use ask::{Ask, ClientIdentity};
-pub use clients::leaves::{AllowUntil, AllowedClients, LEAVES_MAX, LeavesFull, TemporaryAllow};
+pub use clients::temporary_allows::{
+    ALLOWS_MAX, AllowUntil, AllowedClients, AllowsFull, TemporaryAllow,
+};
 pub use compile::{ListFile, ListSource, compile, recompile};
 pub use decide::Policy;
 pub use filter_patterns::regexes::required_literals;

@@ -201,7 +201,7 @@ const MODIFIED_MAX: usize = 64;
 
 /// Names that are looked for at a time, of a host and its parents. Their rows lie far apart; one
 /// after the other each would be waited for, together all are waited for once.
-const AHEAD: usize = 8;
+const PREFETCH: usize = 8;
 
 /// The table.
 #[derive(Debug, Default)]
@@ -309,10 +309,10 @@ impl NameTable {
         let mut looks = HostLooks {
             lines: &self.lines,
             suffixes: keys.suffixes(if self.len() == 0 { "" } else { host }),
-            ahead: [(NameFingerprint::default(), 0, LineLook::default()); AHEAD],
+            prefetched: [(NameFingerprint::default(), 0, LineLook::default()); PREFETCH],
             count: 0,
         };
-        looks.go_ahead();
+        looks.prefetch_next();
         looks
     }
 
@@ -342,15 +342,15 @@ pub(crate) struct HostLooks<'t, 'h> {
     lines: &'t RowLines,
     suffixes: NameSuffixes<'t, 'h>,
     /// Each name, where in the host it begins, and its row's place.
-    ahead: [(NameFingerprint, usize, LineLook); AHEAD],
+    prefetched: [(NameFingerprint, usize, LineLook); PREFETCH],
     count: usize,
 }
 
 impl HostLooks<'_, '_> {
     #[inline]
-    fn go_ahead(&mut self) {
+    fn prefetch_next(&mut self) {
         self.count = 0;
-        while let Some(slot) = self.ahead.get_mut(self.count)
+        while let Some(slot) = self.prefetched.get_mut(self.count)
             && let Some((name, start)) = self.suffixes.next()
         {
             *slot = (name, start, self.lines.look(name.hash));
@@ -363,17 +363,17 @@ impl HostLooks<'_, '_> {
     #[inline]
     pub(crate) fn visit(&mut self, mut found: impl FnMut(NameRow)) {
         loop {
-            for (name, start, look) in &self.ahead[..self.count] {
+            for (name, start, look) in &self.prefetched[..self.count] {
                 self.lines.visit(*look, *name, |tag, line| {
                     if *start == 0 || !tag.form().is_exact() {
                         found(NameRow { tag, line, start: *start });
                     }
                 });
             }
-            if self.count < AHEAD {
+            if self.count < PREFETCH {
                 return;
             }
-            self.go_ahead();
+            self.prefetch_next();
         }
     }
 }

@@ -27,7 +27,7 @@ pub struct ClientProfiles {
     networks: Vec<(Network, u16)>,
     macs: HashMap<MacAddress, u16>,
     words: HashMap<ClientWord, u16>,
-    near_wanted: LinkInfoNeeds,
+    link_info_needs: LinkInfoNeeds,
     /// True if some profile has a block style of its own.
     is_styled: bool,
     zone: ScheduleZone,
@@ -53,7 +53,7 @@ pub(crate) struct ClientProfile {
     /// How it is answered for what is blocked, if not like everybody.
     pub(crate) blocked: Option<BlockStyle>,
     /// Treatment of requests that no rule is about.
-    pub(crate) otherwise: UnlistedAction,
+    pub(crate) unlisted: UnlistedAction,
 }
 
 /// Lists that hold at some hours.
@@ -95,7 +95,7 @@ impl ClientProfiles {
             schedules: Vec::new(),
             tags: ClientTags::default(),
             blocked: None,
-            otherwise: UnlistedAction::Pass,
+            unlisted: UnlistedAction::Pass,
         };
         Self {
             all: vec![everybody],
@@ -103,7 +103,7 @@ impl ClientProfiles {
             networks: Vec::new(),
             macs: HashMap::new(),
             words: HashMap::new(),
-            near_wanted: LinkInfoNeeds::default(),
+            link_info_needs: LinkInfoNeeds::default(),
             is_styled: false,
             zone: ScheduleZone::UTC,
         }
@@ -121,7 +121,7 @@ impl ClientProfiles {
             None => !draft.of_schedules(),
         };
         built.all[0].lists = everybody;
-        built.all[0].otherwise = settings.default.otherwise;
+        built.all[0].unlisted = settings.default.otherwise;
         let mut groups = HashMap::new();
         for group in &settings.groups {
             let lists = group.lists.as_deref().map_or(0, |names| draft.mask(names));
@@ -140,7 +140,7 @@ impl ClientProfiles {
                 schedules.extend(scheduled.iter().cloned());
             }
             let tags: Vec<ClientTags> =
-                client.tags.iter().filter_map(|word| ClientTags::of_word(word)).collect();
+                client.tags.iter().filter_map(|word| ClientTags::by_name(word)).collect();
             let tags = ClientTags::all_of(&tags);
             built.is_styled |= client.blocked.is_some();
             built.all.push(ClientProfile {
@@ -149,7 +149,7 @@ impl ClientProfiles {
                 schedules,
                 tags,
                 blocked: client.blocked,
-                otherwise: client.otherwise.unwrap_or(settings.default.otherwise),
+                unlisted: client.otherwise.unwrap_or(settings.default.otherwise),
             });
             for text in &client.matches {
                 built.add(text, at);
@@ -168,7 +168,7 @@ impl ClientProfiles {
                 _ => self.networks.push((network, at)),
             },
             Ok(ClientMatch::Mac(mac)) => {
-                self.near_wanted.mac = true;
+                self.link_info_needs.mac = true;
                 self.macs.entry(mac).or_insert(at);
             }
             Ok(ClientMatch::Id(id)) => {
@@ -178,7 +178,7 @@ impl ClientProfiles {
                 self.words.entry(ClientWord::User(user.into())).or_insert(at);
             }
             Ok(ClientMatch::Interface(name)) => {
-                self.near_wanted.interface = true;
+                self.link_info_needs.interface = true;
                 self.words.entry(ClientWord::Interface(name.into())).or_insert(at);
             }
             Err(_) => {}
@@ -187,7 +187,7 @@ impl ClientProfiles {
 
     /// True if some client gets only what a rule lets pass.
     pub(crate) fn block_unlisted(&self) -> bool {
-        self.all.iter().any(|profile| profile.otherwise == UnlistedAction::Block)
+        self.all.iter().any(|profile| profile.unlisted == UnlistedAction::Block)
     }
 
     /// The block style of a client's own.
@@ -200,8 +200,8 @@ impl ClientProfiles {
     }
 
     /// Returns what profiles depend on beside addresses and what clients say of themselves.
-    pub(crate) fn near_wanted(&self) -> LinkInfoNeeds {
-        self.near_wanted
+    pub(crate) fn link_info_needs(&self) -> LinkInfoNeeds {
+        self.link_info_needs
     }
 
     /// The profile of whoever asks.
@@ -218,12 +218,12 @@ impl ClientProfiles {
             found = *at;
         }
         if let Some(who) = who {
-            found = found.min(self.of_who(who));
+            found = found.min(self.of_identity(who));
         }
         self.all.get(usize::from(found)).unwrap_or(&self.all[0])
     }
 
-    fn of_who(&self, who: &ClientIdentity<'_>) -> u16 {
+    fn of_identity(&self, who: &ClientIdentity<'_>) -> u16 {
         if self.macs.is_empty() && self.words.is_empty() {
             return u16::MAX;
         }
@@ -239,26 +239,26 @@ impl ClientProfiles {
 
     /// The profile of whoever asks, with the lists that hold now.
     #[inline]
-    pub(crate) fn standing(&self, ask: &Ask<'_>, now: Now) -> ProfileStanding<'_> {
-        let profile = self.of(ask.client, ask.who);
+    pub(crate) fn for_request(&self, ask: &Ask<'_>, now: Now) -> ProfileStanding<'_> {
+        let profile = self.of(ask.client, ask.identity);
         let mut lists = profile.lists;
         if !profile.schedules.is_empty() {
             let hour = self.zone.hour(now);
-            let holding = profile.schedules.iter().filter(|schedule| schedule.hours.hold(hour));
+            let holding = profile.schedules.iter().filter(|schedule| schedule.hours.contains(hour));
             lists |= holding.fold(0, |lists, schedule| lists | schedule.lists);
         }
         ProfileStanding { profile, lists }
     }
 
     /// Returns whether and why a list holds for a profile now.
-    pub(crate) fn holds(&self, profile: &ClientProfile, list: u8, now: Now) -> ListHold {
+    pub(crate) fn list_hold(&self, profile: &ClientProfile, list: u8, now: Now) -> ListHold {
         let among = |lists: u64| lists >> (list & 63) & 1 == 1;
         if among(profile.lists) {
             return ListHold::Always;
         }
         let hour = self.zone.hour(now);
         let mut scheduled = profile.schedules.iter().filter(|schedule| among(schedule.lists));
-        match { &mut scheduled }.find(|schedule| schedule.hours.hold(hour)) {
+        match { &mut scheduled }.find(|schedule| schedule.hours.contains(hour)) {
             Some(schedule) => ListHold::BySchedule(schedule.text.clone()),
             None if profile.schedules.iter().any(|schedule| among(schedule.lists)) => {
                 ListHold::NotNow

@@ -52,7 +52,7 @@ impl ListReport {
     /// Counts a rule that had been taken as skipped, once it shows that there is no room for it.
     pub(crate) fn refuse(&mut self, line: u32, flags: RuleFlags, text: &str) {
         let reason = SkipReason::TooDear;
-        let is_for_names = flags.has(RuleFlags::FOR_NAMES);
+        let is_for_names = flags.contains(RuleFlags::FOR_NAMES);
         let rules = if is_for_names { &mut self.rules_names } else { &mut self.rules_urls };
         *rules = rules.saturating_sub(1);
         match self.skipped_by_reason.iter_mut().find(|(it, _)| *it == reason) {

@@ -26,7 +26,7 @@ const PAGE_NAMES_MAX: usize = 24;
 pub(crate) struct RuleRequest<'a> {
     ask: &'a Ask<'a>,
     keys: &'a HashKeys,
-    standing: ProfileStanding<'a>,
+    profile: ProfileStanding<'a>,
     host: MatchSubject<'a>,
     url: Option<UrlSpellings<'a>>,
     host_tokens: OnceCell<HostTokens>,
@@ -60,12 +60,12 @@ impl<'a> RuleRequest<'a> {
     pub(crate) fn of_name(
         ask: &'a Ask<'a>,
         keys: &'a HashKeys,
-        standing: ProfileStanding<'a>,
+        profile: ProfileStanding<'a>,
     ) -> Self {
         Self {
             ask,
             keys,
-            standing,
+            profile,
             host: MatchSubject::host(ask.host.as_str().as_bytes()),
             url: None,
             host_tokens: OnceCell::new(),
@@ -118,7 +118,7 @@ impl<'a> RuleRequest<'a> {
     /// True if a list is among those of the client.
     #[inline]
     pub(crate) fn in_profile(&self, list: u8) -> bool {
-        self.standing.lists >> (list & 63) & 1 == 1
+        self.profile.lists >> (list & 63) & 1 == 1
     }
 
     /// The URL in lower case.
@@ -137,7 +137,7 @@ impl<'a> RuleRequest<'a> {
 
     /// Shows the tokens of the host.
     #[inline]
-    pub(crate) fn each_host_token(&self, mut found: impl FnMut(u64)) {
+    pub(crate) fn for_each_host_token(&self, mut found: impl FnMut(u64)) {
         let tokens = self.host_tokens.get_or_init(|| HostTokens::of(self.host_name()));
         match tokens.hashes.get(..tokens.len) {
             Some(hashes) => hashes.iter().for_each(|hash| found(*hash)),
@@ -181,20 +181,20 @@ impl<'a> RuleRequest<'a> {
         match client {
             RuleClient::Network(network) => network.contains(self.ask.client),
             RuleClient::Name(name) => {
-                *name == self.standing.profile.name
-                    || self.ask.who.and_then(|who| who.id).is_some_and(|id| *id == **name)
+                *name == self.profile.profile.name
+                    || self.ask.identity.and_then(|who| who.id).is_some_and(|id| *id == **name)
             }
         }
     }
 
     /// True if the request is blocked unless a rule lets it pass. Our own sites need no rule.
     pub(crate) fn is_blocked_unlisted(&self) -> bool {
-        self.standing.profile.otherwise == UnlistedAction::Block
+        self.profile.profile.unlisted == UnlistedAction::Block
             && !matches!(self.ask.door, Door::Web | Door::Gateway)
     }
 
     pub(crate) fn client_tags(&self) -> ClientTags {
-        self.standing.profile.tags
+        self.profile.profile.tags
     }
 }
 

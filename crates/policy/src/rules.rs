@@ -4,11 +4,11 @@
 //! `compile` or read from a snapshot, asked by `Policy`.
 
 use crate::answers::AnswerValues;
-use crate::below::ExceptionsBelow;
 use crate::fingerprint::HashKeys;
 use crate::names::{NameRow, NameTable};
 use crate::report::ListReport;
 use crate::request::RuleRequest;
+use crate::subdomain_blocks::ExceptionsBelow;
 use crate::urls::conditions::EntryPart;
 use crate::urls::flags::RuleFlags;
 use crate::urls::index::{UrlIndex, UrlIndexes};
@@ -25,12 +25,12 @@ pub struct RuleSet {
     pub(crate) keys: HashKeys,
     pub(crate) lists: Vec<ListReport>,
     /// Of each list's text, by which an unchanged one is known.
-    pub(crate) sums: Vec<u64>,
+    pub(crate) list_digests: Vec<u64>,
     /// Of all rules that `$badfilter` cancels.
     pub(crate) cancelled: u64,
     pub(crate) names: NameTable,
     /// Which names exceptions may let through, for the signer.
-    pub(crate) below: ExceptionsBelow,
+    pub(crate) exceptions_below: ExceptionsBelow,
     pub(crate) table: RuleTable,
     pub(crate) indexes: UrlIndexes,
     pub(crate) answers: AnswerValues,
@@ -59,13 +59,13 @@ pub(crate) struct BestRule(Option<(u64, RuleRef)>);
 impl BestRule {
     #[inline]
     fn offer(&mut self, weight: u64, rule: RuleRef) {
-        if self.beaten_by(weight) {
+        if self.loses_to(weight) {
             self.0 = Some((weight, rule));
         }
     }
 
     #[inline]
-    fn beaten_by(self, weight: u64) -> bool {
+    fn loses_to(self, weight: u64) -> bool {
         self.0.is_none_or(|(best, _)| weight > best)
     }
 
@@ -90,8 +90,8 @@ impl RuleSet {
     }
 
     /// Of each list's text and its files a sum, which tells whether they changed.
-    pub fn sums(&self) -> &[u64] {
-        &self.sums
+    pub fn list_digests(&self) -> &[u64] {
+        &self.list_digests
     }
 
     /// True if there is no rule at all.
@@ -109,7 +109,7 @@ impl RuleSet {
         };
         RuleMemory {
             names: self.names.len() as u64,
-            names_bytes: self.names.bytes() + self.below.bytes(),
+            names_bytes: self.names.bytes() + self.exceptions_below.bytes(),
             patterns: self.table.rules.len() as u64,
             patterns_bytes: self.table.bytes() + self.indexes.bytes() + self.answers.bytes(),
             reports_bytes: self.lists.iter().map(report).sum::<usize>() as u64,
@@ -124,7 +124,7 @@ impl RuleSet {
 
     /// The verdict on a request: by rewrites first, then by exceptions and blocks. Exceptions with
     /// patterns are looked for only when something blocks.
-    pub(crate) fn judge(&self, request: &RuleRequest<'_>) -> Verdict {
+    pub(crate) fn evaluate(&self, request: &RuleRequest<'_>) -> Verdict {
         if !self.indexes.rewrites.is_empty()
             && matches!(request.kind(), RequestKind::Lookup(_))
             && let Some(rewritten) = self.rewritten(request)
@@ -140,7 +140,7 @@ impl RuleSet {
                 let best = if row.tag.is_exception() { &mut exception } else { &mut block };
                 let rule = self.row_rule(row);
                 let weight = weight(row.tag.is_important(), row.tag.form().is_hosts(), rule);
-                if best.beaten_by(weight) && self.row_holds(row, request).is_ok() {
+                if best.loses_to(weight) && self.row_applies(row, request).is_ok() {
                     best.offer(weight, rule);
                 }
             }
@@ -162,26 +162,26 @@ impl RuleSet {
     }
 
     /// Shows every rule of an index that matches and holds, some more than once.
-    pub(crate) fn each_match(
+    pub(crate) fn for_each_match(
         &self,
         index: &UrlIndex,
         request: &RuleRequest<'_>,
         mut found: impl FnMut(u32),
     ) {
         index.visit(&self.table, request, |id, place| {
-            if self.holds(id, request, place) {
+            if self.applies(id, request, place) {
                 found(id);
             }
         });
     }
 
     #[inline]
-    fn holds(&self, id: u32, request: &RuleRequest<'_>, place: PatternTarget) -> bool {
+    fn applies(&self, id: u32, request: &RuleRequest<'_>, place: PatternTarget) -> bool {
         let rule = &self.table.rules[id as usize];
         request.in_profile(rule.list)
-            && rule.suits(request, place).is_ok()
-            && self.table.pattern_holds(id, request, place)
-            && self.table.conditions_hold(rule, request).is_ok()
+            && rule.check_record(request, place).is_ok()
+            && self.table.pattern_matches(id, request, place)
+            && self.table.check_conditions(rule, request).is_ok()
     }
 
     #[inline]
@@ -189,8 +189,8 @@ impl RuleSet {
         index.visit(&self.table, request, |id, place| {
             let rule = &self.table.rules[id as usize];
             let rule_ref = self.table.rule_ref(id);
-            let weight = weight(rule.flags.has(RuleFlags::IMPORTANT), false, rule_ref);
-            if best.beaten_by(weight) && self.holds(id, request, place) {
+            let weight = weight(rule.flags.contains(RuleFlags::IMPORTANT), false, rule_ref);
+            if best.loses_to(weight) && self.applies(id, request, place) {
                 best.offer(weight, rule_ref);
             }
         });
@@ -198,7 +198,7 @@ impl RuleSet {
 
     /// True if one block is about all names directly below the request's name and itself, and no
     /// exception of any list, for anybody, may hold for one of them.
-    pub(crate) fn block_all_below(&self, request: &RuleRequest<'_>) -> bool {
+    pub(crate) fn blocks_all_subdomains(&self, request: &RuleRequest<'_>) -> bool {
         let base = request.host_name();
         let (mut is_blocked, mut is_excepted) = (false, false);
         self.names.visit(&self.keys, base, |row| {
@@ -214,10 +214,12 @@ impl RuleSet {
             if row.tag.is_exception() {
                 is_excepted = true;
             } else if request.in_profile(row.tag.list()) && is_about_all() {
-                is_blocked |= self.row_holds(row, request).is_ok();
+                is_blocked |= self.row_applies(row, request).is_ok();
             }
         });
-        is_blocked && !is_excepted && !self.below.may_hold(base, &self.keys, &self.table)
+        is_blocked
+            && !is_excepted
+            && !self.exceptions_below.may_apply(base, &self.keys, &self.table)
     }
 
     /// Where the row's rule stands.
@@ -226,7 +228,7 @@ impl RuleSet {
     }
 
     /// Returns whether the row's modifiers, if it has any, hold too.
-    pub(crate) fn row_holds(
+    pub(crate) fn row_applies(
         &self,
         row: NameRow,
         request: &RuleRequest<'_>,
@@ -234,18 +236,18 @@ impl RuleSet {
         if !row.tag.is_modified() {
             return Ok(());
         }
-        self.table.conditions_hold(&self.table.rules[row.line as usize], request)
+        self.table.check_conditions(&self.table.rules[row.line as usize], request)
     }
 
     /// The rule with its conditions, as far as one look at it tells.
-    pub(crate) fn rule_holds(
+    pub(crate) fn rule_applies(
         &self,
         rule: &UrlRule,
         request: &RuleRequest<'_>,
         place: PatternTarget,
     ) -> Result<(), RuleOutcome> {
-        rule.suits(request, place)?;
-        self.table.conditions_hold(rule, request)
+        rule.check_record(request, place)?;
+        self.table.check_conditions(rule, request)
     }
 }
 

@@ -5,7 +5,6 @@
 //! cut, flipped or forged file is an error and never a panic. Called by `RuleSet`.
 
 use crate::answers::AnswerValues;
-use crate::below::ExceptionsBelow;
 use crate::buckets::{HashBuckets, MultiHashes};
 use crate::clients::tags::ClientTags;
 use crate::fingerprint::{HashKeys, checksum};
@@ -14,6 +13,7 @@ use crate::names::{NameCell, NameTable, RowTag};
 use crate::report::{FileLines, ListKind, ListReport, ListSyntax, SkipReason, SkippedLine};
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
+use crate::subdomain_blocks::ExceptionsBelow;
 use crate::urls::conditions::{EntryPart, RuleClient, RuleConditions, TagPart};
 use crate::urls::flags::RuleFlags;
 use crate::urls::grams::GramSieve;
@@ -71,13 +71,13 @@ impl RuleSet {
         for list in &self.lists {
             writer.report(list);
         }
-        writer.u64s(&self.sums);
+        writer.u64s(&self.list_digests);
         writer.u64(self.cancelled);
         writer.u64(self.names.len() as u64);
         for cell in self.names.cells() {
             writer.0.extend_from_slice(&cell_bytes(&cell));
         }
-        writer.u64s(self.below.entries());
+        writer.u64s(self.exceptions_below.entries());
         writer.table(&self.table);
         for index in self.indexes.all() {
             for multi in index.multis() {
@@ -213,11 +213,11 @@ fn cell_of(bytes: [u8; CELL_BYTES]) -> NameCell {
 }
 
 /// The word that stands at a place within a record of fixed size.
-fn word(bytes: &[u8], at: usize) -> u32 {
+fn read_u32(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-fn half(bytes: &[u8], at: usize) -> u16 {
+fn read_u16(bytes: &[u8], at: usize) -> u16 {
     u16::from_le_bytes([bytes[at], bytes[at + 1]])
 }
 
@@ -237,14 +237,14 @@ fn rule_bytes(rule: &UrlRule) -> [u8; RULE_BYTES] {
 
 fn rule_of(bytes: [u8; RULE_BYTES]) -> UrlRule {
     UrlRule {
-        text: word(&bytes, 0),
-        pattern: word(&bytes, 4),
-        line: word(&bytes, 8),
-        conditions: word(&bytes, 12),
-        text_len: half(&bytes, 16),
-        pattern_len: half(&bytes, 18),
-        types: half(&bytes, 20),
-        flags: RuleFlags(half(&bytes, 22)),
+        text: read_u32(&bytes, 0),
+        pattern: read_u32(&bytes, 4),
+        line: read_u32(&bytes, 8),
+        conditions: read_u32(&bytes, 12),
+        text_len: read_u16(&bytes, 16),
+        pattern_len: read_u16(&bytes, 18),
+        types: read_u16(&bytes, 20),
+        flags: RuleFlags(read_u16(&bytes, 22)),
         list: bytes[24],
     }
 }
@@ -264,11 +264,11 @@ fn conditions_bytes(conditions: &RuleConditions) -> [u8; CONDITIONS_BYTES] {
 
 fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> RuleConditions {
     let part = |at: usize| EntryPart {
-        start: word(&bytes, at),
-        only: half(&bytes, at + 4),
-        never: half(&bytes, at + 6),
+        start: read_u32(&bytes, at),
+        only: read_u16(&bytes, at + 4),
+        never: read_u16(&bytes, at + 6),
     };
-    let tags = |at: usize| ClientTags::from_bits(word(&bytes, at)).unwrap_or_default();
+    let tags = |at: usize| ClientTags::from_bits(read_u32(&bytes, at)).unwrap_or_default();
     RuleConditions {
         pages: part(0),
         hosts: part(8),
@@ -283,7 +283,7 @@ fn conditions_of(bytes: [u8; CONDITIONS_BYTES]) -> RuleConditions {
 struct SnapshotReader<'b>(&'b [u8]);
 
 impl<'b> SnapshotReader<'b> {
-    fn take(&mut self, length: usize) -> Option<&'b [u8]> {
+    fn read_bytes(&mut self, length: usize) -> Option<&'b [u8]> {
         let (head, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
         Some(head)
@@ -306,7 +306,7 @@ impl<'b> SnapshotReader<'b> {
     /// Records whose number stands before them: no more than the bytes that are there.
     fn records<const N: usize>(&mut self) -> Option<&'b [[u8; N]]> {
         let length = usize::try_from(self.u64()?).ok()?.checked_mul(N)?;
-        Some(self.take(length)?.as_chunks::<N>().0)
+        Some(self.read_bytes(length)?.as_chunks::<N>().0)
     }
 
     /// An array of such records.
@@ -324,7 +324,7 @@ impl<'b> SnapshotReader<'b> {
 
     fn text(&mut self) -> Option<String> {
         let length = usize::try_from(self.u64()?).ok()?;
-        std::str::from_utf8(self.take(length)?).ok().map(str::to_owned)
+        std::str::from_utf8(self.read_bytes(length)?).ok().map(str::to_owned)
     }
 
     fn rules(mut self) -> Option<RuleSet> {
@@ -347,17 +347,17 @@ impl<'b> SnapshotReader<'b> {
             exceptions: index()?,
             rewrites: index()?,
             stand_ins: index()?,
-            trims: index()?,
+            parameter_removals: index()?,
         };
         let answers = AnswerValues::of(&table)?;
         let below = ExceptionsBelow::build(excepted, &table);
         self.0.is_empty().then_some(RuleSet {
             keys,
             lists,
-            sums,
+            list_digests: sums,
             cancelled,
             names,
-            below,
+            exceptions_below: below,
             table,
             indexes,
             answers,
@@ -429,11 +429,11 @@ impl<'b> SnapshotReader<'b> {
             });
         }
         let regex_rules: Vec<u32> = (0..rules.len() as u32)
-            .filter(|id| rules[*id as usize].flags.has(RuleFlags::REGEX))
+            .filter(|id| rules[*id as usize].flags.contains(RuleFlags::REGEX))
             .collect();
         let regexes = regex_rules.iter().map(|_| LazyRegex::default()).collect();
         let table = RuleTable { rules, texts, conditions, numbers, clients, regex_rules, regexes };
-        table.is_whole(lists).then_some(table)
+        table.is_consistent(lists).then_some(table)
     }
 
     fn index(&mut self, rules: usize) -> Option<UrlIndex> {
@@ -444,7 +444,7 @@ impl<'b> SnapshotReader<'b> {
             by_host,
             by_token,
             by_page,
-            gram_sieve: GramSieve::of(by_gram.index.hashes()),
+            gram_filter: GramSieve::of(by_gram.index.hashes()),
             by_gram,
             by_host_token: self.multi()?,
             always: self.u32s()?,
@@ -468,7 +468,7 @@ impl<'b> SnapshotReader<'b> {
 
 impl RuleTable {
     /// True if every range of a stored table lies within what it points into.
-    fn is_whole(&self, lists: usize) -> bool {
+    fn is_consistent(&self, lists: usize) -> bool {
         let text = |start: u32, length: u16| {
             let start = start as usize;
             self.texts.get(start..start + usize::from(length)).is_some()

@@ -5,8 +5,8 @@
 //! what is left, important rules silence the rest. What an allow list names is left as it is. Asked
 //! by `rules` and `decide` where such rules exist at all.
 
+use crate::lists::parameter_removal::{ParameterTrim, UrlQuery};
 use crate::lists::rewrite::DnsRewrite;
-use crate::lists::trim::{ParameterTrim, UrlQuery};
 use crate::report::ListKind;
 use crate::request::RuleRequest;
 use crate::rules::RuleSet;
@@ -24,23 +24,23 @@ const NO_STAND_IN: &str = "none";
 #[derive(Default)]
 pub(crate) struct SettledRules {
     /// Those that hold, in the order of lists and lines.
-    pub(crate) holding: Vec<u32>,
+    pub(crate) active: Vec<u32>,
     /// Those that an exception took back.
-    pub(crate) taken_back: Vec<u32>,
+    pub(crate) cancelled: Vec<u32>,
     /// The exceptions.
     pub(crate) exceptions: Vec<u32>,
 }
 
 impl RuleSet {
     /// Weighs the rules of one kind; `same` is whether an exception takes back a rule.
-    fn settle(
+    fn resolve(
         &self,
         index: &UrlIndex,
         request: &RuleRequest<'_>,
         same: impl Fn(u32, u32) -> bool,
     ) -> SettledRules {
         let mut found = Vec::new();
-        self.each_match(index, request, |id| {
+        self.for_each_match(index, request, |id| {
             if found.len() < MATCHES_MAX {
                 found.push(id);
             }
@@ -51,7 +51,7 @@ impl RuleSet {
         }
         found.sort_unstable();
         found.dedup();
-        let has = |id: u32, flag: RuleFlags| self.table.rules[id as usize].flags.has(flag);
+        let has = |id: u32, flag: RuleFlags| self.table.rules[id as usize].flags.contains(flag);
         let (exceptions, rules): (Vec<u32>, Vec<u32>) =
             found.into_iter().partition(|id| has(*id, RuleFlags::EXCEPTION));
         let is_taken_back = |rule: &u32| {
@@ -61,19 +61,19 @@ impl RuleSet {
                 may && same(*exception, *rule)
             })
         };
-        (settled.taken_back, settled.holding) = rules.into_iter().partition(is_taken_back);
+        (settled.cancelled, settled.active) = rules.into_iter().partition(is_taken_back);
         settled.exceptions = exceptions;
-        if settled.holding.iter().any(|id| has(*id, RuleFlags::IMPORTANT)) {
-            settled.holding.retain(|id| has(*id, RuleFlags::IMPORTANT));
+        if settled.active.iter().any(|id| has(*id, RuleFlags::IMPORTANT)) {
+            settled.active.retain(|id| has(*id, RuleFlags::IMPORTANT));
         }
-        if !settled.holding.is_empty() && self.is_in_allow_list(request) {
-            settled.taken_back.append(&mut settled.holding);
+        if !settled.active.is_empty() && self.is_in_allow_list(request) {
+            settled.cancelled.append(&mut settled.active);
         }
         settled
     }
 
-    pub(crate) fn settle_rewrites(&self, request: &RuleRequest<'_>) -> SettledRules {
-        self.settle(&self.indexes.rewrites, request, |exception, rule| {
+    pub(crate) fn resolve_rewrites(&self, request: &RuleRequest<'_>) -> SettledRules {
+        self.resolve(&self.indexes.rewrites, request, |exception, rule| {
             match self.answers.rewrite(exception) {
                 Some(DnsRewrite::Off) => true,
                 value => value == self.answers.rewrite(rule),
@@ -81,9 +81,10 @@ impl RuleSet {
         })
     }
 
-    pub(crate) fn settle_trims(&self, request: &RuleRequest<'_>) -> SettledRules {
-        self.settle(&self.indexes.trims, request, |exception, rule| {
-            match (self.answers.trim(exception), self.answers.trim(rule)) {
+    pub(crate) fn resolve_parameter_removals(&self, request: &RuleRequest<'_>) -> SettledRules {
+        self.resolve(&self.indexes.parameter_removals, request, |exception, rule| {
+            match (self.answers.parameter_removal(exception), self.answers.parameter_removal(rule))
+            {
                 (Some(ParameterTrim::All), _) => true,
                 (Some(value), Some(other)) => value.equals(other),
                 (_, None) | (None, _) => false,
@@ -91,8 +92,8 @@ impl RuleSet {
         })
     }
 
-    pub(crate) fn settle_stand_ins(&self, request: &RuleRequest<'_>) -> SettledRules {
-        self.settle(&self.indexes.stand_ins, request, |exception, rule| {
+    pub(crate) fn resolve_stand_ins(&self, request: &RuleRequest<'_>) -> SettledRules {
+        self.resolve(&self.indexes.stand_ins, request, |exception, rule| {
             match (self.answers.stand_in(exception), self.answers.stand_in(rule)) {
                 (Some(value), Some(other)) => value.name.is_empty() || value.name == other.name,
                 (_, None) | (None, _) => false,
@@ -102,7 +103,7 @@ impl RuleSet {
 
     /// The answer to a look-up, if rules rewrite it.
     pub(crate) fn rewritten(&self, request: &RuleRequest<'_>) -> Option<RewrittenAnswer> {
-        let holding = self.settle_rewrites(request).holding;
+        let holding = self.resolve_rewrites(request).active;
         let (mut rules, mut records) = (Vec::new(), Vec::new());
         for id in holding {
             let rule = self.table.rule_ref(id);
@@ -127,32 +128,36 @@ impl RuleSet {
     /// The stand-in for a request that is blocked: that of the highest priority, then the first.
     pub(crate) fn stand_in(&self, request: &RuleRequest<'_>) -> VerdictManner {
         if !request.has_url() || self.indexes.stand_ins.is_empty() {
-            return VerdictManner::Usual;
+            return VerdictManner::Default;
         }
-        let holding = self.settle_stand_ins(request).holding;
+        let holding = self.resolve_stand_ins(request).active;
         let priority = |id: &u32| self.answers.stand_in(*id).map_or(0, |it| it.priority);
         // Of equals `max_by_key` gives the last.
         match holding.iter().rev().max_by_key(|id| priority(id)) {
             Some(id) if self.answers.stand_in(*id).is_some_and(|it| &*it.name != NO_STAND_IN) => {
                 VerdictManner::StandIn(StandInId(*id))
             }
-            Some(_) | None => VerdictManner::Usual,
+            Some(_) | None => VerdictManner::Default,
         }
     }
 
     /// The URL without what rules take off; none if they take nothing.
-    pub(crate) fn trimmed(&self, request: &RuleRequest<'_>, url: &str) -> Option<TrimmedUrl> {
+    pub(crate) fn without_parameters(
+        &self,
+        request: &RuleRequest<'_>,
+        url: &str,
+    ) -> Option<TrimmedUrl> {
         let query = UrlQuery::of(url)?;
-        let holding = self.settle_trims(request).holding;
+        let holding = self.resolve_parameter_removals(request).active;
         let taking: Vec<(u32, &ParameterTrim)> = holding
             .into_iter()
-            .filter_map(|id| Some((id, self.answers.trim(id)?)))
-            .filter(|(_, trim)| query.parameters().any(|parameter| trim.takes(parameter)))
+            .filter_map(|id| Some((id, self.answers.parameter_removal(id)?)))
+            .filter(|(_, trim)| query.parameters().any(|parameter| trim.removes(parameter)))
             .collect();
         if taking.is_empty() {
             return None;
         }
-        let url = query.with(|parameter| !taking.iter().any(|(_, trim)| trim.takes(parameter)));
+        let url = query.with(|parameter| !taking.iter().any(|(_, trim)| trim.removes(parameter)));
         Some(TrimmedUrl {
             url,
             rules: taking.iter().map(|(id, _)| self.table.rule_ref(*id)).collect(),
@@ -170,11 +175,11 @@ impl RuleSet {
             found |= allows(list)
                 && row.tag.is_exception()
                 && request.in_profile(list)
-                && self.row_holds(row, request).is_ok();
+                && self.row_applies(row, request).is_ok();
         });
         if !found {
             let exceptions = &self.indexes.exceptions;
-            self.each_match(exceptions, request, |id| {
+            self.for_each_match(exceptions, request, |id| {
                 found |= allows(self.table.rules[id as usize].list);
             });
         }

@@ -3,7 +3,7 @@
 //! A [`Verdict`] is two words and is made on the hot path; an [`PolicyExplanation`] is made of
 //! strings and is made when a person asks. Neither decides anything: that is `decide`.
 
-use crate::clients::leaves::TemporaryAllow;
+use crate::clients::temporary_allows::TemporaryAllow;
 use crate::lists::rewrite::RewriteRecord;
 use std::fmt;
 use vocab::{Action, Cause, DomainName, RuleRef};
@@ -24,7 +24,7 @@ pub struct Verdict {
 pub enum VerdictManner {
     /// In the door's own way.
     #[default]
-    Usual,
+    Default,
     /// A look-up gets the answer that [`Policy::rewritten`](crate::Policy::rewritten) tells.
     Rewrite,
     /// What is blocked gets a stand-in, whose name [`Policy::stand_in`](crate::Policy::stand_in)
@@ -42,7 +42,7 @@ impl Verdict {
 
     /// A verdict that the door carries out in its own way.
     pub const fn usual(action: Action, cause: Cause) -> Self {
-        Self { action, cause, manner: VerdictManner::Usual }
+        Self { action, cause, manner: VerdictManner::Default }
     }
 }
 
@@ -112,13 +112,13 @@ pub struct PolicyExplanation {
     /// The schedule by which the list of the rule that decided holds now, if it does not always.
     pub schedule: Option<String>,
     /// The leave, or pause, by which it passes.
-    pub leave: Option<TemporaryAllow>,
+    pub allow: Option<TemporaryAllow>,
     /// What a look-up is answered with in place of the truth.
     pub rewritten: Option<RewrittenAnswer>,
     /// The name of the stand-in that a blocked request gets.
     pub stand_in: Option<String>,
     /// The URL that is asked for in place of this one.
-    pub trimmed: Option<TrimmedUrl>,
+    pub without_parameters: Option<TrimmedUrl>,
     /// All rules that match host or URL, the deciding one first, those of no account last.
     pub considered: Vec<ConsideredRule>,
 }
@@ -148,7 +148,7 @@ pub enum RuleEffect {
     /// `$redirect`, `$redirect-rule`: it names what stands in for what is blocked.
     StandIn,
     /// `$removeparam`: it takes parameters off a URL.
-    Trim,
+    RemoveParameters,
     /// Switches off rules of one of the three kinds before, and lets nothing pass.
     SwitchOff,
 }
@@ -163,7 +163,7 @@ pub enum RuleOutcome {
     /// Matches, and a rule of higher rank or an earlier one decides.
     Outranked,
     /// The rule takes parameters off URLs, and this one has none of them.
-    NothingToTake,
+    NothingToRemove,
     /// Is an exception, and nothing matches that it could except from.
     NothingToExcept,
     /// An exception of its own kind switches it off, or an allow list spares what it is about.
@@ -185,7 +185,7 @@ pub enum RuleOutcome {
     /// Is for requests of the other party, or the page is unknown.
     NotForThisParty,
     /// Spares this host by `$denyallow` or `$to`.
-    HostSpared,
+    HostExempt,
 }
 
 impl RuleEffect {
@@ -196,7 +196,7 @@ impl RuleEffect {
             Self::Exception => "exception",
             Self::Rewrite => "rewrite",
             Self::StandIn => "stand-in",
-            Self::Trim => "trim",
+            Self::RemoveParameters => "trim",
             Self::SwitchOff => "switch-off",
         }
     }
@@ -214,7 +214,7 @@ impl fmt::Display for RuleOutcome {
             Self::Decides => "decides",
             Self::Paused => "would decide, but a pause or a temporary allow lets it pass",
             Self::Outranked => "matches, but another rule outranks it",
-            Self::NothingToTake => "matches, but the URL has no parameter that it takes off",
+            Self::NothingToRemove => "matches, but the URL has no parameter that it takes off",
             Self::NothingToExcept => "matches, but nothing would block what it excepts",
             Self::SwitchedOff => "is switched off by an exception of its kind or an allow list",
             Self::NotAtThisHour => "is in this client's lists at other hours",
@@ -225,7 +225,7 @@ impl fmt::Display for RuleOutcome {
             Self::NotForThisTag => "is for clients of other tags",
             Self::NotForThisPage => "is for other pages, or the page is unknown",
             Self::NotForThisParty => "is for the other party, or the page is unknown",
-            Self::HostSpared => "spares this host",
+            Self::HostExempt => "spares this host",
         })
     }
 }

@@ -24,7 +24,7 @@ fn a_noted_alias_blocks_the_name_in_front_of_it_and_explains_it() {
     let ask = Ask {
         door: Door::Pixel,
         client: CLIENT,
-        who: None,
+        identity: None,
         host: front,
         kind: RequestKind::Script,
         url: Some(url),
@@ -98,7 +98,7 @@ fn an_alias_is_judged_for_whoever_asks_unless_an_exception_names_what_is_asked_f
     let policy = policy();
     let free: IpAddr = "192.0.2.7".parse().unwrap();
     let judged = |front: &str, alias: &str, client| {
-        policy.judge_alias(&Ask::addresses(name(front), client), name(alias), NOW).is_some()
+        policy.check_cname(&Ask::addresses(name(front), client), name(alias), NOW).is_some()
     };
     assert!(!judged("metrics.shop.example", "cdn.example", CLIENT));
     assert!(!judged("metrics.shop.example", "t.tracker.example", free));
@@ -111,7 +111,7 @@ fn at_the_proxy_what_stands_behind_a_name_blocks_it_for_those_whom_the_rule_is_f
     let policy = policy();
     let front = name("metrics.shop.example");
     let look_up = Ask::addresses(front, CLIENT);
-    policy.judge_alias(&look_up, name("t.tracker.example"), NOW).unwrap();
+    policy.check_cname(&look_up, name("t.tracker.example"), NOW).unwrap();
     let action = |door, client: &str| {
         let client = client.parse().unwrap();
         let ask = Ask { door, client, kind: RequestKind::Document, ..look_up };

@@ -47,7 +47,7 @@ impl DnsCaller<'_> {
         policy: &Policy,
         came_to: impl FnOnce() -> Option<ArrivedAt>,
     ) -> Self {
-        self.near = near::of(policy.near_wanted(), self.client, came_to, self.now);
+        self.near = near::of(policy.link_info_needs(), self.client, came_to, self.now);
         self
     }
 

@@ -97,7 +97,7 @@ fn blocked_alias(
     let mut look = |alias: Name<'_>| {
         let who = view.who(&asked.caller);
         let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
-        found = view.policy.judge_alias(&ask, alias, asked.caller.now);
+        found = view.policy.check_cname(&ask, alias, asked.caller.now);
         found.is_some()
     };
     match response {

@@ -20,6 +20,6 @@ pub(crate) struct ListenerContext {
 impl ListenerContext {
     /// The address of ours that a connection is to, if the policy wants to know its interface.
     pub(crate) fn local(&self, stream: &Stream) -> Option<ArrivedAt> {
-        near::local(self.shared.policy.load().near_wanted(), stream)
+        near::local(self.shared.policy.load().link_info_needs(), stream)
     }
 }

@@ -76,7 +76,7 @@ impl PixelConnection {
 
     /// Returns what the link tells of the client, as far as the policy wants to know.
     pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
-        self.context.link_info(policy.near_wanted(), now)
+        self.context.link_info(policy.link_info_needs(), now)
     }
 
     /// Returns what carries HTTP.

@@ -51,7 +51,7 @@ impl PixelDecision {
     pub(crate) fn named<'p>(&self, policy: &'p Policy) -> Option<&'p str> {
         match self.verdict().manner {
             VerdictManner::StandIn(id) => policy.stand_in(id),
-            VerdictManner::Usual | VerdictManner::Rewrite => None,
+            VerdictManner::Default | VerdictManner::Rewrite => None,
         }
     }
 }
@@ -67,8 +67,8 @@ pub(crate) fn decide(
     let PixelQuery { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client());
     let who = &connection.near(policy, now).into();
-    let of_url =
-        policy.decide(&Ask { door, client, who: Some(who), host, kind, url: Some(url), page }, now);
+    let of_url = policy
+        .decide(&Ask { door, client, identity: Some(who), host, kind, url: Some(url), page }, now);
     let verdict = match of_url.action {
         Action::Block => of_url,
         Action::Pass => match of_name(policy, PolicyClient { address: client, who }, host, now) {
@@ -103,14 +103,14 @@ pub(crate) fn is_spared(
     let asks = [RequestKind::Lookup(TYPE_A), RequestKind::Other].map(|kind| Ask {
         door: vocab::Door::Pixel,
         client: client.address,
-        who: Some(client.who),
+        identity: Some(client.who),
         host,
         kind,
         url: None,
         page: None,
     });
-    policy.spares_some(now)
-        && asks.iter().any(|ask| policy.spares(ask, now))
+    policy.has_exemptions(now)
+        && asks.iter().any(|ask| policy.is_exempt(ask, now))
         && asks.iter().all(|ask| policy.decide(ask, now).action == Action::Pass)
 }
 
@@ -123,5 +123,6 @@ pub(crate) fn of_name(
 ) -> Verdict {
     let (door, kind) = (vocab::Door::Pixel, RequestKind::Lookup(TYPE_A));
     let PolicyClient { address: client, who } = client;
-    policy.decide(&Ask { door, client, who: Some(who), host, kind, url: None, page: None }, now)
+    policy
+        .decide(&Ask { door, client, identity: Some(who), host, kind, url: None, page: None }, now)
 }

@@ -44,7 +44,7 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
         return PixelForecast { judged: JudgedPart::Own, outcome };
     }
     let nobody = ClientIdentity::default();
-    let who = ask.who.unwrap_or(&nobody);
+    let who = ask.identity.unwrap_or(&nobody);
     let client = PolicyClient { address: ask.client, who };
     let of_url = policy.decide(ask, now);
     let by_name = of_name(policy, client, ask.host, now);
@@ -97,7 +97,7 @@ fn answer<'a>(policy: &'a Policy, ask: &Ask<'a>, verdict: Verdict) -> AnswerAudi
         ask,
         match verdict.manner {
             VerdictManner::StandIn(id) => policy.stand_in(id),
-            VerdictManner::Usual | VerdictManner::Rewrite => None,
+            VerdictManner::Default | VerdictManner::Rewrite => None,
         },
     )
 }

@@ -135,7 +135,7 @@ impl PixelDoor {
         way: SpliceProtocol,
         drain: &Drain,
     ) -> Option<(Stream, CarryAttempt)> {
-        if !self.parts.policy.load().spares_some(transport::clock::now()) {
+        if !self.parts.policy.load().has_exemptions(transport::clock::now()) {
             return Some((stream, CarryAttempt::None));
         }
         // Boxed: most connections never need it.
@@ -165,7 +165,7 @@ impl PixelDoor {
 
     /// The connection in the clear, with the address of ours that it is to if that is wanted.
     fn context_of(&self, stream: &Stream) -> ConnectionContext<SniHandshake> {
-        let needs = self.parts.policy.load().near_wanted();
+        let needs = self.parts.policy.load().link_info_needs();
         ConnectionContext::with_needs(stream, needs, ConnectionSecurity::Plain)
     }
 

@@ -89,7 +89,7 @@ pub(crate) async fn spared(
         }
     };
     let policy = door.parts.policy.load();
-    let (wanted, now) = (policy.near_wanted(), clock::now());
+    let (wanted, now) = (policy.link_info_needs(), clock::now());
     let who = near::of(wanted, client, || near::local(wanted, stream), now).into();
     let is_spared =
         is_spared(&policy, PolicyClient { address: client, who: &who }, name.as_name(), now);

@@ -104,7 +104,7 @@ fn hints<'r, B>(
         service_worker: field("service-worker"),
         named: match asked.verdict.manner {
             VerdictManner::StandIn(id) => policy.stand_in(id),
-            VerdictManner::Usual | VerdictManner::Rewrite => None,
+            VerdictManner::Default | VerdictManner::Rewrite => None,
         },
     }
 }

@@ -22,6 +22,6 @@ impl ProxyConnection {
 
     /// Returns what the link tells of the client, as far as the policy wants to know.
     pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
-        self.context.link_info(policy.near_wanted(), now)
+        self.context.link_info(policy.link_info_needs(), now)
     }
 }

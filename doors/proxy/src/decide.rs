@@ -41,7 +41,7 @@ pub(crate) fn decide(
     let ask = Ask {
         door: vocab::Door::Proxy,
         client: caller.client(),
-        who: Some(&who),
+        identity: Some(&who),
         host: asked.host,
         kind: asked.kind,
         url: asked.url,

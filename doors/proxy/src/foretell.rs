@@ -30,7 +30,7 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: Blocke
     }
     let named = match verdict.manner {
         VerdictManner::StandIn(id) => policy.stand_in(id),
-        VerdictManner::Usual | VerdictManner::Rewrite => None,
+        VerdictManner::Default | VerdictManner::Rewrite => None,
     };
     match select_for_get(ask, named) {
         AnswerAudience::Page => "403 with a page that says why".into(),

@@ -31,7 +31,7 @@ impl Never {
         let ask = Ask {
             door: vocab::Door::Proxy,
             client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-            who: None,
+            identity: None,
             host,
             // Of pages themselves most rules say nothing.
             kind: RequestKind::Other,

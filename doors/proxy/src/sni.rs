@@ -86,7 +86,7 @@ impl SniJudge {
         let ask = Ask {
             door: vocab::Door::Proxy,
             client: self.client,
-            who: Some(&who),
+            identity: Some(&who),
             host: name.as_name(),
             kind: RequestKind::Tunnel,
             url: None,

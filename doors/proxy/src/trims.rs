@@ -50,7 +50,8 @@ impl TrimRedirect {
         if !matches!(*method, Method::GET | Method::HEAD) {
             return None;
         }
-        let trimmed = policy.trim(ask, now).filter(|it| Some(it.url.as_str()) != ask.url)?;
+        let trimmed =
+            policy.remove_parameters(ask, now).filter(|it| Some(it.url.as_str()) != ask.url)?;
         let location = HeaderValue::try_from(trimmed.url).ok()?;
         Some(Self { location, rule: *trimmed.rules.first()? })
     }

@@ -97,7 +97,7 @@ impl DestinationGuard<'_> {
         let policy = policy.load();
         let who = ClientIdentity { user: user.as_deref(), ..caller.near(&policy, *now).into() };
         let ask = Ask::addresses(name.as_name(), caller.client()).by(&who);
-        policy.judge_alias(&ask, alias, *now)
+        policy.check_cname(&ask, alias, *now)
     }
 
     fn may_lead_to(&self, inside: IpAddr) -> bool {

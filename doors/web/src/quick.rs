@@ -110,8 +110,9 @@ impl WebFastPath {
         let RuleInput { url, kind, page } = asked;
         let page = page.as_ref().map(DomainName::as_name);
         let (door, client) = (vocab::Door::Web, self.0.client());
-        let who = self.0.context.link_info(policy.near_wanted(), now).into();
-        let ask = Ask { door, client, who: Some(&who), host, kind: *kind, url: Some(url), page };
+        let who = self.0.context.link_info(policy.link_info_needs(), now).into();
+        let ask =
+            Ask { door, client, identity: Some(&who), host, kind: *kind, url: Some(url), page };
         policy.decide(&ask, now)
     }
 

@@ -124,11 +124,11 @@ fn route<'t>(table: &'t SiteTable, wish: &WebRequest) -> (Option<&'t Arc<Site>>,
 }
 
 fn decide(policy: &Policy, context: &WebContext, wish: &WebRequest, now: Now) -> Verdict {
-    let who = context.link_info(policy.near_wanted(), now).into();
+    let who = context.link_info(policy.link_info_needs(), now).into();
     let ask = Ask {
         door: Door::Web,
         client: context.client_ip(),
-        who: Some(&who),
+        identity: Some(&who),
         host: wish.host.as_name(),
         kind: wish.kind,
         url: Some(&wish.url),

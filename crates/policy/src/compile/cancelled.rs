@@ -33,7 +33,7 @@ impl CancelledRules {
                     && let DetectedLine::Rule(rule) = detect::read(line, bare)
                     && rule.options.marks.badfilter
                 {
-                    let head = spelled(rule.head).into_owned();
+                    let head = canonical_head(rule.head).into_owned();
                     cancelled.entry(head).or_default().insert(modifiers(rule.tail));
                 }
             }
@@ -42,7 +42,7 @@ impl CancelledRules {
     }
 
     /// A sum over all of them, by which it is known that none came or went.
-    pub(super) fn sum(&self) -> u64 {
+    pub(super) fn digest(&self) -> u64 {
         let rules = self.0.iter().flat_map(|(head, all)| all.iter().map(move |it| (head, it)));
         rules.fold(0, |sum: u64, (head, modifiers)| {
             sum.wrapping_add(checksum(format!("{head}${}", modifiers.join(",")).as_bytes()))
@@ -54,14 +54,14 @@ impl CancelledRules {
     }
 
     /// True for a cancelled rule: one of the same head and of modifiers that mean the same.
-    pub(super) fn has(&self, head: &str, tail: &str) -> bool {
-        let cancelled = self.0.get(&*spelled(head));
+    pub(super) fn contains(&self, head: &str, tail: &str) -> bool {
+        let cancelled = self.0.get(&*canonical_head(head));
         cancelled.is_some_and(|cancelled| cancelled.contains(&modifiers(tail)))
     }
 }
 
 /// Head of a rule in lower case; in expressions case has a meaning.
-fn spelled(head: &str) -> Cow<'_, str> {
+fn canonical_head(head: &str) -> Cow<'_, str> {
     let is_expression = head.trim_start_matches("@@").starts_with('/');
     if is_expression || !head.bytes().any(|byte| byte.is_ascii_uppercase()) {
         return Cow::Borrowed(head);
@@ -95,14 +95,14 @@ const SYNONYMS: [&[&str]; 18] = [
 fn modifiers(tail: &str) -> Vec<String> {
     let words = split(tail, ',').map(str::trim);
     let words = words.filter(|word| !word.is_empty() && *word != "badfilter");
-    let mut words: Vec<String> = words.map(spelling).collect();
+    let mut words: Vec<String> = words.map(canonical_modifier).collect();
     words.sort_unstable();
     words.dedup();
     words
 }
 
 /// A modifier by the first of its names, with the entries of its value in alphabetical order.
-fn spelling(word: &str) -> String {
+fn canonical_modifier(word: &str) -> String {
     let (name, value) = word.split_once('=').map_or((word, None), |(name, it)| (name, Some(it)));
     let name = SYNONYMS.iter().find(|all| all.contains(&name)).map_or(name, |all| all[0]);
     let Some(value) = value else { return name.to_owned() };

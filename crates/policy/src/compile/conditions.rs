@@ -41,7 +41,7 @@ pub(super) fn read(
     let record_types = record_types(options.dnstype)?;
     let clients = entries(options.client, client)?;
     let tags =
-        entries(options.ctag, |word| ClientTags::of_word(word).ok_or(SkipReason::ClientTag))?;
+        entries(options.ctag, |word| ClientTags::by_name(word).ok_or(SkipReason::ClientTag))?;
     let tags =
         TagPart { only: ClientTags::all_of(&tags.only), never: ClientTags::all_of(&tags.never) };
     let conditions = RuleConditions {

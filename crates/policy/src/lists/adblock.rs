@@ -60,12 +60,12 @@ pub(crate) fn read(line: &str) -> Result<AdblockRule<'_>, SkipReason> {
             anchors(pattern)
         }
     };
-    if !flags.has(RuleFlags::REGEX) && pattern.len() > PATTERN_BYTES_MAX {
+    if !flags.contains(RuleFlags::REGEX) && pattern.len() > PATTERN_BYTES_MAX {
         return Err(SkipReason::TooLong);
     }
     let letters = pattern.bytes().filter(|byte| *byte != b'*').take(PATTERN_CHARS_MIN).count();
     let narrow = options.restricts()
-        || options.is_for_few()
+        || options.is_narrow()
         || options.removeparam.is_some()
         || options.marks.badfilter;
     if letters < PATTERN_CHARS_MIN && !narrow {
@@ -122,7 +122,7 @@ fn anchors(pattern: &str) -> (RuleFlags, &str) {
     if let Some(before) = rest.strip_suffix('|') {
         (flags, rest) = (flags.with(RuleFlags::AT_END), before);
     }
-    if rest.starts_with('*') && !flags.has(RuleFlags::AT_LABEL) {
+    if rest.starts_with('*') && !flags.contains(RuleFlags::AT_LABEL) {
         rest = rest.trim_start_matches('*');
         flags = RuleFlags(flags.0 & !RuleFlags::AT_START.0);
     }
@@ -142,14 +142,14 @@ const fn is_pattern_byte(byte: u8) -> bool {
 impl<'l> AdblockRule<'l> {
     /// The name, if the pattern is that name and all below it: `||name^`.
     pub(crate) fn whole_name(&self) -> Option<&'l str> {
-        if !self.flags.has(RuleFlags::AT_LABEL) {
+        if !self.flags.contains(RuleFlags::AT_LABEL) {
             return None;
         }
         let end = self.pattern.bytes().position(|byte| !is_name_byte(byte));
         let (name, rest) = self.pattern.split_at(end.unwrap_or(self.pattern.len()));
         let ends = match rest {
             "^" => true,
-            "" => self.flags.has(RuleFlags::AT_END),
+            "" => self.flags.contains(RuleFlags::AT_END),
             // `||name/*`: its star went with the anchors, and what is left blocks all of the host.
             "/" => self.head.ends_with("/*"),
             _ => false,
@@ -158,18 +158,18 @@ impl<'l> AdblockRule<'l> {
     }
 
     /// True if the pattern could stand in a host name, so that it counts for names.
-    pub(crate) fn could_be_in_a_name(&self) -> bool {
-        self.flags.has(RuleFlags::REGEX)
+    pub(crate) fn may_match_host_name(&self) -> bool {
+        self.flags.contains(RuleFlags::REGEX)
             || self.pattern.bytes().all(|byte| is_name_byte(byte) || matches!(byte, b'^' | b'*'))
-            || self.names_a_host_behind_a_scheme()
+            || self.is_scheme_host()
     }
 
     /// True for `://name^` and the like, whose name is whole: `://ads.` is about URLs alone.
-    fn names_a_host_behind_a_scheme(&self) -> bool {
+    fn is_scheme_host(&self) -> bool {
         let Some(rest) = behind_scheme(self.pattern) else { return false };
         let name = rest.strip_suffix('^').unwrap_or(rest);
         let labels = name.split('.').filter(|label| !label.is_empty()).count();
-        !self.flags.has(RuleFlags::AT_LABEL)
+        !self.flags.contains(RuleFlags::AT_LABEL)
             && labels >= 2
             && labels == name.split('.').count()
             && name.bytes().all(is_name_byte)

@@ -62,7 +62,7 @@ pub(crate) fn read<'l>(line: &'l str, bare: BareWords<'_>) -> DetectedLine<'l> {
     if let Some(line) = geosite::read(line).or_else(|| surge::read(line)) {
         return line;
     }
-    if let Some(line) = rpz::lone(line) {
+    if let Some(line) = rpz::rpz_line(line) {
         return line;
     }
     if pihole::is_one(line) {

@@ -87,7 +87,7 @@ impl<'l> RuleOptions<'l> {
         let mut options = Self::default();
         let mut types = RequestTypes::default();
         for word in split(text, ',') {
-            options.word(word.trim(), &mut types)?;
+            options.read_option(word.trim(), &mut types)?;
         }
         if types.named == 0 && types.needs_browser {
             return Err(SkipReason::NeedsBrowser);
@@ -104,7 +104,7 @@ impl<'l> RuleOptions<'l> {
         Ok(options)
     }
 
-    fn word(&mut self, word: &'l str, types: &mut RequestTypes) -> Result<(), SkipReason> {
+    fn read_option(&mut self, word: &'l str, types: &mut RequestTypes) -> Result<(), SkipReason> {
         if let Some((name, value)) = word.split_once('=') {
             return self.value(name, value);
         }
@@ -115,10 +115,10 @@ impl<'l> RuleOptions<'l> {
             "all" => self.marks.all = true,
             "dnsrewrite" => return set(&mut self.dnsrewrite, ""),
             "removeparam" | "queryprune" => return set(&mut self.removeparam, ""),
-            "redirect" | "rewrite" => return self.stands_in("", StandInReach::Blocks),
-            "redirect-rule" => return self.stands_in("", StandInReach::Waits),
-            "empty" => return self.stands_in("empty", StandInReach::Blocks),
-            "mp4" => return self.stands_in("noopmp4-1s", StandInReach::Blocks),
+            "redirect" | "rewrite" => return self.set_stand_in("", StandInReach::Blocks),
+            "redirect-rule" => return self.set_stand_in("", StandInReach::Waits),
+            "empty" => return self.set_stand_in("empty", StandInReach::Blocks),
+            "mp4" => return self.set_stand_in("noopmp4-1s", StandInReach::Blocks),
             "third-party" | "3p" | "strict3p" | "~first-party" | "~1p" => {
                 self.party = Some(RequestParty::Third);
             }
@@ -146,12 +146,12 @@ impl<'l> RuleOptions<'l> {
             "ctag" => &mut self.ctag,
             "dnsrewrite" => return set(&mut self.dnsrewrite, value),
             "removeparam" | "queryprune" => return set(&mut self.removeparam, value),
-            "redirect" => return self.stands_in(value, StandInReach::Blocks),
+            "redirect" => return self.set_stand_in(value, StandInReach::Blocks),
             "rewrite" => {
                 let value = value.strip_prefix("abp-resource:").ok_or(SkipReason::Redirect)?;
-                return self.stands_in(value, StandInReach::Blocks);
+                return self.set_stand_in(value, StandInReach::Blocks);
             }
-            "redirect-rule" => return self.stands_in(value, StandInReach::Waits),
+            "redirect-rule" => return self.set_stand_in(value, StandInReach::Waits),
             _ => return Err(refusal(name)),
         };
         if value.is_empty() {
@@ -160,7 +160,7 @@ impl<'l> RuleOptions<'l> {
         set(slot, value)
     }
 
-    fn stands_in(&mut self, value: &'l str, reach: StandInReach) -> Result<(), SkipReason> {
+    fn set_stand_in(&mut self, value: &'l str, reach: StandInReach) -> Result<(), SkipReason> {
         set(&mut self.stand_in, StandInWord { value, reach })
     }
 
@@ -191,7 +191,7 @@ impl<'l> RuleOptions<'l> {
     }
 
     /// True if it names both types and a party: `$ping,third-party` may stand without a pattern.
-    pub(crate) fn is_for_few(&self) -> bool {
+    pub(crate) fn is_narrow(&self) -> bool {
         self.party.is_some() && self.types.is_some_and(|types| types & !TYPES_FEW == 0)
     }
 

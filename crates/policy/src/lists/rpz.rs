@@ -63,7 +63,7 @@ pub(crate) fn read<'l>(line: &'l str, origin: &str) -> DetectedLine<'l> {
 }
 
 /// A line of any list that can only be a record of such a zone: its alias is an action.
-pub(crate) fn lone(line: &str) -> Option<DetectedLine<'_>> {
+pub(crate) fn rpz_line(line: &str) -> Option<DetectedLine<'_>> {
     let record = line.split(';').next().unwrap_or_default();
     let mut words = record.split_whitespace().rev();
     let target = words.next()?;
@@ -156,8 +156,8 @@ mod tests {
         for line in ["$TTL 2h", "@ IN NS localhost.", "  2024 ; serial", ")", "; x", "  6h"] {
             assert_eq!(read(line), DetectedLine::Blank, "{line}");
         }
-        assert_eq!(lone("ads.example CNAME ."), Some(blocks(NameForm::Plain)));
-        assert_eq!(lone("ads.example CNAME b.example"), None);
-        assert_eq!(lone("ads.example"), None);
+        assert_eq!(rpz_line("ads.example CNAME ."), Some(blocks(NameForm::Plain)));
+        assert_eq!(rpz_line("ads.example CNAME b.example"), None);
+        assert_eq!(rpz_line("ads.example"), None);
     }
 }

@@ -105,7 +105,7 @@ impl RowLines {
         name: NameFingerprint,
         mut found: impl FnMut(RowTag, u32),
     ) {
-        if !NameSieve::may_hold(look.sieved, name.hash) {
+        if !NameSieve::may_contain(look.sieved, name.hash) {
             return;
         }
         let Some(line) = self.all.get(look.place) else { return };

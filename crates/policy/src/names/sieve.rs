@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Hashes to a word on average: 12.8 bits each, by which 98 of 100 strangers are told. Five million
 /// names are 7.6 MiB of words.
-const HASHES_TO_A_WORD: usize = 5;
+const HASHES_PER_WORD: usize = 5;
 /// Bits of a word, in bits of a hash.
 const BIT_BITS: u32 = 6;
 
@@ -19,7 +19,7 @@ pub(super) struct NameSieve(Vec<u64>);
 impl NameSieve {
     /// An empty one for so many hashes.
     pub(super) fn of(count: usize) -> Self {
-        Self(vec![0; count.div_ceil(HASHES_TO_A_WORD)])
+        Self(vec![0; count.div_ceil(HASHES_PER_WORD)])
     }
 
     pub(super) fn add(&mut self, hash: u64) {
@@ -37,7 +37,7 @@ impl NameSieve {
 
     /// True if the hash may have been added, by its word.
     #[inline]
-    pub(super) fn may_hold(word: u64, hash: u64) -> bool {
+    pub(super) fn may_contain(word: u64, hash: u64) -> bool {
         let bits = bits(hash);
         word & bits == bits
     }
@@ -86,10 +86,10 @@ mod tests {
         for hash in &hashes {
             sieve.add(*hash);
         }
-        let passes = |hash: u64| NameSieve::may_hold(sieve.word(hash), hash);
+        let passes = |hash: u64| NameSieve::may_contain(sieve.word(hash), hash);
         assert!(hashes.iter().all(|hash| passes(*hash)));
         let strangers = (0..100_000).filter(|_| passes(split_mix(&mut word))).count();
         assert!(strangers < 3_000, "{strangers} of 100,000");
-        assert!(!NameSieve::may_hold(NameSieve::default().word(7), 7));
+        assert!(!NameSieve::may_contain(NameSieve::default().word(7), 7));
     }
 }

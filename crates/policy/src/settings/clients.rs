@@ -144,9 +144,9 @@ impl ClientSettings {
             }
         }
         for (at, word) in self.tags.iter().enumerate() {
-            if ClientTags::of_word(word).is_none() {
+            if ClientTags::by_name(word).is_none() {
                 let message = format!("{word:?} is no tag");
-                let remedy = format!("the tags are: {}", ClientTags::words().join(", "));
+                let remedy = format!("the tags are: {}", ClientTags::names().join(", "));
                 let path = format!("{path}.tags.{at}");
                 complaints.push(Complaint::new(path, message).remedy(remedy));
             }

@@ -14,9 +14,9 @@ use std::collections::HashMap;
 /// Units of a pattern without stars, or with a few.
 const PATTERN_UNITS: u32 = 2;
 /// Stars of a pattern for a unit more.
-const STARS_A_UNIT: usize = 8;
+const STARS_PER_UNIT: usize = 8;
 /// Entries of `$client=` for a unit more: they are compared one by one.
-const CLIENTS_A_UNIT: u32 = 4;
+const CLIENTS_PER_UNIT: u32 = 4;
 /// Units of an expression whose automaton is bounded, held against a name, and against a URL, which
 /// is ten times as long.
 const EXPRESSION_UNITS: u32 = 2;
@@ -81,17 +81,17 @@ impl RuleCost {
             .conditions
             .get(rule.conditions as usize)
             .map_or(0, |it| u32::from(it.clients.only) + u32::from(it.clients.never));
-        let pattern = match (rule.flags.has(RuleFlags::REGEX), extent) {
+        let pattern = match (rule.flags.contains(RuleFlags::REGEX), extent) {
             (true, AutomatonExtent::Unbounded) => (UNBOUNDED_UNITS, UNBOUNDED_UNITS),
             (true, AutomatonExtent::Bounded) => (EXPRESSION_UNITS, EXPRESSION_URL_UNITS),
             (false, _) => {
                 let stars = table.pattern(rule).bytes().filter(|byte| *byte == b'*').count();
-                let units = PATTERN_UNITS + (stars / STARS_A_UNIT) as u32;
+                let units = PATTERN_UNITS + (stars / STARS_PER_UNIT) as u32;
                 (units, units)
             }
         };
         let (for_names, for_urls) = pattern;
-        let more = clients / CLIENTS_A_UNIT;
+        let more = clients / CLIENTS_PER_UNIT;
         Self { for_names: for_names + more, for_urls: for_urls + more, extent }
     }
 

@@ -39,14 +39,14 @@ impl RuleFlags {
     /// `$dnsrewrite`.
     pub(crate) const REWRITE: Self = Self(1 << 12);
     /// `$removeparam`.
-    pub(crate) const TRIM: Self = Self(1 << 13);
+    pub(crate) const REMOVE_PARAMETERS: Self = Self(1 << 13);
     /// `$redirect`, `$redirect-rule`.
     pub(crate) const STAND_IN: Self = Self(1 << 14);
     /// `$redirect-rule`: it does not block.
     pub(crate) const STAND_IN_ONLY: Self = Self(1 << 15);
 
     #[inline]
-    pub(crate) const fn has(self, other: Self) -> bool {
+    pub(crate) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
@@ -56,9 +56,9 @@ impl RuleFlags {
     }
 
     pub(crate) const fn start(self) -> MatchStart {
-        if self.has(Self::AT_LABEL) {
+        if self.contains(Self::AT_LABEL) {
             MatchStart::Label
-        } else if self.has(Self::AT_START) {
+        } else if self.contains(Self::AT_START) {
             MatchStart::Text
         } else {
             MatchStart::Anywhere
@@ -66,11 +66,11 @@ impl RuleFlags {
     }
 
     pub(crate) const fn end(self) -> MatchEnd {
-        if self.has(Self::AT_END) { MatchEnd::Text } else { MatchEnd::Anywhere }
+        if self.contains(Self::AT_END) { MatchEnd::Text } else { MatchEnd::Anywhere }
     }
 
     pub(crate) const fn case(self) -> CaseMatching {
-        if self.has(Self::MATCH_CASE) { CaseMatching::Differs } else { CaseMatching::Same }
+        if self.contains(Self::MATCH_CASE) { CaseMatching::Differs } else { CaseMatching::Same }
     }
 }
 

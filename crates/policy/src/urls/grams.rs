@@ -109,7 +109,7 @@ impl GramSieve {
     }
 
     #[inline]
-    fn may_hold(&self, hash: u64) -> bool {
+    fn may_contain(&self, hash: u64) -> bool {
         let bit = hash >> self.shift;
         self.words.get((bit / 64) as usize).is_some_and(|word| word >> (bit % 64) & 1 == 1)
     }
@@ -117,14 +117,14 @@ impl GramSieve {
     /// Calls `found` for each gram of a URL in lower case that patterns may be filed under, once or
     /// nearly once: the memory of what was seen is small and forgets.
     #[inline]
-    pub(crate) fn each(&self, text: &[u8], mut found: impl FnMut(u64)) {
+    pub(crate) fn for_each_gram(&self, text: &[u8], mut found: impl FnMut(u64)) {
         if self.words.is_empty() {
             return;
         }
         let mut seen = [0u64; SEEN_SLOTS];
         for window in text.array_windows::<GRAM_BYTES>() {
             let hash = mixed(u32::from_le_bytes(*window));
-            if self.may_hold(hash) {
+            if self.may_contain(hash) {
                 let slot = &mut seen[(hash % SEEN_SLOTS as u64) as usize];
                 if *slot != hash {
                     *slot = hash;
@@ -154,9 +154,9 @@ mod tests {
         assert_ne!(hash, hash_of(b"-ad-"), "two others have that");
         let sieve = GramSieve::of(&[hash]);
         let mut found = Vec::new();
-        sieve.each(b"https://a.example/x-ad-banner-ad-banner", |hash| found.push(hash));
+        sieve.for_each_gram(b"https://a.example/x-ad-banner-ad-banner", |hash| found.push(hash));
         assert_eq!(found, [hash]);
-        sieve.each(b"abc", |_| panic!("too short to hold four bytes"));
+        sieve.for_each_gram(b"abc", |_| panic!("too short to hold four bytes"));
         assert_eq!(histogram.rarest(b"ab*cd^e"), None);
         assert_eq!(histogram.rarest(b".com/"), Some(hash_of(b".com")), "nothing better");
     }

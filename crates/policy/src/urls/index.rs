@@ -32,7 +32,7 @@ pub(crate) struct UrlIndex {
     pub(crate) by_page: MultiHashes,
     /// By four bytes in a row of the URL.
     pub(crate) by_gram: MultiHashes,
-    pub(crate) gram_sieve: GramSieve,
+    pub(crate) gram_filter: GramSieve,
     /// Those with nothing to file them under.
     pub(crate) always: Vec<u32>,
     /// Regular expressions with nothing to file them under.
@@ -57,7 +57,7 @@ pub(crate) struct UrlIndexes {
     /// `$redirect` and `$redirect-rule`, exceptions among them.
     pub(crate) stand_ins: UrlIndex,
     /// `$removeparam`, exceptions among them.
-    pub(crate) trims: UrlIndex,
+    pub(crate) parameter_removals: UrlIndex,
 }
 
 /// Rules on their way into an index.
@@ -105,32 +105,33 @@ pub(crate) fn build(
     for draft in drafts {
         let flags = table.rules[draft.id as usize].flags;
         let file = |filing: &mut RuleFiling| filing.file(table, draft, &histogram, keys);
-        let is_filed = if flags.has(RuleFlags::REWRITE) {
+        let is_filed = if flags.contains(RuleFlags::REWRITE) {
             file(rewrites)
-        } else if flags.has(RuleFlags::TRIM) {
+        } else if flags.contains(RuleFlags::REMOVE_PARAMETERS) {
             file(trims)
-        } else if flags.has(RuleFlags::STAND_IN) {
+        } else if flags.contains(RuleFlags::STAND_IN) {
             file(stand_ins)
         } else {
             true
         };
-        let only = RuleFlags::REWRITE.with(RuleFlags::TRIM).with(RuleFlags::STAND_IN_ONLY);
-        let blocks_too = !flags.has(only);
+        let only =
+            RuleFlags::REWRITE.with(RuleFlags::REMOVE_PARAMETERS).with(RuleFlags::STAND_IN_ONLY);
+        let blocks_too = !flags.contains(only);
         if !is_filed
             || (blocks_too
-                && !file(if flags.has(RuleFlags::EXCEPTION) { exceptions } else { blocks }))
+                && !file(if flags.contains(RuleFlags::EXCEPTION) { exceptions } else { blocks }))
         {
             refused.push(draft.id);
         }
     }
     let [blocks, exceptions, rewrites, stand_ins, trims] = filings.map(RuleFiling::build);
-    (UrlIndexes { blocks, exceptions, rewrites, stand_ins, trims }, refused)
+    (UrlIndexes { blocks, exceptions, rewrites, stand_ins, parameter_removals: trims }, refused)
 }
 
 impl UrlIndexes {
     /// All of them, in the order in which they are stored.
     pub(crate) fn all(&self) -> [&UrlIndex; 5] {
-        [&self.blocks, &self.exceptions, &self.rewrites, &self.stand_ins, &self.trims]
+        [&self.blocks, &self.exceptions, &self.rewrites, &self.stand_ins, &self.parameter_removals]
     }
 
     /// Bytes of memory.
@@ -149,7 +150,7 @@ struct LiteralHistograms {
 /// Bytes that a matching text must hold, with `*` and `^` where others may stand.
 fn text_of<'t>(table: &'t RuleTable, draft: &'t RuleDraft) -> &'t [u8] {
     let rule = &table.rules[draft.id as usize];
-    if rule.flags.has(RuleFlags::REGEX) {
+    if rule.flags.contains(RuleFlags::REGEX) {
         &draft.expression.outline
     } else {
         table.pattern(rule).as_bytes()
@@ -158,7 +159,7 @@ fn text_of<'t>(table: &'t RuleTable, draft: &'t RuleDraft) -> &'t [u8] {
 
 fn for_each_token<'t>(table: &'t RuleTable, draft: &'t RuleDraft, mut found: impl FnMut(&'t [u8])) {
     let rule = &table.rules[draft.id as usize];
-    let (start, end) = if rule.flags.has(RuleFlags::REGEX) {
+    let (start, end) = if rule.flags.contains(RuleFlags::REGEX) {
         (MatchStart::Anywhere, MatchEnd::Anywhere)
     } else {
         (rule.flags.start(), rule.flags.end())
@@ -168,13 +169,13 @@ fn for_each_token<'t>(table: &'t RuleTable, draft: &'t RuleDraft, mut found: imp
 
 /// The complete name after `||`, if one stands there: what follows it is no part of a name.
 pub(crate) fn anchored_host(rule: &UrlRule, pattern: &str) -> Option<usize> {
-    if !rule.flags.has(RuleFlags::AT_LABEL) {
+    if !rule.flags.contains(RuleFlags::AT_LABEL) {
         return None;
     }
     let end = pattern.bytes().position(|byte| !is_name_byte(byte)).unwrap_or(pattern.len());
     let closed = match pattern.as_bytes().get(end) {
         Some(next) => matches!(next, b'^' | b'/' | b':' | b'?'),
-        None => rule.flags.has(RuleFlags::AT_END),
+        None => rule.flags.contains(RuleFlags::AT_END),
     };
     (end > 0 && closed).then_some(end)
 }
@@ -191,10 +192,10 @@ fn shelves(
     let mut found = Vec::new();
     for_each_token(table, draft, |token| found.push(token));
     let token = histogram.tokens.rarest(found.into_iter());
-    if rule.flags.has(RuleFlags::FOR_NAMES) {
+    if rule.flags.contains(RuleFlags::FOR_NAMES) {
         // A name is held against what stands behind the scheme, and has no token of that.
         let host = behind_scheme(table.pattern(rule));
-        let token = match host.filter(|_| !rule.flags.has(RuleFlags::REGEX)) {
+        let token = match host.filter(|_| !rule.flags.contains(RuleFlags::REGEX)) {
             Some(host) => {
                 let mut found = Vec::new();
                 let end = rule.flags.end();
@@ -207,7 +208,7 @@ fn shelves(
         };
         shelves.push(token.map_or(RuleShelf::AnyName, |(hash, _)| RuleShelf::NameToken(hash)));
     }
-    if rule.flags.has(RuleFlags::NAMES_ONLY.with(RuleFlags::REWRITE)) {
+    if rule.flags.contains(RuleFlags::NAMES_ONLY.with(RuleFlags::REWRITE)) {
         return shelves;
     }
     let pattern = table.pattern(rule);
@@ -251,7 +252,8 @@ impl RuleFiling {
             return false;
         }
         // A group ignores case, so the few that do not stand outside.
-        let grouped = rule.flags.has(RuleFlags::REGEX) && !rule.flags.has(RuleFlags::MATCH_CASE);
+        let grouped =
+            rule.flags.contains(RuleFlags::REGEX) && !rule.flags.contains(RuleFlags::MATCH_CASE);
         for shelf in shelves {
             match shelf {
                 RuleShelf::Host(hash) => self.by_host.push((hash, id)),
@@ -271,7 +273,7 @@ impl RuleFiling {
     fn build(self) -> UrlIndex {
         let by_gram = MultiHashes::build(self.by_gram);
         UrlIndex {
-            gram_sieve: GramSieve::of(by_gram.index.hashes()),
+            gram_filter: GramSieve::of(by_gram.index.hashes()),
             by_gram,
             by_host: MultiHashes::build(self.by_host),
             by_token: MultiHashes::build(self.by_token),
@@ -310,7 +312,7 @@ impl UrlIndex {
         let expression = |id: u32| table.pattern(&table.rules[id as usize]);
         let host = request.host_name();
         if self.by_host_token.index.len() > 0 {
-            request.each_host_token(|token| {
+            request.for_each_host_token(|token| {
                 self.by_host_token
                     .find(token)
                     .iter()
@@ -343,7 +345,7 @@ impl UrlIndex {
                 self.by_page.find(*page).iter().for_each(|id| found(*id));
             }
         }
-        self.gram_sieve.each(url, |gram| {
+        self.gram_filter.for_each_gram(url, |gram| {
             self.by_gram.find(gram).iter().for_each(|id| found(*id));
         });
         self.always.iter().for_each(|id| found(*id));
@@ -365,6 +367,6 @@ impl UrlIndex {
             + self.host_regexes.rules.capacity())
             * 4;
         let multis = self.multis().into_iter().map(MultiHashes::bytes).sum::<u64>();
-        multis + lists as u64 + self.gram_sieve.bytes()
+        multis + lists as u64 + self.gram_filter.bytes()
     }
 }

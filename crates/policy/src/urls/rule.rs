@@ -44,7 +44,7 @@ impl UrlRule {
     /// Returns what can be seen from the record alone. A rule about names, held against the host,
     /// is for every type; against a URL, only for those that it names.
     #[inline]
-    pub(crate) fn suits(
+    pub(crate) fn check_record(
         &self,
         request: &RuleRequest<'_>,
         place: PatternTarget,
@@ -58,8 +58,8 @@ impl UrlRule {
         if self.types & type_bit(request.kind()) == 0 {
             return Err(RuleOutcome::NotForThisType);
         }
-        if self.flags.has(RuleFlags::THIRD_PARTY.with(RuleFlags::FIRST_PARTY)) {
-            let wanted = self.flags.has(RuleFlags::THIRD_PARTY);
+        if self.flags.contains(RuleFlags::THIRD_PARTY.with(RuleFlags::FIRST_PARTY)) {
+            let wanted = self.flags.contains(RuleFlags::THIRD_PARTY);
             if request.is_third_party() != Some(wanted) {
                 return Err(RuleOutcome::NotForThisParty);
             }
@@ -97,19 +97,19 @@ impl RuleTable {
 
     /// True if the pattern occurs in the URL, or in the host alone.
     #[inline]
-    pub(crate) fn pattern_holds(
+    pub(crate) fn pattern_matches(
         &self,
         id: u32,
         request: &RuleRequest<'_>,
         place: PatternTarget,
     ) -> bool {
         let rule = &self.rules[id as usize];
-        if rule.flags.has(RuleFlags::HOST_ONLY) {
+        if rule.flags.contains(RuleFlags::HOST_ONLY) {
             return true;
         }
         let subject = request.subject(place, rule.flags.case());
         let pattern = self.pattern(rule);
-        if rule.flags.has(RuleFlags::REGEX) {
+        if rule.flags.contains(RuleFlags::REGEX) {
             let regex = self.regex_rules.binary_search(&id).ok();
             return regex.is_some_and(|at| {
                 self.regexes[at].is_match(pattern, rule.flags.case(), subject.text)
@@ -118,27 +118,27 @@ impl RuleTable {
         if place == PatternTarget::Host
             && let Some(host) = behind_scheme(pattern)
         {
-            return subject.holds(host.as_bytes(), MatchStart::Text, rule.flags.end());
+            return subject.contains(host.as_bytes(), MatchStart::Text, rule.flags.end());
         }
-        subject.holds(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
+        subject.contains(pattern.as_bytes(), rule.flags.start(), rule.flags.end())
     }
 
     /// Returns what the conditions say.
     #[inline]
-    pub(crate) fn conditions_hold(
+    pub(crate) fn check_conditions(
         &self,
         rule: &UrlRule,
         request: &RuleRequest<'_>,
     ) -> Result<(), RuleOutcome> {
         let Some(conditions) = self.conditions.get(rule.conditions as usize) else { return Ok(()) };
-        if !self.record_type_holds(conditions.record_types, request.kind()) {
+        if !self.record_type_matches(conditions.record_types, request.kind()) {
             return Err(RuleOutcome::NotForThisType);
         }
-        if !self.holds(conditions.pages, |only| request.page_is_among(only)) {
+        if !self.list_matches(conditions.pages, |only| request.page_is_among(only)) {
             return Err(RuleOutcome::NotForThisPage);
         }
-        if !self.holds(conditions.hosts, |only| request.host_is_among(only)) {
-            return Err(RuleOutcome::HostSpared);
+        if !self.list_matches(conditions.hosts, |only| request.host_is_among(only)) {
+            return Err(RuleOutcome::HostExempt);
         }
         let EntryPart { start, only, never } = conditions.clients;
         let clients = &self.clients[start as usize..][..usize::from(only) + usize::from(never)];
@@ -149,23 +149,23 @@ impl RuleTable {
         }
         let TagPart { only, never } = conditions.tags;
         let tags = request.client_tags();
-        if (!only.is_empty() && !only.meets(tags)) || never.meets(tags) {
+        if (!only.is_empty() && !only.intersects(tags)) || never.intersects(tags) {
             return Err(RuleOutcome::NotForThisTag);
         }
         Ok(())
     }
 
-    fn record_type_holds(&self, part: EntryPart, kind: RequestKind) -> bool {
+    fn record_type_matches(&self, part: EntryPart, kind: RequestKind) -> bool {
         if part == EntryPart::default() {
             return true;
         }
         let RequestKind::Lookup(code) = kind else { return false };
-        self.holds(part, |codes| codes.binary_search(&u64::from(code)).is_ok())
+        self.list_matches(part, |codes| codes.binary_search(&u64::from(code)).is_ok())
     }
 
     /// True if one of the numbers asked for is met, if any is, and none of the refused ones.
     #[inline]
-    fn holds(&self, part: EntryPart, met: impl Fn(&[u64]) -> bool) -> bool {
+    fn list_matches(&self, part: EntryPart, met: impl Fn(&[u64]) -> bool) -> bool {
         let (only, never) = self.numbers(part);
         (only.is_empty() || met(only)) && (never.is_empty() || !met(never))
     }

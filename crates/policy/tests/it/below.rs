@@ -13,7 +13,7 @@ fn all_below(policy: &Policy, base: &str) -> bool {
 
 fn all_below_at(policy: &Policy, base: &str, now: Now) -> bool {
     let look_up = Ask::lookup(name(base), 1, CLIENT);
-    let found = policy.blocks_all_below(&Ask { kind: RequestKind::Other, ..look_up }, now);
+    let found = policy.blocks_all_subdomains(&Ask { kind: RequestKind::Other, ..look_up }, now);
     for label in ["", "www.", "cdn.", "a-b.", "x1.", "ads.", "tidegate-0123456789abcdef."] {
         let host = format!("{label}{base}");
         let ask = Ask { kind: RequestKind::Other, ..Ask::lookup(name(&host), 1, CLIENT) };
@@ -139,16 +139,16 @@ fn what_people_let_through_and_a_pause_end_it() {
         (None, AllowedClients::Profile("kids".into())),
     ] {
         let made = policy("||example.com^");
-        let until = AllowUntil::Moment(NOW.unix_ms + 60_000);
-        made.grant(TemporaryAllow { host: let_through, whom, until }, NOW).unwrap();
+        let until = AllowUntil::Time(NOW.unix_ms + 60_000);
+        made.allow(TemporaryAllow { host: let_through, clients: whom, until }, NOW).unwrap();
         assert!(!all_below(&made, "example.com"));
         let after = Now { unix_ms: NOW.unix_ms + 60_000, ..NOW };
         assert!(all_below_at(&made, "example.com", after));
     }
     let made = policy("||example.com^");
-    let until = AllowUntil::Moment(NOW.unix_ms + 60_000);
-    made.grant(
-        TemporaryAllow { host: host("www.example.net"), whom: AllowedClients::Everyone, until },
+    let until = AllowUntil::Time(NOW.unix_ms + 60_000);
+    made.allow(
+        TemporaryAllow { host: host("www.example.net"), clients: AllowedClients::Everyone, until },
         NOW,
     )
     .unwrap();

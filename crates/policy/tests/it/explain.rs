@@ -34,7 +34,7 @@ fn the_winner_comes_first_and_the_rest_say_why_not() {
             ("||a.example^$script", RuleOutcome::NotForNames),
             ("||a.example^$dnstype=AAAA", RuleOutcome::NotForThisType),
             ("||a.example^$client=10.0.0.1", RuleOutcome::NotForThisClient),
-            ("||example^$denyallow=a.example", RuleOutcome::HostSpared),
+            ("||example^$denyallow=a.example", RuleOutcome::HostExempt),
         ]
     );
     assert_eq!(explanation.winner.unwrap().line, 4);

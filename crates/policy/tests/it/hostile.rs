@@ -96,7 +96,7 @@ fn strange_urls_are_answered() {
         let ask = policy::Ask {
             door: vocab::Door::Proxy,
             client: crate::support::CLIENT,
-            who: None,
+            identity: None,
             host: vocab::Name::ROOT,
             kind: RequestKind::Script,
             url: Some(url),

@@ -86,7 +86,7 @@ fn what_no_rule_names_is_blocked_where_the_profile_says_so() {
         assert_eq!(verdict, policy.explain(&ask(host), NOW).verdict);
     }
     // A name behind one that passes needs no leave of its own, unless a rule blocks it.
-    let behind = policy.judge_alias(&ask("www.school.example"), name("cdn.example"), NOW);
+    let behind = policy.check_cname(&ask("www.school.example"), name("cdn.example"), NOW);
     assert_eq!(behind, None);
     // Others are not concerned, and neither are our own sites.
     let other = Ask::addresses(name("other.example"), [10, 0, 0, 8].into());

@@ -15,7 +15,7 @@ fn check(list: &str, expected: &str) {
             policy.stand_in(id).expect("it is of this policy").to_owned()
         }
         (action, manner) => {
-            assert_eq!(manner, VerdictManner::Usual);
+            assert_eq!(manner, VerdictManner::Default);
             action.to_string()
         }
     };

@@ -45,7 +45,7 @@ pub(crate) fn ask<'a>(host: &'a str, Fetch(url, kind, page): Fetch<'a>) -> Ask<'
     Ask {
         door: Door::Proxy,
         client: CLIENT,
-        who: None,
+        identity: None,
         host: name(host),
         kind,
         url: Some(url),

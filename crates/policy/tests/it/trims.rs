@@ -9,8 +9,8 @@ const URL: &str = "https://a.example/x?id=7&utm_source=b&fbclid=c#top";
 fn trimmed(policy: &Policy, kind: RequestKind) -> Option<String> {
     let host = host_of(URL);
     let ask = ask(&host, Fetch(URL, kind, ""));
-    let trimmed = policy.trim(&ask, NOW);
-    assert_eq!(policy.explain(&ask, NOW).trimmed, trimmed);
+    let trimmed = policy.remove_parameters(&ask, NOW);
+    assert_eq!(policy.explain(&ask, NOW).without_parameters, trimmed);
     assert!(trimmed.as_ref().is_none_or(|it| !it.rules.is_empty()));
     trimmed.map(|it| it.url)
 }
@@ -38,7 +38,7 @@ fn a_rule_that_has_nothing_to_take_says_so() {
     let url = "https://a.example/?id=7&utm_source=b";
     let explanation = policy.explain(&ask("a.example", Fetch(url, RequestKind::Document, "")), NOW);
     let outcomes: Vec<_> = explanation.considered.iter().map(|it| it.outcome).collect();
-    assert_eq!(outcomes, [policy::RuleOutcome::Decides, policy::RuleOutcome::NothingToTake]);
+    assert_eq!(outcomes, [policy::RuleOutcome::Decides, policy::RuleOutcome::NothingToRemove]);
 }
 
 #[test]

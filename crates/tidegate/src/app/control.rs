@@ -250,17 +250,17 @@ impl ProgramControl for ControlHandle {
     }
 
     fn allows(&self, now: Now) -> Vec<model::AllowInfo> {
-        let leaves = self.0.policy.load().leaves(now).into_iter();
+        let leaves = self.0.policy.load().temporary_allows(now).into_iter();
         leaves
             .filter_map(|leave| {
-                let (client, profile) = match leave.whom {
+                let (client, profile) = match leave.clients {
                     AllowedClients::Everyone => (None, None),
                     AllowedClients::Address(address) => (Some(address.to_string()), None),
                     AllowedClients::Profile(name) => (None, Some(name)),
                 };
                 let until = match leave.until {
-                    AllowUntil::Moment(unix_ms) => Some(unix_ms),
-                    AllowUntil::Withdrawn => None,
+                    AllowUntil::Time(unix_ms) => Some(unix_ms),
+                    AllowUntil::Revoked => None,
                 };
                 // One for everything is a pause by another name, and nobody can ask for it.
                 let host = leave.host?.to_string();

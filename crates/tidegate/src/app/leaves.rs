@@ -7,7 +7,7 @@
 use super::RunningApp;
 use super::state::replace_file;
 use admin::NameAllow;
-use policy::{AllowUntil, AllowedClients, LEAVES_MAX, LeavesFull, Policy, TemporaryAllow};
+use policy::{ALLOWS_MAX, AllowUntil, AllowedClients, AllowsFull, Policy, TemporaryAllow};
 use serde_json::{Value as Json, json};
 use std::fmt::Display;
 use std::io::{ErrorKind, Read};
@@ -19,18 +19,18 @@ use vocab::{DomainName, Now};
 /// The file in the state folder.
 const FILE: &str = "allows.json";
 /// Largest file that is read, in bytes: a leave takes less than 512.
-const FILE_BYTES_MAX: u64 = LEAVES_MAX as u64 * 512;
+const FILE_BYTES_MAX: u64 = ALLOWS_MAX as u64 * 512;
 
 impl RunningApp {
     /// Lets a name pass.
-    pub(super) fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), LeavesFull> {
+    pub(super) fn allow(&self, grant: &NameAllow, now: Now) -> Result<(), AllowsFull> {
         // A reload carries the leaves over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
         let whom = whom(grant.client);
-        let until = grant.until_unix_ms.map_or(AllowUntil::Withdrawn, AllowUntil::Moment);
-        let leave = TemporaryAllow { host: Some(grant.host.clone()), whom, until };
-        policy.grant(leave, now)?;
+        let until = grant.until_unix_ms.map_or(AllowUntil::Revoked, AllowUntil::Time);
+        let leave = TemporaryAllow { host: Some(grant.host.clone()), clients: whom, until };
+        policy.allow(leave, now)?;
         self.signer.drop_unblocked();
         self.keep_leaves(&policy, now);
         Ok(())
@@ -40,7 +40,7 @@ impl RunningApp {
     pub(super) fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool {
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        let held = policy.withdraw(Some(host), &whom(client), now);
+        let held = policy.revoke(Some(host), &whom(client), now);
         if held {
             self.keep_leaves(&policy, now);
         }
@@ -48,7 +48,7 @@ impl RunningApp {
     }
 
     fn keep_leaves(&self, policy: &Policy, now: Now) {
-        let leaves: Vec<Json> = policy.leaves(now).iter().filter_map(written).collect();
+        let leaves: Vec<Json> = policy.temporary_allows(now).iter().filter_map(written).collect();
         let path = file(self.state.path());
         // Whoever let it through is not refused for a full disk: it holds until a restart.
         if let Err(why) = replace_file(&path, json!(leaves).to_string().as_bytes()) {
@@ -68,10 +68,10 @@ pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
     let Ok(Json::Array(rows)) = serde_json::from_str(&text) else {
         return tell(&path, &"it holds no list of leaves; the next one replaces it");
     };
-    for leave in rows.iter().take(LEAVES_MAX).filter_map(leave) {
-        if leave.until.is_ahead(now) {
+    for leave in rows.iter().take(ALLOWS_MAX).filter_map(leave) {
+        if leave.until.is_future(now) {
             // The policy is fresh and has room for as many as the file may hold.
-            let _ = policy.grant(leave, now);
+            let _ = policy.allow(leave, now);
         }
     }
 }
@@ -96,15 +96,15 @@ fn whom(client: Option<IpAddr>) -> AllowedClients {
 
 /// A leave as it stands in the file; none for one that is for everything, which nobody can ask for.
 fn written(leave: &TemporaryAllow) -> Option<Json> {
-    let (client, profile) = match &leave.whom {
+    let (client, profile) = match &leave.clients {
         AllowedClients::Everyone => (None, None),
         AllowedClients::Address(address) => (Some(address.to_string()), None),
         AllowedClients::Profile(name) => (None, Some(name)),
     };
     let host = leave.host.as_ref()?.as_str();
     let until = match leave.until {
-        AllowUntil::Moment(unix_ms) => Some(unix_ms),
-        AllowUntil::Withdrawn => None,
+        AllowUntil::Time(unix_ms) => Some(unix_ms),
+        AllowUntil::Revoked => None,
     };
     Some(json!({ "host": host, "client": client, "profile": profile, "until_unix_ms": until }))
 }
@@ -118,10 +118,10 @@ fn leave(row: &Json) -> Option<TemporaryAllow> {
     };
     let host = DomainName::parse(row["host"].as_str()?).ok()?;
     let until = match row.get("until_unix_ms")? {
-        Json::Null => AllowUntil::Withdrawn,
-        moment => AllowUntil::Moment(moment.as_u64()?),
+        Json::Null => AllowUntil::Revoked,
+        moment => AllowUntil::Time(moment.as_u64()?),
     };
-    Some(TemporaryAllow { host: Some(host), whom, until })
+    Some(TemporaryAllow { host: Some(host), clients: whom, until })
 }
 
 #[cfg(test)]
@@ -137,8 +137,8 @@ mod tests {
             AllowedClients::Address("2001:db8::7".parse().unwrap()),
             AllowedClients::Profile("kids".into()),
         ] {
-            for until in [AllowUntil::Moment(1_800_000_000_000), AllowUntil::Withdrawn] {
-                let one = TemporaryAllow { host: host.clone(), whom: whom.clone(), until };
+            for until in [AllowUntil::Time(1_800_000_000_000), AllowUntil::Revoked] {
+                let one = TemporaryAllow { host: host.clone(), clients: whom.clone(), until };
                 assert_eq!(leave(&written(&one).unwrap()), Some(one));
             }
         }

@@ -17,7 +17,7 @@ impl MintPolicy for BlockedNames {
 
     fn may_mint_below(&self, base: &str) -> bool {
         let now = transport::clock::now();
-        ask(base).is_some_and(|ask| self.0.load().blocks_all_below(&ask, now))
+        ask(base).is_some_and(|ask| self.0.load().blocks_all_subdomains(&ask, now))
     }
 }
 
@@ -37,7 +37,7 @@ fn ask(name: &str) -> Option<Ask<'_>> {
         door: Door::Pixel,
         // An address that no client has, this machine neither: profiles of networks are not asked.
         client: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
-        who: None,
+        identity: None,
         host: Name::from_lowercase(name).ok()?,
         kind: RequestKind::Other,
         url: None,

@@ -95,7 +95,7 @@ impl RunningApp {
         if names.is_empty() {
             return Vec::new();
         }
-        let sums = || self.policy.load().rules().sums().to_vec();
+        let sums = || self.policy.load().rules().list_digests().to_vec();
         let before = sums();
         let failure = self.take_lists().err().map(|why| why.to_string());
         let after = sums();
@@ -132,9 +132,9 @@ impl RunningApp {
     fn swap(&self, policy: Policy, before: Arc<Policy>) -> (u32, u64) {
         policy.pause_until(before.paused_until());
         let now = transport::clock::now();
-        for leave in before.leaves(now) {
+        for leave in before.temporary_allows(now) {
             // The new policy has room for as many as the one before.
-            let _ = policy.grant(leave, now);
+            let _ = policy.allow(leave, now);
         }
         drop(before);
         let size = size(&policy);

@@ -17,11 +17,11 @@ use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
 /// The answer to a question, as the running program or a fresh one would give it.
 pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now) -> WhyAnswer {
     // By which interface a client would come in, nobody can say beforehand.
-    let who = transport::near::of(policy.near_wanted(), question.client, || None, now).into();
+    let who = transport::near::of(policy.link_info_needs(), question.client, || None, now).into();
     let ask = Ask {
         door: question.door,
         client: question.client,
-        who: Some(&who),
+        identity: Some(&who),
         host: question.host.as_name(),
         kind: question.kind,
         url: question.url.as_deref(),
@@ -34,7 +34,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
     let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
     let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Own);
     let explanation = policy.explain(&judged, now);
-    let trimmed = explanation.trimmed.as_ref().filter(|_| trims(question));
+    let trimmed = explanation.without_parameters.as_ref().filter(|_| trims(question));
     let cut_by = trimmed.and_then(|trimmed| trimmed.rules.first().copied());
     let decisive = cut_by.or(explanation.verdict.cause.rule());
     let cut_by = cut_by.and_then(|rule| policy.rule_text(rule, ask.host));
@@ -55,7 +55,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
         rule: cut_by.as_ref().or(explanation.winner.as_ref()).map(rule),
         list_changed_at: decisive.and_then(|rule| changed_at(policy, rule)),
         matches: explanation.considered.iter().map(considered).collect(),
-        trimmed: explanation.trimmed.as_ref().map(|it| it.url.clone()),
+        trimmed: explanation.without_parameters.as_ref().map(|it| it.url.clone()),
         door_outcome: match (at_pixel, trimmed) {
             _ if !is_configured(plan, question.door) => "this door is not configured".into(),
             (Some(foretold), _) => foretold.outcome,
@@ -167,7 +167,7 @@ fn blocked_by(refuses: RuleInfo, why: WhyAnswer) -> WhyAnswer {
 }
 
 fn takes_off(found: &ConsideredRule) -> bool {
-    found.effect == RuleEffect::Trim && found.outcome == RuleOutcome::Decides
+    found.effect == RuleEffect::RemoveParameters && found.outcome == RuleOutcome::Decides
 }
 
 fn rule(text: &RuleText) -> RuleInfo {
@@ -195,11 +195,11 @@ fn cause_word(cause: Cause) -> &'static str {
 fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
     let verdict = explanation.verdict;
     match (&explanation.winner, verdict.action, verdict.cause) {
-        (_, _, Cause::Paused) => match explanation.leave.as_ref().map(|it| (&it.host, it.until)) {
-            Some((Some(host), AllowUntil::Moment(_))) => {
+        (_, _, Cause::Paused) => match explanation.allow.as_ref().map(|it| (&it.host, it.until)) {
+            Some((Some(host), AllowUntil::Time(_))) => {
                 format!("passes: {host} is let through for a while")
             }
-            Some((Some(host), AllowUntil::Withdrawn)) => {
+            Some((Some(host), AllowUntil::Revoked)) => {
                 format!("passes: {host} is let through, until that is taken back")
             }
             Some((None, _)) | None => "passes: protection is paused".into(),

@@ -258,7 +258,7 @@ pub(crate) fn decide_in_both_spellings(
     let ask = Ask {
         door: vocab::Door::Gateway,
         client: parsed.client,
-        who,
+        identity: who,
         host: parsed.host.as_name(),
         kind: parsed.kind,
         url: Some(&parsed.url),

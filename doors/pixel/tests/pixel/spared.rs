@@ -14,8 +14,8 @@ const RULES: &str = "||ads.example^\n||tracker.example.org^\n";
 fn let_through(edge: &Edge, host: &str) {
     let host = Some(DomainName::parse(host).unwrap());
     let leave =
-        TemporaryAllow { host, whom: AllowedClients::Everyone, until: AllowUntil::Withdrawn };
-    edge.policy.load().grant(leave, clock::now()).unwrap();
+        TemporaryAllow { host, clients: AllowedClients::Everyone, until: AllowUntil::Revoked };
+    edge.policy.load().allow(leave, clock::now()).unwrap();
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl MintPolicy for Blocked {
         let ask = Ask {
             door: DoorName::Pixel,
             client: Ipv4Addr::LOCALHOST.into(),
-            who: None,
+            identity: None,
             host,
             kind: RequestKind::Other,
             url: None,
@@ -60,7 +60,7 @@ impl MintPolicy for Blocked {
     fn may_mint_below(&self, base: &str) -> bool {
         let Ok(host) = Name::from_lowercase(base) else { return false };
         let ask = Ask::addresses(host, Ipv4Addr::LOCALHOST.into());
-        self.0.load().blocks_all_below(&ask, transport::clock::now())
+        self.0.load().blocks_all_subdomains(&ask, transport::clock::now())
     }
 }
 

@@ -46,7 +46,7 @@ fn dns_outcome(policy: &Policy, plan: &Plan, ask: &Ask<'_>) -> String {
         addresses.any(|it| if kind == RequestKind::Lookup(A) { it.is_ipv4() } else { it.is_ipv6() })
     };
     let is_address = matches!(ask.kind, RequestKind::Lookup(A | AAAA));
-    match policy.style_of(ask.client, ask.who).unwrap_or_else(|| effective_style(plan)) {
+    match policy.style_of(ask.client, ask.identity).unwrap_or_else(|| effective_style(plan)) {
         BlockStyle::Pixel if is_address && has_address(ask.kind) => {
             format!("the pixel door's address, for {ttl_s} s")
         }

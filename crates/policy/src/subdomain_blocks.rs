@@ -32,7 +32,7 @@ pub(crate) struct ExceptionsBelow {
 enum ExceptionPatterns {
     Few(Vec<LooseException>),
     /// More than [`PATTERNS_MAX`].
-    Many,
+    TooMany,
 }
 
 /// One exception with a pattern.
@@ -57,12 +57,15 @@ impl ExceptionsBelow {
         parents.shrink_to_fit();
         let is_loose = |rule: &u32| {
             let flags = table.rules[*rule as usize].flags;
-            let other = RuleFlags::HOST_ONLY.with(RuleFlags::REWRITE).with(RuleFlags::TRIM);
-            flags.has(RuleFlags::EXCEPTION) && flags.has(RuleFlags::FOR_NAMES) && !flags.has(other)
+            let other =
+                RuleFlags::HOST_ONLY.with(RuleFlags::REWRITE).with(RuleFlags::REMOVE_PARAMETERS);
+            flags.contains(RuleFlags::EXCEPTION)
+                && flags.contains(RuleFlags::FOR_NAMES)
+                && !flags.contains(other)
         };
         let loose: Vec<u32> = (0..table.rules.len() as u32).filter(is_loose).collect();
         let patterns = if loose.len() > PATTERNS_MAX {
-            ExceptionPatterns::Many
+            ExceptionPatterns::TooMany
         } else {
             let read = |rule: u32| LooseException { rule, literals: literals(table, rule) };
             ExceptionPatterns::Few(loose.into_iter().map(read).collect())
@@ -92,14 +95,14 @@ impl ExceptionsBelow {
     }
 
     /// True if an exception may hold for `base` or a name directly below it, whoever asks.
-    pub(crate) fn may_hold(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
+    pub(crate) fn may_apply(&self, base: &str, keys: &HashKeys, table: &RuleTable) -> bool {
         let first = keys.of(base).hash & !LIST_BITS;
         let at = self.parents.partition_point(|entry| *entry < first);
         if self.parents.get(at).is_some_and(|entry| entry & !LIST_BITS == first) {
             return true;
         }
         match &self.patterns {
-            ExceptionPatterns::Many => true,
+            ExceptionPatterns::TooMany => true,
             ExceptionPatterns::Few(loose) => loose.iter().any(|it| it.may_match(base, table)),
         }
     }
@@ -107,7 +110,7 @@ impl ExceptionsBelow {
 
 fn literals(table: &RuleTable, rule: u32) -> Vec<Vec<u8>> {
     let rule = &table.rules[rule as usize];
-    if rule.flags.has(RuleFlags::REGEX) {
+    if rule.flags.contains(RuleFlags::REGEX) {
         // Of an expression that cannot be read nothing is known.
         regexes::literals(table.pattern(rule)).unwrap_or_default()
     } else {
@@ -119,7 +122,7 @@ impl LooseException {
     /// True if it may match `base`, or a name directly below it.
     fn may_match(&self, base: &str, table: &RuleTable) -> bool {
         let rule = &table.rules[self.rule as usize];
-        if rule.flags.has(RuleFlags::REGEX) {
+        if rule.flags.contains(RuleFlags::REGEX) {
             let folded = |literal: &Vec<u8>| literal.to_ascii_lowercase();
             return self.literals.iter().map(folded).all(|literal| {
                 level::may_match(&literal, MatchStart::Anywhere, MatchEnd::Anywhere, base)

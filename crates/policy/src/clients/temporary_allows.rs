@@ -14,7 +14,7 @@ use vocab::{DomainName, Now};
 
 /// Most leaves at a time. A person grants a handful; at the cap, after those that have ended were
 /// taken away, no more are granted.
-pub const LEAVES_MAX: usize = 1024;
+pub const ALLOWS_MAX: usize = 1024;
 
 /// Holds what passes, for whom, and until when.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct TemporaryAllow {
     /// The name, with all below it; none for everything.
     pub host: Option<DomainName>,
     /// For whom.
-    pub whom: AllowedClients,
+    pub clients: AllowedClients,
     /// Until when.
     pub until: AllowUntil,
 }
@@ -31,17 +31,17 @@ pub struct TemporaryAllow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AllowUntil {
     /// At this moment, in milliseconds since 1970: then it has ended.
-    Moment(u64),
+    Time(u64),
     /// When it is withdrawn, and not before.
-    Withdrawn,
+    Revoked,
 }
 
 impl AllowUntil {
     /// True if it has not come yet.
-    pub const fn is_ahead(self, now: Now) -> bool {
+    pub const fn is_future(self, now: Now) -> bool {
         match self {
-            Self::Moment(unix_ms) => now.unix_ms < unix_ms,
-            Self::Withdrawn => true,
+            Self::Time(unix_ms) => now.unix_ms < unix_ms,
+            Self::Revoked => true,
         }
     }
 }
@@ -59,20 +59,20 @@ pub enum AllowedClients {
 
 /// There are as many leaves as there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LeavesFull;
+pub struct AllowsFull;
 
-impl fmt::Display for LeavesFull {
+impl fmt::Display for AllowsFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{LEAVES_MAX} leaves are granted already: withdraw some, or wait until some end")
+        write!(f, "{ALLOWS_MAX} leaves are granted already: withdraw some, or wait until some end")
     }
 }
 
-impl std::error::Error for LeavesFull {}
+impl std::error::Error for AllowsFull {}
 
 /// All leaves, by the name that they are for; the empty text is everything.
 #[derive(Debug, Default)]
 pub(crate) struct TemporaryAllows {
-    granted: RwLock<HashMap<Box<str>, Vec<TemporaryAllow>>>,
+    entries: RwLock<HashMap<Box<str>, Vec<TemporaryAllow>>>,
     /// When the last of them ends, in milliseconds since 1970, the greatest number for never: while
     /// nothing is granted, nobody takes the lock.
     latest_ms: AtomicU64,
@@ -80,34 +80,34 @@ pub(crate) struct TemporaryAllows {
 
 impl TemporaryAllows {
     /// Grants a leave; one for the same name and the same clients is replaced.
-    pub(crate) fn grant(&self, leave: TemporaryAllow, now: Now) -> Result<(), LeavesFull> {
-        let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn allow(&self, leave: TemporaryAllow, now: Now) -> Result<(), AllowsFull> {
+        let mut granted = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         let key: Box<str> = leave.host.as_ref().map_or("", DomainName::as_str).into();
         granted.retain(|host, leaves| {
-            let same = |other: &TemporaryAllow| **host == *key && other.whom == leave.whom;
-            leaves.retain(|other| other.until.is_ahead(now) && !same(other));
+            let same = |other: &TemporaryAllow| **host == *key && other.clients == leave.clients;
+            leaves.retain(|other| other.until.is_future(now) && !same(other));
             !leaves.is_empty()
         });
-        let full = granted.values().map(Vec::len).sum::<usize>() >= LEAVES_MAX;
+        let full = granted.values().map(Vec::len).sum::<usize>() >= ALLOWS_MAX;
         if !full {
             granted.entry(key).or_default().push(leave);
         }
         self.note_latest(&granted);
-        if full { Err(LeavesFull) } else { Ok(()) }
+        if full { Err(AllowsFull) } else { Ok(()) }
     }
 
     /// Ends a leave now; says whether there was one that had not ended by itself.
-    pub(crate) fn withdraw(
+    pub(crate) fn revoke(
         &self,
         host: Option<&DomainName>,
         whom: &AllowedClients,
         now: Now,
     ) -> bool {
-        let mut granted = self.granted.write().unwrap_or_else(PoisonError::into_inner);
+        let mut granted = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         let key = host.map_or("", DomainName::as_str);
         let Some(leaves) = granted.get_mut(key) else { return false };
-        let held = leaves.iter().any(|leave| leave.whom == *whom && leave.until.is_ahead(now));
-        leaves.retain(|leave| leave.whom != *whom);
+        let held = leaves.iter().any(|leave| leave.clients == *whom && leave.until.is_future(now));
+        leaves.retain(|leave| leave.clients != *whom);
         if leaves.is_empty() {
             granted.remove(key);
         }
@@ -118,8 +118,8 @@ impl TemporaryAllows {
     fn note_latest(&self, granted: &HashMap<Box<str>, Vec<TemporaryAllow>>) {
         let latest = match granted.values().flatten().map(|leave| leave.until).max() {
             None => 0,
-            Some(AllowUntil::Moment(unix_ms)) => unix_ms,
-            Some(AllowUntil::Withdrawn) => u64::MAX,
+            Some(AllowUntil::Time(unix_ms)) => unix_ms,
+            Some(AllowUntil::Revoked) => u64::MAX,
         };
         self.latest_ms.store(latest, Ordering::Relaxed);
     }
@@ -134,18 +134,18 @@ impl TemporaryAllows {
         if self.is_empty(now) {
             return false;
         }
-        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
+        let granted = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let is_below = |name: &str, above: &str| {
             name.strip_suffix(above).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
         granted.iter().any(|(host, leaves)| {
             (host.is_empty() || is_below(host, base) || is_below(base, host))
-                && leaves.iter().any(|leave| leave.until.is_ahead(now))
+                && leaves.iter().any(|leave| leave.until.is_future(now))
         })
     }
 
     /// The leave that holds for a request by a client of this profile, if one does.
-    pub(crate) fn holding<'p>(
+    pub(crate) fn in_force<'p>(
         &self,
         ask: &Ask<'_>,
         profile: impl Fn() -> &'p str,
@@ -154,18 +154,18 @@ impl TemporaryAllows {
         if self.is_empty(now) {
             return None;
         }
-        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
+        let granted = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let host = ask.host.as_str();
         let parents = host.match_indices('.').map(|(at, _)| &host[at + 1..]);
         let holds = |leave: &&TemporaryAllow| {
-            let whom = match &leave.whom {
+            let whom = match &leave.clients {
                 AllowedClients::Everyone => true,
                 AllowedClients::Address(address) => {
                     address.to_canonical() == ask.client.to_canonical()
                 }
                 AllowedClients::Profile(name) => name == profile(),
             };
-            whom && leave.until.is_ahead(now)
+            whom && leave.until.is_future(now)
         };
         std::iter::once(host)
             .chain(parents)
@@ -176,8 +176,8 @@ impl TemporaryAllows {
 
     /// Returns those that have not ended, by name.
     pub(crate) fn all(&self, now: Now) -> Vec<TemporaryAllow> {
-        let granted = self.granted.read().unwrap_or_else(PoisonError::into_inner);
-        let held = |leave: &&TemporaryAllow| leave.until.is_ahead(now);
+        let granted = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let held = |leave: &&TemporaryAllow| leave.until.is_future(now);
         let mut all: Vec<TemporaryAllow> =
             granted.values().flatten().filter(held).cloned().collect();
         let name = |leave: &TemporaryAllow| leave.host.as_ref().map(|it| it.as_str().to_owned());

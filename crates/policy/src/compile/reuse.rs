@@ -5,13 +5,13 @@
 //! Called at reload and when a list was fetched.
 
 use super::{CancelledRules, ExpressionTally, ListCompiler, ListSource, compile};
-use crate::below::ExceptionsBelow;
 use crate::lists::adblock;
-use crate::lists::trim::ParameterTrim;
+use crate::lists::parameter_removal::ParameterTrim;
 use crate::names::NamesBuilder;
 use crate::report::SkipReason;
 use crate::rules::RuleSet;
 use crate::settings::LISTS_MAX;
+use crate::subdomain_blocks::ExceptionsBelow;
 use crate::urls::conditions::{EntryPart, NO_CONDITIONS, RuleConditions};
 use crate::urls::flags::RuleFlags;
 use crate::urls::index::RuleDraft;
@@ -28,7 +28,7 @@ pub fn recompile(old: &RuleSet, lists: &[ListSource<'_>]) -> RuleSet {
     let cancelled = CancelledRules::read(lists);
     let stays: Vec<bool> =
         lists.iter().enumerate().map(|(at, list)| is_same(old, at, list)).collect();
-    if !stays.contains(&true) || cancelled.sum() != old.cancelled || has_reached_a_cap(old) {
+    if !stays.contains(&true) || cancelled.digest() != old.cancelled || has_reached_a_cap(old) {
         return compile(lists, seed);
     }
     let mut compiler = ListCompiler {
@@ -48,7 +48,7 @@ pub fn recompile(old: &RuleSet, lists: &[ListSource<'_>]) -> RuleSet {
             let range = rules_of(&old.table, at as u8);
             starts[at] = (range.start as u32, compiler.table.rules.len() as u32);
             for id in range {
-                compiler.take_over(&old.table, id);
+                compiler.copy_rule(&old.table, id);
             }
             reports.push(old.lists[at].clone());
         } else {
@@ -75,12 +75,12 @@ pub fn recompile(old: &RuleSet, lists: &[ListSource<'_>]) -> RuleSet {
 fn kept_entries(old: &RuleSet, stays: &[bool]) -> Vec<u64> {
     let stays =
         |entry: &&u64| stays.get(usize::from(ExceptionsBelow::list_of(**entry))) == Some(&true);
-    old.below.entries().iter().filter(stays).copied().collect()
+    old.exceptions_below.entries().iter().filter(stays).copied().collect()
 }
 
 fn is_same(old: &RuleSet, at: usize, list: &ListSource<'_>) -> bool {
-    old.lists.get(at).zip(old.sums.get(at)).is_some_and(|(report, sum)| {
-        report.name == list.name && report.kind == list.kind && *sum == list.sum()
+    old.lists.get(at).zip(old.list_digests.get(at)).is_some_and(|(report, sum)| {
+        report.name == list.name && report.kind == list.kind && *sum == list.digest()
     })
 }
 
@@ -98,12 +98,12 @@ fn rules_of(table: &RuleTable, list: u8) -> Range<usize> {
 
 impl ListCompiler {
     /// Copies a rule with all that it points to, in the order in which it was written first.
-    fn take_over(&mut self, old: &RuleTable, at: usize) {
+    fn copy_rule(&mut self, old: &RuleTable, at: usize) {
         let rule = &old.rules[at];
         let id = self.table.rules.len() as u32;
         let conditions = match old.conditions.get(rule.conditions as usize) {
             None => NO_CONDITIONS,
-            Some(conditions) => self.table.take_conditions(old, conditions),
+            Some(conditions) => self.table.copy_conditions(old, conditions),
         };
         let text = self.table.texts.len() as u32;
         self.table.texts.push_str(old.text(rule));
@@ -123,34 +123,35 @@ impl ListCompiler {
             self.expressions.work += measured.work;
             measured
         };
-        if rule.flags.has(RuleFlags::TRIM)
+        if rule.flags.contains(RuleFlags::REMOVE_PARAMETERS)
             && let Some(value) =
                 adblock::read(old.text(rule)).ok().and_then(|it| it.options.removeparam)
             && let Some((text, case)) = ParameterTrim::expression(value)
         {
             measure(&text, case);
         }
-        if rule.flags.has(RuleFlags::REGEX) {
+        if rule.flags.contains(RuleFlags::REGEX) {
             expression = measure(old.pattern(rule), rule.flags.case());
             self.table.regex_rules.push(id);
             self.table.regexes.push(LazyRegex::default());
         }
         self.table.rules.push(UrlRule { text, pattern, conditions, ..*rule });
         // Rules that the table of names leads to are in no index.
-        if !(rule.flags.has(RuleFlags::FOR_NAMES) && rule.flags.has(RuleFlags::HOST_ONLY)) {
+        if !(rule.flags.contains(RuleFlags::FOR_NAMES) && rule.flags.contains(RuleFlags::HOST_ONLY))
+        {
             self.drafts.push(RuleDraft { id, expression });
         }
     }
 }
 
 impl RuleTable {
-    fn take_conditions(&mut self, old: &Self, conditions: &RuleConditions) -> u32 {
+    fn copy_conditions(&mut self, old: &Self, conditions: &RuleConditions) -> u32 {
         let RuleConditions { pages, hosts, record_types, clients, tags } = *conditions;
         let conditions = RuleConditions {
-            pages: take(pages, &old.numbers, &mut self.numbers),
-            hosts: take(hosts, &old.numbers, &mut self.numbers),
-            record_types: take(record_types, &old.numbers, &mut self.numbers),
-            clients: take(clients, &old.clients, &mut self.clients),
+            pages: copy_part(pages, &old.numbers, &mut self.numbers),
+            hosts: copy_part(hosts, &old.numbers, &mut self.numbers),
+            record_types: copy_part(record_types, &old.numbers, &mut self.numbers),
+            clients: copy_part(clients, &old.clients, &mut self.clients),
             tags,
         };
         self.conditions.push(conditions);
@@ -158,7 +159,7 @@ impl RuleTable {
     }
 }
 
-fn take<T: Clone>(part: EntryPart, from: &[T], into: &mut Vec<T>) -> EntryPart {
+fn copy_part<T: Clone>(part: EntryPart, from: &[T], into: &mut Vec<T>) -> EntryPart {
     let length = usize::from(part.only) + usize::from(part.never);
     if length == 0 {
         return EntryPart::default();

@@ -15,14 +15,14 @@ use vocab::{DomainName, Name, Now, RuleRef};
 const NAMES_MAX: usize = 4096;
 /// For how long after its last look-up a name is remembered: browsers keep an address for a minute
 /// whatever its time to live, and connections to it for longer.
-const KEPT_MS: u64 = 60 * 60 * 1000;
+const ENTRY_TTL_MS: u64 = 60 * 60 * 1000;
 
 /// The names.
 #[derive(Debug, Default)]
 pub(crate) struct CnameTable {
     names: Mutex<HashMap<Box<str>, CnameCloak>>,
     /// True if a name was ever noted: until then nobody waits for the lock.
-    noted: AtomicBool,
+    has_entries: AtomicBool,
 }
 
 /// Holds what stands behind a name.
@@ -38,7 +38,7 @@ pub(crate) struct CnameCloak {
 impl CnameTable {
     /// True if no name was ever noted.
     pub(crate) fn is_empty(&self) -> bool {
-        !self.noted.load(Ordering::Acquire)
+        !self.has_entries.load(Ordering::Acquire)
     }
 
     /// Notes that an alias of `name` is blocked by `rule`.
@@ -58,17 +58,17 @@ impl CnameTable {
         }
         let behind = CnameCloak { alias: alias.to_owned(), rule, noted_ms: now.unix_ms };
         names.insert(name.as_str().into(), behind);
-        self.noted.store(true, Ordering::Release);
+        self.has_entries.store(true, Ordering::Release);
     }
 
     /// Returns what was noted of a name, if it is not too long ago.
-    pub(crate) fn behind(&self, name: Name<'_>, now: Now) -> Option<CnameCloak> {
+    pub(crate) fn lookup(&self, name: Name<'_>, now: Now) -> Option<CnameCloak> {
         if self.is_empty() {
             return None;
         }
         let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let behind = names.get(name.as_str())?;
-        (now.unix_ms.saturating_sub(behind.noted_ms) < KEPT_MS).then(|| behind.clone())
+        (now.unix_ms.saturating_sub(behind.noted_ms) < ENTRY_TTL_MS).then(|| behind.clone())
     }
 
     /// The blocked name behind a name, however long ago: for the texts of rules in the log.
@@ -98,9 +98,9 @@ mod tests {
         let aliased = CnameTable::default();
         aliased.note(name("m.example"), name("t.example"), RULE, at(0));
         aliased.note(name("m.example"), name("t.example"), RULE, at(1000));
-        assert_eq!(aliased.behind(name("m.example"), at(KEPT_MS)).unwrap().rule, RULE);
-        assert!(aliased.behind(name("m.example"), at(KEPT_MS + 1000)).is_none());
-        assert!(aliased.behind(name("x.example"), at(0)).is_none());
+        assert_eq!(aliased.lookup(name("m.example"), at(ENTRY_TTL_MS)).unwrap().rule, RULE);
+        assert!(aliased.lookup(name("m.example"), at(ENTRY_TTL_MS + 1000)).is_none());
+        assert!(aliased.lookup(name("x.example"), at(0)).is_none());
     }
 
     #[test]
@@ -113,6 +113,6 @@ mod tests {
         let kept = aliased.names.lock().unwrap().len();
         assert!((NAMES_MAX / 2..=NAMES_MAX).contains(&kept), "{kept}");
         let last = format!("n{}.example", NAMES_MAX * 3 - 1);
-        assert!(aliased.behind(name(&last), at(NAMES_MAX as u64 * 3)).is_some());
+        assert!(aliased.lookup(name(&last), at(NAMES_MAX as u64 * 3)).is_some());
     }
 }

@@ -15,7 +15,7 @@ pub(crate) enum ParameterTrim {
     /// Those of this name.
     Named(Box<str>),
     /// All but those of this name.
-    Others(Box<str>),
+    AllBut(Box<str>),
     /// Those whose `name=value` an expression matches.
     Matching { expression: Box<str>, case: CaseMatching, regex: LazyRegex },
 }
@@ -38,7 +38,7 @@ impl ParameterTrim {
             Some(value) if value.starts_with('/') || value.is_empty() => {
                 Err(SkipReason::BadModifier)
             }
-            Some(name) => Ok(Self::Others(name.into())),
+            Some(name) => Ok(Self::AllBut(name.into())),
             None => Ok(Self::Named(value.into())),
         }
     }
@@ -57,12 +57,12 @@ impl ParameterTrim {
     }
 
     /// True if a parameter, as `name=value`, goes.
-    pub(crate) fn takes(&self, parameter: &str) -> bool {
+    pub(crate) fn removes(&self, parameter: &str) -> bool {
         let name = parameter.split('=').next().unwrap_or_default();
         match self {
             Self::All => true,
             Self::Named(wanted) => name == &**wanted,
-            Self::Others(kept) => name != &**kept,
+            Self::AllBut(kept) => name != &**kept,
             Self::Matching { expression, case, regex } => {
                 regex.is_match(expression, *case, parameter.as_bytes())
             }
@@ -73,12 +73,12 @@ impl ParameterTrim {
     pub(crate) fn equals(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::All, Self::All) => true,
-            (Self::Named(a), Self::Named(b)) | (Self::Others(a), Self::Others(b)) => a == b,
+            (Self::Named(a), Self::Named(b)) | (Self::AllBut(a), Self::AllBut(b)) => a == b,
             (
                 Self::Matching { expression: a, case: in_a, .. },
                 Self::Matching { expression: b, case: in_b, .. },
             ) => a == b && in_a == in_b,
-            (Self::All | Self::Named(_) | Self::Others(_) | Self::Matching { .. }, _) => false,
+            (Self::All | Self::Named(_) | Self::AllBut(_) | Self::Matching { .. }, _) => false,
         }
     }
 }
@@ -124,7 +124,7 @@ mod tests {
     fn check(value: &str, url: &str, expected: &str) {
         let trim = ParameterTrim::read(value).unwrap();
         let query = UrlQuery::of(url).unwrap();
-        assert_eq!(query.with(|parameter| !trim.takes(parameter)), expected, "{value}");
+        assert_eq!(query.with(|parameter| !trim.removes(parameter)), expected, "{value}");
     }
 
     #[test]
