@@ -19,7 +19,7 @@ use vocab::Complaint;
 /// An effect, as it is set off.
 pub(super) struct BuiltEffect {
     pub(super) counts: Arc<EffectCounts>,
-    pub(super) way: EffectDispatch,
+    pub(super) dispatch: EffectDispatch,
 }
 
 /// Tells how it is set off.
@@ -30,16 +30,16 @@ pub(super) enum EffectDispatch {
         v6: Option<u16>,
     },
     Queue {
-        lever: EffectLever,
+        trigger: EffectLever,
         at_start: AtStart,
     },
 }
 
 /// A job with what it sets off.
-pub(super) fn duty(job: &JobSettings, entries: &[BuiltEffect]) -> JobDuty {
+pub(super) fn job_duty(job: &JobSettings, entries: &[BuiltEffect]) -> JobDuty {
     let levers =
-        job.effects.iter().filter_map(|effect| match &entries[usize::from(effect.0)].way {
-            EffectDispatch::Queue { lever, .. } => Some(lever.clone()),
+        job.effects.iter().filter_map(|effect| match &entries[usize::from(effect.0)].dispatch {
+            EffectDispatch::Queue { trigger: lever, .. } => Some(lever.clone()),
             // A job has no answer, so there is nothing to add.
             EffectDispatch::Sets { .. } => None,
         });
@@ -79,7 +79,7 @@ impl EffectBuild {
                 self.queue(EffectAction::Reload(what.clone()), &counts, 1, 1, AtStart::Nothing)
             }
         };
-        self.entries.push(BuiltEffect { counts, way });
+        self.entries.push(BuiltEffect { counts, dispatch: way });
         Ok(())
     }
 
@@ -102,9 +102,14 @@ impl EffectBuild {
         at_start: AtStart,
     ) -> EffectDispatch {
         let (sender, orders) = mpsc::channel(waiting_max);
-        self.workers.push(EffectWorker { deed, counts: Arc::clone(counts), orders, concurrent });
+        self.workers.push(EffectWorker {
+            action: deed,
+            counts: Arc::clone(counts),
+            queue: orders,
+            concurrent,
+        });
         EffectDispatch::Queue {
-            lever: EffectLever { orders: sender, counts: Arc::clone(counts) },
+            trigger: EffectLever { queue: sender, counts: Arc::clone(counts) },
             at_start,
         }
     }

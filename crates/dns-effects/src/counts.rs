@@ -21,7 +21,7 @@ pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 pub(super) struct EffectCounts {
     pub(super) name: Box<str>,
     pub(super) kind: &'static str,
-    pub(super) fired: AtomicU64,
+    pub(super) triggered: AtomicU64,
     pub(super) done: AtomicU64,
     pub(super) failed: AtomicU64,
     pub(super) dropped: AtomicU64,
@@ -33,8 +33,8 @@ pub(super) struct EffectCounts {
 struct FailureCounts {
     last: String,
     /// When one was told last, and how many were not since.
-    told_ms: Option<u64>,
-    untold: u64,
+    last_logged_ms: Option<u64>,
+    unlogged: u64,
 }
 
 /// The state of one effect.
@@ -45,7 +45,7 @@ pub struct EffectStats {
     /// `ipset`, `nftset`, `http_request`, `script`, `download` or `reload`.
     pub kind: &'static str,
     /// Taken up. For sets: addresses.
-    pub fired: u64,
+    pub triggered: u64,
     /// Carried out.
     pub done: u64,
     /// Not carried out, for the reason in `last_failure`.
@@ -68,7 +68,7 @@ impl EffectCounts {
         EffectStats {
             name: self.name.to_string(),
             kind: self.kind,
-            fired: self.fired.load(Relaxed),
+            triggered: self.triggered.load(Relaxed),
             done: self.done.load(Relaxed),
             failed: self.failed.load(Relaxed),
             dropped: self.dropped.load(Relaxed),
@@ -101,12 +101,12 @@ impl EffectCounts {
             .collect();
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         failure.last.clone_from(&why);
-        if failure.told_ms.is_some_and(|told| now.mono_ms.saturating_sub(told) < QUIET_MS) {
-            failure.untold += 1;
+        if failure.last_logged_ms.is_some_and(|told| now.mono_ms.saturating_sub(told) < QUIET_MS) {
+            failure.unlogged += 1;
             return None;
         }
-        failure.told_ms = Some(now.mono_ms);
-        let more = match std::mem::take(&mut failure.untold) {
+        failure.last_logged_ms = Some(now.mono_ms);
+        let more = match std::mem::take(&mut failure.unlogged) {
             0 => String::new(),
             count => format!(" ({count} more failures since the last line)"),
         };

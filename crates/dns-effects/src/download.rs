@@ -4,7 +4,7 @@
 //! tried, and that neither an empty file nor a web page takes a file's place. Called by the
 //! effects' thread.
 
-use super::detour::{CertificateChecking, Detour};
+use super::proxy_route::{CertificateChecking, Detour};
 use super::settings::{DOWNLOADS_MAX, DownloadItem, DownloadSpec};
 use super::{EffectFailure, bounds};
 use fetch::{CheckFile, FetchFailure, FileCandidate, FileOutcome, FileRequest as File, Url, keep};
@@ -25,7 +25,7 @@ const SIZE_MAX: u64 = 1 << 30;
 #[derive(Debug)]
 pub(super) struct DownloadEffect {
     items: Vec<FileToFetch>,
-    pub(super) detour: Detour,
+    pub(super) proxy: Detour,
     timeout: Duration,
     size_max: u64,
     retries: u8,
@@ -68,7 +68,7 @@ pub(super) struct FetchedFiles {
 
 impl DownloadSpec {
     /// Reads the short form of OxiDNS: `URL FOLDER`.
-    pub fn from_quick(text: &str) -> Result<Self, String> {
+    pub fn from_short_form(text: &str) -> Result<Self, String> {
         let (url, dir) = text
             .trim()
             .split_once(|it: char| it.is_ascii_whitespace())
@@ -119,7 +119,7 @@ impl DownloadEffect {
         }
         let at_start = if spec.startup_if_missing { AtStart::Missing } else { AtStart::Nothing };
         let (retries, retry_after) = (spec.retries, retry);
-        Ok(Self { items, detour, timeout, size_max, retries, retry_after, jitter, at_start })
+        Ok(Self { items, proxy: detour, timeout, size_max, retries, retry_after, jitter, at_start })
     }
 
     /// Fetches what is wanted, one file after the other.
@@ -262,10 +262,10 @@ mod tests {
     #[test]
     fn the_short_form_is_read() {
         let spec =
-            DownloadSpec::from_quick(" http://a.example/ads.txt  /my lists ").expect("right");
+            DownloadSpec::from_short_form(" http://a.example/ads.txt  /my lists ").expect("right");
         assert_eq!(spec.downloads[0].dir, Path::new("/my lists"));
         assert!(spec.check().is_empty());
-        assert!(DownloadSpec::from_quick("http://a.example/ads.txt").is_err());
+        assert!(DownloadSpec::from_short_form("http://a.example/ads.txt").is_err());
     }
 
     #[test]

@@ -55,7 +55,7 @@ pub struct GivenAnswer<'e> {
 /// An event, kept until its effect is carried out.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EffectOccurrence {
-    pub(super) asked: Option<Box<KeptQuestion>>,
+    pub(super) question: Option<Box<KeptQuestion>>,
     pub(super) rcode: Option<u16>,
     pub(super) addresses: Box<[IpAddr]>,
     pub(super) firing: Option<Arc<JobFiring>>,
@@ -95,7 +95,7 @@ impl<'e> EffectEvent<'e> {
 
     pub(super) fn keep(&self) -> EffectOccurrence {
         EffectOccurrence {
-            asked: self.question.map(|it| {
+            question: self.question.map(|it| {
                 Box::new(KeptQuestion {
                     name: it.name.as_str().into(),
                     qtype: it.qtype,

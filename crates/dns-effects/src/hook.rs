@@ -3,8 +3,8 @@
 //! Its answer is not looked at beyond its status. The host is the configuration's, never a
 //! client's. Called by the effects' thread.
 
-use super::detour::{CertificateChecking, Detour};
 use super::event::EffectOccurrence;
+use super::proxy_route::{CertificateChecking, Detour};
 use super::settings::HttpSpec;
 use super::template::{BadTemplate, Template, TemplateEscape, URL_UNSAFE};
 use super::{EffectFailure, bounds};
@@ -43,7 +43,7 @@ pub(super) struct HookEffect {
     headers: Vec<(HeaderName, Template)>,
     body: HookBody,
     content_type: Option<HeaderValue>,
-    pub(super) detour: Detour,
+    pub(super) proxy: Detour,
     timeout: Duration,
     redirects_max: u8,
 }
@@ -100,7 +100,7 @@ impl HookEffect {
                 headers,
                 body,
                 content_type,
-                detour,
+                proxy: detour,
                 timeout: spec.timeout.0.0,
                 redirects_max: spec.max_redirects,
             }),

@@ -22,7 +22,7 @@ pub(super) const ASKED_MAX: usize = 16;
 pub(super) struct JobBook {
     pub(super) timetable: JobTimetable,
     pub(super) jobs: Vec<JobDuty>,
-    pub(super) asked: mpsc::Receiver<usize>,
+    pub(super) requested: mpsc::Receiver<usize>,
 }
 
 /// A job and what it sets off.
@@ -78,9 +78,9 @@ pub(super) async fn run(mut book: JobBook, closing: Drain) {
     let mut running: Vec<Option<JoinHandle<()>>> = book.jobs.iter().map(|_| None).collect();
     loop {
         let now = clock::now();
-        for DueJob { job, at_unix_ms } in book.timetable.due(now) {
+        for DueJob { job, at_unix_ms } in book.timetable.take_due(now) {
             let duty = &book.jobs[job];
-            begin(duty, &mut running[job], duty.job.when.kind(), at_unix_ms);
+            start_job(duty, &mut running[job], duty.job.when.kind(), at_unix_ms);
         }
         for (index, duty) in book.jobs.iter().enumerate() {
             let next = book.timetable.next_unix_ms(index, now).unwrap_or(0);
@@ -89,16 +89,16 @@ pub(super) async fn run(mut book: JobBook, closing: Drain) {
         tokio::select! {
             () = closing.begun() => return,
             () = tokio::time::sleep(book.timetable.wait(now)) => {}
-            Some(job) = book.asked.recv() => {
+            Some(job) = book.requested.recv() => {
                 if let Some(duty) = book.jobs.get(job) {
-                    begin(duty, &mut running[job], BY_HAND, clock::now().unix_ms);
+                    start_job(duty, &mut running[job], BY_HAND, clock::now().unix_ms);
                 }
             }
         }
     }
 }
 
-fn begin(
+fn start_job(
     duty: &JobDuty,
     running: &mut Option<JoinHandle<()>>,
     trigger: &'static str,

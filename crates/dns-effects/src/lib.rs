@@ -7,13 +7,13 @@
 
 mod build;
 mod counts;
-mod detour;
 mod download;
 mod event;
 mod hook;
 mod jobs;
 mod memory;
 mod orders;
+mod proxy_route;
 mod schedule;
 mod script;
 mod sets;
@@ -34,7 +34,7 @@ pub use settings::{
     NftsetSpec, ReloadWhat, ScriptSpec,
 };
 
-use build::{BuiltEffect, EffectBuild, EffectDispatch, duty};
+use build::{BuiltEffect, EffectBuild, EffectDispatch, job_duty};
 use counts::{EffectCounts, FailureReporter};
 use download::AtStart;
 use event::EffectOccurrence;
@@ -67,7 +67,7 @@ pub struct EffectsEnv {
     /// Looks at fetched files before they are used.
     pub check: CheckFile,
     /// Writes a line for whoever runs the process.
-    pub tell: Tell,
+    pub log: Tell,
 }
 
 /// The running effects. Dropped, it stops them where they are; [`Effects::close`] lets them finish.
@@ -75,7 +75,7 @@ pub struct Effects {
     entries: Vec<BuiltEffect>,
     jobs: Vec<(String, Arc<JobCounts>)>,
     writer: Option<SetWriter>,
-    asked: mpsc::Sender<usize>,
+    requests: mpsc::Sender<usize>,
     closing: Drain,
     stopping: Drain,
     ended: Mutex<Receiver<()>>,
@@ -143,14 +143,14 @@ impl Effects {
         if !wrong.is_empty() {
             return Err(wrong);
         }
-        let teller = FailureReporter(around.tell);
+        let teller = FailureReporter(around.log);
         let mut build = EffectBuild::default();
         for effect in &plan.effects {
             build.add(effect)?;
         }
         let EffectBuild { entries, workers, targets } = build;
         let timetable = JobTimetable::new(&plan.jobs, transport::clock::now())?;
-        let jobs: Vec<_> = plan.jobs.iter().map(|job| duty(job, &entries)).collect();
+        let jobs: Vec<_> = plan.jobs.iter().map(|job| job_duty(job, &entries)).collect();
         let names = jobs.iter().map(|it| (it.job.name.clone(), Arc::clone(&it.counts))).collect();
         let (asked, asking) = mpsc::channel(jobs::ASKED_MAX);
         let (closing, stopping) = (Drain::new(), Drain::new());
@@ -162,11 +162,11 @@ impl Effects {
         if !workers.is_empty() {
             let crew = EffectCrew {
                 workers,
-                jobs: JobBook { timetable, jobs, asked: asking },
+                jobs: JobBook { timetable, jobs, requested: asking },
                 dialer: around.dialer,
                 check: around.check,
                 reload: around.reload,
-                teller: teller.clone(),
+                reporter: teller.clone(),
                 closing: closing.clone(),
                 stopping: stopping.clone(),
             };
@@ -175,16 +175,16 @@ impl Effects {
         let writer = (!targets.is_empty()).then(|| SetWriter::start(targets, teller));
         let writer = writer.transpose().map_err(no_thread)?;
         let ended = Mutex::new(ended);
-        Ok(Self { entries, jobs: names, writer, asked, closing, stopping, ended })
+        Ok(Self { entries, jobs: names, writer, requests: asked, closing, stopping, ended })
     }
 
     /// Sets `effect` off. Never waits, and allocates only where the effect takes it up.
     pub fn emit(&self, effect: EffectId, event: &EffectEvent<'_>) {
         let Some(entry) = self.entries.get(usize::from(effect.0)) else { return };
-        match &entry.way {
+        match &entry.dispatch {
             EffectDispatch::Sets { v4, v6 } => self.add(&entry.counts, *v4, *v6, event),
             // Nobody waits for what comes of it.
-            EffectDispatch::Queue { lever, .. } => drop(lever.pull(|| event.keep())),
+            EffectDispatch::Queue { trigger: lever, .. } => drop(lever.pull(|| event.keep())),
         }
     }
 
@@ -195,10 +195,10 @@ impl Effects {
         event: &EffectEvent<'_>,
     ) -> impl Future<Output = Result<(), EffectFailure>> + Send + use<> {
         let pulled = match self.entries.get(usize::from(effect.0)) {
-            Some(BuiltEffect { way: EffectDispatch::Queue { lever, .. }, .. }) => {
-                Some(lever.pull(|| event.keep()))
-            }
-            Some(BuiltEffect { counts, way: EffectDispatch::Sets { v4, v6 } }) => {
+            Some(BuiltEffect {
+                dispatch: EffectDispatch::Queue { trigger: lever, .. }, ..
+            }) => Some(lever.pull(|| event.keep())),
+            Some(BuiltEffect { counts, dispatch: EffectDispatch::Sets { v4, v6 } }) => {
                 self.add(counts, *v4, *v6, event);
                 None
             }
@@ -238,7 +238,9 @@ impl Effects {
         let deadline = Instant::now() + patience;
         let mut waiting = Vec::new();
         for entry in &self.entries {
-            if let EffectDispatch::Queue { lever, at_start: AtStart::Missing } = &entry.way {
+            if let EffectDispatch::Queue { trigger: lever, at_start: AtStart::Missing } =
+                &entry.dispatch
+            {
                 let occurrence =
                     || EffectOccurrence { only_missing: true, ..EffectOccurrence::default() };
                 waiting.push(lever.pull(occurrence).outcome());
@@ -251,7 +253,7 @@ impl Effects {
     /// Runs the job called `name` now, beside its schedule.
     pub fn run_job(&self, name: &str) -> Result<(), NotRun> {
         let job = self.jobs.iter().position(|(known, _)| known == name).ok_or(NotRun::Unknown)?;
-        self.asked.try_send(job).map_err(|_| NotRun::Busy)
+        self.requests.try_send(job).map_err(|_| NotRun::Busy)
     }
 
     /// The state of every effect, in the order of the plan.

@@ -26,9 +26,9 @@ const NAME_BYTES_MAX: usize = 255;
 /// The memory. At its cap the addresses that are asked for least give way.
 #[derive(Debug)]
 pub struct ReverseMemory {
-    known: Cache<IpAddr, Arc<RememberedName>>,
+    names: Cache<IpAddr, Arc<RememberedName>>,
     ttl_ms: u64,
-    learned: AtomicU64,
+    learned_count: AtomicU64,
 }
 
 /// A name and until when it holds.
@@ -63,7 +63,7 @@ impl ReverseMemory {
     pub fn new(size: usize, ttl: Duration) -> Self {
         let size = size.clamp(1, SIZE_MAX);
         let ttl_ms = u64::try_from(ttl.min(TTL_MAX).as_millis()).unwrap_or(u64::MAX);
-        Self { known: Cache::new(size), ttl_ms, learned: AtomicU64::new(0) }
+        Self { names: Cache::new(size), ttl_ms, learned_count: AtomicU64::new(0) }
     }
 
     /// Notes that `name` was answered with `addresses`. Allocates only for what is new.
@@ -76,7 +76,7 @@ impl ReverseMemory {
         let mut shared: Option<Arc<RememberedName>> = None;
         for address in addresses {
             let address = address.to_canonical();
-            match self.known.get(&address) {
+            match self.names.get(&address) {
                 Some(known) if &*known.name == name.as_str() => {
                     known.until_mono_ms.store(until, Relaxed);
                 }
@@ -85,8 +85,8 @@ impl ReverseMemory {
                         let name = name.as_str().into();
                         Arc::new(RememberedName { name, until_mono_ms: AtomicU64::new(until) })
                     });
-                    self.known.insert(address, Arc::clone(known));
-                    self.learned.fetch_add(1, Relaxed);
+                    self.names.insert(address, Arc::clone(known));
+                    self.learned_count.fetch_add(1, Relaxed);
                 }
             }
         }
@@ -94,23 +94,23 @@ impl ReverseMemory {
 
     /// The name that `address` was last given for, if that is not too long ago.
     pub fn name_of(&self, address: IpAddr, now: Now) -> Option<KnownName> {
-        let known = self.known.get(&address.to_canonical())?;
+        let known = self.names.get(&address.to_canonical())?;
         (now.mono_ms < known.until_mono_ms.load(Relaxed)).then_some(KnownName(known))
     }
 
     /// Addresses held now.
     pub fn len(&self) -> usize {
-        self.known.len()
+        self.names.len()
     }
 
     /// True if it holds none.
     pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.names.is_empty()
     }
 
     /// Addresses that were new or got another name, since the start.
-    pub fn learned(&self) -> u64 {
-        self.learned.load(Relaxed)
+    pub fn learned_count(&self) -> u64 {
+        self.learned_count.load(Relaxed)
     }
 }
 
@@ -147,7 +147,7 @@ mod tests {
         memory.learn(name("b.example"), [ip("192.0.2.1")], at(110));
         assert_eq!(named(&memory, "192.0.2.1", at(111)).as_deref(), Some("b.example"));
         assert_eq!(named(&memory, "192.0.2.2", at(1)), None);
-        assert_eq!(memory.learned(), 3, "the second time it was known");
+        assert_eq!(memory.learned_count(), 3, "the second time it was known");
     }
 
     #[test]

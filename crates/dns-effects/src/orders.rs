@@ -18,7 +18,7 @@ pub(super) struct EffectOrder {
 /// Sets off one effect.
 #[derive(Clone)]
 pub(super) struct EffectLever {
-    pub(super) orders: mpsc::Sender<EffectOrder>,
+    pub(super) queue: mpsc::Sender<EffectOrder>,
     pub(super) counts: Arc<EffectCounts>,
 }
 
@@ -28,12 +28,12 @@ pub(super) struct EffectHandle(Result<oneshot::Receiver<Result<(), EffectFailure
 impl EffectLever {
     /// Has the effect carried out, unless too many wait. Never waits itself.
     pub(super) fn pull(&self, occurrence: impl FnOnce() -> EffectOccurrence) -> EffectHandle {
-        let Ok(place) = self.orders.try_reserve() else {
+        let Ok(place) = self.queue.try_reserve() else {
             self.counts.dropped.fetch_add(1, Relaxed);
             return EffectHandle(Err(EffectFailure::new("too many of it wait already")));
         };
         let (waiting, outcome) = oneshot::channel();
-        self.counts.fired.fetch_add(1, Relaxed);
+        self.counts.triggered.fetch_add(1, Relaxed);
         place.send(EffectOrder { occurrence: occurrence(), waiting });
         EffectHandle(Ok(outcome))
     }

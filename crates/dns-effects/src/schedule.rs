@@ -13,9 +13,9 @@ use vocab::{Complaint, Now};
 pub const INTERVAL_MIN: Duration = Duration::from_mins(1);
 const INTERVAL_MAX: Duration = Duration::from_hours(366 * 24);
 /// A clock that goes back by less is being steered, not set.
-const SET_BACK_MS: u64 = 60_000;
+const CLOCK_STEP_MS: u64 = 60_000;
 /// Time to wait before another look where nothing comes due: the clock may be set meanwhile.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(30);
 
 /// Tells what makes a job come due.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ enum JobRhythm {
 /// The times of all jobs.
 #[derive(Clone, Debug)]
 pub(super) struct JobTimetable {
-    rhythms: Vec<JobRhythm>,
+    schedules: Vec<JobRhythm>,
     seen_unix_ms: u64,
 }
 
@@ -111,15 +111,19 @@ impl JobTimetable {
                 Err(complaint) => wrong.push(complaint.under(&format!("jobs.{index}"))),
             }
         }
-        if wrong.is_empty() { Ok(Self { rhythms, seen_unix_ms: now.unix_ms }) } else { Err(wrong) }
+        if wrong.is_empty() {
+            Ok(Self { schedules: rhythms, seen_unix_ms: now.unix_ms })
+        } else {
+            Err(wrong)
+        }
     }
 
     /// The jobs that have come due, each once; their next times are after `now`.
-    pub(super) fn due(&mut self, now: Now) -> Vec<DueJob> {
-        let was_set_back = now.unix_ms + SET_BACK_MS < self.seen_unix_ms;
+    pub(super) fn take_due(&mut self, now: Now) -> Vec<DueJob> {
+        let was_set_back = now.unix_ms + CLOCK_STEP_MS < self.seen_unix_ms;
         self.seen_unix_ms = now.unix_ms;
         let mut due = Vec::new();
-        for (job, rhythm) in self.rhythms.iter_mut().enumerate() {
+        for (job, rhythm) in self.schedules.iter_mut().enumerate() {
             match rhythm {
                 JobRhythm::Calendar { crontab, next_unix_ms } if was_set_back => {
                     *next_unix_ms = next_after(crontab, now.unix_ms);
@@ -145,7 +149,7 @@ impl JobTimetable {
 
     /// Returns how long until the next look is due.
     pub(super) fn wait(&self, now: Now) -> Duration {
-        let waits = self.rhythms.iter().filter_map(|rhythm| match rhythm {
+        let waits = self.schedules.iter().filter_map(|rhythm| match rhythm {
             JobRhythm::Calendar { next_unix_ms, .. } => {
                 Some((*next_unix_ms)?.saturating_sub(now.unix_ms))
             }
@@ -156,13 +160,13 @@ impl JobTimetable {
         // At least a moment: the coarse clocks lag behind by as much as 10 ms.
         waits
             .min()
-            .map_or(LOOK_AGAIN, Duration::from_millis)
-            .clamp(Duration::from_millis(1), LOOK_AGAIN)
+            .map_or(RECHECK_INTERVAL, Duration::from_millis)
+            .clamp(Duration::from_millis(1), RECHECK_INTERVAL)
     }
 
     /// When a job comes due next, in milliseconds since 1970.
     pub(super) fn next_unix_ms(&self, job: usize, now: Now) -> Option<u64> {
-        match self.rhythms.get(job)? {
+        match self.schedules.get(job)? {
             JobRhythm::Calendar { next_unix_ms, .. } => *next_unix_ms,
             JobRhythm::Elapsed { next_mono_ms, .. } => {
                 Some(now.unix_ms + next_mono_ms.saturating_sub(now.mono_ms))
@@ -206,7 +210,7 @@ mod tests {
     }
 
     fn fired(table: &mut JobTimetable, now: Now) -> usize {
-        table.due(now).len()
+        table.take_due(now).len()
     }
 
     #[test]
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn the_wait_is_short_enough_to_notice_a_clock_being_set() {
         let table = JobTimetable::new(&[cron("0 0 1 1 *", "UTC")], at(0)).expect("right");
-        assert_eq!(table.wait(at(0)), LOOK_AGAIN);
+        assert_eq!(table.wait(at(0)), RECHECK_INTERVAL);
         let table = JobTimetable::new(&[job(JobTime::Every(INTERVAL_MIN))], at(0)).expect("right");
         assert_eq!(table.wait(at(50_000)), Duration::from_secs(10));
     }

@@ -88,7 +88,7 @@ impl ScriptEffect {
         let ended = tokio::time::timeout(self.timeout, child.wait()).await;
         let why = match ended {
             Ok(Ok(status)) if status.success() => {
-                group.leave();
+                group.detach();
                 return Ok(());
             }
             Ok(Ok(status)) => ended_with(status),
@@ -107,7 +107,7 @@ impl ScriptEffect {
         let mut command = Command::new(&self.command);
         for template in &self.args {
             let word = template.render(of, TemplateEscape::Nothing);
-            if template.begins_with_word() && word.starts_with('-') {
+            if template.starts_with_variable() && word.starts_with('-') {
                 let why = format!("not run: {word:?} would be taken for an option");
                 return Err(EffectFailure::new(why));
             }
@@ -139,7 +139,7 @@ impl ProcessGroup {
 
     /// Lets what is left of the group live: the program ended well, and may have left something
     /// running on purpose.
-    fn leave(mut self) {
+    fn detach(mut self) {
         self.0 = None;
     }
 }

@@ -117,7 +117,7 @@ pub enum NftFamily {
 /// One set, of either kind.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct SetTarget {
-    pub(super) place: SetPlace,
+    pub(super) address: SetPlace,
     pub(super) mask: u8,
 }
 

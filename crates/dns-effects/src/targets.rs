@@ -25,14 +25,14 @@ pub(super) struct SetTargets {
 
 impl IpsetSpec {
     /// Reads the short form of mosdns: one or two of `NAME,inet|inet6,MASK`.
-    pub fn from_quick(text: &str) -> Result<Self, String> {
+    pub fn from_short_form(text: &str) -> Result<Self, String> {
         let mut spec = Self::default();
-        for field in quick_fields(text)? {
+        for field in short_fields(text)? {
             let parts: Vec<_> = field.split(',').collect();
             let [name, family, mask] = parts[..] else {
                 return Err(format!("{field:?} should be NAME,inet,MASK or NAME,inet6,MASK"));
             };
-            let mask = quick_mask(mask)?;
+            let mask = short_mask(mask)?;
             match family {
                 "inet" => (spec.set_name4, spec.mask4) = (name.into(), mask),
                 "inet6" => (spec.set_name6, spec.mask6) = (name.into(), mask),
@@ -63,7 +63,7 @@ impl IpsetSpec {
         }
         let target = |name: &str, mask: u8, default: u8| {
             (!name.is_empty()).then(|| SetTarget {
-                place: SetPlace::Ipset { name: name.into() },
+                address: SetPlace::Ipset { name: name.into() },
                 mask: if mask == 0 { default } else { mask },
             })
         };
@@ -77,9 +77,9 @@ impl IpsetSpec {
 impl NftsetSpec {
     /// Reads the short form of mosdns: one or two of
     /// `ip|ip6|inet,TABLE,SET,ipv4_addr|ipv6_addr,MASK`.
-    pub fn from_quick(text: &str) -> Result<Self, String> {
+    pub fn from_short_form(text: &str) -> Result<Self, String> {
         let mut spec = Self::default();
-        for field in quick_fields(text)? {
+        for field in short_fields(text)? {
             let parts: Vec<_> = field.split(',').collect();
             let [family, table, set, kind, mask] = parts[..] else {
                 return Err(format!("{field:?} should be FAMILY,TABLE,SET,ipv4_addr,MASK"));
@@ -94,7 +94,7 @@ impl NftsetSpec {
                 table_family,
                 table_name: table.into(),
                 set_name: set.into(),
-                mask: quick_mask(mask)?,
+                mask: short_mask(mask)?,
             });
             match kind {
                 "ipv4_addr" => spec.ipv4 = set,
@@ -128,7 +128,7 @@ impl NftsetSpec {
             check_mask("mask", set.mask, bits, &mut found);
             complaints.extend(found.into_iter().map(|it| it.under(key)));
             Some(SetTarget {
-                place: SetPlace::Nftset {
+                address: SetPlace::Nftset {
                     family: set.table_family,
                     table: set.table_name.clone(),
                     set: set.set_name.clone(),
@@ -142,7 +142,7 @@ impl NftsetSpec {
     }
 }
 
-fn quick_fields(text: &str) -> Result<Vec<&str>, String> {
+fn short_fields(text: &str) -> Result<Vec<&str>, String> {
     let fields: Vec<_> = text.split_ascii_whitespace().collect();
     match fields.len() {
         1 | 2 => Ok(fields),
@@ -150,7 +150,7 @@ fn quick_fields(text: &str) -> Result<Vec<&str>, String> {
     }
 }
 
-fn quick_mask(text: &str) -> Result<u8, String> {
+fn short_mask(text: &str) -> Result<u8, String> {
     text.parse().map_err(|_| format!("{text:?} is no prefix length"))
 }
 
@@ -177,26 +177,26 @@ mod tests {
 
     #[test]
     fn the_short_form_of_ipset_is_read() {
-        let spec = IpsetSpec::from_quick("four,inet,0  six,inet6,64").expect("right");
+        let spec = IpsetSpec::from_short_form("four,inet,0  six,inet6,64").expect("right");
         let targets = spec.targets().expect("right");
         let place = |name: &str| SetPlace::Ipset { name: name.into() };
-        assert_eq!(targets.v4, Some(SetTarget { place: place("four"), mask: 24 }));
-        assert_eq!(targets.v6, Some(SetTarget { place: place("six"), mask: 64 }));
+        assert_eq!(targets.v4, Some(SetTarget { address: place("four"), mask: 24 }));
+        assert_eq!(targets.v6, Some(SetTarget { address: place("six"), mask: 64 }));
         for wrong in ["", "a,inet", "a,ip,24", "a,inet,x", "a,inet,1 b,inet6,1 c,inet,1"] {
-            assert!(IpsetSpec::from_quick(wrong).is_err(), "{wrong}");
+            assert!(IpsetSpec::from_short_form(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn the_short_form_of_nftset_is_read() {
-        let spec = NftsetSpec::from_quick("inet,t,s,ipv6_addr,0").expect("right");
+        let spec = NftsetSpec::from_short_form("inet,t,s,ipv6_addr,0").expect("right");
         let targets = spec.targets().expect("right");
         assert_eq!(targets.v4, None);
         assert_eq!(targets.v6.expect("named").mask, 48);
         for wrong in
             ["bridge,t,s,ipv4_addr,24", "ip,t,s,ipv4,24", "ip,t,s,24", "ip,t,s,ipv4_addr,-1"]
         {
-            assert!(NftsetSpec::from_quick(wrong).is_err(), "{wrong}");
+            assert!(NftsetSpec::from_short_form(wrong).is_err(), "{wrong}");
         }
     }
 

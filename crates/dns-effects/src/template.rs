@@ -13,13 +13,13 @@ use std::fmt::{Display, Write};
 /// A text, read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Template {
-    pieces: Vec<TemplatePiece>,
+    parts: Vec<TemplatePiece>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TemplatePiece {
     Text(String),
-    Word(TemplateWord),
+    Variable(TemplateWord),
 }
 
 /// Tells what can be filled in.
@@ -45,7 +45,7 @@ pub(super) enum TemplateWord {
     CronDue,
 }
 
-const WORDS: [(&str, TemplateWord); 18] = [
+const VARIABLES: [(&str, TemplateWord); 18] = [
     ("qname", TemplateWord::Qname),
     ("qtype", TemplateWord::Qtype),
     ("qtype_name", TemplateWord::QtypeName),
@@ -102,12 +102,12 @@ impl Template {
             } else if let Some(behind) = rest.strip_prefix('{') {
                 let (name, behind) = behind.split_once('}').ok_or(BadTemplate::Open)?;
                 let name = name.trim();
-                let word = WORDS.iter().find(|(known, _)| *known == name);
+                let word = VARIABLES.iter().find(|(known, _)| *known == name);
                 let (_, word) = word.ok_or_else(|| BadTemplate::Unknown(name.into()))?;
                 if !literal.is_empty() {
                     pieces.push(TemplatePiece::Text(std::mem::take(&mut literal)));
                 }
-                pieces.push(TemplatePiece::Word(*word));
+                pieces.push(TemplatePiece::Variable(*word));
                 rest = behind;
             } else {
                 literal.push('$');
@@ -117,19 +117,19 @@ impl Template {
         if !literal.is_empty() {
             pieces.push(TemplatePiece::Text(literal));
         }
-        Ok(Self { pieces })
+        Ok(Self { parts: pieces })
     }
 
     /// The text, filled in.
     pub(super) fn render(&self, occurrence: &EffectOccurrence, escape: TemplateEscape) -> String {
         let mut out = String::new();
-        for piece in &self.pieces {
+        for piece in &self.parts {
             match (piece, escape) {
                 (TemplatePiece::Text(text), _) => out.push_str(text),
-                (TemplatePiece::Word(word), TemplateEscape::Nothing) => {
+                (TemplatePiece::Variable(word), TemplateEscape::Nothing) => {
                     out.push_str(&word.value(occurrence));
                 }
-                (TemplatePiece::Word(word), TemplateEscape::Url) => {
+                (TemplatePiece::Variable(word), TemplateEscape::Url) => {
                     out.extend(utf8_percent_encode(&word.value(occurrence), URL_UNSAFE));
                 }
             }
@@ -138,26 +138,26 @@ impl Template {
     }
 
     /// True if the text begins with something filled in.
-    pub(super) fn begins_with_word(&self) -> bool {
-        matches!(self.pieces.first(), Some(TemplatePiece::Word(_)))
+    pub(super) fn starts_with_variable(&self) -> bool {
+        matches!(self.parts.first(), Some(TemplatePiece::Variable(_)))
     }
 
     /// True if nothing is filled in.
     pub(super) fn is_text(&self) -> bool {
-        self.pieces.iter().all(|piece| matches!(piece, TemplatePiece::Text(_)))
+        self.parts.iter().all(|piece| matches!(piece, TemplatePiece::Text(_)))
     }
 
     /// The text it begins with, up to the first word.
     pub(super) fn first_text(&self) -> &str {
-        match self.pieces.first() {
+        match self.parts.first() {
             Some(TemplatePiece::Text(text)) => text,
-            Some(TemplatePiece::Word(_)) | None => "",
+            Some(TemplatePiece::Variable(_)) | None => "",
         }
     }
 
     /// The same without its first `bytes` bytes, which are text.
     pub(super) fn without_first(mut self, bytes: usize) -> Self {
-        if let Some(TemplatePiece::Text(text)) = self.pieces.first_mut() {
+        if let Some(TemplatePiece::Text(text)) = self.parts.first_mut() {
             text.drain(..bytes);
         }
         self
@@ -165,12 +165,12 @@ impl Template {
 
     /// The same up to the first `end` in its text.
     pub(super) fn up_to(mut self, end: char) -> Self {
-        for index in 0..self.pieces.len() {
-            if let TemplatePiece::Text(text) = &mut self.pieces[index]
+        for index in 0..self.parts.len() {
+            if let TemplatePiece::Text(text) = &mut self.parts[index]
                 && let Some(at) = text.find(end)
             {
                 text.truncate(at);
-                self.pieces.truncate(index + 1);
+                self.parts.truncate(index + 1);
                 break;
             }
         }
@@ -179,7 +179,7 @@ impl Template {
 
     /// The same with its own text, not what is filled in, changed.
     pub(super) fn map_text(mut self, change: impl Fn(&str) -> String) -> Self {
-        for piece in &mut self.pieces {
+        for piece in &mut self.parts {
             if let TemplatePiece::Text(text) = piece {
                 *text = change(text);
             }
@@ -190,7 +190,7 @@ impl Template {
 
 impl TemplateWord {
     fn value(self, of: &EffectOccurrence) -> Cow<'_, str> {
-        let asked = |value: fn(&KeptQuestion) -> Cow<'_, str>| of.asked.as_deref().map(value);
+        let asked = |value: fn(&KeptQuestion) -> Cow<'_, str>| of.question.as_deref().map(value);
         let number = |it: u16| Cow::Owned(it.to_string());
         let firing = of.firing.as_deref();
         let value = match self {
@@ -294,7 +294,7 @@ impl Display for BadTemplate {
         match self {
             Self::Open => f.write_str("a ${ lacks its }; write $$ for a dollar"),
             Self::Unknown(word) => {
-                let known: Vec<_> = WORDS.iter().map(|(word, _)| *word).collect();
+                let known: Vec<_> = VARIABLES.iter().map(|(word, _)| *word).collect();
                 write!(f, "${{{word}}} is not known; known are {}", known.join(", "))
             }
         }
@@ -308,7 +308,7 @@ pub(super) mod tests {
     /// A question for `name` with an answer.
     pub(crate) fn occurrence(name: &str) -> EffectOccurrence {
         EffectOccurrence {
-            asked: Some(Box::new(KeptQuestion {
+            question: Some(Box::new(KeptQuestion {
                 name: name.into(),
                 qtype: 65,
                 qclass: 1,

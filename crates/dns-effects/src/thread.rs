@@ -5,12 +5,12 @@
 //! [`Effects`](super::Effects).
 
 use super::counts::{EffectCounts, FailureReporter};
-use super::detour::Detour;
 use super::download::{DownloadEffect, WantedFiles};
 use super::event::EffectOccurrence;
 use super::hook::HookEffect;
 use super::jobs::{self, JobBook};
 use super::orders::EffectOrder;
+use super::proxy_route::Detour;
 use super::script::ScriptEffect;
 use super::settings::ReloadWhat;
 use super::{EffectFailure, OnReload};
@@ -37,9 +37,9 @@ pub(super) enum EffectAction {
 
 /// An effect with its queue.
 pub(super) struct EffectWorker {
-    pub(super) deed: EffectAction,
+    pub(super) action: EffectAction,
     pub(super) counts: Arc<EffectCounts>,
-    pub(super) orders: mpsc::Receiver<EffectOrder>,
+    pub(super) queue: mpsc::Receiver<EffectOrder>,
     /// Number that run at once.
     pub(super) concurrent: usize,
 }
@@ -51,7 +51,7 @@ pub(super) struct EffectCrew {
     pub(super) dialer: Dialer,
     pub(super) check: CheckFile,
     pub(super) reload: OnReload,
-    pub(super) teller: FailureReporter,
+    pub(super) reporter: FailureReporter,
     /// Begun: take nothing more, finish what waits.
     pub(super) closing: Drain,
     /// Begun: stop where you are.
@@ -63,7 +63,7 @@ pub(super) struct EffectMeans {
     pub(super) origins: Rc<Origins>,
     check: CheckFile,
     reload: OnReload,
-    teller: FailureReporter,
+    reporter: FailureReporter,
 }
 
 /// Starts the thread; `ended` hears of its end.
@@ -90,7 +90,7 @@ async fn run(crew: EffectCrew) {
     let mut all = JoinSet::new();
     for worker in crew.workers {
         // Connections by another way are not mixed with others'.
-        let origins = match worker.deed.detour().filter(|it| !it.is_none()) {
+        let origins = match worker.action.proxy().filter(|it| !it.is_none()) {
             None => Rc::clone(&usual),
             Some(way) => Rc::new(Origins::new(way.dialer(&crew.dialer), OriginLimits::default())),
         };
@@ -98,7 +98,7 @@ async fn run(crew: EffectCrew) {
             origins,
             check: Arc::clone(&crew.check),
             reload: Arc::clone(&crew.reload),
-            teller: crew.teller.clone(),
+            reporter: crew.reporter.clone(),
         };
         all.spawn_local(serve(worker, Rc::new(means), crew.closing.clone()));
     }
@@ -111,7 +111,7 @@ async fn run(crew: EffectCrew) {
 
 /// Carries out the orders of one effect, some at once, until it is closed and all are done.
 async fn serve(worker: EffectWorker, means: Rc<EffectMeans>, closing: Drain) {
-    let EffectWorker { deed, counts, mut orders, concurrent } = worker;
+    let EffectWorker { action: deed, counts, queue: mut orders, concurrent } = worker;
     let deed = Rc::new(deed);
     let mut running = JoinSet::new();
     let mut is_closed = false;
@@ -127,14 +127,14 @@ async fn serve(worker: EffectWorker, means: Rc<EffectMeans>, closing: Drain) {
                 let Some(order) = order else { break };
                 let (deed, means) = (Rc::clone(&deed), Rc::clone(&means));
                 let counts = Arc::clone(&counts);
-                running.spawn_local(async move { carry_out(&deed, &means, &counts, order).await });
+                running.spawn_local(async move { run_action(&deed, &means, &counts, order).await });
             }
         }
     }
     while running.join_next().await.is_some() {}
 }
 
-async fn carry_out(
+async fn run_action(
     deed: &EffectAction,
     means: &EffectMeans,
     counts: &EffectCounts,
@@ -145,7 +145,7 @@ async fn carry_out(
         Ok(()) => drop(counts.done.fetch_add(1, Relaxed)),
         Err(failure) => {
             counts.failed.fetch_add(1, Relaxed);
-            means.teller.failure(counts, &failure.to_string());
+            means.reporter.failure(counts, &failure.to_string());
         }
     }
     // Most often nobody waits.
@@ -154,10 +154,10 @@ async fn carry_out(
 
 impl EffectAction {
     /// Returns how its requests leave, if it makes any.
-    fn detour(&self) -> Option<&Detour> {
+    fn proxy(&self) -> Option<&Detour> {
         match self {
-            Self::Hook(hook) => Some(&hook.detour),
-            Self::Download(download) => Some(&download.detour),
+            Self::Hook(hook) => Some(&hook.proxy),
+            Self::Download(download) => Some(&download.proxy),
             Self::Script(_) | Self::Reload(_) => None,
         }
     }

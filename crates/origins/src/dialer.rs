@@ -11,7 +11,7 @@ use super::origin::{Origin, OriginScheme, UrlHost};
 use super::server::{OriginServer, ServerAddress};
 use super::versions::UsableVersions;
 use http_engine::upgrade::UpgradedStream;
-use resolver::{NoAddresses, OwnWord, ResolveError, Resolver, SocksProxy, connect_through};
+use resolver::{LocalOverride, NoAddresses, ResolveError, Resolver, SocksProxy, connect_through};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
@@ -155,14 +155,14 @@ impl Dialer {
 
     /// Returns what the configuration itself says of `host`, which upstreams are then not asked
     /// for.
-    pub fn own_word(&self, host: &DomainName) -> OwnWord {
-        self.resolver.own_word(host.as_name())
+    pub fn own_word(&self, host: &DomainName) -> LocalOverride {
+        self.resolver.local_override(host.as_name())
     }
 
     /// Returns whom it asks for names.
     /// Digest of what the configuration says of names.
     pub(super) fn own_names(&self) -> u64 {
-        self.resolver.own_digest()
+        self.resolver.local_overrides_digest()
     }
 
     pub(super) const fn resolver(&self) -> &Resolver {

@@ -5,7 +5,7 @@
 //! nothing. Called by the crate `origins`, and by `lasting` for one question of a name.
 
 use crate::handle::Resolver;
-use crate::own_names::OwnWord;
+use crate::local_overrides::LocalOverride;
 use crate::question::{NoAddresses, Resolution, ResolverQuestion};
 use dns_wire::{WireAnswer, record_type};
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ pub struct HostAddresses {
 pub(crate) struct DialledName {
     pub(crate) resolution: Resolution,
     /// The name that was looked up in its place, if another was.
-    instead: Option<DomainName>,
+    rewrite_target: Option<DomainName>,
 }
 
 impl DialledName {
@@ -40,7 +40,7 @@ impl DialledName {
         if self.resolution.source == Source::Local {
             return Vec::new();
         }
-        self.instead.iter().chain(answer.aliases()).cloned().collect()
+        self.rewrite_target.iter().chain(answer.aliases()).cloned().collect()
     }
 }
 
@@ -78,14 +78,14 @@ impl Resolver {
 
     /// Returns what the configuration says of `name`. A guard may ask it: where the operator
     /// himself gave a name an address, nobody else has led it there.
-    pub fn own_word(&self, name: Name<'_>) -> OwnWord {
-        let Some(own) = self.own_names() else { return OwnWord::default() };
-        let instead = own.instead(name);
+    pub fn local_override(&self, name: Name<'_>) -> LocalOverride {
+        let Some(own) = self.local_overrides() else { return LocalOverride::default() };
+        let instead = own.rewrite_target(name);
         let asked = instead.as_ref().map_or(name, DomainName::as_name);
         let types = [record_type::AAAA, record_type::A];
         let answers = types.iter().filter_map(|qtype| own.answer(asked, *qtype));
         let addresses = answers.flat_map(|it| it.addresses().collect::<Vec<_>>()).collect();
-        OwnWord { instead, addresses }
+        LocalOverride { rewrite_target: instead, addresses }
     }
 
     /// Returns what is there of a name that is dialled: by the configuration, else as
@@ -95,16 +95,16 @@ impl Resolver {
         name: Name<'_>,
         qtype: u16,
     ) -> Result<DialledName, NoAddresses> {
-        let own = self.own_names();
-        let instead = own.as_ref().and_then(|own| own.instead(name));
+        let own = self.local_overrides();
+        let instead = own.as_ref().and_then(|own| own.rewrite_target(name));
         let asked = instead.as_ref().map_or(name, DomainName::as_name);
         if let Some(answer) = own.and_then(|own| own.answer(asked, qtype)) {
             let (result, source) = (Ok((answer, 0)), Source::Local);
             let resolution = Resolution { result, source, upstream: Arc::from("") };
-            return Ok(DialledName { resolution, instead });
+            return Ok(DialledName { resolution, rewrite_target: instead });
         }
-        let question = ResolverQuestion::about(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
-        Ok(DialledName { resolution: self.resolve(question).await, instead })
+        let question = ResolverQuestion::internal(asked, qtype).ok_or(NoAddresses::NoSuchName)?;
+        Ok(DialledName { resolution: self.resolve(question).await, rewrite_target: instead })
     }
 }
 
@@ -131,7 +131,7 @@ fn by_turns(first: &[IpAddr], second: &[IpAddr]) -> Vec<IpAddr> {
 #[allow(clippy::unwrap_used, reason = "a failed step should stop the test")]
 mod tests {
     use super::*;
-    use crate::own_names::{OWN_TTL_S, OwnNames};
+    use crate::local_overrides::{LOCAL_OVERRIDE_TTL_S, LocalOverrides};
     use crate::{AddressFamily, HostAddresses, LastingResult, ResolverSettings};
     use dns_wire::reply::ServiceTarget;
     use dns_wire::{DnsQuery, key_of, synthesize, write_query};
@@ -144,12 +144,12 @@ mod tests {
 
     const NAS: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 168, 1, 9));
 
-    impl OwnNames for House {
+    impl LocalOverrides for House {
         fn digest(&self) -> u64 {
             1
         }
 
-        fn instead(&self, name: Name<'_>) -> Option<DomainName> {
+        fn rewrite_target(&self, name: Name<'_>) -> Option<DomainName> {
             (name.as_str() == "old.lan").then(|| DomainName::parse("nas.lan").unwrap())
         }
 
@@ -183,22 +183,26 @@ mod tests {
             let expected = HostAddresses { found: vec![NAS], aliases: Vec::new() };
             assert_eq!(resolver.addresses(name(host)).await, Ok(expected), "{host}");
             let lasting = resolver.addresses_in(name(host), AddressFamily::V4).await;
-            assert_eq!(lasting, Ok(LastingResult { found: vec![NAS], ttl_s: OWN_TTL_S }), "{host}");
+            assert_eq!(
+                lasting,
+                Ok(LastingResult { found: vec![NAS], ttl_s: LOCAL_OVERRIDE_TTL_S }),
+                "{host}"
+            );
         }
         let nothing: LastingResult<ServiceTarget> =
-            LastingResult { found: Vec::new(), ttl_s: OWN_TTL_S };
+            LastingResult { found: Vec::new(), ttl_s: LOCAL_OVERRIDE_TTL_S };
         assert_eq!(resolver.services(name("nas.lan")).await, Ok(nothing), "and of nothing else");
     }
 
     #[tokio::test]
     async fn its_word_is_known_until_it_is_taken_back() {
         let resolver = resolver();
-        let word = |host| resolver.own_word(name(host));
-        assert_eq!(word("nas.lan"), OwnWord { instead: None, addresses: vec![NAS] });
+        let word = |host| resolver.local_override(name(host));
+        assert_eq!(word("nas.lan"), LocalOverride { rewrite_target: None, addresses: vec![NAS] });
         let instead = Some(name("nas.lan").to_owned());
-        assert_eq!(word("old.lan"), OwnWord { instead, addresses: vec![NAS] });
-        assert_eq!(word("www.example"), OwnWord::default());
+        assert_eq!(word("old.lan"), LocalOverride { rewrite_target, addresses: vec![NAS] });
+        assert_eq!(word("www.example"), LocalOverride::default());
         resolver.answer_from(None);
-        assert_eq!(word("nas.lan"), OwnWord::default());
+        assert_eq!(word("nas.lan"), LocalOverride::default());
     }
 }

@@ -23,10 +23,10 @@ pub(crate) mod upstream_answer;
 use crate::question::ResolverQuestion;
 use crate::settings::plan::ResolverPlan;
 use crate::shared::ResolverShared;
-use crate::upstream::dice::RandomBytes;
 use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::means::ExchangeMeans;
+use crate::upstream::random::RandomBytes;
 use crate::upstream::udp::SocketPort;
 use delivery::CallerTold;
 use dns_wire::WireAnswer;
@@ -72,7 +72,7 @@ pub(crate) struct ResolverEngine {
     race: RefCell<QueryRace>,
     inbox: RefCell<UdpInbox>,
     /// Told when a round has begun that must be ended.
-    begun: Notify,
+    round_started: Notify,
     hooks: RefCell<Vec<Hook>>,
 }
 
@@ -92,14 +92,14 @@ pub(crate) fn spawn(
                 Err(why) => return drop(ready.send(Err(why))),
             };
         let means =
-            Rc::new(ExchangeMeans { tls, dice: RandomBytes::new(), single_ports: Rc::default() });
+            Rc::new(ExchangeMeans { tls, random: RandomBytes::new(), single_ports: Rc::default() });
         runtime.block_on(async move {
             let engine = Rc::new_cyclic(|engine: &Weak<ResolverEngine>| {
                 let tasks = EngineTasks::new(Weak::<ResolverEngine>::clone(engine));
                 ResolverEngine {
                     race: RefCell::new(QueryRace::new(&plan, means, shared, tasks)),
                     inbox: RefCell::default(),
-                    begun: Notify::new(),
+                    round_started: Notify::new(),
                     hooks: RefCell::default(),
                 }
             });
@@ -123,22 +123,22 @@ impl ResolverEngine {
             let taken = tokio::select! {
                 biased;
                 taken = commands.recv_many(&mut batch, BATCH) => Some(taken),
-                () = self.begun.notified() => None,
+                () = self.round_started.notified() => None,
                 () = &mut tick, if busy => None,
             };
             if taken == Some(0) {
                 return;
             }
             if taken.is_some() {
-                self.race.borrow_mut().begin_round();
+                self.race.borrow_mut().start_round();
                 for command in batch.drain(..) {
-                    self.obey(command);
+                    self.handle_command(command);
                 }
             }
             // Looked at each time: were there no end of commands, the tick above would never win.
             if tick.deadline() <= Instant::now() {
                 let mut race = self.race.borrow_mut();
-                race.begin_round();
+                race.start_round();
                 race.tick();
                 tick.as_mut().reset(Instant::now() + TICK);
             }
@@ -150,7 +150,7 @@ impl ResolverEngine {
         }
     }
 
-    fn obey(&self, command: EngineCommand) {
+    fn handle_command(&self, command: EngineCommand) {
         let mut race = self.race.borrow_mut();
         match command {
             EngineCommand::Ask(question, done) => race.ask(question, done),
@@ -169,7 +169,7 @@ impl ResolverEngine {
         let told = {
             let mut race = self.race.borrow_mut();
             race.send_all();
-            race.take_told()
+            race.take_notified()
         };
         if told == CallerTold::Someone {
             for hook in &*self.hooks.borrow() {
@@ -187,16 +187,16 @@ impl EngineEvents for ResolverEngine {
         outcome: Result<WireAnswer, ExchangeError>,
     ) {
         let mut race = self.race.borrow_mut();
-        race.begin_round();
-        race.tried(id, upstream, outcome);
-        self.begun.notify_one();
+        race.start_round();
+        race.attempt_done(id, upstream, outcome);
+        self.round_started.notify_one();
     }
 
     fn measured(&self, id: FlightId) {
         let mut race = self.race.borrow_mut();
-        race.begin_round();
-        race.measured(id);
-        self.begun.notify_one();
+        race.start_round();
+        race.probes_done(id);
+        self.round_started.notify_one();
     }
 
     /// Takes all that has arrived at `port`, or its turn's worth.
@@ -205,7 +205,7 @@ impl EngineEvents for ResolverEngine {
         let arrival = if ready.is_error() { Interest::ERROR } else { Interest::READABLE };
         let mut race = self.race.borrow_mut();
         let mut inbox = self.inbox.borrow_mut();
-        race.begin_round();
+        race.start_round();
         for _ in 0..READS_MAX {
             let mut taken = 0;
             let outcome = port.socket.try_io(arrival, || {
@@ -231,6 +231,6 @@ impl EngineEvents for ResolverEngine {
                 }
             }
         }
-        self.begun.notify_one();
+        self.round_started.notify_one();
     }
 }

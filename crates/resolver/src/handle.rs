@@ -6,7 +6,7 @@ use crate::cache::persist::{DumpReport, RestoreReport};
 use crate::cache::snapshot::BadSnapshot;
 use crate::engine::flights::FlightWaiter;
 use crate::engine::{self, EngineCommand};
-use crate::own_names::OwnNames;
+use crate::local_overrides::LocalOverrides;
 use crate::query_source::{CapReached, QuerySource};
 use crate::question::{
     CacheId, CacheLook, CachedState, RenewAdvice, Resolution, ResolveError, ResolverOverloaded,
@@ -101,7 +101,7 @@ impl Resolver {
         source: QuerySource,
         done: Box<dyn FnOnce(Resolution) + Send>,
     ) -> Result<(), ResolverOverloaded> {
-        self.shared.waiting.enter(source).map_err(|CapReached| ResolverOverloaded)?;
+        self.shared.waiting.acquire(source).map_err(|CapReached| ResolverOverloaded)?;
         self.send(EngineCommand::Ask(question, FlightWaiter::new(Some(done), source)), source);
         Ok(())
     }
@@ -109,8 +109,8 @@ impl Resolver {
     /// Looks `question` up, whatever its cache holds, for the cache's sake: nobody waits.
     pub fn renew(&self, question: ResolverQuestion) {
         // Where too many wait, what is old stays old for a while.
-        let source = QuerySource::OURSELVES;
-        if self.shared.waiting.enter(source).is_ok() {
+        let source = QuerySource::INTERNAL;
+        if self.shared.waiting.acquire(source).is_ok() {
             self.send(EngineCommand::Renew(question, FlightWaiter::new(None, source)), source);
         }
     }
@@ -141,7 +141,7 @@ impl Resolver {
         let (sender, receiver) = oneshot::channel();
         // Whoever waited may be gone by then; the answer is in the cache all the same.
         let done = Box::new(move |resolution| drop(sender.send(resolution)));
-        match self.submit(question, QuerySource::OURSELVES, done) {
+        match self.submit(question, QuerySource::INTERNAL, done) {
             Ok(()) => receiver.await.unwrap_or_else(|_| Resolution::failed(ResolveError::Stopped)),
             Err(ResolverOverloaded) => Resolution::failed(ResolveError::Overloaded),
         }
@@ -149,16 +149,16 @@ impl Resolver {
 
     /// Has `names` asked first wherever a name is dialled, in place of those before; none: nobody
     /// is.
-    pub fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+    pub fn answer_from(&self, names: Option<Arc<dyn LocalOverrides>>) {
         self.shared.answer_from(names);
     }
 
     /// Digest of what the configuration says of names.
-    pub fn own_digest(&self) -> u64 {
+    pub fn local_overrides_digest(&self) -> u64 {
         self.shared.own_digest()
     }
 
-    pub(crate) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
+    pub(crate) fn local_overrides(&self) -> Option<Arc<dyn LocalOverrides>> {
         self.shared.own_names()
     }
 
@@ -175,11 +175,11 @@ impl Resolver {
     pub fn stats(&self) -> ResolverStats {
         let caches = self.shared.caches.stats();
         ResolverStats {
-            upstreams: self.shared.roll.stats(transport::clock::now()),
+            upstreams: self.shared.upstreams.stats(transport::clock::now()),
             cache: caches.iter().fold(CacheStats::default(), |all, it| all.and(*it)),
             caches,
             cache_names: self.shared.caches.names(),
-            waiting: self.shared.waiting.taken(),
+            waiting: self.shared.waiting.in_use(),
         }
     }
 
@@ -227,7 +227,7 @@ impl Resolver {
     /// fails only if it died; dropping the command then tells its caller so.
     fn send(&self, command: EngineCommand, source: QuerySource) {
         if let Err(unsent) = self.commands.send(command) {
-            self.shared.waiting.leave(source);
+            self.shared.waiting.release(source);
             drop(unsent);
         }
     }

@@ -4,7 +4,7 @@
 //! and "nothing" is an answer. Called by the crate `origins`.
 
 use crate::handle::Resolver;
-use crate::own_names::OWN_TTL_S;
+use crate::local_overrides::LOCAL_OVERRIDE_TTL_S;
 use crate::question::NoAddresses;
 use dns_wire::reply::ServiceTarget;
 use dns_wire::{WireAnswer, record_type};
@@ -35,7 +35,7 @@ impl Resolver {
             AddressFamily::V4 => record_type::A,
             AddressFamily::V6 => record_type::AAAA,
         };
-        self.lasting(host, qtype, |answer| answer.addresses().collect()).await
+        self.lookup_with_ttl(host, qtype, |answer| answer.addresses().collect()).await
     }
 
     /// Hosts and ports of the service `owner`, such as `_http._tcp.app.internal` (RFC 2782). Errors
@@ -44,10 +44,10 @@ impl Resolver {
         &self,
         owner: Name<'_>,
     ) -> Result<LastingResult<ServiceTarget>, NoAddresses> {
-        self.lasting(owner, record_type::SRV, |answer| answer.services().collect()).await
+        self.lookup_with_ttl(owner, record_type::SRV, |answer| answer.services().collect()).await
     }
 
-    async fn lasting<T>(
+    async fn lookup_with_ttl<T>(
         &self,
         name: Name<'_>,
         qtype: u16,
@@ -56,7 +56,7 @@ impl Resolver {
         let looked_up = self.dialled(name, qtype).await?.resolution;
         let (answer, age_s) = looked_up.result.map_err(NoAddresses::Failed)?;
         let is_own = looked_up.source == Source::Local;
-        let ttl_s = if is_own { OWN_TTL_S } else { answer.ttl().saturating_sub(age_s) };
+        let ttl_s = if is_own { LOCAL_OVERRIDE_TTL_S } else { answer.ttl().saturating_sub(age_s) };
         match answer.rcode() {
             NOERROR | NXDOMAIN => Ok(LastingResult { found: read(&answer), ttl_s }),
             _ => Err(NoAddresses::UpstreamFailed),

@@ -10,7 +10,7 @@ mod cache;
 mod engine;
 mod handle;
 mod lasting;
-mod own_names;
+mod local_overrides;
 mod query_source;
 mod question;
 mod settings;
@@ -25,7 +25,7 @@ pub use cache::snapshot::{BadSnapshot, SNAPSHOT_BYTES_MAX, check_snapshot};
 pub use engine::fair_shares::QUESTIONS_MAX;
 pub use handle::{Resolver, ResolverStats, StartError, WAITING_MAX};
 pub use lasting::{AddressFamily, LastingResult};
-pub use own_names::{OwnNames, OwnWord};
+pub use local_overrides::{LocalOverride, LocalOverrides};
 pub use query_source::{CapReached, FairCap, QuerySource};
 pub use question::{
     CacheId, CacheLook, CachedState, GroupId, NoAddresses, RenewAdvice, Resolution, ResolveError,

@@ -23,7 +23,7 @@ pub struct QuerySource {
 
 impl QuerySource {
     /// This process itself: a door that dials a name, a look-up in the background.
-    pub const OURSELVES: Self = Self { tag: 0, from: None };
+    pub const INTERNAL: Self = Self { tag: 0, from: None };
 
     /// A client that asks from this address and port; 0 where the port is not known.
     pub fn client(address: IpAddr, port: u16) -> Self {
@@ -54,9 +54,9 @@ impl QuerySource {
 /// each, and there is always room for one more.
 #[derive(Debug)]
 pub struct FairCap {
-    most: usize,
+    limit: usize,
     all: AtomicUsize,
-    each: Box<[AtomicU32]>,
+    counts: Box<[AtomicU32]>,
 }
 
 /// No place is left, or none for this one.
@@ -65,38 +65,38 @@ pub struct CapReached;
 
 impl FairCap {
     /// A cap of `most`.
-    pub fn new(most: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
-            most,
+            limit,
             all: AtomicUsize::new(0),
-            each: std::iter::repeat_with(AtomicU32::default).take(COUNTERS).collect(),
+            counts: std::iter::repeat_with(AtomicU32::default).take(COUNTERS).collect(),
         }
     }
 
     /// Takes a place, which is to be given back by [`Self::leave`].
-    pub fn enter(&self, source: QuerySource) -> Result<(), CapReached> {
+    pub fn acquire(&self, source: QuerySource) -> Result<(), CapReached> {
         let all = self.all.fetch_add(1, Ordering::Relaxed);
         let own = self.of(source).fetch_add(1, Ordering::Relaxed) as usize;
-        if own < self.most.saturating_sub(all) {
+        if own < self.limit.saturating_sub(all) {
             return Ok(());
         }
-        self.leave(source);
+        self.release(source);
         Err(CapReached)
     }
 
     /// Gives one back.
-    pub fn leave(&self, source: QuerySource) {
+    pub fn release(&self, source: QuerySource) {
         self.of(source).fetch_sub(1, Ordering::Relaxed);
         self.all.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Returns how many are taken.
-    pub fn taken(&self) -> usize {
+    pub fn in_use(&self) -> usize {
         self.all.load(Ordering::Relaxed)
     }
 
     fn of(&self, source: QuerySource) -> &AtomicU32 {
-        &self.each[(source.hash(0) >> 32) as usize % COUNTERS]
+        &self.counts[(source.hash(0) >> 32) as usize % COUNTERS]
     }
 }
 
@@ -120,14 +120,14 @@ mod tests {
     #[test]
     fn whoever_takes_all_leaves_as_much() {
         let cap = FairCap::new(100);
-        let take = |source| (0..1000).filter(|_| cap.enter(source).is_ok()).count();
-        let (one, other) = (client("192.0.2.1"), QuerySource::OURSELVES);
+        let take = |source| (0..1000).filter(|_| cap.acquire(source).is_ok()).count();
+        let (one, other) = (client("192.0.2.1"), QuerySource::INTERNAL);
         assert_eq!(take(one), 50);
         assert_eq!(take(other), 25);
-        assert_eq!(cap.taken(), 75);
+        assert_eq!(cap.in_use(), 75);
         for _ in 0..50 {
-            cap.leave(one);
+            cap.release(one);
         }
-        assert_eq!((cap.taken(), take(one) > 0), (25, true));
+        assert_eq!((cap.in_use(), take(one) > 0), (25, true));
     }
 }

@@ -51,7 +51,7 @@ pub enum ResolveError {
     /// More questions are waiting than [`crate::QUESTIONS_MAX`], and it had to give way.
     Overloaded,
     /// An upstream has asked us the very question: it leads back here.
-    Circle,
+    Loop,
     /// The resolver's thread is gone; the process is ending.
     Stopped,
 }
@@ -123,7 +123,7 @@ impl ResolverQuestion {
     }
 
     /// A question of our own for `name`; none if the name is no valid one.
-    pub fn about(name: Name<'_>, qtype: u16) -> Option<Self> {
+    pub fn internal(name: Name<'_>, qtype: u16) -> Option<Self> {
         key_of(name, qtype).map(Self::from_key)
     }
 
@@ -141,7 +141,7 @@ impl ResolverQuestion {
 
     /// Returns its answer is kept in this cache, or in none.
     #[must_use]
-    pub fn kept_in(self, cache: Option<CacheId>) -> Self {
+    pub fn with_cache(self, cache: Option<CacheId>) -> Self {
         Self { cache, ..self }
     }
 
@@ -171,7 +171,7 @@ impl ResolverQuestion {
         }
     }
 
-    pub(crate) fn wanted(&self) -> UpstreamQuestion<'_> {
+    pub(crate) fn upstream_question(&self) -> UpstreamQuestion<'_> {
         UpstreamQuestion { key: &self.key, options: &self.options }
     }
 
@@ -204,7 +204,7 @@ impl fmt::Display for ResolveError {
             Self::Tls => "no upstream could be spoken to over TLS",
             Self::BadAnswer => "the upstreams sent no usable answer",
             Self::Overloaded => "too many questions are waiting",
-            Self::Circle => "an upstream leads back to this server",
+            Self::Loop => "an upstream leads back to this server",
             Self::Stopped => "the resolver has stopped",
         })
     }

@@ -3,10 +3,10 @@
 
 pub(crate) mod address;
 pub(crate) mod cache;
+pub(crate) mod dial_settings;
 pub(crate) mod pin;
 pub(crate) mod plan;
 pub(crate) mod probe;
-pub(crate) mod reach;
 pub(crate) mod upstream;
 pub(crate) mod upstream_check;
 

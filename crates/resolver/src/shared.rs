@@ -2,7 +2,7 @@
 //! what is known of upstreams.
 
 use crate::cache::caches::AnswerCaches;
-use crate::own_names::OwnNames;
+use crate::local_overrides::LocalOverrides;
 use crate::query_source::FairCap;
 use crate::settings::ResolverSettings;
 use crate::upstream::record::UpstreamTable;
@@ -13,11 +13,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 pub(crate) struct ResolverShared {
     pub(crate) caches: AnswerCaches,
     pub(crate) waiting: FairCap,
-    pub(crate) roll: UpstreamTable,
+    pub(crate) upstreams: UpstreamTable,
     /// Read once for each name that is dialled, and written on reloads.
-    own: RwLock<Option<Arc<dyn OwnNames>>>,
+    local_overrides: RwLock<Option<Arc<dyn LocalOverrides>>>,
     /// Digest; 0 without one.
-    own_digest: AtomicU64,
+    local_overrides_digest: AtomicU64,
 }
 
 impl ResolverShared {
@@ -26,24 +26,24 @@ impl ResolverShared {
         Self {
             caches: AnswerCaches::new(&settings.caches),
             waiting: FairCap::new(waiting_max),
-            roll: UpstreamTable::default(),
-            own: RwLock::default(),
-            own_digest: AtomicU64::new(0),
+            upstreams: UpstreamTable::default(),
+            local_overrides: RwLock::default(),
+            local_overrides_digest: AtomicU64::new(0),
         }
     }
 
     /// Has `names` asked first wherever a name is dialled.
-    pub(crate) fn answer_from(&self, names: Option<Arc<dyn OwnNames>>) {
+    pub(crate) fn answer_from(&self, names: Option<Arc<dyn LocalOverrides>>) {
         let digest = names.as_ref().map_or(0, |names| names.digest());
-        self.own_digest.store(digest, Ordering::Relaxed);
-        *self.own.write().unwrap_or_else(PoisonError::into_inner) = names;
+        self.local_overrides_digest.store(digest, Ordering::Relaxed);
+        *self.local_overrides.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     pub(crate) fn own_digest(&self) -> u64 {
-        self.own_digest.load(Ordering::Relaxed)
+        self.local_overrides_digest.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn own_names(&self) -> Option<Arc<dyn OwnNames>> {
-        self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn own_names(&self) -> Option<Arc<dyn LocalOverrides>> {
+        self.local_overrides.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

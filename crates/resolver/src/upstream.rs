@@ -6,7 +6,6 @@
 pub(crate) mod bootstrap;
 pub(crate) mod cookies;
 pub(crate) mod dialer;
-pub(crate) mod dice;
 pub(crate) mod doh;
 pub(crate) mod doq;
 pub(crate) mod exchange;
@@ -15,6 +14,7 @@ pub(crate) mod letter_case;
 pub(crate) mod means;
 pub(crate) mod proof;
 pub(crate) mod query;
+pub(crate) mod random;
 pub(crate) mod record;
 pub(crate) mod socks;
 pub(crate) mod stream_connection;

@@ -20,7 +20,7 @@ use arc_swap::ArcSwap;
 use dns_effects::EffectsEnv;
 use ledger::Ledger;
 use policy::Policy;
-use resolver::{FairCap, OwnNames, Resolver};
+use resolver::{FairCap, LocalOverrides, Resolver};
 use signer::Signer;
 use signer::trust::TrustBook;
 use std::io;
@@ -172,8 +172,8 @@ impl DnsDoor {
     }
 
     /// Returns what its settings answer by themselves: for whoever dials a name.
-    pub fn local_names(&self) -> Arc<dyn OwnNames> {
-        Arc::clone(&self.shared.plan.load().local) as Arc<dyn OwnNames>
+    pub fn local_names(&self) -> Arc<dyn LocalOverrides> {
+        Arc::clone(&self.shared.plan.load().local) as Arc<dyn LocalOverrides>
     }
 
     /// Returns what the collectors of a pipeline have counted.

@@ -13,7 +13,7 @@ pub(crate) fn question(
 ) -> ResolverQuestion {
     ResolverQuestion::from_key(key)
         .to(GroupId(group))
-        .kept_in(cache.map(CacheId))
+        .with_cache(cache.map(CacheId))
         .with_options(options)
 }
 
@@ -23,7 +23,7 @@ pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
         Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),
         Err(why) => WaitOutcome::Failed(match why {
             ResolveError::Overloaded => RunFailure::Overloaded,
-            ResolveError::Circle => RunFailure::Circle,
+            ResolveError::Loop => RunFailure::Circle,
             ResolveError::Unreachable | ResolveError::Tls => RunFailure::Network,
             ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
                 RunFailure::Upstream

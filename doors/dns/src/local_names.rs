@@ -7,7 +7,7 @@ use crate::settings::Settings;
 use dns_wire::records::LocalRecords;
 use dns_wire::{DnsQuery, WireAnswer, key_of, write_query};
 use pipeline::records::RedirectTable;
-use resolver::OwnNames;
+use resolver::LocalOverrides;
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher};
 use std::sync::Arc;
 use vocab::{Complaint, DomainName, Name, NameBuffer};
@@ -38,12 +38,12 @@ impl LocalNames {
     }
 }
 
-impl OwnNames for LocalNames {
+impl LocalOverrides for LocalNames {
     fn digest(&self) -> u64 {
         self.digest
     }
 
-    fn instead(&self, name: Name<'_>) -> Option<DomainName> {
+    fn rewrite_target(&self, name: Name<'_>) -> Option<DomainName> {
         self.rewrites.as_ref()?.find(name).map(|target| target.name.clone())
     }
 
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn rewrites_name_another_once() {
-        let instead = |host| names().instead(name(host)).map(|it| it.to_string());
+        let instead = |host| names().rewrite_target(name(host)).map(|it| it.to_string());
         assert_eq!(instead("old.lan").as_deref(), Some("nas.lan"));
         assert_eq!(instead("a.intern.example").as_deref(), Some("gateway.example"));
         assert_eq!(instead("nas.lan"), None);

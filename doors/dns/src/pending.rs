@@ -53,13 +53,13 @@ struct PendingPermit(Arc<DoorShared>, QuerySource);
 
 impl PendingPermit {
     fn take(shared: &Arc<DoorShared>, source: QuerySource) -> Option<Self> {
-        shared.tasks.enter(source).ok().map(|()| Self(Arc::clone(shared), source))
+        shared.tasks.acquire(source).ok().map(|()| Self(Arc::clone(shared), source))
     }
 }
 
 impl Drop for PendingPermit {
     fn drop(&mut self) {
-        self.0.tasks.leave(self.1);
+        self.0.tasks.release(self.1);
     }
 }
 

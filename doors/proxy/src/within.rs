@@ -103,7 +103,7 @@ impl DestinationGuard<'_> {
     fn may_lead_to(&self, inside: IpAddr) -> bool {
         let Some(UrlHost::Name(name)) = self.host else { return true };
         let word = self.dialer.own_word(name);
-        let looked_up = word.instead.as_ref().unwrap_or(name);
+        let looked_up = word.rewrite_target.as_ref().unwrap_or(name);
         let is_spared = |name: &DomainName| {
             self.spared.iter().any(|above| name.as_name().is_at_or_below(above.as_name()))
         };
@@ -131,19 +131,19 @@ mod tests {
     use http_front::{ConnectionContext, ConnectionSecurity};
     use origins::BecomesTunnel;
     use policy::ClientProfiles;
-    use resolver::{OwnNames, Resolver, ResolverSettings};
+    use resolver::{LocalOverrides, Resolver, ResolverSettings};
     use transport::ClientTls;
 
     /// `nas.com` is at 192.168.1.1, `old.com` is looked up as `nas.lan`, `new.lan` as
     /// `www.rebound.com`.
     struct House;
 
-    impl OwnNames for House {
+    impl LocalOverrides for House {
         fn digest(&self) -> u64 {
             1
         }
 
-        fn instead(&self, name: Name<'_>) -> Option<DomainName> {
+        fn rewrite_target(&self, name: Name<'_>) -> Option<DomainName> {
             let other = match name.as_str() {
                 "old.com" => "nas.lan",
                 "new.lan" => "www.rebound.com",

@@ -80,7 +80,7 @@ pub(super) fn meaning(error: i32) -> String {
         4109 | 4110 => "the set holds addresses of the other family".into(),
         4352 => "the set is full; make it with a larger maxelem".into(),
         4096.. => format!("ipset refused with its error {error}"),
-        _ => super::system_meaning(error, "make it with `ipset create`"),
+        _ => super::errno_meaning(error, "make it with `ipset create`"),
     }
 }
 

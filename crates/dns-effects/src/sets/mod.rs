@@ -84,7 +84,7 @@ impl SetWriter {
         let (queue, waiting) = sync_channel(WAITING_MAX);
         let (end, ended) = sync_channel(1);
         let thread = std::thread::Builder::new().name("sets".into()).spawn(move || {
-            SetWriterThread { targets, teller, socket: None }.run(&waiting);
+            SetWriterThread { targets, reporter: teller, socket: None }.run(&waiting);
             // Nobody may wait for the end.
             let _ = end.send(());
         })?;
@@ -99,7 +99,7 @@ impl SetWriter {
     /// Has `address` added to the set of that number. Never waits.
     pub(super) fn add(&self, target: u16, address: IpAddr, counts: &EffectCounts, now: Now) {
         let address = address.to_canonical();
-        let AdditionNeed::Anew(place) = self.recent.note(target, address, now) else {
+        let AdditionNeed::Needed(place) = self.recent.note(target, address, now) else {
             counts.suppressed.fetch_add(1, Relaxed);
             return;
         };
@@ -109,7 +109,7 @@ impl SetWriter {
             None => Err(TrySendError::Disconnected(SetAddition { target, address })),
         };
         if sent.is_ok() {
-            counts.fired.fetch_add(1, Relaxed);
+            counts.triggered.fetch_add(1, Relaxed);
         } else {
             self.recent.forget(place);
             counts.dropped.fetch_add(1, Relaxed);
@@ -131,7 +131,7 @@ impl SetWriter {
 /// Holds what the thread holds.
 struct SetWriterThread {
     targets: Vec<WriteTarget>,
-    teller: FailureReporter,
+    reporter: FailureReporter,
     socket: Option<NetlinkSocket>,
 }
 
@@ -157,7 +157,7 @@ impl SetWriterThread {
             }
         };
         let set = &self.targets[target].set;
-        let failure = match &set.place {
+        let failure = match &set.address {
             SetPlace::Ipset { name } => write_ipset(&mut socket, name, set.mask, addresses),
             SetPlace::Nftset { family, table, set: name } => {
                 let place = nft::NftSetAddress {
@@ -181,7 +181,7 @@ impl SetWriterThread {
     fn fail(&self, target: usize, count: u64, why: &str) {
         let WriteTarget { counts, set } = &self.targets[target];
         counts.failed.fetch_add(count, Relaxed);
-        self.teller.failure(counts, &format!("{}: {why}", set.place));
+        self.reporter.failure(counts, &format!("{}: {why}", set.address));
     }
 }
 
@@ -250,7 +250,7 @@ fn refusal(why: &KernelRefusal, meaning: fn(i32) -> String) -> String {
 }
 
 /// Returns what an error number of the system means here.
-fn system_meaning(error: i32, make: &str) -> String {
+fn errno_meaning(error: i32, make: &str) -> String {
     match error {
         1 | 13 => "no permission; give the process CAP_NET_ADMIN".into(),
         2 => format!("there is no such set; {make}"),

@@ -199,7 +199,7 @@ fn batch(
                 for network in sorted(networks) {
                     element(at, network, 0);
                     // Without an end it reaches to the last address there is.
-                    if let Some(end) = behind(AddressPrefix { network, length }) {
+                    if let Some(end) = address_after(AddressPrefix { network, length }) {
                         element(at, end, INTERVAL_END);
                     }
                 }
@@ -231,7 +231,7 @@ fn sorted(addresses: impl Iterator<Item = IpAddr>) -> Vec<IpAddr> {
 }
 
 /// The address behind the last of a prefix.
-fn behind(prefix: AddressPrefix) -> Option<IpAddr> {
+fn address_after(prefix: AddressPrefix) -> Option<IpAddr> {
     match prefix.network {
         IpAddr::V4(first) => {
             let count = 1_u32.checked_shl(32 - u32::from(prefix.length))?;
@@ -251,7 +251,7 @@ pub(super) fn meaning(error: i32) -> String {
         EINVAL => "the set does not hold addresses of this family".into(),
         23 => "the set is full; make it with a larger size".into(),
         ERESTART => "the rules changed faster than the set could be written".into(),
-        _ => super::system_meaning(error, "make it with `nft add set`"),
+        _ => super::errno_meaning(error, "make it with `nft add set`"),
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
     fn the_address_behind_a_prefix_is_found_or_there_is_none() {
         let check = |network: &str, length, expected: Option<&str>| {
             assert_eq!(
-                behind(AddressPrefix::new(ip(network), length)),
+                address_after(AddressPrefix::new(ip(network), length)),
                 expected.map(ip),
                 "{network}"
             );

@@ -23,7 +23,7 @@ const _: () = assert!(PLACES.is_power_of_two());
 /// The table.
 #[derive(Debug)]
 pub(super) struct RecentAdditions {
-    places: Box<[AtomicU64]>,
+    slots: Box<[AtomicU64]>,
     seed: RandomState,
 }
 
@@ -33,13 +33,13 @@ pub(super) enum AdditionNeed {
     /// Was, less than [`QUIET_S`] ago.
     JustNow,
     /// Was not; it is noted now, here.
-    Anew(usize),
+    Needed(usize),
 }
 
 impl RecentAdditions {
     pub(super) fn new() -> Self {
-        let places = std::iter::repeat_with(AtomicU64::default).take(PLACES).collect();
-        Self { places, seed: RandomState::new() }
+        let slots = std::iter::repeat_with(AtomicU64::default).take(PLACES).collect();
+        Self { slots, seed: RandomState::new() }
     }
 
     /// Notes that `address` is asked for in the set number `target`.
@@ -48,18 +48,18 @@ impl RecentAdditions {
         let place = hash as usize & (PLACES - 1);
         // The second is never 0, which stands for an empty place.
         let second = (now.mono_ms / 1000 + 1) & SECOND_MASK;
-        let held = self.places[place].load(Relaxed);
+        let held = self.slots[place].load(Relaxed);
         let age = second.wrapping_sub(held & SECOND_MASK) & SECOND_MASK;
         if held != 0 && (held ^ hash) >> SECOND_BITS == 0 && age < QUIET_S {
             return AdditionNeed::JustNow;
         }
-        self.places[place].store(hash & !SECOND_MASK | second, Relaxed);
-        AdditionNeed::Anew(place)
+        self.slots[place].store(hash & !SECOND_MASK | second, Relaxed);
+        AdditionNeed::Needed(place)
     }
 
     /// Takes a note back: the addition could not be sent.
     pub(super) fn forget(&self, place: usize) {
-        self.places[place].store(0, Relaxed);
+        self.slots[place].store(0, Relaxed);
     }
 }
 
@@ -75,12 +75,14 @@ mod tests {
     fn an_address_is_sent_again_after_a_while_and_to_each_set() {
         let recent = RecentAdditions::new();
         let address: IpAddr = "192.0.2.1".parse().expect("an address");
-        let AdditionNeed::Anew(place) = recent.note(1, address, at(0)) else { panic!("it is new") };
+        let AdditionNeed::Needed(place) = recent.note(1, address, at(0)) else {
+            panic!("it is new")
+        };
         assert_eq!(recent.note(1, address, at(QUIET_S - 1)), AdditionNeed::JustNow);
-        assert!(matches!(recent.note(2, address, at(1)), AdditionNeed::Anew(_)));
-        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Anew(_)));
+        assert!(matches!(recent.note(2, address, at(1)), AdditionNeed::Needed(_)));
+        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Needed(_)));
         recent.forget(place);
-        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Anew(_)));
+        assert!(matches!(recent.note(1, address, at(QUIET_S)), AdditionNeed::Needed(_)));
     }
 
     #[test]
@@ -89,6 +91,6 @@ mod tests {
         for number in 0..100_000_u32 {
             recent.note(0, std::net::Ipv4Addr::from_bits(number).into(), at(5));
         }
-        assert_eq!(recent.places.len(), PLACES);
+        assert_eq!(recent.slots.len(), PLACES);
     }
 }

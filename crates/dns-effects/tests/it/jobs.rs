@@ -100,7 +100,7 @@ fn only_so_many_scripts_run_at_once_and_the_rest_wait_or_are_dropped() {
         emit(&effects, 0, "a.example", &[]);
     }
     let stats = effects.stats().remove(0);
-    assert_eq!((stats.fired, stats.dropped, running()), (2 + 3, 7, 2), "{stats:?}");
+    assert_eq!((stats.triggered, stats.dropped, running()), (2 + 3, 7, 2), "{stats:?}");
     // Held open for reading and writing, so that each run finds its line.
     let mut lines = std::fs::OpenOptions::new().read(true).write(true).open(&gate).unwrap();
     std::io::Write::write_all(&mut lines, b"1\n2\n3\n4\n5\n").unwrap();

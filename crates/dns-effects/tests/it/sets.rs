@@ -70,11 +70,11 @@ fn settled(effects: &Effects, effect: usize, count: u64) {
 }
 
 fn ipset(quick: &str) -> EffectSpec {
-    EffectSpec::Ipset(IpsetSpec::from_quick(quick).unwrap())
+    EffectSpec::Ipset(IpsetSpec::from_short_form(quick).unwrap())
 }
 
 fn nftset(quick: &str) -> EffectSpec {
-    EffectSpec::Nftset(NftsetSpec::from_quick(quick).unwrap())
+    EffectSpec::Nftset(NftsetSpec::from_short_form(quick).unwrap())
 }
 
 /// Nothing failed and nothing was told.
@@ -225,8 +225,8 @@ fn the_same_address_is_not_sent_again_at_once_and_what_waits_is_written_at_the_e
     }
     assert_eq!(effects.close(Duration::from_secs(20)), Ok(()));
     let stats = effects.stats().remove(0);
-    assert_eq!((stats.done, stats.failed, stats.dropped), (stats.fired, 0, 0), "{stats:?}");
-    assert_eq!(stats.fired + stats.suppressed, 600);
+    assert_eq!((stats.done, stats.failed, stats.dropped), (stats.triggered, 0, 0), "{stats:?}");
+    assert_eq!(stats.triggered + stats.suppressed, 600);
     // Some share a place in the table and are sent again.
     assert!(stats.suppressed > 300, "{stats:?}");
     assert_eq!(members("s").len(), 200);

@@ -123,14 +123,14 @@ fn a_full_queue_drops_the_newest_and_never_waits() {
     for _ in 0..8 {
         emit(&effects, 0, "first.example", &[]);
         // Taken up one after the other, until as many run as may.
-        let sent = effects.stats()[0].fired as usize;
+        let sent = effects.stats()[0].triggered as usize;
         wait_until("the request is under way", || web.count() == sent);
     }
     for _ in 0..100 {
         emit(&effects, 0, "then.example", &[]);
     }
     let stats = effects.stats().remove(0);
-    assert_eq!((stats.fired, stats.dropped), (8 + 4, 96), "{stats:?}");
+    assert_eq!((stats.triggered, stats.dropped), (8 + 4, 96), "{stats:?}");
     gate.open();
     assert_eq!(effects.close(DEADLINE), Ok(()), "what waits is sent before the end");
     assert_eq!((web.count(), effects.stats()[0].done), (12, 12));

@@ -187,7 +187,7 @@ pub(crate) fn start(specs: Vec<EffectSpec>, jobs: Vec<JobSettings>) -> (Effects,
             }
             Ok(())
         }),
-        tell: Arc::new(move |line| lines.lock().unwrap().push(line.into())),
+        log: Arc::new(move |line| lines.lock().unwrap().push(line.into())),
     };
     let effects = specs
         .into_iter()

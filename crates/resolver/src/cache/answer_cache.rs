@@ -65,7 +65,7 @@ pub(crate) struct AnswerEntry {
     /// machine started.
     stored_ms: i64,
     /// Until then nobody need try to renew it: a try has failed, or is under way.
-    quiet_until_ms: AtomicU64,
+    no_renewal_until_ms: AtomicU64,
     /// True if the last try to renew it failed.
     failing: AtomicBool,
 }
@@ -78,8 +78,8 @@ pub(crate) enum SecondLook {
     /// One that came for another meanwhile.
     Fresh(Kept),
     /// One that may serve if no newer one can be had.
-    Old(Kept),
-    Nothing,
+    Stale(Kept),
+    Miss,
 }
 
 #[derive(Clone)]
@@ -196,19 +196,19 @@ impl AnswerCache {
 
     /// A second look, on the resolver's thread and without counting. An answer that somebody was
     /// told to renew is old: whoever asks for it now is that somebody.
-    pub(crate) fn look_again(&self, key: &[u8], now: Now) -> SecondLook {
-        let Some(entry) = self.entries.peek(key) else { return SecondLook::Nothing };
+    pub(crate) fn recheck(&self, key: &[u8], now: Now) -> SecondLook {
+        let Some(entry) = self.entries.peek(key) else { return SecondLook::Miss };
         let age_ms = entry.age_ms(now);
         let kept = (Arc::clone(&entry.answer), secs(age_ms));
         if age_ms < entry.life_ms() {
-            let renewing = now.mono_ms < entry.quiet_until_ms.load(Ordering::Relaxed);
-            return if renewing { SecondLook::Old(kept) } else { SecondLook::Fresh(kept) };
+            let renewing = now.mono_ms < entry.no_renewal_until_ms.load(Ordering::Relaxed);
+            return if renewing { SecondLook::Stale(kept) } else { SecondLook::Fresh(kept) };
         }
-        if self.may_be_stale(&entry, now) { SecondLook::Old(kept) } else { SecondLook::Nothing }
+        if self.may_be_stale(&entry, now) { SecondLook::Stale(kept) } else { SecondLook::Miss }
     }
 
     /// The answer for `key` whatever its age, if it may still be used.
-    pub(crate) fn whatever(&self, key: &[u8], now: Now) -> Option<Kept> {
+    pub(crate) fn get_any_age(&self, key: &[u8], now: Now) -> Option<Kept> {
         let entry = self.entries.peek(key)?;
         let age_ms = entry.age_ms(now);
         (age_ms < entry.life_ms() || self.may_be_stale(&entry, now))
@@ -223,13 +223,13 @@ impl AnswerCache {
     /// Notes that the answer for `key` could not be renewed.
     pub(crate) fn not_renewed(&self, key: &[u8], now: Now) {
         if let Some(entry) = self.entries.peek(key) {
-            entry.quiet_until_ms.store(now.mono_ms + RENEW_AGAIN_MS, Ordering::Relaxed);
+            entry.no_renewal_until_ms.store(now.mono_ms + RENEW_AGAIN_MS, Ordering::Relaxed);
             entry.failing.store(true, Ordering::Relaxed);
         }
     }
 
     /// `answer` to a question of type `qtype` with TTLs within this cache's bounds.
-    pub(crate) fn within_bounds(&self, answer: WireAnswer, qtype: u16) -> WireAnswer {
+    pub(crate) fn clamp_ttls(&self, answer: WireAnswer, qtype: u16) -> WireAnswer {
         let least = self.config.min_ttl_s.load(Ordering::Relaxed);
         let most = self.config.max_ttl_s.load(Ordering::Relaxed);
         let most_negative = self.config.max_negative_ttl_s.load(Ordering::Relaxed);
@@ -259,7 +259,7 @@ impl AnswerCache {
         else {
             return;
         };
-        let answer = self.within_bounds(answer, qtype_of(plain));
+        let answer = self.clamp_ttls(answer, qtype_of(plain));
         self.store(key.into(), &Arc::new(answer), now);
     }
 
@@ -271,7 +271,7 @@ impl AnswerCache {
         let entry = AnswerEntry {
             answer,
             stored_ms,
-            quiet_until_ms: AtomicU64::new(0),
+            no_renewal_until_ms: AtomicU64::new(0),
             failing: AtomicBool::new(false),
         };
         self.entries.insert(key, Arc::new(entry));
@@ -337,15 +337,15 @@ impl AnswerEntry {
 
     fn is_failing(&self, now: Now) -> bool {
         self.failing.load(Ordering::Relaxed)
-            && now.mono_ms < self.quiet_until_ms.load(Ordering::Relaxed)
+            && now.mono_ms < self.no_renewal_until_ms.load(Ordering::Relaxed)
     }
 
     /// Returns whoever moves the mark is the one to renew it.
     fn claim(&self, now: Now) -> RenewAdvice {
-        let quiet = self.quiet_until_ms.load(Ordering::Relaxed);
+        let quiet = self.no_renewal_until_ms.load(Ordering::Relaxed);
         let claimed = quiet <= now.mono_ms
             && self
-                .quiet_until_ms
+                .no_renewal_until_ms
                 .compare_exchange(
                     quiet,
                     now.mono_ms + RENEW_LEASE_MS,

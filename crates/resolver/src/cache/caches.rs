@@ -14,7 +14,7 @@ use vocab::{ByteSize, DomainName};
 
 /// All caches of answers, by their numbers.
 pub(crate) struct AnswerCaches {
-    places: Box<[OnceLock<AnswerCache>]>,
+    slots: Box<[OnceLock<AnswerCache>]>,
     /// What they are called, for people; locked once a reload and once a look at the numbers.
     names: Mutex<Vec<String>>,
 }
@@ -27,7 +27,7 @@ pub enum FlushScope {
     /// What is known of this name, of every type.
     Name(DomainName),
     /// What is known of this name and of all below it.
-    Below(DomainName),
+    Subtree(DomainName),
 }
 
 /// Tells whose answers are to be forgotten.
@@ -42,7 +42,7 @@ pub enum FlushIn {
 impl AnswerCaches {
     pub(crate) fn new(settings: &[CacheSettings]) -> Self {
         let caches = Self {
-            places: (0..CACHES_MAX).map(|_| OnceLock::new()).collect(),
+            slots: (0..CACHES_MAX).map(|_| OnceLock::new()).collect(),
             names: Mutex::default(),
         };
         caches.configure(settings);
@@ -54,7 +54,7 @@ impl AnswerCaches {
         let names = settings.iter().map(|it| it.name.clone()).collect();
         *self.names.lock().unwrap_or_else(PoisonError::into_inner) = names;
         let mut settings = settings.iter();
-        for place in &self.places {
+        for place in &self.slots {
             match (settings.next(), place.get()) {
                 (Some(settings), Some(cache)) => cache.configure(settings),
                 (Some(settings), None) => {
@@ -71,12 +71,12 @@ impl AnswerCaches {
     }
 
     pub(crate) fn get(&self, id: CacheId) -> Option<&AnswerCache> {
-        self.places.get(usize::from(id.0))?.get()
+        self.slots.get(usize::from(id.0))?.get()
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = (CacheId, &AnswerCache)> {
         let ids = (0..).map(CacheId);
-        ids.zip(self.places.iter().map_while(OnceLock::get))
+        ids.zip(self.slots.iter().map_while(OnceLock::get))
     }
 
     pub(crate) fn flush(&self, which: FlushIn, what: &FlushScope) -> usize {
@@ -114,7 +114,7 @@ fn flush_one(cache: &AnswerCache, what: &FlushScope) -> usize {
             Some(wanted) => cache.forget(|key| name_in(key) == Some(&*wanted)),
             None => 0,
         },
-        FlushScope::Below(name) => match wire_of(name) {
+        FlushScope::Subtree(name) => match wire_of(name) {
             Some(wanted) => cache.forget(|key| is_at_or_below(key, &wanted)),
             None => 0,
         },

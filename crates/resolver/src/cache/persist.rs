@@ -46,7 +46,7 @@ pub enum DumpFile {
     /// Nothing, or an empty file.
     Absent,
     /// A snapshot of ours, whole or not.
-    Ours,
+    Valid,
     /// Something else, which is not ours to write over.
     Foreign,
 }
@@ -62,7 +62,7 @@ impl DumpFile {
         };
         Ok(match begin.as_slice() {
             [] => Self::Absent,
-            snapshot::MAGIC => Self::Ours,
+            snapshot::MAGIC => Self::Valid,
             [..] => Self::Foreign,
         })
     }
@@ -132,7 +132,7 @@ impl AnswerCaches {
     ) -> Result<(usize, usize), BadSnapshot> {
         let (mut entries, mut dropped) = (0, 0);
         snapshot::read(bytes, |stored| {
-            let age_ms = now.unix_ms.checked_sub(stored.came_unix_ms);
+            let age_ms = now.unix_ms.checked_sub(stored.stored_unix_ms);
             let useful = age_ms.and_then(|age_ms| {
                 let cache = self.get(id).filter(|it| it.is_of_use(&stored.answer, age_ms))?;
                 Some((cache, i64::try_from(age_ms).ok()?))

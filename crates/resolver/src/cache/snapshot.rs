@@ -50,7 +50,7 @@ pub(crate) struct SnapshotAnswer {
     pub(crate) key: Box<[u8]>,
     pub(crate) answer: WireAnswer,
     /// When it came, in milliseconds since 1970.
-    pub(crate) came_unix_ms: u64,
+    pub(crate) stored_unix_ms: u64,
 }
 
 impl CacheSnapshotWriter {
@@ -103,7 +103,7 @@ pub(crate) fn read(bytes: &[u8], mut each: impl FnMut(SnapshotAnswer)) -> Result
         return Err(BadSnapshot::TooLong);
     }
     let mut rest = bytes.strip_prefix(MAGIC).ok_or(BadSnapshot::Foreign)?;
-    let version = u16::from_be_bytes(take(&mut rest)?);
+    let version = u16::from_be_bytes(read_array(&mut rest)?);
     if version != VERSION {
         return Err(BadSnapshot::Version(version));
     }
@@ -113,7 +113,7 @@ pub(crate) fn read(bytes: &[u8], mut each: impl FnMut(SnapshotAnswer)) -> Result
         return Err(BadSnapshot::Damaged);
     }
     let mut rest = body.get(HEAD_BYTES - 4..).ok_or(BadSnapshot::Damaged)?;
-    let entries = u32::from_be_bytes(take(&mut rest)?);
+    let entries = u32::from_be_bytes(read_array(&mut rest)?);
     let all = rest;
     for pass in [SnapshotPass::Check, SnapshotPass::Give] {
         rest = all;
@@ -125,7 +125,7 @@ pub(crate) fn read(bytes: &[u8], mut each: impl FnMut(SnapshotAnswer)) -> Result
             let Some(plain) = plain_key(key) else { continue };
             match WireAnswer::from_response(message) {
                 Ok(answer) if answer.matches(KeyBuffer::question(plain)) => {
-                    each(SnapshotAnswer { key: key.into(), answer, came_unix_ms });
+                    each(SnapshotAnswer { key: key.into(), answer, stored_unix_ms: came_unix_ms });
                 }
                 Ok(_) | Err(_) => {}
             }
@@ -145,16 +145,16 @@ enum SnapshotPass {
 
 /// Key, message and time of the next entry.
 fn entry<'b>(rest: &mut &'b [u8]) -> Result<(&'b [u8], &'b [u8], u64), BadSnapshot> {
-    let stored = u64::from_be_bytes(take(rest)?);
-    let key_length = usize::from(u16::from_be_bytes(take(rest)?));
-    let message_length = usize::from(u16::from_be_bytes(take(rest)?));
+    let stored = u64::from_be_bytes(read_array(rest)?);
+    let key_length = usize::from(u16::from_be_bytes(read_array(rest)?));
+    let message_length = usize::from(u16::from_be_bytes(read_array(rest)?));
     let (key, after) = rest.split_at_checked(key_length).ok_or(BadSnapshot::Damaged)?;
     let (message, after) = after.split_at_checked(message_length).ok_or(BadSnapshot::Damaged)?;
     *rest = after;
     Ok((key, message, stored))
 }
 
-fn take<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], BadSnapshot> {
+fn read_array<const N: usize>(rest: &mut &[u8]) -> Result<[u8; N], BadSnapshot> {
     let (taken, after) = rest.split_first_chunk().ok_or(BadSnapshot::Damaged)?;
     *rest = after;
     Ok(*taken)
@@ -217,7 +217,7 @@ mod tests {
         let all: Vec<_> = restored(&snapshot())
             .unwrap()
             .into_iter()
-            .map(|it| (it.key, it.answer.message().to_vec(), it.came_unix_ms))
+            .map(|it| (it.key, it.answer.message().to_vec(), it.stored_unix_ms))
             .collect();
         let expected = ["a.example", "b.example"].map(|name| {
             let (key, answer) = answer(name);

@@ -14,7 +14,7 @@ use crate::upstream::exchange::ReadyUpstream;
 use crate::upstream::exchange_error::ExchangeError;
 use crate::upstream::proof::ProofOutcome;
 use crate::upstream::record::ExchangeFailure;
-use crate::upstream::udp::{FoundSocket, SocketPort, TrialId, UdpWay};
+use crate::upstream::udp::{FoundSocket, SocketPort, TrialId, UdpTransport};
 use crate::upstream::window::{COUNTED_FOR, WindowTurn};
 use dns_wire::{BadAnswer, KeyBuffer, WireAnswer, check_response};
 use slab::Slab;
@@ -41,9 +41,9 @@ struct QueryAttempt {
     port: Rc<SocketPort>,
     id: u16,
     sent: Instant,
-    again_at: Instant,
-    again: Duration,
-    ends: Instant,
+    resend_at: Instant,
+    resend_after: Duration,
+    deadline: Instant,
     counted: WindowCounting,
 }
 
@@ -58,7 +58,7 @@ enum WindowCounting {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AttemptDue {
     Forget,
-    Again,
+    Resend,
     End,
 }
 
@@ -107,7 +107,7 @@ impl QueryAttempt {
 
     /// True if its question is still in flight.
     fn is_wanted(&self, flights: &QuestionFlights) -> bool {
-        flights.is_on_its_way(self.flight)
+        flights.is_in_flight(self.flight)
     }
 }
 
@@ -124,7 +124,7 @@ impl QueryAttempts {
         }
     }
 
-    pub(crate) fn begin_round(&mut self, time: RoundTime) {
+    pub(crate) fn start_round(&mut self, time: RoundTime) {
         self.round += 1;
         self.time = time;
     }
@@ -152,7 +152,7 @@ impl QueryAttempts {
         flights: &QuestionFlights,
     ) -> Result<(), ExchangeError> {
         let way = upstream.datagrams().ok_or(ExchangeError::Unreachable)?;
-        let turn = way.window.borrow_mut().enter(id);
+        let turn = way.window.borrow_mut().acquire(id);
         match turn {
             WindowTurn::Go => self.send(id, upstream, flights),
             WindowTurn::Wait => Ok(()),
@@ -174,12 +174,12 @@ impl QueryAttempts {
         else {
             return;
         };
-        let judged = it.upstream.datagrams().map(|way| way.proof.judge(message));
+        let judged = it.upstream.datagrams().map(|way| way.proof.check(message));
         let whole = match judged {
             None | Some(ProofOutcome::Ignored) => return,
-            Some(ProofOutcome::Believed) => !received.truncated,
-            Some(ProofOutcome::Unproved) => {
-                it.upstream.record.unproved();
+            Some(ProofOutcome::Accepted) => !received.truncated,
+            Some(ProofOutcome::RetryOverTcp) => {
+                it.upstream.record.count_unverified();
                 false
             }
         };
@@ -203,7 +203,7 @@ impl QueryAttempts {
         let outcome = match WireAnswer::from_upstream(message) {
             Ok(answer) => {
                 it.upstream.record.answered(took);
-                Ok(it.upstream.as_far_as_trusted(answer))
+                Ok(it.upstream.without_untrusted_ad(answer))
             }
             Err(
                 BadAnswer::Malformed
@@ -223,7 +223,7 @@ impl QueryAttempts {
 
     /// Nobody answers at the other end of `port`, as the network says.
     pub(crate) fn port_failed(&mut self, port: &Rc<SocketPort>, flights: &QuestionFlights) {
-        port.spend();
+        port.retire();
         for trial in port.everyone() {
             self.fail(trial, ExchangeFailure::Other, ExchangeError::Unreachable, flights);
         }
@@ -232,22 +232,22 @@ impl QueryAttempts {
     /// Looks after all that waits: what is sent again, what is over.
     pub(crate) fn tick(&mut self, flights: &QuestionFlights) {
         let mut slow: Vec<Rc<ReadyUpstream>> = Vec::new();
-        for (trial, due) in self.due() {
+        for (trial, due) in self.due_attempts() {
             let Some(it) = self.table.get_mut(trial) else { continue };
             match due {
                 AttemptDue::End => {
                     self.fail(trial, ExchangeFailure::Timeout, ExchangeError::Timeout, flights);
                     continue;
                 }
-                AttemptDue::Forget | AttemptDue::Again if it.counted == WindowCounting::Yes => {
+                AttemptDue::Forget | AttemptDue::Resend if it.counted == WindowCounting::Yes => {
                     it.forget_in_window();
                     if !slow.iter().any(|known| Rc::ptr_eq(known, &it.upstream)) {
                         slow.push(Rc::clone(&it.upstream));
                     }
                 }
-                AttemptDue::Forget | AttemptDue::Again => {}
+                AttemptDue::Forget | AttemptDue::Resend => {}
             }
-            if due == AttemptDue::Again {
+            if due == AttemptDue::Resend {
                 self.again(trial, flights);
             }
         }
@@ -298,7 +298,7 @@ impl QueryAttempts {
         &mut self,
         id: FlightId,
         upstream: &Rc<ReadyUpstream>,
-        way: &UdpWay,
+        way: &UdpTransport,
         flights: &QuestionFlights,
     ) -> Result<(), ExchangeError> {
         if self.table.len() >= TRIALS_MAX {
@@ -322,7 +322,7 @@ impl QueryAttempts {
         });
         let place = self.table.vacant_entry();
         let trial = place.key();
-        let number = way.enter(&port, trial);
+        let number = way.register(&port, trial);
         // From half to one and a half times that: what a burst lost together must not come back
         // together and be lost again. The place in the table is as good as chance here.
         let share = u32::try_from(trial % 64).unwrap_or(0);
@@ -334,9 +334,9 @@ impl QueryAttempts {
             port,
             id: number,
             sent: now,
-            again_at: now + again,
-            again,
-            ends: flight.ends,
+            resend_at: now + again,
+            resend_after: again,
+            deadline: flight.deadline,
             counted: WindowCounting::Yes,
         });
         self.write(trial);
@@ -348,8 +348,8 @@ impl QueryAttempts {
         let Some(it) = self.table.get(trial) else { return };
         let Some(way) = it.upstream.datagrams() else { return };
         self.query.clear();
-        it.question.wanted().write(it.id, &mut self.query);
-        way.proof.dress(&mut self.query, way.dice());
+        it.question.upstream_question().write(it.id, &mut self.query);
+        way.proof.add_proof(&mut self.query, way.random());
         let mut outbox = it.port.outbox.borrow_mut();
         if outbox.is_empty() {
             self.ready.push(Rc::clone(&it.port));
@@ -364,7 +364,7 @@ impl QueryAttempts {
             // Not in the condition: the window must be free for what follows.
             let next = way.window.borrow_mut().next();
             let Some(id) = next else { return };
-            if !flights.is_on_its_way(id) {
+            if !flights.is_in_flight(id) {
                 way.window.borrow_mut().forget();
             } else if let Err(why) = self.send(id, upstream, flights) {
                 self.end(id, Rc::clone(upstream), Err(why));
@@ -376,7 +376,7 @@ impl QueryAttempts {
     fn remove(&mut self, trial: TrialId) -> Option<QueryAttempt> {
         let it = self.table.try_remove(trial)?;
         if let Some(way) = it.upstream.datagrams() {
-            way.leave(&it.port, it.id, self.time.now);
+            way.unregister(&it.port, it.id, self.time.now);
         }
         Some(it)
     }
@@ -407,13 +407,13 @@ impl QueryAttempts {
         }
     }
 
-    fn due(&self) -> Vec<(TrialId, AttemptDue)> {
+    fn due_attempts(&self) -> Vec<(TrialId, AttemptDue)> {
         let now = self.time.now;
         let due = |it: &QueryAttempt| {
-            if it.ends <= now {
+            if it.deadline <= now {
                 Some(AttemptDue::End)
-            } else if it.again_at <= now {
-                Some(AttemptDue::Again)
+            } else if it.resend_at <= now {
+                Some(AttemptDue::Resend)
             } else if it.counted == WindowCounting::Yes && it.sent + COUNTED_FOR <= now {
                 Some(AttemptDue::Forget)
             } else {
@@ -427,13 +427,13 @@ impl QueryAttempts {
     fn again(&mut self, trial: TrialId, flights: &QuestionFlights) {
         let Some(it) = self.table.get_mut(trial) else { return };
         if !it.is_wanted(flights) {
-            it.again_at = it.ends;
+            it.resend_at = it.deadline;
             return;
         }
-        it.again *= 2;
-        it.again_at = self.time.now + it.again;
+        it.resend_after *= 2;
+        it.resend_at = self.time.now + it.resend_after;
         if let Some(way) = it.upstream.datagrams() {
-            way.window.borrow_mut().lost();
+            way.window.borrow_mut().on_loss();
         }
         self.write(trial);
     }

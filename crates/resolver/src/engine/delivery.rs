@@ -63,13 +63,13 @@ impl AnswerDelivery {
 
     /// Returns what is at hand for `question`: an answer may have come since its caller looked.
     pub(crate) fn look(&mut self, question: &ResolverQuestion, time: RoundTime) -> AtHand {
-        let found = self.cache_of(question).map_or(SecondLook::Nothing, |cache| {
-            cache.look_again(&question.cache_key(), time.clock)
-        });
+        let found = self
+            .cache_of(question)
+            .map_or(SecondLook::Miss, |cache| cache.recheck(&question.cache_key(), time.clock));
         match found {
             SecondLook::Fresh(kept) => AtHand::Told(self.kept_answer(kept)),
-            SecondLook::Old(kept) => AtHand::Old(kept),
-            SecondLook::Nothing => match self.failures.recall(question, time.now) {
+            SecondLook::Stale(kept) => AtHand::Old(kept),
+            SecondLook::Miss => match self.failures.lookup(question, time.now) {
                 Some(why) => AtHand::Told(Resolution::failed(why)),
                 None => AtHand::Nothing,
             },
@@ -85,7 +85,7 @@ impl AnswerDelivery {
     ) {
         let question = &flight.question;
         // What is kept beats a failure, and beats an upstream's word that it failed.
-        let resolution = match (outcome, flight.circle) {
+        let resolution = match (outcome, flight.loop_check) {
             (Ok(found), _) if found.answer.is_definite() => {
                 self.failures.forget(question);
                 self.keep(question, found, time.clock)
@@ -94,7 +94,7 @@ impl AnswerDelivery {
                 Some(kept) => self.not_renewed(question, kept, time.clock),
                 None => self.keep(question, found, time.clock),
             },
-            (Ok(_), CircleCheck::Closed) => self.not_answered(question, ResolveError::Circle, time),
+            (Ok(_), CircleCheck::Closed) => self.not_answered(question, ResolveError::Loop, time),
             (Err(why), _) => self.not_answered(question, why.into(), time),
         };
         if resolution.source == Source::Stale
@@ -112,7 +112,7 @@ impl AnswerDelivery {
         for task in &flight.tasks {
             task.abort();
         }
-        let resolution = self.overloaded(flight.kept);
+        let resolution = self.overloaded(flight.cached);
         for waiter in flight.waiting {
             self.tell(waiter, resolution.clone());
         }
@@ -128,8 +128,8 @@ impl AnswerDelivery {
 
     /// Gives those who wait the kept answer: they have waited long enough.
     pub(crate) fn give_kept(&mut self, flight: &mut QuestionFlight) {
-        let Some(kept) = flight.kept.clone() else { return };
-        flight.patience = CallerPatience::Over;
+        let Some(kept) = flight.cached.clone() else { return };
+        flight.caller_patience = CallerPatience::Over;
         let waiting = std::mem::take(&mut flight.waiting);
         self.give(waiting, &kept, &flight.question);
     }
@@ -153,9 +153,9 @@ impl AnswerDelivery {
 
     pub(crate) fn tell(&mut self, waiter: FlightWaiter, resolution: Resolution) {
         // First, so that whoever is told can ask the next thing.
-        self.shared.waiting.leave(waiter.source);
+        self.shared.waiting.release(waiter.source);
         self.told = CallerTold::Someone;
-        waiter.tell(resolution);
+        waiter.notify(resolution);
     }
 
     pub(crate) fn cache_of(&self, question: &ResolverQuestion) -> Option<&AnswerCache> {
@@ -164,7 +164,7 @@ impl AnswerDelivery {
 
     /// Returns what is kept for `question`, however old.
     pub(crate) fn kept(&self, question: &ResolverQuestion, clock: Now) -> Option<Kept> {
-        self.cache_of(question)?.whatever(&question.cache_key(), clock)
+        self.cache_of(question)?.get_any_age(&question.cache_key(), clock)
     }
 
     /// No upstream has answered.
@@ -186,7 +186,7 @@ impl AnswerDelivery {
         let answer = match self.cache_of(question) {
             None => Arc::new(answer),
             Some(cache) => {
-                let answer = Arc::new(cache.within_bounds(answer, question.qtype()));
+                let answer = Arc::new(cache.clamp_ttls(answer, question.qtype()));
                 cache.store(question.cache_key().into(), &answer, clock);
                 answer
             }

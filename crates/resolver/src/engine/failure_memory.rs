@@ -31,20 +31,20 @@ pub(crate) struct FailureMemory {
 
 struct FailedQuestion {
     number: u64,
-    why: ResolveError,
+    error: ResolveError,
     at: Instant,
-    lasts: Duration,
+    ttl: Duration,
 }
 
 impl FailureMemory {
     /// Why `question` has just failed; none if it may be asked.
-    pub(crate) fn recall(&self, question: &ResolverQuestion, now: Instant) -> Option<ResolveError> {
+    pub(crate) fn lookup(&self, question: &ResolverQuestion, now: Instant) -> Option<ResolveError> {
         // Nearly always nothing has failed.
         if self.failed.is_empty() {
             return None;
         }
         let failed = self.failed.get(question)?;
-        (now.saturating_duration_since(failed.at) < failed.lasts).then_some(failed.why)
+        (now.saturating_duration_since(failed.at) < failed.ttl).then_some(failed.error)
     }
 
     /// `question` has failed.
@@ -56,15 +56,18 @@ impl FailureMemory {
     ) {
         let lasts = match self.failed.get(&**question) {
             Some(before) if now.saturating_duration_since(before.at) < FORGOTTEN_AFTER => {
-                (before.lasts * 2).min(LONGEST)
+                (before.ttl * 2).min(LONGEST)
             }
             Some(_) | None => FIRST,
         };
         self.noted += 1;
         let number = self.noted;
-        self.failed.insert(Rc::clone(question), FailedQuestion { number, why, at: now, lasts });
+        self.failed.insert(
+            Rc::clone(question),
+            FailedQuestion { number, error: why, at: now, ttl: lasts },
+        );
         self.order.push_back((Rc::clone(question), now, number));
-        self.forget_old(now);
+        self.prune(now);
     }
 
     /// `question` was answered.
@@ -80,7 +83,7 @@ impl FailureMemory {
     }
 
     /// Lets go of what is no longer of use, and of the oldest beyond the cap.
-    pub(crate) fn forget_old(&mut self, now: Instant) {
+    pub(crate) fn prune(&mut self, now: Instant) {
         while let Some((question, at, number)) = self.order.front() {
             let is_old = now.saturating_duration_since(*at) >= FORGOTTEN_AFTER;
             if !is_old && self.order.len() <= FAILURES_MAX {
@@ -101,7 +104,7 @@ mod tests {
     use vocab::DomainName;
 
     fn question(name: &str) -> Rc<ResolverQuestion> {
-        Rc::new(ResolverQuestion::about(DomainName::parse(name).unwrap().as_name(), 1).unwrap())
+        Rc::new(ResolverQuestion::internal(DomainName::parse(name).unwrap().as_name(), 1).unwrap())
     }
 
     #[test]
@@ -109,18 +112,18 @@ mod tests {
         let (mut memory, question, mut now) =
             (FailureMemory::default(), question("a.example"), Instant::now());
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
-            assert_eq!(memory.recall(&question, now), None);
+            assert_eq!(memory.lookup(&question, now), None);
             memory.note(&question, ResolveError::Timeout, now);
             now += Duration::from_millis(seconds * 1000 - 1);
-            assert_eq!(memory.recall(&question, now), Some(ResolveError::Timeout), "{seconds}");
+            assert_eq!(memory.lookup(&question, now), Some(ResolveError::Timeout), "{seconds}");
             now += Duration::from_millis(1);
         }
         now += FORGOTTEN_AFTER;
         memory.note(&question, ResolveError::Timeout, now);
-        assert_eq!(memory.recall(&question, now + FIRST), None, "it begins anew");
+        assert_eq!(memory.lookup(&question, now + FIRST), None, "it begins anew");
         memory.note(&question, ResolveError::Timeout, now);
         memory.forget(&question);
-        assert_eq!(memory.recall(&question, now), None);
+        assert_eq!(memory.lookup(&question, now), None);
     }
 
     #[test]
@@ -135,8 +138,8 @@ mod tests {
             memory.note(&same, ResolveError::Timeout, now);
         }
         assert!(memory.failed.len() <= FAILURES_MAX && memory.order.len() <= FAILURES_MAX);
-        assert!(memory.recall(&same, now).is_some());
-        memory.forget_old(now + FORGOTTEN_AFTER);
+        assert!(memory.lookup(&same, now).is_some());
+        memory.prune(now + FORGOTTEN_AFTER);
         assert!(memory.failed.is_empty() && memory.order.is_empty());
     }
 }

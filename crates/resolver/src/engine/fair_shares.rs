@@ -32,7 +32,7 @@ pub(crate) struct FairShares {
     shares_with: Box<[ListEnds]>,
     shares: ListLinks,
     /// The most that any has.
-    most: usize,
+    max_count: usize,
 }
 
 /// The first and the last of a list.
@@ -90,7 +90,7 @@ impl Default for FairShares {
             share_of: vec![0; QUESTIONS_MAX].into(),
             shares_with: empty(QUESTIONS_MAX + 1),
             shares: ListLinks::new(SHARES),
-            most: 0,
+            max_count: 0,
         }
     }
 }
@@ -103,22 +103,22 @@ impl FairShares {
     }
 
     /// Counts the question at `place`, below [`QUESTIONS_MAX`], for `share`.
-    pub(crate) fn enter(&mut self, place: usize, share: u16) {
+    pub(crate) fn add(&mut self, place: usize, share: u16) {
         self.share_of[place] = share;
         self.questions.push(&mut self.questions_of[usize::from(share)], place as u16);
         let count = self.count(share);
         self.move_share(share, count, count + 1);
-        self.most = self.most.max(count + 1);
+        self.max_count = self.max_count.max(count + 1);
     }
 
     /// It is over.
-    pub(crate) fn leave(&mut self, place: usize) {
+    pub(crate) fn remove(&mut self, place: usize) {
         let share = self.share_of[place];
         self.questions.remove(&mut self.questions_of[usize::from(share)], place as u16);
         let count = self.count(share);
         self.move_share(share, count, count.saturating_sub(1));
-        if self.most == count && self.shares_with[count].first == NONE {
-            self.most = count.saturating_sub(1);
+        if self.max_count == count && self.shares_with[count].first == NONE {
+            self.max_count = count.saturating_sub(1);
         }
     }
 
@@ -139,9 +139,9 @@ impl FairShares {
 
     /// The share that has the most questions, and how many; of several the one that has had as many
     /// for longest.
-    pub(crate) fn greediest(&self) -> Option<(u16, usize)> {
-        let share = self.shares_with[self.most].first;
-        (self.most > 0 && share != NONE).then_some((share, self.most))
+    pub(crate) fn largest_share(&self) -> Option<(u16, usize)> {
+        let share = self.shares_with[self.max_count].first;
+        (self.max_count > 0 && share != NONE).then_some((share, self.max_count))
     }
 
     /// The place of its oldest question.
@@ -160,20 +160,20 @@ mod tests {
     #[test]
     fn the_greediest_share_and_its_oldest_question_are_known() {
         let mut shares = FairShares::default();
-        assert_eq!(shares.greediest(), None);
+        assert_eq!(shares.largest_share(), None);
         for place in 0..5 {
-            shares.enter(place, 7);
+            shares.add(place, 7);
         }
-        shares.enter(5, 9);
-        assert_eq!((shares.greediest(), shares.oldest(7)), (Some((7, 5)), Some(0)));
-        shares.leave(0);
-        assert_eq!((shares.greediest(), shares.oldest(7)), (Some((7, 4)), Some(1)));
+        shares.add(5, 9);
+        assert_eq!((shares.largest_share(), shares.oldest(7)), (Some((7, 5)), Some(0)));
+        shares.remove(0);
+        assert_eq!((shares.largest_share(), shares.oldest(7)), (Some((7, 4)), Some(1)));
         for place in 1..5 {
-            shares.leave(place);
+            shares.remove(place);
         }
-        assert_eq!((shares.greediest(), shares.count(7)), (Some((9, 1)), 0));
-        shares.leave(5);
-        assert_eq!((shares.greediest(), shares.oldest(9)), (None, None));
+        assert_eq!((shares.largest_share(), shares.count(7)), (Some((9, 1)), 0));
+        shares.remove(5);
+        assert_eq!((shares.largest_share(), shares.oldest(9)), (None, None));
     }
 
     #[test]
@@ -191,15 +191,15 @@ mod tests {
             let mine = model.entry(share).or_default();
             if below(100) < 55 && !free.is_empty() {
                 let place = free.pop().unwrap();
-                shares.enter(place, share);
+                shares.add(place, share);
                 mine.push_back(place);
             } else if !mine.is_empty() {
                 let place = mine.remove(below(mine.len())).unwrap();
-                shares.leave(place);
+                shares.remove(place);
                 free.push(place);
             }
             let most = model.values().map(VecDeque::len).max().unwrap();
-            assert_eq!(shares.greediest().map_or(0, |it| it.1), most);
+            assert_eq!(shares.largest_share().map_or(0, |it| it.1), most);
             assert_eq!(shares.oldest(share), model[&share].front().copied());
             assert_eq!(shares.count(share), model[&share].len());
         }

@@ -5,7 +5,7 @@
 //! moves them within one upstream's answer. It asks nobody and waits for nothing. Called by
 //! [`super::race`].
 
-use super::probes::{AddressProber, BELIEVED_S, PROBED_MAX, ProbeSpeed};
+use super::probes::{AddressProber, PROBED_MAX, ProbeSpeed, RESULT_TTL_S};
 use super::upstream_answer::UpstreamAnswer;
 use crate::settings::UPSTREAMS_MAX;
 use crate::settings::probe::ProbeTarget;
@@ -16,11 +16,11 @@ use tokio::sync::oneshot;
 use vocab::Now;
 
 /// So long other upstreams are waited for once the first has answered.
-const GATHERING: Duration = Duration::from_millis(100);
+const GATHER_WINDOW: Duration = Duration::from_millis(100);
 
 /// Holds what upstreams have said to one question.
 pub(crate) struct GatheredAnswers {
-    aim: ProbeTarget,
+    probe_target: ProbeTarget,
     /// In the order in which they came.
     answers: Vec<UpstreamAnswer>,
     stage: GatherStage,
@@ -48,7 +48,7 @@ impl GatheredAnswers {
     /// For a question of this type, if it is one for addresses.
     pub(crate) fn new(aim: Option<ProbeTarget>, qtype: u16) -> Option<Self> {
         let aim = aim.filter(|_| matches!(qtype, record_type::A | record_type::AAAA))?;
-        Some(Self { aim, answers: Vec::new(), stage: GatherStage::Waiting })
+        Some(Self { probe_target: aim, answers: Vec::new(), stage: GatherStage::Waiting })
     }
 
     pub(crate) fn is_due(&self, now: Instant) -> bool {
@@ -58,7 +58,7 @@ impl GatheredAnswers {
     /// Takes an answer in, unless it comes too late; others are waited for from the first on.
     pub(crate) fn add(&mut self, found: UpstreamAnswer, now: Instant) {
         match self.stage {
-            GatherStage::Waiting => self.stage = GatherStage::Gathering(now + GATHERING),
+            GatherStage::Waiting => self.stage = GatherStage::Gathering(now + GATHER_WINDOW),
             GatherStage::Gathering(_) => {}
             GatherStage::Measuring => return,
         }
@@ -82,19 +82,21 @@ impl GatheredAnswers {
         let Some(prober) = prober.filter(|_| addresses.len() > 1) else {
             return MeasureStart::Known;
         };
-        let speed = |it: &IpAddr| prober.speed(*it, &self.aim, clock);
+        let speed = |it: &IpAddr| prober.speed(*it, &self.probe_target, clock);
         let unknown: Vec<_> =
             addresses.iter().copied().filter(|it| speed(it) == ProbeSpeed::Unknown).collect();
         // What takes longer than the fastest known cannot be faster.
         let limit = match addresses.iter().map(speed).min() {
-            Some(ProbeSpeed::Within(best)) => self.aim.within.min(limit).min(best),
-            Some(ProbeSpeed::Unknown | ProbeSpeed::Never) | None => self.aim.within.min(limit),
+            Some(ProbeSpeed::Within(best)) => self.probe_target.timeout.min(limit).min(best),
+            Some(ProbeSpeed::Unknown | ProbeSpeed::Never) | None => {
+                self.probe_target.timeout.min(limit)
+            }
         };
         if unknown.is_empty() {
             return MeasureStart::Known;
         }
         prober
-            .probe(unknown, self.aim)
+            .probe(unknown, self.probe_target)
             .map_or(MeasureStart::Known, |done| MeasureStart::Wait(done, limit))
     }
 
@@ -104,7 +106,7 @@ impl GatheredAnswers {
     }
 
     /// True if an answer is here that must not be thrown away for a failure.
-    pub(crate) fn has_any(&self) -> bool {
+    pub(crate) fn has_answer(&self) -> bool {
         !self.answers.is_empty()
     }
 
@@ -115,7 +117,7 @@ impl GatheredAnswers {
             if all.len() == PROBED_MAX {
                 break;
             }
-            if !all.contains(&address) && self.aim.allows(address) {
+            if !all.contains(&address) && self.probe_target.allows(address) {
                 all.push(address);
             }
         }
@@ -130,7 +132,9 @@ impl GatheredAnswers {
         now: Now,
     ) -> Option<UpstreamAnswer> {
         let speed = |address| {
-            prober.map_or(ProbeSpeed::Unknown, |prober| prober.speed(address, &self.aim, now))
+            prober.map_or(ProbeSpeed::Unknown, |prober| {
+                prober.speed(address, &self.probe_target, now)
+            })
         };
         let fastest = self.addresses().into_iter().map(|it| (speed(it), it)).min();
         let Some((ProbeSpeed::Within(_), fastest)) = fastest else { return self.first() };
@@ -138,7 +142,7 @@ impl GatheredAnswers {
         let chosen = self.answers.iter().position(holds)?;
         let mut message = self.answers[chosen].answer.message().to_vec();
         reply::order_addresses(&mut message, speed);
-        reply::set_ttls(&mut message, |ttl| ttl.min(BELIEVED_S));
+        reply::set_ttls(&mut message, |ttl| ttl.min(RESULT_TTL_S));
         let UpstreamAnswer { answer, upstream } = self.answers.swap_remove(chosen);
         // Only places and TTLs have changed, so it is as good as it was.
         let answer = WireAnswer::from_response(&message).unwrap_or(answer);

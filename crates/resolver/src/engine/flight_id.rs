@@ -4,6 +4,6 @@
 /// so an answer that comes late must not end another's question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FlightId {
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) serial: u64,
 }

@@ -24,7 +24,7 @@ pub(crate) type Tell = Box<dyn FnOnce(Resolution) + Send>;
 
 /// Someone who waits. Dropped without an answer, it says that the resolver has stopped.
 pub(crate) struct FlightWaiter {
-    tell: Option<Tell>,
+    reply: Option<Tell>,
     pub(crate) source: QuerySource,
 }
 
@@ -35,11 +35,11 @@ pub(crate) struct QuestionFlight {
     pub(crate) order: AskOrder,
     pub(crate) waiting: Vec<FlightWaiter>,
     /// The answer that serves if no newer one can be had.
-    pub(crate) kept: Option<Kept>,
-    pub(crate) patience: CallerPatience,
+    pub(crate) cached: Option<Kept>,
+    pub(crate) caller_patience: CallerPatience,
     /// Upstreams asked that have not answered.
     pub(crate) running: usize,
-    pub(crate) ends: Instant,
+    pub(crate) deadline: Instant,
     /// When the next upstream is asked besides.
     pub(crate) hedge_at: Instant,
     pub(crate) second_best: Result<UpstreamAnswer, ExchangeError>,
@@ -48,10 +48,10 @@ pub(crate) struct QuestionFlight {
     /// Whose it is.
     pub(crate) share: u16,
     /// From then on it has had its chance, and gives way to others of the same share.
-    pub(crate) spare_at: Instant,
+    pub(crate) evictable_at: Instant,
     /// The tasks that ask for it, to be ended with it where it gives way.
     pub(crate) tasks: Vec<AbortHandle>,
-    pub(crate) circle: CircleCheck,
+    pub(crate) loop_check: CircleCheck,
 }
 
 /// Tells whether an upstream has asked us what we asked it.
@@ -81,12 +81,12 @@ pub(crate) struct QuestionFlights {
 }
 
 impl FlightWaiter {
-    pub(crate) const fn new(tell: Option<Tell>, source: QuerySource) -> Self {
-        Self { tell, source }
+    pub(crate) const fn new(reply: Option<Tell>, source: QuerySource) -> Self {
+        Self { reply, source }
     }
 
-    pub(crate) fn tell(mut self, resolution: Resolution) {
-        if let Some(tell) = self.tell.take() {
+    pub(crate) fn notify(mut self, resolution: Resolution) {
+        if let Some(tell) = self.reply.take() {
             tell(resolution);
         }
     }
@@ -94,7 +94,7 @@ impl FlightWaiter {
 
 impl Drop for FlightWaiter {
     fn drop(&mut self) {
-        if let Some(tell) = self.tell.take() {
+        if let Some(tell) = self.reply.take() {
             tell(Resolution::failed(ResolveError::Stopped));
         }
     }
@@ -109,30 +109,30 @@ impl QuestionFlights {
         self.serial += 1;
         let serial = self.serial;
         let (question, share) = (Rc::clone(&flight.question), flight.share);
-        let id = FlightId { place: self.table.insert((serial, flight)), serial };
-        self.shares.enter(id.place, share);
+        let id = FlightId { index: self.table.insert((serial, flight)), serial };
+        self.shares.add(id.index, share);
         self.by_question.insert(question, id);
         id
     }
 
     pub(crate) fn get_mut(&mut self, id: FlightId) -> Option<&mut QuestionFlight> {
-        let (serial, flight) = self.table.get_mut(id.place)?;
+        let (serial, flight) = self.table.get_mut(id.index)?;
         (*serial == id.serial).then_some(flight)
     }
 
     pub(crate) fn get(&self, id: FlightId) -> Option<&QuestionFlight> {
-        let (serial, flight) = self.table.get(id.place)?;
+        let (serial, flight) = self.table.get(id.index)?;
         (*serial == id.serial).then_some(flight)
     }
 
-    pub(crate) fn is_on_its_way(&self, id: FlightId) -> bool {
-        self.table.get(id.place).is_some_and(|(serial, _)| *serial == id.serial)
+    pub(crate) fn is_in_flight(&self, id: FlightId) -> bool {
+        self.table.get(id.index).is_some_and(|(serial, _)| *serial == id.serial)
     }
 
     pub(crate) fn remove(&mut self, id: FlightId) -> Option<QuestionFlight> {
         self.get_mut(id)?;
-        let (_, flight) = self.table.remove(id.place);
-        self.shares.leave(id.place);
+        let (_, flight) = self.table.remove(id.index);
+        self.shares.remove(id.index);
         self.by_question.remove(&flight.question);
         Some(flight)
     }
@@ -142,8 +142,8 @@ impl QuestionFlights {
     }
 
     /// Which question gives way to one of `share` when there is no room; none: the new one does.
-    pub(crate) fn gives_way_to(&self, share: u16, now: Instant) -> Option<FlightId> {
-        let (greediest, most) = self.shares.greediest()?;
+    pub(crate) fn eviction_candidate(&self, share: u16, now: Instant) -> Option<FlightId> {
+        let (greediest, most) = self.shares.largest_share()?;
         let own = self.shares.count(share);
         let is_modest = own + 1 < most;
         let from = if is_modest || own == 0 { greediest } else { share };
@@ -151,20 +151,22 @@ impl QuestionFlights {
         let (serial, flight) = self.table.get(place)?;
         // Among equals, who came first is not pushed out before an answer could have come: or a
         // flood would leave nobody the time to be answered.
-        (is_modest || flight.spare_at <= now).then_some(FlightId { place, serial: *serial })
+        (is_modest || flight.evictable_at <= now)
+            .then_some(FlightId { index: place, serial: *serial })
     }
 
     /// Returns those for whom something is to be done at `now`.
-    pub(crate) fn due(&self, now: Instant) -> Vec<FlightId> {
+    pub(crate) fn due_flights(&self, now: Instant) -> Vec<FlightId> {
         let due = |flight: &QuestionFlight| {
-            let impatient = matches!(flight.patience, CallerPatience::Until(until) if until <= now);
+            let impatient =
+                matches!(flight.caller_patience, CallerPatience::Until(until) if until <= now);
             let gathered = flight.gathered.as_ref().is_some_and(|it| it.is_due(now));
-            impatient || gathered || flight.ends <= now || flight.hedge_at <= now
+            impatient || gathered || flight.deadline <= now || flight.hedge_at <= now
         };
         self.table
             .iter()
             .filter(|(_, (_, flight))| due(flight))
-            .map(|(place, (serial, _))| FlightId { place, serial: *serial })
+            .map(|(place, (serial, _))| FlightId { index: place, serial: *serial })
             .collect()
     }
 }

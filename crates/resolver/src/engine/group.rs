@@ -37,15 +37,15 @@ pub(crate) struct UpstreamGroup {
     strategy: SelectionStrategy,
     pub(crate) concurrent: usize,
     /// How addresses are measured; none where they are not.
-    pub(crate) aim: Option<ProbeTarget>,
+    pub(crate) probe_target: Option<ProbeTarget>,
     pub(crate) timeout: Duration,
     bootstrap: Rc<BootstrapResolver>,
-    means: Rc<ExchangeMeans>,
+    context: Rc<ExchangeMeans>,
 }
 
 /// Upstreams in the order in which they are to be asked.
 pub(crate) struct AskOrder {
-    places: [u8; UPSTREAMS_MAX],
+    order: [u8; UPSTREAMS_MAX],
     count: u8,
     next: u8,
     /// How many of them at once from the start.
@@ -53,7 +53,7 @@ pub(crate) struct AskOrder {
     /// The zone that they are responsible for, by the first of them as written.
     pub(crate) zone: u8,
     /// Whether every one of them has failed of late.
-    pub(crate) hope: OrderOutlook,
+    pub(crate) outlook: OrderOutlook,
 }
 
 /// Tells what an order promises.
@@ -61,7 +61,7 @@ pub(crate) struct AskOrder {
 pub(crate) enum OrderOutlook {
     Some,
     /// Every upstream is put aside.
-    Little,
+    AllEjected,
 }
 
 impl UpstreamGroup {
@@ -80,10 +80,10 @@ impl UpstreamGroup {
             special: HashMap::new(),
             strategy: plan.strategy,
             concurrent: plan.concurrent.into(),
-            aim: plan.aim,
+            probe_target: plan.probe_target,
             timeout: plan.timeout,
             bootstrap: Rc::clone(&bootstrap),
-            means: Rc::clone(means),
+            context: Rc::clone(means),
         };
         for (place, planned) in (0..).zip(plan.upstreams.iter().take(UPSTREAMS_MAX)) {
             // Who is found by name must be found by the same servers.
@@ -117,14 +117,14 @@ impl UpstreamGroup {
         if order.next == order.count {
             return None;
         }
-        let place = order.places[usize::from(order.next)];
+        let place = order.order[usize::from(order.next)];
         order.next += 1;
         self.all.get(usize::from(place)).map(Rc::clone)
     }
 
     /// The one that will be asked next.
     pub(crate) fn peek(&self, order: &AskOrder) -> Option<&Rc<ReadyUpstream>> {
-        let place = order.places[..usize::from(order.count)].get(usize::from(order.next))?;
+        let place = order.order[..usize::from(order.count)].get(usize::from(order.next))?;
         self.all.get(usize::from(*place))
     }
 
@@ -148,24 +148,25 @@ impl UpstreamGroup {
         let responsible = self.responsible(key);
         let count = responsible.len().min(UPSTREAMS_MAX);
         let mut order = AskOrder {
-            places: [0; UPSTREAMS_MAX],
+            order: [0; UPSTREAMS_MAX],
             count: count as u8,
             next: 0,
             first: 1,
             zone: responsible.first().copied().unwrap_or(0),
-            hope: OrderOutlook::Some,
+            outlook: OrderOutlook::Some,
         };
-        let places = &mut order.places[..count];
+        let places = &mut order.order[..count];
         places.copy_from_slice(&responsible[..count]);
         let asked_first = |place: &u8| {
-            let standing = self.all.get(usize::from(*place)).map(|it| it.record.standing(now));
-            standing != Some(UpstreamStanding::Asked)
+            let standing = self.all.get(usize::from(*place)).map(|it| it.record.status(now));
+            standing != Some(UpstreamStanding::InUse)
         };
         if let [only] = places {
-            order.hope = if asked_first(only) { OrderOutlook::Little } else { OrderOutlook::Some };
+            order.outlook =
+                if asked_first(only) { OrderOutlook::AllEjected } else { OrderOutlook::Some };
             return order;
         }
-        self.arrange(places);
+        self.sort(places);
         // Stable, so the order stands within each.
         places.sort_by_key(asked_first);
         let asked = places.iter().filter(|it| !asked_first(it)).count();
@@ -175,26 +176,28 @@ impl UpstreamGroup {
             SelectionStrategy::Race => self.concurrent.min(asked),
             SelectionStrategy::FastestAddress => asked,
             SelectionStrategy::Fastest
-                if asked > 1 && self.concurrent > 1 && self.means.dice.below(PROBE_EVERY) == 0 =>
+                if asked > 1
+                    && self.concurrent > 1
+                    && self.context.random.below(PROBE_EVERY) == 0 =>
             {
-                places.swap(1, 1 + self.means.dice.below(asked - 1));
+                places.swap(1, 1 + self.context.random.below(asked - 1));
                 2
             }
             SelectionStrategy::Fastest | SelectionStrategy::Ordered | SelectionStrategy::Random => {
                 1
             }
         };
-        order.hope = if asked == 0 { OrderOutlook::Little } else { OrderOutlook::Some };
+        order.outlook = if asked == 0 { OrderOutlook::AllEjected } else { OrderOutlook::Some };
         order
     }
 
-    fn arrange(&self, places: &mut [u8]) {
+    fn sort(&self, places: &mut [u8]) {
         match self.strategy {
             SelectionStrategy::Ordered | SelectionStrategy::FastestAddress => {}
             SelectionStrategy::Race if places.len() <= self.concurrent => {}
             SelectionStrategy::Race | SelectionStrategy::Random => {
                 for last in (1..places.len()).rev() {
-                    places.swap(last, self.means.dice.below(last + 1));
+                    places.swap(last, self.context.random.below(last + 1));
                 }
             }
             // One that was never asked comes first: it may be the fastest.

@@ -32,7 +32,7 @@ impl UpstreamGroups {
             known.push(Rc::new(UpstreamGroup::new(group, &self.means, &known)));
         }
         self.groups = known.split_off(self.groups.len());
-        if self.prober.is_none() && self.groups.iter().any(|it| it.aim.is_some()) {
+        if self.prober.is_none() && self.groups.iter().any(|it| it.probe_target.is_some()) {
             // Without its thread, answers are given as they come.
             self.prober = AddressProber::start().ok();
         }

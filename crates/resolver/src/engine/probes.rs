@@ -23,7 +23,7 @@ const SOCKETS_MAX: usize = 512;
 /// Measurements that are remembered, at most.
 const REMEMBERED_MAX: usize = 8192;
 /// For so long a time is believed; an answer in that order is not kept longer.
-pub(crate) const BELIEVED_S: u32 = 600;
+pub(crate) const RESULT_TTL_S: u32 = 600;
 /// For so long it is believed that an address lets nobody in.
 const UNREACHED_S: u32 = 60;
 
@@ -50,7 +50,7 @@ struct ProbeTable(Cache<Key, (ProbeSpeed, u64)>);
 
 struct ProbeJob {
     addresses: Vec<IpAddr>,
-    aim: ProbeTarget,
+    target: ProbeTarget,
     /// Told, or dropped, when the first has let us in or none will.
     done: Option<oneshot::Sender<()>>,
     _sockets: OwnedSemaphorePermit,
@@ -85,7 +85,7 @@ impl AddressProber {
         let sockets = u32::try_from(addresses.len() * aim.ports().count()).ok()?;
         let sockets = Arc::clone(&self.sockets).try_acquire_many_owned(sockets).ok()?;
         let (done, told) = oneshot::channel();
-        let job = ProbeJob { addresses, aim, done: Some(done), _sockets: sockets };
+        let job = ProbeJob { addresses, target: aim, done: Some(done), _sockets: sockets };
         self.jobs.try_send(job).ok()?;
         Some(told)
     }
@@ -101,7 +101,7 @@ impl ProbeTable {
 
     fn remember(&self, address: IpAddr, aim: &ProbeTarget, speed: ProbeSpeed) {
         let believed_s = match speed {
-            ProbeSpeed::Within(_) => BELIEVED_S,
+            ProbeSpeed::Within(_) => RESULT_TTL_S,
             ProbeSpeed::Never | ProbeSpeed::Unknown => UNREACHED_S,
         };
         let until_ms = transport::clock::now().mono_ms + u64::from(believed_s) * 1000;
@@ -120,7 +120,7 @@ async fn measure(mut job: ProbeJob, table: Arc<ProbeTable>) {
     let begun = Instant::now();
     let mut tries = JoinSet::new();
     for address in job.addresses.iter().copied() {
-        for port in job.aim.ports() {
+        for port in job.target.ports() {
             tries.spawn_local(async move {
                 let opened = TcpStream::connect(SocketAddr::new(address, port)).await;
                 (address, opened.is_ok())
@@ -135,7 +135,7 @@ async fn measure(mut job: ProbeJob, table: Arc<ProbeTable>) {
                 continue;
             }
             open.push(address);
-            table.remember(address, &job.aim, ProbeSpeed::Within(begun.elapsed()));
+            table.remember(address, &job.target, ProbeSpeed::Within(begun.elapsed()));
             if let Some(done) = job.done.take() {
                 // Whoever asked may be content already.
                 let _ = done.send(());
@@ -143,8 +143,8 @@ async fn measure(mut job: ProbeJob, table: Arc<ProbeTable>) {
         }
     };
     // What has not answered by then is as good as closed.
-    let _ = tokio::time::timeout(job.aim.within, all).await;
+    let _ = tokio::time::timeout(job.target.timeout, all).await;
     for address in job.addresses.iter().filter(|it| !open.contains(it)) {
-        table.remember(*address, &job.aim, ProbeSpeed::Never);
+        table.remember(*address, &job.target, ProbeSpeed::Never);
     }
 }

@@ -33,17 +33,17 @@ use std::time::Duration;
 
 /// The next upstream is asked besides when the one before has not answered within four times its
 /// mean, but not sooner nor later than this.
-const HEDGE_MEANS: u32 = 4;
+const HEDGE_MEAN_FACTOR: u32 = 4;
 const HEDGE_MIN: Duration = Duration::from_millis(200);
 const HEDGE_MAX: Duration = Duration::from_secs(1);
 /// When nothing is known of it yet.
 const HEDGE_UNKNOWN: Duration = Duration::from_millis(500);
 
 /// Returns how long `upstream` may take before something else is done.
-fn patience_with(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
+fn attempt_timeout(upstream: Option<&Rc<ReadyUpstream>>) -> Duration {
     upstream
         .and_then(|it| it.record.mean_time())
-        .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEANS).clamp(HEDGE_MIN, HEDGE_MAX))
+        .map_or(HEDGE_UNKNOWN, |mean| (mean * HEDGE_MEAN_FACTOR).clamp(HEDGE_MIN, HEDGE_MAX))
 }
 
 /// The questions in flight and the upstreams that they are put to.
@@ -88,14 +88,14 @@ impl QueryRace {
     /// Takes other upstreams, and keeps those that stay as they are. What is under way goes on with
     /// the old ones.
     pub(crate) fn reload(&mut self, plan: &ResolverPlan) {
-        self.groups.reload(plan, &self.shared.roll);
+        self.groups.reload(plan, &self.shared.upstreams);
         self.delivery.forget_failures();
     }
 
     /// The beginning of a round: what happens in it happens at one time.
-    pub(crate) fn begin_round(&mut self) {
+    pub(crate) fn start_round(&mut self) {
         self.time = RoundTime::read();
-        self.attempts.begin_round(self.time);
+        self.attempts.start_round(self.time);
     }
 
     /// True if there is anything to wait for.
@@ -103,7 +103,7 @@ impl QueryRace {
         self.flights.len() > 0 || !self.attempts.is_empty()
     }
 
-    pub(crate) fn take_told(&mut self) -> CallerTold {
+    pub(crate) fn take_notified(&mut self) -> CallerTold {
         self.delivery.take_told()
     }
 
@@ -114,8 +114,8 @@ impl QueryRace {
         }
         match self.delivery.look(&question, self.time) {
             AtHand::Told(resolution) => self.delivery.tell(waiter, resolution),
-            AtHand::Old(kept) => self.begin(question, waiter, Some(kept)),
-            AtHand::Nothing => self.begin(question, waiter, None),
+            AtHand::Old(kept) => self.start(question, waiter, Some(kept)),
+            AtHand::Nothing => self.start(question, waiter, None),
         }
     }
 
@@ -125,7 +125,7 @@ impl QueryRace {
             return self.join(id, waiter);
         }
         let kept = self.delivery.kept(&question, self.time.clock);
-        self.begin(question, waiter, kept);
+        self.start(question, waiter, kept);
     }
 
     fn join(&mut self, id: FlightId, waiter: FlightWaiter) {
@@ -134,10 +134,10 @@ impl QueryRace {
         if is_echo {
             // It would wait for itself. Its own answer tells the upstream, which is us, and so the
             // next one is asked.
-            flight.circle = CircleCheck::Closed;
-            return self.delivery.tell(waiter, Resolution::failed(ResolveError::Circle));
+            flight.loop_check = CircleCheck::Closed;
+            return self.delivery.tell(waiter, Resolution::failed(ResolveError::Loop));
         }
-        match (&flight.kept, flight.patience) {
+        match (&flight.cached, flight.caller_patience) {
             (Some(kept), CallerPatience::Over) => {
                 self.delivery.give([waiter], kept, &flight.question);
             }
@@ -148,18 +148,18 @@ impl QueryRace {
         }
     }
 
-    fn begin(&mut self, question: ResolverQuestion, waiter: FlightWaiter, kept: Option<Kept>) {
+    fn start(&mut self, question: ResolverQuestion, waiter: FlightWaiter, kept: Option<Kept>) {
         let Some(group) = self.groups.get(question.group()).map(Rc::clone) else {
             return self.delivery.tell(waiter, Resolution::failed(ResolveError::Unreachable));
         };
         let now = self.time.now;
         let order = group.order(question.key(), self.time.clock);
-        let (first, hope) = (order.first, order.hope);
+        let (first, hope) = (order.first, order.outlook);
         // Each group, and each zone with upstreams of its own, has shares of its own.
         let lane = u64::from(question.group().0) << 8 | u64::from(order.zone);
         let share = FairShares::of(waiter.source.hash(lane));
         if self.flights.len() >= QUESTIONS_MAX {
-            let Some(other) = self.flights.gives_way_to(share, now) else {
+            let Some(other) = self.flights.eviction_candidate(share, now) else {
                 let resolution = self.delivery.overloaded(kept);
                 return self.delivery.tell(waiter, resolution);
             };
@@ -167,57 +167,57 @@ impl QueryRace {
                 self.delivery.displace(flight);
             }
         }
-        let spare_at = now + patience_with(group.peek(&order));
+        let spare_at = now + attempt_timeout(group.peek(&order));
         let patience = match (&kept, self.delivery.cache_of(&question)) {
             (Some(_), Some(cache)) => {
                 CallerPatience::Until(now + cache.stale_after().min(group.timeout))
             }
             (None, _) | (_, None) => CallerPatience::ToTheEnd,
         };
-        let gathered = GatheredAnswers::new(group.aim, question.qtype()).map(Box::new);
+        let gathered = GatheredAnswers::new(group.probe_target, question.qtype()).map(Box::new);
         let id = self.flights.insert(QuestionFlight {
             question: Rc::new(question),
             gathered,
-            ends: now + group.timeout,
+            deadline: now + group.timeout,
             group,
             order,
             waiting: vec![waiter],
-            kept,
-            patience,
+            cached: kept,
+            caller_patience: patience,
             running: 0,
             hedge_at: now + HEDGE_MAX,
             second_best: Err(ExchangeError::Unreachable),
             share,
-            spare_at,
+            evictable_at: spare_at,
             tasks: Vec::new(),
-            circle: CircleCheck::Open,
+            loop_check: CircleCheck::Open,
         });
         for _ in 0..first {
             if self.start_next(id) == RaceStart::No {
                 break;
             }
         }
-        if hope == OrderOutlook::Little
+        if hope == OrderOutlook::AllEjected
             && matches!(patience, CallerPatience::Until(_))
             && let Some(flight) = self.flights.get_mut(id)
         {
             self.delivery.give_kept(flight);
         }
-        self.land_if_over(id);
+        self.finish_if_over(id);
     }
 
     /// Asks the next upstream that can be asked.
     fn start_next(&mut self, id: FlightId) -> RaceStart {
         loop {
             let now = self.time.now;
-            let flight = self.flights.get_mut(id).filter(|it| it.ends > now);
+            let flight = self.flights.get_mut(id).filter(|it| it.deadline > now);
             let Some(flight) = flight else { return RaceStart::No };
             let Some(upstream) = flight.group.next(&mut flight.order) else {
                 // There is nobody to be asked besides.
-                flight.hedge_at = flight.ends;
+                flight.hedge_at = flight.deadline;
                 return RaceStart::No;
             };
-            flight.hedge_at = now + patience_with(Some(&upstream));
+            flight.hedge_at = now + attempt_timeout(Some(&upstream));
             flight.running += 1;
             match self.launch(id, &upstream) {
                 Ok(()) => return RaceStart::Yes,
@@ -238,7 +238,7 @@ impl QueryRace {
     /// Asks by a task, which comes back to [`Self::tried`].
     fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
         let Some(flight) = self.flights.get_mut(id) else { return };
-        let limit = flight.ends.saturating_duration_since(self.time.now);
+        let limit = flight.deadline.saturating_duration_since(self.time.now);
         flight.tasks.push(self.tasks.exchange(id, &flight.question, upstream, limit));
     }
 
@@ -262,7 +262,7 @@ impl QueryRace {
     }
 
     /// What became of one upstream that was asked.
-    pub(crate) fn tried(
+    pub(crate) fn attempt_done(
         &mut self,
         id: FlightId,
         upstream: &ReadyUpstream,
@@ -276,7 +276,7 @@ impl QueryRace {
             Ok(_) | Err(_) => {
                 self.note(id, upstream, outcome);
                 self.start_next(id);
-                self.land_if_over(id);
+                self.finish_if_over(id);
             }
         }
     }
@@ -284,7 +284,7 @@ impl QueryRace {
     /// Takes something definite that an upstream has said: the end, unless others are waited for.
     fn gather(&mut self, id: FlightId, found: UpstreamAnswer) {
         let Some(flight) = self.flights.get_mut(id) else { return };
-        let Some(gathered) = &mut flight.gathered else { return self.land(id, Ok(found)) };
+        let Some(gathered) = &mut flight.gathered else { return self.finish(id, Ok(found)) };
         flight.running = flight.running.saturating_sub(1);
         gathered.add(found, self.time.now);
         if flight.running == 0 {
@@ -296,38 +296,38 @@ impl QueryRace {
     fn measure(&mut self, id: FlightId) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let Some(gathered) = &mut flight.gathered else { return };
-        let left = flight.ends.saturating_duration_since(self.time.now);
+        let left = flight.deadline.saturating_duration_since(self.time.now);
         match gathered.measure(self.groups.prober(), left, self.time.clock) {
             MeasureStart::Underway => {}
-            MeasureStart::Known => self.measured(id),
+            MeasureStart::Known => self.probes_done(id),
             MeasureStart::Wait(done, limit) => self.tasks.wait_for_probes(id, done, limit),
         }
     }
 
     /// Ends a question by what is known now.
-    pub(crate) fn measured(&mut self, id: FlightId) {
+    pub(crate) fn probes_done(&mut self, id: FlightId) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let Some(gathered) = &mut flight.gathered else { return };
         if let Some(found) = gathered.choose(self.groups.prober(), self.time.clock) {
-            self.land(id, Ok(found));
+            self.finish(id, Ok(found));
         }
     }
 
     /// Ends a question for which nobody is asked any more.
-    fn land_if_over(&mut self, id: FlightId) {
+    fn finish_if_over(&mut self, id: FlightId) {
         if let Some(flight) = self.flights.get_mut(id)
             && flight.running == 0
         {
-            if flight.gathered.as_ref().is_some_and(|it| it.has_any()) {
+            if flight.gathered.as_ref().is_some_and(|it| it.has_answer()) {
                 return self.measure(id);
             }
             let outcome =
                 std::mem::replace(&mut flight.second_best, Err(ExchangeError::Unreachable));
-            self.land(id, outcome);
+            self.finish(id, outcome);
         }
     }
 
-    fn land(&mut self, id: FlightId, outcome: Result<UpstreamAnswer, ExchangeError>) {
+    fn finish(&mut self, id: FlightId, outcome: Result<UpstreamAnswer, ExchangeError>) {
         if let Some(flight) = self.flights.remove(id) {
             self.delivery.land(flight, outcome, self.time);
         }
@@ -339,15 +339,15 @@ impl QueryRace {
         self.attempts.tick(&self.flights);
         self.follow_attempts();
         let now = self.time.now;
-        for id in self.flights.due(now) {
+        for id in self.flights.due_flights(now) {
             let Some(flight) = self.flights.get_mut(id) else { continue };
-            if flight.ends <= now {
+            if flight.deadline <= now {
                 let gathered = flight.gathered.as_mut().and_then(|it| it.first());
                 let outcome = gathered.map_or_else(
                     || std::mem::replace(&mut flight.second_best, Err(ExchangeError::Timeout)),
                     Ok,
                 );
-                self.land(id, outcome.or(Err(ExchangeError::Timeout)));
+                self.finish(id, outcome.or(Err(ExchangeError::Timeout)));
                 continue;
             }
             if flight.gathered.as_ref().is_some_and(|it| it.is_due(now)) {
@@ -358,12 +358,12 @@ impl QueryRace {
             if flight.hedge_at <= now {
                 flight.hedge_at = now + HEDGE_MAX;
             }
-            if matches!(flight.patience, CallerPatience::Until(until) if until <= now) {
+            if matches!(flight.caller_patience, CallerPatience::Until(until) if until <= now) {
                 self.delivery.give_kept(flight);
             }
             if hedge {
                 self.start_next(id);
-                self.land_if_over(id);
+                self.finish_if_over(id);
             }
         }
     }
@@ -393,7 +393,7 @@ impl QueryRace {
         while let Some(end) = self.attempts.take_ended() {
             match end {
                 AttemptEnd::Tried { flight, upstream, outcome } => {
-                    self.tried(flight, &upstream, outcome);
+                    self.attempt_done(flight, &upstream, outcome);
                 }
                 AttemptEnd::StreamNeeded { flight, upstream } => {
                     self.ask_in_task(flight, &upstream);
@@ -407,7 +407,7 @@ impl QueryRace {
     fn is_echo(&self, id: FlightId, from: SocketAddr) -> bool {
         let Some(flight) = self.flights.get(id) else { return false };
         // Nearly nobody asks from an address that is an upstream's too.
-        flight.group.all().iter().any(|it| it.may_ask_from(from.ip()))
+        flight.group.all().iter().any(|it| it.may_loop_from(from.ip()))
             && self.attempts.is_asked_from(id, from)
     }
 }

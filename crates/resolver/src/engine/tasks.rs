@@ -58,7 +58,7 @@ impl EngineTasks {
         let (engine, question) = (Weak::clone(&self.engine), Rc::clone(question));
         let upstream = Rc::clone(upstream);
         let task = tokio::task::spawn_local(async move {
-            let outcome = upstream.ask(&question.wanted(), limit).await;
+            let outcome = upstream.ask(&question.upstream_question(), limit).await;
             if let Some(engine) = engine.upgrade() {
                 engine.tried(id, &upstream, outcome);
             }

@@ -1,8 +1,8 @@
 //! The settings, checked and parsed: what the resolver's thread builds its upstreams from.
 
 use super::address::UpstreamAddress;
+use super::dial_settings::UpstreamReach;
 use super::probe::ProbeTarget;
-use super::reach::UpstreamReach;
 use crate::settings::{GroupSettings, ResolverSettings, SelectionStrategy};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(crate) struct PlannedGroup {
     pub(crate) strategy: SelectionStrategy,
     pub(crate) concurrent: u8,
     /// How addresses are measured; none where they are not.
-    pub(crate) aim: Option<ProbeTarget>,
+    pub(crate) probe_target: Option<ProbeTarget>,
     pub(crate) bootstrap: Vec<SocketAddr>,
     pub(crate) timeout: Duration,
 }
@@ -32,7 +32,7 @@ pub(crate) struct PlannedUpstream {
     pub(crate) name: Arc<str>,
     pub(crate) address: UpstreamAddress,
     pub(crate) domains: Vec<DomainName>,
-    pub(crate) reach: UpstreamReach,
+    pub(crate) dial_settings: UpstreamReach,
 }
 
 impl ResolverPlan {
@@ -53,7 +53,7 @@ impl PlannedGroup {
                     name: it.name().into(),
                     address,
                     domains: it.domains().iter().map(|domain| domain.0.clone()).collect(),
-                    reach: UpstreamReach::of(it),
+                    dial_settings: UpstreamReach::of(it),
                 }),
                 Err(why) if complaints.is_empty() => {
                     complaints.push(Complaint::new(format!("upstreams.{index}"), why.to_string()));
@@ -66,8 +66,8 @@ impl PlannedGroup {
             upstreams,
             strategy: settings.strategy,
             concurrent: settings.concurrent,
-            aim: (settings.strategy == SelectionStrategy::FastestAddress)
-                .then(|| settings.probe.aim()),
+            probe_target: (settings.strategy == SelectionStrategy::FastestAddress)
+                .then(|| settings.probe.target()),
             bootstrap: settings.bootstrap.iter().map(|it| it.0.0).collect(),
             timeout: settings.timeout.0.0,
         }

@@ -45,7 +45,7 @@ pub enum ProbeAddresses {
 pub(crate) struct ProbeTarget {
     /// 0 is none.
     pub(crate) ports: [u16; PROBE_PORTS_MAX],
-    pub(crate) within: Duration,
+    pub(crate) timeout: Duration,
     addresses: ProbeAddresses,
 }
 
@@ -74,12 +74,12 @@ impl ProbeSettings {
         complaints
     }
 
-    pub(crate) fn aim(&self) -> ProbeTarget {
+    pub(crate) fn target(&self) -> ProbeTarget {
         let mut ports = [0; PROBE_PORTS_MAX];
         for (place, port) in ports.iter_mut().zip(&self.ports) {
             *place = *port;
         }
-        ProbeTarget { ports, within: self.within.0.0, addresses: self.addresses }
+        ProbeTarget { ports, timeout: self.within.0.0, addresses: self.addresses }
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn aim(addresses: ProbeAddresses) -> ProbeTarget {
-        ProbeSettings { addresses, ..ProbeSettings::default() }.aim()
+        ProbeSettings { addresses, ..ProbeSettings::default() }.target()
     }
 
     #[test]
@@ -179,6 +179,6 @@ mod tests {
         for ports in [vec![], vec![0], vec![1, 2, 3, 4, 5]] {
             assert_eq!(said(ProbeSettings { ports, ..usual() }), ["ports"]);
         }
-        assert_eq!(usual().aim().ports().collect::<Vec<_>>(), [443, 80]);
+        assert_eq!(usual().target().ports().collect::<Vec<_>>(), [443, 80]);
     }
 }

@@ -34,10 +34,10 @@ const ANSWER_BYTES_MAX: usize = 4096;
 /// Finds the addresses of upstreams that are given by name.
 pub(crate) struct BootstrapResolver {
     servers: Vec<SocketAddr>,
-    means: Rc<ExchangeMeans>,
-    known: RefCell<HashMap<DomainName, BootstrapEntry>>,
+    context: Rc<ExchangeMeans>,
+    entries: RefCell<HashMap<DomainName, BootstrapEntry>>,
     /// One search at a time: the second finds what the first found.
-    turn: tokio::sync::Mutex<()>,
+    search_lock: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
@@ -48,8 +48,13 @@ struct BootstrapEntry {
 
 impl BootstrapResolver {
     /// Asks `servers`; if there are none, the system's.
-    pub(crate) fn new(servers: Vec<SocketAddr>, means: Rc<ExchangeMeans>) -> Self {
-        Self { servers, means, known: RefCell::default(), turn: tokio::sync::Mutex::new(()) }
+    pub(crate) fn new(servers: Vec<SocketAddr>, context: Rc<ExchangeMeans>) -> Self {
+        Self {
+            servers,
+            context,
+            entries: RefCell::default(),
+            search_lock: tokio::sync::Mutex::new(()),
+        }
     }
 
     /// Returns whom it asks.
@@ -69,7 +74,7 @@ impl BootstrapResolver {
             return Ok(addresses);
         }
         let searched = async {
-            let _turn = self.turn.lock().await;
+            let _turn = self.search_lock.lock().await;
             match self.remembered(name, options) {
                 Some(addresses) => Ok(addresses),
                 None => self.search(name, options, limit).await,
@@ -85,7 +90,7 @@ impl BootstrapResolver {
         name: &DomainName,
         options: &DialOptions,
     ) -> Option<Vec<IpAddr>> {
-        let mut known = self.known.borrow_mut();
+        let mut known = self.entries.borrow_mut();
         let entry = known.get_mut(name)?;
         if entry.until <= Instant::now() {
             entry.until = Instant::now() + KEEP_MIN;
@@ -130,7 +135,7 @@ impl BootstrapResolver {
                 let keep = Duration::from_secs(ttl.into()).max(KEEP_MIN);
                 let known =
                     BootstrapEntry { addresses: addresses.clone(), until: Instant::now() + keep };
-                self.known.borrow_mut().insert(name.clone(), known);
+                self.entries.borrow_mut().insert(name.clone(), known);
                 return Ok(addresses);
             }
         }
@@ -147,7 +152,7 @@ impl BootstrapResolver {
     ) -> Result<WireAnswer, ExchangeError> {
         let key = key_of(name.as_name(), qtype).ok_or(ExchangeError::BadAnswer)?;
         let mut query = Vec::new();
-        let id = self.means.dice.number();
+        let id = self.context.random.number();
         write_query(id, &key, &mut query);
         let asked = async {
             // A socket, and so a port, for each question.

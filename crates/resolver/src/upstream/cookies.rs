@@ -4,7 +4,7 @@
 //! Whoever forges an answer without seeing the query does not know them. Called by
 //! [`super::proof`], which says what becomes of an answer.
 
-use super::dice::RandomBytes;
+use super::random::RandomBytes;
 use dns_wire::ask_options::{OPTION_COOKIE, ResponseOpt, add_option};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -21,25 +21,25 @@ const BADCOOKIE: u16 = 23;
 
 /// The DNS cookies of one upstream (RFC 7873).
 pub(crate) struct UpstreamCookies {
-    ours: Cell<[u8; CLIENT_BYTES]>,
+    client_part: Cell<[u8; CLIENT_BYTES]>,
     /// The one before: answers to what was asked under it may still come.
     before: Cell<[u8; CLIENT_BYTES]>,
-    made: Cell<Instant>,
+    created: Cell<Instant>,
     /// Ours and the server's; empty while it is not known.
-    whole: RefCell<Vec<u8>>,
+    full_cookie: RefCell<Vec<u8>>,
 }
 
 /// Tells what an answer's cookie says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CookieSays {
     /// Is ours.
-    Ours,
+    Valid,
     /// There is none, and none was to be expected.
-    Nothing,
+    NotExpected,
     /// There is none, though the server has sent one before.
     Missing,
     /// Is ours, but the server wants to see its own part, which it has sent.
-    AskAgain,
+    Retry,
     /// Is malformed, or not ours: somebody guesses.
     Wrong,
 }
@@ -47,22 +47,22 @@ pub(crate) enum CookieSays {
 impl UpstreamCookies {
     pub(crate) fn new(dice: &RandomBytes, now: Instant) -> Self {
         Self {
-            ours: Cell::new(random(dice)),
+            client_part: Cell::new(random(dice)),
             before: Cell::new(random(dice)),
-            made: Cell::new(now),
-            whole: RefCell::default(),
+            created: Cell::new(now),
+            full_cookie: RefCell::default(),
         }
     }
 
     /// Adds the cookie to `query`.
     pub(crate) fn option_for_query(&self, query: &mut Vec<u8>, dice: &RandomBytes, now: Instant) {
-        if now.saturating_duration_since(self.made.get()) > LIFE_MAX {
-            self.before.set(self.ours.replace(random(dice)));
-            self.made.set(now);
-            self.whole.borrow_mut().clear();
+        if now.saturating_duration_since(self.created.get()) > LIFE_MAX {
+            self.before.set(self.client_part.replace(random(dice)));
+            self.created.set(now);
+            self.full_cookie.borrow_mut().clear();
         }
-        let whole = self.whole.borrow();
-        let cookie = if whole.is_empty() { &self.ours.get()[..] } else { &whole };
+        let whole = self.full_cookie.borrow();
+        let cookie = if whole.is_empty() { &self.client_part.get()[..] } else { &whole };
         add_option(query, OPTION_COOKIE, cookie);
     }
 
@@ -72,16 +72,16 @@ impl UpstreamCookies {
         let Some(cookie) = opt.and_then(|it| it.option(OPTION_COOKIE)) else {
             // Asked without from now on, in case the server has stopped; whoever asks now is more
             // careful.
-            let expected = !std::mem::take(&mut *self.whole.borrow_mut()).is_empty();
-            return if expected { CookieSays::Missing } else { CookieSays::Nothing };
+            let expected = !std::mem::take(&mut *self.full_cookie.borrow_mut()).is_empty();
+            return if expected { CookieSays::Missing } else { CookieSays::NotExpected };
         };
         let formed = cookie.len() == CLIENT_BYTES || WHOLE_BYTES.contains(&cookie.len());
         let Some(client) = cookie.first_chunk::<CLIENT_BYTES>().filter(|_| formed) else {
             return CookieSays::Wrong;
         };
-        if *client == self.ours.get() {
+        if *client == self.client_part.get() {
             if cookie.len() > CLIENT_BYTES {
-                let mut whole = self.whole.borrow_mut();
+                let mut whole = self.full_cookie.borrow_mut();
                 whole.clear();
                 whole.extend_from_slice(cookie);
             }
@@ -89,9 +89,9 @@ impl UpstreamCookies {
             return CookieSays::Wrong;
         }
         if opt.is_some_and(|it| it.rcode == BADCOOKIE) {
-            CookieSays::AskAgain
+            CookieSays::Retry
         } else {
-            CookieSays::Ours
+            CookieSays::Valid
         }
     }
 }
@@ -137,9 +137,9 @@ mod tests {
         let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
         let mut cookie = sent(&cookies, now);
         assert_eq!(cookie.len(), 8);
-        assert_eq!(cookies.check(&answer(&cookie)), CookieSays::Ours);
+        assert_eq!(cookies.check(&answer(&cookie)), CookieSays::Valid);
         cookie.extend([9; 16]);
-        assert_eq!(cookies.check(&answer(&cookie)), CookieSays::Ours);
+        assert_eq!(cookies.check(&answer(&cookie)), CookieSays::Valid);
         assert_eq!(sent(&cookies, now), cookie);
     }
 
@@ -159,11 +159,11 @@ mod tests {
     fn a_cookie_that_is_missing_all_of_a_sudden_is_noticed_once() {
         let now = Instant::now();
         let cookies = UpstreamCookies::new(&RandomBytes::new(), now);
-        assert_eq!(cookies.check(&query()), CookieSays::Nothing);
+        assert_eq!(cookies.check(&query()), CookieSays::NotExpected);
         let whole = [&sent(&cookies, now)[..], &[9; 8]].concat();
         cookies.check(&answer(&whole));
         assert_eq!(cookies.check(&query()), CookieSays::Missing);
-        assert_eq!(cookies.check(&query()), CookieSays::Nothing);
+        assert_eq!(cookies.check(&query()), CookieSays::NotExpected);
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
         // Its upper bits stand in OPT's TTL, right behind type and size.
         let opt = refused.len() - 4 - whole.len() - 6;
         (refused[3], refused[opt]) = (7, 1);
-        assert_eq!(cookies.check(&refused), CookieSays::AskAgain);
+        assert_eq!(cookies.check(&refused), CookieSays::Retry);
         assert_eq!(sent(&cookies, now), whole);
     }
 
@@ -188,7 +188,7 @@ mod tests {
         let new = sent(&cookies, now + LIFE_MAX + Duration::from_secs(1));
         assert_eq!(new.len(), 8);
         assert_ne!(new, old[..8]);
-        assert_eq!(cookies.check(&answer(&old)), CookieSays::Ours);
+        assert_eq!(cookies.check(&answer(&old)), CookieSays::Valid);
         assert_eq!(sent(&cookies, now), new);
     }
 }

@@ -6,7 +6,7 @@
 use super::bootstrap::BootstrapResolver;
 use super::exchange_error::ExchangeError;
 use crate::settings::address::{UpstreamAddress, UpstreamHost};
-use crate::settings::reach::UpstreamReach;
+use crate::settings::dial_settings::UpstreamReach;
 use crate::settings::upstream::FamilyChoice;
 use crate::upstream::socks;
 use std::io;
@@ -20,7 +20,7 @@ use transport::{DialReason, Stream, dial_with};
 pub(crate) struct UpstreamDialer {
     host: UpstreamHost,
     port: u16,
-    pub(crate) reach: Rc<UpstreamReach>,
+    pub(crate) dial_settings: Rc<UpstreamReach>,
     bootstrap: Rc<BootstrapResolver>,
 }
 
@@ -33,7 +33,7 @@ impl UpstreamDialer {
         Self {
             host: address.host.clone(),
             port: address.port,
-            reach: Rc::clone(reach),
+            dial_settings: Rc::clone(reach),
             bootstrap: Rc::clone(bootstrap),
         }
     }
@@ -51,11 +51,12 @@ impl UpstreamDialer {
         &self,
         limit: Duration,
     ) -> Result<Vec<SocketAddr>, ExchangeError> {
-        let found = match (&self.reach.to, &self.host) {
+        let found = match (&self.dial_settings.to, &self.host) {
             (Some(ip), _) | (None, UpstreamHost::Ip(ip)) => vec![*ip],
             (None, UpstreamHost::Name(name)) => {
-                let mut found = self.bootstrap.addresses(name, &self.reach.dial, limit).await?;
-                found.retain(|ip| self.reach.family.takes(*ip));
+                let mut found =
+                    self.bootstrap.addresses(name, &self.dial_settings.dial, limit).await?;
+                found.retain(|ip| self.dial_settings.family.accepts(*ip));
                 found
             }
         };
@@ -68,7 +69,7 @@ impl UpstreamDialer {
     /// Opens a stream, trying each address, all within `limit`.
     pub(crate) async fn dial(&self, limit: Duration) -> Result<Stream, ExchangeError> {
         let begun = Instant::now();
-        if let Some(proxy) = &self.reach.proxy {
+        if let Some(proxy) = &self.dial_settings.proxy {
             let dialled = self.dial_through(proxy, limit);
             return tokio::time::timeout(limit, dialled)
                 .await
@@ -78,7 +79,7 @@ impl UpstreamDialer {
         let mut last = ExchangeError::Unreachable;
         for (tried, address) in addresses.iter().enumerate() {
             let share = share(limit, begun, addresses.len() - tried);
-            match dial_with(*address, share, &self.reach.dial).await {
+            match dial_with(*address, share, &self.dial_settings.dial).await {
                 Ok(stream) => return Ok(stream),
                 Err(why) => last = why.reason.into(),
             }
@@ -91,10 +92,10 @@ impl UpstreamDialer {
         proxy: &socks::SocksProxy,
         limit: Duration,
     ) -> Result<Stream, ExchangeError> {
-        let mut stream = dial_with(proxy.address, limit, &self.reach.dial)
+        let mut stream = dial_with(proxy.address, limit, &self.dial_settings.dial)
             .await
             .map_err(|why| ExchangeError::from(why.reason))?;
-        let host = self.reach.to.map_or_else(|| self.host.clone(), UpstreamHost::Ip);
+        let host = self.dial_settings.to.map_or_else(|| self.host.clone(), UpstreamHost::Ip);
         socks::connect(&mut stream, proxy.credentials.as_ref(), &host, self.port)
             .await
             .map_err(|_: io::Error| ExchangeError::Unreachable)?;
@@ -109,7 +110,7 @@ pub(crate) fn share(limit: Duration, begun: Instant, left: usize) -> Duration {
 }
 
 impl FamilyChoice {
-    fn takes(self, ip: IpAddr) -> bool {
+    fn accepts(self, ip: IpAddr) -> bool {
         match self {
             Self::Any => true,
             Self::Ipv4 => ip.is_ipv4(),

@@ -27,31 +27,31 @@ const MEDIA_TYPE: &str = "application/dns-message";
 /// A DNS message is no longer.
 const ANSWER_BYTES_MAX: usize = 65_535;
 /// Connections kept for HTTP/1.1, at most; more are opened when needed, and then closed.
-const KEPT_DEFAULT: usize = 8;
+const KEEPALIVE_DEFAULT: usize = 8;
 /// A connection unused for so long is not trusted to be alive any more.
 const IDLE_DEFAULT: Duration = Duration::from_secs(30);
 /// Nor is one that gave nothing for so long.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+const REUSE_SILENCE_MAX: Duration = Duration::from_secs(2);
 
 /// The way to one upstream.
-pub(crate) struct HttpWay {
-    place: UpstreamDialer,
+pub(crate) struct DohTransport {
+    dialer: UpstreamDialer,
     tls: ClientTls,
     idle: Duration,
-    kept_max: usize,
+    keepalive_max: usize,
     /// `https://host/path`, for HTTP/2.
     absolute: Result<Uri, http::Error>,
     /// `/path`, for HTTP/1.1.
     path: Result<Uri, http::Error>,
     host: String,
-    kept: RefCell<Vec<KeptConnection>>,
+    idle_connections: RefCell<Vec<KeptConnection>>,
     opening: tokio::sync::Mutex<()>,
 }
 
 struct KeptConnection {
     sender: RequestSender,
     version: Version,
-    used: Instant,
+    last_used: Instant,
 }
 
 /// A connection for one question, and whether it was there before.
@@ -67,9 +67,9 @@ enum SessionAge {
     Used,
 }
 
-impl HttpWay {
+impl DohTransport {
     pub(crate) fn new(
-        place: UpstreamDialer,
+        dialer: UpstreamDialer,
         address: &UpstreamAddress,
         means: &Rc<ExchangeMeans>,
     ) -> Self {
@@ -85,16 +85,16 @@ impl HttpWay {
             .authority(host.as_str())
             .path_and_query(address.path.as_str())
             .build();
-        let reach = &place.reach;
+        let reach = &dialer.dial_settings;
         Self {
             tls: reach.tls(&means.tls),
             idle: reach.idle.unwrap_or(IDLE_DEFAULT),
-            kept_max: reach.connections.unwrap_or(KEPT_DEFAULT),
-            place,
+            keepalive_max: reach.connections.unwrap_or(KEEPALIVE_DEFAULT),
+            dialer,
             absolute,
             path,
             host,
-            kept: RefCell::default(),
+            idle_connections: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
         }
     }
@@ -110,11 +110,11 @@ impl HttpWay {
             return self.ask_on(session, wanted).await;
         }
         // Half of the time at most for a connection that may be dead without saying so.
-        let patience = SILENCE_MAX.min(limit / 2);
+        let patience = REUSE_SILENCE_MAX.min(limit / 2);
         match tokio::time::timeout(patience, self.ask_on(session, wanted)).await {
             Ok(Err(ExchangeError::Unreachable)) => {}
             Ok(outcome) => return outcome,
-            Err(_) => self.kept.borrow_mut().clear(),
+            Err(_) => self.idle_connections.borrow_mut().clear(),
         }
         let session = self.session(limit).await?;
         self.ask_on(session, wanted).await
@@ -157,20 +157,20 @@ impl HttpWay {
     }
 
     async fn session(&self, limit: Duration) -> Result<DohSession, ExchangeError> {
-        if let Some(session) = self.kept() {
+        if let Some(session) = self.take_idle() {
             return Ok(session);
         }
         let _turn = self.opening.lock().await;
         // Somebody else may have opened one meanwhile.
-        if let Some(session) = self.kept() {
+        if let Some(session) = self.take_idle() {
             return Ok(session);
         }
         tokio::time::timeout(limit, self.open(limit)).await.unwrap_or(Err(ExchangeError::Timeout))
     }
 
     async fn open(&self, limit: Duration) -> Result<DohSession, ExchangeError> {
-        let stream = self.place.dial(limit).await?;
-        let name = self.place.server_name();
+        let stream = self.dialer.dial(limit).await?;
+        let name = self.dialer.server_name();
         let offered = [Alpn::Http2, Alpn::Http1];
         let io = self.tls.connect(stream, &name, &offered).await;
         let io = io.map_err(|_| ExchangeError::Tls)?;
@@ -187,20 +187,20 @@ impl HttpWay {
     }
 
     fn keep(&self, mut sender: RequestSender, version: Version) {
-        let mut kept = self.kept.borrow_mut();
-        if kept.len() < self.kept_max && !sender.is_closed() {
-            kept.push(KeptConnection { sender, version, used: Instant::now() });
+        let mut kept = self.idle_connections.borrow_mut();
+        if kept.len() < self.keepalive_max && !sender.is_closed() {
+            kept.push(KeptConnection { sender, version, last_used: Instant::now() });
         }
     }
 
-    fn kept(&self) -> Option<DohSession> {
-        let mut kept = self.kept.borrow_mut();
-        kept.retain_mut(|it| !it.sender.is_closed() && it.used.elapsed() < self.idle);
+    fn take_idle(&self) -> Option<DohSession> {
+        let mut kept = self.idle_connections.borrow_mut();
+        kept.retain_mut(|it| !it.sender.is_closed() && it.last_used.elapsed() < self.idle);
         let last = kept.last_mut()?;
         let version = last.version;
         let sender = match last.sender.share() {
             Some(shared) => {
-                last.used = Instant::now();
+                last.last_used = Instant::now();
                 shared
             }
             None => kept.pop()?.sender,

@@ -25,17 +25,17 @@ const ALPN: &[u8] = b"doq";
 /// An unused connection is closed after so long, as over HTTPS.
 const IDLE_DEFAULT: Duration = Duration::from_secs(30);
 /// A connection that gave nothing for so long while something was waited for is not trusted again.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+const REUSE_SILENCE_MAX: Duration = Duration::from_secs(2);
 /// A length and a DNS message, at most (RFC 9250 §4.2).
 const ANSWER_BYTES_MAX: usize = 2 + 65_535;
 /// Each stream's question has number 0 (RFC 9250 §4.2.1); the stream tells answers apart.
 const ID: u16 = 0;
 
 /// The way to one upstream.
-pub(crate) struct QuicWay {
-    place: UpstreamDialer,
+pub(crate) struct DoqTransport {
+    dialer: UpstreamDialer,
     client: QuicClient,
-    kept: RefCell<Option<QuicConnection>>,
+    connection: RefCell<Option<QuicConnection>>,
     /// Held while a connection is being opened, so that a burst opens one.
     opening: tokio::sync::Mutex<()>,
 }
@@ -47,15 +47,24 @@ enum DoqReuse {
     Used(QuicConnection),
 }
 
-impl QuicWay {
-    pub(crate) fn new(place: UpstreamDialer, means: &Rc<ExchangeMeans>) -> Self {
+impl DoqTransport {
+    pub(crate) fn new(dialer: UpstreamDialer, means: &Rc<ExchangeMeans>) -> Self {
         let protocol = QuicProtocol {
             alpn: ALPN,
             cancelled: DOQ_REQUEST_CANCELLED,
-            idle: place.reach.idle.unwrap_or(IDLE_DEFAULT),
+            idle: dialer.dial_settings.idle.unwrap_or(IDLE_DEFAULT),
         };
-        let client = QuicClient::new(&place.reach.tls(&means.tls), &protocol, &place.reach.dial);
-        Self { place, client, kept: RefCell::default(), opening: tokio::sync::Mutex::new(()) }
+        let client = QuicClient::new(
+            &dialer.dial_settings.tls(&means.tls),
+            &protocol,
+            &dialer.dial_settings.dial,
+        );
+        Self {
+            dialer,
+            client,
+            connection: RefCell::default(),
+            opening: tokio::sync::Mutex::new(()),
+        }
     }
 
     /// Asks; the caller ends it after `limit`.
@@ -70,7 +79,7 @@ impl QuicWay {
             DoqReuse::Used(connection) => connection,
         };
         // Half of the time at most for a connection that may be dead without saying so.
-        let patience = SILENCE_MAX.min(limit / 2);
+        let patience = REUSE_SILENCE_MAX.min(limit / 2);
         let first = ask_on(&used, wanted, &delivery);
         tokio::pin!(first);
         let early = match tokio::time::timeout(patience, &mut first).await {
@@ -99,25 +108,25 @@ impl QuicWay {
         early: EarlyData,
         limit: Duration,
     ) -> Result<DoqReuse, ExchangeError> {
-        if let Some(connection) = self.kept() {
+        if let Some(connection) = self.reusable() {
             return Ok(DoqReuse::Used(connection));
         }
         let _turn = self.opening.lock().await;
         // Somebody else may have opened it meanwhile.
-        if let Some(connection) = self.kept() {
+        if let Some(connection) = self.reusable() {
             return Ok(DoqReuse::Used(connection));
         }
         let opened = tokio::time::timeout(limit, self.open(early, limit)).await;
         let connection = opened.unwrap_or(Err(ExchangeError::Timeout))?;
-        *self.kept.borrow_mut() = Some(connection.clone());
+        *self.connection.borrow_mut() = Some(connection.clone());
         Ok(match connection.begun() {
             QuicBegin::Proved => DoqReuse::New(connection),
             QuicBegin::Early => DoqReuse::Used(connection),
         })
     }
 
-    fn kept(&self) -> Option<QuicConnection> {
-        let mut kept = self.kept.borrow_mut();
+    fn reusable(&self) -> Option<QuicConnection> {
+        let mut kept = self.connection.borrow_mut();
         if kept.as_ref().is_some_and(QuicConnection::is_closed) {
             *kept = None;
         }
@@ -130,8 +139,8 @@ impl QuicWay {
         limit: Duration,
     ) -> Result<QuicConnection, ExchangeError> {
         let begun = Instant::now();
-        let addresses = self.place.addresses(limit).await?;
-        let name = self.place.server_name();
+        let addresses = self.dialer.addresses(limit).await?;
+        let name = self.dialer.server_name();
         let mut last = ExchangeError::Unreachable;
         for (tried, address) in addresses.iter().enumerate() {
             let share = share(limit, begun, addresses.len() - tried);
@@ -146,9 +155,9 @@ impl QuicWay {
     }
 }
 
-impl Drop for QuicWay {
+impl Drop for DoqTransport {
     fn drop(&mut self) {
-        if let Some(connection) = self.kept.borrow_mut().take() {
+        if let Some(connection) = self.connection.borrow_mut().take() {
             connection.close(DOQ_NO_ERROR);
         }
     }

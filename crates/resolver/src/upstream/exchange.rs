@@ -5,17 +5,17 @@
 
 use super::bootstrap::BootstrapResolver;
 use super::dialer::UpstreamDialer;
-use super::doh::HttpWay;
-use super::doq::QuicWay;
+use super::doh::DohTransport;
+use super::doq::DoqTransport;
 use super::exchange_error::ExchangeError;
 use super::means::ExchangeMeans;
 use super::query::UpstreamQuestion;
 use super::record::{ExchangeFailure, ListedUpstream, UpstreamRecord};
-use super::streams::{StreamSecurity, StreamWay};
-use super::udp::UdpWay;
+use super::streams::{StreamSecurity, StreamTransport};
+use super::udp::UdpTransport;
 use crate::settings::address::{UpstreamAddress, UpstreamHost, UpstreamProtocol};
+use crate::settings::dial_settings::UpstreamReach;
 use crate::settings::plan::PlannedUpstream;
-use crate::settings::reach::UpstreamReach;
 use crate::settings::upstream::TrustAd;
 use dns_wire::WireAnswer;
 use std::net::{IpAddr, SocketAddr};
@@ -28,17 +28,17 @@ pub(crate) struct ReadyUpstream {
     pub(crate) name: Arc<str>,
     pub(crate) address: UpstreamAddress,
     pub(crate) record: Arc<UpstreamRecord>,
-    reach: Rc<UpstreamReach>,
+    dial_settings: Rc<UpstreamReach>,
     /// True if nobody can answer in its place.
     is_authenticated: bool,
-    way: UpstreamTransport,
+    transport: UpstreamTransport,
 }
 
 enum UpstreamTransport {
-    Udp { datagrams: UdpWay, streams: StreamWay },
-    Stream(StreamWay),
-    Http(HttpWay),
-    Quic(QuicWay),
+    Udp { datagrams: UdpTransport, streams: StreamTransport },
+    Stream(StreamTransport),
+    Http(DohTransport),
+    Quic(DoqTransport),
 }
 
 impl ReadyUpstream {
@@ -48,14 +48,14 @@ impl ReadyUpstream {
         bootstrap: &Rc<BootstrapResolver>,
     ) -> Self {
         let address = planned.address.clone();
-        let reach = Rc::new(planned.reach.clone());
-        let place = UpstreamDialer::new(&address, &reach, bootstrap);
-        let streams = |security| StreamWay::new(place.clone(), security, Rc::clone(means));
-        let way = match (address.protocol, &address.host) {
+        let dial_settings = Rc::new(planned.dial_settings.clone());
+        let place = UpstreamDialer::new(&address, &dial_settings, bootstrap);
+        let streams = |security| StreamTransport::new(place.clone(), security, Rc::clone(means));
+        let transport = match (address.protocol, &address.host) {
             (UpstreamProtocol::Udp, UpstreamHost::Ip(ip)) => {
-                let to = SocketAddr::new(reach.to.unwrap_or(*ip), address.port);
+                let to = SocketAddr::new(dial_settings.to.unwrap_or(*ip), address.port);
                 UpstreamTransport::Udp {
-                    datagrams: UdpWay::new(to, &reach, Rc::clone(means)),
+                    datagrams: UdpTransport::new(to, &dial_settings, Rc::clone(means)),
                     streams: streams(StreamSecurity::None),
                 }
             }
@@ -65,24 +65,26 @@ impl ReadyUpstream {
             }
             (UpstreamProtocol::Tls, _) => UpstreamTransport::Stream(streams(StreamSecurity::Tls)),
             (UpstreamProtocol::Https, _) => {
-                UpstreamTransport::Http(HttpWay::new(place, &address, means))
+                UpstreamTransport::Http(DohTransport::new(place, &address, means))
             }
-            (UpstreamProtocol::Quic, _) => UpstreamTransport::Quic(QuicWay::new(place, means)),
+            (UpstreamProtocol::Quic, _) => UpstreamTransport::Quic(DoqTransport::new(place, means)),
         };
-        let is_authenticated = reach.authenticates(&address);
+        let is_authenticated = dial_settings.authenticates(&address);
         let name = Arc::clone(&planned.name);
-        Self { name, address, record: Arc::default(), reach, is_authenticated, way }
+        Self { name, address, record: Arc::default(), dial_settings, is_authenticated, transport }
     }
 
     /// True if it is what `planned` says, so that a reload may keep it.
     pub(crate) fn is(&self, planned: &PlannedUpstream) -> bool {
-        self.name == planned.name && self.address == planned.address && *self.reach == planned.reach
+        self.name == planned.name
+            && self.address == planned.address
+            && *self.dial_settings == planned.dial_settings
     }
 
     /// Returns its datagrams, where it speaks UDP: the engine sends and receives those itself, and
     /// keeps record of them.
-    pub(crate) fn datagrams(&self) -> Option<&UdpWay> {
-        match &self.way {
+    pub(crate) fn datagrams(&self) -> Option<&UdpTransport> {
+        match &self.transport {
             UpstreamTransport::Udp { datagrams, .. } => Some(datagrams),
             UpstreamTransport::Stream(_)
             | UpstreamTransport::Http(_)
@@ -91,8 +93,8 @@ impl ReadyUpstream {
     }
 
     /// Returns its answer, without its word on validation where that is not believed.
-    pub(crate) fn as_far_as_trusted(&self, answer: WireAnswer) -> WireAnswer {
-        let believed = match self.reach.trust_ad {
+    pub(crate) fn without_untrusted_ad(&self, answer: WireAnswer) -> WireAnswer {
+        let believed = match self.dial_settings.trust_ad {
             TrustAd::On => true,
             TrustAd::Off => false,
             TrustAd::Auto => self.is_authenticated,
@@ -101,7 +103,7 @@ impl ReadyUpstream {
     }
 
     /// True if its own questions, if it had some, could come to us from `ip`.
-    pub(crate) fn may_ask_from(&self, ip: IpAddr) -> bool {
+    pub(crate) fn may_loop_from(&self, ip: IpAddr) -> bool {
         self.datagrams().is_some_and(|way| {
             let own = way.address().ip();
             own == ip || own.is_loopback() && ip.is_loopback()
@@ -117,7 +119,7 @@ impl ReadyUpstream {
         let begun = Instant::now();
         self.record.sent();
         let asked = async {
-            match &self.way {
+            match &self.transport {
                 // Over UDP: what did not fit into a datagram, or was not proved by one.
                 UpstreamTransport::Udp { streams, .. } | UpstreamTransport::Stream(streams) => {
                     streams.ask(wanted, limit).await
@@ -128,7 +130,7 @@ impl ReadyUpstream {
         };
         let outcome =
             tokio::time::timeout(limit, asked).await.unwrap_or(Err(ExchangeError::Timeout));
-        let outcome = outcome.map(|answer| self.as_far_as_trusted(answer));
+        let outcome = outcome.map(|answer| self.without_untrusted_ad(answer));
         match outcome {
             Ok(_) => self.record.answered(begun.elapsed()),
             Err(why) => {

@@ -5,7 +5,7 @@
 //! is kept per query. Servers that do not repeat it are not wrong (RFC 1035 §2.3.3 asks for it in
 //! spirit only): what to do about them is for [`super::proof`], its only caller.
 
-use super::dice::RandomBytes;
+use super::random::RandomBytes;
 use dns_wire::ask_options;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 

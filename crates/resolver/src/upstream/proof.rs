@@ -6,9 +6,9 @@
 //! question goes over a stream, where nobody can answer in its place. Called by the UDP way.
 
 use super::cookies::{CookieSays, UpstreamCookies};
-use super::dice::RandomBytes;
 use super::letter_case::LetterCase;
-use crate::settings::reach::UpstreamReach;
+use super::random::RandomBytes;
+use crate::settings::dial_settings::UpstreamReach;
 use crate::settings::upstream::{QueryLetters, UpstreamCookieMode};
 use std::time::Instant;
 
@@ -22,24 +22,24 @@ pub(crate) struct AnswerProof {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofOutcome {
     /// Is believed.
-    Believed,
+    Accepted,
     /// Is dropped, and the wait goes on: it is not the upstream's.
     Ignored,
     /// May be the upstream's or not: ask by stream, as for a truncated one.
-    Unproved,
+    RetryOverTcp,
 }
 
 impl AnswerProof {
     pub(crate) fn new(reach: &UpstreamReach, dice: &RandomBytes) -> Self {
         Self {
-            case: (reach.letters == QueryLetters::Random).then(|| LetterCase::new(dice)),
+            case: (reach.query_letters == QueryLetters::Random).then(|| LetterCase::new(dice)),
             cookies: (reach.cookie == UpstreamCookieMode::On)
                 .then(|| UpstreamCookies::new(dice, Instant::now())),
         }
     }
 
     /// Dresses a query that is written, with its number: to be called once for each sending.
-    pub(crate) fn dress(&self, query: &mut Vec<u8>, dice: &RandomBytes) {
+    pub(crate) fn add_proof(&self, query: &mut Vec<u8>, dice: &RandomBytes) {
         if let Some(case) = &self.case {
             case.apply(query);
         }
@@ -50,17 +50,17 @@ impl AnswerProof {
 
     /// Judges a message that answers a question of ours by number and question. Costs nothing where
     /// neither proof is asked for.
-    pub(crate) fn judge(&self, message: &[u8]) -> ProofOutcome {
-        let cookie = self.cookies.as_ref().map_or(CookieSays::Nothing, |it| it.check(message));
+    pub(crate) fn check(&self, message: &[u8]) -> ProofOutcome {
+        let cookie = self.cookies.as_ref().map_or(CookieSays::NotExpected, |it| it.check(message));
         match cookie {
             CookieSays::Wrong => return ProofOutcome::Ignored,
-            CookieSays::Missing | CookieSays::AskAgain => return ProofOutcome::Unproved,
-            CookieSays::Ours | CookieSays::Nothing => {}
+            CookieSays::Missing | CookieSays::Retry => return ProofOutcome::RetryOverTcp,
+            CookieSays::Valid | CookieSays::NotExpected => {}
         }
         if self.case.as_ref().is_none_or(|case| case.is_repeated(message)) {
-            ProofOutcome::Believed
+            ProofOutcome::Accepted
         } else {
-            ProofOutcome::Unproved
+            ProofOutcome::RetryOverTcp
         }
     }
 }

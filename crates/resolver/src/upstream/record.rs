@@ -9,13 +9,13 @@ use std::time::Duration;
 use vocab::Now;
 
 /// After so many failures in a row an upstream is put aside.
-const FAILURES_BEFORE_ASIDE: u32 = 3;
+const FAILURES_BEFORE_EJECTION: u32 = 3;
 /// For so long at first, then twice as long each time.
-const ASIDE_FIRST_MS: u64 = 1_000;
+const EJECTION_BASE_MS: u64 = 1_000;
 /// But never longer.
-const ASIDE_MAX_MS: u64 = 60_000;
+const EJECTION_MAX_MS: u64 = 60_000;
 /// A new time counts for an eighth of the mean, as in TCP (RFC 6298 §2.3).
-const MEAN_PART: u64 = 8;
+const MEAN_WEIGHT: u64 = 8;
 
 /// The record of one upstream.
 #[derive(Debug, Default)]
@@ -24,11 +24,11 @@ pub(crate) struct UpstreamRecord {
     answered: AtomicU64,
     failed: AtomicU64,
     timeouts: AtomicU64,
-    unproved: AtomicU64,
+    unverified: AtomicU64,
     /// Microseconds; 0 is not known yet.
     mean_us: AtomicU64,
     failures_in_row: AtomicU32,
-    aside_until_ms: AtomicU64,
+    ejected_until_ms: AtomicU64,
 }
 
 /// Why an exchange gave nothing.
@@ -58,28 +58,28 @@ pub struct UpstreamStats {
     pub timeouts: u64,
     /// Answers over UDP that lacked a proof which was asked for (letters in their case, a cookie),
     /// so that the question went over TCP.
-    pub unproved: u64,
+    pub unverified: u64,
     /// Smoothed time to an answer; none before the first.
     pub mean_time: Option<Duration>,
     /// Whether it is put aside for now after failures in a row.
-    pub standing: UpstreamStanding,
+    pub status: UpstreamStanding,
 }
 
 /// Tells whether an upstream is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpstreamStanding {
     /// It is.
-    Asked,
+    InUse,
     /// Failed; it is asked only if no other is left.
-    Aside,
+    Ejected,
 }
 
 impl UpstreamStanding {
     /// Returns its name in metrics and the API.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Asked => "asked",
-            Self::Aside => "aside",
+            Self::InUse => "asked",
+            Self::Ejected => "aside",
         }
     }
 }
@@ -89,14 +89,14 @@ impl UpstreamRecord {
         self.sent.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn unproved(&self) {
-        self.unproved.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn count_unverified(&self) {
+        self.unverified.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn answered(&self, took: Duration) {
         self.answered.fetch_add(1, Ordering::Relaxed);
         self.failures_in_row.store(0, Ordering::Relaxed);
-        self.aside_until_ms.store(0, Ordering::Relaxed);
+        self.ejected_until_ms.store(0, Ordering::Relaxed);
         self.mean(took);
     }
 
@@ -107,10 +107,10 @@ impl UpstreamRecord {
             self.mean(took);
         }
         let row = self.failures_in_row.fetch_add(1, Ordering::Relaxed) + 1;
-        if row >= FAILURES_BEFORE_ASIDE {
-            let doublings = (row - FAILURES_BEFORE_ASIDE).min(6);
-            let aside = (ASIDE_FIRST_MS << doublings).min(ASIDE_MAX_MS);
-            self.aside_until_ms.store(now.mono_ms + aside, Ordering::Relaxed);
+        if row >= FAILURES_BEFORE_EJECTION {
+            let doublings = (row - FAILURES_BEFORE_EJECTION).min(6);
+            let aside = (EJECTION_BASE_MS << doublings).min(EJECTION_MAX_MS);
+            self.ejected_until_ms.store(now.mono_ms + aside, Ordering::Relaxed);
         }
     }
 
@@ -118,7 +118,7 @@ impl UpstreamRecord {
         let took = (took.as_micros() as u64).max(1);
         let mean = match self.mean_us.load(Ordering::Relaxed) {
             0 => took,
-            mean => (mean * (MEAN_PART - 1) + took) / MEAN_PART,
+            mean => (mean * (MEAN_WEIGHT - 1) + took) / MEAN_WEIGHT,
         };
         self.mean_us.store(mean.max(1), Ordering::Relaxed);
     }
@@ -131,11 +131,11 @@ impl UpstreamRecord {
         }
     }
 
-    pub(crate) fn standing(&self, now: Now) -> UpstreamStanding {
-        if now.mono_ms < self.aside_until_ms.load(Ordering::Relaxed) {
-            UpstreamStanding::Aside
+    pub(crate) fn status(&self, now: Now) -> UpstreamStanding {
+        if now.mono_ms < self.ejected_until_ms.load(Ordering::Relaxed) {
+            UpstreamStanding::Ejected
         } else {
-            UpstreamStanding::Asked
+            UpstreamStanding::InUse
         }
     }
 }
@@ -181,9 +181,9 @@ impl UpstreamTable {
                 answered: count(&record.answered),
                 failed: count(&record.failed),
                 timeouts: count(&record.timeouts),
-                unproved: count(&record.unproved),
+                unverified: count(&record.unverified),
                 mean_time: record.mean_time(),
-                standing: record.standing(now),
+                status: record.status(now),
             })
             .collect()
     }
@@ -203,18 +203,18 @@ mod tests {
         let fail = |now| record.failed(ExchangeFailure::Other, Duration::ZERO, at(now));
         fail(0);
         fail(0);
-        assert_eq!(record.standing(at(0)), UpstreamStanding::Asked);
+        assert_eq!(record.status(at(0)), UpstreamStanding::InUse);
         fail(0);
-        assert_eq!(record.standing(at(999)), UpstreamStanding::Aside);
-        assert_eq!(record.standing(at(1000)), UpstreamStanding::Asked);
+        assert_eq!(record.status(at(999)), UpstreamStanding::Ejected);
+        assert_eq!(record.status(at(1000)), UpstreamStanding::InUse);
         fail(1000);
-        assert_eq!(record.standing(at(2999)), UpstreamStanding::Aside);
+        assert_eq!(record.status(at(2999)), UpstreamStanding::Ejected);
         for _ in 0..20 {
             fail(10_000);
         }
-        assert_eq!(record.standing(at(70_000)), UpstreamStanding::Asked);
+        assert_eq!(record.status(at(70_000)), UpstreamStanding::InUse);
         record.answered(Duration::from_millis(1));
-        assert_eq!(record.standing(at(10_000)), UpstreamStanding::Asked);
+        assert_eq!(record.status(at(10_000)), UpstreamStanding::InUse);
     }
 
     #[test]

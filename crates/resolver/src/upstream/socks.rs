@@ -148,7 +148,7 @@ pub async fn connect<S>(
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    greet(stream, credentials).await?;
+    negotiate(stream, credentials).await?;
     let mut request = vec![VERSION, CONNECT, 0];
     match host {
         UpstreamHost::Ip(IpAddr::V4(ip)) => {
@@ -183,7 +183,7 @@ where
 }
 
 /// Agrees on who we are.
-async fn greet<S>(stream: &mut S, credentials: Option<&SocksCredentials>) -> io::Result<()>
+async fn negotiate<S>(stream: &mut S, credentials: Option<&SocksCredentials>) -> io::Result<()>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {

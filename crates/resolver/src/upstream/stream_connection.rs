@@ -27,7 +27,7 @@ const MESSAGE_BYTES_MIN: u16 = 12;
 #[derive(Clone, Copy)]
 pub(crate) struct IdleLimits {
     pub(crate) at_first: Duration,
-    pub(crate) at_most: Duration,
+    pub(crate) idle_max: Duration,
 }
 
 /// Tells whether a connection is good for more after its first answer.
@@ -53,7 +53,7 @@ pub(crate) struct StreamConnection {
     closed: Cell<bool>,
     /// Takes no more questions, and closes when nobody waits.
     retired: Cell<bool>,
-    heard: Cell<Option<Instant>>,
+    last_received: Cell<Option<Instant>>,
     /// Messages that have come.
     answers: Cell<u64>,
     /// Whether it ever carried two questions at once.
@@ -92,7 +92,7 @@ impl StreamConnection {
             changed: Notify::new(),
             closed: Cell::new(false),
             retired: Cell::new(false),
-            heard: Cell::new(None),
+            last_received: Cell::new(None),
             answers: Cell::new(0),
             shared: Cell::new(false),
         }
@@ -148,8 +148,8 @@ impl StreamConnection {
     }
 
     /// True if a message has come since `then`.
-    pub(crate) fn heard_since(&self, then: Instant) -> bool {
-        self.heard.get().is_some_and(|heard| heard > then)
+    pub(crate) fn received_since(&self, then: Instant) -> bool {
+        self.last_received.get().is_some_and(|heard| heard > then)
     }
 
     /// Remembers whether several wait; called when one more does.
@@ -171,18 +171,18 @@ impl StreamConnection {
 
     /// Obeys what the server says about idle connections (RFC 7828 §3.3.2): units of 100 ms, and 0
     /// asks for the end.
-    fn obey(&self, message: &[u8]) {
+    fn apply_keepalive(&self, message: &[u8]) {
         let Some(opt) = ResponseOpt::of(message) else { return };
         let Some(&[high, low]) = opt.option(OPTION_KEEPALIVE) else { return };
         let told = Duration::from_millis(100) * u32::from(u16::from_be_bytes([high, low]));
-        self.idle.set(told.min(self.limits.at_most));
+        self.idle.set(told.min(self.limits.idle_max));
         if told.is_zero() {
             self.retire();
         }
     }
 
     /// Returns how long nothing may come before it is time to look whether anyone waits.
-    fn patience(&self) -> Duration {
+    fn read_timeout(&self) -> Duration {
         self.idle.get().max(PATIENCE_MIN)
     }
 
@@ -190,7 +190,7 @@ impl StreamConnection {
         let mut reader = BufReader::new(reader);
         let mut message = Vec::new();
         loop {
-            match tokio::time::timeout(self.patience(), reader.fill_buf()).await {
+            match tokio::time::timeout(self.read_timeout(), reader.fill_buf()).await {
                 Ok(bytes) => {
                     if bytes?.is_empty() {
                         return Ok(());
@@ -212,9 +212,9 @@ impl StreamConnection {
                 Ok(done) => drop(done?),
                 Err(_) => return Err(io::ErrorKind::TimedOut.into()),
             }
-            self.heard.set(Some(Instant::now()));
+            self.last_received.set(Some(Instant::now()));
             self.answers.set(self.answers.get() + 1);
-            self.obey(&message);
+            self.apply_keepalive(&message);
             // Before it is answered, so that whoever comes next does not find it free.
             if self.reuse == ConnectionReuse::No {
                 self.retired.set(true);

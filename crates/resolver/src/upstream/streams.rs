@@ -33,7 +33,7 @@ const IDLE_DEFAULT: Duration = Duration::from_secs(10);
 /// If the server promises to keep it longer, so do we, but never longer than this.
 const KEEPALIVE_MAX: Duration = Duration::from_mins(2);
 /// A connection that gave nothing for so long while something was waited for is not trusted again.
-const SILENCE_MAX: Duration = Duration::from_secs(2);
+const REUSE_SILENCE_MAX: Duration = Duration::from_secs(2);
 /// Connections on which one question is tried, at most, where each breaks after it was of use.
 const TRIES_MAX: u32 = 4;
 
@@ -45,17 +45,17 @@ pub(crate) enum StreamSecurity {
 }
 
 /// The way to one upstream.
-pub(crate) struct StreamWay {
-    place: UpstreamDialer,
+pub(crate) struct StreamTransport {
+    dialer: UpstreamDialer,
     security: StreamSecurity,
     tls: ClientTls,
-    means: Rc<ExchangeMeans>,
+    context: Rc<ExchangeMeans>,
     idle: IdleLimits,
     lines: RefCell<Vec<Rc<StreamConnection>>>,
     lines_max: usize,
     sharing: Cell<StreamSharing>,
     /// A permit for each question that is under way where connections are not shared.
-    turns: Semaphore,
+    permits: Semaphore,
     /// Held while a connection is being opened, so that a burst opens one.
     opening: tokio::sync::Mutex<()>,
 }
@@ -91,33 +91,33 @@ enum FoundStream {
     New(Rc<StreamConnection>),
     Used(Rc<StreamConnection>),
     /// None: it was found out meanwhile that questions take turns.
-    TurnNeeded,
+    PermitNeeded,
 }
 
-impl StreamWay {
+impl StreamTransport {
     pub(crate) fn new(
-        place: UpstreamDialer,
+        dialer: UpstreamDialer,
         security: StreamSecurity,
-        means: Rc<ExchangeMeans>,
+        context: Rc<ExchangeMeans>,
     ) -> Self {
-        let reach = &place.reach;
+        let reach = &dialer.dial_settings;
         let (lines, sharing) = match reach.pipeline {
             PipelineMode::On => (LINES_DEFAULT, StreamSharing::AtOnce),
             PipelineMode::Off => (LINES_DEFAULT_ONE_BY_ONE, StreamSharing::OneByOne),
         };
         let lines_max = reach.connections.unwrap_or(lines);
         Self {
-            tls: reach.tls(&means.tls),
+            tls: reach.tls(&context.tls),
             idle: IdleLimits {
                 at_first: reach.idle.unwrap_or(IDLE_DEFAULT),
-                at_most: reach.idle.unwrap_or(KEEPALIVE_MAX),
+                idle_max: reach.idle.unwrap_or(KEEPALIVE_MAX),
             },
             lines_max,
             sharing: Cell::new(sharing),
-            turns: Semaphore::new(lines_max),
-            place,
+            permits: Semaphore::new(lines_max),
+            dialer,
             security,
-            means,
+            context,
             lines: RefCell::default(),
             opening: tokio::sync::Mutex::new(()),
         }
@@ -132,18 +132,18 @@ impl StreamWay {
         let asked = Instant::now();
         let (mut turn, mut wish, mut left) = (None, StreamNeed::Any, TRIES_MAX);
         loop {
-            if turn.is_none() && self.takes_turns() {
-                turn = Some(self.turns.acquire().await.expect("nobody closes it"));
+            if turn.is_none() && self.is_serial() {
+                turn = Some(self.permits.acquire().await.expect("nobody closes it"));
             }
             let (line, age, outcome) = match self.line(wish, turn.as_ref(), limit).await? {
-                FoundStream::TurnNeeded => continue,
+                FoundStream::PermitNeeded => continue,
                 FoundStream::New(line) => {
                     (Rc::clone(&line), StreamAge::New, self.ask_on(line, wanted).await)
                 }
                 FoundStream::Used(line) => {
                     // Half of the time at most for one that may be dead without saying so.
-                    let patience = SILENCE_MAX.min(limit / 2);
-                    let outcome = self.ask_within(patience, &line, wanted).await;
+                    let patience = REUSE_SILENCE_MAX.min(limit / 2);
+                    let outcome = self.ask_with_timeout(patience, &line, wanted).await;
                     (line, StreamAge::Used, outcome)
                 }
             };
@@ -155,7 +155,7 @@ impl StreamWay {
             }
             // It broke over the second of several questions. The answer to the first may be lost
             // with it, where the server closed before it had read all.
-            if line.was_shared() && line.answers() <= 1 && !self.takes_turns() {
+            if line.was_shared() && line.answers() <= 1 && !self.is_serial() {
                 self.sharing.set(StreamSharing::Once);
             }
             wish = StreamNeed::OpenedSince(asked);
@@ -163,13 +163,13 @@ impl StreamWay {
     }
 
     /// True if a connection carries one question at a time.
-    fn takes_turns(&self) -> bool {
+    fn is_serial(&self) -> bool {
         self.sharing.get() != StreamSharing::AtOnce
     }
 
     /// Asks on a connection that was there before. One that is silent for so long is given up, and
     /// so are those that nobody waits on: they may have died with it.
-    async fn ask_within(
+    async fn ask_with_timeout(
         &self,
         patience: Duration,
         line: &Rc<StreamConnection>,
@@ -180,7 +180,7 @@ impl StreamWay {
         tokio::pin!(first);
         match tokio::time::timeout(patience, &mut first).await {
             Ok(outcome) => outcome,
-            Err(_) if line.heard_since(asked) => first.await,
+            Err(_) if line.received_since(asked) => first.await,
             Err(_) => {
                 line.close();
                 for idle in self.lines.borrow().iter().filter(|it| it.waiting.is_empty()) {
@@ -196,7 +196,7 @@ impl StreamWay {
         line: Rc<StreamConnection>,
         wanted: &UpstreamQuestion<'_>,
     ) -> Result<WireAnswer, ExchangeError> {
-        let mut ticket = line.waiting.enter(wanted.key, &self.means.dice);
+        let mut ticket = line.waiting.register(wanted.key, &self.context.random);
         line.note_sharing();
         let mut query = Vec::with_capacity(wanted.key.len() + wanted.options.len() + 128);
         wanted.write(ticket.id, &mut query);
@@ -206,10 +206,10 @@ impl StreamWay {
         if self.security == StreamSecurity::Tls {
             pad_query(&mut query);
         }
-        let abandoned = AbandonGuard(self.takes_turns().then(|| Rc::clone(&line)));
+        let abandoned = AbandonGuard(self.is_serial().then(|| Rc::clone(&line)));
         line.send(&query);
         // A stream cuts nothing, so a truncated answer is a bad one.
-        let outcome = ticket.told().await;
+        let outcome = ticket.wait().await;
         abandoned.not();
         outcome?.ok_or(ExchangeError::BadAnswer)
     }
@@ -229,15 +229,15 @@ impl StreamWay {
         if let Some(line) = self.open_line(wish) {
             return Ok(FoundStream::Used(line));
         }
-        if turn.is_none() && self.takes_turns() {
-            return Ok(FoundStream::TurnNeeded);
+        if turn.is_none() && self.is_serial() {
+            return Ok(FoundStream::PermitNeeded);
         }
         if self.lines.borrow().len() >= self.lines_max {
             let mut lines = self.lines.borrow_mut();
             if let Some(idle) = lines.iter().position(|it| it.waiting.is_empty()) {
                 // It has been passed over, so it makes room.
                 lines.swap_remove(idle).close();
-            } else if !self.takes_turns() {
+            } else if !self.is_serial() {
                 let least = lines.iter().min_by_key(|it| it.waiting.len());
                 let least = least.filter(|it| it.waiting.len() < WAITING_PER_LINE_MAX);
                 return least
@@ -271,7 +271,7 @@ impl StreamWay {
     }
 
     async fn connect(&self, limit: Duration) -> Result<Rc<StreamConnection>, ExchangeError> {
-        let stream = self.place.dial(limit).await?;
+        let stream = self.dialer.dial(limit).await?;
         let reuse = match self.sharing.get() {
             StreamSharing::AtOnce | StreamSharing::OneByOne => ConnectionReuse::Yes,
             StreamSharing::Once => ConnectionReuse::No,
@@ -280,7 +280,7 @@ impl StreamWay {
         match self.security {
             StreamSecurity::None => line.start(stream),
             StreamSecurity::Tls => {
-                let name = self.place.server_name();
+                let name = self.dialer.server_name();
                 // No ALPN: RFC 7858 knows none, and a server that lists others would refuse us.
                 let opened = self.tls.connect(stream, &name, &[]).await;
                 line.start(opened.map_err(|_| ExchangeError::Tls)?);
@@ -291,7 +291,7 @@ impl StreamWay {
     }
 }
 
-impl Drop for StreamWay {
+impl Drop for StreamTransport {
     fn drop(&mut self) {
         for line in self.lines.borrow().iter() {
             line.retire();

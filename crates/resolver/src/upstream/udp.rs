@@ -6,13 +6,13 @@
 //! engine believes only what repeats number and question, and the proofs that were asked for (RFC
 //! 5452 §9).
 
-use super::dice::RandomBytes;
 use super::exchange_error::ExchangeError;
 use super::means::ExchangeMeans;
 use super::proof::AnswerProof;
+use super::random::RandomBytes;
 use super::window::UpstreamWindow;
 use crate::engine::flight_id::FlightId;
-use crate::settings::reach::UpstreamReach;
+use crate::settings::dial_settings::UpstreamReach;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -50,17 +50,17 @@ const PORT_AGE_MAX: Duration = Duration::from_secs(10);
 const QUESTIONS_PER_ROUND: u8 = 16;
 
 /// Room for those who wait at a socket, from the start; it grows where more do.
-const PLACES_AT_FIRST: usize = 2 * QUESTIONS_PER_ROUND as usize;
+const INITIAL_CAPACITY: usize = 2 * QUESTIONS_PER_ROUND as usize;
 
 /// Which of the questions on their way to upstreams.
 pub(crate) type TrialId = usize;
 
 /// The way to one address.
-pub(crate) struct UdpWay {
+pub(crate) struct UdpTransport {
     address: SocketAddr,
     dial: DialOptions,
     pub(crate) proof: AnswerProof,
-    means: Rc<ExchangeMeans>,
+    context: Rc<ExchangeMeans>,
     ports: RefCell<Vec<Rc<SocketPort>>>,
     /// Questions waiting at all of them.
     waiting: Cell<usize>,
@@ -74,7 +74,7 @@ pub(crate) struct UdpWay {
 struct CurrentPort {
     port: Option<Rc<SocketPort>>,
     round: u64,
-    left: u8,
+    questions_left: u8,
 }
 
 /// Number of further ports that may be opened for one question each.
@@ -144,17 +144,17 @@ pub(crate) enum FoundSocket {
     Used(Rc<SocketPort>),
 }
 
-impl UdpWay {
+impl UdpTransport {
     pub(crate) fn new(
         address: SocketAddr,
         reach: &UpstreamReach,
-        means: Rc<ExchangeMeans>,
+        context: Rc<ExchangeMeans>,
     ) -> Self {
         Self {
             address,
             dial: reach.dial.clone(),
-            proof: AnswerProof::new(reach, &means.dice),
-            means,
+            proof: AnswerProof::new(reach, &context.random),
+            context,
             ports: RefCell::default(),
             waiting: Cell::new(0),
             current: RefCell::default(),
@@ -170,8 +170,8 @@ impl UdpWay {
         self.address
     }
 
-    pub(crate) fn dice(&self) -> &RandomBytes {
-        &self.means.dice
+    pub(crate) fn random(&self) -> &RandomBytes {
+        &self.context.random
     }
 
     /// A socket with place: a new one for this question alone, as long as they are few; else one
@@ -179,20 +179,23 @@ impl UdpWay {
     pub(crate) fn port(&self, round: u64, now: Instant) -> Result<FoundSocket, ExchangeError> {
         let mut current = self.current.borrow_mut();
         if current.round == round
-            && current.left > 0
-            && let Some(port) = current.port.as_ref().filter(|it| !it.is_spent(now))
+            && current.questions_left > 0
+            && let Some(port) = current.port.as_ref().filter(|it| !it.is_retired(now))
         {
             let port = Rc::clone(port);
-            current.left -= 1;
+            current.questions_left -= 1;
             return Ok(FoundSocket::Used(port));
         }
         if let Some(port) = self.single_port(now) {
             return Ok(FoundSocket::New(port));
         }
-        let found = self.another_port(now)?;
+        let found = self.open_port(now)?;
         let (FoundSocket::New(port) | FoundSocket::Used(port)) = &found;
-        *current =
-            CurrentPort { port: Some(Rc::clone(port)), round, left: QUESTIONS_PER_ROUND - 1 };
+        *current = CurrentPort {
+            port: Some(Rc::clone(port)),
+            round,
+            questions_left: QUESTIONS_PER_ROUND - 1,
+        };
         Ok(found)
     }
 
@@ -207,22 +210,22 @@ impl UdpWay {
             left.count = left.count.saturating_add(more).min(SINGLE_PORTS_PER_SECOND);
         }
         // Those of a busier time.
-        self.close_spent(now);
+        self.close_retired(now);
         let port = (left.count > 0).then(|| {
             left.count -= 1;
-            let single = SinglePort::count(&self.means.single_ports)?;
+            let single = SinglePort::count(&self.context.single_ports)?;
             self.open(1, Some(single), now).ok()
         });
         self.singles.set(left);
         port.flatten()
     }
 
-    fn another_port(&self, now: Instant) -> Result<FoundSocket, ExchangeError> {
-        self.close_spent(now);
+    fn open_port(&self, now: Instant) -> Result<FoundSocket, ExchangeError> {
+        self.close_retired(now);
         let mut ports = self.ports.borrow_mut();
         let wanted = (self.waiting.get() / WAITING_PER_PORT + 1).clamp(PORTS_MIN, PORTS_MAX);
         if ports.len() < wanted {
-            let life = QUESTIONS_PER_PORT + self.means.dice.below(QUESTIONS_PER_PORT);
+            let life = QUESTIONS_PER_PORT + self.context.random.below(QUESTIONS_PER_PORT);
             match self.open(life, None, now) {
                 Ok(port) => {
                     ports.push(Rc::clone(&port));
@@ -233,7 +236,7 @@ impl UdpWay {
                 Err(_) => return Err(ExchangeError::Unreachable),
             }
         }
-        let port = Rc::clone(&ports[self.means.dice.below(ports.len())]);
+        let port = Rc::clone(&ports[self.context.random.below(ports.len())]);
         if port.waiting.borrow().len() >= WAITING_PER_PORT_MAX {
             return Err(ExchangeError::Unreachable);
         }
@@ -241,9 +244,9 @@ impl UdpWay {
     }
 
     /// Takes spent ports out of use; those where somebody waits are closed when nobody does.
-    pub(crate) fn close_spent(&self, now: Instant) {
+    pub(crate) fn close_retired(&self, now: Instant) {
         self.ports.borrow_mut().retain(|port| {
-            let spent = port.is_spent(now);
+            let spent = port.is_retired(now);
             if spent {
                 port.close_if_done(now);
             }
@@ -260,7 +263,7 @@ impl UdpWay {
     ) -> io::Result<Rc<SocketPort>> {
         // The kernel chooses the port at random when the socket is connected.
         let socket = dial_udp(self.address, &self.dial)?;
-        let places = if single.is_some() { 1 } else { PLACES_AT_FIRST };
+        let places = if single.is_some() { 1 } else { INITIAL_CAPACITY };
         Ok(Rc::new(SocketPort {
             socket: UdpSocket::from_std(socket)?,
             waiting: RefCell::new(HashMap::with_capacity_and_hasher(
@@ -276,11 +279,11 @@ impl UdpWay {
     }
 
     /// Lets `trial` wait at `port` under a number that nobody can guess.
-    pub(crate) fn enter(&self, port: &SocketPort, trial: TrialId) -> u16 {
+    pub(crate) fn register(&self, port: &SocketPort, trial: TrialId) -> u16 {
         let mut waiting = port.waiting.borrow_mut();
-        let mut id = self.means.dice.number();
+        let mut id = self.context.random.number();
         while waiting.contains_key(&id) {
-            id = self.means.dice.number();
+            id = self.context.random.number();
         }
         waiting.insert(id, trial);
         self.waiting.set(self.waiting.get() + 1);
@@ -289,21 +292,21 @@ impl UdpWay {
     }
 
     /// Lets it wait no more.
-    pub(crate) fn leave(&self, port: &SocketPort, id: u16, now: Instant) {
+    pub(crate) fn unregister(&self, port: &SocketPort, id: u16, now: Instant) {
         if port.waiting.borrow_mut().remove(&id).is_some() {
             self.waiting.set(self.waiting.get().saturating_sub(1));
         }
-        if port.is_spent(now) {
+        if port.is_retired(now) {
             port.close_if_done(now);
         }
     }
 }
 
-impl Drop for UdpWay {
+impl Drop for UdpTransport {
     fn drop(&mut self) {
         let now = Instant::now();
         for port in self.ports.borrow().iter() {
-            port.spend();
+            port.retire();
             port.close_if_done(now);
         }
     }
@@ -322,16 +325,16 @@ impl SocketPort {
     }
 
     /// It takes no more questions.
-    pub(crate) fn spend(&self) {
+    pub(crate) fn retire(&self) {
         self.questions_left.set(0);
     }
 
-    fn is_spent(&self, now: Instant) -> bool {
+    fn is_retired(&self, now: Instant) -> bool {
         self.questions_left.get() == 0 || now.saturating_duration_since(self.opened) > PORT_AGE_MAX
     }
 
     fn close_if_done(&self, now: Instant) {
-        if self.is_spent(now)
+        if self.is_retired(now)
             && self.waiting.borrow().is_empty()
             && let Some(receiver) = self.receiver.borrow_mut().take()
         {

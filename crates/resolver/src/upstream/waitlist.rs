@@ -3,8 +3,8 @@
 //! A message is handed to whoever it answers: same number, same question. Anything else is
 //! somebody else's, or forged, and changes nothing.
 
-use super::dice::RandomBytes;
 use super::exchange_error::ExchangeError;
+use super::random::RandomBytes;
 use dns_wire::{BadAnswer, KeyBuffer, WireAnswer, check_response};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -18,12 +18,12 @@ pub(crate) type Outcome = Result<Option<WireAnswer>, ExchangeError>;
 #[derive(Default)]
 pub(crate) struct Waitlist {
     waiting: RefCell<HashMap<u16, WaitingQuestion>>,
-    entered: Cell<u64>,
+    registered: Cell<u64>,
 }
 
 struct WaitingQuestion {
     key: Rc<[u8]>,
-    tell: oneshot::Sender<Outcome>,
+    reply: oneshot::Sender<Outcome>,
     /// Which of all that ever waited here it is: numbers come back.
     serial: u64,
 }
@@ -33,26 +33,28 @@ pub(crate) struct WaitTicket {
     list: Rc<Waitlist>,
     pub(crate) id: u16,
     serial: u64,
-    told: oneshot::Receiver<Outcome>,
+    reply: oneshot::Receiver<Outcome>,
 }
 
 impl Waitlist {
     /// Takes a place for the question within `key`, under a number that nobody can guess. The list
     /// must be far from holding all 65,536.
-    pub(crate) fn enter(self: &Rc<Self>, key: &[u8], dice: &RandomBytes) -> WaitTicket {
+    pub(crate) fn register(self: &Rc<Self>, key: &[u8], dice: &RandomBytes) -> WaitTicket {
         let mut id = dice.number();
         while self.waiting.borrow().contains_key(&id) {
             id = dice.number();
         }
-        self.enter_as(id, key)
+        self.register_as(id, key)
     }
 
-    fn enter_as(self: &Rc<Self>, id: u16, key: &[u8]) -> WaitTicket {
-        let serial = self.entered.get();
-        self.entered.set(serial + 1);
+    fn register_as(self: &Rc<Self>, id: u16, key: &[u8]) -> WaitTicket {
+        let serial = self.registered.get();
+        self.registered.set(serial + 1);
         let (tell, told) = oneshot::channel();
-        self.waiting.borrow_mut().insert(id, WaitingQuestion { key: key.into(), tell, serial });
-        WaitTicket { list: Rc::clone(self), id, serial, told }
+        self.waiting
+            .borrow_mut()
+            .insert(id, WaitingQuestion { key: key.into(), reply: tell, serial });
+        WaitTicket { list: Rc::clone(self), id, serial, reply: told }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -89,22 +91,22 @@ impl Waitlist {
         };
         if let Some(it) = waiting.remove(&id) {
             // Whoever asked may have stopped waiting.
-            drop(it.tell.send(outcome));
+            drop(it.reply.send(outcome));
         }
     }
 
     /// Tells all that the way is broken.
     pub(crate) fn fail_all(&self) {
         for (_, it) in self.waiting.borrow_mut().drain() {
-            drop(it.tell.send(Err(ExchangeError::Unreachable)));
+            drop(it.reply.send(Err(ExchangeError::Unreachable)));
         }
     }
 }
 
 impl WaitTicket {
     /// Waits to be told; may be called again when it was given up before.
-    pub(crate) async fn told(&mut self) -> Outcome {
-        (&mut self.told).await.unwrap_or(Err(ExchangeError::Unreachable))
+    pub(crate) async fn wait(&mut self) -> Outcome {
+        (&mut self.reply).await.unwrap_or(Err(ExchangeError::Unreachable))
     }
 }
 
@@ -140,32 +142,32 @@ mod tests {
     #[test]
     fn only_the_answer_to_the_question_is_handed_over() {
         let list = Rc::new(Waitlist::default());
-        let mut ticket = list.enter_as(7, &key("a.example"));
+        let mut ticket = list.register_as(7, &key("a.example"));
         list.deliver(&answer(8, "a.example"));
         list.deliver(&answer(7, "b.example"));
         list.deliver(&answer(7, "a.example")[..11]);
         list.deliver(&[]);
-        assert!(ticket.told.try_recv().is_err());
+        assert!(ticket.reply.try_recv().is_err());
         list.deliver(&answer(7, "A.example"));
-        assert!(ticket.told.try_recv().unwrap().unwrap().is_some());
+        assert!(ticket.reply.try_recv().unwrap().unwrap().is_some());
         assert!(list.is_empty());
     }
 
     #[test]
     fn whoever_is_answered_leaves_without_taking_the_next_ones_place() {
         let list = Rc::new(Waitlist::default());
-        let first = list.enter_as(7, &key("a.example"));
+        let first = list.register_as(7, &key("a.example"));
         list.deliver(&answer(7, "a.example"));
-        let mut second = list.enter_as(7, &key("b.example"));
+        let mut second = list.register_as(7, &key("b.example"));
         drop(first);
         list.deliver(&answer(7, "b.example"));
-        assert!(second.told.try_recv().unwrap().unwrap().is_some());
+        assert!(second.reply.try_recv().unwrap().unwrap().is_some());
     }
 
     #[test]
     fn whoever_leaves_early_is_forgotten() {
         let list = Rc::new(Waitlist::default());
-        drop(list.enter_as(7, &key("a.example")));
+        drop(list.register_as(7, &key("a.example")));
         assert!(list.is_empty());
         list.deliver(&answer(7, "a.example"));
     }

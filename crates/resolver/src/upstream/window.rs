@@ -21,7 +21,7 @@ pub(crate) const COUNTED_FOR: Duration = Duration::from_millis(50);
 /// The window of one upstream, and those who wait for their turn.
 pub(crate) struct UpstreamWindow<T> {
     size: usize,
-    used: usize,
+    in_use: usize,
     queue: VecDeque<T>,
 }
 
@@ -38,15 +38,15 @@ pub(crate) enum WindowTurn {
 
 impl<T> Default for UpstreamWindow<T> {
     fn default() -> Self {
-        Self { size: WINDOW_MIN, used: 0, queue: VecDeque::new() }
+        Self { size: WINDOW_MIN, in_use: 0, queue: VecDeque::new() }
     }
 }
 
 impl<T> UpstreamWindow<T> {
     /// Asks for a turn.
-    pub(crate) fn enter(&mut self, who: T) -> WindowTurn {
-        if self.used < self.size && self.queue.is_empty() {
-            self.used += 1;
+    pub(crate) fn acquire(&mut self, who: T) -> WindowTurn {
+        if self.in_use < self.size && self.queue.is_empty() {
+            self.in_use += 1;
             WindowTurn::Go
         } else if self.queue.len() < QUEUE_MAX {
             self.queue.push_back(who);
@@ -66,22 +66,22 @@ impl<T> UpstreamWindow<T> {
 
     /// One that was counted is no longer.
     pub(crate) fn forget(&mut self) {
-        self.used = self.used.saturating_sub(1);
+        self.in_use = self.in_use.saturating_sub(1);
     }
 
     /// Some had to be sent again.
-    pub(crate) fn lost(&mut self) {
+    pub(crate) fn on_loss(&mut self) {
         self.size = (self.size / 2).max(WINDOW_MIN);
     }
 
     /// The next whose turn it is, and who is counted from now on. Whoever has gone away meanwhile
     /// gives it back by [`Self::forget`].
     pub(crate) fn next(&mut self) -> Option<T> {
-        if self.used >= self.size {
+        if self.in_use >= self.size {
             return None;
         }
         let next = self.queue.pop_front()?;
-        self.used += 1;
+        self.in_use += 1;
         Some(next)
     }
 }
@@ -94,10 +94,10 @@ mod tests {
     fn who_is_beyond_the_window_waits_in_order() {
         let mut window = UpstreamWindow::default();
         for number in 0..WINDOW_MIN {
-            assert_eq!(window.enter(number), WindowTurn::Go);
+            assert_eq!(window.acquire(number), WindowTurn::Go);
         }
         for number in 0..3 {
-            assert_eq!(window.enter(number), WindowTurn::Wait);
+            assert_eq!(window.acquire(number), WindowTurn::Wait);
         }
         assert_eq!(window.next(), None);
         window.forget();
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(window.next(), None);
         // Whoever comes now does not pass by those who wait.
         window.forget();
-        assert_eq!(window.enter(3), WindowTurn::Wait);
+        assert_eq!(window.acquire(3), WindowTurn::Wait);
         assert_eq!(window.next(), Some(1));
     }
 
@@ -113,9 +113,9 @@ mod tests {
     fn it_grows_with_answers_that_somebody_waits_for_and_shrinks_with_losses() {
         let mut window = UpstreamWindow::default();
         for number in 0..WINDOW_MIN + QUEUE_MAX {
-            window.enter(number);
+            window.acquire(number);
         }
-        assert_eq!(window.enter(0), WindowTurn::Refused);
+        assert_eq!(window.acquire(0), WindowTurn::Refused);
         let mut gone = 0;
         for _ in 0..100 {
             window.answered();
@@ -124,7 +124,7 @@ mod tests {
             }
         }
         assert_eq!(gone, 200, "each answer makes room for two");
-        window.lost();
+        window.on_loss();
         assert_eq!(window.size, WINDOW_MIN);
         window.answered();
         assert_eq!(window.next(), None);

@@ -158,7 +158,7 @@ async fn who_fails_again_and_again_is_put_aside_but_asked_when_no_one_else_is_le
         ask(&resolver, &format!("{i}.example")).await;
     }
     let stats = resolver.stats();
-    assert_eq!(stats.upstreams[0].standing, UpstreamStanding::Aside);
+    assert_eq!(stats.upstreams[0].status, UpstreamStanding::Ejected);
     assert_eq!(stats.upstreams[0].sent, 3, "the fourth question went past it");
 
     let alone = start(&settings(&[format!("udp://{}", bad.tls)]));
@@ -207,7 +207,7 @@ async fn a_burst_of_different_questions_is_answered_whole() {
             }
         };
         resolver
-            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(tell))
+            .submit(question(&format!("{i}.example")), QuerySource::INTERNAL, Box::new(tell))
             .unwrap();
     }
     tokio::time::timeout(2 * DEADLINE, done).await.unwrap().unwrap();
@@ -220,16 +220,16 @@ async fn too_many_questions_are_refused_and_forgotten() {
     let resolver = start(&settings(&[udp(&fake)]));
     for i in 0..QUESTIONS_MAX {
         resolver
-            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(drop))
+            .submit(question(&format!("{i}.example")), QuerySource::INTERNAL, Box::new(drop))
             .unwrap();
     }
     assert_eq!(error(&ask(&resolver, "one.more.example").await), ResolveError::Overloaded);
     // An equal question needs no place of its own, until too many wait.
     while resolver.stats().waiting < WAITING_MAX / 2 {
-        resolver.submit(question("0.example"), QuerySource::OURSELVES, Box::new(drop)).unwrap();
+        resolver.submit(question("0.example"), QuerySource::INTERNAL, Box::new(drop)).unwrap();
     }
     assert_eq!(
-        resolver.submit(question("0.example"), QuerySource::OURSELVES, Box::new(drop)),
+        resolver.submit(question("0.example"), QuerySource::INTERNAL, Box::new(drop)),
         Err(ResolverOverloaded)
     );
     // Nobody takes more than is left to the others.
@@ -245,7 +245,7 @@ async fn whoever_waits_is_told_when_the_resolver_ends() {
     let resolver = start(&settings(&[udp(&fake)]));
     let (sender, receiver) = oneshot::channel();
     let tell = Box::new(|resolution| drop(sender.send(resolution)));
-    resolver.submit(question("www.example"), QuerySource::OURSELVES, tell).unwrap();
+    resolver.submit(question("www.example"), QuerySource::INTERNAL, tell).unwrap();
     fake.asked_times(1).await;
     drop(resolver);
     let told = tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap();

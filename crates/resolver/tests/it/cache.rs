@@ -161,7 +161,7 @@ async fn an_answer_in_use_is_renewed_before_its_time_is_over() {
     // Whoever was told asks like anyone else, and is not given what is to be renewed.
     let (sender, receiver) = oneshot::channel();
     let tell = Box::new(|resolution| drop(sender.send(resolution)));
-    resolver.submit(question("www.example"), QuerySource::OURSELVES, tell).unwrap();
+    resolver.submit(question("www.example"), QuerySource::INTERNAL, tell).unwrap();
     let renewed: Resolution = tokio::time::timeout(DEADLINE, receiver).await.unwrap().unwrap();
     assert_eq!(renewed.source, Source::Upstream);
     let looked = look_for_renewal(&resolver, "www.example", Duration::from_secs(200));

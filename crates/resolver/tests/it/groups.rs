@@ -26,12 +26,12 @@ fn two(one: &Fake, other: &Fake) -> ResolverSettings {
 async fn a_question_goes_to_its_group_and_its_answer_to_its_cache() {
     let (one, other) = (Fake::start(Deed::Answer(300)), Fake::start(Deed::AnswerWith(OTHER)));
     let resolver = start(&two(&one, &other));
-    let second = || question("www.example").to(GroupId(1)).kept_in(Some(CacheId(1)));
+    let second = || question("www.example").to(GroupId(1)).with_cache(Some(CacheId(1)));
     assert_eq!(addresses(&ask(&resolver, "www.example").await), [ADDRESS]);
     assert_eq!(addresses(&resolver.resolve(second()).await), [OTHER]);
     assert_eq!(resolver.resolve(second()).await.source, Source::Cache);
     assert_eq!((one.asked().len(), other.asked().len()), (1, 1));
-    let nowhere = question("www.example").kept_in(None);
+    let nowhere = question("www.example").with_cache(None);
     assert_eq!(resolver.resolve(nowhere.clone()).await.source, Source::Upstream);
     assert_eq!(resolver.resolve(nowhere).await.source, Source::Upstream);
     assert_eq!(one.asked().len(), 3);
@@ -39,7 +39,7 @@ async fn a_question_goes_to_its_group_and_its_answer_to_its_cache() {
     assert_eq!(stats.upstreams.len(), 2);
     let entries: Vec<_> = stats.caches.iter().map(|it| it.entries).collect();
     assert_eq!((entries, stats.cache.entries), (vec![1, 1], 2));
-    let unknown = question("www.example").to(GroupId(9)).kept_in(None);
+    let unknown = question("www.example").to(GroupId(9)).with_cache(None);
     assert_eq!(error(&resolver.resolve(unknown).await), ResolveError::Unreachable);
 }
 
@@ -80,7 +80,7 @@ async fn reload_adds_groups_and_takes_them_away() {
     let (one, other) = (Fake::start(Deed::Answer(300)), Fake::start(Deed::AnswerWith(OTHER)));
     let all = two(&one, &other);
     let resolver = start(&settings(&[udp(&one)]));
-    let second = |name| question(name).to(GroupId(1)).kept_in(Some(CacheId(1)));
+    let second = |name| question(name).to(GroupId(1)).with_cache(Some(CacheId(1)));
     assert_eq!(error(&resolver.resolve(second("a.example")).await), ResolveError::Unreachable);
     resolver.reload(&all).unwrap();
     assert_eq!(addresses(&resolver.resolve(second("a.example")).await), [OTHER]);
@@ -107,9 +107,9 @@ async fn a_name_or_all_below_it_is_forgotten() {
     let first = FlushIn::One(CacheId(0));
     assert_eq!(resolver.flush(first, &FlushScope::Name(name("A.example"))), 1);
     assert_eq!(resolver.flush(first, &FlushScope::Name(name("A.example"))), 0);
-    assert_eq!(resolver.flush(first, &FlushScope::Below(name("a.example"))), 1);
+    assert_eq!(resolver.flush(first, &FlushScope::Subtree(name("a.example"))), 1);
     assert_eq!(resolver.flush(FlushIn::One(CacheId(7)), &FlushScope::All), 0);
-    assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::Below(name("example"))), 2);
+    assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::Subtree(name("example"))), 2);
     assert_eq!(ask(&resolver, "a.test").await.source, Source::Cache);
     assert_eq!(resolver.flush(FlushIn::Every, &FlushScope::All), 1);
     assert_eq!(resolver.stats().cache.entries, 0);

@@ -94,7 +94,7 @@ async fn flood(resolver: &Resolver, count: usize) -> usize {
             }
         };
         resolver
-            .submit(question(&format!("{i}.flood.example")), QuerySource::OURSELVES, Box::new(tell))
+            .submit(question(&format!("{i}.flood.example")), QuerySource::INTERNAL, Box::new(tell))
             .unwrap();
     }
     tokio::time::timeout(3 * DEADLINE, done).await.unwrap().unwrap();
@@ -297,7 +297,7 @@ async fn who_gathers_replies_is_called_after_those_who_are_told() {
             told.fetch_add(1, Ordering::SeqCst);
         };
         resolver
-            .submit(question(&format!("{i}.example")), QuerySource::OURSELVES, Box::new(tell))
+            .submit(question(&format!("{i}.example")), QuerySource::INTERNAL, Box::new(tell))
             .unwrap();
     }
     let all = sent_in_all.wait_for(|(_, all)| *all == COUNT);

@@ -53,7 +53,7 @@ fn trusting(fake: &Fake, url: String) -> Resolver {
 }
 
 fn question(name: &str) -> ResolverQuestion {
-    ResolverQuestion::about(DomainName::parse(name).unwrap().as_name(), record_type::A).unwrap()
+    ResolverQuestion::internal(DomainName::parse(name).unwrap().as_name(), record_type::A).unwrap()
 }
 
 async fn ask(resolver: &Resolver, name: &str) -> Resolution {

@@ -59,7 +59,7 @@ fn at(address: String) -> UpstreamDetails {
 
 async fn ask(resolver: &Resolver, name: &str) -> Resolution {
     let name = DomainName::parse(name).unwrap();
-    let question = ResolverQuestion::about(name.as_name(), record_type::A).unwrap();
+    let question = ResolverQuestion::internal(name.as_name(), record_type::A).unwrap();
     tokio::time::timeout(DEADLINE, resolver.resolve(question)).await.unwrap()
 }
 

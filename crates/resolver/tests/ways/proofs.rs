@@ -87,7 +87,7 @@ async fn an_answer_in_other_letters_is_not_believed_and_the_truth_comes_by_tcp()
     .await;
     let resolver = server.resolver(QueryLetters::Random, UpstreamCookieMode::Off);
     assert_eq!(addresses(&ask(&resolver, LONG).await), [ADDRESS]);
-    assert_eq!(resolver.stats().upstreams[0].unproved, 1);
+    assert_eq!(resolver.stats().upstreams[0].unverified, 1);
     let by_tcp = server.tcp.asked();
     assert_eq!(by_tcp.len(), 1);
     assert!(!question(&by_tcp[0].message).iter().any(u8::is_ascii_uppercase));

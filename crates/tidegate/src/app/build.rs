@@ -244,7 +244,7 @@ impl RunningApp {
             // That a file is one, and no web page, the download has seen; a list that cannot be
             // read is counted line by line when it is compiled.
             check: Arc::new(|_| Ok(())),
-            tell: Arc::new(|line| eprintln!("tidegate: {line}")),
+            log: Arc::new(|line| eprintln!("tidegate: {line}")),
         }
     }
 

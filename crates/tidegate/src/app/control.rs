@@ -166,9 +166,9 @@ impl ProgramControl for ControlHandle {
                 queries: upstream.sent,
                 failures: upstream.failed,
                 timeouts: upstream.timeouts,
-                unproved: upstream.unproved,
+                unproved: upstream.unverified,
                 latency_us: upstream.mean_time.map(|time| time.as_micros() as u64),
-                healthy: upstream.standing == UpstreamStanding::Asked,
+                healthy: upstream.status == UpstreamStanding::InUse,
             })
             .collect()
     }
@@ -281,7 +281,7 @@ impl ProgramControl for ControlHandle {
         let what = match what {
             DnsCachePurge::All => FlushScope::All,
             DnsCachePurge::Name(name) => FlushScope::Name(name.clone()),
-            DnsCachePurge::Suffix(name) => FlushScope::Below(name.clone()),
+            DnsCachePurge::Suffix(name) => FlushScope::Subtree(name.clone()),
         };
         self.0.resolver.flush(FlushIn::Every, &what) as u64
     }

@@ -47,7 +47,7 @@ const BY_UPSTREAM: [OfUpstream; 4] = [
     (
         "tidegate_upstream_unproved",
         "Answers that lacked a proof which was asked for, so that TCP was used",
-        |it| it.unproved,
+        |it| it.unverified,
     ),
 ];
 

@@ -295,7 +295,7 @@ impl Bench {
             dialer: origins::Dialer::new(resolver.clone(), client_tls),
             reload: Arc::new(|_| {}),
             check: Arc::new(|_| Ok(())),
-            tell: Arc::new(|_| {}),
+            log: Arc::new(|_| {}),
         };
         let drain = Drain::new();
         let cores = Arc::new(Cores::start(NonZeroUsize::new(2).unwrap()).unwrap());

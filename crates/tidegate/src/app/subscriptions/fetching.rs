@@ -14,7 +14,7 @@ use config::Plan;
 use fetch::{FetchRecord, FileCandidate, FileOutcome, FileRequest, keep};
 use origins::{Dialer, OriginLimits, Origins};
 use policy::UnfitList;
-use resolver::{OwnNames, Resolver};
+use resolver::{LocalOverrides, Resolver};
 use std::fmt::Display;
 use std::io::Read;
 use std::path::Path;
@@ -148,7 +148,7 @@ pub(crate) fn update_offline(
     let resolver = Resolver::start(&effective::resolver_settings(plan), tls.clone())
         .map_err(|why| cannot(&why))?;
     let own = plan.file.dns.as_ref().and_then(|dns| door_dns::LocalNames::of(dns).ok());
-    resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn OwnNames>));
+    resolver.answer_from(own.map(|own| Arc::new(own) as Arc<dyn LocalOverrides>));
     let runtime = Builder::new_current_thread()
         .enable_all()
         .build_local(LocalOptions::default())

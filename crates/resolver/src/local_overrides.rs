@@ -12,16 +12,16 @@ use vocab::{DomainName, Name};
 
 /// Time for which the configuration's answer holds, in seconds, whatever its records say: nobody
 /// has to be asked again, and a reload may change it.
-pub(crate) const OWN_TTL_S: u32 = 10;
+pub(crate) const LOCAL_OVERRIDE_TTL_S: u32 = 10;
 
 /// What the configuration says of names.
-pub trait OwnNames: Send + Sync {
+pub trait LocalOverrides: Send + Sync {
     /// A number that other records or rewrites would not have: connections that were opened under
     /// another are not used again.
     fn digest(&self) -> u64;
 
     /// The name that is looked up in place of `name`, if another is.
-    fn instead(&self, name: Name<'_>) -> Option<DomainName>;
+    fn rewrite_target(&self, name: Name<'_>) -> Option<DomainName>;
 
     /// Returns what there is of `name` in type `qtype`, which may be nothing; none where others are
     /// to be asked.
@@ -30,9 +30,9 @@ pub trait OwnNames: Send + Sync {
 
 /// Holds what the configuration says of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnWord {
+pub struct LocalOverride {
     /// The name that is looked up in its place, if another is.
-    pub instead: Option<DomainName>,
+    pub rewrite_target: Option<DomainName>,
     /// Addresses; empty where the configuration gives none.
     pub addresses: Vec<IpAddr>,
 }

@@ -32,7 +32,7 @@ pub(crate) struct UpstreamReach {
     pub(crate) idle: Option<Duration>,
     /// None is the default of its protocol.
     pub(crate) connections: Option<usize>,
-    pub(crate) letters: QueryLetters,
+    pub(crate) query_letters: QueryLetters,
     pub(crate) cookie: UpstreamCookieMode,
     pub(crate) trust_ad: TrustAd,
 }
@@ -62,7 +62,7 @@ impl UpstreamReach {
             pipeline: details.pipeline,
             idle: details.idle.map(|it| it.0.0),
             connections: details.connections.map(usize::from),
-            letters: details.case,
+            query_letters: details.case,
             cookie: details.cookies,
             trust_ad: details.trust_ad,
         }
