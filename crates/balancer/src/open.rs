@@ -86,7 +86,7 @@ fn options(settings: &PoolSettings, base: &Path) -> Result<TermsOptions, Complai
             age: keep_alive.age.map(|span| span.0.0),
             requests: Some(keep_alive.requests).filter(|requests| *requests != 0),
         },
-        fresh: if settings.verify_connection {
+        new_connection: if settings.verify_connection {
             FreshConnection::Verified
         } else {
             FreshConnection::Trusted

@@ -153,7 +153,7 @@ impl ServerPool {
 
     /// True if a server stands there.
     pub fn stands_at(&self, origin: &Origin) -> bool {
-        self.members.load().servers.iter().any(|server| server.address.stands_at(origin))
+        self.members.load().servers.iter().any(|server| server.address.is_at(origin))
     }
 
     /// True if a server has this host.

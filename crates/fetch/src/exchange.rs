@@ -51,7 +51,7 @@ pub async fn fetch(
     for _ in 0..=redirects_max {
         let response =
             origins.send(&outgoing.url.origin, Box::new(outgoing.request()), &AnyDestination).await;
-        let response = response.map_err(|unanswered| FetchError::Send(unanswered.why))?;
+        let response = response.map_err(|unanswered| FetchError::Send(unanswered.error))?;
         let location = response.headers().get(LOCATION).and_then(|it| it.to_str().ok());
         let (true, Some(location)) = (is_redirect(response.status()), location) else {
             return Ok(response);

@@ -72,7 +72,7 @@ pub enum OriginConnection {
     /// Over TLS.
     Tls(Box<ClientTlsStream<OriginConnection>>),
     /// Through a proxy's tunnel.
-    Carried(Box<UpgradedStream>),
+    Tunnelled(Box<UpgradedStream>),
     /// To a socket of this machine.
     Local(UnixStream),
 }
@@ -110,11 +110,11 @@ impl Dialer {
         guard: &dyn DialGuard,
     ) -> Result<(OriginConnection, SocketAddr), DialError> {
         let (stream, address) = self.dial_tcp(&origin.host, origin.port, guard).await?;
-        Ok((self.secure_if_asked(stream, origin, versions).await?, address))
+        Ok((self.wrap_tls(stream, origin, versions).await?, address))
     }
 
     /// Connects to `origin` once more, as [`Self::dial`] that has found it at `address`.
-    pub(super) async fn dial_again(
+    pub(super) async fn redial(
         &self,
         origin: &Origin,
         versions: UsableVersions,
@@ -124,11 +124,11 @@ impl Dialer {
             Some(proxy) => dial_through(proxy, &origin.host, origin.port, &AnyDestination).await?,
             None => connect(address, CONNECT_TIMEOUT).await?,
         };
-        self.secure_if_asked(stream, origin, versions).await
+        self.wrap_tls(stream, origin, versions).await
     }
 
     /// With TLS, in which `versions` are offered, where the scheme of `origin` asks for it.
-    async fn secure_if_asked(
+    async fn wrap_tls(
         &self,
         stream: Stream,
         origin: &Origin,
@@ -149,19 +149,19 @@ impl Dialer {
         versions: UsableVersions,
     ) -> Result<OriginConnection, DialError> {
         let name = tls_name(host);
-        let shaken = shake_hands(&self.tls, connection, &name, versions.alpn());
+        let shaken = tls_handshake(&self.tls, connection, &name, versions.alpn());
         timeout(CONNECT_TIMEOUT, shaken).await.unwrap_or(Err(DialError::Timeout))
     }
 
     /// Returns what the configuration itself says of `host`, which upstreams are then not asked
     /// for.
-    pub fn own_word(&self, host: &DomainName) -> LocalOverride {
+    pub fn local_override(&self, host: &DomainName) -> LocalOverride {
         self.resolver.local_override(host.as_name())
     }
 
     /// Returns whom it asks for names.
     /// Digest of what the configuration says of names.
-    pub(super) fn own_names(&self) -> u64 {
+    pub(super) fn local_overrides_digest(&self) -> u64 {
         self.resolver.local_overrides_digest()
     }
 
@@ -175,19 +175,19 @@ impl Dialer {
     }
 
     /// Connects to `server` without TLS, wherever that is. One address may take `patience`.
-    pub(super) async fn reach(
+    pub(super) async fn connect(
         &self,
         server: &OriginServer,
         patience: Duration,
     ) -> Result<(OriginConnection, Option<SocketAddr>), DialError> {
-        let (stream, peer) = match server.place() {
+        let (stream, peer) = match server.dial_address() {
             ServerAddress::Socket(path) => return Ok((connect_socket(path).await?, None)),
             ServerAddress::Found(_, address) => {
                 let host = UrlHost::Address(address.ip());
-                self.dial_within(&host, address.port(), &AnyDestination, patience).await?
+                self.dial_with_timeout(&host, address.port(), &AnyDestination, patience).await?
             }
             ServerAddress::Origin(origin) => {
-                self.dial_within(&origin.host, origin.port, &AnyDestination, patience).await?
+                self.dial_with_timeout(&origin.host, origin.port, &AnyDestination, patience).await?
             }
         };
         Ok((OriginConnection::Plain(stream), Some(peer)))
@@ -200,10 +200,10 @@ impl Dialer {
         port: u16,
         guard: &dyn DialGuard,
     ) -> Result<(Stream, SocketAddr), DialError> {
-        self.dial_within(host, port, guard, CONNECT_TIMEOUT).await
+        self.dial_with_timeout(host, port, guard, CONNECT_TIMEOUT).await
     }
 
-    async fn dial_within(
+    async fn dial_with_timeout(
         &self,
         host: &UrlHost,
         port: u16,
@@ -217,7 +217,7 @@ impl Dialer {
             Some(known) => known,
             None => self.look_up(host, guard).await?,
         };
-        let mut permitted: Vec<SocketAddr> = families_in_turn(found)
+        let mut permitted: Vec<SocketAddr> = interleave_families(found)
             .map(|address| SocketAddr::new(address, port))
             .filter(|address| guard.permits(*address))
             .collect();
@@ -243,7 +243,7 @@ impl Dialer {
             | NoAddresses::UpstreamFailed => DialError::NoAddress(why.to_string()),
         })?;
         match found.aliases.into_iter().find(|alias| !guard.permits_alias(alias.as_name())) {
-            Some(alias) => Err(DialError::Aliased(alias)),
+            Some(alias) => Err(DialError::CnameBlocked(alias)),
             None => Ok(found.found),
         }
     }
@@ -274,7 +274,7 @@ async fn dial_through(
 
 /// The families alternate, beginning with that of the first address (RFC 8305 §4), so that a
 /// broken one costs a single head start.
-fn families_in_turn(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
+fn interleave_families(addresses: Vec<IpAddr>) -> impl Iterator<Item = IpAddr> {
     let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
     let (one, other): (Vec<_>, Vec<_>) =
         addresses.into_iter().partition(|address| address.is_ipv4() == first_is_v4);
@@ -299,7 +299,7 @@ pub(super) fn tls_name(host: &UrlHost) -> String {
 }
 
 /// Speaks TLS over `connection` with whoever is called `name`, offering `alpn`. Sets no deadline.
-pub(super) async fn shake_hands(
+pub(super) async fn tls_handshake(
     tls: &ClientTls,
     connection: OriginConnection,
     name: &str,
@@ -377,7 +377,7 @@ impl OriginConnection {
     pub(super) fn alpn(&self) -> Option<Alpn> {
         match self {
             Self::Tls(stream) => stream.alpn(),
-            Self::Plain(_) | Self::Carried(_) | Self::Local(_) => None,
+            Self::Plain(_) | Self::Tunnelled(_) | Self::Local(_) => None,
         }
     }
 }
@@ -391,7 +391,7 @@ impl AsyncRead for OriginConnection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Carried(stream) => Pin::new(stream).poll_read(cx, buf),
+            Self::Tunnelled(stream) => Pin::new(stream).poll_read(cx, buf),
             Self::Local(stream) => Pin::new(stream).poll_read(cx, buf),
         }
     }
@@ -406,7 +406,7 @@ impl AsyncWrite for OriginConnection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Tls(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Carried(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Tunnelled(stream) => Pin::new(stream).poll_write(cx, bytes),
             Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
         }
     }
@@ -419,7 +419,7 @@ impl AsyncWrite for OriginConnection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Tls(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
-            Self::Carried(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
+            Self::Tunnelled(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
             Self::Local(stream) => Pin::new(stream).poll_write_vectored(cx, pieces),
         }
     }
@@ -428,7 +428,7 @@ impl AsyncWrite for OriginConnection {
         match self {
             Self::Plain(stream) => stream.is_write_vectored(),
             Self::Tls(stream) => stream.is_write_vectored(),
-            Self::Carried(stream) => stream.is_write_vectored(),
+            Self::Tunnelled(stream) => stream.is_write_vectored(),
             Self::Local(stream) => stream.is_write_vectored(),
         }
     }
@@ -437,7 +437,7 @@ impl AsyncWrite for OriginConnection {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Carried(stream) => Pin::new(stream).poll_flush(cx),
+            Self::Tunnelled(stream) => Pin::new(stream).poll_flush(cx),
             Self::Local(stream) => Pin::new(stream).poll_flush(cx),
         }
     }
@@ -450,7 +450,7 @@ impl AsyncWrite for OriginConnection {
                 Poll::Ready(Ok(()))
             }
             Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Carried(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Tunnelled(stream) => Pin::new(stream).poll_shutdown(cx),
             Self::Local(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
@@ -464,7 +464,7 @@ mod tests {
     fn families_alternate_from_the_first() {
         let ip = |text: &str| text.parse::<IpAddr>().expect("an address");
         let given = ["::1", "::2", "::3", "1.1.1.1"].map(ip).to_vec();
-        let order: Vec<_> = families_in_turn(given).collect();
+        let order: Vec<_> = interleave_families(given).collect();
         assert_eq!(order, ["::1", "1.1.1.1", "::2", "::3"].map(ip));
     }
 

@@ -24,7 +24,7 @@ pub enum DialError {
     /// The host has addresses, but none that this client may reach.
     Forbidden,
     /// The host's name is an alias of this one, which this client must not reach.
-    Aliased(DomainName),
+    CnameBlocked(DomainName),
     /// Every address refused, or no route led there.
     Refused(String),
     /// No address answered in time.
@@ -58,9 +58,9 @@ pub enum SendError {
 #[derive(Debug)]
 pub struct UnansweredRequest {
     /// Why.
-    pub why: SendError,
+    pub error: SendError,
     /// The request, if not a byte of it left: no connection came about.
-    pub unsent: Option<Box<http::Request<http_engine::Body>>>,
+    pub unsent_request: Option<Box<http::Request<http_engine::Body>>>,
 }
 
 impl DialError {
@@ -73,7 +73,7 @@ impl DialError {
             | Self::Parent(_)
             | Self::ParentRefused(_) => Blame::Origin,
             Self::Timeout => Blame::Slow,
-            Self::Forbidden | Self::Aliased(_) => Blame::Guard,
+            Self::Forbidden | Self::CnameBlocked(_) => Blame::Guard,
         }
     }
 }
@@ -101,7 +101,9 @@ impl fmt::Display for DialError {
         match self {
             Self::NoAddress(why) => write!(f, "the host has no address: {why}"),
             Self::Forbidden => f.write_str("the host's address is out of bounds for this client"),
-            Self::Aliased(alias) => write!(f, "the host is an alias of {alias}, which is blocked"),
+            Self::CnameBlocked(alias) => {
+                write!(f, "the host is an alias of {alias}, which is blocked")
+            }
             Self::Refused(why) => write!(f, "the host refused the connection: {why}"),
             Self::Timeout => f.write_str("the host did not take the connection in time"),
             Self::Tls(why) => write!(f, "the TLS handshake with the host failed: {why}"),

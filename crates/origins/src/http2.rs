@@ -23,7 +23,7 @@ pub(super) struct Http1Fields {
 pub(super) struct BadHost;
 
 /// Makes `request` one for HTTP/2 with `server`.
-pub(super) fn dress(
+pub(super) fn prepare_request(
     request: &mut Request<Body>,
     server: &OriginServer,
 ) -> Result<Http1Fields, BadHost> {
@@ -48,7 +48,7 @@ pub(super) fn dress(
 
 impl Http1Fields {
     /// Makes a request that was not sent what it was.
-    pub(super) fn undress(self, request: &mut Request<Body>) {
+    pub(super) fn restore(self, request: &mut Request<Body>) {
         *request.uri_mut() = self.uri;
         if let Some(host) = self.host {
             request.headers_mut().insert(HOST, host);
@@ -80,18 +80,18 @@ mod tests {
             ("/", "app.example:8080", "h2c+unix:/x", "http://app.example:8080/"),
         ] {
             let mut request = request(path, host);
-            let before = dress(&mut request, &server.parse().unwrap()).ok().unwrap();
+            let before = prepare_request(&mut request, &server.parse().unwrap()).ok().unwrap();
             assert_eq!(request.uri().to_string(), expected);
             assert_eq!(request.headers().keys().collect::<Vec<_>>(), [TE]);
-            before.undress(&mut request);
+            before.restore(&mut request);
             assert_eq!(request.uri().to_string(), path);
             assert_eq!(request.headers()[HOST], host);
         }
         let mut everything = request("*", "app.example");
-        assert!(dress(&mut everything, &"h2c://10.0.0.1".parse().unwrap()).is_ok());
+        assert!(prepare_request(&mut everything, &"h2c://10.0.0.1".parse().unwrap()).is_ok());
         assert_eq!(everything.uri().path(), "*");
         let mut wrong = request("/", "a b");
-        assert!(dress(&mut wrong, &"h2c://10.0.0.1".parse().unwrap()).is_err());
+        assert!(prepare_request(&mut wrong, &"h2c://10.0.0.1".parse().unwrap()).is_err());
         assert_eq!(wrong.headers()[HOST], "a b");
     }
 }

@@ -44,7 +44,7 @@ pub(super) enum RequestRefusals {
 }
 
 impl ConnectionLease {
-    pub(super) fn own(key: PoolKey, open: OpenConnection, caps: PoolCaps) -> Self {
+    pub(super) fn owned(key: PoolKey, open: OpenConnection, caps: PoolCaps) -> Self {
         Self::Own(OwnedConnection { key, open, caps })
     }
 
@@ -78,28 +78,28 @@ impl ConnectionLease {
     pub(super) fn failed(&self, fate: RequestFate) {
         match (self, fate) {
             (Self::Shared(stream), RequestFate::Unprocessed | RequestFate::Unknown) => {
-                stream.goes_away();
+                stream.mark_going_away();
             }
             (Self::Shared(_) | Self::Own(_), _) => {}
         }
     }
 
-    fn give_back(self) {
+    fn release(self) {
         match self {
-            Self::Own(own) => pool::give(own.key, own.open, own.caps),
+            Self::Own(own) => pool::put_idle(own.key, own.open, own.caps),
             Self::Shared(stream) => drop(stream),
         }
     }
 
     /// Holds the connection until `body` was read to its end.
-    pub(super) fn hold(mut self, body: Incoming) -> Body {
+    pub(super) fn hold_until_read(mut self, body: Incoming) -> Body {
         // A body that came with its head needs the connection no more.
         let is_free = match &mut self {
             Self::Own(own) => own.open.sender.is_ready(),
             Self::Shared(_) => false,
         };
         if is_free || body.is_end_stream() {
-            self.give_back();
+            self.release();
             return Body::from(body);
         }
         Body::boxed(LeasedBody { body, lease: Some(self) })
@@ -130,7 +130,7 @@ impl HttpBody for LeasedBody {
             }
         };
         if ended && let Some(lease) = self.lease.take() {
-            lease.give_back();
+            lease.release();
         }
         Poll::Ready(frame)
     }

@@ -13,7 +13,7 @@ use tokio::time::{Instant, Sleep, sleep};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyEnd {
     /// Was passed on to its last byte.
-    Whole,
+    Complete,
     /// Sender broke off or stalled.
     Broken,
     /// Reader went away before the end.
@@ -46,7 +46,7 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin + 'static> MeteredBody<F> {
     /// Wraps `body`: `done` is called exactly once. A sender silent for `stall` counts as gone.
     pub fn wrap(body: Body, stall: Duration, done: F) -> Body {
         if body.is_end_stream() {
-            done(0, BodyEnd::Whole);
+            done(0, BodyEnd::Complete);
             return body;
         }
         Body::boxed(Self {
@@ -91,12 +91,12 @@ impl<F: FnOnce(u64, BodyEnd) + Unpin> HttpBody for MeteredBody<F> {
                 this.bytes += frame.data_ref().map_or(0, |data| data.len() as u64);
                 this.turn = BodyTurn::Reader;
                 if this.body.is_end_stream() {
-                    this.end(BodyEnd::Whole);
+                    this.end(BodyEnd::Complete);
                 }
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(None) => {
-                this.end(BodyEnd::Whole);
+                this.end(BodyEnd::Complete);
                 Poll::Ready(None)
             }
             Poll::Ready(Some(Err(why))) => {

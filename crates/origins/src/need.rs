@@ -15,7 +15,7 @@ pub(super) struct ConnectionNeed {
     /// Open, or being opened.
     open: Cell<usize>,
     /// Of use at once.
-    most: Cell<usize>,
+    peak: Cell<usize>,
 }
 
 /// One connection among those that are counted, until it is dropped.
@@ -24,7 +24,7 @@ pub(super) struct CountedConnection(Rc<ConnectionNeed>);
 
 impl ConnectionNeed {
     /// Counts one more.
-    pub(super) fn place(self: &Rc<Self>) -> CountedConnection {
+    pub(super) fn count_connection(self: &Rc<Self>) -> CountedConnection {
         self.open.set(self.open.get() + 1);
         CountedConnection(Rc::clone(self))
     }
@@ -39,33 +39,33 @@ impl ConnectionNeed {
     }
 
     /// Returns how many were of use at once.
-    pub(super) fn most(&self) -> usize {
-        self.most.get()
+    pub(super) fn peak(&self) -> usize {
+        self.peak.get()
     }
 
     /// True if more than one was of use at once.
     pub(super) fn is_worth_remembering(&self) -> bool {
-        self.most.get() > 1
+        self.peak.get() > 1
     }
 
     /// True if so many that idle could show that more are of use at once than is known.
     pub(super) fn may_grow(&self, idle: usize) -> bool {
-        idle > self.most.get() && self.most.get() <= AHEAD_MAX
+        idle > self.peak.get() && self.peak.get() <= AHEAD_MAX
     }
 
     /// So many have served, and idle now.
-    pub(super) fn had(&self, idle: usize) {
-        self.most.set(self.most.get().max(idle).min(AHEAD_MAX + 1));
+    pub(super) fn report_idle(&self, idle: usize) {
+        self.peak.set(self.peak.get().max(idle).min(AHEAD_MAX + 1));
     }
 
     /// One was opened ahead and never used, or could not be opened.
-    pub(super) fn had_too_many(&self) {
-        self.most.set(self.most.get().saturating_sub(1));
+    pub(super) fn report_unused(&self) {
+        self.peak.set(self.peak.get().saturating_sub(1));
     }
 
     /// Returns how many more are worth opening.
     pub(super) fn missing(&self) -> usize {
-        self.most.get().saturating_sub(self.open.get())
+        self.peak.get().saturating_sub(self.open.get())
     }
 }
 
@@ -89,19 +89,19 @@ mod tests {
     #[test]
     fn what_was_of_use_at_once_is_missing_later_and_what_was_not_used_is_not() {
         let need = Rc::new(ConnectionNeed::default());
-        let first = need.place();
+        let first = need.count_connection();
         assert_eq!(need.missing(), 0, "nothing is known yet");
-        need.had(3);
-        need.had(1);
+        need.report_idle(3);
+        need.report_idle(1);
         assert_eq!(need.missing(), 2);
-        let second = need.place();
+        let second = need.count_connection();
         assert_eq!(need.missing(), 1);
-        need.had_too_many();
+        need.report_unused();
         assert_eq!(need.missing(), 0);
         drop((first, second));
         assert_eq!((need.missing(), need.is_open()), (2, false));
-        need.had(1000);
-        let _first = need.place();
+        need.report_idle(1000);
+        let _first = need.count_connection();
         assert_eq!(need.missing(), AHEAD_MAX);
     }
 }

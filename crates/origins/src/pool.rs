@@ -5,7 +5,7 @@
 //! when there are too many: never waited for. How many a server had at once is remembered for
 //! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
 
-use super::known::KnownOrigin;
+use super::known_origins::KnownOrigin;
 use super::need::{ConnectionNeed, CountedConnection};
 use super::server::OriginServer;
 use foldhash::fast::RandomState;
@@ -39,9 +39,9 @@ pub(super) struct PoolKey {
     /// The parent proxy that it leads through, by its number; 0 without one.
     pub(super) parent: u64,
     /// The terms it was opened under, by their number.
-    pub(super) terms: u64,
+    pub(super) policy: u64,
     /// What the configuration said of names when it was opened, by its digest.
-    pub(super) own_names: u64,
+    pub(super) local_overrides: u64,
     /// Of whom its PROXY header has told.
     pub(super) client: Option<ProxyEndpoints>,
 }
@@ -56,7 +56,7 @@ pub(super) struct OpenConnection {
     /// Requests that it has carried.
     pub(super) requests: u32,
     /// Place among the connections to its server, where these are counted.
-    pub(super) place: Option<CountedConnection>,
+    pub(super) counted: Option<CountedConnection>,
 }
 
 /// The caps of connections.
@@ -77,7 +77,7 @@ struct ConnectionPool {
     /// Keys are long, and each request asks twice: hashed by seed, but in a tenth of `SipHash`'s
     /// time. Who found names that collide would slow down one core's look at [`KEPT_MAX`] servers
     /// at most.
-    kept: HashMap<PoolKey, ServerConnections, RandomState>,
+    idle: HashMap<PoolKey, ServerConnections, RandomState>,
     /// Of all servers, idle.
     count: usize,
     sweeping: SweepState,
@@ -88,7 +88,7 @@ struct ServerConnections {
     idle: Vec<IdleConnection>,
     need: Rc<ConnectionNeed>,
     /// When a connection was given last.
-    used: Instant,
+    last_used: Instant,
 }
 
 struct IdleConnection {
@@ -108,7 +108,7 @@ pub(super) enum SweepState {
 impl SweepState {
     /// Has `look_over` called from time to time until it says that nothing is left, unless somebody
     /// does so already.
-    pub(super) fn begin(&mut self, look_over: fn() -> SweepLeft) {
+    pub(super) fn start(&mut self, look_over: fn() -> SweepLeft) {
         if std::mem::replace(self, Self::Yes) == Self::No {
             tokio::task::spawn_local(async move {
                 loop {
@@ -139,7 +139,7 @@ pub(super) enum IdleTime {
     /// As long as it is kept.
     Any,
     /// A moment: its server was there just now, and has had no time to lose patience.
-    Moment,
+    JustNow,
 }
 
 /// The moment of [`IdleTime::Moment`]. The shortest patience of common servers is five seconds,
@@ -149,7 +149,7 @@ const MOMENT: Duration = Duration::from_secs(2);
 impl OpenConnection {
     /// A connection that was opened just now.
     pub(super) fn new(sender: RequestSender, peer: Option<SocketAddr>) -> Self {
-        Self { sender, peer, since: Instant::now(), requests: 0, place: None }
+        Self { sender, peer, since: Instant::now(), requests: 0, counted: None }
     }
 
     /// True if it carries several requests at once.
@@ -172,18 +172,18 @@ impl PoolCaps {
 }
 
 /// Takes the connection used last that `fits`.
-pub(super) fn take(
+pub(super) fn take_idle(
     key: &PoolKey,
     caps: &PoolCaps,
     idleness: IdleTime,
     fits: impl Fn(&OpenConnection) -> bool,
 ) -> Option<OpenConnection> {
     POOL.with_borrow_mut(|pool| {
-        let kept = pool.kept.get_mut(key)?;
+        let kept = pool.idle.get_mut(key)?;
         let now = Instant::now();
         let since = match idleness {
             IdleTime::Any => None,
-            IdleTime::Moment => now.checked_sub(MOMENT),
+            IdleTime::JustNow => now.checked_sub(MOMENT),
         };
         let at = kept.idle.iter_mut().rposition(|idle| {
             let is_young = since.is_none_or(|since| idle.since >= since);
@@ -202,16 +202,16 @@ pub(super) fn take(
 
 /// Counts a connection to the server of `key` that is about to be opened. Those that are of no more
 /// use are dropped first: they are not counted.
-pub(super) fn place(key: &PoolKey) -> CountedConnection {
+pub(super) fn count_connection(key: &PoolKey) -> CountedConnection {
     POOL.with_borrow_mut(|pool| {
-        if pool.kept.len() >= KEPT_MAX && !pool.kept.contains_key(key) {
-            return Rc::<ConnectionNeed>::default().place();
+        if pool.idle.len() >= KEPT_MAX && !pool.idle.contains_key(key) {
+            return Rc::<ConnectionNeed>::default().count_connection();
         }
         let now = Instant::now();
-        let kept = pool.kept.entry(key.clone()).or_insert_with(|| ServerConnections::new(now));
-        pool.count -= kept.drop_useless(now);
-        pool.sweeping.begin(look_over);
-        kept.need.place()
+        let kept = pool.idle.entry(key.clone()).or_insert_with(|| ServerConnections::new(now));
+        pool.count -= kept.drop_expired(now);
+        pool.sweeping.start(look_over);
+        kept.need.count_connection()
     })
 }
 
@@ -221,7 +221,7 @@ pub(super) fn has_room(key: &PoolKey, caps: &PoolCaps) -> bool {
 }
 
 /// Keeps a connection for later. At a cap, or when it is closed, it is dropped.
-pub(super) fn give(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
+pub(super) fn put_idle(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
     let now = Instant::now();
     if open.sender.is_closed() || !caps.permit(open.since, open.requests, now) {
         return;
@@ -230,31 +230,31 @@ pub(super) fn give(key: PoolKey, mut open: OpenConnection, caps: PoolCaps) {
         if pool.count >= caps.total_for(&key) {
             return;
         }
-        let kept = pool.kept.entry(key).or_insert_with(|| ServerConnections::new(now));
+        let kept = pool.idle.entry(key).or_insert_with(|| ServerConnections::new(now));
         if kept.idle.len() >= caps.per_origin {
             return;
         }
-        let is_counted = open.place.is_some();
+        let is_counted = open.counted.is_some();
         kept.idle.push(IdleConnection { open, since: now, until: now + caps.idle });
         if is_counted && kept.need.may_grow(kept.idle.len()) {
             // One that was opened ahead counts once it has served.
-            kept.need.had(kept.idle.iter().filter(|it| it.open.requests > 0).count());
+            kept.need.report_idle(kept.idle.iter().filter(|it| it.open.requests > 0).count());
         }
-        kept.used = now;
+        kept.last_used = now;
         pool.count += 1;
-        pool.sweeping.begin(look_over);
+        pool.sweeping.start(look_over);
     });
 }
 
 /// Returns what is known here of the servers of this owner.
-pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
+pub(super) fn known_origins(owner: u64) -> Vec<KnownOrigin> {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();
         let mut all = Vec::new();
-        for (key, kept) in pool.kept.iter_mut().filter(|(key, _)| key.owner == owner) {
-            pool.count -= kept.drop_useless(now);
+        for (key, kept) in pool.idle.iter_mut().filter(|(key, _)| key.owner == owner) {
+            pool.count -= kept.drop_expired(now);
             if kept.has_connections() || kept.is_remembered(now) {
-                all.push(kept.told(&key.server, now));
+                all.push(kept.describe(&key.server, now));
             }
         }
         all
@@ -263,33 +263,33 @@ pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
 
 impl ServerConnections {
     fn new(now: Instant) -> Self {
-        Self { idle: Vec::new(), need: Rc::default(), used: now }
+        Self { idle: Vec::new(), need: Rc::default(), last_used: now }
     }
 
     /// Drops connections that are too long idle or closed, and says how many.
-    fn drop_useless(&mut self, now: Instant) -> usize {
+    fn drop_expired(&mut self, now: Instant) -> usize {
         let before = self.idle.len();
         self.idle.retain_mut(|idle| {
             let is_of_use = idle.until > now && !idle.open.sender.is_closed();
             if !is_of_use && idle.open.requests == 0 {
-                self.need.had_too_many();
+                self.need.report_unused();
             }
             is_of_use
         });
         before - self.idle.len()
     }
 
-    fn told(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
+    fn describe(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
         let idle = self.idle.len();
         // Those that are not counted are known while they idle.
         let open = self.need.open().max(idle);
-        let unused = now.saturating_duration_since(self.used);
+        let unused = now.saturating_duration_since(self.last_used);
         KnownOrigin {
             server: server.clone(),
             version: Version::HTTP_11,
             open,
             idle,
-            at_once: self.need.most(),
+            at_once: self.need.peak(),
             unused: if open > idle { Duration::ZERO } else { unused },
         }
     }
@@ -299,7 +299,7 @@ impl ServerConnections {
     }
 
     fn is_remembered(&self, now: Instant) -> bool {
-        self.need.is_worth_remembering() && now < self.used + REMEMBERED
+        self.need.is_worth_remembering() && now < self.last_used + REMEMBERED
     }
 }
 
@@ -307,16 +307,16 @@ impl ServerConnections {
 fn look_over() -> SweepLeft {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();
-        pool.kept.retain(|_, kept| {
-            kept.drop_useless(now);
+        pool.idle.retain(|_, kept| {
+            kept.drop_expired(now);
             kept.has_connections() || kept.is_remembered(now)
         });
-        pool.count = pool.kept.values().map(|kept| kept.idle.len()).sum();
-        let without = pool.kept.values().filter(|kept| !kept.has_connections()).count();
+        pool.count = pool.idle.values().map(|kept| kept.idle.len()).sum();
+        let without = pool.idle.values().filter(|kept| !kept.has_connections()).count();
         if without > REMEMBERED_MAX {
-            pool.kept.retain(|_, kept| kept.has_connections());
+            pool.idle.retain(|_, kept| kept.has_connections());
         }
-        if !pool.kept.is_empty() {
+        if !pool.idle.is_empty() {
             return SweepLeft::Some;
         }
         pool.sweeping = SweepState::No;

@@ -5,20 +5,20 @@
 //! or if repeating it changes nothing. Nothing else is ever repeated. The doors call it with a
 //! request whose headers are already theirs to send.
 
-use super::again::{ConnectionUse, FailedRequest, SecondTry, may_repeat};
-use super::ahead::AheadOpener;
+use super::connection_policy::ResponseTimeout;
 use super::dialer::{DialGuard, Dialer};
 use super::error::{SendError, UnansweredRequest};
 use super::http2;
-use super::known::KnownOrigin;
+use super::known_origins::KnownOrigin;
 use super::leased::{ConnectionLease, RequestRefusals};
 use super::metered::MeteredBody;
 use super::origin::Origin;
 use super::pool::{self, IdleTime, OpenConnection, PoolCaps, PoolKey};
+use super::preconnect::AheadOpener;
+use super::retry::{ConnectionUse, FailedRequest, SecondTry, is_retryable};
 use super::server::OriginServer;
 use super::shared::{self, BeginWith};
 use super::speak::{Opened, speak_as_agreed};
-use super::terms::ResponseTimeout;
 use super::versions::UsableVersions;
 use http::{Request, Response, StatusCode};
 use http_body::Body as _;
@@ -35,7 +35,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 /// How often one request goes out, at most: over a connection that was there, and where a server
 /// refuses it there over a new one, and a third where that goes away at the same moment.
-const TURNS: u32 = 3;
+const ATTEMPTS_MAX: u32 = 3;
 /// A client that sends nothing of a body it announced is cut by its door after a minute; this is
 /// the bound where a door sets none.
 const UPLOAD_STALL: Duration = Duration::from_mins(5);
@@ -109,9 +109,9 @@ impl Origins {
 
     /// Returns what this core knows of the origins that it has connections to, or had several to of
     /// late. An origin may come more than once: see [`KnownOrigin::joined`].
-    pub fn known(&self) -> Vec<KnownOrigin> {
-        let mut known = pool::known(self.owner);
-        known.extend(shared::known(self.owner));
+    pub fn known_origins(&self) -> Vec<KnownOrigin> {
+        let mut known = pool::known_origins(self.owner);
+        known.extend(shared::known_origins(self.owner));
         known
     }
 
@@ -136,10 +136,10 @@ impl Origins {
         request: Box<Request<Body>>,
         guard: &dyn DialGuard,
     ) -> Result<Response<Body>, UnansweredRequest> {
-        let versions = UsableVersions::usual(origin, request.headers());
-        let course = self.usual(origin.clone(), 0, versions);
+        let versions = UsableVersions::default_for(origin, request.headers());
+        let course = self.default_options(origin.clone(), 0, versions);
         send_on(&course, request, guard, async || {
-            let place = pool::place(&course.key);
+            let place = pool::count_connection(&course.key);
             let (connection, peer) = self.dialer.dial(origin, versions, guard).await?;
             let open = speak_as_agreed(connection, peer, course.caps.answer).await?;
             if open.is_http2() {
@@ -147,14 +147,14 @@ impl Origins {
             }
             let SendOptions { key, caps, .. } = &course;
             let ahead = AheadOpener { dialer: &self.dialer, origin, key, caps: *caps, versions };
-            ahead.open_beside(&place, peer);
-            Ok(OpenConnection { place: Some(place), ..open })
+            ahead.open_extra(&place, peer);
+            Ok(OpenConnection { counted: Some(place), ..open })
         })
         .await
     }
 
     /// Returns how requests to `origin` go out through a parent, by its number; 0 without one.
-    pub(super) fn usual(
+    pub(super) fn default_options(
         &self,
         origin: Origin,
         parent: u64,
@@ -166,8 +166,8 @@ impl Origins {
                 owner: self.owner,
                 server,
                 parent,
-                terms: 0,
-                own_names: self.dialer.own_names(),
+                policy: 0,
+                local_overrides: self.dialer.local_overrides_digest(),
                 client: None,
             },
             caps: self.caps,
@@ -186,7 +186,7 @@ pub(super) async fn send_on(
     open: impl AsyncFn() -> Opened,
 ) -> Result<Response<Body>, UnansweredRequest> {
     let mut request = request;
-    let mut kept = at_hand(course, &request, guard).await;
+    let mut kept = take_pooled(course, &request, guard).await;
     let mut turn = 1;
     loop {
         let over = if kept.is_some() { ConnectionUse::Used } else { ConnectionUse::Fresh };
@@ -195,16 +195,20 @@ pub(super) async fn send_on(
             // Boxed: a new connection is seldom, and every request would carry its room. What
             // servers answer ahead while it is opened (`OPTIONS *`, `CONNECT`), they answer to us.
             None => {
-                match interim::with_handler(Box::pin(fresh(course, &open)).as_mut(), drop).await {
+                match interim::with_handler(Box::pin(open_or_join(course, &open)).as_mut(), drop)
+                    .await
+                {
                     Ok(lease) => lease,
-                    Err(why) => return Err(UnansweredRequest { why, unsent: Some(request) }),
+                    Err(why) => {
+                        return Err(UnansweredRequest { error: why, unsent_request: Some(request) });
+                    }
                 }
             }
         };
         let refusals = lease.refusals();
         let again = SecondTry::keep(&request, over, &lease);
-        let is_last =
-            turn == TURNS || (over, refusals) == (ConnectionUse::Fresh, RequestRefusals::None);
+        let is_last = turn == ATTEMPTS_MAX
+            || (over, refusals) == (ConnectionUse::Fresh, RequestRefusals::None);
         match exchange(course, lease, request).await {
             Ok(response) => return Ok(response),
             Err(failed) if is_last => return Err(again.at_last(*failed)),
@@ -215,7 +219,7 @@ pub(super) async fn send_on(
 }
 
 /// A connection that is there and takes a request at once.
-async fn at_hand(
+async fn take_pooled(
     course: &SendOptions,
     request: &Request<Body>,
     guard: &dyn DialGuard,
@@ -223,46 +227,48 @@ async fn at_hand(
     let SendOptions { key, caps, versions, .. } = course;
     let permitted = |peer: Option<_>| peer.is_none_or(|peer| guard.permits(peer));
     if *versions != UsableVersions::Http1
-        && let Some(stream) = shared::take(key, permitted)
+        && let Some(stream) = shared::take_stream(key, permitted)
     {
         return Some(ConnectionLease::Shared(stream));
     }
     // What cannot go out twice goes over a connection that has just served, or over a new one.
-    let idleness = if may_repeat(request) { IdleTime::Any } else { IdleTime::Moment };
+    let idleness = if is_retryable(request) { IdleTime::Any } else { IdleTime::JustNow };
     loop {
-        let mut open = pool::take(key, caps, idleness, |open| permitted(open.peer))?;
+        let mut open = pool::take_idle(key, caps, idleness, |open| permitted(open.peer))?;
         if !open.sender.is_ready() {
             // Its own task may still have to see the end of the last answer. If that takes longer
             // than a turn, the last request is still being sent: of no use to us.
             tokio::task::yield_now().await;
         }
         if open.sender.is_ready() {
-            return Some(ConnectionLease::own(key.clone(), open, *caps));
+            return Some(ConnectionLease::owned(key.clone(), open, *caps));
         }
     }
 }
 
 /// A new connection, or a place on one that somebody else has opened meanwhile.
-async fn fresh(
+async fn open_or_join(
     course: &SendOptions,
     open: &impl AsyncFn() -> Opened,
 ) -> Result<ConnectionLease, SendError> {
     let SendOptions { key, caps, versions, .. } = course;
-    let own = |open: OpenConnection| ConnectionLease::own(key.clone(), open, *caps);
+    let own = |open: OpenConnection| ConnectionLease::owned(key.clone(), open, *caps);
     let gone = || SendError::Closed;
     if *versions == UsableVersions::Http1 {
         return open().await.map(own);
     }
     loop {
-        match shared::begin(key) {
-            BeginWith::Take(stream) => return Ok(ConnectionLease::Shared(stream)),
+        match shared::join_or_open(key) {
+            BeginWith::Join(stream) => return Ok(ConnectionLease::Shared(stream)),
             BeginWith::Wait(waiting) => waiting.done().await?,
-            BeginWith::Alone => {
+            BeginWith::OpenAlone => {
                 let opened = open().await?;
                 if !opened.is_http2() {
                     return Ok(own(opened));
                 }
-                return shared::alone(opened, *caps).map(ConnectionLease::Shared).ok_or_else(gone);
+                return shared::unshared(opened, *caps)
+                    .map(ConnectionLease::Shared)
+                    .ok_or_else(gone);
             }
             BeginWith::Open(opening) => match open().await {
                 Ok(opened) if opened.is_http2() => {
@@ -272,7 +278,7 @@ async fn fresh(
                         .ok_or_else(gone);
                 }
                 Ok(opened) => {
-                    opening.speaks_http1();
+                    opening.report_http1();
                     return Ok(own(opened));
                 }
                 Err(why) => {
@@ -293,31 +299,32 @@ async fn exchange(
     let patience = own.map_or(course.first_byte, |own| own.0);
     let before = match lease.refusals() {
         RequestRefusals::None => None,
-        RequestRefusals::Single => match http2::dress(&mut request, &course.key.server) {
+        RequestRefusals::Single => match http2::prepare_request(&mut request, &course.key.server) {
             Ok(before) => Some(before),
             Err(http2::BadHost) => return Err(Box::new(FailedRequest::unsendable())),
         },
     };
-    let sent = within(patience, request, async |request| lease.sender().send(*request).await).await;
+    let sent =
+        with_timeout(patience, request, async |request| lease.sender().send(*request).await).await;
     let response = match sent {
         Some(Ok(response)) => response,
         Some(Err(why)) => {
             let mut failed = FailedRequest::from(why);
             lease.failed(failed.fate);
-            if let (Some(unsent), Some(before)) = (&mut failed.unsent, before) {
-                before.undress(unsent);
+            if let (Some(unsent), Some(before)) = (&mut failed.unsent_request, before) {
+                before.restore(unsent);
             }
             return Err(Box::new(failed));
         }
         None => {
             lease.failed(RequestFate::Unknown);
-            return Err(Box::new(FailedRequest::silent()));
+            return Err(Box::new(FailedRequest::timed_out()));
         }
     };
     if response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return Ok(response.map(Body::from));
     }
-    let response = response.map(|body| lease.hold(body));
+    let response = response.map(|body| lease.hold_until_read(body));
     Ok(match course.between_bytes {
         Some(stall) => response.map(|body| MeteredBody::wrap(body, stall, |_, _| ())),
         None => response,
@@ -326,7 +333,7 @@ async fn exchange(
 
 /// Runs `exchange`, giving up `patience` after the last byte of the request's body was taken. How
 /// long the body itself may take is between the client and its door.
-async fn within<T>(
+async fn with_timeout<T>(
     patience: Duration,
     request: Box<Request<Body>>,
     exchange: impl AsyncFnOnce(Box<Request<Body>>) -> T,

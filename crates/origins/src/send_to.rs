@@ -5,13 +5,13 @@
 //! then is
 //! [`super::send`]'s. The gateway calls it, for requests and for health checks.
 
-use super::dialer::{AnyDestination, Dialer, OriginConnection, shake_hands, tls_name};
+use super::connection_policy::{ConnectionPolicy, FreshConnection};
+use super::dialer::{AnyDestination, Dialer, OriginConnection, tls_handshake, tls_name};
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::pool::{OpenConnection, PoolKey};
 use super::send::{Origins, SendOptions, send_on};
 use super::server::{OriginServer, ServerAddress};
 use super::speak::{Opened, speak};
-use super::terms::{ConnectionPolicy, FreshConnection};
 use super::versions::UsableVersions;
 use http::header::{HOST, HeaderValue};
 use http::{Method, Request, Response, Uri, Version};
@@ -45,8 +45,8 @@ impl Origins {
                 owner: self.owner,
                 server: server.clone(),
                 parent: 0,
-                terms: terms.number(),
-                own_names: self.dialer().own_names(),
+                policy: terms.number(),
+                local_overrides: self.dialer().local_overrides_digest(),
                 client,
             },
             caps: terms.caps(self.caps.total, self.caps.answer),
@@ -57,7 +57,7 @@ impl Origins {
         let fresh = ConnectionOpener {
             dialer: self.dialer(),
             server,
-            terms,
+            policy: terms,
             versions,
             client,
             answer: self.caps.answer,
@@ -72,7 +72,7 @@ impl Origins {
         terms: &ConnectionPolicy,
     ) -> Result<(), DialError> {
         let patience = terms.options().connect;
-        let reached = self.dialer().reach(server, patience);
+        let reached = self.dialer().connect(server, patience);
         timeout(patience, reached).await.unwrap_or(Err(DialError::Timeout)).map(drop)
     }
 }
@@ -81,7 +81,7 @@ impl Origins {
 struct ConnectionOpener<'s> {
     dialer: &'s Dialer,
     server: &'s OriginServer,
-    terms: &'s ConnectionPolicy,
+    policy: &'s ConnectionPolicy,
     versions: UsableVersions,
     client: Option<ProxyEndpoints>,
     answer: AnswerLimits,
@@ -97,10 +97,10 @@ enum VerifyOutcome {
 impl ConnectionOpener<'_> {
     /// A connection that can carry a request.
     async fn ready(&self) -> Opened {
-        let patience = self.terms.options().connect;
+        let patience = self.policy.options().connect;
         let ready = async {
             let open = self.open(patience).await?;
-            match self.terms.options().fresh {
+            match self.policy.options().new_connection {
                 FreshConnection::Trusted => Ok(open),
                 FreshConnection::Verified => match self.verify(open, patience).await? {
                     VerifyOutcome::Ready(open) => Ok(open),
@@ -113,8 +113,8 @@ impl ConnectionOpener<'_> {
     }
 
     async fn open(&self, patience: Duration) -> Opened {
-        let (mut connection, peer) = self.dialer.reach(self.server, patience).await?;
-        if let Some(version) = self.terms.options().proxy_protocol {
+        let (mut connection, peer) = self.dialer.connect(self.server, patience).await?;
+        if let Some(version) = self.policy.options().proxy_protocol {
             let told = connection.write_all(&version.header(self.client)).await;
             told.map_err(|why| DialError::Refused(why.to_string()))?;
         }
@@ -133,15 +133,15 @@ impl ConnectionOpener<'_> {
     }
 
     async fn secure(&self, connection: OriginConnection) -> Result<OriginConnection, DialError> {
-        let name = match (&self.terms.options().tls.name, self.server.place()) {
+        let name = match (&self.policy.options().tls.name, self.server.dial_address()) {
             (Some(name), _) => name.clone(),
             (None, ServerAddress::Origin(origin) | ServerAddress::Found(origin, _)) => {
                 tls_name(&origin.host)
             }
             (None, ServerAddress::Socket(_)) => self.server.authority(),
         };
-        let tls = self.terms.tls().unwrap_or(self.dialer.tls());
-        shake_hands(tls, connection, &name, self.versions.alpn()).await
+        let tls = self.policy.tls().unwrap_or(self.dialer.tls());
+        tls_handshake(tls, connection, &name, self.versions.alpn()).await
     }
 
     /// Asks `OPTIONS *` (RFC 9110 §9.3.7).
@@ -158,7 +158,7 @@ impl ConnectionOpener<'_> {
         *question.uri_mut() = Uri::from_static("*");
         question.headers_mut().insert(HOST, host);
         if open.is_http2() {
-            super::http2::dress(&mut question, self.server)
+            super::http2::prepare_request(&mut question, self.server)
                 .map_err(|_| unfit("its name cannot be sent".into()))?;
         }
         open.sender.ready().await.map_err(|why| unfit(why.to_string()))?;

@@ -19,7 +19,7 @@ pub const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// A server, and what is spoken there. Cheap to clone where it is a socket.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OriginServer {
-    place: ServerAddress,
+    address: ServerAddress,
     cleartext: CleartextMode,
 }
 
@@ -60,15 +60,15 @@ pub enum ServerError {
 impl OriginServer {
     /// The `Host` that it stands for: its own authority, and `localhost` for a socket.
     pub fn authority(&self) -> String {
-        match &self.place {
+        match &self.address {
             ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => origin.authority(),
             ServerAddress::Socket(_) => "localhost".into(),
         }
     }
 
     /// True if a URL at `origin` leads to it. A socket takes itself for `http://localhost`.
-    pub fn stands_at(&self, origin: &Origin) -> bool {
-        match &self.place {
+    pub fn is_at(&self, origin: &Origin) -> bool {
+        match &self.address {
             ServerAddress::Origin(own) => own == origin,
             ServerAddress::Found(own, address) => {
                 own == origin || at_address(own, *address) == *origin
@@ -81,7 +81,7 @@ impl OriginServer {
 
     /// True if this is its host.
     pub fn has_host(&self, host: &UrlHost) -> bool {
-        match &self.place {
+        match &self.address {
             ServerAddress::Origin(own) | ServerAddress::Found(own, _) => own.host == *host,
             ServerAddress::Socket(_) => false,
         }
@@ -89,7 +89,7 @@ impl OriginServer {
 
     /// True if it is spoken to over TLS.
     pub fn is_secure(&self) -> bool {
-        match &self.place {
+        match &self.address {
             ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => {
                 origin.scheme == OriginScheme::Https
             }
@@ -104,7 +104,7 @@ impl OriginServer {
 
     /// The name that its host is looked up by; none of an address or a socket.
     pub fn name(&self) -> Option<&DomainName> {
-        match &self.place {
+        match &self.address {
             ServerAddress::Origin(Origin { host: UrlHost::Name(name), .. }) => Some(name),
             ServerAddress::Origin(_) | ServerAddress::Found(..) | ServerAddress::Socket(_) => None,
         }
@@ -112,7 +112,7 @@ impl OriginServer {
 
     /// Where it was found; none of what is written.
     pub const fn address(&self) -> Option<SocketAddr> {
-        match &self.place {
+        match &self.address {
             ServerAddress::Found(_, address) => Some(*address),
             ServerAddress::Origin(_) | ServerAddress::Socket(_) => None,
         }
@@ -120,25 +120,25 @@ impl OriginServer {
 
     /// The same, found at `address`, where it goes by `name`. None of a socket.
     pub fn found_at(&self, address: SocketAddr, name: &DomainName) -> Option<Self> {
-        let scheme = match &self.place {
+        let scheme = match &self.address {
             ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => origin.scheme,
             ServerAddress::Socket(_) => return None,
         };
         let host = UrlHost::Name(name.clone());
         let place = ServerAddress::Found(Origin { scheme, host, port: address.port() }, address);
-        Some(Self { place, cleartext: self.cleartext })
+        Some(Self { address: place, cleartext: self.cleartext })
     }
 
     /// The port of its host; none of a socket.
     pub(super) const fn port(&self) -> Option<u16> {
-        match &self.place {
+        match &self.address {
             ServerAddress::Origin(origin) | ServerAddress::Found(origin, _) => Some(origin.port),
             ServerAddress::Socket(_) => None,
         }
     }
 
-    pub(super) const fn place(&self) -> &ServerAddress {
-        &self.place
+    pub(super) const fn dial_address(&self) -> &ServerAddress {
+        &self.address
     }
 
     /// The scheme of URLs that lead to it.
@@ -149,7 +149,7 @@ impl OriginServer {
 
 impl From<Origin> for OriginServer {
     fn from(origin: Origin) -> Self {
-        Self { place: ServerAddress::Origin(origin), cleartext: CleartextMode::AsAgreed }
+        Self { address: ServerAddress::Origin(origin), cleartext: CleartextMode::AsAgreed }
     }
 }
 
@@ -174,7 +174,7 @@ impl FromStr for OriginServer {
                 None => origin(rest)?,
             },
         };
-        Ok(Self { place, cleartext })
+        Ok(Self { address: place, cleartext })
     }
 }
 
@@ -204,7 +204,7 @@ fn socket(path: &str) -> Result<ServerAddress, ServerError> {
 
 impl fmt::Display for OriginServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.place, self.cleartext) {
+        match (&self.address, self.cleartext) {
             (ServerAddress::Origin(origin), CleartextMode::AsAgreed) => origin.fmt(f),
             (ServerAddress::Origin(origin), CleartextMode::Http2) => {
                 write!(f, "h2c://{}", origin.authority())
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_server_knows_what_leads_to_it() {
-        let leads = |to: &str, server: &str| self::server(server).stands_at(&to.parse().unwrap());
+        let leads = |to: &str, server: &str| self::server(server).is_at(&to.parse().unwrap());
         assert!(leads("http://10.0.0.11:8080", "h2c://10.0.0.11:8080"));
         assert!(!leads("https://10.0.0.11:8080", "http://10.0.0.11:8080"));
         assert!(leads("http://localhost", "unix:/run/app.sock"));

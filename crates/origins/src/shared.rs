@@ -6,7 +6,7 @@
 //! used for a while. It opens no connection itself. Called by [`super::send`].
 
 use super::error::SendError;
-use super::known::KnownOrigin;
+use super::known_origins::KnownOrigin;
 use super::pool::{OpenConnection, PoolCaps, PoolKey, SweepLeft, SweepState};
 use super::server::OriginServer;
 use http::Version;
@@ -25,7 +25,7 @@ const STREAMS_MAX: usize = 100;
 
 #[derive(Default)]
 struct H2Connections {
-    known: HashMap<PoolKey, KnownServer>,
+    servers: HashMap<PoolKey, KnownServer>,
     sweeping: SweepState,
 }
 
@@ -35,7 +35,7 @@ struct KnownServer {
     lines: Vec<Rc<H2Connection>>,
     /// Somebody opens a connection, and will say what came of it.
     opening: Option<watch::Receiver<Option<Opened>>>,
-    speaks: SpokenVersion,
+    version: SpokenVersion,
 }
 
 /// Tells what a server has agreed to speak.
@@ -58,16 +58,16 @@ struct H2Connection {
     caps: PoolCaps,
     since: Instant,
     used: Cell<Instant>,
-    under_way: Cell<usize>,
+    in_flight: Cell<usize>,
     requests: Cell<u32>,
-    standing: Cell<OpenStanding>,
+    state: Cell<OpenStanding>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OpenStanding {
     Serves,
     /// Server is leaving.
-    GoesAway,
+    GoingAway,
 }
 
 /// A place for one request on a line, until it is dropped.
@@ -80,11 +80,11 @@ pub(super) struct StreamPermit {
 /// Tells what a request does that needs a connection.
 pub(super) enum BeginWith {
     /// Goes over this one.
-    Take(StreamPermit),
+    Join(StreamPermit),
     /// Opens one for all that come meanwhile.
     Open(OpenPermit),
     /// Opens one for itself.
-    Alone,
+    OpenAlone,
     /// Waits for what another request opens.
     Wait(OpenWaiter),
 }
@@ -92,7 +92,7 @@ pub(super) enum BeginWith {
 /// The right to open a connection. Dropped without a word, somebody else gets it.
 pub(super) struct OpenPermit {
     key: PoolKey,
-    tell: watch::Sender<Option<Opened>>,
+    result: watch::Sender<Option<Opened>>,
 }
 
 /// Waits for what another request opens.
@@ -103,47 +103,47 @@ thread_local! {
 }
 
 /// A place on a line of `key` that has room and `fits`.
-pub(super) fn take(
+pub(super) fn take_stream(
     key: &PoolKey,
     fits: impl Fn(Option<SocketAddr>) -> bool,
 ) -> Option<StreamPermit> {
-    LINES.with_borrow(|lines| lines.known.get(key)?.take(fits))
+    LINES.with_borrow(|lines| lines.servers.get(key)?.take_stream(fits))
 }
 
 /// Returns what a request to `key` does that has found no connection.
-pub(super) fn begin(key: &PoolKey) -> BeginWith {
+pub(super) fn join_or_open(key: &PoolKey) -> BeginWith {
     LINES.with_borrow_mut(|lines| {
-        let known = lines.known.entry(key.clone()).or_default();
-        if let Some(stream) = known.take(|_| true) {
-            return BeginWith::Take(stream);
+        let known = lines.servers.entry(key.clone()).or_default();
+        if let Some(stream) = known.take_stream(|_| true) {
+            return BeginWith::Join(stream);
         }
-        if known.speaks == SpokenVersion::Http1 {
-            return BeginWith::Alone;
+        if known.version == SpokenVersion::Http1 {
+            return BeginWith::OpenAlone;
         }
         if let Some(opening) = &known.opening {
             return BeginWith::Wait(OpenWaiter(opening.clone()));
         }
         let (tell, told) = watch::channel(None);
         known.opening = Some(told);
-        BeginWith::Open(OpenPermit { key: key.clone(), tell })
+        BeginWith::Open(OpenPermit { key: key.clone(), result: tell })
     })
 }
 
 /// Returns what is known here of the servers of this owner: each line by itself.
-pub(super) fn known(owner: u64) -> Vec<KnownOrigin> {
+pub(super) fn known_origins(owner: u64) -> Vec<KnownOrigin> {
     LINES.with_borrow(|lines| {
         let now = Instant::now();
         let mut all = Vec::new();
-        for (key, known) in lines.known.iter().filter(|(key, _)| key.owner == owner) {
-            let open = known.lines.iter().filter(|line| line.goes_on(now));
-            all.extend(open.map(|line| line.told(&key.server, now)));
+        for (key, known) in lines.servers.iter().filter(|(key, _)| key.owner == owner) {
+            let open = known.lines.iter().filter(|line| line.is_usable(now));
+            all.extend(open.map(|line| line.describe(&key.server, now)));
         }
         all
     })
 }
 
 /// A place on a line that nobody else will use.
-pub(super) fn alone(open: OpenConnection, caps: PoolCaps) -> Option<StreamPermit> {
+pub(super) fn unshared(open: OpenConnection, caps: PoolCaps) -> Option<StreamPermit> {
     Rc::new(H2Connection::new(open, caps)).stream()
 }
 
@@ -153,42 +153,42 @@ impl OpenPermit {
         let line = Rc::new(H2Connection::new(open, caps));
         let stream = line.stream();
         LINES.with_borrow_mut(|lines| {
-            let count: usize = lines.known.values().map(|known| known.lines.len()).sum();
+            let count: usize = lines.servers.values().map(|known| known.lines.len()).sum();
             let most = caps.total_for(&self.key);
-            let known = lines.known.entry(self.key.clone()).or_default();
-            known.speaks = SpokenVersion::Unknown;
+            let known = lines.servers.entry(self.key.clone()).or_default();
+            known.version = SpokenVersion::Unknown;
             // One that is too many serves the request it was opened for, and no other.
             if count < most {
                 known.lines.push(line);
             }
-            lines.sweeping.begin(look_over);
+            lines.sweeping.start(look_over);
         });
-        self.tell.send_replace(Some(Ok(())));
+        self.result.send_replace(Some(Ok(())));
         stream
     }
 
     /// It speaks HTTP/1.1: everybody opens one.
-    pub(super) fn speaks_http1(self) {
+    pub(super) fn report_http1(self) {
         LINES.with_borrow_mut(|lines| {
-            lines.known.entry(self.key.clone()).or_default().speaks = SpokenVersion::Http1;
-            lines.sweeping.begin(look_over);
+            lines.servers.entry(self.key.clone()).or_default().version = SpokenVersion::Http1;
+            lines.sweeping.start(look_over);
         });
-        self.tell.send_replace(Some(Ok(())));
+        self.result.send_replace(Some(Ok(())));
     }
 
     /// None came about: those that wait fail as this one does.
     pub(super) fn fails(self, why: &SendError) {
-        self.tell.send_replace(Some(Err(why.clone())));
+        self.result.send_replace(Some(Err(why.clone())));
     }
 }
 
 impl Drop for OpenPermit {
     fn drop(&mut self) {
         LINES.with_borrow_mut(|lines| {
-            if let Some(known) = lines.known.get_mut(&self.key) {
+            if let Some(known) = lines.servers.get_mut(&self.key) {
                 known.opening = None;
-                if known.lines.is_empty() && known.speaks == SpokenVersion::Unknown {
-                    lines.known.remove(&self.key);
+                if known.lines.is_empty() && known.version == SpokenVersion::Unknown {
+                    lines.servers.remove(&self.key);
                 }
             }
         });
@@ -207,7 +207,7 @@ impl OpenWaiter {
 }
 
 impl KnownServer {
-    fn take(&self, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<StreamPermit> {
+    fn take_stream(&self, fits: impl Fn(Option<SocketAddr>) -> bool) -> Option<StreamPermit> {
         let now = Instant::now();
         let line = self.lines.iter().find(|it| it.has_room(now) && fits(it.peer))?;
         line.stream()
@@ -216,21 +216,21 @@ impl KnownServer {
 
 impl H2Connection {
     fn new(open: OpenConnection, caps: PoolCaps) -> Self {
-        let OpenConnection { sender, peer, since, requests, place: _ } = open;
+        let OpenConnection { sender, peer, since, requests, counted: _ } = open;
         Self {
             sender: RefCell::new(sender),
             peer,
             caps,
             since,
             used: Cell::new(since),
-            under_way: Cell::new(0),
+            in_flight: Cell::new(0),
             requests: Cell::new(requests),
-            standing: Cell::new(OpenStanding::Serves),
+            state: Cell::new(OpenStanding::Serves),
         }
     }
 
-    fn told(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
-        let is_idle = self.under_way.get() == 0;
+    fn describe(&self, server: &OriginServer, now: Instant) -> KnownOrigin {
+        let is_idle = self.in_flight.get() == 0;
         let unused = now.saturating_duration_since(self.used.get());
         KnownOrigin {
             server: server.clone(),
@@ -243,10 +243,10 @@ impl H2Connection {
     }
 
     /// True if it will carry further requests.
-    fn goes_on(&self, now: Instant) -> bool {
-        let is_idle = self.under_way.get() == 0;
+    fn is_usable(&self, now: Instant) -> bool {
+        let is_idle = self.in_flight.get() == 0;
         let is_forgotten = is_idle && self.used.get() + self.caps.idle <= now;
-        self.standing.get() == OpenStanding::Serves
+        self.state.get() == OpenStanding::Serves
             && !is_forgotten
             && !self.sender.borrow_mut().is_closed()
             && self.caps.permit(self.since, self.requests.get(), now)
@@ -259,12 +259,12 @@ impl H2Connection {
             1 => STREAMS_MAX,
             said => said.min(STREAMS_MAX),
         };
-        self.under_way.get() < most && self.goes_on(now)
+        self.in_flight.get() < most && self.is_usable(now)
     }
 
     fn stream(self: &Rc<Self>) -> Option<StreamPermit> {
         let sender = self.sender.borrow().share()?;
-        self.under_way.set(self.under_way.get() + 1);
+        self.in_flight.set(self.in_flight.get() + 1);
         self.requests.set(self.requests.get().saturating_add(1));
         Some(StreamPermit { sender, line: Rc::clone(self) })
     }
@@ -272,14 +272,14 @@ impl H2Connection {
 
 impl StreamPermit {
     /// Its server is leaving: the line gets no further request.
-    pub(super) fn goes_away(&self) {
-        self.line.standing.set(OpenStanding::GoesAway);
+    pub(super) fn mark_going_away(&self) {
+        self.line.state.set(OpenStanding::GoingAway);
     }
 }
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        self.line.under_way.set(self.line.under_way.get() - 1);
+        self.line.in_flight.set(self.line.in_flight.get() - 1);
         self.line.used.set(Instant::now());
     }
 }
@@ -288,14 +288,14 @@ impl Drop for StreamPermit {
 fn look_over() -> SweepLeft {
     LINES.with_borrow_mut(|lines| {
         let now = Instant::now();
-        lines.known.retain(|_, known| {
-            if known.speaks == SpokenVersion::Http1 && known.opening.is_none() {
+        lines.servers.retain(|_, known| {
+            if known.version == SpokenVersion::Http1 && known.opening.is_none() {
                 return false;
             }
-            known.lines.retain(|line| line.goes_on(now));
+            known.lines.retain(|line| line.is_usable(now));
             !known.lines.is_empty() || known.opening.is_some()
         });
-        if !lines.known.is_empty() {
+        if !lines.servers.is_empty() {
             return SweepLeft::Some;
         }
         lines.sweeping = SweepState::No;

@@ -9,10 +9,10 @@ use super::dialer::{AnyDestination, CONNECT_TIMEOUT, DialGuard, Dialer, OriginCo
 use super::error::{DialError, SendError, UnansweredRequest};
 use super::origin::{Origin, OriginScheme, UrlHost};
 use super::parent::{ParentKind, ParentProxy};
+use super::proxy_route::{KnownParent, ProxyRoute, RouteStep};
 use super::send::{Origins, send_on};
 use super::speak::speak_as_agreed;
 use super::versions::UsableVersions;
-use super::way::{KnownParent, ProxyRoute, RouteStep};
 use http::header::{HOST, HeaderMap, PROXY_AUTHORIZATION, VIA};
 use http::{Request, Response, StatusCode, Uri};
 use http_engine::client::connect_http1;
@@ -38,7 +38,7 @@ impl Origins {
         now: Now,
     ) -> Result<Response<Body>, UnansweredRequest> {
         let (mut request, mut failure) = (request, SendError::Closed);
-        for step in way.in_turn(now) {
+        for step in way.in_order(now) {
             let sent = match step {
                 RouteStep::Direct => self.send(origin, request, guard).await,
                 RouteStep::Through(known) => self.send_through(known, origin, request, guard).await,
@@ -50,14 +50,19 @@ impl Origins {
                 }
                 Err(unanswered) => unanswered,
             };
-            match unanswered.unsent {
-                Some(unsent) if step.gives_way(&unanswered.why, now) => {
-                    (request, failure) = (unsent, unanswered.why);
+            match unanswered.unsent_request {
+                Some(unsent) if step.allows_failover(&unanswered.error, now) => {
+                    (request, failure) = (unsent, unanswered.error);
                 }
-                unsent => return Err(UnansweredRequest { why: unanswered.why, unsent }),
+                unsent => {
+                    return Err(UnansweredRequest {
+                        error: unanswered.error,
+                        unsent_request: unsent,
+                    });
+                }
             }
         }
-        Err(UnansweredRequest { why: failure, unsent: Some(request) })
+        Err(UnansweredRequest { error: failure, unsent_request: Some(request) })
     }
 
     async fn send_through(
@@ -67,15 +72,15 @@ impl Origins {
         mut request: Box<Request<Body>>,
         guard: &dyn DialGuard,
     ) -> Result<Response<Body>, UnansweredRequest> {
-        if !may_be_asked_for(&origin.host, origin.port, guard) {
+        if !is_allowed_target(&origin.host, origin.port, guard) {
             let why = DialError::Forbidden.into();
-            return Err(UnansweredRequest { why, unsent: Some(request) });
+            return Err(UnansweredRequest { error: why, unsent_request: Some(request) });
         }
         let parent = &known.parent;
         if parent.kind == ParentKind::Socks5 || origin.scheme == OriginScheme::Https {
             let via = request.headers().clone();
-            let versions = UsableVersions::usual(origin, &via);
-            let course = self.usual(origin.clone(), known.number, versions);
+            let versions = UsableVersions::default_for(origin, &via);
+            let course = self.default_options(origin.clone(), known.number, versions);
             return send_on(&course, request, guard_of_parents(), async || {
                 let dialer = self.dialer();
                 let (connection, peer) =
@@ -93,19 +98,19 @@ impl Origins {
         let path = request.uri().clone();
         let Ok(absolute) = format!("{origin}{path}").parse::<Uri>() else {
             let why = SendError::BadResponse("the URL cannot be sent on".into());
-            return Err(UnansweredRequest { why, unsent: Some(request) });
+            return Err(UnansweredRequest { error: why, unsent_request: Some(request) });
         };
         *request.uri_mut() = absolute;
         if let Some(field) = parent.authorization() {
             request.headers_mut().insert(PROXY_AUTHORIZATION, field);
         }
-        let course = self.usual(parent.origin(), known.number, UsableVersions::Http1);
+        let course = self.default_options(parent.origin(), known.number, UsableVersions::Http1);
         let sent = send_on(&course, request, guard_of_parents(), async || {
             let (connection, peer) = self.dialer().dial_parent(parent).await?;
             speak_as_agreed(connection, peer, course.caps.answer).await
         });
         sent.await.map_err(|mut unanswered| {
-            if let Some(unsent) = &mut unanswered.unsent {
+            if let Some(unsent) = &mut unanswered.unsent_request {
                 *unsent.uri_mut() = path;
                 unsent.headers_mut().remove(PROXY_AUTHORIZATION);
             }
@@ -120,7 +125,7 @@ fn guard_of_parents() -> &'static dyn DialGuard {
 }
 
 /// True if a parent may be asked for this host: an address counts as it would here.
-fn may_be_asked_for(host: &UrlHost, port: u16, guard: &dyn DialGuard) -> bool {
+fn is_allowed_target(host: &UrlHost, port: u16, guard: &dyn DialGuard) -> bool {
     let known = host.known_addresses().unwrap_or_default();
     known.into_iter().all(|address| guard.permits(SocketAddr::new(address, port)))
 }
@@ -138,13 +143,13 @@ impl Dialer {
         now: Now,
     ) -> Result<OriginConnection, DialError> {
         let mut failure = DialError::Timeout;
-        for step in way.in_turn(now) {
+        for step in way.in_order(now) {
             let dialled = match step {
                 RouteStep::Direct => self
                     .dial_tcp(host, port, guard)
                     .await
                     .map(|(it, _)| OriginConnection::Plain(it)),
-                RouteStep::Through(_) if !may_be_asked_for(host, port, guard) => {
+                RouteStep::Through(_) if !is_allowed_target(host, port, guard) => {
                     Err(DialError::Forbidden)
                 }
                 RouteStep::Through(known) => {
@@ -158,7 +163,7 @@ impl Dialer {
                     return Ok(connection);
                 }
                 Err(why) => {
-                    if !step.gives_way(&why.clone().into(), now) {
+                    if !step.allows_failover(&why.clone().into(), now) {
                         return Err(why);
                     }
                     failure = why;
@@ -250,6 +255,6 @@ async fn connect(
     }
     let carried = upgrade::stream(upgrade::on(&mut answer)).await;
     carried
-        .map(|it| OriginConnection::Carried(Box::new(it)))
+        .map(|it| OriginConnection::Tunnelled(Box::new(it)))
         .map_err(|why| trouble(why.to_string()))
 }

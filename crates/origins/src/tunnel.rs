@@ -157,12 +157,12 @@ where
         Poll::Pending
     })
     .await;
-    TunnelTotals { up: up.carried, down: down.carried, end }
+    TunnelTotals { up: up.bytes, down: down.bytes, end }
 }
 
 /// Carries bytes between two connections that leave HTTP (RFC 9110 §7.8), the client's and the
 /// server's; gives what went to the client. Nothing did where one left before it had switched.
-pub async fn carry_switched(client: OnUpgrade, server: OnUpgrade, idle: Duration) -> u64 {
+pub async fn relay_upgraded(client: OnUpgrade, server: OnUpgrade, idle: Duration) -> u64 {
     match (upgrade::stream(client).await, upgrade::stream(server).await) {
         (Ok(client), Ok(server)) => tunnel(client, server, idle).await.down,
         (Ok(_) | Err(_), Ok(_) | Err(_)) => 0,
@@ -174,13 +174,13 @@ struct TunnelDirection {
     buffer: Option<Box<[u8]>>,
     written: usize,
     filled: usize,
-    carried: u64,
+    bytes: u64,
     phase: TunnelPhase,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TunnelPhase {
-    Carrying,
+    Relaying,
     Flushing,
     Ending,
     Ended,
@@ -188,7 +188,7 @@ enum TunnelPhase {
 
 impl TunnelDirection {
     fn new() -> Self {
-        Self { buffer: None, written: 0, filled: 0, carried: 0, phase: TunnelPhase::Carrying }
+        Self { buffer: None, written: 0, filled: 0, bytes: 0, phase: TunnelPhase::Relaying }
     }
 
     fn poll<R: AsyncRead, W: AsyncWrite>(
@@ -208,9 +208,9 @@ impl TunnelDirection {
                 }
                 TunnelPhase::Flushing => {
                     ready!(to.as_mut().poll_flush(cx))?;
-                    self.phase = TunnelPhase::Carrying;
+                    self.phase = TunnelPhase::Relaying;
                 }
-                TunnelPhase::Carrying if self.written < self.filled => {
+                TunnelPhase::Relaying if self.written < self.filled => {
                     let buffer = self.buffer.as_deref().unwrap_or_default();
                     let wrote =
                         ready!(to.as_mut().poll_write(cx, &buffer[self.written..self.filled]))?;
@@ -218,13 +218,13 @@ impl TunnelDirection {
                         return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
                     }
                     self.written += wrote;
-                    self.carried += wrote as u64;
+                    self.bytes += wrote as u64;
                     moved.set(Instant::now());
                     if self.written == self.filled {
                         self.phase = TunnelPhase::Flushing;
                     }
                 }
-                TunnelPhase::Carrying => {
+                TunnelPhase::Relaying => {
                     if rounds == ROUNDS_MAX {
                         cx.waker().wake_by_ref();
                         return Poll::Pending;
@@ -232,12 +232,12 @@ impl TunnelDirection {
                     rounds += 1;
                     match self.fill(cx, from.as_mut()) {
                         Poll::Pending => {
-                            give_back(self.buffer.take());
+                            return_buffer(self.buffer.take());
                             return Poll::Pending;
                         }
                         Poll::Ready(read) => {
                             if read? == 0 {
-                                give_back(self.buffer.take());
+                                return_buffer(self.buffer.take());
                                 self.phase = TunnelPhase::Ending;
                             }
                         }
@@ -261,7 +261,7 @@ impl TunnelDirection {
 
 impl Drop for TunnelDirection {
     fn drop(&mut self) {
-        give_back(self.buffer.take());
+        return_buffer(self.buffer.take());
     }
 }
 
@@ -270,7 +270,7 @@ fn take_buffer() -> Box<[u8]> {
 }
 
 /// Keeps a buffer for the next direction that has something to carry; beyond the cap it is freed.
-fn give_back(buffer: Option<Box<[u8]>>) {
+fn return_buffer(buffer: Option<Box<[u8]>>) {
     if let Some(buffer) = buffer {
         FREE.with_borrow_mut(|free| {
             if free.len() < FREE_BUFFERS_MAX {

@@ -17,7 +17,7 @@ pub(super) enum UsableVersions {
 impl UsableVersions {
     /// Returns what to speak with an origin that nobody has set terms for. What is to leave HTTP
     /// needs HTTP/1.1.
-    pub(super) fn usual(origin: &Origin, headers: &HeaderMap) -> Self {
+    pub(super) fn default_for(origin: &Origin, headers: &HeaderMap) -> Self {
         match origin.scheme {
             OriginScheme::Https if wants_upgrade(headers).is_none() => Self::Either,
             OriginScheme::Https | OriginScheme::Http => Self::Http1,

@@ -19,7 +19,7 @@ use http::{Request, Response};
 use http_engine::html::PageReader;
 use http_engine::{Body, Incoming, interim, upgrade};
 use ledger::EventSubject;
-use origins::{BecomesTunnel, BodyEnd, MeteredBody, carry_switched};
+use origins::{BecomesTunnel, BodyEnd, MeteredBody, relay_upgraded};
 use route_matching::{MatchInput, ParsedRequest};
 use std::cell::RefCell;
 use std::pin::pin;
@@ -174,7 +174,7 @@ fn record(
     let server = upgrade::on(&mut response);
     let lease = response.extensions_mut().remove::<Arc<ServerLease>>();
     tokio::task::spawn_local(async move {
-        let carried = carry_switched(client, server, patience.upgrade_idle).await;
+        let carried = relay_upgraded(client, server, patience.upgrade_idle).await;
         ticket.close(carried);
         drop((held, place, lease));
     });

@@ -124,7 +124,7 @@ pub(crate) async fn send(
                 Some(next) => next,
                 None => return Ok(answered(response, place, &asker, &asking)),
             },
-            Err(UnansweredRequest { why, unsent }) => {
+            Err(UnansweredRequest { error: why, unsent_request: unsent }) => {
                 drop(place);
                 sending.after_failure(why, unsent, copy, now).await?
             }
@@ -294,7 +294,7 @@ impl ExchangeOutcome {
                     self.lease.took(secs.min(RETRY_AFTER_SECS_MAX) * 1_000_000, now);
                 }
             }
-            Err(UnansweredRequest { why, .. }) => match why {
+            Err(UnansweredRequest { error: why, .. }) => match why {
                 SendError::Dial(_) => self.lease.met(AttemptOutcome::NoConnection, now),
                 SendError::Closed | SendError::Timeout | SendError::BadResponse(_) => {
                     self.lease.met(AttemptOutcome::Failure, now);

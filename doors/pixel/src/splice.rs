@@ -172,7 +172,7 @@ async fn reached(
     let place = door.tunnels.open(client, spared.beginning).map_err(NotCarried::NoTunnel)?;
     let bounds = door.bounds.load();
     let reach = ClientReach { client, destinations: bounds.destinations, off_limits: &[] };
-    let word = door.parts.dialer.own_word(&spared.name);
+    let word = door.parts.dialer.local_override(&spared.name);
     let guard = SpliceGuard { reach, doors: &bounds.doors, own: &word.addresses };
     let host = UrlHost::Name(spared.name);
     let server = door.parts.dialer.dial_tcp(&host, spared.port, &guard).await;

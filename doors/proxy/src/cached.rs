@@ -157,7 +157,7 @@ impl OriginFetcher for UrlFetcher {
         let within = DestinationGuard::of(setup, &door.parts.off_limits, asker, Some(&origin.host));
         let way = setup.routes.way(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
-        let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.why))?;
+        let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.error))?;
         if let Some(why) = no_answer(response.status()) {
             return Err(ProxyFetchFailed::Send(SendError::BadResponse(why.into())));
         }

@@ -59,7 +59,7 @@ impl ProxyDoor {
     /// Returns what this core's connections have taught of origins; an origin may come more than
     /// once.
     pub fn known_origins(&self) -> Vec<KnownOrigin> {
-        self.setup().origins.known()
+        self.setup().origins.known_origins()
     }
 
     pub(crate) fn setup(&self) -> Arc<ProxySetup> {

@@ -165,7 +165,7 @@ pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
     let error = match why {
         SendError::Dial(DialError::NoAddress(_)) => "tidegate; error=dns_error",
         SendError::Dial(DialError::Forbidden) => "tidegate; error=destination_ip_prohibited",
-        SendError::Dial(DialError::Aliased(_) | DialError::ParentRefused(_)) => {
+        SendError::Dial(DialError::CnameBlocked(_) | DialError::ParentRefused(_)) => {
             "tidegate; error=http_request_denied"
         }
         SendError::Dial(DialError::Refused(_)) => "tidegate; error=connection_refused",

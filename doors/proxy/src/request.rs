@@ -293,7 +293,7 @@ async fn fetch(
                 .await,
             ),
         },
-        Err(unanswered) => ProxyOutcome::Failed(unanswered.why),
+        Err(unanswered) => ProxyOutcome::Failed(unanswered.error),
     }
 }
 
@@ -344,7 +344,7 @@ fn review(
             ticket.cached(served.caching);
             outcome
         }
-        ProxyOutcome::Failed(SendError::Dial(DialError::Aliased(alias))) => {
+        ProxyOutcome::Failed(SendError::Dial(DialError::CnameBlocked(alias))) => {
             let Some(cause) = trip.within.blocks(alias.as_name()) else { return outcome };
             ticket.decided(Action::Block, cause);
             let policy = trip.door.parts.policy.load();

@@ -12,7 +12,7 @@ use http::{Request, StatusCode};
 use http_engine::{Incoming, upgrade};
 use http_front::RequestTicket;
 use ledger::EventSubject;
-use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, carry_switched, tunnel};
+use origins::{Origin, OriginConnection, ProxyRoute, SendError, UrlHost, relay_upgraded, tunnel};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -131,6 +131,6 @@ pub(crate) fn switch(
     trip.caller.tunnel.now();
     let idle = trip.setup.settings.tunnel_idle.0.0;
     tokio::task::spawn_local(async move {
-        ticket.close(carry_switched(client, server, idle).await);
+        ticket.close(relay_upgraded(client, server, idle).await);
     });
 }

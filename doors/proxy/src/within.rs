@@ -102,7 +102,7 @@ impl DestinationGuard<'_> {
 
     fn may_lead_to(&self, inside: IpAddr) -> bool {
         let Some(UrlHost::Name(name)) = self.host else { return true };
-        let word = self.dialer.own_word(name);
+        let word = self.dialer.local_override(name);
         let looked_up = word.rewrite_target.as_ref().unwrap_or(name);
         let is_spared = |name: &DomainName| {
             self.spared.iter().any(|above| name.as_name().is_at_or_below(above.as_name()))

@@ -195,7 +195,7 @@ pub(super) async fn look_up(
     entry: Arc<ResolvedEntry>,
     means: WatchMeans,
 ) {
-    let sought = means.dialer.seek(&entry.address, entry.how.into()).await;
+    let sought = means.dialer.discover(&entry.address, entry.how.into()).await;
     let (now, url) = (clock::now(), &entry.details.url);
     let news = match sought {
         Ok(sought) => {
@@ -284,7 +284,7 @@ impl ServerPool {
 fn is_there(server: &PooledServer, sought: &SeekResult) -> bool {
     let Some(by) = &server.found else { return true };
     sought.found.iter().any(|it| it.server == server.address)
-        || server.address.address().is_some_and(|at| sought.leaves_open(&by.name, at.ip()))
+        || server.address.address().is_some_and(|at| sought.is_unanswered(&by.name, at.ip()))
 }
 
 #[cfg(test)]

@@ -127,13 +127,13 @@ fn what_nobody_answers_is_handed_back_if_it_may_go_elsewhere() {
         let request = post(Body::empty());
         let failed =
             client.origins.send_to(&to, &client.terms, Box::new(request), None).await.unwrap_err();
-        let unsent = failed.unsent.unwrap();
+        let unsent = failed.unsent_request.unwrap();
         // As it was for HTTP/1.1: the next server may speak that.
         assert_eq!((unsent.uri().path(), unsent.uri().host()), ("/", None));
         assert_eq!(unsent.headers()["host"], "app.example");
         let (feed, body) = Body::channel(1);
         let begun = client.origins.send_to(&to, &client.terms, Box::new(post(body)), None).await;
-        assert!(begun.unwrap_err().unsent.is_none(), "its body has gone");
+        assert!(begun.unwrap_err().unsent_request.is_none(), "its body has gone");
         drop(feed);
         assert_eq!(client.get(&to.to_string()).await, Err(SendError::Closed));
     });

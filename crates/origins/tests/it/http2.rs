@@ -65,7 +65,7 @@ fn origins_without_terms_get_http2_where_they_have_it() {
         assert_eq!(ask(get("/"), &new.at).await, "HTTP/2.0 https://app.example/ -");
         assert_eq!(new.connections(), 1);
         let known = |at: &str| {
-            let all = KnownOrigin::joined(origins.known(), 9);
+            let all = KnownOrigin::joined(origins.known_origins(), 9);
             let one = all.into_iter().find(|one| one.server.authority() == at);
             one.map(|one| (one.version, one.open, one.idle, one.at_once))
         };

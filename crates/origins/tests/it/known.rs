@@ -20,7 +20,7 @@ fn origins() -> Rc<Origins> {
 
 /// The figures of the only origin: open, idle, of use at once.
 fn figures(origins: &Origins) -> [usize; 3] {
-    let known = KnownOrigin::joined(origins.known(), 9);
+    let known = KnownOrigin::joined(origins.known_origins(), 9);
     assert_eq!(known.len(), 1, "{known:?}");
     [known[0].open, known[0].idle, known[0].at_once]
 }
@@ -40,7 +40,7 @@ fn three_requests_at_once_are_three_connections_that_idle_afterwards() {
         })
         .await;
         let (origins, others) = (origins(), origins());
-        assert!(origins.known().is_empty());
+        assert!(origins.known_origins().is_empty());
         let origin: Origin = format!("http://{}", server.at).parse().unwrap();
         let asked: Vec<_> = (0..3)
             .map(|_| {
@@ -57,16 +57,19 @@ fn three_requests_at_once_are_three_connections_that_idle_afterwards() {
             sleep(Duration::from_millis(1)).await;
         }
         assert_eq!(figures(&origins), [3, 0, 0]);
-        assert_eq!(origins.known()[0].unused, Duration::ZERO, "requests are under way");
+        assert_eq!(origins.known_origins()[0].unused, Duration::ZERO, "requests are under way");
         together.wait().await;
         for request in asked {
             request.await.unwrap();
         }
         assert_eq!(figures(&origins), [3, 3, 3]);
-        let known = origins.known().remove(0);
+        let known = origins.known_origins().remove(0);
         assert_eq!(known.server.to_string(), origin.to_string());
         assert_eq!(known.version, Version::HTTP_11);
         assert!(known.unused <= begun.elapsed());
-        assert!(others.known().is_empty(), "they share no connection, and know none of ours");
+        assert!(
+            others.known_origins().is_empty(),
+            "they share no connection, and know none of ours"
+        );
     });
 }

@@ -205,8 +205,8 @@ fn what_could_change_something_is_not_repeated_nor_what_was_answered_in_part() {
         play(script, async |play| {
             play.get("/1").await.unwrap();
             let failed = play.send(request(method, "/2")).await.unwrap_err();
-            assert_eq!(failed.why, SendError::Closed);
-            assert!(failed.unsent.is_none());
+            assert_eq!(failed.error, SendError::Closed);
+            assert!(failed.unsent_request.is_none());
             let expected = ["1: GET /1 kept".to_owned(), format!("1: {method} /2 kept")];
             assert_eq!(play.noted(2).await, expected);
         });
@@ -232,7 +232,7 @@ fn an_answer_that_two_readers_could_read_differently_is_refused() {
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     play(vec![vec![Reply::Sends(both.into())]], async |play| {
         let failed = play.get("/1").await.unwrap_err();
-        assert!(matches!(failed.why, SendError::BadResponse(_)), "{failed:?}");
+        assert!(matches!(failed.error, SendError::BadResponse(_)), "{failed:?}");
         assert_eq!(play.noted(2).await, ["1: GET /1 kept", "1: end"]);
     });
 }
@@ -254,7 +254,7 @@ fn a_server_that_is_silent_is_given_up() {
     play(vec![vec![Reply::Nothing]], async |play| {
         let mut asked = request("GET", "/1");
         asked.extensions_mut().insert(ResponseTimeout(Duration::from_millis(10)));
-        assert_eq!(play.send(asked).await.unwrap_err().why, SendError::Timeout);
+        assert_eq!(play.send(asked).await.unwrap_err().error, SendError::Timeout);
         assert_eq!(play.noted(2).await, ["1: GET /1 kept", "1: end"]);
     });
 }

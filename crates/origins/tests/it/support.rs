@@ -54,7 +54,7 @@ impl Client {
     ) -> Result<Response<Body>, SendError> {
         let to: OriginServer = to.parse().unwrap();
         let sent = self.origins.send_to(&to, &self.terms, Box::new(request), None).await;
-        sent.map_err(|unanswered| unanswered.why)
+        sent.map_err(|unanswered| unanswered.error)
     }
 
     /// The body of the answer to a `GET`.

@@ -4,9 +4,9 @@
 //! its connection had been idle and repeating it changes nothing (RFC 9110 §9.2.2). It sends
 //! nothing. Called by [`super::send`].
 
+use super::connection_policy::ResponseTimeout;
 use super::error::{SendError, UnansweredRequest};
 use super::leased::{ConnectionLease, RequestRefusals};
-use super::terms::ResponseTimeout;
 use http::Request;
 use http_body::Body as _;
 use http_body_util::LengthLimitError;
@@ -29,10 +29,10 @@ pub(super) enum SecondTry {
 
 /// A request that got no answer.
 pub(super) struct FailedRequest {
-    pub(super) why: SendError,
+    pub(super) error: SendError,
     pub(super) fate: RequestFate,
     /// The request, if not a byte of it was sent.
-    pub(super) unsent: Option<Box<Request<Body>>>,
+    pub(super) unsent_request: Option<Box<Request<Body>>>,
     /// The request, if its connection kept it and not a byte of an answer came.
     pub(super) unanswered: Option<Box<Request<Body>>>,
 }
@@ -47,7 +47,7 @@ pub(super) enum ConnectionUse {
 }
 
 /// True if repeating the request changes nothing, and it could be repeated.
-pub(super) fn may_repeat(request: &Request<Body>) -> bool {
+pub(super) fn is_retryable(request: &Request<Body>) -> bool {
     request.method().is_idempotent() && request.body().is_end_stream()
 }
 
@@ -59,10 +59,10 @@ impl SecondTry {
         lease: &ConnectionLease,
     ) -> Self {
         match (over, lease.refusals()) {
-            (ConnectionUse::Used, _) if may_repeat(request) && lease.keeps(request) => {
+            (ConnectionUse::Used, _) if is_retryable(request) && lease.keeps(request) => {
                 Self::IfGivenBack
             }
-            (ConnectionUse::Used, _) if may_repeat(request) => Self::IfBroken(copy_of(request)),
+            (ConnectionUse::Used, _) if is_retryable(request) => Self::IfBroken(copy_of(request)),
             (_, RequestRefusals::Single) if request.body().is_end_stream() => {
                 Self::IfUnprocessed(copy_of(request))
             }
@@ -78,13 +78,13 @@ impl SecondTry {
         self,
         failed: FailedRequest,
     ) -> Result<Box<Request<Body>>, UnansweredRequest> {
-        let FailedRequest { why, fate, unsent, unanswered } = failed;
+        let FailedRequest { error: why, fate, unsent_request: unsent, unanswered } = failed;
         if let Some(unsent) = unsent {
             return Ok(unsent);
         }
         match self {
             Self::IfGivenBack if why == SendError::Closed => {
-                unanswered.ok_or(UnansweredRequest { why, unsent: None })
+                unanswered.ok_or(UnansweredRequest { error: why, unsent_request: None })
             }
             Self::IfBroken(copy) | Self::IfUnprocessed(copy) if fate.is_unprocessed() => Ok(copy),
             // A connection that has ended may have been dead before; one that is reset was not.
@@ -92,7 +92,7 @@ impl SecondTry {
                 Ok(copy)
             }
             Self::IfBroken(_) | Self::IfGivenBack | Self::IfUnprocessed(_) | Self::Never => {
-                Err(UnansweredRequest { why, unsent: None })
+                Err(UnansweredRequest { error: why, unsent_request: None })
             }
         }
     }
@@ -100,7 +100,7 @@ impl SecondTry {
     /// Returns what is said of the last failure: the request goes along if it may be sent
     /// elsewhere.
     pub(super) fn at_last(self, failed: FailedRequest) -> UnansweredRequest {
-        let FailedRequest { why, fate, unsent, .. } = failed;
+        let FailedRequest { error: why, fate, unsent_request: unsent, .. } = failed;
         let unsent = match (unsent, self) {
             (Some(unsent), _) => Some(unsent),
             (None, Self::IfBroken(copy) | Self::IfUnprocessed(copy)) if fate.is_unprocessed() => {
@@ -108,7 +108,7 @@ impl SecondTry {
             }
             (None, _) => None,
         };
-        UnansweredRequest { why, unsent }
+        UnansweredRequest { error: why, unsent_request: unsent }
     }
 }
 
@@ -126,23 +126,28 @@ fn copy_of(request: &Request<Body>) -> Box<Request<Body>> {
 
 impl FailedRequest {
     /// The head of the answer did not come in time.
-    pub(super) const fn silent() -> Self {
-        Self { why: SendError::Timeout, fate: RequestFate::Unknown, unsent: None, unanswered: None }
+    pub(super) const fn timed_out() -> Self {
+        Self {
+            error: SendError::Timeout,
+            fate: RequestFate::Unknown,
+            unsent_request: None,
+            unanswered: None,
+        }
     }
 
     /// It cannot be written as HTTP/2 has it.
     pub(super) fn unsendable() -> Self {
-        let why = SendError::BadResponse("its Host cannot be sent over HTTP/2".into());
-        Self { why, fate: RequestFate::Misanswered, unsent: None, unanswered: None }
+        let error = SendError::BadResponse("its Host cannot be sent over HTTP/2".into());
+        Self { error, fate: RequestFate::Misanswered, unsent_request: None, unanswered: None }
     }
 }
 
 impl From<EngineError> for FailedRequest {
     fn from(failure: EngineError) -> Self {
         Self {
-            why: blamed(&failure),
+            error: blamed(&failure),
             fate: failure.fate(),
-            unsent: failure.unsent_request,
+            unsent_request: failure.unsent_request,
             unanswered: failure.unanswered,
         }
     }

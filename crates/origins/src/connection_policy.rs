@@ -44,7 +44,7 @@ pub struct TermsOptions {
     /// Idle connections that are kept for the next request.
     pub keep_alive: KeepAlive,
     /// Whether a fresh connection is verified before it carries a request.
-    pub fresh: FreshConnection,
+    pub new_connection: FreshConnection,
 }
 
 /// An extension of a request: how long its server may be silent, in place of
@@ -135,7 +135,7 @@ impl Default for TermsOptions {
             first_byte: None,
             between_bytes: None,
             keep_alive: KeepAlive::default(),
-            fresh: FreshConnection::default(),
+            new_connection: FreshConnection::default(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl TlsTerms {
     }
 
     /// True if servers are spoken to as anybody is.
-    fn is_usual(&self) -> bool {
+    fn is_default(&self) -> bool {
         self.authorities.is_none() && self.certificate.is_none() && self.verify == VerifyMode::Full
     }
 }
@@ -172,7 +172,7 @@ impl ConnectionPolicy {
     /// Makes ready what is wanted of connections that `dialer` opens.
     pub fn new(options: TermsOptions, dialer: &Dialer) -> Result<Self, BadClientTls> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        let wanted = Some(&options.tls).filter(|tls| !tls.is_usual());
+        let wanted = Some(&options.tls).filter(|tls| !tls.is_default());
         let tls = wanted.map(|tls| dialer.tls().with_options(&tls.options())).transpose()?;
         let number = NUMBERS.fetch_add(1, Relaxed);
         Ok(Self(Arc::new(ReadyPolicy { options, tls, number })))

@@ -61,7 +61,7 @@ pub struct SeekResult {
 
 impl SeekResult {
     /// True if nobody said if `name` has `address` still: that question failed, and others did not.
-    pub fn leaves_open(&self, name: &DomainName, address: IpAddr) -> bool {
+    pub fn is_unanswered(&self, name: &DomainName, address: IpAddr) -> bool {
         let family = if address.is_ipv4() { AddressFamily::V4 } else { AddressFamily::V6 };
         self.unknown.iter().any(|(it, of)| it == name && *of == family)
     }
@@ -86,7 +86,7 @@ struct KnownAddresses {
 impl Dialer {
     /// Looks up whom the host of `server` stands for; nobody is an answer too. An error is where no
     /// question for addresses was answered. It takes as long as the resolver does.
-    pub async fn seek(
+    pub async fn discover(
         &self,
         server: &OriginServer,
         how: ResolveKind,
@@ -124,7 +124,7 @@ impl Dialer {
         });
         let left_out = before - targets.len();
         let known = self.addresses_of(&targets).await?;
-        let sought = gather(server, &goes_by, &targets, &known);
+        let sought = collect_servers(server, &goes_by, &targets, &known);
         let ttl_s = known.values().map(|it| it.ttl_s).fold(ttl_s, u32::min);
         let left_out = left_out + sought.left_out;
         Ok(SeekResult { left_out, ttl: Duration::from_secs(ttl_s.into()), ..sought })
@@ -155,7 +155,7 @@ impl Dialer {
 }
 
 /// The servers among what is known, without their time.
-fn gather(
+fn collect_servers(
     server: &OriginServer,
     goes_by: &DomainName,
     targets: &[SeekTarget],
@@ -270,7 +270,7 @@ mod tests {
             ("b.test", &["::1"]),
         ]);
         let server: OriginServer = "https://_https._tcp.app.test".parse().unwrap();
-        let sought = gather(&server, &name("app.test"), &targets, &known);
+        let sought = collect_servers(&server, &name("app.test"), &targets, &known);
         let told: Vec<_> =
             sought.found.iter().map(|it| (it.server.to_string(), it.priority)).collect();
         let expected = [
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(told, expected.map(|(url, priority)| (url.to_owned(), priority)));
         assert_eq!(sought.found[0].server.authority(), "app.test:81");
         assert!(sought.found[0].server.is_secure());
-        let leads = |url: &str| sought.found[1].server.stands_at(&url.parse().unwrap());
+        let leads = |url: &str| sought.found[1].server.is_at(&url.parse().unwrap());
         assert!(leads("https://10.0.0.1:80") && leads("https://app.test:80"));
         assert!(!leads("https://10.0.0.2:80") && !leads("http://10.0.0.1:80"));
     }
@@ -298,7 +298,7 @@ mod tests {
             |host: &str, priority| SeekTarget { name: name(host), port: 80, priority, weight: 0 };
         let server: OriginServer = "http://app.test".parse().unwrap();
         let targets = [target("a.test", 1), target("b.test", 2)];
-        let sought = gather(&server, &name("app.test"), &targets, &known);
+        let sought = collect_servers(&server, &name("app.test"), &targets, &known);
         assert_eq!((sought.found.len(), sought.left_out), (FOUND_MAX, 2));
         assert_eq!(sought.found[1].server.to_string(), "http://10.9.0.2");
     }
@@ -310,10 +310,10 @@ mod tests {
         known.get_mut("a.test").unwrap().failed.push(failed);
         let server: OriginServer = "http://a.test".parse().unwrap();
         let targets = [SeekTarget { name: name("a.test"), port: 80, priority: 0, weight: 0 }];
-        let sought = gather(&server, &name("a.test"), &targets, &known);
-        let open = |ip: &str| sought.leaves_open(&name("a.test"), ip.parse().unwrap());
+        let sought = collect_servers(&server, &name("a.test"), &targets, &known);
+        let open = |ip: &str| sought.is_unanswered(&name("a.test"), ip.parse().unwrap());
         assert!(open("2001:db8::1") && !open("10.0.0.9"));
         assert_eq!(sought.failure, Some(NoAddresses::UpstreamFailed));
-        assert!(!sought.leaves_open(&name("b.test"), "2001:db8::1".parse().unwrap()));
+        assert!(!sought.is_unanswered(&name("b.test"), "2001:db8::1".parse().unwrap()));
     }
 }

@@ -28,24 +28,24 @@ pub(super) struct AheadOpener<'c> {
 impl AheadOpener<'_> {
     /// Opens, in the background, what is missing beside `first`. They lead to its `peer`, which its
     /// client was permitted; whoever uses one later is asked whether it is too.
-    pub(super) fn open_beside(&self, first: &CountedConnection, peer: SocketAddr) {
+    pub(super) fn open_extra(&self, first: &CountedConnection, peer: SocketAddr) {
         if !pool::has_room(self.key, &self.caps) {
             return;
         }
         for _ in 0..first.need().missing() {
-            let place = first.need().place();
+            let place = first.need().count_connection();
             let (dialer, origin, key) =
                 (self.dialer.clone(), self.origin.clone(), self.key.clone());
             let (caps, versions) = (self.caps, self.versions);
             let need = Rc::clone(place.need());
             tokio::task::spawn_local(async move {
-                if let Ok(connection) = dialer.dial_again(&origin, versions, peer).await
+                if let Ok(connection) = dialer.redial(&origin, versions, peer).await
                     && let Ok(open) = speak_as_agreed(connection, peer, caps.answer).await
                     && !open.is_http2()
                 {
-                    pool::give(key, OpenConnection { place: Some(place), ..open }, caps);
+                    pool::put_idle(key, OpenConnection { counted: Some(place), ..open }, caps);
                 } else {
-                    need.had_too_many();
+                    need.report_unused();
                 }
             });
         }

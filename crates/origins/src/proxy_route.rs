@@ -13,9 +13,9 @@ use vocab::Now;
 
 /// Time for which a parent rests after its first failure, in milliseconds; each further one doubles
 /// it.
-const REST_MS_MIN: u64 = 1_000;
+const EJECTION_MS_MIN: u64 = 1_000;
 /// The longest rest, in milliseconds: a parent that is back is found within a minute.
-const REST_MS_MAX: u64 = 60_000;
+const EJECTION_MS_MAX: u64 = 60_000;
 
 /// Ways out, the first first. Cheap to clone; clones share what is known of the parents.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(super) struct KnownParent {
     /// Of this process alone: connections through one parent are not taken for those through
     /// another.
     pub(super) number: u64,
-    trouble: Mutex<ParentTrouble>,
+    failure: Mutex<ParentTrouble>,
 }
 
 #[derive(Default)]
@@ -73,25 +73,25 @@ impl ProxyRoute {
     }
 
     /// Returns its steps, those that rest behind those that do not.
-    pub(super) fn in_turn(&self, now: Now) -> impl Iterator<Item = &RouteStep> {
-        let fit = self.0.iter().filter(move |step| !step.rests(now));
-        fit.chain(self.0.iter().filter(move |step| step.rests(now)))
+    pub(super) fn in_order(&self, now: Now) -> impl Iterator<Item = &RouteStep> {
+        let fit = self.0.iter().filter(move |step| !step.is_ejected(now));
+        fit.chain(self.0.iter().filter(move |step| step.is_ejected(now)))
     }
 }
 
 impl KnownParent {
     fn new(parent: ParentProxy) -> Self {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
-        Self { parent, number: NUMBERS.fetch_add(1, Relaxed), trouble: Mutex::default() }
+        Self { parent, number: NUMBERS.fetch_add(1, Relaxed), failure: Mutex::default() }
     }
 }
 
 impl RouteStep {
-    fn rests(&self, now: Now) -> bool {
+    fn is_ejected(&self, now: Now) -> bool {
         match self {
             Self::Direct => false,
             Self::Through(known) => {
-                now.mono_ms < known.trouble.lock().unwrap_or_else(PoisonError::into_inner).until_ms
+                now.mono_ms < known.failure.lock().unwrap_or_else(PoisonError::into_inner).until_ms
             }
         }
     }
@@ -99,18 +99,18 @@ impl RouteStep {
     /// It led somewhere.
     pub(super) fn serves(&self) {
         if let Self::Through(known) = self {
-            *known.trouble.lock().unwrap_or_else(PoisonError::into_inner) =
+            *known.failure.lock().unwrap_or_else(PoisonError::into_inner) =
                 ParentTrouble::default();
         }
     }
 
     /// True if the next step may be tried after this failure, of which nothing reached an origin. A
     /// parent that failed rests.
-    pub(super) fn gives_way(&self, why: &SendError, now: Now) -> bool {
+    pub(super) fn allows_failover(&self, why: &SendError, now: Now) -> bool {
         match (self, why) {
             (Self::Through(known), SendError::Dial(DialError::Parent(_))) => {
-                let mut trouble = known.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-                let rest_ms = (REST_MS_MIN << trouble.failures.min(16)).min(REST_MS_MAX);
+                let mut trouble = known.failure.lock().unwrap_or_else(PoisonError::into_inner);
+                let rest_ms = (EJECTION_MS_MIN << trouble.failures.min(16)).min(EJECTION_MS_MAX);
                 trouble.failures = trouble.failures.saturating_add(1);
                 trouble.until_ms = now.mono_ms.saturating_add(rest_ms);
                 true
@@ -118,7 +118,7 @@ impl RouteStep {
             (Self::Direct, SendError::Dial(why)) => match why {
                 DialError::NoAddress(_) | DialError::Refused(_) | DialError::Timeout => true,
                 DialError::Forbidden
-                | DialError::Aliased(_)
+                | DialError::CnameBlocked(_)
                 | DialError::Tls(_)
                 | DialError::Parent(_)
                 | DialError::ParentRefused(_) => false,
@@ -147,7 +147,7 @@ mod tests {
             RouteStep::Direct => "direct".to_owned(),
             RouteStep::Through(known) => known.parent.host.to_string(),
         };
-        way.in_turn(now).map(name).collect()
+        way.in_order(now).map(name).collect()
     }
 
     #[test]
@@ -157,10 +157,10 @@ mod tests {
         assert_eq!(order(&way, at(0)), ["a", "b"]);
         let first = way.0[0].clone();
         let gone = SendError::Dial(DialError::Parent(String::new()));
-        assert!(first.gives_way(&gone, at(0)));
+        assert!(first.allows_failover(&gone, at(0)));
         assert_eq!(order(&way, at(999)), ["b", "a"]);
         assert_eq!(order(&way, at(1_000)), ["a", "b"]);
-        assert!(first.gives_way(&gone, at(1_000)));
+        assert!(first.allows_failover(&gone, at(1_000)));
         assert_eq!(order(&way, at(2_999)), ["b", "a"]);
         first.serves();
         assert_eq!(order(&way, at(2_999)), ["a", "b"]);
@@ -170,8 +170,8 @@ mod tests {
     fn a_refusal_is_final() {
         let way = ProxyRoute::new(["http://a:1".parse::<ParentHop>().unwrap()], &[]);
         let refused = SendError::Dial(DialError::ParentRefused(String::new()));
-        assert!(!way.0[0].gives_way(&refused, at(0)));
-        assert!(!way.0[0].gives_way(&SendError::Timeout, at(0)));
+        assert!(!way.0[0].allows_failover(&refused, at(0)));
+        assert!(!way.0[0].allows_failover(&SendError::Timeout, at(0)));
         assert_eq!(order(&ProxyRoute::new([], &[]), at(0)), ["direct"]);
     }
 }
