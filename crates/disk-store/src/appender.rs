@@ -7,9 +7,9 @@ use crate::figures::DiskTrouble;
 use crate::large_write::LargeWrite;
 use crate::open_segment::{OpenSegment, WriteFailure, mark_dead};
 use crate::queue::{DiskJob, Ticket};
+use crate::segment_scan::SegmentSurvey;
 use crate::segments::DiskSegment;
 use crate::shared::DiskShared;
-use crate::survey::SegmentSurvey;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -70,20 +70,20 @@ impl SegmentAppender {
             // What was torn behind the last record goes, so that the footer is the end of the file.
             match segment.file.set_len(survey.end) {
                 Ok(()) => self.seal(OpenSegment { segment, survey }),
-                Err(why) => self.note_trouble(&why),
+                Err(why) => self.note_failure(&why),
             }
         }
     }
 
     /// Does the next job; false at the end.
     fn job(&mut self) -> bool {
-        match self.shared.queue.take() {
-            DiskJob::Whole(record, body) => {
+        match self.shared.queue.next() {
+            DiskJob::Small(record, body) => {
                 let written = self.write(record, &body);
                 self.note(written);
             }
-            DiskJob::Begin(ticket, record, body, failed) => {
-                self.begin(ticket, record, &body, &failed);
+            DiskJob::StartLarge(ticket, record, body, failed) => {
+                self.start_large(ticket, record, &body, &failed);
             }
             DiskJob::More(ticket, body) => self.more(ticket, &body),
             DiskJob::Finish(ticket) => self.finish(ticket),
@@ -104,7 +104,7 @@ impl SegmentAppender {
 
     fn note(&mut self, written: Result<(), WriteFailure>) {
         match written {
-            Ok(()) => self.shared.set_trouble(None),
+            Ok(()) => self.shared.set_failure(None),
             Err(why) => {
                 self.shared.count(|counts| &counts.not_stored);
                 self.note_unwritten(&why);
@@ -116,17 +116,17 @@ impl SegmentAppender {
     pub(crate) fn note_unwritten(&mut self, why: &WriteFailure) {
         match why {
             WriteFailure::NoRoom => {}
-            WriteFailure::Failed(why) => self.note_trouble(why),
+            WriteFailure::Failed(why) => self.note_failure(why),
         }
     }
 
-    fn note_trouble(&mut self, why: &io::Error) {
+    fn note_failure(&mut self, why: &io::Error) {
         let trouble = DiskTrouble::of(why);
         if trouble == DiskTrouble::DiskFull {
             // Others fill the disk too: what is the oldest here goes.
             self.reclaim();
         }
-        self.shared.set_trouble(Some(trouble));
+        self.shared.set_failure(Some(trouble));
     }
 
     /// Cuts off what is unfinished and closes all segments, so that the next start need not walk

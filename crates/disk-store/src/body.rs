@@ -91,10 +91,10 @@ pub struct DiskBody {
     pub(crate) segment: Arc<DiskSegment>,
     pub(crate) header: RecordHeader,
     pub(crate) layout: RecordLayout,
-    pub(crate) place: RecordLocation,
+    pub(crate) location: RecordLocation,
     pub(crate) inline: Option<Bytes>,
     /// The sums of its blocks, once they were needed.
-    pub(crate) sums: Option<Box<[u32]>>,
+    pub(crate) checksums: Option<Box<[u32]>>,
     /// Blocks from the beginning that were compared.
     pub(crate) checked: u64,
 }
@@ -111,7 +111,7 @@ impl DiskBody {
     }
 
     /// All of it, where it is small: it was read with the head.
-    pub fn whole(&self) -> Option<Bytes> {
+    pub fn inline(&self) -> Option<Bytes> {
         self.inline.clone()
     }
 
@@ -150,26 +150,27 @@ impl DiskBody {
 
     /// Reads a block and compares it with its sum.
     fn block(&mut self, number: u64) -> Result<Bytes, CorruptedBody> {
-        let sound = self.sound_block(number);
+        let sound = self.verified_block(number);
         if sound.is_none() {
-            self.shared.drop_corrupted(self.header.key, &self.segment, self.place.at);
+            self.shared.drop_corrupted(self.header.key, &self.segment, self.location.at);
         }
         let block = sound.ok_or(CorruptedBody)?;
         if number == self.checked {
             self.checked += 1;
             if self.checked == format::blocks(self.len()) {
-                self.shared.index.mark(self.header.key, self.place, RecordMark::Checked);
+                self.shared.index.mark(self.header.key, self.location, RecordMark::Checked);
             }
         }
         Ok(block)
     }
 
-    fn sound_block(&mut self, number: u64) -> Option<Bytes> {
-        if self.sums.is_none() {
+    fn verified_block(&mut self, number: u64) -> Option<Bytes> {
+        if self.checksums.is_none() {
             let salt = self.shared.salt;
-            self.sums = Some(record::sums(&self.segment, self.place.at, &self.header, salt)?);
+            self.checksums =
+                Some(record::checksums(&self.segment, self.location.at, &self.header, salt)?);
         }
-        let sum = *self.sums.as_ref()?.get(number as usize)?;
+        let sum = *self.checksums.as_ref()?.get(number as usize)?;
         let from = number * BLOCK_BYTES;
         let mut bytes = vec![0; BLOCK_BYTES.min(self.len() - from) as usize];
         self.segment.file.read_exact_at(&mut bytes, self.layout.body_at + from).ok()?;

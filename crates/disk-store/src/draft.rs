@@ -62,7 +62,7 @@ impl RecordDraft<'_> {
             head_len: self.head.len() as u32,
             // Both are known when it is laid out.
             body_len: 0,
-            text_sum: 0,
+            text_checksum: 0,
         };
         Ok(PendingRecord { header, text })
     }

@@ -5,17 +5,17 @@
 //! thread.
 
 use crate::appender::SegmentAppender;
+use crate::body_chunks::BodyPieces;
 use crate::format::{BLOCK_BYTES, RecordKind, blocks};
 use crate::labels::RecordLabels;
 use crate::large_write::LargeWrite;
 use crate::open_segment::WriteFailure;
-use crate::pieces::BodyPieces;
 use crate::purge::PurgeEffect;
+use crate::reclaim::EvacuationRule;
 use crate::record::{self, LoadedRecord, PendingRecord};
-use crate::room::EvacuationRule;
+use crate::segment_scan::{FooterEntry, SegmentEnding, scan_segment};
 use crate::segments::DiskSegment;
 use crate::slot::{IndexSlot, RecordLocation};
-use crate::survey::{FooterEntry, SegmentEnding, survey};
 use crate::writer::GATHERED_BYTES_MAX;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ impl SegmentAppender {
     /// Moves what is to be kept, and takes everything else of it out of the index.
     pub(crate) fn evacuate(&mut self, segment: &DiskSegment, keep: EvacuationRule) {
         let len = segment.file.metadata().map_or(0, |metadata| metadata.len());
-        let found = survey(&segment.file, len, segment.id, self.shared.salt);
+        let found = scan_segment(&segment.file, len, segment.id, self.shared.salt);
         let is_whole = found.as_ref().is_some_and(|found| found.ending == SegmentEnding::Sealed);
         let mut budget = self.shared.limits.segment_bytes / 2;
         for entry in found.map_or_else(Vec::new, |found| found.entries) {
             let place = RecordLocation { segment: segment.slot, at: entry.at };
             let Some(slot) = self.shared.index.at(entry.key, place) else { continue };
             let is_moved = entry.len <= budget
-                && self.is_wanted(slot, keep)
+                && self.should_keep(slot, keep)
                 && self.relocate(segment, &entry).is_some();
             if is_moved {
                 budget -= entry.len;
@@ -46,11 +46,11 @@ impl SegmentAppender {
         }
     }
 
-    fn is_wanted(&self, slot: IndexSlot, keep: EvacuationRule) -> bool {
+    fn should_keep(&self, slot: IndexSlot, keep: EvacuationRule) -> bool {
         // A newer head goes only with its body: without it, the older one would count again.
         let is_kept =
             slot.is_hot() || keep == EvacuationRule::Useful || slot.kind() == RecordKind::Head;
-        is_kept && !slot.is_useless(self.shared.unix_s())
+        is_kept && !slot.is_expired(self.shared.unix_s())
     }
 
     /// Takes an object out. What of it lies in other segments is not to be found at a restart.
@@ -60,7 +60,7 @@ impl SegmentAppender {
             self.shared.count(|counts| &counts.evicted);
         }
         gone.into_iter()
-            .filter(|slot| slot.place() != place)
+            .filter(|slot| slot.location() != place)
             .for_each(|slot| self.mark_slot_dead(slot));
     }
 
@@ -101,7 +101,7 @@ impl SegmentAppender {
     ) -> Result<Option<()>, WriteFailure> {
         let key = record.header.key;
         let file = |appender: &Self, slot: IndexSlot| {
-            let is_there = appender.shared.index.relocate(key, from, slot.place());
+            let is_there = appender.shared.index.relocate(key, from, slot.location());
             if !is_there {
                 appender.mark_slot_dead(slot);
             }
@@ -110,7 +110,8 @@ impl SegmentAppender {
         if let Some(body) = &loaded.inline {
             return Ok(self.append(record, &BodyPieces::of(body), file)?);
         }
-        let Some(sums) = record::sums(segment, from.at, &loaded.header, self.shared.salt) else {
+        let Some(sums) = record::checksums(segment, from.at, &loaded.header, self.shared.salt)
+        else {
             return Ok(None);
         };
         let len = loaded.header.body_len;
@@ -128,15 +129,15 @@ impl SegmentAppender {
         }
         let mut large_write = LargeWrite::new(self.large_segment()?, record, Arc::default());
         for number in 0..blocks(len) {
-            let written = block(number).map(|bytes| self.lengthen(&mut large_write, &bytes));
+            let written = block(number).map(|bytes| self.extend(&mut large_write, &bytes));
             match written {
                 Some(Ok(())) => {}
                 None => {
-                    self.give_up(large_write);
+                    self.abandon(large_write);
                     return Ok(None);
                 }
                 Some(Err(why)) => {
-                    self.give_up(large_write);
+                    self.abandon(large_write);
                     return Err(why);
                 }
             }

@@ -36,7 +36,7 @@ pub struct DiskFigures {
     /// Objects that went with their segment.
     pub evicted: u64,
     /// Why nothing is written for now.
-    pub trouble: Option<DiskTrouble>,
+    pub failure: Option<DiskTrouble>,
 }
 
 /// The counters behind [`DiskFigures`].

@@ -7,7 +7,7 @@ use crate::durable_file::{options, replace};
 use crate::format::u32_at;
 use crate::key::KeySeed;
 use crate::purge_log::{self, PurgeLog};
-use crate::survey::VERSION;
+use crate::segment_scan::VERSION;
 use std::fmt;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -113,7 +113,7 @@ pub(crate) fn segment_path(folder: &Path, id: u64) -> PathBuf {
 
 impl DiskFolder {
     /// Takes the folder at `path`, makes it where there is none. A new one gets `seed`.
-    pub(crate) fn take(
+    pub(crate) fn open(
         path: &Path,
         seed: KeySeed,
     ) -> Result<(Self, FolderListing, PurgeLog), OpenError> {
@@ -153,7 +153,7 @@ impl DiskFolder {
 
     /// True if the folder that is there now is still the one that was taken: it may have been
     /// removed, or another file system mounted over it.
-    pub(crate) fn is_there(&self) -> bool {
+    pub(crate) fn still_exists(&self) -> bool {
         let same = |there: fs::Metadata| {
             let held = self.lock.metadata();
             held.is_ok_and(|held| (held.dev(), held.ino()) == (there.dev(), there.ino()))

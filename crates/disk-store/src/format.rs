@@ -52,7 +52,7 @@ impl ChecksumSalt {
 
     /// The checksum of `bytes` at `spot`: CRC-32C (RFC 3720 §12.1), begun with the salt and the
     /// place, so that a block that is written or read in another place is found out.
-    pub fn sum(self, spot: SegmentOffset, bytes: &[u8]) -> u32 {
+    pub fn checksum(self, spot: SegmentOffset, bytes: &[u8]) -> u32 {
         let sum = crc32c::crc32c_append(self.0, &spot.segment.to_le_bytes());
         crc32c::crc32c_append(crc32c::crc32c_append(sum, &spot.at.to_le_bytes()), bytes)
     }
@@ -134,7 +134,7 @@ pub struct RecordHeader {
     /// Bytes of its own body: 0 in a [`RecordKind::Head`].
     pub body_len: u64,
     /// The checksum of labels and head.
-    pub text_sum: u32,
+    pub text_checksum: u32,
 }
 
 /// Where the parts of a record lie, in bytes from the beginning of its segment.
@@ -169,8 +169,8 @@ impl RecordHeader {
         spot: SegmentOffset,
         bytes: &[u8; HEADER_BYTES],
     ) -> Option<Self> {
-        let sound =
-            u32_at(bytes, 0) == HEADER_MAGIC && u32_at(bytes, 92) == salt.sum(spot, &bytes[8..92]);
+        let sound = u32_at(bytes, 0) == HEADER_MAGIC
+            && u32_at(bytes, 92) == salt.checksum(spot, &bytes[8..92]);
         let header = Self {
             kind: RecordKind::from_code(bytes[84]).filter(|_| sound)?,
             life: if u32_at(bytes, 4) == 0 { RecordLife::Alive } else { RecordLife::Dead },
@@ -183,7 +183,7 @@ impl RecordHeader {
             labels_len: u32_at(bytes, 64),
             head_len: u32_at(bytes, 68),
             useful_until_s: u32_at(bytes, 72),
-            text_sum: u32_at(bytes, 80),
+            text_checksum: u32_at(bytes, 80),
         };
         header.is_bounded().then_some(header)
     }
@@ -197,12 +197,12 @@ impl RecordHeader {
         for (at, word) in (24..).step_by(8).zip(words) {
             bytes[at..at + 8].copy_from_slice(&word.to_le_bytes());
         }
-        let halves = [self.labels_len, self.head_len, self.useful_until_s, 0, self.text_sum];
+        let halves = [self.labels_len, self.head_len, self.useful_until_s, 0, self.text_checksum];
         for (at, half) in (64..).step_by(4).zip(halves) {
             bytes[at..at + 4].copy_from_slice(&half.to_le_bytes());
         }
         bytes[84] = self.kind.code();
-        let sum = salt.sum(spot, &bytes[8..92]);
+        let sum = salt.checksum(spot, &bytes[8..92]);
         bytes[92..96].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
@@ -245,7 +245,7 @@ pub fn encode_trailer(
     bytes.extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
     bytes.extend(sequence.to_le_bytes());
     bytes.extend(TRAILER_MAGIC.to_le_bytes());
-    let sum = salt.sum(spot, &bytes);
+    let sum = salt.checksum(spot, &bytes);
     bytes.extend(sum.to_le_bytes());
     bytes
 }
@@ -260,7 +260,7 @@ pub fn decode_trailer(
     let sums = bytes.len().checked_sub(TRAILER_BYTES as usize)?;
     let sound = u64_at(bytes, sums) == sequence
         && u32_at(bytes, sums + 8) == TRAILER_MAGIC
-        && u32_at(bytes, sums + 12) == salt.sum(spot, &bytes[..sums + 12]);
+        && u32_at(bytes, sums + 12) == salt.checksum(spot, &bytes[..sums + 12]);
     sound.then(|| bytes[..sums].chunks_exact(4).map(|sum| u32_at(sum, 0)).collect())
 }
 
@@ -293,7 +293,7 @@ mod tests {
             labels_len: 30,
             head_len: 200,
             body_len: 100_000,
-            text_sum: 4,
+            text_checksum: 4,
         }
     }
 

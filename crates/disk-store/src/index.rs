@@ -7,8 +7,8 @@
 
 use crate::format::RecordKind;
 use crate::key::KeyHash;
+use crate::segment_scan::FooterEntry;
 use crate::slot::{IndexSlot, RecordLocation, TAG_BITS};
-use crate::survey::FooterEntry;
 use crate::table::SlotTable;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -97,7 +97,7 @@ impl DiskIndex {
         }
     }
 
-    fn take(&self, table: &mut SlotTable, position: usize) -> IndexSlot {
+    fn remove_at(&self, table: &mut SlotTable, position: usize) -> IndexSlot {
         let taken = table.remove(position);
         self.count(taken.kind()).fetch_sub(1, Relaxed);
         taken
@@ -139,7 +139,7 @@ impl DiskIndex {
     /// The slot of the record at `place`.
     pub(crate) fn at(&self, key: KeyHash, place: RecordLocation) -> Option<IndexSlot> {
         let table = self.shard(key);
-        table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place)
+        table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.location() == place)
     }
 
     /// Puts in an object in place of the one of the same variant; gives back what it took out.
@@ -149,13 +149,13 @@ impl DiskIndex {
             self.put(&mut table, slot);
             return Vec::new();
         }
-        let mut gone = self.take_variant(&mut table, slot.tag(), slot.variant());
+        let mut gone = self.remove_variant(&mut table, slot.tag(), slot.variant());
         let fulls =
             table.positions(slot.tag()).filter(|it| table.slot(*it).kind() == RecordKind::Full);
         let fulls: Vec<IndexSlot> = fulls.map(|it| table.slot(it)).collect();
         if fulls.len() >= VARIANTS_MAX {
             let least = fulls.iter().find(|it| !it.is_hot()).unwrap_or(&fulls[0]);
-            gone.extend(self.take_variant(&mut table, slot.tag(), least.variant()));
+            gone.extend(self.remove_variant(&mut table, slot.tag(), least.variant()));
         }
         self.put(&mut table, slot);
         gone
@@ -178,9 +178,9 @@ impl DiskIndex {
             })
         };
         let full =
-            of_variant(&table, RecordKind::Full).filter(|it| table.slot(*it).place() == body);
+            of_variant(&table, RecordKind::Full).filter(|it| table.slot(*it).location() == body);
         table.slot_mut(full.ok_or(NoBody)?).set_until(until_s);
-        let gone = of_variant(&table, RecordKind::Head).map(|it| self.take(&mut table, it));
+        let gone = of_variant(&table, RecordKind::Head).map(|it| self.remove_at(&mut table, it));
         self.put(&mut table, slot);
         Ok(gone)
     }
@@ -189,24 +189,24 @@ impl DiskIndex {
     pub(crate) fn remove(&self, key: KeyHash, place: RecordLocation) -> Vec<IndexSlot> {
         let mut table = self.shard(key);
         let there =
-            table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.place() == place);
-        there.map_or_else(Vec::new, |it| self.take_variant(&mut table, it.tag(), it.variant()))
+            table.positions(tag(key)).map(|it| table.slot(it)).find(|it| it.location() == place);
+        there.map_or_else(Vec::new, |it| self.remove_variant(&mut table, it.tag(), it.variant()))
     }
 
     /// Takes out everything under `key`.
     pub(crate) fn remove_key(&self, key: KeyHash) {
         let mut table = self.shard(key);
         while let Some(position) = table.positions(tag(key)).next() {
-            self.take(&mut table, position);
+            self.remove_at(&mut table, position);
         }
     }
 
-    fn take_variant(&self, table: &mut SlotTable, tag: u64, variant: u16) -> Vec<IndexSlot> {
+    fn remove_variant(&self, table: &mut SlotTable, tag: u64, variant: u16) -> Vec<IndexSlot> {
         let mut gone = Vec::new();
         while let Some(position) =
             table.positions(tag).find(|it| table.slot(*it).variant() == variant)
         {
-            gone.push(self.take(table, position));
+            gone.push(self.remove_at(table, position));
         }
         gone
     }
@@ -219,7 +219,7 @@ impl DiskIndex {
     /// Notes something about the record at `place`, if it is still there.
     pub(crate) fn mark(&self, key: KeyHash, place: RecordLocation, mark: RecordMark) {
         self.change(key, place, |slot| match mark {
-            RecordMark::Hot => slot.heat(),
+            RecordMark::Hot => slot.mark_used(),
             RecordMark::Checked => slot.set_checked(),
         });
     }
@@ -231,7 +231,7 @@ impl DiskIndex {
         change: impl FnOnce(&mut IndexSlot),
     ) -> bool {
         let mut table = self.shard(key);
-        let position = table.positions(tag(key)).find(|it| table.slot(*it).place() == place);
+        let position = table.positions(tag(key)).find(|it| table.slot(*it).location() == place);
         position.map(|it| change(table.slot_mut(it))).is_some()
     }
 
@@ -242,7 +242,7 @@ impl DiskIndex {
 
     /// Takes out every record of the segment with this place in the table.
     pub(crate) fn forget_segment(&self, segment: u32) {
-        self.forget(|slot| slot.place().segment == segment);
+        self.forget(|slot| slot.location().segment == segment);
     }
 
     fn forget(&self, is_forgotten: impl Fn(IndexSlot) -> bool) {
@@ -252,17 +252,17 @@ impl DiskIndex {
             for position in (0..table.len()).rev() {
                 let slot = table.slot(position);
                 if slot.is_used() && is_forgotten(slot) {
-                    self.take(&mut table, position);
+                    self.remove_at(&mut table, position);
                 }
             }
         }
     }
 
     /// Shows every slot to `visit`, a shard at a time: some milliseconds for a million.
-    pub(crate) fn walk(&self, mut visit: impl FnMut(&mut IndexSlot)) {
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(&mut IndexSlot)) {
         for shard in &self.shards {
             let mut table = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            table.used().for_each(&mut visit);
+            table.iter_used().for_each(&mut visit);
         }
     }
 }
@@ -295,7 +295,7 @@ mod tests {
         assert!(index.find(KEY)[0].head.is_some());
         assert_eq!(index.commit(KEY, full(1, 3)).len(), 2);
         let found = index.find(KEY);
-        assert_eq!((found.len(), found[0].full.place(), found[0].head), (1, at(3), None));
+        assert_eq!((found.len(), found[0].full.location(), found[0].head), (1, at(3), None));
         assert_eq!((index.objects(), index.heads()), (1, 0));
     }
 
@@ -309,7 +309,7 @@ mod tests {
             }
         }
         let gone = index.commit(KEY, full(1000, 1000));
-        assert_eq!(gone.iter().map(|it| it.place()).collect::<Vec<_>>(), [at(5)]);
+        assert_eq!(gone.iter().map(|it| it.location()).collect::<Vec<_>>(), [at(5)]);
         assert_eq!(index.find(KEY).len(), VARIANTS_MAX);
         index.remove(KEY, at(7));
         index.forget_segment(1);

@@ -4,9 +4,9 @@
 //! next. Part of the disk's thread; also used to move large records.
 
 use crate::appender::SegmentAppender;
+use crate::body_chunks::BodyPieces;
 use crate::large_write::LargeWrite;
 use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure};
-use crate::pieces::BodyPieces;
 use crate::queue::Ticket;
 use crate::record::PendingRecord;
 use crate::slot::IndexSlot;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 impl SegmentAppender {
     /// The first bytes of a large record.
-    pub(crate) fn begin(
+    pub(crate) fn start_large(
         &mut self,
         ticket: Ticket,
         record: PendingRecord,
@@ -57,14 +57,13 @@ impl SegmentAppender {
         let Some(mut large_write) = self.large_writes.remove(&ticket) else { return };
         let room = self.make_room(body.len() as u64);
         let mut pieces = body.iter();
-        match room
-            .and_then(|()| pieces.try_for_each(|piece| self.lengthen(&mut large_write, piece)))
+        match room.and_then(|()| pieces.try_for_each(|piece| self.extend(&mut large_write, piece)))
         {
             Ok(()) => {
                 self.large_writes.insert(ticket, large_write);
             }
             Err(why) => {
-                self.give_up(large_write);
+                self.abandon(large_write);
                 self.shared.end_large_write();
                 self.note_unwritten(&why);
             }
@@ -72,7 +71,7 @@ impl SegmentAppender {
     }
 
     /// Writes more of a body, and counts it against the limit at once.
-    pub(crate) fn lengthen(
+    pub(crate) fn extend(
         &self,
         large_write: &mut LargeWrite,
         body: &[u8],
@@ -91,11 +90,11 @@ impl SegmentAppender {
         };
         self.shared.end_large_write();
         if !self.may_be_filed(&large_write.record) {
-            return self.give_up(large_write);
+            return self.abandon(large_write);
         }
         let key = large_write.record.header.key;
         match self.complete_large_write(large_write, |appender, slot| appender.commit(key, slot)) {
-            Ok(()) => self.shared.set_trouble(None),
+            Ok(()) => self.shared.set_failure(None),
             Err(why) => {
                 self.shared.count(|counts| &counts.not_stored);
                 self.note_unwritten(&why);
@@ -111,10 +110,10 @@ impl SegmentAppender {
         file: impl FnOnce(&Self, IndexSlot) -> T,
     ) -> Result<T, WriteFailure> {
         if let Err(why) = large_write.complete(self.shared.salt) {
-            self.give_up(large_write);
+            self.abandon(large_write);
             return Err(why.into());
         }
-        let slot = self.enter(&mut large_write.open, &large_write.record);
+        let slot = self.index(&mut large_write.open, &large_write.record);
         let filed = file(self, slot);
         self.put_back(large_write.open, SegmentKind::Large);
         Ok(filed)
@@ -124,11 +123,11 @@ impl SegmentAppender {
     pub(crate) fn abort(&mut self, ticket: Ticket) {
         if let Some(large_write) = self.large_writes.remove(&ticket) {
             self.shared.end_large_write();
-            self.give_up(large_write);
+            self.abandon(large_write);
         }
     }
 
-    pub(crate) fn give_up(&mut self, large_write: LargeWrite) {
+    pub(crate) fn abandon(&mut self, large_write: LargeWrite) {
         large_write.failed.store(true, Relaxed);
         self.truncate(large_write.open, SegmentKind::Large);
     }

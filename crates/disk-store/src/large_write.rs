@@ -22,7 +22,7 @@ pub(crate) struct LargeWrite {
     pub(crate) record: PendingRecord,
     pub(crate) body_at: u64,
     pub(crate) len: u64,
-    sums: BlockSums,
+    checksums: BlockSums,
     /// Tells the writer that it writes in vain.
     pub(crate) failed: Arc<AtomicBool>,
 }
@@ -31,24 +31,24 @@ impl LargeWrite {
     pub(crate) fn new(open: OpenSegment, record: PendingRecord, failed: Arc<AtomicBool>) -> Self {
         let text_end = open.survey.end + (HEADER_BYTES + record.text.len()) as u64;
         let body_at = format::body_at(text_end, u64::MAX);
-        Self { open, record, body_at, len: 0, sums: BlockSums::default(), failed }
+        Self { open, record, body_at, len: 0, checksums: BlockSums::default(), failed }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.open.segment.file.write_all_at(bytes, self.body_at + self.len)?;
         self.len += bytes.len() as u64;
-        self.sums.add(bytes);
+        self.checksums.add(bytes);
         Ok(())
     }
 
     /// Trailer, text and, last of all, the header.
     pub(crate) fn complete(&mut self, salt: ChecksumSalt) -> io::Result<()> {
-        let (file, spot) = (&self.open.segment.file, self.open.spot());
+        let (file, spot) = (&self.open.segment.file, self.open.next_offset());
         let header = &mut self.record.header;
         header.body_len = self.len;
-        header.text_sum = crc32c::crc32c(&self.record.text);
+        header.text_checksum = crc32c::crc32c(&self.record.text);
         let layout = header.layout(spot.at);
-        let sums = std::mem::take(&mut self.sums).finish();
+        let sums = std::mem::take(&mut self.checksums).finish();
         let mut trailer = format::encode_trailer(salt, spot, header.sequence, &sums);
         trailer.resize((layout.end - layout.trailer_at) as usize, 0);
         file.write_all_at(&trailer, layout.trailer_at)?;

@@ -10,13 +10,14 @@
 //! folder/  identity  lock  purges  0000000000000001.segment …
 //! ```
 
+mod append;
 mod appender;
 mod body;
+mod body_chunks;
 mod draft;
 mod durable_file;
 mod evacuate;
 mod figures;
-mod filing;
 mod folder;
 mod format;
 mod index;
@@ -26,18 +27,17 @@ mod large_records;
 mod large_write;
 mod not_stored;
 mod open_segment;
-mod pieces;
 mod purge;
 mod purge_log;
 mod purges;
 mod queue;
+mod reclaim;
 mod record;
 mod recover;
-mod room;
+mod segment_scan;
 mod segments;
 mod shared;
 mod slot;
-mod survey;
 mod table;
 mod writer;
 
@@ -57,8 +57,8 @@ pub use purge::{PATTERN_BYTES_MAX, Purge, PurgeEffect, PurgeError, PurgeStrength
 pub use purge_log::PurgeHistory;
 pub use purges::PURGES_MAX;
 pub use queue::{QUEUE_BYTES_USUAL, QUEUE_JOBS_MAX};
-pub use survey::{
-    FooterEntry, OPENING_BYTES, SegmentEnding, SegmentSurvey, SurveySource, opening, survey,
+pub use segment_scan::{
+    FooterEntry, OPENING_BYTES, SegmentEnding, SegmentSurvey, SurveySource, opening, scan_segment,
 };
 pub use writer::{GATHERED_BYTES_MAX, RecordWriter};
 
@@ -163,7 +163,7 @@ pub struct RecoveredDisk {
     /// Segments.
     pub segments: u64,
     /// Segments that had to be walked: the process had not ended in order.
-    pub walked: u64,
+    pub scanned: u64,
     /// Files that were no segments any more, and were removed.
     pub removed: u64,
     /// Names of some files that are not ours; they are left alone.
@@ -191,7 +191,7 @@ impl DiskStore {
     /// Opens the store, or makes it.
     pub fn open(settings: &Settings, now: Now) -> Result<(Self, RecoveredDisk), OpenError> {
         let limits = settings.limits()?;
-        let (folder, listing, log) = DiskFolder::take(&settings.path, settings.seed)?;
+        let (folder, listing, log) = DiskFolder::open(&settings.path, settings.seed)?;
         let purges = log.read.completeness;
         let shared = Arc::new(DiskShared::new(folder, limits, log, now));
         let found = recover::recover(&shared, &listing)?;
@@ -206,7 +206,7 @@ impl DiskStore {
             objects: shared.index.objects(),
             bytes: shared.segments.bytes(),
             segments: shared.segments.count() as u64,
-            walked: found.walked,
+            scanned: found.scanned,
             removed: found.removed,
             foreign: listing.foreign,
             purges,
@@ -225,7 +225,7 @@ impl DiskStore {
     /// Returns what may be stored under a key, in no order: an object for each variant, at most
     /// [`VARIANTS_MAX`]. Looks into memory alone.
     pub fn find(&self, key: KeyHash) -> Vec<DiskCandidate> {
-        let segment = |slot: slot::IndexSlot| self.shared.segments.get(slot.place().segment);
+        let segment = |slot: slot::IndexSlot| self.shared.segments.get(slot.location().segment);
         let candidate = |object: DiskObject| {
             let full = segment(object.full)?;
             let head = object.head.and_then(segment);
@@ -260,7 +260,7 @@ impl DiskStore {
             Some(newer) => (newer.header, newer.text),
             None => (body.header.clone(), body.text.clone()),
         };
-        let place = object.full.place();
+        let place = object.full.location();
         let labels_len = header.labels_len as usize;
         let purged = match text.get(..labels_len).and_then(RecordLabels::decode) {
             Some(labels) => self.shared.purges.on(header.moment, *key, &labels),
@@ -277,9 +277,9 @@ impl DiskStore {
             segment: full.clone(),
             header: body.header,
             layout: body.layout,
-            place,
+            location: place,
             inline: body.inline,
-            sums: None,
+            checksums: None,
             checked,
         };
         Some(StoredAnswer { text, labels_len, purged, body })
@@ -292,7 +292,7 @@ impl DiskStore {
         segment: &Arc<DiskSegment>,
         slot: slot::IndexSlot,
     ) -> Option<LoadedRecord> {
-        let place = slot.place();
+        let place = slot.location();
         match record::load(segment, place.at, slot.len(), self.shared.salt) {
             Ok(loaded) => (loaded.header.key == key).then_some(loaded),
             Err(ReadFailure::Dead) => {
@@ -309,7 +309,7 @@ impl DiskStore {
     /// Notes that something stored was of use: it is moved when its segment is reclaimed.
     pub fn hit(&self, stored: &StoredAnswer) {
         self.shared.count(|counts| &counts.hits);
-        self.shared.index.mark(stored.body.header.key, stored.body.place, RecordMark::Hot);
+        self.shared.index.mark(stored.body.header.key, stored.body.location, RecordMark::Hot);
     }
 
     /// Begins to store an answer.
@@ -341,7 +341,7 @@ impl DiskStore {
         now: Now,
     ) -> Result<PendingRecord, NotStored> {
         let may_write = self.shared.may_write(now);
-        let record = if may_write { record } else { Err(NotStored::Trouble) };
+        let record = if may_write { record } else { Err(NotStored::DiskFailure) };
         record.inspect_err(|_| self.shared.count(|counts| &counts.not_stored))
     }
 
@@ -373,8 +373,8 @@ impl DiskStore {
     }
 
     /// The figures of this moment.
-    pub fn figures(&self) -> DiskFigures {
-        self.shared.figures()
+    pub fn stats(&self) -> DiskFigures {
+        self.shared.stats()
     }
 }
 

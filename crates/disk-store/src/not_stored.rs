@@ -16,7 +16,7 @@ pub enum NotStored {
     /// The disk does not keep up.
     QueueFull,
     /// Nothing is written for now: see the figures for the trouble.
-    Trouble,
+    DiskFailure,
     /// A purge came since its moment, or may have.
     Purged,
     /// The store is closed.
@@ -33,7 +33,7 @@ impl fmt::Display for NotStored {
             }
             Self::TooManyLargeWrites => "too many large bodies are being written at once",
             Self::QueueFull => "the disk does not keep up",
-            Self::Trouble => "the disk has trouble and is tried again later",
+            Self::DiskFailure => "the disk has trouble and is tried again later",
             Self::Purged => "it was purged while it was fetched",
             Self::Closed => "the store is closed",
         })

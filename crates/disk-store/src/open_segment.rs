@@ -3,8 +3,8 @@
 //! Plain parts of the disk's thread, which alone uses them.
 
 use crate::format::{DEAD, SegmentOffset};
+use crate::segment_scan::SegmentSurvey;
 use crate::segments::DiskSegment;
-use crate::survey::SegmentSurvey;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(crate) struct OpenSegment {
 
 impl OpenSegment {
     /// Where the next record begins.
-    pub(crate) fn spot(&self) -> SegmentOffset {
+    pub(crate) fn next_offset(&self) -> SegmentOffset {
         SegmentOffset { segment: self.segment.id, at: self.survey.end }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct PurgeLogContent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PurgeHistory {
     /// All that were acknowledged.
-    Whole,
+    Complete,
     /// Some may have been lost, so everything stored before counts as purged.
     Lost,
 }
@@ -63,7 +63,7 @@ impl PurgeLog {
             noted: Vec::new(),
             next: 1,
             len: 0,
-            completeness: PurgeHistory::Whole,
+            completeness: PurgeHistory::Complete,
         };
         let mut log = Self { folder: folder.into(), file: None, len: 0, entries: 0, read };
         log.rewrite(&[], 1)?;
@@ -78,7 +78,7 @@ impl PurgeLog {
         };
         let read = read(&bytes);
         let file = match read.completeness {
-            PurgeHistory::Whole => Some(options().open(folder.join(NAME))?),
+            PurgeHistory::Complete => Some(options().open(folder.join(NAME))?),
             PurgeHistory::Lost => None,
         };
         Ok(Self { folder: folder.into(), file, len: read.len, entries: read.noted.len(), read })
@@ -90,7 +90,7 @@ impl PurgeLog {
     }
 
     /// True if it can be appended to; otherwise it has to be rewritten.
-    pub(crate) const fn is_sound(&self) -> bool {
+    pub(crate) const fn is_appendable(&self) -> bool {
         self.file.is_some()
     }
 
@@ -225,7 +225,7 @@ fn read(bytes: &[u8]) -> PurgeLogContent {
                 noted.push(found);
                 at += len;
             }
-            LogStep::Torn => break PurgeHistory::Whole,
+            LogStep::Torn => break PurgeHistory::Complete,
             LogStep::Unknown => break PurgeHistory::Lost,
         }
     };
@@ -261,7 +261,7 @@ mod tests {
     fn purges_are_read_as_they_were_written() {
         let found = read(&file());
         assert_eq!((found.noted, found.next), (noted(), 15));
-        assert_eq!((found.len, found.completeness), (file().len() as u64, PurgeHistory::Whole));
+        assert_eq!((found.len, found.completeness), (file().len() as u64, PurgeHistory::Complete));
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
             if end < OPENING_BYTES {
                 assert_eq!(found.completeness, PurgeHistory::Lost, "cut at {end}");
             } else {
-                assert_eq!(found.completeness, PurgeHistory::Whole, "cut at {end}");
+                assert_eq!(found.completeness, PurgeHistory::Complete, "cut at {end}");
                 assert_eq!(found.noted, noted()[..found.noted.len()], "cut at {end}");
                 assert!(found.len as usize <= end);
             }

@@ -68,7 +68,7 @@ struct PurgeTable {
 }
 
 impl PurgeTable {
-    fn strike(&mut self, noted: &NumberedPurge) {
+    fn apply(&mut self, noted: &NumberedPurge) {
         let strike = PatternPurges::of(noted);
         let words = match &noted.purge {
             Purge::Everything => return self.everything.join(strike),
@@ -109,15 +109,15 @@ impl PurgeTable {
 
     /// Drops what concerns no moment from `moment_min` on.
     fn forget_below(&mut self, moment_min: u64) {
-        let noted = self.noted().into_iter().filter(|noted| noted.number >= moment_min);
+        let noted = self.entries().into_iter().filter(|noted| noted.number >= moment_min);
         let mut kept = Self::default();
-        noted.for_each(|noted| kept.strike(&noted));
+        noted.for_each(|noted| kept.apply(&noted));
         *self = kept;
     }
 
     /// Makes one of the older half.
-    fn fold(&mut self) {
-        let mut numbers: Vec<u64> = self.noted().iter().map(|noted| noted.number).collect();
+    fn merge_older(&mut self) {
+        let mut numbers: Vec<u64> = self.entries().iter().map(|noted| noted.number).collect();
         let middle = numbers.len() / 2;
         let (_, middle, _) = numbers.select_nth_unstable(middle);
         let middle = *middle;
@@ -125,7 +125,7 @@ impl PurgeTable {
         self.everything.join(PatternPurges { soft: 0, hard: middle });
     }
 
-    fn noted(&self) -> Vec<NumberedPurge> {
+    fn entries(&self) -> Vec<NumberedPurge> {
         let words = |map: &HashMap<Box<str>, PatternPurges>, purge: fn(String) -> Purge| {
             let each = map.iter().map(move |(text, strike)| (purge(text.to_string()), *strike));
             each.collect::<Vec<_>>()
@@ -159,7 +159,7 @@ impl DiskPurges {
     /// Returns those of former runs.
     pub(crate) fn new(mut log: PurgeLog) -> Self {
         let mut table = PurgeTable::default();
-        log.read.noted.drain(..).for_each(|noted| table.strike(&noted));
+        log.read.noted.drain(..).for_each(|noted| table.apply(&noted));
         Self { table: RwLock::new(table), log: Mutex::new(log), forgotten: AtomicU64::new(0) }
     }
 
@@ -170,7 +170,7 @@ impl DiskPurges {
 
     /// True if something learned at `moment` may be filed at all: no purge that might concern it
     /// has been forgotten.
-    pub(crate) fn still_knows(&self, moment: u64) -> bool {
+    pub(crate) fn covers(&self, moment: u64) -> bool {
         moment > self.forgotten.load(SeqCst)
     }
 
@@ -193,18 +193,18 @@ impl DiskPurges {
             purge: purge.clone(),
         };
         let noted: Vec<NumberedPurge> = purges.iter().map(note).collect();
-        let mut written = if log.is_sound() { log.append(&noted) } else { Ok(()) };
+        let mut written = if log.is_appendable() { log.append(&noted) } else { Ok(()) };
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         for noted in &noted {
-            table.strike(noted);
+            table.apply(noted);
         }
         let is_full = table.count() > PURGES_MAX || table.text_bytes > PATTERNS_BYTES_MAX;
         if is_full {
-            table.fold();
+            table.merge_older();
         }
         // A log that failed is written anew at once: there may be room for that.
-        if is_full || !log.is_sound() || is_wasteful(&log, &table) {
-            let all = table.noted();
+        if is_full || !log.is_appendable() || needs_compaction(&log, &table) {
+            let all = table.entries();
             drop(table);
             written = log.rewrite(&all, next.load(SeqCst));
         }
@@ -217,13 +217,13 @@ impl DiskPurges {
     pub(crate) fn forget_below(&self, moment_min: u64, next: &AtomicU64) {
         let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        if table.noted().iter().all(|noted| noted.number >= moment_min) {
+        if table.entries().iter().all(|noted| noted.number >= moment_min) {
             return;
         }
         table.forget_below(moment_min);
         self.forgotten.fetch_max(moment_min.min(next.load(SeqCst)) - 1, SeqCst);
-        if is_wasteful(&log, &table) {
-            let all = table.noted();
+        if needs_compaction(&log, &table) {
+            let all = table.entries();
             drop(table);
             // Should it fail, the next purge writes the file anew.
             let _ = log.rewrite(&all, next.load(SeqCst));
@@ -236,7 +236,7 @@ impl DiskPurges {
     }
 }
 
-fn is_wasteful(log: &PurgeLog, table: &PurgeTable) -> bool {
+fn needs_compaction(log: &PurgeLog, table: &PurgeTable) -> bool {
     // A pattern has two numbers at most, a soft and a hard one.
     log.entries() > 4 * table.count() + LOG_ENTRIES_SPARE
 }

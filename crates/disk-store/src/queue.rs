@@ -4,8 +4,8 @@
 //! and release something are always taken; there are at most as many as there are writers. Called
 //! by writers and by readers that found damage.
 
+use crate::body_chunks::BodyPieces;
 use crate::not_stored::NotStored;
-use crate::pieces::BodyPieces;
 use crate::record::PendingRecord;
 use crate::segments::DiskSegment;
 use std::collections::VecDeque;
@@ -25,9 +25,9 @@ pub(crate) type Ticket = u64;
 /// Something for the disk's thread.
 pub(crate) enum DiskJob {
     /// A whole small record.
-    Whole(PendingRecord, BodyPieces),
+    Small(PendingRecord, BodyPieces),
     /// The first bytes of a large one. The flag is raised when it cannot be stored.
-    Begin(Ticket, PendingRecord, BodyPieces, Arc<AtomicBool>),
+    StartLarge(Ticket, PendingRecord, BodyPieces, Arc<AtomicBool>),
     /// More of its bytes.
     More(Ticket, BodyPieces),
     /// Is complete.
@@ -48,7 +48,7 @@ impl DiskJob {
     /// Bytes of memory that it holds.
     fn weight(&self) -> usize {
         match self {
-            Self::Whole(record, body) | Self::Begin(_, record, body, _) => {
+            Self::Small(record, body) | Self::StartLarge(_, record, body, _) => {
                 record.text.capacity() + body.weight()
             }
             Self::More(_, body) => body.weight(),
@@ -109,7 +109,7 @@ impl DiskQueue {
     }
 
     /// The next job; waits for it.
-    pub(crate) fn take(&self) -> DiskJob {
+    pub(crate) fn next(&self) -> DiskJob {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(job) = state.jobs.pop_front() {

@@ -3,11 +3,11 @@
 //! Nothing read is given out before its checksum was compared; what does not fit is an error, and
 //! the caller drops the record. Called by writers, readers, and whoever moves records.
 
+use crate::body_chunks::BodyPieces;
 use crate::format::{
     self, BLOCK_BYTES, ChecksumSalt, HEADER_BYTES, INLINE_BODY_BYTES_MAX, RecordHeader, RecordKind,
     RecordLayout, RecordLife, SegmentOffset,
 };
-use crate::pieces::BodyPieces;
 use crate::segments::DiskSegment;
 use bytes::Bytes;
 use std::io;
@@ -58,7 +58,7 @@ impl BlockSums {
 
 impl PendingRecord {
     /// Lays the record with this whole body into `bytes`, as it is to stand at `spot`.
-    pub(crate) fn lay(
+    pub(crate) fn write_into(
         &mut self,
         body: &BodyPieces,
         salt: ChecksumSalt,
@@ -66,7 +66,7 @@ impl PendingRecord {
         bytes: &mut Vec<u8>,
     ) {
         self.header.body_len = body.len() as u64;
-        self.header.text_sum = crc32c::crc32c(&self.text);
+        self.header.text_checksum = crc32c::crc32c(&self.text);
         let layout = self.header.layout(spot.at);
         let pad = |bytes: &mut Vec<u8>, to: u64| bytes.resize((to - spot.at) as usize, 0);
         let mut sums = BlockSums::default();
@@ -119,7 +119,7 @@ fn alive(header: Option<RecordHeader>) -> Result<RecordHeader, ReadFailure> {
 }
 
 /// The sums in the trailer of a record.
-pub(crate) fn sums(
+pub(crate) fn checksums(
     segment: &DiskSegment,
     at: u64,
     header: &RecordHeader,
@@ -143,11 +143,11 @@ pub(crate) fn load(
     let first: &[u8; HEADER_BYTES] = bytes.first_chunk().ok_or(ReadFailure::Damaged)?;
     let header =
         alive(RecordHeader::decode(salt, SegmentOffset { segment: segment.id, at }, first))?;
-    take_apart(segment, at, header, bytes, salt).ok_or(ReadFailure::Damaged)
+    split(segment, at, header, bytes, salt).ok_or(ReadFailure::Damaged)
 }
 
 /// The parts of a record whose first bytes were read; `None` where one is not what was written.
-fn take_apart(
+fn split(
     segment: &DiskSegment,
     at: u64,
     header: RecordHeader,
@@ -167,7 +167,7 @@ fn take_apart(
     }
     let bytes = Bytes::from(bytes);
     let text = bytes.slice(part(layout.text_at, text_end));
-    let mut is_sound = crc32c::crc32c(&text) == header.text_sum;
+    let mut is_sound = crc32c::crc32c(&text) == header.text_checksum;
     let mut inline = None;
     if is_inline {
         let body = bytes.slice(part(layout.body_at, layout.body_at + header.body_len));

@@ -9,10 +9,10 @@ use crate::durable_file::options;
 use crate::folder::{FolderListing, OpenError, segment_path};
 use crate::format::RecordKind;
 use crate::index;
+use crate::segment_scan::{FooterEntry, SegmentEnding, SegmentSurvey, count, scan_segment};
 use crate::segments::DiskSegment;
 use crate::shared::DiskShared;
 use crate::slot::IndexSlot;
-use crate::survey::{FooterEntry, SegmentEnding, SegmentSurvey, count, survey};
 use std::fs;
 use std::io;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl RecordSequences {
     }
 
     fn get(&self, slot: IndexSlot) -> u64 {
-        let place = slot.place();
+        let place = slot.location();
         let of = self.of.get(place.segment as usize).map_or(&[][..], Vec::as_slice);
         of.binary_search_by_key(&place.at, |(at, _)| *at).map_or(0, |found| of[found].1)
     }
@@ -45,7 +45,7 @@ impl RecordSequences {
 pub(crate) struct RecoveryFindings {
     pub(crate) tasks: RecoveryTasks,
     /// Segments without a footer.
-    pub(crate) walked: u64,
+    pub(crate) scanned: u64,
     /// Files of ours that were no segments any more, and were removed.
     pub(crate) removed: u64,
 }
@@ -67,7 +67,7 @@ pub(crate) fn recover(
     }
     shared.index.reserve(files.iter().map(|(_, _, len, file)| count(file, *len)).sum());
     for (id, path, len, file) in files {
-        let Some(survey) = survey(&file, len, id, shared.salt) else {
+        let Some(survey) = scan_segment(&file, len, id, shared.salt) else {
             // The process ended before its first bytes were written, or they are damaged.
             fs::remove_file(&path).map_err(|why: io::Error| OpenError::of(&path, why))?;
             found.removed += 1;
@@ -89,7 +89,7 @@ pub(crate) fn recover(
         match survey.ending {
             SegmentEnding::Sealed => segment.is_closed.store(true, Relaxed),
             SegmentEnding::Open => {
-                found.walked += 1;
+                found.scanned += 1;
                 found.tasks.unsealed.push((segment, survey));
             }
         }
@@ -135,7 +135,7 @@ fn file_head(
         return;
     }
     let slot = index::slot(entry, segment.slot);
-    if let Ok(older) = shared.index.renew(entry.key, slot, full.place(), entry.useful_until_s) {
+    if let Ok(older) = shared.index.renew(entry.key, slot, full.location(), entry.useful_until_s) {
         found.mark_dead_if_unmarked(shared, ending, older.into_iter().collect());
     }
 }
@@ -151,8 +151,8 @@ impl RecoveryFindings {
     ) {
         if ending == SegmentEnding::Open {
             for slot in older {
-                if let Some(segment) = shared.segments.get(slot.place().segment) {
-                    self.tasks.dead.push((segment, slot.place().at));
+                if let Some(segment) = shared.segments.get(slot.location().segment) {
+                    self.tasks.dead.push((segment, slot.location().at));
                 }
             }
         }

@@ -27,7 +27,7 @@ pub(crate) struct DiskSegment {
     /// The least is reclaimed first.
     pub(crate) age: AtomicU64,
     /// Number of times that it was spared because much of it was in use.
-    pub(crate) spared: AtomicU32,
+    pub(crate) deferred: AtomicU32,
     /// True if nothing is written to it any more.
     pub(crate) is_closed: AtomicBool,
 }
@@ -103,7 +103,7 @@ impl DiskSegments {
             bytes: AtomicU64::new(0),
             moment_min: AtomicU64::new(u64::MAX),
             age: AtomicU64::new(self.next_age()),
-            spared: AtomicU32::new(0),
+            deferred: AtomicU32::new(0),
             is_closed: AtomicBool::new(false),
         });
         if free == table.len() {

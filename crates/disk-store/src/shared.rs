@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vocab::Now;
 
 /// For how long nothing is written after trouble, in milliseconds: then one record tries.
-const TROUBLE_PAUSE_MS: u64 = 30_000;
+const FAILURE_PAUSE_MS: u64 = 30_000;
 /// Large bodies that are written at once; fewer in a small store.
 const LARGE_WRITES_MAX: u64 = 32;
 
@@ -57,7 +57,7 @@ pub(crate) struct DiskShared {
     pub(crate) counts: DiskCounts,
     /// The next number of a record or a purge.
     pub(crate) next: AtomicU64,
-    trouble: Mutex<Option<WritePause>>,
+    failure: Mutex<Option<WritePause>>,
     /// The latest time that was handed in: seconds since 1970.
     unix_s: AtomicU64,
     large_writes: AtomicU64,
@@ -66,7 +66,7 @@ pub(crate) struct DiskShared {
 
 /// Trouble, and when to try again.
 struct WritePause {
-    trouble: DiskTrouble,
+    failure: DiskTrouble,
     /// On the clock of the callers; `None` until the first of them came by.
     until_mono_ms: Option<u64>,
 }
@@ -83,7 +83,7 @@ impl DiskShared {
             purges: DiskPurges::new(log),
             queue: DiskQueue::new(limits.queue_bytes),
             counts: DiskCounts::default(),
-            trouble: Mutex::new(None),
+            failure: Mutex::new(None),
             unix_s: AtomicU64::new(now.unix_secs()),
             large_writes: AtomicU64::new(0),
             tickets: AtomicU64::new(0),
@@ -119,19 +119,19 @@ impl DiskShared {
     /// True if something may be written at `now`: after trouble only now and then.
     pub(crate) fn may_write(&self, now: Now) -> bool {
         self.unix_s.fetch_max(now.unix_secs(), Relaxed);
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trouble = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(paused) = trouble.as_mut() else { return true };
         let is_over = paused.until_mono_ms.is_some_and(|until| now.mono_ms >= until);
         if is_over || paused.until_mono_ms.is_none() {
             // After a pause one tries; the others wait for another pause.
-            paused.until_mono_ms = Some(now.mono_ms.saturating_add(TROUBLE_PAUSE_MS));
+            paused.until_mono_ms = Some(now.mono_ms.saturating_add(FAILURE_PAUSE_MS));
         }
         is_over
     }
 
-    pub(crate) fn set_trouble(&self, trouble: Option<DiskTrouble>) {
-        let mut paused = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        *paused = trouble.map(|trouble| WritePause { trouble, until_mono_ms: None });
+    pub(crate) fn set_failure(&self, trouble: Option<DiskTrouble>) {
+        let mut paused = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        *paused = trouble.map(|trouble| WritePause { failure: trouble, until_mono_ms: None });
     }
 
     /// The time, as far as it was handed in: seconds since 1970.
@@ -148,16 +148,16 @@ impl DiskShared {
         }
         self.count(|counts| &counts.corrupted);
         for slot in gone {
-            if let Some(segment) = self.segments.get(slot.place().segment) {
+            if let Some(segment) = self.segments.get(slot.location().segment) {
                 // Where the queue is full it will be found to be damaged once more.
-                let _ = self.queue.offer(DiskJob::MarkDead(segment, slot.place().at));
+                let _ = self.queue.offer(DiskJob::MarkDead(segment, slot.location().at));
             }
         }
     }
 
-    pub(crate) fn figures(&self) -> DiskFigures {
+    pub(crate) fn stats(&self) -> DiskFigures {
         let read = |counter: &AtomicU64| counter.load(Relaxed);
-        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        let trouble = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
         DiskFigures {
             objects: self.index.objects(),
             renewed: self.index.heads(),
@@ -173,7 +173,7 @@ impl DiskShared {
             reclaimed: read(&self.counts.reclaimed),
             moved: read(&self.counts.moved),
             evicted: read(&self.counts.evicted),
-            trouble: trouble.as_ref().map(|paused| paused.trouble.clone()),
+            failure: trouble.as_ref().map(|paused| paused.failure.clone()),
         }
     }
 }

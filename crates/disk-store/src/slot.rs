@@ -84,7 +84,7 @@ impl IndexSlot {
         if self.b & HEAD == 0 { RecordKind::Full } else { RecordKind::Head }
     }
 
-    pub(crate) const fn place(self) -> RecordLocation {
+    pub(crate) const fn location(self) -> RecordLocation {
         RecordLocation {
             segment: (self.b >> 44) as u32,
             at: (self.b >> 20 & 0xff_ffff) * RECORD_ALIGN,
@@ -106,7 +106,7 @@ impl IndexSlot {
         self.b & CHECKED != 0
     }
 
-    pub(crate) const fn heat(&mut self) {
+    pub(crate) const fn mark_used(&mut self) {
         self.b |= HOT;
     }
 
@@ -125,7 +125,7 @@ impl IndexSlot {
     }
 
     /// True if it was of no use any more at `unix_s`.
-    pub(crate) const fn is_useless(self, unix_s: u64) -> bool {
+    pub(crate) const fn is_expired(self, unix_s: u64) -> bool {
         let steps = self.b >> 4 & 0xffff;
         steps != 0xffff && UNTIL_SINCE_S + steps * UNTIL_STEP_S < unix_s
     }
@@ -176,15 +176,15 @@ mod tests {
         let mut slot =
             IndexSlot::new((1 << TAG_BITS) - 1, 0x1234_5678, RecordKind::Head, place, 5000);
         slot.set_until(1_800_000_000);
-        slot.heat();
+        slot.mark_used();
         assert_eq!((slot.tag(), slot.variant()), ((1 << TAG_BITS) - 1, 0x5678));
-        assert_eq!((slot.place(), slot.kind()), (place, RecordKind::Head));
+        assert_eq!((slot.location(), slot.kind()), (place, RecordKind::Head));
         assert!(slot.is_hot() && !slot.is_checked() && slot.is_used());
-        assert!(!slot.is_useless(1_800_000_000) && slot.is_useless(1_800_020_000));
+        assert!(!slot.is_expired(1_800_000_000) && slot.is_expired(1_800_020_000));
         let moved = slot.moved(RecordLocation { segment: 3, at: 64 });
-        assert_eq!((moved.place().segment, moved.place().at), (3, 64));
-        assert!(!moved.is_hot() && moved.is_used() && moved.is_useless(1_800_020_000));
+        assert_eq!((moved.location().segment, moved.location().at), (3, 64));
+        assert!(!moved.is_hot() && moved.is_used() && moved.is_expired(1_800_020_000));
         slot.set_until(u32::MAX);
-        assert!(!slot.is_useless(u64::MAX), "beyond the last step nobody knows");
+        assert!(!slot.is_expired(u64::MAX), "beyond the last step nobody knows");
     }
 }

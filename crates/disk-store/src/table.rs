@@ -55,7 +55,7 @@ impl SlotTable {
     }
 
     /// Every slot in use.
-    pub(crate) fn used(&mut self) -> impl Iterator<Item = &mut IndexSlot> {
+    pub(crate) fn iter_used(&mut self) -> impl Iterator<Item = &mut IndexSlot> {
         self.slots.iter_mut().filter(|slot| slot.is_used())
     }
 
@@ -64,14 +64,14 @@ impl SlotTable {
         if (self.used + 1) * 25 > self.homes * 22 {
             self.grow();
         }
-        while !self.place(slot) {
+        while !self.insert_after(slot) {
             self.grow();
         }
         self.used += 1;
     }
 
     /// Puts `slot` behind all that have its tag or a lesser one; false where the table ends first.
-    fn place(&mut self, slot: IndexSlot) -> bool {
+    fn insert_after(&mut self, slot: IndexSlot) -> bool {
         let position = self.positions(slot.tag()).end;
         let mut gap = position;
         while self.slots.get(gap).is_some_and(|it| it.is_used()) {
@@ -102,7 +102,7 @@ impl SlotTable {
         self.homes = homes;
         self.slots = vec![IndexSlot::EMPTY; homes + 16 + homes / 64];
         for slot in old.iter().filter(|slot| slot.is_used()) {
-            if !self.place(*slot) {
+            if !self.insert_after(*slot) {
                 // One bad run of tags: a table a quarter larger has room for it.
                 self.slots = old;
                 return self.grow();
@@ -158,7 +158,7 @@ mod tests {
             let numbers = model.entry(tag).or_default();
             if numbers.len() > 3 {
                 let position = table.positions(tag).start;
-                let taken = table.remove(position).place().segment;
+                let taken = table.remove(position).location().segment;
                 numbers.retain(|it| *it != taken);
             } else {
                 table.insert(slot(tag, number as u32));
@@ -166,13 +166,13 @@ mod tests {
             }
         }
         for (tag, numbers) in &mut model {
-            let place = |position| table.slot(position).place().segment;
+            let place = |position| table.slot(position).location().segment;
             let mut found: Vec<u32> = table.positions(*tag).map(place).collect();
             found.sort_unstable();
             numbers.sort_unstable();
             assert_eq!(found, *numbers, "tag {tag}");
         }
-        assert_eq!(table.used().count(), model.values().map(Vec::len).sum::<usize>());
+        assert_eq!(table.iter_used().count(), model.values().map(Vec::len).sum::<usize>());
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! goes on with its client. Dropped without a commit, the record never was. Called by a fill, from
 //! any thread.
 
+use crate::body_chunks::BodyPieces;
 use crate::not_stored::NotStored;
-use crate::pieces::BodyPieces;
 use crate::queue::{DiskJob, Ticket};
 use crate::record::PendingRecord;
 use crate::shared::DiskShared;
@@ -57,20 +57,20 @@ impl RecordWriter {
         let taken = if self.len > self.shared.limits.body_bytes_max() {
             Err(NotStored::BodyTooLarge)
         } else if self.pending.len() > GATHERED_BYTES_MAX {
-            self.hand_over()
+            self.enqueue()
         } else {
             Ok(())
         };
         taken.inspect_err(|why| self.end(*why))
     }
 
-    fn hand_over(&mut self) -> Result<(), NotStored> {
+    fn enqueue(&mut self) -> Result<(), NotStored> {
         let body = std::mem::take(&mut self.pending);
         match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::QueueFull)) {
             WriteStage::Gathered(record) => {
                 let ticket = self.shared.begin_large_write()?;
                 let failed = Arc::new(AtomicBool::new(false));
-                let job = DiskJob::Begin(ticket, record, body, failed.clone());
+                let job = DiskJob::StartLarge(ticket, record, body, failed.clone());
                 self.shared.queue.offer(job).inspect_err(|_| self.shared.end_large_write())?;
                 self.stage = WriteStage::Large(ticket, failed);
                 Ok(())
@@ -79,7 +79,7 @@ impl RecordWriter {
                 let has_failed = failed.load(Relaxed);
                 self.stage = WriteStage::Large(ticket, failed);
                 let more = DiskJob::More(ticket, body);
-                if has_failed { Err(NotStored::Trouble) } else { self.shared.queue.offer(more) }
+                if has_failed { Err(NotStored::DiskFailure) } else { self.shared.queue.offer(more) }
             }
             WriteStage::Over(why) => Err(why),
         }
@@ -97,11 +97,11 @@ impl RecordWriter {
 
     fn finish(&mut self) -> Result<(), NotStored> {
         if matches!(self.stage, WriteStage::Large(..)) && !self.pending.is_empty() {
-            self.hand_over()?;
+            self.enqueue()?;
         }
         match std::mem::replace(&mut self.stage, WriteStage::Over(NotStored::Closed)) {
             WriteStage::Gathered(record) => {
-                self.shared.queue.offer(DiskJob::Whole(record, std::mem::take(&mut self.pending)))
+                self.shared.queue.offer(DiskJob::Small(record, std::mem::take(&mut self.pending)))
             }
             WriteStage::Large(ticket, _) => {
                 self.shared.queue.push(DiskJob::Finish(ticket));

@@ -123,17 +123,17 @@ fn a_million_objects_cost_24_bytes_each_at_most_and_are_found_after_a_kill() {
     println!(
         "{OBJECTS} objects in {} segments, {} of them walked: ready after {took:?}, \
          {busy} ms of it on a processor; {each:.1} bytes each",
-        recovered.segments, recovered.walked
+        recovered.segments, recovered.scanned
     );
     assert_eq!(recovered.objects, OBJECTS);
-    assert!(recovered.walked > 0, "it was not closed in order");
+    assert!(recovered.scanned > 0, "it was not closed in order");
     assert!(each <= 24.0, "{each} bytes an object, all of the store's memory together");
     let begun = Instant::now();
     for number in (0..OBJECTS).step_by(100) {
         let url = url(number);
         let found = disk.find(CacheKey::new(&SEED, &url).hash());
         let stored = disk.read(&found[0]).unwrap();
-        assert_eq!(stored.body.whole().unwrap(), url);
+        assert_eq!(stored.body.inline().unwrap(), url);
     }
     println!("{:?} to find and read each", begun.elapsed() / (OBJECTS / 100) as u32);
 }

@@ -60,7 +60,7 @@ impl HttpCache {
                     let handled = HandledRequest::Hit { freshness, stale: None };
                     return Ok(Self::stored(&question, &entry, content, freshness, &handled));
                 }
-                CacheLookup::Stale { entry, freshness, why, refresh } => {
+                CacheLookup::Stale { entry, freshness, allowed_by: why, refresh } => {
                     if let Some(lead) = refresh {
                         self.refresh(&question, fetch.clone(), lead);
                     }
@@ -87,7 +87,7 @@ impl HttpCache {
                 CacheLookup::Fetch(lead) => {
                     return self.fetch_and_store(question, fetch, lead).await;
                 }
-                CacheLookup::Unfetched(why) => return Ok(Self::not_fetched_answer(why)),
+                CacheLookup::NotFetched(why) => return Ok(Self::not_fetched_answer(why)),
                 CacheLookup::Bypass(why) => {
                     let passed = self.forward(&question, &fetch, Forward::Never(why), None);
                     return Box::pin(passed).await;
@@ -171,7 +171,7 @@ impl HttpCache {
         join: JoinedFetch,
     ) -> NextStep<F::Failure> {
         let asked = question.facts();
-        let done = match join.settled(&self.rules, &asked).await {
+        let done = match join.wait_for_head(&self.rules, &asked).await {
             JoinOutcome::Read(reading) => match reading.fill.attach(0..u64::MAX) {
                 Ok(reader) => Ok(self.shared(question, fetch, &reading.filed, reader)),
                 Err(_) => self.forward(question, fetch, Forward::Bypass, None).await,
@@ -272,7 +272,7 @@ impl HttpCache {
             shape::shape(&shape_request(question), entry.head(), Some(freshness.age_secs), content);
         Self::sign(response.headers_mut(), handled);
         let source = match handled {
-            HandledRequest::Hit { stale: Some(_), .. } | HandledRequest::Rescued { .. } => {
+            HandledRequest::Hit { stale: Some(_), .. } | HandledRequest::StaleOnError { .. } => {
                 AnswerSource::Stale
             }
             HandledRequest::Hit { .. }

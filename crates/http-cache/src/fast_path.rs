@@ -56,7 +56,7 @@ impl HttpCache {
         }
         let fields = || request.header_map();
         let AtHand { entry, body, freshness } =
-            self.store().at_hand(url, &self.rules, fields, now)?;
+            self.store().memory_hit(url, &self.rules, fields, now)?;
         let lines = entry.ready(lines);
         if lines.is_empty() {
             return None;

@@ -17,7 +17,7 @@ use http_body_util::BodyExt;
 use http_engine::{Body, interim};
 use http_freshness::{
     CollapseStatus, Forward, HandledRequest, MissingRange, OriginTrouble, StoredHead, StoredStatus,
-    freshness, next_part, rescue, rest,
+    freshness, next_part, rest, stale_on_error,
 };
 use std::pin::pin;
 use std::rc::Rc;
@@ -84,9 +84,9 @@ enum BodyEnd {
 
 impl FetchManner {
     fn of(lead: &FetchPermit, status: StatusCode) -> Self {
-        let is_rest = lead.rest().is_some() && status == StatusCode::PARTIAL_CONTENT;
+        let is_rest = lead.missing_range().is_some() && status == StatusCode::PARTIAL_CONTENT;
         Self {
-            reason: lead.why(),
+            reason: lead.reason(),
             extent: if is_rest { FillExtent::Continues } else { FillExtent::Complete },
         }
     }
@@ -194,7 +194,7 @@ impl<F: OriginFetcher> OriginFetch<F> {
     /// The client's fields, with what the store asks by in place of the client's own conditions.
     fn fields_for(&self, lead: &FetchPermit) -> HeaderMap {
         let mut fields = self.question.fields.clone();
-        if let Some(rest) = lead.rest() {
+        if let Some(rest) = lead.missing_range() {
             ask_for(&mut fields, rest);
         } else if !lead.conditions().is_empty() {
             strip_conditions(&mut fields);
@@ -232,12 +232,13 @@ impl<F: OriginFetcher> OriginFetch<F> {
     ) -> Option<ServedAnswer> {
         let (head, terms) = (entry.head(), entry.terms());
         let asked = self.question.facts();
-        let (freshness, why) = rescue(&self.cache.rules, &asked, head, terms, trouble).ok()?;
+        let (freshness, why) =
+            stale_on_error(&self.cache.rules, &asked, head, terms, trouble).ok()?;
         let status = match trouble {
             OriginTrouble::Unreachable => None,
             OriginTrouble::Status(status) => Some(status),
         };
-        let handled = HandledRequest::Rescued { freshness, why, status };
+        let handled = HandledRequest::StaleOnError { freshness, allowed_by: why, status };
         let content = self.content_of(entry);
         Some(HttpCache::stored(&self.question, entry, content, freshness, &handled))
     }

@@ -100,7 +100,7 @@ impl HttpCache {
     /// name.
     fn can_continue_with(&self, wanted: &store::Settings) -> bool {
         let folder = |of: &store::Settings| of.disk.as_ref().map(|disk| disk.path.clone());
-        let holds = || self.store.get().is_some_and(|store| store.figures().disk.is_some());
+        let holds = || self.store.get().is_some_and(|store| store.stats().disk.is_some());
         self.settings == *wanted
             || (folder(wanted).is_some() && folder(wanted) == folder(&self.settings) && holds())
     }

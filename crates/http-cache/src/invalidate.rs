@@ -51,7 +51,7 @@ impl HttpCache {
         let CacheLookup::Fetch(lead) = self.look_up(&key, &as_get.facts()).await else {
             return Response::from_parts(head, body);
         };
-        let why = lead.why();
+        let why = lead.reason();
         let AnswerPlan::Storing(storing) = lead.answered(&self.rules, &question.facts(), &answered)
         else {
             return Response::from_parts(head, body);

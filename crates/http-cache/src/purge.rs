@@ -47,7 +47,7 @@ impl HttpCache {
 
     /// Returns how its store stands.
     pub fn stats(&self) -> StoreFigures {
-        self.store().figures()
+        self.store().stats()
     }
 }
 

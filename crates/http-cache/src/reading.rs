@@ -45,7 +45,7 @@ impl StoredContent {
     /// All of it.
     pub(crate) fn all(self) -> Body {
         match self {
-            Self::Memory(body) | Self::Prefix(body, _) => match body.whole() {
+            Self::Memory(body) | Self::Prefix(body, _) => match body.as_single() {
                 Some(bytes) => Body::full(bytes),
                 None => Body::boxed(StoredRuns::of(body)),
             },
@@ -126,7 +126,7 @@ impl StoredRuns {
             match self.runs.pop_front()? {
                 ByteRun::Bytes(bytes) => return Some(bytes),
                 ByteRun::Stored(range) => {
-                    let Some(piece) = self.body.pieces(range.clone()).next() else { continue };
+                    let Some(piece) = self.body.chunks(range.clone()).next() else { continue };
                     let rest = range.start + piece.len() as u64..range.end;
                     if !rest.is_empty() {
                         self.runs.push_front(ByteRun::Stored(rest));

@@ -51,7 +51,7 @@ pub(crate) const fn forwarded(
     collapse: CollapseStatus,
     kept: Option<StoredStatus>,
 ) -> HandledRequest {
-    HandledRequest::Forwarded { why, status, collapse, kept }
+    HandledRequest::Forwarded { reason: why, status, collapse, stored: kept }
 }
 
 pub(crate) fn shape_request(question: &CacheRequest) -> ShapeRequest<'_> {

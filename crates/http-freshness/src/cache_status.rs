@@ -4,8 +4,8 @@
 //! for every answer; a line is added behind those of caches nearer to the origin.
 
 use super::reuse::{Doubt, Freshness, NotFetched, NotReused, StaleAllowed};
-use super::said;
-use super::trouble::NotRescued;
+use super::stale_on_error::NotRescued;
+use super::status_header;
 use http::StatusCode;
 use http::header::HeaderValue;
 use vocab::{CacheUse, Caching, NotStored};
@@ -25,20 +25,20 @@ pub enum HandledRequest {
     /// The origin was asked.
     Forwarded {
         /// Why.
-        why: Forward,
+        reason: Forward,
         /// Status, if it differs from the answer's (RFC 9211 §2.3).
         status: Option<StatusCode>,
         /// Collapsed if the client waited for another client's request.
         collapse: CollapseStatus,
         /// Outcome of the answer.
-        kept: Option<StoredStatus>,
+        stored: Option<StoredStatus>,
     },
     /// The origin was asked and did not answer, or with an error, and what is stored was sent.
-    Rescued {
+    StaleOnError {
         /// Age of it.
         freshness: Freshness,
         /// Permission by which it was sent.
-        why: StaleAllowed,
+        allowed_by: StaleAllowed,
         /// The error's status; none if no answer came.
         status: Option<StatusCode>,
     },
@@ -86,56 +86,56 @@ pub enum StoredStatus {
 
 /// The field's value. `cache` is what this cache is called.
 pub fn cache_status(cache: &str, handled: &HandledRequest) -> HeaderValue {
-    let mut said = said::StatusMember::by(cache);
+    let mut said = status_header::StatusMember::by(cache);
     match handled {
         HandledRequest::Hit { freshness, stale } => {
-            said.yes("hit").number("ttl", freshness.ttl_secs);
+            said.flag("hit").number("ttl", freshness.ttl_secs);
             if let Some(why) = stale {
-                said.word("detail", why.word());
+                said.token("detail", why.word());
             }
         }
         HandledRequest::Refused(why) => {
-            said.word("detail", why.word());
+            said.token("detail", why.word());
         }
-        HandledRequest::Forwarded { why, status, collapse, kept } => {
-            said.word("fwd", why.word());
+        HandledRequest::Forwarded { reason: why, status, collapse, stored: kept } => {
+            said.token("fwd", why.word());
             if let Some(status) = status {
                 said.number("fwd-status", i64::from(status.as_u16()));
             }
             match collapse {
-                CollapseStatus::Collapsed => said.yes("collapsed"),
+                CollapseStatus::Collapsed => said.flag("collapsed"),
                 CollapseStatus::None => &mut said,
             };
             forwarded(&mut said, *why, kept.as_ref());
         }
-        HandledRequest::Rescued { freshness, why, status } => {
-            said.word("fwd", "stale");
+        HandledRequest::StaleOnError { freshness, allowed_by: why, status } => {
+            said.token("fwd", "stale");
             if let Some(status) = status {
                 said.number("fwd-status", i64::from(status.as_u16()));
             }
-            said.number("ttl", freshness.ttl_secs).word("detail", why.word());
+            said.number("ttl", freshness.ttl_secs).token("detail", why.word());
         }
     }
     said.value()
 }
 
-fn forwarded(said: &mut said::StatusMember, why: Forward, kept: Option<&StoredStatus>) {
+fn forwarded(said: &mut status_header::StatusMember, why: Forward, kept: Option<&StoredStatus>) {
     match kept {
         Some(StoredStatus::Stored { ttl_secs }) => {
-            said.yes("stored").number("ttl", *ttl_secs);
+            said.flag("stored").number("ttl", *ttl_secs);
             if let Some(detail) = why.detail() {
-                said.word("detail", detail);
+                said.token("detail", detail);
             }
         }
         Some(StoredStatus::Not(reason)) => {
-            said.word("detail", reason.word());
+            said.token("detail", reason.word());
         }
         Some(StoredStatus::NotRescued(reason)) => {
-            said.word("detail", reason.word());
+            said.token("detail", reason.word());
         }
         None => {
             if let Some(detail) = why.detail() {
-                said.word("detail", detail);
+                said.token("detail", detail);
             }
         }
     }
@@ -146,8 +146,8 @@ impl HandledRequest {
     pub const fn caching(&self) -> Caching {
         match *self {
             Self::Hit { stale: None, .. } => Caching::HIT,
-            Self::Hit { stale: Some(why), .. } | Self::Rescued { why, .. } => {
-                Caching { outcome: why.used(), not_stored: None }
+            Self::Hit { stale: Some(why), .. } | Self::StaleOnError { allowed_by: why, .. } => {
+                Caching { outcome: why.cache_use(), not_stored: None }
             }
             Self::Refused(NotFetched::OnlyIfCached) => {
                 Caching { outcome: CacheUse::OnlyIfCached, not_stored: None }
@@ -158,12 +158,14 @@ impl HandledRequest {
             Self::Forwarded { collapse: CollapseStatus::Collapsed, .. } => {
                 Caching { outcome: CacheUse::Collapsed, not_stored: None }
             }
-            Self::Forwarded { collapse: CollapseStatus::None, why, kept, .. } => {
+            Self::Forwarded {
+                collapse: CollapseStatus::None, reason: why, stored: kept, ..
+            } => {
                 let not_stored = match kept {
                     Some(StoredStatus::Not(reason)) => Some(reason),
                     Some(StoredStatus::Stored { .. } | StoredStatus::NotRescued(_)) | None => None,
                 };
-                Caching { outcome: why.used(), not_stored }
+                Caching { outcome: why.cache_use(), not_stored }
             }
         }
     }
@@ -171,7 +173,7 @@ impl HandledRequest {
 
 impl Forward {
     /// The same in the words of the ledger.
-    const fn used(self) -> CacheUse {
+    const fn cache_use(self) -> CacheUse {
         match self {
             Self::Bypass => CacheUse::Bypass,
             Self::UriMiss => CacheUse::UriMiss,
@@ -227,7 +229,7 @@ impl Forward {
 
 impl StaleAllowed {
     /// The same in the words of the ledger.
-    const fn used(self) -> CacheUse {
+    const fn cache_use(self) -> CacheUse {
         match self {
             Self::MaxStale => CacheUse::MaxStale,
             Self::WhileRevalidate => CacheUse::WhileRevalidate,

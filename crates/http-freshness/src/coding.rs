@@ -39,7 +39,7 @@ impl AcceptedWords {
 }
 
 /// True if a request accepts the codings of a stored response.
-pub(crate) fn takes(request: &HeaderMap, response: &HeaderMap) -> bool {
+pub(crate) fn accepts(request: &HeaderMap, response: &HeaderMap) -> bool {
     // Without the field any coding is acceptable (§12.5.3).
     if !request.contains_key(header::ACCEPT_ENCODING) {
         return true;

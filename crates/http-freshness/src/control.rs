@@ -44,12 +44,12 @@ impl ResponseControl {
     fn general(fields: &HeaderMap) -> Self {
         let mut control = Self::new(DirectiveSource::General);
         for directive in DirectiveLines::of(fields) {
-            control.take(&directive);
+            control.apply(&directive);
         }
         control
     }
 
-    fn take(&mut self, directive: &Directive<'_>) {
+    fn apply(&mut self, directive: &Directive<'_>) {
         let argument = &directive.argument;
         // A lifetime that is no number is none: the response is stale (RFC 9111 §4.2.1).
         let lifetime = || Some(argument.number().unwrap_or(0));
@@ -66,15 +66,15 @@ impl ResponseControl {
         } else if is(name, "no-cache") {
             match argument.names() {
                 Some(names) => self.no_cache_fields.extend(names),
-                None => self.raise(ResponseFlag::NoCache),
+                None => self.set(ResponseFlag::NoCache),
             }
         } else if is(name, "private") {
             match argument.names() {
                 Some(names) => self.private_fields.extend(names),
-                None => self.raise(ResponseFlag::Private),
+                None => self.set(ResponseFlag::Private),
             }
         } else if let Some(flag) = ResponseFlag::named(name) {
-            self.raise(flag);
+            self.set(flag);
         }
     }
 }
@@ -90,7 +90,7 @@ impl RequestDirectives {
         }
         if !fields.contains_key(header::CACHE_CONTROL) {
             if pragma_no_cache(fields) {
-                directives.raise(RequestDirective::NoCache);
+                directives.set(RequestDirective::NoCache);
             }
             return directives;
         }
@@ -108,22 +108,22 @@ impl RequestDirectives {
             } else if is(name, "stale-if-error") {
                 directives.stale_if_error_secs = directives.stale_if_error_secs.or_else(number);
             } else if is(name, "no-cache") {
-                directives.raise(RequestDirective::NoCache);
+                directives.set(RequestDirective::NoCache);
             } else if is(name, "no-store") {
-                directives.raise(RequestDirective::NoStore);
+                directives.set(RequestDirective::NoStore);
             } else if is(name, "only-if-cached") {
-                directives.raise(RequestDirective::OnlyIfCached);
+                directives.set(RequestDirective::OnlyIfCached);
             }
         }
         directives
     }
 
-    const fn raise(&mut self, directive: RequestDirective) {
+    const fn set(&mut self, directive: RequestDirective) {
         self.flags |= 1 << directive as u8;
     }
 
     /// True if the request says this.
-    pub const fn says(&self, directive: RequestDirective) -> bool {
+    pub const fn has(&self, directive: RequestDirective) -> bool {
         self.flags & (1 << directive as u8) != 0
     }
 }

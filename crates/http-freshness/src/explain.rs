@@ -4,8 +4,8 @@
 //! store when it is asked what is kept for a URL.
 
 use super::reuse::{Freshness, Reuse, freshness, reuse};
+use super::reuse_terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
-use super::terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
 use crate::head::StoredHead;
 use crate::seconds_text::SecondsText;
 use http::Method;
@@ -39,7 +39,7 @@ pub fn explain(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, now:
 
 /// Returns what a plain `GET` that selects this response gets of it at a moment, and why; `None`
 /// where it is sent because it is fresh.
-pub fn not_as_it_is(
+pub fn why_not_fresh(
     rules: &CachingRules,
     url: &str,
     head: &StoredHead,
@@ -49,8 +49,10 @@ pub fn not_as_it_is(
     let asked = RequestFacts { method: &Method::GET, url, fields: &head.selecting, now };
     match reuse(rules, &asked, head, terms) {
         Reuse::Fresh(_) => None,
-        Reuse::Stale { why, .. } => Some(format!("a GET now is sent it stale: {why}")),
-        Reuse::Validate { why, .. } => Some(format!("a GET now has the origin asked first: {why}")),
+        Reuse::Stale { allowed_by: why, .. } => Some(format!("a GET now is sent it stale: {why}")),
+        Reuse::Validate { reason: why, .. } => {
+            Some(format!("a GET now has the origin asked first: {why}"))
+        }
         Reuse::Never(why) => Some(format!("a GET now is not answered with it: {why}")),
     }
 }

@@ -82,11 +82,11 @@ impl StoredHead {
             return Err(UnreadableHead::TooLarge);
         }
         let mut rest = bytes;
-        let format = take(&mut rest, 1)?[0];
+        let format = read_bytes(&mut rest, 1)?[0];
         if format != FORMAT {
             return Err(UnreadableHead::Format(format));
         }
-        let status = take(&mut rest, 2)?;
+        let status = read_bytes(&mut rest, 2)?;
         let status = StatusCode::from_u16(u16::from_le_bytes([status[0], status[1]]))
             .map_err(|_| UnreadableHead::Malformed)?;
         let requested_ms = number(&mut rest)?;
@@ -145,7 +145,7 @@ fn put_text(bytes: &mut Vec<u8>, text: &[u8]) {
     bytes.extend_from_slice(text);
 }
 
-fn take<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], UnreadableHead> {
+fn read_bytes<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], UnreadableHead> {
     let (taken, behind) = rest.split_at_checked(count).ok_or(UnreadableHead::Cut)?;
     *rest = behind;
     Ok(taken)
@@ -154,7 +154,7 @@ fn take<'b>(rest: &mut &'b [u8], count: usize) -> Result<&'b [u8], UnreadableHea
 fn number(rest: &mut &[u8]) -> Result<u64, UnreadableHead> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
-        let byte = take(rest, 1)?[0];
+        let byte = read_bytes(rest, 1)?[0];
         // The tenth byte has room for one bit.
         if shift == 63 && byte > 1 {
             return Err(UnreadableHead::Malformed);
@@ -169,7 +169,7 @@ fn number(rest: &mut &[u8]) -> Result<u64, UnreadableHead> {
 
 fn text<'b>(rest: &mut &'b [u8]) -> Result<&'b [u8], UnreadableHead> {
     let count = number(rest)?;
-    take(rest, usize::try_from(count).map_err(|_| UnreadableHead::Cut)?)
+    read_bytes(rest, usize::try_from(count).map_err(|_| UnreadableHead::Cut)?)
 }
 
 fn fields(rest: &mut &[u8], left: &mut usize) -> Result<HeaderMap, UnreadableHead> {

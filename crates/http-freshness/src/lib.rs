@@ -26,22 +26,22 @@ mod proxy_status;
 mod quality;
 mod response_control;
 mod reuse;
+mod reuse_terms;
 mod rules;
-mod said;
 mod seconds_text;
+mod stale_on_error;
+mod status_header;
 mod storing;
 mod tags;
 mod target;
 mod targeted;
-mod terms;
-mod trouble;
 mod update;
 mod validation;
 mod vary;
 
 pub use cache_status::{CollapseStatus, Forward, HandledRequest, StoredStatus, cache_status};
 pub use control::{RequestDirective, RequestDirectives};
-pub use explain::{explain, not_as_it_is};
+pub use explain::{explain, why_not_fresh};
 pub use head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead, TooLarge, UnreadableHead};
 pub use invalidation::{invalidation, is_safe};
 pub use partial::{
@@ -52,15 +52,15 @@ pub use reuse::{
     Doubt, Freshness, NotFetched, NotReused, RefreshMode, Reuse, StaleAllowed, freshness, miss,
     reuse,
 };
+pub use reuse_terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
 pub use rules::{
     CacheAudience, CacheSide, CachingRules, DELTA_SECS_MAX, RequestControl, RequestFacts,
     ResponseFacts, SetCookie, StaleUse,
 };
 pub use seconds_text::SecondsText;
-pub use storing::{kept, storing};
+pub use stale_on_error::{NotRescued, OriginTrouble, stale_on_error};
+pub use storing::{storable_head, storing};
 pub use tags::{TAG_BYTES_MAX, TAGS_MAX};
-pub use terms::{ChangeExpectation, LifetimeBasis, ReuseTerms, StaleBan, ValidationNeed};
-pub use trouble::{NotRescued, OriginTrouble, rescue};
 pub use update::{HeadEffect, freshened, head_effect};
 pub use validation::{ValidationConditions, confirmed};
 pub use vary::{choose, matches};

@@ -2,7 +2,7 @@
 //!
 //! Pure. Called by the doors for every answer that they make themselves because of an error.
 
-use super::said::StatusMember;
+use super::status_header::StatusMember;
 use http::StatusCode;
 use http::header::HeaderValue;
 
@@ -64,7 +64,7 @@ pub enum ProxyError {
 pub fn proxy_status(proxy: &str, report: &ProxyReport<'_>) -> HeaderValue {
     let mut said = StatusMember::by(proxy);
     if let Some(error) = report.error {
-        said.word("error", error.word());
+        said.token("error", error.word());
     }
     if let Some(next_hop) = report.next_hop {
         said.text("next-hop", next_hop);

@@ -61,11 +61,11 @@ impl ResponseControl {
         }
     }
 
-    pub(crate) const fn raise(&mut self, flag: ResponseFlag) {
+    pub(crate) const fn set(&mut self, flag: ResponseFlag) {
         self.flags |= 1 << flag as u8;
     }
 
-    pub(crate) const fn says(&self, flag: ResponseFlag) -> bool {
+    pub(crate) const fn has(&self, flag: ResponseFlag) -> bool {
         self.flags & (1 << flag as u8) != 0
     }
 

@@ -5,8 +5,8 @@
 //! request selects ([`super::vary::choose`]).
 
 use super::control::{RequestDirective, RequestDirectives};
+use super::reuse_terms::{ChangeExpectation, ReuseTerms, StaleBan, ValidationNeed};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
-use super::terms::{ChangeExpectation, ReuseTerms, StaleBan, ValidationNeed};
 use super::validation::ValidationConditions;
 use super::vary;
 use crate::head::StoredHead;
@@ -24,14 +24,14 @@ pub enum Reuse {
         /// Age of it.
         freshness: Freshness,
         /// Permission by which it is sent.
-        why: StaleAllowed,
+        allowed_by: StaleAllowed,
         /// Background fetch of a new one, or none.
         refresh: RefreshMode,
     },
     /// Ask the origin, with these conditions; without any, fetch it again.
     Validate {
         /// Why it is not sent as it is.
-        why: Doubt,
+        reason: Doubt,
         /// Conditions to ask the origin with.
         conditions: ValidationConditions,
     },
@@ -141,7 +141,7 @@ pub fn reuse(
     let freshness = freshness(head, terms, asked.now.unix_ms);
     let Some(why) = doubt(&directives, freshness, terms) else { return Reuse::Fresh(freshness) };
     if let Some((why, refresh)) = allowed(rules, &directives, freshness, terms, why) {
-        return Reuse::Stale { freshness, why, refresh };
+        return Reuse::Stale { freshness, allowed_by: why, refresh };
     }
     ask(rules, &directives, why, ValidationConditions::of(head))
 }
@@ -156,7 +156,7 @@ fn ask(
     match unfetched(rules, directives) {
         Some(NotFetched::OnlyIfCached) => Reuse::Never(NotReused::OnlyIfCached),
         Some(NotFetched::Offline) => Reuse::Never(NotReused::Offline),
-        None => Reuse::Validate { why, conditions },
+        None => Reuse::Validate { reason: why, conditions },
     }
 }
 
@@ -166,7 +166,7 @@ pub fn miss(rules: &CachingRules, asked: &RequestFacts<'_>) -> Result<(), NotFet
 }
 
 fn unfetched(rules: &CachingRules, directives: &RequestDirectives) -> Option<NotFetched> {
-    if directives.says(RequestDirective::OnlyIfCached) {
+    if directives.has(RequestDirective::OnlyIfCached) {
         Some(NotFetched::OnlyIfCached)
     } else if rules.stale == StaleUse::Offline {
         Some(NotFetched::Offline)
@@ -207,7 +207,7 @@ fn doubt(
     if terms.validation == ValidationNeed::Always {
         return Some(Doubt::NoCache);
     }
-    if directives.says(RequestDirective::NoCache) {
+    if directives.has(RequestDirective::NoCache) {
         return Some(Doubt::ClientNoCache);
     }
     // RFC 8246 §2: a reload of what says that it does not change needs no question.

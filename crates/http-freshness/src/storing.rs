@@ -6,8 +6,8 @@
 use super::control::{RequestDirective, RequestDirectives};
 use super::partial;
 use super::response_control::{ResponseControl, ResponseFlag};
+use super::reuse_terms::{self, LifetimeBasis, ReuseTerms, ValidationNeed};
 use super::rules::{CacheAudience, CachingRules, RequestFacts, ResponseFacts, SetCookie, StaleUse};
-use super::terms::{self, LifetimeBasis, ReuseTerms, ValidationNeed};
 use super::{date, fields, tags, target, vary};
 use crate::head::{FIELDS_MAX, HEAD_BYTES_MAX, StoredHead};
 use http::header::{self, HeaderMap};
@@ -22,25 +22,25 @@ pub fn storing(
 ) -> Result<ReuseTerms, NotStored> {
     let control = ResponseControl::of(rules, answered.fields);
     method(asked)?;
-    if RequestDirectives::of(rules, asked.fields).says(RequestDirective::NoStore) {
+    if RequestDirectives::of(rules, asked.fields).has(RequestDirective::NoStore) {
         return Err(NotStored::RequestNoStore);
     }
     status(answered.status)?;
     directives(rules, &control, answered.status)?;
-    let explicit = terms::is_explicit(rules, &control, answered.fields);
+    let explicit = reuse_terms::is_explicit(rules, &control, answered.fields);
     people(rules, &control, asked.fields)?;
     if !explicit && answered.fields.contains_key(header::SET_COOKIE) {
         return Err(NotStored::SetCookie);
     }
     if *asked.method == Method::POST {
-        posted(asked, answered)?;
+        check_post(asked, answered)?;
         if !explicit {
             return Err(NotStored::PostWithoutFreshness);
         }
     }
     if !explicit
-        && !control.says(ResponseFlag::Public)
-        && !terms::is_heuristically_cacheable(answered.status)
+        && !control.has(ResponseFlag::Public)
+        && !reuse_terms::is_heuristically_cacheable(answered.status)
     {
         return Err(NotStored::StatusWithoutFreshness);
     }
@@ -48,7 +48,7 @@ pub fn storing(
     if answered.status == StatusCode::PARTIAL_CONTENT {
         partial::first_part(answered)?;
     }
-    let head = kept(rules, asked, answered);
+    let head = storable_head(rules, asked, answered);
     on_terms(rules, &control, &head)
 }
 
@@ -74,13 +74,13 @@ fn on_terms(
     tags::tags(&head.fields).map_err(|tags::TooMany| NotStored::Tags)?;
     size(&head.fields)?;
     let terms = ReuseTerms::under(rules, control, head);
-    use_left(rules, &terms, head)?;
+    check_usefulness(rules, &terms, head)?;
     Ok(terms)
 }
 
 /// Returns what is stored of an answer that [`storing`] took: without the fields that are not
 /// stored, with a `Date`, and with the fields of the request that selected it.
-pub fn kept(
+pub fn storable_head(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
     answered: &ResponseFacts<'_>,
@@ -111,7 +111,7 @@ fn method(asked: &RequestFacts<'_>) -> Result<(), NotStored> {
 }
 
 /// RFC 9110 §9.3.3: what a POST was answered with is what a GET would get only if it says so.
-fn posted(asked: &RequestFacts<'_>, answered: &ResponseFacts<'_>) -> Result<(), NotStored> {
+fn check_post(asked: &RequestFacts<'_>, answered: &ResponseFacts<'_>) -> Result<(), NotStored> {
     let location = answered.fields.get(header::CONTENT_LOCATION);
     if answered.status.is_success() && location.is_some_and(|it| target::is_same(asked.url, it)) {
         Ok(())
@@ -138,15 +138,15 @@ fn directives(
     control: &ResponseControl,
     status: StatusCode,
 ) -> Result<(), NotStored> {
-    if control.says(ResponseFlag::MustUnderstand) {
+    if control.has(ResponseFlag::MustUnderstand) {
         // §5.2.2.3: `no-store` beside it is for caches that do not know the directive.
         if !is_understood(status) {
             return Err(NotStored::NotUnderstood);
         }
-    } else if control.says(ResponseFlag::NoStore) {
+    } else if control.has(ResponseFlag::NoStore) {
         return Err(NotStored::NoStore);
     }
-    if rules.audience == CacheAudience::Shared && control.says(ResponseFlag::Private) {
+    if rules.audience == CacheAudience::Shared && control.has(ResponseFlag::Private) {
         return Err(NotStored::Private);
     }
     Ok(())
@@ -167,8 +167,8 @@ fn people(
     control: &ResponseControl,
     asked: &HeaderMap,
 ) -> Result<(), NotStored> {
-    let allowed = control.says(ResponseFlag::Public)
-        || control.says(ResponseFlag::MustRevalidate)
+    let allowed = control.has(ResponseFlag::Public)
+        || control.has(ResponseFlag::MustRevalidate)
         || control.s_maxage_secs.is_some();
     match rules.audience {
         CacheAudience::Shared if asked.contains_key(header::AUTHORIZATION) && !allowed => {
@@ -179,7 +179,11 @@ fn people(
 }
 
 /// Returns what is stale at once is worth its room only if it can be asked about or served stale.
-fn use_left(rules: &CachingRules, terms: &ReuseTerms, head: &StoredHead) -> Result<(), NotStored> {
+fn check_usefulness(
+    rules: &CachingRules,
+    terms: &ReuseTerms,
+    head: &StoredHead,
+) -> Result<(), NotStored> {
     let can_validate =
         head.fields.contains_key(header::ETAG) || head.fields.contains_key(header::LAST_MODIFIED);
     if terms.validation == ValidationNeed::Always && !can_validate {

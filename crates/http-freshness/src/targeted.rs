@@ -76,7 +76,7 @@ fn secs(value: &BareItem) -> Option<u32> {
 fn raise(control: &mut ResponseControl, flag: ResponseFlag, value: &BareItem) -> Option<()> {
     let BareItem::Boolean(says) = value else { return None };
     if *says {
-        control.raise(flag);
+        control.set(flag);
     }
     Some(())
 }

@@ -3,8 +3,8 @@
 //!
 //! Pure. Called by the store when such an answer is there.
 
+use super::reuse_terms::ReuseTerms;
 use super::rules::{CachingRules, RequestFacts, ResponseFacts};
-use super::terms::ReuseTerms;
 use super::{date, fields, storing, vary};
 use crate::head::StoredHead;
 use http::StatusCode;
@@ -22,7 +22,7 @@ pub enum HeadEffect {
     /// Updates it, as a 304 does: [`freshened`].
     Updates,
     /// Shows that it has changed: it must be asked about before it is used.
-    Outdates,
+    Invalidates,
     /// Nothing: the answer is no 200.
     Nothing,
 }
@@ -85,5 +85,5 @@ pub fn head_effect(stored: &StoredHead, answered: &ResponseFacts<'_>) -> HeadEff
     let mut compared = names.into_iter().filter(|name| {
         *name != header::CONTENT_LENGTH || stored.fields.contains_key(header::CONTENT_LENGTH)
     });
-    if compared.any(differs) { HeadEffect::Outdates } else { HeadEffect::Updates }
+    if compared.any(differs) { HeadEffect::Invalidates } else { HeadEffect::Updates }
 }

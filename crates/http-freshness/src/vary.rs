@@ -47,7 +47,7 @@ pub fn matches(head: &StoredHead, request: &HeaderMap) -> bool {
             // Requests that read the same may still refuse what came for the other.
             return coding::AcceptedWords::of(&head.selecting)
                 == coding::AcceptedWords::of(request)
-                && coding::takes(request, &head.fields);
+                && coding::accepts(request, &head.fields);
         }
         // What is in its normal form already is the rule, and needs no heap.
         let is_single = request.get_all(&name).iter().nth(1).is_none();

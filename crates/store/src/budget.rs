@@ -43,7 +43,7 @@ const CLASSES: [ByteClass; 3] = [ByteClass::Windows, ByteClass::Heads, ByteClass
 /// Holder of bytes of [`ByteClass::Cache`] that can give them back: the memory tier.
 pub(crate) trait CacheYield: Send + Sync {
     /// Gives back at least `bytes` if there are as many. Called without any lock held.
-    fn give_back(&self, bytes: u64);
+    fn release(&self, bytes: u64);
 }
 
 /// The account.
@@ -101,7 +101,7 @@ impl Budget {
     }
 
     /// Returns what the memory tier may hold beside all that goes before it, in bytes.
-    pub(crate) fn cache_room(&self) -> u64 {
+    pub(crate) fn cache_limit(&self) -> u64 {
         let before = self.held(ByteClass::Windows) + self.held(ByteClass::Heads) + self.reserved();
         self.limit.saturating_sub(before)
     }
@@ -127,14 +127,14 @@ impl Budget {
             ByteClass::Windows => self.limit - self.limit / ENTRY_PART,
             ByteClass::Heads | ByteClass::Cache => self.limit,
         };
-        let mut fits = self.add_within(bytes, room);
+        let mut fits = self.try_add(bytes, room);
         if !fits && class != ByteClass::Cache {
             let over = (self.total() + self.reserved() + bytes).saturating_sub(room);
             // An upgrade fails only while the store itself is dropped.
             if let Some(tier) = self.yields.get().and_then(Weak::upgrade) {
-                tier.give_back(over);
+                tier.release(over);
             }
-            fits = self.add_within(bytes, room);
+            fits = self.try_add(bytes, room);
         }
         fits.then(|| self.counted(class, bytes))
     }
@@ -148,7 +148,7 @@ impl Budget {
         self.fills() * RESERVE_BYTES
     }
 
-    fn add_within(&self, bytes: u64, room: u64) -> bool {
+    fn try_add(&self, bytes: u64, room: u64) -> bool {
         let room = room.saturating_sub(self.reserved());
         let added = self.total.try_update(Ordering::Relaxed, Ordering::Relaxed, |total| {
             total.checked_add(bytes).filter(|sum| *sum <= room)
@@ -160,7 +160,7 @@ impl Budget {
     }
 
     /// Counts a fill and what it takes beside its bytes, or says that there is no room for another.
-    pub(crate) fn enter(self: &Arc<Self>, overhead: u64) -> Option<CountedFill> {
+    pub(crate) fn admit_fill(self: &Arc<Self>, overhead: u64) -> Option<CountedFill> {
         self.fills.fetch_add(1, Ordering::Relaxed);
         let left = FillCount(Arc::clone(self));
         // Its reserve counts already, so that a fill which gets in can always go on.
@@ -221,7 +221,7 @@ mod tests {
     struct Hoard(Mutex<Vec<ByteCharge>>);
 
     impl CacheYield for Hoard {
-        fn give_back(&self, bytes: u64) {
+        fn release(&self, bytes: u64) {
             let mut given = 0;
             while given < bytes {
                 let Some(charge) = self.0.lock().unwrap().pop() else { return };
@@ -252,7 +252,7 @@ mod tests {
     fn what_is_set_aside_for_a_fill_is_there_when_it_comes() {
         let budget = Budget::new(10 * RESERVE_BYTES);
         let mut fills = Vec::new();
-        while let Some(entered) = budget.enter(100) {
+        while let Some(entered) = budget.admit_fill(100) {
             fills.push(entered);
         }
         let pieces: Vec<_> =
@@ -267,9 +267,9 @@ mod tests {
     fn the_window_is_the_fair_share_within_its_bounds() {
         let budget = Budget::new(400 << 10);
         assert_eq!(budget.window(), WINDOW_BYTES_MAX);
-        let fills: Vec<_> = (0..4).map_while(|_| budget.enter(0)).collect();
+        let fills: Vec<_> = (0..4).map_while(|_| budget.admit_fill(0)).collect();
         assert_eq!(budget.window(), 100 << 10);
-        let more: Vec<_> = (0..90).map_while(|_| budget.enter(0)).collect();
+        let more: Vec<_> = (0..90).map_while(|_| budget.admit_fill(0)).collect();
         assert_eq!((fills.len() + more.len(), budget.window()), (94, WINDOW_BYTES_MIN));
     }
 }

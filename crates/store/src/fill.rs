@@ -45,9 +45,9 @@ pub(crate) const FILL_BYTES: u64 = 1 << 10;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FillMode {
     /// Every byte stays until the body is whole.
-    Kept,
+    Retained,
     /// Bytes that every attached reader has got are freed.
-    Passing,
+    Streaming,
 }
 
 /// Why a body is fetched.
@@ -73,7 +73,7 @@ pub enum ResumeSupport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OtherCopy {
     /// Nowhere: only a kept one is worth finishing when nobody reads it.
-    Nothing,
+    Absent,
     /// On disk.
     Disk,
 }
@@ -86,7 +86,7 @@ pub(crate) struct FillPlan {
     pub(crate) keep_bytes_max: u64,
     pub(crate) purpose: FillPurpose,
     pub(crate) resume: ResumeSupport,
-    pub(crate) beside: OtherCopy,
+    pub(crate) other_copy: OtherCopy,
     /// A fill that lost its last reader is finished if at least this share of it is there, in
     /// percent.
     pub(crate) finish_percent: u8,
@@ -117,9 +117,9 @@ pub enum ReadRefused {
     /// The first bytes of the range are freed already.
     Freed,
     /// The writer is far from its first byte.
-    FarAhead,
+    TooFarAhead,
     /// [`READERS_MAX`] read it.
-    Crowded,
+    TooManyReaders,
     /// Is broken.
     Broken(FillBroken),
 }
@@ -135,11 +135,11 @@ pub struct Fill {
 impl Fill {
     /// A fill and its writer. `None` where the account has no room for another: the body then goes
     /// from origin to client without the store.
-    pub(crate) fn begin(budget: &Arc<Budget>, plan: FillPlan) -> Option<(Arc<Self>, FillWriter)> {
-        let entered = budget.enter(FILL_BYTES)?;
+    pub(crate) fn start(budget: &Arc<Budget>, plan: FillPlan) -> Option<(Arc<Self>, FillWriter)> {
+        let entered = budget.admit_fill(FILL_BYTES)?;
         let mode = match plan.length {
-            Some(length) if length > plan.keep_bytes_max => FillMode::Passing,
-            Some(_) | None => FillMode::Kept,
+            Some(length) if length > plan.keep_bytes_max => FillMode::Streaming,
+            Some(_) | None => FillMode::Retained,
         };
         let state = Mutex::new(FillState::new(mode, &plan.prefix));
         let fill = Arc::new(Self { budget: Arc::clone(budget), plan, state, _entered: entered });
@@ -157,10 +157,10 @@ impl Fill {
             return Err(ReadRefused::Freed);
         }
         if range.start.saturating_sub(state.end) > AHEAD_BYTES_MAX {
-            return Err(ReadRefused::FarAhead);
+            return Err(ReadRefused::TooFarAhead);
         }
         if state.readers.len() >= READERS_MAX {
-            return Err(ReadRefused::Crowded);
+            return Err(ReadRefused::TooManyReaders);
         }
         let id = state.readers.insert(ReaderOffset::at(range.start));
         state.attached = state.attached.saturating_add(1);
@@ -220,8 +220,8 @@ impl fmt::Display for ReadRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Freed => f.write_str("its first bytes are gone already: fetch it"),
-            Self::FarAhead => f.write_str("its bytes are far from coming: fetch them"),
-            Self::Crowded => f.write_str("too many read it: fetch it"),
+            Self::TooFarAhead => f.write_str("its bytes are far from coming: fetch them"),
+            Self::TooManyReaders => f.write_str("too many read it: fetch it"),
             Self::Broken(why) => why.fmt(f),
         }
     }

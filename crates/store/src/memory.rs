@@ -49,7 +49,7 @@ pub(crate) struct MemoryTier {
     budget: Arc<Budget>,
     shards: Box<[Mutex<MemoryShard>]>,
     /// The shard that gives way next.
-    turn: AtomicUsize,
+    next_shard: AtomicUsize,
     evicted: AtomicU64,
     _tables: ByteCharge,
 }
@@ -66,7 +66,7 @@ impl MemoryTier {
         let tier = Arc::new(Self {
             budget: Arc::clone(budget),
             shards,
-            turn: AtomicUsize::new(0),
+            next_shard: AtomicUsize::new(0),
             evicted: AtomicU64::new(0),
             _tables: tables,
         });
@@ -102,7 +102,7 @@ impl MemoryTier {
         if kept.is_err() {
             entry.move_to(ByteClass::Windows);
         }
-        self.let_go(&gone);
+        self.account_evicted(&gone);
         kept
     }
 
@@ -149,7 +149,7 @@ impl MemoryTier {
     }
 
     /// Entries and bytes.
-    pub(crate) fn stock(&self) -> MemoryStock {
+    pub(crate) fn usage(&self) -> MemoryStock {
         let mut stock =
             MemoryStock { evicted: self.evicted.load(Ordering::Relaxed), ..MemoryStock::default() };
         for shard in &self.shards {
@@ -167,7 +167,7 @@ impl MemoryTier {
 
     /// Returns what one shard may hold now, in bytes.
     fn limit(&self) -> u64 {
-        self.budget.cache_room() / self.shards.len() as u64
+        self.budget.cache_limit() / self.shards.len() as u64
     }
 
     fn shard(&self, hash: KeyHash) -> MutexGuard<'_, MemoryShard> {
@@ -177,18 +177,18 @@ impl MemoryTier {
     }
 
     /// Takes account of what was evicted.
-    fn let_go(&self, gone: &[Arc<StoredEntry>]) {
+    fn account_evicted(&self, gone: &[Arc<StoredEntry>]) {
         self.evicted.fetch_add(gone.len() as u64, Ordering::Relaxed);
         release(gone);
     }
 }
 
 impl CacheYield for MemoryTier {
-    fn give_back(&self, bytes: u64) {
+    fn release(&self, bytes: u64) {
         let limit = self.limit();
         let mut wanted = bytes;
         for _ in 0..self.shards.len() {
-            let number = self.turn.fetch_add(1, Ordering::Relaxed) % self.shards.len();
+            let number = self.next_shard.fetch_add(1, Ordering::Relaxed) % self.shards.len();
             let mut gone = Vec::new();
             {
                 let mut shard = lock(&self.shards[number]);
@@ -197,7 +197,7 @@ impl CacheYield for MemoryTier {
                 shard.shrink(target, limit, &mut gone);
                 wanted = wanted.saturating_sub(before - shard.bytes());
             }
-            self.let_go(&gone);
+            self.account_evicted(&gone);
             if wanted == 0 {
                 return;
             }

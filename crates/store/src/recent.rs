@@ -11,29 +11,29 @@ const ROW: usize = 4;
 /// Fingerprints of keys, each with a stamp: any clock that counts up.
 pub(crate) struct RecentKeys {
     /// Fingerprint above, stamp below; 0 is an empty place.
-    places: Box<[u64]>,
+    slots: Box<[u64]>,
 }
 
 impl RecentKeys {
     /// A table for about `count` keys; rounded up to a power of two.
     pub(crate) fn new(count: usize) -> Self {
-        Self { places: vec![0; Self::places(count)].into() }
+        Self { slots: vec![0; Self::slots(count)].into() }
     }
 
     /// Bytes it takes for `count` keys.
     pub(crate) fn cost(count: usize) -> u64 {
-        (Self::places(count) * size_of::<u64>()) as u64
+        (Self::slots(count) * size_of::<u64>()) as u64
     }
 
-    fn places(count: usize) -> usize {
+    fn slots(count: usize) -> usize {
         count.max(ROW).next_power_of_two()
     }
 
     fn row(&mut self, hash: u128) -> &mut [u64] {
-        let rows = self.places.len() / ROW;
+        let rows = self.slots.len() / ROW;
         // Other bits than those that choose a shard, a place in a map, or make the fingerprint.
         let first = ((hash >> 32) as usize & (rows - 1)) * ROW;
-        &mut self.places[first..first + ROW]
+        &mut self.slots[first..first + ROW]
     }
 
     /// Never 0.
@@ -55,12 +55,12 @@ impl RecentKeys {
     }
 
     /// True if a key was noted at most `span` before `now`.
-    pub(crate) fn has(&mut self, hash: u128, now: u32, span: u32) -> bool {
+    pub(crate) fn contains(&mut self, hash: u128, now: u32, span: u32) -> bool {
         self.find(hash, now, span).is_some()
     }
 
     /// The same; it is forgotten by this.
-    pub(crate) fn take(&mut self, hash: u128, now: u32, span: u32) -> bool {
+    pub(crate) fn remove(&mut self, hash: u128, now: u32, span: u32) -> bool {
         self.find(hash, now, span).is_some_and(|place| std::mem::take(place) != 0)
     }
 
@@ -80,12 +80,12 @@ mod tests {
         let mut recent = RecentKeys::new(64);
         let hash = |number: u128| number << 97 | number << 33;
         (1..=20).for_each(|number| recent.note(hash(number), number as u32));
-        assert!(recent.has(hash(20), 21, 8) && recent.take(hash(20), 21, 8));
-        assert!(!recent.take(hash(20), 21, 8), "forgotten");
-        assert!(!recent.has(hash(5), 21, 8) && recent.has(hash(5), 21, 64), "long ago");
-        assert!(!recent.has(hash(21), 21, 64), "never noted");
+        assert!(recent.contains(hash(20), 21, 8) && recent.remove(hash(20), 21, 8));
+        assert!(!recent.remove(hash(20), 21, 8), "forgotten");
+        assert!(!recent.contains(hash(5), 21, 8) && recent.contains(hash(5), 21, 64), "long ago");
+        assert!(!recent.contains(hash(21), 21, 64), "never noted");
         (100..300).for_each(|number| recent.note(hash(number), number as u32));
-        assert!(recent.has(hash(299), 300, 64) && !recent.has(hash(6), 300, 1000));
+        assert!(recent.contains(hash(299), 300, 64) && !recent.contains(hash(6), 300, 1000));
         assert_eq!(RecentKeys::cost(60), 512);
     }
 
@@ -94,6 +94,6 @@ mod tests {
         let mut recent = RecentKeys::new(4);
         (0..100).for_each(|now| recent.note(7, now));
         recent.note(9 << 96, 100);
-        assert!(recent.has(7, 100, 1) && recent.has(9 << 96, 100, 1));
+        assert!(recent.contains(7, 100, 1) && recent.contains(9 << 96, 100, 1));
     }
 }

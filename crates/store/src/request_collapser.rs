@@ -58,9 +58,9 @@ pub(crate) struct SharedFetch {
 }
 
 struct CollapserShard {
-    flights: HashMap<KeyHash, Vec<Arc<SharedFetch>>>,
+    fetches: HashMap<KeyHash, Vec<Arc<SharedFetch>>>,
     count: usize,
-    alone: RecentKeys,
+    unshared: RecentKeys,
 }
 
 /// Role of a client that finds nothing it may use.
@@ -72,7 +72,7 @@ pub(crate) enum CollapseRole {
     /// Read what another fetches.
     Read(Arc<FiledHead>, Arc<Fill>),
     /// Fetch; nobody waits for it.
-    Alone,
+    Unshared,
 }
 
 /// Degree to which a request may share responses with other clients.
@@ -107,9 +107,9 @@ impl RequestCollapser {
         let alone = (budget.limit() / ALONE_PART) as usize / SHARDS;
         let shard = || {
             Mutex::new(CollapserShard {
-                flights: HashMap::new(),
+                fetches: HashMap::new(),
                 count: 0,
-                alone: RecentKeys::new(alone),
+                unshared: RecentKeys::new(alone),
             })
         };
         Arc::new(Self {
@@ -129,10 +129,10 @@ impl RequestCollapser {
         is_usable: impl Fn(&FiledHead) -> bool,
     ) -> CollapseRole {
         if mode == CollapseMode::Never {
-            return CollapseRole::Alone;
+            return CollapseRole::Unshared;
         }
         let mut shard = self.shard(key);
-        let flights = shard.flights.get(&key.hash()).map_or(&[][..], Vec::as_slice);
+        let flights = shard.fetches.get(&key.hash()).map_or(&[][..], Vec::as_slice);
         let flights = flights.iter().filter(|it| it.key == *key && it.is_current());
         let mut pending = None;
         let mut count = 0;
@@ -158,14 +158,14 @@ impl RequestCollapser {
             return if may_wait {
                 CollapseRole::Wait(HeadWaiter::on(flight))
             } else {
-                CollapseRole::Alone
+                CollapseRole::Unshared
             };
         }
-        let is_uncollapsed = shard.alone.has(key.hash().0, seconds(now), ALONE_SECS);
+        let is_uncollapsed = shard.unshared.contains(key.hash().0, seconds(now), ALONE_SECS);
         if is_uncollapsed || count >= FLIGHTS_A_KEY_MAX || shard.count >= FLIGHTS_A_SHARD_MAX {
-            return CollapseRole::Alone;
+            return CollapseRole::Unshared;
         }
-        CollapseRole::Lead(InFlightGuard::begin(self, &mut shard, key))
+        CollapseRole::Lead(InFlightGuard::start(self, &mut shard, key))
     }
 
     /// Begins a fetch that no client waits for, unless one is under way.
@@ -175,26 +175,26 @@ impl RequestCollapser {
     ) -> Option<InFlightGuard> {
         let mut shard = self.shard(key);
         let is_busy = shard
-            .flights
+            .fetches
             .get(&key.hash())
             .is_some_and(|flights| flights.iter().any(|it| it.key == *key && it.is_current()));
         (!is_busy && shard.count < FLIGHTS_A_SHARD_MAX)
-            .then(|| InFlightGuard::begin(self, &mut shard, key))
+            .then(|| InFlightGuard::start(self, &mut shard, key))
     }
 
     /// Remembers whether a key's answers can be shared.
     pub(crate) fn note_shareable(&self, key: &CacheKey, mode: CollapseMode, now: Now) {
         let (hash, now) = (key.hash().0, seconds(now));
-        let alone = &mut self.shard(key).alone;
+        let alone = &mut self.shard(key).unshared;
         match mode {
-            CollapseMode::JoinOrLead => drop(alone.take(hash, now, ALONE_SECS)),
+            CollapseMode::JoinOrLead => drop(alone.remove(hash, now, ALONE_SECS)),
             CollapseMode::LeadOnly | CollapseMode::Never => alone.note(hash, now),
         }
     }
 
     /// True if a key's last answer could not be shared.
     pub(crate) fn is_uncollapsed(&self, key: &CacheKey, now: Now) -> bool {
-        self.shard(key).alone.has(key.hash().0, seconds(now), ALONE_SECS)
+        self.shard(key).unshared.contains(key.hash().0, seconds(now), ALONE_SECS)
     }
 
     /// Marks matching fetches outdated, so that no new request joins them. `concerns` is given the
@@ -206,7 +206,7 @@ impl RequestCollapser {
         let mut count = 0;
         for shard in &self.shards {
             let shard = lock(shard);
-            for flight in shard.flights.values().flatten() {
+            for flight in shard.fetches.values().flatten() {
                 let is_concerned = match &*flight.stage.borrow() {
                     FetchStage::Answered(filed, _) => concerns(&flight.key, Some(filed)),
                     _ => concerns(&flight.key, None),
@@ -221,10 +221,10 @@ impl RequestCollapser {
     }
 
     /// Fetches of a key under way that others may join.
-    pub(crate) fn flights(&self, key: &CacheKey) -> usize {
+    pub(crate) fn in_flight(&self, key: &CacheKey) -> usize {
         let shard = self.shard(key);
         shard
-            .flights
+            .fetches
             .get(&key.hash())
             .map_or(0, |them| them.iter().filter(|it| it.key == *key).count())
     }
@@ -249,30 +249,30 @@ impl SharedFetch {
 /// another client fetch.
 pub(crate) struct InFlightGuard {
     collapser: Arc<RequestCollapser>,
-    flight: Arc<SharedFetch>,
+    fetch: Arc<SharedFetch>,
 }
 
 impl InFlightGuard {
-    fn begin(
+    fn start(
         collapser: &Arc<RequestCollapser>,
         shard: &mut CollapserShard,
         key: &CacheKey,
     ) -> Self {
-        let flight = Arc::new(SharedFetch {
+        let fetch = Arc::new(SharedFetch {
             key: key.clone(),
             stage: watch::Sender::new(FetchStage::Pending),
             is_outdated: AtomicBool::new(false),
             waiting: AtomicUsize::new(0),
             body_hold: Mutex::new(None),
         });
-        shard.flights.entry(key.hash()).or_default().push(Arc::clone(&flight));
+        shard.fetches.entry(key.hash()).or_default().push(Arc::clone(&fetch));
         shard.count += 1;
-        Self { collapser: Arc::clone(collapser), flight }
+        Self { collapser: Arc::clone(collapser), fetch }
     }
 
     /// The head is there: all who wait may read.
     pub(crate) fn answered(&self, filed: &Arc<FiledHead>, fill: &Arc<Fill>) {
-        let flight = &self.flight;
+        let flight = &self.fetch;
         if flight.waiting.load(Ordering::SeqCst) > 0 {
             *lock(&flight.body_hold) = fill.attach(0..u64::MAX).ok();
         }
@@ -285,19 +285,19 @@ impl InFlightGuard {
 
     /// Tells all who wait how it stands.
     pub(crate) fn publish(&self, stage: FetchStage) {
-        self.flight.publish(stage);
+        self.fetch.publish(stage);
     }
 }
 
 impl Drop for InFlightGuard {
     fn drop(&mut self) {
-        let Self { collapser, flight } = self;
+        let Self { collapser, fetch: flight } = self;
         {
             let mut shard = collapser.shard(&flight.key);
-            if let Some(flights) = shard.flights.get_mut(&flight.key.hash()) {
+            if let Some(flights) = shard.fetches.get_mut(&flight.key.hash()) {
                 flights.retain(|it| !Arc::ptr_eq(it, flight));
                 if flights.is_empty() {
-                    shard.flights.remove(&flight.key.hash());
+                    shard.fetches.remove(&flight.key.hash());
                 }
                 shard.count -= 1;
             }
@@ -314,14 +314,14 @@ impl Drop for InFlightGuard {
 
 /// A client that waits for a head.
 pub(crate) struct HeadWaiter {
-    flight: Arc<SharedFetch>,
+    fetch: Arc<SharedFetch>,
     stage: watch::Receiver<FetchStage>,
 }
 
 impl HeadWaiter {
     fn on(flight: &Arc<SharedFetch>) -> Self {
         flight.waiting.fetch_add(1, Ordering::SeqCst);
-        Self { flight: Arc::clone(flight), stage: flight.stage.subscribe() }
+        Self { fetch: Arc::clone(flight), stage: flight.stage.subscribe() }
     }
 
     /// Returns how the fetch stands once its head has come, or will not come. The body's first byte
@@ -334,8 +334,8 @@ impl HeadWaiter {
 
 impl Drop for HeadWaiter {
     fn drop(&mut self) {
-        if self.flight.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let body_hold = lock(&self.flight.body_hold).take();
+        if self.fetch.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
+            let body_hold = lock(&self.fetch.body_hold).take();
             drop(body_hold);
         }
     }

@@ -6,13 +6,13 @@
 //! next, and every way ends in a [`FiledHead`](crate::FiledHead) head with a body, or in a reason.
 
 mod answer;
-mod at_hand;
 mod disk_tier;
 mod fetch_permit;
-mod figures;
 mod look_up;
+mod memory_hit;
 mod purge;
 mod purge_watch;
+mod stats;
 mod storing;
 
 use crate::budget::{Budget, ByteCharge, ByteClass};
@@ -23,17 +23,17 @@ use crate::settings::Settings;
 use crate::size_text::SizeText;
 use crate::uncacheable::UncacheableTable;
 pub use answer::{AnswerPlan, UnstoredReason};
-pub use at_hand::AtHand;
 use disk_store::{CacheKey, DiskStore, KeySeed, OpenError, RecoveredDisk};
 use disk_tier::DiskTier;
 pub use disk_tier::{DiskRead, DiskReadResult};
 pub use fetch_permit::{FetchPermit, JoinOutcome, JoinedFetch, SharedReading};
-use figures::Counts;
-pub use figures::{Counters, StoreFigures};
-use http_freshness::{CachingRules, ReuseTerms, SecondsText, StoredHead, explain, not_as_it_is};
+use http_freshness::{CachingRules, ReuseTerms, SecondsText, StoredHead, explain, why_not_fresh};
 pub use look_up::{CacheLookup, UnfetchedReason};
+pub use memory_hit::AtHand;
 pub use purge::PurgeReport;
 use purge_watch::RecentPurges;
+use stats::Counts;
+pub use stats::{Counters, StoreFigures};
 use std::sync::Arc;
 pub use storing::{StoreOutcome, StoringAnswer};
 use vocab::Now;
@@ -130,7 +130,7 @@ impl Store {
                 // Of a front the rest is asked for, whatever its age.
                 if !entry.is_partial()
                     && let Some(why) =
-                        not_as_it_is(rules, key.url(), entry.head(), entry.terms(), now)
+                        why_not_fresh(rules, key.url(), entry.head(), entry.terms(), now)
                 {
                     line.push_str("; ");
                     line.push_str(&why);
@@ -144,7 +144,7 @@ impl Store {
                 count => lines.push(format!("on disk, not read for this: {count}")),
             }
         }
-        match self.collapser.flights(key) {
+        match self.collapser.in_flight(key) {
             0 => {}
             count => lines.push(format!("being fetched for all who ask: {count}")),
         }

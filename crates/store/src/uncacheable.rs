@@ -25,7 +25,7 @@ const SECS_MASK: u64 = (1 << SECS_BITS) - 1;
 /// The table.
 pub(crate) struct UncacheableTable {
     /// 0 is an empty place: no reason has the number 0.
-    places: Box<[AtomicU64]>,
+    slots: Box<[AtomicU64]>,
     _table: ByteCharge,
 }
 
@@ -34,7 +34,7 @@ impl UncacheableTable {
     pub(crate) fn new(budget: &Arc<Budget>) -> Self {
         let count = (budget.limit() / PLACE_PART).clamp(1, PLACES_MAX);
         Self {
-            places: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            slots: (0..count).map(|_| AtomicU64::new(0)).collect(),
             _table: budget.charge(ByteClass::Heads, count * size_of::<AtomicU64>() as u64),
         }
     }
@@ -42,12 +42,12 @@ impl UncacheableTable {
     /// Notes why an answer for this key is not stored.
     pub(crate) fn note(&self, hash: KeyHash, why: NotStored, now: Now) {
         let note = (Self::fingerprint(hash) << SECS_BITS) | Self::secs(now);
-        self.place(hash).store((note << CODE_BITS) | u64::from(why.code()), Relaxed);
+        self.slot(hash).store((note << CODE_BITS) | u64::from(why.code()), Relaxed);
     }
 
     /// An answer for this key is stored: what was noted before is over.
     pub(crate) fn forget(&self, hash: KeyHash) {
-        let place = self.place(hash);
+        let place = self.slot(hash);
         if place.load(Relaxed) >> (CODE_BITS + SECS_BITS) == Self::fingerprint(hash) {
             place.store(0, Relaxed);
         }
@@ -56,7 +56,7 @@ impl UncacheableTable {
     /// Why the last answer for this key was not stored, if that is remembered, and how many seconds
     /// ago.
     pub(crate) fn find(&self, hash: KeyHash, now: Now) -> Option<(NotStored, u64)> {
-        let found = self.place(hash).load(Relaxed);
+        let found = self.slot(hash).load(Relaxed);
         if found >> (CODE_BITS + SECS_BITS) != Self::fingerprint(hash) {
             return None;
         }
@@ -64,9 +64,9 @@ impl UncacheableTable {
         Some((NotStored::from_code(found as u8)?, Self::secs(now).saturating_sub(then)))
     }
 
-    fn place(&self, hash: KeyHash) -> &AtomicU64 {
+    fn slot(&self, hash: KeyHash) -> &AtomicU64 {
         // Other bits than those that make the fingerprint.
-        &self.places[(hash.0 >> 32) as usize % self.places.len()]
+        &self.slots[(hash.0 >> 32) as usize % self.slots.len()]
     }
 
     /// Returns what is left above the second.
@@ -123,7 +123,7 @@ mod tests {
         for (memory, places) in [(256 << 10, 64), (16 << 20, 4096), (1 << 30, 4096)] {
             let budget = Budget::new(memory);
             let uncacheable = UncacheableTable::new(&budget);
-            assert_eq!(uncacheable.places.len(), places);
+            assert_eq!(uncacheable.slots.len(), places);
             assert_eq!(budget.held(ByteClass::Heads), places as u64 * 8);
         }
     }

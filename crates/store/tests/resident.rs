@@ -142,7 +142,7 @@ fn small_objects() {
         assert!(world.put(&format!("http://example.test/page/{number}"), &body));
     }
     let (bytes, held) = (BYTES.load(Ordering::Relaxed) - bytes, world.held() - held);
-    assert_eq!(world.store.figures().stock.entries, 5000);
+    assert_eq!(world.store.stats().memory.entries, 5000);
     assert!(bytes <= held, "more is held than is counted: {bytes} and {held}");
     assert!(held < bytes * 5 / 4, "much more is counted than is held: {bytes} and {held}");
 }
@@ -175,7 +175,7 @@ fn fetches_under_way() {
     let (bytes, held) = (BYTES.load(Ordering::Relaxed) - bytes, world.held() - held);
     assert!(bytes <= held && held < bytes * 5 / 4, "{bytes} and {held}");
     drop(fetches);
-    assert_eq!(world.store.figures().window_bytes, 0);
+    assert_eq!(world.store.stats().window_bytes, 0);
 }
 
 fn hits() {
@@ -190,7 +190,7 @@ fn hits() {
             panic!("it is stored")
         };
         let EntryContent::Memory(body) = entry.content() else { panic!("it is in memory") };
-        let sent: usize = body.pieces(0..u64::MAX).map(|piece| piece.len()).sum();
+        let sent: usize = body.chunks(0..u64::MAX).map(|piece| piece.len()).sum();
         assert_eq!(sent as u64, body.len());
     }
     assert_eq!(CALLS.load(Ordering::Relaxed), calls, "a hit allocates nothing");

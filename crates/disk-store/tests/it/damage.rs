@@ -2,7 +2,7 @@
 
 use crate::support::{Answer, Dice, NOW, SEED, Scratch, put_all};
 use disk_store::{
-    ChecksumSalt, CorruptedBody, DiskStore, PurgeEffect, SegmentEnding, SegmentSurvey, survey,
+    ChecksumSalt, CorruptedBody, DiskStore, PurgeEffect, SegmentEnding, SegmentSurvey, scan_segment,
 };
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -26,7 +26,7 @@ fn written(scratch: &Scratch) -> (Vec<Answer>, PathBuf, Vec<u8>) {
 fn look(segment: &Path, bytes: &[u8]) -> Option<SegmentSurvey> {
     let name = segment.file_stem().unwrap().to_str().unwrap();
     let id = u64::from_str_radix(name, 16).unwrap();
-    survey(bytes, bytes.len() as u64, id, ChecksumSalt::of(&SEED))
+    scan_segment(bytes, bytes.len() as u64, id, ChecksumSalt::of(&SEED))
 }
 
 /// Opens the store with `bytes` as its segment; how many answers are found, each of them whole.
@@ -145,7 +145,7 @@ fn a_block_that_is_damaged_while_it_is_served_ends_the_answer() {
     assert_eq!(stored.body.read(65_536).unwrap(), answer.body()[65_536..131_072]);
     assert_eq!(stored.body.extent(131_072, 10).unwrap_err(), CorruptedBody);
     assert_eq!(stored.body.read(140_000), Err(CorruptedBody));
-    assert_eq!(disk.figures().corrupted, 1, "counted once");
+    assert_eq!(disk.stats().corrupted, 1, "counted once");
     assert!(answer.get(&disk).is_none());
     drop(disk);
     let disk = scratch.open();
@@ -171,7 +171,7 @@ fn damage_is_not_moved_on_under_a_new_checksum() {
             }
         }
         disk.flush();
-        assert!(disk.figures().reclaimed > 5 && answer.get(&disk).is_none());
+        assert!(disk.stats().reclaimed > 5 && answer.get(&disk).is_none());
     }
 }
 
@@ -186,5 +186,5 @@ fn a_segment_cut_short_under_a_running_store_is_a_miss() {
         fs::OpenOptions::new().write(true).open(segment).unwrap().set_len(200).unwrap();
     }
     assert!(answers.iter().all(|it| it.get(&disk).is_none()));
-    assert_eq!(disk.figures().corrupted, 2);
+    assert_eq!(disk.stats().corrupted, 2);
 }

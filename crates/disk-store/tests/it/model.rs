@@ -101,7 +101,7 @@ impl History {
                 }
             }
         }
-        assert_eq!(disk.figures().corrupted, 0);
+        assert_eq!(disk.stats().corrupted, 0);
     }
 }
 
@@ -119,17 +119,17 @@ fn check(seed: u64, steps: u32, bytes: u64, segment_bytes: u64, space: Space) {
             93..97 => history.compare(&disk, space),
             _ => {
                 disk.flush();
-                reclaimed += disk.figures().reclaimed;
+                reclaimed += disk.stats().reclaimed;
                 drop(disk);
                 disk = DiskStore::open(&settings, NOW).unwrap().0;
                 history.compare(&disk, space);
             }
         }
-        assert!(disk.figures().bytes <= bytes, "{} bytes", disk.figures().bytes);
+        assert!(disk.stats().bytes <= bytes, "{} bytes", disk.stats().bytes);
     }
     history.compare(&disk, space);
     if space == Space::Scarce {
-        reclaimed += disk.figures().reclaimed;
+        reclaimed += disk.stats().reclaimed;
         assert!(reclaimed > 20, "{reclaimed}");
     }
 }

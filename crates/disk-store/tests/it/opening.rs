@@ -27,7 +27,7 @@ fn a_folder_is_made_for_its_owner_alone_and_keeps_its_secret() {
     drop(disk);
     settings.seed = KeySeed([9; 16]);
     let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
-    assert_eq!((recovered.seed.0, recovered.objects, recovered.walked), (SEED.0, 1, 0));
+    assert_eq!((recovered.seed.0, recovered.objects, recovered.scanned), (SEED.0, 1, 0));
     assert!(Answer::new(1, 1, 10).get(&disk).is_some());
 }
 
@@ -118,10 +118,10 @@ fn a_smaller_limit_is_kept_from_the_first_record_on() {
     (0..300).for_each(|number| Answer::new(number, 1, 40_000).put(&disk));
     drop(disk);
     let disk = DiskStore::open(&scratch.settings(4 << 20, 128 << 10), NOW).unwrap().0;
-    assert!(disk.figures().bytes > 4 << 20);
+    assert!(disk.stats().bytes > 4 << 20);
     Answer::new(999, 1, 10).put(&disk);
     disk.flush();
-    assert!(disk.figures().bytes <= 4 << 20 && Answer::new(999, 1, 0).get(&disk).is_some());
+    assert!(disk.stats().bytes <= 4 << 20 && Answer::new(999, 1, 0).get(&disk).is_some());
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
         let _ = Answer::new(number, 1, 5000).put_at(&disk, disk.moment());
         disk.flush();
     }
-    assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
+    assert_eq!(disk.stats().failure, Some(DiskTrouble::FolderGone));
     assert!(first.get(&disk).is_some());
-    assert_eq!(first.put_at(&disk, disk.moment()), Err(NotStored::Trouble));
+    assert_eq!(first.put_at(&disk, disk.moment()), Err(NotStored::DiskFailure));
     // Another folder in its place is not ours.
     fs::create_dir(&scratch.0).unwrap();
     let later = Now { mono_ms: NOW.mono_ms + 40_000, ..NOW };
@@ -150,5 +150,5 @@ fn a_folder_that_vanished_stops_storing_and_not_reading() {
     assert_eq!(tried(&Answer::new(50, 1, 0)), Ok(()));
     disk.flush();
     assert_eq!(fs::read_dir(&scratch.0).unwrap().count(), 0);
-    assert_eq!(disk.figures().trouble, Some(DiskTrouble::FolderGone));
+    assert_eq!(disk.stats().failure, Some(DiskTrouble::FolderGone));
 }

@@ -131,7 +131,7 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
         known.latest += 10_000;
         let settings = scratch.settings(3 << 20, 64 << 10);
         let (disk, recovered) = DiskStore::open(&settings, NOW).unwrap();
-        walked += recovered.walked;
+        walked += recovered.scanned;
         for number in 0..40 {
             let Some((there, _)) = Answer::new(number, 0, 0).get(&disk) else { continue };
             found += 1;
@@ -141,7 +141,7 @@ fn killed_at_any_moment_it_finds_nothing_purged_nothing_older_and_nothing_wrong(
             assert!(there.version > purged, "{there:?} was purged at {purged}");
             known.settled.insert(number, there.version);
         }
-        assert_eq!(disk.figures().corrupted, 0);
+        assert_eq!(disk.stats().corrupted, 0);
     }
     assert!(found > 100 && walked > 10, "{found} found, {walked} segments walked");
 }
@@ -156,10 +156,10 @@ fn on_a_small_disk(scratch: &Scratch) {
         let answer = Answer::new(number, 1, 20_000 + 1000 * (number as usize % 9));
         match answer.put_at(&disk, disk.moment()) {
             Ok(()) => {}
-            Err(why) => assert_eq!(why, NotStored::Trouble),
+            Err(why) => assert_eq!(why, NotStored::DiskFailure),
         }
         disk.flush();
-        if let Some(trouble) = disk.figures().trouble {
+        if let Some(trouble) = disk.stats().failure {
             assert_eq!(trouble, DiskTrouble::DiskFull);
             troubles += 1;
             // One tries after a pause, and finds the room that was made.
@@ -171,14 +171,14 @@ fn on_a_small_disk(scratch: &Scratch) {
                     .drafted(disk.moment(), u64::MAX, |draft| disk.writer(draft, later)?.commit());
                 later = Now { mono_ms: later.mono_ms + 40_000, ..later };
                 disk.flush();
-                if disk.figures().trouble.is_none() {
+                if disk.stats().failure.is_none() {
                     break;
                 }
             }
-            assert_eq!(disk.figures().trouble, None);
+            assert_eq!(disk.stats().failure, None);
         }
     }
-    assert!(troubles > 0 && disk.figures().corrupted == 0);
+    assert!(troubles > 0 && disk.stats().corrupted == 0);
     let there =
         |disk: &DiskStore| (0..800).filter(|it| Answer::new(*it, 1, 0).get(disk).is_some()).count();
     let before = there(&disk);

@@ -70,7 +70,7 @@ fn what_was_fetched_before_a_purge_is_not_stored_after_it() {
         disk.flush();
         assert!(answer.get(&disk).is_none());
     }
-    assert_eq!((disk.figures().stored, disk.figures().not_stored), (0, 2));
+    assert_eq!((disk.stats().stored, disk.stats().not_stored), (0, 2));
 }
 
 #[test]
@@ -97,13 +97,13 @@ fn purges_are_forgotten_when_nothing_is_left_that_they_concern() {
     disk.flush();
     let purges: Vec<Purge> = (0..3000).map(|it| Purge::Prefix(format!("http://{it}/"))).collect();
     disk.purge(&purges, PurgeStrength::Hard).unwrap();
-    assert_eq!(disk.figures().purges, 3000);
+    assert_eq!(disk.stats().purges, 3000);
     let log = fs::metadata(scratch.0.join("purges")).unwrap().len();
     for number in 0..300 {
         Answer::new(number, 2, 30_000).put(&disk);
         disk.flush();
     }
-    assert_eq!(disk.figures().purges, 0);
+    assert_eq!(disk.stats().purges, 0);
     assert!(fs::metadata(scratch.0.join("purges")).unwrap().len() < log / 10);
     // Whoever has fetched since before those purges can no longer be judged by them.
     Answer::new(1, 3, 300).put_at(&disk, moment).unwrap();
@@ -127,7 +127,7 @@ fn at_the_cap_the_older_half_of_the_purges_becomes_one() {
     let check = |disk: &DiskStore| {
         assert_eq!(purged(disk, &answers).len(), 30);
         assert_eq!(late.get(disk), Some((late, PurgeEffect::No)));
-        let count = disk.figures().purges as usize;
+        let count = disk.stats().purges as usize;
         assert!(count > PURGES_MAX / 3 && count < PURGES_MAX * 2 / 3, "{count}");
     };
     check(&disk);
@@ -170,7 +170,7 @@ fn where_the_log_of_purges_is_damaged_or_gone_everything_counts_as_purged() {
             assert_eq!(purged(&disk, &answers).len(), 30);
         } else {
             // Cut off within its last entry: that purge had never returned.
-            assert_eq!(recovered.purges, PurgeHistory::Whole);
+            assert_eq!(recovered.purges, PurgeHistory::Complete);
         }
         // From then on it works as ever.
         put_all(&disk, &answers);

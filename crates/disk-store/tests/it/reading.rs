@@ -24,7 +24,7 @@ fn bodies_of_every_size_come_back_after_a_restart_too() {
     drop(disk);
     let disk = scratch.open();
     assert!(found(&disk));
-    assert_eq!(disk.figures().objects, lens.len() as u64);
+    assert_eq!(disk.stats().objects, lens.len() as u64);
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn what_is_not_committed_never_was() {
     }
     disk.flush();
     assert!(Answer::new(1, 1, 0).get(&disk).is_none());
-    assert_eq!(disk.figures().stored, 0);
+    assert_eq!(disk.stats().stored, 0);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_newer_head_leaves_the_body_where_it_is() {
     let first = Answer::new(1, 1, 500_000);
     first.put(&disk);
     disk.flush();
-    let before = disk.figures().bytes;
+    let before = disk.stats().bytes;
     for renewal in 1..4 {
         let stored = first.stored(&disk).unwrap();
         Answer { renewal, ..first }.renew(&disk, &stored);
@@ -91,7 +91,7 @@ fn a_newer_head_leaves_the_body_where_it_is() {
     }
     let latest = Answer { renewal: 3, ..first };
     assert_eq!(latest.get(&disk), Some((latest, PurgeEffect::No)));
-    let figures = disk.figures();
+    let figures = disk.stats();
     assert!(figures.bytes < before + 5000, "{} bytes more", figures.bytes - before);
     assert_eq!((figures.objects, figures.renewed), (1, 1));
     drop(disk);
@@ -104,7 +104,7 @@ fn a_newer_head_leaves_the_body_where_it_is() {
     Answer { renewal: 4, ..first }.renew(&disk, &stored);
     disk.flush();
     assert_eq!(second.get(&disk), Some((second, PurgeEffect::No)));
-    assert_eq!(disk.figures().renewed, 0);
+    assert_eq!(disk.stats().renewed, 0);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn what_is_too_large_is_refused_at_once() {
         draft.head = b"";
         assert_eq!(disk.writer(&draft, NOW).err(), Some(NotStored::LabelsTooLarge));
     });
-    assert_eq!(disk.figures().not_stored, 3);
+    assert_eq!(disk.stats().not_stored, 3);
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn a_flood_of_records_is_dropped_beyond_the_queue_and_counted() {
         }
     }
     disk.flush();
-    let figures = disk.figures();
+    let figures = disk.stats();
     assert_eq!((figures.not_stored, figures.stored), (refused, 3000 - refused));
     assert_eq!(figures.waiting_bytes, 0);
 }
@@ -202,7 +202,7 @@ fn several_threads_may_store_and_read_at_once() {
             });
         }
     });
-    assert_eq!(disk.figures().corrupted, 0);
+    assert_eq!(disk.stats().corrupted, 0);
     let stored = Answer::new(3, 1, 0).stored(&disk);
     assert!(read_all(&mut stored.unwrap()).is_some());
 }

@@ -25,12 +25,12 @@ fn the_limit_holds_at_every_step() {
         Answer::new(number, 1, len).put(&disk);
         if number % 3 == 0 {
             disk.flush();
-            let (counted, there) = (disk.figures().bytes, on_disk(&scratch));
+            let (counted, there) = (disk.stats().bytes, on_disk(&scratch));
             assert!(there <= counted && counted <= BYTES, "{there} of {counted} counted");
         }
     }
     disk.flush();
-    let figures = disk.figures();
+    let figures = disk.stats();
     assert!(figures.reclaimed > 100 && figures.evicted > 1000);
     assert!(figures.bytes > BYTES / 2, "most of the space is used: {}", figures.bytes);
 }
@@ -44,7 +44,7 @@ fn objects_have_a_cap_too() {
         Answer::new(number, 1, 10).put(&disk);
         if number % 50 == 0 {
             disk.flush();
-            assert!(disk.figures().objects <= 500);
+            assert!(disk.stats().objects <= 500);
         }
     }
 }
@@ -71,7 +71,7 @@ fn what_is_in_use_is_moved_and_what_is_not_goes_in_order() {
     for answer in &used[..2] {
         assert_eq!(answer.get(&disk), Some((*answer, PurgeEffect::No)));
     }
-    assert!(disk.figures().moved > 2);
+    assert!(disk.stats().moved > 2);
     assert!(used[2].get(&disk).is_none() && Answer::new(10, 1, 0).get(&disk).is_none());
     let there = |number: u64| Answer::new(number, 1, 0).get(&disk).is_some();
     assert!((last - 100..last).all(there), "the youngest are there");
@@ -99,7 +99,7 @@ fn a_large_object_in_use_is_spared_without_a_copy() {
     }
     // 4 MiB hold some 400 of them: more than one whole pass.
     assert!(passes > 450, "gone after {passes}");
-    assert_eq!(disk.figures().moved, 0);
+    assert_eq!(disk.stats().moved, 0);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn segments_of_superseded_and_expired_records_go_first() {
             Answer::new(number, 1, 10_000).put(&disk);
         }
         disk.flush();
-        assert!(disk.figures().reclaimed > 2);
+        assert!(disk.stats().reclaimed > 2);
         assert!(old.iter().all(|it| it.get(&disk).is_some()), "the oldest are of more use");
     }
 }
@@ -173,5 +173,5 @@ fn a_newer_head_is_moved_with_its_segment_and_goes_with_its_body() {
         last = number;
     }
     assert!(last > 1000 && last < 2900, "it stayed as long as it was hit: {last}");
-    assert_eq!((disk.figures().renewed, disk.figures().corrupted), (0, 0));
+    assert_eq!((disk.stats().renewed, disk.stats().corrupted), (0, 0));
 }

@@ -6,7 +6,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http_freshness::{
     CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, Reuse, ReuseTerms, StaleUse,
     StoredHead, ValidationConditions, choose, confirmed, explain, first_part, freshened, freshness,
-    head_effect, invalidation, kept, matches, next_part, rescue, reuse, storing,
+    head_effect, invalidation, matches, next_part, reuse, stale_on_error, storable_head, storing,
 };
 
 /// Names that some rule reads.
@@ -134,7 +134,7 @@ fn live(rules: &CachingRules, head: &StoredHead, terms: &ReuseTerms, dice: &mut 
     for trouble in
         [OriginTrouble::Unreachable, OriginTrouble::Status(http::StatusCode::BAD_GATEWAY)]
     {
-        let _ = rescue(rules, &asked, head, terms, trouble);
+        let _ = stale_on_error(rules, &asked, head, terms, trouble);
     }
     assert!(explain(rules, head, terms, asked.now).contains(" old"));
     let came = answered([200, 206, 304][dice.throw(3)], &response);
@@ -159,7 +159,7 @@ fn no_field_makes_a_rule_panic_or_contradict_itself() {
         let _ = first_part(&came);
         let Ok(terms) = storing(&rules, &asked, &came) else { continue };
         stored += 1;
-        let head = kept(&rules, &asked, &came);
+        let head = storable_head(&rules, &asked, &came);
         assert_eq!(StoredHead::decode(&head.encode().unwrap()).as_ref(), Ok(&head));
         assert_eq!(ReuseTerms::of(&rules, &head), terms);
         // Some origins send a coding that was not asked for.
@@ -180,9 +180,13 @@ fn what_is_in_normal_form_stays_as_it_is() {
         for name in ["vary", "foo", "foo"] {
             request.append(name, dice.value());
         }
-        let first = kept(&CachingRules::forward(), &get(&request, 0), &answered(200, &response));
-        let again =
-            kept(&CachingRules::forward(), &get(&first.selecting, 0), &answered(200, &response));
+        let first =
+            storable_head(&CachingRules::forward(), &get(&request, 0), &answered(200, &response));
+        let again = storable_head(
+            &CachingRules::forward(),
+            &get(&first.selecting, 0),
+            &answered(200, &response),
+        );
         assert_eq!(first.selecting, again.selecting, "{request:?}");
     }
 }

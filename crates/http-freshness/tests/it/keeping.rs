@@ -5,7 +5,8 @@ use crate::scene::{Pairs, URL, answered, fields, get, stored};
 use http::Method;
 use http::header::HeaderName;
 use http_freshness::{
-    CacheAudience, CachingRules, RequestFacts, SetCookie, StaleUse, TAGS_MAX, kept, storing,
+    CacheAudience, CachingRules, RequestFacts, SetCookie, StaleUse, TAGS_MAX, storable_head,
+    storing,
 };
 
 const FRESH: (&str, &str) = ("cache-control", "max-age=3600");
@@ -170,7 +171,7 @@ fn a_post_is_kept_for_get_if_it_says_that_it_is_the_same() {
 /// The names that are kept of a response.
 fn names(rules: &CachingRules, response: Pairs<'_>) -> Vec<String> {
     let (request, response) = (fields(&[]), fields(response));
-    let head = kept(rules, &get(&request, 0), &answered(200, &response));
+    let head = storable_head(rules, &get(&request, 0), &answered(200, &response));
     let mut names: Vec<_> = head.fields.keys().map(HeaderName::to_string).collect();
     names.sort_unstable();
     names

@@ -302,7 +302,7 @@ fn age_is_what_the_way_and_the_clocks_say() {
         let asked = get(&request, after_secs);
         let mut answered = crate::scene::answered(200, &response);
         answered.requested_ms -= delay_ms;
-        let head = http_freshness::kept(&rules, &asked, &answered);
+        let head = http_freshness::storable_head(&rules, &asked, &answered);
         let terms = http_freshness::ReuseTerms::of(&rules, &head);
         freshness(&head, &terms, asked.now.unix_ms).age_secs
     };

@@ -5,7 +5,7 @@ use crate::scene::{Pairs, fields, get, in_trouble, said, second, stored};
 use http::{Method, StatusCode};
 use http_freshness::{
     CachingRules, Doubt, NotFetched, NotRescued, OriginTrouble, RequestFacts, Reuse, SetCookie,
-    StaleUse, ValidationConditions, explain, miss, rescue, reuse,
+    StaleUse, ValidationConditions, explain, miss, reuse, stale_on_error,
 };
 
 const CC: &str = "cache-control";
@@ -147,9 +147,9 @@ fn what_sets_a_cookie_is_not_used_under_rules_that_would_not_have_stored_it() {
         let asked = get(&none, secs);
         // Without conditions: a 304 would confirm the cookie.
         let expected =
-            Reuse::Validate { why: Doubt::Stale, conditions: ValidationConditions::default() };
+            Reuse::Validate { reason: Doubt::Stale, conditions: ValidationConditions::default() };
         assert_eq!(reuse(&strict, &asked, &head, &terms), expected);
-        let rescued = rescue(&strict, &asked, &head, &terms, OriginTrouble::Unreachable);
+        let rescued = stale_on_error(&strict, &asked, &head, &terms, OriginTrouble::Unreachable);
         assert_eq!(rescued, Err(NotRescued::NotAllowed));
     }
     let offline = CachingRules { stale: StaleUse::Offline, ..CachingRules::reverse() };

@@ -5,7 +5,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use http_freshness::{
     CachingRules, NotStored, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms,
-    StoredHead, kept, rescue, reuse, storing,
+    StoredHead, reuse, stale_on_error, storable_head, storing,
 };
 use vocab::Now;
 
@@ -67,7 +67,7 @@ pub(crate) fn stored(
     let (request, response) = (fields(request), fields(response));
     let (asked, answered) = (get(&request, 0), answered(status, &response));
     let terms = storing(rules, &asked, &answered)?;
-    let head = kept(rules, &asked, &answered);
+    let head = storable_head(rules, &asked, &answered);
     // What is read from disk has the same terms.
     let read = StoredHead::decode(&head.encode().unwrap()).unwrap();
     assert_eq!(read, head);
@@ -96,8 +96,8 @@ pub(crate) fn second(
 pub(crate) fn said(reuse: &Reuse) -> String {
     match reuse {
         Reuse::Fresh(_) => "fresh".into(),
-        Reuse::Stale { why, .. } => format!("stale: {}", why.word()),
-        Reuse::Validate { why, .. } => format!("ask: {why:?}"),
+        Reuse::Stale { allowed_by: why, .. } => format!("stale: {}", why.word()),
+        Reuse::Validate { reason: why, .. } => format!("ask: {why:?}"),
         Reuse::Never(why) => format!("never: {why:?}"),
     }
 }
@@ -112,7 +112,7 @@ pub(crate) fn in_trouble(
 ) -> String {
     let (head, terms) = stored(rules, &[], 200, response).unwrap();
     let request = fields(request);
-    match rescue(rules, &get(&request, after_secs), &head, &terms, trouble) {
+    match stale_on_error(rules, &get(&request, after_secs), &head, &terms, trouble) {
         Ok((_, why)) => format!("stale: {}", why.word()),
         Err(why) => format!("error: {}", why.word()),
     }

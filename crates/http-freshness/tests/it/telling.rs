@@ -31,11 +31,16 @@ fn hits_say_how_long_they_are_fresh() {
 
 #[test]
 fn the_ledger_is_told_the_same() {
-    let forwarded =
-        |why, collapse, kept| HandledRequest::Forwarded { why, status: None, collapse, kept };
+    let forwarded = |why, collapse, kept| HandledRequest::Forwarded {
+        reason: why,
+        status: None,
+        collapse,
+        stored: kept,
+    };
     let alone = |why| forwarded(why, CollapseStatus::None, None);
     let miss = |kept| forwarded(Forward::UriMiss, CollapseStatus::None, Some(kept));
-    let rescued = |why| HandledRequest::Rescued { freshness: STALE, why, status: None };
+    let rescued =
+        |why| HandledRequest::StaleOnError { freshness: STALE, allowed_by: why, status: None };
     let stale = |why| HandledRequest::Hit { freshness: STALE, stale: Some(why) };
     for (handled, used) in [
         (HandledRequest::Hit { freshness: FRESH, stale: None }, CacheUse::Hit),
@@ -72,8 +77,12 @@ fn the_ledger_is_told_the_same() {
 
 #[test]
 fn questions_say_why_and_what_became_of_the_answer() {
-    let forwarded =
-        |why, status, collapse, kept| HandledRequest::Forwarded { why, status, collapse, kept };
+    let forwarded = |why, status, collapse, kept| HandledRequest::Forwarded {
+        reason: why,
+        status,
+        collapse,
+        stored: kept,
+    };
     check(
         &forwarded(
             Forward::UriMiss,
@@ -131,9 +140,9 @@ fn questions_say_why_and_what_became_of_the_answer() {
         );
     }
     check(
-        &HandledRequest::Rescued {
+        &HandledRequest::StaleOnError {
             freshness: STALE,
-            why: StaleAllowed::IfError,
+            allowed_by: StaleAllowed::IfError,
             status: Some(StatusCode::BAD_GATEWAY),
         },
         "tidegate;fwd=stale;fwd-status=502;ttl=-3;detail=stale-if-error",

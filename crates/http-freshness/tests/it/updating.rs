@@ -116,8 +116,8 @@ fn the_answer_to_a_head_updates_or_outdates() {
     let effect = |status, pairs: Pairs<'_>| head_effect(&head, &answered(status, &fields(pairs)));
     assert_eq!(effect(200, &[("x", "1")]), HeadEffect::Updates, "head-200-update");
     assert_eq!(effect(200, first), HeadEffect::Updates, "head-200-freshness-update");
-    assert_eq!(effect(200, &[("etag", "\"b\"")]), HeadEffect::Outdates);
-    assert_eq!(effect(200, &[("content-length", "11")]), HeadEffect::Outdates);
+    assert_eq!(effect(200, &[("etag", "\"b\"")]), HeadEffect::Invalidates);
+    assert_eq!(effect(200, &[("content-length", "11")]), HeadEffect::Invalidates);
     assert_eq!(effect(410, &[("x", "1")]), HeadEffect::Nothing, "head-410-update");
 }
 

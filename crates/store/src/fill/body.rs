@@ -87,7 +87,7 @@ impl FillBody {
     }
 
     /// All of it in one piece, where it is one: every body up to 64 KiB is.
-    pub fn whole(&self) -> Option<Bytes> {
+    pub fn as_single(&self) -> Option<Bytes> {
         match &self.parts[..] {
             [] => Some(Bytes::new()),
             [part] => part.sealed.clone(),
@@ -96,7 +96,7 @@ impl FillBody {
     }
 
     /// The pieces of a range of it, in order, without a copy. Ends where the body ends.
-    pub fn pieces(&self, range: Range<u64>) -> impl Iterator<Item = Bytes> + '_ {
+    pub fn chunks(&self, range: Range<u64>) -> impl Iterator<Item = Bytes> + '_ {
         let first = self.parts.partition_point(|part| part.end() <= range.start);
         let parts = self.parts[first..].iter();
         parts

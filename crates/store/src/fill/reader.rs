@@ -40,7 +40,7 @@ impl FillReader {
         if state.readers[self.id].is_detached {
             return Poll::Ready(Some(Err(FillBroken::Detached(self.at))));
         }
-        let piece = state.piece(self.at, self.until);
+        let piece = state.chunk(self.at, self.until);
         if !piece.is_empty() {
             self.at += piece.len() as u64;
             let writer = state.advance(self.id, self.at);
@@ -87,7 +87,7 @@ impl Drop for FillReader {
     fn drop(&mut self) {
         let writer = {
             let mut state = self.fill.lock();
-            state.leave(self.id, &self.fill.plan)
+            state.remove_reader(self.id, &self.fill.plan)
         };
         writer.into_iter().for_each(Waker::wake);
     }

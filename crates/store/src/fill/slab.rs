@@ -57,7 +57,7 @@ impl SlabTail {
     }
 
     /// Bytes that still fit.
-    pub(crate) fn room(&self) -> usize {
+    pub(crate) fn free(&self) -> usize {
         self.slab.capacity() - self.slab.filled()
     }
 
@@ -123,7 +123,7 @@ mod tests {
         let first = tail.slab().view(0..100);
         assert_eq!(tail.push(b"defghi"), 5);
         assert_eq!((&first[..], &tail.slab().view(2..6)[..]), (&b"abc"[..], &b"cdef"[..]));
-        assert_eq!((tail.room(), tail.push(b"x"), tail.slab().view(9..12).len()), (0, 0, 0));
+        assert_eq!((tail.free(), tail.push(b"x"), tail.slab().view(9..12).len()), (0, 0, 0));
         drop(tail);
         assert_eq!(budget.total(), 8);
         drop(first);

@@ -68,7 +68,7 @@ impl FillState {
     }
 
     /// A piece from `at` on, up to `until`; empty if nothing is there yet.
-    pub(super) fn piece(&self, at: u64, until: u64) -> Bytes {
+    pub(super) fn chunk(&self, at: u64, until: u64) -> Bytes {
         let until = until.min(self.end);
         if at >= until {
             return Bytes::new();
@@ -86,20 +86,20 @@ impl FillState {
     /// Moves a reader on. Returns the writer if it may go on now.
     pub(super) fn advance(&mut self, id: usize, to: u64) -> Option<Waker> {
         let from = std::mem::replace(&mut self.readers[id].at, to);
-        self.left_behind(from)
+        self.free_behind(from)
     }
 
     /// Takes a reader out. Returns the writer if it must hear of it.
-    pub(super) fn leave(&mut self, id: usize, plan: &FillPlan) -> Option<Waker> {
+    pub(super) fn remove_reader(&mut self, id: usize, plan: &FillPlan) -> Option<Waker> {
         let place = self.readers.remove(id);
         if self.abandon(plan) {
             return self.writer.take();
         }
-        self.left_behind(place.at)
+        self.free_behind(place.at)
     }
 
     /// Somebody is no longer at `from`: if that was the slowest, what nobody needs is freed.
-    fn left_behind(&mut self, from: u64) -> Option<Waker> {
+    fn free_behind(&mut self, from: u64) -> Option<Waker> {
         // Most readers are not the slowest, or not alone there: they look at a few others at most.
         let is_still_slowest = from > self.slowest
             || self.readers.iter().any(|(_, it)| !it.is_detached && it.at <= self.slowest);
@@ -114,7 +114,7 @@ impl FillState {
     pub(super) fn release(&mut self) {
         let places = self.readers.iter().filter(|(_, place)| !place.is_detached);
         self.slowest = places.map(|(_, place)| place.at).min().unwrap_or(u64::MAX);
-        if self.mode == FillMode::Kept {
+        if self.mode == FillMode::Retained {
             return;
         }
         let needed = self.slowest.min(self.end);
@@ -147,7 +147,7 @@ impl FillState {
         let share = u128::from(self.end) * 100;
         let has_enough = plan.length.is_some()
             && share >= u128::from(expected) * u128::from(plan.finish_percent);
-        let stays = self.mode == FillMode::Kept || plan.beside == OtherCopy::Disk;
+        let stays = self.mode == FillMode::Retained || plan.other_copy == OtherCopy::Disk;
         stays && (expected <= FINISH_BYTES_MAX || has_enough)
     }
 
@@ -174,7 +174,7 @@ impl FillState {
 
     /// All of it, if every byte is still here.
     pub(super) fn body(&self) -> Option<FillBody> {
-        (self.mode == FillMode::Kept && self.base() == 0 || self.end == 0)
+        (self.mode == FillMode::Retained && self.base() == 0 || self.end == 0)
             .then(|| FillBody::of(self.parts.iter().cloned()))
     }
 }

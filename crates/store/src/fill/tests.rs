@@ -15,7 +15,7 @@ fn plan(length: Option<u64>, keep_bytes_max: u64) -> FillPlan {
         keep_bytes_max,
         purpose: FillPurpose::Clients,
         resume: ResumeSupport::Possible,
-        beside: OtherCopy::Nothing,
+        other_copy: OtherCopy::Absent,
         finish_percent: 50,
         prefix: FillBody::default(),
     }
@@ -51,7 +51,7 @@ fn drain(reader: &mut FillReader) -> Vec<u8> {
 #[test]
 fn readers_of_a_kept_body_come_at_any_time_and_get_all_of_it() {
     let budget = Budget::new(4 << 20);
-    let (fill, mut writer) = Fill::begin(&budget, plan(None, 1 << 20)).unwrap();
+    let (fill, mut writer) = Fill::start(&budget, plan(None, 1 << 20)).unwrap();
     let mut first = fill.attach(ALL).unwrap();
     assert!(poll(&mut first).is_pending());
     assert_eq!(push(&mut writer, &bytes(0..100_000)), Poll::Ready(Ok(())));
@@ -63,7 +63,7 @@ fn readers_of_a_kept_body_come_at_any_time_and_get_all_of_it() {
     assert_eq!(drain(&mut first), bytes(0..300_000));
     assert_eq!(drain(&mut late), bytes(100_000..150_000));
     assert!(matches!(poll(&mut late), Poll::Ready(None)));
-    let found: Vec<u8> = body.pieces(70_000..70_010).flatten().collect();
+    let found: Vec<u8> = body.chunks(70_000..70_010).flatten().collect();
     assert_eq!(found, bytes(70_000..70_010));
     drop((body, first, late, fill));
     assert_eq!(budget.total(), 0);
@@ -74,13 +74,13 @@ fn a_small_body_takes_what_it_is_long_and_is_one_piece() {
     for (length, known) in [(0, true), (4096, true), (1, false), (4096, false), (60_000, false)] {
         let budget = Budget::new(4 << 20);
         let plan = plan(known.then_some(length), 1 << 20);
-        let (fill, mut writer) = Fill::begin(&budget, plan).unwrap();
+        let (fill, mut writer) = Fill::start(&budget, plan).unwrap();
         for chunk in bytes(0..length).chunks(700) {
             assert_eq!(push(&mut writer, chunk), Poll::Ready(Ok(())));
         }
         let body = writer.finish().unwrap().body.unwrap();
         drop(fill);
-        assert_eq!(body.whole().unwrap(), bytes(0..length));
+        assert_eq!(body.as_single().unwrap(), bytes(0..length));
         assert!(budget.total() <= length * 4 / 3 + 400, "{length}: {}", budget.total());
     }
 }
@@ -88,8 +88,8 @@ fn a_small_body_takes_what_it_is_long_and_is_one_piece() {
 #[tokio::test]
 async fn a_passing_body_stays_within_its_window_and_frees_what_all_have() {
     let budget = Budget::new(4 << 20);
-    let (fill, mut writer) = Fill::begin(&budget, plan(Some(10 << 20), 1 << 20)).unwrap();
-    assert_eq!(fill.mode(), FillMode::Passing);
+    let (fill, mut writer) = Fill::start(&budget, plan(Some(10 << 20), 1 << 20)).unwrap();
+    assert_eq!(fill.mode(), FillMode::Streaming);
     let (mut quick, mut slow) = (fill.attach(ALL).unwrap(), fill.attach(ALL).unwrap());
     let all = bytes(0..10 << 20);
     assert!(push(&mut writer, &all[..1 << 20]).is_pending());
@@ -102,7 +102,7 @@ async fn a_passing_body_stays_within_its_window_and_frees_what_all_have() {
     let (now, next) = (window as usize, window as usize + 100_000);
     assert_eq!(push(&mut writer, &all[now..next]), Poll::Ready(Ok(())));
     assert_eq!(fill.attach(ALL).err(), Some(ReadRefused::Freed));
-    assert_eq!(fill.attach(9 << 20..10 << 20).err(), Some(ReadRefused::FarAhead));
+    assert_eq!(fill.attach(9 << 20..10 << 20).err(), Some(ReadRefused::TooFarAhead));
     assert!(budget.peak() < 400 << 10, "{}", budget.peak());
     drop(quick);
     assert_eq!(drain(&mut slow), all[now..next]);
@@ -114,7 +114,7 @@ async fn a_passing_body_stays_within_its_window_and_frees_what_all_have() {
 fn a_body_that_outgrows_what_may_be_kept_passes_on() {
     for (limit, keep) in [(4 << 20, 300_000), (300 << 10, 1 << 30)] {
         let budget = Budget::new(limit);
-        let (fill, mut writer) = Fill::begin(&budget, plan(None, keep)).unwrap();
+        let (fill, mut writer) = Fill::start(&budget, plan(None, keep)).unwrap();
         let mut reader = fill.attach(ALL).unwrap();
         let all = bytes(0..2_000_000);
         let (mut sent, mut got) = (0, Vec::new());
@@ -124,7 +124,7 @@ fn a_body_that_outgrows_what_may_be_kept_passes_on() {
             sent = fill.written() as usize;
             got.extend_from_slice(&drain(&mut reader));
         }
-        assert!(got == all && fill.mode() == FillMode::Passing);
+        assert!(got == all && fill.mode() == FillMode::Streaming);
         assert!(writer.finish().unwrap().body.is_none());
         assert!(budget.peak() <= limit, "{}", budget.peak());
     }
@@ -146,7 +146,7 @@ async fn no_byte_is_freed_before_every_reader_has_it() {
         let budget = Budget::new(limit);
         let length = 1 + random(3_000_000);
         let known = (random(2) == 0).then_some(length);
-        let (fill, mut writer) = Fill::begin(&budget, plan(known, random(4_000_000))).unwrap();
+        let (fill, mut writer) = Fill::start(&budget, plan(known, random(4_000_000))).unwrap();
         let mut readers = vec![(fill.attach(ALL).unwrap(), 0)];
         while fill.written() < length {
             match random(10) {
@@ -202,7 +202,7 @@ fn when_the_last_reader_leaves_it_is_finished_only_where_that_is_cheap() {
     let outcome = |length, written, keep, purpose| {
         let budget = Budget::new(64 << 20);
         let plan = FillPlan { purpose, ..plan(length, keep) };
-        let (fill, mut writer) = Fill::begin(&budget, plan).unwrap();
+        let (fill, mut writer) = Fill::start(&budget, plan).unwrap();
         let reader = fill.attach(ALL).unwrap();
         assert_eq!(push(&mut writer, &bytes(0..written)), Poll::Ready(Ok(())));
         drop(reader);
@@ -230,7 +230,7 @@ fn when_the_last_reader_leaves_it_is_finished_only_where_that_is_cheap() {
 #[test]
 fn a_broken_fetch_goes_on_where_it_broke() {
     let budget = Budget::new(4 << 20);
-    let (fill, mut writer) = Fill::begin(&budget, plan(Some(200_000), 1 << 20)).unwrap();
+    let (fill, mut writer) = Fill::start(&budget, plan(Some(200_000), 1 << 20)).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     assert_eq!(writer.resume_from(), None);
     assert!(push(&mut writer, &bytes(0..90_000)).is_ready());
@@ -242,7 +242,7 @@ fn a_broken_fetch_goes_on_where_it_broke() {
     assert_eq!(fill.attach(ALL).err(), Some(ReadRefused::Broken(FillBroken::Origin)));
 
     let again = FillPlan { prefix, ..plan(Some(200_000), 1 << 20) };
-    let (fill, mut writer) = Fill::begin(&budget, again).unwrap();
+    let (fill, mut writer) = Fill::start(&budget, again).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     assert_eq!(fill.written(), 100_000);
     assert!(push(&mut writer, &bytes(100_000..200_000)).is_ready());
@@ -253,11 +253,11 @@ fn a_broken_fetch_goes_on_where_it_broke() {
 #[test]
 fn a_writer_that_vanishes_or_lies_breaks_the_body() {
     let budget = Budget::new(4 << 20);
-    let (fill, writer) = Fill::begin(&budget, plan(Some(10), 1 << 20)).unwrap();
+    let (fill, writer) = Fill::start(&budget, plan(Some(10), 1 << 20)).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     drop(writer);
     assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(FillBroken::Origin)))));
-    let (fill, mut writer) = Fill::begin(&budget, plan(Some(10), 1 << 20)).unwrap();
+    let (fill, mut writer) = Fill::start(&budget, plan(Some(10), 1 << 20)).unwrap();
     let mut reader = fill.attach(ALL).unwrap();
     assert_eq!(push(&mut writer, &[0; 11]), Poll::Ready(Err(FillBroken::Overlong)));
     assert!(matches!(poll(&mut reader), Poll::Ready(Some(Err(FillBroken::Overlong)))));
@@ -266,7 +266,7 @@ fn a_writer_that_vanishes_or_lies_breaks_the_body() {
 #[tokio::test(start_paused = true)]
 async fn who_keeps_others_waiting_for_long_is_sent_to_fetch_the_rest_alone() {
     let budget = Budget::new(4 << 20);
-    let (fill, mut writer) = Fill::begin(&budget, plan(Some(4 << 20), 0)).unwrap();
+    let (fill, mut writer) = Fill::start(&budget, plan(Some(4 << 20), 0)).unwrap();
     let (mut quick, mut asleep) = (fill.attach(ALL).unwrap(), fill.attach(ALL).unwrap());
     let first = asleep.next();
     let sending = async {
@@ -289,7 +289,7 @@ async fn who_keeps_others_waiting_for_long_is_sent_to_fetch_the_rest_alone() {
 #[test]
 fn heads_and_windows_are_counted_as_what_they_are() {
     let budget = Budget::new(4 << 20);
-    let (_fill, mut writer) = Fill::begin(&budget, plan(Some(100_000), 1 << 20)).unwrap();
+    let (_fill, mut writer) = Fill::start(&budget, plan(Some(100_000), 1 << 20)).unwrap();
     assert_eq!((budget.held(ByteClass::Heads), budget.held(ByteClass::Windows)), (FILL_BYTES, 0));
     assert!(push(&mut writer, &bytes(0..100_000)).is_ready());
     let body = writer.finish().unwrap().body.unwrap();

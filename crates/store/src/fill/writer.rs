@@ -54,7 +54,7 @@ impl FillWriter {
             return Err(FillBroken::Overlong);
         }
         while !bytes.is_empty() {
-            let mut tail = self.room().await?;
+            let mut tail = self.writable().await?;
             let taken = tail.push(bytes);
             bytes = &bytes[taken..];
             self.published(tail, taken as u64);
@@ -68,7 +68,7 @@ impl FillWriter {
     pub fn resume_from(&self) -> Option<u64> {
         let state = self.fill.lock();
         let is_wanted = state.outcome == FillOutcome::Running
-            && (!state.readers.is_empty() || state.mode == FillMode::Kept);
+            && (!state.readers.is_empty() || state.mode == FillMode::Retained);
         (is_wanted && self.fill.plan.resume == ResumeSupport::Possible && state.end > 0)
             .then_some(state.end)
     }
@@ -86,7 +86,7 @@ impl FillWriter {
             self.end(FillOutcome::Broken(FillBroken::Short));
             return Err(FillBroken::Short);
         }
-        if state.mode == FillMode::Kept {
+        if state.mode == FillMode::Retained {
             self.compact(&mut state);
         }
         let whole = WholeBody { body: state.body(), attached: state.attached };
@@ -106,16 +106,16 @@ impl FillWriter {
     }
 
     /// A slab with room, once there is one.
-    async fn room(&mut self) -> Result<SlabTail, FillBroken> {
+    async fn writable(&mut self) -> Result<SlabTail, FillBroken> {
         loop {
-            let Some(patience) = self.patience() else {
-                return poll_fn(|context| self.poll_room(Some(context))).await;
+            let Some(patience) = self.reader_patience() else {
+                return poll_fn(|context| self.poll_writable(Some(context))).await;
             };
-            if let Poll::Ready(found) = self.poll_room(None) {
+            if let Poll::Ready(found) = self.poll_writable(None) {
                 return found;
             }
             let begun = Instant::now();
-            let waiting = poll_fn(|context| self.poll_room(Some(context)));
+            let waiting = poll_fn(|context| self.poll_writable(Some(context)));
             let found = tokio::time::timeout(patience, waiting).await;
             if self.fill.lock().is_starving() {
                 self.stalled += begun.elapsed();
@@ -128,9 +128,9 @@ impl FillWriter {
     }
 
     /// Returns how much longer a slow reader may hold up others; `None` where nobody is sent off.
-    fn patience(&self) -> Option<Duration> {
+    fn reader_patience(&self) -> Option<Duration> {
         let state = self.fill.lock();
-        let may_end = state.mode == FillMode::Passing
+        let may_end = state.mode == FillMode::Streaming
             && self.fill.plan.resume == ResumeSupport::Possible
             && state.readers.len() > 1;
         may_end.then(|| PATIENCE.saturating_sub(self.stalled))
@@ -148,7 +148,7 @@ impl FillWriter {
         self.wakers.drain(..).for_each(Waker::wake);
     }
 
-    fn poll_room(
+    fn poll_writable(
         &mut self,
         context: Option<&mut Context<'_>>,
     ) -> Poll<Result<SlabTail, FillBroken>> {
@@ -156,13 +156,13 @@ impl FillWriter {
         if let FillOutcome::Broken(why) = state.outcome {
             return Poll::Ready(Err(why));
         }
-        if state.mode == FillMode::Kept && state.end >= self.fill.plan.keep_bytes_max {
-            state.mode = FillMode::Passing;
+        if state.mode == FillMode::Retained && state.end >= self.fill.plan.keep_bytes_max {
+            state.mode = FillMode::Streaming;
             state.release();
         }
         let window = self.fill.budget.window();
-        if state.mode == FillMode::Kept || state.lag() < window {
-            if let Some(tail) = self.tail.take_if(|tail| tail.room() > 0) {
+        if state.mode == FillMode::Retained || state.lag() < window {
+            if let Some(tail) = self.tail.take_if(|tail| tail.free() > 0) {
                 return Poll::Ready(Ok(tail));
             }
             if let Some((bytes, charge)) = self.slab(&mut state, window) {
@@ -192,13 +192,13 @@ impl FillWriter {
         };
         let rest =
             self.fill.plan.length.map(|length| length.saturating_sub(state.end).max(1) as usize);
-        if state.mode == FillMode::Kept {
+        if state.mode == FillMode::Retained {
             let grown = (state.end as usize).clamp(FIRST_SLAB_BYTES, SLAB_BYTES);
             if let Some(found) = charged(rest.unwrap_or(grown).min(SLAB_BYTES)) {
                 return Some(found);
             }
             // The limit holds: from here on it passes, and is not stored.
-            state.mode = FillMode::Passing;
+            state.mode = FillMode::Streaming;
             state.release();
         }
         let rest = rest.unwrap_or(SLAB_BYTES);

@@ -26,7 +26,7 @@ pub(super) struct EntryNode {
     pub(super) links: QueueLinks,
     /// The next variant under the same key, an older one.
     pub(super) sibling: u32,
-    pub(super) home: NodeHome,
+    pub(super) queue: NodeHome,
 }
 
 /// Queue that a node is in.

@@ -56,7 +56,7 @@ pub(super) struct MemoryShard {
     main: NodeQueue,
     /// Keys that left the small queue unasked, stamped by `departures`.
     ghost: RecentKeys,
-    departures: u32,
+    evictions: u32,
 }
 
 impl MemoryShard {
@@ -67,7 +67,7 @@ impl MemoryShard {
             small: NodeQueue::new(),
             main: NodeQueue::new(),
             ghost: RecentKeys::new(ghosts),
-            departures: 0,
+            evictions: 0,
         }
     }
 
@@ -102,26 +102,30 @@ impl MemoryShard {
         gone: &mut Vec<Arc<StoredEntry>>,
     ) -> Result<(), NotKept> {
         let (hash, cost) = (entry.key().hash().0, entry.cost());
-        if seen == EntrySeen::Before && self.like(&entry).is_some() {
+        if seen == EntrySeen::Before && self.find_variant(&entry).is_some() {
             return Err(NotKept::Newer);
         }
-        self.displace(&entry, gone);
+        self.evict_variant(&entry, gone);
         if cost > limit / TOO_LARGE_PART {
             return Err(NotKept::TooLarge);
         }
         // As far back as the main queue is long (S3-FIFO).
         let span = self.main.len.max(self.small.len) as u32;
-        let was_here = self.ghost.take(hash, self.departures, span);
+        let was_here = self.ghost.remove(hash, self.evictions, span);
         if cost > limit / LARGE_PART && seen == EntrySeen::Once && !was_here {
-            self.depart(hash);
+            self.note_evicted(hash);
             return Err(NotKept::LargeAndNew);
         }
         self.shrink(limit - cost, limit, gone);
         let home = if was_here { NodeHome::Main } else { NodeHome::Small };
         let sibling = self.keys.get(&hash).copied().unwrap_or(NONE);
-        let id =
-            self.nodes.insert(EntryNode { entry, cost, links: QueueLinks::ALONE, sibling, home })
-                as u32;
+        let id = self.nodes.insert(EntryNode {
+            entry,
+            cost,
+            links: QueueLinks::ALONE,
+            sibling,
+            queue: home,
+        }) as u32;
         self.keys.insert(hash, id);
         match home {
             NodeHome::Small => self.small.push(&mut self.nodes, id),
@@ -143,7 +147,7 @@ impl MemoryShard {
     /// Takes an entry out, if it is still here.
     pub(super) fn remove(&mut self, old: &Arc<StoredEntry>) -> Option<Arc<StoredEntry>> {
         let id = self.chain(old.key().hash().0).find(|id| self.is(*id, old))?;
-        Some(self.take(id))
+        Some(self.remove_node(id))
     }
 
     /// Puts the entries that `wanted` picks among so many places from `from` on into `found`.
@@ -176,25 +180,25 @@ impl MemoryShard {
         if entry.hits() > 0 {
             entry.set_hits(0);
             self.small.take(&mut self.nodes, id);
-            self.nodes[id as usize].home = NodeHome::Main;
+            self.nodes[id as usize].queue = NodeHome::Main;
             self.main.push(&mut self.nodes, id);
             return None;
         }
-        let entry = self.take(id);
-        self.depart(entry.key().hash().0);
+        let entry = self.remove_node(id);
+        self.note_evicted(entry.key().hash().0);
         Some(entry)
     }
 
-    fn depart(&mut self, hash: u128) {
-        self.departures = self.departures.wrapping_add(1);
-        self.ghost.note(hash, self.departures);
+    fn note_evicted(&mut self, hash: u128) {
+        self.evictions = self.evictions.wrapping_add(1);
+        self.ghost.note(hash, self.evictions);
     }
 
     fn evict_main(&mut self) -> Option<Arc<StoredEntry>> {
         let id = self.main.oldest()?;
         let entry = &self.nodes[id as usize].entry;
         match entry.hits() {
-            0 => Some(self.take(id)),
+            0 => Some(self.remove_node(id)),
             hits => {
                 // It comes round at most as often as it has hits, so this ends.
                 entry.set_hits(hits - 1);
@@ -206,15 +210,15 @@ impl MemoryShard {
     }
 
     /// Makes room for a variant: its like goes, and the oldest one at the cap.
-    fn displace(&mut self, entry: &Arc<StoredEntry>, gone: &mut Vec<Arc<StoredEntry>>) {
+    fn evict_variant(&mut self, entry: &Arc<StoredEntry>, gone: &mut Vec<Arc<StoredEntry>>) {
         let oldest = || self.chain(entry.key().hash().0).nth(VARIANTS_MAX - 1);
-        if let Some(id) = self.like(entry).or_else(oldest) {
-            gone.push(self.take(id));
+        if let Some(id) = self.find_variant(entry).or_else(oldest) {
+            gone.push(self.remove_node(id));
         }
     }
 
     /// The same variant, if it is here.
-    fn like(&self, entry: &StoredEntry) -> Option<u32> {
+    fn find_variant(&self, entry: &StoredEntry) -> Option<u32> {
         self.chain(entry.key().hash().0).find(|id| {
             let old = &self.nodes[*id as usize].entry;
             old.key() == entry.key() && old.head().selecting == entry.head().selecting
@@ -237,7 +241,7 @@ impl MemoryShard {
         let Self { nodes, small, main, .. } = self;
         let node = &mut nodes[id as usize];
         new.set_hits(node.entry.hits());
-        let queue = match node.home {
+        let queue = match node.queue {
             NodeHome::Small => small,
             NodeHome::Main => main,
         };
@@ -247,8 +251,8 @@ impl MemoryShard {
         std::mem::replace(&mut node.entry, new)
     }
 
-    fn take(&mut self, id: u32) -> Arc<StoredEntry> {
-        match self.nodes[id as usize].home {
+    fn remove_node(&mut self, id: u32) -> Arc<StoredEntry> {
+        match self.nodes[id as usize].queue {
             NodeHome::Small => self.small.take(&mut self.nodes, id),
             NodeHome::Main => self.main.take(&mut self.nodes, id),
         }

@@ -94,7 +94,7 @@ fn more_is_found_than_by_last_use_and_a_scan_does_no_harm() {
         let budget = Budget::new(1 << 20);
         let tier = MemoryTier::new(&budget, 1);
         let hits = trace.iter().filter(|it| ask(&tier, &budget, &key(**it), 1000)).count();
-        let room = tier.stock().entries as usize;
+        let room = tier.usage().entries as usize;
         let by_last_use = lru_hits(&trace, room);
         assert!(room > 300 && budget.peak() <= budget.limit());
         assert!(
@@ -140,7 +140,7 @@ fn variants_live_side_by_side_and_the_oldest_makes_room() {
     tier.sweep(is_even, |entry| assert!(tier.remove(&entry)));
     assert_eq!(count(), VARIANTS_MAX / 2);
     tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
-    assert_eq!((count(), tier.stock().entries, budget.held(ByteClass::Cache)), (0, 0, 0));
+    assert_eq!((count(), tier.usage().entries, budget.held(ByteClass::Cache)), (0, 0, 0));
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn it_gives_way_to_fetches_and_what_is_still_read_is_still_counted() {
     assert!(budget.total() <= budget.limit() && budget.held(ByteClass::Cache) <= 1 << 19);
     let most = budget.limit() - budget.total() + budget.held(ByteClass::Cache);
     assert!(budget.try_charge(ByteClass::Heads, most).is_none(), "one is read by somebody");
-    assert!(tier.find(&key(150)).is_none() && tier.stock().entries == 0);
+    assert!(tier.find(&key(150)).is_none() && tier.usage().entries == 0);
     assert_eq!(held.content().len(), 4000);
     assert_eq!(budget.held(ByteClass::Windows), (1 << 19) + held.cost());
     drop((held, window));
@@ -177,10 +177,10 @@ fn a_freshened_head_keeps_the_body_and_is_counted_once() {
     };
     assert!(tier.freshen(&old, &again(&old)) && !tier.freshen(&old, &again(&old)));
     drop(old);
-    assert_eq!((budget.total(), tier.stock().entries), (total, 1));
+    assert_eq!((budget.total(), tier.usage().entries), (total, 1));
     tier.sweep(|_| true, |old| assert!(tier.freshen(&old, &again(&old))));
-    assert_eq!((budget.total(), tier.stock().entries), (total, 1));
-    assert_eq!(budget.held(ByteClass::Cache), tier.stock().bytes);
+    assert_eq!((budget.total(), tier.usage().entries), (total, 1));
+    assert_eq!(budget.held(ByteClass::Cache), tier.usage().bytes);
 }
 
 /// Real threads on one tier: whoever finds a body finds the right one.
@@ -219,7 +219,7 @@ fn threads_find_what_belongs_to_their_key() {
             });
         }
     });
-    assert_eq!(tier.stock().bytes, budget.held(ByteClass::Cache));
+    assert_eq!(tier.usage().bytes, budget.held(ByteClass::Cache));
     tier.sweep(|_| true, |entry| assert!(tier.remove(&entry)));
     assert_eq!((budget.held(ByteClass::Cache), budget.held(ByteClass::Windows)), (0, 0));
 }

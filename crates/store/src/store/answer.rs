@@ -13,7 +13,7 @@ use http::header;
 use http_freshness::{
     BodyPart, CachingRules, NotJoined, NotStored, RequestFacts, ResponseFacts, ReuseTerms,
     StoredHead, ValidationConditions, ValidationNeed, confirmed, first_part, freshened, freshness,
-    kept, next_part, storing, strong_validator,
+    next_part, storable_head, storing, strong_validator,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub enum UnstoredReason {
     /// Is a part that cannot be put to what is stored.
     Part(NotJoined),
     /// Is a part that does not begin where what is stored ends.
-    Apart,
+    NotContiguous,
     /// The account has no room for another fetch.
     NoRoom,
     /// Was fetched for the store alone, and is too large for it.
@@ -51,7 +51,7 @@ impl UnstoredReason {
     pub const fn reason(self) -> NotStored {
         match self {
             Self::Rules(why) => why,
-            Self::Part(_) | Self::Apart => NotStored::ContentRange,
+            Self::Part(_) | Self::NotContiguous => NotStored::ContentRange,
             Self::NoRoom => NotStored::NoRoom,
             Self::TooLarge => NotStored::TooLarge,
         }
@@ -82,7 +82,7 @@ impl FetchPermit {
             return self.not_modified(rules, asked, answered);
         }
         match self.draft(rules, asked, answered) {
-            Ok(draft) => self.store_it(rules, asked, draft),
+            Ok(draft) => self.store_answer(rules, asked, draft),
             // The range was ours, not the client's: what came is no answer for it.
             Err(_) if self.plan.partial.is_some() && is_about_the_range(answered.status) => {
                 self.unconfirmed()
@@ -101,7 +101,7 @@ impl FetchPermit {
         if let (true, Some((partial, _))) = (is_part, &self.plan.partial) {
             let part = next_part(partial.head(), answered).map_err(UnstoredReason::Part)?;
             if part.first != partial.content().len() {
-                return Err(UnstoredReason::Apart);
+                return Err(UnstoredReason::NotContiguous);
             }
             let (head, terms) =
                 freshened(rules, asked, partial.head(), answered).map_err(UnstoredReason::Rules)?;
@@ -109,30 +109,30 @@ impl FetchPermit {
                 head,
                 terms,
                 until: Some(part.last + 1),
-                extent: reach(part),
+                extent: extent(part),
                 continues: true,
             });
         }
         let terms = storing(rules, asked, answered).map_err(UnstoredReason::Rules)?;
-        let head = kept(rules, asked, answered);
+        let head = storable_head(rules, asked, answered);
         if is_part {
             let part = first_part(answered).map_err(UnstoredReason::Rules)?;
             if part.first != 0 {
-                return Err(UnstoredReason::Apart);
+                return Err(UnstoredReason::NotContiguous);
             }
             return Ok(AnswerDraft {
                 head,
                 terms,
                 until: Some(part.last + 1),
-                extent: reach(part),
+                extent: extent(part),
                 continues: false,
             });
         }
         let until = content_length(answered);
-        Ok(AnswerDraft { head, terms, until, extent: AnswerExtent::Whole, continues: false })
+        Ok(AnswerDraft { head, terms, until, extent: AnswerExtent::Full, continues: false })
     }
 
-    fn store_it(
+    fn store_answer(
         mut self,
         rules: &CachingRules,
         asked: &RequestFacts<'_>,
@@ -146,7 +146,7 @@ impl FetchPermit {
         let filed = FiledHead::new(&store.budget, self.plan.key.clone(), &head, terms);
         let Some(filed) = filed else { return self.refuse(UnstoredReason::NoRoom, asked) };
         let copying = match extent {
-            AnswerExtent::Whole => store.copy(&self, &filed, until, rules, asked.now),
+            AnswerExtent::Full => store.copy(&self, &filed, until, rules, asked.now),
             AnswerExtent::Prefix => None,
         };
         let is_large = until.is_some_and(|it| it > keep_bytes_max);
@@ -160,10 +160,10 @@ impl FetchPermit {
             purpose: self.plan.purpose,
             resume: if is_strong { ResumeSupport::Possible } else { ResumeSupport::Impossible },
             finish_percent: store.settings.finish_percent,
-            beside: if copying.is_some() { OtherCopy::Disk } else { OtherCopy::Nothing },
+            other_copy: if copying.is_some() { OtherCopy::Disk } else { OtherCopy::Absent },
             prefix: prefix.clone(),
         };
-        let Some((fill, writer)) = Fill::begin(&store.budget, plan) else {
+        let Some((fill, writer)) = Fill::start(&store.budget, plan) else {
             return self.refuse(UnstoredReason::NoRoom, asked);
         };
         store.collapser.note_shareable(&self.plan.key, is_shared, asked.now);
@@ -172,7 +172,7 @@ impl FetchPermit {
             FillPurpose::Clients => fill.attach(0..u64::MAX).ok(),
             FillPurpose::Store => None,
         };
-        let shares = extent == AnswerExtent::Whole && is_shared == CollapseMode::JoinOrLead;
+        let shares = extent == AnswerExtent::Full && is_shared == CollapseMode::JoinOrLead;
         match self.in_flight.take() {
             Some(in_flight) if shares => {
                 in_flight.answered(&filed, &fill);
@@ -297,8 +297,8 @@ fn is_about_the_range(status: StatusCode) -> bool {
     status == StatusCode::PARTIAL_CONTENT || status == StatusCode::RANGE_NOT_SATISFIABLE
 }
 
-fn reach(part: BodyPart) -> AnswerExtent {
-    if part.last + 1 == part.total { AnswerExtent::Whole } else { AnswerExtent::Prefix }
+fn extent(part: BodyPart) -> AnswerExtent {
+    if part.last + 1 == part.total { AnswerExtent::Full } else { AnswerExtent::Prefix }
 }
 
 /// The body's length as it was announced once. What says two things is not believed.
@@ -316,7 +316,7 @@ impl fmt::Display for UnstoredReason {
         match self {
             Self::Rules(why) => why.fmt(f),
             Self::Part(why) => why.fmt(f),
-            Self::Apart => {
+            Self::NotContiguous => {
                 f.write_str("it is a part that does not begin where what is stored ends")
             }
             Self::NoRoom | Self::TooLarge => self.reason().fmt(f),

@@ -90,7 +90,7 @@ impl DiskRead {
         }
         let budget = &self.store.budget;
         let filed = FiledHead::new(budget, self.key.clone(), &head, terms)?;
-        let small = stored.body.whole().and_then(|bytes| FillBody::copied(budget, &bytes));
+        let small = stored.body.inline().and_then(|bytes| FillBody::copied(budget, &bytes));
         let Some(body) = small else {
             return Some(Arc::new(StoredEntry::new(filed, EntryContent::Disk(Arc::new(stored)))));
         };

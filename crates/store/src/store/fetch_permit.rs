@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Plan of one fetch, and the reason for it.
 pub(super) struct FetchPlan {
     pub(super) key: CacheKey,
-    pub(super) why: Forward,
+    pub(super) reason: Forward,
     pub(super) conditions: ValidationConditions,
     /// Stored responses that the conditions ask about.
     pub(super) validated: Vec<Arc<StoredEntry>>,
@@ -30,12 +30,12 @@ pub(super) struct FetchPlan {
 impl FetchPlan {
     pub(super) fn new(
         key: &CacheKey,
-        why: Forward,
+        reason: Forward,
         conditions: ValidationConditions,
         validated: Vec<Arc<StoredEntry>>,
     ) -> Self {
         let key = key.clone();
-        Self { key, why, conditions, validated, partial: None, purpose: FillPurpose::Clients }
+        Self { key, reason, conditions, validated, partial: None, purpose: FillPurpose::Clients }
     }
 
     pub(super) fn prefix(&self) -> FillBody {
@@ -50,7 +50,7 @@ pub struct FetchPermit {
     /// `None` where nobody waits for it.
     pub(super) in_flight: Option<InFlightGuard>,
     /// The purges since it was given: they concern its answer.
-    pub(super) since: PurgeWatch,
+    pub(super) purges: PurgeWatch,
     /// When it was given, for the disk.
     pub(super) disk_moment: Option<LearnedAt>,
 }
@@ -62,13 +62,13 @@ impl FetchPermit {
         in_flight: Option<InFlightGuard>,
     ) -> Self {
         let disk_moment = store.disk_tier.as_ref().map(|disk_tier| disk_tier.disk.moment());
-        let since = store.purges.watch(&plan.key);
-        Self { store: Arc::clone(store), plan, in_flight, since, disk_moment }
+        let purges = store.purges.watch(&plan.key);
+        Self { store: Arc::clone(store), plan, in_flight, purges, disk_moment }
     }
 
     /// Why the origin is asked.
-    pub const fn why(&self) -> Forward {
-        self.plan.why
+    pub const fn reason(&self) -> Forward {
+        self.plan.reason
     }
 
     /// The conditions to ask with; none where the whole is wanted.
@@ -77,14 +77,14 @@ impl FetchPermit {
     }
 
     /// Returns how to ask for what is missing, where the beginning of the body is stored.
-    pub fn rest(&self) -> Option<&MissingRange> {
+    pub fn missing_range(&self) -> Option<&MissingRange> {
         self.plan.partial.as_ref().map(|(_, rest)| rest)
     }
 
     /// The stored response that the request selects, which may stand in for an error
     /// ([`rescue`](http_freshness::rescue)).
     pub fn stale(&self) -> Option<&Arc<StoredEntry>> {
-        match self.plan.why {
+        match self.plan.reason {
             Forward::Doubt(_) => self.plan.validated.first(),
             Forward::Bypass
             | Forward::UriMiss
@@ -141,7 +141,11 @@ impl JoinedFetch {
 
     /// Waits until the head is there, or will not come. The client that fetches has a time limit; a
     /// door may drop this whenever its client leaves.
-    pub async fn settled(mut self, rules: &CachingRules, asked: &RequestFacts<'_>) -> JoinOutcome {
+    pub async fn wait_for_head(
+        mut self,
+        rules: &CachingRules,
+        asked: &RequestFacts<'_>,
+    ) -> JoinOutcome {
         match self.waiting.head_settled().await {
             FetchStage::Answered(filed, fill) => {
                 match reuse(rules, asked, filed.head(), filed.terms()) {
@@ -150,7 +154,7 @@ impl JoinedFetch {
                         JoinOutcome::Read(SharedReading { filed, fill, _waiting: self.waiting })
                     }
                     _ if !matches(filed.head(), asked.fields) => JoinOutcome::LookUp,
-                    _ => self.alone(),
+                    _ => self.unshared(),
                 }
             }
             FetchStage::Freshened(entry) => {
@@ -162,16 +166,16 @@ impl JoinedFetch {
                         JoinOutcome::Hit(entry, freshness)
                     }
                     _ if !matches(entry.head(), asked.fields) => JoinOutcome::LookUp,
-                    _ => self.alone(),
+                    _ => self.unshared(),
                 }
             }
-            FetchStage::Unshared => self.alone(),
+            FetchStage::Unshared => self.unshared(),
             FetchStage::Abandoned | FetchStage::Pending => JoinOutcome::LookUp,
             FetchStage::Failed => JoinOutcome::Failed(self.plan.validated.into_iter().next()),
         }
     }
 
-    fn alone(self) -> JoinOutcome {
+    fn unshared(self) -> JoinOutcome {
         self.store.count(|it| &it.alone);
         JoinOutcome::Fetch(FetchPermit::new(&self.store, self.plan, None))
     }

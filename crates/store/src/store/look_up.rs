@@ -34,7 +34,7 @@ pub enum CacheLookup {
         /// Age of it.
         freshness: Freshness,
         /// Permission to send it stale.
-        why: StaleAllowed,
+        allowed_by: StaleAllowed,
         /// For one client at a time, where a new one is due.
         refresh: Option<FetchPermit>,
     },
@@ -48,7 +48,7 @@ pub enum CacheLookup {
     /// Fetch it.
     Fetch(FetchPermit),
     /// Do not fetch it: 504.
-    Unfetched(UnfetchedReason),
+    NotFetched(UnfetchedReason),
     /// The cache has no part in it: send the request to the origin as it is.
     Bypass(NotReused),
 }
@@ -163,16 +163,16 @@ impl Store {
                 self.count(|it| &it.hits);
                 CacheLookup::Hit(entry, freshness)
             }
-            Reuse::Stale { freshness, why, refresh } => {
+            Reuse::Stale { freshness, allowed_by: why, refresh } => {
                 self.count_use(&entry);
                 self.count(|it| &it.stale);
                 let refresh = match refresh {
                     RefreshMode::None => None,
                     RefreshMode::Background => self.begin_refresh(key, &entry),
                 };
-                CacheLookup::Stale { entry, freshness, why, refresh }
+                CacheLookup::Stale { entry, freshness, allowed_by: why, refresh }
             }
-            Reuse::Validate { why, conditions } => {
+            Reuse::Validate { reason: why, conditions } => {
                 let mode = match why {
                     Doubt::Stale => collapse_mode(rules, asked),
                     // Each of these must ask for itself (RFC 9111 §5.2.1.4, §5.2.2.4).
@@ -192,7 +192,7 @@ impl Store {
             }
             Reuse::Never(why @ (NotReused::OnlyIfCached | NotReused::Offline)) => {
                 self.count(|it| &it.refused);
-                CacheLookup::Unfetched(UnfetchedReason::Stored(why))
+                CacheLookup::NotFetched(UnfetchedReason::Stored(why))
             }
             Reuse::Never(why @ (NotReused::Method | NotReused::ForOrigin | NotReused::Vary)) => {
                 self.count(|it| &it.passed);
@@ -244,7 +244,7 @@ impl Store {
             Some(rest) => {
                 if let Err(why) = miss(rules, asked) {
                     self.count(|it| &it.refused);
-                    return CacheLookup::Unfetched(UnfetchedReason::Missing(why));
+                    return CacheLookup::NotFetched(UnfetchedReason::Missing(why));
                 }
                 let plan = FetchPlan {
                     partial: Some((entry, rest)),
@@ -282,7 +282,7 @@ impl Store {
     ) -> CacheLookup {
         if let Err(why) = miss(rules, asked) {
             self.count(|it| &it.refused);
-            return CacheLookup::Unfetched(UnfetchedReason::Missing(why));
+            return CacheLookup::NotFetched(UnfetchedReason::Missing(why));
         }
         let for_origin = [header::IF_MATCH, header::IF_UNMODIFIED_SINCE];
         if *asked.method == Method::HEAD
@@ -320,7 +320,7 @@ impl Store {
                 self.count(|it| &it.leads);
                 CacheLookup::Fetch(FetchPermit::new(self, plan, Some(in_flight)))
             }
-            CollapseRole::Alone => {
+            CollapseRole::Unshared => {
                 self.count(|it| &it.alone);
                 CacheLookup::Fetch(FetchPermit::new(self, plan, None))
             }
@@ -368,11 +368,10 @@ fn usable_prefix(
 /// Returns whether a request may share another's answer.
 fn collapse_mode(rules: &CachingRules, asked: &RequestFacts<'_>) -> CollapseMode {
     let directives = RequestDirectives::of(rules, asked.fields);
-    if directives.says(RequestDirective::NoStore)
-        || asked.fields.contains_key(header::AUTHORIZATION)
+    if directives.has(RequestDirective::NoStore) || asked.fields.contains_key(header::AUTHORIZATION)
     {
         CollapseMode::Never
-    } else if directives.says(RequestDirective::NoCache) {
+    } else if directives.has(RequestDirective::NoCache) {
         CollapseMode::LeadOnly
     } else {
         CollapseMode::JoinOrLead

@@ -112,7 +112,7 @@ impl Store {
             self.purges.is_watched(hash)
                 || !disk_tier.disk.find(hash).is_empty()
                 // What was handed in is not found before it is written.
-                || disk_tier.disk.figures().waiting_bytes > 0
+                || disk_tier.disk.stats().waiting_bytes > 0
         })
     }
 
@@ -129,7 +129,7 @@ impl Store {
         let Some(old) = chosen.map(|place| variants.swap_remove(place)) else { return };
         let updated = match head_effect(old.head(), answered) {
             HeadEffect::Nothing => return,
-            HeadEffect::Outdates => None,
+            HeadEffect::Invalidates => None,
             HeadEffect::Updates => freshened(rules, asked, old.head(), answered).ok(),
         };
         let new = updated.and_then(|(head, terms)| self.replace_head(&old, &head, terms));

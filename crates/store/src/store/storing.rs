@@ -17,7 +17,7 @@ use vocab::Now;
 
 /// A beginning shorter than this, in bytes, is not worth a place: the next fetch has it in a
 /// moment.
-const FRONT_BYTES_MIN: u64 = 64 << 10;
+const PREFIX_BYTES_MIN: u64 = 64 << 10;
 
 /// Outcome of a body that came whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum StoreOutcome {
     /// Is on disk.
     Disk,
     /// Was too large to be kept while it came, or memory was needed for others.
-    Passed,
+    NotKept,
     /// The memory tier did not take it.
     Not(NotKept),
     /// Was purged while it came.
@@ -38,7 +38,7 @@ pub enum StoreOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AnswerExtent {
     /// All of it.
-    Whole,
+    Full,
     /// Its beginning.
     Prefix,
 }
@@ -69,7 +69,7 @@ impl StoringAnswer {
     /// The same, copied to disk; the part that is there already goes first.
     pub(super) fn copied_by(mut self, copying: Option<(DiskCopy, FillBody)>) -> Self {
         self.copying = copying.and_then(|(mut copying, partial)| {
-            partial.pieces(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
+            partial.chunks(0..u64::MAX).all(|piece| copying.write(&piece)).then_some(copying)
         });
         self
     }
@@ -133,16 +133,16 @@ impl StoringAnswer {
         let whole = writer.finish().inspect_err(|_| store.count(|it| &it.broken))?;
         let seen = if whole.attached > 1 { EntrySeen::Often } else { EntrySeen::Once };
         let in_memory = match whole.body {
-            Some(body) if self.extent == AnswerExtent::Whole => {
+            Some(body) if self.extent == AnswerExtent::Full => {
                 self.keep(&store, EntryContent::Memory(body), seen, now)
             }
             Some(body) => self.keep(&store, EntryContent::Partial(body), seen, now),
-            None => StoreOutcome::Passed,
+            None => StoreOutcome::NotKept,
         };
-        let is_purged = self.permit.since.purged(&self.filed).is_some();
+        let is_purged = self.permit.purges.purged(&self.filed).is_some();
         let on_disk = !is_purged && self.copying.take().is_some_and(DiskCopy::commit);
         let kept = match in_memory {
-            StoreOutcome::Passed | StoreOutcome::Not(_) if on_disk => StoreOutcome::Disk,
+            StoreOutcome::NotKept | StoreOutcome::Not(_) if on_disk => StoreOutcome::Disk,
             kept => kept,
         };
         let hash = self.permit.plan.key.hash();
@@ -151,7 +151,7 @@ impl StoringAnswer {
                 store.count(|it| &it.stored);
                 store.uncacheable.forget(hash);
             }
-            StoreOutcome::Passed | StoreOutcome::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
+            StoreOutcome::NotKept | StoreOutcome::Not(NotKept::TooLarge | NotKept::LargeAndNew) => {
                 store.count(|it| &it.not_stored);
                 store.uncacheable.note(hash, NotStored::TooLarge, now);
             }
@@ -172,7 +172,7 @@ impl StoringAnswer {
         let store = Arc::clone(&self.permit.store);
         store.count(|it| &it.broken);
         let partial =
-            writer.fail(FillBroken::Origin).filter(|partial| partial.len() >= FRONT_BYTES_MIN);
+            writer.fail(FillBroken::Origin).filter(|partial| partial.len() >= PREFIX_BYTES_MIN);
         if let (Some(partial), Some(now)) = (partial, now) {
             self.keep(&store, EntryContent::Partial(partial), EntrySeen::Once, now);
         }
@@ -185,7 +185,7 @@ impl StoringAnswer {
         seen: EntrySeen,
         now: Now,
     ) -> StoreOutcome {
-        let purged = || self.permit.since.purged(&self.filed);
+        let purged = || self.permit.purges.purged(&self.filed);
         if purged() == Some(PurgeStrength::Hard) {
             return StoreOutcome::Purged;
         }

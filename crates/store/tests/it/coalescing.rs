@@ -40,7 +40,7 @@ async fn a_thousand_clients_cost_one_request_though_the_first_is_killed_at_a_ten
         client.await.unwrap();
     }
     assert_eq!((door.requests(), finished.load(Ordering::Relaxed)), (1, CLIENTS - 1));
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     assert_eq!((figures.counters.leads, figures.counters.alone), (1, 0));
     assert_eq!(figures.counters.collapsed, CLIENTS as u64 - 1);
     assert_eq!((figures.counters.stored, figures.fills), (1, 0));
@@ -56,7 +56,7 @@ async fn reader(door: &Arc<Door>) -> Option<store::FillReader> {
             (_, Some(crate::door::Body::Comes(reader))) => Some(reader),
             _ => None,
         },
-        CacheLookup::Join(join) => match join.settled(&door.rules, &asked).await {
+        CacheLookup::Join(join) => match join.wait_for_head(&door.rules, &asked).await {
             JoinOutcome::Read(reading) => reading.fill.attach(0..u64::MAX).ok(),
             _ => None,
         },
@@ -82,7 +82,7 @@ async fn a_herd_that_waited_reads_a_body_that_cannot_be_kept() {
         assert!(client.await.unwrap().1 == body);
     }
     assert_eq!(door.requests(), 1);
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     assert!(figures.peak_bytes <= figures.limit_bytes, "{figures:?}");
     assert_eq!(figures.window_bytes, 0);
 }
@@ -169,5 +169,5 @@ async fn each_variant_is_fetched_once() {
     for client in clients {
         client.await.unwrap();
     }
-    assert_eq!((door.requests(), door.store.figures().stock.entries), (3, 3));
+    assert_eq!((door.requests(), door.store.stats().memory.entries), (3, 3));
 }

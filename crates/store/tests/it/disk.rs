@@ -58,9 +58,9 @@ async fn small_and_large_bodies_outlive_a_restart() {
     let door = folder.door();
     assert_eq!((get(&door, SMALL).await, get(&door, LARGE).await), (How::Hit, How::Hit));
     assert_eq!(get(&door, SMALL).await, How::Hit, "from memory now");
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     let disk = figures.disk.unwrap();
-    assert_eq!((door.requests(), figures.stock.entries, disk.objects), (0, 1, 2));
+    assert_eq!((door.requests(), figures.memory.entries, disk.objects), (0, 1, 2));
     assert_eq!(figures.window_bytes, 0);
 }
 
@@ -71,7 +71,7 @@ async fn what_memory_cannot_keep_is_found_on_disk() {
     assert_eq!(get(&door, LARGE).await, How::Fetched);
     // The disk's thread writes when it comes to it.
     let begun = std::time::Instant::now();
-    while door.store.figures().disk.unwrap().objects == 0 {
+    while door.store.stats().disk.unwrap().objects == 0 {
         assert!(begun.elapsed() < Duration::from_secs(30));
         tokio::task::spawn_blocking(std::thread::yield_now).await.unwrap();
     }

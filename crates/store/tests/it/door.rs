@@ -127,7 +127,7 @@ impl Door {
                     Ok(reader) => (How::Shared, self.drain(reader, url, &fields).await),
                     Err(_) => (How::Fetched, self.ask(url, &fields).body),
                 },
-                CacheLookup::Join(join) => match join.settled(&self.rules, &asked).await {
+                CacheLookup::Join(join) => match join.wait_for_head(&self.rules, &asked).await {
                     JoinOutcome::Read(reading) => {
                         let reader = reading.fill.attach(0..u64::MAX).unwrap();
                         drop(reading);
@@ -139,7 +139,7 @@ impl Door {
                     JoinOutcome::Failed(_) => (How::Refused, Vec::new()),
                 },
                 CacheLookup::Fetch(permit) => self.permit(permit, url, &fields).await,
-                CacheLookup::Unfetched(_) => (How::Refused, Vec::new()),
+                CacheLookup::NotFetched(_) => (How::Refused, Vec::new()),
                 CacheLookup::Bypass(_) => (How::Fetched, self.ask(url, &fields).body),
             };
         }
@@ -183,7 +183,7 @@ impl Door {
     ) -> (How, Option<Body>) {
         let mut request = fields.clone();
         permit.conditions().apply(&mut request);
-        if let Some(rest) = permit.rest() {
+        if let Some(rest) = permit.missing_range() {
             request.insert("range", rest.range.clone());
             request.insert("if-range", rest.if_range.clone());
         }
@@ -320,7 +320,7 @@ pub(crate) fn bytes(seed: u64, length: usize) -> Vec<u8> {
 pub(crate) fn whole(content: &EntryContent) -> Vec<u8> {
     match content {
         EntryContent::Memory(body) | EntryContent::Partial(body) => {
-            body.pieces(0..u64::MAX).flatten().collect()
+            body.chunks(0..u64::MAX).flatten().collect()
         }
         EntryContent::Disk(stored) => {
             let (mut body, mut all) = (stored.body.clone(), Vec::new());

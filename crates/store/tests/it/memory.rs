@@ -48,7 +48,7 @@ async fn slow_readers_of_large_bodies_get_all_of_them_within_little_memory() {
     }
     assert_eq!(door.requests(), READERS as u64);
     assert_eq!(door.body_bytes.load(Ordering::Relaxed), (READERS * LENGTH) as u64, "fetched once");
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     assert!(figures.peak_bytes <= figures.limit_bytes, "{figures:?}");
     assert_eq!((figures.fills, figures.window_bytes), (0, 0));
 }
@@ -68,7 +68,7 @@ async fn beyond_all_memory_bodies_go_past_the_store() {
             None => panic!("every client gets its body"),
         }
     }
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     assert!(held.len() >= 25 && held.len() < 400, "{}", held.len());
     assert!(figures.peak_bytes <= figures.limit_bytes, "{figures:?}");
     for mut reader in held {

@@ -40,11 +40,11 @@ fn every_client_gets_the_right_bytes() {
             });
         }
     });
-    let figures = door.store.figures();
+    let figures = door.store.stats();
     assert!(figures.counters.hits > 0 && figures.counters.collapsed > 0, "{figures:?}");
     assert!(figures.peak_bytes <= figures.limit_bytes, "{figures:?}");
     assert_eq!((figures.fills, figures.window_bytes), (0, 0));
-    assert_eq!(figures.stock.bytes, figures.cache_bytes);
+    assert_eq!(figures.memory.bytes, figures.cache_bytes);
     assert!(door.requests.load(Ordering::Relaxed) < THREADS * CLIENTS * REQUESTS);
 }
 

@@ -75,7 +75,7 @@ fn told(door: &str, cache: &HttpCache) -> StoreInfo {
     let counters = figures.counters;
     StoreInfo {
         door: door.to_owned(),
-        entries: figures.stock.entries,
+        entries: figures.memory.entries,
         bytes: figures.cache_bytes,
         bytes_max: figures.limit_bytes,
         bytes_peak: figures.peak_bytes,
@@ -93,7 +93,7 @@ fn told(door: &str, cache: &HttpCache) -> StoreInfo {
             entries: disk.objects,
             bytes: disk.bytes,
             damaged: disk.corrupted,
-            trouble: disk.trouble.map(|why| why.to_string()),
+            trouble: disk.failure.map(|why| why.to_string()),
         }),
     }
 }

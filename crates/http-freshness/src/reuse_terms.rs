@@ -111,7 +111,7 @@ impl ReuseTerms {
             lifetime_secs: lifetime_secs.min(rules.lifetime_max_secs),
             basis,
             initial_age_ms: age::initial_ms(head),
-            validation: if control.says(ResponseFlag::NoCache) {
+            validation: if control.has(ResponseFlag::NoCache) {
                 ValidationNeed::Always
             } else {
                 ValidationNeed::WhenStale
@@ -119,7 +119,7 @@ impl ReuseTerms {
             stale: stale_ban(rules, control),
             stale_while_revalidate_secs: control.stale_while_revalidate_secs.unwrap_or(0),
             stale_if_error_secs: control.stale_if_error_secs.unwrap_or(0),
-            change: if control.says(ResponseFlag::Immutable) {
+            change: if control.has(ResponseFlag::Immutable) {
                 ChangeExpectation::Immutable
             } else {
                 ChangeExpectation::Possible
@@ -178,7 +178,7 @@ fn lifetime(
     if control.source == DirectiveSource::General && head.fields.contains_key(header::EXPIRES) {
         let expires = date::field(&head.fields, &header::EXPIRES).unwrap_or(0);
         let secs = expires.saturating_sub(head.date_unix_secs());
-        return (at_most(secs, DELTA_SECS_MAX), LifetimeBasis::Expires);
+        return (capped(secs, DELTA_SECS_MAX), LifetimeBasis::Expires);
     }
     match heuristic_secs(rules, control, head) {
         0 => (0, LifetimeBasis::Nothing),
@@ -188,7 +188,7 @@ fn lifetime(
 
 /// RFC 9111 §4.2.2: a part of the time for which it has not changed.
 fn heuristic_secs(rules: &CachingRules, control: &ResponseControl, head: &StoredHead) -> u32 {
-    if !is_heuristically_cacheable(head.status) && !control.says(ResponseFlag::Public) {
+    if !is_heuristically_cacheable(head.status) && !control.has(ResponseFlag::Public) {
         return 0;
     }
     // An old way to say no, where nothing newer is said.
@@ -198,10 +198,10 @@ fn heuristic_secs(rules: &CachingRules, control: &ResponseControl, head: &Stored
     let Some(modified) = date::field(&head.fields, &header::LAST_MODIFIED) else { return 0 };
     let unchanged = head.date_unix_secs().saturating_sub(modified);
     let part = unchanged.saturating_mul(u64::from(rules.heuristic_percent.min(100))) / 100;
-    at_most(part, rules.heuristic_max_secs)
+    capped(part, rules.heuristic_max_secs)
 }
 
-fn at_most(secs: u64, most: u32) -> u32 {
+fn capped(secs: u64, most: u32) -> u32 {
     u32::try_from(secs).map_or(most, |secs| secs.min(most))
 }
 
@@ -222,11 +222,11 @@ pub(crate) fn is_explicit(
 
 fn stale_ban(rules: &CachingRules, control: &ResponseControl) -> StaleBan {
     let shared = rules.audience == CacheAudience::Shared;
-    if control.says(ResponseFlag::NoCache) {
+    if control.has(ResponseFlag::NoCache) {
         StaleBan::NoCache
-    } else if control.says(ResponseFlag::MustRevalidate) {
+    } else if control.has(ResponseFlag::MustRevalidate) {
         StaleBan::MustRevalidate
-    } else if shared && control.says(ResponseFlag::ProxyRevalidate) {
+    } else if shared && control.has(ResponseFlag::ProxyRevalidate) {
         StaleBan::ProxyRevalidate
     } else if shared && control.s_maxage_secs.is_some() {
         StaleBan::SMaxAge

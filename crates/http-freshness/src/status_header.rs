@@ -22,7 +22,7 @@ impl StatusMember {
     }
 
     /// A parameter that stands there or not.
-    pub(crate) fn yes(&mut self, name: &'static str) -> &mut Self {
+    pub(crate) fn flag(&mut self, name: &'static str) -> &mut Self {
         self.put(name, BareItem::Boolean(true))
     }
 
@@ -36,7 +36,7 @@ impl StatusMember {
     }
 
     /// One of our own words.
-    pub(crate) fn word(&mut self, name: &'static str, word: &'static str) -> &mut Self {
+    pub(crate) fn token(&mut self, name: &'static str, word: &'static str) -> &mut Self {
         let word = TokenRef::from_str(word).expect("our words start with a letter");
         self.put(name, BareItem::Token(word.to_owned()))
     }

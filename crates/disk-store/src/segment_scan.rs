@@ -161,7 +161,7 @@ impl SegmentSurvey {
         for entry in &self.entries {
             entry.encode(&mut bytes);
         }
-        let entries_sum = salt.sum(SegmentOffset { segment, at: self.end }, &bytes);
+        let entries_sum = salt.checksum(SegmentOffset { segment, at: self.end }, &bytes);
         let at = self.end + bytes.len() as u64;
         let tail = bytes.len();
         let words = [TAIL_MAGIC, segment, self.end, self.entries.len() as u64];
@@ -170,7 +170,7 @@ impl SegmentSurvey {
         bytes.extend(self.sequence_max.to_le_bytes());
         bytes.extend([0; 8]);
         bytes.extend(entries_sum.to_le_bytes());
-        let sum = salt.sum(SegmentOffset { segment, at }, &bytes[tail..]);
+        let sum = salt.checksum(SegmentOffset { segment, at }, &bytes[tail..]);
         bytes.extend(sum.to_le_bytes());
         bytes
     }
@@ -181,14 +181,14 @@ pub fn opening(salt: ChecksumSalt, segment: u64) -> [u8; OPENING_BYTES as usize]
     let mut bytes = [0; OPENING_BYTES as usize];
     bytes[..8].copy_from_slice(&OPENING_MAGIC.to_le_bytes());
     bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
-    let sum = salt.sum(SegmentOffset { segment, at: 0 }, &bytes[..60]);
+    let sum = salt.checksum(SegmentOffset { segment, at: 0 }, &bytes[..60]);
     bytes[60..].copy_from_slice(&sum.to_le_bytes());
     bytes
 }
 
 /// Looks through the segment `segment` of `len` bytes. `None` where it is none: its first bytes are
 /// not what they were when it was made.
-pub fn survey<S: SurveySource + ?Sized>(
+pub fn scan_segment<S: SurveySource + ?Sized>(
     source: &S,
     len: u64,
     segment: u64,
@@ -226,7 +226,7 @@ fn from_footer<S: SurveySource + ?Sized>(
     let (end, count) = (u64_at(&tail, 16), u64_at(&tail, 24));
     let sound = u64_at(&tail, 0) == TAIL_MAGIC
         && u64_at(&tail, 8) == segment
-        && u32_at(&tail, 60) == salt.sum(SegmentOffset { segment, at }, &tail[..60])
+        && u32_at(&tail, 60) == salt.checksum(SegmentOffset { segment, at }, &tail[..60])
         // Checked before memory is taken for it: the footer lies within the file.
         && count <= len / ENTRY_BYTES
         && end.checked_add(count * ENTRY_BYTES) == Some(at);
@@ -235,7 +235,7 @@ fn from_footer<S: SurveySource + ?Sized>(
     }
     let mut bytes = vec![0; (count * ENTRY_BYTES) as usize];
     source.read_exactly(&mut bytes, end).ok()?;
-    if u32_at(&tail, 56) != salt.sum(SegmentOffset { segment, at: end }, &bytes) {
+    if u32_at(&tail, 56) != salt.checksum(SegmentOffset { segment, at: end }, &bytes) {
         return None;
     }
     let mut entries = Vec::with_capacity(count as usize);

@@ -26,7 +26,7 @@ impl Store {
     /// Returns what can be sent at once for `url`. `fields` are the request's, made only where the
     /// response varies; the request has no conditions, ranges or directives. A body of more than
     /// one slab (64 KiB) is not at hand in one piece, and not found here.
-    pub fn at_hand(
+    pub fn memory_hit(
         &self,
         url: &str,
         rules: &CachingRules,
@@ -44,7 +44,7 @@ impl Store {
             variants.swap_remove(place)
         };
         let EntryContent::Memory(body) = entry.content() else { return None };
-        let body = body.whole()?;
+        let body = body.as_single()?;
         let asked = RequestFacts { method: &Method::GET, url, fields: &fields, now };
         let Reuse::Fresh(freshness) = reuse(rules, &asked, entry.head(), entry.terms()) else {
             return None;

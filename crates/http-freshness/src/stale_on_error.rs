@@ -5,8 +5,8 @@
 
 use super::control::{RequestDirective, RequestDirectives};
 use super::reuse::{self, Freshness, StaleAllowed};
+use super::reuse_terms::{ReuseTerms, StaleBan};
 use super::rules::{CachingRules, RequestFacts, StaleUse};
-use super::terms::{ReuseTerms, StaleBan};
 use crate::head::StoredHead;
 use http::StatusCode;
 use std::fmt;
@@ -37,7 +37,7 @@ pub enum NotRescued {
 
 /// Returns how old the stored response is that is sent in place of the error, and who allows it; or
 /// why the error is passed on.
-pub fn rescue(
+pub fn stale_on_error(
     rules: &CachingRules,
     asked: &RequestFacts<'_>,
     head: &StoredHead,
@@ -63,7 +63,7 @@ pub fn rescue(
         StaleBan::SMaxAge | StaleBan::None => {}
     }
     let directives = RequestDirectives::of(rules, asked.fields);
-    if directives.says(RequestDirective::NoCache) {
+    if directives.has(RequestDirective::NoCache) {
         return Err(NotRescued::ClientNoCache);
     }
     if freshness.is_within(terms.stale_if_error_secs) {

@@ -8,9 +8,9 @@ use crate::appender::SegmentAppender;
 use crate::durable_file::options;
 use crate::folder::segment_path;
 use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure};
+use crate::segment_scan::{SegmentSurvey, opening};
 use crate::segments::{DiskSegment, SEGMENTS_OPEN_MAX};
 use crate::slot::RecordLocation;
-use crate::survey::{SegmentSurvey, opening};
 use std::collections::HashSet;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const NEARLY_EMPTY: u64 = 8;
 /// Number of times that a segment is spared of which half is in use. Then it is reclaimed like any
 /// other, so that what shares it with something popular does not stay for ever.
-const SPARED_MAX: u32 = 7;
+const DEFERRED_MAX: u32 = 7;
 /// Kept free besides a segment, for openings, footers and alignment.
 const MARGIN_BYTES: u64 = 16 << 10;
 
@@ -48,7 +48,7 @@ impl SegmentAppender {
             self.reclaim();
         }
         // Nothing is written into a folder that came in place of the one that is locked.
-        if !self.shared.folder.is_there() {
+        if !self.shared.folder.still_exists() {
             return Err(io::ErrorKind::NotFound.into());
         }
         let id = self.shared.segments.next_id();
@@ -166,10 +166,10 @@ impl SegmentAppender {
         }
         closed.sort_unstable_by_key(|segment| segment.age.load(Relaxed));
         let is_spared = |segment: &DiskSegment| {
-            of(segment).hot * 2 >= segment.bytes() && segment.spared.load(Relaxed) < SPARED_MAX
+            of(segment).hot * 2 >= segment.bytes() && segment.deferred.load(Relaxed) < DEFERRED_MAX
         };
         let oldest = closed.iter().position(|segment| !is_spared(segment)).unwrap_or(0);
-        self.spare(&closed[..oldest]);
+        self.defer(&closed[..oldest]);
         Some((closed[oldest].clone(), EvacuationRule::Hot))
     }
 
@@ -177,12 +177,12 @@ impl SegmentAppender {
     fn census(&self) -> Vec<SegmentCensus> {
         let unix_s = self.shared.unix_s();
         let mut census: Vec<SegmentCensus> = Vec::new();
-        self.shared.index.walk(|slot| {
-            let number = slot.place().segment as usize;
+        self.shared.index.for_each(|slot| {
+            let number = slot.location().segment as usize;
             if census.len() <= number {
                 census.resize(number + 1, SegmentCensus::default());
             }
-            if !slot.is_useless(unix_s) {
+            if !slot.is_expired(unix_s) {
                 census[number].useful += slot.len();
                 census[number].hot += if slot.is_hot() { slot.len() } else { 0 };
             }
@@ -191,17 +191,17 @@ impl SegmentAppender {
     }
 
     /// Puts segments behind all others; their records have to be hit again.
-    fn spare(&self, spared: &[Arc<DiskSegment>]) {
+    fn defer(&self, spared: &[Arc<DiskSegment>]) {
         if spared.is_empty() {
             return;
         }
         for segment in spared {
             segment.age.store(self.shared.segments.next_age(), Relaxed);
-            segment.spared.fetch_add(1, Relaxed);
+            segment.deferred.fetch_add(1, Relaxed);
         }
         let spared: HashSet<u32> = spared.iter().map(|segment| segment.slot).collect();
-        self.shared.index.walk(|slot| {
-            if spared.contains(&slot.place().segment) {
+        self.shared.index.for_each(|slot| {
+            if spared.contains(&slot.location().segment) {
                 slot.cool();
             }
         });

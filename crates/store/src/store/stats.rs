@@ -62,7 +62,7 @@ pub struct StoreFigures {
     /// Counters since the start.
     pub counters: Counters,
     /// Stock in memory.
-    pub stock: MemoryStock,
+    pub memory: MemoryStock,
     /// Bodies on their way.
     pub fills: u64,
     /// The limit of its memory, in bytes.
@@ -81,17 +81,17 @@ pub struct StoreFigures {
 
 impl Store {
     /// Returns how it stands.
-    pub fn figures(&self) -> StoreFigures {
+    pub fn stats(&self) -> StoreFigures {
         StoreFigures {
             counters: self.counts.read(),
-            stock: self.tier.stock(),
+            memory: self.tier.usage(),
             fills: self.budget.fills(),
             limit_bytes: self.budget.limit(),
             window_bytes: self.budget.held(ByteClass::Windows),
             head_bytes: self.budget.held(ByteClass::Heads),
             cache_bytes: self.budget.held(ByteClass::Cache),
             peak_bytes: self.budget.peak(),
-            disk: self.disk_tier.as_ref().map(|disk_tier| disk_tier.disk.figures()),
+            disk: self.disk_tier.as_ref().map(|disk_tier| disk_tier.disk.stats()),
         }
     }
 

@@ -4,15 +4,15 @@
 //! two entrances. Part of the disk's thread.
 
 use crate::appender::SegmentAppender;
+use crate::body_chunks::BodyPieces;
 use crate::index;
 use crate::key::KeyHash;
 use crate::labels::RecordLabels;
 use crate::open_segment::{OpenSegment, SegmentKind, WriteFailure, mark_dead};
-use crate::pieces::BodyPieces;
 use crate::purge::PurgeEffect;
 use crate::record::{self, PendingRecord};
+use crate::segment_scan::FooterEntry;
 use crate::slot::{IndexSlot, RecordLocation};
-use crate::survey::FooterEntry;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::Ordering::Relaxed;
@@ -58,7 +58,7 @@ impl SegmentAppender {
     /// Where the body is that a newer head is for, wherever it was moved to.
     fn body_of(&self, record: &PendingRecord) -> Option<RecordLocation> {
         let header = &record.header;
-        let place = self.shared.index.full(header.key, header.variant)?.place();
+        let place = self.shared.index.full(header.key, header.variant)?.location();
         let segment = self.shared.segments.get(place.segment)?;
         let full = record::header(&segment, place.at, self.shared.salt).ok()?;
         (full.sequence == header.body_sequence && full.key == header.key).then_some(place)
@@ -71,7 +71,7 @@ impl SegmentAppender {
         let header = &record.header;
         let labels = RecordLabels::decode(&record.text[..header.labels_len as usize]);
         let purges = &self.shared.purges;
-        let may_be_filed = purges.still_knows(header.moment)
+        let may_be_filed = purges.covers(header.moment)
             && labels.is_some_and(|labels| {
                 purges.on(header.moment, header.key, &labels) < PurgeEffect::Hard
             });
@@ -93,19 +93,19 @@ impl SegmentAppender {
             Some(open) => open,
             None => self.create()?,
         };
-        record.lay(body, self.shared.salt, open.spot(), &mut self.buffer);
+        record.write_into(body, self.shared.salt, open.next_offset(), &mut self.buffer);
         if let Err(why) = open.segment.file.write_all_at(&self.buffer, open.survey.end) {
             self.truncate(open, SegmentKind::Small);
             return Err(why);
         }
-        let slot = self.enter(&mut open, &record);
+        let slot = self.index(&mut open, &record);
         let filed = file(self, slot);
         self.put_back(open, SegmentKind::Small);
         Ok(filed)
     }
 
     /// Notes a record that was just written at the end of `open`.
-    pub(crate) fn enter(&self, open: &mut OpenSegment, record: &PendingRecord) -> IndexSlot {
+    pub(crate) fn index(&self, open: &mut OpenSegment, record: &PendingRecord) -> IndexSlot {
         let header = &record.header;
         let entry = FooterEntry::of(header, open.survey.end);
         open.survey.add(entry, header.moment);
@@ -122,8 +122,8 @@ impl SegmentAppender {
 
     /// Marks the record of a slot that is no longer in the index.
     pub(crate) fn mark_slot_dead(&self, slot: IndexSlot) {
-        if let Some(segment) = self.shared.segments.get(slot.place().segment) {
-            mark_dead(&segment, slot.place().at);
+        if let Some(segment) = self.shared.segments.get(slot.location().segment) {
+            mark_dead(&segment, slot.location().at);
         }
     }
 }
