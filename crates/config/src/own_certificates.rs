@@ -20,7 +20,7 @@ pub(crate) fn check(file: &ConfigFile) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     for PlacedCertificate { section, certificate } in file.own_certificates() {
         complaints.extend(certificate.check().into_iter().map(|it| it.under(&section)));
-        for own in certificate.names.iter().filter(|own| exclusions.cover(&own.name)) {
+        for own in certificate.names.iter().filter(|own| exclusions.covers(&own.name)) {
             let message = format!("{} is excluded from certificates", own.name);
             complaints.push(
                 Complaint::new(format!("{section}.{}", own.path), message)

@@ -87,7 +87,7 @@ pub(super) async fn run(mut book: JobBook, closing: Drain) {
             duty.counts.next_unix_ms.store(next, Relaxed);
         }
         tokio::select! {
-            () = closing.begun() => return,
+            () = closing.started() => return,
             () = tokio::time::sleep(book.timetable.wait(now)) => {}
             Some(job) = book.requested.recv() => {
                 if let Some(duty) = book.jobs.get(job) {

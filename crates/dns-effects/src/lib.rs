@@ -270,7 +270,7 @@ impl Effects {
     /// not done by then is stopped. To be called from a thread that may wait.
     pub fn close(&self, patience: Duration) -> Result<(), UnfinishedEffects> {
         let deadline = Instant::now() + patience;
-        self.closing.begin();
+        self.closing.start();
         let written = self.writer.as_ref().map_or(Ok(()), |writer| writer.close(patience));
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         let left = deadline.saturating_duration_since(Instant::now());
@@ -279,15 +279,15 @@ impl Effects {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => Ok(()),
             Err(RecvTimeoutError::Timeout) => Err(UnfinishedEffects),
         };
-        self.stopping.begin();
+        self.stopping.start();
         written.map_err(|_| UnfinishedEffects).and(done)
     }
 }
 
 impl Drop for Effects {
     fn drop(&mut self) {
-        self.closing.begin();
-        self.stopping.begin();
+        self.closing.start();
+        self.stopping.start();
     }
 }
 

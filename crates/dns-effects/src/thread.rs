@@ -104,7 +104,7 @@ async fn run(crew: EffectCrew) {
     }
     all.spawn_local(jobs::run(crew.jobs, crew.closing.clone()));
     tokio::select! {
-        () = crew.stopping.begun() => {}
+        () = crew.stopping.started() => {}
         () = async { while all.join_next().await.is_some() {} } => {}
     }
 }
@@ -118,7 +118,7 @@ async fn serve(worker: EffectWorker, means: Rc<EffectMeans>, closing: Drain) {
     loop {
         tokio::select! {
             biased;
-            () = closing.begun(), if !is_closed => {
+            () = closing.started(), if !is_closed => {
                 orders.close();
                 is_closed = true;
             }

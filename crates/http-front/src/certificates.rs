@@ -95,8 +95,8 @@ impl<'p> CertificateOpener<'p> {
 impl ClientCertificate {
     fn of(self, authorities: ClientAuthorities) -> ClientCertificates {
         match self {
-            Self::None => ClientCertificates::NotAsked,
-            Self::Request => ClientCertificates::Asked(authorities),
+            Self::None => ClientCertificates::NotRequested,
+            Self::Request => ClientCertificates::Requested(authorities),
             Self::Require => ClientCertificates::Required(authorities),
         }
     }
@@ -120,7 +120,7 @@ pub fn client_certificates(
     client_ca: Option<&Path>,
     base: &Path,
 ) -> Result<ClientCertificates, Complaint> {
-    let Some(path) = client_ca else { return Ok(ClientCertificates::NotAsked) };
+    let Some(path) = client_ca else { return Ok(ClientCertificates::NotRequested) };
     let path = base.join(path);
     let wrong = |why: String| {
         Complaint::new("tls.client_ca", why).remedy("give certificates of authorities in PEM")

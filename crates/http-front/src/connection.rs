@@ -6,7 +6,7 @@
 use rate_limit::client_of;
 use std::net::{IpAddr, SocketAddr};
 use transport::Stream;
-use transport::near::{self, ArrivedAt};
+use transport::neighbours::{self, ArrivedAt};
 use vocab::{LinkInfo, LinkInfoNeeds, Now};
 
 /// Both ends of a client's connection, and what carries its requests; `T` is what the door keeps of
@@ -61,7 +61,7 @@ impl<T> ConnectionContext<T> {
 
     /// Looks up what the link tells of the client, as far as the policy needs it.
     pub fn link_info(&self, needs: LinkInfoNeeds, now: Now) -> LinkInfo {
-        near::of(needs, self.client_ip(), || self.local.map(ArrivedAt::Address), now)
+        neighbours::of(needs, self.client_ip(), || self.local.map(ArrivedAt::Address), now)
     }
 
     /// The scheme of URLs that are asked for over it.

@@ -19,7 +19,7 @@ pub async fn introduced(stream: Stream, proxies: &[Network], drain: &Drain) -> O
         return None;
     }
     tokio::select! {
-        introduced = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE) => introduced.ok(),
-        () = drain.begun() => None,
+        introduced = stream.read_proxy_header(PROXY_HEADER_DEADLINE) => introduced.ok(),
+        () = drain.started() => None,
     }
 }

@@ -23,7 +23,7 @@ pub async fn accept_tls(
     let accepted = tokio::select! {
         accepted = tls.accept(stream, HANDSHAKE_DEADLINE) => accepted,
         // A handshake that is not through yet has asked for nothing.
-        () = drain.begun() => return None,
+        () = drain.started() => return None,
     };
     accepted.map_err(|why| record_failure(ledger, door, client, started, &why)).ok()
 }

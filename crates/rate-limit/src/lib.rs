@@ -114,7 +114,7 @@ impl ClientBuckets {
     }
 
     /// Gives back a token that the client turned out not to owe.
-    pub fn give_back(&self, client: IpAddr) {
+    pub fn refund(&self, client: IpAddr) {
         let mut buckets = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = buckets.get_mut(&client_of(client)) {
             bucket.tokens = bucket.tokens.saturating_add(TOKEN).min(self.rate.full());

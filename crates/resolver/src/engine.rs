@@ -44,7 +44,7 @@ use tokio::runtime::{Builder, LocalOptions};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::Instant;
 use transport::ClientTls;
-use transport::udp::lane::{TAKEN_AT_ONCE_MAX, UdpInbox};
+use transport::udp::batch::{RECEIVE_BATCH_MAX, UdpInbox};
 
 /// Commands taken in one go.
 const BATCH: usize = 256;
@@ -211,7 +211,7 @@ impl EngineEvents for ResolverEngine {
             let outcome = port.socket.try_io(arrival, || {
                 taken = inbox.receive(&port.socket)?;
                 // Nothing more is there, which spares asking for it.
-                if taken < TAKEN_AT_ONCE_MAX {
+                if taken < RECEIVE_BATCH_MAX {
                     Err(io::ErrorKind::WouldBlock.into())
                 } else {
                     Ok(())

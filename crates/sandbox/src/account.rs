@@ -83,7 +83,7 @@ impl SystemAccount {
     }
 
     /// True if the account may do what `bits` (4 read, 2 write, 1 search) say with a file.
-    pub fn may(&self, bits: u32, file: FileAccess) -> bool {
+    pub fn has_access(&self, bits: u32, file: FileAccess) -> bool {
         let granted = if self.uid == file.uid {
             file.mode >> 6
         } else if self.groups.contains(&file.gid) {
@@ -231,7 +231,7 @@ mod tests {
             ((0, 0, 0o604), true),
         ] {
             let file = FileAccess { uid, gid, mode };
-            assert_eq!(account.may(4, file), reads, "{file:?}");
+            assert_eq!(account.has_access(4, file), reads, "{file:?}");
         }
     }
 }

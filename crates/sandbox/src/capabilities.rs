@@ -116,7 +116,7 @@ pub fn first_unprivileged_port() -> u16 {
 
 /// True if this process's user namespace has the account at all. Where root is alone in its
 /// namespace it is an ordinary user outside, and there is nobody to become.
-pub fn may_become(account: &SystemAccount) -> bool {
+pub fn can_become(account: &SystemAccount) -> bool {
     let has = |map: &str, number: u32| {
         let Ok(text) = std::fs::read_to_string(map) else { return true };
         is_mapped(&text, number)

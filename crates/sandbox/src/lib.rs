@@ -15,8 +15,8 @@ mod system_calls;
 mod write_bounds;
 
 pub use account::{AccountError, FileAccess, SystemAccount};
-pub use capabilities::{Capability, file_reading_capability, first_unprivileged_port, may_become};
-pub use ownership::{OwnershipError, hand_over, make_folder_of_root};
+pub use capabilities::{Capability, can_become, file_reading_capability, first_unprivileged_port};
+pub use ownership::{OwnershipError, give_ownership, make_folder_of_root};
 pub use sys::{close_inherited_descriptors, ignore_ending_signals};
 pub use write_bounds::is_within;
 
@@ -89,7 +89,7 @@ pub enum PrivilegeError {
 impl PrivilegePlan {
     /// Gives up all that the plan does not name. What the kernel does not know is among
     /// [`HeldPrivileges::missing`]; what it refuses is an error.
-    pub fn carry_out(&self) -> Result<HeldPrivileges, PrivilegeError> {
+    pub fn apply(&self) -> Result<HeldPrivileges, PrivilegeError> {
         if has_threads() {
             return Err(PrivilegeError::Threads);
         }
@@ -131,7 +131,7 @@ fn has_threads() -> bool {
 
 impl HeldPrivileges {
     /// True if the protection is in force.
-    pub fn holds(&self, protection: KernelProtection) -> bool {
+    pub fn has(&self, protection: KernelProtection) -> bool {
         self.protections.contains(&protection)
     }
 }
@@ -219,7 +219,7 @@ mod tests {
             programs: ProgramStarts::Refused,
             writable: None,
         };
-        assert!(matches!(plan.carry_out(), Err(PrivilegeError::Threads)));
+        assert!(matches!(plan.apply(), Err(PrivilegeError::Threads)));
         drop(end);
         assert!(other.join().is_ok_and(|told| told.is_err()));
     }

@@ -36,7 +36,7 @@ struct FileOwners {
 
 /// Gives a file, or a folder with all that is in it, to the account; `except` names an entry of the
 /// folder that is left as it is.
-pub fn hand_over(
+pub fn give_ownership(
     path: &Path,
     account: &SystemAccount,
     except: Option<&CStr>,
@@ -45,7 +45,7 @@ pub fn hand_over(
     // The last name may be a link: an administrator wrote the path.
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     openat(CWD, path, flags, Mode::empty())
-        .and_then(|file| give(file.as_fd(), owners, except, DEPTH_MAX))
+        .and_then(|file| change_owner(file.as_fd(), owners, except, DEPTH_MAX))
         .map_err(|why| OwnershipError { path: path.into(), why: why.into() })
 }
 
@@ -60,7 +60,7 @@ pub fn make_folder_of_root(path: &Path) -> Result<OwnedFd, OwnershipError> {
         // No link: the folder around it belongs to the account that must not reach into this one.
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty())?;
-        give(folder.as_fd(), root, None, 1)?;
+        change_owner(folder.as_fd(), root, None, 1)?;
         fchmod(&folder, Mode::from_raw_mode(0o755))?;
         Ok(folder)
     };
@@ -68,7 +68,7 @@ pub fn make_folder_of_root(path: &Path) -> Result<OwnedFd, OwnershipError> {
 }
 
 /// Gives away what `file` is open for, with what is in it down to `depth`.
-fn give(
+fn change_owner(
     file: rustix::fd::BorrowedFd<'_>,
     owners: FileOwners,
     except: Option<&CStr>,
@@ -97,7 +97,7 @@ fn give(
         }
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&folder, name, flags, Mode::empty()) {
-            Ok(inside) => give(inside.as_fd(), owners, None, depth - 1)?,
+            Ok(inside) => change_owner(inside.as_fd(), owners, None, depth - 1)?,
             // Gone since it was listed.
             Err(Errno::NOENT) => {}
             Err(why) => return Err(why),
@@ -164,7 +164,7 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere.0, folder.0.join("folder")).unwrap();
         std::fs::hard_link(elsewhere.0.join("twice"), folder.0.join("second")).unwrap();
         let before = elsewhere.owner("secret");
-        hand_over(&folder.0, &account, Some(c"ca")).unwrap();
+        give_ownership(&folder.0, &account, Some(c"ca")).unwrap();
         for name in ["", "a", "inner", "inner/b", "link"] {
             assert_eq!(folder.owner(name), account.uid, "{name}");
         }
@@ -179,7 +179,7 @@ mod tests {
         assert!(make_folder_of_root(&folder.0.join("ca")).is_err());
         if rustix::process::geteuid().is_root() {
             std::fs::write(folder.0.join("inner/ca.key"), "x").unwrap();
-            hand_over(&folder.0, &account(), None).unwrap();
+            give_ownership(&folder.0, &account(), None).unwrap();
             make_folder_of_root(&folder.0.join("inner")).unwrap();
             assert_eq!((folder.owner("inner"), folder.owner("inner/ca.key")), (0, 0));
         }

@@ -49,12 +49,12 @@ fn always() -> impl Iterator<Item = PathBuf> {
 /// True if `path` may be written where the bounds are these folders: paths are taken as far as they
 /// exist.
 pub fn is_within(path: &Path, folders: &[PathBuf]) -> bool {
-    let path = real(path);
-    folders.iter().cloned().chain(always()).any(|folder| path.starts_with(real(&folder)))
+    let path = canonical(path);
+    folders.iter().cloned().chain(always()).any(|folder| path.starts_with(canonical(&folder)))
 }
 
 /// A path without links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
+fn canonical(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
     let mut end = Vec::new();
     let mut begin = absolute.as_path();

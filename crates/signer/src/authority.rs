@@ -73,7 +73,7 @@ impl CaCertificate {
 
     /// Reason why the authority in `dir` could not be used, as far as its files tell; none where
     /// there is no authority yet.
-    pub fn trouble(dir: &Path) -> Option<AuthorityError> {
+    pub fn find_error(dir: &Path) -> Option<AuthorityError> {
         let (cert, key) = (dir.join("ca.pem"), dir.join("ca.key"));
         match (cert.exists(), key.exists()) {
             (false, false) => return None,

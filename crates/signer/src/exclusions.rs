@@ -86,7 +86,7 @@ impl NameExclusions {
     }
 
     /// True if `host`, lower-case, is excluded.
-    pub fn cover(&self, host: &str) -> bool {
+    pub fn covers(&self, host: &str) -> bool {
         self.domains.iter().any(|domain| {
             host.strip_suffix(domain.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -94,7 +94,7 @@ impl NameExclusions {
     }
 
     /// True if something below `base`, lower-case, is excluded.
-    pub(crate) fn lie_below(&self, base: &str) -> bool {
+    pub(crate) fn covers_below(&self, base: &str) -> bool {
         self.domains.iter().any(|domain| {
             domain.strip_suffix(base).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         })
@@ -149,13 +149,15 @@ mod tests {
     fn a_domain_is_excluded_with_all_below_and_nothing_beside_it() {
         let all = NameExclusions::new(["Example.ORG.".to_owned(), "gov".to_owned()], Vec::new());
         for host in ["example.org", "www.example.org", "gov", "irs.gov"] {
-            assert!(all.cover(host), "{host}");
+            assert!(all.covers(host), "{host}");
         }
         for host in ["notexample.org", "org", "example.org.test", "mygov", "ads.example"] {
-            assert!(!all.cover(host), "{host}");
+            assert!(!all.covers(host), "{host}");
         }
         assert!(
-            all.lie_below("org") && all.lie_below("example.org") && !all.lie_below("ample.org")
+            all.covers_below("org")
+                && all.covers_below("example.org")
+                && !all.covers_below("ample.org")
         );
     }
 

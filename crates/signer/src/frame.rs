@@ -231,7 +231,7 @@ impl SignerReply {
                     SigningRefusal::RateLimited => (6, ""),
                     SigningRefusal::Failed(why) => (7, cut(why)),
                     SigningRefusal::BadName(BadName::PublicSuffix) => (8, ""),
-                    SigningRefusal::NotOurs => (9, ""),
+                    SigningRefusal::NotOurName => (9, ""),
                 };
                 FrameWriter::new(5, *number).byte(code).rest(text.as_bytes())
             }
@@ -262,7 +262,7 @@ impl SignerReply {
                     6 => SigningRefusal::RateLimited,
                     7 => SigningRefusal::Failed(text),
                     8 => SigningRefusal::BadName(BadName::PublicSuffix),
-                    9 => SigningRefusal::NotOurs,
+                    9 => SigningRefusal::NotOurName,
                     _ => return None,
                 };
                 Some(Self::Refused(number, why))
@@ -316,7 +316,7 @@ mod tests {
         let bad = bad.map(SigningRefusal::BadName);
         let others = [
             SigningRefusal::NotBlocked,
-            SigningRefusal::NotOurs,
+            SigningRefusal::NotOurName,
             SigningRefusal::Excluded,
             SigningRefusal::RateLimited,
         ];

@@ -52,7 +52,7 @@ pub(crate) enum SigningRefusal {
     BadName(BadName),
     NotBlocked,
     /// The configuration that the signer's process read gives no server of ours this name.
-    NotOurs,
+    NotOurName,
     Excluded,
     RateLimited,
     Failed(String),
@@ -72,7 +72,7 @@ pub struct LeafIssuer {
     authority: CertificateAuthority,
     policy: Arc<dyn MintPolicy>,
     exclusions: NameExclusions,
-    ours: OwnServerNames,
+    own_names: OwnServerNames,
     /// Leaves on another's word; none are signed without.
     allowance: Option<SigningAllowance>,
     audit: Option<AuditLog>,
@@ -92,7 +92,7 @@ impl LeafIssuer {
             authority: CertificateAuthority::open(dir, &exclusions, now.unix_secs())?,
             policy,
             exclusions,
-            ours: OwnServerNames::AsOrdered,
+            own_names: OwnServerNames::AsOrdered,
             allowance: None,
             audit: None,
             public_keys: [None, None],
@@ -103,7 +103,7 @@ impl LeafIssuer {
     /// Knows from now on which names are ours.
     #[must_use]
     pub fn with_own_names(mut self, ours: OwnServerNames) -> Self {
-        self.ours = ours;
+        self.own_names = ours;
         self
     }
 
@@ -137,12 +137,12 @@ impl LeafIssuer {
     }
 
     /// True if the authority is so old that it should be opened again, which renews it.
-    pub(crate) fn is_old(&self, now: Now) -> bool {
+    pub(crate) fn needs_renewal(&self, now: Now) -> bool {
         now.unix_secs() >= self.certificate().renewal_secs()
     }
 
     /// Leaves of this kind are for this public key (`SubjectPublicKeyInfo`, DER) from now on.
-    pub(crate) fn take_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), SigningRefusal> {
+    pub(crate) fn set_key(&mut self, kind: KeyKind, spki: &[u8]) -> Result<(), SigningRefusal> {
         let key = SubjectPublicKeyInfo::from_der(spki)
             .map_err(|why| SigningRefusal::Failed(why.to_string()))?;
         self.public_keys[kind as usize] = Some(key);
@@ -212,7 +212,7 @@ impl LeafIssuer {
             LeafCoverage::WithWildcard(base) => {
                 let below = format!("x.{base}");
                 coverage::wildcard_base(&below) == Some(base)
-                    && !self.exclusions.lie_below(base)
+                    && !self.exclusions.covers_below(base)
                     && coverage::is_wholly_permitted(base, self.policy.as_ref())
             }
         };
@@ -238,7 +238,7 @@ impl LeafIssuer {
         if host != name {
             return Err(SigningRefusal::BadName(BadName::Label));
         }
-        if self.exclusions.cover(name) { Err(SigningRefusal::Excluded) } else { Ok(()) }
+        if self.exclusions.covers(name) { Err(SigningRefusal::Excluded) } else { Ok(()) }
     }
 
     fn check_own(&self, names: &[String], addresses: &[IpAddr]) -> Result<(), SigningRefusal> {
@@ -247,15 +247,15 @@ impl LeafIssuer {
         }
         for name in names {
             self.check_name(name, names::own_name)?;
-            let is_ours = match &self.ours {
+            let is_ours = match &self.own_names {
                 OwnServerNames::AsOrdered => true,
                 OwnServerNames::Names(ours) => ours.contains(name),
             };
             if !is_ours {
-                return Err(SigningRefusal::NotOurs);
+                return Err(SigningRefusal::NotOurName);
             }
         }
-        let may = |address: &IpAddr| match self.ours {
+        let may = |address: &IpAddr| match self.own_names {
             OwnServerNames::AsOrdered => true,
             OwnServerNames::Names(_) => self.exclusions.permit(*address),
         };
@@ -295,6 +295,6 @@ impl LeafIssuer {
 
 impl fmt::Debug for LeafIssuer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Issuer").field("ours", &self.ours).finish_non_exhaustive()
+        f.debug_struct("Issuer").field("ours", &self.own_names).finish_non_exhaustive()
     }
 }

@@ -160,7 +160,7 @@ fn give_up_the_rest(folder: &OwnedFd) -> io::Result<HeldPrivileges> {
         programs: ProgramStarts::Allowed,
         writable: Some(vec![PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))]),
     };
-    plan.carry_out().map_err(io::Error::other)
+    plan.apply().map_err(io::Error::other)
 }
 
 /// The next request with the socket that came with it; none when the program is gone. Meanwhile

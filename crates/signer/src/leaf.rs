@@ -113,7 +113,7 @@ impl LeafNames {
 
     /// True if the certificate is for this host, which is in lower case (RFC 9525 §6.3: a wildcard
     /// stands for one label).
-    pub fn cover(&self, host: &str) -> bool {
+    pub fn covers(&self, host: &str) -> bool {
         let among = |names: &[Box<str>], it: &str| {
             names.binary_search_by(|known| (**known).cmp(it)).is_ok()
         };

@@ -16,7 +16,7 @@ pub enum MintError {
     /// The policy does not block it.
     NotBlocked,
     /// Is no name that the configuration gives a server of ours.
-    NotOurs,
+    NotOurName,
     /// Is never certified, whatever the policy says.
     Excluded,
     /// The client has caused too many leaves, or all clients together.
@@ -32,7 +32,7 @@ impl From<SigningRefusal> for MintError {
         match why {
             SigningRefusal::BadName(why) => Self::BadName(why),
             SigningRefusal::NotBlocked => Self::NotBlocked,
-            SigningRefusal::NotOurs => Self::NotOurs,
+            SigningRefusal::NotOurName => Self::NotOurName,
             SigningRefusal::Excluded => Self::Excluded,
             SigningRefusal::RateLimited => Self::RateLimited,
             SigningRefusal::Failed(why) => Self::Crypto(why),
@@ -45,8 +45,8 @@ impl From<NoAnswer> for MintError {
         match why {
             NoAnswer::Refused(why) => why.into(),
             NoAnswer::Busy => Self::Unavailable("too many wait for it".into()),
-            NoAnswer::Late(Some(why)) => Self::Unavailable(why),
-            NoAnswer::Late(None) => Self::Unavailable("it did not answer in time".into()),
+            NoAnswer::TimedOut(Some(why)) => Self::Unavailable(why),
+            NoAnswer::TimedOut(None) => Self::Unavailable("it did not answer in time".into()),
         }
     }
 }
@@ -56,7 +56,7 @@ impl fmt::Display for MintError {
         match self {
             Self::BadName(why) => write!(f, "no certificate: {why}"),
             Self::NotBlocked => f.write_str("no certificate: the policy does not block this name"),
-            Self::NotOurs => f.write_str(
+            Self::NotOurName => f.write_str(
                 "no certificate: the configuration that the signer read gives no server of ours \
                  this name; reload",
             ),

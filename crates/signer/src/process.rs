@@ -29,7 +29,7 @@ pub struct SignerTask {
     /// Names and addresses that are never certified.
     pub exclusions: NameExclusions,
     /// The names of our servers.
-    pub ours: OwnServerNames,
+    pub own_names: OwnServerNames,
     /// Signing on the other process's word: now and then, or not at all.
     pub vouched: VouchMode,
     /// User to become instead of root.
@@ -57,7 +57,7 @@ impl SignerTask {
         sandbox::ignore_ending_signals();
         let socket = parent()?;
         let named = self.dir.clone();
-        if is_folder_handed() {
+        if has_inherited_folder() {
             self.dir = HANDED_FOLDER.into();
         }
         let tell = |what: &SignerReply| {
@@ -67,7 +67,7 @@ impl SignerTask {
         let clock = self.clock;
         match self.prepare(policy, &tell) {
             Ok(issuer) => {
-                take_orders(&socket, issuer, clock);
+                serve_orders(&socket, issuer, clock);
                 Ok(())
             }
             Err(why) => {
@@ -88,7 +88,7 @@ impl SignerTask {
         let mut issuer =
             LeafIssuer::open(&self.dir, Arc::new(MintNothing), self.exclusions, clock())
                 .map_err(|why| say(&why))?
-                .with_own_names(self.ours);
+                .with_own_names(self.own_names);
         tell(&SignerReply::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
         if let Err(why) = issuer.open_audit_log(&self.dir) {
@@ -117,7 +117,7 @@ impl SignerTask {
 /// since the folder around it belongs to the process that is not to have the key.
 const HANDED_FOLDER: &str = "/proc/self/fd/1";
 
-fn is_folder_handed() -> bool {
+fn has_inherited_folder() -> bool {
     let found = rustix::fs::fstat(std::io::stdout().as_fd());
     found.is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Directory)
 }
@@ -134,9 +134,9 @@ fn parent() -> Result<OwnedFd, ProcessError> {
     }
 }
 
-fn take_orders(socket: &OwnedFd, mut issuer: LeafIssuer, clock: fn() -> Now) {
+fn serve_orders(socket: &OwnedFd, mut issuer: LeafIssuer, clock: fn() -> Now) {
     let mut packet = vec![0; FRAME_BYTES_MAX + 1];
-    let began_old = issuer.is_old(clock());
+    let began_old = issuer.needs_renewal(clock());
     loop {
         let length = match recv(socket, packet.as_mut_slice(), RecvFlags::empty()) {
             Ok((_, 0)) => return,
@@ -145,7 +145,7 @@ fn take_orders(socket: &OwnedFd, mut issuer: LeafIssuer, clock: fn() -> Now) {
             Err(_) => return,
         };
         let now = clock();
-        if !began_old && issuer.is_old(now) {
+        if !began_old && issuer.needs_renewal(now) {
             // Opened again it is renewed, and the order comes again.
             return;
         }
@@ -156,7 +156,7 @@ fn take_orders(socket: &OwnedFd, mut issuer: LeafIssuer, clock: fn() -> Now) {
             },
             Some(SignerRequest::Key(kind, spki)) => {
                 // Of one that cannot be taken, the orders for it are refused one by one.
-                let _ = issuer.take_key(kind, &spki);
+                let _ = issuer.set_key(kind, &spki);
                 continue;
             }
             None => continue,

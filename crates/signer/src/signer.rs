@@ -50,7 +50,7 @@ pub struct Signer {
     p256: LeafKey,
     /// Made when the first client needs it.
     rsa: Arc<RsaKey>,
-    leaves: Cache<LeafCacheKey, LeafCertificate, LeafWeight>,
+    leaf_cache: Cache<LeafCacheKey, LeafCertificate, LeafWeight>,
     bundles: NameBundles,
     buckets: ClientBuckets,
     /// True if names are ordered on our word.
@@ -180,7 +180,7 @@ impl Signer {
             policy,
             p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
             rsa: Arc::default(),
-            leaves: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, LeafWeight),
+            leaf_cache: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, LeafWeight),
             bundles: NameBundles::default(),
             buckets: ClientBuckets::new(PER_CLIENT),
             vouches: AtomicBool::new(false),
@@ -217,7 +217,7 @@ impl Signer {
     }
 
     /// Takes settings that hold for what is ordered from now on.
-    pub fn take_settings(&self, settings: &Settings) {
+    pub fn apply_settings(&self, settings: &Settings) {
         self.bundles.choose(settings.bundles);
         self.vouches.store(settings.aliases == VouchMode::Limited, Relaxed);
     }
@@ -228,7 +228,7 @@ impl Signer {
     pub fn drop_unblocked(&self) {
         self.bundles.forget();
         let policy = self.policy.as_ref();
-        self.leaves.retain(|_, leaf| leaf.names.are_permitted(policy));
+        self.leaf_cache.retain(|_, leaf| leaf.names.are_permitted(policy));
     }
 
     /// The number of the signer's process where one runs, and how many there have been.
@@ -313,34 +313,34 @@ impl Signer {
         if let Some(bundle) = self.bundles.of(&own, client, self.policy.as_ref(), now) {
             let key = LeafCacheKey { names: LeafNameSet::Bundle(bundle.number), kind };
             let wanted = WantedLeaf { key, names: &bundle.names, host, client };
-            match self.kept_or_minted(&wanted, now).await {
-                Ok(leaf) if leaf.names.cover(host) => return Ok(leaf),
+            match self.cached_or_minted(&wanted, now).await {
+                Ok(leaf) if leaf.names.covers(host) => return Ok(leaf),
                 // The issuer leaves out what its policy does not block, or what is excluded.
                 Ok(_) | Err(MintError::NotBlocked | MintError::Excluded) => {}
                 Err(why) => return Err(why),
             }
         }
         let key = LeafCacheKey { names: LeafNameSet::Alone(own.clone()), kind };
-        self.kept_or_minted(&WantedLeaf { key, names: &[own], host, client }, now).await
+        self.cached_or_minted(&WantedLeaf { key, names: &[own], host, client }, now).await
     }
 
-    async fn kept_or_minted(
+    async fn cached_or_minted(
         &self,
         wanted: &WantedLeaf<'_>,
         now: Now,
     ) -> Result<LeafCertificate, MintError> {
         let key = &wanted.key;
-        if let Some(leaf) = self.leaves.get(key) {
+        if let Some(leaf) = self.leaf_cache.get(key) {
             // On the wall clock, as the certificate is; a clock set back renews early.
             let fresh = leaf.minted_ms..leaf.minted_ms + RENEW_AFTER_DAYS * DAY_MS;
             if fresh.contains(&now.unix_ms) {
                 self.counters.cached.fetch_add(1, Relaxed);
                 return Ok(leaf);
             }
-            self.leaves.remove(key);
+            self.leaf_cache.remove(key);
         }
         // A page opens several connections to a name at once: one leaf serves them all.
-        self.leaves.get_or_insert_async(key, self.mint(wanted, now)).await
+        self.leaf_cache.get_or_insert_async(key, self.mint(wanted, now)).await
     }
 
     async fn mint(&self, wanted: &WantedLeaf<'_>, now: Now) -> Result<LeafCertificate, MintError> {
@@ -376,7 +376,7 @@ impl Signer {
             }
             // Refused with a bundle, the name is tried alone now.
             MintError::NotBlocked
-            | MintError::NotOurs
+            | MintError::NotOurName
             | MintError::Excluded
             | MintError::BadName(_)
             | MintError::Unavailable(_)
@@ -393,7 +393,7 @@ impl Signer {
     /// milliseconds, within which it need not be made anew. No policy is asked: these names were
     /// written by whoever could have our key anyway. Holds up the thread for
     /// as long as `patience` until the signer's process answers.
-    pub fn own_leaf(
+    pub fn server_leaf(
         &self,
         subject: &CertificateSubject,
         patience: Duration,
@@ -457,7 +457,7 @@ impl Signer {
         match &self.issuer_handle {
             IssuerHandle::InProcess(issuer) => {
                 let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
-                issuer.take_key(kind, &key.public).map_err(|why| format!("{why:?}"))
+                issuer.set_key(kind, &key.public).map_err(|why| format!("{why:?}"))
             }
             IssuerHandle::Process(supervisor) => {
                 supervisor.take_key(kind, key.public.clone());

@@ -54,7 +54,7 @@ pub(crate) enum NoAnswer {
     /// Too many wait already.
     Busy,
     /// Did not come in time; why, if that is known.
-    Late(Option<String>),
+    TimedOut(Option<String>),
 }
 
 /// The process, as long as this lives.
@@ -145,7 +145,7 @@ impl SignerSupervisor {
         let _waits = self.submit(order, OrderAnswer::Task(tell))?;
         match tokio::time::timeout(ANSWER_MAX, answer).await {
             Ok(Ok(outcome)) => outcome.map_err(NoAnswer::Refused),
-            Ok(Err(_)) | Err(_) => Err(NoAnswer::Late(self.trouble())),
+            Ok(Err(_)) | Err(_) => Err(NoAnswer::TimedOut(self.trouble())),
         }
     }
 
@@ -159,7 +159,7 @@ impl SignerSupervisor {
         let _waits = self.submit(order, OrderAnswer::Thread(tell))?;
         match answer.recv_timeout(patience) {
             Ok(outcome) => outcome.map_err(NoAnswer::Refused),
-            Err(_) => Err(NoAnswer::Late(self.trouble())),
+            Err(_) => Err(NoAnswer::TimedOut(self.trouble())),
         }
     }
 
@@ -191,7 +191,7 @@ impl SignerSupervisor {
 
     fn submit(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
         let mut channel = self.0.channel();
-        self.ensure_started(&mut channel).map_err(|why| NoAnswer::Late(Some(why)))?;
+        self.ensure_started(&mut channel).map_err(|why| NoAnswer::TimedOut(Some(why)))?;
         if channel.waiting.len() >= ORDERS_MAX {
             return Err(NoAnswer::Busy);
         }

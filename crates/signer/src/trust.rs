@@ -23,11 +23,11 @@ pub const RELEARN_MS: u64 = 6 * 3_600_000;
 const ALERT_WEIGHT: u32 = 2;
 const SILENCE_WEIGHT: u32 = 1;
 /// Weight of evidence that makes a client distrust us: three alerts.
-const ENOUGH: u32 = 6;
+const DISTRUST_THRESHOLD: u32 = 6;
 /// The same for one that has fetched something before. Apps that pin their certificates refuse
 /// while the browser beside them trusts us; only a client of which nothing but refusals comes has
 /// lost its trust.
-const ENOUGH_AFTER_TRUST: u32 = 60;
+const DISTRUST_THRESHOLD_AFTER_TRUST: u32 = 60;
 
 /// Tells what is known of a client.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub struct TrustRecord {
     /// Silent ends at our certificate.
     pub silences: u64,
     /// When it was last heard of, in milliseconds since 1970.
-    pub heard_unix_ms: u64,
+    pub last_seen_unix_ms: u64,
     /// Until when it gets no address of ours, in milliseconds since 1970; 0 where it gets one.
     pub avoided_until_unix_ms: u64,
     evidence: u32,
@@ -90,16 +90,17 @@ impl TrustBook {
     }
 
     /// Learns from a handshake.
-    pub fn learn(&self, client: IpAddr, sign: TrustSign, now: Now) {
+    pub fn record(&self, client: IpAddr, sign: TrustSign, now: Now) {
         let client = client.to_canonical();
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         if !clients.contains_key(&client) && clients.len() >= TRUST_CLIENTS_MAX {
-            let oldest = clients.iter().min_by_key(|(_, it)| it.heard_unix_ms).map(|(it, _)| *it);
+            let oldest =
+                clients.iter().min_by_key(|(_, it)| it.last_seen_unix_ms).map(|(it, _)| *it);
             oldest.map(|oldest| clients.remove(&oldest));
         }
         let learned = clients.entry(client).or_default();
         let before = learned.avoided_until_mono_ms;
-        learned.take(sign, now);
+        learned.apply(sign, now);
         if learned.avoided_until_mono_ms != before {
             let avoided = clients
                 .iter()
@@ -114,15 +115,15 @@ impl TrustBook {
         let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = clients.iter().map(|(client, it)| (*client, it.at(now))).collect();
         drop(clients);
-        all.sort_by_key(|(client, it)| (std::cmp::Reverse(it.heard_unix_ms), *client));
+        all.sort_by_key(|(client, it)| (std::cmp::Reverse(it.last_seen_unix_ms), *client));
         all
     }
 }
 
 impl TrustRecord {
-    fn take(&mut self, sign: TrustSign, now: Now) {
+    fn apply(&mut self, sign: TrustSign, now: Now) {
         *self = self.at(now);
-        self.heard_unix_ms = now.unix_ms;
+        self.last_seen_unix_ms = now.unix_ms;
         let (counter, weight) = match sign {
             TrustSign::Request => {
                 self.requests += 1;
@@ -136,9 +137,9 @@ impl TrustRecord {
         *counter += 1;
         self.evidence = self.evidence.saturating_add(weight);
         let enough = match self.trust {
-            AuthorityTrust::Trusts => ENOUGH_AFTER_TRUST,
+            AuthorityTrust::Trusts => DISTRUST_THRESHOLD_AFTER_TRUST,
             AuthorityTrust::Unknown if self.was_avoided > 0 => ALERT_WEIGHT,
-            AuthorityTrust::Unknown => ENOUGH,
+            AuthorityTrust::Unknown => DISTRUST_THRESHOLD,
             // Answers that it was given before still lead here.
             AuthorityTrust::Distrusts => return,
         };
@@ -184,7 +185,7 @@ mod tests {
     fn check(signs: &[TrustSign], expected: AuthorityTrust) {
         let book = TrustBook::default();
         for (ms, sign) in signs.iter().enumerate() {
-            book.learn(CLIENT, *sign, at(ms as u64));
+            book.record(CLIENT, *sign, at(ms as u64));
         }
         let now = at(signs.len() as u64);
         assert_eq!(book.all(now)[0].1.trust, expected, "{signs:?}");
@@ -217,17 +218,17 @@ mod tests {
     fn a_client_is_tried_again_and_one_refusal_is_enough_then() {
         let book = TrustBook::default();
         for _ in 0..3 {
-            book.learn(CLIENT, TrustSign::Alert, at(0));
+            book.record(CLIENT, TrustSign::Alert, at(0));
         }
         assert!(book.avoids(CLIENT, at(RELEARN_MS - 1)));
         let later = at(RELEARN_MS);
         assert!(!book.avoids(CLIENT, later));
         assert_eq!(book.all(later)[0].1.trust, AuthorityTrust::Unknown);
-        book.learn(CLIENT, TrustSign::Alert, later);
+        book.record(CLIENT, TrustSign::Alert, later);
         assert!(book.avoids(CLIENT, later));
         let mapped = Ipv4Addr::new(192, 0, 2, 7).to_ipv6_mapped();
         assert!(book.avoids(mapped.into(), later));
-        book.learn(CLIENT, TrustSign::Request, later);
+        book.record(CLIENT, TrustSign::Request, later);
         assert!(!book.avoids(CLIENT, later));
     }
 
@@ -236,7 +237,7 @@ mod tests {
         let book = TrustBook::default();
         for number in 0..=TRUST_CLIENTS_MAX as u32 {
             let client = IpAddr::V4(Ipv4Addr::from_bits(number));
-            book.learn(client, TrustSign::Silence, at(u64::from(number)));
+            book.record(client, TrustSign::Silence, at(u64::from(number)));
         }
         let all = book.all(at(0));
         assert_eq!(all.len(), TRUST_CLIENTS_MAX);

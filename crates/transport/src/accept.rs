@@ -47,7 +47,7 @@ where
     };
     tokio::select! {
         biased;
-        () = closing.begun() => {}
+        () = closing.started() => {}
         ended = accepting => return ended,
     }
     for _ in 0..listen::BACKLOG {
@@ -78,7 +78,7 @@ where
     let local = Some(listener.local_addr()).filter(|it| !it.ip().is_unspecified());
     let socket = sys::register(listener.socket).map_err(|(_, why)| why)?;
     let listening = RegisteredListener { socket, local };
-    let mut begun = drain.begun();
+    let mut begun = drain.started();
     loop {
         tokio::select! {
             biased;

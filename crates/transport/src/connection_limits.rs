@@ -116,7 +116,7 @@ impl ConnectionLimits {
             return None;
         }
         let client = client_of(peer);
-        if !table.enter(client) {
+        if !table.add(client) {
             table.open.fetch_sub(1, Relaxed);
             return None;
         }
@@ -127,7 +127,7 @@ impl ConnectionLimits {
 
 impl ConnectionTable {
     /// Counts a connection of `client`, unless it has too many.
-    fn enter(&self, client: IpAddr) -> bool {
+    fn add(&self, client: IpAddr) -> bool {
         let mut clients =
             self.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
         let count = clients.entry(client).or_insert(0);
@@ -142,7 +142,7 @@ impl ConnectionTable {
         true
     }
 
-    fn leave(&self, client: IpAddr) {
+    fn remove(&self, client: IpAddr) {
         let mut clients =
             self.clients[shard(client)].lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(count) = clients.get_mut(&client) {
@@ -158,11 +158,11 @@ impl ConnectionTable {
 
 impl ConnectionPermit {
     /// Counts from now on as a connection of `peer`, unless that has too many.
-    pub(crate) fn belongs_to(&mut self, peer: IpAddr) -> bool {
+    pub(crate) fn reassign(&mut self, peer: IpAddr) -> bool {
         let client = client_of(peer);
-        let may = client == self.client || self.table.enter(client);
+        let may = client == self.client || self.table.add(client);
         if may && client != self.client {
-            self.table.leave(self.client);
+            self.table.remove(self.client);
             self.client = client;
         }
         may
@@ -172,7 +172,7 @@ impl ConnectionPermit {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.table.open.fetch_sub(1, Relaxed);
-        self.table.leave(self.client);
+        self.table.remove(self.client);
     }
 }
 
@@ -206,10 +206,10 @@ mod tests {
         assert_eq!((counts.open, counts.accepted), (3, 4));
         assert_eq!((counts.refused_client, counts.refused_full), (1, 1));
         // Behind a proxy it turns out to be somebody else's.
-        assert!(again.belongs_to("192.0.2.2".parse().unwrap()));
-        assert!(again.belongs_to("192.0.2.2".parse().unwrap()));
-        assert!(!second.belongs_to("192.0.2.2".parse().unwrap()));
-        assert!(second.belongs_to("192.0.2.1".parse().unwrap()));
+        assert!(again.reassign("192.0.2.2".parse().unwrap()));
+        assert!(again.reassign("192.0.2.2".parse().unwrap()));
+        assert!(!second.reassign("192.0.2.2".parse().unwrap()));
+        assert!(second.reassign("192.0.2.1".parse().unwrap()));
         drop((second, again));
         assert_eq!(drain.open(), 1);
     }

@@ -123,7 +123,7 @@ impl std::error::Error for CoreStuck {}
 
 /// Runs `turns`, which end when they return, and runs them again after a panic: for the thread of a
 /// socket that nobody else serves. What the turn had taken on is lost.
-pub fn despite_panics(mut turns: impl FnMut()) {
+pub fn restart_on_panic(mut turns: impl FnMut()) {
     while catch_unwind(AssertUnwindSafe(&mut turns)).is_err() {
         // A turn that panics whatever it is given must not take a processor for itself.
         std::thread::park_timeout(PAUSE);
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn turns_go_on_after_a_panic_until_they_return() {
         let mut left = vec!["the end", "second", "first"];
-        despite_panics(|| {
+        restart_on_panic(|| {
             let what = left.pop().unwrap();
             assert_eq!(what, "the end");
         });

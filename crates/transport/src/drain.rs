@@ -18,7 +18,7 @@ pub struct Drain(Arc<DrainInner>);
 
 #[derive(Debug)]
 struct DrainInner {
-    begun: AtomicBool,
+    started: AtomicBool,
     begins: Notify,
     open: AtomicUsize,
     closed_one: Notify,
@@ -50,7 +50,7 @@ impl Drain {
     /// Nothing open, not begun.
     pub fn new() -> Self {
         Self(Arc::new(DrainInner {
-            begun: AtomicBool::new(false),
+            started: AtomicBool::new(false),
             begins: Notify::new(),
             open: AtomicUsize::new(0),
             closed_one: Notify::new(),
@@ -58,25 +58,25 @@ impl Drain {
     }
 
     /// Asks everything to finish up. Once begun it stays so.
-    pub fn begin(&self) {
-        self.0.begun.store(true, Ordering::Release);
+    pub fn start(&self) {
+        self.0.started.store(true, Ordering::Release);
         self.0.begins.notify_waiters();
     }
 
     /// True if it has begun.
-    pub fn has_begun(&self) -> bool {
-        self.0.begun.load(Ordering::Acquire)
+    pub fn is_started(&self) -> bool {
+        self.0.started.load(Ordering::Acquire)
     }
 
     /// Completes when it has begun.
-    pub fn begun(&self) -> DrainBegun {
+    pub fn started(&self) -> DrainBegun {
         DrainBegun { drain: self.clone(), waiting: None }
     }
 
     async fn wait(self) {
         let begins = self.0.begins.notified();
         // Looked at after the waiting has begun: whoever begins the drain in between is not missed.
-        if !self.has_begun() {
+        if !self.is_started() {
             begins.await;
         }
     }
@@ -112,7 +112,7 @@ impl Future for DrainBegun {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        if self.drain.has_begun() {
+        if self.drain.is_started() {
             return Poll::Ready(());
         }
         let Self { drain, waiting } = &mut *self;
@@ -146,12 +146,12 @@ mod tests {
         let holder = tokio::spawn({
             let drain = drain.clone();
             async move {
-                drain.begun().await;
+                drain.started().await;
                 drop(first);
                 drop(second);
             }
         });
-        drain.begin();
+        drain.start();
         assert_eq!(drain.finished(Duration::from_secs(5)).await, Ok(()));
         holder.await.unwrap();
     }
@@ -160,7 +160,7 @@ mod tests {
     async fn what_does_not_close_is_counted() {
         let drain = Drain::new();
         let _held = drain.hold();
-        drain.begin();
+        drain.start();
         assert_eq!(drain.finished(Duration::from_millis(5)).await, Err(StillOpen(1)));
     }
 }

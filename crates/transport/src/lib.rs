@@ -12,7 +12,7 @@ mod cores;
 mod dial_options;
 mod drain;
 mod listen;
-pub mod near;
+pub mod neighbours;
 pub mod netlink;
 mod own_addresses;
 pub mod proxy_protocol;
@@ -27,12 +27,12 @@ pub use accept::{accept_loop, accept_until};
 pub use connection_limits::{
     CONNECTIONS_MAX_DEFAULT, CONNECTIONS_PER_CLIENT_MAX_DEFAULT, ConnectionCounts, ConnectionLimits,
 };
-pub use cores::{CoreStuck, Cores, despite_panics};
+pub use cores::{CoreStuck, Cores, restart_on_panic};
 pub use dial_options::{DialOptions, INTERFACE_BYTES_MAX, dial_udp};
 pub use drain::{Drain, DrainGuard, StillOpen};
 pub use listen::{
     BACKLOG, BindError, BindProtocol, BindReason, TcpListener, WaitForData, check_bind, listen_tcp,
-    listen_tcp_on_each,
+    listen_tcp_per_core,
 };
 pub use own_addresses::{is_own_address, own_addresses};
 pub use stream::{DialError, DialReason, Stream, dial, dial_with, readable};

@@ -58,11 +58,11 @@ pub struct BindError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindReason {
     /// Another process listens there.
-    Taken,
+    InUse,
     /// Ports below 1024 need a privilege that this process does not have.
     Privileged,
     /// No interface of this machine has that address.
-    NotHere,
+    NoSuchAddress,
     /// Anything else, in the system's words.
     Other(String),
 }
@@ -90,7 +90,7 @@ pub fn listen_tcp(address: SocketAddr, wait: WaitForData) -> Result<TcpListener,
 /// picks. Fails if anybody else listens there, our own sockets included, except those at
 /// `leaving`: addresses that this process listens on and closes once the new listeners accept, so
 /// that a reload can give a port to another door.
-pub fn listen_tcp_on_each(
+pub fn listen_tcp_per_core(
     address: SocketAddr,
     wait: WaitForData,
     cores: usize,
@@ -173,9 +173,9 @@ impl BindError {
     /// Returns what a failure of `bind` or `listen` on `address` means.
     pub fn new(address: SocketAddr, why: Errno) -> Self {
         let reason = match why {
-            Errno::ADDRINUSE => BindReason::Taken,
+            Errno::ADDRINUSE => BindReason::InUse,
             Errno::ACCESS | Errno::PERM => BindReason::Privileged,
-            Errno::ADDRNOTAVAIL => BindReason::NotHere,
+            Errno::ADDRNOTAVAIL => BindReason::NoSuchAddress,
             other => BindReason::Other(std::io::Error::from(other).to_string()),
         };
         Self { address, reason }
@@ -186,7 +186,7 @@ impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (address, port) = (self.address, self.address.port());
         match &self.reason {
-            BindReason::Taken => write!(
+            BindReason::InUse => write!(
                 f,
                 "cannot listen on {address}: another process does; find it with \
                  `ss -lntup 'sport = :{port}'` and stop it, or choose another port"
@@ -196,7 +196,7 @@ impl fmt::Display for BindError {
                 "cannot listen on {address}: ports below 1024 need a privilege; choose a higher \
                  port, or give the program CAP_NET_BIND_SERVICE"
             ),
-            BindReason::NotHere => write!(
+            BindReason::NoSuchAddress => write!(
                 f,
                 "cannot listen on {address}: this machine has no such address; `ip address` shows \
                  those it has, and {} means all of them",
@@ -218,7 +218,8 @@ mod tests {
 
     #[test]
     fn every_core_listens_on_the_same_port() {
-        let listeners = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::Yes, 3, &[]).unwrap();
+        let listeners =
+            listen_tcp_per_core(ANY.parse().unwrap(), WaitForData::Yes, 3, &[]).unwrap();
         assert_eq!(listeners.len(), 3);
         assert!(listeners.iter().all(|it| it.local_addr() == listeners[0].local_addr()));
         assert_ne!(listeners[0].local_addr().port(), 0);
@@ -228,30 +229,30 @@ mod tests {
     fn a_taken_port_is_named_with_a_remedy() {
         let other = std::net::TcpListener::bind(ANY).unwrap();
         let address = other.local_addr().unwrap();
-        let why = listen_tcp_on_each(address, WaitForData::No, 1, &[]).unwrap_err();
-        assert_eq!(why, BindError { address, reason: BindReason::Taken });
+        let why = listen_tcp_per_core(address, WaitForData::No, 1, &[]).unwrap_err();
+        assert_eq!(why, BindError { address, reason: BindReason::InUse });
         assert!(why.to_string().contains(&format!("cannot listen on {address}")));
     }
 
     #[test]
     fn our_own_second_instance_counts_as_taken() {
-        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 2, &[]).unwrap();
-        let again = listen_tcp_on_each(first[0].local_addr(), WaitForData::No, 2, &[]);
-        assert_eq!(again.unwrap_err().reason, BindReason::Taken);
+        let first = listen_tcp_per_core(ANY.parse().unwrap(), WaitForData::No, 2, &[]).unwrap();
+        let again = listen_tcp_per_core(first[0].local_addr(), WaitForData::No, 2, &[]);
+        assert_eq!(again.unwrap_err().reason, BindReason::InUse);
     }
 
     #[test]
     fn an_address_that_we_are_leaving_can_be_had_again() {
-        let first = listen_tcp_on_each(ANY.parse().unwrap(), WaitForData::No, 1, &[]).unwrap();
+        let first = listen_tcp_per_core(ANY.parse().unwrap(), WaitForData::No, 1, &[]).unwrap();
         let address = first[0].local_addr();
         let everywhere = SocketAddr::new([0, 0, 0, 0].into(), address.port());
         for leaving in [address, everywhere] {
-            let again = listen_tcp_on_each(address, WaitForData::No, 1, &[leaving]).unwrap();
+            let again = listen_tcp_per_core(address, WaitForData::No, 1, &[leaving]).unwrap();
             assert_eq!(again[0].local_addr(), address);
         }
         let other = SocketAddr::new(address.ip(), address.port() ^ 1);
-        let refused = listen_tcp_on_each(address, WaitForData::No, 1, &[other]).unwrap_err();
-        assert_eq!(refused.reason, BindReason::Taken);
+        let refused = listen_tcp_per_core(address, WaitForData::No, 1, &[other]).unwrap_err();
+        assert_eq!(refused.reason, BindReason::InUse);
     }
 
     #[test]
@@ -259,21 +260,21 @@ mod tests {
         let (tcp, udp) = (BindProtocol::Tcp, BindProtocol::Udp);
         let other = std::net::TcpListener::bind(ANY).unwrap();
         let address = other.local_addr().unwrap();
-        assert_eq!(check_bind(address, tcp).unwrap_err().reason, BindReason::Taken);
+        assert_eq!(check_bind(address, tcp).unwrap_err().reason, BindReason::InUse);
         drop(other);
         assert_eq!(check_bind(address, tcp), Ok(()));
         let other = std::net::UdpSocket::bind(ANY).unwrap();
         let address = other.local_addr().unwrap();
-        assert_eq!(check_bind(address, udp).unwrap_err().reason, BindReason::Taken);
+        assert_eq!(check_bind(address, udp).unwrap_err().reason, BindReason::InUse);
         let elsewhere = "192.0.2.1:53".parse().unwrap();
-        assert_eq!(check_bind(elsewhere, udp).unwrap_err().reason, BindReason::NotHere);
+        assert_eq!(check_bind(elsewhere, udp).unwrap_err().reason, BindReason::NoSuchAddress);
     }
 
     #[test]
     fn an_address_of_another_machine_is_named() {
         let address = "192.0.2.1:8080".parse().unwrap();
         let why = listen_tcp(address, WaitForData::No).unwrap_err();
-        assert_eq!(why.reason, BindReason::NotHere);
+        assert_eq!(why.reason, BindReason::NoSuchAddress);
         assert!(why.to_string().contains("ip address"));
     }
 }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Documentation addresses (RFC 5737, RFC 3849): no packet is sent to them, they only have the
 /// kernel say from which of our addresses it would go out.
-const SOMEWHERE: [(IpAddr, IpAddr); 2] = [
+const PROBE_TARGETS: [(IpAddr, IpAddr); 2] = [
     (IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1))),
     (IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))),
 ];
@@ -45,7 +45,7 @@ pub fn is_own_address(address: IpAddr) -> bool {
 
 /// The address of ours from which packets go out; none where no way leads anywhere.
 fn outgoing(any: IpAddr) -> Option<IpAddr> {
-    let (_, somewhere) = SOMEWHERE.into_iter().find(|(unspecified, _)| *unspecified == any)?;
+    let (_, somewhere) = PROBE_TARGETS.into_iter().find(|(unspecified, _)| *unspecified == any)?;
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
     socket.connect(SocketAddr::new(somewhere, 53)).ok()?;
     let address = socket.local_addr().ok()?.ip();

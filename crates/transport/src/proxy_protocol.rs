@@ -39,16 +39,16 @@ pub enum ProxyIntroduction {
     /// The proxy speaks for this client.
     Client(SocketAddr),
     /// The proxy speaks for itself (a health check), or does not know: its own address stands.
-    Nobody,
+    Local,
 }
 
 /// Tells what the first bytes of a connection are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProxyHeader {
     /// A whole header of this many bytes.
-    Whole(ProxyIntroduction, usize),
+    Complete(ProxyIntroduction, usize),
     /// The beginning of one.
-    Beginning,
+    Incomplete,
 }
 
 /// Why a connection has no introduction.
@@ -85,12 +85,12 @@ fn parse_v1(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
     let within = &bytes[..bytes.len().min(V1_BYTES_MAX)];
     let Some(end) = within.iter().position(|byte| *byte == b'\n') else {
         let is_full = within.len() == V1_BYTES_MAX;
-        return if is_full { Err(NotIntroduced::TooLong) } else { Ok(ProxyHeader::Beginning) };
+        return if is_full { Err(NotIntroduced::TooLong) } else { Ok(ProxyHeader::Incomplete) };
     };
     let line = within[..end].strip_suffix(b"\r").and_then(|line| str::from_utf8(line).ok());
     let line = line.ok_or(NotIntroduced::Malformed)?;
     let introduced = words_v1(line).ok_or(NotIntroduced::Malformed)?;
-    Ok(ProxyHeader::Whole(introduced, end + 1))
+    Ok(ProxyHeader::Complete(introduced, end + 1))
 }
 
 fn words_v1(line: &str) -> Option<ProxyIntroduction> {
@@ -101,7 +101,7 @@ fn words_v1(line: &str) -> Option<ProxyIntroduction> {
     let family = words.next()?;
     // What follows UNKNOWN is to be ignored (section 2.1).
     if family == "UNKNOWN" {
-        return Some(ProxyIntroduction::Nobody);
+        return Some(ProxyIntroduction::Local);
     }
     let (client, server) = (words.next()?, words.next()?);
     let address = |text: &str| match family {
@@ -125,7 +125,7 @@ fn port(text: &str) -> Option<u16> {
 
 fn parse_v2(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
     let Some((fixed, rest)) = bytes.split_first_chunk::<V2_FIXED_BYTES>() else {
-        return Ok(ProxyHeader::Beginning);
+        return Ok(ProxyHeader::Incomplete);
     };
     let [.., version_command, family_protocol, high, low] = *fixed;
     let length = usize::from(u16::from_be_bytes([high, low]));
@@ -138,18 +138,18 @@ fn parse_v2(bytes: &[u8]) -> Result<ProxyHeader, NotIntroduced> {
         return Err(NotIntroduced::TooLong);
     }
     if rest.len() < length {
-        return Ok(ProxyHeader::Beginning);
+        return Ok(ProxyHeader::Incomplete);
     }
     let body = &rest[..length];
     let introduced = match (for_another, family_protocol) {
         // LOCAL: what follows is to be skipped. UNSPEC: the sender does not know.
-        (false, _) | (true, 0x00) => ProxyIntroduction::Nobody,
+        (false, _) | (true, 0x00) => ProxyIntroduction::Local,
         (true, 0x11) => client_v2::<4>(body)?,
         (true, 0x21) => client_v2::<16>(body)?,
         // Datagrams and sockets of files do not come over TCP.
         (true, _) => return Err(NotIntroduced::Malformed),
     };
-    Ok(ProxyHeader::Whole(introduced, V2_FIXED_BYTES + length))
+    Ok(ProxyHeader::Complete(introduced, V2_FIXED_BYTES + length))
 }
 
 /// Two addresses, then two ports; the client's come first. Extensions may follow.
@@ -169,19 +169,19 @@ where
 impl Stream {
     /// Takes the header with which a proxy begins a connection, within `deadline`; from then on
     /// [`Stream::peer`] is the client of whom it speaks, and counts under the caps as that client.
-    pub async fn introduced_by_proxy(mut self, deadline: Duration) -> Result<Self, NotIntroduced> {
-        let introduced = match tokio::time::timeout(deadline, self.take_header()).await {
+    pub async fn read_proxy_header(mut self, deadline: Duration) -> Result<Self, NotIntroduced> {
+        let introduced = match tokio::time::timeout(deadline, self.take_proxy_header()).await {
             Ok(taken) => taken?,
             Err(_) => return Err(NotIntroduced::Timeout),
         };
         match introduced {
-            ProxyIntroduction::Nobody => Ok(self),
-            ProxyIntroduction::Client(client) if self.speaks_for(client) => Ok(self),
+            ProxyIntroduction::Local => Ok(self),
+            ProxyIntroduction::Client(client) if self.set_client(client) => Ok(self),
             ProxyIntroduction::Client(_) => Err(NotIntroduced::ClientFull),
         }
     }
 
-    async fn take_header(&mut self) -> Result<ProxyIntroduction, NotIntroduced> {
+    async fn take_proxy_header(&mut self) -> Result<ProxyIntroduction, NotIntroduced> {
         // One byte more than a header may have, so that one too long is seen to be.
         let mut bytes = [0; V2_BYTES_MAX + 1];
         let mut taken = 0;
@@ -190,17 +190,17 @@ impl Stream {
                 Ok((_, 0)) => return Err(NotIntroduced::Closed),
                 Ok((_, count)) => count,
                 Err(Errno::AGAIN) => {
-                    self.readable_anew().await.map_err(|_| NotIntroduced::Closed)?;
+                    self.readable_again().await.map_err(|_| NotIntroduced::Closed)?;
                     continue;
                 }
                 Err(_) => return Err(NotIntroduced::Closed),
             };
             let seen = taken + peeked;
             let (end, whole) = match parse(&bytes[..seen])? {
-                ProxyHeader::Whole(introduced, length) => (length, Some(introduced)),
+                ProxyHeader::Complete(introduced, length) => (length, Some(introduced)),
                 // All that was seen belongs to the header, whatever follows.
-                ProxyHeader::Beginning if seen < bytes.len() => (seen, None),
-                ProxyHeader::Beginning => return Err(NotIntroduced::TooLong),
+                ProxyHeader::Incomplete if seen < bytes.len() => (seen, None),
+                ProxyHeader::Incomplete => return Err(NotIntroduced::TooLong),
             };
             self.discard(end - taken)?;
             if let Some(introduced) = whole {
@@ -252,11 +252,11 @@ mod tests {
 
     /// Whole with something behind it, and every part of it only a beginning.
     fn check(header: &[u8], expected: ProxyIntroduction) {
-        let whole = Ok(ProxyHeader::Whole(expected, header.len()));
+        let whole = Ok(ProxyHeader::Complete(expected, header.len()));
         assert_eq!(parse(header), whole, "{}", header.escape_ascii());
         assert_eq!(parse(&[header, b"GET / HTTP/1.1"].concat()), whole);
         for part in 0..header.len() {
-            assert_eq!(parse(&header[..part]), Ok(ProxyHeader::Beginning), "{part} bytes");
+            assert_eq!(parse(&header[..part]), Ok(ProxyHeader::Incomplete), "{part} bytes");
         }
     }
 
@@ -265,8 +265,8 @@ mod tests {
         let longest = b"PROXY UNKNOWN ffff:f...f:ffff ffff:f...f:ffff 65535 65535\r\n";
         check(b"PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n", client("192.0.2.7:56324"));
         check(b"PROXY TCP6 2001:db8::7 2001:db8::1 0 443\r\n", client("[2001:db8::7]:0"));
-        check(b"PROXY UNKNOWN\r\n", ProxyIntroduction::Nobody);
-        check(longest, ProxyIntroduction::Nobody);
+        check(b"PROXY UNKNOWN\r\n", ProxyIntroduction::Local);
+        check(longest, ProxyIntroduction::Local);
     }
 
     #[test]
@@ -278,9 +278,9 @@ mod tests {
         let mut six = [0; 36];
         (six[0], six[1], six[15], six[32], six[33]) = (0x20, 0x01, 7, 0x01, 0x02);
         check(&v2(0x21, 0x21, &six), client("[2001::7]:258"));
-        check(&v2(0x20, 0x00, &[]), ProxyIntroduction::Nobody);
-        check(&v2(0x20, 0x11, &four), ProxyIntroduction::Nobody);
-        check(&v2(0x21, 0x00, b"whatever"), ProxyIntroduction::Nobody);
+        check(&v2(0x20, 0x00, &[]), ProxyIntroduction::Local);
+        check(&v2(0x20, 0x11, &four), ProxyIntroduction::Local);
+        check(&v2(0x21, 0x00, b"whatever"), ProxyIntroduction::Local);
         check(&v2(0x21, 0x11, &[7; V2_BYTES_MAX - 16]), client("7.7.7.7:1799"));
     }
 
@@ -329,7 +329,7 @@ mod tests {
                 for byte in 0..=u8::MAX {
                     let mut changed = good.clone();
                     changed[at] = byte;
-                    if let Ok(ProxyHeader::Whole(_, length)) = parse(&changed) {
+                    if let Ok(ProxyHeader::Complete(_, length)) = parse(&changed) {
                         assert!(length <= changed.len(), "{}", changed.escape_ascii());
                     }
                 }

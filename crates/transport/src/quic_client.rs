@@ -49,7 +49,7 @@ pub struct QuicClient {
 pub struct QuicConnection {
     connection: Connection,
     cancelled: VarInt,
-    begun: QuicBegin,
+    handshake: QuicBegin,
 }
 
 /// Tells whether what is sent may leave before the server has answered at all (0-RTT). Anybody who
@@ -66,7 +66,7 @@ pub enum EarlyData {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuicBegin {
     /// The server has proved who it is.
-    Proved,
+    Verified,
     /// Has not yet: the connection rests on a remembered session, and may turn out dead.
     Early,
 }
@@ -140,8 +140,11 @@ impl QuicClient {
         let connecting = endpoint
             .connect_with(self.config.clone(), address, server)
             .map_err(QuicError::from_connect)?;
-        let made =
-            |connection, begun| QuicConnection { connection, cancelled: self.cancelled, begun };
+        let made = |connection, begun| QuicConnection {
+            connection,
+            cancelled: self.cancelled,
+            handshake: begun,
+        };
         let connecting = match early {
             EarlyData::Refused => connecting,
             EarlyData::Allowed => match connecting.into_0rtt() {
@@ -150,7 +153,7 @@ impl QuicClient {
             },
         };
         let connection = connecting.await.map_err(|why| QuicError::from_connection(&why))?;
-        Ok(made(connection, QuicBegin::Proved))
+        Ok(made(connection, QuicBegin::Verified))
     }
 
     fn endpoint(&self, peer: SocketAddr) -> io::Result<Endpoint> {
@@ -174,8 +177,8 @@ impl fmt::Debug for QuicClient {
 
 impl QuicConnection {
     /// Returns how it was begun.
-    pub const fn begun(&self) -> QuicBegin {
-        self.begun
+    pub const fn handshake(&self) -> QuicBegin {
+        self.handshake
     }
 
     /// True if it is over.

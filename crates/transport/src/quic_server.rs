@@ -97,7 +97,7 @@ pub struct QuicOver;
 /// The kernel sends a client's packets to one of them by its address; a client whose address
 /// changes ends at another core, which knows nothing of it, says so (RFC 9000 §10.3), and the
 /// client connects anew.
-pub fn listen_quic_on_each(
+pub fn listen_quic_per_core(
     address: SocketAddr,
     identity: &ServerIdentity,
     service: &QuicService,
@@ -207,7 +207,7 @@ where
     });
     let mut stop = std::pin::pin!(stop);
     let drain = pending.drain.clone();
-    let mut begun = std::pin::pin!(drain.begun());
+    let mut begun = std::pin::pin!(drain.started());
     loop {
         tokio::select! {
             biased;
@@ -300,7 +300,7 @@ where
             let shaken = tokio::select! {
                 shaken = tokio::time::timeout(HANDSHAKE_DEADLINE, connecting) => shaken,
                 // One that is not through yet has asked for nothing.
-                () = pending.drain.begun() => return,
+                () = pending.drain.started() => return,
             };
             drop(slot);
             let Ok(Ok(connection)) = shaken else { return };
@@ -377,7 +377,7 @@ impl QuicExchange {
     }
 
     /// Completes when the client wants no answer any more. Safe to drop and call again.
-    pub async fn given_up(&mut self) {
+    pub async fn cancelled(&mut self) {
         // An error means the same: the connection is over.
         let _ = self.send.stopped().await;
     }

@@ -136,13 +136,13 @@ impl Stream {
     }
 
     /// Makes `client` the other end, if it has room under the caps.
-    pub(crate) fn speaks_for(&mut self, client: SocketAddr) -> bool {
+    pub(crate) fn set_client(&mut self, client: SocketAddr) -> bool {
         self.peer = client;
-        self.permit.as_mut().is_none_or(|permit| permit.belongs_to(client.ip()))
+        self.permit.as_mut().is_none_or(|permit| permit.reassign(client.ip()))
     }
 
     /// Waits until something has come that was not there when the socket was last found empty.
-    pub(crate) async fn readable_anew(&mut self) -> io::Result<()> {
+    pub(crate) async fn readable_again(&mut self) -> io::Result<()> {
         poll_fn(|cx| {
             let socket = match self.registered() {
                 Ok(socket) => socket,

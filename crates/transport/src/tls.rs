@@ -25,10 +25,10 @@ pub use client_hello::{CLIENT_HELLO_BYTES_MAX, ClientHello, read_client_hello};
 pub use failed::record_failure;
 pub use files::{
     FILES_LOOK_EVERY, FilesError, FilesNews, FilesWatch, IdentityFiles, PEM_FILE_BYTES_MAX,
-    WatchedIdentity, hold_pem, read_pem,
+    WatchedIdentity, cache_pem, read_pem,
 };
 pub use handshake_permit::HANDSHAKES_PER_CORE_MAX;
-pub use hello::{BEGINNING_BYTES, HELLO_BYTES_MAX, HelloFacts, peek_hello};
+pub use hello::{HELLO_BYTES_MAX, HelloFacts, PREFIX_BYTES, peek_hello};
 pub use identity::{OwnCertificate, OwnName, ServerIdentity};
 pub use pins::{PINS_MAX, VerifyMode, key_pin};
 pub use server::{
@@ -80,7 +80,7 @@ static PROVIDER: LazyLock<Arc<CryptoProvider>> =
 /// Gathers what random numbers begin with, for which the library watches the processor's clock
 /// tremble: some 40 ms of computing, once a process (perf). Whoever needs a number meanwhile waits
 /// for it.
-pub fn gather_randomness() {
+pub fn seed_randomness() {
     // Where it fails, it fails again and is told when somebody needs a number.
     let _ = PROVIDER.secure_random.fill(&mut [0]);
 }

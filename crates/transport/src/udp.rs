@@ -6,14 +6,14 @@
 //! [`UdpSocket`] each, and its resolver's thread replies through [`UdpReplies`].
 #![allow(unsafe_code)] // No safe wrapper offers recvmmsg with control messages; see each SAFETY.
 
-pub mod lane;
+pub mod batch;
 mod raw;
 mod replies;
 
 pub use replies::UdpReplies;
 
 use crate::BindError;
-use crate::near::ArrivedAt;
+use crate::neighbours::ArrivedAt;
 use raw::{ArrivalAddress, Control, local_address, raw_address, set, size_buffers, to_raw};
 use rustix::io::Errno;
 use std::io;
@@ -430,7 +430,7 @@ impl ReplyRoute<'_> {
 
     /// Where it came in: by the interface that the kernel told of, or to the address that its
     /// socket is bound to.
-    pub fn came_to(&self, socket: &UdpSocket) -> ArrivedAt {
+    pub fn arrived_at(&self, socket: &UdpSocket) -> ArrivedAt {
         // SAFETY: the head is a received one, and its slot lives as long as `self`.
         match unsafe { ArrivalAddress::told(self.0) } {
             Some(arrival) => ArrivedAt::Interface(arrival.interface()),

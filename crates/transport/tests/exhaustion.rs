@@ -6,7 +6,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
-use transport::{ConnectionLimits, Cores, Drain, WaitForData, accept_loop, listen_tcp_on_each};
+use transport::{ConnectionLimits, Cores, Drain, WaitForData, accept_loop, listen_tcp_per_core};
 
 fn limit(descriptors: u64) {
     let maximum = getrlimit(Resource::Nofile).maximum;
@@ -16,7 +16,7 @@ fn limit(descriptors: u64) {
 #[test]
 fn running_out_of_descriptors_pauses_accepting_and_loses_nobody() {
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = listen_tcp_on_each(any, WaitForData::No, 1, &[]).unwrap().remove(0);
+    let listener = listen_tcp_per_core(any, WaitForData::No, 1, &[]).unwrap().remove(0);
     let mut client = TcpStream::connect(listener.local_addr()).unwrap();
     let cores = Cores::start(NonZeroUsize::MIN).unwrap();
     let before = getrlimit(Resource::Nofile).current.unwrap();

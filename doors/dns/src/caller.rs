@@ -5,7 +5,7 @@
 use policy::Policy;
 use std::net::IpAddr;
 use std::time::Instant;
-use transport::near::{self, ArrivedAt};
+use transport::neighbours::{self, ArrivedAt};
 use vocab::{LinkInfo, Now};
 
 /// The client that asks, its way here, and the moment.
@@ -47,7 +47,7 @@ impl DnsCaller<'_> {
         policy: &Policy,
         came_to: impl FnOnce() -> Option<ArrivedAt>,
     ) -> Self {
-        self.near = near::of(policy.link_info_needs(), self.client, came_to, self.now);
+        self.near = neighbours::of(policy.link_info_needs(), self.client, came_to, self.now);
         self
     }
 

@@ -71,7 +71,7 @@ where
         stall_timeout: IDLE,
         ..Limits::default()
     };
-    let stop = drain.begun();
+    let stop = drain.started();
     // How a connection ends is the client's affair; what matters stands in the ledger.
     drop(http_engine::serve(io, versions, limits, stop, handler).await);
 }

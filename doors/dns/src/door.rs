@@ -229,7 +229,7 @@ impl OpenParts {
     /// Makes what was prepared the door's own, and closes what is no longer wanted.
     fn take(&mut self, mut prepared: PreparedListeners) {
         match (&self.identity, prepared.identity.take()) {
-            (Some(ours), Some(fresh)) => ours.become_like(&fresh),
+            (Some(ours), Some(fresh)) => ours.replace_with(&fresh),
             (None, fresh @ Some(_)) => self.identity = fresh,
             (_, None) => {}
         }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use transport::near::ArrivedAt;
+use transport::neighbours::ArrivedAt;
 use transport::quic_server::{ExchangeError, QuicExchange, QuicPeer, QuicService};
 use vocab::NameBuffer;
 
@@ -68,8 +68,8 @@ pub(crate) async fn serve(line: ListenerContext, peer: QuicPeer) {
     let (drain, closing) = (line.shared.drain.clone(), line.closing.clone());
     let stop = async move {
         tokio::select! {
-            () = drain.begun() => {}
-            () = closing.begun() => {}
+            () = drain.started() => {}
+            () = closing.started() => {}
         }
     };
     tokio::pin!(stop);
@@ -120,7 +120,7 @@ async fn exchange(connection: &DoqConnection, mut stream: QuicExchange) {
     if connection.handle(message, &mut reply, send) == HandleOutcome::Later {
         let answered = tokio::select! {
             answered = timeout(ANSWER_WAIT, waiting) => answered,
-            () = stream.given_up() => return,
+            () = stream.cancelled() => return,
         };
         // Late or lost on the way: no fault of the question.
         let Ok(Ok(answer)) = answered else {

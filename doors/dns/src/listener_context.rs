@@ -4,7 +4,7 @@ use crate::shared::DoorShared;
 use crate::sockets::SocketRoutes;
 use arc_swap::ArcSwap;
 use std::sync::Arc;
-use transport::near::{self, ArrivedAt};
+use transport::neighbours::{self, ArrivedAt};
 use transport::{ConnectionLimits, Drain, Stream};
 
 /// Holds what every connection of a listener knows.
@@ -20,6 +20,6 @@ pub(crate) struct ListenerContext {
 impl ListenerContext {
     /// The address of ours that a connection is to, if the policy wants to know its interface.
     pub(crate) fn local(&self, stream: &Stream) -> Option<ArrivedAt> {
-        near::local(self.shared.policy.load().link_info_needs(), stream)
+        neighbours::local(self.shared.policy.load().link_info_needs(), stream)
     }
 }

@@ -14,12 +14,12 @@ use arc_swap::ArcSwap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
-use transport::quic_server::{accept_quic_loop, listen_quic_on_each};
+use transport::quic_server::{accept_quic_loop, listen_quic_per_core};
 use transport::tls::{Alpn, ServerIdentity};
 use transport::udp::{UdpSocket, listen_udp};
 use transport::{
     ConnectionLimits, Cores, Drain, ServerTls, Stream, WaitForData, accept_until,
-    listen_tcp_on_each,
+    listen_tcp_per_core,
 };
 use vocab::{Listen, Scheme};
 
@@ -124,7 +124,7 @@ impl ListenerOpener<'_> {
         // Weak, so that this wait does not keep a socket bound that a reload has closed.
         let sockets: Vec<_> = sockets.iter().map(Arc::downgrade).collect();
         let stop = move || async move {
-            drain.begun().await;
+            drain.started().await;
             sockets.iter().filter_map(Weak::upgrade).for_each(|socket| socket.stop());
         };
         self.cores.spawn(0, stop).map_err(StartError::Core)?;
@@ -137,7 +137,7 @@ impl ListenerOpener<'_> {
         spoken: &TcpProtocol,
     ) -> Result<OpenListener, StartError> {
         let listeners =
-            listen_tcp_on_each(wanted.address, WaitForData::Yes, self.cores.count(), self.leaving)
+            listen_tcp_per_core(wanted.address, WaitForData::Yes, self.cores.count(), self.leaving)
                 .map_err(StartError::Bind)?;
         let bound = listeners[0].local_addr();
         let line = self.line(wanted);
@@ -159,7 +159,7 @@ impl ListenerOpener<'_> {
     fn open_quic(self, wanted: &SocketSpec) -> Result<OpenListener, StartError> {
         let identity = self.identity()?;
         let listeners =
-            listen_quic_on_each(wanted.address, identity, &doq::SERVICE, self.cores.count())
+            listen_quic_per_core(wanted.address, identity, &doq::SERVICE, self.cores.count())
                 .map_err(StartError::Bind)?;
         let bound = listeners[0].local_addr();
         let line = self.line(wanted);
@@ -170,7 +170,7 @@ impl ListenerOpener<'_> {
                 let closing = line_here.closing.clone();
                 let serve = move |peer| doq::serve(line_here.clone(), peer);
                 // As above.
-                let _ = accept_quic_loop(socket, limits, drain, closing.begun(), serve).await;
+                let _ = accept_quic_loop(socket, limits, drain, closing.started(), serve).await;
             };
             self.start(core, &line, accept)?;
         }
@@ -184,7 +184,7 @@ impl ListenerOpener<'_> {
         F: Future<Output = ()> + 'static,
     {
         self.cores.spawn(core, accept).map_err(|stuck| {
-            line.closing.begin();
+            line.closing.start();
             StartError::Core(stuck)
         })
     }
@@ -243,7 +243,7 @@ impl OpenListener {
                     let _ = thread.join();
                 }
             }
-            OpenSocket::Connections { closing } => closing.begin(),
+            OpenSocket::Connections { closing } => closing.start(),
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use transport::Stream;
-use transport::near::ArrivedAt;
+use transport::neighbours::ArrivedAt;
 
 /// Questions of one connection that may wait for upstreams at once.
 const WAITING_MAX: usize = 64;
@@ -87,7 +87,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 ) {
     let (answers, mut arriving) = mpsc::channel(WAITING_MAX);
     let drain = line.shared.drain.clone();
-    let begun = drain.begun();
+    let begun = drain.started();
     tokio::pin!(begun);
     let mut connection = TcpConnection {
         line,

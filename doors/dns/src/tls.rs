@@ -35,7 +35,7 @@ async fn shake(line: &ListenerContext, with: &ServerTls, stream: Stream) -> Opti
     tokio::select! {
         accepted = with.accept(stream, HANDSHAKE_DEADLINE) => accepted.ok(),
         // A handshake that is not through yet has asked for nothing.
-        () = line.shared.drain.begun() => None,
+        () = line.shared.drain.started() => None,
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn start(
     let held = shared.drain.hold();
     std::thread::Builder::new().name(format!("dns-udp-{index}")).spawn(move || {
         // What else was received with the question that broke it is asked again by its clients.
-        transport::despite_panics(|| run(&shared, Arc::clone(&routes), &socket));
+        transport::restart_on_panic(|| run(&shared, Arc::clone(&routes), &socket));
         drop(held);
     })
 }
@@ -65,7 +65,7 @@ fn run(shared: &Arc<DoorShared>, routes: Arc<ArcSwap<SocketRoutes>>, socket: &Ar
                 url_path: "",
                 client_id: "",
             };
-            let caller = caller.near(view.policy, || Some(route.came_to(socket)));
+            let caller = caller.near(view.policy, || Some(route.arrived_at(socket)));
             if cut {
                 request::refuse_oversized(&view, caller);
                 continue;

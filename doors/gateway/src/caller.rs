@@ -9,7 +9,7 @@ use http_front::ConnectionContext;
 use origins::BecomesTunnel;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::OnceLock;
-use transport::near::ArrivedAt;
+use transport::neighbours::ArrivedAt;
 use transport::proxy_protocol::ProxyEndpoints;
 use vocab::address_text;
 

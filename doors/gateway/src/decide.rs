@@ -11,7 +11,7 @@ use http::Request;
 use policy::{Policy, RuleText, Verdict};
 use route_matching::{BadPath, MatchInput, ParsedRequest, PathReadings, PathSource, RouteFit};
 use std::sync::Arc;
-use transport::near::{self, ArrivedAt};
+use transport::neighbours::{self, ArrivedAt};
 use vocab::{Action, Cause, Name, Now};
 
 /// Tells what is to be done with a request.
@@ -118,7 +118,7 @@ pub(crate) fn decide(rules: RequestRules<'_>, question: &RouteQuestion<'_>) -> R
         }
     }
     let policy = policy.load();
-    let who = near::of(policy.link_info_needs(), parsed.client, || local, now).into();
+    let who = neighbours::of(policy.link_info_needs(), parsed.client, || local, now).into();
     let own = taken.as_ref().map_or(parsed, |route| readings.of_route(&route.rule));
     let mut verdict = decide_in_both_spellings(&policy, own, Some(&who), now);
     for other in readings.all().filter(|other| !std::ptr::eq(*other, own)) {

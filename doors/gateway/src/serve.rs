@@ -96,7 +96,7 @@ impl GatewayDoor {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (stop, connection) = (drain.begun(), Arc::new(connection));
+        let (stop, connection) = (drain.started(), Arc::new(connection));
         let handler = move |incoming| {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             let admitted = door.limits.admit(incoming, || connection.context.customer());

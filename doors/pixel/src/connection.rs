@@ -116,7 +116,7 @@ impl PixelConnection {
         });
         if self.requests.get() == 1 && self.context.handshake().is_some() {
             // Only who took our certificate asks for anything.
-            door.parts.trust.learn(self.client(), TrustSign::Request, transport::clock::now());
+            door.parts.trust.record(self.client(), TrustSign::Request, transport::clock::now());
         }
     }
 }

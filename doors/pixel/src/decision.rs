@@ -80,7 +80,7 @@ pub(crate) fn decide(
     let is_covered = match &connection.context.security {
         ConnectionSecurity::Plain => true,
         ConnectionSecurity::Tls(secured) => {
-            secured.names.as_ref().is_some_and(|it| it.cover(host.as_str()))
+            secured.names.as_ref().is_some_and(|it| it.covers(host.as_str()))
         }
     };
     if !is_covered {

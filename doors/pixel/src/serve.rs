@@ -100,7 +100,7 @@ impl PixelDoor {
         let accepted = tokio::select! {
             accepted = self.parts.tls.accept_within(stream, client.ip(), left) => accepted,
             // A handshake that is not through yet has asked for nothing.
-            () = drain.begun() => return,
+            () = drain.started() => return,
         };
         match accepted {
             Ok(stream) => {
@@ -118,7 +118,7 @@ impl PixelDoor {
             Err(why) => {
                 self.counters.failed(&why);
                 if let Some(sign) = handshake::sign(&why) {
-                    self.parts.trust.learn(client.ip(), sign, transport::clock::now());
+                    self.parts.trust.record(client.ip(), sign, transport::clock::now());
                 }
                 let ledger = &self.parts.ledger;
                 record_failure(ledger, vocab::Door::Pixel, client.ip(), started, &why);
@@ -152,7 +152,7 @@ impl PixelDoor {
         let found = tokio::select! {
             // Whoever is slow is told so by what comes next, within the same time.
             found = tokio::time::timeout(HANDSHAKE_DEADLINE, looking) => found.ok().flatten(),
-            () = drain.begun() => None,
+            () = drain.started() => None,
         };
         match found {
             None => Some((stream, CarryAttempt::None)),
@@ -185,7 +185,7 @@ impl PixelDoor {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = StopSignal { begun: drain.begun(), connection: Rc::clone(&connection) };
+        let stop = StopSignal { begun: drain.started(), connection: Rc::clone(&connection) };
         let lane = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_with_fast_path(io, versions, Limits::default(), stop, lane, handler).await);

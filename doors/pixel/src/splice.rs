@@ -22,7 +22,7 @@ use origins::{
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 use transport::tls::peek_hello;
-use transport::{Stream, clock, is_own_address, near};
+use transport::{Stream, clock, is_own_address, neighbours};
 use vocab::{Action, Cause, DomainName, RequestKind, Source};
 
 /// Time for which a tunnel may be quiet, as at the proxy door.
@@ -85,12 +85,12 @@ pub(crate) async fn spared(
         SpliceProtocol::Plain => (first_host(stream).await?, 80, None),
         SpliceProtocol::Tls => {
             let hello = peek_hello(stream).await?;
-            (DomainName::parse(&hello.name).ok()?, 443, Some(hello.beginning))
+            (DomainName::parse(&hello.name).ok()?, 443, Some(hello.prefix))
         }
     };
     let policy = door.parts.policy.load();
     let (wanted, now) = (policy.link_info_needs(), clock::now());
-    let who = near::of(wanted, client, || near::local(wanted, stream), now).into();
+    let who = neighbours::of(wanted, client, || neighbours::local(wanted, stream), now).into();
     let is_spared =
         is_spared(&policy, PolicyClient { address: client, who: &who }, name.as_name(), now);
     is_spared.then_some(SplicedConnection { name, port, beginning })

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use transport::tls::BEGINNING_BYTES;
+use transport::tls::PREFIX_BYTES;
 
 /// Tunnels at once: each takes two descriptors. Beyond it connections are closed at once.
 pub(crate) const TUNNELS_MAX: usize = 2048;
@@ -15,7 +15,7 @@ pub(crate) const TUNNELS_MAX: usize = 2048;
 pub(crate) const TUNNELS_PER_CLIENT_MAX: usize = 128;
 
 /// The first bytes of a TLS connection.
-pub(crate) type Beginning = [u8; BEGINNING_BYTES];
+pub(crate) type Beginning = [u8; PREFIX_BYTES];
 
 /// Why no tunnel is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn a_beginning_that_comes_again_has_come_round() {
         let tunnels = Arc::new(OpenTunnels::default());
-        let open = |byte| tunnels.open(client(1), Some([byte; BEGINNING_BYTES]));
+        let open = |byte| tunnels.open(client(1), Some([byte; PREFIX_BYTES]));
         let first = open(1).unwrap();
         let _other = open(2).unwrap();
         assert_eq!(open(1).unwrap_err(), NoTunnel::Circle);

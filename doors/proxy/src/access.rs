@@ -106,7 +106,7 @@ impl ProxyAccess {
                 let Some(users) = &self.users else { return Err(self.asked()) };
                 let outcome = self.desk.check(users, attempt, now).await;
                 if outcome != LoginOutcome::Wrong {
-                    guesses.give_back(client);
+                    guesses.refund(client);
                 }
                 match outcome {
                     LoginOutcome::Accepted(user) => Ok(Some(user)),

@@ -77,7 +77,7 @@ impl ProxyDoor {
     ) where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (stop, connection) = (drain.begun(), Arc::new(connection));
+        let (stop, connection) = (drain.started(), Arc::new(connection));
         let lane = ProxyFastPath { door: Arc::clone(&self), connection: Arc::clone(&connection) };
         let handler = move |incoming| {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));

@@ -67,7 +67,7 @@ impl SniJudge {
         match hello {
             ClientHello::Unfinished => None,
             ClientHello::Malformed => Some(Err(TunnelCut::Malformed)),
-            ClientHello::Other | ClientHello::Nameless => Some(match self.mode {
+            ClientHello::Other | ClientHello::NoServerName => Some(match self.mode {
                 ConnectSni::Require => Err(TunnelCut::Nameless),
                 ConnectSni::Check | ConnectSni::Off => Ok(()),
             }),

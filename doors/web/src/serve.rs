@@ -121,7 +121,7 @@ impl WebConnection {
                 }
                 Err(too_many) => Either::Right(std::future::ready(too_many.answer())),
             };
-        let stop = drain.begun();
+        let stop = drain.started();
         // How a connection ends is the client's affair; what matters stands in the ledger.
         serve_with_fast_path(stream, versions, Limits::default(), stop, lane, handler).map(drop)
     }

@@ -471,7 +471,7 @@ async fn it_is_served_over_a_socket() {
                 while !client.is_finished() {
                     tokio::task::yield_now().await;
                 }
-                begun.begin();
+                begun.start();
                 let answer = client.join().unwrap();
                 assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
                 assert!(answer.contains("<!doctype html>") || answer.contains("<!DOCTYPE html>"));
@@ -480,7 +480,7 @@ async fn it_is_served_over_a_socket() {
                 transport::accept_loop(listener, limits, drain.clone(), move |stream| {
                     let (admin, stop) = (admin.clone(), stop.clone());
                     async move {
-                        admin.serve_connection(stream, stop.begun()).await.unwrap();
+                        admin.serve_connection(stream, stop.started()).await.unwrap();
                     }
                 });
             accepting.await.unwrap();

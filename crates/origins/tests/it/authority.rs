@@ -36,7 +36,7 @@ impl Authority {
 
     /// A server called `name` that knows these protocols.
     pub(crate) fn server(&self, name: &str, protocols: &[Alpn]) -> ServerTls {
-        self.server_for(name, protocols, ClientCertificates::NotAsked)
+        self.server_for(name, protocols, ClientCertificates::NotRequested)
     }
 
     /// The same that lets in only who shows a certificate of `clients`.
@@ -49,7 +49,7 @@ impl Authority {
     pub(crate) fn expired_server(&self, name: &str) -> ServerTls {
         let mut params = params_for(name);
         params.not_after = date_time_ymd(2020, 1, 1);
-        serving(&self.sign(&params), &[Alpn::Http1], ClientCertificates::NotAsked)
+        serving(&self.sign(&params), &[Alpn::Http1], ClientCertificates::NotRequested)
     }
 
     fn server_for(&self, name: &str, protocols: &[Alpn], clients: ClientCertificates) -> ServerTls {

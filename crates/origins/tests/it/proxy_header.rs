@@ -38,7 +38,7 @@ fn the_client_is_named_and_its_connection_is_nobody_elses() {
                 (0, named(one)),
                 (1, named(two)),
                 (0, named(one)),
-                (2, ProxyIntroduction::Nobody),
+                (2, ProxyIntroduction::Local),
             ];
             assert_eq!(seen, expected, "{version:?}");
         }
@@ -49,7 +49,7 @@ fn the_client_is_named_and_its_connection_is_nobody_elses() {
 fn http2_is_not_shared_among_clients_either() {
     run(async {
         let server = start(|stream| async {
-            let stream = stream.introduced_by_proxy(PROXY_HEADER_DEADLINE).await.unwrap();
+            let stream = stream.read_proxy_header(PROXY_HEADER_DEADLINE).await.unwrap();
             served(stream, HttpVersions::Http2, Limits::default(), echo).await;
         })
         .await;

@@ -59,13 +59,13 @@ pub(crate) async fn talk(
         loop {
             if nth == 0
                 && introduced.is_none()
-                && let Ok(ProxyHeader::Whole(who, length)) = parse(&bytes)
+                && let Ok(ProxyHeader::Complete(who, length)) = parse(&bytes)
             {
                 introduced = Some(who);
                 bytes.drain(..length);
             }
             let is_introducing =
-                introduced.is_none() && matches!(parse(&bytes), Ok(ProxyHeader::Beginning));
+                introduced.is_none() && matches!(parse(&bytes), Ok(ProxyHeader::Incomplete));
             let end = bytes.windows(4).position(|it| it == b"\r\n\r\n");
             if let Some(end) = end.filter(|_| !is_introducing || bytes.len() > 600) {
                 let head = String::from_utf8(bytes.drain(..end + 4).collect()).unwrap();

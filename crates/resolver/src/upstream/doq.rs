@@ -84,7 +84,7 @@ impl DoqTransport {
         tokio::pin!(first);
         let early = match tokio::time::timeout(patience, &mut first).await {
             // It was closed by a server that is there, and may remember us.
-            Ok(Err(ExchangeError::Unreachable)) if used.begun() == QuicBegin::Proved => {
+            Ok(Err(ExchangeError::Unreachable)) if used.handshake() == QuicBegin::Verified => {
                 EarlyData::Allowed
             }
             Ok(Err(ExchangeError::Unreachable)) => EarlyData::Refused,
@@ -119,8 +119,8 @@ impl DoqTransport {
         let opened = tokio::time::timeout(limit, self.open(early, limit)).await;
         let connection = opened.unwrap_or(Err(ExchangeError::Timeout))?;
         *self.connection.borrow_mut() = Some(connection.clone());
-        Ok(match connection.begun() {
-            QuicBegin::Proved => DoqReuse::New(connection),
+        Ok(match connection.handshake() {
+            QuicBegin::Verified => DoqReuse::New(connection),
             QuicBegin::Early => DoqReuse::Used(connection),
         })
     }

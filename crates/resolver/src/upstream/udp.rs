@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::net::UdpSocket;
 use tokio::task::AbortHandle;
-use transport::udp::lane::UdpOutbox;
+use transport::udp::batch::UdpOutbox;
 use transport::{DialOptions, dial_udp};
 
 /// New sockets for one question each, in a second and for one upstream, at most: opening one costs

@@ -169,7 +169,7 @@ fn leaves_are_kept_up_to_a_cap() {
         let client = IpAddr::V4(std::net::Ipv4Addr::from_bits(number));
         leaf(&signer, &format!("ads{number}.example.com"), client, now()).unwrap();
     }
-    assert!(signer.leaves.len() <= LEAVES_MAX);
+    assert!(signer.leaf_cache.len() <= LEAVES_MAX);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn the_issuer_believes_nobody() {
         .unwrap()
         .with_own_names(ours);
     let key = KeyKind::P256;
-    issuer.take_key(key, &LeafKey::make(key).unwrap().public).unwrap();
+    issuer.set_key(key, &LeafKey::make(key).unwrap().public).unwrap();
     let wide = |base: &str| LeafCoverage::WithWildcard(base.to_owned());
     let exact = |name: &str| LeafCoverage::Exact(name.to_owned());
     let blocked = |coverage| SigningOrder::Blocked { names: vec![coverage], key };
@@ -266,9 +266,9 @@ fn the_issuer_believes_nobody() {
             Err(SigningRefusal::NotBlocked),
         ),
         (own(&["dns.home.arpa"], &["192.168.1.2"]), Ok(())),
-        (own(&["www.example.com"], &[]), Err(SigningRefusal::NotOurs)),
+        (own(&["www.example.com"], &[]), Err(SigningRefusal::NotOurName)),
         (own(&["*.home.example"], &[]), Ok(())),
-        (own(&["a.home.example"], &[]), Err(SigningRefusal::NotOurs)),
+        (own(&["a.home.example"], &[]), Err(SigningRefusal::NotOurName)),
         (own(&[], &["198.41.0.4"]), Err(SigningRefusal::Excluded)),
         (own(&[], &[]), Err(SigningRefusal::BadName(BadName::Length))),
         (blocked(exact("ads.example")), Ok(())),
@@ -295,13 +295,13 @@ fn well_known_names_share_one_leaf_and_any_client_gets_the_same() {
     let second = leaf(&signer, "bat.bing.com", "192.0.2.8".parse().unwrap(), now()).unwrap();
     assert!(Arc::ptr_eq(&first.presented, &second.presented));
     for host in ["bat.bing.com", "stats.g.doubleclick.net", "connect.facebook.net"] {
-        assert!(first.names.cover(host), "{host}");
+        assert!(first.names.covers(host), "{host}");
     }
     for host in ["ads.example.com", "a.b.g.doubleclick.net", "com", "g.doubleclick.net.example"] {
-        assert!(!first.names.cover(host), "{host}");
+        assert!(!first.names.covers(host), "{host}");
     }
     let alone = leaf(&signer, "ads.example.com", CLIENT, now()).unwrap();
-    assert!(alone.names.cover("x.example.com") && !alone.names.cover("bat.bing.com"));
+    assert!(alone.names.covers("x.example.com") && !alone.names.covers("bat.bing.com"));
     assert_eq!((signer.counts().minted, signer.counts().cached), (2, 1));
     // What TLS adds to it stays under four packets: see `BUNDLE_BYTES_MAX`.
     assert!(first.bytes < 12 << 10 && alone.bytes < 700, "{} {}", first.bytes, alone.bytes);
@@ -311,18 +311,18 @@ fn well_known_names_share_one_leaf_and_any_client_gets_the_same() {
 fn learned_names_share_a_leaf_with_no_other_clients() {
     let folder = Folder::new();
     let signer = folder.open().unwrap();
-    signer.take_settings(&Settings { bundles: BundleMode::Learned, ..Settings::default() });
+    signer.apply_settings(&Settings { bundles: BundleMode::Learned, ..Settings::default() });
     for name in ["ads.one.test", "ads.two.test", "ads.one.test"] {
         leaf(&signer, name, CLIENT, now()).unwrap();
     }
     let mine = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
-    assert!(mine.names.cover("ads.two.test"));
+    assert!(mine.names.covers("ads.two.test"));
     assert_eq!((signer.counts().minted, signer.counts().cached), (2, 2));
     let other = leaf(&signer, "ads.one.test", "192.0.2.8".parse().unwrap(), now()).unwrap();
-    assert!(other.names.cover("ads.one.test") && !other.names.cover("ads.two.test"));
-    signer.take_settings(&Settings { bundles: BundleMode::Never, ..Settings::default() });
+    assert!(other.names.covers("ads.one.test") && !other.names.covers("ads.two.test"));
+    signer.apply_settings(&Settings { bundles: BundleMode::Never, ..Settings::default() });
     let alone = leaf(&signer, "ads.one.test", CLIENT, now()).unwrap();
-    assert!(!alone.names.cover("ads.two.test"));
+    assert!(!alone.names.covers("ads.two.test"));
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn what_the_issuer_may_not_sign_is_left_out_of_a_bundle_and_harms_no_other_name(
     let first = leaf(&signer, "static.hotjar.com", CLIENT, now());
     assert_eq!(first.err(), Some(MintError::Excluded));
     let bundle = leaf(&signer, "bat.bing.com", CLIENT, now()).unwrap();
-    assert!(bundle.names.cover("www.clarity.ms") && !bundle.names.cover("static.hotjar.com"));
+    assert!(bundle.names.covers("www.clarity.ms") && !bundle.names.covers("static.hotjar.com"));
 }
 
 /// Permits every name.

@@ -86,7 +86,7 @@ enum EndedRole {
     Serving,
     Starting,
     /// Replaced, or given up.
-    Dismissed,
+    Replaced,
 }
 
 impl SignerLink {
@@ -201,7 +201,7 @@ impl SignerChannel {
         }
         let part = self.take_out(number);
         match part {
-            EndedRole::Dismissed => {
+            EndedRole::Replaced => {
                 self.flush();
                 return None;
             }
@@ -231,7 +231,7 @@ impl SignerChannel {
             return EndedRole::Starting;
         }
         self.replaced.take_if(is_it);
-        EndedRole::Dismissed
+        EndedRole::Replaced
     }
 
     /// Sends what was not sent, as far as there is room.

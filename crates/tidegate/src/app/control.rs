@@ -64,7 +64,7 @@ impl RunningApp {
                 let admin = admin.clone();
                 Box::pin(async move {
                     // How a connection ends is the client's affair.
-                    drop(admin.serve_connection(stream, drain.begun()).await);
+                    drop(admin.serve_connection(stream, drain.started()).await);
                 })
             });
             let limits =
@@ -199,7 +199,7 @@ impl ProgramControl for ControlHandle {
                 requests: learned.requests,
                 alerts: learned.alerts,
                 silences: learned.silences,
-                heard_at: admin::iso(learned.heard_unix_ms),
+                heard_at: admin::iso(learned.last_seen_unix_ms),
                 avoided_until: (until > 0).then(|| admin::iso(until)),
             }
         })

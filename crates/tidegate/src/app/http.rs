@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use transport::{
     BindError, ConnectionLimits, CoreStuck, Cores, Drain, Stream, TcpListener, WaitForData,
-    accept_until, listen_tcp_on_each,
+    accept_until, listen_tcp_per_core,
 };
 use vocab::{Listen, Scheme};
 
@@ -76,7 +76,7 @@ impl HttpListeners {
         }
         let bind = |entry: &Listen| {
             let sockets =
-                listen_tcp_on_each(entry.address, WaitForData::Yes, cores.count(), leaving)?;
+                listen_tcp_per_core(entry.address, WaitForData::Yes, cores.count(), leaving)?;
             Ok(BoundListeners { door, entry: entry.clone(), sockets })
         };
         entries.into_iter().map(bind).collect()
@@ -118,7 +118,7 @@ impl HttpListeners {
         self.0.retain(|open| {
             let stays = open.door != door || wanted.contains(&open.entry);
             if !stays {
-                open.closing.begin();
+                open.closing.start();
             }
             stays
         });

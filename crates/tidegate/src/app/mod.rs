@@ -123,7 +123,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     // Beside reading the lists: keys are made after that. Without a thread it is done when the
     // first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
-    let _ = randomness.spawn(transport::tls::gather_randomness);
+    let _ = randomness.spawn(transport::tls::seed_randomness);
     let (app, origin) = build::start(setup.clone(), &plan, state, start)?;
     drop(plan);
     memory::settle(app.policy.load().rules());
@@ -199,7 +199,7 @@ fn reload(app: &Arc<RunningApp>) {
 
 /// Closes the listeners, lets open requests end, and writes what is recorded.
 async fn stop(app: &RunningApp) {
-    app.drain.begin();
+    app.drain.start();
     app.close_doors();
     if let Err(open) = app.drain.finished(DRAIN_MAX).await {
         eprintln!("tidegate: {} connections were still open and are cut", open.0);

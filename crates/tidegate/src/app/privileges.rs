@@ -23,7 +23,7 @@ use std::fs::{OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use transport::tls::hold_pem;
+use transport::tls::cache_pem;
 use vocab::Complaint;
 
 /// Bits of a file's mode.
@@ -84,7 +84,7 @@ pub(super) fn give_up(
     let mut notes = Vec::new();
     // Root that is alone in its namespace is an ordinary user outside of it.
     let account = account.filter(|account| {
-        let may = sandbox::may_become(account);
+        let may = sandbox::can_become(account);
         if !may {
             let name = &account.name;
             notes.push(format!("this user namespace has no user {name}: root stays what it is"));
@@ -94,7 +94,7 @@ pub(super) fn give_up(
     let mut launcher = None;
     if let Some(account) = &account {
         // What cannot be given away is a fault of the disk: doors that can do without it go on.
-        let given = sandbox::hand_over(state.path(), account, Some(c"ca"));
+        let given = sandbox::give_ownership(state.path(), account, Some(c"ca"));
         notes.extend(given.err().map(|why| why.to_string()));
         reach(state.path(), account).map_err(|why| cannot(&why))?;
         needs.places.iter().for_each(|place| prepare(place, account));
@@ -115,8 +115,8 @@ pub(super) fn give_up(
     let writable = is_bounded.then(|| needs.folders(state.path()));
     let wanted =
         PrivilegePlan { account, keep: needs.capabilities, programs, writable: writable.clone() };
-    let held = wanted.carry_out().map_err(|why| cannot(&why))?;
-    let writable = writable.filter(|_| held.holds(KernelProtection::WriteBounds));
+    let held = wanted.apply().map_err(|why| cannot(&why))?;
+    let writable = writable.filter(|_| held.has(KernelProtection::WriteBounds));
     let privileges = StartPrivileges { held, notes, programs, writable };
     Ok(PrivilegedStart { privileges, launcher })
 }
@@ -195,7 +195,7 @@ fn may(path: &Path, account: &SystemAccount, bits: u32) -> bool {
     let has = |path: &Path, bits| {
         let found = std::fs::metadata(path);
         found.is_ok_and(|it| {
-            account.may(bits, FileAccess { uid: it.uid(), gid: it.gid(), mode: it.mode() })
+            account.has_access(bits, FileAccess { uid: it.uid(), gid: it.gid(), mode: it.mode() })
         })
     };
     has(&path, bits) && path.ancestors().skip(1).all(|above| has(above, SEARCH))
@@ -213,18 +213,18 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
             }
             // One below the state folder has just been made by root, too.
             if !may(path, account, READ | WRITE | SEARCH) {
-                let _ = sandbox::hand_over(path, account, None);
+                let _ = sandbox::give_ownership(path, account, None);
             }
         }
         WritablePlace::Log(path) => {
             let _ = OpenOptions::new().create_new(true).append(true).mode(0o640).open(path);
             if path.is_file() {
-                let _ = sandbox::hand_over(path, account, None);
+                let _ = sandbox::give_ownership(path, account, None);
             }
         }
         WritablePlace::Replaced(path) => {
             if path.is_file() {
-                let _ = sandbox::hand_over(path, account, None);
+                let _ = sandbox::give_ownership(path, account, None);
             }
         }
     }
@@ -233,7 +233,7 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
 /// Reads the certificates and keys that the account cannot read, and says which they are.
 fn hold_certificates(needs: &SystemNeeds, account: &SystemAccount) -> Option<String> {
     let closed = |path: &&PathBuf| path.is_file() && !may(path, account, READ);
-    let held = needs.certificates.iter().filter(closed).filter(|path| hold_pem(path).is_ok());
+    let held = needs.certificates.iter().filter(closed).filter(|path| cache_pem(path).is_ok());
     let names: Vec<_> = held.map(|path| path.display().to_string()).collect();
     (!names.is_empty()).then(|| {
         format!(

@@ -193,7 +193,7 @@ impl RunningApp {
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
                 .map_err(|why| say(&why))?;
         }
-        self.signer.take_settings(&plan.file.signer);
+        self.signer.apply_settings(&plan.file.signer);
         for opening in &openings {
             running.http.keep_only(opening.name, &opening.listen);
         }

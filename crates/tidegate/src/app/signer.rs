@@ -40,7 +40,7 @@ pub(super) fn open(
         Signer::by_process(again(setup, state, "signer"), dir, policy)
     };
     let signer = signer.map_err(|why| cannot(&why))?;
-    signer.take_settings(&plan.file.signer);
+    signer.apply_settings(&plan.file.signer);
     if plan.file.pixel.is_some()
         && let Err(why) = signer.start()
     {
@@ -90,7 +90,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let process = SignerTask {
         dir: state.join("ca"),
         exclusions: exclusions(&plan),
-        ours: OwnServerNames::Names(names(&plan)),
+        own_names: OwnServerNames::Names(names(&plan)),
         vouched: plan.file.signer.aliases,
         user: plan.file.signer.user.clone(),
         clock: transport::clock::now,

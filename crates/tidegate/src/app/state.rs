@@ -144,7 +144,7 @@ fn close(path: &Path) {
 
 /// Faults of what stands in a state folder: Tidegate would run without these.
 pub(crate) fn troubles(state: &Path) -> Vec<String> {
-    let authority = CaCertificate::trouble(&state.join("ca")).map(|why| why.to_string());
+    let authority = CaCertificate::find_error(&state.join("ca")).map(|why| why.to_string());
     let token = AdminToken::find_error(state).map(|why| why.to_string());
     authority.into_iter().chain(token).collect()
 }

@@ -17,7 +17,8 @@ use vocab::{Action, Cause, DomainName, Door, Now, RuleRef};
 /// The answer to a question, as the running program or a fresh one would give it.
 pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now) -> WhyAnswer {
     // By which interface a client would come in, nobody can say beforehand.
-    let who = transport::near::of(policy.link_info_needs(), question.client, || None, now).into();
+    let who =
+        transport::neighbours::of(policy.link_info_needs(), question.client, || None, now).into();
     let ask = Ask {
         door: question.door,
         client: question.client,

@@ -49,10 +49,10 @@ pub(super) fn listeners_not_to_be_had(plan: &Plan, state: &Path) -> Vec<String> 
         };
         let Err(why) = check_bind(listen.address, protocol) else { continue };
         match why.reason {
-            BindReason::Taken if is_running => {}
+            BindReason::InUse if is_running => {}
             // Whoever checks need not be the user that it runs as.
             BindReason::Privileged => {}
-            BindReason::Taken | BindReason::NotHere | BindReason::Other(_) => {
+            BindReason::InUse | BindReason::NoSuchAddress | BindReason::Other(_) => {
                 let complaint = Complaint::new(path, format!("warning: {why}"));
                 lines.push(plan.placed(complaint).to_string());
             }

@@ -98,7 +98,7 @@ mod tests {
             for version in [ProxyVersion::V1, ProxyVersion::V2] {
                 let header = version.header(Some(ProxyEndpoints { client, server }));
                 let introduced = ProxyIntroduction::Client(expected.parse().unwrap());
-                assert_eq!(parse(&header), Ok(ProxyHeader::Whole(introduced, header.len())));
+                assert_eq!(parse(&header), Ok(ProxyHeader::Complete(introduced, header.len())));
             }
         }
     }
@@ -109,7 +109,7 @@ mod tests {
             let header = version.header(None);
             assert_eq!(
                 parse(&header),
-                Ok(ProxyHeader::Whole(ProxyIntroduction::Nobody, header.len()))
+                Ok(ProxyHeader::Complete(ProxyIntroduction::Local, header.len()))
             );
         }
     }

@@ -16,7 +16,7 @@ pub enum ClientHello {
     /// Not TLS.
     Other,
     /// TLS that asks for no server by name.
-    Nameless,
+    NoServerName,
     /// TLS that asks for this server: as written, lower-case, without a dot at its end.
     Server(String),
     /// They begin as TLS does and go on as it must not, or for too long.
@@ -84,13 +84,13 @@ fn read_message(hello: &[u8]) -> ClientHello {
 /// Walks a whole `ClientHello`; nothing where a length leads beyond its end.
 fn server_name(hello: &mut HelloReader<'_>) -> Option<ClientHello> {
     // Version, random.
-    hello.take(2 + 32)?;
+    hello.read_bytes(2 + 32)?;
     // Session, cipher suites, compression.
     hello.vector8()?;
     hello.vector16()?;
     hello.vector8()?;
     if hello.0.is_empty() {
-        return Some(ClientHello::Nameless);
+        return Some(ClientHello::NoServerName);
     }
     let mut extensions = HelloReader(hello.vector16()?);
     while !extensions.0.is_empty() {
@@ -100,12 +100,12 @@ fn server_name(hello: &mut HelloReader<'_>) -> Option<ClientHello> {
             return host_name(&mut HelloReader(body.vector16()?));
         }
     }
-    Some(ClientHello::Nameless)
+    Some(ClientHello::NoServerName)
 }
 
 fn host_name(names: &mut HelloReader<'_>) -> Option<ClientHello> {
     while !names.0.is_empty() {
-        let kind = names.take(1)?[0];
+        let kind = names.read_bytes(1)?[0];
         let name = names.vector16()?;
         if kind == HOST_NAME {
             let text = str::from_utf8(name).ok().filter(|it| it.is_ascii())?;
@@ -113,31 +113,31 @@ fn host_name(names: &mut HelloReader<'_>) -> Option<ClientHello> {
             return (!text.is_empty()).then(|| ClientHello::Server(text.to_ascii_lowercase()));
         }
     }
-    Some(ClientHello::Nameless)
+    Some(ClientHello::NoServerName)
 }
 
 /// Holds what is left to read.
 struct HelloReader<'b>(&'b [u8]);
 
 impl<'b> HelloReader<'b> {
-    fn take(&mut self, count: usize) -> Option<&'b [u8]> {
+    fn read_bytes(&mut self, count: usize) -> Option<&'b [u8]> {
         let (taken, rest) = self.0.split_at_checked(count)?;
         self.0 = rest;
         Some(taken)
     }
 
     fn number16(&mut self) -> Option<u16> {
-        self.take(2).map(|it| u16::from(it[0]) << 8 | u16::from(it[1]))
+        self.read_bytes(2).map(|it| u16::from(it[0]) << 8 | u16::from(it[1]))
     }
 
     fn vector8(&mut self) -> Option<&'b [u8]> {
-        let length = usize::from(self.take(1)?[0]);
-        self.take(length)
+        let length = usize::from(self.read_bytes(1)?[0]);
+        self.read_bytes(length)
     }
 
     fn vector16(&mut self) -> Option<&'b [u8]> {
         let length = usize::from(self.number16()?);
-        self.take(length)
+        self.read_bytes(length)
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(read_client_hello(&bytes[..length]), ClientHello::Unfinished, "{length}");
         }
         assert_eq!(read_client_hello(&bytes), ClientHello::Server("ads.example".into()));
-        assert_eq!(read_client_hello(&hello("192.0.2.1")), ClientHello::Nameless);
+        assert_eq!(read_client_hello(&hello("192.0.2.1")), ClientHello::NoServerName);
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub enum FilesNews {
     /// New handshakes get the new certificate.
     Renewed(IdentityFiles),
     /// The new files cannot be used; the old certificate goes on.
-    Kept(FilesError),
+    KeptOld(FilesError),
 }
 
 /// Looks at files from a thread of its own, until it is dropped.
@@ -74,7 +74,7 @@ static HELD: Mutex<Vec<(PathBuf, Vec<u8>)>> = Mutex::new(Vec::new());
 
 /// Keeps what the file says for when this process is not root any more; [`read_pem`] falls back on
 /// it where the file is closed to it.
-pub fn hold_pem(path: &Path) -> Result<(), FilesError> {
+pub fn cache_pem(path: &Path) -> Result<(), FilesError> {
     let bytes = read_now(path)?;
     HELD.lock().unwrap_or_else(PoisonError::into_inner).push((path.into(), bytes));
     Ok(())
@@ -151,10 +151,10 @@ impl WatchedIdentity {
         // What was held since the start is not what has changed.
         Some(match self.files.load_by(read_now) {
             Ok(fresh) => {
-                self.identity.become_like(&fresh);
+                self.identity.replace_with(&fresh);
                 FilesNews::Renewed(self.files.clone())
             }
-            Err(why) => FilesNews::Kept(why),
+            Err(why) => FilesNews::KeptOld(why),
         })
     }
 }
@@ -203,7 +203,7 @@ impl fmt::Display for FilesNews {
             Self::Renewed(files) => {
                 write!(f, "{} has changed and is served now", files.chain.display())
             }
-            Self::Kept(why) => write!(f, "the certificate from before is kept: {why}"),
+            Self::KeptOld(why) => write!(f, "the certificate from before is kept: {why}"),
         }
     }
 }
@@ -280,12 +280,12 @@ mod tests {
         folder.write(&["a.pem"]);
         assert!(watched.look().is_none());
         let news = watched.look().unwrap();
-        assert!(matches!(news, FilesNews::Kept(FilesError::Pem(..))), "{news}");
+        assert!(matches!(news, FilesNews::KeptOld(FilesError::Pem(..))), "{news}");
         assert!(news.to_string().contains("a.pem and "), "{news}");
         assert!(watched.look().is_none());
         std::fs::remove_file(folder.files().chain).unwrap();
         assert!(watched.look().is_none());
-        assert!(matches!(watched.look(), Some(FilesNews::Kept(FilesError::Read(..)))));
+        assert!(matches!(watched.look(), Some(FilesNews::KeptOld(FilesError::Read(..)))));
         assert_eq!(before, watched.identity().leaf());
         folder.write(BOTH);
         assert!(watched.look().is_none());

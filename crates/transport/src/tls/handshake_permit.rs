@@ -21,7 +21,7 @@ pub(super) struct HandshakePermit(Arc<AtomicUsize>);
 
 impl HandshakePermit {
     /// A place, if one is left.
-    pub(super) fn take() -> Option<Self> {
+    pub(super) fn acquire() -> Option<Self> {
         let place = Self(UNDER_WAY.with(Arc::clone));
         // Counted before it is looked at: dropping gives back what was counted.
         let before = place.0.fetch_add(1, Relaxed);
@@ -43,10 +43,10 @@ mod tests {
     #[test]
     fn a_core_has_so_many_places_and_no_more() {
         let mut places: Vec<_> =
-            (0..HANDSHAKES_PER_CORE_MAX).map(|_| HandshakePermit::take().unwrap()).collect();
-        assert!(HandshakePermit::take().is_none());
+            (0..HANDSHAKES_PER_CORE_MAX).map(|_| HandshakePermit::acquire().unwrap()).collect();
+        assert!(HandshakePermit::acquire().is_none());
         places.pop();
-        let _again = HandshakePermit::take().unwrap();
-        assert!(HandshakePermit::take().is_none());
+        let _again = HandshakePermit::acquire().unwrap();
+        assert!(HandshakePermit::acquire().is_none());
     }
 }

@@ -13,7 +13,7 @@ use rustls::server::{Accepted, Acceptor};
 pub const HELLO_BYTES_MAX: usize = 16 << 10;
 /// Bytes by which two first messages are told apart: record and handshake heads, the version, and
 /// the client's 32 random ones (RFC 8446 section 4.1.2).
-pub const BEGINNING_BYTES: usize = 5 + 4 + 2 + 32;
+pub const PREFIX_BYTES: usize = 5 + 4 + 2 + 32;
 
 /// Holds what a client says first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,13 +21,13 @@ pub struct HelloFacts {
     /// The server that it asks for (RFC 6066 section 3), as sent.
     pub name: String,
     /// Beginning of its first message: no two begin alike, unless one was passed on.
-    pub beginning: [u8; BEGINNING_BYTES],
+    pub prefix: [u8; PREFIX_BYTES],
 }
 
 /// The first message of a client, when it has come; none if it names no server, is malformed or too
 /// long, if the client ends before, or if the core has too many handshakes under way.
 pub async fn peek_hello(stream: &mut Stream) -> Option<HelloFacts> {
-    let _place = HandshakePermit::take()?;
+    let _place = HandshakePermit::acquire()?;
     let mut bytes = vec![0; HELLO_BYTES_MAX];
     let mut acceptor = Acceptor::default();
     let mut seen = 0;
@@ -49,7 +49,7 @@ pub async fn peek_hello(stream: &mut Stream) -> Option<HelloFacts> {
 
 fn hello(accepted: &Accepted, bytes: &[u8]) -> Option<HelloFacts> {
     let name = accepted.client_hello().server_name()?.to_owned();
-    Some(HelloFacts { name, beginning: *bytes.first_chunk()? })
+    Some(HelloFacts { name, prefix: *bytes.first_chunk()? })
 }
 
 #[cfg(test)]
@@ -111,7 +111,7 @@ mod tests {
             let (hello, rest) = seen(move |mut client| client.write_all(&sent).unwrap());
             let hello = hello.unwrap();
             assert_eq!(hello.name, "shop.example");
-            assert_eq!(hello.beginning, bytes[..BEGINNING_BYTES]);
+            assert_eq!(hello.prefix, bytes[..PREFIX_BYTES]);
             assert_eq!(rest, bytes);
         }
     }

@@ -129,7 +129,7 @@ impl ServerIdentity {
     }
 
     /// Presents from now on what `other` presents: to every handshake that begins afterwards.
-    pub fn become_like(&self, other: &Self) {
+    pub fn replace_with(&self, other: &Self) {
         self.0.store(other.0.load_full());
     }
 
@@ -194,7 +194,7 @@ impl CurrentIdentity {
         patience: Duration,
         now: Now,
     ) -> Result<Self, MintError> {
-        let (certified, fresh_ms) = signer.own_leaf(subject, patience, now)?;
+        let (certified, fresh_ms) = signer.server_leaf(subject, patience, now)?;
         let origin = CertificateOrigin::Signed {
             by: Arc::clone(signer),
             subject: Arc::clone(subject),
@@ -297,7 +297,7 @@ mod tests {
         let made = |name| ServerIdentity::signed(&signer, subject(&[name], &[]), now).unwrap();
         let (old, new) = (made("old.test"), made("new.test"));
         let held = old.clone();
-        old.become_like(&new);
+        old.replace_with(&new);
         assert!(Arc::ptr_eq(&held.certified(now).unwrap(), &new.certified(now).unwrap()));
     }
 

@@ -60,8 +60,9 @@ impl CertificateChecks {
         pins: &[[u8; 32]],
         roots: &RootCertStore,
     ) -> Self {
-        let is_pinned =
-            |root: &&TrustAnchor<'_>| pins.contains(&sha256(&whole(&root.subject_public_key_info)));
+        let is_pinned = |root: &&TrustAnchor<'_>| {
+            pins.contains(&sha256(&wrap_der(&root.subject_public_key_info)))
+        };
         let pinned_roots = roots.roots.iter().filter(is_pinned).cloned().collect();
         Self { usual, pins: pins.into(), pinned_roots }
     }
@@ -150,7 +151,7 @@ pub fn key_pin(certificate: &[u8]) -> Option<[u8; 32]> {
 }
 
 /// A trust anchor's key without its outermost tag, with it again (X.690 §8.1.3).
-fn whole(inner: &[u8]) -> Vec<u8> {
+fn wrap_der(inner: &[u8]) -> Vec<u8> {
     let mut whole = vec![0x30];
     match inner.len() {
         short @ ..128 => whole.push(short as u8),

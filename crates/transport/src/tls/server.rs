@@ -176,7 +176,7 @@ impl ServerTls {
         client: IpAddr,
         deadline: Duration,
     ) -> Result<TlsStream<S>, HandshakeError> {
-        let _place = HandshakePermit::take().ok_or(HandshakeError::Busy)?;
+        let _place = HandshakePermit::acquire().ok_or(HandshakeError::Busy)?;
         match tokio::time::timeout(deadline, self.handshake(stream, client)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(HandshakeError::Timeout),
@@ -323,7 +323,7 @@ impl HandshakeError {
     fn from_mint(why: MintError, name: &str) -> Self {
         match why {
             MintError::NotBlocked
-            | MintError::NotOurs
+            | MintError::NotOurName
             | MintError::Excluded
             | MintError::BadName(BadName::PublicSuffix) => {
                 Self::NameNotBlocked(name.to_ascii_lowercase())

@@ -30,10 +30,10 @@ pub struct SiteIdentity {
 #[derive(Clone, Debug)]
 pub enum ClientCertificates {
     /// They are not asked.
-    NotAsked,
+    NotRequested,
     /// They are asked; one without a certificate is let in, one with a certificate that the
     /// authorities did not sign is not.
-    Asked(ClientAuthorities),
+    Requested(ClientAuthorities),
     /// Only those with a certificate of the authorities are let in.
     Required(ClientAuthorities),
 }
@@ -69,8 +69,8 @@ impl ClientCertificates {
             WebPkiClientVerifier::builder_with_provider(roots, provider)
         };
         let made = match self {
-            Self::NotAsked => return Ok(WebPkiClientVerifier::no_client_auth()),
-            Self::Asked(authorities) => of(authorities).allow_unauthenticated().build(),
+            Self::NotRequested => return Ok(WebPkiClientVerifier::no_client_auth()),
+            Self::Requested(authorities) => of(authorities).allow_unauthenticated().build(),
             Self::Required(authorities) => of(authorities).build(),
         };
         made.map_err(|why| BadPem(why.to_string()))
@@ -133,10 +133,10 @@ fn config(site: &SiteIdentity, protocols: &[Alpn]) -> Result<ServerConfig, BadPe
     let mut config = server_config_for(identity, site.clients.verifier()?);
     config.alpn_protocols = protocols.iter().map(|it| it.as_bytes().to_vec()).collect();
     match site.clients {
-        ClientCertificates::NotAsked => {}
+        ClientCertificates::NotRequested => {}
         // A resumed session brings the client's certificate along unverified. A ticket is worth
         // nothing but where these very authorities have looked at it: keys of its own.
-        ClientCertificates::Asked(_) | ClientCertificates::Required(_) => {
+        ClientCertificates::Requested(_) | ClientCertificates::Required(_) => {
             config.ticketer = aws_lc_rs::Ticketer::new().map_err(|why| BadPem(why.to_string()))?;
         }
     }
@@ -155,7 +155,7 @@ mod tests {
         SiteIdentity {
             names: owned(names),
             identity: ServerIdentity::from_pem(chain.as_bytes(), key.as_bytes()).unwrap(),
-            clients: ClientCertificates::NotAsked,
+            clients: ClientCertificates::NotRequested,
         }
     }
 

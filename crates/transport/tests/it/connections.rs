@@ -155,7 +155,7 @@ fn draining_stops_accepting_and_waits_for_the_open_ones() {
                 report.send(()).unwrap();
                 let drain = watched.clone();
                 async move {
-                    drain.begun().await;
+                    drain.started().await;
                     let mut word = [0; 4];
                     stream.read_exact(&mut word).await.unwrap();
                 }
@@ -163,8 +163,8 @@ fn draining_stops_accepting_and_waits_for_the_open_ones() {
         );
         let mut client = dial(address, DEADLINE).await.unwrap();
         accepted.recv().await.unwrap();
-        drain.begin();
-        assert!(drain.has_begun());
+        drain.start();
+        assert!(drain.is_started());
         let early = drain.finished(std::time::Duration::from_millis(1)).await;
         assert_eq!(early, Err(StillOpen(1)));
         client.write_all(b"last").await.unwrap();

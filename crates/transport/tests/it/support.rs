@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tokio::runtime::{Builder, LocalOptions};
-use transport::{ConnectionLimits, Drain, Stream, WaitForData, accept_loop, listen_tcp_on_each};
+use transport::{ConnectionLimits, Drain, Stream, WaitForData, accept_loop, listen_tcp_per_core};
 
 /// Longer than anything here takes; reached only by a failing test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
@@ -29,7 +29,7 @@ where
     F: Future<Output = ()> + 'static,
 {
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = listen_tcp_on_each(any, wait, 1, &[]).unwrap().remove(0);
+    let listener = listen_tcp_per_core(any, wait, 1, &[]).unwrap().remove(0);
     let address = listener.local_addr();
     tokio::task::spawn_local(accept_loop(listener, limits, drain, handle));
     address

@@ -284,7 +284,7 @@ fn draining_answers_what_was_asked_over_https() {
         assert!(begun.elapsed() < support::DEADLINE, "never asked");
         std::thread::yield_now();
     }
-    bench.drain.begin();
+    bench.drain.start();
     bench.upstream.release(1);
     let said = asking.join().unwrap();
     assert!(said.text.contains("\"Status\":0"), "{said:?}");

@@ -200,7 +200,7 @@ fn draining_answers_what_was_asked_and_says_goodbye() {
                 () = tokio::task::yield_now() => {}
             }
         }
-        bench.drain.begin();
+        bench.drain.start();
         bench.upstream.release(1);
         assert_eq!(held.await.unwrap().rcode(), 0);
         assert_eq!(bench.drain.finished(DEADLINE).await, Ok(()));

@@ -90,7 +90,7 @@ fn draining_answers_what_was_asked_and_then_ends() {
             std::thread::yield_now();
         }
     }
-    bench.drain.begin();
+    bench.drain.start();
     bench.upstream.release(2);
     assert_eq!(read_framed(&mut stream).unwrap().id(), 1);
     assert_eq!(receive(&client).id(), 2);

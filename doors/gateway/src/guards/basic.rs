@@ -65,7 +65,7 @@ impl BasicAuth {
         }
         let outcome = self.desk.check(&self.users, attempt, now).await;
         if outcome != LoginOutcome::Wrong {
-            self.guesses.give_back(client);
+            self.guesses.refund(client);
         }
         match outcome {
             LoginOutcome::Accepted(user) => Ok(user),

@@ -236,7 +236,7 @@ fn serve(door: Arc<PixelDoor>, http: TcpListener, https: TcpListener, drain: Dra
 
 impl Drop for Edge {
     fn drop(&mut self) {
-        self.drain.begin();
+        self.drain.start();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

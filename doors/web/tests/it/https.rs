@@ -272,7 +272,7 @@ fn stopping_says_goodbye_to_idle_connections() {
         while !answer.ends_with(b"one") {
             assert_ne!(stream.read_buf(&mut answer).await.unwrap(), 0);
         }
-        edge.drain.begin();
+        edge.drain.start();
         // Without close_notify the end would be an error: it might be somebody's in between.
         stream.read_to_end(&mut Vec::new()).await
     };

@@ -152,7 +152,7 @@ impl Edge {
                 tasks.spawn_local(accept_loop(listener, limits, stop.clone(), handle));
             }
             tasks.block_on(&runtime, async move {
-                stop.begun().await;
+                stop.started().await;
                 stop.finished(Duration::from_secs(2)).await.ok();
             });
         });
@@ -211,7 +211,7 @@ impl Edge {
 
 impl Drop for Edge {
     fn drop(&mut self) {
-        self.drain.begin();
+        self.drain.start();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

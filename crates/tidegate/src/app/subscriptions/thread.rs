@@ -63,7 +63,7 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
         work.settle_errands();
         let wake = work.wake();
         tokio::select! {
-            () = drain.begun() => return,
+            () = drain.started() => return,
             () = app.subscriptions.changed.notified() => {}
             order = orders.recv() => match order {
                 Some(order) => work.take(order),

@@ -19,7 +19,7 @@ use vocab::{LinkInfo, LinkInfoNeeds, MacAddress, Now};
 const FRESH_MS: u64 = 30_000;
 /// Delay after a reading until somebody unknown has the table read again. Strangers from beyond a
 /// router are never in it.
-const AGAIN_MS: u64 = 1_000;
+const REREAD_MIN_MS: u64 = 1_000;
 /// Most neighbours, and most addresses of ours, that are kept. Linux itself keeps 1,024 neighbours
 /// of a family unless it is told otherwise (`gc_thresh3`); those beyond are unknown.
 const ENTRIES_MAX: usize = 16_384;
@@ -86,7 +86,7 @@ fn mac(client: IpAddr, now: Now) -> Option<MacAddress> {
 impl InterfaceTable {
     fn read() -> io::Result<Self> {
         let names = rtnetlink::links(ENTRIES_MAX)?;
-        let names = names.into_iter().filter_map(|(index, name)| Some((index, kept(&name)?)));
+        let names = names.into_iter().filter_map(|(index, name)| Some((index, intern(&name)?)));
         Ok(Self { names: names.collect(), addresses: rtnetlink::addresses(ENTRIES_MAX)? })
     }
 
@@ -106,7 +106,7 @@ impl InterfaceTable {
 }
 
 /// The name, for the life of the process.
-fn kept(name: &str) -> Option<&'static str> {
+fn intern(name: &str) -> Option<&'static str> {
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = names.iter().find(|known| **known == name) {
         return Some(known);
@@ -143,7 +143,7 @@ impl<T: Default> KernelTable<T> {
             Some(last) => (now.mono_ms.saturating_sub(last.0), find(&last.1)),
             None => (u64::MAX, None),
         };
-        let enough_ms = if found.is_some() { FRESH_MS } else { AGAIN_MS };
+        let enough_ms = if found.is_some() { FRESH_MS } else { REREAD_MIN_MS };
         if age_ms < enough_ms {
             return found;
         }
@@ -193,8 +193,8 @@ mod tests {
         assert_eq!(ask(1, 5 + FRESH_MS - 1), (Some(1), 1), "known, and fresh enough");
         assert_eq!(ask(1, 5 + FRESH_MS), (Some(2), 2), "known, but long ago");
         let read = 5 + FRESH_MS;
-        assert_eq!(ask(2, read + AGAIN_MS - 1), (None, 2), "unknown a moment ago too");
-        assert_eq!(ask(2, read + AGAIN_MS), (None, 3), "unknown, and a second has gone by");
+        assert_eq!(ask(2, read + REREAD_MIN_MS - 1), (None, 2), "unknown a moment ago too");
+        assert_eq!(ask(2, read + REREAD_MIN_MS), (None, 3), "unknown, and a second has gone by");
     }
 
     #[test]
@@ -210,8 +210,8 @@ mod tests {
             asked.get()
         };
         assert!(ask(10));
-        assert!(!ask(10 + AGAIN_MS - 1));
-        assert!(ask(10 + AGAIN_MS));
+        assert!(!ask(10 + REREAD_MIN_MS - 1));
+        assert!(ask(10 + REREAD_MIN_MS));
     }
 
     #[test]

@@ -11,9 +11,9 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 
 /// Datagrams sent in one system call, at most.
-const SENT_AT_ONCE_MAX: usize = 64;
+const SEND_BATCH_MAX: usize = 64;
 /// Datagrams taken in one system call, at most.
-pub const TAKEN_AT_ONCE_MAX: usize = 32;
+pub const RECEIVE_BATCH_MAX: usize = 32;
 /// Longest datagram that is taken, in bytes; what is longer is cut and so no message any more. We
 /// announce 1232; some servers send more all the same.
 pub const ANSWER_BYTES_MAX: usize = 4096;
@@ -30,8 +30,8 @@ pub struct UdpOutbox {
 
 /// Room for the datagrams that one call takes, 128 KiB, used again and again.
 pub struct UdpInbox {
-    packets: Box<[[u8; ANSWER_BYTES_MAX]; TAKEN_AT_ONCE_MAX]>,
-    lengths: [usize; TAKEN_AT_ONCE_MAX],
+    packets: Box<[[u8; ANSWER_BYTES_MAX]; RECEIVE_BATCH_MAX]>,
+    lengths: [usize; RECEIVE_BATCH_MAX],
 }
 
 impl UdpOutbox {
@@ -56,7 +56,7 @@ impl UdpOutbox {
         let mut outcome = Ok(());
         let (mut done, mut start, mut tries) = (0, 0, 0);
         while done < self.ends.len() {
-            let (sent, failed) = send_some(socket, &self.bytes, start, &self.ends[done..]);
+            let (sent, failed) = send_batch(socket, &self.bytes, start, &self.ends[done..]);
             if sent > 0 {
                 start = self.ends[done + sent - 1];
                 done += sent;
@@ -85,10 +85,10 @@ impl UdpOutbox {
 
 /// Sends those that end at `ends`, the first of which begins at `start`, as many as go at once.
 /// Says how many went; where none did, why.
-fn send_some(socket: i32, bytes: &[u8], start: usize, ends: &[usize]) -> (usize, io::Error) {
-    let count = ends.len().min(SENT_AT_ONCE_MAX);
-    let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; SENT_AT_ONCE_MAX];
-    let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; SENT_AT_ONCE_MAX];
+fn send_batch(socket: i32, bytes: &[u8], start: usize, ends: &[usize]) -> (usize, io::Error) {
+    let count = ends.len().min(SEND_BATCH_MAX);
+    let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; SEND_BATCH_MAX];
+    let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; SEND_BATCH_MAX];
     let mut start = start;
     for (index, end) in ends[..count].iter().enumerate() {
         let datagram = &bytes[start..*end];
@@ -120,19 +120,19 @@ impl UdpInbox {
     /// Empty room.
     pub fn new() -> Self {
         let packets: Box<[[u8; ANSWER_BYTES_MAX]]> =
-            vec![[0; ANSWER_BYTES_MAX]; TAKEN_AT_ONCE_MAX].into();
+            vec![[0; ANSWER_BYTES_MAX]; RECEIVE_BATCH_MAX].into();
         let packets = packets.try_into().ok();
         Self {
             packets: packets.expect("it was made of this length one line above"),
-            lengths: [0; TAKEN_AT_ONCE_MAX],
+            lengths: [0; RECEIVE_BATCH_MAX],
         }
     }
 
     /// Takes what has arrived at `socket`, without waiting; says how many, at least one. What was
     /// taken before is gone. Fewer than [`TAKEN_AT_ONCE_MAX`] means that no more is there.
     pub fn receive(&mut self, socket: impl AsFd) -> io::Result<usize> {
-        let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; TAKEN_AT_ONCE_MAX];
-        let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; TAKEN_AT_ONCE_MAX];
+        let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; RECEIVE_BATCH_MAX];
+        let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; RECEIVE_BATCH_MAX];
         for (index, packet) in self.packets.iter_mut().enumerate() {
             let vector = vectors[index].write(libc::iovec {
                 iov_base: packet.as_mut_ptr().cast(),
@@ -149,13 +149,13 @@ impl UdpInbox {
             libc::recvmmsg(
                 socket.as_fd().as_raw_fd(),
                 heads.as_mut_ptr().cast(),
-                TAKEN_AT_ONCE_MAX as _,
+                RECEIVE_BATCH_MAX as _,
                 libc::MSG_DONTWAIT as _,
                 ptr::null_mut(),
             )
         };
         let taken = usize::try_from(taken).map_err(|_| io::Error::last_os_error())?;
-        let taken = taken.min(TAKEN_AT_ONCE_MAX);
+        let taken = taken.min(RECEIVE_BATCH_MAX);
         for (length, head) in self.lengths.iter_mut().zip(&heads[..taken]) {
             // SAFETY: it was written above, and the kernel wrote its length.
             *length = (unsafe { head.assume_init_ref() }.msg_len as usize).min(ANSWER_BYTES_MAX);
@@ -198,7 +198,7 @@ mod tests {
         let mut next = 0;
         while next < 100 {
             let taken = inbox.receive(&two).unwrap();
-            assert_eq!(taken, TAKEN_AT_ONCE_MAX.min(100 - usize::from(next)));
+            assert_eq!(taken, RECEIVE_BATCH_MAX.min(100 - usize::from(next)));
             for index in 0..taken {
                 assert_eq!(inbox.datagram(index), vec![next; 1 + usize::from(next)]);
                 next += 1;
