@@ -6,6 +6,7 @@
 //! records of one's own ([`records`]) are its data. It is pure: no sockets, no files, no clock and
 //! no chance; what it needs of these is handed in. Called by the DNS door for every question.
 
+pub mod env;
 pub mod guards;
 pub mod limiter;
 pub mod machine;
@@ -14,4 +15,3 @@ pub mod records;
 pub mod redirect_target;
 pub mod sets;
 pub mod state;
-pub mod world;

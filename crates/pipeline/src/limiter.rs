@@ -25,7 +25,7 @@ pub const PER_SECOND_MAX: u32 = 1_000_000;
 const SLOTS: usize = 8;
 const LINES: usize = BUCKETS_MAX / SLOTS;
 /// Locks that newcomers take, so that none gets two buckets; who has one needs no lock.
-const GATES: usize = 64;
+const INSERT_LOCKS: usize = 64;
 /// Moments are counted in 65,536ths of a millisecond, so that high rates are not rounded away.
 const UNITS_PER_MS: u64 = 1 << 16;
 /// They have so many bits and begin again after 49 days.
@@ -98,7 +98,7 @@ pub struct BucketDebt(u64);
 /// The buckets.
 pub struct LimiterBuckets {
     lines: Box<[BucketLine]>,
-    gates: [Mutex<()>; GATES],
+    insert_locks: [Mutex<()>; INSERT_LOCKS],
     seed: Seed,
 }
 
@@ -185,7 +185,7 @@ impl LimiterBuckets {
         let line = || BucketLine([const { AtomicU64::new(0) }; SLOTS]);
         Self {
             lines: std::iter::repeat_with(line).take(LINES).collect(),
-            gates: [const { Mutex::new(()) }; GATES],
+            insert_locks: [const { Mutex::new(()) }; INSERT_LOCKS],
             seed,
         }
     }
@@ -198,11 +198,11 @@ impl LimiterBuckets {
     /// Takes a token from the bucket of whoever `hash` (of [`LimiterBuckets::hasher`]) stands for.
     /// Two who share 29 bits of it share a bucket.
     pub fn take(&self, hash: u64, rate: &BucketRate, empty: WhenEmpty, now: Now) -> TokenOutcome {
-        self.take_and_tell(hash, rate, empty, now).0
+        self.take_with_debt(hash, rate, empty, now).0
     }
 
     /// The same, and the debt that the bucket is in afterwards.
-    pub fn take_and_tell(
+    pub fn take_with_debt(
         &self,
         hash: u64,
         rate: &BucketRate,
@@ -217,7 +217,9 @@ impl LimiterBuckets {
         let most = rate.most(empty);
         for _ in 0..TRIES_MAX {
             let Some((slot, word)) = line.find(mark) else {
-                let _gate = self.gates[at % GATES].lock().unwrap_or_else(PoisonError::into_inner);
+                let _gate = self.insert_locks[at % INSERT_LOCKS]
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 match line.admit(mark, rate, now, most) {
                     Some(taken) => return (taken, BucketDebt(rate.interval)),
                     None => continue,

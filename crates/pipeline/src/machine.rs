@@ -12,6 +12,9 @@ mod wrapping;
 pub use matching::pointer_address;
 pub use returning::{Returned, returned};
 
+use crate::env::{
+    CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion, RenewalState,
+};
 use crate::program::{
     AfterAnswer, CacheKeeper, EndScope, Op, OwnAnswer, Place, Program, SilentAnswer,
 };
@@ -19,9 +22,6 @@ use crate::redirect_target::RedirectTarget;
 use crate::state::{
     CallFrame, EmptyAnswer, FrameKind, ReturnWrapper, RunFailure, RunResponse, RunState, RunStep,
     RunWait, STEPS_MAX, SequenceEnd, UpstreamExtra, WaitOutcome,
-};
-use crate::world::{
-    CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion, RenewalState,
 };
 use dns_wire::{DnsQuery, KeyBuffer, synthesize};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ struct RunContext<'r, W> {
     state: &'r mut RunState,
     /// The client's question.
     original: &'r DnsQuery<'r>,
-    world: &'r mut W,
+    env: &'r mut W,
     out: &'r mut Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ pub fn run<W: PipelineEnv>(
     world: &mut W,
     out: &mut Vec<u8>,
 ) -> RunStep {
-    let mut run = RunContext { program, state, original: query, world, out };
+    let mut run = RunContext { program, state, original: query, env: world, out };
     loop {
         let changed = ChangedQuestion::of(run.state, query);
         let step = match &changed {
@@ -103,7 +103,7 @@ pub fn arrive(program: &Program, state: &mut RunState, arrived: WaitOutcome) {
             state.source = source;
         }
         WaitOutcome::Response(response, source) => {
-            state.heard = None;
+            state.upstream_answer = None;
             state.response = response;
             state.source = source;
         }
@@ -123,9 +123,9 @@ pub fn arrive(program: &Program, state: &mut RunState, arrived: WaitOutcome) {
 }
 
 /// Writes what is answered where a program gave no answer.
-pub fn silence(program: &Program, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
+pub fn write_default_answer(program: &Program, query: &DnsQuery<'_>, out: &mut Vec<u8>) {
     const REFUSED: u16 = 5;
-    let rcode = match program.silence {
+    let rcode = match program.default_answer {
         SilentAnswer::Refused => REFUSED,
         SilentAnswer::Empty => 0,
     };
@@ -149,43 +149,45 @@ impl RunState {
     fn end(&mut self, scope: EndScope) {
         while let Some(frame) = self.frames.pop() {
             if scope == EndScope::Called && frame.kind == FrameKind::Call {
-                self.ending =
-                    Some(SequenceEnd { wrappers: frame.wrappers, back: Some(frame.back) });
+                self.ending = Some(SequenceEnd {
+                    wrappers: frame.wrappers,
+                    return_to: Some(frame.return_to),
+                });
                 return;
             }
         }
-        self.ending = Some(SequenceEnd { wrappers: 0, back: None });
+        self.ending = Some(SequenceEnd { wrappers: 0, return_to: None });
     }
 
     /// The end of a sequence.
-    fn go_back(&mut self) {
+    fn return_from_call(&mut self) {
         match self.frames.pop() {
-            None => self.ending = Some(SequenceEnd { wrappers: 0, back: None }),
-            Some(CallFrame { back, kind: FrameKind::Jump, .. }) => self.at = back,
-            Some(CallFrame { back, kind: FrameKind::Call, wrappers }) => {
-                self.ending = Some(SequenceEnd { wrappers, back: Some(back) });
+            None => self.ending = Some(SequenceEnd { wrappers: 0, return_to: None }),
+            Some(CallFrame { return_to: back, kind: FrameKind::Jump, .. }) => self.at = back,
+            Some(CallFrame { return_to: back, kind: FrameKind::Call, wrappers }) => {
+                self.ending = Some(SequenceEnd { wrappers, return_to: Some(back) });
             }
         }
     }
 
     /// The end of all that was called since the last jump.
-    fn leave(&mut self) {
+    fn return_from_jump(&mut self) {
         let mut wrappers = self.wrappers.len() as u8;
         let mut back = None;
         while let Some(frame) = self.frames.pop() {
             if frame.kind == FrameKind::Jump {
-                back = Some(frame.back);
+                back = Some(frame.return_to);
                 break;
             }
             wrappers = frame.wrappers;
         }
         let wrappers = if back.is_some() { wrappers } else { 0 };
-        self.ending = Some(SequenceEnd { wrappers, back });
+        self.ending = Some(SequenceEnd { wrappers, return_to: back });
     }
 
-    fn enter(&mut self, to: Place, kind: FrameKind) -> OpFlow {
+    fn call(&mut self, to: Place, kind: FrameKind) -> OpFlow {
         let wrappers = self.wrappers.len() as u8;
-        match self.frames.push(CallFrame { back: self.at + 1, kind, wrappers }) {
+        match self.frames.push(CallFrame { return_to: self.at + 1, kind, wrappers }) {
             Ok(()) => OpFlow::To(to),
             Err(_) => OpFlow::Fail(RunFailure::Program),
         }
@@ -253,7 +255,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             }
             let program = self.program;
             let Some(op) = program.ops.get(self.state.at as usize) else {
-                self.state.go_back();
+                self.state.return_from_call();
                 continue;
             };
             match self.step(op, asked) {
@@ -273,7 +275,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     fn step(&mut self, op: &Op, asked: PipelineQuestion<'_>) -> OpFlow {
         match op {
             Op::When { tests, otherwise } => {
-                if self.all_hold(tests, asked) {
+                if self.all_match(tests, asked) {
                     OpFlow::Next
                 } else {
                     OpFlow::To(*otherwise)
@@ -281,20 +283,20 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             }
             Op::Accept(scope) => OpFlow::End(*scope),
             Op::Return | Op::End => {
-                self.state.go_back();
+                self.state.return_from_call();
                 // Where it goes on is known already.
                 OpFlow::To(self.state.at)
             }
             Op::Leave => {
-                self.state.leave();
+                self.state.return_from_jump();
                 OpFlow::To(self.state.at)
             }
             Op::Reject { rcode, soa, scope } => self.reject(*rcode, *soa, *scope, asked),
-            Op::Jump(to) => self.state.enter(*to, FrameKind::Jump),
+            Op::Jump(to) => self.state.call(*to, FrameKind::Jump),
             Op::Goto(to) => OpFlow::To(*to),
-            Op::Call(to) => self.state.enter(*to, FrameKind::Call),
+            Op::Call(to) => self.state.call(*to, FrameKind::Call),
             Op::Mark(marks) => self.mark(marks),
-            Op::Own(own) => self.own(*own, asked),
+            Op::DoorAnswer(own) => self.ask_door(*own, asked),
             Op::Hosts { hosts, then } => self.hosts(hosts, *then, asked),
             Op::Records { zone, then } => self.records(zone, *then, asked),
             Op::BlackHole { answer, then } => self.black_hole(answer, *then, asked),
@@ -323,7 +325,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             Op::Collect(collector) => self.wrap(ReturnWrapper::Collect(*collector)),
             Op::Summary(title) => self.wrap(ReturnWrapper::Summary(Arc::clone(title))),
             Op::Print(line) => {
-                self.world.tell(asked, PipelineEvent::Line(line));
+                self.env.emit(asked, PipelineEvent::Line(line));
                 OpFlow::Next
             }
             Op::Effect { effect, phase } => self.effect(*effect, *phase, asked),
@@ -333,16 +335,16 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         }
     }
 
-    fn own(&mut self, own: OwnAnswer, asked: PipelineQuestion<'_>) -> OpFlow {
+    fn ask_door(&mut self, own: OwnAnswer, asked: PipelineQuestion<'_>) -> OpFlow {
         if own == OwnAnswer::Subnet {
-            self.state.extra.subnet = self.world.subnet(asked);
+            self.state.extra.subnet = self.env.subnet(asked);
             return OpFlow::Next;
         }
         let query = bare(asked.query);
         let asked = PipelineQuestion { query: &query, ..asked };
-        match self.world.own(own, asked, self.out) {
-            DoorAnswer::Nothing => OpFlow::Next,
-            DoorAnswer::Instead(target) => self.ask_instead(target),
+        match self.env.door_answer(own, asked, self.out) {
+            DoorAnswer::Absent => OpFlow::Next,
+            DoorAnswer::Rewrite(target) => self.rewrite_to(target),
             DoorAnswer::Answered(source) => {
                 self.state.response = RunResponse::Made;
                 self.state.source = source;
@@ -372,11 +374,11 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         asked.query.key(&mut key);
         let extended = self.extended_key(&key, asked);
         let key = extended.as_deref().unwrap_or(key.as_bytes());
-        let CacheResult { held, renew } = self.world.cached(cache, key);
+        let CacheResult { held, renew } = self.env.cached(cache, key);
         let (answer, age_s, source) = match held {
             HeldAnswer::Fresh(answer, age_s) => (answer, age_s, Source::Cache),
             HeldAnswer::Stale(answer, age_s) => (answer, age_s, Source::Stale),
-            HeldAnswer::Nothing => {
+            HeldAnswer::Miss => {
                 return match keeper {
                     CacheKeeper::Exchange => OpFlow::Next,
                     CacheKeeper::Run => self.wrap(ReturnWrapper::Keep { cache, key: key.into() }),
@@ -399,7 +401,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             // It is the first one there.
             let _ = state.wrappers.push(Some(wrapper));
         }
-        self.world.renew(state);
+        self.env.renew(state);
     }
 
     /// The key of the cache where something besides the question tells answers apart.

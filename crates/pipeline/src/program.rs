@@ -32,7 +32,7 @@ pub struct Program {
     /// The operations of all sequences.
     pub ops: Box<[Op]>,
     /// What is answered where a program ends without an answer.
-    pub silence: SilentAnswer,
+    pub default_answer: SilentAnswer,
 }
 
 /// Tells what is answered where a program ends without an answer.
@@ -84,7 +84,7 @@ pub enum Op {
     /// Sets marks.
     Mark(Box<[u32]>),
     /// An answer of the door's own: its records, special names, its policy.
-    Own(OwnAnswer),
+    DoorAnswer(OwnAnswer),
     /// Addresses from hosts entries.
     Hosts {
         /// The entries.
@@ -262,7 +262,7 @@ pub enum BlackHole {
         ttl: u32,
     },
     /// No such name.
-    NoSuchName,
+    NxDomain,
     /// An empty answer.
     Empty,
     /// `0.0.0.0` and `::`.
@@ -363,7 +363,7 @@ impl Program {
             let len = self.ops[start..].iter().take_while(|op| !matches!(op, Op::End)).count();
             for at in start..start + len {
                 if let Op::Cache { cache, .. } = self.ops[at]
-                    && let Some(forward) = self.forward_behind(at)
+                    && let Some(forward) = self.forward_after_cache(at)
                     && !self.is_skipped(start, at, forward)
                 {
                     self.hand_over(at, cache, forward);
@@ -374,7 +374,7 @@ impl Program {
 
     /// The exchange that follows the cache at `at` with nothing but `has_resp` → `accept` between,
     /// which does nothing after a miss, and that ends the run.
-    fn forward_behind(&self, at: usize) -> Option<usize> {
+    fn forward_after_cache(&self, at: usize) -> Option<usize> {
         let mut at = at + 1;
         while let Some(Op::When { tests, otherwise }) = self.ops.get(at)
             && is_has_response(tests)

@@ -35,7 +35,7 @@ pub struct RunState {
     pub(crate) source: Source,
     pub(crate) refusal: Option<u16>,
     /// The upstreams' answer that a response was made of, where options went to them.
-    pub(crate) heard: Option<Arc<WireAnswer>>,
+    pub(crate) upstream_answer: Option<Arc<WireAnswer>>,
     pub(crate) ending: Option<SequenceEnd>,
     pub(crate) blank: EmptyAnswer,
 }
@@ -55,13 +55,13 @@ pub(crate) struct SequenceEnd {
     /// So many wrappers stay.
     pub(crate) wrappers: u8,
     /// Where it goes on; nowhere at the end of all.
-    pub(crate) back: Option<Place>,
+    pub(crate) return_to: Option<Place>,
 }
 
 /// Holds whom a sequence goes back to.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CallFrame {
-    pub(crate) back: Place,
+    pub(crate) return_to: Place,
     pub(crate) kind: FrameKind,
     /// Number of wrappers there were.
     pub(crate) wrappers: u8,
@@ -107,7 +107,7 @@ pub enum RunFailure {
     /// No upstream could be reached.
     Network,
     /// An upstream leads back to this server.
-    Circle,
+    Loop,
     /// Too many questions are waiting.
     Overloaded,
     /// A cap of the program was reached, or an answer could not be changed as asked.
@@ -201,7 +201,7 @@ impl RunState {
             extra: UpstreamExtra::default(),
             source: Source::Local,
             refusal: None,
-            heard: None,
+            upstream_answer: None,
             ending: None,
             blank: EmptyAnswer::No,
         }
@@ -255,10 +255,10 @@ impl RunState {
     }
 
     /// Another answer was written to the buffer in the place of this one.
-    pub fn answer_made(&mut self) {
+    pub fn mark_rewritten(&mut self) {
         self.response = RunResponse::Made;
         self.refusal = None;
-        self.heard = None;
+        self.upstream_answer = None;
     }
 
     /// Takes the answer away.

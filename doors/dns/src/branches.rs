@@ -12,10 +12,10 @@ use crate::shared::DoorShared;
 use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
 use dns_wire::reply;
+use pipeline::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use pipeline::machine;
 use pipeline::program::{FallbackOp, FamilyPreference, OnError, StandbyMode};
 use pipeline::state::{RunFailure, RunResponse, RunState, RunStep, RunWait, WaitOutcome};
-use pipeline::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,5 +263,5 @@ fn note_preferred(origin: BranchOrigin<'_>, state: &RunState, wanted: u16) {
     let view = RequestView { shared: origin.shared, policy: &policy, plan: origin.plan };
     let mut around = RequestEnv::new(view, origin.request.caller(), RunFindings::NONE);
     let name = state.target().map_or(text.as_name(), |target| target.name.as_name());
-    around.tell(PipelineQuestion { query: &query, name }, PipelineEvent::Preferred(wanted));
+    around.emit(PipelineQuestion { query: &query, name }, PipelineEvent::Preferred(wanted));
 }

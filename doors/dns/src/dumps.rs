@@ -39,7 +39,7 @@ impl CacheDump {
             } else {
                 spec.dump_interval
             },
-            foreign: file.place.complaint(told).remedy(remedy),
+            foreign: file.position.complaint(told).remedy(remedy),
         })
     }
 

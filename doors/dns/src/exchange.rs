@@ -23,7 +23,7 @@ pub(crate) fn of_upstream(resolution: Resolution) -> WaitOutcome {
         Ok((answer, age_s)) => WaitOutcome::Answer(answer, age_s, resolution.source),
         Err(why) => WaitOutcome::Failed(match why {
             ResolveError::Overloaded => RunFailure::Overloaded,
-            ResolveError::Loop => RunFailure::Circle,
+            ResolveError::Loop => RunFailure::Loop,
             ResolveError::Unreachable | ResolveError::Tls => RunFailure::Network,
             ResolveError::Timeout | ResolveError::BadAnswer | ResolveError::Stopped => {
                 RunFailure::Upstream

@@ -57,7 +57,7 @@ pub(crate) fn review(
     let Some(cause) = blocked_alias(view, asked, state.response(), out) else { return passed };
     out.clear();
     view.block_alias(&bare(asked.query), &asked.caller, out);
-    state.answer_made();
+    state.mark_rewritten();
     let findings = RunFindings { cause, error: Some(EdeCode::Blocked), words: None };
     ReviewedAnswer { findings, source: Source::Policy }
 }
@@ -83,7 +83,7 @@ pub(crate) fn keep_outside(
     }
     out.clear();
     synthesize::nodata(&bare(asked.query), EMPTIED_TTL_S, None, out);
-    state.answer_made();
+    state.mark_rewritten();
     Some(guard::REBINDING_ERROR)
 }
 

@@ -57,7 +57,7 @@ impl ForeignConfig {
         }
         let memories = compiled.memories.iter();
         Ok(Self {
-            entries: compiled.entries.iter().map(|it| it.place).collect(),
+            entries: compiled.entries.iter().map(|it| it.start).collect(),
             openings: compiled.servers.iter().flat_map(openings).collect(),
             resolver,
             effects,
@@ -156,7 +156,7 @@ fn certificate(
             Some(other) if *other != this => complaints.push(
                 files
                     .cert
-                    .place
+                    .position
                     .complaint("servers with different certificates are not built yet")
                     .remedy("give all of them the same"),
             ),
@@ -186,7 +186,8 @@ fn resolver(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> Res
 
 fn in_place(complaint: Complaint, group: &GroupSpec) -> Complaint {
     let index = complaint.path.split('.').nth(1).and_then(|it| it.parse::<usize>().ok());
-    let place = index.and_then(|it| group.upstreams.get(it)).map_or(&group.place, |it| &it.place);
+    let place =
+        index.and_then(|it| group.upstreams.get(it)).map_or(&group.position, |it| &it.position);
     let placed = place.complaint(&complaint.message);
     match complaint.remedy {
         Some(remedy) => placed.remedy(remedy),
@@ -271,7 +272,7 @@ fn effects(compiled: &CompiledPipeline, complaints: &mut Vec<Complaint>) -> Effe
     for spec in &compiled.effects {
         match serde_json::from_value(spec.outward.settings()) {
             Ok(made) => effects.push(EffectSettings { name: spec.name.clone(), spec: made }),
-            Err(why) => complaints.push(spec.place.complaint(why)),
+            Err(why) => complaints.push(spec.position.complaint(why)),
         }
     }
     let plan = EffectsPlan { effects, jobs: compiled.jobs.iter().map(job).collect() };
@@ -287,8 +288,8 @@ fn placed(complaint: Complaint, compiled: &CompiledPipeline) -> Complaint {
     let kind = parts.next();
     let index = parts.next().and_then(|it| it.parse::<usize>().ok()).unwrap_or(0);
     let place = match kind {
-        Some("jobs") => compiled.jobs.get(index).map(|it| &it.place),
-        _ => compiled.effects.get(index).map(|it| &it.place),
+        Some("jobs") => compiled.jobs.get(index).map(|it| &it.position),
+        _ => compiled.effects.get(index).map(|it| &it.position),
     };
     let Some(place) = place else { return complaint };
     let placed = place.complaint(&complaint.message);

@@ -73,7 +73,7 @@ impl DnsDoor {
         match state.response() {
             RunResponse::Made => {}
             RunResponse::Kept(answer, age_s) => answer.write_message(&query, *age_s, &mut out),
-            RunResponse::Nothing => machine::silence(program, &query, &mut out),
+            RunResponse::Nothing => machine::write_default_answer(program, &query, &mut out),
         }
         let action = if source == Source::Policy { Action::Block } else { Action::Pass };
         let error = findings.error.map(EdeCode::code);

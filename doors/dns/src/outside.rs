@@ -13,7 +13,7 @@ use dns_effects::{
     EffectsPlan, GivenAnswer, ReverseMemory,
 };
 use dns_wire::reply;
-use pipeline::world::{PipelineEvent, PipelineQuestion};
+use pipeline::env::{PipelineEvent, PipelineQuestion};
 use quick_cache::sync::Cache;
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;

@@ -5,8 +5,8 @@
 
 use dns_wire::records::LocalRecords;
 use dns_wire::synthesize;
+use pipeline::env::{DoorAnswer, PipelineQuestion};
 use pipeline::redirect_target::RedirectTarget;
-use pipeline::world::{DoorAnswer, PipelineQuestion};
 use policy::RewriteAnswer;
 use std::sync::Arc;
 use vocab::{RequestKind, Source};
@@ -33,7 +33,7 @@ pub(crate) fn answer(
         }
         RewriteAnswer::Alias(name) => {
             if let Some(target) = RedirectTarget::new(name.clone()) {
-                return DoorAnswer::Instead(Arc::new(target));
+                return DoorAnswer::Rewrite(Arc::new(target));
             }
             synthesize::nodata(asked.query, ttl_s, None, out);
             DoorAnswer::Answered(Source::Local)

@@ -79,7 +79,7 @@ pub(crate) fn shape(
         }
         RunResponse::Kept(answer, age_s) => answer.write_message(query, *age_s, out),
         RunResponse::Nothing => match state.failure() {
-            None => machine::silence(&view.plan.program, query, out),
+            None => machine::write_default_answer(&view.plan.program, query, out),
             Some(why) => {
                 synthesize::servfail(&bare(query), None, out);
                 error = Some(error_of(why));
@@ -101,7 +101,7 @@ pub(crate) fn shape(
     seen.answer.subnet = echoed(view, source, &returned, seen.subnet);
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
     let text = match state.failure() {
-        Some(RunFailure::Circle) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
+        Some(RunFailure::Loop) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
         _ => match findings.words {
             Some(words) if !seen.reads_structured && room >= words.len() => words.to_owned(),
             _ => reason(view, asked, &seen, error, findings.cause, room),
@@ -213,7 +213,7 @@ fn error_of(why: RunFailure) -> EdeCode {
     match why {
         // RFC 8914 §4.23 and §4.24.
         RunFailure::Upstream | RunFailure::Overloaded => EdeCode::NoReachableAuthority,
-        RunFailure::Network | RunFailure::Circle => EdeCode::NetworkError,
+        RunFailure::Network | RunFailure::Loop => EdeCode::NetworkError,
         RunFailure::Program | RunFailure::Effect => EdeCode::NotSupported,
     }
 }

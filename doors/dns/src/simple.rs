@@ -19,15 +19,15 @@ use vocab::Network;
 /// The program of `settings`, which were checked, with what they answer by themselves.
 pub(crate) fn program(settings: &Settings, local: &LocalNames) -> Program {
     let mut draft = SimpleDraft::default();
-    draft.ops.push(Op::Own(OwnAnswer::Admission));
+    draft.ops.push(Op::DoorAnswer(OwnAnswer::Admission));
     draft.ops.extend(local.rewrites.iter().map(|rules| Op::Redirect(Arc::clone(rules))));
-    draft.ops.extend([Op::Own(OwnAnswer::Records), Op::Own(OwnAnswer::Special)]);
+    draft.ops.extend([Op::DoorAnswer(OwnAnswer::Records), Op::DoorAnswer(OwnAnswer::Special)]);
     if !settings.filter_types.is_empty() {
-        draft.ops.push(Op::Own(OwnAnswer::Filter));
+        draft.ops.push(Op::DoorAnswer(OwnAnswer::Filter));
     }
-    draft.ops.push(Op::Own(OwnAnswer::Policy));
+    draft.ops.push(Op::DoorAnswer(OwnAnswer::Policy));
     if settings.client_subnet.mode != SubnetMode::Off {
-        draft.ops.push(Op::Own(OwnAnswer::Subnet));
+        draft.ops.push(Op::DoorAnswer(OwnAnswer::Subnet));
     }
     // Group and cache 0 are everybody's; each view has its own behind them.
     for (index, view) in settings.views.iter().enumerate() {
@@ -116,6 +116,6 @@ impl SimpleDraft {
             self.ops[place] =
                 Op::Fallback(FallbackOp { primary, secondary, threshold, standby, then });
         }
-        Program { ops: self.ops.into(), silence: SilentAnswer::Refused }
+        Program { ops: self.ops.into(), default_answer: SilentAnswer::Refused }
     }
 }

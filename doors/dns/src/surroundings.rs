@@ -9,12 +9,12 @@ use crate::rewrites;
 use crate::special::SpecialAnswer;
 use crate::view::RequestView;
 use dns_wire::{CLASS_IN, DnsQuery, EdeCode, record_type, synthesize};
-use pipeline::program::OwnAnswer;
-use pipeline::state::RunState;
-use pipeline::world::{
+use pipeline::env::{
     self, CacheResult, DoorAnswer, HeldAnswer, PipelineEnv, PipelineEvent, PipelineQuestion,
     RenewalState,
 };
+use pipeline::program::OwnAnswer;
+use pipeline::state::RunState;
 use policy::{Ask, VerdictManner};
 use resolver::{CacheId, CachedState, RenewAdvice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -61,7 +61,7 @@ impl<'v> RequestEnv<'v> {
             synthesize::any(query, ANY_TTL_S, out);
             return DoorAnswer::Answered(Source::Local);
         }
-        DoorAnswer::Nothing
+        DoorAnswer::Absent
     }
 
     fn special(&self, asked: PipelineQuestion<'_>, out: &mut Vec<u8>) -> DoorAnswer {
@@ -69,7 +69,7 @@ impl<'v> RequestEnv<'v> {
             return DoorAnswer::Answered(Source::Local);
         }
         let Some(special) = self.view.plan.special.find(asked.name) else {
-            return DoorAnswer::Nothing;
+            return DoorAnswer::Absent;
         };
         match special {
             SpecialAnswer::Loopback => {
@@ -99,7 +99,7 @@ impl<'v> RequestEnv<'v> {
             return said;
         }
         match verdict.action {
-            Action::Pass => DoorAnswer::Nothing,
+            Action::Pass => DoorAnswer::Absent,
             Action::Block => {
                 self.findings.error = Some(EdeCode::Blocked);
                 self.view.block(asked.query, &self.caller, out);
@@ -110,8 +110,8 @@ impl<'v> RequestEnv<'v> {
 }
 
 impl PipelineEnv for RequestEnv<'_> {
-    fn caller(&self) -> world::PipelineCaller<'_> {
-        world::PipelineCaller {
+    fn caller(&self) -> env::PipelineCaller<'_> {
+        env::PipelineCaller {
             client: self.caller.client,
             server_name: self.caller.server_name,
             url_path: self.caller.url_path,
@@ -128,7 +128,7 @@ impl PipelineEnv for RequestEnv<'_> {
         let held = match looked.cached {
             CachedState::Fresh { answer, age_s } => HeldAnswer::Fresh(answer, age_s),
             CachedState::Stale { answer, age_s } => HeldAnswer::Stale(answer, age_s),
-            CachedState::Miss => HeldAnswer::Nothing,
+            CachedState::Miss => HeldAnswer::Miss,
         };
         let renew = match looked.renew {
             RenewAdvice::Now => RenewalState::Due,
@@ -145,7 +145,7 @@ impl PipelineEnv for RequestEnv<'_> {
         self.renewal = Some(Box::new(state));
     }
 
-    fn own(
+    fn door_answer(
         &mut self,
         own: OwnAnswer,
         asked: PipelineQuestion<'_>,
@@ -155,7 +155,7 @@ impl PipelineEnv for RequestEnv<'_> {
             OwnAnswer::Admission => Self::admission(asked.query, out),
             OwnAnswer::Records => {
                 match self.view.plan.local.records.lookup(asked.name, asked.query.qtype) {
-                    None => DoorAnswer::Nothing,
+                    None => DoorAnswer::Absent,
                     Some(records) => {
                         records.write(asked.query, MESSAGE_BYTES_MAX, out);
                         DoorAnswer::Answered(Source::Local)
@@ -168,7 +168,7 @@ impl PipelineEnv for RequestEnv<'_> {
                 synthesize::nodata(asked.query, FILTERED_TTL_S, None, out);
                 DoorAnswer::Answered(Source::Local)
             }
-            OwnAnswer::Filter | OwnAnswer::Subnet => DoorAnswer::Nothing,
+            OwnAnswer::Filter | OwnAnswer::Subnet => DoorAnswer::Absent,
             OwnAnswer::Policy => self.policy(asked, out),
         }
     }
@@ -187,7 +187,7 @@ impl PipelineEnv for RequestEnv<'_> {
         self.view.plan.outside.is_preferred(family, name, self.caller.now)
     }
 
-    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
+    fn emit(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
         self.view.plan.outside.tell(&self.caller, asked, &tidings);
     }
 }

@@ -16,7 +16,7 @@ pub fn describe(compiled: &CompiledPipeline) -> String {
     for server in &compiled.servers {
         let listen: Vec<String> = server.listen.iter().map(ToString::to_string).collect();
         for entry in &server.entries {
-            let place = compiled.entries.get(usize::from(entry.entry)).map_or(0, |it| it.place);
+            let place = compiled.entries.get(usize::from(entry.entry)).map_or(0, |it| it.start);
             // Writing to a String cannot fail.
             let _ = writeln!(
                 out,
@@ -33,7 +33,7 @@ pub fn describe(compiled: &CompiledPipeline) -> String {
     let _ = writeln!(
         out,
         "{}",
-        match compiled.program.silence {
+        match compiled.program.default_answer {
             SilentAnswer::Refused => "else REFUSED",
             SilentAnswer::Empty => "else an empty answer",
         }
@@ -59,7 +59,7 @@ fn operation(op: &Op) -> String {
         Op::Goto(to) => format!("go to {to}"),
         Op::Call(to) => format!("call {to}"),
         Op::Mark(marks) => format!("mark {marks:?}"),
-        Op::Own(own) => own_name(*own).into(),
+        Op::DoorAnswer(own) => own_name(*own).into(),
         Op::Hosts { hosts, then } => format!("hosts of {} rules{}", hosts.len(), after(*then)),
         Op::Records { zone, then } => format!("{} records{}", zone.len(), after(*then)),
         Op::BlackHole { answer, then } => format!("answer {}{}", hole(answer), after(*then)),
@@ -129,7 +129,7 @@ fn hole(answer: &BlackHole) -> String {
         BlackHole::Addresses { addresses, .. } => {
             addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         }
-        BlackHole::NoSuchName => "no such name".into(),
+        BlackHole::NxDomain => "no such name".into(),
         BlackHole::Empty => "nothing".into(),
         BlackHole::Null => "null addresses".into(),
         BlackHole::Refused => "refused".into(),

@@ -3,7 +3,7 @@
 //! A plugin that several rules run is one cache, one group, one effect. Called by
 //! [`super::sequences`] and [`super`].
 
-use super::book::PluginBook;
+use super::plugins::PluginBook;
 use super::sets::SetCompiler;
 use super::specs::{
     CACHES_MAX, COLLECTORS_MAX, CacheSpec, EFFECTS_MAX, EffectSpec, GROUPS_MAX, GroupSpec,
@@ -31,7 +31,7 @@ pub(super) struct ExecutorRunner<'r> {
     /// The plugin's tag, or where the quick form stands.
     pub(super) name: &'r str,
     /// Where it stands.
-    pub(super) place: &'r SourcePosition,
+    pub(super) position: &'r SourcePosition,
 }
 
 /// Holds what executors need, as far as it is known.
@@ -70,8 +70,8 @@ impl<'f> ExecutorNeeds<'f> {
     }
 
     /// Where what `runner` runs is set up.
-    fn home(&self, runner: ExecutorRunner<'_>) -> SourcePosition {
-        runner.plugin.map_or(runner.place, |at| &self.book.plugins[at].place).clone()
+    fn definition(&self, runner: ExecutorRunner<'_>) -> SourcePosition {
+        runner.plugin.map_or(runner.position, |at| &self.book.plugins[at].position).clone()
     }
 
     /// The next number of something of which there are `have`; a complaint at the cap.
@@ -98,7 +98,7 @@ impl<'f> ExecutorNeeds<'f> {
         }
         let mut spec = GroupSpec {
             name: runner.name.to_owned(),
-            place: self.home(runner),
+            position: self.definition(runner),
             upstreams: forward.upstreams.clone(),
             concurrent: forward.concurrent,
         };
@@ -109,12 +109,13 @@ impl<'f> ExecutorNeeds<'f> {
                 let upstream = forward.upstreams.iter().find(|it| it.tag == *tag);
                 if upstream.is_none() {
                     let message = format!("{} has no upstream called {tag:?}", runner.name);
-                    self.book.notes.complain(runner.place.complaint(message));
+                    self.book.notes.complain(runner.position.complaint(message));
                 }
                 spec.upstreams.extend(upstream.cloned());
             }
         }
-        let group = self.next(self.groups.len(), GROUPS_MAX, "groups of upstreams", runner.place);
+        let group =
+            self.next(self.groups.len(), GROUPS_MAX, "groups of upstreams", runner.position);
         self.groups.push(spec);
         if let Some(key) = key {
             self.groups_of.insert(key, group);
@@ -136,10 +137,10 @@ impl<'f> ExecutorNeeds<'f> {
 
     pub(super) fn cache(&mut self, cache: &CachePlugin, runner: ExecutorRunner<'_>) -> u16 {
         self.number(runner, |needs| {
-            let number = needs.next(needs.caches.len(), CACHES_MAX, "caches", runner.place);
+            let number = needs.next(needs.caches.len(), CACHES_MAX, "caches", runner.position);
             needs.caches.push(CacheSpec {
                 name: runner.name.to_owned(),
-                place: needs.home(runner),
+                position: needs.definition(runner),
                 entries: cache.entries,
                 lazy: cache.lazy,
                 dump_file: cache.dump_file.clone(),
@@ -154,7 +155,7 @@ impl<'f> ExecutorNeeds<'f> {
     pub(super) fn reverse_lookup(&mut self, it: &ReverseLookup, runner: ExecutorRunner<'_>) -> Op {
         let memory = self.number(runner, |needs| {
             let what = "memories of names by address";
-            let number = needs.next(needs.memories.len(), MEMORIES_MAX, what, runner.place);
+            let number = needs.next(needs.memories.len(), MEMORIES_MAX, what, runner.position);
             needs.memories.push(MemorySpec {
                 name: runner.name.to_owned(),
                 entries: it.entries,
@@ -188,10 +189,10 @@ impl<'f> ExecutorNeeds<'f> {
             }
         }
         self.number(runner, |needs| {
-            let number = needs.next(needs.effects.len(), EFFECTS_MAX, "effects", runner.place);
+            let number = needs.next(needs.effects.len(), EFFECTS_MAX, "effects", runner.position);
             needs.effects.push(EffectSpec {
                 name: runner.name.to_owned(),
-                place: needs.home(runner),
+                position: needs.definition(runner),
                 outward: outward.clone(),
             });
             number
@@ -214,7 +215,7 @@ impl<'f> ExecutorNeeds<'f> {
                 (false, Written::Before) => Op::Await { effect, on_error: on_error(it.error_mode) },
                 (false, Written::After) => {
                     let message = "an answer that is there does not wait for a request";
-                    let complaint = runner.place.complaint(message);
+                    let complaint = runner.position.complaint(message);
                     self.book.notes.warn(complaint.remedy("set `async: true`, or `phase: before`"));
                     Op::Effect { effect, phase: EffectTiming::End }
                 }
@@ -231,7 +232,7 @@ impl<'f> ExecutorNeeds<'f> {
         let known = runner.plugin.and_then(|at| self.hosts.get(&at)).cloned();
         let hosts = known.unwrap_or_else(|| {
             let mut builder = HostsTable::builder(HOSTS_TTL_S).regexp_case(self.sets.case());
-            self.sets.each_rule(listed, |line| builder.add_line(line));
+            self.sets.for_each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
         if let Some(at) = runner.plugin {
@@ -244,7 +245,7 @@ impl<'f> ExecutorNeeds<'f> {
         let known = runner.plugin.and_then(|at| self.redirects.get(&at)).cloned();
         let redirect = known.unwrap_or_else(|| {
             let mut builder = RedirectTable::builder().regexp_case(self.sets.case());
-            self.sets.each_rule(listed, |line| builder.add_line(line));
+            self.sets.for_each_rule(listed, |line| builder.add_line(line));
             Arc::new(builder.build())
         });
         if let Some(at) = runner.plugin {
@@ -266,23 +267,23 @@ impl<'f> ExecutorNeeds<'f> {
         let (sets, notes) = (self.sets, self.book.notes);
         let mut builder = ZoneTable::builder();
         for item in &listed.rules {
-            let mut include = |path: &str, _: &str| included(sets, path, &item.place);
+            let mut include = |path: &str, _: &str| included(sets, path, &item.position);
             if let Err(bad) = builder.add("", &item.text, &mut include) {
                 for it in bad {
-                    notes.complain(item.place.complaint(it.fault));
+                    notes.complain(item.position.complaint(it.fault));
                 }
             }
         }
         for file in &listed.files {
             let Some(bytes) = sets.read(file) else { continue };
             let Ok(text) = std::str::from_utf8(&bytes) else {
-                notes.complain(file.place.complaint(format!("{} is not UTF-8", file.text)));
+                notes.complain(file.position.complaint(format!("{} is not UTF-8", file.text)));
                 continue;
             };
-            let mut include = |path: &str, _: &str| included(sets, path, &file.place);
+            let mut include = |path: &str, _: &str| included(sets, path, &file.position);
             if let Err(bad) = builder.add(&file.text, text, &mut include) {
                 for it in bad {
-                    notes.complain(file.place.complaint(it));
+                    notes.complain(file.position.complaint(it));
                 }
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! What is known now (`_true`, the environment) is decided now. Called by [`super::sequences`].
 
-use super::book::PluginBook;
+use super::plugins::PluginBook;
 use super::sets::SetCompiler;
 use crate::language::{
     CalledMatcher, ForeignFiles, MatcherSpec as Written, PlacedWord, RateLimit,
@@ -89,17 +89,17 @@ impl<'f> MatcherCompiler<'f> {
         if self.tests.get() > TESTS_MAX {
             if self.tests.get() == TESTS_MAX + 1 {
                 let message = format!("the file makes more than {TESTS_MAX} tests");
-                self.book.notes.complain(written.place.complaint(message));
+                self.book.notes.complain(written.position.complaint(message));
             }
             return None;
         }
         let sense = written.sense;
         let matcher = match &written.matcher {
-            CalledMatcher::Quick(matcher) => self.matcher(matcher, None, &written.place),
+            CalledMatcher::Quick(matcher) => self.matcher(matcher, None, &written.position),
             CalledMatcher::Tag(tag) => {
-                let item = PlacedWord::new(tag.as_str(), &written.place);
+                let item = PlacedWord::new(tag.as_str(), &written.position);
                 let (at, matcher) = self.book.matcher(&item)?;
-                self.matcher(matcher, Some(at), &written.place)
+                self.matcher(matcher, Some(at), &written.position)
             }
         };
         Some(GuardTest { matcher, sense })
@@ -226,7 +226,7 @@ impl<'f> MatcherCompiler<'f> {
                     Ok(set) => TextComparison::Regexp(set),
                     Err(why) => {
                         let message = format!("the expression cannot be used: {why}");
-                        self.book.notes.complain(written.place.complaint(message));
+                        self.book.notes.complain(written.position.complaint(message));
                         return GuardMatcher::Never;
                     }
                 }
@@ -238,7 +238,7 @@ impl<'f> MatcherCompiler<'f> {
             }
             StringSource::Variable(name) => {
                 let value = self.files.variable(name).unwrap_or_default();
-                if comparison.fits(&value) { GuardMatcher::Always } else { GuardMatcher::Never }
+                if comparison.matches(&value) { GuardMatcher::Always } else { GuardMatcher::Never }
             }
         }
     }

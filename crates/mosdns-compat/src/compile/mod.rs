@@ -5,10 +5,10 @@
 //! handed back as plain data. Called by whoever reads a configuration, after
 //! [`crate::language::read`].
 
-mod book;
 mod describe;
 mod executors;
 mod matchers;
+mod plugins;
 mod sequences;
 mod sets;
 mod specs;
@@ -24,10 +24,10 @@ use crate::language::{
     LogSettings, LoneReference, OutwardEffect, Plugin, PluginKind, ReadNotes, RuntimeSettings,
     ServerKind, ServerPlugin, alone,
 };
-use book::PluginBook;
 use executors::{ExecutorNeeds, ExecutorRunner};
 use matchers::MatcherCompiler;
 use pipeline::program::{Program, SilentAnswer};
+use plugins::PluginBook;
 use sequences::FlatProgram;
 use sets::SetCompiler;
 use vocab::Complaint;
@@ -78,7 +78,7 @@ pub fn compile(
 ) -> Result<CompiledPipeline, Vec<Complaint>> {
     let notes = ReadNotes::new(foreign.dialect);
     let book = PluginBook::new(foreign, &notes);
-    let made = book.check_circles().ok().map(|()| {
+    let made = book.check_loops().ok().map(|()| {
         let sets = SetCompiler::new(&book, files, seed);
         let matchers = MatcherCompiler::new(&book, &sets, files, seed);
         let flat = FlatProgram::new(&book, &matchers, ExecutorNeeds::new(&book, &sets));
@@ -87,7 +87,7 @@ pub fn compile(
         for (at, plugin) in foreign.plugins.iter().enumerate() {
             if matches!(plugin.kind, PluginKind::Provider(_)) && !sets.is_used(at) {
                 let message = format!("nothing refers to {:?}, so it is not read", plugin.tag);
-                notes.warn(plugin.place.complaint(message));
+                notes.warn(plugin.position.complaint(message));
             }
         }
         made
@@ -153,7 +153,7 @@ impl CompiledParts {
                     let runner = ExecutorRunner {
                         plugin: Some(at),
                         name: &plugin.tag,
-                        place: &plugin.place,
+                        position: &plugin.position,
                     };
                     flat.needs.effect(it, runner);
                 }
@@ -167,9 +167,9 @@ impl CompiledParts {
             Dialect::Mosdns => SilentAnswer::Refused,
             Dialect::Oxidns => SilentAnswer::Empty,
         };
-        let mut program = Program { ops: flat.ops.into(), silence };
+        let mut program = Program { ops: flat.ops.into(), default_answer: silence };
         let places: Vec<pipeline::program::Place> =
-            entries.iter().map(|it: &EntryPoint| it.place).collect();
+            entries.iter().map(|it: &EntryPoint| it.start).collect();
         program.link(&places);
         let needs = flat.needs;
         Self {
@@ -198,7 +198,7 @@ fn server_spec(
         let Some(place) = flat.start(&it.exec) else { continue };
         let known = entries.iter().position(|entry| entry.tag == it.exec.text);
         let number = known.unwrap_or_else(|| {
-            entries.push(EntryPoint { tag: it.exec.text.clone(), place });
+            entries.push(EntryPoint { tag: it.exec.text.clone(), start: place });
             entries.len() - 1
         });
         // There are no more plugins than this holds.
@@ -214,7 +214,7 @@ fn server_spec(
     };
     ServerSpec {
         tag: plugin.tag.clone(),
-        place: plugin.place.clone(),
+        position: plugin.position.clone(),
         protocol,
         listen: server.listen.clone(),
         entries: specs,
@@ -238,8 +238,9 @@ fn job_specs(
             let tag = match alone(item, book.notes) {
                 LoneReference::Tag(tag) => tag,
                 LoneReference::Quick(outward) => {
-                    let name = item.place.to_string();
-                    let runner = ExecutorRunner { plugin: None, name: &name, place: &item.place };
+                    let name = item.position.to_string();
+                    let runner =
+                        ExecutorRunner { plugin: None, name: &name, position: &item.position };
                     effects.push(needs.effect(&outward, runner));
                     continue;
                 }
@@ -248,20 +249,21 @@ fn job_specs(
             match book.executor(&tag) {
                 Some((at, Executor::Outward(it))) if runs_alone(it) => {
                     let name = tag.text.as_str();
-                    let runner = ExecutorRunner { plugin: Some(at), name, place: &item.place };
+                    let runner =
+                        ExecutorRunner { plugin: Some(at), name, position: &item.position };
                     effects.push(needs.effect(it, runner));
                 }
                 Some(_) => {
                     let message = format!("{:?} has nothing to do without a question", tag.text);
                     let remedy = "download, reload, reload_provider, http_request or script";
-                    book.notes.complain(item.place.complaint(message).remedy(remedy));
+                    book.notes.complain(item.position.complaint(message).remedy(remedy));
                 }
                 None => {}
             }
         }
         specs.push(JobSpec {
             schedule: plugin.tag.clone(),
-            place: plugin.place.clone(),
+            position: plugin.position.clone(),
             name: job.name.clone(),
             timezone: cron.timezone.clone(),
             when: job.when.clone(),

@@ -4,9 +4,9 @@
 //! needed; no sequence leads back to itself. The two dialects differ in what ends with an end, and
 //! this is the file where they do. Called by [`super`].
 
-use super::book::PluginBook;
 use super::executors::{ExecutorNeeds, ExecutorRunner};
 use super::matchers::{CompiledTests, MatcherCompiler};
+use super::plugins::PluginBook;
 use crate::language::{Executor, FallbackPlugin as Written, PlacedWord, RuleAction, SequenceRule};
 use pipeline::program::{
     BlackHole, CacheKeeper, DEPTH_MAX, EndScope, FallbackOp, FamilyPreference, GuardTest, OPS_MAX,
@@ -78,7 +78,7 @@ impl<'f> FlatProgram<'f> {
             jumped: HashSet::new(),
             returns: ReturnMode::Here,
         };
-        flat.look_ahead();
+        flat.find_jumps();
         flat
     }
 
@@ -87,9 +87,9 @@ impl<'f> FlatProgram<'f> {
     }
 
     /// Finds who is jumped to, and how far a `return` must go.
-    fn look_ahead(&mut self) {
+    fn find_jumps(&mut self) {
         let quiet = crate::language::ReadNotes::new(self.book.notes.dialect);
-        let book = self.book.noting(&quiet);
+        let book = self.book.with_notes(&quiet);
         for rule in book.plugins.iter().filter_map(|it| it.kind.rules()).flatten() {
             match &rule.exec {
                 RuleAction::Jump(item) => self.jumped.extend(book.sequence(item).map(|(at, _)| at)),
@@ -128,10 +128,10 @@ impl<'f> FlatProgram<'f> {
         } else {
             let plugin = &self.book.plugins[at];
             let runner =
-                ExecutorRunner { plugin: Some(at), name: &plugin.tag, place: &plugin.place };
+                ExecutorRunner { plugin: Some(at), name: &plugin.tag, position: &plugin.position };
             self.run(executor, &[], runner, &mut part);
         }
-        let start = self.append(part, &self.book.plugins[at].place);
+        let start = self.append(part, &self.book.plugins[at].position);
         self.starts.insert(at, start);
         start
     }
@@ -205,8 +205,8 @@ impl<'f> FlatProgram<'f> {
             RuleAction::Goto(item) => self.goto(at, item, part),
             RuleAction::Tag(item, words) => self.tag(item, words, part),
             RuleAction::Quick(executor) => {
-                let name = rule.place.to_string();
-                let runner = ExecutorRunner { plugin: None, name: &name, place: &rule.place };
+                let name = rule.position.to_string();
+                let runner = ExecutorRunner { plugin: None, name: &name, position: &rule.position };
                 self.run(executor, &[], runner, part);
             }
         }
@@ -225,14 +225,14 @@ impl<'f> FlatProgram<'f> {
         let Some((at, place, room)) = self.target(item) else { return };
         if self.is_mosdns() {
             part.ops.push(Op::Jump(place));
-            part.room.nest(room, 1);
+            part.room.nested(room, 1);
             part.room.left += room.left;
             return;
         }
         match self.returns {
             ReturnMode::Here => {
                 part.ops.push(Op::Call(place));
-                part.room.nest(room, 1);
+                part.room.nested(room, 1);
             }
             ReturnMode::Far => {
                 let known = self.landings.get(&at).copied();
@@ -243,7 +243,7 @@ impl<'f> FlatProgram<'f> {
                     landing
                 });
                 part.ops.push(Op::Jump(landing));
-                part.room.nest(room, 2);
+                part.room.nested(room, 2);
             }
         }
     }
@@ -254,10 +254,10 @@ impl<'f> FlatProgram<'f> {
         let Some((_, place, room)) = self.target(item) else { return };
         if self.is_mosdns() && self.jumped.contains(&at) {
             part.ops.extend([Op::Jump(place), Op::Accept(EndScope::Called)]);
-            part.room.nest(room, 1);
+            part.room.nested(room, 1);
         } else {
             part.ops.push(Op::Goto(place));
-            part.room.nest(room, 0);
+            part.room.nested(room, 0);
         }
     }
 
@@ -266,14 +266,15 @@ impl<'f> FlatProgram<'f> {
         if let Executor::Sequence(_) = executor {
             let (place, room) = self.start_of(at, executor);
             part.ops.push(Op::Call(place));
-            part.room.nest(room, 1);
+            part.room.nested(room, 1);
         } else {
-            let runner = ExecutorRunner { plugin: Some(at), name: &item.text, place: &item.place };
+            let runner =
+                ExecutorRunner { plugin: Some(at), name: &item.text, position: &item.position };
             self.run(executor, words, runner, part);
         }
         if !words.is_empty() && !matches!(executor, Executor::Forward(_)) {
             let message = format!("the words behind ${} have no effect", item.text);
-            self.book.notes.warn(item.place.complaint(message));
+            self.book.notes.warn(item.position.complaint(message));
         }
     }
 
@@ -332,7 +333,7 @@ impl<'f> FlatProgram<'f> {
             }
             Executor::MetricsCollector(name) => {
                 part.room.wrap();
-                Op::Collect(self.needs.collector(name, runner.place))
+                Op::Collect(self.needs.collector(name, runner.position))
             }
             Executor::ReverseLookup(it) => {
                 part.room.wrap();
@@ -374,7 +375,7 @@ impl RunRoom {
     }
 
     /// Room for another sequence, `frames` further in.
-    fn nest(&mut self, other: Self, frames: usize) {
+    fn nested(&mut self, other: Self, frames: usize) {
         self.frames = self.frames.max(other.frames + frames);
         self.wrappers = self.wrappers.max(self.left + other.wrappers);
     }

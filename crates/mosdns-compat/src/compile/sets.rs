@@ -2,7 +2,7 @@
 //!
 //! A set that several refer to is built once. Called by [`super::matchers`].
 
-use super::book::PluginBook;
+use super::plugins::PluginBook;
 use crate::language::{
     DatArgs, Dialect, Executor, ForeignFiles, ListedRules, OutwardEffect, PlacedWord, PluginKind,
     Provider, SetArgs, SetWords, split,
@@ -83,10 +83,10 @@ impl<'f> SetCompiler<'f> {
     pub(super) fn addresses(&self, words: &SetWords) -> AddressSets {
         let mut own = IpSet::builder();
         for item in &words.rules {
-            self.told(item, own.add_text(&item.text));
+            self.report(item, own.add_text(&item.text));
         }
         for file in &words.files {
-            self.each_line(file, |line| self.add_addresses(&mut own, line));
+            self.for_each_line(file, |line| self.add_addresses(&mut own, line));
         }
         let own = own.build();
         let mut all = BuiltSet::default();
@@ -100,7 +100,9 @@ impl<'f> SetCompiler<'f> {
     /// True if a plugin of the file fetches `path` at the start.
     fn is_fetched(&self, path: &str) -> bool {
         self.book.plugins.iter().any(|plugin| match &plugin.kind {
-            PluginKind::Executor(Executor::Outward(OutwardEffect::Download(it))) => it.brings(path),
+            PluginKind::Executor(Executor::Outward(OutwardEffect::Download(it))) => {
+                it.provides(path)
+            }
             _ => false,
         })
     }
@@ -116,18 +118,18 @@ impl<'f> SetCompiler<'f> {
             Err(_) if self.files.is_missing(&file.text) && self.is_fetched(&file.text) => {
                 let told = format!("{} is not there yet; it is fetched at the start", file.text);
                 let remedy = "until then nothing is in it";
-                self.book.notes.warn(file.place.complaint(told).remedy(remedy));
+                self.book.notes.warn(file.position.complaint(told).remedy(remedy));
                 None
             }
             Err(why) => {
-                self.book.notes.complain(file.place.complaint(format!("{}: {why}", file.text)));
+                self.book.notes.complain(file.position.complaint(format!("{}: {why}", file.text)));
                 None
             }
         }
     }
 
     /// Hands each line of a file to `add`, and complains of those it refuses.
-    pub(super) fn each_line<E: fmt::Display>(
+    pub(super) fn for_each_line<E: fmt::Display>(
         &self,
         file: &PlacedWord,
         mut add: impl FnMut(&str) -> Result<(), E>,
@@ -143,33 +145,33 @@ impl<'f> SetCompiler<'f> {
             bad += 1;
             if bad <= BAD_LINES_MAX {
                 let message = format!("{}, line {}: {why}", file.text, index + 1);
-                self.book.notes.complain(file.place.complaint(message));
+                self.book.notes.complain(file.position.complaint(message));
             }
         }
         if bad > BAD_LINES_MAX {
             let message = format!("{}: and {} more bad lines", file.text, bad - BAD_LINES_MAX);
-            self.book.notes.complain(file.place.complaint(message));
+            self.book.notes.complain(file.position.complaint(message));
         }
     }
 
     /// Hands each rule, and each line of each file, to `add`, and complains of those it refuses.
-    pub(super) fn each_rule<E: fmt::Display>(
+    pub(super) fn for_each_rule<E: fmt::Display>(
         &self,
         listed: &ListedRules,
         mut add: impl FnMut(&str) -> Result<(), E>,
     ) {
         for item in &listed.rules {
-            self.told(item, add(&item.text));
+            self.report(item, add(&item.text));
         }
         for file in &listed.files {
-            self.each_line(file, &mut add);
+            self.for_each_line(file, &mut add);
         }
     }
 
     /// Complains of what is wrong with a rule.
-    pub(super) fn told<E: fmt::Display>(&self, item: &PlacedWord, result: Result<(), E>) {
+    pub(super) fn report<E: fmt::Display>(&self, item: &PlacedWord, result: Result<(), E>) {
         if let Err(why) = result {
-            self.book.notes.complain(item.place.complaint(why));
+            self.book.notes.complain(item.position.complaint(why));
         }
     }
 
@@ -188,10 +190,10 @@ impl<'f> SetCompiler<'f> {
     fn add_names(&self, set: &mut DomainSetBuilder, words: &SetWords) {
         for item in &words.rules {
             let added = DomainRule::parse(&item.text, DomainKind::Domain);
-            self.told(item, added.and_then(|rule| set.add(&rule)));
+            self.report(item, added.and_then(|rule| set.add(&rule)));
         }
         for file in &words.files {
-            self.each_line(file, |line| match self.dialect {
+            self.for_each_line(file, |line| match self.dialect {
                 Dialect::Mosdns => set.add_line(line, DomainKind::Domain),
                 // There several stand on a line.
                 Dialect::Oxidns => split(without_comment(line), Dialect::Oxidns)
@@ -226,7 +228,7 @@ impl<'f> SetCompiler<'f> {
             if !is_right {
                 let wanted = if asked == SetRequest::Names { "names" } else { "addresses" };
                 let message = format!("{:?} is no set of {wanted}", item.text);
-                self.book.notes.complain(item.place.complaint(message));
+                self.book.notes.complain(item.position.complaint(message));
                 continue;
             }
             all.add(&self.provider(at, provider));
@@ -268,10 +270,10 @@ impl<'f> SetCompiler<'f> {
         let mut own = self.builder();
         for item in &args.rules {
             let added = DomainRule::parse(item.text.trim(), DomainKind::Domain);
-            self.told(item, added.and_then(|rule| own.add(&rule)));
+            self.report(item, added.and_then(|rule| own.add(&rule)));
         }
         for file in args.files.iter().filter(|it| !it.text.is_empty()) {
-            self.each_line(file, |line| own.add_line(line, DomainKind::Domain));
+            self.for_each_line(file, |line| own.add_line(line, DomainKind::Domain));
         }
         let own = own.build();
         if !own.is_empty() {
@@ -283,10 +285,10 @@ impl<'f> SetCompiler<'f> {
     fn ip_set(&self, args: &SetArgs, built: &mut BuiltSet) {
         let mut own = IpSet::builder();
         for item in &args.rules {
-            self.told(item, own.add_text(item.text.trim()));
+            self.report(item, own.add_text(item.text.trim()));
         }
         for file in args.files.iter().filter(|it| !it.text.is_empty()) {
-            self.each_line(file, |line| own.add_line(line));
+            self.for_each_line(file, |line| own.add_line(line));
         }
         let own = own.build();
         if !own.is_empty() {
@@ -305,7 +307,7 @@ impl<'f> SetCompiler<'f> {
         for item in &args.selectors {
             match DatSelector::parse(&item.text) {
                 Ok(selector) => selectors.push(selector),
-                Err(why) => self.told::<BadSelector>(item, Err(why)),
+                Err(why) => self.report::<BadSelector>(item, Err(why)),
             }
         }
         // Without a selector all of it would be meant.
@@ -317,17 +319,17 @@ impl<'f> SetCompiler<'f> {
             Ok(found) => {
                 for code in &found.missing {
                     let message = format!("{}: there is nothing under {code:?}", args.file.text);
-                    notes.warn(args.file.place.complaint(message));
+                    notes.warn(args.file.position.complaint(message));
                 }
                 if found.skipped > 0 {
                     let first = found.reasons.first().map_or("", String::as_str);
                     let (file, skipped) = (&args.file.text, found.skipped);
                     let message = format!("{file}: {skipped} rules are left out, first {first}");
-                    notes.warn(args.file.place.complaint(message));
+                    notes.warn(args.file.position.complaint(message));
                 }
             }
             Err(why) => {
-                notes.complain(args.file.place.complaint(format!("{}: {why}", args.file.text)));
+                notes.complain(args.file.position.complaint(format!("{}: {why}", args.file.text)));
             }
         }
     }
@@ -343,7 +345,7 @@ impl<'f> SetCompiler<'f> {
         texts.extend(files.iter().map(|(name, bytes)| (*name, bytes.as_slice())));
         let set = QuestionSet::parse(&texts, self.seed);
         let skipped: u32 = set.skipped().values().sum();
-        let place = args.rules.first().or(args.files.first()).map(|it| &it.place);
+        let place = args.rules.first().or(args.files.first()).map(|it| &it.position);
         if let Some(place) = place.filter(|_| skipped > 0) {
             let message = format!("{skipped} rules cannot be used for names and are left out");
             self.book.notes.warn(place.complaint(message));

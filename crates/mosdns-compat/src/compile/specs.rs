@@ -31,7 +31,7 @@ pub struct ServerSpec {
     /// Tag.
     pub tag: String,
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it speaks.
     pub protocol: ServerProtocol,
     /// Where it listens; two addresses where both families are meant.
@@ -78,7 +78,7 @@ pub struct EntryPoint {
     /// The tag of the executor.
     pub tag: String,
     /// First operation.
-    pub place: pipeline::program::Place,
+    pub start: pipeline::program::Place,
 }
 
 /// A group of upstreams.
@@ -87,7 +87,7 @@ pub struct GroupSpec {
     /// The tag of the plugin, with the upstreams chosen of it, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// Whom to ask. At least one.
     pub upstreams: Vec<UpstreamSpec>,
     /// Number that are asked at once, from 1 to 3: one at random, or a race of several.
@@ -100,7 +100,7 @@ pub struct CacheSpec {
     /// The tag of the plugin, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// Answers that it holds.
     pub entries: u64,
     /// Time for which an answer past its time is still given, at once, while it is renewed. None:
@@ -142,7 +142,7 @@ pub struct EffectSpec {
     /// The tag of the plugin, or where its quick form stands.
     pub name: String,
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it is; [`OutwardEffect::settings`] is what the DNS door reads.
     pub outward: OutwardEffect,
 }
@@ -153,7 +153,7 @@ pub struct JobSpec {
     /// The tag of the plugin.
     pub schedule: String,
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What the job is called.
     pub name: String,
     /// An IANA time zone. None: the system's.

@@ -4,7 +4,7 @@
 //! Rules stay text: their sets are built by [`crate::compile`]. Called by [`super::executors`].
 
 use super::Dialect;
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, texts_of};
 use super::words::{short_circuit, split};
 use pipeline::program::{AfterAnswer, TtlRule};
@@ -54,7 +54,7 @@ fn addresses(words: &[&str], place: &SourcePosition, notes: &ReadNotes) -> Vec<I
 
 pub(super) fn black_hole(section: &mut ConfigSection<'_>) -> BlackHole {
     let items = section.texts("ips");
-    let read = |it: &PlacedWord| addresses(&[it.text.trim()], &it.place, section.notes);
+    let read = |it: &PlacedWord| addresses(&[it.text.trim()], &it.position, section.notes);
     BlackHole { addresses: items.iter().flat_map(read).collect(), then: then(section) }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn black_hole_list(
     notes: &ReadNotes,
 ) -> BlackHole {
     let items = texts_of(args, place, notes);
-    let read = |it: &PlacedWord| addresses(&split(&it.text, Dialect::Oxidns), &it.place, notes);
+    let read = |it: &PlacedWord| addresses(&split(&it.text, Dialect::Oxidns), &it.position, notes);
     BlackHole { addresses: items.iter().flat_map(read).collect(), then: AfterAnswer::Next }
 }
 
@@ -89,7 +89,7 @@ pub(super) fn ttl(section: &mut ConfigSection<'_>) -> Option<TtlRule> {
         (Some(fix), _, _) => Some(TtlRule::Fixed(fix)),
         (None, None, None) => {
             section.notes.complain(
-                section.place.complaint("nothing is set").remedy("set `fix`, or `min` or `max`"),
+                section.position.complaint("nothing is set").remedy("set `fix`, or `min` or `max`"),
             );
             None
         }

@@ -3,7 +3,7 @@
 //! Called by [`super::executors`].
 
 use super::answers::then;
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::ConfigSection;
 use super::words::short_circuit;
 use pipeline::program::{AfterAnswer, StandbyMode};
@@ -111,7 +111,7 @@ pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
     if seconds("negative_ttl_without_soa").is_some() {
         let message =
             "an empty answer without an SOA record is kept as RFC 2308 says, whatever is set";
-        section.notes.warn(section.place.below("negative_ttl_without_soa").complaint(message));
+        section.notes.warn(section.position.below("negative_ttl_without_soa").complaint(message));
     }
     cache.negative = match section.flag("cache_negative") {
         Some(false) => NegativeCaching::Off,
@@ -119,7 +119,7 @@ pub(super) fn cache(section: &mut ConfigSection<'_>) -> CachePlugin {
     };
     if section.flag("ecs_in_key") == Some(false) {
         let message = "answers for other networks are always kept apart";
-        section.notes.warn(section.place.below("ecs_in_key").complaint(message));
+        section.notes.warn(section.position.below("ecs_in_key").complaint(message));
     }
     cache
 }

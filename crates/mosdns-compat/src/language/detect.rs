@@ -3,7 +3,7 @@
 //! A file is one of mosdns unless something in it exists in OxiDNS only: a type of plugins, a key,
 //! a quick form. It judges nothing else. Called by [`super`] before anything is read.
 
-use super::place::SourcePosition;
+use super::position::SourcePosition;
 use super::strings;
 use super::tree::text_of;
 use super::words::{RuleHead, head, sense};
@@ -15,14 +15,14 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialectEvidence {
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it is.
     pub what: String,
 }
 
 impl fmt::Display for DialectEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.what, self.place)
+        write!(f, "{} ({})", self.what, self.position)
     }
 }
 
@@ -48,7 +48,7 @@ const UPSTREAM_KEYS: &[&str] = &["port", "timeout"];
 /// The first thing in `document` that only OxiDNS knows.
 pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
     let found = |key: &str, what: &str| {
-        Some(DialectEvidence { place: place.below(key), what: what.to_owned() })
+        Some(DialectEvidence { position: place.below(key), what: what.to_owned() })
     };
     if document.get("runtime").is_some() {
         return found("runtime", "`runtime`");
@@ -71,7 +71,8 @@ pub(super) fn evidence(document: &Value, place: &SourcePosition) -> Option<Diale
 
 fn of_plugin(plugin: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
     let kind = plugin.get("type").and_then(Value::as_str)?;
-    let found = |place: SourcePosition, what: String| Some(DialectEvidence { place, what });
+    let found =
+        |place: SourcePosition, what: String| Some(DialectEvidence { position: place, what });
     let is_own = (executors::TYPES.contains(&kind) && !executors::MOSDNS_PLUGINS.contains(&kind))
         || (matchers::TYPES.contains(&kind) && kind != "rate_limiter")
         || (providers::TYPES.contains(&kind) && !matches!(kind, "domain_set" | "ip_set"));
@@ -111,20 +112,21 @@ fn of_upstreams(upstreams: &Value, place: &SourcePosition) -> Option<DialectEvid
         let place = place.below(index);
         if let Some(key) = UPSTREAM_KEYS.iter().find(|key| it.get(key).is_some()) {
             return Some(DialectEvidence {
-                place: place.below(key),
+                position: place.below(key),
                 what: format!("the key {key:?}"),
             });
         }
         has_unit(it.get("idle_timeout")).then(|| DialectEvidence {
-            place: place.below("idle_timeout"),
+            position: place.below("idle_timeout"),
             what: "a time with its unit".into(),
         })
     })
 }
 
 fn of_rule(rule: &Value, place: &SourcePosition) -> Option<DialectEvidence> {
-    let found =
-        |place: SourcePosition, what: Option<String>| Some(DialectEvidence { place, what: what? });
+    let found = |place: SourcePosition, what: Option<String>| {
+        Some(DialectEvidence { position: place, what: what? })
+    };
     let exec = rule.get("exec").and_then(text_of);
     let own = exec.and_then(|exec| found(place.below("exec"), of_exec(&exec)));
     if own.is_some() {

@@ -7,7 +7,7 @@ use super::Dialect;
 use super::answers::{self, BlackHole, ListedRules};
 use super::caches::{self, CachePlugin, FallbackPlugin, ReverseLookup};
 use super::outward::{OutwardEffect, quick as quick_outward, read as read_outward};
-use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet};
 use super::rules::{self, SequenceRule};
 use super::schedule::{CronPlugin, cron};
 use super::tree::{ConfigSection, UnknownKeys, text_of};
@@ -201,7 +201,7 @@ fn read_section(name: &str, section: &mut ConfigSection<'_>) -> Option<Executor>
         "prefer_ipv4" | "prefer_ipv6" => {
             if section.flag("cache") == Some(false) || section.count("cache_ttl", 86400).is_some() {
                 let message = "what is learned of a name is kept for an hour, whatever is set";
-                section.notes.warn(section.place.complaint(message));
+                section.notes.warn(section.position.complaint(message));
             }
             Executor::Prefer(family(name))
         }
@@ -287,7 +287,8 @@ pub(super) fn quick(
 fn ecs(section: &mut ConfigSection<'_>) -> SubnetRule {
     let passing = |is_on: bool| if is_on { PassOn::Pass } else { PassOn::Keep };
     let (forward, send) = (section.is_on("forward"), section.is_on("send"));
-    let preset = section.text("preset").and_then(|it| preset(&it.text, &it.place, section.notes));
+    let preset =
+        section.text("preset").and_then(|it| preset(&it.text, &it.position, section.notes));
     SubnetRule {
         forward: passing(forward),
         send: passing(send),
@@ -328,7 +329,7 @@ fn quick_ecs(words: &str, place: &SourcePosition, notes: &ReadNotes) -> SubnetRu
 
 fn option_codes(section: &mut ConfigSection<'_>) -> Vec<u16> {
     let items = section.texts("codes");
-    let read = |it: &PlacedWord| numbers(&[it.text.as_str()], 65535, &it.place, section.notes);
+    let read = |it: &PlacedWord| numbers(&[it.text.as_str()], 65535, &it.position, section.notes);
     items.iter().flat_map(read).map(|it| it as u16).collect()
 }
 
@@ -360,7 +361,7 @@ fn recorder(section: &mut ConfigSection<'_>) -> Executor {
         section.value(key);
     }
     let message = "Tidegate's request log records every query: this plugin has no effect";
-    let complaint = section.place.complaint(message);
+    let complaint = section.position.complaint(message);
     section.notes.warn(complaint.remedy("see `ledger` in the manual for how long it is kept"));
     Executor::QueryRecorder
 }

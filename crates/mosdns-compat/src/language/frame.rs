@@ -3,7 +3,7 @@
 //! It is read so that nothing in a file goes unseen; what becomes of it is for the program to say.
 //! Called by [`super`].
 
-use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use settings::suggest;
@@ -94,7 +94,7 @@ fn log(mut section: ConfigSection<'_>) -> LogSettings {
         let word = item.text.to_ascii_lowercase();
         let level = LEVELS.iter().find(|(name, _)| *name == word);
         if level.is_none() {
-            let complaint = item.place.complaint(format!("{:?} is no level", item.text));
+            let complaint = item.position.complaint(format!("{:?} is no level", item.text));
             let remedy = suggest(&word, LEVELS.iter().map(|(name, _)| *name))
                 .unwrap_or_else(|| "debug, info, warn or error".into());
             notes.complain(with_remedy(complaint, Some(remedy)));
@@ -107,7 +107,7 @@ fn log(mut section: ConfigSection<'_>) -> LogSettings {
     } else if let Some(mut rotation) = section.section("rotation") {
         rotation.text("type");
         rotation.whole("max_files", 0..=u64::MAX);
-        notes.warn(rotation.place.complaint("log files are not rotated: logrotate does that"));
+        notes.warn(rotation.position.complaint("log files are not rotated: logrotate does that"));
         rotation.finish(UnknownKeys::AsUsual);
     }
     section.finish(UnknownKeys::AsUsual);

@@ -4,7 +4,7 @@
 //! them from the working directory, OxiDNS from the file that names them; both put what is included
 //! first. Called by [`super`].
 
-use super::place::{ReadNotes, SourcePosition};
+use super::position::{ReadNotes, SourcePosition};
 use super::tree::texts_of;
 use super::{Dialect, ForeignFiles, PathBase};
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub const INCLUDES_MAX: usize = 256;
 #[derive(Debug)]
 pub(super) struct SourceDocument<'v> {
     pub(super) value: Cow<'v, Value>,
-    pub(super) place: SourcePosition,
+    pub(super) position: SourcePosition,
 }
 
 impl SourceDocument<'_> {
@@ -49,7 +49,7 @@ pub(super) fn gather<'v>(
 ) -> Result<Vec<SourceDocument<'v>>, Vec<Complaint>> {
     let mut gathering =
         IncludeGathering { dialect, files, documents: Vec::new(), complaints: Vec::new() };
-    let main = SourceDocument { value: Cow::Borrowed(main), place: SourcePosition::default() };
+    let main = SourceDocument { value: Cow::Borrowed(main), position: SourcePosition::default() };
     gathering.add(main, "", 0);
     if gathering.complaints.is_empty() {
         Ok(gathering.documents)
@@ -70,7 +70,7 @@ impl<'v> IncludeGathering<'_, 'v> {
     /// file's on.
     fn add(&mut self, document: SourceDocument<'v>, folder: &str, depth: usize) {
         let notes = ReadNotes::new(self.dialect);
-        let key = document.place.below("include");
+        let key = document.position.below("include");
         let includes = match document.get("include", self.dialect) {
             Some(value) => texts_of(value, &key, &notes),
             None => Vec::new(),
@@ -81,7 +81,7 @@ impl<'v> IncludeGathering<'_, 'v> {
         for item in includes {
             if depth == INCLUDE_DEPTH_MAX || self.documents.len() >= INCLUDES_MAX {
                 let message = "files include one another too deep, or too many are included";
-                let complaint = item.place.complaint(message);
+                let complaint = item.position.complaint(message);
                 self.complaints
                     .push(complaint.remedy(format!("{INCLUDE_DEPTH_MAX} deep is the most")));
                 return;
@@ -92,13 +92,17 @@ impl<'v> IncludeGathering<'_, 'v> {
             };
             match self.files.read_document(&path, base) {
                 Ok(value) => {
-                    let place = item.place.included(&path);
+                    let place = item.position.included(&path);
                     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
-                    self.add(SourceDocument { value: Cow::Owned(value), place }, folder, depth + 1);
+                    self.add(
+                        SourceDocument { value: Cow::Owned(value), position: place },
+                        folder,
+                        depth + 1,
+                    );
                 }
                 Err(why) => {
-                    let complaint = item.place.complaint(format!("{path}: {}", why.message));
-                    self.complaints.push(super::place::with_remedy(complaint, why.remedy));
+                    let complaint = item.position.complaint(format!("{path}: {}", why.message));
+                    self.complaints.push(super::position::with_remedy(complaint, why.remedy));
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! [`super::plugins`] and [`super::rules`].
 
 use super::Dialect;
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::rules::{self, RuleTest};
 use super::strings::{StringTest, string_test};
 use super::tree::{ConfigSection, UnknownKeys, texts_of};
@@ -120,7 +120,7 @@ pub(super) fn read(
         "any_match" => {
             let items = texts_of(args, place, notes);
             let lines = items.iter().flat_map(|it| {
-                it.text.lines().map(|line| (line.trim(), &it.place)).collect::<Vec<_>>()
+                it.text.lines().map(|line| (line.trim(), &it.position)).collect::<Vec<_>>()
             });
             let tests: Vec<RuleTest> = lines
                 .filter(|(line, _)| !line.is_empty())
@@ -203,7 +203,7 @@ fn plain(
 fn words(name: &str, texts: &[PlacedWord], place: &SourcePosition, notes: &ReadNotes) -> SetWords {
     let mut words = SetWords::default();
     for item in texts {
-        words.add(&item.text, &item.place, notes.dialect);
+        words.add(&item.text, &item.position, notes.dialect);
     }
     if words.is_empty() {
         let complaint = place.complaint(format!("{name} names nothing, so it never holds"));
@@ -238,7 +238,7 @@ fn codes(
             let number = word.parse().ok();
             let named = || named(&word.to_ascii_uppercase()).filter(|_| !notes.is_mosdns());
             codes.extend(number.or_else(named).or_else(|| {
-                let complaint = item.place.complaint(format!("{word:?} is no {name}"));
+                let complaint = item.position.complaint(format!("{word:?} is no {name}"));
                 notes.refuse(complaint.remedy("a whole number from 0 to 65535"))
             }));
         }

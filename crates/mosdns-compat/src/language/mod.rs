@@ -14,8 +14,8 @@ mod include;
 mod matchers;
 mod outward;
 mod packet_sets;
-mod place;
 mod plugins;
+mod position;
 mod providers;
 mod rules;
 mod schedule;
@@ -36,8 +36,8 @@ pub use outward::{
     DownloadFile, DownloadPlugin, ErrorMode, HttpRequest, OutwardEffect, PluginPhase, ScriptPlugin,
 };
 pub use packet_sets::{IpsetPlugin, NftTarget, NftsetPlugin};
-pub use place::{COMPLAINTS_MAX, PlacedWord, SourcePosition};
 pub use plugins::{PLUGINS_MAX, Plugin, PluginKind};
+pub use position::{COMPLAINTS_MAX, PlacedWord, SourcePosition};
 pub use providers::{DatArgs, Provider, SetArgs};
 pub use rules::{CalledMatcher, RULES_MAX, RuleAction, RuleTest, SequenceRule};
 pub use schedule::{CronJob, CronPlugin, CronTime};
@@ -48,7 +48,7 @@ pub use upstreams::{
 };
 pub use words::SetWords;
 
-pub(crate) use place::{ReadNotes, with_remedy};
+pub(crate) use position::{ReadNotes, with_remedy};
 pub(crate) use words::split;
 
 use serde_json::Value;
@@ -69,11 +69,11 @@ pub(crate) fn alone(item: &PlacedWord, notes: &ReadNotes) -> LoneReference {
     if let Some((words::RuleHead::Type(name), words)) = words::head(&item.text, notes.dialect)
         && matches!(name, "reload" | "reload_provider" | "download")
     {
-        let quick = outward::quick(name, words, &item.place, notes);
+        let quick = outward::quick(name, words, &item.position, notes);
         return quick.map_or(LoneReference::Refused, LoneReference::Quick);
     }
     let tag = item.text.trim();
-    LoneReference::Tag(PlacedWord::new(tag.strip_prefix('$').unwrap_or(tag).trim(), &item.place))
+    LoneReference::Tag(PlacedWord::new(tag.strip_prefix('$').unwrap_or(tag).trim(), &item.position))
 }
 
 /// What a foreign file draws on besides itself. The environment is part of it: `env KEY VALUE`.
@@ -143,8 +143,8 @@ pub fn read(document: &Value, files: &dyn ForeignFiles) -> Result<ForeignFile, V
     let mut own = frame::FileFrame::default();
     for document in &documents {
         // Of what is included only the plugins count; its other keys must be right all the same.
-        let frame = frame::read(&document.value, &document.place, &notes);
-        if document.place.file().is_none() {
+        let frame = frame::read(&document.value, &document.position, &notes);
+        if document.position.file().is_none() {
             own = frame;
         }
     }
@@ -168,7 +168,7 @@ fn dialect<'v>(document: &'v Value, files: &dyn ForeignFiles) -> Result<Told<'v>
         let found = documents
             .as_ref()
             .ok()
-            .and_then(|all| all.iter().find_map(|it| detect::evidence(&it.value, &it.place)));
+            .and_then(|all| all.iter().find_map(|it| detect::evidence(&it.value, &it.position)));
         match (documents, found) {
             (Ok(documents), None) => return Ok((Dialect::Mosdns, None, documents)),
             (Ok(_), Some(found)) => {
@@ -180,7 +180,11 @@ fn dialect<'v>(document: &'v Value, files: &dyn ForeignFiles) -> Result<Told<'v>
                     include::gather(document, Dialect::Oxidns, files).map_err(|_| complaints)?;
                 let what = "files included from this one's folder".to_owned();
                 let place = SourcePosition::default().below("include");
-                return Ok((Dialect::Oxidns, Some(DialectEvidence { place, what }), documents));
+                return Ok((
+                    Dialect::Oxidns,
+                    Some(DialectEvidence { position: place, what }),
+                    documents,
+                ));
             }
         }
     }

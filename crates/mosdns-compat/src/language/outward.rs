@@ -5,7 +5,7 @@
 //! Nothing is sent or run here. Called by [`super::executors`] and [`super::schedule`].
 
 use super::packet_sets::{IpsetPlugin, NftsetPlugin, ipset, nftset, quick_ipset, quick_nftset};
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys, texts_of};
 use super::words::SetWords;
 use serde::{Serialize, Serializer};
@@ -171,7 +171,7 @@ impl OutwardEffect {
 
 impl DownloadPlugin {
     /// True if `path` is one of the files that are fetched at the start where they are not there.
-    pub fn brings(&self, path: &str) -> bool {
+    pub fn provides(&self, path: &str) -> bool {
         // What is wrong with a URL is told where the effect is checked.
         let last = |url: &str| {
             let end = url.find(['?', '#']).unwrap_or(url.len());
@@ -203,7 +203,7 @@ pub(super) fn read(
     if name == "reload_provider" {
         let mut words = SetWords::default();
         for item in texts_of(args, place, notes) {
-            words.add(&item.text, &item.place, notes.dialect);
+            words.add(&item.text, &item.position, notes.dialect);
         }
         return providers(words, place, notes);
     }
@@ -277,7 +277,7 @@ const TIMEOUT_MAX: Duration = Duration::from_hours(1);
 fn timeout(section: &mut ConfigSection<'_>, usual: Duration) -> Duration {
     let timeout = section.span("timeout", SECOND).unwrap_or(usual);
     if timeout.is_zero() || timeout > TIMEOUT_MAX {
-        let complaint = section.place.below("timeout").complaint("the time is out of bounds");
+        let complaint = section.position.below("timeout").complaint("the time is out of bounds");
         section.notes.complain(complaint.remedy("up to 1h"));
     }
     timeout
@@ -290,7 +290,8 @@ fn error_mode(section: &mut ConfigSection<'_>) -> ErrorMode {
         "stop" => ErrorMode::Stop,
         "fail" => ErrorMode::Fail,
         other => {
-            let complaint = mode.place.complaint(format!("{other:?} is no way to take a failure"));
+            let complaint =
+                mode.position.complaint(format!("{other:?} is no way to take a failure"));
             section.notes.complain(complaint.remedy("continue, stop or fail"));
             ErrorMode::Continue
         }
@@ -304,7 +305,7 @@ fn http_request(section: &mut ConfigSection<'_>) -> Option<HttpRequest> {
         Some(it) if it.text == "after" => PluginPhase::After,
         Some(it) if it.text == "before" => PluginPhase::Before,
         Some(it) => {
-            let complaint = it.place.complaint(format!("{:?} is no phase", it.text));
+            let complaint = it.position.complaint(format!("{:?} is no phase", it.text));
             section.notes.complain(complaint.remedy("before or after"));
             PluginPhase::After
         }
@@ -315,7 +316,9 @@ fn http_request(section: &mut ConfigSection<'_>) -> Option<HttpRequest> {
     let body = section.text("body").map(|it| it.text);
     let bodies = [body.is_some(), json.is_some(), !form.is_empty()];
     if bodies.iter().filter(|is_there| **is_there).count() > 1 {
-        section.notes.complain(section.place.complaint("only one of body, json and form can be"));
+        section
+            .notes
+            .complain(section.position.complaint("only one of body, json and form can be"));
     }
     let is_async = section.flag("async").unwrap_or(true);
     let timeout = timeout(section, SECOND * 5);

@@ -2,7 +2,7 @@
 //!
 //! Called by [`super::outward`].
 
-use super::place::{ReadNotes, SourcePosition};
+use super::position::{ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde::Serialize;
 
@@ -90,7 +90,7 @@ pub(super) fn nftset(section: &mut ConfigSection<'_>) -> NftsetPlugin {
         let mask = it.mask("mask", most).unwrap_or(usual);
         it.finish(UnknownKeys::AsUsual);
         let (Some(family), Some(table), Some(set)) = parts else { return None };
-        check_family(&family.text, &family.place, section.notes);
+        check_family(&family.text, &family.position, section.notes);
         Some(NftTarget {
             table_family: family.text,
             table_name: table.text,

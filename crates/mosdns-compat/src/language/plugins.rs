@@ -5,7 +5,7 @@
 use super::executors::{self, Executor};
 use super::include::SourceDocument;
 use super::matchers::{self, MatcherSpec};
-use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use super::providers::{self, Provider};
 use super::rules::SequenceRule;
 use super::servers::{self, ServerPlugin};
@@ -23,7 +23,7 @@ pub struct Plugin {
     /// What it is called. In mosdns one without a tag gets one that nobody can write.
     pub tag: String,
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it is.
     pub kind: PluginKind,
 }
@@ -68,25 +68,25 @@ pub(super) fn read(documents: &[SourceDocument<'_>], notes: &ReadNotes) -> Vec<P
     let mut plugins: Vec<Plugin> = Vec::new();
     let mut tags: HashMap<String, SourcePosition> = HashMap::new();
     for document in documents {
-        let place = document.place.below("plugins");
+        let place = document.position.below("plugins");
         let Some(value) = document.plugins(notes) else { continue };
         for section in sections_of(value, &place, notes) {
             if plugins.len() >= PLUGINS_MAX {
                 let message = format!("there are more than {PLUGINS_MAX} plugins");
-                notes.complain(section.place.complaint(message));
+                notes.complain(section.position.complaint(message));
                 return plugins;
             }
-            let place = section.place.clone();
+            let place = section.position.clone();
             let (tag, kind) = plugin(section);
             if let Some(tag) = &tag
-                && let Some(other) = tags.insert(tag.text.clone(), tag.place.clone())
+                && let Some(other) = tags.insert(tag.text.clone(), tag.position.clone())
             {
                 let message = format!("the tag {:?} is taken", tag.text);
-                let complaint = tag.place.complaint(message);
+                let complaint = tag.position.complaint(message);
                 notes.complain(complaint.remedy(format!("the other one is at {other}")));
             }
             let tag = tag.map_or_else(|| format!(" {}", plugins.len()), |it| it.text);
-            plugins.extend(kind.map(|kind| Plugin { tag, place, kind }));
+            plugins.extend(kind.map(|kind| Plugin { tag, position: place, kind }));
         }
     }
     plugins
@@ -96,7 +96,7 @@ fn plugin(mut section: ConfigSection<'_>) -> (Option<PlacedWord>, Option<PluginK
     let notes = section.notes;
     let tag = if notes.is_mosdns() { section.text("tag") } else { section.needed("tag") };
     let kind = section.needed("type");
-    let nothing = (&NOTHING, section.place.below("args"));
+    let nothing = (&NOTHING, section.position.below("args"));
     let (args, place) = section.value("args").unwrap_or(nothing);
     section.finish(UnknownKeys::AsUsual);
     let Some(name) = kind else { return (tag, None) };
@@ -129,7 +129,7 @@ fn types(notes: &ReadNotes) -> impl Iterator<Item = &'static str> {
 }
 
 fn complain_of_type(name: &PlacedWord, notes: &ReadNotes) {
-    let complaint = name.place.complaint(format!("{:?} is no type of plugins", name.text));
+    let complaint = name.position.complaint(format!("{:?} is no type of plugins", name.text));
     let remedy = if executors::QUICK.contains(&name.text.as_str()) {
         Some(format!("write it in a rule: exec: {} ...", name.text))
     } else {

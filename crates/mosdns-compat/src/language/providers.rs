@@ -2,7 +2,7 @@
 //!
 //! Files are named here and read by [`crate::compile`]. Called by [`super::plugins`].
 
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 

@@ -5,7 +5,7 @@
 
 use super::executors::{self, Executor};
 use super::matchers::{self, MatcherSpec};
-use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use super::tree::{ConfigSection, UnknownKeys, sections_of};
 use super::words::{RuleHead, head, no_words, sense};
 use pipeline::program::TestSense;
@@ -19,7 +19,7 @@ pub const RULES_MAX: usize = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct SequenceRule {
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// All must hold; asked in order up to the first that does not.
     pub tests: Vec<RuleTest>,
     /// What is done.
@@ -30,7 +30,7 @@ pub struct SequenceRule {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleTest {
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it must say.
     pub sense: TestSense,
     /// The matcher.
@@ -90,13 +90,13 @@ pub(super) fn read(args: &Value, place: &SourcePosition, notes: &ReadNotes) -> V
 
 fn rule(mut section: ConfigSection<'_>) -> Option<SequenceRule> {
     let notes = section.notes;
-    let place = section.place.clone();
+    let place = section.position.clone();
     let matches = section.texts("matches");
-    let tests = matches.iter().filter_map(|it| test(&it.text, &it.place, notes)).collect();
+    let tests = matches.iter().filter_map(|it| test(&it.text, &it.position, notes)).collect();
     let exec = section.needed("exec");
     section.finish(UnknownKeys::AsUsual);
-    let exec = exec.and_then(|it| exec_of(&it.text, &it.place, notes))?;
-    Some(SequenceRule { place, tests, exec })
+    let exec = exec.and_then(|it| exec_of(&it.text, &it.position, notes))?;
+    Some(SequenceRule { position: place, tests, exec })
 }
 
 /// One match: `[!]$tag` or `[!]type words`.
@@ -115,7 +115,7 @@ pub(super) fn test(text: &str, place: &SourcePosition, notes: &ReadNotes) -> Opt
             CalledMatcher::Quick(quick_matcher(name, words, place, notes)?)
         }
     };
-    Some(RuleTest { place: place.clone(), sense, matcher })
+    Some(RuleTest { position: place.clone(), sense, matcher })
 }
 
 fn quick_matcher(

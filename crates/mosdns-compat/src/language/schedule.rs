@@ -2,7 +2,7 @@
 //!
 //! Whether a schedule can be is looked at by who runs it. Called by [`super::executors`].
 
-use super::place::PlacedWord;
+use super::position::PlacedWord;
 use super::tree::{ConfigSection, UnknownKeys, span_of};
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ pub(super) fn cron(section: &mut ConfigSection<'_>) -> CronPlugin {
     let timezone = section.text("timezone").map(|it| it.text);
     let mut jobs: Vec<CronJob> = Vec::new();
     for mut it in section.sections("jobs").into_iter().take(JOBS_MAX) {
-        let place = it.place.clone();
+        let place = it.position.clone();
         let job = job(&mut it);
         it.finish(UnknownKeys::AsUsual);
         let Some(job) = job else { continue };
@@ -70,7 +70,7 @@ fn job(section: &mut ConfigSection<'_>) -> Option<CronJob> {
             Some(CronTime::Fields(fields.text))
         }
         (Some(fields), None) => {
-            let complaint = fields.place.complaint(format!("{:?} is no schedule", fields.text));
+            let complaint = fields.position.complaint(format!("{:?} is no schedule", fields.text));
             let remedy = "five fields: minute, hour, day, month, day of the week";
             section.notes.complain(complaint.remedy(remedy));
             None
@@ -79,13 +79,14 @@ fn job(section: &mut ConfigSection<'_>) -> Option<CronJob> {
             let has_unit = interval.text.ends_with(|it: char| it.is_ascii_alphabetic());
             let span = span_of(&interval.text).filter(|it| has_unit && it.as_secs() >= 60);
             if span.is_none() {
-                let complaint = interval.place.complaint(format!("{:?} cannot be", interval.text));
+                let complaint =
+                    interval.position.complaint(format!("{:?} cannot be", interval.text));
                 section.notes.complain(complaint.remedy("at least 1m, with its unit"));
             }
             span.map(CronTime::Every)
         }
         (Some(_), Some(_)) | (None, None) => {
-            let complaint = section.place.complaint("a job has a schedule or an interval");
+            let complaint = section.position.complaint("a job has a schedule or an interval");
             section.notes.complain(complaint.remedy("set one of them"));
             None
         }

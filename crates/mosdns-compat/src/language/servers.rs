@@ -2,7 +2,7 @@
 //!
 //! Nothing is opened. Called by [`super::plugins`].
 
-use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet};
 use super::tree::{ConfigSection, UnknownKeys};
 use serde_json::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -119,7 +119,7 @@ fn server(kind: ServerKind, section: &mut ConfigSection<'_>) -> Option<ServerPlu
     if kind == ServerKind::Http {
         server.source_header = section.text("src_ip_header");
         if section.is_on("enable_http3") {
-            not_yet("DNS over HTTP/3", &section.place.below("enable_http3"), notes);
+            not_yet("DNS over HTTP/3", &section.position.below("enable_http3"), notes);
         }
     }
     (!server.listen.is_empty() && !server.entries.is_empty()).then_some(server)
@@ -130,12 +130,12 @@ fn certificate(kind: ServerKind, section: &mut ConfigSection<'_>) -> Option<Cert
         (Some(cert), Some(key)) => Some(CertificateFiles { cert, key }),
         (None, None) if kind != ServerKind::Quic => None,
         (None, None) => {
-            let complaint = section.place.complaint("DNS over QUIC needs a certificate");
+            let complaint = section.position.complaint("DNS over QUIC needs a certificate");
             section.notes.complain(complaint.remedy("set `cert` and `key`"));
             None
         }
         (Some(_), None) | (None, Some(_)) => {
-            let complaint = section.place.complaint("a certificate and its key go together");
+            let complaint = section.position.complaint("a certificate and its key go together");
             section.notes.complain(complaint.remedy("set `cert` and `key`, or neither"));
             None
         }
@@ -149,12 +149,12 @@ fn http_entries(section: &mut ConfigSection<'_>) -> Vec<ServerEntry> {
         it.finish(UnknownKeys::AsUsual);
         let (Some(path), Some(exec)) = (path, exec) else { continue };
         if !path.text.starts_with('/') {
-            let complaint = path.place.complaint(format!("{:?} is no path", path.text));
+            let complaint = path.position.complaint(format!("{:?} is no path", path.text));
             section.notes.complain(complaint.remedy("for example /dns-query"));
         }
         if entries.iter().any(|other| other.path == path.text) {
             let message = format!("the path {:?} is there twice", path.text);
-            section.notes.complain(path.place.complaint(message));
+            section.notes.complain(path.position.complaint(message));
         }
         entries.push(ServerEntry { path: path.text, exec });
     }
@@ -174,7 +174,7 @@ fn listen(item: &PlacedWord, notes: &ReadNotes) -> Vec<SocketAddr> {
         ]
     };
     if text.starts_with('@') || text.starts_with('/') {
-        let complaint = item.place.complaint(format!("{text:?} is a Unix socket"));
+        let complaint = item.position.complaint(format!("{text:?} is a Unix socket"));
         notes.complain(complaint.remedy("listen at an IP address, for example 127.0.0.1:53"));
         return Vec::new();
     }
@@ -191,7 +191,8 @@ fn listen(item: &PlacedWord, notes: &ReadNotes) -> Vec<SocketAddr> {
         Some(it) if it.ip() == IpAddr::V6(Ipv6Addr::UNSPECIFIED) => both(it.port()),
         Some(it) => vec![it],
         None => {
-            let complaint = item.place.complaint(format!("{text:?} is no IP address with a port"));
+            let complaint =
+                item.position.complaint(format!("{text:?} is no IP address with a port"));
             notes.complain(complaint.remedy("for example 127.0.0.1:53, or :53 for all addresses"));
             Vec::new()
         }

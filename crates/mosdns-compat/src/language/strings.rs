@@ -3,7 +3,7 @@
 //! mosdns has two sources and variables of the environment; OxiDNS has more, and lets the operation
 //! stand right behind the source. Called by [`super::matchers`].
 
-use super::place::{ReadNotes, SourcePosition};
+use super::position::{ReadNotes, SourcePosition};
 use pipeline::program::TextSource;
 
 /// A test of a text.
@@ -16,7 +16,7 @@ pub struct StringTest {
     /// The words that it is compared with; one is enough.
     pub words: Vec<String>,
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
 }
 
 /// Where a text comes from.
@@ -118,5 +118,5 @@ pub(super) fn string_test(
         notes.complain(place.complaint(message));
     }
     let words = words.into_iter().map(str::to_owned).collect();
-    Some(StringTest { source, operation, words, place: place.clone() })
+    Some(StringTest { source, operation, words, position: place.clone() })
 }

@@ -5,7 +5,7 @@
 //! OxiDNS, which ignores it silently. Called by the rest of [`super`].
 
 use super::Dialect;
-use super::place::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, with_remedy};
 use serde_json::{Map, Value};
 use settings::suggest;
 use std::ops::RangeInclusive;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// A section: its keys, and which of them were asked for.
 pub(super) struct ConfigSection<'v> {
     pub(super) notes: &'v ReadNotes,
-    pub(super) place: SourcePosition,
+    pub(super) position: SourcePosition,
     map: Option<&'v Map<String, Value>>,
     asked: Vec<&'static str>,
 }
@@ -41,7 +41,7 @@ impl<'v> ConfigSection<'v> {
                 None
             }
         };
-        Self { notes, place: place.clone(), map, asked: Vec::new() }
+        Self { notes, position: place.clone(), map, asked: Vec::new() }
     }
 
     fn is_key(&self, written: &str, key: &str) -> bool {
@@ -56,7 +56,7 @@ impl<'v> ConfigSection<'v> {
         self.asked.push(key);
         let found = self.map?.iter().find(|(written, _)| self.is_key(written, key));
         let (written, value) = found.filter(|(_, value)| !value.is_null())?;
-        Some((value, self.place.below(written)))
+        Some((value, self.position.below(written)))
     }
 
     /// The same, as whatever `read` makes of it; a complaint with `wanted` where it makes nothing.
@@ -78,7 +78,7 @@ impl<'v> ConfigSection<'v> {
     /// A text that is not empty.
     pub(super) fn text(&mut self, key: &'static str) -> Option<PlacedWord> {
         let (text, place) = self.read(key, "a text", text_of)?;
-        (!text.is_empty()).then_some(PlacedWord { text, place })
+        (!text.is_empty()).then_some(PlacedWord { text, position: place })
     }
 
     /// A text that must be there; a complaint and nothing if it is not.
@@ -98,7 +98,7 @@ impl<'v> ConfigSection<'v> {
             })
         });
         if !is_there {
-            self.notes.complain(self.place.complaint(format!("{key:?} is missing")));
+            self.notes.complain(self.position.complaint(format!("{key:?} is missing")));
         }
     }
 
@@ -205,7 +205,7 @@ impl<'v> ConfigSection<'v> {
                 continue;
             }
             let remedy = suggest(written, self.asked.iter().copied());
-            let place = self.place.below(written);
+            let place = self.position.below(written);
             if self.notes.is_mosdns() || unknown == UnknownKeys::Refused {
                 let complaint = place.complaint(format!("{written:?} is not known here"));
                 self.notes.complain(with_remedy(complaint, remedy));
@@ -246,7 +246,7 @@ pub(super) fn texts_of(
             let message = format!("{} is where a text is expected", kind(value));
             notes.refuse(place.complaint(message))
         });
-        text.map(|text| PlacedWord { text, place })
+        text.map(|text| PlacedWord { text, position: place })
     };
     match value {
         Value::Array(items) => items

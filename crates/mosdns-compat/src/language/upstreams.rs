@@ -4,7 +4,7 @@
 //! own settings want them. Called by [`super::executors`].
 
 use super::answers::then;
-use super::place::{PlacedWord, ReadNotes, SourcePosition, not_yet, with_remedy};
+use super::position::{PlacedWord, ReadNotes, SourcePosition, not_yet, with_remedy};
 use super::tree::{ConfigSection, UnknownKeys};
 use super::words::short_circuit;
 use pipeline::program::AfterAnswer;
@@ -32,7 +32,7 @@ pub struct ForwardPlugin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpstreamSpec {
     /// Where it stands in the file.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
     /// What it is called; empty without a name.
     pub tag: String,
     /// Address as our own settings have it: `tls://dns.example:853`.
@@ -109,12 +109,12 @@ pub(super) fn forward(section: &mut ConfigSection<'_>) -> ForwardPlugin {
     if all.len() > UPSTREAMS_MAX {
         let message = format!("{} upstreams are too many", all.len());
         notes.complain(
-            section.place.complaint(message).remedy(format!("{UPSTREAMS_MAX} is the most")),
+            section.position.complaint(message).remedy(format!("{UPSTREAMS_MAX} is the most")),
         );
     }
     for mut it in all.into_iter().take(UPSTREAMS_MAX) {
         let upstream = upstream(&mut it, &shared);
-        let place = it.place.clone();
+        let place = it.position.clone();
         it.finish(UnknownKeys::AsUsual);
         let Some(upstream) = upstream else { continue };
         if !upstream.tag.is_empty() && upstreams.iter().any(|other| other.tag == upstream.tag) {
@@ -167,7 +167,7 @@ impl SharedUpstreamSettings {
 fn version(section: &mut ConfigSection<'_>) -> Option<u8> {
     let version = section.whole("bootstrap_version", 0..=6).filter(|it| *it > 0)?;
     if version != 4 && version != 6 {
-        let place = section.place.below("bootstrap_version");
+        let place = section.position.below("bootstrap_version");
         section
             .notes
             .complain(place.complaint(format!("{version} is no version")).remedy("4 or 6"));
@@ -180,7 +180,7 @@ fn upstream(
     shared: &SharedUpstreamSettings,
 ) -> Option<UpstreamSpec> {
     let notes = section.notes;
-    let mut it = UpstreamSpec::at(&section.place);
+    let mut it = UpstreamSpec::at(&section.position);
     it.tag = section.text("tag").map(|tag| tag.text).unwrap_or_default();
     it.idle = section.span("idle_timeout", SECOND);
     it.pipeline = match section.flag("enable_pipeline") {
@@ -211,7 +211,7 @@ fn upstream(
     it.bootstrap_version = version(section).or(shared.bootstrap_version);
     let socks5 = section.text("socks5").or_else(|| shared.socks5.clone());
     if section.is_on("enable_http3") {
-        not_yet("DNS over HTTP/3", &section.place.below("enable_http3"), notes);
+        not_yet("DNS over HTTP/3", &section.position.below("enable_http3"), notes);
     }
     let dial = section.text("dial_addr");
     let address = section.needed("addr")?;
@@ -222,7 +222,7 @@ fn upstream(
     match socks5 {
         Some(item) if is_udp => {
             let message = "no SOCKS5 proxy is used over UDP and QUIC";
-            notes.warn(item.place.complaint(message));
+            notes.warn(item.position.complaint(message));
         }
         other => it.socks5 = other.map(|item| item.text),
     }
@@ -236,7 +236,7 @@ fn server(item: &PlacedWord, notes: &ReadNotes) -> Option<SocketAddr> {
     let server =
         text.parse().ok().or_else(|| bare.parse::<IpAddr>().ok().map(|ip| SocketAddr::new(ip, 53)));
     if server.is_none() {
-        let complaint = item.place.complaint(format!("{text:?} is no IP address with a port"));
+        let complaint = item.position.complaint(format!("{text:?} is no IP address with a port"));
         notes.complain(complaint.remedy("for example 9.9.9.9:53"));
     }
     server
@@ -259,7 +259,7 @@ const SCHEMES: &[(&str, &str, u16)] = &[
 impl UpstreamSpec {
     fn at(place: &SourcePosition) -> Self {
         Self {
-            place: place.clone(),
+            position: place.clone(),
             tag: String::new(),
             address: String::new(),
             dial: None,
@@ -289,12 +289,12 @@ impl UpstreamSpec {
         let (scheme, rest) = text.split_once("://").unwrap_or(("udp", text));
         if matches!(scheme, "h3" | "sdns") {
             let what = if scheme == "h3" { "DNS over HTTP/3" } else { "a DNSCrypt stamp" };
-            not_yet(what, &written.place, notes);
+            not_yet(what, &written.position, notes);
             return false;
         }
         let Some((_, ours, usual)) = SCHEMES.iter().find(|(name, ..)| *name == scheme) else {
             let complaint =
-                written.place.complaint(format!("{scheme:?} is no protocol of upstreams"));
+                written.position.complaint(format!("{scheme:?} is no protocol of upstreams"));
             let remedy = suggest(scheme, SCHEMES.iter().map(|(name, ..)| *name));
             notes.complain(with_remedy(complaint, remedy));
             return false;
@@ -305,7 +305,7 @@ impl UpstreamSpec {
         let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
         let Some((host, own_port)) = host_port(authority) else {
             let message = format!("{text:?} holds no host and port");
-            notes.complain(written.place.complaint(message));
+            notes.complain(written.position.complaint(message));
             return false;
         };
         let mut port = own_port.or(port).unwrap_or(*usual);
@@ -317,7 +317,7 @@ impl UpstreamSpec {
                 }
                 Some((Err(_), _)) | None => {
                     let message = format!("{:?} is no IP address", dial.text);
-                    notes.complain(dial.place.complaint(message));
+                    notes.complain(dial.position.complaint(message));
                 }
             }
         }
@@ -327,13 +327,13 @@ impl UpstreamSpec {
             (Err(_), Some(ip)) if matches!(*ours, "udp" | "tcp") => bracketed(ip),
             (Err(_), _) if matches!(*ours, "udp" | "tcp") => {
                 let message = format!("plain DNS goes to an IP address, not to {host:?}");
-                let complaint = written.place.complaint(message);
+                let complaint = written.position.complaint(message);
                 notes.complain(complaint.remedy("write its address, or use tls:// or https://"));
                 return false;
             }
             (Err(_), _) if DomainName::parse(host).is_err() => {
                 let message = format!("{host:?} is no name of a host");
-                notes.complain(written.place.complaint(message));
+                notes.complain(written.position.complaint(message));
                 return false;
             }
             (Err(_), _) => host.to_owned(),

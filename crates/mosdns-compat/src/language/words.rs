@@ -3,7 +3,7 @@
 //! It takes texts apart and knows no plugin. Called by the rest of [`super`].
 
 use super::Dialect;
-use super::place::{PlacedWord, ReadNotes, SourcePosition};
+use super::position::{PlacedWord, ReadNotes, SourcePosition};
 use pipeline::program::{AfterAnswer, TestSense};
 use pipeline::sets::split_rules;
 

@@ -139,7 +139,7 @@ fn plugins_that_several_run_are_one() {
     let names: Vec<&str> = made.groups.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["up", "up b", "plugins.2.args.6"]);
     assert_eq!(made.groups[1].upstreams[0].address, "udp://1.1.1.1:53");
-    assert_eq!(made.groups[0].place.keys(), "plugins.0");
+    assert_eq!(made.groups[0].position.keys(), "plugins.0");
     let caches: Vec<u64> = made.caches.iter().map(|it| it.entries).collect();
     assert_eq!(caches, [1024, 2000]);
     assert_eq!(made.caches[0].bytes(), 1 << 20);

@@ -16,7 +16,7 @@ fn rcode(text: &str) -> Option<u16> {
 fn run(text: &str) -> Bench {
     let made = compiled(text);
     let mut bench = Bench::new(Vec::new());
-    bench.state = RunState::new(made.entries[0].place);
+    bench.state = RunState::new(made.entries[0].start);
     bench.program = made.program;
     bench.done();
     bench
@@ -98,7 +98,7 @@ fn a_hit_goes_on_unless_it_is_to_stop() {
         let made = compiled(text);
         let mut bench = Bench::new(Vec::new());
         bench.program = made.program;
-        let place = made.entries[0].place;
+        let place = made.entries[0].start;
         bench.world.cache = run(&text.replace("reject 3", "black_hole 192.0.2.1")).world.cache;
         assert_eq!(bench.world.cache.len(), 1);
         bench.state = RunState::new(place);

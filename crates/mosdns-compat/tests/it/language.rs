@@ -48,7 +48,7 @@ fn a_file_is_one_of_mosdns_unless_it_uses_what_only_oxidns_has() {
     ] {
         let foreign = read(&mosdns(own));
         assert_eq!(foreign.dialect, Dialect::Oxidns, "{own}");
-        assert!(foreign.because.unwrap().place.keys().starts_with("plugins.0.args.0"), "{own}");
+        assert!(foreign.because.unwrap().position.keys().starts_with("plugins.0.args.0"), "{own}");
     }
     for head in [
         "runtime: {}\n",
@@ -219,8 +219,8 @@ fn oxidns_includes_from_the_folder_of_the_file_that_names_them() {
     let foreign = language::read(&main, &disk).unwrap();
     let tags: Vec<&str> = foreign.plugins.iter().map(|it| it.tag.as_str()).collect();
     assert_eq!((foreign.dialect, tags), (Dialect::Oxidns, vec!["b", "a", "c"]));
-    assert_eq!(foreign.plugins[0].place.file(), Some("sub/b.yaml"));
-    assert_eq!(foreign.plugins[0].place.keys(), "include.0");
+    assert_eq!(foreign.plugins[0].position.file(), Some("sub/b.yaml"));
+    assert_eq!(foreign.plugins[0].position.keys(), "include.0");
 
     let main = yaml("runtime: {}\ninclude: [sub/none.yaml]\nplugins: []");
     assert_eq!(

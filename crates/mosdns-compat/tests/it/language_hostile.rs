@@ -141,7 +141,7 @@ fn changed_files_are_programs_or_complaints() {
         match compiled {
             Ok(compiled) => {
                 let ops = compiled.program.ops.len();
-                assert!(compiled.entries.iter().all(|it| (it.place as usize) < ops), "{round}");
+                assert!(compiled.entries.iter().all(|it| (it.start as usize) < ops), "{round}");
                 assert!(describe(&compiled).lines().count() > ops, "{round}");
                 programs += 1;
             }

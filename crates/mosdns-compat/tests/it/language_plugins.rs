@@ -179,7 +179,7 @@ fn local_answers() {
             panic!()
         };
         assert_eq!((it.rules.len(), it.files.len(), it.then), (2, 1, AfterAnswer::Next));
-        assert_eq!(it.rules[1].place.keys(), format!("plugins.0.args.{key}.1"));
+        assert_eq!(it.rules[1].position.keys(), format!("plugins.0.args.{key}.1"));
     }
     let hole = |it: Executor| match it {
         Executor::BlackHole(it) => (it.addresses, it.then),

@@ -1,6 +1,7 @@
 //! Operations that give an answer, change it, or change the question.
 
 use super::{OpFlow, RunContext, after, bare, matching};
+use crate::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use crate::program::{
     AfterAnswer, BlackHole, EffectTiming, EndScope, FamilyPreference, Op, PassOn, Program,
     PtrAnswering, SubnetRule, TtlRule, WithSoa,
@@ -8,7 +9,6 @@ use crate::program::{
 use crate::records::{HostsTable, RecordsAnswered, RedirectTable, ZoneTable};
 use crate::redirect_target::RedirectTarget;
 use crate::state::{ReturnWrapper, RunResponse, RunWait, UpstreamExtra};
-use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use dns_wire::synthesize::ForgeOutcome;
 use dns_wire::{record_type, reply, synthesize};
 use std::net::IpAddr;
@@ -24,12 +24,12 @@ pub(super) const SUBNET_OPTION: u16 = 8;
 
 impl<W: PipelineEnv> RunContext<'_, W> {
     /// The response is what now stands in the buffer.
-    fn made(&mut self) {
-        self.state.answer_made();
+    fn set_made(&mut self) {
+        self.state.mark_rewritten();
         self.state.source = Source::Local;
     }
 
-    fn begin(&mut self) {
+    fn start_answer(&mut self) {
         self.out.clear();
     }
 
@@ -42,7 +42,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         } else {
             answer.write_message(asked.query, *age_s, self.out);
         }
-        self.state.heard =
+        self.state.upstream_answer =
             (self.state.extra != UpstreamExtra::default()).then(|| Arc::clone(answer));
         self.state.response = RunResponse::Made;
     }
@@ -54,10 +54,10 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         scope: EndScope,
         asked: PipelineQuestion<'_>,
     ) -> OpFlow {
-        self.begin();
+        self.start_answer();
         let ttl = (soa == WithSoa::Yes).then_some(EMPTY_TTL_S);
         synthesize::code(&bare(asked.query), rcode, ttl, self.out);
-        self.made();
+        self.set_made();
         self.state.refusal = (rcode > 15).then_some(rcode);
         OpFlow::End(scope)
     }
@@ -92,7 +92,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             return OpFlow::Next;
         }
         self.out.drain(..before);
-        self.made();
+        self.set_made();
         after(then)
     }
 
@@ -113,17 +113,17 @@ impl<W: PipelineEnv> RunContext<'_, W> {
                 return OpFlow::Next;
             }
         }
-        self.begin();
+        self.start_answer();
         match hole {
             BlackHole::Addresses { addresses, ttl } => {
                 synthesize::addresses(&query, addresses, *ttl, None, self.out);
             }
-            BlackHole::NoSuchName => synthesize::nxdomain(&query, EMPTY_TTL_S, None, self.out),
+            BlackHole::NxDomain => synthesize::nxdomain(&query, EMPTY_TTL_S, None, self.out),
             BlackHole::Empty => synthesize::nodata(&query, EMPTY_TTL_S, None, self.out),
             BlackHole::Null => synthesize::null(&query, EMPTY_TTL_S, None, self.out),
             BlackHole::Refused => synthesize::refused(&query, None, self.out),
         }
-        self.made();
+        self.set_made();
         after(then)
     }
 
@@ -131,7 +131,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         self.out.clear();
         self.state.response = RunResponse::Nothing;
         self.state.refusal = None;
-        self.state.heard = None;
+        self.state.upstream_answer = None;
         OpFlow::Next
     }
 
@@ -153,11 +153,11 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         asked: PipelineQuestion<'_>,
     ) -> OpFlow {
         let Some(target) = rules.find(asked.name) else { return OpFlow::Next };
-        self.ask_instead(Arc::clone(target))
+        self.rewrite_to(Arc::clone(target))
     }
 
     /// Goes on with another name, whose answer becomes one to the name before.
-    pub(super) fn ask_instead(&mut self, target: Arc<RedirectTarget>) -> OpFlow {
+    pub(super) fn rewrite_to(&mut self, target: Arc<RedirectTarget>) -> OpFlow {
         let before = self.state.target.replace(target);
         match self.wrap(ReturnWrapper::Rename { before }) {
             OpFlow::Next => OpFlow::Changed,
@@ -173,7 +173,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
                 return OpFlow::Next;
             }
             Some(preset) => preset,
-            None if rule.send == PassOn::Pass => self.world.caller().client,
+            None if rule.send == PassOn::Pass => self.env.caller().client,
             None => return OpFlow::Next,
         };
         let mask = if address.is_ipv4() { rule.mask4 } else { rule.mask6 };
@@ -211,7 +211,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         if asked.query.qtype != other {
             return OpFlow::Next;
         }
-        if self.world.is_preferred(prefer.wanted, asked.name) {
+        if self.env.is_preferred(prefer.wanted, asked.name) {
             self.answer_blank(asked);
             return OpFlow::End(EndScope::Called);
         }
@@ -220,9 +220,9 @@ impl<W: PipelineEnv> RunContext<'_, W> {
 
     /// The family that is not preferred.
     pub(super) fn answer_blank(&mut self, asked: PipelineQuestion<'_>) {
-        self.begin();
+        self.start_answer();
         synthesize::nodata(&bare(asked.query), EMPTY_TTL_S, None, self.out);
-        self.made();
+        self.set_made();
     }
 
     pub(super) fn reverse_lookup(
@@ -236,13 +236,13 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             && let Some(address) = matching::pointer_address(asked.name)
         {
             let mut name = NameBuffer::new();
-            if self.world.remembered(memory, address, &mut name) {
-                self.begin();
+            if self.env.remembered(memory, address, &mut name) {
+                self.start_answer();
                 let query = bare(asked.query);
                 if synthesize::pointer(&query, name.as_name(), ttl, self.out)
                     == ForgeOutcome::Written
                 {
-                    self.made();
+                    self.set_made();
                     return OpFlow::End(EndScope::Called);
                 }
             }
@@ -265,7 +265,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             RunResponse::Kept(answer, _) => Some(answer.message()),
         };
         let marks = self.state.marks();
-        self.world.tell(asked, PipelineEvent::Effect { effect, marks, message });
+        self.env.emit(asked, PipelineEvent::Effect { effect, marks, message });
         OpFlow::Next
     }
 }

@@ -1,11 +1,11 @@
 //! Tests of matchers against a run.
 
 use super::RunContext;
+use crate::env::{PipelineEnv, PipelineQuestion};
 use crate::program::{
     AddressSets, GuardMatcher, GuardTest, NameSets, TestSense, TextComparison, TextSource, TextTest,
 };
 use crate::state::RunResponse;
-use crate::world::{PipelineEnv, PipelineQuestion};
 use dns_wire::{record_type, reply};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -13,11 +13,11 @@ use vocab::Name;
 
 impl<W: PipelineEnv> RunContext<'_, W> {
     /// True if all of `tests` hold, asked in order up to the first that does not.
-    pub(super) fn all_hold(&mut self, tests: &[GuardTest], asked: PipelineQuestion<'_>) -> bool {
-        tests.iter().all(|test| self.holds(test, asked))
+    pub(super) fn all_match(&mut self, tests: &[GuardTest], asked: PipelineQuestion<'_>) -> bool {
+        tests.iter().all(|test| self.test_matches(test, asked))
     }
 
-    fn holds(&mut self, test: &GuardTest, asked: PipelineQuestion<'_>) -> bool {
+    fn test_matches(&mut self, test: &GuardTest, asked: PipelineQuestion<'_>) -> bool {
         self.matches(&test.matcher, asked) == (test.sense == TestSense::Is)
     }
 
@@ -37,7 +37,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             GuardMatcher::Name(names) => names.contain(asked.name, query.qtype),
             GuardMatcher::Type(types) => types.contains(&query.qtype),
             GuardMatcher::Class(classes) => classes.contains(&query.qclass),
-            GuardMatcher::Client(addresses) => addresses.contain(self.world.caller().client),
+            GuardMatcher::Client(addresses) => addresses.contain(self.env.caller().client),
             GuardMatcher::ResponseAddress(addresses) => self
                 .message()
                 .is_some_and(|message| reply::addresses(message).any(|ip| addresses.contain(ip))),
@@ -58,13 +58,13 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             GuardMatcher::Mark(marks) => {
                 self.state.marks.as_slice().iter().any(|mark| marks.contains(mark))
             }
-            GuardMatcher::Random(bound) => u64::from(self.world.chance()) < *bound,
+            GuardMatcher::Random(bound) => u64::from(self.env.chance()) < *bound,
             GuardMatcher::RateLimit(limiter) => {
-                let caller = self.world.caller();
+                let caller = self.env.caller();
                 limiter.allows(caller.client, caller.now)
             }
-            GuardMatcher::Text(test) => self.text_fits(test, asked),
-            GuardMatcher::Any(tests) => tests.iter().any(|test| self.holds(test, asked)),
+            GuardMatcher::Text(test) => self.text_matches(test, asked),
+            GuardMatcher::Any(tests) => tests.iter().any(|test| self.test_matches(test, asked)),
         }
     }
 
@@ -72,8 +72,8 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         self.state.refusal.or_else(|| self.message().map(reply::rcode))
     }
 
-    fn text_fits(&self, test: &TextTest, asked: PipelineQuestion<'_>) -> bool {
-        let fits = |text: &str| test.comparison.fits(text);
+    fn text_matches(&self, test: &TextTest, asked: PipelineQuestion<'_>) -> bool {
+        let fits = |text: &str| test.comparison.matches(text);
         let number = |number: u32| {
             let mut digits = ShortText::new();
             // Ten digits fit.
@@ -86,7 +86,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
             let _ = write!(written, "{address}");
             fits(written.as_str())
         };
-        let caller = self.world.caller();
+        let caller = self.env.caller();
         match test.source {
             TextSource::Name => fits(asked.name.as_str()),
             TextSource::Type => number(asked.query.qtype.into()),
@@ -123,7 +123,7 @@ impl AddressSets {
 
 impl TextComparison {
     /// True if `text` is what it must be.
-    pub fn fits(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         let any = |words: &[Box<str>], fits: fn(&str, &str) -> bool| {
             words.iter().any(|word| fits(text, word))
         };

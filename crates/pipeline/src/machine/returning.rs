@@ -36,7 +36,7 @@ pub fn returned<'r>(
         .and_then(|option| option.get(6).copied());
     let answer = match &state.response {
         RunResponse::Kept(answer, _) => Some(&**answer),
-        RunResponse::Made => state.heard.as_deref(),
+        RunResponse::Made => state.upstream_answer.as_deref(),
         RunResponse::Nothing => None,
     };
     let subnet_bits = sent.or(state.extra.subnet.map(|(_, bits)| bits));

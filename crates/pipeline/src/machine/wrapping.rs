@@ -1,8 +1,8 @@
 //! The way back: what operations that wrap the rest of a run do at its end, last first.
 
 use super::{ChangedQuestion, OpFlow, RunContext};
+use crate::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use crate::state::{ReturnWrapper, RunFailure, RunResponse, SequenceEnd};
-use crate::world::{PipelineEnv, PipelineEvent, PipelineQuestion};
 use dns_wire::reply;
 
 /// The TTL of an alias that a redirect makes up, in seconds: it is gone as soon as the rule is.
@@ -36,13 +36,13 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         while self.state.wrappers.len() > usize::from(ending.wrappers) {
             let Some(Some(wrapper)) = self.state.wrappers.pop() else { continue };
             if let ReturnWrapper::Rename { before } = wrapper {
-                self.rename_back(asked, before);
+                self.restore_name(asked, before);
                 return UnwindState::Changed;
             }
             self.unwrap(&wrapper, asked);
         }
         self.state.ending = None;
-        match ending.back {
+        match ending.return_to {
             Some(back) => {
                 self.state.at = back;
                 UnwindState::Back
@@ -63,25 +63,25 @@ impl<W: PipelineEnv> RunContext<'_, W> {
         };
         match (wrapper, message) {
             (ReturnWrapper::Keep { cache, key }, Some(message)) => {
-                self.world.keep(*cache, key, message);
+                self.env.keep(*cache, key, message);
             }
             (ReturnWrapper::Learn(memory), Some(message)) => {
-                self.world.tell(asked, PipelineEvent::Learn { memory: *memory, message });
+                self.env.emit(asked, PipelineEvent::Learn { memory: *memory, message });
             }
             (ReturnWrapper::Preferred(family), Some(message))
                 if reply::has_type(message, *family) =>
             {
-                self.world.tell(asked, PipelineEvent::Preferred(*family));
+                self.env.emit(asked, PipelineEvent::Preferred(*family));
             }
             (ReturnWrapper::Collect(collector), message) => {
-                self.world.tell(asked, PipelineEvent::Collected { collector: *collector, message });
+                self.env.emit(asked, PipelineEvent::Collected { collector: *collector, message });
             }
             (ReturnWrapper::Summary(title), message) => {
-                self.world.tell(asked, PipelineEvent::Summary { title, message });
+                self.env.emit(asked, PipelineEvent::Summary { title, message });
             }
             (ReturnWrapper::Effect(effect), message) => {
                 let marks = self.state.marks();
-                self.world.tell(asked, PipelineEvent::Effect { effect: *effect, marks, message });
+                self.env.emit(asked, PipelineEvent::Effect { effect: *effect, marks, message });
             }
             (
                 ReturnWrapper::Keep { .. }
@@ -94,7 +94,7 @@ impl<W: PipelineEnv> RunContext<'_, W> {
     }
 
     /// Makes the answer one to the question before.
-    fn rename_back(
+    fn restore_name(
         &mut self,
         asked: PipelineQuestion<'_>,
         before: Option<std::sync::Arc<crate::redirect_target::RedirectTarget>>,

@@ -25,7 +25,7 @@ impl RuleKinds {
     const ALL: u64 = 3;
 
     #[inline]
-    pub(crate) const fn has(self, kind: Self) -> bool {
+    pub(crate) const fn contains(self, kind: Self) -> bool {
         self.0 & kind.0 != 0
     }
 }
@@ -155,7 +155,7 @@ impl DomainTable {
         }
         keys.suffixes(name).any(|(hash, start)| {
             self.find(hash).is_some_and(|(_, kinds)| {
-                kinds.has(RuleKinds::DOMAIN) || start == 0 && kinds.has(RuleKinds::FULL)
+                kinds.contains(RuleKinds::DOMAIN) || start == 0 && kinds.contains(RuleKinds::FULL)
             })
         })
     }
@@ -198,8 +198,8 @@ mod tests {
             assert_eq!(table.len() as u64, count);
             for n in 0..count {
                 let (_, kinds) = table.find(hash(n)).unwrap_or_else(|| panic!("{n} of {count}"));
-                assert_eq!(kinds.has(RuleKinds::FULL), n % 2 == 0);
-                assert_eq!(kinds.has(RuleKinds::DOMAIN), n % 2 == 1);
+                assert_eq!(kinds.contains(RuleKinds::FULL), n % 2 == 0);
+                assert_eq!(kinds.contains(RuleKinds::DOMAIN), n % 2 == 1);
             }
             for n in count..count + 1000 {
                 assert!(table.find(hash(n)).is_none(), "{n} of {count}");
@@ -221,7 +221,7 @@ mod tests {
         let table = builder.build();
         assert_eq!(table.len(), 1);
         let (_, kinds) = table.find(44).unwrap();
-        assert!(kinds.has(RuleKinds::FULL) && kinds.has(RuleKinds::DOMAIN));
+        assert!(kinds.contains(RuleKinds::FULL) && kinds.contains(RuleKinds::DOMAIN));
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn a_redirect_asks_for_another_name_and_answers_for_the_first() {
 
 #[test]
 fn the_policy_answers_and_ends_the_run() {
-    let ops = vec![Op::Own(OwnAnswer::Policy), FORWARD];
+    let ops = vec![Op::DoorAnswer(OwnAnswer::Policy), FORWARD];
     let mut bench = Bench::new(ops).asking("blocked.test", record_type::A);
     assert_eq!(bench.done().rcode(), Some(3));
     assert_eq!(bench.state.source(), Source::Policy);

@@ -75,7 +75,7 @@ impl RateLimiter {
         let mut hasher = self.buckets.hasher();
         self.key.feed(client, headers, &mut hasher);
         let (taken, debt) =
-            self.buckets.take_and_tell(hasher.finish(), &self.rate, WhenEmpty::Free, now);
+            self.buckets.take_with_debt(hasher.finish(), &self.rate, WhenEmpty::Free, now);
         match (taken, self.mode) {
             (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.told(debt))),
             (TokenOutcome::Yes, LimitMode::LogOnly) => Ok(None),

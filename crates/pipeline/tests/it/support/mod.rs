@@ -1,16 +1,16 @@
 //! A world of the test's own, and a bench that runs one program in it.
 
 use dns_wire::{DnsQuery, WireAnswer, reply, synthesize};
+use pipeline::env::{
+    CacheResult, DoorAnswer, HeldAnswer, PipelineCaller, PipelineEnv, PipelineEvent,
+    PipelineQuestion, RenewalState,
+};
 use pipeline::machine;
 use pipeline::program::{
     AfterAnswer, BlackHole, EndScope, GuardMatcher, GuardTest, Op, OwnAnswer, Place, Program,
     SilentAnswer, TestSense, WithSoa,
 };
 use pipeline::state::{RunResponse, RunState, RunStep};
-use pipeline::world::{
-    CacheResult, DoorAnswer, HeldAnswer, PipelineCaller, PipelineEnv, PipelineEvent,
-    PipelineQuestion, RenewalState,
-};
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl PipelineEnv for Fake {
             if self.stale { HeldAnswer::Stale(answer, 100) } else { HeldAnswer::Fresh(answer, 10) }
         });
         let renew = if self.stale { RenewalState::Due } else { RenewalState::No };
-        CacheResult { held: held.unwrap_or(HeldAnswer::Nothing), renew }
+        CacheResult { held: held.unwrap_or(HeldAnswer::Miss), renew }
     }
 
     fn keep(&mut self, _: u16, key: &[u8], message: &[u8]) {
@@ -56,7 +56,7 @@ impl PipelineEnv for Fake {
         self.renewals.push(state);
     }
 
-    fn own(
+    fn door_answer(
         &mut self,
         own: OwnAnswer,
         asked: PipelineQuestion<'_>,
@@ -66,7 +66,7 @@ impl PipelineEnv for Fake {
             synthesize::nxdomain(asked.query, 10, None, out);
             return DoorAnswer::Answered(Source::Policy);
         }
-        DoorAnswer::Nothing
+        DoorAnswer::Absent
     }
 
     fn remembered(&mut self, _: u16, _: IpAddr, name: &mut NameBuffer) -> bool {
@@ -79,7 +79,7 @@ impl PipelineEnv for Fake {
         self.preferred
     }
 
-    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
+    fn emit(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
         let what = match tidings {
             PipelineEvent::Line(line) => line.to_owned(),
             PipelineEvent::Summary { title, message } => format!("{title} {}", message.is_some()),
@@ -124,7 +124,7 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(ops: Vec<Op>) -> Self {
         Self {
-            program: Program { ops: ops.into(), silence: SilentAnswer::Refused },
+            program: Program { ops: ops.into(), default_answer: SilentAnswer::Refused },
             message: question("www.test", 1, &[]),
             state: RunState::new(0),
             world: Fake::default(),

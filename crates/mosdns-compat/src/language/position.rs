@@ -80,13 +80,13 @@ pub struct PlacedWord {
     /// The word.
     pub text: String,
     /// Where it stands.
-    pub place: SourcePosition,
+    pub position: SourcePosition,
 }
 
 impl PlacedWord {
     /// The word `text` at `place`.
     pub fn new(text: impl Into<String>, place: &SourcePosition) -> Self {
-        Self { text: text.into(), place: place.clone() }
+        Self { text: text.into(), position: place.clone() }
     }
 }
 

@@ -28,7 +28,7 @@ impl<'f> PluginBook<'f> {
     }
 
     /// The same book with other notes.
-    pub(super) fn noting<'n>(&self, notes: &'n ReadNotes) -> PluginBook<'n>
+    pub(super) fn with_notes<'n>(&self, notes: &'n ReadNotes) -> PluginBook<'n>
     where
         'f: 'n,
     {
@@ -53,7 +53,7 @@ impl<'f> PluginBook<'f> {
         }
         let Some(at) = found else {
             let complaint =
-                item.place.complaint(format!("there is no plugin with the tag {tag:?}"));
+                item.position.complaint(format!("there is no plugin with the tag {tag:?}"));
             let remedy = match tag.strip_prefix('$') {
                 Some(bare) if self.find(bare).is_some() => Some(format!("write {bare}, without $")),
                 Some(_) | None => suggest(tag, self.tags.keys().copied()),
@@ -66,7 +66,7 @@ impl<'f> PluginBook<'f> {
         if found.is_none() {
             let message =
                 format!("{tag:?} is a {}, where {wanted} is expected", plugin.kind.name());
-            self.notes.complain(item.place.complaint(message));
+            self.notes.complain(item.position.complaint(message));
         }
         found.map(|it| (at, it))
     }
@@ -102,7 +102,7 @@ impl<'f> PluginBook<'f> {
     }
 
     /// Complains of references that lead in a circle, or too far. Gives whether there are none.
-    pub(super) fn check_circles(&self) -> Result<(), ()> {
+    pub(super) fn check_loops(&self) -> Result<(), ()> {
         let mut walk = ReferenceWalk {
             book: self,
             seen: vec![TagSeen::Not; self.plugins.len()],
@@ -155,9 +155,9 @@ impl ReferenceWalk<'_, '_> {
             let mut tags: Vec<&str> = path[start..].iter().map(tag).collect();
             tags.push(tag(&next));
             let circle = tags.join(" → ");
-            item.place.complaint(format!("this leads in a circle: {circle}"))
+            item.position.complaint(format!("this leads in a circle: {circle}"))
         } else {
-            item.place
+            item.position
                 .complaint(format!("more than {CHAIN_MAX} references lead on from one another"))
         };
         self.book.notes.complain(complaint.remedy("let one of them lead elsewhere"));
@@ -194,7 +194,7 @@ fn of_rule(rule: &SequenceRule) -> Vec<PlacedWord> {
 
 fn of_test(test: &RuleTest) -> Vec<PlacedWord> {
     match &test.matcher {
-        CalledMatcher::Tag(tag) => vec![PlacedWord::new(tag.as_str(), &test.place)],
+        CalledMatcher::Tag(tag) => vec![PlacedWord::new(tag.as_str(), &test.position)],
         CalledMatcher::Quick(matcher) => of_matcher(matcher),
     }
 }

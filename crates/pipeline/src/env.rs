@@ -40,7 +40,7 @@ pub enum HeldAnswer {
     /// One past its time that goes out all the same.
     Stale(Arc<WireAnswer>, u32),
     /// Nothing that could go out now.
-    Nothing,
+    Miss,
 }
 
 /// Holds what a look into a cache brings.
@@ -65,10 +65,10 @@ pub enum RenewalState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DoorAnswer {
     /// Nothing: the run goes on.
-    Nothing,
+    Absent,
     /// That the name is an alias of this one: the run goes on with it, and what it finds is
     /// answered as the alias's.
-    Instead(std::sync::Arc<crate::redirect_target::RedirectTarget>),
+    Rewrite(std::sync::Arc<crate::redirect_target::RedirectTarget>),
     /// An answer, written as a whole message without OPT, and whence it came; the run ends.
     Answered(vocab::Source),
 }
@@ -130,8 +130,12 @@ pub trait PipelineEnv {
     fn renew(&mut self, state: RunState);
 
     /// The door's own answer, appended to `out` as a whole message without OPT.
-    fn own(&mut self, own: OwnAnswer, asked: PipelineQuestion<'_>, out: &mut Vec<u8>)
-    -> DoorAnswer;
+    fn door_answer(
+        &mut self,
+        own: OwnAnswer,
+        asked: PipelineQuestion<'_>,
+        out: &mut Vec<u8>,
+    ) -> DoorAnswer;
 
     /// The network that upstreams are told the client is in, as address and bits; none where they
     /// are told nothing.
@@ -146,5 +150,5 @@ pub trait PipelineEnv {
     fn is_preferred(&mut self, family: u16, name: Name<'_>) -> bool;
 
     /// Passes something on.
-    fn tell(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>);
+    fn emit(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>);
 }
