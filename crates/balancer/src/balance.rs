@@ -22,9 +22,9 @@ pub(crate) struct BalanceChoice<'c> {
     pub(crate) tried: &'c TriedServers,
     pub(crate) slow_start_ms: u64,
     /// The pool's turn.
-    pub(crate) turn: usize,
+    pub(crate) next: usize,
     /// 64 random bits.
-    pub(crate) dice: u64,
+    pub(crate) random: u64,
     /// Key that a hash keeps together.
     pub(crate) key: u64,
     pub(crate) now: Now,
@@ -33,35 +33,37 @@ pub(crate) struct BalanceChoice<'c> {
 impl BalanceChoice<'_> {
     /// The one of `lane` that is due; none if none has room.
     pub(crate) fn make(&self, balance: BalanceMethod, lane: &ServerTier) -> Option<usize> {
-        if lane.each.is_empty() {
+        if lane.members.is_empty() {
             return None;
         }
         match balance {
-            BalanceMethod::P2c => self.better_of_two(lane),
-            BalanceMethod::RoundRobin => self.in_turn(lane, self.turn),
-            BalanceMethod::Random => self.in_turn(lane, scaled(self.dice, lane.turns.len())),
+            BalanceMethod::P2c => self.power_of_two(lane),
+            BalanceMethod::RoundRobin => self.round_robin(lane, self.next),
+            BalanceMethod::Random => {
+                self.round_robin(lane, scaled(self.random, lane.schedule.len()))
+            }
             BalanceMethod::LeastConnections => self.least(lane),
             BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => self.by_hash(lane),
         }
     }
 
-    fn takes(&self, index: usize) -> bool {
+    fn can_take(&self, index: usize) -> bool {
         let server = &self.servers[index];
-        !server.is_draining() && !self.tried.has(server.tag) && server.has_room(self.now)
+        !server.is_draining() && !self.tried.contains(server.tag) && server.has_room(self.now)
     }
 
     /// The next that takes it, from `start` on; a server in its slow start lets some turns pass.
-    fn in_turn(&self, lane: &ServerTier, start: usize) -> Option<usize> {
-        let turns = lane.turns.iter().cycle().skip(start % lane.turns.len());
-        let steps = lane.turns.len().min(lane.each.len() * 2);
-        let (mut dice, mut second) = (self.dice, None);
+    fn round_robin(&self, lane: &ServerTier, start: usize) -> Option<usize> {
+        let turns = lane.schedule.iter().cycle().skip(start % lane.schedule.len());
+        let steps = lane.schedule.len().min(lane.members.len() * 2);
+        let (mut dice, mut second) = (self.random, None);
         for index in turns.take(steps).map(|&index| usize::from(index)) {
-            if !self.takes(index) {
+            if !self.can_take(index) {
                 continue;
             }
             let share = self.servers[index].slow_start(self.slow_start_ms, self.now);
             dice = dice.rotate_left(17).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            if share >= 1.0 || unit(dice) < share {
+            if share >= 1.0 || unit_interval(dice) < share {
                 return Some(index);
             }
             second = second.or(Some(index));
@@ -71,19 +73,21 @@ impl BalanceChoice<'_> {
 
     /// The first that takes it, whatever its weight.
     fn first(&self, lane: &ServerTier, start: usize) -> Option<usize> {
-        let all = lane.each.iter().cycle().skip(start % lane.each.len()).take(lane.each.len());
-        all.map(|&index| usize::from(index)).find(|&index| self.takes(index))
+        let all =
+            lane.members.iter().cycle().skip(start % lane.members.len()).take(lane.members.len());
+        all.map(|&index| usize::from(index)).find(|&index| self.can_take(index))
     }
 
     /// Of two picked at random, one by weight, the one whose requests under way will be done
     /// sooner.
-    fn better_of_two(&self, lane: &ServerTier) -> Option<usize> {
-        let count = lane.each.len();
-        let one = self.in_turn(lane, scaled(self.dice, lane.turns.len()))?;
-        let other = scaled(self.dice.rotate_left(32), count);
-        let all = lane.each.iter().cycle().skip(other).take(count);
-        let other =
-            all.map(|&index| usize::from(index)).find(|&index| index != one && self.takes(index));
+    fn power_of_two(&self, lane: &ServerTier) -> Option<usize> {
+        let count = lane.members.len();
+        let one = self.round_robin(lane, scaled(self.random, lane.schedule.len()))?;
+        let other = scaled(self.random.rotate_left(32), count);
+        let all = lane.members.iter().cycle().skip(other).take(count);
+        let other = all
+            .map(|&index| usize::from(index))
+            .find(|&index| index != one && self.can_take(index));
         let Some(other) = other else { return Some(one) };
         Some(if self.is_better(other, one) { other } else { one })
     }
@@ -95,13 +99,13 @@ impl BalanceChoice<'_> {
     /// while there is little to do. One on trial is asked: nothing else would end that.
     fn is_better(&self, one: usize, other: usize) -> bool {
         let [one, other] = [one, other].map(|index| &self.servers[index]);
-        if other.standing(self.now) == ServerStanding::OnTrial {
+        if other.status(self.now) == ServerStanding::HalfOpen {
             return false;
         }
-        if one.standing(self.now) == ServerStanding::OnTrial {
+        if one.status(self.now) == ServerStanding::HalfOpen {
             return true;
         }
-        let known = (one.estimate.us(self.now), other.estimate.us(self.now));
+        let known = (one.estimate.current_us(self.now), other.estimate.current_us(self.now));
         if one.pending() == 0 && other.pending() == 0 {
             return matches!(known, (Some(us), Some(other_us)) if us * MUCH_FASTER < other_us);
         }
@@ -117,14 +121,15 @@ impl BalanceChoice<'_> {
 
     /// The one with the fewest requests for its weight; those that are even take turns.
     fn least(&self, lane: &ServerTier) -> Option<usize> {
-        let start = self.turn % lane.each.len();
-        let all = lane.each.iter().cycle().skip(start).take(lane.each.len());
-        let busy =
-            all.map(|&index| usize::from(index)).filter(|&index| self.takes(index)).map(|index| {
+        let start = self.next % lane.members.len();
+        let all = lane.members.iter().cycle().skip(start).take(lane.members.len());
+        let busy = all.map(|&index| usize::from(index)).filter(|&index| self.can_take(index)).map(
+            |index| {
                 let server = &self.servers[index];
                 let weight = server.weight_now(self.slow_start_ms, self.now);
                 ((f64::from(server.pending()) + 1.0) / weight, index)
-            });
+            },
+        );
         busy.min_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, index)| index)
     }
 
@@ -132,7 +137,7 @@ impl BalanceChoice<'_> {
     /// above their share. A server that goes changes nothing for the keys of the others.
     fn by_hash(&self, lane: &ServerTier) -> Option<usize> {
         let taking =
-            || lane.each.iter().map(|&index| usize::from(index)).filter(|&it| self.takes(it));
+            || lane.members.iter().map(|&index| usize::from(index)).filter(|&it| self.can_take(it));
         let (mut pending, mut weight) = (1.0, 0.0);
         for index in taking() {
             pending += f64::from(self.servers[index].pending());
@@ -140,7 +145,7 @@ impl BalanceChoice<'_> {
         }
         let liking = |index: usize| {
             let server = &self.servers[index];
-            let drawn = unit(mixed(server.tag ^ self.key));
+            let drawn = unit_interval(splitmix(server.tag ^ self.key));
             f64::from(server.weight()) / -drawn.ln()
         };
         let within = taking().filter(|&index| {
@@ -159,14 +164,14 @@ fn scaled(dice: u64, bound: usize) -> usize {
 }
 
 /// From random bits to a number above 0 and below 1.
-fn unit(bits: u64) -> f64 {
+fn unit_interval(bits: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits are kept")]
     let drawn = (bits >> 11) as f64 + 0.5;
     drawn / (1_u64 << 53) as f64
 }
 
 /// Spreads every bit over all others (splitmix64).
-const fn mixed(bits: u64) -> u64 {
+const fn splitmix(bits: u64) -> u64 {
     let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -16,7 +16,7 @@ const SAVED_REQUESTS: u64 = 1_000;
 pub(crate) struct RetryBudget {
     percent: u64,
     per_second: u64,
-    left: Mutex<RetryAllowance>,
+    allowance: Mutex<RetryAllowance>,
 }
 
 #[derive(Debug)]
@@ -31,13 +31,13 @@ impl RetryBudget {
     pub(crate) fn new(percent: u32, per_second: u32) -> Self {
         let per_second = u64::from(per_second);
         let millis = per_second * SAVED_SECS * 1000;
-        let left = Mutex::new(RetryAllowance { millis, requests: 0, at_ms: None });
-        Self { percent: u64::from(percent), per_second, left }
+        let allowance = Mutex::new(RetryAllowance { millis, requests: 0, at_ms: None });
+        Self { percent: u64::from(percent), per_second, allowance }
     }
 
     /// Takes one retry, if one is left. `requests` is how many were sent so far.
-    pub(crate) fn take(&self, requests: u64, now: Now) -> bool {
-        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn take_retry(&self, requests: u64, now: Now) -> bool {
+        let mut left = self.allowance.lock().unwrap_or_else(PoisonError::into_inner);
         let newly = requests.saturating_sub(left.requests).min(SAVED_REQUESTS);
         let past_ms = now.mono_ms.saturating_sub(left.at_ms.unwrap_or(now.mono_ms));
         let gained = newly * self.percent * 10 + past_ms.min(SAVED_SECS * 1000) * self.per_second;
@@ -64,7 +64,8 @@ mod tests {
     #[test]
     fn a_fifth_of_the_requests_and_a_little_more() {
         let budget = RetryBudget::new(20, 2);
-        let taken = |requests, now| (0..500).filter(|_| budget.take(requests, at(now))).count();
+        let taken =
+            |requests, now| (0..500).filter(|_| budget.take_retry(requests, at(now))).count();
         assert_eq!(taken(0, 0), 20, "ten seconds' worth is there at first");
         assert_eq!(taken(0, 0), 0);
         assert_eq!(taken(100, 0), 20, "a fifth of a hundred");

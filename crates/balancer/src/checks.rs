@@ -36,14 +36,14 @@ impl ServerHealth {
 /// The checks of one server that said the same, one after another.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CheckStreak {
-    good: u32,
+    passes: u32,
     bad: u32,
 }
 
 impl CheckStreak {
     /// Returns what follows for the server from one more check. The first good one is enough for a
     /// server that was never checked.
-    pub(crate) fn seen(
+    pub(crate) fn record(
         &mut self,
         before: ServerHealth,
         seen: ServerHealth,
@@ -52,11 +52,11 @@ impl CheckStreak {
     ) -> ServerHealth {
         match seen {
             ServerHealth::Unknown => return before,
-            ServerHealth::Up => (self.good, self.bad) = (self.good.saturating_add(1), 0),
-            ServerHealth::Down => (self.good, self.bad) = (0, self.bad.saturating_add(1)),
+            ServerHealth::Up => (self.passes, self.bad) = (self.passes.saturating_add(1), 0),
+            ServerHealth::Down => (self.passes, self.bad) = (0, self.bad.saturating_add(1)),
         }
         let first = before == ServerHealth::Unknown && seen == ServerHealth::Up;
-        if first || self.good >= healthy {
+        if first || self.passes >= healthy {
             ServerHealth::Up
         } else if self.bad >= unhealthy {
             ServerHealth::Down
@@ -75,7 +75,7 @@ mod tests {
         let mut checks = CheckStreak::default();
         let mut health = ServerHealth::Unknown;
         let mut after = |seen| {
-            health = checks.seen(health, seen, 2, 3);
+            health = checks.record(health, seen, 2, 3);
             health
         };
         let (up, down) = (ServerHealth::Up, ServerHealth::Down);

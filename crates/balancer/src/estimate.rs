@@ -21,10 +21,10 @@ pub(crate) struct LatencyEstimate(AtomicU64);
 
 impl LatencyEstimate {
     /// In microseconds, never below 50; none while nobody has asked.
-    pub(crate) fn us(&self, now: Now) -> Option<f64> {
+    pub(crate) fn current_us(&self, now: Now) -> Option<f64> {
         match self.0.load(Relaxed) {
             0 => None,
-            word => Some((average(word) * kept(word, now)).max(LEAST_US)),
+            word => Some((average(word) * decayed_share(word, now)).max(LEAST_US)),
         }
     }
 
@@ -47,7 +47,7 @@ impl LatencyEstimate {
         let renewed = if word == 0 || took >= average(word) {
             took
         } else {
-            let kept = kept(word, now);
+            let kept = decayed_share(word, now);
             average(word) * kept + took * (1.0 - kept)
         };
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a u32")]
@@ -56,7 +56,7 @@ impl LatencyEstimate {
     }
 
     /// The same average as another's.
-    pub(crate) fn follow(&self, before: &Self) {
+    pub(crate) fn inherit(&self, before: &Self) {
         self.0.store(before.0.load(Relaxed), Relaxed);
     }
 }
@@ -72,7 +72,7 @@ fn average(word: u64) -> f64 {
 }
 
 /// Returns what share of the average is left by now.
-fn kept(word: u64, now: Now) -> f64 {
+fn decayed_share(word: u64, now: Now) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is a u32")]
     let since = stamp(now).wrapping_sub(word as u32);
     // Another core's clock may be a tick ahead.
@@ -92,8 +92,8 @@ mod tests {
     #[test]
     fn bad_news_counts_at_once_and_good_news_slowly() {
         let estimate = LatencyEstimate::default();
-        assert_eq!(estimate.us(at(0)), None);
-        let us = |now| estimate.us(at(now)).unwrap();
+        assert_eq!(estimate.current_us(at(0)), None);
+        let us = |now| estimate.current_us(at(now)).unwrap();
         estimate.sample(500, at(0));
         estimate.sample(200_000, at(10));
         assert!(us(10) > 199_000.0);
@@ -110,10 +110,10 @@ mod tests {
         let estimate = LatencyEstimate::default();
         estimate.sample(1_000_000, at(u64::from(u32::MAX) - 5));
         let later = at(u64::from(u32::MAX) + 10_000);
-        let left = estimate.us(later).unwrap();
+        let left = estimate.current_us(later).unwrap();
         assert!((300_000.0..400_000.0).contains(&left), "{left}");
         assert_eq!(estimate.last_us(), Some(1_000_000));
-        let long_after = estimate.us(at(u64::from(u32::MAX) + 1_000_000)).unwrap();
+        let long_after = estimate.current_us(at(u64::from(u32::MAX) + 1_000_000)).unwrap();
         assert!((long_after - LEAST_US).abs() < 1.0);
     }
 }

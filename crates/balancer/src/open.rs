@@ -36,9 +36,9 @@ pub fn open_pools(
             }
         };
         let pool = match before {
-            Some(pool) if *pool.terms() == terms => {
+            Some(pool) if *pool.policy() == terms => {
                 // Connections are known by their terms: the same ones go on being used.
-                let terms = pool.terms().clone();
+                let terms = pool.policy().clone();
                 if pool.settings() == settings {
                     Arc::clone(pool)
                 } else {

@@ -10,9 +10,9 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub(crate) struct ServerTier {
     /// Each once, by its index in the pool.
-    pub(crate) each: Vec<u16>,
+    pub(crate) members: Vec<u16>,
     /// Each as often as its weight says. At most 256 servers × weight 100.
-    pub(crate) turns: Vec<u16>,
+    pub(crate) schedule: Vec<u16>,
 }
 
 /// Both ranks of a pool.
@@ -36,12 +36,12 @@ impl PoolTiers {
 impl ServerTier {
     /// The smooth order that nginx made known: each gains its weight every turn, the richest is
     /// taken and pays what all have gained.
-    fn new(each: Vec<u16>, weight: impl Fn(usize) -> u32) -> Self {
-        let weights: Vec<i64> = each.iter().map(|&it| i64::from(weight(it.into()))).collect();
+    fn new(members: Vec<u16>, weight: impl Fn(usize) -> u32) -> Self {
+        let weights: Vec<i64> = members.iter().map(|&it| i64::from(weight(it.into()))).collect();
         let shared = weights.iter().copied().fold(0, divisor).max(1);
         let total: i64 = weights.iter().sum::<i64>() / shared;
-        let mut riches = vec![0_i64; each.len()];
-        let mut turns = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
+        let mut riches = vec![0_i64; members.len()];
+        let mut schedule = Vec::with_capacity(usize::try_from(total).unwrap_or(0));
         for _ in 0..total {
             for (rich, weight) in riches.iter_mut().zip(&weights) {
                 *rich += weight / shared;
@@ -50,10 +50,10 @@ impl ServerTier {
             let richest = (0..riches.len()).rev().max_by_key(|&at| riches[at]);
             if let Some(at) = richest {
                 riches[at] -= total;
-                turns.push(each[at]);
+                schedule.push(members[at]);
             }
         }
-        Self { each, turns }
+        Self { members, schedule }
     }
 }
 
@@ -69,7 +69,11 @@ mod tests {
     fn heavy_servers_are_spread_evenly() {
         let check = |weights: &[u32], turns: &[u16]| {
             let each = (0..u16::try_from(weights.len()).expect("few")).collect();
-            assert_eq!(ServerTier::new(each, |index| weights[index]).turns, turns, "{weights:?}");
+            assert_eq!(
+                ServerTier::new(each, |index| weights[index]).schedule,
+                turns,
+                "{weights:?}"
+            );
         };
         check(&[1, 1, 1], &[0, 1, 2]);
         check(&[5, 1, 1], &[0, 0, 1, 0, 2, 0, 0]);

@@ -40,11 +40,11 @@ pub enum AttemptOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HealthVerdict {
     /// Nothing.
-    GoesOn,
+    Healthy,
     /// Answers again after a rest.
     Recovered,
     /// Takes no connection and rests for so many milliseconds.
-    Gone(u64),
+    Eject(u64),
     /// Answers badly and rests for so many, if enough others are left.
     Bad(u64),
 }
@@ -57,19 +57,19 @@ pub(crate) struct ServerRecord {
     /// Refused connections since the last answer.
     refused: u32,
     /// Rests for bad answers, and when the last of them ended.
-    rests: u32,
-    rested_until_ms: u64,
-    resting: bool,
+    ejections: u32,
+    ejected_until_ms: u64,
+    is_ejected: bool,
     /// When the rest ends, or ended, that `resting` speaks of.
     until_ms: u64,
     /// Requests and failures of this half of the window, and of the half before.
     halves: [(u32, u32); 2],
-    half_began_ms: u64,
+    half_started_ms: u64,
 }
 
 impl ServerRecord {
     /// One more request was answered, or not.
-    pub(crate) fn met(
+    pub(crate) fn record(
         &mut self,
         met: AttemptOutcome,
         patience: &OutlierEjection,
@@ -79,70 +79,70 @@ impl ServerRecord {
             // Whatever fails while it rests was begun before, or in spite of it: of all that were
             // under way when it went, one has counted.
             AttemptOutcome::NoConnection | AttemptOutcome::Failure
-                if self.resting && now.mono_ms < self.until_ms =>
+                if self.is_ejected && now.mono_ms < self.until_ms =>
             {
-                HealthVerdict::GoesOn
+                HealthVerdict::Healthy
             }
             AttemptOutcome::NoConnection => {
                 let rest = doubled(REFUSED_MS, self.refused, REFUSED_MAX_MS);
                 self.refused = self.refused.saturating_add(1);
-                (self.resting, self.until_ms) = (true, now.mono_ms + rest);
-                HealthVerdict::Gone(rest)
+                (self.is_ejected, self.until_ms) = (true, now.mono_ms + rest);
+                HealthVerdict::Eject(rest)
             }
             AttemptOutcome::Answer => {
                 (self.in_a_row, self.refused) = (0, 0);
                 self.count(0, patience, now);
-                if std::mem::take(&mut self.resting) {
+                if std::mem::take(&mut self.is_ejected) {
                     self.halves = Default::default();
                     return HealthVerdict::Recovered;
                 }
-                HealthVerdict::GoesOn
+                HealthVerdict::Healthy
             }
             AttemptOutcome::Failure => {
                 self.in_a_row = self.in_a_row.saturating_add(1);
                 self.count(1, patience, now);
-                if !self.is_enough(patience) {
-                    return HealthVerdict::GoesOn;
+                if !self.exceeds_threshold(patience) {
+                    return HealthVerdict::Healthy;
                 }
-                if now.mono_ms > self.rested_until_ms + FORGIVEN_MS {
-                    self.rests = 0;
+                if now.mono_ms > self.ejected_until_ms + FORGIVEN_MS {
+                    self.ejections = 0;
                 }
                 let first = patience.ejection_time.as_millis();
                 let first = u64::try_from(first).unwrap_or(EJECTION_MAX_MS);
-                HealthVerdict::Bad(doubled(first, self.rests, EJECTION_MAX_MS))
+                HealthVerdict::Bad(doubled(first, self.ejections, EJECTION_MAX_MS))
             }
         }
     }
 
     /// The rest that [`HealthVerdict::Bad`] asks for was granted.
-    pub(crate) fn rests_until(&mut self, until_ms: u64) {
-        self.rests = self.rests.saturating_add(1);
-        (self.rested_until_ms, self.until_ms) = (until_ms, until_ms);
-        self.resting = true;
+    pub(crate) fn set_ejected(&mut self, until_ms: u64) {
+        self.ejections = self.ejections.saturating_add(1);
+        (self.ejected_until_ms, self.until_ms) = (until_ms, until_ms);
+        self.is_ejected = true;
     }
 
     /// Somebody who ought to know says that it is well.
-    pub(crate) fn forgive(&mut self) {
+    pub(crate) fn reset(&mut self) {
         *self = Self::default();
     }
 
-    fn is_enough(&self, patience: &OutlierEjection) -> bool {
+    fn exceeds_threshold(&self, patience: &OutlierEjection) -> bool {
         // The one request that tries it after its rest decides alone.
         let many = patience.failures != 0 && self.in_a_row >= patience.failures;
         let (all, bad) = (self.halves[0].0 + self.halves[1].0, self.halves[0].1 + self.halves[1].1);
         let often = patience.percent != 0
             && all >= patience.requests
             && u64::from(bad) * 100 >= u64::from(all) * u64::from(patience.percent);
-        self.resting || many || often
+        self.is_ejected || many || often
     }
 
     fn count(&mut self, failures: u32, patience: &OutlierEjection, now: Now) {
         let half = u64::try_from(patience.window.as_millis() / 2).unwrap_or(u64::MAX).max(1);
-        let age = now.mono_ms.saturating_sub(self.half_began_ms);
+        let age = now.mono_ms.saturating_sub(self.half_started_ms);
         if age >= half {
             let before = if age < half.saturating_mul(2) { self.halves[0] } else { (0, 0) };
             self.halves = [(0, 0), before];
-            self.half_began_ms = now.mono_ms;
+            self.half_started_ms = now.mono_ms;
         }
         let (all, bad) = &mut self.halves[0];
         (*all, *bad) = (all.saturating_add(1), bad.saturating_add(failures));
@@ -173,51 +173,51 @@ mod tests {
     fn a_server_that_takes_no_connection_rests_longer_each_time() {
         let (mut record, mut now_ms) = (ServerRecord::default(), 0);
         for rest in [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000] {
-            let gone = record.met(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
-            assert_eq!(gone, HealthVerdict::Gone(rest));
+            let gone = record.record(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
+            assert_eq!(gone, HealthVerdict::Eject(rest));
             now_ms += rest;
         }
         assert_eq!(
-            record.met(AttemptOutcome::Answer, &PATIENCE, at(now_ms)),
+            record.record(AttemptOutcome::Answer, &PATIENCE, at(now_ms)),
             HealthVerdict::Recovered
         );
-        let gone = record.met(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
-        assert_eq!(gone, HealthVerdict::Gone(1_000));
+        let gone = record.record(AttemptOutcome::NoConnection, &PATIENCE, at(now_ms));
+        assert_eq!(gone, HealthVerdict::Eject(1_000));
     }
 
     #[test]
     fn of_all_requests_that_fail_when_a_server_goes_one_counts() {
         let mut record = ServerRecord::default();
         assert_eq!(
-            record.met(AttemptOutcome::NoConnection, &PATIENCE, at(0)),
-            HealthVerdict::Gone(1_000)
+            record.record(AttemptOutcome::NoConnection, &PATIENCE, at(0)),
+            HealthVerdict::Eject(1_000)
         );
         for late in [0, 5, 999] {
             for met in [AttemptOutcome::NoConnection, AttemptOutcome::Failure] {
-                assert_eq!(record.met(met, &PATIENCE, at(late)), HealthVerdict::GoesOn);
+                assert_eq!(record.record(met, &PATIENCE, at(late)), HealthVerdict::Healthy);
             }
         }
         assert_eq!(
-            record.met(AttemptOutcome::NoConnection, &PATIENCE, at(1_000)),
-            HealthVerdict::Gone(2_000)
+            record.record(AttemptOutcome::NoConnection, &PATIENCE, at(1_000)),
+            HealthVerdict::Eject(2_000)
         );
         let mut record = ServerRecord::default();
         for _ in 0..2 {
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(0));
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(0));
         }
         assert_eq!(
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(0)),
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(0)),
             HealthVerdict::Bad(10_000)
         );
-        record.rests_until(10_000);
+        record.set_ejected(10_000);
         for _ in 0..20 {
             assert_eq!(
-                record.met(AttemptOutcome::Failure, &PATIENCE, at(3)),
-                HealthVerdict::GoesOn
+                record.record(AttemptOutcome::Failure, &PATIENCE, at(3)),
+                HealthVerdict::Healthy
             );
         }
         assert_eq!(
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
             HealthVerdict::Bad(20_000)
         );
     }
@@ -225,12 +225,12 @@ mod tests {
     #[test]
     fn failures_in_a_row_are_enough_and_an_answer_in_between_is_not() {
         let mut record = ServerRecord::default();
-        let mut met = |met| record.met(met, &PATIENCE, at(0));
+        let mut met = |met| record.record(met, &PATIENCE, at(0));
         for _ in 0..3 {
-            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::GoesOn);
-            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::GoesOn);
+            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::Healthy);
+            assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::Healthy);
             // Two of three failed, but of too few.
-            assert_eq!(met(AttemptOutcome::Answer), HealthVerdict::GoesOn);
+            assert_eq!(met(AttemptOutcome::Answer), HealthVerdict::Healthy);
         }
         assert_eq!(met(AttemptOutcome::Failure), HealthVerdict::Bad(10_000), "7 of 10");
     }
@@ -240,8 +240,14 @@ mod tests {
         let mut record = ServerRecord::default();
         for turn in 0..20_u64 {
             let now = at(turn * 4_000);
-            assert_eq!(record.met(AttemptOutcome::Failure, &PATIENCE, now), HealthVerdict::GoesOn);
-            assert_eq!(record.met(AttemptOutcome::Answer, &PATIENCE, now), HealthVerdict::GoesOn);
+            assert_eq!(
+                record.record(AttemptOutcome::Failure, &PATIENCE, now),
+                HealthVerdict::Healthy
+            );
+            assert_eq!(
+                record.record(AttemptOutcome::Answer, &PATIENCE, now),
+                HealthVerdict::Healthy
+            );
         }
     }
 
@@ -249,30 +255,30 @@ mod tests {
     fn one_that_fails_after_its_rest_rests_twice_as_long() {
         let mut record = ServerRecord::default();
         for _ in 0..2 {
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(0));
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(0));
         }
         assert_eq!(
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(0)),
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(0)),
             HealthVerdict::Bad(10_000)
         );
-        record.rests_until(10_000);
+        record.set_ejected(10_000);
         assert_eq!(
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(10_000)),
             HealthVerdict::Bad(20_000)
         );
-        record.rests_until(30_000);
+        record.set_ejected(30_000);
         assert_eq!(
-            record.met(AttemptOutcome::Answer, &PATIENCE, at(30_000)),
+            record.record(AttemptOutcome::Answer, &PATIENCE, at(30_000)),
             HealthVerdict::Recovered
         );
         assert_eq!(
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(30_001)),
-            HealthVerdict::GoesOn
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(30_001)),
+            HealthVerdict::Healthy
         );
         for _ in 0..2 {
-            record.met(AttemptOutcome::Failure, &PATIENCE, at(400_000));
+            record.record(AttemptOutcome::Failure, &PATIENCE, at(400_000));
         }
-        let met = record.met(AttemptOutcome::Failure, &PATIENCE, at(400_000));
+        let met = record.record(AttemptOutcome::Failure, &PATIENCE, at(400_000));
         assert_eq!(met, HealthVerdict::Bad(10_000), "what was long ago is forgiven");
     }
 }

@@ -49,12 +49,12 @@ const RETRY_AFTER_MAX_MS: u64 = 30_000;
 #[derive(Debug)]
 pub struct ServerPool {
     settings: PoolSettings,
-    terms: ConnectionPolicy,
+    policy: ConnectionPolicy,
     hash: HashKey,
-    patience: OutlierEjection,
+    ejection: OutlierEjection,
     slow_start_ms: u64,
     members: ArcSwap<PoolMembers>,
-    turn: AtomicUsize,
+    next: AtomicUsize,
     /// Held by whoever changes it while it runs.
     changing: Mutex<()>,
     pending: AtomicU32,
@@ -81,9 +81,9 @@ pub struct PickRequest {
     /// Key that a hash keeps together; 0 where none chooses.
     pub key: u64,
     /// The server that its cookie leads to.
-    pub stuck_to: Option<u64>,
+    pub sticky_to: Option<u64>,
     /// 64 random bits.
-    pub dice: u64,
+    pub random: u64,
 }
 
 /// Outcome of picking.
@@ -94,15 +94,15 @@ pub enum PickOutcome {
     /// Servers are up, but all are busy.
     Full,
     /// Every server that is up was tried.
-    Tried,
+    AllTried,
     /// No server is up; ask again after so many milliseconds.
-    Nobody(u64),
+    NoneUp(u64),
 }
 
 impl ServerPool {
     /// A pool of settings that were checked; what is no server is left out, as are those over the
     /// cap. What is known of servers that were in the pool of `before` stays known.
-    pub fn new(settings: &PoolSettings, terms: ConnectionPolicy, before: Option<&Self>) -> Self {
+    pub fn new(settings: &PoolSettings, policy: ConnectionPolicy, before: Option<&Self>) -> Self {
         let known = before.map(|pool| pool.members.load_full());
         let written = settings.servers.iter().map(ServerSettings::details);
         let members = PoolMembers::of(written, known.as_deref());
@@ -113,7 +113,7 @@ impl ServerPool {
             } else {
                 settings.hash.parse().unwrap_or(HashKey::Uri)
             },
-            patience: OutlierEjection {
+            ejection: OutlierEjection {
                 failures: passive.failures,
                 percent: passive.percent,
                 requests: passive.requests,
@@ -122,7 +122,7 @@ impl ServerPool {
             },
             slow_start_ms: u64::try_from(settings.slow_start.0.0.as_millis()).unwrap_or(0),
             members: ArcSwap::from_pointee(members),
-            turn: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
             changing: Mutex::default(),
             pending: AtomicU32::new(0),
             requests: AtomicU64::new(0),
@@ -132,7 +132,7 @@ impl ServerPool {
             signs: [&settings.queue.high, &settings.queue.low]
                 .map(|signs| signs.iter().filter_map(|sign| RequestSign::parse(sign)).collect()),
             settings: settings.clone(),
-            terms,
+            policy,
         }
     }
 
@@ -142,8 +142,8 @@ impl ServerPool {
     }
 
     /// Returns how its servers are spoken to.
-    pub fn terms(&self) -> &ConnectionPolicy {
-        &self.terms
+    pub fn policy(&self) -> &ConnectionPolicy {
+        &self.policy
     }
 
     /// Returns how many servers it has.
@@ -152,7 +152,7 @@ impl ServerPool {
     }
 
     /// True if a server stands there.
-    pub fn stands_at(&self, origin: &Origin) -> bool {
+    pub fn has_server_at(&self, origin: &Origin) -> bool {
         self.members.load().servers.iter().any(|server| server.address.is_at(origin))
     }
 
@@ -162,7 +162,7 @@ impl ServerPool {
     }
 
     /// Returns what of a request counts when a server is picked for it. Counts it.
-    pub fn asking<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
+    pub fn pick_request<B>(&self, request: &Request<B>, client: IpAddr, dice: u64) -> PickRequest {
         self.requests.fetch_add(1, Relaxed);
         let key = match self.settings.balance {
             BalanceMethod::ConsistentHash | BalanceMethod::ClientHash => {
@@ -176,7 +176,7 @@ impl ServerPool {
         let sticky = self.settings.sticky.as_ref();
         let cookie = sticky.and_then(|sticky| cookie(request.headers(), &sticky.cookie));
         let stuck_to = cookie.and_then(|value| u64::from_str_radix(value, 16).ok());
-        PickRequest { key, stuck_to, dice }
+        PickRequest { key, sticky_to: stuck_to, random: dice }
     }
 
     /// Returns how urgent a request is: by its signs, or as its route has it.
@@ -202,8 +202,8 @@ impl ServerPool {
     }
 
     /// Takes one retry out of the budget, if it has one left.
-    pub fn may_retry(&self, now: Now) -> bool {
-        let may = self.budget.take(self.requests.load(Relaxed), now);
+    pub fn take_retry(&self, now: Now) -> bool {
+        let may = self.budget.take_retry(self.requests.load(Relaxed), now);
         if may {
             self.retries.fetch_add(1, Relaxed);
         }
@@ -266,23 +266,23 @@ impl ServerPool {
     ) -> PickOutcome {
         let members = self.members.load();
         let servers = &members.servers;
-        if let Some(tag) = asking.stuck_to
-            && !tried.has(tag)
+        if let Some(tag) = asking.sticky_to
+            && !tried.contains(tag)
             && let Some(server) = servers.iter().find(|it| it.tag == tag)
             && let Some(claim) = server.claim(now)
         {
             tried.add(tag);
             return PickOutcome::Server(ServerLease::new(self, server, claim));
         }
-        let turn = self.turn.fetch_add(1, Relaxed);
+        let turn = self.next.fetch_add(1, Relaxed);
         // Whoever loses a place to another core looks again; as often as that can go on.
         for _ in 0..=servers.len() {
             let choice = BalanceChoice {
                 servers,
                 tried,
                 slow_start_ms: self.slow_start_ms,
-                turn,
-                dice: asking.dice,
+                next: turn,
+                random: asking.random,
                 key: asking.key,
                 now,
             };
@@ -297,7 +297,7 @@ impl ServerPool {
             tried.add(server.tag);
             return PickOutcome::Server(ServerLease::new(self, server, claim));
         }
-        members.nobody(tried, now)
+        members.none_available(tried, now)
     }
 
     /// Returns those that stand by serve where none of the others is up.
@@ -310,14 +310,14 @@ impl ServerPool {
     }
 
     /// Notes what a request met at `server`.
-    fn met(&self, server: &PooledServer, met: AttemptOutcome, now: Now) {
-        server.met(met, &self.patience, || self.may_one_more_rest(), now);
+    fn record(&self, server: &PooledServer, met: AttemptOutcome, now: Now) {
+        server.record(met, &self.ejection, || self.may_eject_another(), now);
     }
 
     /// True if one more server may rest for its bad answers.
-    fn may_one_more_rest(&self) -> bool {
+    fn may_eject_another(&self) -> bool {
         let members = self.members.load();
-        let resting = members.servers.iter().filter(|it| it.is_troubled()).count();
+        let resting = members.servers.iter().filter(|it| it.is_recovering()).count();
         (resting + 1) * 100 <= members.servers.len() * self.settings.passive.share as usize
     }
 }
@@ -341,8 +341,8 @@ impl PoolMembers {
             let Some(server) = PooledServer::new(&details) else { continue };
             let same = known.and_then(|it| it.servers.iter().find(|it| it.url == server.url));
             match same {
-                Some(same) => server.follow(same),
-                None if known.is_some() => server.begin(clock::now()),
+                Some(same) => server.inherit_stats(same),
+                None if known.is_some() => server.start_slow_start(clock::now()),
                 None => {}
             }
             servers.push(Arc::new(server));
@@ -360,8 +360,8 @@ impl PoolMembers {
 
     /// True if one of `lane` is up that was not tried, be it full.
     fn is_up(&self, lane: &ServerTier, tried: &TriedServers, now: Now) -> bool {
-        let mut servers = lane.each.iter().map(|&index| &self.servers[usize::from(index)]);
-        servers.any(|it| !it.is_draining() && !tried.has(it.tag) && it.is_up(now))
+        let mut servers = lane.members.iter().map(|&index| &self.servers[usize::from(index)]);
+        servers.any(|it| !it.is_draining() && !tried.contains(it.tag) && it.is_up(now))
     }
 
     /// One that rests, claimed, where none is up and none is to come.
@@ -374,25 +374,25 @@ impl PoolMembers {
         if serving.clone().any(|it| it.is_up(now)) || self.entries.iter().any(|it| it.is_open()) {
             return None;
         }
-        let mut untried = serving.filter(|it| !tried.has(it.tag));
-        untried.find_map(|it| Some((it, it.claim_resting(now)?)))
+        let mut untried = serving.filter(|it| !tried.contains(it.tag));
+        untried.find_map(|it| Some((it, it.claim_ejected(now)?)))
     }
 
     /// Why no server was found.
-    fn nobody(&self, tried: &TriedServers, now: Now) -> PickOutcome {
+    fn none_available(&self, tried: &TriedServers, now: Now) -> PickOutcome {
         let mut wait = RETRY_AFTER_MAX_MS;
         let mut all_tried = false;
         for server in self.servers.iter().filter(|it| !it.is_draining()) {
-            let was_tried = tried.has(server.tag);
-            match server.standing(now) {
-                ServerStanding::Up | ServerStanding::OnTrial if was_tried => all_tried = true,
-                ServerStanding::Up | ServerStanding::OnTrial => return PickOutcome::Full,
-                ServerStanding::Resting(left) => wait = wait.min(left),
+            let was_tried = tried.contains(server.tag);
+            match server.status(now) {
+                ServerStanding::Up | ServerStanding::HalfOpen if was_tried => all_tried = true,
+                ServerStanding::Up | ServerStanding::HalfOpen => return PickOutcome::Full,
+                ServerStanding::Ejected(left) => wait = wait.min(left),
                 ServerStanding::Down => {}
             }
         }
         if all_tried {
-            return PickOutcome::Tried;
+            return PickOutcome::AllTried;
         }
         for entry in &self.entries {
             if entry.is_open() {
@@ -401,7 +401,7 @@ impl PoolMembers {
             }
             wait = wait.min(entry.due_ms().saturating_sub(now.mono_ms));
         }
-        PickOutcome::Nobody(wait.max(RETRY_AFTER_MIN_MS))
+        PickOutcome::NoneUp(wait.max(RETRY_AFTER_MIN_MS))
     }
 }
 

@@ -31,9 +31,9 @@ pub(crate) enum ServerStanding {
     /// Gets requests.
     Up,
     /// Rest is over: it gets one request at a time until it has answered one.
-    OnTrial,
+    HalfOpen,
     /// Rests for some more milliseconds.
-    Resting(u64),
+    Ejected(u64),
     /// Health checks fail.
     Down,
 }
@@ -42,9 +42,9 @@ pub(crate) enum ServerStanding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LeasePurpose {
     /// A request like any other.
-    Usual,
+    Normal,
     /// The one that tries a server which has rested, until [`PooledServer::end_trial`].
-    Trial,
+    Probe,
 }
 
 /// One server.
@@ -65,14 +65,14 @@ pub(crate) struct PooledServer {
     draining: AtomicBool,
     pending: AtomicU32,
     /// Set while a request tries it.
-    on_trial: AtomicBool,
+    probing: AtomicBool,
     health: AtomicU8,
     /// Set while it rests and until it has answered again.
-    troubled: AtomicBool,
-    resting_until_ms: AtomicU64,
+    recovering: AtomicBool,
+    ejected_until_ms: AtomicU64,
     failed_at_ms: AtomicU64,
     /// When its slow start began; 0 if it had none.
-    began_ms: AtomicU64,
+    slow_start_ms: AtomicU64,
     pub(crate) estimate: LatencyEstimate,
     record: Mutex<ServerRecord>,
     checks: Mutex<CheckStreak>,
@@ -86,7 +86,7 @@ pub(crate) struct PooledServer {
 pub(crate) struct FoundBy {
     /// The URL with the name that was looked up.
     pub(crate) entry: Box<str>,
-    pub(crate) how: ResolveChoice,
+    pub(crate) choice: ResolveChoice,
     /// The name whose address it has.
     pub(crate) name: DomainName,
     /// The weight that it was last found with. One that was given by hand stays until this changes.
@@ -103,7 +103,7 @@ pub(crate) struct ServerRank {
 /// Tells whether the order of a pool's servers changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OrderChange {
-    Anew,
+    Rebuild,
     Same,
 }
 
@@ -132,7 +132,7 @@ impl PooledServer {
     ) -> Self {
         let url = address.to_string();
         let weight = AtomicU32::new(rank.weight);
-        let found = FoundBy { entry: entry.url.as_str().into(), how, name, weight };
+        let found = FoundBy { entry: entry.url.as_str().into(), choice: how, name, weight };
         Self { found: Some(found), ..Self::at(address, &url, entry, rank) }
     }
 
@@ -150,12 +150,12 @@ impl PooledServer {
             requests_max: details.max_requests,
             draining: AtomicBool::new(details.drain),
             pending: AtomicU32::new(0),
-            on_trial: AtomicBool::new(false),
+            probing: AtomicBool::new(false),
             health: AtomicU8::new(ServerHealth::Unknown as u8),
-            troubled: AtomicBool::new(false),
-            resting_until_ms: AtomicU64::new(0),
+            recovering: AtomicBool::new(false),
+            ejected_until_ms: AtomicU64::new(0),
             failed_at_ms: AtomicU64::new(0),
-            began_ms: AtomicU64::new(0),
+            slow_start_ms: AtomicU64::new(0),
             estimate: LatencyEstimate::default(),
             record: Mutex::default(),
             checks: Mutex::default(),
@@ -166,15 +166,15 @@ impl PooledServer {
     }
 
     /// Takes the rank that it was found with now; says whether that is another.
-    pub(crate) fn found_again(&self, rank: ServerRank) -> OrderChange {
+    pub(crate) fn update_rank(&self, rank: ServerRank) -> OrderChange {
         let Some(found) = &self.found else { return OrderChange::Same };
         let before = found.weight.swap(rank.weight, Relaxed);
         if before != rank.weight {
-            self.weigh(rank.weight);
+            self.set_weight(rank.weight);
         }
         let was_backup = self.backup.swap(rank.backup, Relaxed);
         let same = before == rank.weight && was_backup == rank.backup;
-        if same { OrderChange::Same } else { OrderChange::Anew }
+        if same { OrderChange::Same } else { OrderChange::Rebuild }
     }
 
     /// True if it serves only while no other is up.
@@ -189,46 +189,46 @@ impl PooledServer {
     }
 
     /// Takes over what is known of `before`, which is the same server with other settings.
-    pub(crate) fn follow(&self, before: &Self) {
+    pub(crate) fn inherit_stats(&self, before: &Self) {
         // Held meanwhile: its record and its standing must not part.
         let known = before.record.lock().unwrap_or_else(PoisonError::into_inner);
         self.health.store(before.health.load(Relaxed), Relaxed);
         self.check_due_ms.store(before.check_due_ms.load(Relaxed), Relaxed);
-        self.troubled.store(before.troubled.load(Relaxed), Relaxed);
-        self.resting_until_ms.store(before.resting_until_ms.load(Relaxed), Relaxed);
+        self.recovering.store(before.recovering.load(Relaxed), Relaxed);
+        self.ejected_until_ms.store(before.ejected_until_ms.load(Relaxed), Relaxed);
         self.failed_at_ms.store(before.failed_at_ms.load(Relaxed), Relaxed);
-        self.began_ms.store(before.began_ms.load(Relaxed), Relaxed);
-        self.estimate.follow(&before.estimate);
+        self.slow_start_ms.store(before.slow_start_ms.load(Relaxed), Relaxed);
+        self.estimate.inherit(&before.estimate);
         self.answers.store(before.answers.load(Relaxed), Relaxed);
         self.failures.store(before.failures.load(Relaxed), Relaxed);
         self.record.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&known);
     }
 
-    pub(crate) fn standing(&self, now: Now) -> ServerStanding {
+    pub(crate) fn status(&self, now: Now) -> ServerStanding {
         if self.health.load(Relaxed) == ServerHealth::Down as u8 {
             return ServerStanding::Down;
         }
-        if !self.troubled.load(Relaxed) {
+        if !self.recovering.load(Relaxed) {
             return ServerStanding::Up;
         }
-        match self.resting_until_ms.load(Relaxed).saturating_sub(now.mono_ms) {
-            0 => ServerStanding::OnTrial,
-            left => ServerStanding::Resting(left),
+        match self.ejected_until_ms.load(Relaxed).saturating_sub(now.mono_ms) {
+            0 => ServerStanding::HalfOpen,
+            left => ServerStanding::Ejected(left),
         }
     }
 
     /// True if it serves at all now, be it full.
     pub(crate) fn is_up(&self, now: Now) -> bool {
-        matches!(self.standing(now), ServerStanding::Up | ServerStanding::OnTrial)
+        matches!(self.status(now), ServerStanding::Up | ServerStanding::HalfOpen)
     }
 
     /// True if it can take one more request now.
     pub(crate) fn has_room(&self, now: Now) -> bool {
         let fits = self.requests_max == 0 || self.pending.load(SeqCst) < self.requests_max;
-        match self.standing(now) {
+        match self.status(now) {
             ServerStanding::Up => fits,
-            ServerStanding::OnTrial => fits && !self.on_trial.load(SeqCst),
-            ServerStanding::Resting(_) | ServerStanding::Down => false,
+            ServerStanding::HalfOpen => fits && !self.probing.load(SeqCst),
+            ServerStanding::Ejected(_) | ServerStanding::Down => false,
         }
     }
 
@@ -238,24 +238,24 @@ impl PooledServer {
         if !self.has_room(now) {
             return None;
         }
-        let on_trial = self.standing(now) == ServerStanding::OnTrial;
-        self.take(if on_trial { LeasePurpose::Trial } else { LeasePurpose::Usual })
+        let on_trial = self.status(now) == ServerStanding::HalfOpen;
+        self.acquire(if on_trial { LeasePurpose::Probe } else { LeasePurpose::Normal })
     }
 
     /// Takes a request that tries it though it rests, if no other does and it did not fail just
     /// now: for where nobody else is up, so that one that is back is found before its rest is over.
-    pub(crate) fn claim_resting(&self, now: Now) -> Option<LeasePurpose> {
+    pub(crate) fn claim_ejected(&self, now: Now) -> Option<LeasePurpose> {
         let is_due = now.mono_ms >= self.failed_at_ms.load(Relaxed) + LAST_RESORT_MS;
-        let rests = matches!(self.standing(now), ServerStanding::Resting(_));
-        if is_due && rests { self.take(LeasePurpose::Trial) } else { None }
+        let rests = matches!(self.status(now), ServerStanding::Ejected(_));
+        if is_due && rests { self.acquire(LeasePurpose::Probe) } else { None }
     }
 
     /// Takes a place. What else it works on does not stand in the way of a trial: a WebSocket from
     /// before its rest may last for hours.
-    fn take(&self, claim: LeasePurpose) -> Option<LeasePurpose> {
+    fn acquire(&self, claim: LeasePurpose) -> Option<LeasePurpose> {
         let before = self.pending.fetch_add(1, SeqCst);
         let full = self.requests_max != 0 && before >= self.requests_max;
-        if full || (claim == LeasePurpose::Trial && self.on_trial.swap(true, SeqCst)) {
+        if full || (claim == LeasePurpose::Probe && self.probing.swap(true, SeqCst)) {
             self.release();
             return None;
         }
@@ -263,8 +263,8 @@ impl PooledServer {
     }
 
     /// The request that tried it has its answer, or gets none: another may.
-    pub(crate) fn end_trial(&self) {
-        self.on_trial.store(false, SeqCst);
+    pub(crate) fn end_probe(&self) {
+        self.probing.store(false, SeqCst);
     }
 
     pub(crate) fn release(&self) {
@@ -282,7 +282,7 @@ impl PooledServer {
 
     /// Returns what share of its weight it gets by now: 1 but for the beginning of its slow start.
     pub(crate) fn slow_start(&self, slow_start_ms: u64, now: Now) -> f64 {
-        let began = self.began_ms.load(Relaxed);
+        let began = self.slow_start_ms.load(Relaxed);
         let past = now.mono_ms.saturating_sub(began);
         if began == 0 || past >= slow_start_ms {
             return 1.0;
@@ -293,15 +293,15 @@ impl PooledServer {
     }
 
     /// Begins its slow start.
-    pub(crate) fn begin(&self, now: Now) {
-        self.began_ms.store(now.mono_ms.max(1), Relaxed);
+    pub(crate) fn start_slow_start(&self, now: Now) {
+        self.slow_start_ms.store(now.mono_ms.max(1), Relaxed);
     }
 
     pub(crate) fn weight(&self) -> u32 {
         self.weight.load(Relaxed)
     }
 
-    pub(crate) fn weigh(&self, weight: u32) {
+    pub(crate) fn set_weight(&self, weight: u32) {
         self.weight.store(weight, Relaxed);
     }
 
@@ -332,7 +332,7 @@ impl PooledServer {
 
     /// Notes what a request met. `may_rest` says whether one more server may rest for bad answers;
     /// it is asked only then.
-    pub(crate) fn met(
+    pub(crate) fn record(
         &self,
         met: AttemptOutcome,
         patience: &OutlierEjection,
@@ -348,34 +348,34 @@ impl PooledServer {
             }
         };
         let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
-        let judgement = record.met(met, patience, now);
+        let judgement = record.record(met, patience, now);
         match judgement {
-            HealthVerdict::GoesOn => {}
+            HealthVerdict::Healthy => {}
             HealthVerdict::Recovered => {
-                self.troubled.store(false, Relaxed);
+                self.recovering.store(false, Relaxed);
                 self.estimate.forget();
-                self.begin(now);
+                self.start_slow_start(now);
             }
-            HealthVerdict::Gone(rest) => self.rest(now.mono_ms + rest),
+            HealthVerdict::Eject(rest) => self.eject(now.mono_ms + rest),
             HealthVerdict::Bad(rest) => {
                 // On trial it rests already, as far as the others are concerned.
-                if self.troubled.load(Relaxed) || may_rest() {
-                    record.rests_until(now.mono_ms + rest);
-                    self.rest(now.mono_ms + rest);
+                if self.recovering.load(Relaxed) || may_rest() {
+                    record.set_ejected(now.mono_ms + rest);
+                    self.eject(now.mono_ms + rest);
                 }
             }
         }
         judgement
     }
 
-    fn rest(&self, until_ms: u64) {
-        self.resting_until_ms.store(until_ms, Relaxed);
-        self.troubled.store(true, Relaxed);
+    fn eject(&self, until_ms: u64) {
+        self.ejected_until_ms.store(until_ms, Relaxed);
+        self.recovering.store(true, Relaxed);
     }
 
     /// True if it rests, or has not answered since.
-    pub(crate) fn is_troubled(&self) -> bool {
-        self.troubled.load(Relaxed)
+    pub(crate) fn is_recovering(&self) -> bool {
+        self.recovering.load(Relaxed)
     }
 
     pub(crate) fn health(&self) -> ServerHealth {
@@ -395,14 +395,14 @@ impl PooledServer {
     pub(crate) fn checked(&self, seen: ServerHealth, healthy: u32, unhealthy: u32, now: Now) {
         let before = self.health();
         let mut checks = self.checks.lock().unwrap_or_else(PoisonError::into_inner);
-        let after = checks.seen(before, seen, healthy, unhealthy);
+        let after = checks.record(before, seen, healthy, unhealthy);
         if (before, after) == (ServerHealth::Down, ServerHealth::Up) {
             let mut record = self.record.lock().unwrap_or_else(PoisonError::into_inner);
-            record.forgive();
-            self.troubled.store(false, Relaxed);
+            record.reset();
+            self.recovering.store(false, Relaxed);
             drop(record);
             self.estimate.forget();
-            self.begin(now);
+            self.start_slow_start(now);
         }
         self.health.store(after as u8, Relaxed);
     }

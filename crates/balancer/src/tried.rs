@@ -14,7 +14,7 @@ pub struct TriedServers {
 }
 
 impl TriedServers {
-    pub(crate) fn has(&self, tag: u64) -> bool {
+    pub(crate) fn contains(&self, tag: u64) -> bool {
         self.tags[..self.count].contains(&tag)
     }
 

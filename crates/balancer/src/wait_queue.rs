@@ -59,12 +59,7 @@ impl<W> WaitQueue<W> {
 
     /// Enters at the end of its class. In a line of `most`, the youngest of the lowest class gives
     /// way to a higher one.
-    pub(crate) fn enter(
-        &mut self,
-        class: RequestPriority,
-        waiter: W,
-        most: usize,
-    ) -> QueueEntry<W> {
+    pub(crate) fn push(&mut self, class: RequestPriority, waiter: W, most: usize) -> QueueEntry<W> {
         let mut displaced = None;
         if self.len() >= most {
             let lower = self.classes[class as usize + 1..].iter_mut().rev();
@@ -80,23 +75,23 @@ impl<W> WaitQueue<W> {
     }
 
     /// Leaves, if not gone already.
-    pub(crate) fn leave(&mut self, place: QueuePlace) -> Option<W> {
+    pub(crate) fn remove(&mut self, place: QueuePlace) -> Option<W> {
         self.classes[place.class as usize].remove(&place.number)
     }
 
     /// Returns who is next, and may be looked at.
     pub(crate) fn next(&self) -> Option<(QueuePlace, &W)> {
         let (highest, lower) = self.heads();
-        let relieved = self.gained() >= 100;
+        let relieved = self.credit_after_turn() >= 100;
         let place = if relieved { lower.or(highest)? } else { highest? };
         self.classes[place.class as usize].get(&place.number).map(|waiter| (place, waiter))
     }
 
     /// Takes out who was next.
     pub(crate) fn serve(&mut self, place: QueuePlace) -> Option<W> {
-        let gained = self.gained();
+        let gained = self.credit_after_turn();
         self.credit = if gained >= 100 { gained - 100 } else { gained };
-        self.leave(place)
+        self.remove(place)
     }
 
     /// All of them, out of the line.
@@ -116,7 +111,7 @@ impl<W> WaitQueue<W> {
     }
 
     /// The lower classes' credit if one more turn is given away now.
-    fn gained(&self) -> u32 {
+    fn credit_after_turn(&self) -> u32 {
         let wanted = self.len() >= self.relief.waiting.max(1) && self.heads().1.is_some();
         if wanted { self.credit + self.relief.percent } else { 0 }
     }
@@ -132,7 +127,7 @@ mod tests {
     }
 
     fn enter(line: &mut WaitQueue<u32>, class: RequestPriority, waiter: u32) -> Option<u32> {
-        match line.enter(class, waiter, 100) {
+        match line.push(class, waiter, 100) {
             QueueEntry::At(_, displaced) => displaced,
             QueueEntry::Full => panic!("full"),
         }
@@ -176,15 +171,15 @@ mod tests {
     #[test]
     fn a_full_line_lets_only_higher_classes_in() {
         let mut line = line(0);
-        let mut fill = |class, waiter| line.enter(class, waiter, 2);
+        let mut fill = |class, waiter| line.push(class, waiter, 2);
         fill(RequestPriority::Low, 1);
         fill(RequestPriority::Normal, 2);
         assert!(matches!(fill(RequestPriority::Low, 3), QueueEntry::Full));
         assert!(matches!(fill(RequestPriority::Normal, 4), QueueEntry::At(_, Some(1))));
         assert!(matches!(fill(RequestPriority::Normal, 5), QueueEntry::Full));
         let QueueEntry::At(place, Some(4)) = fill(RequestPriority::High, 6) else { panic!() };
-        assert_eq!(line.leave(place), Some(6));
-        assert_eq!(line.leave(place), None);
+        assert_eq!(line.remove(place), Some(6));
+        assert_eq!(line.remove(place), None);
         assert_eq!((line.waiting(), line.drain()), ([0, 1, 0], vec![2]));
     }
 }

@@ -21,7 +21,7 @@ impl MatchExpression {
     }
 
     /// True if a part of `text` matches.
-    pub(crate) fn finds(&self, text: &str) -> bool {
+    pub(crate) fn is_match(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 

@@ -42,18 +42,18 @@ impl HostPattern {
     }
 
     /// True if the route is for `host`.
-    pub fn fits(&self, host: Name<'_>) -> bool {
+    pub fn matches(&self, host: Name<'_>) -> bool {
         match self {
             Self::Exact(name) => name.as_name() == host,
             Self::Below(name) => is_below(host, name.as_name()),
-            Self::Matching(expression) => expression.finds(host.as_str()),
+            Self::Matching(expression) => expression.is_match(host.as_str()),
         }
     }
 
     /// True if it is certain that it fits all hosts that `other` fits.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            (_, Self::Exact(name)) => self.fits(name.as_name()),
+            (_, Self::Exact(name)) => self.matches(name.as_name()),
             (Self::Below(name), Self::Below(other)) => {
                 other.as_name().is_at_or_below(name.as_name())
             }
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn hosts_fit_whole_labels_or_an_expression() {
         let fits = |pattern: &str, host: &str| {
-            HostPattern::parse(pattern).unwrap().fits(Name::from_lowercase(host).unwrap())
+            HostPattern::parse(pattern).unwrap().matches(Name::from_lowercase(host).unwrap())
         };
         assert!(fits("App.example", "app.example"));
         assert!(!fits("app.example", "www.app.example"));

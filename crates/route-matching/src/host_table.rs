@@ -13,8 +13,8 @@ use vocab::Name;
 pub struct HostTable {
     exact: HashMap<Box<str>, Box<[u16]>>,
     /// By the longest name after a `*.` that a host stands below.
-    below: HashMap<Box<str>, Box<[u16]>>,
-    rest: Box<[u16]>,
+    by_suffix: HashMap<Box<str>, Box<[u16]>>,
+    default: Box<[u16]>,
 }
 
 impl HostTable {
@@ -28,10 +28,10 @@ impl HostTable {
         for host in hosts.iter().flatten() {
             match host {
                 HostPattern::Exact(name) if !table.exact.contains_key(name.as_str()) => {
-                    let found = numbers(&|host| host.fits(name.as_name()));
+                    let found = numbers(&|host| host.matches(name.as_name()));
                     table.exact.insert(name.as_str().into(), found);
                 }
-                HostPattern::Below(name) if !table.below.contains_key(name.as_str()) => {
+                HostPattern::Below(name) if !table.by_suffix.contains_key(name.as_str()) => {
                     let found = numbers(&|host| match host {
                         HostPattern::Below(other) => {
                             other == name || is_below(name.as_name(), other.as_name())
@@ -39,12 +39,12 @@ impl HostTable {
                         HostPattern::Matching(_) => true,
                         HostPattern::Exact(_) => false,
                     });
-                    table.below.insert(name.as_str().into(), found);
+                    table.by_suffix.insert(name.as_str().into(), found);
                 }
                 HostPattern::Exact(_) | HostPattern::Below(_) | HostPattern::Matching(_) => {}
             }
         }
-        table.rest = numbers(&|host| matches!(host, HostPattern::Matching(_)));
+        table.default = numbers(&|host| matches!(host, HostPattern::Matching(_)));
         table
     }
 
@@ -53,16 +53,16 @@ impl HostTable {
         if let Some(found) = self.exact.get(host.as_str()) {
             return found;
         }
-        if !self.below.is_empty() {
+        if !self.by_suffix.is_empty() {
             let mut parent = host.parent();
             while let Some(name) = parent {
-                if let Some(found) = self.below.get(name.as_str()) {
+                if let Some(found) = self.by_suffix.get(name.as_str()) {
                     return found;
                 }
                 parent = name.parent();
             }
         }
-        &self.rest
+        &self.default
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
             let host = Name::from_lowercase(host).unwrap();
             let found = table.candidates(host);
             for (pattern, number) in patterns.iter().zip(0..) {
-                assert!(!pattern.fits(host) || found.contains(&number), "{host} {pattern:?}");
+                assert!(!pattern.matches(host) || found.contains(&number), "{host} {pattern:?}");
             }
         }
     }

@@ -182,7 +182,8 @@ fn encoded_slash_at(text: &str) -> Option<usize> {
 /// True if it is in normal form for certain, as nearly all are.
 fn is_normal(path: &[u8]) -> bool {
     let begins_odd = |pair: &[u8]| pair[0] == b'/' && matches!(pair[1], b'/' | b'.');
-    path.iter().all(|byte| *byte == b'/' || may_stand(*byte)) && !path.windows(2).any(begins_odd)
+    path.iter().all(|byte| *byte == b'/' || is_allowed_byte(*byte))
+        && !path.windows(2).any(begins_odd)
 }
 
 /// The same with letters, digits, `-`, `.`, `_` and `~` decoded, and encoded in capitals whatever
@@ -214,7 +215,9 @@ fn decoded_once(path: &[u8], slashes: EncodedSlash) -> Result<String, BadPath> {
             },
             0x80..=0xBF if is_overlong(before, byte) => return Err(BadPath::Overlong),
             b'/' => out.push('/'),
-            _ if is_unreserved(byte) || !encoded && may_stand(byte) => out.push(char::from(byte)),
+            _ if is_unreserved(byte) || !encoded && is_allowed_byte(byte) => {
+                out.push(char::from(byte))
+            }
             _ => push_encoded(&mut out, byte),
         }
         before = byte;
@@ -233,7 +236,7 @@ const fn is_unreserved(byte: u8) -> bool {
 }
 
 /// Returns what may stand in a segment as it is: `pchar` of RFC 3986 §3.3 without its percent sign.
-const fn may_stand(byte: u8) -> bool {
+const fn is_allowed_byte(byte: u8) -> bool {
     is_unreserved(byte)
         || matches!(
             byte,

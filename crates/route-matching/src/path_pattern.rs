@@ -67,26 +67,26 @@ impl PathPattern {
     }
 
     /// True if the route is for `path`, decoded.
-    pub fn fits(&self, path: &str) -> bool {
+    pub fn matches(&self, path: &str) -> bool {
         match self {
             Self::Exact(exact) => **exact == *path,
             Self::Prefix(prefix) => path.starts_with(&**prefix),
             Self::Glob(pieces) => glob_fits(pieces, path),
-            Self::Matching(expression) => expression.finds(path),
+            Self::Matching(expression) => expression.is_match(path),
         }
     }
 
     /// True if it is about the parameters of segments itself.
-    pub(crate) fn says_parameters(&self) -> bool {
-        self.says(|text| text.contains(';'))
+    pub(crate) fn mentions_parameters(&self) -> bool {
+        self.mentions(|text| text.contains(';'))
     }
 
     /// True for a pattern that is about encoded slashes or empty segments itself.
-    pub(crate) fn says_slashes(&self) -> bool {
-        self.says(depends_on_slashes)
+    pub(crate) fn mentions_slashes(&self) -> bool {
+        self.mentions(depends_on_slashes)
     }
 
-    fn says(&self, what: impl Fn(&str) -> bool) -> bool {
+    fn mentions(&self, what: impl Fn(&str) -> bool) -> bool {
         match self {
             Self::Exact(text) | Self::Prefix(text) => what(text),
             Self::Glob(pieces) => pieces.iter().any(|piece| what(piece)),
@@ -106,7 +106,7 @@ impl PathPattern {
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Prefix(prefix), _) if **prefix == *"/" => true,
-            (_, Self::Exact(path)) => self.fits(path),
+            (_, Self::Exact(path)) => self.matches(path),
             (Self::Prefix(prefix), Self::Prefix(other)) => other.starts_with(&**prefix),
             (Self::Prefix(prefix), Self::Glob(pieces)) => pieces[0].starts_with(&**prefix),
             (Self::Glob(_), Self::Glob(_)) | (Self::Matching(_), Self::Matching(_)) => {
@@ -167,10 +167,10 @@ mod tests {
         ] {
             let parsed = parse(pattern).unwrap();
             for path in yes {
-                assert!(parsed.fits(path), "{pattern} {path}");
+                assert!(parsed.matches(path), "{pattern} {path}");
             }
             for path in no {
-                assert!(!parsed.fits(path), "{pattern} {path}");
+                assert!(!parsed.matches(path), "{pattern} {path}");
             }
         }
     }
@@ -190,12 +190,12 @@ mod tests {
         let rule = SlashRule { encoded: EncodedSlash::Keep, empty: EmptySegments::Keep };
         let parse = |text: &str| PathPattern::parse(text, rule).unwrap();
         let pattern = parse("/a%2fb%20c/*");
-        assert!(pattern.fits("/a%2Fb c/x") && !pattern.fits("/a/b c/x"));
+        assert!(pattern.matches("/a%2Fb c/x") && !pattern.matches("/a/b c/x"));
         for text in ["/a%2fb", "/a//b", "/a%5C*", "~^/[^/]+%2F"] {
-            assert!(parse(text).says_slashes(), "{text}");
+            assert!(parse(text).mentions_slashes(), "{text}");
         }
         for text in ["/a/*", "/a%20b", "~^/[^/]+/x"] {
-            assert!(!parse(text).says_slashes(), "{text}");
+            assert!(!parse(text).mentions_slashes(), "{text}");
         }
     }
 

@@ -59,9 +59,9 @@ struct PathReading {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RouteFit {
     /// By all readings.
-    Taken,
+    Matches,
     /// By none.
-    NotTaken,
+    NoMatch,
     /// Taken by some readings, not by others.
     Refused(BadPath),
 }
@@ -88,14 +88,14 @@ impl<'w> PathReadings<'w> {
 
     /// Answer of the route of `rule` to the request. One that leads nowhere, and only blocks,
     /// takes it if any reading fits.
-    pub fn fit(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
+    pub fn matches(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
         if let Some(by_rule) = &self.by_rule {
-            return by_rule.fit(rule, asked);
+            return by_rule.matches(rule, asked);
         }
         let (any, all) = agreement(self.request, self.bare.as_ref(), rule, asked);
         match (any, all || rule.purpose == RoutePurpose::Blocks) {
-            (false, _) => RouteFit::NotTaken,
-            (true, true) => RouteFit::Taken,
+            (false, _) => RouteFit::NoMatch,
+            (true, true) => RouteFit::Matches,
             (true, false) => RouteFit::Refused(BadPath::Parameter),
         }
     }
@@ -114,7 +114,7 @@ impl ReadingsByRule {
         Self { encoded, all }
     }
 
-    fn fit(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
+    fn matches(&self, rule: &RouteRule, asked: MatchInput<'_>) -> RouteFit {
         let own = &self.all[index(rule.slashes)];
         let (mut any, mut all, why) = match own {
             Err(wrong) => (false, false, *wrong),
@@ -123,30 +123,30 @@ impl ReadingsByRule {
                 (any, all, if any == all { BadPath::Slashes } else { BadPath::Parameter })
             }
         };
-        for other in self.others(rule).iter().filter_map(|at| self.all[*at].as_ref().ok()) {
+        for other in self.other_readings(rule).iter().filter_map(|at| self.all[*at].as_ref().ok()) {
             let (one, both) = agreement(&other.request, other.bare.as_ref(), rule, asked);
             (any, all) = (any || one, all && both);
         }
         match (any, self.encoded) {
-            (false, _) => RouteFit::NotTaken,
-            (true, _) if rule.purpose == RoutePurpose::Blocks => RouteFit::Taken,
+            (false, _) => RouteFit::NoMatch,
+            (true, _) if rule.purpose == RoutePurpose::Blocks => RouteFit::Matches,
             (true, Some(why)) if rule.slashes.encoded == EncodedSlash::Refuse => {
                 RouteFit::Refused(why)
             }
-            (true, _) if all => RouteFit::Taken,
+            (true, _) if all => RouteFit::Matches,
             (true, _) => RouteFit::Refused(why),
         }
     }
 
     /// Readings that servers of a route might have besides its own: none, where all is decoded and
     /// merged for them, or where its pattern is about such slashes itself.
-    fn others(&self, rule: &RouteRule) -> &'static [usize] {
+    fn other_readings(&self, rule: &RouteRule) -> &'static [usize] {
         let SlashRule { encoded, empty } = rule.slashes;
         let is_encoded = self.encoded.is_some();
         if encoded == EncodedSlash::Refuse && is_encoded {
             return &[0, 1, 2, 3];
         }
-        if rule.takes.path.says_slashes() {
+        if rule.takes.path.mentions_slashes() {
             return &[];
         }
         match (encoded, empty) {
@@ -183,11 +183,11 @@ fn agreement(
     rule: &RouteRule,
     asked: MatchInput<'_>,
 ) -> (bool, bool) {
-    let fits = rule.takes.fits(request, asked);
-    match bare.filter(|_| !rule.takes.path.says_parameters()) {
+    let fits = rule.takes.matches(request, asked);
+    match bare.filter(|_| !rule.takes.path.mentions_parameters()) {
         None => (fits, fits),
         Some(bare) => {
-            let bare = rule.takes.fits(bare, asked);
+            let bare = rule.takes.matches(bare, asked);
             (fits || bare, fits && bare)
         }
     }

@@ -56,7 +56,7 @@ pub struct RequestAim {
     /// Path and query; the path in normal form.
     pub path: String,
     /// The path decoded, where that is another text.
-    pub plain: Option<String>,
+    pub decoded: Option<String>,
     /// The path as it came, where routes read its slashes by rules of their own.
     pub raw: Option<Box<str>>,
 }
@@ -76,7 +76,7 @@ impl RequestAim {
             text.push('?');
             text.push_str(query);
         }
-        Ok(Self { path: text, plain, raw: by_route.then(|| path.into()) })
+        Ok(Self { path: text, decoded: plain, raw: by_route.then(|| path.into()) })
     }
 }
 
@@ -84,7 +84,7 @@ impl ParsedRequest {
     /// The same at another path and query that a server names.
     pub fn with_path(&self, path: &str, rules: SlashRules) -> Result<Self, BadPath> {
         let target: PathAndQuery = path.parse().map_err(|_| BadPath::NotAPath)?;
-        let RequestAim { path, plain, raw } =
+        let RequestAim { path, decoded: plain, raw } =
             RequestAim::read(target.path(), target.query(), rules)?;
         let url = self.url_of(&path);
         Ok(Self { path, plain, url, raw, path_source: PathSource::Server, ..self.clone() })

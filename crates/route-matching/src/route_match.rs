@@ -51,14 +51,14 @@ impl<'r> MatchInput<'r> {
 
 impl RouteMatch {
     /// True if a request takes the route. What costs least is looked at first.
-    pub fn fits(&self, request: &ParsedRequest, asked: MatchInput<'_>) -> bool {
-        self.path.fits(request.plain_path())
+    pub fn matches(&self, request: &ParsedRequest, asked: MatchInput<'_>) -> bool {
+        self.path.matches(request.plain_path())
             && (self.methods.is_empty() || self.methods.contains(asked.method))
-            && self.host.as_ref().is_none_or(|host| host.fits(request.host.as_name()))
+            && self.host.as_ref().is_none_or(|host| host.matches(request.host.as_name()))
             && (self.clients.is_empty()
                 || self.clients.iter().any(|network| network.contains(request.client)))
-            && self.headers.iter().all(|(name, value)| value.fits_field(name, asked.headers))
-            && self.query.iter().all(|(name, value)| value.fits_query(name, request.split().1))
+            && self.headers.iter().all(|(name, value)| value.matches_field(name, asked.headers))
+            && self.query.iter().all(|(name, value)| value.matches_query(name, request.split().1))
     }
 
     /// True if it is certain that it takes every request that `other` takes.

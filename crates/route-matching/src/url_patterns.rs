@@ -264,7 +264,7 @@ impl PatternSet {
                     let piece = body.as_bytes()[gram..].split(|byte| *byte == b'*').next();
                     piece.is_some_and(|piece| lower[at..].starts_with(piece))
                         && first_try(id)
-                        && line::fits(body.as_bytes(), start, end, &matched)
+                        && line::matches(body.as_bytes(), start, end, &matched)
                 }
                 PatternKind::Regex => first_try(id) && self.matches(id, body, url),
             };

@@ -30,27 +30,27 @@ impl ValuePattern {
         }
     }
 
-    fn fits(&self, value: &str) -> bool {
+    fn matches(&self, value: &str) -> bool {
         match self {
             Self::Any => true,
             Self::Exact(exact) => **exact == *value,
-            Self::Matching(expression) => expression.finds(value),
+            Self::Matching(expression) => expression.is_match(value),
         }
     }
 
     /// True if a line of the field `name` fits.
-    pub(crate) fn fits_field(&self, name: &HeaderName, headers: &HeaderMap) -> bool {
+    pub(crate) fn matches_field(&self, name: &HeaderName, headers: &HeaderMap) -> bool {
         headers.get_all(name).iter().any(|line| {
             *self == Self::Any
-                || std::str::from_utf8(line.as_bytes()).is_ok_and(|it| self.fits(it.trim()))
+                || std::str::from_utf8(line.as_bytes()).is_ok_and(|it| self.matches(it.trim()))
         })
     }
 
     /// True if `query` has `name` with a value that fits. Both are read as forms write them
     /// (WHATWG URL §5.1).
-    pub(crate) fn fits_query(&self, name: &str, query: &str) -> bool {
+    pub(crate) fn matches_query(&self, name: &str, query: &str) -> bool {
         let mut pairs = query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        pairs.any(|(it, value)| form_decoded(it) == name && self.fits(&form_decoded(value)))
+        pairs.any(|(it, value)| form_decoded(it) == name && self.matches(&form_decoded(value)))
     }
 }
 
@@ -74,18 +74,18 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.append(&name, HeaderValue::from_static("1"));
         headers.append(&name, HeaderValue::from_static(" 2 "));
-        let fits = |text: &str| ValuePattern::parse(text).unwrap().fits_field(&name, &headers);
+        let fits = |text: &str| ValuePattern::parse(text).unwrap().matches_field(&name, &headers);
         assert!(fits("2") && fits("*") && fits("~^[0-9]$"));
         assert!(!fits("3") && !fits("12") && !fits("~^$"));
         let absent = HeaderName::from_static("x-absent");
-        assert!(!ValuePattern::Any.fits_field(&absent, &headers));
+        assert!(!ValuePattern::Any.matches_field(&absent, &headers));
         assert!(ValuePattern::parse("~(").is_err());
     }
 
     #[test]
     fn a_query_is_read_as_forms_write_it() {
         let fits = |name: &str, text: &str, query: &str| {
-            ValuePattern::parse(text).unwrap().fits_query(name, query)
+            ValuePattern::parse(text).unwrap().matches_query(name, query)
         };
         assert!(fits("a", "1", "x=y&a=1") && fits("a", "*", "a") && fits("a", "", "a="));
         assert!(fits("a b", "c d", "a+b=c%20d") && fits("a", "~^1", "a=0&a=12"));

@@ -5,9 +5,9 @@
 use crate::context::RequestContext;
 use crate::decide::RouteDecision;
 use crate::exchange::RoutedPool;
+use crate::forward::forward_request;
 use crate::guards::AdmittedRequest;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
-use crate::passing::pass;
 use crate::route::{GatewayRoute, RouteDestination};
 use http::{Method, Request};
 use http_body::Body as _;
@@ -46,8 +46,8 @@ async fn take(
 ) -> GatewayOutcome {
     let Some(to) = &route.to else { return GatewayOutcome::Nowhere };
     let method = request.method().clone();
-    match route.guards.stand(context, parsed, &method, request.headers_mut()).await {
-        Err(turned) => return GatewayOutcome::Turned(turned),
+    match route.guards.check(context, parsed, &method, request.headers_mut()).await {
+        Err(turned) => return GatewayOutcome::Rejected(turned),
         Ok(through) => admitted.borrow_mut().add(through),
     }
     // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
@@ -57,14 +57,14 @@ async fn take(
     let (forwarding, caller) = (context.forwarding, context.caller);
     let overrides =
         if route.cache.is_some() { MethodOverrides::None } else { forwarding.overrides };
-    let (headers, exempt) = (request.headers_mut(), route.passed.request.as_slice());
-    forwarding.telling().disbelieve(headers, caller.peer(), exempt, &method, overrides);
+    let (headers, exempt) = (request.headers_mut(), route.allowed_fields.request.as_slice());
+    forwarding.telling().strip_untrusted(headers, caller.peer(), exempt, &method, overrides);
     match to {
         RouteDestination::Pool(pool) => {
-            pass(context, RoutedPool { route, pool }, parsed, request).await
+            forward_request(context, RoutedPool { route, pool }, parsed, request).await
         }
-        RouteDestination::Own(own) => {
-            GatewayOutcome::Answered(own.give(parsed, caller, &request), Source::Local)
+        RouteDestination::Fixed(own) => {
+            GatewayOutcome::Answered(own.respond(parsed, caller, &request), Source::Local)
         }
         RouteDestination::Folder(mount) => {
             let body_max = route.body_max.unwrap_or(forwarding.limits.body_max);

@@ -25,7 +25,7 @@ use vocab::Now;
 /// Why the cache's fetch brought nothing.
 #[derive(Clone)]
 pub(crate) enum CacheFetchFailed {
-    GoingRound,
+    Loop,
     NoAnswer(NoAnswer),
 }
 
@@ -81,14 +81,14 @@ impl OriginFetcher for RouteFetcher {
         *request.method_mut() = method.clone();
         *request.uri_mut() = fetch.path.clone();
         *request.headers_mut() = fields;
-        fetch.route.mark(request.extensions_mut());
+        fetch.route.tag_request(request.extensions_mut());
         let onward = OnwardFields {
             telling: fetch.forwarding.telling(),
             caller: &fetch.caller,
             received: fetch.received,
             changes: &fetch.changes,
         };
-        onward.prepare(request.headers_mut(), None).map_err(|_| CacheFetchFailed::GoingRound)?;
+        onward.prepare(request.headers_mut(), None).map_err(|_| CacheFetchFailed::Loop)?;
         let context = RequestContext {
             forwarding: &fetch.forwarding,
             caller: &fetch.caller,

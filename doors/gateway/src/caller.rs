@@ -19,7 +19,7 @@ pub(crate) struct ClientConnection {
     pub(crate) context: ConnectionContext<HandshakeInfo>,
     pub(crate) tunnel: BecomesTunnel,
     /// Made for the first request that goes on.
-    told: OnceLock<ForwardedAddresses>,
+    forwarded: OnceLock<ForwardedAddresses>,
 }
 
 /// Holds what servers behind are told of the client's end, the same for all requests of a
@@ -48,7 +48,7 @@ impl ClientConnection {
         context: ConnectionContext<HandshakeInfo>,
         tunnel: BecomesTunnel,
     ) -> Self {
-        Self { context, tunnel, told: OnceLock::new() }
+        Self { context, tunnel, forwarded: OnceLock::new() }
     }
 
     /// The other end, or the client of whom a PROXY header has told.
@@ -62,8 +62,8 @@ impl ClientConnection {
     }
 
     /// Returns what servers behind are told of it.
-    pub(crate) fn told(&self) -> &ForwardedAddresses {
-        self.told.get_or_init(|| {
+    pub(crate) fn forwarded(&self) -> &ForwardedAddresses {
+        self.forwarded.get_or_init(|| {
             let address = HeaderValue::try_from(address_text(self.peer()));
             ForwardedAddresses {
                 address: address.expect("digits, dots and colons are visible ASCII"),
@@ -74,7 +74,7 @@ impl ClientConnection {
 
     /// Between whom a server is told that the connection is: `client` and us. Of one for whom a
     /// proxy in front speaks, no port is known.
-    pub(crate) fn ends_for(&self, client: IpAddr) -> Option<ProxyEndpoints> {
+    pub(crate) fn endpoints_for(&self, client: IpAddr) -> Option<ProxyEndpoints> {
         let server = self.context.local?;
         let port = if client == self.peer() { self.context.client.port() } else { 0 };
         Some(ProxyEndpoints { client: SocketAddr::new(client, port), server })

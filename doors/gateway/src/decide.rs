@@ -104,9 +104,9 @@ pub(crate) fn decide(rules: RequestRules<'_>, question: &RouteQuestion<'_>) -> R
         if route.internal && parsed.path_source == PathSource::Client {
             continue;
         }
-        match readings.fit(&route.rule, input) {
-            RouteFit::Taken => {}
-            RouteFit::NotTaken => continue,
+        match readings.matches(&route.rule, input) {
+            RouteFit::Matches => {}
+            RouteFit::NoMatch => continue,
             RouteFit::Refused(why) => return RouteDecision::Refuse(why),
         }
         if let Some(blocked) = hit(&route.block) {

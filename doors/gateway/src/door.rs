@@ -45,7 +45,7 @@ pub struct GuardCounts {
     /// Requests refused because they were too many.
     pub limited: u64,
     /// Requests that `log_only` let pass: blocked otherwise, or limited.
-    pub spared: u64,
+    pub log_only_matches: u64,
 }
 
 impl fmt::Debug for GatewayDoor {
@@ -69,7 +69,7 @@ impl GatewayDoor {
     pub fn reload(&self, settings: Settings) -> Result<(), Vec<Complaint>> {
         let before = self.setup();
         let setup = GatewaySetup::new(settings, &self.parts, Some(&before))?;
-        self.watch.prepare(&setup.forwarding.pools, &self.means()).map_err(|why| {
+        self.watch.prepare(&setup.forwarding.pools, &self.watch_env()).map_err(|why| {
             vec![Complaint::new("pools", format!("no thread that sees to them: {why}"))]
         })?;
         if let Some(cache) = &setup.forwarding.cache {
@@ -77,13 +77,13 @@ impl GatewayDoor {
         }
         self.limits.set(setup.settings.connection_caps());
         self.setup.store(Arc::new(setup));
-        self.watch.see_to(|| self.setup().forwarding.pools.clone());
+        self.watch.watch(|| self.setup().forwarding.pools.clone());
         Ok(())
     }
 
     /// Returns what pools are seen to with.
-    fn means(&self) -> WatchMeans {
-        WatchMeans { dialer: self.parts.dialer.clone(), tell: Arc::clone(&self.parts.tell) }
+    fn watch_env(&self) -> WatchMeans {
+        WatchMeans { dialer: self.parts.dialer.clone(), log: Arc::clone(&self.parts.log) }
     }
 
     /// The cache of what it fetches, where it has one.
@@ -118,10 +118,13 @@ impl GatewayDoor {
     pub fn guard_counts(&self) -> GuardCounts {
         let setup = self.setup.load();
         let guards = || setup.table.routes.iter().map(|route| &route.guards);
-        let blocks = setup.table.blocks().map(|block| block.spared()).sum::<u64>();
+        let blocks = setup.table.blocks().map(|block| block.log_only_matches()).sum::<u64>();
         GuardCounts {
             limited: guards().map(crate::guards::RouteGuards::limited).sum(),
-            spared: guards().map(crate::guards::RouteGuards::spared).sum::<u64>() + blocks,
+            log_only_matches: guards()
+                .map(crate::guards::RouteGuards::log_only_matches)
+                .sum::<u64>()
+                + blocks,
         }
     }
 
@@ -146,8 +149,8 @@ impl GatewayDoor {
         found.change(change)?;
         // It may be the first with a name to look up.
         let no_thread = |why| PoolUnchanged::Wrong(format!("no thread looks its names up: {why}"));
-        self.watch.prepare(&setup.forwarding.pools, &self.means()).map_err(no_thread)?;
-        self.watch.see_to(|| self.setup().forwarding.pools.clone());
+        self.watch.prepare(&setup.forwarding.pools, &self.watch_env()).map_err(no_thread)?;
+        self.watch.watch(|| self.setup().forwarding.pools.clone());
         Ok(())
     }
 

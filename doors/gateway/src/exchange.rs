@@ -29,7 +29,7 @@ pub(crate) async fn exchange(
 ) -> Result<Response<Body>, NoAnswer> {
     let asker = ServedClient {
         client: context.client,
-        ends: context.caller.ends_for(context.client),
+        endpoints: context.caller.endpoints_for(context.client),
         stickiness,
         priority: to.route.priority,
     };

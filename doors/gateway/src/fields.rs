@@ -162,12 +162,12 @@ impl FieldTemplate {
     }
 
     /// True if it says the host that was asked for.
-    pub(crate) fn says_host(&self) -> bool {
+    pub(crate) fn uses_host(&self) -> bool {
         self.0.contains(&FieldPiece::Host)
     }
 
     /// A text that says nothing of the request.
-    pub(crate) fn plain(text: &str) -> Self {
+    pub(crate) fn from_literal(text: &str) -> Self {
         Self(vec![FieldPiece::Literal(text.to_owned())])
     }
 
@@ -220,7 +220,7 @@ impl FieldRules {
     }
 
     /// Fields that are not taken out.
-    pub(crate) fn passed(&self) -> impl Iterator<Item = &HeaderName> {
+    pub(crate) fn allowed(&self) -> impl Iterator<Item = &HeaderName> {
         self.0.iter().filter_map(|rule| match rule {
             FieldChange::Pass(name) => Some(name),
             FieldChange::Set(..)

@@ -7,7 +7,7 @@ use crate::caller::ClientConnection;
 use crate::fields::{self, FieldRules, ValueChange};
 use crate::public;
 use crate::route::GatewayRoute;
-use crate::shape::{ShapedAnswer, passed_on};
+use crate::shape::{ShapedAnswer, sign};
 use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Method, Request, Response, Version};
 use http_body::Body as _;
@@ -74,7 +74,7 @@ impl AnswerFinish {
     /// Makes an interim answer ready to go out ahead of the answer: as that, as far as it has
     /// fields.
     pub(crate) fn interim(&self, interim: Response<()>) -> Response<()> {
-        let mut interim = passed_on(interim);
+        let mut interim = sign(interim);
         self.change(interim.headers_mut());
         interim
     }
@@ -100,7 +100,7 @@ impl AnswerFinish {
 
     fn change(&self, headers: &mut HeaderMap) {
         if let Some(route) = &self.route {
-            internal::strip_internal(headers, &route.passed.response);
+            internal::strip_internal(headers, &route.allowed_fields.response);
             public::make(&route.public, &route.rewrite, route.pool().map(Arc::as_ref), headers);
         }
         fields::apply(&self.changes, headers);

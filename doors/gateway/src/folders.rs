@@ -87,7 +87,7 @@ impl FolderMount {
         request: Request<Incoming>,
         now: Now,
     ) -> (Response<Body>, Source) {
-        let ends = caller.ends_for(parsed.client);
+        let ends = caller.endpoints_for(parsed.client);
         let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let shown =
             caller.context.handshake().and_then(|secured| secured.client_certificate.as_ref());

@@ -55,7 +55,7 @@ impl ForwardedHeaders<'_> {
 
     /// Takes out what a peer that is not trusted has no business to say, but for the names in
     /// `passed`; and from anybody what some servers would take for it.
-    pub(crate) fn disbelieve(
+    pub(crate) fn strip_untrusted(
         &self,
         headers: &mut HeaderMap,
         peer: IpAddr,
@@ -70,26 +70,26 @@ impl ForwardedHeaders<'_> {
     }
 
     /// Sets what servers behind are told, in fields that [`Self::disbelieve`] has looked at.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap, caller: &ClientConnection) {
+    pub(crate) fn apply(&self, headers: &mut HeaderMap, caller: &ClientConnection) {
         if let Some(secured) = caller.context.handshake()
             && let Some(shown) = &secured.client_certificate
         {
             headers.insert(CLIENT_CERT, shown.clone());
         }
         match self.style {
-            ForwardedStyle::XForwarded => tell_x(headers, caller),
-            ForwardedStyle::Standard => tell_standard(headers, caller),
+            ForwardedStyle::XForwarded => apply_x_forwarded(headers, caller),
+            ForwardedStyle::Standard => apply_forwarded(headers, caller),
             ForwardedStyle::Both => {
-                tell_x(headers, caller);
-                tell_standard(headers, caller);
+                apply_x_forwarded(headers, caller);
+                apply_forwarded(headers, caller);
             }
             ForwardedStyle::Off => {}
         }
     }
 }
 
-fn tell_x(headers: &mut HeaderMap, caller: &ClientConnection) {
-    let told = caller.told();
+fn apply_x_forwarded(headers: &mut HeaderMap, caller: &ClientConnection) {
+    let told = caller.forwarded();
     headers.append(FOR, told.address.clone());
     // A proxy in front that told of another scheme was come to at another port.
     if !headers.contains_key(PROTO) {
@@ -104,7 +104,7 @@ fn tell_x(headers: &mut HeaderMap, caller: &ClientConnection) {
 }
 
 /// Appends an element of RFC 7239 §4.
-fn tell_standard(headers: &mut HeaderMap, caller: &ClientConnection) {
+fn apply_forwarded(headers: &mut HeaderMap, caller: &ClientConnection) {
     let mut element = match caller.peer() {
         IpAddr::V4(address) => format!("for={address};proto={}", caller.scheme()),
         IpAddr::V6(address) => format!("for=\"[{address}]\";proto={}", caller.scheme()),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     fn disbelieve(telling: ForwardedHeaders<'_>, fields: &mut HeaderMap, peer: &str) {
-        telling.disbelieve(fields, ip(peer), &[], &Method::GET, MethodOverrides::OfPosts);
+        telling.strip_untrusted(fields, ip(peer), &[], &Method::GET, MethodOverrides::OfPosts);
     }
 
     const SPOOF: &[(&str, &str)] = &[
@@ -216,7 +216,7 @@ mod tests {
             let telling = telling(&[], style);
             assert_eq!(telling.client(ip("203.0.113.9"), &fields), ip("203.0.113.9"));
             disbelieve(telling, &mut fields, "203.0.113.9");
-            telling.tell(&mut fields, &caller("203.0.113.9"));
+            telling.apply(&mut fields, &caller("203.0.113.9"));
             assert_eq!(fields, headers(told), "{style:?}");
         }
     }
@@ -232,7 +232,7 @@ mod tests {
         let mut fields =
             headers(&[("x-forwarded-for", "203.0.113.9"), ("x-forwarded-proto", "https")]);
         disbelieve(telling, &mut fields, "10.0.0.1");
-        telling.tell(&mut fields, &caller("10.0.0.1"));
+        telling.apply(&mut fields, &caller("10.0.0.1"));
         let chain: Vec<_> = fields.get_all(FOR).iter().collect();
         assert_eq!(chain, ["203.0.113.9", "10.0.0.1"]);
         assert_eq!(fields[PROTO], "https");

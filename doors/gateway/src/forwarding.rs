@@ -5,8 +5,8 @@
 
 use crate::fields::FieldRules;
 use crate::forwarded::ForwardedHeaders;
-use crate::leaving::LeftConnections;
 use crate::settings::ForwardedStyle;
+use crate::upgraded::LeftConnections;
 use crate::uploads::UploadRules;
 use balancer::Pools;
 use http_cache::HttpCache;

@@ -44,7 +44,7 @@ pub(crate) struct RouteGuards {
 #[derive(Default)]
 pub(crate) struct AdmittedRequest {
     /// Notice of the limit in its answer.
-    told: Option<LimitNotice>,
+    limit_notice: Option<LimitNotice>,
     /// Places among those under way, to be kept until its answer is over.
     pub(crate) permits: Vec<InFlightPermit>,
     /// The name that was proven with a password.
@@ -54,14 +54,14 @@ pub(crate) struct AdmittedRequest {
 impl AdmittedRequest {
     /// At another route, to which a server has led it.
     pub(crate) fn add(&mut self, other: Self) {
-        self.told = self.told.or(other.told);
+        self.limit_notice = self.limit_notice.or(other.limit_notice);
         self.permits.extend(other.permits);
         self.user = other.user.or(self.user.take());
     }
 
     /// Tells the client of the limit.
-    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
-        if let Some(told) = &self.told {
+    pub(crate) fn apply_limit_headers(&self, headers: &mut HeaderMap) {
+        if let Some(told) = &self.limit_notice {
             told.put(headers);
         }
     }
@@ -101,7 +101,7 @@ impl RouteGuards {
     }
 
     /// Holds a request against all of them, the cheap ones first.
-    pub(crate) async fn stand(
+    pub(crate) async fn check(
         &self,
         context: &RequestContext<'_>,
         parsed: &ParsedRequest,
@@ -111,10 +111,10 @@ impl RouteGuards {
         let (client, now) = (context.client, context.now);
         let mut stood = AdmittedRequest::default();
         if let Some(limit) = &self.limit {
-            stood.told = limit.take(client, headers, now)?;
+            stood.limit_notice = limit.take(client, headers, now)?;
         }
         if let Some(requests) = &self.requests {
-            stood.permits.push(requests.enter(client, headers)?);
+            stood.permits.push(requests.acquire(client, headers)?);
         }
         if let Some(basic) = &self.basic {
             stood.user = Some(Box::pin(basic.admit(client, headers, now)).await?);
@@ -126,8 +126,8 @@ impl RouteGuards {
     }
 
     /// Requests that a limit would have refused, had it not been told to log only.
-    pub(crate) fn spared(&self) -> u64 {
-        self.limit.as_ref().map_or(0, RateLimiter::spared)
+    pub(crate) fn log_only_matches(&self) -> u64 {
+        self.limit.as_ref().map_or(0, RateLimiter::log_only_matches)
     }
 
     /// Requests that a limit has refused.

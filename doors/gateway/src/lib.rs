@@ -15,18 +15,17 @@ mod door;
 mod exchange;
 mod fields;
 mod finish;
+mod fixed_answer;
 mod folders;
-mod foretell;
+mod forward;
 mod forwarded;
 mod forwarding;
 mod guards;
-mod leaving;
 mod limit_key;
 mod onward_fields;
 mod outcome;
-mod own;
 mod pages;
-mod passing;
+mod preview;
 mod public;
 mod read;
 mod reproxy;
@@ -41,12 +40,13 @@ mod settings;
 mod setup;
 mod shape;
 mod ticket;
+mod upgraded;
 mod uploads;
 mod websocket;
 
 pub use crate::door::{GatewayDoor, GuardCounts, PatternHits, check_files};
 pub use crate::folders::{FolderVisitor, OpenFolders, ServeFolder, Serving};
-pub use crate::foretell::{ForecastQuestion, GatewayForecast};
+pub use crate::preview::{ForecastQuestion, GatewayForecast};
 pub use crate::settings::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, CertificateSettings,
     ClientCertificate, ClientSettings, CodingName, CompressChoice, CompressSettings, FieldRule,

@@ -30,7 +30,7 @@ impl OnwardFields<'_> {
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, protocol);
         }
-        self.telling.tell(headers, self.caller);
+        self.telling.apply(headers, self.caller);
         // HTTP/1.0 knows no host, but what we send needs one (RFC 9112 §3.2).
         headers.entry(HOST).or_insert(HeaderValue::from_static(""));
         // The engine has told the client to go on, or will when the body is read: its word is kept.

@@ -3,7 +3,7 @@
 //! Given by whatever acts for a request, shaped by `shape`.
 
 use crate::guards::{BlockRules, GuardAnswer};
-use crate::leaving::LeavingConnection;
+use crate::upgraded::LeavingConnection;
 use http::Response;
 use http_engine::Body;
 use origins::SendError;
@@ -38,12 +38,12 @@ pub(crate) enum GatewayOutcome {
     /// The route's own answer, or what its folder has.
     Answered(Response<Body>, Source),
     /// A guard of its route did not let it through.
-    Turned(Box<GuardAnswer>),
+    Rejected(Box<GuardAnswer>),
     Fetched(Response<Body>),
     Cached(http_cache::ServedAnswer),
     /// The server agreed to leave HTTP, and the client had asked for it.
     Switched(Response<Body>, LeavingConnection),
-    GoingRound,
+    Loop,
     Failed(SendError),
     /// The pool has nobody for it; this is when to ask again.
     Unavailable(Duration),

@@ -32,7 +32,7 @@ pub(crate) fn no_route() -> Response<Body> {
 }
 
 /// A server named something to be sent in its place that cannot be had.
-pub(crate) fn nothing_to_send() -> Response<Body> {
+pub(crate) fn reproxy_missing() -> Response<Body> {
     page(StatusCode::SERVICE_UNAVAILABLE, "This cannot be had at the moment.\n".into())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn method() -> Response<Body> {
 }
 
 /// The request has come round.
-pub(crate) fn going_round() -> Response<Body> {
+pub(crate) fn loop_detected() -> Response<Body> {
     page(StatusCode::LOOP_DETECTED, "This request goes round in circles.\n".into())
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn unavailable(wait: Duration) -> Response<Body> {
 }
 
 /// The one place where a failure behind becomes a status.
-pub(crate) fn rescue(why: &SendError) -> Response<Body> {
+pub(crate) fn error_page(why: &SendError) -> Response<Body> {
     match why.blame() {
         Blame::Origin | Blame::Guard => {
             page(StatusCode::BAD_GATEWAY, "The server behind does not answer.\n".into())

@@ -30,7 +30,7 @@ pub(crate) struct PublicAuthorities(pub(crate) Vec<String>);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CookieRewrite {
     #[default]
-    AsTheyAre,
+    Unchanged,
     Public,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn make(
 ) {
     if let Some(links) = &address.links {
         let is_ours = |origin: &Origin| {
-            pool.is_some_and(|pool| pool.stands_at(origin))
+            pool.is_some_and(|pool| pool.has_server_at(origin))
                 || links.0.iter().any(|it| it.eq_ignore_ascii_case(&origin.authority()))
         };
         let public = |url: &str| {

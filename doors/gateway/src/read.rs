@@ -21,7 +21,7 @@ pub(crate) fn read(
     caller: &ClientConnection,
     request: &mut Request<Incoming>,
 ) -> Result<ParsedRequest, GatewayRefusal> {
-    match websocket::asked(request) {
+    match websocket::parse_connect(request) {
         Some(ConnectRequest::Other) => return Err(GatewayRefusal::Method),
         Some(ConnectRequest::WebSocket) | None => {}
     }
@@ -35,7 +35,7 @@ pub(crate) fn read(
     }
     let uri = request.uri();
     let aimed = RequestAim::read(uri.path(), uri.query(), slashes);
-    let RequestAim { path, plain, raw } = aimed.map_err(GatewayRefusal::Path)?;
+    let RequestAim { path, decoded: plain, raw } = aimed.map_err(GatewayRefusal::Path)?;
     if path.split('?').next() != Some(request.uri().path()) {
         *request.uri_mut() = path.parse().map_err(|_| GatewayRefusal::Host)?;
     }

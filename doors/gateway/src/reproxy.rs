@@ -46,8 +46,8 @@ use vocab::{Complaint, Now};
 /// Pools that one request is handed to, at most, the first included.
 const POOLS_MAX: u32 = 4;
 /// Bytes that are read of a body that no client gets, so that its connection can be used again.
-const LEFTOVER_BYTES_MAX: usize = 64 << 10;
-const LEFTOVER_TIME_MAX: Duration = Duration::from_secs(2);
+const DRAIN_BYTES_MAX: usize = 64 << 10;
+const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Holds what servers of one route may name.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ enum RepeatBody {
 enum ConditionsLeft {
     /// Nothing but this.
     Answer(StatusCode),
-    Whole,
+    Full,
     /// The ranges that it asks for, if any.
     Ranges,
 }
@@ -133,7 +133,7 @@ impl ReproxyRules {
     }
 
     /// Returns what is remembered for a request, fetched.
-    async fn recall(
+    async fn lookup(
         &self,
         context: &RequestContext<'_>,
         asked: &OriginalRequest,
@@ -183,14 +183,15 @@ impl ReproxyRules {
         let (forwarding, now, mut pool) = (context.forwarding, context.now, pool);
         request.headers_mut().insert(CAPABILITIES, HeaderValue::from_static("reproxy-file"));
         let asked = OriginalRequest::of(&request);
-        if let Some(answer) = self.recall(context, &asked).await {
+        if let Some(answer) = self.lookup(context, &asked).await {
             return Ok(answer);
         }
         for _ in 0..POOLS_MAX {
             let sending = pin!(send(&forwarding.origins, pool, request, client, now));
-            let response = interim::with_handler(sending, tell_without_orders).await?;
+            let response = interim::with_handler(sending, forward_interim).await?;
             let (mut head, body) = response.into_parts();
-            let ReproxyOrders { order, expected, remember } = fields::take(&mut head.headers);
+            let ReproxyOrders { order, expected, remember } =
+                fields::take_orders(&mut head.headers);
             if !asked.method.is_safe() && head.status.is_success() {
                 self.remembered.forget(context.url);
             }
@@ -211,15 +212,15 @@ impl ReproxyRules {
                     let urls = self.urls.as_ref().ok_or_else(forbidden)?;
                     let named = NamedUrls { targets, expected };
                     let answer = self.fetch(context, urls, &asked, head, named, remember).await;
-                    let nothing = || asked.reader().render_for(pages::nothing_to_send());
+                    let nothing = || asked.reader().render_for(pages::reproxy_missing());
                     return Ok(answer.unwrap_or_else(nothing));
                 }
                 ReproxyOrder::Service(name) if self.services == Services::Named => {
                     pool = forwarding.pools.get(&name).ok_or_else(|| no_pool(&name))?;
-                    request = asked.again().ok_or_else(read_already)?;
+                    request = asked.resend().ok_or_else(read_already)?;
                 }
                 ReproxyOrder::Path(path) if self.reroutes() => return Ok(rerouted(head, path)),
-                ReproxyOrder::Service(_) | ReproxyOrder::Path(_) | ReproxyOrder::Senseless(_) => {
+                ReproxyOrder::Service(_) | ReproxyOrder::Path(_) | ReproxyOrder::Invalid(_) => {
                     return Err(forbidden().into());
                 }
             }
@@ -230,8 +231,8 @@ impl ReproxyRules {
 }
 
 /// An order counts in an answer alone, but what it says is of inner names wherever it stands.
-fn tell_without_orders(mut early: Response<()>) {
-    drop(fields::take(early.headers_mut()));
+fn forward_interim(mut early: Response<()>) {
+    drop(fields::take_orders(early.headers_mut()));
     interim::send(early);
 }
 
@@ -244,7 +245,7 @@ fn read_already() -> SendError {
 }
 
 fn rerouted(mut head: response::Parts, path: String) -> Response<Body> {
-    plain(&mut head);
+    strip_body_fields(&mut head);
     let fields = rerouted::kept(&head.headers);
     head.extensions.insert(ReroutedPath { path, fields });
     Response::from_parts(head, Body::empty())
@@ -256,14 +257,14 @@ fn release(body: Body) {
     if body.is_end_stream() {
         return;
     }
-    let read = http_body_util::Limited::new(body, LEFTOVER_BYTES_MAX);
+    let read = http_body_util::Limited::new(body, DRAIN_BYTES_MAX);
     tokio::task::spawn_local(async move {
-        let _ = tokio::time::timeout(LEFTOVER_TIME_MAX, read.collect()).await;
+        let _ = tokio::time::timeout(DRAIN_TIME_MAX, read.collect()).await;
     });
 }
 
 /// Makes the head of an answer without a body one that any body may follow.
-fn plain(head: &mut response::Parts) {
+fn strip_body_fields(head: &mut response::Parts) {
     if matches!(head.status, StatusCode::NO_CONTENT | StatusCode::PARTIAL_CONTENT) {
         head.status = StatusCode::OK;
     }
@@ -273,9 +274,9 @@ fn plain(head: &mut response::Parts) {
 }
 
 /// Judges the request's conditions by what the head says of the body to come.
-fn judge(asked: &OriginalRequest, head: &response::Parts, now: Now) -> ConditionsLeft {
+fn check_conditions(asked: &OriginalRequest, head: &response::Parts, now: Now) -> ConditionsLeft {
     if head.status != StatusCode::OK || !asked.reads() {
-        return ConditionsLeft::Whole;
+        return ConditionsLeft::Full;
     }
     let text = |name| head.headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let current = Validators {
@@ -291,7 +292,7 @@ fn judge(asked: &OriginalRequest, head: &response::Parts, now: Now) -> Condition
     }
     match if_range(&asked.headers, &current, now.unix_secs()) {
         IfRange::Satisfied => ConditionsLeft::Ranges,
-        IfRange::Ignore => ConditionsLeft::Whole,
+        IfRange::Ignore => ConditionsLeft::Full,
     }
 }
 
@@ -323,7 +324,7 @@ impl OriginalRequest {
     }
 
     /// The same request once more.
-    fn again(&self) -> Option<Box<Request<Body>>> {
+    fn resend(&self) -> Option<Box<Request<Body>>> {
         let mut request = Box::new(match &self.body {
             RepeatBody::Empty => Request::new(Body::empty()),
             RepeatBody::Replay(replay) => replay.request(),

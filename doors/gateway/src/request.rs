@@ -7,13 +7,13 @@ use crate::decide::{RequestRules, RouteDecision, RouteQuestion, as_taken, decide
 use crate::door::GatewayDoor;
 use crate::finish::AnswerFinish;
 use crate::guards::{AdmittedRequest, BlockOccasion};
-use crate::leaving::LeavingConnection;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::read::read;
 use crate::reroute::RerouteContext;
 use crate::setup::GatewaySetup;
 use crate::shape::{ShapedAnswer, review, shape};
 use crate::ticket::GatewayTicket;
+use crate::upgraded::LeavingConnection;
 use balancer::ServerLease;
 use http::{Request, Response};
 use http_engine::html::PageReader;
@@ -110,7 +110,7 @@ async fn answer_boxed(
         ticket.cached(served.caching);
     }
     let mut shaped = finish.apply(shape(reviewed, reader, rules, timeout));
-    admitted.tell(shaped.response.headers_mut());
+    admitted.apply_limit_headers(shaped.response.headers_mut());
     ticket.keep(admitted.permits);
 
     // record
@@ -161,7 +161,7 @@ fn record(
 ) -> Response<Body> {
     let ShapedAnswer { mut response, source, switched } = shaped;
     ticket.answered(source, response.status().as_u16());
-    let Some(LeavingConnection { client, held, place }) = switched else {
+    let Some(LeavingConnection { client, held, permit: place }) = switched else {
         let ended = move |bytes, end| {
             if end == BodyEnd::Broken {
                 ticket.broke_off();

@@ -34,7 +34,7 @@ pub(crate) struct RerouteContext {
     headers: HeaderMap,
 }
 
-fn taken(outcome: &mut GatewayOutcome) -> Option<ReroutedPath> {
+fn take_reroute(outcome: &mut GatewayOutcome) -> Option<ReroutedPath> {
     if let GatewayOutcome::Fetched(response) = outcome {
         response.extensions_mut().remove()
     } else {
@@ -43,7 +43,7 @@ fn taken(outcome: &mut GatewayOutcome) -> Option<ReroutedPath> {
 }
 
 /// Puts the fields that were kept on what came in the end.
-fn dress(outcome: &mut GatewayOutcome, kept: &HeaderMap) {
+fn apply_headers(outcome: &mut GatewayOutcome, kept: &HeaderMap) {
     let response = if let GatewayOutcome::Fetched(response)
     | GatewayOutcome::Answered(response, _) = outcome
     {
@@ -83,8 +83,8 @@ impl RerouteContext {
     ) -> GatewayOutcome {
         let mut kept = HeaderMap::new();
         for _ in 0..REROUTES_MAX {
-            let Some(rerouted) = taken(&mut outcome) else {
-                dress(&mut outcome, &kept);
+            let Some(rerouted) = take_reroute(&mut outcome) else {
+                apply_headers(&mut outcome, &kept);
                 return outcome;
             };
             let parsed = match parsed.with_path(&rerouted.path, rules.table.slashes) {
@@ -108,7 +108,7 @@ impl RerouteContext {
             let context = context.at(&parsed);
             outcome = act(&context, admitted, decision, &parsed, Box::new(request)).await;
         }
-        GatewayOutcome::GoingRound
+        GatewayOutcome::Loop
     }
 
     fn request(&self, parsed: &ParsedRequest) -> Option<Request<Incoming>> {

@@ -28,7 +28,7 @@ use vocab::Complaint;
 /// Where a route leads.
 pub(crate) enum RouteDestination {
     Pool(Arc<ServerPool>),
-    Own(FixedAnswer),
+    Fixed(FixedAnswer),
     Folder(FolderMount),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct GatewayRoute {
     pub(crate) request_fields: FieldRules,
     pub(crate) response_fields: FieldRules,
     /// Fields that are not taken out.
-    pub(crate) passed: PassedFields,
+    pub(crate) allowed_fields: PassedFields,
     /// Codings that its answers are offered in.
     pub(crate) compress: Option<CodingOffer>,
     pub(crate) public: PublicAddress,
@@ -85,12 +85,12 @@ impl PassedFields {
         Self {
             request: all
                 .request
-                .passed()
-                .chain(own.request.passed())
+                .allowed()
+                .chain(own.request.allowed())
                 .cloned()
                 .chain(copied)
                 .collect(),
-            response: all.response.passed().chain(own.response.passed()).cloned().collect(),
+            response: all.response.allowed().chain(own.response.allowed()).cloned().collect(),
         }
     }
 }
@@ -99,7 +99,7 @@ impl PassedFields {
 pub(crate) const FOR_ALL: &str = "the gateway's block";
 
 /// Returns how people call a route: they count from one.
-pub(crate) fn in_words(index: usize) -> String {
+pub(crate) fn display_name(index: usize) -> String {
     format!("route {} of the gateway", index + 1)
 }
 
@@ -119,8 +119,8 @@ pub(crate) fn check_files(
     for (index, route) in settings.routes.iter().enumerate() {
         let place = format!("routes.{index}");
         let block = route.block.as_ref();
-        let made =
-            block.and_then(|block| BlockRules::open(block, &in_words(index), base, &numbers).err());
+        let made = block
+            .and_then(|block| BlockRules::open(block, &display_name(index), base, &numbers).err());
         wrong.extend(made.map(|why| why.under("block").under(&place)));
         let guards = RouteGuards::open(route, base, None).err().unwrap_or_default();
         wrong.extend(guards.into_iter().map(|why| why.under(&place)));
@@ -170,13 +170,13 @@ impl GatewayRoute {
     /// Returns how long a server may be silent within its answer: what the route says, or else its
     /// pool.
     pub(crate) fn silence_max(&self) -> Option<Duration> {
-        let of_pool = || self.pool()?.terms().options().between_bytes;
+        let of_pool = || self.pool()?.policy().options().between_bytes;
         self.response_timeout.or_else(of_pool)
     }
 
     /// Notes on a request of it what is to be known where it is sent; of most there is nothing, and
     /// they do without a map of notes.
-    pub(crate) fn mark(&self, request: &mut Extensions) {
+    pub(crate) fn tag_request(&self, request: &mut Extensions) {
         if let Some(patience) = self.response_timeout {
             request.insert(ResponseTimeout(patience));
         }
@@ -190,11 +190,12 @@ impl GatewayRoute {
         settings: &RouteSettings,
         around: &RouteEnvironment<'_>,
     ) -> Result<Self, Vec<Complaint>> {
-        let takes = settings.takes()?;
+        let takes = settings.route_match()?;
         let block = match &settings.block {
             None => None,
             Some(block) => {
-                let made = BlockRules::open(block, &in_words(index), around.base, around.numbers);
+                let made =
+                    BlockRules::open(block, &display_name(index), around.base, around.numbers);
                 Some(Arc::new(made.map_err(|why| vec![why.under("block")])?))
             }
         };
@@ -212,7 +213,7 @@ impl GatewayRoute {
         let host = settings.host_sent().map_err(|why| vec![Complaint::new("set_host", why)])?;
         if let HostSetting::Text(host) = &host {
             request_fields =
-                request_fields.after(FieldChange::Set(HOST, FieldTemplate::plain(host)));
+                request_fields.after(FieldChange::Set(HOST, FieldTemplate::from_literal(host)));
         }
         let rewrite = settings.path_rewrite().map_err(|why| vec![why])?;
         let hosts = || request_fields.literals(&HOST).map(str::to_owned).collect();
@@ -221,7 +222,7 @@ impl GatewayRoute {
             cookies: if settings.rewrite_cookies {
                 CookieRewrite::Public
             } else {
-                CookieRewrite::AsTheyAre
+                CookieRewrite::Unchanged
             },
         };
         Ok(Self {
@@ -235,7 +236,7 @@ impl GatewayRoute {
             priority: settings.priority,
             request_fields,
             response_fields,
-            passed,
+            allowed_fields: passed,
             compress: settings.compress.offer(),
             public,
             body_max: settings.body_max.map(|size| size.bytes()),
@@ -251,14 +252,14 @@ impl GatewayRoute {
     pub(crate) fn pool(&self) -> Option<&Arc<ServerPool>> {
         match &self.to {
             Some(RouteDestination::Pool(pool)) => Some(pool),
-            Some(RouteDestination::Own(_) | RouteDestination::Folder(_)) | None => None,
+            Some(RouteDestination::Fixed(_) | RouteDestination::Folder(_)) | None => None,
         }
     }
 
     fn mount(&self) -> Option<&FolderMount> {
         match &self.to {
             Some(RouteDestination::Folder(mount)) => Some(mount),
-            Some(RouteDestination::Own(_) | RouteDestination::Pool(_)) | None => None,
+            Some(RouteDestination::Fixed(_) | RouteDestination::Pool(_)) | None => None,
         }
     }
 }
@@ -269,7 +270,7 @@ fn destination(
     before: Option<&GatewayRoute>,
 ) -> Result<Option<RouteDestination>, Vec<Complaint>> {
     if let Some(own) = settings.fixed_answer().map_err(|why| vec![why])? {
-        return Ok(Some(RouteDestination::Own(own)));
+        return Ok(Some(RouteDestination::Fixed(own)));
     }
     if let Some(folder) = settings.folder(around.body_max) {
         let before = before.and_then(GatewayRoute::mount);

@@ -34,7 +34,7 @@ const RETRY_AFTER_SECS_MAX: u32 = 60;
 pub(crate) struct ServedClient {
     pub(crate) client: IpAddr,
     /// The client's connection, of which servers with a PROXY header are told.
-    pub(crate) ends: Option<ProxyEndpoints>,
+    pub(crate) endpoints: Option<ProxyEndpoints>,
     pub(crate) stickiness: Stickiness,
     /// Priority of its route.
     pub(crate) priority: RequestPriority,
@@ -79,8 +79,8 @@ impl From<SendError> for NoAnswer {
 impl From<UnservedReason> for NoAnswer {
     fn from(why: UnservedReason) -> Self {
         match why {
-            UnservedReason::Full | UnservedReason::TooLate => Self::Busy,
-            UnservedReason::Nobody(wait_ms) => Self::AllDown(Duration::from_millis(wait_ms)),
+            UnservedReason::Full | UnservedReason::TimedOut => Self::Busy,
+            UnservedReason::NoneUp(wait_ms) => Self::AllDown(Duration::from_millis(wait_ms)),
         }
     }
 }
@@ -93,13 +93,14 @@ pub(crate) async fn send(
     asker: ServedClient,
     now: Now,
 ) -> Result<Response<Body>, NoAnswer> {
-    let mut asking = pool.asking(&request, asker.client, random_bits());
+    let mut asking = pool.pick_request(&request, asker.client, random_bits());
     if asker.stickiness == Stickiness::Never {
-        asking.stuck_to = None;
+        asking.sticky_to = None;
     }
     let class = pool.class(request.headers(), asker.priority);
-    let (ends, tried) = (asker.ends, TriedServers::default());
-    let mut sending = PoolRequest { origins, pool, asking, class, ends, tried, asked: 0 };
+    let (ends, tried) = (asker.endpoints, TriedServers::default());
+    let mut sending =
+        PoolRequest { origins, pool, pick: asking, class, endpoints: ends, tried, attempts: 0 };
     let mut lease = sending.first(now).await?;
     let mut request = request;
     loop {
@@ -115,7 +116,7 @@ pub(crate) async fn send(
                 exchange(origins, lease, request, ends).await
             }
         };
-        sending.asked += 1;
+        sending.attempts += 1;
         let now = clock::now();
         done.note(now);
         let ExchangeOutcome { lease: place, outcome, .. } = done;
@@ -136,34 +137,34 @@ pub(crate) async fn send(
 struct PoolRequest<'s> {
     origins: &'s Origins,
     pool: &'s Arc<ServerPool>,
-    asking: PickRequest,
+    pick: PickRequest,
     class: RequestPriority,
-    ends: Option<ProxyEndpoints>,
+    endpoints: Option<ProxyEndpoints>,
     tried: TriedServers,
     /// Servers that something was sent to.
-    asked: u32,
+    attempts: u32,
 }
 
 impl PoolRequest<'_> {
     /// A place for the first try, waited for if need be.
     async fn first(&mut self, now: Now) -> Result<ServerLease, NoAnswer> {
-        match self.pool.pick(&self.asking, &mut self.tried, now) {
+        match self.pool.pick(&self.pick, &mut self.tried, now) {
             PickOutcome::Server(lease) => Ok(lease),
-            PickOutcome::Full | PickOutcome::Tried => self.wait().await,
-            PickOutcome::Nobody(wait_ms) => Err(NoAnswer::AllDown(Duration::from_millis(wait_ms))),
+            PickOutcome::Full | PickOutcome::AllTried => self.wait().await,
+            PickOutcome::NoneUp(wait_ms) => Err(NoAnswer::AllDown(Duration::from_millis(wait_ms))),
         }
     }
 
     async fn wait(&mut self) -> Result<ServerLease, NoAnswer> {
-        let lease = Box::pin(self.pool.wait(self.asking, self.class)).await?;
-        lease.tried_in(&mut self.tried);
+        let lease = Box::pin(self.pool.wait(self.pick, self.class)).await?;
+        lease.mark_tried(&mut self.tried);
         Ok(lease)
     }
 
     /// A copy, if the request may go out twice: it has no body, or one that is held as a whole,
     /// repeating it changes nothing (RFC 9110 §9.2.2), and there is a second server.
     fn copy_of(&self, request: &Request<Body>) -> Option<Box<Request<Body>>> {
-        let again = self.asked + 1 < self.pool.settings().retry.attempts
+        let again = self.attempts + 1 < self.pool.settings().retry.attempts
             && request.method().is_idempotent()
             && self.pool.server_count() > 1;
         let replay = request.extensions().get::<ReplayBody>();
@@ -192,11 +193,10 @@ impl PoolRequest<'_> {
         now: Now,
     ) -> Option<(ServerLease, Box<Request<Body>>)> {
         let copy = copy.filter(|_| self.pool.repeats_status(status))?;
-        let PickOutcome::Server(next) = self.pool.pick_now(&self.asking, &mut self.tried, now)
-        else {
+        let PickOutcome::Server(next) = self.pool.pick_now(&self.pick, &mut self.tried, now) else {
             return None;
         };
-        self.pool.may_retry(now).then_some((next, copy))
+        self.pool.take_retry(now).then_some((next, copy))
     }
 
     /// Another server after a failure, or the failure.
@@ -209,7 +209,7 @@ impl PoolRequest<'_> {
     ) -> Result<(ServerLease, Box<Request<Body>>), NoAnswer> {
         let again = match unsent {
             Some(unsent) => {
-                self.asked -= 1;
+                self.attempts -= 1;
                 Some(unsent)
             }
             None => copy.filter(|_| {
@@ -221,17 +221,17 @@ impl PoolRequest<'_> {
                         return false;
                     }
                 };
-                self.pool.repeats(cause) && self.pool.may_retry(now)
+                self.pool.repeats(cause) && self.pool.take_retry(now)
             }),
         };
         let failed = NoAnswer::Failed(why);
         let Some(again) = again.filter(|_| self.tried.count() < TRIES_MAX) else {
             return Err(failed);
         };
-        match self.pool.pick_now(&self.asking, &mut self.tried, now) {
+        match self.pool.pick_now(&self.pick, &mut self.tried, now) {
             PickOutcome::Server(lease) => Ok((lease, again)),
             PickOutcome::Full => Ok((self.wait().await?, again)),
-            PickOutcome::Tried | PickOutcome::Nobody(_) => Err(failed),
+            PickOutcome::AllTried | PickOutcome::NoneUp(_) => Err(failed),
         }
     }
 
@@ -244,21 +244,21 @@ impl PoolRequest<'_> {
         copy: Box<Request<Body>>,
         after: Duration,
     ) -> ExchangeOutcome {
-        let mut first = pin!(exchange(self.origins, lease, request, self.ends));
+        let mut first = pin!(exchange(self.origins, lease, request, self.endpoints));
         tokio::select! {
             biased;
             done = &mut first => return done,
             () = sleep(after) => {}
         }
         let now = clock::now();
-        let second = match self.pool.pick_now(&self.asking, &mut self.tried, now) {
-            PickOutcome::Server(second) if self.pool.may_retry(now) => second,
+        let second = match self.pool.pick_now(&self.pick, &mut self.tried, now) {
+            PickOutcome::Server(second) if self.pool.take_retry(now) => second,
             PickOutcome::Server(_)
             | PickOutcome::Full
-            | PickOutcome::Tried
-            | PickOutcome::Nobody(_) => return first.await,
+            | PickOutcome::AllTried
+            | PickOutcome::NoneUp(_) => return first.await,
         };
-        let mut second = pin!(exchange(self.origins, second, copy, self.ends));
+        let mut second = pin!(exchange(self.origins, second, copy, self.endpoints));
         let (done, rest) = tokio::select! {
             biased;
             done = &mut first => (done, second),
@@ -275,29 +275,31 @@ impl PoolRequest<'_> {
 /// Outcome of asking one server.
 struct ExchangeOutcome {
     lease: ServerLease,
-    took_us: u32,
+    duration_us: u32,
     outcome: Result<Response<Body>, UnansweredRequest>,
 }
 
 impl ExchangeOutcome {
     fn is_good(&self) -> bool {
-        self.outcome.as_ref().is_ok_and(|response| met(response.status()) == AttemptOutcome::Answer)
+        self.outcome
+            .as_ref()
+            .is_ok_and(|response| outcome_of(response.status()) == AttemptOutcome::Answer)
     }
 
     /// Tells the pool what it says of the server.
     fn note(&self, now: Now) {
         match &self.outcome {
             Ok(response) => {
-                self.lease.met(met(response.status()), now);
-                self.lease.took(self.took_us, now);
+                self.lease.record(outcome_of(response.status()), now);
+                self.lease.took(self.duration_us, now);
                 if let Some(secs) = retry_after(response) {
                     self.lease.took(secs.min(RETRY_AFTER_SECS_MAX) * 1_000_000, now);
                 }
             }
             Err(UnansweredRequest { error: why, .. }) => match why {
-                SendError::Dial(_) => self.lease.met(AttemptOutcome::NoConnection, now),
+                SendError::Dial(_) => self.lease.record(AttemptOutcome::NoConnection, now),
                 SendError::Closed | SendError::Timeout | SendError::BadResponse(_) => {
-                    self.lease.met(AttemptOutcome::Failure, now);
+                    self.lease.record(AttemptOutcome::Failure, now);
                 }
                 // The client's doing.
                 SendError::BodyTooLarge | SendError::BodyBroken => {}
@@ -312,23 +314,23 @@ async fn exchange(
     mut request: Box<Request<Body>>,
     ends: Option<ProxyEndpoints>,
 ) -> ExchangeOutcome {
-    let watch = WaitWatch { lease: Some(lease), began: Instant::now() };
+    let watch = WaitWatch { lease: Some(lease), started: Instant::now() };
     let lease = watch.lease.as_ref().expect("it was put there one line above");
     if request.extensions().get() == Some(&HostSent::Servers)
         && let Some(host) = lease.host()
     {
         request.headers_mut().insert(HOST, host.clone());
     }
-    let outcome = origins.send_to(lease.address(), lease.terms(), request, ends).await;
-    let took_us = micros(watch.began.elapsed());
-    ExchangeOutcome { lease: watch.done(), took_us, outcome }
+    let outcome = origins.send_to(lease.address(), lease.policy(), request, ends).await;
+    let took_us = micros(watch.started.elapsed());
+    ExchangeOutcome { lease: watch.done(), duration_us: took_us, outcome }
 }
 
 /// Notes how long a server was waited for in vain when the waiting is given up: the client has
 /// gone, or another server was faster.
 struct WaitWatch {
     lease: Option<ServerLease>,
-    began: Instant,
+    started: Instant,
 }
 
 impl WaitWatch {
@@ -340,7 +342,7 @@ impl WaitWatch {
 impl Drop for WaitWatch {
     fn drop(&mut self) {
         if let Some(lease) = &self.lease {
-            lease.took_longer_than(micros(self.began.elapsed()), clock::now());
+            lease.took_longer_than(micros(self.started.elapsed()), clock::now());
         }
     }
 }
@@ -352,7 +354,7 @@ fn answered(
     asking: &PickRequest,
 ) -> Response<Body> {
     if let Stickiness::AsSet(scope) = asker.stickiness
-        && let Some(cookie) = lease.cookie(asking.stuck_to, scope)
+        && let Some(cookie) = lease.cookie(asking.sticky_to, scope)
     {
         response.headers_mut().append(SET_COOKIE, cookie);
     }
@@ -361,10 +363,10 @@ fn answered(
         response.extensions_mut().insert(Arc::new(lease));
         return response;
     }
-    response.map(|body| lease.hold(body))
+    response.map(|body| lease.hold_until_read(body))
 }
 
-fn met(status: StatusCode) -> AttemptOutcome {
+fn outcome_of(status: StatusCode) -> AttemptOutcome {
     // 501 says what a server cannot do at all, not that it fails.
     let failed = status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED;
     if failed { AttemptOutcome::Failure } else { AttemptOutcome::Answer }

@@ -5,18 +5,20 @@
 
 mod compress;
 mod fields;
+mod fixed_answer;
 mod folder;
 mod guards;
 mod listeners;
-mod onward;
-mod own;
 mod reproxy;
+mod rewrite;
 mod routes;
 mod slashes;
 mod uploads;
 
 pub use self::compress::{CodingName, CompressChoice, CompressSettings};
 pub use self::fields::{FieldRule, FieldSettings, ForwardedStyle};
+pub(crate) use self::fixed_answer::FixedAnswer;
+pub use self::fixed_answer::{FixedAnswerSettings, RedirectSettings};
 pub use self::folder::{FolderSettings, ScriptChoice, ScriptSettings};
 pub use self::guards::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
@@ -25,10 +27,8 @@ pub use self::guards::{
 pub(crate) use self::guards::{CheckedAnswer, check_copied};
 use self::listeners::HttpsUse;
 pub use self::listeners::{ClientSettings, TlsSettings};
-pub(crate) use self::onward::{HostSent, HostSetting};
-pub(crate) use self::own::FixedAnswer;
-pub use self::own::{FixedAnswerSettings, RedirectSettings};
 pub use self::reproxy::ReproxySettings;
+pub(crate) use self::rewrite::{HostSent, HostSetting};
 pub use self::routes::RouteSettings;
 pub use self::uploads::{UploadMode, UploadSettings, UploadThreshold};
 use balancer::PoolSettings;

@@ -47,7 +47,7 @@ pub struct GatewayParts {
     /// Signs the certificate of `https` listeners that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Holds what follows from the settings, swapped as a whole.

@@ -4,9 +4,9 @@
 
 use crate::decide::RequestRules;
 use crate::guards::AnswerAuthor;
-use crate::leaving::LeavingConnection;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::pages;
+use crate::upgraded::LeavingConnection;
 use http::header::{CONNECTION, HeaderValue, UPGRADE};
 use http::{Response, StatusCode, Version};
 use http_engine::html::PageReader;
@@ -50,7 +50,7 @@ impl ShapedAnswer {
     }
 
     /// Words of ours, as whoever reads them likes them.
-    fn told(words: Response<Body>, source: Source, reader: PageReader) -> Self {
+    fn own_page(words: Response<Body>, source: Source, reader: PageReader) -> Self {
         Self::new(reader.render_for(words), source)
     }
 }
@@ -64,33 +64,33 @@ pub(crate) fn shape(
 ) -> ShapedAnswer {
     match outcome {
         GatewayOutcome::Refused(refusal) => {
-            ShapedAnswer::told(refused(&refusal), Source::Refused, reader)
+            ShapedAnswer::own_page(refused(&refusal), Source::Refused, reader)
         }
         GatewayOutcome::Blocked { verdict, host, block } => {
             let rule = rules.text(verdict, host.as_name());
             let page = match block {
                 None => pages::blocked(rule.as_ref()),
-                Some(block) => block.answer.give(rule.as_ref(), response_timeout),
+                Some(block) => block.answer.respond(rule.as_ref(), response_timeout),
             };
-            ShapedAnswer::told(page, Source::Policy, reader)
+            ShapedAnswer::own_page(page, Source::Policy, reader)
         }
-        GatewayOutcome::Turned(turned) => match turned.words {
-            AnswerAuthor::Ours => ShapedAnswer::told(turned.response, Source::Refused, reader),
+        GatewayOutcome::Rejected(turned) => match turned.author {
+            AnswerAuthor::Ours => ShapedAnswer::own_page(turned.response, Source::Refused, reader),
             AnswerAuthor::OfAuthority => ShapedAnswer::new(turned.response, Source::Refused),
         },
-        GatewayOutcome::Nowhere => ShapedAnswer::told(pages::no_route(), Source::Local, reader),
+        GatewayOutcome::Nowhere => ShapedAnswer::own_page(pages::no_route(), Source::Local, reader),
         GatewayOutcome::Answered(response, source) => ShapedAnswer::new(response, source),
-        GatewayOutcome::Fetched(response) => ShapedAnswer::new(passed_on(response), Source::Origin),
+        GatewayOutcome::Fetched(response) => ShapedAnswer::new(sign(response), Source::Origin),
         GatewayOutcome::Cached(served) => {
             let source = served.source.recorded();
             if served.source == http_cache::AnswerSource::NotFetched {
-                return ShapedAnswer::told(served.response, source, reader);
+                return ShapedAnswer::own_page(served.response, source, reader);
             }
-            ShapedAnswer::new(passed_on(served.response), source)
+            ShapedAnswer::new(sign(served.response), source)
         }
         GatewayOutcome::Switched(response, client) => {
             let protocol = response.headers().get(UPGRADE).cloned();
-            let mut response = passed_on(response);
+            let mut response = sign(response);
             // HTTP/2 has no such fields: its answer is a 200.
             if let Some(protocol) = protocol
                 && response.status() == StatusCode::SWITCHING_PROTOCOLS
@@ -101,18 +101,18 @@ pub(crate) fn shape(
             }
             ShapedAnswer { response, source: Source::Tunnel, switched: Some(client) }
         }
-        GatewayOutcome::GoingRound => {
-            ShapedAnswer::told(pages::going_round(), Source::Refused, reader)
+        GatewayOutcome::Loop => {
+            ShapedAnswer::own_page(pages::loop_detected(), Source::Refused, reader)
         }
         GatewayOutcome::Unavailable(wait) => {
-            ShapedAnswer::told(pages::unavailable(wait), Source::Failed, reader)
+            ShapedAnswer::own_page(pages::unavailable(wait), Source::Failed, reader)
         }
         GatewayOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow | Blame::Guard => Source::Failed,
             };
-            ShapedAnswer::told(pages::rescue(&why), source, reader)
+            ShapedAnswer::own_page(pages::error_page(&why), source, reader)
         }
     }
 }
@@ -130,7 +130,7 @@ fn refused(refusal: &GatewayRefusal) -> Response<Body> {
 }
 
 /// Without what was for us alone, and signed.
-pub(crate) fn passed_on<B>(mut response: Response<B>) -> Response<B> {
+pub(crate) fn sign<B>(mut response: Response<B>) -> Response<B> {
     let received = response.version();
     *response.version_mut() = Version::HTTP_11;
     hop_by_hop::strip(response.headers_mut());

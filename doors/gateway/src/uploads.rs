@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 pub(crate) struct UploadRules {
     settings: UploadSettings,
     folder: PathBuf,
-    used: Arc<UploadUse>,
+    usage: Arc<UploadUse>,
 }
 
 /// Shared with the settings before and after a reload.
@@ -67,8 +67,8 @@ impl UploadRules {
         if settings.disk_folder.is_some() && settings.disk_max.bytes() > 0 {
             std::fs::create_dir_all(&folder)?;
         }
-        let used = before.map(|before| Arc::clone(&before.used)).unwrap_or_default();
-        Ok(Self { settings: settings.clone(), folder, used })
+        let used = before.map(|before| Arc::clone(&before.usage)).unwrap_or_default();
+        Ok(Self { settings: settings.clone(), folder, usage: used })
     }
 
     /// Returns what is to be done with a body: as the route says, or as all do.
@@ -85,7 +85,7 @@ impl UploadRules {
 /// Takes the body of `request` as far as its mode asks for, and gives the request to be sent: with
 /// a
 /// [`ReplayBody`] if all of the body is here.
-pub(crate) async fn take(
+pub(crate) async fn buffer_upload(
     uploads: &UploadRules,
     of_route: Option<UploadMode>,
     request: Box<Request<Body>>,
@@ -128,7 +128,7 @@ impl UploadTaking<'_> {
         let has_filled_it = was_in_memory && !self.spool.is_in_memory();
         let threshold = &self.uploads.settings.threshold;
         let pace = UploadPace {
-            came: self.spool.len(),
+            received: self.spool.len(),
             took: self.started.elapsed(),
             declared: self.declared,
         };
@@ -142,7 +142,7 @@ impl UploadTaking<'_> {
 /// Holds how a body has come so far.
 #[derive(Clone, Copy, Debug)]
 struct UploadPace {
-    came: u64,
+    received: u64,
     took: Duration,
     declared: Option<u64>,
 }
@@ -151,19 +151,19 @@ impl UploadPace {
     /// True if it is to be waited for.
     fn is_slow(self, threshold: &UploadThreshold) -> bool {
         let size = threshold.size.as_ref().map(|size| size.bytes());
-        let known = self.declared.unwrap_or(self.came);
+        let known = self.declared.unwrap_or(self.received);
         if size.is_some_and(|size| known >= size) {
             return true;
         }
         let millis = self.took.as_millis().max(1);
-        let per_second = u128::from(self.came) * 1000 / millis;
+        let per_second = u128::from(self.received) * 1000 / millis;
         if threshold.rate.as_ref().is_some_and(|rate| per_second < u128::from(rate.bytes())) {
             return true;
         }
         let allowed = threshold.time.0.0.as_millis();
         match self.declared {
             Some(all) => {
-                let left = u128::from(all.saturating_sub(self.came));
+                let left = u128::from(all.saturating_sub(self.received));
                 left * 1000 / per_second.max(1) > allowed
             }
             None => millis > allowed,
@@ -189,7 +189,7 @@ mod tests {
     use vocab::{ByteSize, TimeSpan};
 
     fn slow(declared: Option<u64>, millis: u64, threshold: &UploadThreshold) -> bool {
-        UploadPace { came: 256 << 10, took: Duration::from_millis(millis), declared }
+        UploadPace { received: 256 << 10, took: Duration::from_millis(millis), declared }
             .is_slow(threshold)
     }
 

@@ -12,7 +12,7 @@ use http_engine::{Body, hop_by_hop};
 use sha1::{Digest, Sha1};
 
 /// The text that RFC 6455 section 1.3 adds to a key.
-const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const WEBSOCKET_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// The handshake of a stream that becomes a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WebSocketHandshake {
@@ -29,7 +29,7 @@ pub(crate) enum ConnectRequest {
 }
 
 /// Returns what `request` asks for, if it is a `CONNECT`.
-pub(crate) fn asked<B>(request: &Request<B>) -> Option<ConnectRequest> {
+pub(crate) fn parse_connect<B>(request: &Request<B>) -> Option<ConnectRequest> {
     (*request.method() == Method::CONNECT).then(|| {
         // The only protocol for which RFC 8441 says what its handshake is in HTTP/1.1.
         let protocol = request.extensions().get::<Protocol>();
@@ -60,10 +60,10 @@ impl WebSocketHandshake {
     }
 
     /// True if the server has understood the handshake.
-    pub(crate) fn is_met(&self, response: &Response<Body>) -> bool {
+    pub(crate) fn is_accepted(&self, response: &Response<Body>) -> bool {
         let mut hash = Sha1::new();
         hash.update(self.key.as_bytes());
-        hash.update(MAGIC);
+        hash.update(WEBSOCKET_GUID);
         let expected = BASE64.encode(hash.finalize());
         response.status() == StatusCode::SWITCHING_PROTOCOLS
             && hop_by_hop::switches_to(response.headers(), WEBSOCKET)
@@ -95,11 +95,11 @@ mod tests {
         let accept = HeaderValue::from_static("s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
         response.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, accept);
         response.headers_mut().insert(UPGRADE, WebSocketHandshake::protocol());
-        assert!(!handshake.is_met(&response));
+        assert!(!handshake.is_accepted(&response));
         *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
-        assert!(handshake.is_met(&response));
-        assert!(!WebSocketHandshake::new().unwrap().is_met(&response));
+        assert!(handshake.is_accepted(&response));
+        assert!(!WebSocketHandshake::new().unwrap().is_accepted(&response));
         response.headers_mut().append(UPGRADE, HeaderValue::from_static("h2c"));
-        assert!(!handshake.is_met(&response));
+        assert!(!handshake.is_accepted(&response));
     }
 }

@@ -20,8 +20,8 @@ pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, orig
     let Some(settings) = &pool.settings().health else { return };
     let asked = async {
         match settings.kind {
-            HealthKind::Tcp => origins.connects(&server.address, pool.terms()).await.is_ok(),
-            HealthKind::Http => answers_well(&server, settings, &origins, pool.terms()).await,
+            HealthKind::Tcp => origins.connects(&server.address, pool.policy()).await.is_ok(),
+            HealthKind::Http => is_healthy(&server, settings, &origins, pool.policy()).await,
         }
     };
     let well = timeout(settings.timeout.0.0, asked).await == Ok(true);
@@ -35,7 +35,7 @@ pub(super) async fn check(pool: Arc<ServerPool>, server: Arc<PooledServer>, orig
     pool.serve_line();
 }
 
-async fn answers_well(
+async fn is_healthy(
     server: &PooledServer,
     settings: &HealthSettings,
     origins: &Origins,

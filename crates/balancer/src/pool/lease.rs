@@ -26,7 +26,7 @@ pub struct ServerLease {
     pool: Arc<ServerPool>,
     server: Arc<PooledServer>,
     /// True if its request tries the server, and has no answer yet.
-    tries: AtomicBool,
+    is_probe: AtomicBool,
     at_end: AtEnd,
 }
 
@@ -55,9 +55,9 @@ impl ServerLease {
         server: &Arc<PooledServer>,
         claim: LeasePurpose,
     ) -> Self {
-        let tries = AtomicBool::new(claim == LeasePurpose::Trial);
+        let is_probe = AtomicBool::new(claim == LeasePurpose::Probe);
         let (pool, server) = (Arc::clone(pool), Arc::clone(server));
-        Self { pool, server, tries, at_end: AtEnd::ServeLine }
+        Self { pool, server, is_probe, at_end: AtEnd::ServeLine }
     }
 
     /// Where the server stands.
@@ -71,16 +71,16 @@ impl ServerLease {
     }
 
     /// Returns how it is spoken to.
-    pub fn terms(&self) -> &ConnectionPolicy {
-        self.pool.terms()
+    pub fn policy(&self) -> &ConnectionPolicy {
+        self.pool.policy()
     }
 
     /// Notes what the request met. That ends a trial: what follows a head, be it a WebSocket, keeps
     /// nobody waiting who may go to the server by now.
-    pub fn met(&self, met: AttemptOutcome, now: Now) {
-        self.pool.met(&self.server, met, now);
-        if self.tries.swap(false, Relaxed) {
-            self.server.end_trial();
+    pub fn record(&self, met: AttemptOutcome, now: Now) {
+        self.pool.record(&self.server, met, now);
+        if self.is_probe.swap(false, Relaxed) {
+            self.server.end_probe();
             self.pool.serve_line();
         }
     }
@@ -92,18 +92,18 @@ impl ServerLease {
 
     /// Notes that the answer has not begun after so long, and is waited for no more.
     pub fn took_longer_than(&self, waited_us: u32, now: Now) {
-        if self.server.estimate.us(now).is_none_or(|us| f64::from(waited_us) > us) {
+        if self.server.estimate.current_us(now).is_none_or(|us| f64::from(waited_us) > us) {
             self.server.took(waited_us, now);
         }
     }
 
     /// Notes its server among those that were tried.
-    pub fn tried_in(&self, tried: &mut TriedServers) {
+    pub fn mark_tried(&self, tried: &mut TriedServers) {
         tried.add(self.server.tag);
     }
 
     /// Gives the place back while the line is being served.
-    pub(super) fn give_back(mut self) {
+    pub(super) fn release(mut self) {
         self.at_end = AtEnd::Nothing;
     }
 
@@ -124,7 +124,7 @@ impl ServerLease {
     }
 
     /// Holds the place until `body` has ended, and notes if the server breaks off in the middle.
-    pub fn hold(self, body: Body) -> Body {
+    pub fn hold_until_read(self, body: Body) -> Body {
         if body.is_end_stream() {
             body
         } else {
@@ -136,8 +136,8 @@ impl ServerLease {
 impl Drop for ServerLease {
     fn drop(&mut self) {
         self.server.release();
-        if *self.tries.get_mut() {
-            self.server.end_trial();
+        if *self.is_probe.get_mut() {
+            self.server.end_probe();
         }
         self.pool.release();
         if self.at_end == AtEnd::ServeLine {
@@ -166,7 +166,7 @@ impl HttpBody for ServerBody {
             Some(Ok(_)) | None => self.lease = None,
             Some(Err(_)) => {
                 if let Some(lease) = self.lease.take() {
-                    lease.met(AttemptOutcome::Failure, clock::now());
+                    lease.record(AttemptOutcome::Failure, clock::now());
                 }
             }
         }

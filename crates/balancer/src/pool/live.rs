@@ -26,9 +26,9 @@ pub struct PoolState {
     /// Requests that wait for a server: high, normal, low.
     pub waiting: [usize; 3],
     /// Requests that have waited.
-    pub waited: u64,
+    pub queued: u64,
     /// Requests that got 503 after waiting, or because the queue was full.
-    pub unserved: u64,
+    pub rejected: u64,
     /// Servers.
     pub servers: Vec<ServerState>,
     /// The names that some of them are found by.
@@ -69,7 +69,7 @@ pub struct ServerState {
     /// Health by its checks: `up`, `down`, or `unknown` without checks.
     pub health: &'static str,
     /// For how many more milliseconds it rests.
-    pub rests_ms: u64,
+    pub ejected_ms: u64,
     /// Requests that it works on.
     pub pending: u32,
     /// Answers that it gave.
@@ -96,7 +96,7 @@ pub enum PoolChange {
     /// This server gets new clients again.
     Undrain(String),
     /// This server gets so much beside the others, from 1 to 100.
-    Weigh(String, u32),
+    SetWeight(String, u32),
 }
 
 /// Why a pool was not changed.
@@ -107,7 +107,7 @@ pub enum PoolUnchanged {
     /// Has no such server.
     NoServer(String),
     /// Has this server already.
-    Known(String),
+    AlreadyThere(String),
     /// This is no server but a name that servers are found by.
     Name(String),
     /// This server was found by that name, and would be found again.
@@ -123,7 +123,7 @@ impl fmt::Display for PoolUnchanged {
         match self {
             Self::NoPool(name) => write!(f, "there is no pool {name:?}"),
             Self::NoServer(url) => write!(f, "the pool has no server {url:?}"),
-            Self::Known(url) => write!(f, "the pool has the server {url:?} already"),
+            Self::AlreadyThere(url) => write!(f, "the pool has the server {url:?} already"),
             Self::Name(url) => {
                 write!(f, "{url:?} is a name that servers are found by: name one of those")
             }
@@ -149,8 +149,8 @@ impl ServerPool {
             requests: self.requests.load(Relaxed),
             retries: self.retries.load(Relaxed),
             waiting,
-            waited: entered,
-            unserved: refused,
+            queued: entered,
+            rejected: refused,
             servers: members.servers.iter().map(|server| server.state(now)).collect(),
             names: members.entries.iter().map(|entry| entry.state(&members, now)).collect(),
         }
@@ -176,13 +176,13 @@ impl ServerPool {
                 members.find(url)?.undrain();
                 members.in_new_order()
             }
-            PoolChange::Weigh(url, weight) => {
+            PoolChange::SetWeight(url, weight) => {
                 let server = members.find(url)?;
                 if !(1..=WEIGHT_MAX).contains(weight) {
                     let why = format!("weight: {weight} is not from 1 to {WEIGHT_MAX}");
                     return Err(PoolUnchanged::Wrong(why));
                 }
-                server.weigh(*weight);
+                server.set_weight(*weight);
                 members.in_new_order()
             }
         };
@@ -201,7 +201,7 @@ impl ServerPool {
         let url = &details.url;
         first_of(self.settings.check_server(&ServerSettings::Detailed(details.clone())))?;
         if !matches!(members.find(url), Err(PoolUnchanged::NoServer(_))) {
-            return Err(PoolUnchanged::Known(url.clone()));
+            return Err(PoolUnchanged::AlreadyThere(url.clone()));
         }
         let (mut servers, mut entries) = (members.servers.clone(), members.entries.clone());
         if servers.len().max(entries.len()) >= SERVERS_MAX {
@@ -212,7 +212,7 @@ impl ServerPool {
         } else {
             let wrong = || PoolUnchanged::Wrong(format!("{url:?} is no server"));
             let server = PooledServer::new(details).ok_or_else(wrong)?;
-            server.begin(clock::now());
+            server.start_slow_start(clock::now());
             servers.push(Arc::new(server));
         }
         Ok(PoolMembers::new(servers, entries))
@@ -262,12 +262,12 @@ impl PoolMembers {
 
 impl PooledServer {
     fn state(&self, now: Now) -> ServerState {
-        let (standing, counts) = (self.standing(now), self.counts());
+        let (standing, counts) = (self.status(now), self.counts());
         let (state, rests_ms) = match standing {
             ServerStanding::Down => ("down", 0),
-            ServerStanding::Resting(left_ms) => ("resting", left_ms),
-            ServerStanding::Up | ServerStanding::OnTrial if self.is_draining() => ("draining", 0),
-            ServerStanding::OnTrial => ("trial", 0),
+            ServerStanding::Ejected(left_ms) => ("resting", left_ms),
+            ServerStanding::Up | ServerStanding::HalfOpen if self.is_draining() => ("draining", 0),
+            ServerStanding::HalfOpen => ("trial", 0),
             ServerStanding::Up => ("up", 0),
         };
         ServerState {
@@ -277,7 +277,7 @@ impl PooledServer {
             backup: self.is_backup(),
             state,
             health: self.health().as_str(),
-            rests_ms,
+            ejected_ms: rests_ms,
             pending: counts.pending,
             answers: counts.answers,
             failures: counts.failures,
@@ -291,7 +291,7 @@ impl ResolvedEntry {
         let unix_ms = |mono_ms: u64| (now.unix_ms + mono_ms).saturating_sub(now.mono_ms);
         NameState {
             url: self.details.url.clone(),
-            resolve: self.how.as_str(),
+            resolve: self.choice.as_str(),
             servers: members.servers.iter().filter(|server| self.has_found(server)).count(),
             failure: self.failure(),
             looked_up_ms: self.looked_up_ms().map(unix_ms),

@@ -22,7 +22,7 @@ const TTL_MIN: Duration = Duration::from_secs(1);
 /// And at the latest: a server that is new should not wait for a day.
 const TTL_MAX: Duration = Duration::from_mins(5);
 /// After a failure it is looked up again soon, then later and later, up to this.
-const AGAIN_MS_MAX: u64 = 30_000;
+const RETRY_MS_MAX: u64 = 30_000;
 /// A look-up comes up to a tenth later than it might, so that they do not all come at once.
 const JITTER_PART: u64 = 10;
 
@@ -31,10 +31,10 @@ const JITTER_PART: u64 = 10;
 pub(super) struct ResolvedEntry {
     pub(super) details: ServerDetails,
     address: Address,
-    pub(super) how: ResolveChoice,
+    pub(super) choice: ResolveChoice,
     /// When it is looked up next, on the clock that never goes back.
     due_ms: AtomicU64,
-    said: Mutex<LookupHistory>,
+    history: Mutex<LookupHistory>,
 }
 
 /// Holds what look-ups have brought so far.
@@ -64,16 +64,16 @@ impl ResolvedEntry {
     /// An entry whose servers are to be found; none if it is a server itself.
     pub(super) fn new(details: &ServerDetails) -> Option<Self> {
         Some(Self {
-            how: details.resolve?,
+            choice: details.resolve?,
             address: details.url.parse().ok()?,
             details: details.clone(),
             due_ms: AtomicU64::new(0),
-            said: Mutex::default(),
+            history: Mutex::default(),
         })
     }
 
-    fn said(&self) -> MutexGuard<'_, LookupHistory> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    fn history(&self) -> MutexGuard<'_, LookupHistory> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn due_ms(&self) -> u64 {
@@ -88,7 +88,7 @@ impl ResolvedEntry {
 
     /// When the last look-up ended, on the same clock; none before the first.
     pub(super) fn looked_up_ms(&self) -> Option<u64> {
-        self.said().ended_ms
+        self.history().ended_ms
     }
 
     pub(super) fn look_up_at(&self, due_ms: u64) {
@@ -97,12 +97,12 @@ impl ResolvedEntry {
 
     /// True if nobody knows yet who its servers are.
     pub(super) fn is_open(&self) -> bool {
-        self.said().outcome == LookupOutcome::Open
+        self.history().outcome == LookupOutcome::Open
     }
 
     /// Why the last look-up failed, if it did.
     pub(super) fn failure(&self) -> Option<String> {
-        match &self.said().outcome {
+        match &self.history().outcome {
             LookupOutcome::Failed(why) => Some(why.clone()),
             LookupOutcome::Open | LookupOutcome::Answered => None,
         }
@@ -111,31 +111,31 @@ impl ResolvedEntry {
     /// True if `server` was found by it.
     pub(super) fn has_found(&self, server: &PooledServer) -> bool {
         let found = server.found.as_ref();
-        found.is_some_and(|by| *by.entry == *self.details.url && by.how == self.how)
+        found.is_some_and(|by| *by.entry == *self.details.url && by.choice == self.choice)
     }
 
     /// A server that was found by an entry like this one, as this one has it.
     pub(super) fn keep(&self, before: &PooledServer) -> Option<PooledServer> {
         let found = before.found.as_ref().filter(|_| self.has_found(before))?;
-        let rank = match self.how {
-            ResolveChoice::Addresses => self.own_rank(),
+        let rank = match self.choice {
+            ResolveChoice::Addresses => self.configured_rank(),
             ResolveChoice::Srv => before.rank(),
         };
         let (address, name) = (before.address.clone(), found.name.clone());
-        let kept = PooledServer::found(&self.details, self.how, address, name, rank);
-        kept.follow(before);
+        let kept = PooledServer::found(&self.details, self.choice, address, name, rank);
+        kept.inherit_stats(before);
         Some(kept)
     }
 
-    fn own_rank(&self) -> ServerRank {
+    fn configured_rank(&self) -> ServerRank {
         ServerRank { weight: self.details.weight, backup: self.details.backup }
     }
 
     /// Returns what `found` get and when. SRV records of the lowest priority serve, the others are
     /// backups; their weights are made to fit ours, in proportion.
     fn ranks(&self, found: &[FoundServer]) -> Vec<ServerRank> {
-        if self.how == ResolveChoice::Addresses {
-            return vec![self.own_rank(); found.len()];
+        if self.choice == ResolveChoice::Addresses {
+            return vec![self.configured_rank(); found.len()];
         }
         let first = found.iter().map(|it| it.priority).min();
         let is_backup = |it: &FoundServer| Some(it.priority) != first;
@@ -162,7 +162,7 @@ impl ResolvedEntry {
         untaken: usize,
         now: Now,
     ) -> Vec<LookupNews> {
-        let mut said = self.said();
+        let mut said = self.history();
         let mut wait_ms = u64::try_from(ttl.clamp(TTL_MIN, TTL_MAX).as_millis()).unwrap_or(0);
         let mut news = Vec::new();
         if untaken > 0 && said.untaken == 0 {
@@ -174,7 +174,7 @@ impl ResolvedEntry {
             if said.failures == 0 {
                 news.push(LookupNews::Failed(why.clone()));
             }
-            wait_ms = wait_ms.min((1_000 << said.failures.min(16)).min(AGAIN_MS_MAX));
+            wait_ms = wait_ms.min((1_000 << said.failures.min(16)).min(RETRY_MS_MAX));
             said.failures = said.failures.saturating_add(1);
             LookupOutcome::Failed(why)
         } else {
@@ -195,17 +195,17 @@ pub(super) async fn look_up(
     entry: Arc<ResolvedEntry>,
     means: WatchMeans,
 ) {
-    let sought = means.dialer.discover(&entry.address, entry.how.into()).await;
+    let sought = means.dialer.discover(&entry.address, entry.choice.into()).await;
     let (now, url) = (clock::now(), &entry.details.url);
     let news = match sought {
         Ok(sought) => {
-            let untaken = pool.take(&entry, &sought, now) + sought.left_out;
+            let untaken = pool.apply_lookup(&entry, &sought, now) + sought.left_out;
             entry.ended(sought.ttl, sought.failure.map(|why| why.to_string()), untaken, now)
         }
         Err(why) => entry.ended(TTL_MAX, Some(why.to_string()), 0, now),
     };
     for news in news {
-        (means.tell)(&format!("gateway: pool {name}: {url} {news}"));
+        (means.log)(&format!("gateway: pool {name}: {url} {news}"));
     }
     // Those who wait for the first answer go on, or hear that nobody is there.
     pool.serve_line();
@@ -237,7 +237,12 @@ impl fmt::Display for LookupNews {
 
 impl ServerPool {
     /// Takes the servers that `entry` stands for now; says how many have no room.
-    pub(super) fn take(&self, entry: &Arc<ResolvedEntry>, sought: &SeekResult, now: Now) -> usize {
+    pub(super) fn apply_lookup(
+        &self,
+        entry: &Arc<ResolvedEntry>,
+        sought: &SeekResult,
+        now: Now,
+    ) -> usize {
         let _turn = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let members = self.members.load_full();
         // It may have been removed meanwhile.
@@ -245,11 +250,11 @@ impl ServerPool {
             return 0;
         }
         let mut servers = members.servers.clone();
-        servers.retain(|server| !entry.has_found(server) || is_there(server, sought));
+        servers.retain(|server| !entry.has_found(server) || still_found(server, sought));
         let mut change = if servers.len() == members.servers.len() {
             OrderChange::Same
         } else {
-            OrderChange::Anew
+            OrderChange::Rebuild
         };
         let mut untaken = 0;
         for (found, rank) in sought.found.iter().zip(entry.ranks(&sought.found)) {
@@ -257,8 +262,8 @@ impl ServerPool {
             match servers.iter().find(|it| *it.url == url) {
                 // What is written, or was found by another name before, stands for itself.
                 Some(same) if entry.has_found(same) => {
-                    if same.found_again(rank) == OrderChange::Anew {
-                        change = OrderChange::Anew;
+                    if same.update_rank(rank) == OrderChange::Rebuild {
+                        change = OrderChange::Rebuild;
                     }
                 }
                 Some(_) => {}
@@ -266,14 +271,14 @@ impl ServerPool {
                 None => {
                     let (address, name) = (found.server.clone(), found.name.clone());
                     let server =
-                        PooledServer::found(&entry.details, entry.how, address, name, rank);
-                    server.begin(now);
+                        PooledServer::found(&entry.details, entry.choice, address, name, rank);
+                    server.start_slow_start(now);
                     servers.push(Arc::new(server));
-                    change = OrderChange::Anew;
+                    change = OrderChange::Rebuild;
                 }
             }
         }
-        if change == OrderChange::Anew {
+        if change == OrderChange::Rebuild {
             self.members.store(Arc::new(PoolMembers::new(servers, members.entries.clone())));
         }
         untaken
@@ -281,7 +286,7 @@ impl ServerPool {
 }
 
 /// True if a server that was found is found again, or nobody said that it is not.
-fn is_there(server: &PooledServer, sought: &SeekResult) -> bool {
+fn still_found(server: &PooledServer, sought: &SeekResult) -> bool {
     let Some(by) = &server.found else { return true };
     sought.found.iter().any(|it| it.server == server.address)
         || server.address.address().is_some_and(|at| sought.is_unanswered(&by.name, at.ip()))

@@ -21,17 +21,17 @@ pub(super) struct PoolQueue {
     line: Mutex<WaitQueue<QueueWaiter>>,
     /// Number that wait: read for every request, so that nobody takes the lock for nothing.
     waiting: AtomicUsize,
-    most: usize,
+    limit: usize,
     /// By class.
     deadlines: [Duration; 3],
-    entered: AtomicU64,
+    queued_total: AtomicU64,
     refused: AtomicU64,
 }
 
 #[derive(Debug)]
 struct QueueWaiter {
-    asking: PickRequest,
-    tell: oneshot::Sender<Result<ServerLease, UnservedReason>>,
+    pick: PickRequest,
+    reply: oneshot::Sender<Result<ServerLease, UnservedReason>>,
 }
 
 /// Why somebody who waited was not served.
@@ -40,9 +40,9 @@ pub enum UnservedReason {
     /// The line is full, or somebody of a higher class took the last place.
     Full,
     /// The time of its class was over.
-    TooLate,
+    TimedOut,
     /// No server is up any more; ask again after so many milliseconds.
-    Nobody(u64),
+    NoneUp(u64),
 }
 
 /// Holds what is told of a line.
@@ -66,13 +66,13 @@ impl PoolQueue {
         Self {
             line: Mutex::new(WaitQueue::new(relief)),
             waiting: AtomicUsize::new(0),
-            most: settings.length as usize,
+            limit: settings.length as usize,
             deadlines: [
                 or_all(settings.deadline_high),
                 settings.deadline.0.0,
                 or_all(settings.deadline_low),
             ],
-            entered: AtomicU64::new(0),
+            queued_total: AtomicU64::new(0),
             refused: AtomicU64::new(0),
         }
     }
@@ -85,7 +85,7 @@ impl PoolQueue {
     pub(super) fn waiting(&self) -> QueueFigures {
         QueueFigures {
             now: self.line().waiting(),
-            entered: self.entered.load(Ordering::Relaxed),
+            entered: self.queued_total.load(Ordering::Relaxed),
             refused: self.refused.load(Ordering::Relaxed),
         }
     }
@@ -104,16 +104,16 @@ impl PoolQueue {
         waiter: QueueWaiter,
     ) -> Result<QueuePlace, UnservedReason> {
         let mut line = self.line();
-        let entered = line.enter(class, waiter, self.most);
+        let entered = line.push(class, waiter, self.limit);
         self.count(&line);
         drop(line);
         match entered {
             QueueEntry::At(place, displaced) => {
                 if let Some(displaced) = displaced {
                     // It may just have left.
-                    let _ = displaced.tell.send(Err(UnservedReason::Full));
+                    let _ = displaced.reply.send(Err(UnservedReason::Full));
                 }
-                self.entered.fetch_add(1, Ordering::Relaxed);
+                self.queued_total.fetch_add(1, Ordering::Relaxed);
                 Ok(place)
             }
             QueueEntry::Full => Err(UnservedReason::Full),
@@ -125,26 +125,26 @@ impl PoolQueue {
         while !self.is_empty() {
             let mut line = self.line();
             let Some((place, waiter)) = line.next() else { return };
-            match pool.pick_now(&waiter.asking, &mut TriedServers::default(), now) {
+            match pool.pick_now(&waiter.pick, &mut TriedServers::default(), now) {
                 PickOutcome::Server(lease) => {
                     let waiter = line.serve(place);
                     self.count(&line);
                     drop(line);
-                    let told = waiter.map(|waiter| waiter.tell.send(Ok(lease)));
+                    let told = waiter.map(|waiter| waiter.reply.send(Ok(lease)));
                     if let Some(Err(Ok(unwanted))) = told {
-                        unwanted.give_back();
+                        unwanted.release();
                     }
                 }
-                PickOutcome::Nobody(wait_ms) => {
+                PickOutcome::NoneUp(wait_ms) => {
                     let all = line.drain();
                     self.count(&line);
                     drop(line);
                     for waiter in all {
                         // It may just have left.
-                        let _ = waiter.tell.send(Err(UnservedReason::Nobody(wait_ms)));
+                        let _ = waiter.reply.send(Err(UnservedReason::NoneUp(wait_ms)));
                     }
                 }
-                PickOutcome::Full | PickOutcome::Tried => return,
+                PickOutcome::Full | PickOutcome::AllTried => return,
             }
         }
     }
@@ -162,14 +162,15 @@ impl ServerPool {
             self.queue.refused.fetch_add(1, Ordering::Relaxed);
             why
         };
-        let place = self.queue.enter(class, QueueWaiter { asking, tell }).map_err(refused)?;
+        let place =
+            self.queue.enter(class, QueueWaiter { pick: asking, reply: tell }).map_err(refused)?;
         let _leaving = QueueExit { queue: &self.queue, place };
         // A place may have become free between looking for one and entering.
         self.queue.serve(self, clock::now());
         match timeout(self.queue.deadlines[class as usize], told).await {
             Ok(Ok(served)) => served.map_err(refused),
             Ok(Err(_)) => Err(refused(UnservedReason::Full)),
-            Err(_) => Err(refused(UnservedReason::TooLate)),
+            Err(_) => Err(refused(UnservedReason::TimedOut)),
         }
     }
 }
@@ -183,7 +184,7 @@ struct QueueExit<'q> {
 impl Drop for QueueExit<'_> {
     fn drop(&mut self) {
         let mut line = self.queue.line();
-        line.leave(self.place);
+        line.remove(self.place);
         self.queue.count(&line);
     }
 }

@@ -34,7 +34,7 @@ fn name(lease: &ServerLease) -> usize {
 fn picks(pool: &Arc<ServerPool>, count: usize, now: Now) -> Vec<usize> {
     let one = |turn: usize| {
         let asking = PickRequest {
-            dice: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1),
+            random: 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(turn as u64 + 1),
             ..Default::default()
         };
         match pool.pick(&asking, &mut TriedServers::default(), now) {
@@ -53,7 +53,7 @@ fn hold(pool: &Arc<ServerPool>, now: Now) -> ServerLease {
 }
 
 fn meets(pool: &Arc<ServerPool>, server: usize, met: AttemptOutcome, now: Now) {
-    pool.met(&pool.members.load().servers[server - 1], met, now);
+    pool.record(&pool.members.load().servers[server - 1], met, now);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn one_request_tries_each_server_once() {
         assert_eq!(picked, [1, 2, 3], "{balance:?}");
         assert!(matches!(
             pool.pick(&PickRequest::default(), &mut tried, at(0)),
-            PickOutcome::Tried
+            PickOutcome::AllTried
         ));
     }
 }
@@ -101,7 +101,7 @@ fn a_server_that_takes_no_connection_rests_and_is_tried_by_one_request() {
     let mut held: Vec<_> = (0..4).map(|_| hold(&pool, at(1_000))).collect();
     assert_eq!(held.iter().filter(|it| name(it) == 1).count(), 1);
     held.retain(|it| name(it) == 1);
-    held[0].met(AttemptOutcome::Answer, at(1_000));
+    held[0].record(AttemptOutcome::Answer, at(1_000));
     assert!(picks(&pool, 4, at(1_000)).iter().filter(|&&it| it == 1).count() >= 2);
 }
 
@@ -112,7 +112,7 @@ fn where_all_rest_the_client_is_told_when_to_come_again() {
         meets(&pool, server, AttemptOutcome::NoConnection, at(now_ms));
     }
     let pick = pool.pick(&PickRequest::default(), &mut TriedServers::default(), at(3_050));
-    assert!(matches!(pick, PickOutcome::Nobody(3_950)), "{pick:?}");
+    assert!(matches!(pick, PickOutcome::NoneUp(3_950)), "{pick:?}");
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn where_all_rest_each_is_tried_by_one_request_now_and_then() {
     let pick = |now| pool.pick(&PickRequest::default(), &mut TriedServers::default(), now);
     let held = [hold(&pool, at(100)), hold(&pool, at(100))];
     assert_ne!(name(&held[0]), name(&held[1]));
-    assert!(matches!(pick(at(100)), PickOutcome::Nobody(_)), "one at a time");
+    assert!(matches!(pick(at(100)), PickOutcome::NoneUp(_)), "one at a time");
     for lease in held {
-        lease.met(AttemptOutcome::NoConnection, at(120));
+        lease.record(AttemptOutcome::NoConnection, at(120));
     }
-    assert!(matches!(pick(at(219)), PickOutcome::Nobody(_)), "they failed just now");
+    assert!(matches!(pick(at(219)), PickOutcome::NoneUp(_)), "they failed just now");
     let back = hold(&pool, at(220));
-    back.met(AttemptOutcome::Answer, at(220));
+    back.record(AttemptOutcome::Answer, at(220));
     assert_eq!(picks(&pool, 4, at(220)), [name(&back); 4], "back before its rest is over");
     assert!(matches!(pick(at(220)), PickOutcome::Server(_)));
 }
@@ -143,17 +143,17 @@ fn a_trial_ends_with_the_head_of_its_answer_whatever_the_server_works_on_else() 
     meets(&pool, 1, AttemptOutcome::NoConnection, at(0));
     let trial = hold(&pool, at(1_000));
     assert!(matches!(pick(at(1_000)), PickOutcome::Full), "one at a time");
-    trial.met(AttemptOutcome::Answer, at(1_001));
+    trial.record(AttemptOutcome::Answer, at(1_001));
     assert_eq!(picks(&pool, 2, at(1_001)), [1, 1], "though its answer goes on");
     meets(&pool, 1, AttemptOutcome::NoConnection, at(2_000));
-    assert!(matches!(pick(at(2_050)), PickOutcome::Nobody(_)), "it failed just now");
+    assert!(matches!(pick(at(2_050)), PickOutcome::NoneUp(_)), "it failed just now");
     let early = hold(&pool, at(2_100));
-    assert!(matches!(pick(at(2_100)), PickOutcome::Nobody(_)), "one at a time");
+    assert!(matches!(pick(at(2_100)), PickOutcome::NoneUp(_)), "one at a time");
     drop(early);
     let another = hold(&pool, at(2_100));
-    another.met(AttemptOutcome::NoConnection, at(2_100));
+    another.record(AttemptOutcome::NoConnection, at(2_100));
     let last = hold(&pool, at(2_200));
-    last.met(AttemptOutcome::Answer, at(2_200));
+    last.record(AttemptOutcome::Answer, at(2_200));
     assert_eq!(picks(&pool, 2, at(2_200)), [1, 1]);
 }
 
@@ -167,7 +167,10 @@ fn one_that_rests_is_left_alone_while_another_is_up() {
         pool.pick(&PickRequest::default(), &mut tried, at(500)),
         PickOutcome::Server(_)
     ));
-    assert!(matches!(pool.pick(&PickRequest::default(), &mut tried, at(500)), PickOutcome::Tried));
+    assert!(matches!(
+        pool.pick(&PickRequest::default(), &mut tried, at(500)),
+        PickOutcome::AllTried
+    ));
 }
 
 #[test]
@@ -289,7 +292,7 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
     assert_eq!(secure.to_str().unwrap(), format!("{set}; Secure"));
     let pair = set.split(';').next().unwrap();
     let request = Request::builder().header("cookie", format!("a=b; {pair}")).body(()).unwrap();
-    let asking = pool.asking(&request, "::1".parse().unwrap(), 0);
+    let asking = pool.pick_request(&request, "::1".parse().unwrap(), 0);
     pool.members.load().servers[name(&first) - 1].drain();
     for _ in 0..3 {
         let PickOutcome::Server(lease) = pool.pick(&asking, &mut TriedServers::default(), at(0))
@@ -297,7 +300,7 @@ fn a_client_sticks_to_its_server_even_while_that_drains() {
             panic!()
         };
         assert_eq!(name(&lease), name(&first));
-        assert_eq!(lease.cookie(asking.stuck_to, CookieScope::Any), None);
+        assert_eq!(lease.cookie(asking.sticky_to, CookieScope::Any), None);
     }
     assert!(!picks(&pool, 6, at(0)).contains(&name(&first)), "no new clients");
 }

@@ -30,7 +30,7 @@ pub struct WatchMeans {
     /// Opens connections, and looks names up.
     pub dialer: Dialer,
     /// Takes a line for the administrator.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
 /// The pools that are seen to.
@@ -54,7 +54,7 @@ impl PoolWatch {
     /// Has a thread ready if one of `pools` wants to be seen to.
     pub fn prepare(&self, pools: &Pools, means: &WatchMeans) -> io::Result<()> {
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if *thread == WatchThread::NotNeeded && pools.values().any(|pool| pool.is_seen_to()) {
+        if *thread == WatchThread::NotNeeded && pools.values().any(|pool| pool.is_watched()) {
             let (pools, changed) = (Arc::downgrade(&self.pools), Arc::clone(&self.changed));
             let means = means.clone();
             let runtime = move || {
@@ -73,10 +73,10 @@ impl PoolWatch {
 
     /// Sees to those of the pools that want it, from now on. What is in force is asked for here, so
     /// that nobody puts older ones in place of newer ones.
-    pub fn see_to(&self, in_force: impl FnOnce() -> Pools) {
+    pub fn watch(&self, in_force: impl FnOnce() -> Pools) {
         let _turn = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let mut pools = in_force();
-        pools.retain(|_, pool| pool.is_seen_to());
+        pools.retain(|_, pool| pool.is_watched());
         self.pools.store(Arc::new(pools));
         self.changed.notify_one();
     }
@@ -84,7 +84,7 @@ impl PoolWatch {
 
 impl ServerPool {
     /// True if its servers are asked how they are, or found by name.
-    fn is_seen_to(&self) -> bool {
+    fn is_watched(&self) -> bool {
         self.settings.health.is_some() || !self.members.load().entries.is_empty()
     }
 }
@@ -97,7 +97,7 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
         let Some(watched) = pools.upgrade().map(|pools| pools.load_full()) else { return };
         let mut wait = LOOK;
         for (name, pool) in watched.iter() {
-            wait = wait.min(begin(name, pool, &origins, &means, &mut asked));
+            wait = wait.min(start_checks(name, pool, &origins, &means, &mut asked));
         }
         drop(watched);
         tokio::select! {
@@ -109,7 +109,7 @@ async fn run(pools: Weak<ArcSwap<Pools>>, changed: &Notify, means: WatchMeans) {
 }
 
 /// Begins what is due for a pool; says when something more will be, if that is soon.
-fn begin(
+fn start_checks(
     name: &str,
     pool: &Arc<ServerPool>,
     origins: &Arc<Origins>,

@@ -131,7 +131,7 @@ impl<'u> MatchedUrl<'u> {
 
 /// True if the whole pattern fits `url`; both are in lower case. Each piece is taken where it
 /// stands first, which is right because only `*` stands between pieces.
-pub(super) fn fits(
+pub(super) fn matches(
     body: &[u8],
     start: PatternAnchor,
     end: PatternAnchor,

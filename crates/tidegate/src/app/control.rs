@@ -338,5 +338,5 @@ fn asked_of_dns(
 fn foretold(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
     let (client, page, kind) = (question.client, question.page.as_ref(), question.kind);
-    app.gateway()?.foretell(&ForecastQuestion { client, page, url, kind }, now)
+    app.gateway()?.preview(&ForecastQuestion { client, page, url, kind }, now)
 }

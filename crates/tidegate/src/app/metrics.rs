@@ -163,7 +163,7 @@ impl Collector for ProgramGauges {
 impl ProgramGauges {
     fn of_gateway(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let Some(gateway) = &self.gateway else { return Ok(()) };
-        let GuardCounts { limited, spared } = gateway.counts;
+        let GuardCounts { limited, log_only_matches: spared } = gateway.counts;
         counter(encoder, "tidegate_gateway_limited", "Requests refused by limits", limited)?;
         counter(encoder, "tidegate_gateway_log_only", "Requests that log_only let pass", spared)?;
         let kind = ConstCounter::new(0u64).metric_type();

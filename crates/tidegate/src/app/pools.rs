@@ -37,7 +37,7 @@ impl RunningApp {
             PoolServerChange::Remove(url) => DoorChange::Remove(url),
             PoolServerChange::Drain(url) => DoorChange::Drain(url),
             PoolServerChange::Undrain(url) => DoorChange::Undrain(url),
-            PoolServerChange::SetWeight(url, weight) => DoorChange::Weigh(url, weight),
+            PoolServerChange::SetWeight(url, weight) => DoorChange::SetWeight(url, weight),
         };
         Ok(door.change_pool(&asked.pool, &change)?)
     }
@@ -62,8 +62,8 @@ pub(super) fn told(pool: PoolState) -> PoolInfo {
         waiting_high: high,
         waiting_normal: normal,
         waiting_low: low,
-        waited: pool.waited,
-        unserved: pool.unserved,
+        waited: pool.queued,
+        unserved: pool.rejected,
         servers: pool.servers.into_iter().map(told_server).collect(),
         names: pool.names.into_iter().map(told_name).collect(),
     }
@@ -83,7 +83,7 @@ fn told_server(server: ServerState) -> PoolServer {
         backup: server.backup,
         state: server.state.into(),
         health: server.health.into(),
-        rests_ms: server.rests_ms,
+        rests_ms: server.ejected_ms,
         pending: server.pending,
         answers: server.answers,
         failures: server.failures,
@@ -103,9 +103,9 @@ const BY_POOL: [OfPool; 5] = [
     ("tidegate_pool_waiting", "Requests that wait for a server", MetricType::Gauge, |it| {
         it.waiting.iter().sum::<usize>() as u64
     }),
-    ("tidegate_pool_waited", "Requests that have waited", MetricType::Counter, |it| it.waited),
+    ("tidegate_pool_waited", "Requests that have waited", MetricType::Counter, |it| it.queued),
     ("tidegate_pool_unserved", "Requests that waited in vain", MetricType::Counter, |it| {
-        it.unserved
+        it.rejected
     }),
 ];
 

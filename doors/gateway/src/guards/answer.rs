@@ -22,8 +22,8 @@ use tokio::time::{Instant, Sleep, sleep};
 /// Clients that one block holds at once; those beyond are closed.
 pub(crate) const TARPIT_MAX: u32 = 128;
 /// Bytes that each gets, and the time between two of them.
-const DRIPS: u32 = 12;
-const DRIP_EVERY: Duration = Duration::from_secs(5);
+const TARPIT_BYTES: u32 = 12;
+const TARPIT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Tells what is answered.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ impl BlockAnswer {
     }
 
     /// Returns what a client meets, in a few words.
-    pub(crate) fn in_words(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         match self {
             Self::Page(status) => status.as_str().to_owned(),
             Self::Redirect(to) => format!("302 to {}", String::from_utf8_lossy(to.as_bytes())),
@@ -56,7 +56,7 @@ impl BlockAnswer {
     }
 
     /// The answer. `stall` is the silence after which a body counts as broken.
-    pub(crate) fn give(&self, rule: Option<&RuleText>, stall: Duration) -> Response<Body> {
+    pub(crate) fn respond(&self, rule: Option<&RuleText>, stall: Duration) -> Response<Body> {
         match self {
             Self::Page(StatusCode::FORBIDDEN) => pages::blocked(rule),
             Self::Page(StatusCode::GONE) => pages::page(StatusCode::GONE, "This is gone.\n".into()),
@@ -69,10 +69,15 @@ impl BlockAnswer {
             }
             Self::Close => closed(),
             Self::Tarpit(held) => {
-                let Some(place) = TarpitPermit::take(held) else { return closed() };
-                let every = DRIP_EVERY.min(stall / 2);
+                let Some(place) = TarpitPermit::acquire(held) else { return closed() };
+                let every = TARPIT_INTERVAL.min(stall / 2);
                 let next = Box::pin(sleep(every));
-                Response::new(Body::boxed(TarpitBody { _place: place, left: DRIPS, every, next }))
+                Response::new(Body::boxed(TarpitBody {
+                    _permit: place,
+                    left: TARPIT_BYTES,
+                    every,
+                    next,
+                }))
             }
         }
     }
@@ -92,7 +97,7 @@ fn closed() -> Response<Body> {
 struct TarpitPermit(Arc<AtomicU32>);
 
 impl TarpitPermit {
-    fn take(held: &Arc<AtomicU32>) -> Option<Self> {
+    fn acquire(held: &Arc<AtomicU32>) -> Option<Self> {
         let more = |count: u32| (count < TARPIT_MAX).then_some(count + 1);
         held.fetch_update(Relaxed, Relaxed, more).ok()?;
         Some(Self(Arc::clone(held)))
@@ -107,7 +112,7 @@ impl Drop for TarpitPermit {
 
 /// A byte now and then.
 struct TarpitBody {
-    _place: TarpitPermit,
+    _permit: TarpitPermit,
     left: u32,
     every: Duration,
     next: Pin<Box<Sleep>>,
@@ -140,7 +145,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_tarpit_drips_for_a_minute_and_holds_so_many() {
         let tarpit = BlockAnswer::new(CheckedAnswer::Tarpit);
-        let give = || tarpit.give(None, Duration::from_mins(1)).into_body();
+        let give = || tarpit.respond(None, Duration::from_mins(1)).into_body();
         let begun = Instant::now();
         let mut held: Vec<Body> = (0..TARPIT_MAX).map(|_| give()).collect();
         let beyond = give().collect().await;

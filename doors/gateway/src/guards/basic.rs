@@ -16,14 +16,14 @@ use std::sync::Arc;
 use vocab::{Complaint, Now};
 
 /// Wrong passwords of one client: twenty at once, then one in five seconds.
-const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
+const FAILED_LOGIN_RATE: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
 /// Users that are let in.
 pub(super) struct BasicAuth {
     users: UserTable,
     challenge: HeaderValue,
-    desk: PasswordChecker,
-    guesses: ClientBuckets,
+    checker: PasswordChecker,
+    failed_logins: ClientBuckets,
 }
 
 impl BasicAuth {
@@ -37,7 +37,12 @@ impl BasicAuth {
         let desk = PasswordChecker::new().map_err(|why| {
             vec![Complaint::new("", format!("the system gives no randomness: {why}"))]
         })?;
-        Ok(Self { users, challenge, desk, guesses: ClientBuckets::new(GUESSES) })
+        Ok(Self {
+            users,
+            challenge,
+            checker: desk,
+            failed_logins: ClientBuckets::new(FAILED_LOGIN_RATE),
+        })
     }
 
     /// The name of whoever is let in.
@@ -53,30 +58,30 @@ impl BasicAuth {
             // Two of them: which one would a server take?
             _ => None,
         };
-        let Some(shown) = shown else { return Err(self.asked()) };
-        let attempt = self.desk.attempt(0, shown);
-        if let Some(user) = self.desk.remembers(&attempt, now) {
+        let Some(shown) = shown else { return Err(self.challenge()) };
+        let attempt = self.checker.attempt(0, shown);
+        if let Some(user) = self.checker.remembers(&attempt, now) {
             return Ok(user);
         }
         // Taken before the check, so that many at once are no way around.
-        if self.guesses.take(client, now.mono_ms) == TokenTaken::No {
+        if self.failed_logins.take(client, now.mono_ms) == TokenTaken::No {
             let text = "Too many wrong passwords.\n";
             return Err(Box::new(GuardAnswer::refused(StatusCode::TOO_MANY_REQUESTS, text)));
         }
-        let outcome = self.desk.check(&self.users, attempt, now).await;
+        let outcome = self.checker.check(&self.users, attempt, now).await;
         if outcome != LoginOutcome::Wrong {
-            self.guesses.refund(client);
+            self.failed_logins.refund(client);
         }
         match outcome {
             LoginOutcome::Accepted(user) => Ok(user),
-            LoginOutcome::Wrong => Err(self.asked()),
+            LoginOutcome::Wrong => Err(self.challenge()),
             LoginOutcome::Busy => {
                 Err(Box::new(GuardAnswer::busy("Too many passwords are being checked.\n")))
             }
         }
     }
 
-    fn asked(&self) -> Box<GuardAnswer> {
+    fn challenge(&self) -> Box<GuardAnswer> {
         let mut turned =
             GuardAnswer::refused(StatusCode::UNAUTHORIZED, "A password is due here.\n");
         turned.response.headers_mut().insert(WWW_AUTHENTICATE, self.challenge.clone());

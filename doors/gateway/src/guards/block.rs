@@ -33,7 +33,7 @@ pub(crate) struct BlockRules {
     pub(crate) answer: BlockAnswer,
     pub(crate) mode: BlockMode,
     /// Requests that were let pass because it only logs.
-    spared: AtomicU64,
+    log_only_matches: AtomicU64,
 }
 
 /// Treatment of a request that hits.
@@ -73,7 +73,7 @@ impl ListNumbers {
     }
 
     /// So many numbers in a row; the first of them.
-    fn take(&self, count: usize) -> Result<ListId, Complaint> {
+    fn reserve(&self, count: usize) -> Result<ListId, Complaint> {
         let first = self.0.get();
         let next = u8::try_from(count).ok().and_then(|count| first.checked_add(count));
         let Some(next) = next else {
@@ -97,16 +97,16 @@ impl BlockRules {
     ) -> Result<Self, Complaint> {
         let own = match &settings.patterns {
             PatternSource::Inline(lines) if lines.is_empty() => None,
-            source => Some(OwnPatterns::open(source, owner, base, numbers.take(1)?)?),
+            source => Some(OwnPatterns::open(source, owner, base, numbers.reserve(1)?)?),
         };
         let lists = match settings.lists.as_slice() {
             [] => None,
-            lists => Some(SharedLists::open(lists, base, numbers.take(lists.len())?)?),
+            lists => Some(SharedLists::open(lists, base, numbers.reserve(lists.len())?)?),
         };
         let answer = settings.answer.compile().map_err(|why| Complaint::new("answer", why))?;
         let answer = BlockAnswer::new(answer);
         let mode = if settings.log_only { BlockMode::LogOnly } else { BlockMode::Refuse };
-        Ok(Self { own, lists, answer, mode, spared: AtomicU64::new(0) })
+        Ok(Self { own, lists, answer, mode, log_only_matches: AtomicU64::new(0) })
     }
 
     /// The rule that refuses it, or would; the hit of a request is counted.
@@ -125,14 +125,14 @@ impl BlockRules {
         });
         let found = own.or_else(|| self.lists.as_ref()?.hit(parsed, occasion, now))?;
         if (self.mode, occasion) == (BlockMode::LogOnly, BlockOccasion::Request) {
-            self.spared.fetch_add(1, Relaxed);
+            self.log_only_matches.fetch_add(1, Relaxed);
         }
         Some(found)
     }
 
     /// Requests that it would have refused.
-    pub(crate) fn spared(&self) -> u64 {
-        self.spared.load(Relaxed)
+    pub(crate) fn log_only_matches(&self) -> u64 {
+        self.log_only_matches.load(Relaxed)
     }
 
     /// The text of a rule of its own.

@@ -88,7 +88,7 @@ impl ForwardAuth {
         let told = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
         if told || status.is_redirection() && status != StatusCode::NOT_MODIFIED {
             let response = passed(answer);
-            return Err(Box::new(GuardAnswer { response, words: AnswerAuthor::OfAuthority }));
+            return Err(Box::new(GuardAnswer { response, author: AnswerAuthor::OfAuthority }));
         }
         Err(failed())
     }
@@ -119,8 +119,8 @@ impl ForwardAuth {
         }
         let (telling, caller) = (context.forwarding.telling(), context.caller);
         let overrides = MethodOverrides::None;
-        telling.disbelieve(&mut fields, caller.peer(), &[], &Method::GET, overrides);
-        telling.tell(&mut fields, caller);
+        telling.strip_untrusted(&mut fields, caller.peer(), &[], &Method::GET, overrides);
+        telling.apply(&mut fields, caller);
         let method = HeaderValue::from_str(method.as_str()).ok()?;
         fields.insert(METHOD, method);
         fields.insert(URI, HeaderValue::from_str(&parsed.path).ok()?);

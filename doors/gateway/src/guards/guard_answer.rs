@@ -11,7 +11,7 @@ use http_engine::Body;
 /// An answer in place of what was asked for.
 pub(crate) struct GuardAnswer {
     pub(crate) response: Response<Body>,
-    pub(crate) words: AnswerAuthor,
+    pub(crate) author: AnswerAuthor,
 }
 
 /// Tells whose words an answer has.
@@ -23,7 +23,7 @@ pub(crate) enum AnswerAuthor {
 
 impl GuardAnswer {
     pub(super) fn refused(status: StatusCode, text: &str) -> Self {
-        Self { response: pages::page(status, text.into()), words: AnswerAuthor::Ours }
+        Self { response: pages::page(status, text.into()), author: AnswerAuthor::Ours }
     }
 
     /// The same, to be tried again in a second: what is full now is seldom full for long.

@@ -47,7 +47,7 @@ impl InFlight {
     }
 
     /// Lets a request in, or refuses.
-    pub(super) fn enter(
+    pub(super) fn acquire(
         &self,
         client: IpAddr,
         headers: &HeaderMap,
@@ -91,7 +91,7 @@ mod tests {
         let settings = RequestsSettings { max: 2, key: "client".into() };
         let limit = InFlight::new(&settings, None).unwrap();
         let enter =
-            |limit: &InFlight, last| limit.enter([10, 0, 0, last].into(), &HeaderMap::new());
+            |limit: &InFlight, last| limit.acquire([10, 0, 0, last].into(), &HeaderMap::new());
         let held = (enter(&limit, 1).ok().unwrap(), enter(&limit, 1).ok().unwrap());
         let refused = enter(&limit, 1).err().unwrap().response;
         assert_eq!(

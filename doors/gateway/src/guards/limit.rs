@@ -33,7 +33,7 @@ pub(crate) struct RateLimiter {
     key: LimitKey,
     mode: LimitMode,
     refused: AtomicU64,
-    spared: AtomicU64,
+    log_only_matches: AtomicU64,
 }
 
 /// Holds what a client is told of its bucket.
@@ -43,7 +43,7 @@ pub(super) struct LimitNotice {
     /// Requests at once, and seconds in which as many come back.
     burst: u64,
     window: u64,
-    left: u64,
+    remaining: u64,
     /// Seconds until there is one more, or all are back.
     seconds: u64,
 }
@@ -62,7 +62,7 @@ impl RateLimiter {
         };
         let mode = if settings.log_only { LimitMode::LogOnly } else { LimitMode::Refuse };
         let (refused, spared) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { buckets, rate, key, mode, refused, spared })
+        Ok(Self { buckets, rate, key, mode, refused, log_only_matches: spared })
     }
 
     /// Takes a token, or refuses. Where it only logs, nobody is told anything.
@@ -77,15 +77,15 @@ impl RateLimiter {
         let (taken, debt) =
             self.buckets.take_with_debt(hasher.finish(), &self.rate, WhenEmpty::Free, now);
         match (taken, self.mode) {
-            (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.told(debt))),
+            (TokenOutcome::Yes, LimitMode::Refuse) => Ok(Some(self.notice(debt))),
             (TokenOutcome::Yes, LimitMode::LogOnly) => Ok(None),
             (TokenOutcome::No, LimitMode::LogOnly) => {
-                self.spared.fetch_add(1, Relaxed);
+                self.log_only_matches.fetch_add(1, Relaxed);
                 Ok(None)
             }
             (TokenOutcome::No, LimitMode::Refuse) => {
                 self.refused.fetch_add(1, Relaxed);
-                let told = self.told(debt);
+                let told = self.notice(debt);
                 let text = "Too many requests: come back later.\n";
                 let mut turned = GuardAnswer::refused(StatusCode::TOO_MANY_REQUESTS, text);
                 let fields = turned.response.headers_mut();
@@ -96,7 +96,7 @@ impl RateLimiter {
         }
     }
 
-    fn told(&self, debt: BucketDebt) -> LimitNotice {
+    fn notice(&self, debt: BucketDebt) -> LimitNotice {
         let left = self.rate.left(debt);
         let wait_ms =
             if left == 0 { self.rate.wait_ms(debt) } else { self.rate.refill_ms(Some(debt)) };
@@ -104,7 +104,7 @@ impl RateLimiter {
             key: self.key.name(),
             burst: self.rate.burst(),
             window: self.rate.refill_ms(None).div_ceil(1000),
-            left,
+            remaining: left,
             seconds: wait_ms.div_ceil(1000).max(1),
         }
     }
@@ -113,14 +113,14 @@ impl RateLimiter {
         self.refused.load(Relaxed)
     }
 
-    pub(super) fn spared(&self) -> u64 {
-        self.spared.load(Relaxed)
+    pub(super) fn log_only_matches(&self) -> u64 {
+        self.log_only_matches.load(Relaxed)
     }
 }
 
 impl LimitNotice {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
-        let Self { key, burst, window, left, seconds } = self;
+        let Self { key, burst, window, remaining: left, seconds } = self;
         let fields = [
             (RATE_LIMIT_POLICY, format!("\"{key}\";q={burst};w={window}")),
             (RATE_LIMIT, format!("\"{key}\";r={left};t={seconds}")),
@@ -150,7 +150,7 @@ mod tests {
     fn a_burst_passes_and_then_the_rate_holds() {
         let limiter = limiter("2/s", Some(4)).unwrap();
         let take = |ms| limiter.take([10, 0, 0, 1].into(), &HeaderMap::new(), at(ms));
-        let left: Vec<u64> = (0..4).map(|_| take(0).ok().flatten().unwrap().left).collect();
+        let left: Vec<u64> = (0..4).map(|_| take(0).ok().flatten().unwrap().remaining).collect();
         assert_eq!(left, [3, 2, 1, 0]);
         let refused = take(0).err().unwrap().response;
         assert_eq!(refused.status(), 429);

@@ -53,18 +53,18 @@ pub(super) enum ReproxyOrder {
     /// The answer to this path and query, routed again.
     Path(String),
     /// The field of this name makes no sense.
-    Senseless(HeaderName),
+    Invalid(HeaderName),
 }
 
 /// Holds how long URLs stand for a request, and which fields of the answer go with them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RememberUrls {
-    pub(super) lasts: Duration,
+    pub(super) ttl: Duration,
     pub(super) fields: Vec<HeaderName>,
 }
 
 /// Takes the fields out of an answer.
-pub(super) fn take(headers: &mut HeaderMap) -> ReproxyOrders {
+pub(super) fn take_orders(headers: &mut HeaderMap) -> ReproxyOrders {
     let remember = text(headers, &CACHE_FOR).and_then(|text| RememberUrls::parse(&text));
     let expected = text(headers, &EXPECTED_SIZE).and_then(|text| text.parse().ok());
     let order = order(headers);
@@ -89,11 +89,11 @@ fn order(headers: &HeaderMap) -> Option<ReproxyOrder> {
     }
     if headers.contains_key(&SERVICE) {
         let name = text(headers, &SERVICE);
-        return Some(name.map_or(ReproxyOrder::Senseless(SERVICE), ReproxyOrder::Service));
+        return Some(name.map_or(ReproxyOrder::Invalid(SERVICE), ReproxyOrder::Service));
     }
     if headers.contains_key(&REDIRECT) {
         let path = text(headers, &REDIRECT).filter(|path| path.starts_with('/'));
-        return Some(path.map_or(ReproxyOrder::Senseless(REDIRECT), ReproxyOrder::Path));
+        return Some(path.map_or(ReproxyOrder::Invalid(REDIRECT), ReproxyOrder::Path));
     }
     None
 }
@@ -115,7 +115,7 @@ impl RememberUrls {
             .filter(|name| name != SET_COOKIE)
             .take(FIELDS_MAX)
             .collect();
-        Some(Self { lasts: Duration::from_secs(seconds).min(REMEMBER_MAX), fields })
+        Some(Self { ttl: Duration::from_secs(seconds).min(REMEMBER_MAX), fields })
     }
 }
 
@@ -127,7 +127,7 @@ impl ReproxyOrder {
             Self::Urls(_) => URL,
             Self::Service(_) => SERVICE,
             Self::Path(_) => REDIRECT,
-            Self::Senseless(field) => field.clone(),
+            Self::Invalid(field) => field.clone(),
         }
     }
 }
@@ -143,7 +143,7 @@ mod tests {
             .iter()
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
-        let orders = take(&mut headers);
+        let orders = take_orders(&mut headers);
         (orders, headers)
     }
 
@@ -170,8 +170,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_an_order_all_the_same() {
         let order = |name, value| read(&[(name, value)]).0.order;
-        assert_eq!(order("x-accel-redirect", "@named"), Some(ReproxyOrder::Senseless(REDIRECT)));
-        assert_eq!(order("x-reproxy-service", " "), Some(ReproxyOrder::Senseless(SERVICE)));
+        assert_eq!(order("x-accel-redirect", "@named"), Some(ReproxyOrder::Invalid(REDIRECT)));
+        assert_eq!(order("x-reproxy-service", " "), Some(ReproxyOrder::Invalid(SERVICE)));
         assert_eq!(order("x-reproxy-url", "gopher://x /y"), Some(ReproxyOrder::Urls(vec![])));
         assert_eq!(order("x-accel-redirect", "/a?b"), Some(ReproxyOrder::Path("/a?b".into())));
         assert_eq!(order("content-type", "x/y"), None);
@@ -193,13 +193,13 @@ mod tests {
     fn how_long_and_what_is_remembered() {
         let parse = RememberUrls::parse;
         let hour = parse("3600; Last-Modified Set-Cookie Content-Type b@d").unwrap();
-        assert_eq!(hour.lasts, Duration::from_hours(1));
+        assert_eq!(hour.ttl, Duration::from_hours(1));
         assert_eq!(hour.fields, [LAST_MODIFIED, CONTENT_TYPE]);
         assert_eq!(
             parse("5").unwrap(),
-            RememberUrls { lasts: Duration::from_secs(5), fields: vec![] }
+            RememberUrls { ttl: Duration::from_secs(5), fields: vec![] }
         );
-        assert_eq!(parse(&format!("{}", u64::MAX)).unwrap().lasts, REMEMBER_MAX);
+        assert_eq!(parse(&format!("{}", u64::MAX)).unwrap().ttl, REMEMBER_MAX);
         assert!(parse("0; A").is_none() && parse("-1").is_none() && parse("").is_none());
     }
 }

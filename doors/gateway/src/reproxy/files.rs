@@ -4,7 +4,7 @@
 //! nothing private ([`file_access::beneath`]), and only regular files do. The head is the server's,
 //! with what is known of the file where the server says nothing. Called by the parent module.
 
-use super::{ConditionsLeft, OriginalRequest, judge};
+use super::{ConditionsLeft, OriginalRequest, check_conditions};
 use crate::pages;
 use file_access::beneath::{FolderRoot, OpenedFile, RootError, SymlinkPolicy};
 use file_access::private_files::PrivateFiles;
@@ -73,16 +73,16 @@ impl ReproxyFolder {
             return asked.reader().render_for(pages::no_route());
         };
         if expected.is_some_and(|expected| expected != opened.len) {
-            return asked.reader().render_for(pages::nothing_to_send());
+            return asked.reader().render_for(pages::reproxy_missing());
         }
-        super::plain(&mut head);
+        super::strip_body_fields(&mut head);
         opened.describe(&mut head, path);
-        let due = match judge(asked, &head, now) {
+        let due = match check_conditions(asked, &head, now) {
             ConditionsLeft::Answer(status) => {
                 head.status = status;
                 return Response::from_parts(head, Body::empty());
             }
-            ConditionsLeft::Whole => RangeSelections::Full,
+            ConditionsLeft::Full => RangeSelections::Full,
             ConditionsLeft::Ranges => select_several(&asked.method, &asked.headers, opened.len),
         };
         opened.send(asked, head, &due)

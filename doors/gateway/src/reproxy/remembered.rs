@@ -75,7 +75,7 @@ impl RememberedEntry {
                 fields.append(name, value.clone());
             }
         }
-        let lasts = u64::try_from(remember.lasts.as_millis()).unwrap_or(u64::MAX);
+        let lasts = u64::try_from(remember.ttl.as_millis()).unwrap_or(u64::MAX);
         Self { named, fields, until_ms: now.mono_ms.saturating_add(lasts) }
     }
 
@@ -103,10 +103,8 @@ mod tests {
             .iter()
             .map(|(name, value)| (name.clone(), HeaderValue::from_static(value)))
             .collect();
-        let remember = RememberUrls {
-            lasts: Duration::from_secs(2),
-            fields: vec![LAST_MODIFIED, CONTENT_TYPE],
-        };
+        let remember =
+            RememberUrls { ttl: Duration::from_secs(2), fields: vec![LAST_MODIFIED, CONTENT_TYPE] };
         let named = NamedUrls { targets: vec![], expected: None };
         RememberedEntry::new(named, &answer, &remember, now)
     }

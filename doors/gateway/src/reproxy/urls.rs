@@ -4,7 +4,7 @@
 //! part and status are the target's. It asks nobody whom the route does not allow. Called by the
 //! parent module.
 
-use super::{ConditionsLeft, OriginalRequest, judge, release};
+use super::{ConditionsLeft, OriginalRequest, check_conditions, release};
 use crate::allowed_targets::AllowedTargets;
 use http::header::{
     ACCEPT_RANGES, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HOST, HeaderMap,
@@ -96,13 +96,13 @@ pub(super) async fn answer(
     named: &NamedUrls,
     now: Now,
 ) -> Option<Response<Body>> {
-    super::plain(&mut head);
-    let range = match judge(asked, &head, now) {
+    super::strip_body_fields(&mut head);
+    let range = match check_conditions(asked, &head, now) {
         ConditionsLeft::Answer(status) => {
             head.status = status;
             return Some(Response::from_parts(head, Body::empty()));
         }
-        ConditionsLeft::Whole => None,
+        ConditionsLeft::Full => None,
         ConditionsLeft::Ranges => asked.headers.get(RANGE),
     };
     for target in &named.targets {
@@ -111,7 +111,7 @@ pub(super) async fn answer(
         let Ok(fetched) = origins.send(&target.origin, Box::new(request), &permit).await else {
             continue;
         };
-        if suits(&fetched, named.expected, range) {
+        if is_usable(&fetched, named.expected, range) {
             return Some(combined(head, fetched));
         }
         release(fetched.into_body());
@@ -119,7 +119,7 @@ pub(super) async fn answer(
     None
 }
 
-fn suits(fetched: &Response<Body>, expected: Option<u64>, range: Option<&HeaderValue>) -> bool {
+fn is_usable(fetched: &Response<Body>, expected: Option<u64>, range: Option<&HeaderValue>) -> bool {
     match fetched.status() {
         StatusCode::RANGE_NOT_SATISFIABLE => range.is_some(),
         StatusCode::PARTIAL_CONTENT if range.is_none() => false,
@@ -147,20 +147,20 @@ fn combined(mut head: response::Parts, fetched: Response<Body>) -> Response<Body
         head.status = theirs.status;
     }
     // What belongs to these bytes; a coding that the target has put on them must be known.
-    take_over(
+    copy_fields(
         &mut head.headers,
         &theirs.headers,
         &[CONTENT_LENGTH, CONTENT_RANGE, CONTENT_ENCODING],
     );
     for name in [ACCEPT_RANGES, CONTENT_TYPE] {
         if !head.headers.contains_key(&name) {
-            take_over(&mut head.headers, &theirs.headers, &[name]);
+            copy_fields(&mut head.headers, &theirs.headers, &[name]);
         }
     }
     Response::from_parts(head, body)
 }
 
-fn take_over(ours: &mut HeaderMap, theirs: &HeaderMap, names: &[HeaderName]) {
+fn copy_fields(ours: &mut HeaderMap, theirs: &HeaderMap, names: &[HeaderName]) {
     for name in names {
         if let Some(value) = theirs.get(name) {
             ours.insert(name, value.clone());

@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 pub(super) struct UploadSpool {
     memory: BytesMut,
     /// Where more of it goes.
-    place: SpoolPlace,
+    destination: SpoolPlace,
     file: Option<Arc<OwnedFd>>,
     written: u64,
     /// Bytes to be written next: pieces as they come are too small.
@@ -53,17 +53,17 @@ enum SpoolPlace {
 /// Outcome of a piece. It is kept in any case.
 pub(super) enum SpoolOutcome {
     /// There is room for more.
-    Well,
+    Stored,
     /// Is in memory for want of another place: no more of the body is to be taken.
     Unwritten,
 }
 
 impl UploadSpool {
     pub(super) fn new(uploads: &UploadRules) -> Self {
-        let (settings, used) = (&uploads.settings, &uploads.used);
+        let (settings, used) = (&uploads.settings, &uploads.usage);
         Self {
             memory: BytesMut::new(),
-            place: SpoolPlace::Memory,
+            destination: SpoolPlace::Memory,
             file: None,
             written: 0,
             unwritten: BytesMut::new(),
@@ -87,25 +87,25 @@ impl UploadSpool {
 
     /// True if all of it is in memory.
     pub(super) fn is_in_memory(&self) -> bool {
-        self.place == SpoolPlace::Memory
+        self.destination == SpoolPlace::Memory
     }
 
     /// Takes the next piece.
     pub(super) async fn add(&mut self, piece: Bytes) -> SpoolOutcome {
         let bytes = piece.len() as u64;
-        if self.place == SpoolPlace::Memory {
+        if self.destination == SpoolPlace::Memory {
             let fits = self.memory.len() as u64 + bytes <= self.caps.memory_each;
             if fits && self.shares.memory.grow(bytes, self.caps.memory_all).is_ok() {
                 self.memory.extend_from_slice(&piece);
-                return SpoolOutcome::Well;
+                return SpoolOutcome::Stored;
             }
-            self.place = SpoolPlace::Disk;
+            self.destination = SpoolPlace::Disk;
         }
         self.unwritten.extend_from_slice(&piece);
         if self.shares.disk.grow(bytes, self.caps.disk_all).is_err() {
             return SpoolOutcome::Unwritten;
         }
-        if self.unwritten.len() < CHUNK_BYTES { SpoolOutcome::Well } else { self.write().await }
+        if self.unwritten.len() < CHUNK_BYTES { SpoolOutcome::Stored } else { self.write().await }
     }
 
     async fn write(&mut self) -> SpoolOutcome {
@@ -115,14 +115,14 @@ impl UploadSpool {
         let written = spawn_blocking(move || {
             let file = match file {
                 Some(file) => file,
-                None => Arc::new(nameless(&folder)?),
+                None => Arc::new(unnamed_file(&folder)?),
             };
             write_all(&file, &bytes, at).map(|()| file)
         });
         if let Ok(Ok(file)) = written.await {
             self.file = Some(file);
             self.written += piece.len() as u64;
-            return SpoolOutcome::Well;
+            return SpoolOutcome::Stored;
         }
         self.unwritten = piece.into();
         SpoolOutcome::Unwritten
@@ -139,7 +139,7 @@ impl UploadSpool {
 }
 
 /// A new file that stands in no folder.
-fn nameless(folder: &Path) -> Result<OwnedFd, Errno> {
+fn unnamed_file(folder: &Path) -> Result<OwnedFd, Errno> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let mode = Mode::RUSR | Mode::WUSR;

@@ -141,7 +141,7 @@ fn log_only_counts_and_lets_pass() {
         assert!(!answer.to_lowercase().contains("ratelimit"), "{answer}");
     }
     assert_eq!(gateway.door.pattern_hits()[0].hits, 3);
-    assert_eq!(gateway.door.guard_counts(), GuardCounts { limited: 0, spared: 4 });
+    assert_eq!(gateway.door.guard_counts(), GuardCounts { limited: 0, log_only_matches: 4 });
 }
 
 #[test]

@@ -260,7 +260,7 @@ fn what_is_foretold_is_what_is_done() {
                 url: &url,
                 kind: RequestKind::Other,
             };
-            let foretold = gateway.door.foretell(&question, clock::now());
+            let foretold = gateway.door.preview(&question, clock::now());
             let outcome = foretold.unwrap_or_else(|| panic!("{path}")).outcome;
             let done = target(&gateway, path);
             assert_eq!(outcome.starts_with("400"), done == "400", "{path}: {outcome}, {done}");

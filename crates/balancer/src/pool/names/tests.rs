@@ -54,7 +54,7 @@ fn entry(pool: &ServerPool) -> Arc<ResolvedEntry> {
 /// What a look-up does.
 fn finds(pool: &ServerPool, rows: &[(&str, u16, u16)], now: Now) -> usize {
     let entry = entry(pool);
-    let untaken = pool.take(&entry, &sought(rows), now);
+    let untaken = pool.apply_lookup(&entry, &sought(rows), now);
     entry.ended(Duration::from_mins(1), None, untaken, now);
     untaken
 }
@@ -90,7 +90,7 @@ fn until_the_first_answer_requests_wait_and_then_each_address_serves() {
     assert_eq!(picked, ["10.0.0.1:8080", "10.0.0.2:8080"]);
     // An answer that there is nobody is an answer.
     finds(&pool, &[], at(0));
-    assert!(matches!(pick(&pool, at(0)), PickOutcome::Nobody(_)));
+    assert!(matches!(pick(&pool, at(0)), PickOutcome::NoneUp(_)));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn who_stays_keeps_what_is_known_and_who_goes_is_gone() {
     let pool = pool_of(vec![named(NAME, ResolveChoice::Addresses)]);
     finds(&pool, &[("10.0.0.1:8080", 0, 0), ("10.0.0.2:8080", 0, 0)], at(0));
     let before = pool.members.load_full();
-    pool.met(&before.servers[1], AttemptOutcome::NoConnection, at(0));
+    pool.record(&before.servers[1], AttemptOutcome::NoConnection, at(0));
     before.servers[1].took(7_000, at(0));
     finds(&pool, &[("10.0.0.2:8080", 0, 0), ("10.0.0.3:8080", 0, 0)], at(1));
     let after = pool.members.load_full();
@@ -127,7 +127,7 @@ fn a_look_up_that_fails_keeps_the_servers_and_comes_again_later_and_later() {
     let (news, wait) = failed();
     assert!((1_000..=1_100).contains(&wait), "{wait}");
     assert_eq!(news, [LookupNews::Failed("no answer".into())]);
-    assert!(matches!(pick(&pool, at(0)), PickOutcome::Nobody(1_000..=1_100)));
+    assert!(matches!(pick(&pool, at(0)), PickOutcome::NoneUp(1_000..=1_100)));
     finds(&pool, &[("10.0.0.1:8080", 0, 0)], at(0));
     assert_eq!(entry.failure(), None);
     assert_eq!(failed().0.len(), 1);
@@ -157,7 +157,7 @@ fn records_of_the_lowest_priority_serve_by_weight_and_the_others_stand_by() {
     ];
     assert_eq!(told(&pool), expected);
     // A weight given by hand stays until the record's changes.
-    pool.change(&PoolChange::Weigh("http://10.0.0.1".into(), 7)).unwrap();
+    pool.change(&PoolChange::SetWeight("http://10.0.0.1".into(), 7)).unwrap();
     finds(&pool, &rows, at(1));
     assert_eq!(told(&pool)[0].1, 7);
     finds(&pool, &[("10.0.0.1:80", 10, 1_000), ("10.0.0.2:81", 10, 500)], at(2));
@@ -191,7 +191,10 @@ fn a_name_comes_and_goes_with_all_that_it_stands_for() {
     let pool = pool_of(vec![ServerSettings::Url("http://10.0.0.9".into())]);
     let details = named(NAME, ResolveChoice::Addresses).details();
     pool.change(&PoolChange::Add(details.clone())).unwrap();
-    assert_eq!(pool.change(&PoolChange::Add(details)), Err(PoolUnchanged::Known(NAME.into())));
+    assert_eq!(
+        pool.change(&PoolChange::Add(details)),
+        Err(PoolUnchanged::AlreadyThere(NAME.into()))
+    );
     finds(&pool, &[("10.0.0.1:8080", 0, 0), ("10.0.0.2:8080", 0, 0)], at(0));
     assert_eq!(urls(&pool).len(), 3);
     let url = "http://10.0.0.1:8080".to_owned();
@@ -207,7 +210,7 @@ fn a_name_comes_and_goes_with_all_that_it_stands_for() {
     pool.change(&PoolChange::Remove(NAME.into())).unwrap();
     assert_eq!(urls(&pool), ["http://10.0.0.9"]);
     // An answer that comes too late finds nobody who has asked.
-    pool.take(&old, &sought(&[("10.0.0.1:8080", 0, 0)]), at(0));
+    pool.apply_lookup(&old, &sought(&[("10.0.0.1:8080", 0, 0)]), at(0));
     assert_eq!(urls(&pool), ["http://10.0.0.9"]);
 }
 
@@ -235,7 +238,7 @@ fn all_servers_are_replaced_at_once() {
         urls.iter().map(|url| ServerSettings::from(*url).details()).collect()
     };
     let pool = pool_of(vec!["http://10.0.0.1".into(), "http://10.0.0.2".into()]);
-    pool.met(&pool.members.load().servers[1], AttemptOutcome::Failure, at(0));
+    pool.record(&pool.members.load().servers[1], AttemptOutcome::Failure, at(0));
     let held = pick(&pool, at(0));
     let green = urls_of(&["http://10.0.0.2", "http://10.0.0.3"]);
     pool.change(&PoolChange::Replace(green)).unwrap();

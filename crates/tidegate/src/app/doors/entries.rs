@@ -184,7 +184,7 @@ impl ProgramDoor for GatewayDoor {
             private: Arc::clone(&app.private),
             cache: cache_environment(app, Self::DOOR),
             signer: Some(Arc::clone(&app.signer)),
-            tell: teller(),
+            log: teller(),
         };
         Self::new(settings, parts).map(Some)
     }

@@ -19,7 +19,7 @@ impl RouteSettings {
         &self,
         pools: &BTreeMap<String, PoolSettings>,
     ) -> Vec<Complaint> {
-        let mut complaints = self.takes().err().unwrap_or_default();
+        let mut complaints = self.route_match().err().unwrap_or_default();
         complaints.extend(self.check_destination(pools));
         complaints.extend(self.check_folder());
         complaints.extend(self.check_onward());

@@ -7,7 +7,7 @@ use vocab::Complaint;
 
 /// A complaint for each route that is never reached.
 pub(crate) fn check_order(routes: &[RouteSettings]) -> Vec<Complaint> {
-    let takes: Vec<_> = routes.iter().map(|route| route.takes().ok()).collect();
+    let takes: Vec<_> = routes.iter().map(|route| route.route_match().ok()).collect();
     let mut complaints = Vec::new();
     for (index, route) in routes.iter().enumerate() {
         let Some(own) = &takes[index] else { continue };

@@ -14,7 +14,7 @@ const CLIENTS_MAX: usize = 256;
 
 impl RouteSettings {
     /// Which requests it takes, or all that is wrong with that.
-    pub(crate) fn takes(&self) -> Result<RouteMatch, Vec<Complaint>> {
+    pub(crate) fn route_match(&self) -> Result<RouteMatch, Vec<Complaint>> {
         let mut wrong = Vec::new();
         let host = self.host.as_deref().and_then(|text| {
             let parsed = HostPattern::parse(text);
@@ -121,7 +121,8 @@ mod tests {
             with_query: map("a", "~("),
             ..RouteSettings::default()
         };
-        let paths: Vec<_> = wrong.takes().unwrap_err().into_iter().map(|it| it.path).collect();
+        let paths: Vec<_> =
+            wrong.route_match().unwrap_err().into_iter().map(|it| it.path).collect();
         let expected = [
             "host",
             "path",

@@ -90,7 +90,7 @@ fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() 
     let change = |change| gateway.door.change_pool("app", &change);
     let added = ServerDetails { url: url(&three), weight: 2, ..Default::default() };
     change(PoolChange::Add(added.clone())).unwrap();
-    assert_eq!(change(PoolChange::Add(added)), Err(PoolUnchanged::Known(url(&three))));
+    assert_eq!(change(PoolChange::Add(added)), Err(PoolUnchanged::AlreadyThere(url(&three))));
     change(PoolChange::Remove(url(&one))).unwrap();
     change(PoolChange::Drain(url(&two))).unwrap();
     gateway.door.reload(settings.clone()).unwrap();
@@ -98,7 +98,7 @@ fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() 
         assert!(get(&gateway, "/").ends_with("three"));
     }
     change(PoolChange::Undrain(url(&two))).unwrap();
-    change(PoolChange::Weigh(url(&three), 1)).unwrap();
+    change(PoolChange::SetWeight(url(&three), 1)).unwrap();
     for _ in 0..4 {
         get(&gateway, "/");
     }
@@ -108,7 +108,7 @@ fn servers_come_and_go_while_it_runs_and_a_reload_of_the_same_file_keeps_that() 
         state.servers.iter().map(|it| (it.url.clone(), it.state, it.answers)).collect();
     assert_eq!(told, [(url(&two), "up", 2), (url(&three), "up", 6)]);
     assert!(matches!(change(PoolChange::Remove(url(&one))), Err(PoolUnchanged::NoServer(_))));
-    assert!(matches!(change(PoolChange::Weigh(url(&two), 0)), Err(PoolUnchanged::Wrong(_))));
+    assert!(matches!(change(PoolChange::SetWeight(url(&two), 0)), Err(PoolUnchanged::Wrong(_))));
     let nowhere = gateway.door.change_pool("ap", &PoolChange::Drain(url(&two)));
     assert!(matches!(nowhere, Err(PoolUnchanged::NoPool(_))));
     // Other settings of the pool: the file counts again.

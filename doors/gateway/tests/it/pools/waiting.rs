@@ -99,7 +99,7 @@ fn a_full_line_and_a_deadline_are_503_with_a_time() {
     }
     tell.send(()).unwrap();
     assert!(read_message(&mut first).unwrap().starts_with("HTTP/1.1 200"));
-    assert_eq!(gateway.door.pools()[0].unserved, 2);
+    assert_eq!(gateway.door.pools()[0].rejected, 2);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn each_class_waits_as_long_as_it_may() {
         assert!(answer.starts_with("HTTP/1.1 503"), "{class}: {answer}");
     }
     let state = &gateway.door.pools()[0];
-    assert_eq!((state.waiting, state.waited, state.unserved), ([0, 1, 0], 3, 2));
+    assert_eq!((state.waiting, state.queued, state.rejected), ([0, 1, 0], 3, 2));
     for stream in &mut answers {
         tell.send(()).unwrap();
         assert!(read_message(stream).unwrap().starts_with("HTTP/1.1 200"));

@@ -80,7 +80,7 @@ pub(crate) fn parts(rules: &str) -> GatewayParts {
         private: Arc::default(),
         cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
         signer: None,
-        tell: Arc::new(|_| {}),
+        log: Arc::new(|_| {}),
     }
 }
 

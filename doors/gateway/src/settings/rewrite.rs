@@ -16,7 +16,7 @@ pub(crate) enum HostSetting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum HostSent {
     #[default]
-    AsAsked,
+    Original,
     /// Of the server that is asked. Stands in the extensions of requests that go to a pool.
     Servers,
 }
@@ -25,7 +25,7 @@ impl HostSetting {
     /// Which `Host` goes out where no rule sets one.
     pub(crate) const fn sent(&self) -> HostSent {
         match self {
-            Self::Keep | Self::Text(_) => HostSent::AsAsked,
+            Self::Keep | Self::Text(_) => HostSent::Original,
             Self::Server => HostSent::Servers,
         }
     }

@@ -7,11 +7,11 @@ use crate::context::RequestContext;
 use crate::exchange::{RoutedPool, exchange};
 use crate::fields::ValueChange;
 use crate::finish;
-use crate::leaving::LeavingConnection;
 use crate::onward_fields::OnwardFields;
 use crate::outcome::{GatewayOutcome, GatewayRefusal};
 use crate::route::GatewayRoute;
 use crate::sending::Stickiness;
+use crate::upgraded::LeavingConnection;
 use crate::uploads;
 use crate::websocket::{self, WebSocketHandshake};
 use http::header::{HeaderMap, HeaderValue};
@@ -31,7 +31,7 @@ struct OnwardTarget {
 }
 
 /// Passes a request on to the pool of its route, or answers it from that route's cache.
-pub(crate) async fn pass(
+pub(crate) async fn forward_request(
     context: &RequestContext<'_>,
     to: RoutedPool<'_>,
     parsed: &ParsedRequest,
@@ -41,11 +41,11 @@ pub(crate) async fn pass(
     if request.body().size_hint().lower() > body_max {
         return GatewayOutcome::Refused(GatewayRefusal::BodyTooLarge);
     }
-    let (wants, handshake) = match protocol_wanted(to.route, &request) {
+    let (wants, handshake) = match upgrade_protocol(to.route, &request) {
         Ok(wanted) => wanted,
         Err(refusal) => return GatewayOutcome::Refused(refusal),
     };
-    let leaving = match wants.is_some().then(|| leave(context, &mut request)) {
+    let leaving = match wants.is_some().then(|| take_upgrade(context, &mut request)) {
         Some(None) => return GatewayOutcome::Refused(GatewayRefusal::TooManyUpgrades),
         Some(Some(leaving)) => Some(leaving),
         None => None,
@@ -68,23 +68,23 @@ pub(crate) async fn pass(
     let (telling, caller) = (context.forwarding.telling(), &**context.caller);
     let onward = OnwardFields { telling, caller, received, changes: &changes };
     if onward.prepare(&mut head.headers, wants.clone()).is_err() {
-        return GatewayOutcome::GoingRound;
+        return GatewayOutcome::Loop;
     }
     if let Some(handshake) = &handshake {
         head.method = Method::GET;
         handshake.write(&mut head.headers);
     }
-    to.route.mark(&mut head.extensions);
+    to.route.tag_request(&mut head.extensions);
     let onward = Box::new(Request::from_parts(head, capped(body, body_max)));
     let response = match exchanged(context, to, onward).await {
         Err(outcome) => return outcome,
         Ok(response) => response,
     };
-    match came(&response, leaving, wants.as_ref(), handshake.as_ref()) {
+    match upgrade_outcome(&response, leaving, wants.as_ref(), handshake.as_ref()) {
         UpgradeOutcome::Answer => GatewayOutcome::Fetched(match question {
             None => response,
             Some(question) => {
-                Box::pin(passed(context, to, parsed, question, target, response)).await
+                Box::pin(invalidate_after(context, to, parsed, question, target, response)).await
             }
         }),
         UpgradeOutcome::Switched(leaving) => GatewayOutcome::Switched(response, leaving),
@@ -94,7 +94,7 @@ pub(crate) async fn pass(
         UpgradeOutcome::Misunderstood => {
             bad_response("it took a WebSocket's handshake for something else")
         }
-        UpgradeOutcome::SwitchedElsewhere => {
+        UpgradeOutcome::UnexpectedSwitch => {
             bad_response("it switched to another protocol than it was asked for")
         }
     }
@@ -107,11 +107,11 @@ fn bad_response(why: &'static str) -> GatewayOutcome {
 /// The protocol to ask the server for, if the request asks for one that its route allows, and the
 /// handshake of a WebSocket over HTTP/2. Whatever else a request asks for is left out of it:
 /// requests inside `h2c` would pass every route, rule and password unread.
-fn protocol_wanted<B>(
+fn upgrade_protocol<B>(
     route: &GatewayRoute,
     request: &Request<B>,
 ) -> Result<(Option<HeaderValue>, Option<WebSocketHandshake>), GatewayRefusal> {
-    if websocket::asked(request).is_some() {
+    if websocket::parse_connect(request).is_some() {
         let protocol = WebSocketHandshake::protocol();
         let is_allowed = |it: &String| it.as_bytes().eq_ignore_ascii_case(protocol.as_bytes());
         if !route.upgrade.iter().any(is_allowed) {
@@ -136,7 +136,8 @@ async fn exchanged(
 ) -> Result<Response<Body>, GatewayOutcome> {
     if !onward.body().is_end_stream() {
         // Boxed, like all that most requests do without: each would carry its room.
-        let taken = Box::pin(uploads::take(&context.forwarding.uploads, to.route.uploads, onward));
+        let taken =
+            Box::pin(uploads::buffer_upload(&context.forwarding.uploads, to.route.uploads, onward));
         onward = taken.await.map_err(GatewayOutcome::Failed)?;
     }
     let stickiness = Stickiness::AsSet(context.caller.cookie_scope());
@@ -153,10 +154,10 @@ enum UpgradeOutcome {
     WebSocket(LeavingConnection),
     Misunderstood,
     /// A switch to a protocol that nobody asked for.
-    SwitchedElsewhere,
+    UnexpectedSwitch,
 }
 
-fn came(
+fn upgrade_outcome(
     response: &Response<Body>,
     leaving: Option<LeavingConnection>,
     wanted: Option<&HeaderValue>,
@@ -167,8 +168,8 @@ fn came(
     let is_as_asked =
         || wanted.is_some_and(|protocol| hop_by_hop::switches_to(response.headers(), protocol));
     match (leaving, handshake) {
-        (Some(_), None) if is_switched && !is_as_asked() => UpgradeOutcome::SwitchedElsewhere,
-        (Some(leaving), Some(handshake)) if handshake.is_met(response) => {
+        (Some(_), None) if is_switched && !is_as_asked() => UpgradeOutcome::UnexpectedSwitch,
+        (Some(leaving), Some(handshake)) if handshake.is_accepted(response) => {
             UpgradeOutcome::WebSocket(leaving)
         }
         // To a CONNECT, any success would open the stream (RFC 9110 §9.3.6).
@@ -181,14 +182,14 @@ fn came(
 }
 
 /// The client's connection, should the server agree to leave HTTP; none where too many have.
-fn leave(
+fn take_upgrade(
     context: &RequestContext<'_>,
     request: &mut Request<Incoming>,
 ) -> Option<LeavingConnection> {
     let forwarding = context.forwarding;
-    let place = forwarding.left.place(forwarding.limits.upgrades)?;
+    let place = forwarding.left.acquire(forwarding.limits.upgrades)?;
     let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
-    Some(LeavingConnection { client: upgrade::on(request), held, place })
+    Some(LeavingConnection { client: upgrade::on(request), held, permit: place })
 }
 
 /// A request that goes past the cache, as far as the cache cares; none where there is none.
@@ -250,13 +251,13 @@ async fn through_cache(
     };
     match cached::answer(cache, question, fetch_of(context, to, parsed, target)).await {
         Ok(served) => GatewayOutcome::Cached(served),
-        Err(CacheFetchFailed::GoingRound) => GatewayOutcome::GoingRound,
+        Err(CacheFetchFailed::Loop) => GatewayOutcome::Loop,
         Err(CacheFetchFailed::NoAnswer(why)) => why.into(),
     }
 }
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
-async fn passed(
+async fn invalidate_after(
     context: &RequestContext<'_>,
     to: RoutedPool<'_>,
     parsed: &ParsedRequest,

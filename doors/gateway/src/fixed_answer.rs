@@ -21,14 +21,14 @@ use vocab::DomainName;
 
 impl FixedAnswer {
     /// The answer to a request.
-    pub(crate) fn give<B>(
+    pub(crate) fn respond<B>(
         &self,
         parsed: &ParsedRequest,
         caller: &ClientConnection,
         request: &Request<B>,
     ) -> Response<Body> {
         match self {
-            Self::Redirect { to, status } => elsewhere(to, *status, parsed, caller),
+            Self::Redirect { to, status } => redirect(to, *status, parsed, caller),
             Self::Fixed { status, media, body } => {
                 let mut response = reply::empty(*status);
                 if !body.is_empty() {
@@ -37,12 +37,12 @@ impl FixedAnswer {
                 }
                 response
             }
-            Self::Null => nothing(parsed, request),
+            Self::Null => no_content(parsed, request),
         }
     }
 }
 
-fn elsewhere(
+fn redirect(
     to: &FieldTemplate,
     status: StatusCode,
     parsed: &ParsedRequest,
@@ -54,7 +54,7 @@ fn elsewhere(
         scheme: caller.scheme(),
         path: &parsed.path,
     };
-    if parsed.host.as_str().is_empty() && to.says_host() {
+    if parsed.host.as_str().is_empty() && to.uses_host() {
         return pages::bad_request("The request names no host");
     }
     match to.value(&facts) {
@@ -67,7 +67,7 @@ fn elsewhere(
     }
 }
 
-fn nothing<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
+fn no_content<B>(parsed: &ParsedRequest, request: &Request<B>) -> Response<Body> {
     let headers = request.headers();
     let field = |name| field_text(headers, &HeaderName::from_static(name));
     let (host, destination) = (parsed.host.as_name(), field("sec-fetch-dest"));

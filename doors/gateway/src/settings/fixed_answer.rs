@@ -13,7 +13,7 @@ use vocab::Complaint;
 /// What a fixed answer may say, in bytes: more belongs into a file.
 const BODY_BYTES_MAX: usize = 64 << 10;
 /// What a place may begin with.
-const PLACES: [&str; 6] = ["http://", "https://", "{scheme}://", "/", "{path}", "{uri}"];
+const LOCATION_STARTS: [&str; 6] = ["http://", "https://", "{scheme}://", "/", "{path}", "{uri}"];
 
 /// Another place for what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -75,7 +75,7 @@ impl RedirectSettings {
         let wrong = |why: String| {
             Complaint::new("to", why).remedy("write to: \"https://{host}{uri}\", or a path")
         };
-        if !PLACES.iter().any(|place| self.to.starts_with(place)) {
+        if !LOCATION_STARTS.iter().any(|place| self.to.starts_with(place)) {
             return Err(wrong(format!("{:?} is no place to go to", self.to)));
         }
         let to = FieldTemplate::parse(&self.to).map_err(|why| wrong(why.to_string()))?;

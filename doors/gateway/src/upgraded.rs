@@ -20,12 +20,12 @@ pub(crate) struct LeavingConnection {
     pub(crate) client: OnUpgrade,
     /// Keeps a stream of HTTP/2 open.
     pub(crate) held: Option<BusyGuard>,
-    pub(crate) place: UpgradePermit,
+    pub(crate) permit: UpgradePermit,
 }
 
 impl LeftConnections {
     /// One more, unless there are `most` already.
-    pub(crate) fn place(&self, most: u32) -> Option<UpgradePermit> {
+    pub(crate) fn acquire(&self, most: u32) -> Option<UpgradePermit> {
         let place = UpgradePermit(Arc::clone(&self.0));
         // Counted first: two that come at once must not both take the last place.
         (self.0.fetch_add(1, Relaxed) < most).then_some(place)
@@ -50,8 +50,8 @@ mod tests {
     #[test]
     fn places_are_given_back() {
         let left = LeftConnections::default();
-        let first = left.place(1);
-        assert!(first.is_some() && left.place(1).is_none());
+        let first = left.acquire(1);
+        assert!(first.is_some() && left.acquire(1).is_none());
         assert_eq!(left.count(), 1);
         drop(first);
         assert_eq!(left.count(), 0);

@@ -7,7 +7,7 @@
 use crate::decide::{RequestRules, RouteDecision, RouteQuestion, decide};
 use crate::door::GatewayDoor;
 use crate::guards::BlockOccasion;
-use crate::route::{GatewayRoute, RouteDestination, in_words};
+use crate::route::{GatewayRoute, RouteDestination, display_name};
 use crate::settings::FixedAnswer;
 use crate::setup::GatewaySetup;
 use http::uri::Authority;
@@ -46,7 +46,7 @@ pub struct GatewayForecast {
 impl GatewayDoor {
     /// Forecast for a request; none where no client could ask
     /// the gateway for it.
-    pub fn foretell(&self, question: &ForecastQuestion<'_>, now: Now) -> Option<GatewayForecast> {
+    pub fn preview(&self, question: &ForecastQuestion<'_>, now: Now) -> Option<GatewayForecast> {
         let setup = self.setup();
         let parsed = match parsed(question, setup.table.slashes)? {
             Ok(parsed) => parsed,
@@ -69,7 +69,7 @@ impl GatewayDoor {
         let (refused_by, outcome) = match &decision {
             RouteDecision::Block(verdict, Some(block)) => {
                 let rule = verdict.cause.rule().and_then(|rule| block.rule_text(rule));
-                (rule, block.answer.in_words())
+                (rule, block.answer.describe())
             }
             RouteDecision::Block(verdict, None) => {
                 blocked = Some(*verdict);
@@ -83,7 +83,7 @@ impl GatewayDoor {
                         rule.text, rule.line, rule.list
                     )
                 });
-                (None, format!("{}{noted}", setup.leads(route)))
+                (None, format!("{}{noted}", setup.describe_route(route)))
             }
             RouteDecision::Nowhere(_) => (None, "404: no route fits".into()),
             RouteDecision::Refuse(why) => (None, refused(*why)),
@@ -106,10 +106,11 @@ fn parsed(
     let scheme =
         if uri.scheme_str() == Some("https") { OriginScheme::Https } else { OriginScheme::Http };
     let origin = Origin::from_authority(scheme, uri.authority().map(Authority::as_str)?).ok()?;
-    let RequestAim { path, plain, raw } = match RequestAim::read(uri.path(), uri.query(), rules) {
-        Ok(aimed) => aimed,
-        Err(why) => return Some(Err(why)),
-    };
+    let RequestAim { path, decoded: plain, raw } =
+        match RequestAim::read(uri.path(), uri.query(), rules) {
+            Ok(aimed) => aimed,
+            Err(why) => return Some(Err(why)),
+        };
     Some(Ok(ParsedRequest {
         client: question.client,
         host: origin.host.to_name(),
@@ -125,7 +126,7 @@ fn parsed(
 
 impl GatewaySetup {
     /// Where a route leads, in words.
-    fn leads(&self, route: &Arc<GatewayRoute>) -> String {
+    fn describe_route(&self, route: &Arc<GatewayRoute>) -> String {
         let number =
             self.table.routes.iter().position(|one| Arc::ptr_eq(one, route)).unwrap_or_default();
         let does = match &route.to {
@@ -133,16 +134,16 @@ impl GatewaySetup {
                 let pool = self.settings.routes.get(number).and_then(|it| it.pool.as_deref());
                 format!("passes it to the pool {}", pool.unwrap_or("?"))
             }
-            Some(RouteDestination::Own(FixedAnswer::Redirect { status, .. })) => {
+            Some(RouteDestination::Fixed(FixedAnswer::Redirect { status, .. })) => {
                 format!("sends the client elsewhere with {}", status.as_str())
             }
-            Some(RouteDestination::Own(FixedAnswer::Fixed { status, .. })) => {
+            Some(RouteDestination::Fixed(FixedAnswer::Fixed { status, .. })) => {
                 format!("answers with {} and fixed words", status.as_str())
             }
-            Some(RouteDestination::Own(FixedAnswer::Null)) => "gives an empty answer".into(),
+            Some(RouteDestination::Fixed(FixedAnswer::Null)) => "gives an empty answer".into(),
             Some(RouteDestination::Folder(_)) => "serves it from a folder".into(),
             None => "404".into(),
         };
-        format!("{does} ({})", in_words(number))
+        format!("{does} ({})", display_name(number))
     }
 }
