@@ -8,8 +8,8 @@ use crate::exchange;
 use crate::findings::RunFindings;
 use crate::pending_request::PendingRequest;
 use crate::plan::DnsPlan;
+use crate::request_env::RequestEnv;
 use crate::shared::DoorShared;
-use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
 use dns_wire::reply;
 use pipeline::env::{PipelineEnv, PipelineEvent, PipelineQuestion};
@@ -45,7 +45,7 @@ struct BranchEnd {
 type Branch<'b> = Pin<Box<dyn Future<Output = Result<BranchEnd, RunFailure>> + 'b>>;
 
 /// Waits for what `wait` names on behalf of `state`; a response that is made stands in `out`.
-pub(crate) async fn settle(
+pub(crate) async fn wait_for(
     origin: BranchOrigin<'_>,
     state: &RunState,
     wait: RunWait,
@@ -104,7 +104,7 @@ fn run(origin: BranchOrigin<'_>, mut state: RunState) -> Branch<'_> {
             match step(origin, &mut state, &mut out)? {
                 RunStep::Done => break,
                 RunStep::Wait(wait) => {
-                    let arrived = settle(origin, &state, wait, &mut out).await;
+                    let arrived = wait_for(origin, &state, wait, &mut out).await;
                     machine::arrive(&origin.plan.program, &mut state, arrived);
                 }
             }

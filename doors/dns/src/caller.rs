@@ -15,11 +15,11 @@ pub(crate) struct DnsCaller<'c> {
     /// From which port; 0 where a proxy speaks for the client.
     pub(crate) client_port: u16,
     /// What its link tells of it, as far as the policy wants to know.
-    pub(crate) near: LinkInfo,
-    pub(crate) way: QueryTransport,
+    pub(crate) link_info: LinkInfo,
+    pub(crate) transport: QueryTransport,
     pub(crate) now: Now,
     /// The same moment, finer: how long the request took is counted from here.
-    pub(crate) begun: Instant,
+    pub(crate) started: Instant,
     /// Which of the plan's entries the listener leads to; 0 is the first.
     pub(crate) entry: u16,
     /// The server name of TLS; empty without.
@@ -42,25 +42,25 @@ pub(crate) enum QueryTransport {
 
 impl DnsCaller<'_> {
     /// The same with what its link tells of it, where the policy wants to know.
-    pub(crate) fn near(
+    pub(crate) fn with_link_info(
         mut self,
         policy: &Policy,
         came_to: impl FnOnce() -> Option<ArrivedAt>,
     ) -> Self {
-        self.near = neighbours::of(policy.link_info_needs(), self.client, came_to, self.now);
+        self.link_info = neighbours::of(policy.link_info_needs(), self.client, came_to, self.now);
         self
     }
 
     /// A client that asks now, at the plan's first entry.
-    pub(crate) fn now(client: IpAddr, way: QueryTransport) -> Self {
-        let (now, begun) = (transport::clock::now(), Instant::now());
+    pub(crate) fn now(client: IpAddr, transport: QueryTransport) -> Self {
+        let (now, started) = (transport::clock::now(), Instant::now());
         Self {
             client,
             client_port: 0,
-            near: LinkInfo::default(),
-            way,
+            link_info: LinkInfo::default(),
+            transport,
             now,
-            begun,
+            started,
             entry: 0,
             server_name: "",
             url_path: "",

@@ -9,9 +9,9 @@
 pub(crate) mod client;
 mod read;
 
-use crate::back::ReplySink;
 use crate::caller::{DnsCaller, QueryTransport};
 use crate::listener_context::ListenerContext;
+use crate::reply_sink::ReplySink;
 use crate::request::{self, HandleOutcome};
 use crate::tcp::TcpPeer;
 use crate::view::RequestView;
@@ -48,8 +48,13 @@ const JSON: &str = "application/dns-json";
 pub(crate) async fn serve_plain(line: ListenerContext, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
     let local = line.local(&stream);
-    let peer =
-        TcpPeer { client, port, local, way: QueryTransport::Https, server_name: String::new() };
+    let peer = TcpPeer {
+        client,
+        port,
+        local,
+        transport: QueryTransport::Https,
+        server_name: String::new(),
+    };
     serve(line, peer, stream, HttpVersions::Http1And2).await;
 }
 
@@ -88,7 +93,7 @@ async fn answer(
     };
     match answered {
         Ok(answer) => answer,
-        Err(why) => refuse(why, head.version, read::take_rest(&mut body).await),
+        Err(why) => refuse(why, head.version, read::drain_body(&mut body).await),
     }
 }
 
@@ -111,7 +116,7 @@ async fn ask(
             server_name: &peer.server_name,
             url_path: &wish.path,
             client_id: &wish.client_id,
-            ..DnsCaller::now(wish.client, peer.way).near(&policy, || peer.local)
+            ..DnsCaller::now(wish.client, peer.transport).with_link_info(&policy, || peer.local)
         };
         if wish.message.len() > crate::stream_limits::QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
@@ -169,7 +174,7 @@ fn freshness_s(reply: &[u8]) -> u32 {
 /// The DNS message that a `GET` with this query asks, in base64 or in words; none where it is
 /// refused. What it is worth is read later, as that of any message.
 pub fn doh_question(query: &str) -> Option<Vec<u8>> {
-    read::asked_in_query(query).ok().map(|(message, _)| message)
+    read::question_from_query(query).ok().map(|(message, _)| message)
 }
 
 fn refuse(why: DohRefusal, version: Version, rest: BodyRest) -> Response<Body> {
@@ -179,7 +184,7 @@ fn refuse(why: DohRefusal, version: Version, rest: BodyRest) -> Response<Body> {
     if why.status() == StatusCode::METHOD_NOT_ALLOWED {
         headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD, POST"));
     }
-    if rest == BodyRest::Left && version != Version::HTTP_2 {
+    if rest == BodyRest::Unread && version != Version::HTTP_2 {
         // Nothing can follow it on this connection.
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }

@@ -3,15 +3,15 @@
 //! It binds before it lets go: a reload whose listeners cannot be had changes nothing. It reads no
 //! packets and resolves no names. Made and reloaded by the binary.
 
-use crate::back;
 use crate::certificate;
 use crate::doh::client::ForwardedTrust;
 use crate::guard::GuardSecrets;
 use crate::listener_spec::ListenerSpec;
 use crate::listeners::{ListenerOpener, OpenListener};
-use crate::outside::{CollectedRuns, PipelineResources};
 use crate::pending::TASKS_MAX;
 use crate::plan::DnsPlan;
+use crate::reply_sink;
+use crate::resources::{CollectedRuns, PipelineResources};
 use crate::settings::Settings;
 use crate::shared::DoorShared;
 use crate::sockets::{self, SocketSpec};
@@ -50,7 +50,7 @@ pub struct DnsParts {
     /// Which clients get no address of the pixel door.
     pub trust: Arc<TrustBook>,
     /// What effects of pipelines need.
-    pub around: EffectsEnv,
+    pub effects_env: EffectsEnv,
     /// The folder that files of the settings are relative to.
     pub base: PathBuf,
 }
@@ -59,7 +59,7 @@ pub struct DnsParts {
 pub struct DnsDoor {
     shared: Arc<DoorShared>,
     signer: Option<Arc<Signer>>,
-    around: EffectsEnv,
+    effects_env: EffectsEnv,
     secrets: GuardSecrets,
     base: PathBuf,
     running: Mutex<OpenParts>,
@@ -88,7 +88,7 @@ struct PreparedListeners {
 impl DnsDoor {
     /// The door, not yet open.
     pub fn new(settings: &Settings, parts: DnsParts) -> Result<Arc<Self>, StartError> {
-        let nothing = PipelineResources::nothing(Arc::default());
+        let nothing = PipelineResources::empty(Arc::default());
         let secrets =
             GuardSecrets::choose().map_err(|_| StartError::Thread(io::ErrorKind::Other.into()))?;
         let plan = DnsPlan::new(settings, &parts.pixel, nothing, &secrets, None)?;
@@ -106,7 +106,7 @@ impl DnsDoor {
                 doh: ArcSwap::from_pointee(doh),
             }),
             signer: parts.signer,
-            around: parts.around,
+            effects_env: parts.effects_env,
             secrets,
             base: parts.base,
             running: Mutex::default(),
@@ -130,7 +130,7 @@ impl DnsDoor {
     ) -> Result<(), StartError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let prepared = self.prepare(&running, openings, settings, cores, &[])?;
-        running.take(prepared);
+        running.install(prepared);
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl DnsDoor {
         leaving: &[SocketAddr],
     ) -> Result<(), StartError> {
         let before = self.shared.plan.load();
-        let outside = before.outside.next(settings.foreign.as_ref(), &self.around);
+        let outside = before.outside.next(settings.foreign.as_ref(), &self.effects_env);
         let outside = outside.map_err(StartError::Settings)?;
         let plan = DnsPlan::new(settings, pixel, outside, &self.secrets, Some(&before))?;
         let doh = forwarded(settings)?;
@@ -156,7 +156,7 @@ impl DnsDoor {
         self.shared.resolver.reload(&settings.resolver()).map_err(StartError::Settings)?;
         self.shared.plan.store(Arc::new(plan));
         self.shared.doh.store(Arc::new(doh));
-        running.take(prepared);
+        running.install(prepared);
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl DnsDoor {
         cores: &Cores,
         leaving: &[SocketAddr],
     ) -> Result<PreparedListeners, StartError> {
-        self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(back::flush)));
+        self.batched.call_once(|| self.shared.resolver.after_batch(Arc::new(reply_sink::flush)));
         let wanted = sockets::group(openings)?;
         let encrypted: Vec<_> =
             wanted.iter().filter(|it| it.is_encrypted()).map(|it| it.address).collect();
@@ -227,7 +227,7 @@ impl DnsDoor {
 
 impl OpenParts {
     /// Makes what was prepared the door's own, and closes what is no longer wanted.
-    fn take(&mut self, mut prepared: PreparedListeners) {
+    fn install(&mut self, mut prepared: PreparedListeners) {
         match (&self.identity, prepared.identity.take()) {
             (Some(ours), Some(fresh)) => ours.replace_with(&fresh),
             (None, fresh @ Some(_)) => self.identity = fresh,

@@ -5,9 +5,9 @@
 //! question that merely gets no answer ends its stream. Called by `listeners`, once per connection,
 //! on the connection's core.
 
-use crate::back::ReplySink;
 use crate::caller::{DnsCaller, QueryTransport};
 use crate::listener_context::ListenerContext;
+use crate::reply_sink::ReplySink;
 use crate::request::{self, HandleOutcome};
 use crate::stream_limits::QUERY_BYTES_MAX;
 use crate::view::RequestView;
@@ -199,7 +199,7 @@ impl DoqConnection {
             client_port: self.peer.peer().port(),
             server_name: &self.server_name,
             ..DnsCaller::now(self.peer.peer().ip().to_canonical(), QueryTransport::Quic)
-                .near(&policy, || {
+                .with_link_info(&policy, || {
                     self.peer.local().map(|ip| ArrivedAt::Address(SocketAddr::new(ip, 0)))
                 })
         };

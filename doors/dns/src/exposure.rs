@@ -18,8 +18,8 @@ impl Settings {
     /// door itself, rewrites that lead in a circle.
     pub fn warnings(&self) -> Vec<Complaint> {
         let mut warnings: Vec<Complaint> = self.open_resolver().into_iter().collect();
-        warnings.extend(self.upstreams_that_are_ourselves());
-        warnings.extend(self.circles_of_rewrites());
+        warnings.extend(self.upstream_loops());
+        warnings.extend(self.rewrite_loops());
         warnings
     }
 
@@ -66,11 +66,11 @@ impl Settings {
         groups
     }
 
-    fn upstreams_that_are_ourselves(&self) -> Vec<Complaint> {
+    fn upstream_loops(&self) -> Vec<Complaint> {
         let mut warnings = Vec::new();
         for (path, upstreams) in self.upstream_groups() {
             for (index, upstream) in upstreams.iter().enumerate() {
-                if let Some(address) = self.ourselves(upstream) {
+                if let Some(address) = self.own_listener(upstream) {
                     let message = format!(
                         "warning: {address} is this door itself: every question would come back \
                          until it times out"
@@ -85,7 +85,7 @@ impl Settings {
     }
 
     /// The address of `upstream` where this door listens there.
-    fn ourselves(&self, upstream: &UpstreamSettings) -> Option<SocketAddr> {
+    fn own_listener(&self, upstream: &UpstreamSettings) -> Option<SocketAddr> {
         let (written, dial) = match upstream {
             UpstreamSettings::Address(address) => (address, None),
             UpstreamSettings::Detailed(details) => (&details.address, details.dial.as_ref()),
@@ -99,14 +99,14 @@ impl Settings {
         let at = SocketAddr::new(ip, address.port);
         let is_here = |listen: &Listen| {
             listen.address.port() == at.port()
-                && speaks(listen.scheme, address.protocol)
+                && protocols_match(listen.scheme, address.protocol)
                 && (listen.address.ip() == ip
                     || (listen.address.ip().is_unspecified() && ip.is_loopback()))
         };
         self.listen.iter().any(|it| is_here(it)).then_some(at)
     }
 
-    fn circles_of_rewrites(&self) -> Vec<Complaint> {
+    fn rewrite_loops(&self) -> Vec<Complaint> {
         // Lines that cannot be read are complaints of `check`.
         let Ok(Some(redirects)) = self.redirects() else { return Vec::new() };
         let mut told: Vec<DomainName> = Vec::new();
@@ -114,7 +114,7 @@ impl Settings {
         for (index, line) in self.rewrites.iter().enumerate() {
             let target = line.split_whitespace().nth(1).and_then(|it| DomainName::parse(it).ok());
             let Some(target) = target.filter(|it| !told.contains(it)) else { continue };
-            let Some(circle) = circle_from(&redirects, target) else { continue };
+            let Some(circle) = loop_from(&redirects, target) else { continue };
             let names: Vec<String> = circle.iter().map(ToString::to_string).collect();
             let message =
                 format!("warning: these rewrites lead in a circle: {}", names.join(" → "));
@@ -127,7 +127,7 @@ impl Settings {
 }
 
 /// The names from `start` back to it, where following rewrites leads there.
-fn circle_from(redirects: &RedirectTable, start: DomainName) -> Option<Vec<DomainName>> {
+fn loop_from(redirects: &RedirectTable, start: DomainName) -> Option<Vec<DomainName>> {
     let mut names = vec![start];
     while names.len() <= REWRITES_FOLLOWED_MAX {
         let next = redirects.find(names.last()?.as_name())?.name.clone();
@@ -149,7 +149,7 @@ fn is_inside(address: IpAddr) -> bool {
 }
 
 /// True if a listener of this scheme takes what an upstream of this protocol is sent.
-fn speaks(scheme: Scheme, protocol: UpstreamProtocol) -> bool {
+fn protocols_match(scheme: Scheme, protocol: UpstreamProtocol) -> bool {
     match scheme {
         Scheme::Udp => protocol == UpstreamProtocol::Udp,
         Scheme::Tcp => matches!(protocol, UpstreamProtocol::Tcp | UpstreamProtocol::Udp),

@@ -11,7 +11,7 @@ pub(crate) struct RunFindings {
     /// What the client is told of the reason.
     pub(crate) error: Option<EdeCode>,
     /// The same in words, where the number says too little.
-    pub(crate) words: Option<&'static str>,
+    pub(crate) text: Option<&'static str>,
 }
 
 /// What was found, and where the answer is from, as the client is told and the log says.
@@ -22,7 +22,7 @@ pub(crate) struct ReviewedAnswer {
 }
 
 impl RunFindings {
-    pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None, words: None };
+    pub(crate) const NONE: Self = Self { cause: Cause::NotAsked, error: None, text: None };
 }
 
 /// True if an answer is what some upstream said, now or before.

@@ -29,7 +29,7 @@ pub(crate) fn finish(
     let mut reviewed = review(view, asked, findings, state, out);
     if let Some(error) = keep_outside(view, asked, state, out) {
         reviewed.findings.error = Some(error);
-        reviewed.findings.words = Some(guard::REBINDING_WORDS);
+        reviewed.findings.text = Some(guard::REBINDING_WORDS);
     }
     shape::shape(view, asked, &reviewed, state, out);
     if out.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) fn review(
     out.clear();
     view.block_alias(&bare(asked.query), &asked.caller, out);
     state.mark_rewritten();
-    let findings = RunFindings { cause, error: Some(EdeCode::Blocked), words: None };
+    let findings = RunFindings { cause, error: Some(EdeCode::Blocked), text: None };
     ReviewedAnswer { findings, source: Source::Policy }
 }
 
@@ -95,7 +95,7 @@ fn blocked_alias(
 ) -> Option<Cause> {
     let mut found = None;
     let mut look = |alias: Name<'_>| {
-        let who = view.who(&asked.caller);
+        let who = view.identity(&asked.caller);
         let ask = Ask::lookup(asked.name, asked.query.qtype, asked.caller.client).by(&who);
         found = view.policy.check_cname(&ask, alias, asked.caller.now);
         found.is_some()

@@ -5,7 +5,6 @@
 //! task on a core (`branches`). Made by `request`; nobody waits for ever: the resolver's time-out
 //! and the bounds of the program see to that.
 
-use crate::back::ReplySink;
 use crate::branches;
 use crate::caller::DnsCaller;
 use crate::dns_request::DnsRequest;
@@ -14,8 +13,9 @@ use crate::findings::RunFindings;
 use crate::finish::finish;
 use crate::pending_request::PendingRequest;
 use crate::plan::DnsPlan;
+use crate::reply_sink::ReplySink;
+use crate::request_env::RequestEnv;
 use crate::shared::DoorShared;
-use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
 use dns_wire::UDP_BYTES_MAX;
 use pipeline::machine;
@@ -38,7 +38,7 @@ pub(crate) struct PendingQuestions {
     findings: RunFindings,
     out: Vec<u8>,
     /// Nobody waits for a renewal.
-    back: Option<ReplySink>,
+    sink: Option<ReplySink>,
     /// The process does not end before it is answered.
     _held: DrainGuard,
 }
@@ -52,7 +52,7 @@ pub(crate) const TASKS_MAX: usize = 16_384;
 struct PendingPermit(Arc<DoorShared>, QuerySource);
 
 impl PendingPermit {
-    fn take(shared: &Arc<DoorShared>, source: QuerySource) -> Option<Self> {
+    fn acquire(shared: &Arc<DoorShared>, source: QuerySource) -> Option<Self> {
         shared.tasks.acquire(source).ok().map(|()| Self(Arc::clone(shared), source))
     }
 }
@@ -82,7 +82,7 @@ impl PendingQuestions {
             state,
             findings,
             out,
-            back: None,
+            sink: None,
             _held: view.shared.drain.hold(),
         })
     }
@@ -99,7 +99,7 @@ impl PendingQuestions {
 
     /// The answer goes this way.
     pub(crate) fn answering(mut self: Box<Self>, back: ReplySink) -> Box<Self> {
-        self.back = Some(back);
+        self.sink = Some(back);
         self
     }
 
@@ -116,14 +116,14 @@ impl PendingQuestions {
         let (state, out) = (&mut this.state, &mut this.out);
         let step = machine::run(&this.plan.program, state, &query, name, &mut around, out);
         // A renewal is asked for where an answer is at hand, not behind a wait.
-        (this.findings, _) = around.leave();
+        (this.findings, _) = around.finish();
         match step {
             RunStep::Wait(wait) => {
                 drop(policy);
                 self.wait(wait);
             }
             RunStep::Done => {
-                let Some(back) = this.back.take() else { return };
+                let Some(back) = this.sink.take() else { return };
                 out.reserve(REPLY_BYTES);
                 let asked = DnsRequest { query: &query, name, caller };
                 finish(&view, &asked, this.findings, state, out);
@@ -152,7 +152,7 @@ impl PendingQuestions {
         let shared = Arc::clone(&self.shared);
         let source = self.request.source();
         let mut callback = PendingCallback(Some(self));
-        let Some(place) = PendingPermit::take(&shared, source) else { return };
+        let Some(place) = PendingPermit::acquire(&shared, source) else { return };
         let core = crate::chance::number() as usize % shared.cores.count();
         let task = move || async move {
             let _place = place;
@@ -163,7 +163,7 @@ impl PendingQuestions {
                 plan: &this.plan,
                 request: &this.request,
             };
-            let arrived = branches::settle(branch, &this.state, wait, &mut this.out).await;
+            let arrived = branches::wait_for(branch, &this.state, wait, &mut this.out).await;
             pending.arrive(arrived);
         };
         // A core that takes no more work drops the task, and the callback with it.

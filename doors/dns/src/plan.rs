@@ -6,7 +6,7 @@
 use crate::blocked::BlockedAnswers;
 use crate::guard::{DesignatedResolvers, GuardSecrets, QueryGuard};
 use crate::local_names::LocalNames;
-use crate::outside::PipelineResources;
+use crate::resources::PipelineResources;
 use crate::settings::client_subnet::ClientSubnetSettings;
 use crate::settings::{AliasesAtPixel, Settings};
 use crate::simple;

@@ -66,7 +66,7 @@ pub(crate) fn refused(view: &RequestView<'_>, caller: DnsCaller<'_>, reply: &[u8
 }
 
 fn took_us(caller: DnsCaller<'_>) -> u32 {
-    u32::try_from(caller.begun.elapsed().as_micros()).unwrap_or(u32::MAX)
+    u32::try_from(caller.started.elapsed().as_micros()).unwrap_or(u32::MAX)
 }
 
 /// The response code in a reply's header; that of REFUSED where there is no reply, since to say

@@ -6,16 +6,16 @@
 //! What can be answered at once goes into the caller's buffer without an allocation; a question
 //! that must wait leaves with `pending` and comes back into the same [`finish`].
 
-use crate::back::ReplySink;
 use crate::caller::{DnsCaller, QueryTransport};
 use crate::dns_request::DnsRequest;
 use crate::findings::RunFindings;
 use crate::finish::finish;
-use crate::guard::{Admission, OutgoingFate, SenderProof, TurnedAway};
+use crate::guard::{Admission, AdmissionRefusal, OutgoingFate, SenderProof};
 use crate::pending::PendingQuestions;
 use crate::record;
+use crate::reply_sink::ReplySink;
+use crate::request_env::RequestEnv;
 use crate::shape;
-use crate::surroundings::RequestEnv;
 use crate::view::RequestView;
 use dns_wire::{BadQuery, DnsQuery, Rcode, synthesize};
 use pipeline::machine;
@@ -43,19 +43,19 @@ pub(crate) fn handle(
     let query = match DnsQuery::parse(message, &mut text) {
         Ok(query) => query,
         Err(bad) => {
-            refuse_unread(view, bad, caller, reply);
+            answer_malformed(view, bad, caller, reply);
             return HandleOutcome::Now;
         }
     };
     let asked = DnsRequest { query: &query, name: text.as_name(), caller };
-    if !is_welcome(view, &asked, reply) {
+    if !is_admitted(view, &asked, reply) {
         record::turned_away(view, &asked, reply);
         return HandleOutcome::Now;
     }
     let mut state = RunState::new(view.plan.entry(caller.entry));
     let mut around = RequestEnv::new(*view, caller, RunFindings::NONE);
     let step = machine::run(&view.plan.program, &mut state, &query, asked.name, &mut around, reply);
-    let (findings, renewal) = around.leave();
+    let (findings, renewal) = around.finish();
     if let Some(renewal) = renewal {
         PendingQuestions::renewal(view, message, caller, renewal).start();
     }
@@ -75,46 +75,48 @@ pub(crate) fn handle(
 
 /// Answers what is no question, if it gets an answer at all: who sends such things is limited as
 /// who asks is.
-fn refuse_unread(
+fn answer_malformed(
     view: &RequestView<'_>,
     bad: BadQuery<'_>,
     caller: DnsCaller<'_>,
     reply: &mut Vec<u8>,
 ) {
-    let admission = view.plan.guard.admit_unread(&caller);
+    let admission = view.plan.guard.admit_malformed(&caller);
     let (mut bad, cookie) = match bad {
         BadQuery::Drop(_) => return record::refused(view, caller, reply),
         BadQuery::Reply(bad) => (bad, None),
         BadQuery::Cookie(bad, options) => (bad, Some(options)),
     };
     match (admission, cookie) {
-        (Admission::Welcome, None) => synthesize::bad(&bad, reply),
-        (Admission::Welcome, Some(options)) => {
-            view.plan.guard.give_cookie(bad, options, &caller, reply);
+        (Admission::Admitted, None) => synthesize::bad(&bad, reply),
+        (Admission::Admitted, Some(options)) => {
+            view.plan.guard.write_cookie_reply(bad, options, &caller, reply);
         }
         // There is nothing to come again with over TCP.
-        (Admission::Dropped | Admission::TurnedAway(TurnedAway::ComeByTcp), _) => {}
-        (Admission::TurnedAway(_), _) => {
+        (Admission::Dropped | Admission::Refused(AdmissionRefusal::RetryOverTcp), _) => {}
+        (Admission::Refused(_), _) => {
             bad.rcode = Rcode::Refused;
             synthesize::bad(&bad, reply);
         }
     }
-    let judged = !reply.is_empty() && caller.way == QueryTransport::Udp;
-    if judged && view.plan.guard.judge(&caller, SenderProof::Claimed, reply) != OutgoingFate::Send {
+    let judged = !reply.is_empty() && caller.transport == QueryTransport::Udp;
+    if judged
+        && view.plan.guard.reply_fate(&caller, SenderProof::Claimed, reply) != OutgoingFate::Send
+    {
         reply.clear();
     }
     record::refused(view, caller, reply);
 }
 
 /// True if the guard lets the query in; if not, what it gets is in `reply`, which may be nothing.
-fn is_welcome(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &mut Vec<u8>) -> bool {
+fn is_admitted(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &mut Vec<u8>) -> bool {
     let guard = &view.plan.guard;
     let seen = guard.read(asked.query, &asked.caller);
     let seen = seen.as_ref();
     let why = match guard.admit(&asked.caller, seen.map_err(|bad| *bad)) {
-        Admission::Welcome => return true,
+        Admission::Admitted => return true,
         Admission::Dropped => return false,
-        Admission::TurnedAway(why) => why,
+        Admission::Refused(why) => why,
     };
     why.write(asked.query, seen.ok(), shape::limit_of(asked), reply);
     shape::send_or_not(view, asked, seen.ok(), reply);
@@ -124,6 +126,6 @@ fn is_welcome(view: &RequestView<'_>, asked: &DnsRequest<'_>, reply: &mut Vec<u8
 /// A message longer than any question: no reply, one event, and it counts for its sender.
 pub(crate) fn refuse_oversized(view: &RequestView<'_>, caller: DnsCaller<'_>) {
     // Whether it were let in makes no difference: there is nothing to read.
-    let _ = view.plan.guard.admit_unread(&caller);
+    let _ = view.plan.guard.admit_malformed(&caller);
     record::refused(view, caller, &[]);
 }

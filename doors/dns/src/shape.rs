@@ -24,14 +24,14 @@ const STREAM_REPLY_BYTES_MAX: usize = 65_535;
 const EMPTIED_TTL_S: u32 = 60;
 
 /// What is told of an upstream that is this server.
-const CIRCLE_TEXT: &str = "an upstream leads back to this server";
+const LOOP_TEXT: &str = "an upstream leads back to this server";
 
 /// OPT without options, and an extended error without text.
 const OPT_BYTES_MAX: usize = 17;
 
 /// Returns how long the answer may be.
 pub(crate) fn limit_of(asked: &DnsRequest<'_>) -> usize {
-    match asked.caller.way {
+    match asked.caller.transport {
         QueryTransport::Udp => asked.query.udp_limit(),
         QueryTransport::Tcp
         | QueryTransport::Tls
@@ -48,10 +48,10 @@ pub(crate) fn send_or_not(
     reply: &mut Vec<u8>,
 ) {
     let sender = seen.map_or(SenderProof::Claimed, |seen| seen.sender);
-    if asked.caller.way != QueryTransport::Udp {
+    if asked.caller.transport != QueryTransport::Udp {
         return;
     }
-    match view.plan.guard.judge(&asked.caller, sender, reply) {
+    match view.plan.guard.reply_fate(&asked.caller, sender, reply) {
         OutgoingFate::Send => {}
         OutgoingFate::Truncate => {
             reply.clear();
@@ -101,8 +101,8 @@ pub(crate) fn shape(
     seen.answer.subnet = echoed(view, source, &returned, seen.subnet);
     let room = limit.saturating_sub(out.len() + OPT_BYTES_MAX + seen.answer.len());
     let text = match state.failure() {
-        Some(RunFailure::Loop) if room >= CIRCLE_TEXT.len() => CIRCLE_TEXT.to_owned(),
-        _ => match findings.words {
+        Some(RunFailure::Loop) if room >= LOOP_TEXT.len() => LOOP_TEXT.to_owned(),
+        _ => match findings.text {
             Some(words) if !seen.reads_structured && room >= words.len() => words.to_owned(),
             _ => reason(view, asked, &seen, error, findings.cause, room),
         },

@@ -13,9 +13,9 @@ pub(crate) enum SpecialAnswer {
     /// The loopback addresses (RFC 6761 §6.3).
     Loopback,
     /// There is no such name.
-    NoSuchName,
+    NxDomain,
     /// The name exists and has nothing of the type asked for.
-    Nothing,
+    NoData,
 }
 
 /// Which special names are answered here.
@@ -30,10 +30,10 @@ pub(crate) struct SpecialNames {
 /// iCloud Private Relay (developer.apple.com, "Prepare your network"), and the one by which
 /// resolvers announce encrypted forms of themselves (RFC 9462 §4), which we do not have yet.
 const CANARIES: &[(&str, SpecialAnswer)] = &[
-    ("use-application-dns.net", SpecialAnswer::NoSuchName),
-    ("mask.icloud.com", SpecialAnswer::NoSuchName),
-    ("mask-h2.icloud.com", SpecialAnswer::NoSuchName),
-    ("_dns.resolver.arpa", SpecialAnswer::Nothing),
+    ("use-application-dns.net", SpecialAnswer::NxDomain),
+    ("mask.icloud.com", SpecialAnswer::NxDomain),
+    ("mask-h2.icloud.com", SpecialAnswer::NxDomain),
+    ("_dns.resolver.arpa", SpecialAnswer::NoData),
 ];
 
 /// Reverse zones of addresses that mean nothing outside one network (RFC 6303 §4, RFC 7793 for
@@ -78,8 +78,8 @@ impl SpecialNames {
         // Nearly every name asked for ends otherwise, and is done here.
         let found = match text.rsplit('.').next() {
             Some("localhost") => SpecialAnswer::Loopback,
-            Some("invalid") => SpecialAnswer::NoSuchName,
-            Some("arpa") if is_private_reverse(text) => SpecialAnswer::NoSuchName,
+            Some("invalid") => SpecialAnswer::NxDomain,
+            Some("arpa") if is_private_reverse(text) => SpecialAnswer::NxDomain,
             Some("arpa" | "com" | "net") => self.canary(text)?,
             _ => return None,
         };
@@ -134,15 +134,15 @@ mod tests {
         check("localhost", Some(SpecialAnswer::Loopback));
         check("a.b.localhost", Some(SpecialAnswer::Loopback));
         check("notlocalhost", None);
-        check("x.invalid", Some(SpecialAnswer::NoSuchName));
+        check("x.invalid", Some(SpecialAnswer::NxDomain));
         check("localhost.example", None);
     }
 
     #[test]
     fn canaries_keep_programs_here() {
-        check("use-application-dns.net", Some(SpecialAnswer::NoSuchName));
-        check("mask-h2.icloud.com", Some(SpecialAnswer::NoSuchName));
-        check("_dns.resolver.arpa", Some(SpecialAnswer::Nothing));
+        check("use-application-dns.net", Some(SpecialAnswer::NxDomain));
+        check("mask-h2.icloud.com", Some(SpecialAnswer::NxDomain));
+        check("_dns.resolver.arpa", Some(SpecialAnswer::NoData));
         check("icloud.com", None);
         let passing = SpecialNames::new(CanaryAction::Pass, vec![]);
         assert_eq!(passing.find(Name::from_lowercase("mask.icloud.com").unwrap()), None);
@@ -150,14 +150,14 @@ mod tests {
 
     #[test]
     fn private_reverse_zones_do_not_leak() {
-        check("1.1.168.192.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
-        check("168.192.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
-        check("4.3.16.172.in-addr.arpa", Some(SpecialAnswer::NoSuchName));
+        check("1.1.168.192.in-addr.arpa", Some(SpecialAnswer::NxDomain));
+        check("168.192.in-addr.arpa", Some(SpecialAnswer::NxDomain));
+        check("4.3.16.172.in-addr.arpa", Some(SpecialAnswer::NxDomain));
         check("4.3.32.172.in-addr.arpa", None);
         check("8.8.8.8.in-addr.arpa", None);
         check("1.110.in-addr.arpa", None);
-        check(&format!("1.{ZEROES}.ip6.arpa"), Some(SpecialAnswer::NoSuchName));
-        check("1.0.d.f.ip6.arpa", Some(SpecialAnswer::NoSuchName));
+        check(&format!("1.{ZEROES}.ip6.arpa"), Some(SpecialAnswer::NxDomain));
+        check("1.0.d.f.ip6.arpa", Some(SpecialAnswer::NxDomain));
         check("1.0.0.0.8.f.4.0.1.0.0.2.ip6.arpa", None);
     }
 
@@ -167,6 +167,6 @@ mod tests {
         let names = SpecialNames::new(CanaryAction::Answer, vec![zone]);
         let find = |text| names.find(Name::from_lowercase(text).unwrap());
         assert_eq!(find("1.1.168.192.in-addr.arpa"), None);
-        assert_eq!(find("1.10.in-addr.arpa"), Some(SpecialAnswer::NoSuchName));
+        assert_eq!(find("1.10.in-addr.arpa"), Some(SpecialAnswer::NxDomain));
     }
 }

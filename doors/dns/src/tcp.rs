@@ -6,9 +6,9 @@
 //! what gets no answer; what it is owed besides still comes.
 //! Called by `listeners` and `tls`, once per accepted connection, on the connection's core.
 
-use crate::back::{OwedReply, ReplySink};
 use crate::caller::{DnsCaller, QueryTransport};
 use crate::listener_context::ListenerContext;
+use crate::reply_sink::{OwedReply, ReplySink};
 use crate::request::{self, HandleOutcome};
 use crate::stream_limits::{IDLE, QUERY_BYTES_MAX};
 use crate::view::RequestView;
@@ -41,7 +41,7 @@ pub(crate) struct TcpPeer {
     pub(crate) port: u16,
     /// The address of ours that it connected to, if the policy wants to know the interface.
     pub(crate) local: Option<ArrivedAt>,
-    pub(crate) way: QueryTransport,
+    pub(crate) transport: QueryTransport,
     /// The server name of TLS; empty without.
     pub(crate) server_name: String,
 }
@@ -52,7 +52,7 @@ struct TcpConnection<S> {
     stream: S,
     /// What was read, from `taken` on not yet looked at.
     input: Vec<u8>,
-    taken: usize,
+    consumed: usize,
     output: Vec<u8>,
     reply: Vec<u8>,
     waiting: usize,
@@ -65,7 +65,7 @@ enum InputFront {
     /// A whole message was there and is dealt with.
     Message,
     /// Less than a whole message, or no room for another question.
-    Nothing,
+    Incomplete,
     /// Something after which the connection ends.
     End,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn serve_plain(line: ListenerContext, stream: Stream) {
     let (client, port) = (stream.peer().ip().to_canonical(), stream.peer().port());
     let local = line.local(&stream);
     let peer =
-        TcpPeer { client, port, local, way: QueryTransport::Tcp, server_name: String::new() };
+        TcpPeer { client, port, local, transport: QueryTransport::Tcp, server_name: String::new() };
     serve(line, peer, stream).await;
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         peer,
         stream,
         input: Vec::with_capacity(1024),
-        taken: 0,
+        consumed: 0,
         output: Vec::new(),
         reply: Vec::new(),
         waiting: 0,
@@ -105,10 +105,10 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
         let front = connection.take_message();
         match front {
             InputFront::Message => progress = Instant::now(),
-            InputFront::Nothing => {}
+            InputFront::Incomplete => {}
             InputFront::End => {
                 connection.input.clear();
-                connection.taken = 0;
+                connection.consumed = 0;
                 reading = false;
             }
         }
@@ -123,7 +123,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
             return connection.close().await;
         }
         let may_read = reading && connection.waiting < WAITING_MAX;
-        let patience = connection.patience();
+        let patience = connection.idle_timeout();
         tokio::select! {
             biased;
             () = &mut begun, if reading => reading = false,
@@ -151,7 +151,7 @@ pub(crate) async fn serve<S: AsyncRead + AsyncWrite + Unpin>(
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
     /// Returns how long nothing may happen from now on.
-    fn patience(&self) -> Duration {
+    fn idle_timeout(&self) -> Duration {
         if self.waiting > 0 {
             ANSWER_WAIT
         } else if self.line.limits.is_crowded() {
@@ -168,11 +168,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
     }
 
     fn take_message(&mut self) -> InputFront {
-        let unread = &self.input[self.taken..];
+        let unread = &self.input[self.consumed..];
         let Some((head, rest)) = unread.split_first_chunk::<2>() else { return self.compact() };
         let length = usize::from(u16::from_be_bytes(*head));
         if self.waiting >= WAITING_MAX {
-            return InputFront::Nothing;
+            return InputFront::Incomplete;
         }
         let shared = &self.line.shared;
         let (policy, plan) = (shared.policy.load(), shared.plan.load());
@@ -181,7 +181,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
             entry: self.line.routes.load().entry(),
             client_port: self.peer.port,
             server_name: &self.peer.server_name,
-            ..DnsCaller::now(self.peer.client, self.peer.way).near(&policy, || self.peer.local)
+            ..DnsCaller::now(self.peer.client, self.peer.transport)
+                .with_link_info(&policy, || self.peer.local)
         };
         if length > QUERY_BYTES_MAX {
             request::refuse_oversized(&view, caller);
@@ -191,7 +192,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
         self.reply.clear();
         let back = || ReplySink::Tcp(OwedReply::to(&self.answers));
         let handled = request::handle(&view, message, caller, &mut self.reply, back);
-        self.taken += 2 + length;
+        self.consumed += 2 + length;
         match handled {
             HandleOutcome::Later => self.waiting += 1,
             HandleOutcome::Now if self.reply.is_empty() => return InputFront::End,
@@ -206,9 +207,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> TcpConnection<S> {
 
     /// Moves the unfinished message to the front, so that the buffer stays about one long.
     fn compact(&mut self) -> InputFront {
-        self.input.drain(..self.taken);
-        self.taken = 0;
-        InputFront::Nothing
+        self.input.drain(..self.consumed);
+        self.consumed = 0;
+        InputFront::Incomplete
     }
 
     fn frame(&mut self, answer: &[u8]) {

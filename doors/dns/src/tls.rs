@@ -13,7 +13,7 @@ use transport::{ServerTls, Stream};
 
 /// DNS over TLS (RFC 7858).
 pub(crate) async fn serve_dns(line: ListenerContext, with: ServerTls, stream: Stream) {
-    if let Some(stream) = shake(&line, &with, stream).await {
+    if let Some(stream) = tls_handshake(&line, &with, stream).await {
         let peer = peer(&line, &stream, QueryTransport::Tls);
         tcp::serve(line, peer, stream).await;
     }
@@ -21,7 +21,7 @@ pub(crate) async fn serve_dns(line: ListenerContext, with: ServerTls, stream: St
 
 /// DNS over HTTPS (RFC 8484).
 pub(crate) async fn serve_https(line: ListenerContext, with: ServerTls, stream: Stream) {
-    if let Some(stream) = shake(&line, &with, stream).await {
+    if let Some(stream) = tls_handshake(&line, &with, stream).await {
         let versions = match stream.alpn() {
             Some(Alpn::Http2) => HttpVersions::Http2,
             Some(Alpn::Http1 | Alpn::Dot) | None => HttpVersions::Http1,
@@ -31,7 +31,11 @@ pub(crate) async fn serve_https(line: ListenerContext, with: ServerTls, stream: 
     }
 }
 
-async fn shake(line: &ListenerContext, with: &ServerTls, stream: Stream) -> Option<TlsStream> {
+async fn tls_handshake(
+    line: &ListenerContext,
+    with: &ServerTls,
+    stream: Stream,
+) -> Option<TlsStream> {
     tokio::select! {
         accepted = with.accept(stream, HANDSHAKE_DEADLINE) => accepted.ok(),
         // A handshake that is not through yet has asked for nothing.
@@ -42,5 +46,11 @@ async fn shake(line: &ListenerContext, with: &ServerTls, stream: Stream) -> Opti
 fn peer(line: &ListenerContext, stream: &TlsStream, way: QueryTransport) -> TcpPeer {
     let server_name = stream.sni().unwrap_or_default().to_owned();
     let (peer, local) = (stream.peer(), line.local(stream.tcp()));
-    TcpPeer { client: peer.ip().to_canonical(), port: peer.port(), local, way, server_name }
+    TcpPeer {
+        client: peer.ip().to_canonical(),
+        port: peer.port(),
+        local,
+        transport: way,
+        server_name,
+    }
 }

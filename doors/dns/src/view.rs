@@ -23,18 +23,18 @@ pub(crate) struct RequestView<'v> {
 impl RequestView<'_> {
     /// Returns what is known of the client beside its address. It says itself who it is: in the
     /// path of DNS over HTTPS, or in the first label of the name that it connects to.
-    pub(crate) fn who<'c>(&self, caller: &DnsCaller<'c>) -> ClientIdentity<'c> {
+    pub(crate) fn identity<'c>(&self, caller: &DnsCaller<'c>) -> ClientIdentity<'c> {
         let id = Some(caller.client_id).filter(|id| !id.is_empty());
         ClientIdentity {
             id: id.or_else(|| self.plan.id_in(caller.server_name)),
-            ..caller.near.into()
+            ..caller.link_info.into()
         }
     }
 
     /// Writes the answer to `query` for a blocked name.
     pub(crate) fn block(&self, query: &DnsQuery<'_>, caller: &DnsCaller<'_>, out: &mut Vec<u8>) {
-        let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
-        self.plan.blocked.write(query, style, self.reach(caller), out);
+        let style = self.policy.style_of(caller.client, Some(&self.identity(caller)));
+        self.plan.blocked.write(query, style, self.pixel_reach(caller), out);
     }
 
     /// Writes the answer to `query` for a name that is blocked for its alias alone.
@@ -44,16 +44,16 @@ impl RequestView<'_> {
         caller: &DnsCaller<'_>,
         out: &mut Vec<u8>,
     ) {
-        let style = self.policy.style_of(caller.client, Some(&self.who(caller)));
+        let style = self.policy.style_of(caller.client, Some(&self.identity(caller)));
         let reaches = match self.plan.aliases_at_pixel {
             AliasesAtPixel::Nothing => PixelReach::Nothing,
-            AliasesAtPixel::Answers => self.reach(caller),
+            AliasesAtPixel::Answers => self.pixel_reach(caller),
         };
         self.plan.blocked.write(query, style, reaches, out);
     }
 
     /// Returns what the client would have of the pixel door's address.
-    fn reach(&self, caller: &DnsCaller<'_>) -> PixelReach {
+    fn pixel_reach(&self, caller: &DnsCaller<'_>) -> PixelReach {
         if self.shared.trust.avoids(caller.client, caller.now) {
             PixelReach::Nothing
         } else {

@@ -4,8 +4,8 @@
 //! batch's own buffers and sends them together. It decides nothing. Started and stopped by
 //! `listeners`.
 
-use crate::back::ReplySink;
 use crate::caller::{DnsCaller, QueryTransport};
+use crate::reply_sink::ReplySink;
 use crate::request::{self, HandleOutcome};
 use crate::shared::DoorShared;
 use crate::sockets::SocketRoutes;
@@ -56,16 +56,16 @@ fn run(shared: &Arc<DoorShared>, routes: Arc<ArcSwap<SocketRoutes>>, socket: &Ar
             let caller = DnsCaller {
                 client: peer.ip(),
                 client_port: peer.port(),
-                near: LinkInfo::default(),
-                way: QueryTransport::Udp,
+                link_info: LinkInfo::default(),
+                transport: QueryTransport::Udp,
                 now,
-                begun,
+                started: begun,
                 entry,
                 server_name: "",
                 url_path: "",
                 client_id: "",
             };
-            let caller = caller.near(view.policy, || Some(route.arrived_at(socket)));
+            let caller = caller.with_link_info(view.policy, || Some(route.arrived_at(socket)));
             if cut {
                 request::refuse_oversized(&view, caller);
                 continue;

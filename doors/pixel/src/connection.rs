@@ -52,7 +52,7 @@ enum ConnectionOver {
 /// Holds what a TLS connection was opened for.
 pub(crate) struct SniHandshake {
     /// The name that was asked for; the root where there was none.
-    pub(crate) asked: DomainName,
+    pub(crate) server_name: DomainName,
     /// The names that its certificate is for; none where the door was given one.
     pub(crate) names: Option<Arc<LeafNames>>,
 }
@@ -75,7 +75,7 @@ impl PixelConnection {
     }
 
     /// Returns what the link tells of the client, as far as the policy wants to know.
-    pub(crate) fn near(&self, policy: &Policy, now: Now) -> LinkInfo {
+    pub(crate) fn link_info(&self, policy: &Policy, now: Now) -> LinkInfo {
         self.context.link_info(policy.link_info_needs(), now)
     }
 
@@ -123,7 +123,7 @@ impl PixelConnection {
 
 /// When a connection takes no more requests: the program ends, or the connection is over.
 pub(crate) struct StopSignal<F> {
-    pub(crate) begun: F,
+    pub(crate) started: F,
     pub(crate) connection: Rc<PixelConnection>,
 }
 
@@ -137,7 +137,7 @@ impl<F: Future<Output = ()> + Unpin> Future for StopSignal<F> {
         // One task polls it, so the first waker is good for all.
         let waker = self.connection.waiting.take().unwrap_or_else(|| cx.waker().clone());
         self.connection.waiting.set(Some(waker));
-        Pin::new(&mut self.begun).poll(cx)
+        Pin::new(&mut self.started).poll(cx)
     }
 }
 

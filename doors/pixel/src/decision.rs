@@ -66,7 +66,7 @@ pub(crate) fn decide(
 ) -> PixelDecision {
     let PixelQuery { host, url, kind, page } = *asked;
     let (door, client) = (vocab::Door::Pixel, connection.client());
-    let who = &connection.near(policy, now).into();
+    let who = &connection.link_info(policy, now).into();
     let of_url = policy
         .decide(&Ask { door, client, identity: Some(who), host, kind, url: Some(url), page }, now);
     let verdict = match of_url.action {
@@ -94,7 +94,7 @@ pub(crate) fn decide(
 
 /// True if a name passes for a leave or a pause alone: rules about it, or about what stands behind
 /// it, would block it, and led here.
-pub(crate) fn is_spared(
+pub(crate) fn is_exempt(
     policy: &Policy,
     client: PolicyClient<'_>,
     host: Name<'_>,

@@ -3,9 +3,9 @@
 //! `serve` takes its connections. Made by the binary.
 
 use crate::counters::PixelCounters;
-use crate::figures::PixelFigures;
 use crate::settings::Settings;
 use crate::splice_bounds::SpliceBounds;
+use crate::stats::PixelFigures;
 use crate::tunnels::OpenTunnels;
 use arc_swap::ArcSwap;
 use http_front::DoorLimits;
@@ -74,7 +74,7 @@ impl PixelDoor {
     }
 
     /// The door's own figures, for the metrics page.
-    pub fn figures(&self) -> Arc<dyn ledger::Collector> {
+    pub fn stats(&self) -> Arc<dyn ledger::Collector> {
         let (limits, tunnels) = (self.limits.connections().counts(), Arc::clone(&self.tunnels));
         Arc::new(PixelFigures::new(Arc::clone(&self.counters), limits, tunnels))
     }

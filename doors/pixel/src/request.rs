@@ -5,7 +5,7 @@
 
 use crate::connection::{CarryAttempt, PixelConnection};
 use crate::counters::Count;
-use crate::decision::{PixelDecision, PixelQuery, PolicyClient, decide, is_spared};
+use crate::decision::{PixelDecision, PixelQuery, PolicyClient, decide, is_exempt};
 use crate::door::PixelDoor;
 use crate::page;
 use crate::setup::{self, SetupPage};
@@ -50,7 +50,7 @@ struct PixelRequest {
     /// Absolute.
     url: String,
     /// One of our own pages.
-    own: Option<SetupPage>,
+    setup_page: Option<SetupPage>,
 }
 
 /// Tells what the client gets.
@@ -60,8 +60,8 @@ enum PixelOutcome<'r> {
     NotBlockedPage,
     NotCoveredPage,
     /// The name was let through since the connection began: it is to be asked for on a new one.
-    Anew,
-    Own(SetupPage),
+    Reconnect,
+    Page(SetupPage),
 }
 
 /// Tells whether the request's body has been read to its end.
@@ -96,14 +96,14 @@ pub(crate) async fn answer(
     let verdict = decision.verdict();
 
     // act
-    let outcome = if is_spared_since(&decision, connection, &policy, &wish, now) {
-        PixelOutcome::Anew
+    let outcome = if is_exempt_since(&decision, connection, &policy, &wish, now) {
+        PixelOutcome::Reconnect
     } else {
         act(&decision, connection, &policy, &wish, &head)
     };
 
     // review: nothing comes from elsewhere, so there is nothing to distrust.
-    let (source, action, cause) = told(&outcome, verdict);
+    let (source, action, cause) = event_fields(&outcome, verdict);
     ticket.decided(action, cause);
 
     // shape
@@ -126,13 +126,13 @@ pub(crate) async fn answer(
             door.counters.one(Count::NotCovered);
             page::not_covered(&wish.host)
         }
-        PixelOutcome::Anew => {
+        PixelOutcome::Reconnect => {
             door.counters.one(Count::Anew);
             // Over HTTP/2 a client may ask once more before it has heard of the end.
             connection.end();
-            anew(&wish, &head)
+            reconnect_redirect(&wish, &head)
         }
-        PixelOutcome::Own(wanted) => setup::answer(door, wanted, &head.headers),
+        PixelOutcome::Page(wanted) => setup::answer(door, wanted, &head.headers),
     };
     shape(&mut response, connection, &head, &drained);
     linger(drained, head.version);
@@ -144,10 +144,10 @@ pub(crate) async fn answer(
 }
 
 /// Returns what is recorded of an outcome.
-const fn told(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
+const fn event_fields(outcome: &PixelOutcome<'_>, verdict: Verdict) -> (Source, Action, Cause) {
     let source = match outcome {
-        PixelOutcome::Own(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
-        PixelOutcome::Anew => Source::Local,
+        PixelOutcome::Page(_) => return (Source::Local, Action::Pass, Cause::NotAsked),
+        PixelOutcome::Reconnect => Source::Local,
         PixelOutcome::Null(..) if matches!(verdict.action, Action::Pass) => Source::Local,
         PixelOutcome::Null(..) | PixelOutcome::BlockPage(_) => Source::Policy,
         PixelOutcome::NotBlockedPage | PixelOutcome::NotCoveredPage => Source::Refused,
@@ -162,7 +162,7 @@ fn read(connection: &PixelConnection, head: &http::request::Parts) -> PixelReque
     let url = [connection.context.scheme(), "://", authority, path].concat();
     let own = match connection.context.security {
         ConnectionSecurity::Plain => {
-            setup::wanted(authority::host(authority), &head.method, head.uri.path())
+            setup::setup_page(authority::host(authority), &head.method, head.uri.path())
         }
         // Nobody certifies an address.
         ConnectionSecurity::Tls(_) => None,
@@ -172,7 +172,7 @@ fn read(connection: &PixelConnection, head: &http::request::Parts) -> PixelReque
         page: page_of(headers),
         kind: kind::of_request(&head.method, &head.uri, headers),
         url,
-        own,
+        setup_page: own,
     }
 }
 
@@ -217,8 +217,8 @@ fn act<'r>(
     wish: &'r PixelRequest,
     head: &'r http::request::Parts,
 ) -> PixelOutcome<'r> {
-    if let Some(own) = wish.own {
-        return PixelOutcome::Own(own);
+    if let Some(own) = wish.setup_page {
+        return PixelOutcome::Page(own);
     }
     let field = |name| field_text(&head.headers, &HeaderName::from_static(name));
     let (host, destination) = (wish.host.as_name(), field("sec-fetch-dest"));
@@ -255,7 +255,7 @@ fn act<'r>(
 
 /// True if the name was let through after this connection had begun: the next one to it is carried
 /// to its server. Over a connection for another name it is asked for on one of its own, by 421.
-fn is_spared_since(
+fn is_exempt_since(
     decision: &PixelDecision,
     connection: &PixelConnection,
     policy: &Policy,
@@ -264,25 +264,25 @@ fn is_spared_since(
 ) -> bool {
     let (is_own, way) = match &connection.context.security {
         ConnectionSecurity::Plain => (true, SpliceProtocol::Plain),
-        ConnectionSecurity::Tls(secured) => (secured.asked == wish.host, SpliceProtocol::Tls),
+        ConnectionSecurity::Tls(secured) => (secured.server_name == wish.host, SpliceProtocol::Tls),
     };
     let authority = wish.url.split('/').nth(2).unwrap_or("");
     let is_spared = || {
-        let who = connection.near(policy, now).into();
+        let who = connection.link_info(policy, now).into();
         let client = PolicyClient { address: connection.client(), who: &who };
-        is_spared(policy, client, wish.host.as_name(), now)
+        is_exempt(policy, client, wish.host.as_name(), now)
     };
     matches!(decision, PixelDecision::NotBlocked(_))
         && is_own
         && names_no_other_port(authority, way)
-        && wish.own.is_none()
+        && wish.setup_page.is_none()
         && connection.attempt == CarryAttempt::None
         && is_spared()
 }
 
 /// Back to where it asked, with method and body (RFC 9110 section 15.4.8), on another connection. A
 /// preflight must not be redirected (Fetch section 4.10), and fails once.
-fn anew(wish: &PixelRequest, head: &http::request::Parts) -> Response<Body> {
+fn reconnect_redirect(wish: &PixelRequest, head: &http::request::Parts) -> Response<Body> {
     let location = HeaderValue::try_from(&wish.url).ok().filter(|_| head.method != Method::OPTIONS);
     let Some(location) = location else { return page::not_blocked(&wish.host) };
     let mut response = reply::empty(StatusCode::TEMPORARY_REDIRECT);
@@ -327,7 +327,7 @@ fn blocked_page(
         verdict,
         door: vocab::Door::Pixel,
         client: connection.client(),
-        identity: &connection.near(policy, now).into(),
+        identity: &connection.link_info(policy, now).into(),
         dashboard: door.parts.dashboard.get().copied(),
         setup: door.setup_url(),
         now,

@@ -7,8 +7,8 @@
 use crate::connection::{CarryAttempt, OpenCount, PixelConnection, SniHandshake, StopSignal};
 use crate::counters::Count;
 use crate::door::PixelDoor;
+use crate::fast_path::PixelFastPath;
 use crate::handshake;
-use crate::quick::PixelFastPath;
 use crate::request;
 use crate::socket;
 use crate::splice::{self, SpliceProtocol};
@@ -53,7 +53,7 @@ impl PixelDoor {
     /// Serves one connection without TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let Some((stream, attempt)) =
-            self.unless_spared(stream, SpliceProtocol::Plain, &drain).await
+            self.unless_exempt(stream, SpliceProtocol::Plain, &drain).await
         else {
             return;
         };
@@ -65,7 +65,7 @@ impl PixelDoor {
     /// Serves one connection with TLS to its end. Within a `LocalSet` or local runtime only.
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         let started = Instant::now();
-        let Some((stream, attempt)) = self.unless_spared(stream, SpliceProtocol::Tls, &drain).await
+        let Some((stream, attempt)) = self.unless_exempt(stream, SpliceProtocol::Tls, &drain).await
         else {
             return;
         };
@@ -105,7 +105,7 @@ impl PixelDoor {
         match accepted {
             Ok(stream) => {
                 let secured = SniHandshake {
-                    asked: asked_name(&stream),
+                    server_name: asked_name(&stream),
                     names: stream.leaf_names().cloned(),
                 };
                 let versions = http_versions(&stream);
@@ -129,7 +129,7 @@ impl PixelDoor {
     /// Gives the connection back, unless it is for a name that passes for a leave or a pause alone:
     /// such a one is carried to its server, to the end, if that can be reached. While there is no
     /// leave, this costs two loads.
-    async fn unless_spared(
+    async fn unless_exempt(
         &self,
         stream: Stream,
         way: SpliceProtocol,
@@ -148,7 +148,7 @@ impl PixelDoor {
         way: SpliceProtocol,
         drain: &Drain,
     ) -> Option<(Stream, CarryAttempt)> {
-        let looking = splice::spared(self, &mut stream, way);
+        let looking = splice::exempt_connection(self, &mut stream, way);
         let found = tokio::select! {
             // Whoever is slow is told so by what comes next, within the same time.
             found = tokio::time::timeout(HANDSHAKE_DEADLINE, looking) => found.ok().flatten(),
@@ -157,7 +157,7 @@ impl PixelDoor {
         match found {
             None => Some((stream, CarryAttempt::None)),
             Some(spared) => {
-                let back = splice::carry(self, stream, spared).await;
+                let back = splice::relay(self, stream, spared).await;
                 back.map(|stream| (stream, CarryAttempt::Failed))
             }
         }
@@ -185,7 +185,7 @@ impl PixelDoor {
             let (door, connection) = (Arc::clone(&door), Rc::clone(&at));
             async move { request::answer(&door, &connection, incoming).await }
         };
-        let stop = StopSignal { begun: drain.started(), connection: Rc::clone(&connection) };
+        let stop = StopSignal { started: drain.started(), connection: Rc::clone(&connection) };
         let lane = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
         drop(serve_with_fast_path(io, versions, Limits::default(), stop, lane, handler).await);

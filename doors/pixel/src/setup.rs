@@ -28,7 +28,7 @@ pub(crate) enum SetupPage {
 }
 
 /// Returns what is wanted of our own, if a request for this host and path wants any of it.
-pub(crate) fn wanted(host: &str, method: &Method, path: &str) -> Option<SetupPage> {
+pub(crate) fn setup_page(host: &str, method: &Method, path: &str) -> Option<SetupPage> {
     let address = host.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(host);
     if address.parse::<IpAddr>().is_err() || (*method != Method::GET && *method != Method::HEAD) {
         return None;
@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn only_an_address_leads_to_our_own_pages() {
         let check = |host, path, expected| {
-            assert_eq!(wanted(host, &Method::GET, path), expected, "{host}{path}");
+            assert_eq!(setup_page(host, &Method::GET, path), expected, "{host}{path}");
         };
         check("192.0.2.1", "/", Some(SetupPage::Instructions));
         check("[2001:db8::1]", "/ca.crt", Some(SetupPage::Certificate));
@@ -93,6 +93,6 @@ mod tests {
         check("192.0.2.1", "/x", None);
         check("ads.example", "/", None);
         check("", "/", None);
-        assert_eq!(wanted("192.0.2.1", &Method::POST, "/"), None);
+        assert_eq!(setup_page("192.0.2.1", &Method::POST, "/"), None);
     }
 }

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// The GUID that proves that the answer is meant (RFC 6455 §1.3).
-const PROOF: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const WEBSOCKET_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// A key is 16 bytes in base64 (§4.1).
 const KEY_BYTES: usize = 24;
 /// A Close frame of 1000, normal closure (§5.5.1, §7.4.1).
@@ -34,7 +34,8 @@ pub(crate) fn accept(headers: &HeaderMap) -> Option<Response<Body>> {
     if key.len() != KEY_BYTES || version != "13" {
         return None;
     }
-    let proof = STANDARD.encode(Sha1::new().chain_update(key).chain_update(PROOF).finalize());
+    let proof =
+        STANDARD.encode(Sha1::new().chain_update(key).chain_update(WEBSOCKET_GUID).finalize());
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let fields = answer.headers_mut();

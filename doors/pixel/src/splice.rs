@@ -8,7 +8,7 @@
 //! else is done.
 
 use crate::counters::Count;
-use crate::decision::{PolicyClient, is_spared};
+use crate::decision::{PolicyClient, is_exempt};
 use crate::door::PixelDoor;
 use crate::ticket::PixelTicket;
 use crate::tunnels::{Beginning, NoTunnel, TunnelPermit};
@@ -75,7 +75,7 @@ impl DialGuard for SpliceGuard<'_> {
 }
 
 /// Returns whom a connection is for, once its first bytes say so, if that name is spared.
-pub(crate) async fn spared(
+pub(crate) async fn exempt_connection(
     door: &PixelDoor,
     stream: &mut Stream,
     way: SpliceProtocol,
@@ -92,7 +92,7 @@ pub(crate) async fn spared(
     let (wanted, now) = (policy.link_info_needs(), clock::now());
     let who = neighbours::of(wanted, client, || neighbours::local(wanted, stream), now).into();
     let is_spared =
-        is_spared(&policy, PolicyClient { address: client, who: &who }, name.as_name(), now);
+        is_exempt(&policy, PolicyClient { address: client, who: &who }, name.as_name(), now);
     is_spared.then_some(SplicedConnection { name, port, beginning })
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn names_no_other_port(authority: &str, way: SpliceProtocol) -> bool 
 
 /// Carries the connection to its end, or gives it back untouched where its server cannot be
 /// reached; records which.
-pub(crate) async fn carry(
+pub(crate) async fn relay(
     door: &PixelDoor,
     stream: Stream,
     spared: SplicedConnection,
@@ -137,7 +137,7 @@ pub(crate) async fn carry(
     let mut ticket = PixelTicket::open(door, clock::now(), client);
     ticket.asked(RequestKind::Tunnel, EventSubject::name(spared.name.as_name()));
     ticket.decided(Action::Pass, Cause::Paused);
-    match reached(door, client, spared).await {
+    match connect(door, client, spared).await {
         Ok((place, server)) => {
             door.counters.one(Count::Spliced);
             ticket.answered(Source::Tunnel, 200);
@@ -164,7 +164,7 @@ enum NotCarried {
     Dial(DialError),
 }
 
-async fn reached(
+async fn connect(
     door: &PixelDoor,
     client: IpAddr,
     spared: SplicedConnection,
@@ -187,7 +187,7 @@ impl NotCarried {
                 (Count::SpliceFull, Source::Refused, 503)
             }
             // RFC 5842 section 7.2.
-            Self::NoTunnel(NoTunnel::Circle) => (Count::SpliceCircle, Source::Refused, 508),
+            Self::NoTunnel(NoTunnel::Loop) => (Count::SpliceCircle, Source::Refused, 508),
             Self::Dial(why) => match why.blame() {
                 Blame::Guard | Blame::Client => (Count::SpliceForbidden, Source::Refused, 403),
                 Blame::Origin => (Count::SpliceUnreached, Source::Failed, 502),

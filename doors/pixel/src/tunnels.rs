@@ -25,7 +25,7 @@ pub(crate) enum NoTunnel {
     /// The client has as many as it may have.
     ClientFull,
     /// Is one of ours that came round.
-    Circle,
+    Loop,
 }
 
 /// The open tunnels, for all cores.
@@ -63,7 +63,7 @@ impl OpenTunnels {
             return Err(NoTunnel::ClientFull);
         }
         if beginning.is_some() && table.open.values().any(|(_, other)| *other == beginning) {
-            return Err(NoTunnel::Circle);
+            return Err(NoTunnel::Loop);
         }
         let number = table.next;
         table.next += 1;
@@ -113,7 +113,7 @@ mod tests {
         let open = |byte| tunnels.open(client(1), Some([byte; PREFIX_BYTES]));
         let first = open(1).unwrap();
         let _other = open(2).unwrap();
-        assert_eq!(open(1).unwrap_err(), NoTunnel::Circle);
+        assert_eq!(open(1).unwrap_err(), NoTunnel::Loop);
         drop(first);
         assert!(open(1).is_ok());
     }

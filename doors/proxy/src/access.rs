@@ -18,7 +18,7 @@ use std::sync::Arc;
 use vocab::{Complaint, Network, Now};
 
 /// Wrong credentials of one client: twenty at once, then one in five seconds.
-pub(crate) const GUESSES: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
+pub(crate) const FAILED_LOGIN_RATE: ClientRate = ClientRate { burst: 20, milli_per_second: 200 };
 
 /// The users and tokens that are let in.
 pub(crate) struct ProxyAccess {
@@ -26,14 +26,14 @@ pub(crate) struct ProxyAccess {
     users: Option<UserTable>,
     tokens: HashMap<[u8; 32], Arc<str>>,
     exempt: Vec<Network>,
-    desk: PasswordChecker,
+    checker: PasswordChecker,
 }
 
 /// Why somebody is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AccessDenied {
     /// Credentials are due: 407 with these `Proxy-Authenticate`.
-    Asked(Vec<HeaderValue>),
+    Challenge(Vec<HeaderValue>),
     /// Too many were wrong: 429.
     Guessing,
     /// Too many are being checked: 503.
@@ -63,7 +63,7 @@ impl ProxyAccess {
             users,
             tokens: tokens.map(|(name, token)| (token.0.0, name.as_str().into())).collect(),
             exempt: settings.exempt.iter().map(|network| network.0).collect(),
-            desk,
+            checker: desk,
         })
     }
 
@@ -75,50 +75,50 @@ impl ProxyAccess {
         headers: &HeaderMap,
         now: Now,
     ) -> Result<Option<Arc<str>>, AccessDenied> {
-        let shown = shown(headers);
+        let shown = read_credentials(headers);
         if shown.is_none() && self.exempt.iter().any(|network| network.contains(client)) {
             return Ok(None);
         }
         let attempt = match shown {
-            None => return Err(self.asked()),
+            None => return Err(self.challenge()),
             Some(ShownCredentials::Token(token)) => Err(self.tokens.get(&token)),
             Some(ShownCredentials::Basic(shown)) => {
                 match self.tokens.get(&digest(shown.user.as_bytes())) {
                     Some(user) => Err(Some(user)),
-                    None => Ok(self.desk.attempt(0, shown)),
+                    None => Ok(self.checker.attempt(0, shown)),
                 }
             }
         };
         match attempt {
             Err(Some(user)) => Ok(Some(Arc::clone(user))),
             Err(None) => match guesses.take(client, now.mono_ms) {
-                TokenTaken::Yes => Err(self.asked()),
+                TokenTaken::Yes => Err(self.challenge()),
                 TokenTaken::No => Err(AccessDenied::Guessing),
             },
             Ok(attempt) => {
-                if let Some(user) = self.desk.remembers(&attempt, now) {
+                if let Some(user) = self.checker.remembers(&attempt, now) {
                     return Ok(Some(user));
                 }
                 // Taken before the check, so that many at once are no way around.
                 if guesses.take(client, now.mono_ms) == TokenTaken::No {
                     return Err(AccessDenied::Guessing);
                 }
-                let Some(users) = &self.users else { return Err(self.asked()) };
-                let outcome = self.desk.check(users, attempt, now).await;
+                let Some(users) = &self.users else { return Err(self.challenge()) };
+                let outcome = self.checker.check(users, attempt, now).await;
                 if outcome != LoginOutcome::Wrong {
                     guesses.refund(client);
                 }
                 match outcome {
                     LoginOutcome::Accepted(user) => Ok(Some(user)),
-                    LoginOutcome::Wrong => Err(self.asked()),
+                    LoginOutcome::Wrong => Err(self.challenge()),
                     LoginOutcome::Busy => Err(AccessDenied::Busy),
                 }
             }
         }
     }
 
-    fn asked(&self) -> AccessDenied {
-        AccessDenied::Asked(self.challenges.clone())
+    fn challenge(&self) -> AccessDenied {
+        AccessDenied::Challenge(self.challenges.clone())
     }
 }
 
@@ -130,7 +130,7 @@ enum ShownCredentials {
 }
 
 /// Reads `Proxy-Authorization`; nothing where it is malformed, or there twice.
-fn shown(headers: &HeaderMap) -> Option<ShownCredentials> {
+fn read_credentials(headers: &HeaderMap) -> Option<ShownCredentials> {
     let mut fields = headers.get_all(PROXY_AUTHORIZATION).iter();
     let field = fields.next()?.as_bytes();
     if fields.next().is_some() || field.len() > FIELD_BYTES_MAX {
@@ -173,7 +173,7 @@ mod tests {
 
     #[tokio::test]
     async fn users_tokens_and_exempt_clients_are_let_in() {
-        let (access, guesses) = (access(), ClientBuckets::new(GUESSES));
+        let (access, guesses) = (access(), ClientBuckets::new(FAILED_LOGIN_RATE));
         let check = async |client: IpAddr, field: &str, expected: Option<&str>| {
             let admitted = access.admit(&guesses, client, &showing(field), NOW).await;
             assert_eq!(admitted, Ok(expected.map(Into::into)), "{field}");
@@ -187,12 +187,12 @@ mod tests {
 
     #[tokio::test]
     async fn guessing_is_slowed_down_and_does_not_lock_out_who_is_known() {
-        let (access, guesses) = (access(), ClientBuckets::new(GUESSES));
+        let (access, guesses) = (access(), ClientBuckets::new(FAILED_LOGIN_RATE));
         let known = showing("Basic YW5uOnNlY3JldA==");
         assert!(access.admit(&guesses, CLIENT, &known, NOW).await.is_ok());
-        for _ in 0..GUESSES.burst {
+        for _ in 0..FAILED_LOGIN_RATE.burst {
             let wrong = access.admit(&guesses, CLIENT, &showing("Bearer wrong"), NOW).await;
-            assert!(matches!(wrong, Err(AccessDenied::Asked(_))), "{wrong:?}");
+            assert!(matches!(wrong, Err(AccessDenied::Challenge(_))), "{wrong:?}");
         }
         for field in ["Bearer wrong", "Basic YW5uOndyb25n"] {
             let wrong = access.admit(&guesses, CLIENT, &showing(field), NOW).await;
@@ -200,7 +200,7 @@ mod tests {
         }
         assert_eq!(access.admit(&guesses, CLIENT, &known, NOW).await, Ok(Some("ann".into())));
         let nothing = access.admit(&guesses, CLIENT, &HeaderMap::new(), NOW).await;
-        let Err(AccessDenied::Asked(challenges)) = nothing else { panic!("{nothing:?}") };
+        let Err(AccessDenied::Challenge(challenges)) = nothing else { panic!("{nothing:?}") };
         assert_eq!(challenges[0], "Basic realm=\"Tidegate\", charset=\"UTF-8\"");
         assert_eq!(challenges.len(), 2);
     }

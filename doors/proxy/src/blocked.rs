@@ -38,7 +38,7 @@ pub(crate) fn answer<B>(
     let policy = trip.door.parts.policy.load();
     let headers = request.headers();
     let hints = hints(asked, &policy, request);
-    let who = trip.who();
+    let who = trip.identity();
     let reader = PageReader::of(headers);
     let mut answer = match select_answer(&hints) {
         _ if asked.kind == RequestKind::Tunnel => in_words(asked, &policy),

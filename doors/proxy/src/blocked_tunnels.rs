@@ -26,5 +26,5 @@ pub struct TunnelClient {
     /// Address.
     pub address: IpAddr,
     /// Our end of its connection; none where it is gone already.
-    pub came_to: Option<SocketAddr>,
+    pub local_address: Option<SocketAddr>,
 }

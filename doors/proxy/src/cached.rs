@@ -5,9 +5,9 @@
 
 use crate::connection::ProxyConnection;
 use crate::context::ProxyContext;
+use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
 use crate::setup::ProxySetup;
-use crate::within::{DestinationGuard, HostAsker};
 use http::header::HeaderMap;
 use http::uri::PathAndQuery;
 use http::{Method, Request, Response, StatusCode, Uri, Version, request};
@@ -22,7 +22,7 @@ use vocab::{Cause, Now};
 /// Why the cache's fetch brought nothing.
 #[derive(Clone)]
 pub(crate) enum ProxyFetchFailed {
-    GoingRound,
+    Loop,
     Send(SendError),
 }
 
@@ -56,8 +56,8 @@ impl UrlFetcher {
             door: Arc::clone(trip.door),
             setup: Arc::clone(trip.setup),
             caller: Arc::clone(trip.caller),
-            user: trip.within.asker.user.clone(),
-            cause: trip.within.asker.cause,
+            user: trip.destination.asker.user.clone(),
+            cause: trip.destination.asker.cause,
             origin: target.origin.clone(),
             path: target.path,
             received: target.received,
@@ -67,7 +67,7 @@ impl UrlFetcher {
 }
 
 /// True if the cache has a say in a request.
-pub(crate) fn concerns(head: &request::Parts, body: &Incoming) -> bool {
+pub(crate) fn is_for_cache(head: &request::Parts, body: &Incoming) -> bool {
     (head.method == Method::GET || head.method == Method::HEAD) && body.is_end_stream()
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn answer(
 
 /// A request that goes past the cache, as far as the cache cares; none for requests that change
 /// nothing.
-pub(crate) fn passing(
+pub(crate) fn bypass(
     trip: &ProxyContext<'_>,
     head: &request::Parts,
     origin: &Origin,
@@ -116,7 +116,7 @@ pub(crate) fn passing(
 }
 
 /// Drops what a request may have changed that went past the cache, and keeps what it may.
-pub(crate) async fn passed(
+pub(crate) async fn invalidate_after(
     trip: &ProxyContext<'_>,
     question: Option<CacheRequest>,
     target: OriginTarget<'_>,
@@ -150,12 +150,18 @@ impl OriginFetcher for UrlFetcher {
         *request.headers_mut() = fields;
         setup
             .fields
-            .onward(request.headers_mut(), origin, errand.received, errand.caller.client(), None)
-            .map_err(|_| ProxyFetchFailed::GoingRound)?;
+            .for_origin(
+                request.headers_mut(),
+                origin,
+                errand.received,
+                errand.caller.client(),
+                None,
+            )
+            .map_err(|_| ProxyFetchFailed::Loop)?;
         let ProxyFetch { door, caller, user, cause, now, .. } = errand;
         let asker = HostAsker::of(&door.parts.policy, caller, user.clone(), *cause, *now);
         let within = DestinationGuard::of(setup, &door.parts.off_limits, asker, Some(&origin.host));
-        let way = setup.routes.way(&origin.host);
+        let way = setup.routes.route_for(&origin.host);
         let sent = setup.origins.send_by(way, origin, Box::new(request), &within, errand.now).await;
         let response = sent.map_err(|unanswered| ProxyFetchFailed::Send(unanswered.error))?;
         if let Some(why) = no_answer(response.status()) {

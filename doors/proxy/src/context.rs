@@ -3,9 +3,9 @@
 //! Made by `request` once a request is decided about; read by everything that acts.
 
 use crate::connection::ProxyConnection;
+use crate::destination_guard::DestinationGuard;
 use crate::door::ProxyDoor;
 use crate::setup::ProxySetup;
-use crate::within::DestinationGuard;
 use http_engine::html::PageReader;
 use policy::ClientIdentity;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct ProxyContext<'d> {
     pub(crate) door: &'d Arc<ProxyDoor>,
     pub(crate) setup: &'d Arc<ProxySetup>,
     pub(crate) caller: &'d Arc<ProxyConnection>,
-    pub(crate) within: DestinationGuard<'d>,
+    pub(crate) destination: DestinationGuard<'d>,
     pub(crate) now: Now,
 }
 
@@ -30,12 +30,12 @@ pub(crate) struct PageSubject<'r> {
 
 impl ProxyContext<'_> {
     /// Returns what is known of the client beside its address.
-    pub(crate) fn who(&self) -> ClientIdentity<'_> {
-        ClientIdentity { user: self.within.asker.user.as_deref(), ..self.near().into() }
+    pub(crate) fn identity(&self) -> ClientIdentity<'_> {
+        ClientIdentity { user: self.destination.asker.user.as_deref(), ..self.link_info().into() }
     }
 
     /// Returns what the client's link tells of it, as far as the policy wants to know.
-    pub(crate) fn near(&self) -> LinkInfo {
+    pub(crate) fn link_info(&self) -> LinkInfo {
         self.caller.near(&self.door.parts.policy.load(), self.now)
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::connection::ProxyConnection;
 use crate::door::ProxyDoor;
-use crate::trims::TrimRedirect;
+use crate::remove_params::TrimRedirect;
 use http::Method;
 use policy::{Ask, ClientIdentity, Verdict};
 use vocab::{Action, Cause, Name, Now, RequestKind};
@@ -25,7 +25,7 @@ pub(crate) struct ProxyQuery<'a> {
 pub(crate) enum ProxyDecision {
     Block(Verdict),
     /// Passes, and its URL has parameters too many.
-    Trim(Verdict, TrimRedirect),
+    RemoveParams(Verdict, TrimRedirect),
     Pass(Verdict),
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn decide(
     match verdict.action {
         Action::Block => ProxyDecision::Block(verdict),
         Action::Pass => match TrimRedirect::of(&policy, &ask, asked.method, now) {
-            Some(trim) => ProxyDecision::Trim(verdict, trim),
+            Some(trim) => ProxyDecision::RemoveParams(verdict, trim),
             None => ProxyDecision::Pass(verdict),
         },
     }
@@ -60,7 +60,7 @@ pub(crate) fn decide(
 impl ProxyDecision {
     /// Returns what the policy says of passing.
     pub(crate) fn verdict(&self) -> Verdict {
-        let (Self::Block(verdict) | Self::Trim(verdict, _) | Self::Pass(verdict)) = self;
+        let (Self::Block(verdict) | Self::RemoveParams(verdict, _) | Self::Pass(verdict)) = self;
         *verdict
     }
 
@@ -68,7 +68,7 @@ impl ProxyDecision {
     pub(crate) fn cause(&self) -> Cause {
         match self {
             Self::Block(verdict) | Self::Pass(verdict) => verdict.cause,
-            Self::Trim(_, trim) => Cause::Rule(trim.rule),
+            Self::RemoveParams(_, trim) => Cause::Rule(trim.rule),
         }
     }
 }

@@ -2,12 +2,12 @@
 //!
 //! `serve` takes its connections. Made by the binary.
 
-use crate::access::GUESSES;
+use crate::access::FAILED_LOGIN_RATE;
 use crate::parts::ProxyParts;
+use crate::remove_params::RecentTrims;
 use crate::settings::Settings;
 use crate::setup::ProxySetup;
 use crate::tls;
-use crate::trims::RecentTrims;
 use arc_swap::ArcSwap;
 use http_cache::HttpCache;
 use http_front::DoorLimits;
@@ -22,8 +22,8 @@ use vocab::Complaint;
 pub struct ProxyDoor {
     pub(crate) parts: ProxyParts,
     /// Wrong credentials, by client. They outlive a reload.
-    pub(crate) guesses: ClientBuckets,
-    pub(crate) trims: RecentTrims,
+    pub(crate) failed_logins: ClientBuckets,
+    pub(crate) recent_redirects: RecentTrims,
     pub(crate) limits: DoorLimits,
     setup: ArcSwap<ProxySetup>,
 }
@@ -34,8 +34,8 @@ impl ProxyDoor {
     pub fn new(settings: Settings, parts: ProxyParts) -> Result<Arc<Self>, Vec<Complaint>> {
         let limits = DoorLimits::new(settings.connection_caps());
         let setup = ArcSwap::from_pointee(ProxySetup::new(settings, &parts, None)?);
-        let (guesses, trims) = (ClientBuckets::new(GUESSES), RecentTrims::default());
-        Ok(Arc::new(Self { parts, guesses, trims, limits, setup }))
+        let (guesses, trims) = (ClientBuckets::new(FAILED_LOGIN_RATE), RecentTrims::default());
+        Ok(Arc::new(Self { parts, failed_logins: guesses, recent_redirects: trims, limits, setup }))
     }
 
     /// Takes new settings, or leaves everything as it was and says why. Opens the disk tier of the

@@ -40,7 +40,7 @@ impl FieldPolicy {
 
     /// Returns what goes on to `origin`: its `Host` is the one that was asked for, and a protocol
     /// to switch to is asked for on our own behalf.
-    pub(crate) fn onward(
+    pub(crate) fn for_origin(
         &self,
         headers: &mut HeaderMap,
         origin: &Origin,
@@ -89,7 +89,7 @@ impl FieldPolicy {
     }
 
     /// Returns what goes back to the client.
-    pub(crate) fn back<B>(&self, mut response: Response<B>) -> Response<B> {
+    pub(crate) fn for_client<B>(&self, mut response: Response<B>) -> Response<B> {
         let received = response.version();
         *response.version_mut() = Version::HTTP_11;
         hop_by_hop::strip(response.headers_mut());
@@ -100,7 +100,7 @@ impl FieldPolicy {
     }
 
     /// True if answers go back as they are, but for our signature.
-    pub(crate) const fn leaves_answers(&self) -> bool {
+    pub(crate) const fn keeps_answers(&self) -> bool {
         self.censored.is_empty()
     }
 
@@ -115,7 +115,7 @@ impl FieldPolicy {
     /// The answer with which an origin switches protocols.
     pub(crate) fn switching(&self, response: Response<Body>) -> Response<Body> {
         let protocol = response.headers().get(UPGRADE).cloned();
-        let mut response = self.back(response);
+        let mut response = self.for_client(response);
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("upgrade"));
         if let Some(protocol) = protocol {
             response.headers_mut().insert(UPGRADE, protocol);

@@ -12,15 +12,17 @@ mod cached;
 mod connection;
 mod context;
 mod decide;
+mod destination_guard;
 mod door;
-mod foretell;
+mod fast_path;
 mod headers;
+mod local_endpoints;
 mod never;
-mod own;
 mod pac;
 mod pages;
 mod parts;
-mod quick;
+mod preview;
+mod remove_params;
 mod request;
 mod routes;
 mod serve;
@@ -29,15 +31,13 @@ mod setup;
 mod sni;
 mod target;
 mod tls;
-mod trims;
 mod tunnel;
-mod within;
 
 pub use crate::blocked_tunnels::{BlockedTunnels, TunnelClient};
 pub use crate::door::{ProxyDoor, check_files};
-pub use crate::foretell::{BlockedTunnel, foretell};
 pub use crate::never::check as check_never;
 pub use crate::parts::ProxyParts;
+pub use crate::preview::{BlockedTunnel, preview};
 pub use crate::settings::{
     AuthSettings, ConnectSni, FieldDisclosure, PacFallback, PacSettings, ParentHosts,
     ParentSettings, ParentsOf, RefererPolicy, Settings, TlsSettings, TokenDigest,

@@ -21,7 +21,7 @@ const HEAD: &str = "function FindProxyForURL(url, host) {
 ";
 
 /// Hosts that go past the proxy always: what another machine cannot reach for its clients.
-const NEAR: [&str; 4] = ["127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"];
+const DIRECT_NETWORKS: [&str; 4] = ["127.0.0.0/8", "169.254.0.0/16", "::1/128", "fe80::/10"];
 
 /// The script for a proxy at `address`, `host:port`.
 pub(crate) fn script(
@@ -30,7 +30,8 @@ pub(crate) fn script(
     settings: &PacSettings,
 ) -> String {
     let mut script = HEAD.to_owned();
-    let near = NEAR.iter().filter_map(|text| text.parse().ok()).map(ParentHosts::Network);
+    let near =
+        DIRECT_NETWORKS.iter().filter_map(|text| text.parse().ok()).map(ParentHosts::Network);
     for place in near.chain(settings.bypass.iter().map(|place| place.0.clone())) {
         // Writing to a string cannot fail.
         let _ = writeln!(script, "  if ({}) return 'DIRECT';", condition(&place));
@@ -49,7 +50,7 @@ pub(crate) fn script(
 
 fn condition(place: &ParentHosts) -> String {
     match place {
-        ParentHosts::Below(name) => format!("below('{name}')"),
+        ParentHosts::Subtree(name) => format!("below('{name}')"),
         ParentHosts::Network(network) => of_network(network),
     }
 }

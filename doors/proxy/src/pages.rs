@@ -34,7 +34,7 @@ pub(crate) fn blocked(
     rule: Option<&RuleText>,
 ) -> Response<Body> {
     let alias = alias.map_or_else(String::new, |it| format!("Its host is an alias of {it}.\n"));
-    let why = alias + &why(rule);
+    let why = alias + &rule_line(rule);
     let text =
         format!("Tidegate blocks {subject}\n{why}The whole reasoning: tidegate why '{subject}'\n");
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text)
@@ -42,20 +42,23 @@ pub(crate) fn blocked(
 
 /// Rules take parameters off its URL: the client is to ask for the shorter one, and for the same as
 /// before should the rules change.
-pub(crate) fn trimmed(location: HeaderValue, rule: Option<&RuleText>) -> Response<Body> {
-    let mut page = plain(StatusCode::TEMPORARY_REDIRECT, why(rule));
+pub(crate) fn remove_params_redirect(
+    location: HeaderValue,
+    rule: Option<&RuleText>,
+) -> Response<Body> {
+    let mut page = plain(StatusCode::TEMPORARY_REDIRECT, rule_line(rule));
     let headers = page.headers_mut();
     headers.insert(LOCATION, location);
     // A string of RFC 9651: visible ASCII, without what would end it.
     let is_plain = |c: &char| (' '..='~').contains(c) && !matches!(c, '"' | '\\');
-    let details: String = why(rule).trim_end().chars().filter(is_plain).collect();
+    let details: String = rule_line(rule).trim_end().chars().filter(is_plain).collect();
     let status = HeaderValue::try_from(format!("tidegate; details=\"removeparam: {details}\""));
     headers.insert(PROXY_STATUS, status.expect("visible ASCII only"));
     page
 }
 
 /// Which rule it was, in a line.
-fn why(rule: Option<&RuleText>) -> String {
+fn rule_line(rule: Option<&RuleText>) -> String {
     rule.map_or_else(
         || "The rule is gone from its list by now.\n".to_owned(),
         |rule| format!("List {}, line {}: {}\n", rule.list, rule.line, rule.text),
@@ -63,7 +66,7 @@ fn why(rule: Option<&RuleText>) -> String {
 }
 
 /// Not for this client.
-pub(crate) fn stranger() -> Response<Body> {
+pub(crate) fn client_refused() -> Response<Body> {
     let text = "This proxy does not serve your address (proxy.clients).\n";
     page(StatusCode::FORBIDDEN, "tidegate; error=http_request_denied", text.into())
 }
@@ -71,7 +74,7 @@ pub(crate) fn stranger() -> Response<Body> {
 /// The client has not said who it is, or not rightly.
 pub(crate) fn denied(why: &AccessDenied) -> Response<Body> {
     match why {
-        AccessDenied::Asked(challenges) => {
+        AccessDenied::Challenge(challenges) => {
             let text = "This proxy wants to know who you are: give a user name and its password.\n";
             let mut page = page(
                 StatusCode::PROXY_AUTHENTICATION_REQUIRED,
@@ -122,7 +125,7 @@ pub(crate) fn bad_request(why: &str) -> Response<Body> {
 }
 
 /// The request has come round.
-pub(crate) fn going_round() -> Response<Body> {
+pub(crate) fn loop_detected() -> Response<Body> {
     let text = "This request goes round in circles between proxies.\n";
     page(StatusCode::LOOP_DETECTED, "tidegate; error=proxy_loop_detected", text.into())
 }
@@ -155,7 +158,7 @@ pub(crate) fn help(address: &str) -> Response<Body> {
 }
 
 /// The one place where a failure upstream becomes a status.
-pub(crate) fn rescue(subject: &str, why: &SendError) -> Response<Body> {
+pub(crate) fn error_page(subject: &str, why: &SendError) -> Response<Body> {
     let status = match why.blame() {
         Blame::Origin => StatusCode::BAD_GATEWAY,
         Blame::Slow => StatusCode::GATEWAY_TIMEOUT,

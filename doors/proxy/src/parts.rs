@@ -35,5 +35,5 @@ pub struct ProxyParts {
     /// What the cache finds around it.
     pub cache: CacheEnvironment,
     /// Takes a line for the administrator: what came of a certificate that has changed.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }

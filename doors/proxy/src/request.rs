@@ -6,15 +6,15 @@ use crate::cached::{self, OriginTarget, ProxyFetchFailed};
 use crate::connection::ProxyConnection;
 use crate::context::{PageSubject, ProxyContext};
 use crate::decide::{ProxyDecision, ProxyQuery, decide};
+use crate::destination_guard::{DestinationGuard, HostAsker};
 use crate::door::ProxyDoor;
 use crate::headers::{max_forwards, wanted_protocol};
-use crate::own::{self, LocalEndpoint};
+use crate::local_endpoints::{self, LocalEndpoint};
 use crate::pages;
+use crate::remove_params;
 use crate::setup::ProxySetup;
 use crate::target::{self, BadTarget, ProxyTarget};
-use crate::trims;
 use crate::tunnel::{self, HandOver};
-use crate::within::{DestinationGuard, HostAsker};
 use http::header::{HeaderMap, HeaderValue};
 use http::{Method, Request, Response, StatusCode, Uri, Version};
 use http_cache::AnswerSource;
@@ -41,10 +41,10 @@ struct ProxyRequest {
 
 /// Why a request goes no further than being read.
 enum ProxyRefusal {
-    Stranger,
+    ClientNotAllowed,
     Denied(AccessDenied),
     Target(BadTarget),
-    Own(LocalEndpoint),
+    Local(LocalEndpoint),
     Port(Method, u16),
     Trace,
     EndsHere,
@@ -59,7 +59,7 @@ enum ProxyOutcome {
     Cached(http_cache::ServedAnswer),
     Switched(Response<Body>, upgrade::OnUpgrade),
     Tunnelled,
-    GoingRound,
+    Loop,
     Failed(SendError),
 }
 
@@ -86,18 +86,18 @@ pub(crate) async fn answer(
     ticket.asked(wish.kind, wish.recorded());
 
     // decide
-    let decision = settle(door, caller, &wish, request.method(), now);
+    let decision = limit_redirects(door, caller, &wish, request.method(), now);
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
     let asker =
         HostAsker::of(&door.parts.policy, caller, wish.user.take(), decision.verdict().cause, now);
     let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
-    let trip = ProxyContext { door, setup: &setup, caller, within, now };
+    let trip = ProxyContext { door, setup: &setup, caller, destination: within, now };
     let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
     let acted = match (decision, &wish.target) {
         (ProxyDecision::Block(_), ProxyTarget::Tunnel(to))
-            if tunnel::hand_over(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
+            if tunnel::hand_to_pixel(&trip, to, &mut request, &mut ticket) == HandOver::Taken =>
         {
             return shape(&trip, page, ProxyOutcome::Tunnelled).response;
         }
@@ -106,12 +106,15 @@ pub(crate) async fn answer(
             &blocked_request(&wish, verdict),
             &request,
         )),
-        (ProxyDecision::Trim(_, cut), _) => {
-            ProxyOutcome::ByPolicy(trims::answer(&door.parts.policy.load(), &wish.host, cut))
-        }
+        (ProxyDecision::RemoveParams(_, cut), _) => ProxyOutcome::ByPolicy(remove_params::answer(
+            &door.parts.policy.load(),
+            &wish.host,
+            cut,
+        )),
         (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }) => {
             let fetching = pin!(fetch(&trip, origin, path, request));
-            interim::with_handler(fetching, |early| interim::send(setup.fields.back(early))).await
+            interim::with_handler(fetching, |early| interim::send(setup.fields.for_client(early)))
+                .await
         }
         (ProxyDecision::Pass(_), ProxyTarget::Tunnel(to)) => {
             let opened = Box::pin(open_tunnel(&trip, to, request, ticket)).await;
@@ -122,14 +125,14 @@ pub(crate) async fn answer(
             ticket = unused;
             outcome
         }
-        (ProxyDecision::Pass(_), ProxyTarget::Own(own)) => {
-            ProxyOutcome::Refused(ProxyRefusal::Own(*own))
+        (ProxyDecision::Pass(_), ProxyTarget::Local(own)) => {
+            ProxyOutcome::Refused(ProxyRefusal::Local(*own))
         }
     };
 
     // review
     let reviewed = match review(&trip, page, &mut ticket, acted) {
-        ProxyOutcome::Switched(answer, client) => return go_over(&trip, answer, client, ticket),
+        ProxyOutcome::Switched(answer, client) => return switch(&trip, answer, client, ticket),
         other => other,
     };
 
@@ -141,7 +144,7 @@ pub(crate) async fn answer(
 }
 
 /// The answer that leaves HTTP; from then on client and origin have the connection to themselves.
-fn go_over(
+fn switch(
     trip: &ProxyContext<'_>,
     mut answer: Response<Body>,
     client: upgrade::OnUpgrade,
@@ -167,7 +170,7 @@ fn refuse(
     mut ticket: RequestTicket,
 ) -> Response<Body> {
     ticket.asked(RequestKind::Other, EventSubject::url(&request.uri().to_string()));
-    let address = own::address_for(caller, request);
+    let address = local_endpoints::address_for(caller, request);
     let page = PageSubject { text: &address, reader: PageReader::of(request.headers()) };
     record(ticket, shape_refusal(refusal, caller, setup, page), setup)
 }
@@ -180,26 +183,26 @@ async fn read(
     now: Now,
 ) -> Result<ProxyRequest, ProxyRefusal> {
     if !setup.serves(caller.client()) {
-        return Err(ProxyRefusal::Stranger);
+        return Err(ProxyRefusal::ClientNotAllowed);
     }
     let (method, headers) = (request.method(), request.headers());
     let target = match target::read(method, request.uri()).map_err(ProxyRefusal::Target)? {
-        ProxyTarget::Own(own) => return Err(ProxyRefusal::Own(own)),
-        ProxyTarget::Fetch { origin, path } if own::leads_here(caller, &origin, &path) => {
-            return Err(ProxyRefusal::Own(LocalEndpoint::at(method, &path)));
+        ProxyTarget::Local(own) => return Err(ProxyRefusal::Local(own)),
+        ProxyTarget::Fetch { origin, path } if local_endpoints::is_self(caller, &origin, &path) => {
+            return Err(ProxyRefusal::Local(LocalEndpoint::at(method, &path)));
         }
         other => other,
     };
     let user = match &setup.access {
         None => None,
         Some(access) => {
-            let admitted = access.admit(&door.guesses, caller.client(), headers, now).await;
+            let admitted = access.admit(&door.failed_logins, caller.client(), headers, now).await;
             admitted.map_err(ProxyRefusal::Denied)?
         }
     };
     let page = page_of(headers);
     let (host, kind, subject) = match &target {
-        ProxyTarget::Own(own) => return Err(ProxyRefusal::Own(*own)),
+        ProxyTarget::Local(own) => return Err(ProxyRefusal::Local(*own)),
         ProxyTarget::Tunnel(to) if !setup.tunnels_to(to.port) => {
             return Err(ProxyRefusal::Port(Method::CONNECT, to.port));
         }
@@ -222,16 +225,16 @@ async fn read(
 }
 
 /// Returns whoever was sent to a shorter URL too often gets the one that is asked for.
-fn settle(
+fn limit_redirects(
     door: &ProxyDoor,
     caller: &ProxyConnection,
     wish: &ProxyRequest,
     method: &Method,
     now: Now,
 ) -> ProxyDecision {
-    match decide(door, caller, &wish.asked(method), now) {
-        ProxyDecision::Trim(verdict, _)
-            if !door.trims.may_turn(caller.client(), &wish.subject, now) =>
+    match decide(door, caller, &wish.query(method), now) {
+        ProxyDecision::RemoveParams(verdict, _)
+            if !door.recent_redirects.may_redirect(caller.client(), &wish.subject, now) =>
         {
             ProxyDecision::Pass(verdict)
         }
@@ -257,26 +260,27 @@ async fn fetch(
     };
     if let Some(cache) = &trip.setup.cache
         && upgrading.is_none()
-        && cached::concerns(&head, &body)
+        && cached::is_for_cache(&head, &body)
     {
         return match cached::answer(trip, cache, origin, uri, head).await {
             Ok(served) => ProxyOutcome::Cached(served),
-            Err(ProxyFetchFailed::GoingRound) => ProxyOutcome::GoingRound,
+            Err(ProxyFetchFailed::Loop) => ProxyOutcome::Loop,
             Err(ProxyFetchFailed::Send(why)) => ProxyOutcome::Failed(why),
         };
     }
-    let question = cached::passing(trip, &head, origin, path);
+    let question = cached::bypass(trip, &head, origin, path);
     let (received, client) = (head.version, trip.caller.client());
     let fields = &trip.setup.fields;
     let asked = wanted.clone();
-    if fields.onward(&mut head.headers, origin, received, client, asked).is_err() {
-        return ProxyOutcome::GoingRound;
+    if fields.for_origin(&mut head.headers, origin, received, client, asked).is_err() {
+        return ProxyOutcome::Loop;
     }
     head.uri = uri.clone();
     head.version = Version::HTTP_11;
     let onward = Request::from_parts(head, Body::from(body));
-    let way = trip.setup.routes.way(&origin.host);
-    let sent = trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.within, trip.now);
+    let way = trip.setup.routes.route_for(&origin.host);
+    let sent =
+        trip.setup.origins.send_by(way, origin, Box::new(onward), &trip.destination, trip.now);
     // Boxed, as tunnels are: what the cache answers would carry its room.
     match Box::pin(sent).await {
         Ok(response) => match upgrading {
@@ -284,7 +288,7 @@ async fn fetch(
                 switched(response, client, wanted.as_ref())
             }
             Some(_) | None => ProxyOutcome::Fetched(
-                cached::passed(
+                cached::invalidate_after(
                     trip,
                     question,
                     OriginTarget { origin, path: uri, received },
@@ -319,9 +323,9 @@ async fn open_tunnel(
 ) -> Result<(), (ProxyOutcome, RequestTicket)> {
     let received = request.version();
     if trip.setup.fields.sign(request.headers_mut(), received).is_err() {
-        return Err((ProxyOutcome::GoingRound, ticket));
+        return Err((ProxyOutcome::Loop, ticket));
     }
-    let way = trip.setup.routes.way(&to.host);
+    let way = trip.setup.routes.route_for(&to.host);
     let opened = tunnel::open(trip, way, to, request, ticket).await;
     opened.map_err(|(why, ticket)| (ProxyOutcome::Failed(why), ticket))
 }
@@ -345,7 +349,7 @@ fn review(
             outcome
         }
         ProxyOutcome::Failed(SendError::Dial(DialError::CnameBlocked(alias))) => {
-            let Some(cause) = trip.within.blocks(alias.as_name()) else { return outcome };
+            let Some(cause) = trip.destination.blocks(alias.as_name()) else { return outcome };
             ticket.decided(Action::Block, cause);
             let policy = trip.door.parts.policy.load();
             let rule = cause.rule().and_then(|rule| policy.rule_text(rule, alias.as_name()));
@@ -362,13 +366,13 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
             return shape_refusal(&refusal, trip.caller, trip.setup, page);
         }
         ProxyOutcome::ByPolicy(answer) => (answer, Source::Policy),
-        ProxyOutcome::Fetched(response) => (trip.setup.fields.back(response), Source::Origin),
+        ProxyOutcome::Fetched(response) => (trip.setup.fields.for_client(response), Source::Origin),
         ProxyOutcome::Cached(served) => {
             let source = served.source.recorded();
             match served.source {
                 AnswerSource::NotFetched => (page.reader.render_for(served.response), source),
                 AnswerSource::Fresh | AnswerSource::Stale | AnswerSource::Origin => {
-                    (trip.setup.fields.back(served.response), source)
+                    (trip.setup.fields.for_client(served.response), source)
                 }
             }
         }
@@ -376,13 +380,13 @@ fn shape(trip: &ProxyContext<'_>, page: PageSubject<'_>, outcome: ProxyOutcome) 
             (trip.setup.fields.switching(response), Source::Tunnel)
         }
         ProxyOutcome::Tunnelled => (reply::empty(StatusCode::OK), Source::Tunnel),
-        ProxyOutcome::GoingRound => (page.reader.render_for(pages::going_round()), Source::Refused),
+        ProxyOutcome::Loop => (page.reader.render_for(pages::loop_detected()), Source::Refused),
         ProxyOutcome::Failed(why) => {
             let source = match why.blame() {
                 Blame::Guard | Blame::Client => Source::Refused,
                 Blame::Origin | Blame::Slow => Source::Failed,
             };
-            (page.reader.render_for(pages::rescue(page.text, &why)), source)
+            (page.reader.render_for(pages::error_page(page.text, &why)), source)
         }
     };
     ShapedResponse { response, source }
@@ -396,12 +400,14 @@ fn shape_refusal(
 ) -> ShapedResponse {
     let local = |response| ShapedResponse { response, source: Source::Local };
     let text = match refusal {
-        ProxyRefusal::Own(LocalEndpoint::Pac) => {
-            return local(own::script(caller, page.text, &setup.settings.pac));
+        ProxyRefusal::Local(LocalEndpoint::Pac) => {
+            return local(local_endpoints::script(caller, page.text, &setup.settings.pac));
         }
-        ProxyRefusal::Own(LocalEndpoint::Help) => return local(own::help(caller, page.text)),
-        ProxyRefusal::Own(LocalEndpoint::Nothing) => pages::help(page.text),
-        ProxyRefusal::Stranger => pages::stranger(),
+        ProxyRefusal::Local(LocalEndpoint::Help) => {
+            return local(local_endpoints::help(caller, page.text));
+        }
+        ProxyRefusal::Local(LocalEndpoint::NotFound) => pages::help(page.text),
+        ProxyRefusal::ClientNotAllowed => pages::client_refused(),
         ProxyRefusal::Denied(why) => pages::denied(why),
         ProxyRefusal::Target(why) => pages::bad_request(&why.to_string()),
         ProxyRefusal::Port(method, port) => pages::port(method, *port),
@@ -425,7 +431,7 @@ fn record(mut ticket: RequestTicket, shaped: ShapedResponse, setup: &ProxySetup)
 }
 
 impl ProxyRequest {
-    fn asked<'w>(&'w self, method: &'w Method) -> ProxyQuery<'w> {
+    fn query<'w>(&'w self, method: &'w Method) -> ProxyQuery<'w> {
         ProxyQuery {
             method,
             host: self.host.as_name(),
@@ -434,7 +440,7 @@ impl ProxyRequest {
             user: self.user.as_deref(),
             url: match self.target {
                 ProxyTarget::Fetch { .. } => Some(&self.subject),
-                ProxyTarget::Tunnel(_) | ProxyTarget::Own(_) => None,
+                ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => None,
             },
         }
     }
@@ -442,7 +448,9 @@ impl ProxyRequest {
     fn recorded(&self) -> EventSubject {
         match self.target {
             ProxyTarget::Fetch { .. } => EventSubject::url(&self.subject),
-            ProxyTarget::Tunnel(_) | ProxyTarget::Own(_) => EventSubject::name(self.host.as_name()),
+            ProxyTarget::Tunnel(_) | ProxyTarget::Local(_) => {
+                EventSubject::name(self.host.as_name())
+            }
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::connection::ProxyConnection;
 use crate::door::ProxyDoor;
-use crate::quick::ProxyFastPath;
+use crate::fast_path::ProxyFastPath;
 use crate::request;
 use http_engine::{HttpVersions, Limits, UnfinishedCounts, serve_with_fast_path};
 use http_front::{

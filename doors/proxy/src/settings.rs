@@ -5,12 +5,12 @@
 mod access;
 mod check;
 mod exposure;
-mod own;
+mod local_endpoints;
 mod parents;
 mod passing;
 
 pub use self::access::{AuthSettings, TokenDigest};
-pub use self::own::{PacFallback, PacSettings, TlsSettings};
+pub use self::local_endpoints::{PacFallback, PacSettings, TlsSettings};
 pub use self::parents::{ParentHosts, ParentSettings, ParentsOf};
 pub use self::passing::{ConnectSni, FieldDisclosure, RefererPolicy};
 
@@ -112,7 +112,7 @@ impl Default for Settings {
         };
         Self {
             listen: vec![Text(listen)],
-            clients: near_networks(),
+            clients: private_networks(),
             auth: None,
             tls: TlsSettings::default(),
             connect_ports: [80, 443, 8443]
@@ -142,7 +142,7 @@ impl Default for Settings {
     }
 }
 
-fn near_networks() -> Vec<Text<Network>> {
+fn private_networks() -> Vec<Text<Network>> {
     const NEAR: [&str; 8] = [
         "127.0.0.0/8",
         "10.0.0.0/8",

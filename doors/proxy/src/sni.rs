@@ -28,7 +28,7 @@ pub(crate) struct SniJudge {
     pub(crate) client: IpAddr,
     pub(crate) user: Option<Arc<str>>,
     /// Its hardware address and interface, as its link tells.
-    pub(crate) near: LinkInfo,
+    pub(crate) link_info: LinkInfo,
     /// Where the tunnel leads, which the policy let pass.
     pub(crate) host: DomainName,
     pub(crate) mode: ConnectSni,
@@ -42,13 +42,13 @@ pub(crate) enum TunnelCut {
     /// Begins as TLS and does not go on so.
     Malformed,
     /// Is not TLS, or asks for no server, and must.
-    Nameless,
+    NoServerName,
 }
 
 /// The client's end of a tunnel, of which the first bytes are read in passing.
 pub(crate) struct InspectedClient<S> {
     stream: S,
-    judge: SniJudge,
+    inspector: SniJudge,
     /// Bytes that are held back, or were and is not all handed on yet.
     early: Vec<u8>,
     handed_on: usize,
@@ -63,26 +63,26 @@ enum InspectPhase {
 
 impl SniJudge {
     /// `None`: too few bytes to tell.
-    fn judge(&self, hello: ClientHello) -> Option<Result<(), TunnelCut>> {
+    fn check(&self, hello: ClientHello) -> Option<Result<(), TunnelCut>> {
         match hello {
             ClientHello::Unfinished => None,
             ClientHello::Malformed => Some(Err(TunnelCut::Malformed)),
             ClientHello::Other | ClientHello::NoServerName => Some(match self.mode {
-                ConnectSni::Require => Err(TunnelCut::Nameless),
+                ConnectSni::Require => Err(TunnelCut::NoServerName),
                 ConnectSni::Check | ConnectSni::Off => Ok(()),
             }),
             ClientHello::Server(name) => Some(match DomainName::parse(&name) {
-                Ok(name) => self.judge_name(name),
+                Ok(name) => self.check_name(name),
                 Err(_) => Err(TunnelCut::Malformed),
             }),
         }
     }
 
-    fn judge_name(&self, name: DomainName) -> Result<(), TunnelCut> {
+    fn check_name(&self, name: DomainName) -> Result<(), TunnelCut> {
         if name == self.host {
             return Ok(());
         }
-        let who = ClientIdentity { user: self.user.as_deref(), ..self.near.into() };
+        let who = ClientIdentity { user: self.user.as_deref(), ..self.link_info.into() };
         let ask = Ask {
             door: vocab::Door::Proxy,
             client: self.client,
@@ -101,12 +101,12 @@ impl SniJudge {
 }
 
 impl<S> InspectedClient<S> {
-    pub(crate) fn new(stream: S, judge: SniJudge) -> Self {
-        let phase = match judge.mode {
+    pub(crate) fn new(stream: S, inspector: SniJudge) -> Self {
+        let phase = match inspector.mode {
             ConnectSni::Check | ConnectSni::Require => InspectPhase::Reading,
             ConnectSni::Off => InspectPhase::Passing,
         };
-        Self { stream, judge, early: Vec::new(), handed_on: 0, phase }
+        Self { stream, inspector, early: Vec::new(), handed_on: 0, phase }
     }
 
     /// Why it was cut, and the stream itself for a last word.
@@ -138,7 +138,7 @@ impl<S: AsyncRead + Unpin> InspectedClient<S> {
                     other => other,
                 }
             };
-            match self.judge.judge(hello) {
+            match self.inspector.check(hello) {
                 None => {}
                 Some(Ok(())) => self.phase = InspectPhase::Passing,
                 Some(Err(why)) => self.phase = InspectPhase::Cut(why),

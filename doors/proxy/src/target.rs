@@ -1,6 +1,6 @@
 //! The target of a proxy request: the form of its target (RFC 9112 §3.2).
 
-use crate::own::LocalEndpoint;
+use crate::local_endpoints::LocalEndpoint;
 use http::{Method, Uri};
 use origins::{Origin, OriginError, OriginScheme, UrlHost};
 use std::fmt;
@@ -18,7 +18,7 @@ pub(crate) enum ProxyTarget {
     /// `CONNECT`: carry bytes to this host and port.
     Tunnel(Origin),
     /// Origin-form: the proxy itself is asked.
-    Own(LocalEndpoint),
+    Local(LocalEndpoint),
 }
 
 impl ProxyTarget {
@@ -26,7 +26,7 @@ impl ProxyTarget {
     pub(crate) const fn host(&self) -> Option<&UrlHost> {
         match self {
             Self::Fetch { origin, .. } | Self::Tunnel(origin) => Some(&origin.host),
-            Self::Own(_) => None,
+            Self::Local(_) => None,
         }
     }
 }
@@ -53,7 +53,7 @@ pub(crate) fn read(method: &Method, uri: &Uri) -> Result<ProxyTarget, BadTarget>
         return origin.map(ProxyTarget::Tunnel).map_err(BadTarget::Host);
     }
     let scheme = match uri.scheme_str() {
-        None => return Ok(ProxyTarget::Own(LocalEndpoint::at(method, uri.path()))),
+        None => return Ok(ProxyTarget::Local(LocalEndpoint::at(method, uri.path()))),
         Some("http") => OriginScheme::Http,
         Some("https") => OriginScheme::Https,
         Some(other) => return Err(BadTarget::Scheme(other.to_owned())),
@@ -99,10 +99,13 @@ mod tests {
         );
         let tunnel = "https://a.example:443".parse().unwrap();
         assert_eq!(read_text("CONNECT", "a.example:443"), Ok(ProxyTarget::Tunnel(tunnel)));
-        assert_eq!(read_text("GET", "/index.html"), Ok(ProxyTarget::Own(LocalEndpoint::Nothing)));
-        assert_eq!(read_text("OPTIONS", "*"), Ok(ProxyTarget::Own(LocalEndpoint::Nothing)));
-        assert_eq!(read_text("GET", "/proxy.pac"), Ok(ProxyTarget::Own(LocalEndpoint::Pac)));
-        assert_eq!(read_text("GET", "/"), Ok(ProxyTarget::Own(LocalEndpoint::Help)));
+        assert_eq!(
+            read_text("GET", "/index.html"),
+            Ok(ProxyTarget::Local(LocalEndpoint::NotFound))
+        );
+        assert_eq!(read_text("OPTIONS", "*"), Ok(ProxyTarget::Local(LocalEndpoint::NotFound)));
+        assert_eq!(read_text("GET", "/proxy.pac"), Ok(ProxyTarget::Local(LocalEndpoint::Pac)));
+        assert_eq!(read_text("GET", "/"), Ok(ProxyTarget::Local(LocalEndpoint::Help)));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use vocab::{Action, RequestKind, Source};
 
 /// Time that a client that is cut may take to hear of it.
-const LAST_WORD: Duration = Duration::from_secs(1);
+const CLOSE_GRACE: Duration = Duration::from_secs(1);
 
 /// Outcome of offering a blocked tunnel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,8 @@ pub(crate) async fn open(
     mut ticket: RequestTicket,
 ) -> Result<(), (SendError, RequestTicket)> {
     let dialer = trip.setup.origins.dialer();
-    let dialled = dialer.dial_by(way, &to.host, to.port, request.headers(), &trip.within, trip.now);
+    let dialled =
+        dialer.dial_by(way, &to.host, to.port, request.headers(), &trip.destination, trip.now);
     let server = match dialled.await {
         Ok(server) => server,
         Err(why) => return Err((why.into(), ticket)),
@@ -49,8 +50,8 @@ pub(crate) async fn open(
     let judge = SniJudge {
         policy: Arc::clone(&trip.door.parts.policy),
         client: trip.caller.client(),
-        user: trip.within.asker.user.clone(),
-        near: trip.near(),
+        user: trip.destination.asker.user.clone(),
+        link_info: trip.link_info(),
         host: to.host.to_name(),
         mode: trip.setup.settings.connect_sni,
     };
@@ -59,7 +60,7 @@ pub(crate) async fn open(
     tokio::task::spawn_local(async move {
         // The client may leave before it has heard that the tunnel stands.
         match upgrade::stream(upgrading).await {
-            Ok(client) => carry(InspectedClient::new(client, judge), server, idle, ticket).await,
+            Ok(client) => relay(InspectedClient::new(client, judge), server, idle, ticket).await,
             Err(_) => ticket.close(0),
         }
         drop(held);
@@ -68,7 +69,7 @@ pub(crate) async fn open(
 }
 
 /// Has whoever answers for blocked hosts take the tunnel to one of them, if it takes this client's.
-pub(crate) fn hand_over(
+pub(crate) fn hand_to_pixel(
     trip: &ProxyContext<'_>,
     to: &Origin,
     request: &mut Request<Incoming>,
@@ -81,7 +82,7 @@ pub(crate) fn hand_over(
         return HandOver::Refused;
     }
     ticket.answered(Source::Policy, StatusCode::OK.as_u16());
-    let client = TunnelClient { address: caller.client(), came_to: caller.context.local };
+    let client = TunnelClient { address: caller.client(), local_address: caller.context.local };
     let held = request.extensions_mut().remove::<upgrade::BusyGuard>();
     let upgrading = upgrade::on(request);
     tokio::task::spawn_local(async move {
@@ -94,7 +95,7 @@ pub(crate) fn hand_over(
     HandOver::Taken
 }
 
-async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
+async fn relay<S: AsyncRead + AsyncWrite + Unpin>(
     mut client: InspectedClient<S>,
     server: OriginConnection,
     idle: Duration,
@@ -109,14 +110,14 @@ async fn carry<S: AsyncRead + AsyncWrite + Unpin>(
             ticket.decided(Action::Block, verdict.cause);
             ticket.answered(Source::Policy, status);
         }
-        TunnelCut::Malformed | TunnelCut::Nameless => ticket.answered(Source::Refused, status),
+        TunnelCut::Malformed | TunnelCut::NoServerName => ticket.answered(Source::Refused, status),
     }
     // Whoever speaks TLS understands it, and whoever does not is cut all the same.
     let last_word = async {
         client.write_all(&ACCESS_DENIED).await?;
         client.shutdown().await
     };
-    let _ = timeout(LAST_WORD, last_word).await;
+    let _ = timeout(CLOSE_GRACE, last_word).await;
     ticket.close(carried);
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct FileMeta {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileForm {
     /// As it is, whatever the client accepts.
-    Plain,
+    Identity,
     /// As it is, and there are others: `Vary` must say so.
     Negotiable,
     /// In this coding.
@@ -84,9 +84,9 @@ pub(crate) struct FileHead {
 /// Tells what follows the head of an answer.
 pub(crate) enum FilePayload {
     /// The response's own body, which is at hand.
-    AtHand,
+    Buffered,
     /// The response's own body, which comes as it is made.
-    Flowing,
+    Streaming,
     /// Segments of a file that is read as the client takes them.
     Content(OwnedFd, Vec<ContentSegment>),
 }
@@ -107,7 +107,7 @@ impl FileMeta {
             media,
             path: path.into(),
             file,
-            form: FileForm::Plain,
+            form: FileForm::Identity,
         }
     }
 
@@ -125,7 +125,7 @@ impl FileMeta {
     }
 
     /// Returns how much of the file a request gets.
-    pub(crate) fn due(&self, request: &request::Parts, now: Now) -> FileDue {
+    pub(crate) fn select_response(&self, request: &request::Parts, now: Now) -> FileDue {
         let (method, headers) = (&request.method, &request.headers);
         match precondition(method, headers, &self.validators) {
             Precondition::NotModified => return FileDue::NotModified,
@@ -161,9 +161,9 @@ impl FileMeta {
             fields.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
             fields.insert(CONTENT_TYPE, self.media.clone());
         }
-        rules.dress(&self.path, &mut fields);
+        rules.apply_headers(&self.path, &mut fields);
         match self.form {
-            FileForm::Plain => {}
+            FileForm::Identity => {}
             FileForm::Negotiable => vary(&mut fields),
             FileForm::Coded(coding) => {
                 vary(&mut fields);
@@ -238,18 +238,18 @@ impl FileSource {
         rules: &SiteRules,
         now: Now,
     ) -> (Response<Body>, FilePayload) {
-        let head = self.meta().head(&self.meta().due(request, now), rules);
+        let head = self.meta().head(&self.meta().select_response(request, now), rules);
         let mut response = reply::empty(head.status);
         *response.headers_mut() = head.fields;
         if request.method == Method::HEAD || head.segments.is_empty() {
-            return (response, FilePayload::AtHand);
+            return (response, FilePayload::Buffered);
         }
         match self {
             Self::Kept(kept) => {
-                *response.body_mut() = Body::full(gathered(&kept.body, &head.segments));
+                *response.body_mut() = Body::full(concat_segments(&kept.body, &head.segments));
             }
             Self::Coded(bytes, _) => {
-                *response.body_mut() = Body::full(gathered(&bytes, &head.segments));
+                *response.body_mut() = Body::full(concat_segments(&bytes, &head.segments));
             }
             Self::Open(file, _) => {
                 let [ContentSegment::File { offset, len }] = head.segments[..] else {
@@ -261,12 +261,12 @@ impl FileSource {
                 }
             }
         }
-        (response, FilePayload::AtHand)
+        (response, FilePayload::Buffered)
     }
 }
 
 /// The bytes of these segments of a file that is in memory.
-fn gathered(file: &Bytes, segments: &[ContentSegment]) -> Bytes {
+fn concat_segments(file: &Bytes, segments: &[ContentSegment]) -> Bytes {
     let part = |offset: u64, len: u64| {
         let first = (offset as usize).min(file.len());
         file.slice(first..(first + len as usize).min(file.len()))

@@ -40,7 +40,7 @@ pub(crate) struct AuthCredentials {
 /// The guarded parts of a site.
 pub(crate) struct SiteAuth {
     entries: Vec<AuthEntry>,
-    desk: PasswordChecker,
+    checker: PasswordChecker,
 }
 
 struct AuthEntry {
@@ -64,7 +64,7 @@ impl SiteAuth {
         }
         entries.sort_by_key(|entry| std::cmp::Reverse(entry.pattern.len()));
         match PasswordChecker::new() {
-            Ok(desk) if complaints.is_empty() => return Ok(Self { entries, desk }),
+            Ok(desk) if complaints.is_empty() => return Ok(Self { entries, checker: desk }),
             Ok(_) => {}
             Err(why) => {
                 let message = format!("the system gives no randomness: {why}");
@@ -87,8 +87,8 @@ impl SiteAuth {
         let Some(shown) = credentials(headers) else {
             return AuthAccess::Denied(self.entries[at].challenge.clone());
         };
-        let attempt = self.desk.attempt(at, shown);
-        match self.desk.remembers(&attempt, now) {
+        let attempt = self.checker.attempt(at, shown);
+        match self.checker.remembers(&attempt, now) {
             Some(user) => AuthAccess::User(user),
             None => AuthAccess::Check(AuthCredentials { entry: at, attempt }),
         }
@@ -97,7 +97,7 @@ impl SiteAuth {
     /// Checks what [`SiteAuth::access`] could not say.
     pub(crate) async fn check(&self, credentials: AuthCredentials, now: Now) -> AuthAccess {
         let Some(entry) = self.entries.get(credentials.entry) else { return AuthAccess::Busy };
-        match self.desk.check(&entry.users, credentials.attempt, now).await {
+        match self.checker.check(&entry.users, credentials.attempt, now).await {
             LoginOutcome::Accepted(user) => AuthAccess::User(user),
             LoginOutcome::Wrong => AuthAccess::Denied(entry.challenge.clone()),
             LoginOutcome::Busy => AuthAccess::Busy,

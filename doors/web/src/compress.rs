@@ -40,7 +40,7 @@ const AT_ONCE_BYTES_MAX: u64 = 128 << 10;
 /// The highest gzip level that is a quick one.
 const AT_ONCE_LEVEL_MAX: u8 = 3;
 /// A precompressed file that appears beside a kept one is seen after so long, in milliseconds.
-const SIDE_LOOK_EVERY_MS: u64 = 1000;
+const PRECOMPRESSED_CHECK_MS: u64 = 1000;
 
 /// Tells what the answer for a file depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) enum CodingPlan {
     /// Not on `Accept-Encoding`: it is never coded.
     Never,
     /// On it, and this time the file itself is due. `Vary` must be said.
-    AsItIs,
+    Identity,
     /// This coding is due, if it can be had.
     Coded(ContentCoding),
 }
@@ -57,13 +57,13 @@ pub(crate) enum CodingPlan {
 #[derive(Debug)]
 pub(crate) enum SentForm {
     /// As it is, this time.
-    AsItIs,
+    Identity,
     /// As it is, as long as it stays what it is: coding it gains nothing, or it is too large.
     NotWorth,
     /// These bytes.
     Bytes(ContentCoding, CodingLevel, Bytes),
     /// This precompressed file, which has a tag and a length of its own.
-    Side(ContentCoding, OwnedFd, FileFacts),
+    Precompressed(ContentCoding, OwnedFd, FileFacts),
 }
 
 /// Tells what is to be coded.
@@ -118,12 +118,12 @@ impl SiteCompression {
             return CodingPlan::Never;
         }
         let accepted = AcceptedCodings::of(headers);
-        let Some(coding) = accepted.choose(&self.order) else { return CodingPlan::AsItIs };
+        let Some(coding) = accepted.choose(&self.order) else { return CodingPlan::Identity };
         if headers.contains_key(RANGE) {
             let named = headers.get(http::header::IF_RANGE).and_then(|value| value.to_str().ok());
             let ours = tag.and_then(|tag| coded_tag(tag, coding, self.settings.level(coding)));
             let is_ours = ours.is_some_and(|ours| named == Some(ours.to_string().as_str()));
-            return if is_ours { CodingPlan::Coded(coding) } else { CodingPlan::AsItIs };
+            return if is_ours { CodingPlan::Coded(coding) } else { CodingPlan::Identity };
         }
         self.plan_whole(accepted, len)
     }
@@ -135,15 +135,15 @@ impl SiteCompression {
                 if len < self.settings.min.bytes()
                     && accepted.identity() == IdentityCoding::Acceptable =>
             {
-                CodingPlan::AsItIs
+                CodingPlan::Identity
             }
             Some(coding) => CodingPlan::Coded(coding),
-            None => CodingPlan::AsItIs,
+            None => CodingPlan::Identity,
         }
     }
 
     /// True if files may stand precompressed beside others.
-    pub(crate) fn has_sides(&self) -> bool {
+    pub(crate) fn has_precompressed(&self) -> bool {
         self.settings.precompressed
     }
 
@@ -153,10 +153,12 @@ impl SiteCompression {
     }
 
     /// Returns what is kept, without waiting: the usual case.
-    pub(crate) fn at_hand(&self, coding: ContentCoding, id: FileId, now: Now) -> Option<SentForm> {
+    pub(crate) fn cached(&self, coding: ContentCoding, id: FileId, now: Now) -> Option<SentForm> {
         let entry = self.kept.get(&self.key(coding, id))?;
-        let looked = entry.side_looked_ms.load(Relaxed);
-        if self.settings.precompressed && now.mono_ms >= looked.saturating_add(SIDE_LOOK_EVERY_MS) {
+        let looked = entry.precompressed_checked_ms.load(Relaxed);
+        if self.settings.precompressed
+            && now.mono_ms >= looked.saturating_add(PRECOMPRESSED_CHECK_MS)
+        {
             return None;
         }
         Some(self.form_of(coding, &entry.coded))
@@ -178,20 +180,20 @@ impl SiteCompression {
             {
                 let facts = FileFacts::new(&stat);
                 if !facts.id().is_older_than(&id) && facts.len > 0 {
-                    return SentForm::Side(coding, found, facts);
+                    return SentForm::Precompressed(coding, found, facts);
                 }
             }
             if let Some(entry) = self.kept.get(&self.key(coding, id)) {
-                entry.side_looked_ms.store(now.mono_ms, Relaxed);
+                entry.precompressed_checked_ms.store(now.mono_ms, Relaxed);
             }
         }
         if id.len > self.settings.max.bytes() {
             return SentForm::NotWorth;
         }
-        let Some(file) = file() else { return SentForm::AsItIs };
+        let Some(file) = file() else { return SentForm::Identity };
         let key = self.key(coding, id);
         let made = self.kept.get_or_make(key, now.mono_ms, self.make(file, key)).await;
-        made.map_or(SentForm::AsItIs, |entry| self.form_of(coding, &entry.coded))
+        made.map_or(SentForm::Identity, |entry| self.form_of(coding, &entry.coded))
     }
 
     /// Returns how many files were coded so far: a second request for the same adds none.
@@ -225,7 +227,7 @@ impl SiteCompression {
         let permit = if let Ok(permit) = Arc::clone(&self.jobs).try_acquire_owned() {
             permit
         } else {
-            let _place = CodingPermit::take(&self.waiting)?;
+            let _place = CodingPermit::acquire(&self.waiting)?;
             Arc::clone(&self.jobs).acquire_owned().await.ok()?
         };
         // The permit goes with the work: a client that leaves does not end it.
@@ -242,7 +244,7 @@ impl SiteCompression {
 struct CodingPermit<'w>(&'w AtomicU32);
 
 impl<'w> CodingPermit<'w> {
-    fn take(waiting: &'w AtomicU32) -> Option<Self> {
+    fn acquire(waiting: &'w AtomicU32) -> Option<Self> {
         if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
             waiting.fetch_sub(1, Relaxed);
             return None;

@@ -30,7 +30,7 @@ pub struct WebDoor {
 /// Holds what settings say, swapped as one: a front's numbers of sites mean the sites beside it.
 pub(crate) struct WebState {
     pub(crate) sites: SiteSet,
-    pub(crate) fronts: ListenerFronts,
+    pub(crate) listeners: ListenerFronts,
 }
 
 impl WebDoor {
@@ -119,7 +119,7 @@ impl WebState {
         let (base, private) = (parts.base.as_path(), &parts.private);
         let context = SiteContext { base, logs: LogOpening::Open, private, watcher };
         let sites = SiteSet::open(settings, &context, before)?;
-        Ok(Self { sites, fronts: ListenerFronts::open(settings, parts)? })
+        Ok(Self { sites, listeners: ListenerFronts::open(settings, parts)? })
     }
 
     /// The sites of the listener that this connection came to.

@@ -70,9 +70,9 @@ pub(crate) struct FoundScript {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScriptLookup {
     /// Must be a file of the site.
-    Here,
+    Local,
     /// The server has a folder of its own.
-    Elsewhere,
+    Remote,
 }
 
 /// Why there is no answer from a script.
@@ -209,11 +209,11 @@ impl FastcgiServers {
         let may_repeat = len == 0 && (is_head || *call.method == Method::GET);
         let mut age = SocketAge::Reused;
         loop {
-            let lease = script.server.pool.take(age, settings.timeout.0.0).await?;
+            let lease = script.server.pool.acquire(age, settings.timeout.0.0).await?;
             let was_reused = lease.age == SocketAge::Reused;
             let Some(this) = request.take() else { return Err(ScriptFailure::Busy) };
             if may_repeat && was_reused {
-                request = Some(this.again(&parameters));
+                request = Some(this.retry_copy(&parameters));
             }
             let stderr = ScriptStderr::new(ledger.clone(), &[call.host, &script.name].concat());
             let (sender, receiver) = oneshot::channel();
@@ -232,7 +232,7 @@ impl FastcgiServers {
 
 impl ScriptRequest {
     /// The same without a body, to be sent again.
-    fn again(&self, parameters: &bytes::BytesMut) -> Self {
+    fn retry_copy(&self, parameters: &bytes::BytesMut) -> Self {
         Self {
             parameters: parameters.clone(),
             body: Body::empty(),
@@ -260,11 +260,7 @@ impl FastcgiServer {
 impl FoundScript {
     /// Where its file is looked for.
     pub(crate) fn lookup(&self) -> ScriptLookup {
-        if self.server.settings.root.is_some() {
-            ScriptLookup::Elsewhere
-        } else {
-            ScriptLookup::Here
-        }
+        if self.server.settings.root.is_some() { ScriptLookup::Remote } else { ScriptLookup::Local }
     }
 
     /// Returns its path below the root of the site at `prefix`, from the slash. `prefix` begins and

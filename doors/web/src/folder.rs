@@ -120,11 +120,11 @@ impl SiteFolder {
         let target = PathTarget::parse(head.uri.path());
         let outcome = match &target {
             Err(why) => WebOutcome::Refused(WebRefusal::Path(*why)),
-            Ok(target) => match standing(site, target) {
-                None => WebOutcome::NotOpened(NotOpened::Nothing),
+            Ok(target) => match path_standing(site, target) {
+                None => WebOutcome::NotOpened(NotOpened::NotFound),
                 Some(standing) => {
                     let user = visitor.user.clone();
-                    let (host, context) = visitor.introduce();
+                    let (host, context) = visitor.into_parts();
                     let (host, context) = (host.as_str(), &context);
                     let ledger = &self.ledger;
                     let mut visit = SiteVisit { site, host, user, context, ledger, now };
@@ -140,7 +140,7 @@ impl SiteFolder {
 }
 
 /// Where a path stands to the folder; none if elsewhere.
-fn standing(site: &Site, target: &PathTarget) -> Option<PathStanding> {
+fn path_standing(site: &Site, target: &PathTarget) -> Option<PathStanding> {
     let path = target.text();
     if path.starts_with(&*site.path) {
         return Some(PathStanding::Below);
@@ -150,7 +150,7 @@ fn standing(site: &Site, target: &PathTarget) -> Option<PathStanding> {
 
 fn response_of(response: Response<Body>, payload: FilePayload) -> Response<Body> {
     match payload {
-        FilePayload::AtHand | FilePayload::Flowing => response,
+        FilePayload::Buffered | FilePayload::Streaming => response,
         FilePayload::Content(open, segments) => {
             response.map(|_| Body::boxed(FileContent::new(Arc::new(open), segments, |_| ())))
         }
@@ -159,7 +159,7 @@ fn response_of(response: Response<Body>, payload: FilePayload) -> Response<Body>
 
 impl WebVisitor {
     /// Returns its host, and both ends of its connection as the site knows them.
-    fn introduce(self) -> (String, WebContext) {
+    fn into_parts(self) -> (String, WebContext) {
         let security = match self.carrier {
             RequestCarrier::Plain => ConnectionSecurity::Plain,
             RequestCarrier::Tls => ConnectionSecurity::Tls(HandshakeInfo {

@@ -37,7 +37,7 @@ impl HandshakeDemand {
 
     /// True if a request of this connection may be answered: a handshake for one name must not open
     /// another site, which might have wanted a certificate (RFC 9110 §15.5.20).
-    pub(crate) fn is_met(self, context: &WebContext) -> bool {
+    pub(crate) fn allows(self, context: &WebContext) -> bool {
         let had = context.handshake().map_or(Self::None, |it| it.demand);
         match self {
             Self::None => true,

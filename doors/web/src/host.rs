@@ -15,7 +15,7 @@ pub(crate) enum HostPattern {
     /// This name.
     Exact(DomainName),
     /// `*.example`: every name below this one, at any depth, and not the name itself.
-    Below(DomainName),
+    Subdomains(DomainName),
     /// `~expression`, held against the name in lower case, without port and trailing dot.
     Matching(Regex),
 }
@@ -40,7 +40,7 @@ impl HostPattern {
             if parent.is_empty() || parent.contains('*') {
                 return Err(BadHost::Star);
             }
-            return DomainName::parse(parent).map(Self::Below).map_err(BadHost::Name);
+            return DomainName::parse(parent).map(Self::Subdomains).map_err(BadHost::Name);
         }
         if text.contains('*') {
             return Err(BadHost::Star);
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn the_three_forms_are_told_apart() {
         assert!(matches!(HostPattern::parse("WWW.example."), Ok(HostPattern::Exact(_))));
-        assert!(matches!(HostPattern::parse("*.example"), Ok(HostPattern::Below(_))));
+        assert!(matches!(HostPattern::parse("*.example"), Ok(HostPattern::Subdomains(_))));
         assert!(matches!(HostPattern::parse(r"~^w\d+\."), Ok(HostPattern::Matching(_))));
     }
 

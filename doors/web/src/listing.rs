@@ -78,7 +78,7 @@ enum SortKey {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SortOrder {
-    Rising,
+    Ascending,
     Falling,
 }
 
@@ -184,13 +184,13 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
 }
 
 fn sorting(query: &str) -> (SortKey, SortOrder) {
-    let (mut by, mut order) = (SortKey::Name, SortOrder::Rising);
+    let (mut by, mut order) = (SortKey::Name, SortOrder::Ascending);
     for parameter in parameters(query) {
         match parameter {
             ("sort", "name") => by = SortKey::Name,
             ("sort", "size") => by = SortKey::Size,
             ("sort", "modified") => by = SortKey::Modified,
-            ("order", "asc") => order = SortOrder::Rising,
+            ("order", "asc") => order = SortOrder::Ascending,
             ("order", "desc") => order = SortOrder::Falling,
             _ => {}
         }

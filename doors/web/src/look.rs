@@ -24,17 +24,17 @@ pub(crate) enum PathContent {
     Slash,
     /// A folder without an index page, to be listed; its path below the root.
     Folder(PathTarget),
-    Nothing(NotOpened),
+    NotFound(NotOpened),
 }
 
 /// Looks for what `url` names: the path of a request as it was sent, and decoded.
 pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> PathContent {
     let Some(below) = whole.below(&site.path) else {
-        return PathContent::Nothing(NotOpened::Nothing);
+        return PathContent::NotFound(NotOpened::NotFound);
     };
     match site.hidden {
         HiddenFiles::Refuse if below.is_hidden() => {
-            return PathContent::Nothing(NotOpened::Nothing);
+            return PathContent::NotFound(NotOpened::NotFound);
         }
         HiddenFiles::Refuse | HiddenFiles::Serve => {}
     }
@@ -44,7 +44,7 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
         return runnable(site, script, now);
     }
     if !site.fastcgi.is_empty() && site.fastcgi.is_source(&whole.text()) {
-        return PathContent::Nothing(NotOpened::Nothing);
+        return PathContent::NotFound(NotOpened::NotFound);
     }
     if let Some(kept) = site.store.get(url, store::StoredForm::Plain, &site.root, now) {
         return PathContent::File(FileSource::Kept(kept));
@@ -63,23 +63,23 @@ pub(crate) fn look(site: &Site, url: &str, whole: &PathTarget, now: Now) -> Path
         (PathForm::File, Ok(FoundPath::Folder)) => PathContent::Slash,
         (PathForm::Folder, Ok(FoundPath::Folder)) => folder(site, url, whole, &below, now),
         // A file does not become a folder by a slash.
-        (PathForm::Folder, Ok(FoundPath::File(_))) | (_, Err(NotOpened::Nothing)) => {
+        (PathForm::Folder, Ok(FoundPath::File(_))) | (_, Err(NotOpened::NotFound)) => {
             nothing(site, now)
         }
-        (_, Err(why)) => PathContent::Nothing(why),
+        (_, Err(why)) => PathContent::NotFound(why),
     }
 }
 
 /// A script, if it is a file of the site where it must be one.
 fn runnable(site: &Site, script: FoundScript, now: Now) -> PathContent {
-    if script.lookup() == ScriptLookup::Elsewhere {
+    if script.lookup() == ScriptLookup::Remote {
         return PathContent::Script(script);
     }
     let below = script.below(&site.path).trim_start_matches('/');
     match site.root.find(Path::new(below), now) {
         Ok(FoundPath::File(_)) => PathContent::Script(script),
-        Ok(FoundPath::Folder) => PathContent::Nothing(NotOpened::Nothing),
-        Err(why) => PathContent::Nothing(why),
+        Ok(FoundPath::Folder) => PathContent::NotFound(NotOpened::NotFound),
+        Err(why) => PathContent::NotFound(why),
     }
 }
 
@@ -115,7 +115,7 @@ fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: N
         let (file, served) = (below.child(name), whole.child(name));
         if let Some(script) = site.fastcgi.script(&served.text()) {
             match runnable(site, script, now) {
-                PathContent::Nothing(NotOpened::Nothing) => before.push(file),
+                PathContent::NotFound(NotOpened::NotFound) => before.push(file),
                 found => return found,
             }
             continue;
@@ -130,13 +130,13 @@ fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: N
                 return PathContent::File(source(site, &place, whole, &served, opened, now));
             }
             // A folder called index.html is none.
-            Ok(FoundPath::Folder) | Err(NotOpened::Nothing) => before.push(file),
-            Err(why) => return PathContent::Nothing(why),
+            Ok(FoundPath::Folder) | Err(NotOpened::NotFound) => before.push(file),
+            Err(why) => return PathContent::NotFound(why),
         }
     }
     for script in site.fastcgi.indexes(&whole.text()) {
         match runnable(site, script, now) {
-            PathContent::Nothing(NotOpened::Nothing) => {}
+            PathContent::NotFound(NotOpened::NotFound) => {}
             found => return found,
         }
     }
@@ -147,12 +147,12 @@ fn folder(site: &Site, url: &str, whole: &PathTarget, below: &PathTarget, now: N
 }
 
 fn nothing(site: &Site, now: Now) -> PathContent {
-    let Some(file) = &site.fallback else { return PathContent::Nothing(NotOpened::Nothing) };
+    let Some(file) = &site.fallback else { return PathContent::NotFound(NotOpened::NotFound) };
     if let Some(script) = site.fastcgi.script(&file.under(&site.path).text()) {
         // One script that answers for every path, as most frameworks want it.
         return runnable(site, script, now);
     }
-    named(site, file, now).map_or(PathContent::Nothing(NotOpened::Nothing), PathContent::File)
+    named(site, file, now).map_or(PathContent::NotFound(NotOpened::NotFound), PathContent::File)
 }
 
 /// The file, out of memory if it can be kept. `asked` is the path of the request, `served` that of

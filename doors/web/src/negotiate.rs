@@ -15,7 +15,7 @@ use std::sync::Arc;
 use vocab::Now;
 
 /// The form of a kept file that is due, if it is ready. `accepts` is the `Accept-Encoding` field.
-pub(crate) fn at_hand(
+pub(crate) fn stored_form(
     site: &Site,
     kept: Arc<KeptFile>,
     accepts: Option<&str>,
@@ -27,7 +27,7 @@ pub(crate) fn at_hand(
     }
     let accepted = AcceptedCodings::of_lists(accepts.into_iter());
     match compress.plan_whole(accepted, kept.meta.len) {
-        CodingPlan::Never | CodingPlan::AsItIs => Some(kept),
+        CodingPlan::Never | CodingPlan::Identity => Some(kept),
         CodingPlan::Coded(coding) => {
             site.store.get(kept.url()?, KeptForm::Coded(coding), &site.root, now)
         }
@@ -58,7 +58,7 @@ pub(crate) async fn coded(
     }
     let form = form(site, compress, &source, coding, now).await;
     match form {
-        SentForm::AsItIs => source,
+        SentForm::Identity => source,
         SentForm::NotWorth => {
             if let FileSource::Kept(kept) = &source {
                 let same = KeptFile::new(kept.meta.clone(), kept.body.clone(), &site.rules);
@@ -79,7 +79,7 @@ pub(crate) async fn coded(
                 }
             }
         }
-        SentForm::Side(coding, open, facts) => {
+        SentForm::Precompressed(coding, open, facts) => {
             precompressed(site, &source, coding, FoundFile { file: open, facts }, now)
         }
     }
@@ -94,14 +94,16 @@ async fn form(
 ) -> SentForm {
     let meta = source.meta();
     let id = meta.facts.id();
-    if let Some(form) = compress.at_hand(coding, id, now) {
+    if let Some(form) = compress.cached(coding, id, now) {
         return form;
     }
-    let precompressed =
-        |coding: ContentCoding| match site.root.find(beside(&meta.file, coding).path(), now) {
-            Ok(FoundPath::File(opened)) => Some(opened.file),
-            Ok(FoundPath::Folder) | Err(_) => None,
-        };
+    let precompressed = |coding: ContentCoding| match site
+        .root
+        .find(precompressed_path(&meta.file, coding).path(), now)
+    {
+        Ok(FoundPath::File(opened)) => Some(opened.file),
+        Ok(FoundPath::Folder) | Err(_) => None,
+    };
     let input = || match source {
         FileSource::Kept(kept) => Some(CodingInput::Read(kept.body.clone())),
         FileSource::Open(file, _) => file.try_clone().ok().map(CodingInput::Open),
@@ -119,9 +121,10 @@ fn keep(
     made: KeptFile,
     now: Now,
 ) -> Option<Arc<KeptFile>> {
-    let has_sides = site.compress.as_ref().is_some_and(SiteCompression::has_sides);
-    let sides: &[PathTarget] = if has_sides { &[beside(&plain.meta.file, coding)] } else { &[] };
-    site.store.keep_made(plain, coding, sides, made, &site.root, now)
+    let has_sides = site.compress.as_ref().is_some_and(SiteCompression::has_precompressed);
+    let sides: &[PathTarget] =
+        if has_sides { &[precompressed_path(&plain.meta.file, coding)] } else { &[] };
+    site.store.keep_encoded(plain, coding, sides, made, &site.root, now)
 }
 
 /// The file that stands coded beside another.
@@ -133,7 +136,7 @@ fn precompressed(
     now: Now,
 ) -> FileSource {
     let of = plain.meta();
-    let file = beside(&of.file, coding);
+    let file = precompressed_path(&of.file, coding);
     let meta = |facts: FileFacts| {
         let mut meta = FileMeta::new(facts, of.media.clone(), &of.path, file.clone());
         meta.form = Sent::Coded(coding);
@@ -155,7 +158,7 @@ fn precompressed(
 }
 
 /// Where a file would stand precompressed.
-fn beside(file: &PathTarget, coding: ContentCoding) -> PathTarget {
+fn precompressed_path(file: &PathTarget, coding: ContentCoding) -> PathTarget {
     file.with_extension(coding.extension())
 }
 
@@ -188,14 +191,14 @@ mod tests {
             PathContent::File(FileSource::Kept(kept)) => kept,
             _ => panic!("a small file is kept"),
         };
-        assert!(at_hand(&site, kept(), Some("gzip"), now).is_none());
+        assert!(stored_form(&site, kept(), Some("gzip"), now).is_none());
         let asked =
             http::Request::get("/a.css").header("accept-encoding", "gzip").body(()).unwrap();
         let made = coded(&site, FileSource::Kept(kept()), &asked.into_parts().0, now).await;
         assert!(matches!(made, FileSource::Kept(_)));
-        let ready = at_hand(&site, kept(), Some("gzip"), now).expect("it was kept");
+        let ready = stored_form(&site, kept(), Some("gzip"), now).expect("it was kept");
         assert!(ready.meta.form == Sent::Coded(ContentCoding::Gzip) && ready.body.len() < 100);
-        let plain = at_hand(&site, kept(), None, now).expect("it is the file itself");
+        let plain = stored_form(&site, kept(), None, now).expect("it is the file itself");
         assert_eq!(plain.body.len(), 3000);
         std::fs::remove_dir_all(&root).unwrap();
     }

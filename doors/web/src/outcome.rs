@@ -54,7 +54,7 @@ impl WebOutcome {
             | Self::Slash(_)
             | Self::Moved(..)
             | Self::Secure(_)
-            | Self::NotOpened(NotOpened::Nothing | NotOpened::Forbidden) => Source::File,
+            | Self::NotOpened(NotOpened::NotFound | NotOpened::Forbidden) => Source::File,
             Self::Script(Ok(_)) => Source::Origin,
             Self::Script(Err(_)) | Self::NotOpened(NotOpened::Failed) => Source::Failed,
         }

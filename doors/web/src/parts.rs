@@ -24,5 +24,5 @@ pub struct WebParts {
     /// Who signs the certificates of sites that have none as files.
     pub signer: Option<Arc<Signer>>,
     /// Takes a line for the administrator: what came of a certificate that has changed.
-    pub tell: Arc<dyn Fn(&str) + Send + Sync>,
+    pub log: Arc<dyn Fn(&str) + Send + Sync>,
 }

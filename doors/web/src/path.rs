@@ -34,7 +34,7 @@ const ENCODED: &AsciiSet = &CONTROLS
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathTarget {
     /// From the slash, without empty segments; ends in a slash if the URL's path does.
-    whole: Vec<u8>,
+    path: Vec<u8>,
 }
 
 /// Tells what the URL takes its target for.
@@ -110,51 +110,51 @@ impl PathTarget {
         if form == PathForm::Folder || inside.ends_with('/') {
             whole.push(b'/');
         }
-        Ok(Self { whole })
+        Ok(Self { path: whole })
     }
 
     /// The path as text, from the slash; what is no UTF-8 is replaced.
     pub(crate) fn text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.whole)
+        String::from_utf8_lossy(&self.path)
     }
 
     /// Relative, without slashes at its ends; empty for the root itself.
     pub(crate) fn path(&self) -> &Path {
-        let inside = &self.whole[1..];
+        let inside = &self.path[1..];
         Path::new(OsStr::from_bytes(inside.strip_suffix(b"/").unwrap_or(inside)))
     }
 
     pub(crate) fn form(&self) -> PathForm {
-        if self.whole.ends_with(b"/") { PathForm::Folder } else { PathForm::File }
+        if self.path.ends_with(b"/") { PathForm::Folder } else { PathForm::File }
     }
 
     /// The rest of the path below `prefix`, which begins and ends with a slash; none if it stands
     /// elsewhere.
     pub(crate) fn below(&self, prefix: &str) -> Option<Self> {
-        let rest = self.whole.strip_prefix(prefix.as_bytes())?;
-        Some(Self { whole: [b"/", rest].concat() })
+        let rest = self.path.strip_prefix(prefix.as_bytes())?;
+        Some(Self { path: [b"/", rest].concat() })
     }
 
     /// The other way round: this path below `prefix`, which begins and ends with a slash.
     pub(crate) fn under(&self, prefix: &str) -> Self {
-        Self { whole: [prefix.as_bytes(), &self.whole[1..]].concat() }
+        Self { path: [prefix.as_bytes(), &self.path[1..]].concat() }
     }
 
     /// The file `name` in this folder.
     pub(crate) fn child(&self, name: &str) -> Self {
         let slash: &[u8] = if self.form() == PathForm::Folder { b"" } else { b"/" };
-        Self { whole: [&*self.whole, slash, name.as_bytes()].concat() }
+        Self { path: [&*self.path, slash, name.as_bytes()].concat() }
     }
 
     /// The file beside this one whose name has `.extension` behind it.
     pub(crate) fn with_extension(&self, extension: &str) -> Self {
-        Self { whole: [&*self.whole, b".", extension.as_bytes()].concat() }
+        Self { path: [&*self.path, b".", extension.as_bytes()].concat() }
     }
 
     /// True if a segment begins with a dot. `.well-known` directly below the root does not count:
     /// it is meant for the public (RFC 8615).
     pub(crate) fn is_hidden(&self) -> bool {
-        let mut segments = self.whole.split(|byte| *byte == b'/').enumerate();
+        let mut segments = self.path.split(|byte| *byte == b'/').enumerate();
         segments.any(|(at, segment)| {
             segment.starts_with(b".") && !(at == 1 && segment == b".well-known")
         })
@@ -162,13 +162,13 @@ impl PathTarget {
 
     /// The path as it stands in a URL.
     pub(crate) fn as_url(&self) -> String {
-        encoded(&self.whole).to_string()
+        encoded(&self.path).to_string()
     }
 
     /// The path of the URL that has this as a folder.
     pub(crate) fn as_folder_url(&self) -> String {
         let slash = if self.form() == PathForm::Folder { "" } else { "/" };
-        format!("{}{slash}", encoded(&self.whole))
+        format!("{}{slash}", encoded(&self.path))
     }
 
     /// The name of the file, for its type.

@@ -84,7 +84,7 @@ impl PendingLine {
             bytes,
             referrer: self.referrer.as_ref().map_or(b"", HeaderValue::as_bytes),
             agent: self.agent.as_ref().map_or(b"", HeaderValue::as_bytes),
-            took_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
         };
         self.log.write(&entry, transport::clock::now().mono_ms);
     }

@@ -62,7 +62,7 @@ pub(crate) async fn answer(
         (Action::Block, _, _) => WebOutcome::Blocked(rule_text(&policy, verdict, &wish)),
         (Action::Pass, _, Err(why)) if reads(&head) => WebOutcome::Refused(WebRefusal::Path(*why)),
         (Action::Pass, _, Err(_)) => WebOutcome::Refused(WebRefusal::Method),
-        (Action::Pass, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::Nothing),
+        (Action::Pass, None, Ok(_)) => WebOutcome::NotOpened(NotOpened::NotFound),
         (Action::Pass, Some(site), Ok(target)) => {
             let (host, ledger) = (wish.host.as_str(), &door.parts.ledger);
             let mut visit = SiteVisit { site, host, user: None, context, ledger, now };
@@ -154,7 +154,7 @@ fn record(
         line.answered(status);
     }
     match payload {
-        FilePayload::AtHand => {
+        FilePayload::Buffered => {
             let bytes = response.body().size_hint().lower();
             ticket.close(bytes);
             if let Some(line) = line {
@@ -162,7 +162,7 @@ fn record(
             }
             response
         }
-        FilePayload::Flowing => {
+        FilePayload::Streaming => {
             response.map(|body| Body::boxed(CountedBody::new(body, Some(ticket), line)))
         }
         FilePayload::Content(open, segments) => response.map(|_| {

@@ -65,7 +65,7 @@ pub(crate) struct FileFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotOpened {
     /// Nothing that could be served stands there.
-    Nothing,
+    NotFound,
     /// Something stands there, and this process may not read it.
     Forbidden,
     /// The machine failed, or has run out of descriptors.
@@ -97,7 +97,7 @@ impl SiteRoot {
     pub(crate) fn find(&self, below: &Path, now: Now) -> Result<FoundPath, NotOpened> {
         if below.as_os_str().is_empty() {
             let is_private = self.current(now).is_private();
-            return if is_private { Err(NotOpened::Nothing) } else { Ok(FoundPath::Folder) };
+            return if is_private { Err(NotOpened::NotFound) } else { Ok(FoundPath::Folder) };
         }
         found(self.0.open_beneath(below, READING, now))
     }
@@ -134,7 +134,7 @@ fn found(opened: Result<OpenedFile, Errno>) -> Result<FoundPath, NotOpened> {
         }
         FileType::Directory => Ok(FoundPath::Folder),
         // Devices, sockets and pipes: no file to serve.
-        _ => Err(NotOpened::Nothing),
+        _ => Err(NotOpened::NotFound),
     }
 }
 
@@ -145,7 +145,7 @@ impl NotOpened {
             Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::IO | Errno::AGAIN => Self::Failed,
             // Not there, a file where a folder should be, out of the root, a loop of links, too
             // long a name, a socket.
-            _ => Self::Nothing,
+            _ => Self::NotFound,
         }
     }
 }

@@ -94,7 +94,7 @@ impl SiteRules {
             }
         }
         for (index, rule) in settings.redirects.iter().enumerate() {
-            match elsewhere(rule) {
+            match parse_redirect(rule) {
                 Ok(elsewhere) => rules.redirects.push(elsewhere),
                 Err(wrong) => complaints.push(wrong.under(&format!("redirects.{index}"))),
             }
@@ -103,7 +103,7 @@ impl SiteRules {
     }
 
     /// Applies the header rules, first to last.
-    pub(crate) fn dress(&self, path: &str, headers: &mut HeaderMap) {
+    pub(crate) fn apply_headers(&self, path: &str, headers: &mut HeaderMap) {
         for rule in self.headers.iter().filter(|rule| rule.pattern.matches(path)) {
             for name in &rule.remove {
                 headers.remove(name);
@@ -123,7 +123,7 @@ impl SiteRules {
     pub(crate) fn redirect(&self, path: &str) -> Option<(String, StatusCode)> {
         self.redirects.iter().find_map(|rule| {
             let stars = rule.from.captures(path)?;
-            Some((aim(&rule.to, &stars), rule.status))
+            Some((location(&rule.to, &stars), rule.status))
         })
     }
 }
@@ -182,7 +182,7 @@ fn fields(rule: &HeaderRule) -> Result<AddedFields, Vec<Complaint>> {
     Err(complaints)
 }
 
-fn elsewhere(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
+fn parse_redirect(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
     let from =
         PathPattern::parse(&rule.from).map_err(|why| Complaint::new("from", why.to_string()))?;
     if !from.is_of_paths() {
@@ -197,10 +197,10 @@ fn elsewhere(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
         Complaint::new("status", format!("{} is no redirect", rule.status))
             .remedy("write 301, 302, 303, 307 or 308")
     })?;
-    let to = pieces(&rule.to, from.stars()).map_err(|why| Complaint::new("to", why))?;
+    let to = parse_parts(&rule.to, from.stars()).map_err(|why| Complaint::new("to", why))?;
     let examples = vec!["x"; from.stars()];
-    let example = aim(&to, &examples);
-    if !is_aim(&rule.to, &example) {
+    let example = location(&to, &examples);
+    if !is_valid_target(&rule.to, &example) {
         let message = format!("{:?} is neither a path nor a URL of http or https", rule.to);
         return Err(
             Complaint::new("to", message).remedy("write /new/$1 or https://host.example/$1")
@@ -214,7 +214,7 @@ fn elsewhere(rule: &SiteRedirectSettings) -> Result<SiteRedirect, Complaint> {
 }
 
 /// A path of this site, or a URL whose host no star can change.
-fn is_aim(written: &str, example: &str) -> bool {
+fn is_valid_target(written: &str, example: &str) -> bool {
     if example.parse::<Uri>().is_err() || HeaderValue::from_str(example).is_err() {
         return false;
     }
@@ -231,7 +231,7 @@ fn is_aim(written: &str, example: &str) -> bool {
     }
 }
 
-fn pieces(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
+fn parse_parts(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once('$') {
@@ -253,7 +253,7 @@ fn pieces(text: &str, stars: usize) -> Result<Vec<RedirectPiece>, String> {
 
 /// A `Location`: what the stars stand for is encoded, so that it stays what it was, a piece of
 /// path.
-fn aim(to: &[RedirectPiece], stars: &[&str]) -> String {
+fn location(to: &[RedirectPiece], stars: &[&str]) -> String {
     to.iter().fold(String::new(), |mut whole, piece| {
         match piece {
             RedirectPiece::Text(text) => whole.push_str(text),

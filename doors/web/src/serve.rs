@@ -4,8 +4,8 @@
 
 use crate::connection::WebConnection;
 use crate::door::{WebDoor, WebState};
+use crate::fast_path::WebFastPath;
 use crate::handshake::HandshakeInfo;
-use crate::quick::WebFastPath;
 use crate::request;
 use futures_util::FutureExt;
 use futures_util::future::Either;
@@ -51,11 +51,11 @@ impl WebDoor {
         drain: Drain,
     ) -> impl Future<Output = ()> {
         let state = self.state();
-        if !state.fronts.are_introduced() {
+        if !state.listeners.expect_proxy_header() {
             return Either::Left(WebConnection::plain(self, &state, &stream).serve(stream, &drain));
         }
         Either::Right(Box::pin(async move {
-            if let Some(stream) = state.fronts.introduced(stream, &drain).await {
+            if let Some(stream) = state.listeners.read_proxy_header(stream, &drain).await {
                 let connection = WebConnection::plain(self, &state, &stream);
                 drop(state);
                 connection.serve(stream, &drain).await;
@@ -68,8 +68,8 @@ impl WebDoor {
     pub async fn serve_tls_connection(self: Arc<Self>, stream: Stream, drain: Drain) {
         // Held through the handshake: what it was for must mean the same afterwards.
         let state = self.state();
-        let stream = if state.fronts.are_introduced() {
-            match Box::pin(state.fronts.introduced(stream, &drain)).await {
+        let stream = if state.listeners.expect_proxy_header() {
+            match Box::pin(state.listeners.read_proxy_header(stream, &drain)).await {
                 Some(stream) => stream,
                 None => return,
             }
@@ -77,7 +77,7 @@ impl WebDoor {
             stream
         };
         let Some((front, tls)) =
-            state.fronts.at(&stream).and_then(|it| Some((it, it.tls.as_ref()?)))
+            state.listeners.at(&stream).and_then(|it| Some((it, it.tls.as_ref()?)))
         else {
             return;
         };

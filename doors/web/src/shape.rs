@@ -39,7 +39,7 @@ pub(crate) fn shape(
             let compress = site.and_then(|site| site.compress.as_ref());
             let mut response = script::shape(answer, compress, head);
             dress(site, target, &mut response);
-            return (response, FilePayload::Flowing);
+            return (response, FilePayload::Streaming);
         }
         (WebOutcome::Script(Err(why)), _) => pages::script_failed(why.status()),
         (WebOutcome::Unauthorized(challenge), _) => pages::unauthorized(challenge),
@@ -52,7 +52,7 @@ pub(crate) fn shape(
         (WebOutcome::Refused(WebRefusal::Method), _) => pages::method(),
         (WebOutcome::Refused(WebRefusal::Misdirected), _) => pages::misdirected(),
         (WebOutcome::Refused(WebRefusal::Path(why)), _) => pages::bad_request(&why.to_string()),
-        (WebOutcome::NotOpened(NotOpened::Nothing), _)
+        (WebOutcome::NotOpened(NotOpened::NotFound), _)
         // A file is a site's.
         | (WebOutcome::File(_), None) => pages::not_found(),
         (WebOutcome::NotOpened(NotOpened::Forbidden), _) => pages::forbidden(),
@@ -76,13 +76,13 @@ pub(crate) fn shape(
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
         *response.body_mut() = Body::empty();
     }
-    (response, FilePayload::AtHand)
+    (response, FilePayload::Buffered)
 }
 
 /// Applies the site's rules about header fields.
 fn dress(site: Option<&Site>, target: Option<&PathTarget>, response: &mut Response<Body>) {
     if let (Some(site), Some(target)) = (site, target) {
-        site.rules.dress(&target.text(), response.headers_mut());
+        site.rules.apply_headers(&target.text(), response.headers_mut());
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct Site {
     pub(crate) path: Box<str>,
     pub(crate) root: SiteRoot,
     /// Which handshake a request must have come by.
-    pub(crate) demand: HandshakeDemand,
+    pub(crate) handshake_demand: HandshakeDemand,
     pub(crate) index: Vec<String>,
     pub(crate) listing: ListingMode,
     pub(crate) fallback: Option<PathTarget>,
@@ -133,7 +133,7 @@ impl Site {
                 hosts: hosts.collect(),
                 path: settings.path.as_str().into(),
                 root,
-                demand: HandshakeDemand::of(number, settings),
+                handshake_demand: HandshakeDemand::of(number, settings),
                 index: settings.index.clone(),
                 listing: settings.listing,
                 fallback: settings.fallback.as_deref().and_then(file_below_root),

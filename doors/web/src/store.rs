@@ -40,7 +40,7 @@ const WATCHED_TRUST_MS: u64 = 10_000;
 const UNWATCHED_TRUST_MS: u64 = 1_000;
 /// A file that nobody watches is kept once it has rested so long: the times of file systems have a
 /// grain, within which a second change would leave no trace.
-const REST_MS: u64 = 2_000;
+const SETTLED_MS: u64 = 2_000;
 
 /// The files of one site.
 pub(crate) struct FileStore {
@@ -114,8 +114,8 @@ impl FileStore {
         if kept.is_trusted(&open, now) {
             return Some(kept);
         }
-        if kept.is_unchanged(&open) && kept.is_still(root, now) {
-            kept.trust_again(now);
+        if kept.is_unchanged(&open) && kept.check_unchanged(root, now) {
+            kept.renew_trust(now);
             return Some(kept);
         }
         cache.remove_if(&key, |it| Arc::ptr_eq(it, &kept));
@@ -142,7 +142,7 @@ impl FileStore {
         if before != open.id() {
             self.watcher.forget(before);
         }
-        let (held, trust_ms) = self.hold(&open, place, seen, now)?;
+        let (held, trust_ms) = self.watch_and_open(&open, place, seen, now)?;
         if place.form != StoredForm::Plain && held.marks.is_empty() {
             // One look at one file would not see the other change.
             return None;
@@ -171,7 +171,7 @@ impl FileStore {
 
     /// Keeps what `plain` becomes for those that like `coding` best, as long as the kernel tells
     /// that neither it nor one of `sides`, which would be sent in its place, has changed.
-    pub(crate) fn keep_made(
+    pub(crate) fn keep_encoded(
         &self,
         plain: &KeptFile,
         coding: ContentCoding,
@@ -183,10 +183,10 @@ impl FileStore {
         let cache = self.cache.as_ref()?;
         let open = root.current(now);
         let trust = plain.trust_of(&open).filter(|trust| trust.is_watched())?;
-        let marks = self.watcher.follow(&open, sides.iter().map(PathTarget::path)).ok()?;
+        let marks = self.watcher.watch_files(&open, sides.iter().map(PathTarget::path)).ok()?;
         // One that stands there already is another answer.
         let stands =
-            |side: &PathTarget| root.find(side.path(), now).err() != Some(NotOpened::Nothing);
+            |side: &PathTarget| root.find(side.path(), now).err() != Some(NotOpened::NotFound);
         if sides.iter().any(stands) {
             return None;
         }
@@ -198,7 +198,7 @@ impl FileStore {
 
     /// Has the kernel watch the way to a file, and opens it again behind the watches, so that no
     /// change goes unseen; or takes it as it was seen, if it has rested long enough.
-    fn hold(
+    fn watch_and_open(
         &self,
         open: &Arc<OpenFolder>,
         place: &ServedPlace<'_>,
@@ -208,19 +208,19 @@ impl FileStore {
         let facts = seen.facts;
         let files = place.before.iter().chain([place.file]).map(PathTarget::path);
         if facts.links == 1
-            && self.watcher.hears_of(&seen.file)
-            && let Ok(marks) = self.watcher.follow(open, files)
+            && self.watcher.can_watch(&seen.file)
+            && let Ok(marks) = self.watcher.watch_files(open, files)
         {
             return match SiteRoot::find_plain(open, place.file.path()) {
                 Ok(FoundPath::File(FoundFile { file, facts })) if facts.len <= FILE_BYTES_MAX => {
                     Some((HeldRead { file: Some(file), facts, marks }, WATCHED_TRUST_MS))
                 }
                 // A link on the way leads to where nobody watches.
-                Err(NotOpened::Nothing) => rested(facts, now),
+                Err(NotOpened::NotFound) => if_settled(facts, now),
                 Ok(FoundPath::File(_) | FoundPath::Folder) | Err(_) => None,
             };
         }
-        rested(facts, now)
+        if_settled(facts, now)
     }
 }
 
@@ -232,9 +232,9 @@ struct HeldRead {
     marks: Box<[Arc<ChangeMark>]>,
 }
 
-fn rested(facts: FileFacts, now: Now) -> Option<(HeldRead, u64)> {
+fn if_settled(facts: FileFacts, now: Now) -> Option<(HeldRead, u64)> {
     let changed_ms = facts.changed_secs * 1000 + u64::from(facts.changed_nanos / 1_000_000);
-    (changed_ms.saturating_add(REST_MS) < now.unix_ms)
+    (changed_ms.saturating_add(SETTLED_MS) < now.unix_ms)
         .then(|| (HeldRead { file: None, facts, marks: Box::default() }, UNWATCHED_TRUST_MS))
 }
 

@@ -15,9 +15,9 @@ use vocab::Name;
 #[derive(Default)]
 pub(crate) struct SiteTable {
     exact: HashMap<Box<str>, Group>,
-    below: HashMap<Box<str>, Group>,
+    by_suffix: HashMap<Box<str>, Group>,
     matching: Vec<(Regex, Group)>,
-    rest: Group,
+    default: Group,
 }
 
 /// The sites of one host, the longest path first.
@@ -44,33 +44,33 @@ impl SiteTable {
                     HostPattern::Exact(name) => {
                         table.exact.entry(name.as_str().into()).or_default()
                     }
-                    HostPattern::Below(name) => {
-                        table.below.entry(name.as_str().into()).or_default()
+                    HostPattern::Subdomains(name) => {
+                        table.by_suffix.entry(name.as_str().into()).or_default()
                     }
                     HostPattern::Matching(regex) => table.group_of(regex),
                 };
                 group.push(Arc::clone(site));
             }
             if site.hosts.is_empty() {
-                table.rest.push(Arc::clone(site));
+                table.default.push(Arc::clone(site));
             }
         }
         // Nobody takes what is left: the first site does, with those that share a name with it.
-        if table.rest.is_empty()
+        if table.default.is_empty()
             && let Some(first) = sites.first()
         {
-            table.rest = match first.hosts.first() {
+            table.default = match first.hosts.first() {
                 Some(HostPattern::Exact(name)) => table.exact[name.as_str()].clone(),
-                Some(HostPattern::Below(name)) => table.below[name.as_str()].clone(),
+                Some(HostPattern::Subdomains(name)) => table.by_suffix[name.as_str()].clone(),
                 Some(HostPattern::Matching(regex)) => table.group_of(regex).clone(),
                 None => Vec::new(),
             };
         }
         let matching = table.matching.iter_mut().map(|(_, group)| group);
-        for group in table.exact.values_mut().chain(table.below.values_mut()).chain(matching) {
+        for group in table.exact.values_mut().chain(table.by_suffix.values_mut()).chain(matching) {
             longest_first(group);
         }
-        longest_first(&mut table.rest);
+        longest_first(&mut table.default);
         table
     }
 
@@ -99,17 +99,17 @@ impl SiteTable {
         if let Some(group) = self.exact.get(host.as_str()) {
             return group;
         }
-        if !self.below.is_empty() {
+        if !self.by_suffix.is_empty() {
             let mut parent = host.parent();
             while let Some(name) = parent {
-                if let Some(group) = self.below.get(name.as_str()) {
+                if let Some(group) = self.by_suffix.get(name.as_str()) {
                     return group;
                 }
                 parent = name.parent();
             }
         }
         let matching = self.matching.iter().find(|(regex, _)| regex.is_match(host.as_str()));
-        matching.map_or(&self.rest, |(_, group)| group)
+        matching.map_or(&self.default, |(_, group)| group)
     }
 }
 

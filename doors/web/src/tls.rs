@@ -63,7 +63,7 @@ impl ListenerFronts {
                 fronts.push(ListenerFront::open(listen.address, settings, &identities)?);
             }
         }
-        Ok(Self { fronts, _watch: opener.watch(Door::Web, &parts.tell) })
+        Ok(Self { fronts, _watch: opener.watch(Door::Web, &parts.log) })
     }
 
     /// The front that a connection came to; none where every connection begins with its request.
@@ -86,13 +86,13 @@ impl ListenerFronts {
     }
 
     /// True if a proxy stands before any listener.
-    pub(crate) fn are_introduced(&self) -> bool {
+    pub(crate) fn expect_proxy_header(&self) -> bool {
         self.fronts.iter().any(|front| !front.proxies.is_empty())
     }
 
     /// The connection with the client's own address, where a proxy in front says who that is;
     /// nothing where it should and does not, or where it comes from somebody else.
-    pub(crate) async fn introduced(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
+    pub(crate) async fn read_proxy_header(&self, stream: Stream, drain: &Drain) -> Option<Stream> {
         let front = self.at(&stream)?;
         http_front::introduced(stream, &front.proxies, drain).await
     }
@@ -156,7 +156,7 @@ fn own_names(site: &SiteSettings) -> impl Iterator<Item = OwnName> {
     site.hosts.iter().enumerate().filter_map(|(index, host)| {
         let name = match HostPattern::parse(host) {
             Ok(HostPattern::Exact(name)) => name.as_str().to_owned(),
-            Ok(HostPattern::Below(name)) => format!("*.{name}"),
+            Ok(HostPattern::Subdomains(name)) => format!("*.{name}"),
             Ok(HostPattern::Matching(_)) | Err(_) => return None,
         };
         Some(OwnName { path: format!("hosts.{index}"), name })

@@ -57,7 +57,7 @@ pub(crate) async fn answer(
 ) -> WebOutcome {
     match standing {
         PathStanding::Below => act(visit, target, head, body).await,
-        PathStanding::Slash => match enter(visit, &target.text(), head).await {
+        PathStanding::Slash => match admit(visit, &target.text(), head).await {
             Ok(()) => WebOutcome::Slash(target.as_folder_url()),
             Err(outcome) => outcome,
         },
@@ -71,7 +71,7 @@ async fn act(
     body: Incoming,
 ) -> WebOutcome {
     let path = target.text();
-    if let Err(outcome) = enter(visit, &path, head).await {
+    if let Err(outcome) = admit(visit, &path, head).await {
         return outcome;
     }
     let (site, now) = (visit.site, visit.now);
@@ -86,7 +86,7 @@ async fn act(
     let served = match &found {
         PathContent::Script(script) => Some(&*script.name),
         PathContent::File(file) => Some(&*file.meta().path),
-        PathContent::Slash | PathContent::Folder(_) | PathContent::Nothing(_) => None,
+        PathContent::Slash | PathContent::Folder(_) | PathContent::NotFound(_) => None,
     };
     if let Some(served) = served.filter(|served| *served != path)
         && let Err(outcome) = identify(visit, served, head).await
@@ -98,7 +98,7 @@ async fn act(
         _ if !reads(head) => WebOutcome::Refused(WebRefusal::Method),
         PathContent::File(file) => WebOutcome::File(negotiate::coded(site, file, head, now).await),
         PathContent::Slash => WebOutcome::Slash(target.as_folder_url()),
-        PathContent::Nothing(why) => WebOutcome::NotOpened(why),
+        PathContent::NotFound(why) => WebOutcome::NotOpened(why),
         PathContent::Folder(below) => match listing::list(site, below, now).await {
             Ok(listed) => WebOutcome::Listing(listed),
             Err(why) => WebOutcome::NotOpened(why),
@@ -107,13 +107,13 @@ async fn act(
 }
 
 /// Lets a request in, or says what is answered instead.
-async fn enter(
+async fn admit(
     visit: &mut SiteVisit<'_>,
     path: &str,
     head: &request::Parts,
 ) -> Result<(), WebOutcome> {
     let site = visit.site;
-    if !site.demand.is_met(visit.context) {
+    if !site.handshake_demand.allows(visit.context) {
         return Err(WebOutcome::Refused(WebRefusal::Misdirected));
     }
     if let Some(port) = site.sends_on(visit.context, forwarded::said(&head.headers)) {

@@ -40,7 +40,12 @@ impl BlockedTunnels for AtPixel {
     ) -> Pin<Box<dyn Future<Output = ()>>> {
         // It was there a moment ago; a reload may have taken it away.
         let Some(door) = self.door.load_full() else { return Box::pin(async {}) };
-        Box::pin(door.serve_tunnel(stream, client.address, client.came_to, self.drain.clone()))
+        Box::pin(door.serve_tunnel(
+            stream,
+            client.address,
+            client.local_address,
+            self.drain.clone(),
+        ))
     }
 }
 

@@ -232,7 +232,7 @@ impl RunningApp {
     /// The pixel door's own figures, if it runs.
     pub(super) fn pixel_figures(&self) -> Option<Arc<dyn ledger::Collector>> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.doors.get::<PixelDoor>().map(|door| door.figures())
+        running.doors.get::<PixelDoor>().map(|door| door.stats())
     }
 
     /// Returns what effects of pipelines need.

@@ -121,7 +121,7 @@ impl ProgramControl for ControlHandle {
         drop(running);
         let host = &question.host;
         if let Some((dns, qtype)) = dns
-            && let Some(foretold) = dns.foretell(question.client, host.as_name(), qtype, now)
+            && let Some(foretold) = dns.preview(question.client, host.as_name(), qtype, now)
         {
             why = why::as_the_dns_door_does(why, foretold, &policy, host);
         }

@@ -28,7 +28,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
         url: question.url.as_deref(),
         page: question.page.as_ref().map(DomainName::as_name),
     };
-    let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::foretell(policy, &ask, now));
+    let at_pixel = (question.door == Door::Pixel).then(|| door_pixel::preview(policy, &ask, now));
     // Clients come to the pixel door by the answer to a look-up: that decides where the URL does
     // not.
     let by_name = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Name);

@@ -24,9 +24,9 @@ use std::time::Duration;
 /// Time that a body of some hundred bytes may take.
 const BODY_DEADLINE: Duration = Duration::from_secs(5);
 /// Bytes of a body that is not wanted, at most, that are taken all the same.
-const REST_BYTES_MAX: usize = 64 << 10;
+const DRAIN_BYTES_MAX: usize = 64 << 10;
 /// Time that that may take.
-const REST_DEADLINE: Duration = Duration::from_secs(1);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest client identifier in a path: a label's length, so that it may be part of a name too.
 const CLIENT_ID_BYTES_MAX: usize = 63;
 /// The question's length in base64, at most.
@@ -54,8 +54,8 @@ pub(super) enum AnswerForm {
 /// Outcome of the rest of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyRest {
-    Taken,
-    Left,
+    Drained,
+    Unread,
 }
 
 /// Why a request gets no DNS message.
@@ -69,7 +69,7 @@ pub(super) enum DohRefusal {
     /// `dns` is no base64url.
     Base64,
     /// Words that are no question.
-    Asking(BadAsking),
+    BadQuestion(BadAsking),
     /// A word of the query other than 0, 1, true and false.
     Switch,
     MediaType,
@@ -104,7 +104,7 @@ pub(super) async fn read(
     let path = Box::from(path);
     let wish = |(message, form)| DohRequest { message, form, client, path, client_id, entry };
     match head.method {
-        Method::GET | Method::HEAD => asked_in_query(head.uri.query().unwrap_or("")).map(wish),
+        Method::GET | Method::HEAD => question_from_query(head.uri.query().unwrap_or("")).map(wish),
         Method::POST => {
             if !is_message(&head.headers) {
                 return Err(DohRefusal::MediaType);
@@ -123,10 +123,10 @@ pub(super) async fn read(
 
 /// Takes what is left of a refused request's body, if it is short, and throws it away, so that the
 /// connection can go on: some clients take an answer before they were heard out for a fault.
-pub(super) async fn take_rest(body: &mut Incoming) -> BodyRest {
-    match read_all(body, REST_BYTES_MAX, REST_DEADLINE).await {
-        Ok(_) => BodyRest::Taken,
-        Err(_) => BodyRest::Left,
+pub(super) async fn drain_body(body: &mut Incoming) -> BodyRest {
+    match read_all(body, DRAIN_BYTES_MAX, DRAIN_TIMEOUT).await {
+        Ok(_) => BodyRest::Drained,
+        Err(_) => BodyRest::Unread,
     }
 }
 
@@ -144,7 +144,7 @@ fn is_message(headers: &HeaderMap) -> bool {
     media_type.trim().eq_ignore_ascii_case(MESSAGE)
 }
 
-pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, AnswerForm), DohRefusal> {
+pub(super) fn question_from_query(query: &str) -> Result<(Vec<u8>, AnswerForm), DohRefusal> {
     if let Some(text) = value(query, "dns") {
         if text.len() > BASE64_BYTES_MAX {
             return Err(DohRefusal::UriTooLong);
@@ -167,7 +167,7 @@ pub(super) fn asked_in_query(query: &str) -> Result<(Vec<u8>, AnswerForm), DohRe
         },
     };
     let mut message = Vec::with_capacity(64);
-    json::write_query(&asking, &mut message).map_err(DohRefusal::Asking)?;
+    json::write_query(&asking, &mut message).map_err(DohRefusal::BadQuestion)?;
     let form = match value(query, "ct") {
         Some(wanted) if wanted == MESSAGE => AnswerForm::Message,
         Some(_) | None => AnswerForm::Json,
@@ -204,7 +204,7 @@ impl DohRefusal {
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::NoQuestion
             | Self::Base64
-            | Self::Asking(_)
+            | Self::BadQuestion(_)
             | Self::Switch
             | Self::Broken
             | Self::NotAnswered => StatusCode::BAD_REQUEST,
@@ -227,7 +227,7 @@ impl fmt::Display for DohRefusal {
                 f.write_str("a question is missing: ?dns= in base64url, or ?name= and type=")
             }
             Self::Base64 => f.write_str("dns is no base64url without padding (RFC 8484)"),
-            Self::Asking(why) => why.fmt(f),
+            Self::BadQuestion(why) => why.fmt(f),
             Self::Switch => f.write_str("cd and do are 0 or 1"),
             Self::MediaType => write!(f, "the body must be {MESSAGE}"),
             Self::TooLong | Self::UriTooLong => {
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn base64_is_taken_as_the_standard_has_it() {
-        let message = |query| asked_in_query(query).map(|(message, _)| message);
+        let message = |query| question_from_query(query).map(|(message, _)| message);
         assert_eq!(message("dns=AAH_-w"), Ok(vec![0, 1, 255, 251]));
         assert_eq!(message("x=1&dns=AAE&dns=zz"), Ok(vec![0, 1]));
         assert_eq!(message("dns="), Ok(vec![]));
@@ -267,14 +267,14 @@ mod tests {
 
     #[test]
     fn a_question_may_come_in_words() {
-        let form = |query| asked_in_query(query).map(|(_, form)| form);
+        let form = |query| question_from_query(query).map(|(_, form)| form);
         assert_eq!(form("name=example.com"), Ok(AnswerForm::Json));
         assert_eq!(form("type=AAAA&name=a%2Eexample&cd&do=true"), Ok(AnswerForm::Json));
         assert_eq!(form("name=a.test&ct=application/dns-message"), Ok(AnswerForm::Message));
         assert_eq!(form("name=a.test&cd=2"), Err(DohRefusal::Switch));
-        assert_eq!(form("name="), Err(DohRefusal::Asking(BadAsking::Name)));
-        assert_eq!(form("name=a.test&type=NOSUCH"), Err(DohRefusal::Asking(BadAsking::Type)));
-        let flags = |query| asked_in_query(query).unwrap().0[3] & 0x10;
+        assert_eq!(form("name="), Err(DohRefusal::BadQuestion(BadAsking::Name)));
+        assert_eq!(form("name=a.test&type=NOSUCH"), Err(DohRefusal::BadQuestion(BadAsking::Type)));
+        let flags = |query| question_from_query(query).unwrap().0[3] & 0x10;
         assert_eq!((flags("name=a.test&cd=1"), flags("name=a.test&cd=0")), (0x10, 0));
     }
 

@@ -25,7 +25,7 @@ const QUESTION: &str = "_dns.resolver.arpa";
 #[derive(Debug, Default)]
 pub(crate) struct DesignatedResolvers {
     /// Each of our names with its bindings.
-    each: Box<[(DomainName, Bindings)]>,
+    entries: Box<[(DomainName, Bindings)]>,
     /// All of them together, for those who do not know our names.
     all: Bindings,
 }
@@ -69,7 +69,7 @@ impl DesignatedResolvers {
         };
         let each: Box<[_]> = names.iter().map(|name| (name.clone(), bindings(name))).collect();
         let all = each.iter().flat_map(|(_, bindings)| bindings).take(BINDINGS_MAX);
-        Self { all: all.cloned().collect(), each }
+        Self { all: all.cloned().collect(), entries: each }
     }
 
     /// Answers `query` for `name`, if it asks for encrypted forms of this server (RFC 9462 §4 and
@@ -102,7 +102,10 @@ impl DesignatedResolvers {
             return Some(&self.all);
         }
         let ours = name.as_str().strip_prefix("_dns.")?;
-        self.each.iter().find(|(name, _)| name.as_str() == ours).map(|(_, bindings)| &bindings[..])
+        self.entries
+            .iter()
+            .find(|(name, _)| name.as_str() == ours)
+            .map(|(_, bindings)| &bindings[..])
     }
 }
 

@@ -9,13 +9,13 @@ mod ddr;
 mod options;
 mod rate;
 mod rebinding;
+mod refused;
 mod responses;
-mod turned_away;
 
 pub(crate) use ddr::{DdrOutcome, DesignatedResolvers};
 pub(crate) use options::{RequiredProof, SeenOptions, SenderProof};
 pub(crate) use rebinding::{REBINDING_ERROR, REBINDING_WORDS};
-pub(crate) use turned_away::write_truncated;
+pub(crate) use refused::write_truncated;
 
 use crate::caller::{DnsCaller, QueryTransport};
 use crate::settings::access::AccessAction;
@@ -56,24 +56,24 @@ pub(crate) struct QueryGuard {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It is.
-    Welcome,
+    Admitted,
     /// Gets what says why not.
-    TurnedAway(TurnedAway),
+    Refused(AdmissionRefusal),
     /// Gets nothing.
     Dropped,
 }
 
 /// Why a query is turned away, and so with what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TurnedAway {
+pub(crate) enum AdmissionRefusal {
     /// The client may not ask: REFUSED.
     Forbidden,
     /// The client asks too much: REFUSED.
-    TooMuch,
+    RateLimited,
     /// The client is to come again over TCP: an empty answer with TC set.
-    ComeByTcp,
+    RetryOverTcp,
     /// The client is to show our cookie: BADCOOKIE.
-    ShowCookie,
+    CookieRequired,
     /// An option is malformed: FORMERR.
     BadOption(BadOption),
 }
@@ -149,7 +149,7 @@ impl QueryGuard {
 
     /// Writes the reply to a message that asks for nothing but a cookie (RFC 7873 §5.4), whose
     /// options these are; FORMERR where cookies are off, or its own is malformed.
-    pub(crate) fn give_cookie(
+    pub(crate) fn write_cookie_reply(
         &self,
         mut asking: BadReply<'_>,
         options: &[u8],
@@ -176,37 +176,43 @@ impl QueryGuard {
         }
         // Before anything is counted: who forges addresses must not use up what is another's.
         match seen.map(|seen| seen.proof) {
-            Ok(RequiredProof::Cookie) => return Admission::TurnedAway(TurnedAway::ShowCookie),
-            Ok(RequiredProof::Connection) => return Admission::TurnedAway(TurnedAway::ComeByTcp),
+            Ok(RequiredProof::Cookie) => {
+                return Admission::Refused(AdmissionRefusal::CookieRequired);
+            }
+            Ok(RequiredProof::Connection) => {
+                return Admission::Refused(AdmissionRefusal::RetryOverTcp);
+            }
             Ok(RequiredProof::Enough) | Err(_) => {}
         }
         if let Some(rate) = &self.rate
             && !rate.allows(caller.client, caller.now)
         {
-            return too_much(rate.action, sender);
+            return rate_limited(rate.action, sender);
         }
         match seen {
-            Ok(_) => Admission::Welcome,
-            Err(bad) => Admission::TurnedAway(TurnedAway::BadOption(bad)),
+            Ok(_) => Admission::Admitted,
+            Err(bad) => Admission::Refused(AdmissionRefusal::BadOption(bad)),
         }
     }
 
     /// Returns whether a message that cannot be read as a query gets an answer that says so. It
     /// counts as a query does: floods of garbage are floods.
-    pub(crate) fn admit_unread(&self, caller: &DnsCaller<'_>) -> Admission {
-        let sender = unproven(caller);
+    pub(crate) fn admit_malformed(&self, caller: &DnsCaller<'_>) -> Admission {
+        let sender = unverified_sender(caller);
         if !self.access.admits(caller.client) {
             return forbidden(self.access.action, sender);
         }
         match &self.rate {
-            Some(rate) if !rate.allows(caller.client, caller.now) => too_much(rate.action, sender),
-            Some(_) | None => Admission::Welcome,
+            Some(rate) if !rate.allows(caller.client, caller.now) => {
+                rate_limited(rate.action, sender)
+            }
+            Some(_) | None => Admission::Admitted,
         }
     }
 
     /// Returns what becomes of `reply`, a whole answer. A reply that turns a query away is judged
     /// too.
-    pub(crate) fn judge(
+    pub(crate) fn reply_fate(
         &self,
         caller: &DnsCaller<'_>,
         sender: SenderProof,
@@ -214,9 +220,9 @@ impl QueryGuard {
     ) -> OutgoingFate {
         match (&self.responses, sender) {
             (Some(responses), SenderProof::Claimed) => {
-                responses.judge(caller.client, reply, caller.now)
+                responses.reply_fate(caller.client, reply, caller.now)
             }
-            (None, _) | (_, SenderProof::Proven | SenderProof::Connected) => OutgoingFate::Send,
+            (None, _) | (_, SenderProof::Verified | SenderProof::Connected) => OutgoingFate::Send,
         }
     }
 
@@ -229,12 +235,12 @@ impl QueryGuard {
 
 /// Where the options cannot be read, they prove nothing.
 fn sender_of(caller: &DnsCaller<'_>, seen: Result<&SeenOptions, BadOption>) -> SenderProof {
-    seen.map_or_else(|_| unproven(caller), |seen| seen.sender)
+    seen.map_or_else(|_| unverified_sender(caller), |seen| seen.sender)
 }
 
 /// The sender of what proves nothing by itself.
-fn unproven(caller: &DnsCaller<'_>) -> SenderProof {
-    match caller.way {
+fn unverified_sender(caller: &DnsCaller<'_>) -> SenderProof {
+    match caller.transport {
         QueryTransport::Udp => SenderProof::Claimed,
         QueryTransport::Tcp
         | QueryTransport::Tls
@@ -246,21 +252,21 @@ fn unproven(caller: &DnsCaller<'_>) -> SenderProof {
 /// Returns whoever waits on a connection is told in any case.
 fn forbidden(action: AccessAction, sender: SenderProof) -> Admission {
     match (action, sender) {
-        (AccessAction::Drop, SenderProof::Claimed | SenderProof::Proven) => Admission::Dropped,
+        (AccessAction::Drop, SenderProof::Claimed | SenderProof::Verified) => Admission::Dropped,
         (AccessAction::Drop, SenderProof::Connected) | (AccessAction::Refuse, _) => {
-            Admission::TurnedAway(TurnedAway::Forbidden)
+            Admission::Refused(AdmissionRefusal::Forbidden)
         }
     }
 }
 
-fn too_much(action: RateAction, sender: SenderProof) -> Admission {
+fn rate_limited(action: RateAction, sender: SenderProof) -> Admission {
     match (action, sender) {
-        (RateAction::Drop, SenderProof::Claimed | SenderProof::Proven) => Admission::Dropped,
-        (RateAction::Truncate, SenderProof::Claimed | SenderProof::Proven) => {
-            Admission::TurnedAway(TurnedAway::ComeByTcp)
+        (RateAction::Drop, SenderProof::Claimed | SenderProof::Verified) => Admission::Dropped,
+        (RateAction::Truncate, SenderProof::Claimed | SenderProof::Verified) => {
+            Admission::Refused(AdmissionRefusal::RetryOverTcp)
         }
         (_, SenderProof::Connected) | (RateAction::Refuse, _) => {
-            Admission::TurnedAway(TurnedAway::TooMuch)
+            Admission::Refused(AdmissionRefusal::RateLimited)
         }
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum SenderProof {
     /// Not at all: a datagram says so.
     Claimed,
     /// A datagram with a cookie of ours, which was sent to that address.
-    Proven,
+    Verified,
     /// A connection stands.
     Connected,
 }
@@ -73,14 +73,14 @@ impl OptionReader {
     ) -> Result<SeenOptions, BadOption> {
         let found = ClientOptions::read(options)?;
         let encrypted = matches!(
-            caller.way,
+            caller.transport,
             QueryTransport::Tls | QueryTransport::Https | QueryTransport::Quic
         );
         // QUIC and HTTPS have idle times of their own (RFC 9250 §5.5.2).
         let keeps = found.wants_keepalive
-            && matches!(caller.way, QueryTransport::Tcp | QueryTransport::Tls);
+            && matches!(caller.transport, QueryTransport::Tcp | QueryTransport::Tls);
         let mut seen = SeenOptions {
-            sender: if caller.way == QueryTransport::Udp {
+            sender: if caller.transport == QueryTransport::Udp {
                 SenderProof::Claimed
             } else {
                 SenderProof::Connected
@@ -140,7 +140,7 @@ impl OptionReader {
         let needed =
             |proof| if self.mode == CookieMode::Require { proof } else { RequiredProof::Enough };
         match says {
-            Some(CookieSays::Valid) => seen.sender = SenderProof::Proven,
+            Some(CookieSays::Valid) => seen.sender = SenderProof::Verified,
             Some(CookieSays::New | CookieSays::Invalid) => {
                 seen.proof = needed(RequiredProof::Cookie);
             }
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!((first.sender, first.proof), (SenderProof::Claimed, RequiredProof::Enough));
         let whole = first.answer.cookie.unwrap();
         let second = ask(&cookie(&whole), "192.0.2.1", QueryTransport::Udp);
-        assert_eq!((second.sender, second.answer.cookie), (SenderProof::Proven, Some(whole)));
+        assert_eq!((second.sender, second.answer.cookie), (SenderProof::Verified, Some(whole)));
         let stolen = ask(&cookie(&whole), "192.0.2.2", QueryTransport::Udp);
         assert_eq!(stolen.sender, SenderProof::Claimed);
         assert_eq!(ask(b"", "192.0.2.1", QueryTransport::Udp).answer.cookie, None);
@@ -217,7 +217,7 @@ mod tests {
         let [one, two] = [[1; 16], [2; 16]].map(|it| OptionReader::new(&settings, it, 100));
         let asking = caller("192.0.2.1", QueryTransport::Udp);
         let whole = one.read(&cookie(b"COOKIE!!"), &asking).unwrap().answer.cookie.unwrap();
-        assert_eq!(two.read(&cookie(&whole), &asking).unwrap().sender, SenderProof::Proven);
+        assert_eq!(two.read(&cookie(&whole), &asking).unwrap().sender, SenderProof::Verified);
     }
 
     #[test]

@@ -87,14 +87,14 @@ fn is_inside(address: IpAddr) -> bool {
                 || v6.is_unicast_link_local()
                 // Site-local, which some networks still have (RFC 3879).
                 || v6.segments()[0] & 0xffc0 == 0xfec0
-                || within(v6).is_some_and(|v4| is_inside(v4.into()))
+                || embedded_ipv4(v6).is_some_and(|v4| is_inside(v4.into()))
         }
     }
 }
 
 /// The IPv4 address to which an IPv6 address leads: compatible or mapped (RFC 4291 §2.5.5), by
 /// NAT64 (RFC 6052 §2.1) or by 6to4 (RFC 3056 §2).
-fn within(v6: Ipv6Addr) -> Option<Ipv4Addr> {
+fn embedded_ipv4(v6: Ipv6Addr) -> Option<Ipv4Addr> {
     let join = |high: u16, low: u16| Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
     match v6.segments() {
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low] | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => {

@@ -53,7 +53,7 @@ impl ResponseGuard {
     }
 
     /// Returns what becomes of `reply`, which is to go to `client`.
-    pub(super) fn judge(&self, client: IpAddr, reply: &[u8], now: Now) -> OutgoingFate {
+    pub(super) fn reply_fate(&self, client: IpAddr, reply: &[u8], now: Now) -> OutgoingFate {
         if self.exempt.contains(client) {
             return OutgoingFate::Send;
         }
@@ -128,7 +128,7 @@ mod tests {
         let now = Now { unix_ms: 0, mono_ms: ms };
         let mut found = [0; 3];
         for _ in 0..count {
-            let index = match guard.judge(client.parse().unwrap(), reply, now) {
+            let index = match guard.reply_fate(client.parse().unwrap(), reply, now) {
                 OutgoingFate::Send => 0,
                 OutgoingFate::Truncate => 1,
                 OutgoingFate::Drop => 2,

@@ -21,7 +21,13 @@ pub(super) fn caller(client: &str, way: QueryTransport) -> DnsCaller<'static> {
 fn at(client: &str, way: QueryTransport, mono_ms: u64) -> DnsCaller<'static> {
     let now = Now { unix_ms: 1_767_225_600_000 + mono_ms, mono_ms };
     let client: IpAddr = client.parse().unwrap();
-    DnsCaller { client, way, now, begun: Instant::now(), ..DnsCaller::now(client, way) }
+    DnsCaller {
+        client,
+        transport: way,
+        now,
+        started: Instant::now(),
+        ..DnsCaller::now(client, way)
+    }
 }
 
 fn guard_of(settings: &Settings) -> QueryGuard {
@@ -47,7 +53,7 @@ fn ask(guard: &QueryGuard, caller: &DnsCaller<'_>, options: &[u8]) -> (Admission
     let seen = guard.read(&query, caller);
     let admission = guard.admit(caller, seen.as_ref().map_err(|bad| *bad));
     let mut out = Vec::new();
-    if let Admission::TurnedAway(why) = admission {
+    if let Admission::Refused(why) = admission {
         why.write(&query, seen.ok().as_ref(), UDP_BYTES_MAX, &mut out);
     }
     (admission, out)
@@ -74,13 +80,20 @@ fn by_default_everybody_is_welcome_until_they_flood() {
         let guard = guard_of(&Settings::default());
         let stranger = caller("203.0.113.1", way);
         for _ in 0..900 {
-            assert_eq!(ask(&guard, &stranger, b"").0, Admission::Welcome);
+            assert_eq!(ask(&guard, &stranger, b"").0, Admission::Admitted);
         }
         let flood = ask(&guard, &stranger, b"").0;
-        assert_eq!(flood, Admission::TurnedAway(TurnedAway::TooMuch), "three seconds at once");
+        assert_eq!(
+            flood,
+            Admission::Refused(AdmissionRefusal::RateLimited),
+            "three seconds at once"
+        );
         let neighbour = caller("203.0.113.2", way);
-        assert_eq!(ask(&guard, &neighbour, b"").0, Admission::Welcome);
-        assert_eq!(guard.judge(&neighbour, SenderProof::Claimed, &[0; 12]), OutgoingFate::Send);
+        assert_eq!(ask(&guard, &neighbour, b"").0, Admission::Admitted);
+        assert_eq!(
+            guard.reply_fate(&neighbour, SenderProof::Claimed, &[0; 12]),
+            OutgoingFate::Send
+        );
     }
 }
 
@@ -89,9 +102,12 @@ fn who_may_not_ask_is_refused_or_hears_nothing() {
     let mut all = Settings::default();
     all.access.allow = networks_of(&["192.168.0.0/16"]);
     let guard = guard_of(&all);
-    assert_eq!(ask(&guard, &caller("192.168.1.1", QueryTransport::Udp), b"").0, Admission::Welcome);
+    assert_eq!(
+        ask(&guard, &caller("192.168.1.1", QueryTransport::Udp), b"").0,
+        Admission::Admitted
+    );
     let (admission, answer) = ask(&guard, &caller("203.0.113.1", QueryTransport::Udp), b"");
-    assert_eq!(admission, Admission::TurnedAway(TurnedAway::Forbidden));
+    assert_eq!(admission, Admission::Refused(AdmissionRefusal::Forbidden));
     assert_eq!(head(&answer), (5, false));
     let opt = ResponseOpt::of(&answer).unwrap();
     assert_eq!(opt.option(15), Some(&[0, 18][..]), "extended error prohibited");
@@ -110,9 +126,9 @@ fn who_asks_too_much_gets_what_was_set() {
         all.rate_limit.burst = Some(1);
         all.rate_limit.action = action;
         let guard = guard_of(&all);
-        assert_eq!(ask(&guard, &caller("192.0.2.1", way), b"").0, Admission::Welcome);
+        assert_eq!(ask(&guard, &caller("192.0.2.1", way), b"").0, Admission::Admitted);
         let second = ask(&guard, &caller("192.0.2.1", way), b"");
-        assert_eq!(ask(&guard, &at("192.0.2.1", way, 1000), b"").0, Admission::Welcome);
+        assert_eq!(ask(&guard, &at("192.0.2.1", way, 1000), b"").0, Admission::Admitted);
         second
     };
     assert_eq!(head(&second(RateAction::Refuse, QueryTransport::Udp).1), (5, false));
@@ -128,7 +144,7 @@ fn a_malformed_option_is_a_malformed_query() {
     let guard = guard_of(&Settings::default());
     let (admission, answer) =
         ask(&guard, &caller("192.0.2.1", QueryTransport::Udp), b"\0\x0a\0\x03abc");
-    assert_eq!(admission, Admission::TurnedAway(TurnedAway::BadOption(BadOption::Cookie)));
+    assert_eq!(admission, Admission::Refused(AdmissionRefusal::BadOption(BadOption::Cookie)));
     assert_eq!(head(&answer), (1, false));
     assert_eq!(answer[6..10], [0; 4]);
 }
@@ -147,14 +163,14 @@ fn required_cookies_let_real_clients_in() {
         assert_eq!(head(&ask(&guard, &client, b"").1), (0, true));
     }
     let (admission, answer) = ask(&guard, &client, b"\0\x0a\0\x08COOKIE!!");
-    assert_eq!(admission, Admission::TurnedAway(TurnedAway::ShowCookie));
+    assert_eq!(admission, Admission::Refused(AdmissionRefusal::CookieRequired));
     assert_eq!(head(&answer), (23, false));
     let opt = ResponseOpt::of(&answer).unwrap();
     let cookie = opt.option(OPTION_COOKIE).unwrap();
     assert!(cookie.starts_with(b"COOKIE!!") && cookie.len() == 24);
     let shown = [b"\0\x0a\0\x18", cookie].concat();
-    assert_eq!(ask(&guard, &client, &shown).0, Admission::Welcome);
-    assert_eq!(ask(&guard, &caller("192.0.2.9", QueryTransport::Tcp), b"").0, Admission::Welcome);
+    assert_eq!(ask(&guard, &client, &shown).0, Admission::Admitted);
+    assert_eq!(ask(&guard, &caller("192.0.2.9", QueryTransport::Tcp), b"").0, Admission::Admitted);
 }
 
 #[test]
@@ -164,10 +180,10 @@ fn floods_are_cut_but_not_for_who_has_proven_its_address() {
     let guard = guard_of(&all);
     let client = caller("192.0.2.1", QueryTransport::Udp);
     let reply = packet(b"");
-    let judge = |sender| guard.judge(&client, sender, &reply);
+    let judge = |sender| guard.reply_fate(&client, sender, &reply);
     assert!((0..5).all(|_| judge(SenderProof::Claimed) == OutgoingFate::Send));
     assert!((0..50).all(|_| judge(SenderProof::Claimed) != OutgoingFate::Send));
-    assert_eq!(judge(SenderProof::Proven), OutgoingFate::Send);
+    assert_eq!(judge(SenderProof::Verified), OutgoingFate::Send);
     assert_eq!(judge(SenderProof::Connected), OutgoingFate::Send);
     let query = packet(b"");
     let mut text = NameBuffer::new();
@@ -189,7 +205,7 @@ fn a_reload_keeps_what_is_known() {
     let secrets = GuardSecrets::from_bytes([7; 48]);
     let idle = Duration::from_secs(10);
     let reloaded = QueryGuard::new(all.guard(), &secrets, idle, Some(&guard));
-    assert_ne!(ask(&reloaded, &client, b"").0, Admission::Welcome);
+    assert_ne!(ask(&reloaded, &client, b"").0, Admission::Admitted);
 }
 
 #[test]

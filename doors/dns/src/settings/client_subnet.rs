@@ -76,12 +76,16 @@ impl ClientSubnetSettings {
     }
 
     /// Returns what an upstream is told for a query of `client` that came with `sent`.
-    pub(crate) fn told(&self, sent: Option<ClientSubnet>, client: IpAddr) -> Option<ClientSubnet> {
+    pub(crate) fn for_upstream(
+        &self,
+        sent: Option<ClientSubnet>,
+        client: IpAddr,
+    ) -> Option<ClientSubnet> {
         match self.mode {
             SubnetMode::Off => None,
-            SubnetMode::Forward => self.passed(sent?),
+            SubnetMode::Forward => self.forwarded(sent?),
             SubnetMode::Client => match sent {
-                Some(sent) => self.passed(sent),
+                Some(sent) => self.forwarded(sent),
                 None => self.of_address(client),
             },
             SubnetMode::Fixed => self.of_address(self.address?.0),
@@ -89,7 +93,7 @@ impl ClientSubnetSettings {
     }
 
     /// A client that sends no bits does not want to be told apart, and is not (RFC 7871 §7.1.2).
-    fn passed(&self, sent: ClientSubnet) -> Option<ClientSubnet> {
+    fn forwarded(&self, sent: ClientSubnet) -> Option<ClientSubnet> {
         let cut = sent.cut_by_family(self.ipv4_prefix, self.ipv6_prefix);
         let address = cut.address();
         match address {
@@ -121,7 +125,7 @@ mod tests {
         let address = (mode == SubnetMode::Fixed).then(|| Text("8.8.4.4".parse().unwrap()));
         let settings = ClientSubnetSettings { mode, address, ..Default::default() };
         assert_eq!(settings.check(), []);
-        let told = settings.told(sent.map(subnet), client.parse().unwrap());
+        let told = settings.for_upstream(sent.map(subnet), client.parse().unwrap());
         assert_eq!(told, expected.map(subnet), "{mode:?} {sent:?} {client}");
     }
 

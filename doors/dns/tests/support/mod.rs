@@ -313,7 +313,7 @@ impl Bench {
             cores: Arc::clone(&cores),
             signer: Some(Arc::new(signer)),
             base: folder.clone(),
-            around,
+            effects_env: around,
         };
         let door = DnsDoor::new(&settings, parts).unwrap();
         door.listen(&settings, &cores).unwrap();

@@ -125,7 +125,7 @@ impl Edge {
 
     /// A figure of the metrics page, by its name with its labels.
     pub(crate) fn figure(&self, name: &str) -> u64 {
-        let page = self.ledger.metrics_text(&[self.door.figures()]);
+        let page = self.ledger.metrics_text(&[self.door.stats()]);
         let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.unwrap_or_else(|| panic!("{name} is not among\n{page}")).parse().unwrap()
     }

@@ -3,7 +3,7 @@
 //!
 //! It resolves nothing and opens nothing. Called by `config` for `Plan::warnings`.
 
-use super::{ParentSettings, Settings, near_networks};
+use super::{ParentSettings, Settings, private_networks};
 use origins::{DestinationScope, ParentHop};
 use vocab::{Complaint, Network};
 
@@ -14,7 +14,7 @@ impl Settings {
         let exposed = self.listen.iter().find(|it| !it.address.ip().is_loopback());
         let Some(listen) = exposed else { return Vec::new() };
         let mut warnings = Vec::new();
-        let stranger = self.clients.iter().position(|network| !is_near(network));
+        let stranger = self.clients.iter().position(|network| !is_private(network));
         if let (Some(index), None) = (stranger, &self.auth) {
             let network = &self.clients[index];
             let message = format!(
@@ -51,8 +51,8 @@ impl Settings {
 }
 
 /// True if all of `network` is this machine or a private network.
-fn is_near(network: &Network) -> bool {
-    near_networks()
+fn is_private(network: &Network) -> bool {
+    private_networks()
         .iter()
         .any(|near| near.prefix() <= network.prefix() && near.contains(network.address()))
 }

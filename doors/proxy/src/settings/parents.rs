@@ -12,11 +12,11 @@ use std::str::FromStr;
 use vocab::{Complaint, DomainName, NameError, Network};
 
 /// Parents that are tried for one request: more would only be waited for.
-const TRIED_MAX: usize = 8;
+const PARENTS_TRIED_MAX: usize = 8;
 /// Entries of `parents`.
 const RULES_MAX: usize = 256;
 /// Places of one entry.
-const PLACES_MAX: usize = 4096;
+const HOSTS_MAX: usize = 4096;
 
 /// One way out, or several that are tried in turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -42,7 +42,7 @@ pub struct ParentsOf {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParentHosts {
     /// This name and what stands below it.
-    Below(DomainName),
+    Subtree(DomainName),
     /// Hosts that are given by such an address.
     Network(Network),
 }
@@ -60,13 +60,13 @@ impl ParentSettings {
 
 impl ParentHosts {
     /// True if `host` is there.
-    pub(crate) fn holds(&self, host: &UrlHost) -> bool {
+    pub(crate) fn contains(&self, host: &UrlHost) -> bool {
         match (self, host) {
-            (Self::Below(above), UrlHost::Name(name)) => {
+            (Self::Subtree(above), UrlHost::Name(name)) => {
                 name.as_name().is_at_or_below(above.as_name())
             }
             (Self::Network(network), UrlHost::Address(address)) => network.contains(*address),
-            (Self::Below(_), UrlHost::Address(_)) | (Self::Network(_), UrlHost::Name(_)) => false,
+            (Self::Subtree(_), UrlHost::Address(_)) | (Self::Network(_), UrlHost::Name(_)) => false,
         }
     }
 }
@@ -84,10 +84,10 @@ pub(super) fn check(
     }
     for (index, rule) in rules.iter().enumerate() {
         let path = format!("parents.{index}");
-        if rule.domains.is_empty() || rule.domains.len() > PLACES_MAX {
+        if rule.domains.is_empty() || rule.domains.len() > HOSTS_MAX {
             let complaint = Complaint::new(
                 format!("{path}.domains"),
-                format!("an entry has from 1 to {PLACES_MAX} hosts"),
+                format!("an entry has from 1 to {HOSTS_MAX} hosts"),
             );
             complaints.push(complaint.remedy("write domains: [lan.example, 10.0.0.0/8]"));
         }
@@ -99,19 +99,21 @@ pub(super) fn check(
 fn check_one(path: &str, parent: &ParentSettings, listening: &[SocketAddr]) -> Vec<Complaint> {
     let mut complaints = Vec::new();
     let count = parent.hops().count();
-    if !(1..=TRIED_MAX).contains(&count) {
-        let complaint =
-            Complaint::new(path, format!("there are {count} ways out, not 1 to {TRIED_MAX}"));
+    if !(1..=PARENTS_TRIED_MAX).contains(&count) {
+        let complaint = Complaint::new(
+            path,
+            format!("there are {count} ways out, not 1 to {PARENTS_TRIED_MAX}"),
+        );
         complaints.push(complaint.remedy("write http://HOST:PORT, or direct"));
     }
-    if parent.hops().any(|hop| is_ourselves(hop, listening)) {
+    if parent.hops().any(|hop| is_own_listener(hop, listening)) {
         let complaint = Complaint::new(path, "the parent is this proxy itself");
         complaints.push(complaint.remedy("name another one, or leave it out"));
     }
     complaints
 }
 
-fn is_ourselves(hop: &ParentHop, listening: &[SocketAddr]) -> bool {
+fn is_own_listener(hop: &ParentHop, listening: &[SocketAddr]) -> bool {
     let ParentHop::Parent(parent) = hop else { return false };
     listening.iter().any(|ours| {
         let same_host = match &parent.host {
@@ -135,14 +137,14 @@ impl FromStr for ParentHosts {
             return Ok(Self::Network(network));
         }
         let name = text.strip_prefix("*.").or_else(|| text.strip_prefix('.')).unwrap_or(text);
-        DomainName::parse(name).map(Self::Below)
+        DomainName::parse(name).map(Self::Subtree)
     }
 }
 
 impl fmt::Display for ParentHosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Below(name) => name.fmt(f),
+            Self::Subtree(name) => name.fmt(f),
             Self::Network(network) => network.fmt(f),
         }
     }
@@ -160,7 +162,7 @@ mod tests {
     #[test]
     fn places_are_names_and_networks() {
         let holds = |place: &str, host: &str| {
-            place.parse::<ParentHosts>().unwrap().holds(&host.parse::<UrlHost>().unwrap())
+            place.parse::<ParentHosts>().unwrap().contains(&host.parse::<UrlHost>().unwrap())
         };
         assert!(holds("lan.example", "a.lan.example") && holds("*.onion", "x.onion"));
         assert!(!holds("lan.example", "notlan.example") && !holds("lan.example", "10.0.0.1"));

@@ -259,7 +259,7 @@ pub(crate) fn start_door(
         dashboard: Arc::default(),
         blocked_tunnels: None,
         cache: CacheEnvironment { clock: clock::now, folder: scratch(), log: Arc::new(|_| {}) },
-        tell: Arc::new(|_| {}),
+        log: Arc::new(|_| {}),
     };
     let listens = given.listens;
     let (tell, told) = mpsc::channel();

@@ -29,7 +29,7 @@ pub(crate) struct AccessLogEntry<'e> {
     pub(crate) bytes: u64,
     pub(crate) referrer: &'e [u8],
     pub(crate) agent: &'e [u8],
-    pub(crate) took_us: u64,
+    pub(crate) duration_us: u64,
 }
 
 /// A version as access logs write it.
@@ -162,7 +162,7 @@ fn json(out: &mut Vec<u8>, entry: &AccessLogEntry<'_>) {
     let _ = writeln!(
         out,
         ",\"status\":{},\"bytes\":{},\"took_us\":{}}}",
-        entry.status, entry.bytes, entry.took_us
+        entry.status, entry.bytes, entry.duration_us
     );
 }
 
@@ -194,7 +194,7 @@ impl DateKept {
     /// As Apache writes it, in UTC: `21/Nov/2026:17:29:07 +0000`.
     fn of(&mut self, secs: u64) -> &str {
         if self.secs != secs || self.text.is_empty() {
-            let (year, month, day) = civil(secs / 86_400);
+            let (year, month, day) = civil_from_days(secs / 86_400);
             let of_day = secs % 86_400;
             self.text = format!(
                 "{day:02}/{}/{year}:{:02}:{:02}:{:02} +0000",
@@ -214,7 +214,7 @@ const MONTHS: [&str; 12] =
 
 /// Year, month from 0 and day from 1 of a day since 1970. The year is taken to begin in March, so
 /// that the leap day is its last.
-fn civil(days: u64) -> (u64, usize, u64) {
+fn civil_from_days(days: u64) -> (u64, usize, u64) {
     let shifted = days + 719_468;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
@@ -242,7 +242,7 @@ mod tests {
             bytes: 102,
             referrer: b"",
             agent: b"curl/8",
-            took_us: 41,
+            duration_us: 41,
         }
     }
 

@@ -51,7 +51,7 @@ fn entry(target: &str) -> AccessLogEntry<'_> {
         bytes: 1,
         referrer: b"",
         agent: b"",
-        took_us: 1,
+        duration_us: 1,
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct LogWriter {
 
 struct LogShared {
     queue: Mutex<LogQueue>,
-    comes: Condvar,
+    arrived: Condvar,
     /// Told when everything queued is written.
     written: Condvar,
     dropped: AtomicU64,
@@ -65,7 +65,7 @@ impl LogWriter {
         let first = target.open()?;
         let shared = Arc::new(LogShared {
             queue: Mutex::default(),
-            comes: Condvar::new(),
+            arrived: Condvar::new(),
             written: Condvar::new(),
             dropped: AtomicU64::new(0),
             retired: AtomicBool::new(false),
@@ -86,13 +86,13 @@ impl LogWriter {
         }
         queue.bytes += lines.len();
         queue.batches.push((lines, count));
-        self.shared.comes.notify_one();
+        self.shared.arrived.notify_one();
     }
 
     /// Has the file opened anew before the next line.
     pub(crate) fn reopen(&self) {
         self.shared.lock().reopen = WriterCommand::Yes;
-        self.shared.comes.notify_one();
+        self.shared.arrived.notify_one();
     }
 
     /// Waits until what is queued is written, `patience` at most.
@@ -121,7 +121,7 @@ impl LogWriter {
 impl Drop for LogWriter {
     fn drop(&mut self) {
         self.shared.lock().end = WriterCommand::Yes;
-        self.shared.comes.notify_one();
+        self.shared.arrived.notify_one();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What the thread could not write is counted; there is nobody left to tell.
             let _ = thread.join();
@@ -144,7 +144,7 @@ impl LogShared {
                 };
                 let queue = self.lock();
                 let mut queue =
-                    self.comes.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
+                    self.arrived.wait_while(queue, idle).unwrap_or_else(PoisonError::into_inner);
                 queue.writing = std::mem::take(&mut queue.bytes);
                 let reopen = std::mem::take(&mut queue.reopen);
                 (std::mem::take(&mut queue.batches), reopen, queue.end)

@@ -39,7 +39,7 @@ pub(crate) enum CodedFile {
 pub(crate) struct CodedEntry {
     pub(crate) coded: CodedFile,
     /// When a precompressed file was last looked for, in milliseconds of the steady clock.
-    pub(crate) side_looked_ms: AtomicU64,
+    pub(crate) precompressed_checked_ms: AtomicU64,
 }
 
 #[derive(Clone)]
@@ -87,7 +87,8 @@ impl KeptFiles {
             Err(place) => {
                 let coded = make.await?;
                 self.made.fetch_add(1, Relaxed);
-                let entry = Arc::new(CodedEntry { coded, side_looked_ms: AtomicU64::new(at_ms) });
+                let entry =
+                    Arc::new(CodedEntry { coded, precompressed_checked_ms: AtomicU64::new(at_ms) });
                 // Refused only if it was removed meanwhile: it is sent all the same.
                 let _ = place.insert(Arc::clone(&entry));
                 Some(entry)

@@ -66,8 +66,8 @@ fn the_request_and_the_file_decide_together() {
         plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 1000),
         CodingPlan::Coded(ContentCoding::Brotli)
     );
-    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 100), CodingPlan::AsItIs);
-    assert_eq!(plan(&compress, &[], 1000), CodingPlan::AsItIs);
+    assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip, br")], 100), CodingPlan::Identity);
+    assert_eq!(plan(&compress, &[], 1000), CodingPlan::Identity);
     assert_eq!(plan(&compress, &[(ACCEPT_ENCODING, "gzip")], 0), CodingPlan::Never);
     let picture = HeaderValue::from_static("image/png");
     assert_eq!(compress.plan(&HeaderMap::new(), &picture, 1000, None), CodingPlan::Never);
@@ -80,13 +80,13 @@ fn a_range_is_of_the_file_unless_the_client_holds_the_coded_one() {
     let compress = on();
     let gzip = (ACCEPT_ENCODING, "gzip");
     let range = (RANGE, "bytes=5-");
-    assert_eq!(plan(&compress, &[gzip.clone(), range.clone()], 1000), CodingPlan::AsItIs);
+    assert_eq!(plan(&compress, &[gzip.clone(), range.clone()], 1000), CodingPlan::Identity);
     let held = (IF_RANGE, "\"t-gz1\"");
     assert_eq!(
         plan(&compress, &[gzip.clone(), range.clone(), held], 1000),
         CodingPlan::Coded(ContentCoding::Gzip)
     );
-    assert_eq!(plan(&compress, &[gzip, range, (IF_RANGE, "\"t\"")], 1000), CodingPlan::AsItIs);
+    assert_eq!(plan(&compress, &[gzip, range, (IF_RANGE, "\"t\"")], 1000), CodingPlan::Identity);
 }
 
 #[tokio::test]
@@ -100,13 +100,13 @@ async fn a_file_is_coded_once_however_many_ask() {
             matches!(form, SentForm::Bytes(ContentCoding::Gzip, _, bytes) if bytes.len() < 1000)
         );
     }
-    assert!(matches!(compress.at_hand(ContentCoding::Gzip, id, NOW), Some(SentForm::Bytes(..))));
+    assert!(matches!(compress.cached(ContentCoding::Gzip, id, NOW), Some(SentForm::Bytes(..))));
     assert_eq!(compress.made(), 1);
     // After a while a precompressed file may have appeared.
-    let later = Now { mono_ms: NOW.mono_ms + SIDE_LOOK_EVERY_MS, ..NOW };
-    assert!(compress.at_hand(ContentCoding::Gzip, id, later).is_none());
+    let later = Now { mono_ms: NOW.mono_ms + PRECOMPRESSED_CHECK_MS, ..NOW };
+    assert!(compress.cached(ContentCoding::Gzip, id, later).is_none());
     compress.form(ContentCoding::Gzip, || input(&file), id, later, |_| None).await;
-    assert!(compress.at_hand(ContentCoding::Gzip, id, later).is_some());
+    assert!(compress.cached(ContentCoding::Gzip, id, later).is_some());
     assert_eq!(compress.made(), 1);
 }
 
@@ -138,7 +138,9 @@ async fn a_precompressed_file_counts_unless_it_is_older() {
     };
     set_time(&side, 1_000);
     let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, open).await;
-    assert!(matches!(form, SentForm::Side(ContentCoding::Gzip, _, facts) if facts.len == 12));
+    assert!(
+        matches!(form, SentForm::Precompressed(ContentCoding::Gzip, _, facts) if facts.len == 12)
+    );
     set_time(&side, 999);
     let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, open).await;
     assert!(matches!(form, SentForm::Bytes(..)), "{form:?}");
@@ -151,7 +153,7 @@ async fn a_file_that_changed_is_not_mistaken_for_what_it_was() {
     let (_, changed) = folder.write("a.css", &b"new new ".repeat(100));
     assert_ne!(id, changed);
     let form = compress.form(ContentCoding::Gzip, || input(&file), id, NOW, |_| None).await;
-    assert!(matches!(form, SentForm::AsItIs), "the identity is of a file that is gone");
+    assert!(matches!(form, SentForm::Identity), "the identity is of a file that is gone");
     assert_eq!(compress.made(), 0);
 }
 

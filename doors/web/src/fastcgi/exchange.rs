@@ -119,14 +119,14 @@ pub(crate) async fn drive(
         }
     };
     if reader.heard.get() > 0 {
-        lease.heard();
+        lease.confirm();
     }
     let all_sent = matches!(written, Some(Ok(())));
     let clean = reader.buffer.is_empty() && all_sent && keep == KeepConnection::Open;
     match outcome {
         Ok(()) => {
             if clean {
-                lease.give_back();
+                lease.release();
             }
             reader.stage.end();
         }

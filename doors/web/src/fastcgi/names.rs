@@ -23,7 +23,7 @@ const ADDRESSES_MAX: usize = 8;
 pub(crate) struct NamedServer {
     host: String,
     port: u16,
-    known: Mutex<ServerAddresses>,
+    addresses: Mutex<ServerAddresses>,
 }
 
 #[derive(Debug, Default)]
@@ -34,14 +34,14 @@ struct ServerAddresses {
 
 impl NamedServer {
     pub(crate) fn new(host: &str, port: u16) -> Self {
-        Self { host: host.to_owned(), port, known: Mutex::default() }
+        Self { host: host.to_owned(), port, addresses: Mutex::default() }
     }
 
     /// Returns its addresses, in the resolver's order; never none.
     pub(crate) async fn addresses(&self) -> io::Result<Vec<SocketAddr>> {
         let now = Instant::now();
         {
-            let mut known = self.known();
+            let mut known = self.lock_addresses();
             if known.fresh_until.is_some_and(|until| now < until) {
                 return Ok(known.addresses.clone());
             }
@@ -52,7 +52,7 @@ impl NamedServer {
         }
         let found = lookup_host((self.host.as_str(), self.port)).await;
         let found = found.map(|all| all.take(ADDRESSES_MAX).collect::<Vec<_>>());
-        let mut known = self.known();
+        let mut known = self.lock_addresses();
         match found {
             Ok(found) if !found.is_empty() => {
                 *known = ServerAddresses { addresses: found, fresh_until: Some(now + KEPT_FOR) };
@@ -64,8 +64,8 @@ impl NamedServer {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, ServerAddresses> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_addresses(&self) -> MutexGuard<'_, ServerAddresses> {
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,9 +80,9 @@ mod tests {
         assert!(first.iter().all(|it| it.ip().is_loopback() && it.port() == 9000), "{first:?}");
         // As if its time were over, and the resolver knew it no more.
         let gone = NamedServer::new("nothing.invalid", 9000);
-        *gone.known() = ServerAddresses { addresses: first.clone(), fresh_until: None };
+        *gone.lock_addresses() = ServerAddresses { addresses: first.clone(), fresh_until: None };
         assert_eq!(gone.addresses().await.unwrap(), first);
-        assert!(gone.known().fresh_until.is_some(), "the next question waits");
+        assert!(gone.lock_addresses().fresh_until.is_some(), "the next question waits");
         assert!(NamedServer::new("nothing.invalid", 9000).addresses().await.is_err());
     }
 }

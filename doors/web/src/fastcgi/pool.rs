@@ -50,10 +50,10 @@ pub(crate) struct FastcgiPool {
     address: FastcgiAddress,
     keep: usize,
     idle: Mutex<Vec<IdleSocket>>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     waiting: AtomicU32,
     /// New connections from which nothing has come yet: the server may not have taken them.
-    unheard: AtomicU32,
+    unconfirmed: AtomicU32,
     opened: AtomicU32,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct FastcgiPool {
 pub(crate) struct SocketLease {
     pub(crate) socket: FastcgiSocket,
     pool: Arc<FastcgiPool>,
-    heard: HeardFromServer,
+    confirmed: HeardFromServer,
     /// Whether it served an earlier request.
     pub(crate) age: SocketAge,
     _turn: OwnedSemaphorePermit,
@@ -88,21 +88,21 @@ impl FastcgiPool {
             address,
             keep: keep as usize,
             idle: Mutex::new(Vec::new()),
-            turns: Arc::new(Semaphore::new(connections as usize)),
+            permits: Arc::new(Semaphore::new(connections as usize)),
             waiting: AtomicU32::new(0),
-            unheard: AtomicU32::new(0),
+            unconfirmed: AtomicU32::new(0),
             opened: AtomicU32::new(0),
         })
     }
 
     /// An idle connection, or a new one; [`SocketAge::Fresh`] asks for a new one. Waits `patience`
     /// at most for its turn.
-    pub(crate) async fn take(
+    pub(crate) async fn acquire(
         self: &Arc<Self>,
         age: SocketAge,
         patience: Duration,
     ) -> Result<SocketLease, NoConnection> {
-        let turn = self.turn(patience).await?;
+        let turn = self.permit(patience).await?;
         if age == SocketAge::Reused
             && let Some(socket) = self.take_idle()
         {
@@ -110,7 +110,7 @@ impl FastcgiPool {
             return Ok(SocketLease {
                 socket,
                 pool,
-                heard: HeardFromServer::Yes,
+                confirmed: HeardFromServer::Yes,
                 age: SocketAge::Reused,
                 _turn: turn,
             });
@@ -120,24 +120,24 @@ impl FastcgiPool {
             Ok(Err(why)) => return Err(NoConnection::Refused(why)),
             Err(_) => return Err(NoConnection::TimedOut),
         };
-        self.unheard.fetch_add(1, Relaxed);
+        self.unconfirmed.fetch_add(1, Relaxed);
         self.opened.fetch_add(1, Relaxed);
         let pool = Arc::clone(self);
         Ok(SocketLease {
             socket,
             pool,
-            heard: HeardFromServer::No,
+            confirmed: HeardFromServer::No,
             age: SocketAge::Fresh,
             _turn: turn,
         })
     }
 
-    async fn turn(&self, patience: Duration) -> Result<OwnedSemaphorePermit, NoConnection> {
-        if let Ok(turn) = Arc::clone(&self.turns).try_acquire_owned() {
+    async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, NoConnection> {
+        if let Ok(turn) = Arc::clone(&self.permits).try_acquire_owned() {
             return Ok(turn);
         }
-        let _place = PoolPermit::take(&self.waiting).ok_or(NoConnection::Busy)?;
-        match timeout(patience, Arc::clone(&self.turns).acquire_owned()).await {
+        let _place = PoolPermit::acquire(&self.waiting).ok_or(NoConnection::Busy)?;
+        match timeout(patience, Arc::clone(&self.permits).acquire_owned()).await {
             Ok(Ok(turn)) => Ok(turn),
             Ok(Err(_)) | Err(_) => Err(NoConnection::Busy),
         }
@@ -147,7 +147,7 @@ impl FastcgiPool {
     fn take_idle(&self) -> Option<FastcgiSocket> {
         loop {
             let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
-            if let Some(socket) = idle.wake() {
+            if let Some(socket) = idle.attach() {
                 return Some(socket);
             }
         }
@@ -161,21 +161,21 @@ impl FastcgiPool {
 
 impl SocketLease {
     /// Something has come: the server has taken the connection.
-    pub(crate) fn heard(&mut self) {
-        if self.heard == HeardFromServer::No {
-            self.heard = HeardFromServer::Yes;
-            self.pool.unheard.fetch_sub(1, Relaxed);
+    pub(crate) fn confirm(&mut self) {
+        if self.confirmed == HeardFromServer::No {
+            self.confirmed = HeardFromServer::Yes;
+            self.pool.unconfirmed.fetch_sub(1, Relaxed);
         }
     }
 
     /// The request is done and the connection clean: the next request may have it.
-    pub(crate) fn give_back(mut self) {
-        self.heard();
+    pub(crate) fn release(mut self) {
+        self.confirm();
         let pool = Arc::clone(&self.pool);
-        if pool.unheard.load(Relaxed) > 0 {
+        if pool.unconfirmed.load(Relaxed) > 0 {
             return;
         }
-        let Some(socket) = self.off_this_core() else { return };
+        let Some(socket) = self.detach() else { return };
         let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < pool.keep {
             idle.push(socket);
@@ -186,7 +186,7 @@ impl SocketLease {
     }
 
     /// The socket under a descriptor that no reactor knows; ours goes with the lease.
-    fn off_this_core(&self) -> Option<IdleSocket> {
+    fn detach(&self) -> Option<IdleSocket> {
         let copy = match &self.socket {
             FastcgiSocket::Unix(socket) => {
                 rustix::io::dup(socket).map(|fd| IdleSocket::Unix(fd.into()))
@@ -201,13 +201,13 @@ impl SocketLease {
 
 impl Drop for SocketLease {
     fn drop(&mut self) {
-        self.heard();
+        self.confirm();
     }
 }
 
 impl IdleSocket {
     /// On this core's reactor; `None` if the server has closed it or said what nobody asked.
-    fn wake(self) -> Option<FastcgiSocket> {
+    fn attach(self) -> Option<FastcgiSocket> {
         let mut byte = [0];
         let silent = |result: io::Result<usize>| {
             result.is_err_and(|why| why.kind() == ErrorKind::WouldBlock)
@@ -283,7 +283,7 @@ impl FastcgiSocket {
 struct PoolPermit<'w>(&'w AtomicU32);
 
 impl<'w> PoolPermit<'w> {
-    fn take(waiting: &'w AtomicU32) -> Option<Self> {
+    fn acquire(waiting: &'w AtomicU32) -> Option<Self> {
         if waiting.fetch_add(1, Relaxed) >= WAITING_MAX {
             waiting.fetch_sub(1, Relaxed);
             return None;

@@ -68,7 +68,7 @@ pub(crate) struct ScriptCall<'r> {
 
 impl ScriptCall<'_> {
     /// True for a field that only a proxy in front may write, where the client is none.
-    fn forges(&self, name: &HeaderName) -> bool {
+    fn is_spoofed(&self, name: &HeaderName) -> bool {
         self.trust == ClientTrust::Stranger && is_claim(name, self.method, MethodOverrides::OfPosts)
     }
 }
@@ -132,7 +132,8 @@ pub(crate) fn encode(call: &ScriptCall<'_>, more: &BTreeMap<String, String>) -> 
         put("HTTP_HOST", authority.as_bytes());
     }
     let stands_above = |name: &HeaderName| call.authority.is_some() && *name == HOST;
-    let is_told = |name: &&HeaderName| is_told(name) && !stands_above(name) && !call.forges(name);
+    let is_told =
+        |name: &&HeaderName| is_passed(name) && !stands_above(name) && !call.is_spoofed(name);
     for name in call.headers.keys().filter(is_told) {
         put(&variable(name), &joined(call.headers, name));
     }
@@ -166,7 +167,7 @@ fn protocol(version: Version) -> &'static str {
 
 /// True if a script hears of a field. RFC 3875 §4.1.18: those that are variables already are not
 /// repeated.
-fn is_told(name: &HeaderName) -> bool {
+fn is_passed(name: &HeaderName) -> bool {
     let is_ours = *name == CONTENT_LENGTH
         || *name == CONTENT_TYPE
         || *name == "proxy"

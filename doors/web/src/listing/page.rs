@@ -55,7 +55,7 @@ fn write(page: &mut String, listed: &ListedFolder, by: SortKey, order: SortOrder
          <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n",
         EscapedText(&path)
     )?;
-    crumbs(page, &path)?;
+    breadcrumbs(page, &path)?;
     page.push_str("<table>\n<thead><tr>");
     for (column, name, title) in [
         (SortKey::Name, "name", "Name"),
@@ -63,7 +63,7 @@ fn write(page: &mut String, listed: &ListedFolder, by: SortKey, order: SortOrder
         (SortKey::Modified, "modified", "Changed"),
     ] {
         let (next, sign, aria) = match (column == by, order) {
-            (true, SortOrder::Rising) => ("desc", " ↑", " aria-sort=\"ascending\""),
+            (true, SortOrder::Ascending) => ("desc", " ↑", " aria-sort=\"ascending\""),
             (true, SortOrder::Falling) => ("asc", " ↓", " aria-sort=\"descending\""),
             (false, _) => ("asc", "", ""),
         };
@@ -94,7 +94,7 @@ fn write(page: &mut String, listed: &ListedFolder, by: SortKey, order: SortOrder
     Ok(())
 }
 
-fn crumbs(page: &mut String, path: &str) -> fmt::Result {
+fn breadcrumbs(page: &mut String, path: &str) -> fmt::Result {
     page.push_str("<h1><a href=\"/\" aria-label=\"root\">/</a>");
     let mut so_far = String::from("/");
     for segment in path.split('/').filter(|it| !it.is_empty()) {
@@ -199,7 +199,7 @@ mod tests {
     fn an_empty_folder_says_so() {
         let target = PathTarget::parse("/a/").unwrap();
         let listed = ListedFolder { target, entries: Vec::new(), extent: ListingExtent::All };
-        let page = html(&listed, SortKey::Name, SortOrder::Rising);
+        let page = html(&listed, SortKey::Name, SortOrder::Ascending);
         assert!(page.contains("<p>This folder is empty.</p>\n</main>"), "{page}");
         assert!(page.contains("<a href=\"../\">..</a>") && !page.contains("0 files"), "{page}");
     }
@@ -216,7 +216,7 @@ mod tests {
         };
         let target = PathTarget::parse("/a%3Cb%3E/").unwrap();
         let listed = ListedFolder { target, entries: vec![entry], extent: ListingExtent::All };
-        let page = html(&listed, SortKey::Name, SortOrder::Rising);
+        let page = html(&listed, SortKey::Name, SortOrder::Ascending);
         assert!(!page.contains("<img") && !page.contains("<b>"), "{page}");
         assert!(page.contains("&lt;img src=x onerror=&quot;a(&#39;b&#39;)&quot;&gt;&amp;.txt"));
         assert!(page.contains("href=\"./%3Cimg%20src=x"), "{page}");

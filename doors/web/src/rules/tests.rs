@@ -76,7 +76,7 @@ fn fields_are_set_and_removed_in_order() {
     let rules = compiled(&SiteSettings { headers, ..SiteSettings::default() });
     let mut found = HeaderMap::new();
     found.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
-    rules.dress("/a/b.html", &mut found);
+    rules.apply_headers("/a/b.html", &mut found);
     assert_eq!(
         (&found["x-frame-options"], &found["x-a"]),
         (&"DENY".parse().unwrap(), &"2".parse().unwrap())

@@ -82,7 +82,7 @@ impl KeptFile {
     /// The same, to be trusted from now.
     pub(crate) fn trusted(mut self, trust: FileTrust, now: Now) -> Self {
         self.trust = Some(trust);
-        self.trust_again(now);
+        self.renew_trust(now);
         self
     }
 
@@ -110,7 +110,7 @@ impl KeptFile {
     }
 
     /// True if the file is what it was: one look at it.
-    pub(crate) fn is_still(&self, root: &SiteRoot, now: Now) -> bool {
+    pub(crate) fn check_unchanged(&self, root: &SiteRoot, now: Now) -> bool {
         self.trust.as_ref().is_some_and(|trust| match root.find(trust.file.path(), now) {
             Ok(FoundPath::File(opened)) => opened.facts == trust.facts,
             Ok(FoundPath::Folder) | Err(_) => false,
@@ -118,7 +118,7 @@ impl KeptFile {
     }
 
     /// The file was looked at and is what it was.
-    pub(crate) fn trust_again(&self, now: Now) {
+    pub(crate) fn renew_trust(&self, now: Now) {
         if let Some(trust) = &self.trust {
             trust.until_ms.store(now.mono_ms.saturating_add(trust.for_ms), Relaxed);
         }

@@ -66,7 +66,7 @@ impl ChangeMark {
 impl WatchTrees {
     /// Watches every folder on the way to `file` in `tree`, from the top, and gives the mark of its
     /// name. `watch` is asked for folders that are new.
-    pub(crate) fn follow(
+    pub(crate) fn watch_path(
         &mut self,
         tree: u64,
         file: &Path,
@@ -131,7 +131,7 @@ impl WatchTrees {
     }
 
     /// A folder itself was moved or removed, or its watch has ended.
-    pub(crate) fn gone(&mut self, watch: Watch) -> Vec<Watch> {
+    pub(crate) fn remove(&mut self, watch: Watch) -> Vec<Watch> {
         let mut needless = Vec::new();
         for id in self.by_watch.get(&watch).cloned().unwrap_or_default() {
             self.cut(id, &mut needless);
@@ -215,7 +215,7 @@ mod tests {
             let at = folders.iter().position(|it| Path::new(it) == below);
             at.and_then(|at| Watch::try_from(at).ok()).ok_or(NotWatched::Impossible)
         };
-        trees.follow(tree, Path::new(file), &mut watch).unwrap()
+        trees.watch_path(tree, Path::new(file), &mut watch).unwrap()
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(trees.changed(0, OsStr::new("a")), [1, 2]);
         assert!(file.is_changed() && !other.is_changed());
         assert_eq!(trees.len(), 1);
-        assert_eq!(trees.gone(0), [0]);
+        assert_eq!(trees.remove(0), [0]);
         assert!(other.is_changed() && trees.len() == 0);
     }
 
@@ -267,7 +267,7 @@ mod tests {
         };
         let mut outcome = Ok(Arc::default());
         for number in 0..=WATCHES_MAX {
-            outcome = trees.follow(1, Path::new(&format!("{number}/x")), &mut watch);
+            outcome = trees.watch_path(1, Path::new(&format!("{number}/x")), &mut watch);
         }
         assert_eq!(outcome.unwrap_err(), NotWatched::Full);
         assert_eq!(trees.len(), WATCHES_MAX);

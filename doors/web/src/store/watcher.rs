@@ -36,7 +36,7 @@ const EVENTS: WatchFlags = WatchFlags::MODIFY
 const EVENT_BYTES: usize = 16 << 10;
 /// File systems whose files change on other machines or by other programs without a word to this
 /// kernel (statfs(2)): NFS, SMB, CIFS, SMB2, FUSE, 9P, AFS, Ceph, GFS2, OCFS2, Coda.
-const DEAF: [u32; 11] = [
+const UNWATCHABLE: [u32; 11] = [
     0x6969,
     0x517B,
     0xFF53_4D42,
@@ -52,7 +52,7 @@ const DEAF: [u32; 11] = [
 
 /// Watches the folders of all sites.
 pub(crate) struct FolderWatcher {
-    heard: Option<Arc<WatchShared>>,
+    shared: Option<Arc<WatchShared>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -66,12 +66,12 @@ struct WatchShared {
 impl FolderWatcher {
     /// Starts watching; if the kernel does not let us, nothing is watched.
     pub(crate) fn start() -> Arc<Self> {
-        Arc::new(Self::try_start().unwrap_or(Self { heard: None, thread: None }))
+        Arc::new(Self::try_start().unwrap_or(Self { shared: None, thread: None }))
     }
 
     /// One that watches nothing.
     pub(crate) fn off() -> Arc<Self> {
-        Arc::new(Self { heard: None, thread: None })
+        Arc::new(Self { shared: None, thread: None })
     }
 
     fn try_start() -> Option<Self> {
@@ -84,36 +84,36 @@ impl FolderWatcher {
             .name("web-watch".into())
             .spawn(move || listening.listen())
             .ok()?;
-        Some(Self { heard: Some(heard), thread: Some(thread) })
+        Some(Self { shared: Some(heard), thread: Some(thread) })
     }
 
     /// True if the kernel hears of every change to this file's file system.
-    pub(crate) fn hears_of(&self, file: &OwnedFd) -> bool {
+    pub(crate) fn can_watch(&self, file: &OwnedFd) -> bool {
         #[allow(clippy::cast_sign_loss, clippy::unnecessary_cast, reason = "a magic number: bits")]
-        let known = fstatfs(file).is_ok_and(|it| !DEAF.contains(&(it.f_type as u32)));
-        self.heard.is_some() && known
+        let known = fstatfs(file).is_ok_and(|it| !UNWATCHABLE.contains(&(it.f_type as u32)));
+        self.shared.is_some() && known
     }
 
     /// Watches the way to each of these files, and gives their marks. A change after this call sets
     /// one of them, within the moment that the thread takes to hear of it.
-    pub(crate) fn follow<'f>(
+    pub(crate) fn watch_files<'f>(
         &self,
         open: &OpenFolder,
         files: impl Iterator<Item = &'f Path>,
     ) -> Result<Box<[Arc<ChangeMark>]>, NotWatched> {
-        let heard = self.heard.as_ref().ok_or(NotWatched::Impossible)?;
+        let heard = self.shared.as_ref().ok_or(NotWatched::Impossible)?;
         let mut watch = |below: &Path| heard.watch(&open.path_of(below));
         let mut trees = heard.trees();
         // Asked under the lock, which is taken once more after the thread has said so.
         if heard.is_deaf.load(Relaxed) {
             return Err(NotWatched::Impossible);
         }
-        files.map(|file| trees.follow(open.id(), file, &mut watch)).collect()
+        files.map(|file| trees.watch_path(open.id(), file, &mut watch)).collect()
     }
 
     /// Forgets the folders of a site that is gone, or whose root is another now.
     pub(crate) fn forget(&self, root: u64) {
-        if let Some(heard) = &self.heard {
+        if let Some(heard) = &self.shared {
             let needless = heard.trees().forget(root);
             heard.unwatch(&needless);
         }
@@ -122,7 +122,7 @@ impl FolderWatcher {
 
 impl Drop for FolderWatcher {
     fn drop(&mut self) {
-        if let Some(heard) = &self.heard {
+        if let Some(heard) = &self.shared {
             // It cannot be full: nobody else writes to it.
             let _ = write(&heard.stop, &1u64.to_ne_bytes());
         }
@@ -158,19 +158,19 @@ impl WatchShared {
                 [PollFd::new(&self.stop, PollFlags::IN), PollFd::new(&self.inotify, PollFlags::IN)];
             match poll(&mut ready, None) {
                 Ok(_) | Err(Errno::INTR) => {}
-                Err(_) => return self.give_up(),
+                Err(_) => return self.distrust_all(),
             }
             if !ready[0].revents().is_empty() {
                 return;
             }
-            if !self.hear() {
-                return self.give_up();
+            if !self.read_events() {
+                return self.distrust_all();
             }
         }
     }
 
     /// Takes what the kernel has to tell. False if it tells nothing any more.
-    fn hear(&self) -> bool {
+    fn read_events(&self) -> bool {
         let mut buffer = [MaybeUninit::uninit(); EVENT_BYTES];
         let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);
         loop {
@@ -187,7 +187,7 @@ impl WatchShared {
             } else if let Some(name) = event.file_name() {
                 trees.changed(watch, OsStr::from_bytes(name.to_bytes()))
             } else if kinds.intersects(ENDED) {
-                trees.gone(watch)
+                trees.remove(watch)
             } else {
                 Vec::new()
             };
@@ -197,7 +197,7 @@ impl WatchShared {
     }
 
     /// Nothing that is kept can be trusted by its marks any more.
-    fn give_up(&self) {
+    fn distrust_all(&self) {
         self.is_deaf.store(true, Relaxed);
         let needless = self.trees().forget_all();
         self.unwatch(&needless);

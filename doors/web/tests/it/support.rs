@@ -118,7 +118,7 @@ impl Edge {
             base: base.path().to_owned(),
             private: Arc::new(private),
             signer: None,
-            tell: {
+            log: {
                 let told = Arc::clone(&told);
                 Arc::new(move |line| told.lock().unwrap().push(line.to_owned()))
             },

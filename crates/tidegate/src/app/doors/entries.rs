@@ -46,7 +46,7 @@ pub(super) fn make_dns(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<DnsDo
         cores: Arc::clone(&app.cores),
         signer: Some(Arc::clone(&app.signer)),
         trust: Arc::clone(&app.trust),
-        around: app.around(),
+        effects_env: app.around(),
         base: base(app, plan),
     };
     DnsDoor::new(&settings, parts).map(Some).map_err(|why| why.to_string())
@@ -105,7 +105,7 @@ impl ProgramDoor for ProxyDoor {
             cache: cache_environment(app, Self::DOOR),
             signer: Some(Arc::clone(&app.signer)),
             dashboard: Arc::clone(&app.dashboard),
-            tell: teller(),
+            log: teller(),
         };
         Self::new(settings, parts).map(Some)
     }
@@ -129,7 +129,7 @@ impl ProgramDoor for ProxyDoor {
         }
         let is_answered = are_taken(plan) && vouches_for(policy, ask.host.as_str(), now);
         let tunnel = if is_answered { BlockedTunnel::Answered } else { BlockedTunnel::Refused };
-        door_proxy::foretell(policy, ask, verdict, tunnel)
+        door_proxy::preview(policy, ask, verdict, tunnel)
     }
 }
 
@@ -144,7 +144,7 @@ impl ProgramDoor for WebDoor {
             base: base(app, plan),
             private: Arc::clone(&app.private),
             signer: Some(Arc::clone(&app.signer)),
-            tell: teller(),
+            log: teller(),
         };
         Self::new(&plan.file.web, parts).map(Some)
     }

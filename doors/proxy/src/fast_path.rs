@@ -55,7 +55,7 @@ impl ProxyFastPath {
             None => return false,
         };
         setup.access.is_none()
-            && setup.fields.leaves_answers()
+            && setup.fields.keeps_answers()
             && setup.serves(self.connection.client())
             && setup.fetches_from(port)
             && self.connection.context.local.is_some_and(|local| local.port() != port)

@@ -3,14 +3,14 @@
 //! They repeat the question, say why in an extended error, and carry the client's cookie, so that
 //! its next query can show it. Called by `request` with what the guard has decided.
 
-use super::{SeenOptions, TurnedAway};
+use super::{AdmissionRefusal, SeenOptions};
 use dns_wire::options::{AnswerOptions, BADCOOKIE};
 use dns_wire::{DnsQuery, Ede, EdeCode, Rcode, reply, synthesize};
 
 /// TC in the third byte of a header.
 const TRUNCATED: u8 = 0x02;
 
-impl TurnedAway {
+impl AdmissionRefusal {
     /// Appends the answer to `query`, in at most `limit` bytes.
     pub(crate) fn write(
         self,
@@ -23,13 +23,13 @@ impl TurnedAway {
         let (rcode, extended, error) = match self {
             Self::Forbidden => (Rcode::Refused, None, Some("")),
             // There is no extended error for this; the text says it.
-            Self::TooMuch => (Rcode::Refused, None, Some("too many queries")),
-            Self::ComeByTcp => (Rcode::NoError, None, None),
-            Self::ShowCookie => (Rcode::NoError, Some(BADCOOKIE), None),
+            Self::RateLimited => (Rcode::Refused, None, Some("too many queries")),
+            Self::RetryOverTcp => (Rcode::NoError, None, None),
+            Self::CookieRequired => (Rcode::NoError, Some(BADCOOKIE), None),
             Self::BadOption(_) => (Rcode::FormErr, None, None),
         };
         synthesize::error(&DnsQuery { edns: None, ..*query }, rcode, out);
-        if self == Self::ComeByTcp {
+        if self == Self::RetryOverTcp {
             out[start + 2] |= TRUNCATED;
         }
         // RFC 8914 §4.19.
@@ -45,7 +45,7 @@ pub(crate) fn write_truncated(
     limit: usize,
     out: &mut Vec<u8>,
 ) {
-    TurnedAway::ComeByTcp.write(query, seen, limit, out);
+    AdmissionRefusal::RetryOverTcp.write(query, seen, limit, out);
 }
 
 fn end(

@@ -26,27 +26,27 @@ pub(crate) enum LocalEndpoint {
     /// The page.
     Help,
     /// Nothing that there is: somebody takes the proxy for a web server.
-    Nothing,
+    NotFound,
 }
 
 impl LocalEndpoint {
     /// Returns what stands at `path`.
     pub(crate) fn at(method: &Method, path: &str) -> Self {
         if !matches!(*method, Method::GET | Method::HEAD) {
-            return Self::Nothing;
+            return Self::NotFound;
         }
         let path = path.split('?').next().unwrap_or(path);
         match path {
             "/" => Self::Help,
             path if PAC_PATHS.contains(&path) => Self::Pac,
-            _ => Self::Nothing,
+            _ => Self::NotFound,
         }
     }
 }
 
 /// True if a URL in absolute form leads back here: over HTTP/2 every request has that form. The
 /// name by which a client knows us is known to it alone, so a script at our port is taken for ours.
-pub(crate) fn leads_here(caller: &ProxyConnection, origin: &Origin, path: &str) -> bool {
+pub(crate) fn is_self(caller: &ProxyConnection, origin: &Origin, path: &str) -> bool {
     let Some(local) = caller.context.local else { return false };
     if origin.port != local.port() {
         return false;

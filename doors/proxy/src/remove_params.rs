@@ -18,7 +18,7 @@ use vocab::{DomainName, Now, RuleRef};
 const ROUND_MS: u64 = 10_000;
 /// Times that a client is sent from the same URL within that time: a person may follow a link
 /// twice, and browsers ask for a page they have just left again.
-const TURNS_MAX: u8 = 3;
+const REDIRECTS_MAX: u8 = 3;
 /// Most URLs remembered, in 24 bytes each; at the cap those that are past their time are forgotten,
 /// and all of them if none is.
 const URLS_MAX: usize = 4096;
@@ -34,14 +34,14 @@ pub(crate) struct TrimRedirect {
 #[derive(Debug, Default)]
 pub(crate) struct RecentTrims {
     /// When the first turn was, on the monotonic clock, and how many there were since.
-    turns: Mutex<HashMap<u64, (u64, u8)>>,
+    redirects: Mutex<HashMap<u64, (u64, u8)>>,
     hasher: RandomState,
 }
 
 /// The answer that sends the client there. Nothing is said of a rule that is gone by now.
 pub(crate) fn answer(policy: &Policy, host: &DomainName, shorter: TrimRedirect) -> Response<Body> {
     let rule = policy.rule_text(shorter.rule, host.as_name());
-    pages::trimmed(shorter.location, rule.as_ref())
+    pages::remove_params_redirect(shorter.location, rule.as_ref())
 }
 
 impl TrimRedirect {
@@ -59,9 +59,9 @@ impl TrimRedirect {
 
 impl RecentTrims {
     /// True if a client may be sent from this URL once more.
-    pub(crate) fn may_turn(&self, client: IpAddr, url: &str, now: Now) -> bool {
+    pub(crate) fn may_redirect(&self, client: IpAddr, url: &str, now: Now) -> bool {
         let key = self.hasher.hash_one((client, url));
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut turns = self.redirects.lock().unwrap_or_else(PoisonError::into_inner);
         let is_over = |since: u64| now.mono_ms.saturating_sub(since) >= ROUND_MS;
         if turns.len() >= URLS_MAX && !turns.contains_key(&key) {
             turns.retain(|_, (since, _)| !is_over(*since));
@@ -74,7 +74,7 @@ impl RecentTrims {
             (*since, *count) = (now.mono_ms, 0);
         }
         *count = count.saturating_add(1);
-        *count <= TURNS_MAX
+        *count <= REDIRECTS_MAX
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn whoever_comes_back_too_often_is_let_through() {
         let trims = RecentTrims::default();
-        let may = |url, mono_ms| trims.may_turn(CLIENT, url, at(mono_ms));
+        let may = |url, mono_ms| trims.may_redirect(CLIENT, url, at(mono_ms));
         assert!(may("http://a/?x", 0) && may("http://a/?x", 1) && may("http://a/?x", 2));
         assert!(!may("http://a/?x", 3) && !may("http://a/?x", ROUND_MS - 1));
         assert!(may("http://a/?y", 3), "another URL");
@@ -103,8 +103,8 @@ mod tests {
     fn a_flood_of_urls_is_forgotten() {
         let trims = RecentTrims::default();
         for number in 0..3 * URLS_MAX {
-            assert!(trims.may_turn(CLIENT, &number.to_string(), at(number as u64 % 7)));
+            assert!(trims.may_redirect(CLIENT, &number.to_string(), at(number as u64 % 7)));
         }
-        assert!(trims.turns.lock().unwrap().len() <= URLS_MAX);
+        assert!(trims.redirects.lock().unwrap().len() <= URLS_MAX);
     }
 }

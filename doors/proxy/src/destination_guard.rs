@@ -28,7 +28,7 @@ pub(crate) struct DestinationGuard<'d> {
     /// Knows what the operator says of names.
     pub(crate) dialer: &'d Dialer,
     /// Public names that may lead inside, with all below them.
-    pub(crate) spared: &'d [Text<DomainName>],
+    pub(crate) excepted: &'d [Text<DomainName>],
     pub(crate) asker: HostAsker<'d>,
 }
 
@@ -48,7 +48,7 @@ impl DialGuard for DestinationGuard<'_> {
         self.reach.permits(address)
             && (is_public
                 || self.reach.destinations == DestinationScope::Any
-                || self.may_lead_to(address.ip()))
+                || self.may_reach(address.ip()))
     }
 
     fn permits_alias(&self, alias: Name<'_>) -> bool {
@@ -83,8 +83,8 @@ impl<'d> DestinationGuard<'d> {
     ) -> Self {
         let destinations = setup.settings.destinations;
         let reach = ClientReach { client: asker.client(), destinations, off_limits };
-        let (dialer, spared) = (setup.origins.dialer(), &*setup.settings.rebinding_allow);
-        Self { reach, host, dialer, spared, asker }
+        let (dialer, excepted) = (setup.origins.dialer(), &*setup.settings.rebinding_allow);
+        Self { reach, host, dialer, excepted, asker }
     }
 }
 
@@ -100,12 +100,12 @@ impl DestinationGuard<'_> {
         policy.check_cname(&ask, alias, *now)
     }
 
-    fn may_lead_to(&self, inside: IpAddr) -> bool {
+    fn may_reach(&self, inside: IpAddr) -> bool {
         let Some(UrlHost::Name(name)) = self.host else { return true };
         let word = self.dialer.local_override(name);
         let looked_up = word.rewrite_target.as_ref().unwrap_or(name);
         let is_spared = |name: &DomainName| {
-            self.spared.iter().any(|above| name.as_name().is_at_or_below(above.as_name()))
+            self.excepted.iter().any(|above| name.as_name().is_at_or_below(above.as_name()))
         };
         let is_same = |given: &IpAddr| given.to_canonical() == inside.to_canonical();
         !is_public(looked_up)
@@ -178,7 +178,8 @@ mod tests {
         let caller = ProxyConnection { context, tunnel: BecomesTunnel::default() };
         let (cause, now) = (Cause::NoRule, transport::clock::now());
         let asker = HostAsker { policy: &policy, caller: &caller, user: None, cause, now };
-        let within = DestinationGuard { reach, host: Some(&host), dialer, spared: &spared, asker };
+        let within =
+            DestinationGuard { reach, host: Some(&host), dialer, excepted: &spared, asker };
         within.permits(to.parse().unwrap())
     }
 

@@ -9,7 +9,7 @@ use crate::dns_request::DnsRequest;
 use crate::door::DnsDoor;
 use crate::findings::{ReviewedAnswer, RunFindings};
 use crate::finish::{keep_outside, review};
-use crate::surroundings::RequestEnv;
+use crate::request_env::RequestEnv;
 use crate::view::RequestView;
 use dns_wire::reply::{self, MessageSection};
 use dns_wire::{DnsQuery, EdeCode, key_of, record_type, write_query};
@@ -34,7 +34,7 @@ pub struct DnsForecast {
 impl DnsDoor {
     /// Forecast of the answer to a question of a client over UDP; none where the name has no form
     /// on the wire.
-    pub fn foretell(
+    pub fn preview(
         &self,
         client: IpAddr,
         name: Name<'_>,
@@ -48,15 +48,15 @@ impl DnsDoor {
         write_query(0, &key_of(name, qtype)?, &mut message);
         let mut text = NameBuffer::new();
         let query = DnsQuery::parse(&message, &mut text).ok()?;
-        let caller =
-            DnsCaller { now, ..DnsCaller::now(client, QueryTransport::Udp) }.near(&policy, || None);
+        let caller = DnsCaller { now, ..DnsCaller::now(client, QueryTransport::Udp) }
+            .with_link_info(&policy, || None);
         let asked = DnsRequest { query: &query, name: text.as_name(), caller };
         let (mut state, mut out) = (RunState::new(plan.entry(caller.entry)), Vec::new());
         let mut around = RequestEnv::new(view, caller, RunFindings::NONE);
         let program = &plan.program;
         let step = machine::run(program, &mut state, &query, asked.name, &mut around, &mut out);
         // A stale answer would be renewed by a real question.
-        let (findings, _renewal) = around.leave();
+        let (findings, _renewal) = around.finish();
         if let RunStep::Wait(_) = step {
             return Some(DnsForecast {
                 action: Action::Pass,
@@ -77,7 +77,7 @@ impl DnsDoor {
         }
         let action = if source == Source::Policy { Action::Block } else { Action::Pass };
         let error = findings.error.map(EdeCode::code);
-        let outcome = in_words(&out, source, error);
+        let outcome = describe(&out, source, error);
         Some(DnsForecast { action, cause: findings.cause, source: Some(source), outcome })
     }
 }
@@ -94,7 +94,7 @@ fn named(rcode: u16) -> String {
 }
 
 /// `NODATA with SOA and EDE 15`, `192.0.2.9, for 10 s`.
-fn in_words(message: &[u8], source: Source, error: Option<u16>) -> String {
+fn describe(message: &[u8], source: Source, error: Option<u16>) -> String {
     let answers = || reply::records(message).filter(|it| it.section == MessageSection::Answer);
     let addresses: Vec<String> = reply::addresses(message).map(|it| it.to_string()).collect();
     let rcode = reply::rcode(message);

@@ -4,7 +4,7 @@
 //! No fields are known but those that the kind implies, and the client trusts the authority. Called
 //! for `why`.
 
-use crate::decision::{PolicyClient, TYPE_A, is_spared, of_name};
+use crate::decision::{PolicyClient, TYPE_A, is_exempt, of_name};
 use crate::setup;
 use http::Method;
 use http_engine::authority;
@@ -38,7 +38,7 @@ pub fn lookup<'a>(ask: &Ask<'a>) -> Ask<'a> {
 }
 
 /// Forecast for a client that sends this question here as a `GET`.
-pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
+pub fn preview(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
     if !is_secure(ask.url) && asks_for_own_page(ask.url.unwrap_or_default()) {
         let outcome = "answers with the page that sets devices up, or a file of it".into();
         return PixelForecast { judged: JudgedPart::Own, outcome };
@@ -53,7 +53,7 @@ pub fn foretell(policy: &Policy, ask: &Ask<'_>, now: Now) -> PixelForecast {
         (Action::Block, _) | (Action::Pass, Action::Pass) => (JudgedPart::Url, of_url),
     };
     let outcome = match (verdict.action, ask.kind) {
-        (Action::Pass, _) if is_spared(policy, client, ask.host, now) => {
+        (Action::Pass, _) if is_exempt(policy, client, ask.host, now) => {
             "carries the connection to its real server".into()
         }
         (Action::Pass, _) if is_secure(ask.url) => {
@@ -83,7 +83,7 @@ fn asks_for_own_page(url: &str) -> bool {
     let behind = url.split_once("://").map_or("", |(_, behind)| behind);
     let (authority, target) = behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len()));
     let path = target.split(['?', '#']).next().filter(|path| !path.is_empty()).unwrap_or("/");
-    setup::wanted(authority::host(authority), &Method::GET, path).is_some()
+    setup::setup_page(authority::host(authority), &Method::GET, path).is_some()
 }
 
 fn is_secure(url: Option<&str>) -> bool {

@@ -133,7 +133,7 @@ impl WebFastPath {
             return FastReply::Decline;
         };
         let accepts = request.text("accept-encoding");
-        let Some(kept) = negotiate::at_hand(site, kept, accepts, now) else {
+        let Some(kept) = negotiate::stored_form(site, kept, accepts, now) else {
             return FastReply::Decline;
         };
         // shape
@@ -189,7 +189,7 @@ impl WebFastPath {
             bytes: u64::from(written.bytes),
             referrer: request.field("referer").unwrap_or_default(),
             agent: request.field("user-agent").unwrap_or_default(),
-            took_us: u64::from(time.took_us),
+            duration_us: u64::from(time.took_us),
         };
         log.write(&entry, time.at.mono_ms);
     }
@@ -206,7 +206,7 @@ impl WebFastPath {
         let WebConnection { table, context, .. } = &*self.0;
         let text = path::plain_text(path)?;
         let RoutedSite::Site(site) = table.route(host, &text) else { return None };
-        if !site.demand.is_met(context)
+        if !site.handshake_demand.allows(context)
             || site.sends_on(context, forwarded).is_some()
             || site.auth.guards(&text)
             || site.rules.redirect(&text).is_some()
@@ -222,7 +222,7 @@ impl WebFastPath {
                     | PathContent::File(FileSource::Open(..) | FileSource::Coded(..))
                     | PathContent::Slash
                     | PathContent::Folder(_)
-                    | PathContent::Nothing(_) => None,
+                    | PathContent::NotFound(_) => None,
                 },
             )?;
         // An index or a fallback may be guarded where its folder is not.

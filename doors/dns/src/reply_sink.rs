@@ -28,7 +28,7 @@ impl OwedReply {
         Self(Some(answers.clone()))
     }
 
-    fn pay(&mut self, reply: Vec<u8>) {
+    fn send(&mut self, reply: Vec<u8>) {
         if let Some(answers) = self.0.take() {
             // The channel has room for every question its connection may have out.
             let _ = answers.try_send(reply);
@@ -38,7 +38,7 @@ impl OwedReply {
 
 impl Drop for OwedReply {
     fn drop(&mut self) {
-        self.pay(Vec::new());
+        self.send(Vec::new());
     }
 }
 
@@ -63,7 +63,7 @@ impl ReplySink {
             }
             // A full send buffer or a vanished client loses a reply, as a network would.
             Self::Udp { socket, origin } => drop(socket.reply(&origin, &reply)),
-            Self::Tcp(mut owed) => owed.pay(reply),
+            Self::Tcp(mut owed) => owed.send(reply),
             // Nobody may wait any more.
             Self::Once(waiting) => drop(waiting.send(reply)),
         }

@@ -17,7 +17,7 @@ pub enum BlockedTunnel {
 }
 
 /// The answer to a blocked request, in a few words.
-pub fn foretell(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: BlockedTunnel) -> String {
+pub fn preview(policy: &Policy, ask: &Ask<'_>, verdict: Verdict, tunnel: BlockedTunnel) -> String {
     if ask.kind == RequestKind::Tunnel || ask.url.is_none() {
         return match tunnel {
             BlockedTunnel::Refused => "403 that names list and rule".into(),

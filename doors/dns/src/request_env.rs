@@ -48,7 +48,7 @@ impl<'v> RequestEnv<'v> {
     }
 
     /// Returns what was learnt, and a run that is to be made in the background.
-    pub(crate) fn leave(self) -> (RunFindings, Option<Box<RunState>>) {
+    pub(crate) fn finish(self) -> (RunFindings, Option<Box<RunState>>) {
         (self.findings, self.renewal)
     }
 
@@ -75,16 +75,16 @@ impl<'v> RequestEnv<'v> {
             SpecialAnswer::Loopback => {
                 synthesize::addresses(asked.query, &LOOPBACK, SPECIAL_TTL_S, None, out);
             }
-            SpecialAnswer::NoSuchName => {
+            SpecialAnswer::NxDomain => {
                 synthesize::nxdomain(asked.query, SPECIAL_TTL_S, None, out);
             }
-            SpecialAnswer::Nothing => synthesize::nodata(asked.query, SPECIAL_TTL_S, None, out),
+            SpecialAnswer::NoData => synthesize::nodata(asked.query, SPECIAL_TTL_S, None, out),
         }
         DoorAnswer::Answered(Source::Local)
     }
 
     fn policy(&mut self, asked: PipelineQuestion<'_>, out: &mut Vec<u8>) -> DoorAnswer {
-        let who = self.view.who(&self.caller);
+        let who = self.view.identity(&self.caller);
         let ask = Ask::lookup(asked.name, asked.query.qtype, self.caller.client).by(&who);
         let verdict = self.view.policy.decide(&ask, self.caller.now);
         self.findings.cause = verdict.cause;
@@ -175,7 +175,7 @@ impl PipelineEnv for RequestEnv<'_> {
 
     fn subnet(&self, asked: PipelineQuestion<'_>) -> Option<(IpAddr, u8)> {
         let seen = self.view.plan.guard.read(asked.query, &self.caller).ok()?;
-        let told = self.view.plan.client_subnet.told(seen.subnet, self.caller.client)?;
+        let told = self.view.plan.client_subnet.for_upstream(seen.subnet, self.caller.client)?;
         Some((told.address()?, told.bits()))
     }
 
@@ -188,7 +188,7 @@ impl PipelineEnv for RequestEnv<'_> {
     }
 
     fn emit(&mut self, asked: PipelineQuestion<'_>, tidings: PipelineEvent<'_>) {
-        self.view.plan.outside.tell(&self.caller, asked, &tidings);
+        self.view.plan.outside.emit(&self.caller, asked, &tidings);
     }
 }
 

@@ -102,7 +102,7 @@ impl Drop for RunningEffects {
 }
 
 impl PipelineResources {
-    pub(crate) fn nothing(lines: Arc<Lines>) -> Self {
+    pub(crate) fn empty(lines: Arc<Lines>) -> Self {
         Self {
             effects: None,
             memories: [].into(),
@@ -119,7 +119,7 @@ impl PipelineResources {
         around: &EffectsEnv,
     ) -> Result<Self, Vec<Complaint>> {
         let Some(foreign) = foreign else {
-            let nothing = Self::nothing(Arc::clone(&self.lines));
+            let nothing = Self::empty(Arc::clone(&self.lines));
             return Ok(Self { preferred: Arc::clone(&self.preferred), ..nothing });
         };
         let same =
@@ -202,7 +202,7 @@ impl PipelineResources {
     }
 
     /// Passes tidings on.
-    pub(crate) fn tell(
+    pub(crate) fn emit(
         &self,
         caller: &DnsCaller<'_>,
         asked: PipelineQuestion<'_>,
@@ -211,7 +211,7 @@ impl PipelineResources {
         match *tidings {
             PipelineEvent::Line(line) => self.line(caller, asked, line, None),
             PipelineEvent::Summary { title, message } => {
-                self.line(caller, asked, title, Some((message, caller.begun.elapsed())));
+                self.line(caller, asked, title, Some((message, caller.started.elapsed())));
             }
             PipelineEvent::Collected { collector, message } => {
                 let Some(it) = self.collectors.get(usize::from(collector)) else { return };
