@@ -73,7 +73,7 @@ impl ForeignFiles for DiskFiles<'_> {
             Complaint::new("", why.to_string()).remedy("name a file that can be read")
         })?;
         let node = yaml::read(&text).map_err(|wrong| {
-            let yaml::TextPosition { line, column } = wrong.place;
+            let yaml::TextPosition { line, column } = wrong.position;
             Complaint::new("", format!("line {line}, column {column}: {}", wrong.message))
         })?;
         Ok(node.to_json())

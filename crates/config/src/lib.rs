@@ -106,14 +106,14 @@ pub fn parse(text: &str, path: &Path) -> Result<Plan, Vec<FileComplaint>> {
         remedy,
     };
     let mut node = yaml::read(text)
-        .map_err(|error| vec![placed(error.place, String::new(), error.message, None)])?;
+        .map_err(|error| vec![placed(error.position, String::new(), error.message, None)])?;
     if foreign::is_foreign(&node) {
         let made = foreign::file(&node, path).and_then(|file| plan::plan(file, path, &node));
         return made.map_err(|found| in_order(path, &node, found));
     }
     let mut complaints: Vec<FileComplaint> = shape::check(&mut node, schema())
         .into_iter()
-        .map(|found| placed(found.place, found.path, found.message, found.remedy))
+        .map(|found| placed(found.position, found.path, found.message, found.remedy))
         .collect();
     if complaints.is_empty() {
         match serde_path_to_error::deserialize::<_, ConfigFile>(node.to_json()) {

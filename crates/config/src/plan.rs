@@ -32,7 +32,7 @@ pub struct Plan {
 impl Plan {
     /// A complaint that only shows when the plan is carried out (a folder that is not there), with
     /// its place in the file.
-    pub fn placed(&self, complaint: Complaint) -> FileComplaint {
+    pub fn locate(&self, complaint: Complaint) -> FileComplaint {
         FileComplaint::at(&self.source, self.tree.locate(&complaint.path), complaint)
     }
 
@@ -47,7 +47,7 @@ impl Plan {
             section(door.door.as_str(), (door.warnings)(&self.file));
         }
         section("admin", self.file.admin.warnings());
-        warnings.into_iter().map(|it| self.placed(it)).collect()
+        warnings.into_iter().map(|it| self.locate(it)).collect()
     }
 
     /// True if this is the embedded default.

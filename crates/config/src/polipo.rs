@@ -7,10 +7,10 @@
 
 mod absent;
 mod forbidden;
-mod said;
+mod values;
 
 use self::forbidden::ForbiddenRules;
-use self::said::{PolipoDegree, PolipoSetting};
+use self::values::{PolipoDegree, PolipoSetting};
 use crate::FileComplaint;
 use crate::yaml::TextPosition;
 use serde_json::json;
@@ -74,11 +74,12 @@ pub fn from_polipo(
 ) -> Result<String, Vec<FileComplaint>> {
     let placed =
         |(line, complaint)| FileComplaint::at(source, TextPosition { line, column: 1 }, complaint);
-    let lines = said::read(text).map_err(|bad| bad.into_iter().map(placed).collect::<Vec<_>>())?;
+    let lines =
+        values::read(text).map_err(|bad| bad.into_iter().map(placed).collect::<Vec<_>>())?;
     // As with Polipo, the last of two counts.
     let said = lines.into_iter().map(|it| (it.name.clone(), it)).collect();
-    let mut import = PolipoImport { said, ..PolipoImport::default() };
-    import.carry(read_file);
+    let mut import = PolipoImport { settings: said, ..PolipoImport::default() };
+    import.import_file(read_file);
     if import.wrong.is_empty() {
         return Ok(import.written(source));
     }
@@ -89,7 +90,7 @@ pub fn from_polipo(
 #[derive(Default)]
 struct PolipoImport {
     /// What is not looked at yet, by name.
-    said: BTreeMap<String, PolipoSetting>,
+    settings: BTreeMap<String, PolipoSetting>,
     proxy: Vec<(&'static str, serde_json::Value)>,
     cache: Vec<(&'static str, serde_json::Value)>,
     /// Rules, by the name of their list.
@@ -99,7 +100,7 @@ struct PolipoImport {
 }
 
 impl PolipoImport {
-    fn carry(&mut self, read_file: ReadFile<'_>) {
+    fn import_file(&mut self, read_file: ReadFile<'_>) {
         self.listen();
         self.clients();
         self.auth();
@@ -109,15 +110,15 @@ impl PolipoImport {
         self.store();
         self.uncachable(read_file);
         self.forbidden(read_file);
-        for said in std::mem::take(&mut self.said).into_values() {
+        for said in std::mem::take(&mut self.settings).into_values() {
             let reason = absent::reason(&said.name).unwrap_or("Polipo has no such variable");
             self.note(&said, reason);
         }
     }
 
-    fn take(&mut self, name: &str) -> Option<PolipoSetting> {
+    fn take_setting(&mut self, name: &str) -> Option<PolipoSetting> {
         debug_assert!(CARRIED.contains(&name), "{name} is carried over, and not in the table");
-        self.said.remove(name)
+        self.settings.remove(name)
     }
 
     /// Returns what `read` makes of a variable, if it is set and makes sense.
@@ -126,7 +127,7 @@ impl PolipoImport {
         name: &str,
         read: impl FnOnce(&PolipoSetting) -> Result<T, Complaint>,
     ) -> Option<(PolipoSetting, T)> {
-        let said = self.take(name)?;
+        let said = self.take_setting(name)?;
         match read(&said) {
             Ok(value) => Some((said, value)),
             Err(mut why) => {
@@ -258,7 +259,7 @@ impl PolipoImport {
     }
 
     fn fields(&mut self) {
-        if let Some(said) = self.take("censoredHeaders")
+        if let Some(said) = self.take_setting("censoredHeaders")
             && !said.values.is_empty()
         {
             self.proxy.push(("censor", json!(said.values)));
@@ -346,7 +347,7 @@ impl PolipoImport {
     /// Returns what stands in the file that a variable names, or else where Polipo looks without
     /// it.
     fn file_of(&mut self, name: &str, usual: &[&str], read_file: ReadFile<'_>) -> String {
-        if !self.said.contains_key(name) {
+        if !self.settings.contains_key(name) {
             let found = usual.iter().find_map(|it| read_file(Path::new(it)).ok());
             return found.unwrap_or_default();
         }

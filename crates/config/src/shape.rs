@@ -14,7 +14,7 @@ use settings::suggest;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PlacedComplaint {
     /// Where.
-    pub place: TextPosition,
+    pub position: TextPosition,
     /// The setting, as keys joined by dots.
     pub path: String,
     /// What is wrong.
@@ -59,7 +59,7 @@ impl<'s> ShapeChecker<'s> {
             return;
         }
         if let Some(words) = schema.get("enum").and_then(Json::as_array) {
-            check_word(node, words, path, out);
+            check_keyword(node, words, path, out);
             return;
         }
         if !type_fits(node, schema) {
@@ -76,15 +76,15 @@ impl<'s> ShapeChecker<'s> {
                     }
                 }
             }
-            YamlValue::Text(text) => check_text(node.place, text, schema, path, out),
+            YamlValue::Text(text) => check_text(node.position, text, schema, path, out),
             YamlValue::Integer(number) => {
                 if has_type(schema, "string") {
-                    check_text(node.place, &number.to_string(), schema, path, out);
+                    check_text(node.position, &number.to_string(), schema, path, out);
                 } else {
-                    check_bounds(node.place, *number as f64, schema, path, out);
+                    check_bounds(node.position, *number as f64, schema, path, out);
                 }
             }
-            YamlValue::Float(number) => check_bounds(node.place, *number, schema, path, out),
+            YamlValue::Float(number) => check_bounds(node.position, *number, schema, path, out),
             YamlValue::Null | YamlValue::Bool(_) => {}
         }
     }
@@ -122,7 +122,7 @@ impl<'s> ShapeChecker<'s> {
             match (properties.get(&entry.key), others) {
                 (Some(property), _) => self.check(&mut entry.node, property, &inner, out),
                 (None, Some(Json::Bool(false))) => out.push(PlacedComplaint {
-                    place: entry.place,
+                    position: entry.position,
                     path: inner,
                     message: "this key is not known".into(),
                     remedy: renamed(&entry.key, properties)
@@ -152,7 +152,7 @@ impl<'s> ShapeChecker<'s> {
     ) {
         let words: Vec<Json> = choices.iter().filter_map(|c| c.get("const").cloned()).collect();
         if words.len() == choices.len() {
-            return check_word(node, &words, path, out);
+            return check_keyword(node, &words, path, out);
         }
         let mut best: Option<Vec<PlacedComplaint>> = None;
         for choice in choices {
@@ -178,7 +178,7 @@ fn renamed(key: &str, properties: &serde_json::Map<String, Json>) -> Option<Stri
     Some(format!("it is called {now:?} now"))
 }
 
-fn check_word(node: &mut YamlNode, words: &[Json], path: &str, out: &mut Vec<PlacedComplaint>) {
+fn check_keyword(node: &mut YamlNode, words: &[Json], path: &str, out: &mut Vec<PlacedComplaint>) {
     if matches!(node.value, YamlValue::Null) && words.iter().any(|word| word == "null") {
         node.value = YamlValue::Text("null".into());
     }
@@ -198,11 +198,11 @@ fn join(path: &str, step: &str) -> String {
 }
 
 fn wrong(node: &YamlNode, path: &str, message: &str) -> PlacedComplaint {
-    wrong_at(node.place, path, message)
+    wrong_at(node.position, path, message)
 }
 
 fn wrong_at(place: TextPosition, path: &str, message: &str) -> PlacedComplaint {
-    PlacedComplaint { place, path: path.into(), message: message.into(), remedy: None }
+    PlacedComplaint { position: place, path: path.into(), message: message.into(), remedy: None }
 }
 
 fn types(schema: &Json) -> Vec<&str> {

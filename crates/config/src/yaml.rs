@@ -31,7 +31,7 @@ pub(crate) struct YamlNode {
     /// The value.
     pub value: YamlValue,
     /// Where it begins.
-    pub place: TextPosition,
+    pub position: TextPosition,
 }
 
 /// Tells what a YAML value can be here.
@@ -59,7 +59,7 @@ pub(crate) struct YamlEntry {
     /// The key.
     pub key: String,
     /// Where the key stands.
-    pub place: TextPosition,
+    pub position: TextPosition,
     /// Value.
     pub node: YamlNode,
 }
@@ -68,7 +68,7 @@ pub(crate) struct YamlEntry {
 #[derive(Debug)]
 pub(crate) struct YamlError {
     /// Where reading stopped.
-    pub place: TextPosition,
+    pub position: TextPosition,
     /// What is wrong.
     pub message: String,
 }
@@ -102,7 +102,7 @@ impl YamlNode {
     /// The place of the value at a dotted path, or of the nearest thing above it that exists.
     pub(crate) fn locate(&self, path: &str) -> TextPosition {
         let mut node = self;
-        let mut place = self.place;
+        let mut place = self.position;
         for step in path.split('.').filter(|step| !step.is_empty()) {
             let next = match &node.value {
                 YamlValue::List(items) => step.parse::<usize>().ok().and_then(|i| items.get(i)),
@@ -116,7 +116,7 @@ impl YamlNode {
             match next {
                 Some(found) => {
                     node = found;
-                    place = found.place;
+                    place = found.position;
                 }
                 None => return place,
             }
@@ -143,20 +143,20 @@ impl YamlNode {
 
 /// Reads one YAML document. An empty file is an empty section.
 pub(crate) fn read(text: &str) -> Result<YamlNode, YamlError> {
-    let start = |message: String| YamlError { place: TextPosition::START, message };
+    let start = |message: String| YamlError { position: TextPosition::START, message };
     if text.len() > FILE_BYTES_MAX {
         return Err(start(format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20)));
     }
     refuse_deep_nesting(text)?;
     let documents = MarkedYaml::load_from_str(text).map_err(|error| YamlError {
-        place: TextPosition { line: error.marker().line(), column: error.marker().col() + 1 },
+        position: TextPosition { line: error.marker().line(), column: error.marker().col() + 1 },
         message: format!("this is no YAML: {}", error.info()),
     })?;
     match documents.as_slice() {
-        [] => Ok(YamlNode { value: YamlValue::Section(Vec::new()), place: TextPosition::START }),
+        [] => Ok(YamlNode { value: YamlValue::Section(Vec::new()), position: TextPosition::START }),
         [document] => convert(document, 0),
         [_, second, ..] => Err(YamlError {
-            place: place_of(second),
+            position: position_of(second),
             message: "a second document begins here; a configuration is one".into(),
         }),
     }
@@ -168,7 +168,7 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
     let mut open = 0usize;
     for (index, line) in text.lines().enumerate() {
         let too_deep = |message: &str| YamlError {
-            place: TextPosition { line: index + 1, column: 1 },
+            position: TextPosition { line: index + 1, column: 1 },
             message: message.into(),
         };
         let indent = line.len() - line.trim_start_matches([' ', '-', '?']).len();
@@ -190,13 +190,13 @@ fn refuse_deep_nesting(text: &str) -> Result<(), YamlError> {
     Ok(())
 }
 
-fn place_of(node: &MarkedYaml<'_>) -> TextPosition {
+fn position_of(node: &MarkedYaml<'_>) -> TextPosition {
     TextPosition { line: node.span.start.line(), column: node.span.start.col() + 1 }
 }
 
 fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
-    let place = place_of(node);
-    let error = |message: &str| YamlError { place, message: message.into() };
+    let place = position_of(node);
+    let error = |message: &str| YamlError { position: place, message: message.into() };
     if depth > DEPTH_MAX {
         return Err(error("sections and lists are nested too deeply here"));
     }
@@ -215,19 +215,23 @@ fn convert(node: &MarkedYaml<'_>, depth: usize) -> Result<YamlNode, YamlError> {
         YamlData::Mapping(mapping) => {
             let mut entries = Vec::with_capacity(mapping.len());
             for (key, item) in mapping {
-                let key_place = place_of(key);
+                let key_place = position_of(key);
                 let key = key_text(key).ok_or(YamlError {
-                    place: key_place,
+                    position: key_place,
                     message: "a key has to be a word".into(),
                 })?;
-                entries.push(YamlEntry { key, place: key_place, node: convert(item, depth + 1)? });
+                entries.push(YamlEntry {
+                    key,
+                    position: key_place,
+                    node: convert(item, depth + 1)?,
+                });
             }
             YamlValue::Section(entries)
         }
         YamlData::Tagged(_, _) => return Err(error("tags (!something) are not used here")),
         YamlData::Alias(_) | YamlData::BadValue => return Err(error("this value cannot be read")),
     };
-    Ok(YamlNode { value, place })
+    Ok(YamlNode { value, position: place })
 }
 
 fn key_text(key: &MarkedYaml<'_>) -> Option<String> {
@@ -256,8 +260,8 @@ mod tests {
     #[test]
     fn what_is_refused_says_where() {
         let refused = |text: &str| read(text).unwrap_err();
-        assert_eq!(refused("a: 1\na: 2\n").place.line, 2);
-        assert_eq!(refused("a: 1\n---\nb: 2\n").place.line, 3);
+        assert_eq!(refused("a: 1\na: 2\n").position.line, 2);
+        assert_eq!(refused("a: 1\n---\nb: 2\n").position.line, 3);
         assert!(refused("a: [1, 2\nb: 3\n").message.contains("no YAML"));
         assert!(refused(&"[".repeat(100_000)).message.contains("brackets"));
         assert!(refused(&"- ".repeat(100_000)).message.contains("indented"));

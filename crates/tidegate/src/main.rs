@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     app::memory::begin_small();
     app::panics::count();
     let cli = cli::Cli::parse();
-    match cli::carry_out(cli) {
+    match cli::run_command(cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             eprint!("{}", failure.message);

@@ -47,7 +47,7 @@ pub(crate) enum OutputStream {
 static SERVES: AtomicBool = AtomicBool::new(false);
 
 /// From now on it is no reason to end that nobody reads what is printed.
-pub(crate) fn outlive_readers() {
+pub(crate) fn ignore_broken_pipe() {
     SERVES.store(true, Relaxed);
 }
 

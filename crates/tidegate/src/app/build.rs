@@ -3,13 +3,13 @@
 //! Order matters: what can fail for reasons outside the plan (state folder, lists, ledger,
 //! certificate authority, addresses) is tried before the first door answers anybody.
 
+use super::allows;
 use super::blocked_tunnels::AtPixel;
 use super::cache_files::CacheFiles;
 use super::compiling::compile;
 use super::doors::{HTTP_DOORS, OpenDoors};
 use super::effective::resolver_settings;
 use super::http::HttpListeners;
-use super::leaves;
 use super::lists::RulesOrigin;
 use super::mint::BlockedNames;
 use super::privileges::PrivilegedStart;
@@ -54,7 +54,7 @@ pub(super) fn start(
     let (plan, trouble) = with_welcome(plan, state.path());
     let plan = &*plan;
     let (policy, origin) = compile(plan, state.path(), None)?;
-    leaves::restore(state.path(), &policy, transport::clock::now());
+    allows::restore(state.path(), &policy, transport::clock::now());
     let policy = Arc::new(ArcSwap::from_pointee(policy));
     let texts =
         Arc::new(LiveRuleTexts { policy: Arc::clone(&policy), gateway: ArcSwapOption::empty() });
@@ -89,21 +89,21 @@ pub(super) fn start(
         tls,
         resolver,
         caches: CacheFiles::default(),
-        reload_wished: Arc::default(),
+        reload_requested: Arc::default(),
         subscriptions: Subscriptions::default(),
         compiling: Mutex::default(),
         started: transport::clock::now(),
-        troubles: Mutex::default(),
+        problems: Mutex::default(),
         admin: plan.file.admin.clone(),
         dashboard: Arc::default(),
-        running: Mutex::new(RunningDoors::nothing(plan.clone())),
+        running: Mutex::new(RunningDoors::empty(plan.clone())),
     });
     if let Some(trouble) = trouble {
-        app.suffer(trouble);
+        app.note_problem(trouble);
     }
     app.restore_caches(plan);
     app.open_doors(plan.clone()).map_err(|why| cannot(&why))?;
-    app.tell_lists(plan);
+    app.report_lists(plan);
     app.open_admin().map_err(|why| cannot(&why))?;
     // Token, ledger and keys have been made meanwhile.
     app.private.refresh();
@@ -155,7 +155,7 @@ impl RuleTexts for LiveRuleTexts {
 
 impl RunningDoors {
     /// Before the first door is open.
-    fn nothing(plan: Plan) -> Self {
+    fn empty(plan: Plan) -> Self {
         Self {
             plan,
             doors: OpenDoors::default(),
@@ -191,18 +191,18 @@ impl RunningApp {
             self.running.lock().unwrap_or_else(PoisonError::into_inner).warnings.clone();
         warnings.extend(self.privileges.notes.iter().cloned());
         warnings.extend(self.subscriptions.warnings());
-        warnings.extend(self.troubles().iter().cloned());
+        warnings.extend(self.problems().iter().cloned());
         warnings
     }
 
     /// Goes on without something, and says so.
-    pub(super) fn suffer(&self, trouble: String) {
+    pub(super) fn note_problem(&self, trouble: String) {
         eprintln!("tidegate: {trouble}");
-        self.troubles().push(trouble);
+        self.problems().push(trouble);
     }
 
-    fn troubles(&self) -> MutexGuard<'_, Vec<String>> {
-        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    fn problems(&self) -> MutexGuard<'_, Vec<String>> {
+        self.problems.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dialer of the doors that fetch.
@@ -236,8 +236,8 @@ impl RunningApp {
     }
 
     /// Returns what effects of pipelines need.
-    pub(super) fn around(&self) -> door_dns::EffectsEnv {
-        let wished = Arc::clone(&self.reload_wished);
+    pub(super) fn effects_env(&self) -> door_dns::EffectsEnv {
+        let wished = Arc::clone(&self.reload_requested);
         door_dns::EffectsEnv {
             dialer: self.dialer(),
             reload: Arc::new(move |_what| wished.notify_one()),

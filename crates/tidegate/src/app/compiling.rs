@@ -1,6 +1,6 @@
 //! The policy of a plan: its lists read and compiled, or taken from the snapshot.
 
-use super::leaves;
+use super::allows;
 use super::lists::{self, RulesOrigin};
 use crate::cli::CommandFailure;
 use config::Plan;
@@ -31,7 +31,7 @@ pub(crate) fn policy_of(plan: &Plan, state_dir: &Path) -> Result<Policy, Command
     }
     let rules = texts.rules_unkept(state_dir);
     let policy = Policy::new(rules, profiles(plan)).with_list_times(texts.changed());
-    leaves::restore(state_dir, &policy, transport::clock::now());
+    allows::restore(state_dir, &policy, transport::clock::now());
     Ok(policy)
 }
 

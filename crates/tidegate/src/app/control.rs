@@ -42,7 +42,7 @@ impl RunningApp {
         let (token, trouble) =
             AdminToken::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
         if let Some(trouble) = trouble {
-            self.suffer(trouble);
+            self.note_problem(trouble);
         }
         for listener in bound {
             settings.listen.0 = listener.address();
@@ -50,7 +50,10 @@ impl RunningApp {
             let _ = self.dashboard.set(listener.address());
             let file = self.state.path().join(ADDRESS_FILE);
             if let Err(why) = replace_file(&file, settings.listen.to_string().as_bytes()) {
-                self.suffer(format!("{}: {why}; ctl does not find this Tidegate", file.display()));
+                self.note_problem(format!(
+                    "{}: {why}; ctl does not find this Tidegate",
+                    file.display()
+                ));
             }
             let parts = admin::AdminParts {
                 control: Arc::new(ControlHandle(Arc::clone(self))),
@@ -125,7 +128,7 @@ impl ProgramControl for ControlHandle {
         {
             why = why::as_the_dns_door_does(why, foretold, &policy, host);
         }
-        if let Some(foretold) = foretold(&self.0, question, now) {
+        if let Some(foretold) = gateway_preview(&self.0, question, now) {
             why = why::as_the_gateway_does(why, foretold, &policy, host);
         }
         model::WhyAnswer { stored: stores::explain(&self.0, question), ..why }
@@ -143,7 +146,7 @@ impl ProgramControl for ControlHandle {
                 from: super::lists::origin_of(settings),
                 changed_at: policy.list_changed_ms(ListId(number)).map(admin::iso),
                 subscription: self.0.subscriptions.state(&report.name),
-                ..super::lists::told(report)
+                ..super::lists::list_info(report)
             })
             .map(|list| {
                 let subscription = list.subscription.as_ref();
@@ -211,7 +214,7 @@ impl ProgramControl for ControlHandle {
     }
 
     fn pools(&self) -> Vec<model::PoolInfo> {
-        self.0.pools().into_iter().map(super::pools::told).collect()
+        self.0.pools().into_iter().map(super::pools::pool_info).collect()
     }
 
     fn change_pool(&self, change: &PoolChange) -> Result<(), ControlRefusal> {
@@ -294,7 +297,7 @@ impl ProgramControl for ControlHandle {
         &self,
         what: &model::TakeBackRequest,
     ) -> Result<model::TakenBack, ControlRefusal> {
-        Ok(stores::take_back(&self.0, what)?)
+        Ok(stores::purge(&self.0, what)?)
     }
 
     fn ca_pem(&self) -> Option<String> {
@@ -335,7 +338,7 @@ fn asked_of_dns(
 }
 
 /// Returns what the gateway would do about a question that is about it.
-fn foretold(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
+fn gateway_preview(app: &RunningApp, question: &WhyQuestion, now: Now) -> Option<GatewayForecast> {
     let url = question.url.as_ref().filter(|_| question.door == Door::Gateway)?;
     let (client, page, kind) = (question.client, question.page.as_ref(), question.kind);
     app.gateway()?.preview(&ForecastQuestion { client, page, url, kind }, now)

@@ -83,7 +83,7 @@ pub(super) struct HttpOpening {
 }
 
 /// Time for which the end of the program waits for what is on its way to disk.
-const SETTLE_MAX: Duration = Duration::from_secs(5);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl DoorEntry {
     const fn of<D: ProgramDoor>() -> Self {
@@ -114,7 +114,7 @@ impl OpenHttpDoor {
 
 impl RunningApp {
     /// Waits until the disk tiers of the caches have what was handed to them.
-    pub(super) fn settle_caches(&self) {
+    pub(super) fn flush_caches(&self) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let doors = running.doors.http.clone();
         drop(running);
@@ -127,7 +127,7 @@ impl RunningApp {
             // Whoever waited may have lost patience.
             let _ = done.send(());
         });
-        if settled.recv_timeout(SETTLE_MAX).is_err() {
+        if settled.recv_timeout(FLUSH_TIMEOUT).is_err() {
             eprintln!("tidegate: the disk is slow; answers that it was to keep are lost");
         }
     }
@@ -154,7 +154,7 @@ impl OpenDoors {
     }
 
     /// Gives the HTTP doors the plan's settings.
-    pub(super) fn take_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), String> {
+    pub(super) fn apply_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), String> {
         let at_pixel = self.get::<PixelDoor>().filter(|_| blocked_tunnels::are_taken(plan));
         app.at_pixel.door.store(at_pixel);
         for open in &self.http {
@@ -204,6 +204,6 @@ fn opening(entry: &DoorEntry, open: Option<&OpenHttpDoor>) -> HttpOpening {
 
 /// Complaints of a section, a line each, with their places.
 pub(super) fn lines(plan: &Plan, section: &str, complaints: Vec<Complaint>) -> String {
-    let placed = complaints.into_iter().map(|complaint| plan.placed(complaint.under(section)));
+    let placed = complaints.into_iter().map(|complaint| plan.locate(complaint.under(section)));
     placed.map(|complaint| complaint.to_string()).collect::<Vec<_>>().join("\n")
 }

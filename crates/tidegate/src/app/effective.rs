@@ -69,5 +69,5 @@ pub(crate) fn pixel_warnings(plan: &Plan) -> Vec<config::FileComplaint> {
     let given = plan.file.dns.is_none() || effective_style(plan) == BlockStyle::Pixel || own;
     let pixel = plan.file.pixel.as_ref().filter(|_| given && !plan.is_built_in());
     let warnings = pixel.map_or_else(Vec::new, door_pixel::Settings::warnings);
-    warnings.into_iter().map(|told| plan.placed(told.under("pixel"))).collect()
+    warnings.into_iter().map(|told| plan.locate(told.under("pixel"))).collect()
 }

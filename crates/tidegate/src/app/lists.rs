@@ -103,7 +103,7 @@ pub(crate) fn read(plan: &Plan, state_dir: &Path) -> ListTexts {
                 let at = format!("policy.lists.{index}.{key}");
                 let message = format!("list {:?}: {what}", list.name);
                 let remedy = format!("correct the {key}, or leave the list out");
-                texts.problems.push(plan.placed(Complaint::new(at, message).remedy(remedy)));
+                texts.problems.push(plan.locate(Complaint::new(at, message).remedy(remedy)));
             }
         }
     }
@@ -137,7 +137,7 @@ pub(crate) fn not_in_force(plan: &Plan, rules: &RuleSet) -> Vec<FileComplaint> {
         let message = format!("list {:?} is not in force: {why}", list.name);
         let remedy =
             "name another file, or leave the list out; tidegate lists test FILE shows more";
-        Some(plan.placed(Complaint::new(at, message).remedy(remedy)))
+        Some(plan.locate(Complaint::new(at, message).remedy(remedy)))
     };
     lists.filter_map(complaint).collect()
 }
@@ -209,7 +209,7 @@ pub(super) fn read_capped(path: &Path, bytes_max: u64) -> Result<Vec<u8>, ListRe
 }
 
 /// Content of a list, in the words of the API.
-pub(crate) fn told(report: &ListReport) -> ListInfo {
+pub(crate) fn list_info(report: &ListReport) -> ListInfo {
     let skipped = report
         .skipped_by_reason
         .iter()

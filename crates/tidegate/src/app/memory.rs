@@ -62,7 +62,7 @@ fn mapping_of(maps: &str, address: usize) -> Option<Range<usize>> {
 
 /// Returns small blocks that this thread has freed, and large ones of all threads, which takes some
 /// milliseconds.
-pub(super) fn give_back() {
+pub(super) fn return_memory() {
     // SAFETY: neither takes a pointer, and both may be called at any time on any thread; they only
     // return pages that hold nothing.
     unsafe {
@@ -73,8 +73,8 @@ pub(super) fn give_back() {
 }
 
 /// The same once `rules` were compiled, which stay.
-pub(super) fn settle(rules: &RuleSet) {
-    give_back();
+pub(super) fn release_after_compile(rules: &RuleSet) {
+    return_memory();
     hold_in_huge_pages(rules);
 }
 

@@ -4,6 +4,7 @@
 //! inside it. Called by the `run` command alone.
 
 pub(crate) mod allocator;
+mod allows;
 mod blocked_tunnels;
 mod build;
 mod cache_files;
@@ -14,7 +15,6 @@ mod effective;
 pub(crate) mod folders;
 mod greeting;
 mod http;
-mod leaves;
 pub(crate) mod lists;
 pub(crate) mod memory;
 mod metrics;
@@ -86,14 +86,14 @@ pub(crate) struct RunningApp {
     resolver: Resolver,
     caches: CacheFiles,
     /// Told when something inside the program wants a reload: a list that was fetched.
-    reload_wished: Arc<Notify>,
+    reload_requested: Arc<Notify>,
     subscriptions: Subscriptions,
     /// Held by whoever compiles lists: one at a time, for each takes the memory of all rules. Taken
     /// before `running`.
     compiling: Mutex<()>,
     started: Now,
     /// Faults of the start that the program does without: each in a sentence.
-    troubles: Mutex<Vec<String>>,
+    problems: Mutex<Vec<String>>,
     /// How the admin listener was opened; it stays so until the program ends.
     admin: admin::Settings,
     /// Where it listens, once it does.
@@ -119,14 +119,14 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let state =
         StateDir::open(&folder).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))?;
     // While there is one thread: what it gives up is given up by all that come after it.
-    let start = privileges::give_up(setup, &plan, &state)?;
+    let start = privileges::drop_privileges(setup, &plan, &state)?;
     // Beside reading the lists: keys are made after that. Without a thread it is done when the
     // first is.
     let randomness = std::thread::Builder::new().name("randomness".into());
     let _ = randomness.spawn(transport::tls::seed_randomness);
     let (app, origin) = build::start(setup.clone(), &plan, state, start)?;
     drop(plan);
-    memory::settle(app.policy.load().rules());
+    memory::release_after_compile(app.policy.load().rules());
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -141,7 +141,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
     println!("ready");
     runtime.block_on(async {
         tokio::select! {
-            () = signals.obey(&app) => {}
+            () = signals.handle(&app) => {}
             () = app.keep_caches_by_the_clock() => {}
         }
     });
@@ -168,14 +168,14 @@ impl ProgramSignals {
     }
 
     /// Reloads on SIGHUP, opens access logs anew on SIGUSR1; returns on SIGTERM or SIGINT.
-    async fn obey(mut self, app: &Arc<RunningApp>) {
+    async fn handle(mut self, app: &Arc<RunningApp>) {
         loop {
             tokio::select! {
                 _ = self.term.recv() => return,
                 _ = self.int.recv() => return,
                 _ = self.hup.recv() => reload(app),
                 _ = self.usr1.recv() => app.reopen_logs(),
-                () = app.reload_wished.notified() => reload(app),
+                () = app.reload_requested.notified() => reload(app),
             }
         }
     }
@@ -207,7 +207,7 @@ async fn stop(app: &RunningApp) {
     app.finish_logs().await;
     app.ledger.close();
     app.keep_caches();
-    app.settle_caches();
+    app.flush_caches();
     // The address is of no use to `ctl` any more; a file that cannot be removed does no harm.
     let _ = std::fs::remove_file(app.state.path().join(state::ADDRESS_FILE));
 }

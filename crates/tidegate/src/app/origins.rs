@@ -41,12 +41,12 @@ impl RunningApp {
         while let Ok(more) = told.recv_timeout(end.saturating_duration_since(Instant::now())) {
             known.extend(more);
         }
-        KnownOrigin::joined(known, TOLD_MAX).iter().map(as_told).collect()
+        KnownOrigin::joined(known, TOLD_MAX).iter().map(origin_info).collect()
     }
 }
 
 /// As the API tells it.
-fn as_told(known: &KnownOrigin) -> OriginInfo {
+fn origin_info(known: &KnownOrigin) -> OriginInfo {
     let version = if known.version == Version::HTTP_2 { "2" } else { "1.1" };
     OriginInfo {
         origin: known.server.to_string(),

@@ -30,9 +30,9 @@ impl RunningApp {
     pub(super) fn change_pool(&self, asked: &PoolChange) -> Result<(), ControlRefusal> {
         let door = self.gateway().ok_or("there is no gateway, and so no pool")?;
         let change = match asked.change.clone() {
-            PoolServerChange::Add(server) => DoorChange::Add(wanted(server)),
+            PoolServerChange::Add(server) => DoorChange::Add(server_details(server)),
             PoolServerChange::Replace(servers) => {
-                DoorChange::Replace(servers.into_iter().map(wanted).collect())
+                DoorChange::Replace(servers.into_iter().map(server_details).collect())
             }
             PoolServerChange::Remove(url) => DoorChange::Remove(url),
             PoolServerChange::Drain(url) => DoorChange::Drain(url),
@@ -43,7 +43,7 @@ impl RunningApp {
     }
 }
 
-fn wanted(server: NewServer) -> ServerDetails {
+fn server_details(server: NewServer) -> ServerDetails {
     let NewServer { url, weight, backup, max_requests, drain, resolve } = server;
     let resolve = resolve.map(|it| match it {
         PoolResolve::Addresses => ResolveChoice::Addresses,
@@ -53,7 +53,7 @@ fn wanted(server: NewServer) -> ServerDetails {
 }
 
 /// As the API tells it.
-pub(super) fn told(pool: PoolState) -> PoolInfo {
+pub(super) fn pool_info(pool: PoolState) -> PoolInfo {
     let [high, normal, low] = pool.waiting.map(|count| count as u64);
     PoolInfo {
         name: pool.name,
@@ -64,18 +64,18 @@ pub(super) fn told(pool: PoolState) -> PoolInfo {
         waiting_low: low,
         waited: pool.queued,
         unserved: pool.rejected,
-        servers: pool.servers.into_iter().map(told_server).collect(),
-        names: pool.names.into_iter().map(told_name).collect(),
+        servers: pool.servers.into_iter().map(pool_server).collect(),
+        names: pool.names.into_iter().map(pool_name).collect(),
     }
 }
 
-fn told_name(name: NameState) -> PoolName {
+fn pool_name(name: NameState) -> PoolName {
     let NameState { url, resolve, servers, failure, looked_up_ms, next_ms } = name;
     let (looked_up_at, next_at) = (looked_up_ms.map(admin::iso), next_ms.map(admin::iso));
     PoolName { url, resolve: resolve.into(), servers, failure, looked_up_at, next_at }
 }
 
-fn told_server(server: ServerState) -> PoolServer {
+fn pool_server(server: ServerState) -> PoolServer {
     PoolServer {
         url: server.url,
         found_by: server.found_by,

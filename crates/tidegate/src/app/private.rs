@@ -22,7 +22,7 @@ pub(crate) fn paths(plan: &Plan, state: &Path, setup: &CommandSetup) -> PrivateP
     let mut public = vec![state.join("www")];
     // Another Tidegate may be at home where this one serves.
     let roots: Vec<_> = roots(plan).into_iter().map(|(_, root)| base.join(root)).collect();
-    let usual = setup.usual_places(&roots);
+    let usual = setup.default_places(&roots);
     public.extend(usual.iter().map(|place| place.join("www")));
     private.extend(usual);
     if !plan.is_built_in() && !setup.is_written_by_command() {
@@ -88,7 +88,7 @@ pub(crate) fn warnings(plan: &Plan, state: &Path, setup: &CommandSetup) -> Vec<F
             root.display()
         );
         let complaint = Complaint::new(place, message);
-        Some(plan.placed(
+        Some(plan.locate(
             complaint.remedy("name a folder for the site alone, or keep these outside of it"),
         ))
     };

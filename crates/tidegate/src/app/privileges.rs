@@ -70,7 +70,7 @@ fn is_root() -> bool {
 
 /// Gives up what the plan does not need. The state folder is made, and belongs to the account from
 /// now on.
-pub(super) fn give_up(
+pub(super) fn drop_privileges(
     setup: &CommandSetup,
     plan: &Plan,
     state: &StateDir,
@@ -96,11 +96,11 @@ pub(super) fn give_up(
         // What cannot be given away is a fault of the disk: doors that can do without it go on.
         let given = sandbox::give_ownership(state.path(), account, Some(c"ca"));
         notes.extend(given.err().map(|why| why.to_string()));
-        reach(state.path(), account).map_err(|why| cannot(&why))?;
-        needs.places.iter().for_each(|place| prepare(place, account));
+        check_reachable(state.path(), account).map_err(|why| cannot(&why))?;
+        needs.writable_places.iter().for_each(|place| prepare(place, account));
         notes.extend(hold_certificates(&needs, account));
         notes.extend(shared_account(plan, account));
-        match begin_launcher(setup, state.path()) {
+        match start_launcher(setup, state.path()) {
             Ok(begun) => launcher = Some(begun),
             Err(why) => notes.push(format!("there are no certificates of the authority: {why}")),
         }
@@ -122,7 +122,7 @@ pub(super) fn give_up(
 }
 
 /// Takes the authority's folder for root, and starts who alone may read in it.
-fn begin_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, NoLauncher> {
+fn start_launcher(setup: &CommandSetup, state: &Path) -> Result<SignerLauncher, NoLauncher> {
     let folder = sandbox::make_folder_of_root(&state.join("ca")).map_err(NoLauncher::Folder)?;
     SignerLauncher::start(&signer::launcher(setup, state), folder).map_err(NoLauncher::Process)
 }
@@ -168,7 +168,7 @@ impl Display for UnreachableState<'_> {
 /// The complaint about an account that cannot be used, if it is one.
 pub(crate) fn bad_account(plan: &Plan) -> Option<FileComplaint> {
     let (path, why) = account(plan).err()?;
-    Some(plan.placed(Complaint::new(path, why.to_string()).remedy(why.remedy())))
+    Some(plan.locate(Complaint::new(path, why.to_string()).remedy(why.remedy())))
 }
 
 /// A note where the account is one that other programs may have.
@@ -182,15 +182,18 @@ fn shared_account(plan: &Plan, account: &SystemAccount) -> Option<String> {
 }
 
 /// Refuses a state folder that the account cannot get to.
-fn reach<'p>(state: &'p Path, account: &'p SystemAccount) -> Result<(), UnreachableState<'p>> {
-    if may(state, account, READ | WRITE | SEARCH) {
+fn check_reachable<'p>(
+    state: &'p Path,
+    account: &'p SystemAccount,
+) -> Result<(), UnreachableState<'p>> {
+    if has_access(state, account, READ | WRITE | SEARCH) {
         return Ok(());
     }
     Err(UnreachableState { state, user: &account.name })
 }
 
 /// True if the account may do this with a file or folder, by the modes of all folders above it.
-fn may(path: &Path, account: &SystemAccount, bits: u32) -> bool {
+fn has_access(path: &Path, account: &SystemAccount, bits: u32) -> bool {
     let Ok(path) = path.canonicalize() else { return false };
     let has = |path: &Path, bits| {
         let found = std::fs::metadata(path);
@@ -212,7 +215,7 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
                 let _ = std::fs::set_permissions(path, Permissions::from_mode(0o700));
             }
             // One below the state folder has just been made by root, too.
-            if !may(path, account, READ | WRITE | SEARCH) {
+            if !has_access(path, account, READ | WRITE | SEARCH) {
                 let _ = sandbox::give_ownership(path, account, None);
             }
         }
@@ -232,7 +235,7 @@ fn prepare(place: &WritablePlace, account: &SystemAccount) {
 
 /// Reads the certificates and keys that the account cannot read, and says which they are.
 fn hold_certificates(needs: &SystemNeeds, account: &SystemAccount) -> Option<String> {
-    let closed = |path: &&PathBuf| path.is_file() && !may(path, account, READ);
+    let closed = |path: &&PathBuf| path.is_file() && !has_access(path, account, READ);
     let held = needs.certificates.iter().filter(closed).filter(|path| cache_pem(path).is_ok());
     let names: Vec<_> = held.map(|path| path.display().to_string()).collect();
     (!names.is_empty()).then(|| {
@@ -250,7 +253,8 @@ pub(crate) fn warnings(plan: &Plan, state: &Path) -> Vec<String> {
     // An account that cannot be used is a complaint.
     let Ok(Some(account)) = account(plan) else { return Vec::new() };
     let needs = SystemNeeds::of(plan, state);
-    let closed = needs.read.iter().filter(|path| path.exists() && !may(path, &account, READ));
+    let closed =
+        needs.read.iter().filter(|path| path.exists() && !has_access(path, &account, READ));
     let told = closed.map(|path| {
         format!(
             "{}: the user {} cannot read it, so a reload cannot; give that user or its group the \
@@ -287,12 +291,17 @@ impl StartPrivileges {
         let mut complaints = Vec::new();
         if let Some(writable) = &self.writable {
             let outside = |path: &&Path| !sandbox::is_within(path, writable);
-            complaints.extend(needs.places.iter().map(WritablePlace::folder).filter(outside).map(
-                |path| {
-                    let path = path.display();
-                    restart("", format!("{path} cannot be written: landlock holds since the start"))
-                },
-            ));
+            complaints.extend(
+                needs.writable_places.iter().map(WritablePlace::folder).filter(outside).map(
+                    |path| {
+                        let path = path.display();
+                        restart(
+                            "",
+                            format!("{path} cannot be written: landlock holds since the start"),
+                        )
+                    },
+                ),
+            );
         }
         let refused = self.programs == ProgramStarts::Refused || self.writable.is_some();
         if needs.starts_programs && refused {

@@ -40,10 +40,10 @@ impl RunningApp {
         judged.file.admin = self.admin.clone();
         let refused = self.privileges.refuse(&judged, self.state.path());
         if !refused.is_empty() {
-            return Err(refused.into_iter().map(|it| plan.placed(it).to_string()).collect());
+            return Err(refused.into_iter().map(|it| plan.locate(it).to_string()).collect());
         }
         // What reading a pipeline's sets took must not stand beside what the lists take.
-        memory::give_back();
+        memory::return_memory();
         let before = self.policy.load_full();
         let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
@@ -55,7 +55,7 @@ impl RunningApp {
         self.subscriptions.all_in_force();
         self.subscribe(&running.plan, transport::clock::now())
             .map_err(|why| lines(why.to_string()))?;
-        let mut warnings = self.tell_lists(&running.plan);
+        let mut warnings = self.report_lists(&running.plan);
         warnings.extend(running.warnings.iter().cloned().chain(self.subscriptions.warnings()));
         Ok(ReloadOutcome { lists, rules, took_ms: begun.elapsed().as_millis() as u64, warnings })
     }
@@ -72,7 +72,7 @@ impl RunningApp {
     /// Compiles the lists as they are now, by the plan that runs, and swaps them in; says how many
     /// lists and rules there are. The doors are not touched. A reload that comes meanwhile waits,
     /// and what it brings stands last.
-    pub(super) fn take_lists(&self) -> Result<(u32, u64), ListsNotInForce> {
+    pub(super) fn reload_lists(&self) -> Result<(u32, u64), ListsNotInForce> {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let plan = self.running.lock().unwrap_or_else(PoisonError::into_inner).plan.clone();
         let before = self.policy.load_full();
@@ -82,7 +82,7 @@ impl RunningApp {
         // blocking goes on without certificates for them.
         let signer = self.reload_signer();
         let size = self.swap(policy, before);
-        self.tell_lists(&plan);
+        self.report_lists(&plan);
         signer.map(SignerSuccession::keep).map_err(ListsNotInForce::SignerKeeps)?;
         Ok(size)
     }
@@ -97,7 +97,7 @@ impl RunningApp {
         }
         let sums = || self.policy.load().rules().list_digests().to_vec();
         let before = sums();
-        let failure = self.take_lists().err().map(|why| why.to_string());
+        let failure = self.reload_lists().err().map(|why| why.to_string());
         let after = sums();
         let all = &plan.file.policy.lists;
         let is_same = |name: &String| {
@@ -117,7 +117,7 @@ impl RunningApp {
 
     /// Says on standard error and in the notes which lists of the configuration were read and are
     /// not in force.
-    pub(super) fn tell_lists(&self, plan: &Plan) -> Vec<String> {
+    pub(super) fn report_lists(&self, plan: &Plan) -> Vec<String> {
         let policy = self.policy.load();
         let told = lists::not_in_force(plan, policy.rules());
         let told: Vec<String> = told.iter().map(ToString::to_string).collect();
@@ -140,7 +140,7 @@ impl RunningApp {
         let size = size(&policy);
         self.policy.store(Arc::new(policy));
         self.signer.drop_unblocked();
-        memory::settle(self.policy.load().rules());
+        memory::release_after_compile(self.policy.load().rules());
         size
     }
 
@@ -149,12 +149,12 @@ impl RunningApp {
         let wanted = private::paths(&plan, self.state.path(), &self.setup);
         // What was private stays so until the doors have taken the new plan.
         self.private.replace(before.with(&wanted));
-        let outcome = self.take_plan(running, plan);
+        let outcome = self.apply_plan(running, plan);
         self.private.replace(if outcome.is_ok() { wanted } else { (*before).clone() });
         outcome
     }
 
-    fn take_plan(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
+    fn apply_plan(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
         let say = |why: &dyn Display| why.to_string();
         let fresh = OpenDoors::make(self, &plan)?;
         // A door that runs goes on with new settings; a new one begins. Until it has taken them,
@@ -185,7 +185,7 @@ impl RunningApp {
                 .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
-        doors.take_settings(self, &plan)?;
+        doors.apply_settings(self, &plan)?;
         for (index, listener) in bound {
             let opening = &openings[index];
             running
@@ -256,7 +256,7 @@ fn warnings(plan: &Plan) -> Vec<String> {
     if let Some(foreign) = foreign {
         let told = foreign.warnings().iter().cloned();
         let dumps = foreign.dumps().iter().filter_map(|dump| dump.warning().cloned());
-        warnings.extend(told.chain(dumps).map(|complaint| plan.placed(complaint).to_string()));
+        warnings.extend(told.chain(dumps).map(|complaint| plan.locate(complaint).to_string()));
     } else if plan.file.policy.lists.is_empty() {
         warnings.push("no list is configured under policy.lists: nothing is blocked".into());
     }

@@ -37,7 +37,7 @@ pub(super) fn open(
         Signer::by_launcher(launcher, dir, policy)
     } else {
         let state = dir.parent().unwrap_or(dir);
-        Signer::by_process(again(setup, state, "signer"), dir, policy)
+        Signer::by_process(hidden_command(setup, state, "signer"), dir, policy)
     };
     let signer = signer.map_err(|why| cannot(&why))?;
     signer.apply_settings(&plan.file.signer);
@@ -51,7 +51,7 @@ pub(super) fn open(
 
 /// The launcher of signers, with everything that they will be started with.
 pub(super) fn launcher(setup: &CommandSetup, state: &Path) -> SignerProgram {
-    again(setup, state, "launcher")
+    hidden_command(setup, state, "launcher")
 }
 
 /// The launcher's process, from its start to its end.
@@ -59,11 +59,11 @@ pub(crate) fn run_launcher(setup: &CommandSetup) -> Result<(), CommandFailure> {
     let cannot = |why: &dyn std::fmt::Display| CommandFailure::new(ExitReason::NotStarted, why);
     let state =
         setup.state_path().ok_or_else(|| cannot(&"the launcher is told its state folder"))?;
-    ::signer::run_launcher(&again(setup, state, "signer")).map_err(|why| cannot(&why))
+    ::signer::run_launcher(&hidden_command(setup, state, "signer")).map_err(|why| cannot(&why))
 }
 
 /// This program with a hidden command.
-fn again(setup: &CommandSetup, state: &Path, command: &str) -> SignerProgram {
+fn hidden_command(setup: &CommandSetup, state: &Path, command: &str) -> SignerProgram {
     // Not the path that this was started by: another binary may stand there since.
     SignerProgram { path: "/proc/self/exe".into(), args: arguments(setup, state, command) }
 }
@@ -101,7 +101,7 @@ pub(crate) fn run(setup: &CommandSetup) -> Result<(), CommandFailure> {
         }
         let (policy, _) =
             compiling::compile(&plan, &state, None).map_err(|failure| failure.message)?;
-        memory::settle(policy.rules());
+        memory::release_after_compile(policy.rules());
         Ok(Arc::new(BlockedNames(Arc::new(ArcSwap::from_pointee(policy)))))
     };
     process.run(policy).map_err(|why| CommandFailure::new(ExitReason::NotStarted, why))

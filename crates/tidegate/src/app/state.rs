@@ -18,8 +18,8 @@ const LOCK: &str = "lock";
 const LOOKS_MAX: u32 = 10;
 const LOOK: Duration = Duration::from_millis(10);
 /// Names in the folder that are ours, and beginnings of such names.
-const OURS: [&str; 4] = ["ca", "dns-cache", "lists", LOCK];
-const OURS_BEGIN: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
+const OWN_NAMES: [&str; 4] = ["ca", "dns-cache", "lists", LOCK];
+const OWN_PREFIXES: [&str; 4] = ["admin.", "allows.", "ledger.", "policy."];
 /// Names in it that are for everybody: the authority's certificate.
 const PUBLIC: [&str; 1] = ["ca.pem"];
 /// Folders within folders that are looked at, and files in all of them, at most.
@@ -68,7 +68,7 @@ impl StateDir {
             Ok(()) => {
                 // What one that was killed has left says where somebody else may listen by now.
                 drop(std::fs::remove_file(path.join(ADDRESS_FILE)));
-                close_to_others(path);
+                restrict_to_owner(path);
                 Ok(Self { path: path.into(), _lock: lock })
             }
             Err(Errno::WOULDBLOCK) => Err(StateError::InUse(path.into())),
@@ -100,13 +100,13 @@ pub(crate) fn is_in_use(state: &Path) -> io::Result<bool> {
 /// somebody else, or an earlier version, may have made them. A folder with other files in it, such
 /// as one that was named by mistake, keeps its own rights. Best effort: what is another user's
 /// stays as it is.
-fn close_to_others(state: &Path) {
+fn restrict_to_owner(state: &Path) {
     let mut is_shared = false;
     let mut left = Vec::new();
     for entry in std::fs::read_dir(state).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let begins = OURS_BEGIN.iter().any(|ours| name.starts_with(ours));
-        if begins || OURS.contains(&name.as_str()) {
+        let begins = OWN_PREFIXES.iter().any(|ours| name.starts_with(ours));
+        if begins || OWN_NAMES.contains(&name.as_str()) {
             left.push((entry.path(), 0));
         } else if name != "www" && !name.contains("cache") {
             // Neither the built-in site nor the disk tier of a cache, which sees to its own rights.
@@ -143,7 +143,7 @@ fn close(path: &Path) {
 }
 
 /// Faults of what stands in a state folder: Tidegate would run without these.
-pub(crate) fn troubles(state: &Path) -> Vec<String> {
+pub(crate) fn problems(state: &Path) -> Vec<String> {
     let authority = CaCertificate::find_error(&state.join("ca")).map(|why| why.to_string());
     let token = AdminToken::find_error(state).map(|why| why.to_string());
     authority.into_iter().chain(token).collect()

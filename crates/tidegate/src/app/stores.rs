@@ -67,10 +67,10 @@ fn caches(app: &RunningApp) -> Vec<(&'static str, Arc<HttpCache>)> {
 
 /// Returns how each store stands.
 pub(super) fn stores(app: &RunningApp) -> Vec<StoreInfo> {
-    caches(app).into_iter().map(|(door, cache)| told(door, &cache)).collect()
+    caches(app).into_iter().map(|(door, cache)| store_info(door, &cache)).collect()
 }
 
-fn told(door: &str, cache: &HttpCache) -> StoreInfo {
+fn store_info(door: &str, cache: &HttpCache) -> StoreInfo {
     let figures = cache.stats();
     let counters = figures.counters;
     StoreInfo {
@@ -127,10 +127,7 @@ impl fmt::Display for PurgeRefusal {
 impl std::error::Error for PurgeRefusal {}
 
 /// Takes back what is stored, in every store that is meant.
-pub(super) fn take_back(
-    app: &RunningApp,
-    what: &TakeBackRequest,
-) -> Result<TakenBack, PurgeRefusal> {
+pub(super) fn purge(app: &RunningApp, what: &TakeBackRequest) -> Result<TakenBack, PurgeRefusal> {
     let value = || what.value.clone().unwrap_or_default();
     let which = match what.what.as_str() {
         "url" => PurgeTarget::Url(value()),

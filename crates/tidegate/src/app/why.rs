@@ -7,7 +7,7 @@ use admin::WhyQuestion;
 use admin::model::{GatewayWhy, RuleInfo, RuleMatch, WhyAnswer};
 use config::Plan;
 use door_pixel::JudgedPart;
-use outcome::{is_configured, outcome, trims};
+use outcome::{is_configured, outcome, sends_redirects};
 use policy::{
     AllowUntil, Ask, ConsideredRule, Policy, PolicyExplanation, RuleEffect, RuleOutcome, RuleText,
     VerdictManner,
@@ -35,7 +35,7 @@ pub(crate) fn why(policy: &Policy, plan: &Plan, question: &WhyQuestion, now: Now
     let judged = if by_name { door_pixel::lookup(&ask) } else { ask };
     let is_own = at_pixel.as_ref().is_some_and(|it| it.judged == JudgedPart::Own);
     let explanation = policy.explain(&judged, now);
-    let trimmed = explanation.without_parameters.as_ref().filter(|_| trims(question));
+    let trimmed = explanation.without_parameters.as_ref().filter(|_| sends_redirects(question));
     let cut_by = trimmed.and_then(|trimmed| trimmed.rules.first().copied());
     let decisive = cut_by.or(explanation.verdict.cause.rule());
     let cut_by = cut_by.and_then(|rule| policy.rule_text(rule, ask.host));
@@ -167,7 +167,7 @@ fn blocked_by(refuses: RuleInfo, why: WhyAnswer) -> WhyAnswer {
     }
 }
 
-fn takes_off(found: &ConsideredRule) -> bool {
+fn removes_parameters(found: &ConsideredRule) -> bool {
     found.effect == RuleEffect::RemoveParameters && found.outcome == RuleOutcome::Decides
 }
 
@@ -223,11 +223,15 @@ fn summary(explanation: &PolicyExplanation, question: &WhyQuestion) -> String {
             format!("blocked: no rule lets it pass, and profile {profile:?} has otherwise: block")
         }
         (None, Action::Block, _) => "blocked".into(),
-        (None, Action::Pass, _) => match explanation.considered.iter().find(|it| takes_off(it)) {
-            Some(ConsideredRule { rule: RuleText { list, line, text }, .. }) if trims(question) => {
-                format!("passes without parameters: {text} is line {line} of list {list:?}")
+        (None, Action::Pass, _) => {
+            match explanation.considered.iter().find(|it| removes_parameters(it)) {
+                Some(ConsideredRule { rule: RuleText { list, line, text }, .. })
+                    if sends_redirects(question) =>
+                {
+                    format!("passes without parameters: {text} is line {line} of list {list:?}")
+                }
+                Some(_) | None => "passes: no rule matches".into(),
             }
-            Some(_) | None => "passes: no rule matches".into(),
-        },
+        }
     }
 }

@@ -27,16 +27,16 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
         let found = (entry.check_files)(&plan, base, &private).into_iter();
         found.map(|complaint| complaint.under(entry.door.as_str()))
     });
-    complaints.extend(named.map(|complaint| plan.placed(complaint)));
+    complaints.extend(named.map(|complaint| plan.locate(complaint)));
     complaints.extend(app::privileges::bad_account(&plan));
     if !complaints.is_empty() {
         return Err(CommandFailure::complaints(&complaints));
     }
-    tell_warnings(setup, &plan, &state);
+    print_warnings(setup, &plan, &state);
     for told in remarks {
         println!("{told}");
     }
-    tell_missing_lists(&plan, &state);
+    print_missing_lists(&plan, &state);
     if let Some(line) = app::privileges::foretold(&plan, &state) {
         println!("{line}");
     }
@@ -45,12 +45,12 @@ pub(super) fn check(setup: &CommandSetup) -> Result<(), CommandFailure> {
 }
 
 /// Prints what is allowed and may still be a mistake, a line each.
-fn tell_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
+fn print_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
     let foreign = plan.file.dns.as_ref().and_then(|dns| dns.foreign.as_ref());
     if let Some(foreign) = foreign {
         let dumps = foreign.dumps().iter().filter_map(door_dns::CacheDump::warning);
         for told in foreign.warnings().iter().chain(dumps) {
-            println!("{}", plan.placed(told.clone()));
+            println!("{}", plan.locate(told.clone()));
         }
     }
     let told = plan.warnings().into_iter().chain(app::pixel_warnings(plan));
@@ -58,13 +58,13 @@ fn tell_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
         println!("{told}");
     }
     let machine = machine::readable_secrets(plan, state).into_iter();
-    for told in machine.chain(machine::listeners_not_to_be_had(plan, state)) {
+    for told in machine.chain(machine::unusable_listeners(plan, state)) {
         println!("{told}");
     }
     for told in app::privileges::warnings(plan, state) {
         println!("{told}");
     }
-    for told in app::state::troubles(state) {
+    for told in app::state::problems(state) {
         println!("{told}");
     }
     let age = CaCertificate::read(&state.join("ca"))
@@ -75,7 +75,7 @@ fn tell_warnings(setup: &CommandSetup, plan: &Plan, state: &Path) {
 }
 
 /// Prints which lists are yet to be fetched.
-fn tell_missing_lists(plan: &Plan, state: &Path) {
+fn print_missing_lists(plan: &Plan, state: &Path) {
     for list in Subscription::all(plan, state) {
         if list.stored().is_none() {
             println!(

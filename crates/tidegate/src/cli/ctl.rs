@@ -48,7 +48,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
         .map_err(|absent| CommandFailure::new(ExitReason::NotStarted, absent))?;
     let (status, answer) = running.ask(&method, path, body.as_ref())?;
     if let (StatusCode::NOT_FOUND, CtlCommand::Revoke(what)) = (status, command) {
-        return Err(not_let_through(what));
+        return Err(not_allowed(what));
     }
     if !status.is_success() {
         return Err(refused(&answer));
@@ -80,7 +80,7 @@ pub(super) fn ctl(setup: &CommandSetup, command: &CtlCommand) -> Result<(), Comm
 }
 
 /// A leave that there is not cannot be ended.
-fn not_let_through(what: &RevokeArgs) -> CommandFailure {
+fn not_allowed(what: &RevokeArgs) -> CommandFailure {
     let whom = what.client.map_or_else(|| "for everybody".to_owned(), |it| format!("for {it}"));
     let message = format!(
         "{} is not let through {whom}; tidegate ctl allows shows what is, and for whom",

@@ -31,8 +31,8 @@ pub(super) fn stats(setup: &CommandSetup, wanted: PolicySource) -> Result<(), Co
             let subscriptions = Subscription::all(&plan, &state);
             for report in rules.lists() {
                 let subscription = subscriptions.iter().find(|it| it.name == report.name);
-                let subscription = subscription.map(Subscription::told);
-                print_list(&ListInfo { subscription, ..lists::told(report) });
+                let subscription = subscription.map(Subscription::info);
+                print_list(&ListInfo { subscription, ..lists::list_info(report) });
             }
             println!("memory: {}", rules.memory());
             println!("asked {}", from.text);
@@ -105,7 +105,7 @@ pub(super) fn test(file: &Path) -> Result<(), CommandFailure> {
     let rules = lists::compile_file(file).map_err(|what| {
         CommandFailure::new(ExitReason::Wrong, format_args!("{}: {what}", file.display()))
     })?;
-    rules.lists().iter().map(lists::told).for_each(|list| print_list(&list));
+    rules.lists().iter().map(lists::list_info).for_each(|list| print_list(&list));
     println!("memory: {}", rules.memory());
     let unfit = rules.lists().iter().find_map(|report| report.unfit);
     unfit.map_or(Ok(()), |why| {

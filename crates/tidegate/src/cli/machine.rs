@@ -39,7 +39,7 @@ pub(super) fn readable_secrets(plan: &Plan, state: &Path) -> Vec<String> {
 
 /// Lines about listeners whose address this machine does not have, or whose port is taken. Where a
 /// Tidegate runs on this state folder, ports that are taken are its own.
-pub(super) fn listeners_not_to_be_had(plan: &Plan, state: &Path) -> Vec<String> {
+pub(super) fn unusable_listeners(plan: &Plan, state: &Path) -> Vec<String> {
     let is_running = RunningTidegate::find(state).is_ok();
     let mut lines = Vec::new();
     for (path, listen) in plan.listen_settings() {
@@ -54,7 +54,7 @@ pub(super) fn listeners_not_to_be_had(plan: &Plan, state: &Path) -> Vec<String> 
             BindReason::Privileged => {}
             BindReason::InUse | BindReason::NoSuchAddress | BindReason::Other(_) => {
                 let complaint = Complaint::new(path, format!("warning: {why}"));
-                lines.push(plan.placed(complaint).to_string());
+                lines.push(plan.locate(complaint).to_string());
             }
         }
     }

@@ -255,14 +255,14 @@ struct PurgeWhat {
 }
 
 /// Does what the command line says.
-pub(crate) fn carry_out(cli: Cli) -> Result<(), CommandFailure> {
+pub(crate) fn run_command(cli: Cli) -> Result<(), CommandFailure> {
     let setup = &cli.setup;
     let command = cli.command.unwrap_or(CliCommand::Run);
     if matches!(
         command,
         CliCommand::Run | CliCommand::Serve(_) | CliCommand::Signer | CliCommand::Launcher
     ) {
-        output::outlive_readers();
+        output::ignore_broken_pipe();
     }
     match command {
         CliCommand::Run => app::run(setup),

@@ -11,15 +11,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 /// Beside a configuration: hidden, so that a web server with that root does not serve it.
-const BESIDE: &str = ".tidegate-state";
+const HIDDEN_NAME: &str = ".tidegate-state";
 /// The same until 0.1, in the folder that Tidegate was started in.
-const FORMER: &str = "tidegate-state";
+const LEGACY_NAME: &str = "tidegate-state";
 /// For all users of a machine.
 const SYSTEM: &str = "/var/lib/tidegate";
 /// Below the folder that a user's programs keep their state in.
 const OF_USER: &str = "tidegate";
 /// Files by which a state folder is known.
-const MARKS: [&str; 4] = ["ca", "admin.token", "ledger.db", "lock"];
+const STATE_FILES: [&str; 4] = ["ca", "admin.token", "ledger.db", "lock"];
 
 impl CommandSetup {
     /// The state folder that was named on the command line.
@@ -32,7 +32,7 @@ impl CommandSetup {
         match (&self.state, &plan.file.state_dir) {
             (Some(named), _) => named.clone(),
             (None, Some(configured)) => PathBuf::from(configured),
-            (None, None) if self.uses_former(plan) => PathBuf::from(FORMER),
+            (None, None) if self.uses_legacy(plan) => PathBuf::from(LEGACY_NAME),
             (None, None) => self.default_state_dir(plan),
         }
     }
@@ -40,22 +40,22 @@ impl CommandSetup {
     /// A sentence for an administrator whose state folder is where earlier versions had it.
     pub(crate) fn state_note(&self, plan: &Plan) -> Option<String> {
         let is_chosen = self.state.is_some() || plan.file.state_dir.is_some();
-        (!is_chosen && self.uses_former(plan)).then(|| {
+        (!is_chosen && self.uses_legacy(plan)).then(|| {
             format!(
-                "the state folder is ./{FORMER}, as with earlier versions; a new one would be {new}: \
-                 stop Tidegate, and mv {FORMER} {new}",
+                "the state folder is ./{LEGACY_NAME}, as with earlier versions; a new one would be {new}: \
+                 stop Tidegate, and mv {LEGACY_NAME} {new}",
                 new = self.default_state_dir(plan).display()
             )
         })
     }
 
     /// State folders and configurations that are probably some Tidegate's own, by their places.
-    pub(crate) fn usual_places(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
+    pub(crate) fn default_places(&self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let here = Path::new("").to_path_buf();
         let mut places: Vec<PathBuf> =
             [Some(SYSTEM.into()), of_user()].into_iter().flatten().collect();
         for folder in roots.iter().chain([&here]) {
-            places.extend([BESIDE, FORMER].map(|name| folder.join(name)));
+            places.extend([HIDDEN_NAME, LEGACY_NAME].map(|name| folder.join(name)));
         }
         places.retain(|place| is_state(place));
         if self.text.is_some() {
@@ -71,8 +71,8 @@ impl CommandSetup {
 
     /// `true` where the former folder has an authority and the new one is not there: devices trust
     /// that authority, and a second one would only confuse.
-    fn uses_former(&self, plan: &Plan) -> bool {
-        let has_authority = Path::new(FORMER).join("ca/ca.pem").exists();
+    fn uses_legacy(&self, plan: &Plan) -> bool {
+        let has_authority = Path::new(LEGACY_NAME).join("ca/ca.pem").exists();
         has_authority && !self.default_state_dir(plan).exists()
     }
 
@@ -85,7 +85,7 @@ impl CommandSetup {
             return given;
         }
         let folder = self.config.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-        let beside = folder.join(BESIDE);
+        let beside = folder.join(HIDDEN_NAME);
         // Who tries the built-in one finds everything in the folder where that was done.
         let is_here = plan.is_built_in() || is_current(folder);
         if rustix::process::geteuid().is_root() {
@@ -122,5 +122,5 @@ fn is_usable(place: &Path) -> bool {
 }
 
 fn is_state(place: &Path) -> bool {
-    MARKS.iter().any(|mark| place.join(mark).exists())
+    STATE_FILES.iter().any(|mark| place.join(mark).exists())
 }

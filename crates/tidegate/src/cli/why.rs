@@ -46,7 +46,7 @@ pub(super) fn why(setup: &CommandSetup, args: &WhyArgs) -> Result<(), CommandFai
         let json = serde_json::to_string_pretty(&told);
         println!("{}", json.map_err(|error| CommandFailure::new(ExitReason::Fault, error))?);
     } else {
-        print!("{}", in_words(&why, &from));
+        print!("{}", describe(&why, &from));
     }
     Ok(())
 }
@@ -101,7 +101,7 @@ fn path_of(question: &WhyQuestion) -> String {
     path
 }
 
-fn in_words(why: &WhyAnswer, from: &AnsweredFrom) -> String {
+fn describe(why: &WhyAnswer, from: &AnsweredFrom) -> String {
     let mut lines = vec![
         why.summary.clone(),
         format!("  target   {} ({})", why.target, why.kind),

@@ -46,7 +46,7 @@ pub(super) fn make_dns(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<DnsDo
         cores: Arc::clone(&app.cores),
         signer: Some(Arc::clone(&app.signer)),
         trust: Arc::clone(&app.trust),
-        effects_env: app.around(),
+        effects_env: app.effects_env(),
         base: base(app, plan),
     };
     DnsDoor::new(&settings, parts).map(Some).map_err(|why| why.to_string())

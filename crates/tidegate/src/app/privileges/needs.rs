@@ -20,7 +20,7 @@ pub(super) struct SystemNeeds {
     /// Programs that are run as effects of the DNS door.
     pub(super) starts_programs: bool,
     /// Places that are written, beside the state folder.
-    pub(super) places: Vec<WritablePlace>,
+    pub(super) writable_places: Vec<WritablePlace>,
     /// Certificates, keys and authorities.
     pub(super) certificates: Vec<PathBuf>,
     /// All files that are read.
@@ -67,7 +67,7 @@ impl SystemNeeds {
         Self {
             capabilities: capabilities(plan),
             starts_programs: foreign.is_some_and(door_dns::ForeignConfig::starts_programs),
-            places: places(plan, state),
+            writable_places: writable_places(plan, state),
             certificates,
             read,
         }
@@ -76,7 +76,7 @@ impl SystemNeeds {
     /// The folders that may be written from now on.
     pub(super) fn folders(&self, state: &Path) -> Vec<PathBuf> {
         let mut all = vec![state.to_path_buf()];
-        all.extend(self.places.iter().map(|place| place.folder().to_path_buf()));
+        all.extend(self.writable_places.iter().map(|place| place.folder().to_path_buf()));
         all
     }
 }
@@ -95,7 +95,7 @@ fn capabilities(plan: &Plan) -> Vec<Capability> {
     all
 }
 
-fn places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
+fn writable_places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
     let file = &plan.file;
     let base = plan.base(state);
     let mut all = Vec::new();
@@ -122,7 +122,7 @@ fn places(plan: &Plan, state: &Path) -> Vec<WritablePlace> {
 /// Texts under one of the names, as paths from `base`.
 fn paths(value: &Value, names: &[&str], base: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    visit(value, &mut |name, value| {
+    for_each_entry(value, &mut |name, value| {
         if let (true, Value::String(text)) = (names.contains(&name), value)
             && !text.is_empty()
         {
@@ -134,20 +134,20 @@ fn paths(value: &Value, names: &[&str], base: &Path) -> Vec<PathBuf> {
 
 fn has(value: &Value, name: &str) -> bool {
     let mut found = false;
-    visit(value, &mut |it, value| found |= it == name && !value.is_null());
+    for_each_entry(value, &mut |it, value| found |= it == name && !value.is_null());
     found
 }
 
 /// Every entry of every mapping in a value.
-fn visit<'v>(value: &'v Value, see: &mut impl FnMut(&'v str, &'v Value)) {
+fn for_each_entry<'v>(value: &'v Value, see: &mut impl FnMut(&'v str, &'v Value)) {
     match value {
         Value::Object(entries) => {
             for (name, value) in entries {
                 see(name, value);
-                visit(value, see);
+                for_each_entry(value, see);
             }
         }
-        Value::Array(values) => values.iter().for_each(|value| visit(value, see)),
+        Value::Array(values) => values.iter().for_each(|value| for_each_entry(value, see)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

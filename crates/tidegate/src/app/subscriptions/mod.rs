@@ -69,17 +69,17 @@ pub(super) struct Subscriptions {
     /// To the thread that fetches, which starts with the first subscription.
     orders: OnceLock<mpsc::Sender<UpdateOrder>>,
     /// Why lists that were fetched are not in force.
-    trouble: Mutex<Option<String>>,
+    problem: Mutex<Option<String>>,
 }
 
 struct SubscriptionItem {
-    what: Arc<Subscription>,
+    subscription: Arc<Subscription>,
     record: FetchRecord,
     /// When it is asked for next, in seconds since 1970.
     due_s: u64,
     doing: ItemActivity,
     /// Somebody wants it now.
-    wished: Option<ShrinkRule>,
+    requested: Option<ShrinkRule>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +91,9 @@ enum ItemActivity {
 /// Somebody wants lists now.
 struct UpdateOrder {
     /// By their paths.
-    which: Vec<PathBuf>,
+    paths: Vec<PathBuf>,
     smaller: ShrinkRule,
-    told: SyncSender<Vec<FetchOutcome>>,
+    reply: SyncSender<Vec<FetchOutcome>>,
 }
 
 impl From<FetchOutcome> for model::UpdatedList {
@@ -140,7 +140,7 @@ impl Subscription {
 
     /// State of the subscription by its record; the next try is told without the jitter, which only
     /// the running program knows.
-    pub(crate) fn told(&self) -> model::SubscriptionInfo {
+    pub(crate) fn info(&self) -> model::SubscriptionInfo {
         let record = self.record();
         let version = record.version.as_ref();
         let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
@@ -192,13 +192,13 @@ impl Subscriptions {
         self.items.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn trouble(&self) -> MutexGuard<'_, Option<String>> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    fn problem(&self) -> MutexGuard<'_, Option<String>> {
+        self.problem.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All lists are in force: a reload has read them.
     pub(super) fn all_in_force(&self) {
-        *self.trouble() = None;
+        *self.problem() = None;
     }
 
     /// Takes those of another plan; what is under way goes on.
@@ -206,19 +206,25 @@ impl Subscriptions {
         let mut items = self.items();
         let mut before = std::mem::take(&mut *items);
         for what in all {
-            let same = before.iter().position(|item| item.what.path == what.path);
+            let same = before.iter().position(|item| item.subscription.path == what.path);
             let item = if let Some(at) = same {
                 let mut item = before.swap_remove(at);
-                if *item.what != what {
+                if *item.subscription != what {
                     // Other bounds: what was refused may be right now, and the other way round.
-                    item = SubscriptionItem { what: Arc::new(what), due_s: 0, ..item };
+                    item = SubscriptionItem { subscription: Arc::new(what), due_s: 0, ..item };
                 }
                 item
             } else {
                 let (record, chance) = (what.record(), super::randomness::random());
                 let due_s = timetable::due_at_start_s(&record, what.refresh, chance, now_s);
                 let what = Arc::new(what);
-                SubscriptionItem { what, record, due_s, doing: ItemActivity::Waiting, wished: None }
+                SubscriptionItem {
+                    subscription: what,
+                    record,
+                    due_s,
+                    doing: ItemActivity::Waiting,
+                    requested: None,
+                }
             };
             items.push(item);
         }
@@ -228,17 +234,17 @@ impl Subscriptions {
 
     /// True if there is any, or one of this name.
     pub(super) fn has(&self, name: Option<&str>) -> bool {
-        self.items().iter().any(|item| name.is_none_or(|name| item.what.name == name))
+        self.items().iter().any(|item| name.is_none_or(|name| item.subscription.name == name))
     }
 
     /// Returns how the list of this name is kept; none if it is no subscription.
     pub(super) fn state(&self, name: &str) -> Option<model::SubscriptionInfo> {
         let items = self.items();
-        let item = items.iter().find(|item| item.what.name == name)?;
+        let item = items.iter().find(|item| item.subscription.name == name)?;
         let (record, version) = (&item.record, item.record.version.as_ref());
         let at = |seconds: u64| (seconds > 0).then(|| admin::iso(seconds * 1000));
         Some(model::SubscriptionInfo {
-            url: item.what.url.to_string(),
+            url: item.subscription.url.to_string(),
             bytes: version.map(|version| version.bytes),
             fetched_at: version.and_then(|version| at(version.fetched_s)),
             checked_at: at(record.checked_s),
@@ -252,8 +258,8 @@ impl Subscriptions {
     /// Returns what the operator should know.
     pub(super) fn warnings(&self) -> Vec<String> {
         let items = self.items();
-        let warnings = items.iter().filter_map(|item| warning(&item.what, &item.record));
-        warnings.chain(self.trouble().clone()).collect()
+        let warnings = items.iter().filter_map(|item| warning(&item.subscription, &item.record));
+        warnings.chain(self.problem().clone()).collect()
     }
 
     /// Has lists fetched now (all of them, or the one of this name) and waits for that; none if
@@ -263,16 +269,17 @@ impl Subscriptions {
         name: Option<&str>,
         smaller: ShrinkRule,
     ) -> Result<Option<Vec<FetchOutcome>>, UpdateRefusal> {
-        let is_named = |item: &&SubscriptionItem| name.is_none_or(|name| item.what.name == name);
+        let is_named =
+            |item: &&SubscriptionItem| name.is_none_or(|name| item.subscription.name == name);
         let items = self.items();
         let which: Vec<PathBuf> =
-            items.iter().filter(is_named).map(|item| item.what.path.clone()).collect();
+            items.iter().filter(is_named).map(|item| item.subscription.path.clone()).collect();
         drop(items);
         let orders = self.orders.get().filter(|_| !which.is_empty());
         let orders = orders.ok_or_else(|| UpdateRefusal::NoSuchList(name.map(str::to_owned)))?;
         let (told, outcome) = sync_channel(1);
         orders
-            .try_send(UpdateOrder { which, smaller, told })
+            .try_send(UpdateOrder { paths: which, smaller, reply: told })
             .map_err(|_| UpdateRefusal::TooManyOrders)?;
         Ok(outcome.recv_timeout(ORDER_WAIT).ok())
     }

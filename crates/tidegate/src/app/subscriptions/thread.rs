@@ -39,7 +39,7 @@ pub(super) fn start(app: Arc<RunningApp>, orders: mpsc::Receiver<UpdateOrder>) -
             Err(why) => {
                 let why = format!("lists cannot be fetched: {why}; restart Tidegate");
                 eprintln!("tidegate: {why}");
-                *app.subscriptions.trouble() = Some(why);
+                *app.subscriptions.problem() = Some(why);
             }
         }
     })?;
@@ -55,18 +55,18 @@ async fn run(app: Arc<RunningApp>, mut orders: mpsc::Receiver<UpdateOrder>) {
         fetching: JoinSet::new(),
         compiling: JoinSet::new(),
         changed: None,
-        errands: Vec::new(),
+        waiters: Vec::new(),
     };
     loop {
-        work.begin_fetches();
-        work.begin_compiling();
-        work.settle_errands();
-        let wake = work.wake();
+        work.start_fetches();
+        work.start_compiling();
+        work.notify_waiters();
+        let wake = work.next_wake();
         tokio::select! {
             () = drain.started() => return,
             () = app.subscriptions.changed.notified() => {}
             order = orders.recv() => match order {
-                Some(order) => work.take(order),
+                Some(order) => work.accept(order),
                 None => return,
             },
             Some(done) = work.fetching.join_next(), if !work.fetching.is_empty() => {
@@ -90,37 +90,41 @@ struct FetchWork {
     compiling: JoinSet<Result<String, ListsNotInForce>>,
     /// Since when texts are there that are not in force, and whose they are.
     changed: Option<(Instant, Vec<String>)>,
-    errands: Vec<ListWaiter>,
+    waiters: Vec<ListWaiter>,
 }
 
 /// A fetch that ended.
 struct FetchDone {
-    what: Arc<Subscription>,
+    subscription: Arc<Subscription>,
     result: Result<FileOutcome, ListFetchError>,
 }
 
 /// Somebody who waits.
 struct ListWaiter {
-    left: Vec<PathBuf>,
+    remaining: Vec<PathBuf>,
     done: Vec<FetchOutcome>,
-    told: SyncSender<Vec<FetchOutcome>>,
+    reply: SyncSender<Vec<FetchOutcome>>,
 }
 
 impl FetchWork {
-    fn take(&mut self, order: UpdateOrder) {
+    fn accept(&mut self, order: UpdateOrder) {
         for item in self.app.subscriptions.items().iter_mut() {
-            if !order.which.contains(&item.what.path) {
+            if !order.paths.contains(&item.subscription.path) {
                 continue;
             }
             // One that is under way will do, unless more is allowed now.
             if item.doing == ItemActivity::Waiting || order.smaller == ShrinkRule::Accepted {
-                item.wished = Some(order.smaller);
+                item.requested = Some(order.smaller);
             }
         }
-        self.errands.push(ListWaiter { left: order.which, done: Vec::new(), told: order.told });
+        self.waiters.push(ListWaiter {
+            remaining: order.paths,
+            done: Vec::new(),
+            reply: order.reply,
+        });
     }
 
-    fn begin_fetches(&mut self) {
+    fn start_fetches(&mut self) {
         let now_s = transport::clock::now().unix_secs();
         let mut items = self.app.subscriptions.items();
         while self.fetching.len() < FETCHING_MAX {
@@ -128,27 +132,27 @@ impl FetchWork {
                 .iter_mut()
                 .filter(|item| item.doing == ItemActivity::Waiting)
                 .filter(|item| {
-                    let refresh = item.what.refresh;
-                    item.wished.is_some() || timetable::is_due(item.due_s, refresh, now_s)
+                    let refresh = item.subscription.refresh;
+                    item.requested.is_some() || timetable::is_due(item.due_s, refresh, now_s)
                 })
-                .min_by_key(|item| (item.wished.is_none(), item.due_s));
+                .min_by_key(|item| (item.requested.is_none(), item.due_s));
             let Some(item) = next else { break };
             item.doing = ItemActivity::Fetching;
-            let smaller = item.wished.take().unwrap_or(ShrinkRule::Refused);
-            let (what, origins) = (Arc::clone(&item.what), Rc::clone(&self.origins));
+            let smaller = item.requested.take().unwrap_or(ShrinkRule::Refused);
+            let (what, origins) = (Arc::clone(&item.subscription), Rc::clone(&self.origins));
             self.fetching.spawn_local(async move {
                 let result = fetch(&origins, &what, smaller).await;
-                FetchDone { what, result }
+                FetchDone { subscription: what, result }
             });
         }
     }
 
     fn fetched(&mut self, done: FetchDone) {
-        let FetchDone { what, result } = done;
+        let FetchDone { subscription: what, result } = done;
         let record = what.record();
         let mut items = self.app.subscriptions.items();
         // A reload may have taken it away, or given it other bounds.
-        if let Some(item) = items.iter_mut().find(|item| item.what.path == what.path) {
+        if let Some(item) = items.iter_mut().find(|item| item.subscription.path == what.path) {
             item.doing = ItemActivity::Waiting;
             let is_news = record.failure != item.record.failure;
             if let Err(why) = result.as_ref()
@@ -158,7 +162,7 @@ impl FetchWork {
                     Some(_) => format!("{why}; the last good one stays in force"),
                     None => format!("{why}; nothing of it is in force"),
                 };
-                tell(&self.app, &what.name, &text);
+                report(&self.app, &what.name, &text);
             }
             item.due_s = timetable::due_s(&record, what.refresh, random());
             item.record = record;
@@ -166,37 +170,37 @@ impl FetchWork {
                 let changed = self.changed.get_or_insert_with(|| (Instant::now(), Vec::new()));
                 changed.1.push(what.name.clone());
             }
-            if item.what != what {
+            if item.subscription != what {
                 item.due_s = 0;
             }
         }
         drop(items);
-        for errand in &mut self.errands {
-            let waited = errand.left.len();
-            errand.left.retain(|path| *path != what.path);
-            if errand.left.len() < waited {
+        for errand in &mut self.waiters {
+            let waited = errand.remaining.len();
+            errand.remaining.retain(|path| *path != what.path);
+            if errand.remaining.len() < waited {
                 errand.done.push(FetchOutcome { name: what.name.clone(), result: result.clone() });
             }
         }
     }
 
     /// Once all that is under way is there, or has taken too long.
-    fn begin_compiling(&mut self) {
+    fn start_compiling(&mut self) {
         if !self.compiling.is_empty() {
             return;
         }
         let is_time =
-            self.fetching.is_empty() || self.settles().is_some_and(|at| at <= Instant::now());
+            self.fetching.is_empty() || self.compile_at().is_some_and(|at| at <= Instant::now());
         let Some((_, names)) = self.changed.take_if(|_| is_time) else { return };
         let app = Arc::clone(&self.app);
         self.compiling.spawn_blocking(move || {
-            let (lists, rules) = app.take_lists()?;
+            let (lists, rules) = app.reload_lists()?;
             Ok(format!("fetched {}: {lists} lists, {rules} rules", names.join(", ")))
         });
     }
 
     fn compiled(&mut self, result: Result<String, ListsNotInForce>) {
-        let mut trouble = self.app.subscriptions.trouble();
+        let mut trouble = self.app.subscriptions.problem();
         match result {
             Ok(done) => {
                 println!("{done}");
@@ -211,29 +215,31 @@ impl FetchWork {
     }
 
     /// Tells those whose lists are all there and in force.
-    fn settle_errands(&mut self) {
+    fn notify_waiters(&mut self) {
         if self.changed.is_some() || !self.compiling.is_empty() {
             return;
         }
         let items = self.app.subscriptions.items();
-        self.errands.retain_mut(|errand| {
+        self.waiters.retain_mut(|errand| {
             // A reload may have taken away what is waited for.
-            errand.left.retain(|path| items.iter().any(|item| item.what.path == *path));
-            if !errand.left.is_empty() {
+            errand
+                .remaining
+                .retain(|path| items.iter().any(|item| item.subscription.path == *path));
+            if !errand.remaining.is_empty() {
                 return true;
             }
             // Whoever waited may have lost patience.
-            let _ = errand.told.try_send(std::mem::take(&mut errand.done));
+            let _ = errand.reply.try_send(std::mem::take(&mut errand.done));
             false
         });
     }
 
-    fn settles(&self) -> Option<Instant> {
+    fn compile_at(&self) -> Option<Instant> {
         self.changed.as_ref().map(|(since, _)| *since + SETTLE_MAX)
     }
 
     /// When to look again.
-    fn wake(&self) -> Instant {
+    fn next_wake(&self) -> Instant {
         let now_s = transport::clock::now().unix_secs();
         let mut sleep = LOOK_AGAIN;
         if self.fetching.len() < FETCHING_MAX {
@@ -244,12 +250,12 @@ impl FetchWork {
             }
         }
         let wake = Instant::now() + sleep;
-        self.settles().filter(|_| self.compiling.is_empty()).map_or(wake, |at| at.min(wake))
+        self.compile_at().filter(|_| self.compiling.is_empty()).map_or(wake, |at| at.min(wake))
     }
 }
 
 /// Says it on standard error and in the notes.
-fn tell(app: &RunningApp, name: &str, text: &str) {
+fn report(app: &RunningApp, name: &str, text: &str) {
     eprintln!("tidegate: list {name}: {text}");
     app.ledger.note(transport::clock::now(), None, &format!("list {name}"), text);
 }

@@ -14,7 +14,7 @@ const A: u16 = 1;
 const AAAA: u16 = 28;
 
 /// True for a door that sends clients to URLs without the parameters that rules take off.
-pub(super) fn trims(question: &WhyQuestion) -> bool {
+pub(super) fn sends_redirects(question: &WhyQuestion) -> bool {
     question.door == Door::Proxy
 }
 

@@ -44,7 +44,7 @@ pub(super) struct ServerRoute<'r> {
 trait ByteStream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<I: AsyncRead + AsyncWrite + Unpin + Send> ByteStream for I {}
 
-pub(super) fn is_spoken(url: &Url) -> bool {
+pub(super) fn is_supported(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
@@ -72,7 +72,7 @@ fn redirected(from: &Url, location: Option<&HeaderValue>) -> Result<Url, Unusabl
     let location = location.and_then(|it| std::str::from_utf8(it.as_bytes()).ok());
     let to = location.and_then(|it| from.join(it).ok());
     let to = to.ok_or_else(|| UnusableAnswer::Refused("a redirect to nowhere".into()))?;
-    if !is_spoken(&to) {
+    if !is_supported(&to) {
         return Err(UnusableAnswer::Refused(format!(
             "a redirect to {to}, which is not spoken here"
         )));
@@ -90,7 +90,7 @@ async fn ask_once(
     url: &Url,
     range: Option<(u64, &str)>,
 ) -> Result<Response<Incoming>, UnusableAnswer> {
-    let io = reach(route, url).await?;
+    let io = connect(route, url).await?;
     let mut sender = connect_http1(io);
     let request = request(route, url, range)?;
     sender.send(request).await.map_err(|why| network(&why))
@@ -120,7 +120,10 @@ fn request(
 }
 
 /// A connection to the server of `url`, or to the proxy.
-async fn reach(route: &ServerRoute<'_>, url: &Url) -> Result<Box<dyn ByteStream>, UnusableAnswer> {
+async fn connect(
+    route: &ServerRoute<'_>,
+    url: &Url,
+) -> Result<Box<dyn ByteStream>, UnusableAnswer> {
     let stream = connected(route.proxy.unwrap_or(url)).await?;
     if url.scheme() == "http" {
         return Ok(Box::new(stream));

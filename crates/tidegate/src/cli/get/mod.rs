@@ -80,7 +80,7 @@ impl std::error::Error for UnusableUrl {}
 
 fn parse_url(text: &str) -> Result<Url, UnusableUrl> {
     let url = Url::parse(text).map_err(UnusableUrl::Unreadable)?;
-    if exchange::is_spoken(&url) { Ok(url) } else { Err(UnusableUrl::Scheme) }
+    if exchange::is_supported(&url) { Ok(url) } else { Err(UnusableUrl::Scheme) }
 }
 
 /// Downloads everything; fails if anything failed, once all are done.

@@ -67,7 +67,7 @@ impl PartFile {
     }
 
     /// Bytes that are here, and of what; nothing if they cannot be continued.
-    pub(super) fn begun(&self) -> Option<(u64, PartValidator)> {
+    pub(super) fn resume_point(&self) -> Option<(u64, PartValidator)> {
         let have = fs::metadata(&self.unfinished).ok().filter(fs::Metadata::is_file)?.len();
         let mut text = String::new();
         File::open(&self.from).ok()?.take(VALIDATOR_BYTES_MAX).read_to_string(&mut text).ok()?;
@@ -76,7 +76,7 @@ impl PartFile {
     }
 
     /// The part, emptied, and what it is of.
-    pub(super) fn anew(&self, validator: Option<&PartValidator>) -> io::Result<File> {
+    pub(super) fn restart(&self, validator: Option<&PartValidator>) -> io::Result<File> {
         // First: a part without a validator is never continued, one with a wrong validator could
         // be.
         match fs::remove_file(&self.from) {
@@ -217,7 +217,7 @@ pub(super) fn to_stdout(piece: &[u8]) -> io::Result<()> {
 }
 
 /// A file name that a server suggested, made harmless: one segment, no dot in front, no controls.
-pub(super) fn harmless(suggested: &str) -> Option<String> {
+pub(super) fn safe_file_name(suggested: &str) -> Option<String> {
     let last = suggested.rsplit(['/', '\\']).next().unwrap_or("");
     let shown: String = last.chars().filter(|it| !it.is_control()).collect();
     let mut name = shown.trim_matches(['.', ' ']).to_owned();
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_suggested_name_cannot_leave_the_folder() {
-        let name = |text| harmless(text);
+        let name = |text| safe_file_name(text);
         assert_eq!(name("a.iso").as_deref(), Some("a.iso"));
         assert_eq!(name("../../etc/passwd").as_deref(), Some("passwd"));
         assert_eq!(name("C:\\x\\y.exe").as_deref(), Some("y.exe"));

@@ -73,7 +73,7 @@ pub(super) async fn run(
     loop {
         let outcome = attempt(common, &route, &job, bar).await;
         match outcome {
-            Err(why) if why.may_pass() && tries < common.retries && !job.is_to_stdout() => {
+            Err(why) if why.is_transient() && tries < common.retries && !job.is_to_stdout() => {
                 tries += 1;
                 bar.retrying(&why, wait);
                 tokio::time::sleep(wait).await;
@@ -94,21 +94,21 @@ async fn attempt(
     if job.is_to_stdout() {
         let (_, answer) =
             exchange::ask(route, &job.url, None).await.map_err(DownloadStop::Unanswered)?;
-        return whole_to_stdout(good(answer)?, bar).await;
+        return whole_to_stdout(check_response(answer)?, bar).await;
     }
     // Known before the answer only where it was said: a redirect or a header may change it.
     let told = job.output.clone().unwrap_or_else(|| common.dir.join(name_in(&job.url)));
     let part = PartFile::of(told);
-    let begun = part.begun();
+    let begun = part.resume_point();
     let range = begun.as_ref().map(|(have, validator)| (*have, validator.0.as_str()));
     let (url, answer) =
         exchange::ask(route, &job.url, range).await.map_err(DownloadStop::Unanswered)?;
     if answer.status() == StatusCode::RANGE_NOT_SATISFIABLE && begun.is_some() {
         // All of it was here, or it has shrunk: the next try starts anew.
-        part.anew(None).map_err(|why| DownloadStop::Disk(part.name().to_owned(), why))?;
+        part.restart(None).map_err(|why| DownloadStop::Disk(part.name().to_owned(), why))?;
         return Err(DownloadStop::Broke("what is here is no part of it any more".into()));
     }
-    let answer = good(answer)?;
+    let answer = check_response(answer)?;
     let continued = begun.filter(|(have, _)| continues(&answer, *have));
     let part = match (&continued, &job.output) {
         (None, None) => PartFile::of(common.dir.join(suggested(&url, answer.headers()))),
@@ -119,8 +119,11 @@ async fn attempt(
     }
     let disk = |why| DownloadStop::Disk(part.name().to_owned(), why);
     let have = continued.map_or(0, |(have, _)| have);
-    let file =
-        if have > 0 { part.continued() } else { part.anew(validator(answer.headers()).as_ref()) };
+    let file = if have > 0 {
+        part.continued()
+    } else {
+        part.restart(validator(answer.headers()).as_ref())
+    };
     let bytes = have + received(answer, file.map_err(disk)?, have, &part, bar).await?;
     if let Some(checksum) = &job.checksum
         && let ChecksumMatch::Other { found } = part.verify(checksum).map_err(disk)?
@@ -132,7 +135,7 @@ async fn attempt(
 }
 
 /// The thing itself, whole or in part; anything else is a failure.
-fn good(answer: Response<Incoming>) -> Result<Response<Incoming>, DownloadStop> {
+fn check_response(answer: Response<Incoming>) -> Result<Response<Incoming>, DownloadStop> {
     match answer.status() {
         StatusCode::OK | StatusCode::PARTIAL_CONTENT => Ok(answer),
         other => Err(DownloadStop::Unanswered(UnusableAnswer::Status(other))),
@@ -219,13 +222,13 @@ fn suggested(url: &Url, headers: &HeaderMap) -> String {
             .find_map(|part| part.trim().strip_prefix("filename="))
             .map(|it| it.trim_matches('"'))
     });
-    name.and_then(save::harmless).unwrap_or_else(|| name_in(url))
+    name.and_then(save::safe_file_name).unwrap_or_else(|| name_in(url))
 }
 
 fn name_in(url: &Url) -> String {
     let last = url.path_segments().and_then(|mut it| it.next_back()).unwrap_or("");
     let decoded = percent_decode_str(last).decode_utf8_lossy();
-    save::harmless(&decoded).unwrap_or_else(|| NAMELESS.to_owned())
+    save::safe_file_name(&decoded).unwrap_or_else(|| NAMELESS.to_owned())
 }
 
 /// The proxy that the environment names for `url`.
@@ -233,7 +236,7 @@ fn from_environment(url: &Url) -> Option<Url> {
     let read = |name: &str| std::env::var(name).ok().filter(|it| !it.is_empty());
     let host = url.host_str()?;
     let spared = read("no_proxy").or_else(|| read("NO_PROXY")).unwrap_or_default();
-    if spared.split(',').map(str::trim).any(|it| is_spared(host, it)) {
+    if spared.split(',').map(str::trim).any(|it| bypasses_proxy(host, it)) {
         return None;
     }
     // HTTP_PROXY in capitals is not read: behind CGI a client can set it.
@@ -245,7 +248,7 @@ fn from_environment(url: &Url) -> Option<Url> {
     (proxy.scheme() == "http").then_some(proxy)
 }
 
-fn is_spared(host: &str, entry: &str) -> bool {
+fn bypasses_proxy(host: &str, entry: &str) -> bool {
     let domain = entry.trim_start_matches("*.").trim_start_matches('.');
     entry == "*"
         || (!domain.is_empty()
@@ -260,7 +263,7 @@ impl DownloadJob {
 
 impl DownloadStop {
     /// True if another try may help.
-    fn may_pass(&self) -> bool {
+    fn is_transient(&self) -> bool {
         match self {
             Self::Unanswered(UnusableAnswer::Network(_)) | Self::Broke(_) => true,
             Self::Unanswered(UnusableAnswer::Status(status)) => {
@@ -312,8 +315,10 @@ mod tests {
 
     #[test]
     fn hosts_are_spared_the_proxy_by_name_or_domain() {
-        assert!(is_spared("a.corp.test", "corp.test") && is_spared("corp.test", ".corp.test"));
-        assert!(is_spared("x.test", "*") && is_spared("a.test", "*.test"));
-        assert!(!is_spared("acorp.test", "corp.test") && !is_spared("a.test", ""));
+        assert!(
+            bypasses_proxy("a.corp.test", "corp.test") && bypasses_proxy("corp.test", ".corp.test")
+        );
+        assert!(bypasses_proxy("x.test", "*") && bypasses_proxy("a.test", "*.test"));
+        assert!(!bypasses_proxy("acorp.test", "corp.test") && !bypasses_proxy("a.test", ""));
     }
 }

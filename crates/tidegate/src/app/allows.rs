@@ -27,12 +27,12 @@ impl RunningApp {
         // A reload carries the leaves over: none may come between its copy and its swap.
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        let whom = whom(grant.client);
+        let whom = clients(grant.client);
         let until = grant.until_unix_ms.map_or(AllowUntil::Revoked, AllowUntil::Time);
         let leave = TemporaryAllow { host: Some(grant.host.clone()), clients: whom, until };
         policy.allow(leave, now)?;
         self.signer.drop_unblocked();
-        self.keep_leaves(&policy, now);
+        self.save_allows(&policy, now);
         Ok(())
     }
 
@@ -40,14 +40,14 @@ impl RunningApp {
     pub(super) fn revoke(&self, host: &DomainName, client: Option<IpAddr>, now: Now) -> bool {
         let _reloads_wait = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let policy = self.policy.load();
-        let held = policy.revoke(Some(host), &whom(client), now);
+        let held = policy.revoke(Some(host), &clients(client), now);
         if held {
-            self.keep_leaves(&policy, now);
+            self.save_allows(&policy, now);
         }
         held
     }
 
-    fn keep_leaves(&self, policy: &Policy, now: Now) {
+    fn save_allows(&self, policy: &Policy, now: Now) {
         let leaves: Vec<Json> = policy.temporary_allows(now).iter().filter_map(written).collect();
         let path = file(self.state.path());
         // Whoever let it through is not refused for a full disk: it holds until a restart.
@@ -68,7 +68,7 @@ pub(super) fn restore(state_dir: &Path, policy: &Policy, now: Now) {
     let Ok(Json::Array(rows)) = serde_json::from_str(&text) else {
         return tell(&path, &"it holds no list of leaves; the next one replaces it");
     };
-    for leave in rows.iter().take(ALLOWS_MAX).filter_map(leave) {
+    for leave in rows.iter().take(ALLOWS_MAX).filter_map(parse_allow) {
         if leave.until.is_future(now) {
             // The policy is fresh and has room for as many as the file may hold.
             let _ = policy.allow(leave, now);
@@ -90,7 +90,7 @@ fn read(path: &Path) -> std::io::Result<String> {
     Ok(text)
 }
 
-fn whom(client: Option<IpAddr>) -> AllowedClients {
+fn clients(client: Option<IpAddr>) -> AllowedClients {
     client.map_or(AllowedClients::Everyone, |client| AllowedClients::Address(client.to_canonical()))
 }
 
@@ -110,7 +110,7 @@ fn written(leave: &TemporaryAllow) -> Option<Json> {
 }
 
 /// A leave read back; none for what is none.
-fn leave(row: &Json) -> Option<TemporaryAllow> {
+fn parse_allow(row: &Json) -> Option<TemporaryAllow> {
     let whom = match (row["client"].as_str(), row["profile"].as_str()) {
         (Some(client), _) => AllowedClients::Address(client.parse().ok()?),
         (None, Some(profile)) => AllowedClients::Profile(profile.to_owned()),
@@ -139,7 +139,7 @@ mod tests {
         ] {
             for until in [AllowUntil::Time(1_800_000_000_000), AllowUntil::Revoked] {
                 let one = TemporaryAllow { host: host.clone(), clients: whom.clone(), until };
-                assert_eq!(leave(&written(&one).unwrap()), Some(one));
+                assert_eq!(parse_allow(&written(&one).unwrap()), Some(one));
             }
         }
     }
@@ -154,7 +154,7 @@ mod tests {
             json!({ "host": "a.example", "until_unix_ms": "soon" }),
             json!({ "host": "a.example", "client": "everybody", "until_unix_ms": 1 }),
         ] {
-            assert_eq!(leave(&row), None, "{row}");
+            assert_eq!(parse_allow(&row), None, "{row}");
         }
     }
 }
