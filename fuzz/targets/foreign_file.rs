@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     match compiled {
         Ok(compiled) => {
             let ops = compiled.program.ops.len();
-            assert!(compiled.entries.iter().all(|entry| (entry.place as usize) < ops));
+            assert!(compiled.entries.iter().all(|entry| (entry.start as usize) < ops));
             assert!(describe(&compiled).lines().count() > ops);
         }
         Err(complaints) => {

@@ -10,7 +10,7 @@ use http::{Method, StatusCode};
 use http_freshness::{
     CachingRules, DELTA_SECS_MAX, OriginTrouble, RequestFacts, ResponseFacts, Reuse, ReuseTerms,
     StoredHead, choose, confirmed, explain, first_part, freshened, freshness, head_effect,
-    invalidation, kept, matches, next_part, rescue, reuse, storing,
+    invalidation, storable_head, matches, next_part, stale_on_error, reuse, storing,
 };
 use libfuzzer_sys::fuzz_target;
 use vocab::Now;
@@ -63,7 +63,7 @@ fn live(rules: &CachingRules, messages: &[Message; 4], method: &Method) {
     assert!(invalidation(&first, &came).len() <= 3);
     let _ = first_part(&came);
     let Ok(terms) = storing(rules, &first, &came) else { return };
-    let head = kept(rules, &first, &came);
+    let head = storable_head(rules, &first, &came);
     is_kept_alike(rules, &head, &terms);
     if !answer.fields.contains_key(header::CONTENT_ENCODING) {
         assert!(matches(&head, &request.fields));
@@ -75,7 +75,7 @@ fn live(rules: &CachingRules, messages: &[Message; 4], method: &Method) {
     if matches!(reuse(rules, &next, &head, &terms), Reuse::Fresh(_)) {
         assert!(fresh.age_secs < terms.lifetime_secs);
     }
-    let _ = rescue(rules, &next, &head, &terms, OriginTrouble::Unreachable);
+    let _ = stale_on_error(rules, &next, &head, &terms, OriginTrouble::Unreachable);
     let _ = explain(rules, &head, &terms, next.now);
     let _ =
         (head_effect(&head, &later), next_part(&head, &later), confirmed(&[&head], later.fields));

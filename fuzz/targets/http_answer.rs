@@ -68,7 +68,7 @@ async fn ours(method: &Method, wire: &[u8], piece: usize) -> Option<Understood> 
         let answer = match sender.send(request(method)).await {
             Ok(answer) => answer,
             Err(failed) => {
-                assert!(!matches!(failed.why, ClientError::Engine(_) | ClientError::Body(_)));
+                assert!(!matches!(failed.error, ClientError::Engine(_) | ClientError::Body(_)));
                 return None;
             }
         };

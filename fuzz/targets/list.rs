@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
             Ask {
                 door: Door::Proxy,
                 client: CLIENT,
-                who: None,
+                identity: None,
                 host,
                 kind: RequestKind::Script,
                 url: Some(&url),

@@ -9,16 +9,16 @@ use transport::proxy_protocol::{ProxyHeader, ProxyIntroduction, V2_BYTES_MAX, pa
 fuzz_target!(|data: &[u8]| {
     // Parts that may decide: all short ones, and those about the ends of what was found.
     let parts = (0..data.len().min(V2_BYTES_MAX + 2)).chain([data.len()]);
-    let mut before = Ok(ProxyHeader::Beginning);
+    let mut before = Ok(ProxyHeader::Incomplete);
     for end in parts {
         let here = parse(&data[..end]);
         match before {
-            Ok(ProxyHeader::Beginning) => {}
-            Ok(ProxyHeader::Whole(..)) | Err(_) => {
+            Ok(ProxyHeader::Incomplete) => {}
+            Ok(ProxyHeader::Complete(..)) | Err(_) => {
                 assert_eq!(here, before, "more bytes changed it")
             }
         }
-        if let (Ok(ProxyHeader::Whole(introduced, length)), Ok(ProxyHeader::Beginning)) =
+        if let (Ok(ProxyHeader::Complete(introduced, length)), Ok(ProxyHeader::Incomplete)) =
             (here, before)
         {
             assert_eq!(length, end, "it was whole before, or is not");
@@ -26,7 +26,7 @@ fuzz_target!(|data: &[u8]| {
             named_as_written(&data[..length], introduced);
         }
         if end > V2_BYTES_MAX {
-            assert_ne!(here, Ok(ProxyHeader::Beginning), "longer than any header");
+            assert_ne!(here, Ok(ProxyHeader::Incomplete), "longer than any header");
         }
         before = here;
     }

@@ -1,13 +1,13 @@
-//! Any request heads: what the quick lane takes, the strict path takes too, and understands alike.
+//! Any request heads: what the fast path takes, the strict path takes too, and understands alike.
 //!
-//! The lane must never be the more forgiving of the two: each head is sent to the full engine by
-//! itself, and the quick way, or a handler within the lane, must get the same method, target,
-//! version and fields as a handler there.
+//! The fast path must never be the more forgiving of the two: each head is sent to the full engine
+//! by itself, and the fast path, or a handler within the fast path, must get the same method,
+//! target, version and fields as a handler there.
 #![no_main]
 
 use http::{HeaderMap, Method, Response, Version, header};
-use http_engine::quick::{FastPath, FastReply, SimpleMethod, SimpleRequest};
-use http_engine::{Body, HttpVersions, Incoming, Limits, serve, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve, serve_with_fast_path};
 use libfuzzer_sys::fuzz_target;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -44,7 +44,7 @@ impl FastPath for Noting {
         });
         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n");
         request.end_head(out);
-        FastReply::Written
+        FastReply::Done
     }
 }
 
@@ -57,14 +57,14 @@ async fn talk(mut client: DuplexStream, wire: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// What the quick way takes of `wire`.
+/// What the fast path takes of `wire`.
 async fn by_quick(wire: &[u8]) -> Vec<Understood> {
     let (client, server) = tokio::io::duplex(1 << 16);
     let (taken, limits) = (Requests::default(), Limits::default());
-    let (lane, stop) = (Noting(Rc::clone(&taken)), std::future::pending());
+    let (fast_path, stop) = (Noting(Rc::clone(&taken)), std::future::pending());
     // What it does not claim is looked at by itself.
     let handler = |_| async { Response::new(Body::empty()) };
-    let serving = serve_quickly(server, HttpVersions::Http1, limits, stop, lane, handler);
+    let serving = serve_with_fast_path(server, HttpVersions::Http1, limits, stop, fast_path, handler);
     let _ = tokio::join!(serving, talk(client, wire));
     taken.take()
 }
@@ -105,8 +105,8 @@ fuzz_target!(|data: &[u8]| {
             // An empty line before a request is allowed, but not simple: this one is the engine's.
             let (full, answer) = by_handler(&[b"\r\n", head].concat()).await;
             let refused = String::from_utf8_lossy(&answer);
-            let (lane, _) = by_handler(head).await;
-            assert_eq!(lane, full, "{:?} got {refused}", head.escape_ascii().to_string());
+            let (fast_path, _) = by_handler(head).await;
+            assert_eq!(fast_path, full, "{:?} got {refused}", head.escape_ascii().to_string());
             let quick = by_quick(head).await;
             if !quick.is_empty() {
                 assert_eq!(quick, full, "{:?} got {refused}", head.escape_ascii().to_string());

@@ -4,7 +4,7 @@
 
 use disk_store::{
     ChecksumSalt, HEADER_BYTES, KeySeed, OPENING_BYTES, RECORD_ALIGN, RecordHeader, SegmentEnding,
-    SegmentOffset, opening, survey,
+    SegmentOffset, opening, scan_segment,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     }
     mend_footer(&mut bytes, salt);
     let len = bytes.len() as u64;
-    let found = survey(&bytes[..], len, SEGMENT, salt).expect("it has its opening");
+    let found = scan_segment(&bytes[..], len, SEGMENT, salt).expect("it has its opening");
     let mut before = OPENING_BYTES;
     for entry in &found.entries {
         assert!(entry.at >= before && entry.at % RECORD_ALIGN == 0, "{entry:?} behind {before}");
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     assert!(before <= found.end && found.end <= len.next_multiple_of(RECORD_ALIGN));
     bytes.resize(found.end as usize, 0);
     bytes.extend(found.footer(salt, SEGMENT));
-    let again = survey(&bytes[..], bytes.len() as u64, SEGMENT, salt).expect("it is the same");
+    let again = scan_segment(&bytes[..], bytes.len() as u64, SEGMENT, salt).expect("it is the same");
     assert_eq!((again.entries, again.ending), (found.entries, SegmentEnding::Sealed));
 });
 
@@ -41,7 +41,7 @@ fn mend_record(bytes: &mut [u8], at: usize, salt: ChecksumSalt) {
     else {
         return;
     };
-    let sum = salt.sum(spot, &header[8..92]);
+    let sum = salt.checksum(spot, &header[8..92]);
     header[92..].copy_from_slice(&sum.to_le_bytes());
     let Some(header) = RecordHeader::decode(salt, spot, header) else { return };
     let layout = header.layout(spot.at);
@@ -49,7 +49,7 @@ fn mend_record(bytes: &mut [u8], at: usize, salt: ChecksumSalt) {
     let Some(trailer) = bytes.get_mut(from..from + layout.trailer_len as usize) else { return };
     let own = trailer.len() - TRAILER_BYTES;
     trailer[own..own + 8].copy_from_slice(&header.sequence.to_le_bytes());
-    let sum = salt.sum(spot, &trailer[..own + 12]);
+    let sum = salt.checksum(spot, &trailer[..own + 12]);
     trailer[own + 12..].copy_from_slice(&sum.to_le_bytes());
 }
 
@@ -62,10 +62,10 @@ fn mend_footer(bytes: &mut [u8], salt: ChecksumSalt) {
     let end = u64::from_le_bytes(bytes[at + 16..at + 24].try_into().expect("eight bytes"));
     let entries = usize::try_from(end).ok().and_then(|end| bytes.get(end..at));
     if let Some(entries) = entries {
-        let sum = salt.sum(SegmentOffset { segment: SEGMENT, at: end }, entries);
+        let sum = salt.checksum(SegmentOffset { segment: SEGMENT, at: end }, entries);
         bytes[at + 56..at + 60].copy_from_slice(&sum.to_le_bytes());
     }
     bytes[at + 8..at + 16].copy_from_slice(&SEGMENT.to_le_bytes());
-    let sum = salt.sum(SegmentOffset { segment: SEGMENT, at: at as u64 }, &bytes[at..at + 60]);
+    let sum = salt.checksum(SegmentOffset { segment: SEGMENT, at: at as u64 }, &bytes[at..at + 60]);
     bytes[at + 60..].copy_from_slice(&sum.to_le_bytes());
 }

@@ -1,13 +1,13 @@
-//! What a simple request costs in the quick lane, and what the cache adds for a hit.
+//! What a simple request costs in the fast path, and what the cache adds for a hit.
 //!
-//! Called as doors call it: a connection through the lane, over a client in memory that asks the
-//! same again and again. Nothing waits, so what is counted is reading, deciding and writing.
+//! Called as doors call it: a connection through the fast path, over a client in memory that asks
+//! the same again and again. Nothing waits, so what is counted is reading, deciding and writing.
 
 use crate::stored::{LATER, NOW, URL, answer_fields};
 use http::{HeaderMap, Method, Request, Response};
 use http_cache::{CacheEnvironment, CacheRequest, HttpCache, OriginFetcher};
-use http_engine::quick::{FastPath, FastReply, SimpleRequest, TargetForm};
-use http_engine::{Body, HttpVersions, Incoming, Limits, serve_quickly};
+use http_engine::fast_path::{FastPath, FastReply, SimpleRequest, TargetForm};
+use http_engine::{Body, HttpVersions, Incoming, Limits, serve_with_fast_path};
 use http_freshness::CachingRules;
 use std::future::pending;
 use std::io;
@@ -86,7 +86,7 @@ where
     let client = Client { asked, left: count };
     let (limits, stop) = (Limits::default(), pending::<()>());
     let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
-    let serving = serve_quickly(client, HttpVersions::Http1, limits, stop, quick, handler);
+    let serving = serve_with_fast_path(client, HttpVersions::Http1, limits, stop, quick, handler);
     LocalSet::new().block_on(&runtime, serving).expect("the connection ends in order");
 }
 
@@ -98,11 +98,11 @@ impl FastPath for Nothing {
         self.0.fetch_add(request.path().len(), Relaxed);
         out.extend_from_slice(b"HTTP/1.1 204 No Content\r\n");
         request.end_head(out);
-        FastReply::Written
+        FastReply::Done
     }
 }
 
-/// A head is read in the quick lane, and the shortest answer written.
+/// A head is read in the fast path, and the shortest answer written.
 pub fn head_read(count: usize) -> usize {
     let seen = Arc::new(AtomicUsize::new(0));
     let handler = |_: Request<Incoming>| async { Response::new(Body::empty()) };
@@ -125,7 +125,7 @@ impl FastPath for Hits {
                 self.count.fetch_add(1, Relaxed);
                 written.reply
             }
-            None => FastReply::NotMine,
+            None => FastReply::Decline,
         }
     }
 }
@@ -144,7 +144,7 @@ impl OriginFetcher for Origin {
     }
 }
 
-/// A page of 4 KiB is sent from the cache in the quick lane. The proxy asks its policy too, which
+/// A page of 4 KiB is sent from the cache in the fast path. The proxy asks its policy too, which
 /// is counted by itself, and its ledger, which is no pure function.
 pub fn cache_hit(count: usize) -> usize {
     let around =
@@ -152,7 +152,7 @@ pub fn cache_hit(count: usize) -> usize {
     let cache =
         HttpCache::new(&http_cache::Settings::default(), &CachingRules::forward(), None, &around);
     let hits = Arc::new(AtomicUsize::new(0));
-    let lane = Hits { cache: Arc::clone(&cache), count: Arc::clone(&hits) };
+    let fast_path = Hits { cache: Arc::clone(&cache), count: Arc::clone(&hits) };
     let handler = move |_: Request<Incoming>| {
         let cache = Arc::clone(&cache);
         async move {
@@ -162,7 +162,7 @@ pub fn cache_hit(count: usize) -> usize {
             answered.map_or_else(|_| Response::new(Body::empty()), |served| served.response)
         }
     };
-    serve(ASKED_PROXY, count, lane, handler);
+    serve(ASKED_PROXY, count, fast_path, handler);
     let hits = hits.load(Relaxed);
     // The page is stored when its first reader has it all; from then on nothing else may be
     // counted.

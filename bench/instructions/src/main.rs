@@ -156,7 +156,7 @@ fn decide_url(count: usize) -> usize {
             let ask = Ask {
                 door: Door::Gateway,
                 client: [127, 0, 0, 1].into(),
-                who: None,
+                identity: None,
                 host,
                 kind: RequestKind::Script,
                 url: Some(black_box(&urls[at * 7919 % URL_RULES])),

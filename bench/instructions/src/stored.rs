@@ -5,7 +5,9 @@
 use crate::names;
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
-use http_freshness::{CachingRules, RequestFacts, ResponseFacts, Reuse, kept, reuse, storing};
+use http_freshness::{
+    CachingRules, RequestFacts, ResponseFacts, Reuse, reuse, storable_head, storing,
+};
 use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
@@ -99,7 +101,7 @@ pub fn freshness(count: usize) -> usize {
     let (rules, request, answer) = (CachingRules::forward(), request_fields(), answer_fields());
     let first = RequestFacts { method: &Method::GET, url: URL, fields: &request, now: NOW };
     let terms = storing(&rules, &first, &answered(&answer)).expect("it may be stored");
-    let head = kept(&rules, &first, &answered(&answer));
+    let head = storable_head(&rules, &first, &answered(&answer));
     let later = RequestFacts { now: LATER, ..first };
     (0..count)
         .filter(|_| {

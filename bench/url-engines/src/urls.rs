@@ -90,7 +90,7 @@ pub fn ask<'c>(case: &'c Case) -> Ask<'c> {
     Ask {
         door: Door::Proxy,
         client: [127, 0, 0, 1].into(),
-        who: None,
+        identity: None,
         host: name(&case.host),
         kind: case.kind,
         url: Some(&case.url),

@@ -43,7 +43,7 @@ pub(crate) enum ServerStanding {
 pub(crate) enum LeasePurpose {
     /// A request like any other.
     Normal,
-    /// The one that tries a server which has rested, until [`PooledServer::end_trial`].
+    /// The one that tries a server which has rested, until [`PooledServer::end_probe`].
     Probe,
 }
 

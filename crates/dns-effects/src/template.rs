@@ -71,7 +71,7 @@ const VARIABLES: [(&str, TemplateWord); 18] = [
 pub(super) enum BadTemplate {
     /// A `${` without its `}`.
     Open,
-    /// Something else than one of [`WORDS`].
+    /// Something else than one of [`VARIABLES`].
     Unknown(String),
 }
 

@@ -1,7 +1,7 @@
 //! The short way: a stored response, written as bytes without a request or a response in between.
 //!
 //! It answers only what is fresh, whole and in memory, for requests without conditions, ranges and
-//! directives; everything else is for the [exchange](crate::exchange). Called by the quick lanes of
+//! directives; everything else is for the [exchange](crate::exchange). Called by the fast paths of
 //! doors.
 
 use crate::http_cache::HttpCache;

@@ -2,7 +2,7 @@
 //!
 //! Each thread keeps the finished text of the present second: an answer costs a look at the clock
 //! and a copy of 29 bytes. It judges no date and reads none; that is [`crate::conditional`]. Called
-//! by the quick lane for every answer, and by doors that write heads themselves.
+//! by the fast path for every answer, and by doors that write heads themselves.
 
 use std::cell::Cell;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

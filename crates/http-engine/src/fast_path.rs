@@ -1,12 +1,13 @@
-//! The quick lane: simple requests answered without hyper.
+//! The fast path: simple requests answered without hyper.
 //!
 //! Most requests are a `GET` or `HEAD` without a body, and most of what a full HTTP engine does for
-//! them is not needed. The lane reads, parses strictly, and asks the door twice: a door that can
-//! answer at once, from memory, implements [`FastPath`], and all such answers at hand are written
-//! in one go; what it does not claim its handler answers in its own time, and the lane frames and
-//! sends that too. The first request that is not simple takes its connection over to hyper with
-//! every byte, and for good. Nothing is refused here: what is malformed is hyper's and
-//! [`crate::refuse`]'s to refuse. Called through [`crate::serve`] and [`crate::serve_quickly`].
+//! them is not needed. The fast path reads, parses strictly, and asks the door twice: a door that
+//! can answer at once, from memory, implements [`FastPath`], and all such answers at hand are
+//! written in one go; what it does not claim its handler answers in its own time, and the fast path
+//! frames and sends that too. The first request that is not simple takes its connection over to
+//! hyper with every byte, and for good. Nothing is refused here: what is malformed is hyper's and
+//! [`crate::refuse`]'s to refuse. Called through [`crate::serve`] and
+//! [`crate::serve_with_fast_path`].
 
 pub(crate) mod answer;
 pub(crate) mod connection;
@@ -32,31 +33,31 @@ pub trait FastPath {
     /// `out` may hold earlier answers: append only. An answer is a status line, fields with their
     /// line ends, [`SimpleRequest::end_head`], and the body (none to `HEAD`, 304 and 204). It must
     /// say how long it is: `Content-Length`, but for 304 and 204. `Date` and `Connection` are the
-    /// lane's.
+    /// fast path's.
     ///
     /// ```
-    /// use http_engine::quick::{FastPath, FastReply, SimpleRequest, SimpleMethod};
+    /// use http_engine::fast_path::{FastPath, FastReply, SimpleRequest, SimpleMethod};
     ///
     /// struct Hello;
     ///
     /// impl FastPath for Hello {
     ///     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
     ///         if request.path() != "/hello" {
-    ///             return FastReply::NotMine;
+    ///             return FastReply::Decline;
     ///         }
     ///         out.extend_from_slice(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\n");
     ///         request.end_head(out);
     ///         if request.method() == SimpleMethod::Get {
     ///             out.extend_from_slice(b"hello\n");
     ///         }
-    ///         FastReply::Written
+    ///         FastReply::Done
     ///     }
     /// }
     /// ```
     fn answer(&self, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply;
 }
 
-/// The forms of target that the quick lane knows (RFC 9112 §3.2).
+/// The forms of target that the fast path knows (RFC 9112 §3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetForm {
     /// `/path?query`: servers are asked so.
@@ -65,7 +66,7 @@ pub enum TargetForm {
     Absolute,
 }
 
-/// Outcome of a request at the quick lane.
+/// Outcome of a request at the fast path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FastReply {
     /// The whole answer was appended.
@@ -118,7 +119,7 @@ impl ConnectionPersistence {
     }
 }
 
-/// A request that the quick lane understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no
+/// A request that the fast path understands: `GET` or `HEAD`, HTTP/1.0 or 1.1, no body, no
 /// `Expect`, no `Upgrade`, one well-formed `Host` (HTTP/1.0 may lack it), every line ended by CR
 /// LF. A [`FastPath`] sees only those of its [`FastPath::FORM`] in which **no field stands twice**.
 /// Borrowed from the bytes as they came.
@@ -215,7 +216,7 @@ impl<'r> SimpleRequest<'r> {
         self.fields.iter().map(|it| (it.name, it.value))
     }
 
-    /// The fields as a map, for the rules that want one. Costs more than the rest of the lane.
+    /// The fields as a map, for the rules that want one. Costs more than the rest of the fast path.
     pub fn header_map(&self) -> HeaderMap {
         let named = self.fields().filter_map(|(name, value)| {
             let name = HeaderName::from_bytes(name.as_bytes()).ok()?;

@@ -2,8 +2,8 @@
 //!
 //! No handle goes with a request, so that those whose servers send none, nearly all, carry nothing
 //! for it: what comes while a future is polled is heard by whoever polls that future. The client
-//! side notes what comes, a door that is [`hearing`] changes it and [`tell`]s it on, and the server
-//! side writes it ahead of the answer. What no door hears goes no further; nor does `100
+//! side notes what comes, a door that is [`with_handler`] changes it and [`send`]s it on, and the
+//! server side writes it ahead of the answer. What no door hears goes no further; nor does `100
 //! (Continue)`, which is between neighbours (RFC 9110 §10.1.1), nor anything to clients of
 //! HTTP/1.0, which must not get it, and of HTTP/2, for which hyper has no way.
 
@@ -23,7 +23,7 @@ pub const INTERIM_MAX: usize = 16;
 enum InterimListener {
     #[default]
     Absent,
-    /// A door: what servers say, and what it tells itself behind another [`hearing`].
+    /// A door: what servers say, and what it tells itself behind another [`with_handler`].
     Door(Vec<Response<()>>),
     /// The server side: what doors tell.
     Client(Vec<Response<()>>),
@@ -80,7 +80,7 @@ pub fn send(interim: Response<()>) {
 }
 
 /// Runs `work` to its end, and hands every interim answer that comes meanwhile to `hear` at once.
-/// `hear` may [`tell`] it on; what it drops goes no further.
+/// `hear` may [`send`] it on; what it drops goes no further.
 pub fn with_handler<F: Future + ?Sized>(
     mut work: Pin<&mut F>,
     mut hear: impl FnMut(Response<()>),

@@ -1,7 +1,7 @@
 //! Connections that need hyper while the clock is before 1970: hyper writes dates of its own, and
 //! would panic over such a one.
 //!
-//! Requests that the quick lane answers go on, with a date of 1970. Called where hyper would begin.
+//! Requests that the fast path answers go on, with a date of 1970. Called where hyper would begin.
 
 use crate::limits::Limits;
 use crate::preface::SpokenProtocol;

@@ -3,7 +3,7 @@
 //! A client may stall one stream while the socket flows, pings are answered and other streams live,
 //! so the connection's own figures say nothing of it. [`StreamPace`] is what a stream's bodies note
 //! of themselves; [`StreamExec`] runs each stream as a task that holds the notes against
-//! [`crate::patience`], and drops the stream, which resets it, when that is at its end. It never
+//! [`crate::timeouts`], and drops the stream, which resets it, when that is at its end. It never
 //! touches the connection. Called by [`crate::serve`] for HTTP/2 only.
 
 use crate::limits::Limits;

@@ -3,7 +3,7 @@
 /// The first bytes of HTTP/2 (RFC 9113 §3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The protocol that a connection goes on in after the lane.
+/// The protocol that a connection goes on in after the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SpokenProtocol {
     Http1,

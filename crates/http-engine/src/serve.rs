@@ -1,9 +1,9 @@
 //! The server side: one connection, HTTP/1.1 or HTTP/2, from its first byte to its last.
 //!
-//! Simple requests stay in the lane ([`crate::quick`]). For the others hyper parses and frames;
-//! this adds bounds, patience and the refusals of [`crate::refuse`], and calls the handler for what
-//! is left. It knows no door, no TLS and no socket: `io` is any byte stream. Called by every HTTP
-//! door, once per connection, within a `LocalSet` or local runtime.
+//! Simple requests stay in the fast path ([`crate::fast_path`]). For the others hyper parses and
+//! frames; this adds bounds, patience and the refusals of [`crate::refuse`], and calls the handler
+//! for what is left. It knows no door, no TLS and no socket: `io` is any byte stream. Called by
+//! every HTTP door, once per connection, within a `LocalSet` or local runtime.
 
 use crate::admit::admitted;
 use crate::body::Body;
@@ -81,10 +81,10 @@ where
 /// The same with a short way: `quick` is asked first whether it answers a simple request at once,
 /// and `handler` gets what it leaves.
 ///
-/// Until the first request that is not simple, both answer within the lane, which is strict, keeps
-/// its own time by the same limits, and holds no buffer while a connection is idle: see
-/// [`crate::quick`]. The future is small, for it is all that an idle connection has: what is handed
-/// in stands in it once.
+/// Until the first request that is not simple, both answer within the fast path, which is strict,
+/// keeps its own time by the same limits, and holds no buffer while a connection is idle: see
+/// [`crate::fast_path`]. The future is small, for it is all that an idle connection has: what is
+/// handed in stands in it once.
 pub fn serve_with_fast_path<I, S, Q, H, F>(
     io: I,
     versions: HttpVersions,
@@ -104,7 +104,7 @@ where
         HttpVersions::Http1 | HttpVersions::Http2 => PrefaceExpectation::No,
         HttpVersions::Http1And2 => PrefaceExpectation::Expected,
     };
-    let mut lane = FastPathConnection::new(io, preface, Instant::now());
+    let mut fast_path = FastPathConnection::new(io, preface, Instant::now());
     let mut stop = OnceFuture(Some(stop));
     // Not an async function: its arguments would stand in the future beside what becomes of them.
     async move {
@@ -118,13 +118,14 @@ where
                 })
             }
             HttpVersions::Http1 | HttpVersions::Http1And2 => {
-                drive_fast_path(&mut lane, &quick, &handler, Pin::new(&mut stop), &limits).await?
+                drive_fast_path(&mut fast_path, &quick, &handler, Pin::new(&mut stop), &limits)
+                    .await?
             }
         };
         match end {
             FastPathEnd::Closed => {
                 // TLS says goodbye, or the client must take the end for somebody's in between.
-                match timeout(limits.stall_timeout, lane.io.shutdown()).await {
+                match timeout(limits.stall_timeout, fast_path.io.shutdown()).await {
                     // Whoever has gone already needs none.
                     Ok(_) => Ok(()),
                     Err(_) => Err(ServeError::Stalled),
@@ -135,13 +136,13 @@ where
             // Boxed: hyper's part is large, and most connections never need it.
             FastPathEnd::Over(begun) => {
                 let stop = Pin::new(&mut stop);
-                Box::pin(by_hyper(lane.io, begun, limits, stop, handler)).await
+                Box::pin(by_hyper(fast_path.io, begun, limits, stop, handler)).await
             }
         }
     }
 }
 
-/// A future that lane and hyper both ask: once it has completed, it is not asked again.
+/// A future that fast path and hyper both ask: once it has completed, it is not asked again.
 struct OnceFuture<S>(Option<S>);
 
 impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
@@ -156,7 +157,7 @@ impl<S: Future<Output = ()> + Unpin> Future for OnceFuture<S> {
     }
 }
 
-/// Serves what the lane does not, or a connection without one.
+/// Serves what the fast path does not, or a connection without one.
 async fn by_hyper<I, S, H, F>(
     mut io: I,
     HandedOver { early, protocol: spoken, since }: HandedOver,
@@ -383,7 +384,7 @@ where
     S: Future<Output = ()>,
 {
     let mut patience = ConnectionPatience::new(limits, Instant::now());
-    // Time that the quick lane has waited for the head is not given twice.
+    // Time that the fast path has waited for the head is not given twice.
     let mut tick = pin!(sleep_until(watch.started() + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
@@ -422,9 +423,9 @@ where
     .await
 }
 
-/// Runs the lane beside one timer, which costs nothing where everything is ready at once.
+/// Runs the fast path beside one timer, which costs nothing where everything is ready at once.
 async fn drive_fast_path<I, Q, H, F, S>(
-    lane: &mut FastPathConnection<I, F>,
+    fast_path: &mut FastPathConnection<I, F>,
     quick: &Q,
     handler: &H,
     mut stop: Pin<&mut S>,
@@ -442,18 +443,18 @@ where
     let mut tick = pin!(sleep_until(now + limits.header_timeout));
     let mut open = true;
     poll_fn(|cx| {
-        if let Poll::Ready(end) = lane.poll(cx, quick, handler) {
+        if let Poll::Ready(end) = fast_path.poll(cx, quick, handler) {
             return Poll::Ready(Ok(end));
         }
         if open && stop.as_mut().poll(cx).is_ready() {
             open = false;
-            if lane.stop().is_break() {
+            if fast_path.stop().is_break() {
                 return Poll::Ready(Ok(FastPathEnd::Closed));
             }
         }
         while tick.as_mut().poll(cx).is_ready() {
             let now = Instant::now();
-            match patience.check(lane.status(), limits, now) {
+            match patience.check(fast_path.status(), limits, now) {
                 TickAction::Wait(until) => tick.as_mut().reset(until),
                 TickAction::Close => return Poll::Ready(Ok(FastPathEnd::Closed)),
                 TickAction::HeadTooSlow => return Poll::Ready(Err(ServeError::HeadTooSlow)),

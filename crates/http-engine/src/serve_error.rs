@@ -1,6 +1,6 @@
 //! Ends of a server's connection that are out of order.
 //!
-//! It decides nothing; doors drop it or count by it. Made by [`crate::serve`] and the lane.
+//! It decides nothing; doors drop it or count by it. Made by [`crate::serve`] and the fast path.
 
 use crate::body::BodyError;
 use std::fmt;

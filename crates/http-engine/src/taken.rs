@@ -3,7 +3,7 @@
 //! In HTTP/2 a client may keep a stream's window shut while the socket flows and pings are
 //! answered: nothing of that is seen from below. [`TakenBody`] wraps a body and notes when the next
 //! move is the client's; [`TakenPiece`] is a frame of it and counts the bytes that leave. It cuts
-//! nothing: the notes go to the stream's [`StreamPace`], and [`crate::patience`] judges. A body
+//! nothing: the notes go to the stream's [`StreamPace`], and [`crate::timeouts`] judges. A body
 //! that fails says so once what came before it has left, for a stream that is reset loses what h2
 //! has not sent of it. Called by the server side for HTTP/2 only.
 

@@ -4,7 +4,7 @@
 //! least rate: never a deadline that would kill a large upload. [`ConnectionStanding`] is what a
 //! connection tells, [`ConnectionPatience`] what is remembered of it between two ticks. No socket,
 //! no clock: the moment is handed in. Called by the server side for hyper's connections and for
-//! those in the quick lane.
+//! those in the fast path.
 
 use crate::limits::Limits;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 //! Requests keep nothing but sums of their body; answers, whose trailers carry how a call of gRPC
 //! ended under names of all kinds, lose what frames, routes, authenticates or governs a message
 //! (RFC 9110 §6.5.1). Pure. Called by [`crate::Incoming`] for what comes in and by
-//! [`crate::quick::framing`] for what goes out.
+//! [`crate::fast_path::framing`] for what goes out.
 
 use crate::admit::is_token;
 use http::header::{self, HeaderMap, HeaderName};

@@ -2,7 +2,7 @@
 //!
 //! [`WatchedStream`] passes bytes through, notes progress, and puts interim answers between those
 //! of hyper, which has no way for them; [`ConnectionWatch`] is what it notes. It decides nothing:
-//! [`crate::patience`] does. hyper's own head timer would cost an allocation and a timer entry per
+//! [`crate::timeouts`] does. hyper's own head timer would cost an allocation and a timer entry per
 //! request, and would count idle time between requests as a slow head.
 
 use crate::interim;
@@ -194,7 +194,7 @@ impl ConnectionWatch {
 
     /// HTTP/1: has these sent ahead of the answer to the request in flight, which must wait until
     /// they
-    /// [were](Self::sent_ahead).
+    /// [were](Self::poll_interim_sent).
     pub(crate) fn send_interim(&self, told: &[Response<()>]) {
         let mut ahead = self.interim.lock().unwrap_or_else(PoisonError::into_inner);
         for interim in told {

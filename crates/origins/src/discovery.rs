@@ -54,7 +54,7 @@ pub struct SeekResult {
     pub left_out: usize,
     /// Time for which what was answered may be believed.
     pub ttl: Duration,
-    /// Why some of the questions were not answered, if so: see [`Self::leaves_open`].
+    /// Why some of the questions were not answered, if so: see [`Self::is_unanswered`].
     pub failure: Option<NoAddresses>,
     unknown: Vec<(DomainName, AddressFamily)>,
 }

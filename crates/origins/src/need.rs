@@ -1,6 +1,6 @@
 //! How many connections one server needs at once, as learnt from those that were open.
 //!
-//! It opens none: [`super::ahead`] does, and [`super::pool`] keeps what is learnt.
+//! It opens none: [`super::preconnect`] does, and [`super::pool`] keeps what is learnt.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,7 +1,7 @@
 //! Parent proxies: other proxies that requests are sent through, as they are written in settings.
 //!
 //! `http://user:password@host:port`, `https://…`, `socks5://…`, or `direct`. It connects to nobody.
-//! Called by [`super::way`] and by whoever reads settings.
+//! Called by [`super::proxy_route`] and by whoever reads settings.
 
 use super::origin::{Origin, OriginError, OriginScheme, UrlHost};
 use base64::Engine as _;

@@ -3,7 +3,7 @@
 //! A connection that ends up here has answered its last request to the end. It is dropped when it
 //! has idled too long, when it is too old or has carried enough, when the server closes it, and
 //! when there are too many: never waited for. How many a server had at once is remembered for
-//! [`super::ahead`]. Connections of HTTP/2 are in [`super::shared`].
+//! [`super::preconnect`]. Connections of HTTP/2 are in [`super::shared`].
 
 use super::known_origins::KnownOrigin;
 use super::need::{ConnectionNeed, CountedConnection};
@@ -142,7 +142,7 @@ pub(super) enum IdleTime {
     JustNow,
 }
 
-/// The moment of [`IdleTime::Moment`]. The shortest patience of common servers is five seconds,
+/// The moment of [`IdleTime::JustNow`]. The shortest patience of common servers is five seconds,
 /// less what a far way takes.
 const MOMENT: Duration = Duration::from_secs(2);
 
@@ -303,7 +303,8 @@ impl ServerConnections {
     }
 }
 
-/// Drops what is of no more use; the next [`give`] or [`place`] begins anew once nothing is left.
+/// Drops what is of no more use; the next [`put_idle`] or [`count_connection`] begins anew once
+/// nothing is left.
 fn look_over() -> SweepLeft {
     POOL.with_borrow_mut(|pool| {
         let now = Instant::now();

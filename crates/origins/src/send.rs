@@ -200,7 +200,10 @@ pub(super) async fn send_on(
                 {
                     Ok(lease) => lease,
                     Err(why) => {
-                        return Err(UnansweredRequest { error: why, unsent_request: Some(request) });
+                        return Err(UnansweredRequest {
+                            error: why,
+                            unsent_request: Some(request),
+                        });
                     }
                 }
             }

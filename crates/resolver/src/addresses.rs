@@ -200,7 +200,10 @@ mod tests {
         let word = |host| resolver.local_override(name(host));
         assert_eq!(word("nas.lan"), LocalOverride { rewrite_target: None, addresses: vec![NAS] });
         let instead = Some(name("nas.lan").to_owned());
-        assert_eq!(word("old.lan"), LocalOverride { rewrite_target, addresses: vec![NAS] });
+        assert_eq!(
+            word("old.lan"),
+            LocalOverride { rewrite_target: instead, addresses: vec![NAS] }
+        );
         assert_eq!(word("www.example"), LocalOverride::default());
         resolver.answer_from(None);
         assert_eq!(word("nas.lan"), LocalOverride::default());

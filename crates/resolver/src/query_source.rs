@@ -73,7 +73,7 @@ impl FairCap {
         }
     }
 
-    /// Takes a place, which is to be given back by [`Self::leave`].
+    /// Takes a place, which is to be given back by [`Self::release`].
     pub fn acquire(&self, source: QuerySource) -> Result<(), CapReached> {
         let all = self.all.fetch_add(1, Ordering::Relaxed);
         let own = self.of(source).fetch_add(1, Ordering::Relaxed) as usize;

@@ -12,7 +12,7 @@ pub enum HostPattern {
     /// This name alone.
     Exact(DomainName),
     /// Everything below this name, not the name itself.
-    Below(DomainName),
+    Subdomains(DomainName),
     /// Names, in lower case and without a port, that the expression finds something in.
     Matching(MatchExpression),
 }
@@ -35,7 +35,7 @@ impl HostPattern {
                 .map_err(BadHost::Expression);
         }
         let (name, pattern) = match text.strip_prefix("*.") {
-            Some(rest) => (rest, Self::Below as fn(DomainName) -> Self),
+            Some(rest) => (rest, Self::Subdomains as fn(DomainName) -> Self),
             None => (text, Self::Exact as fn(DomainName) -> Self),
         };
         DomainName::parse(name).map(pattern).map_err(BadHost::Name)
@@ -45,7 +45,7 @@ impl HostPattern {
     pub fn matches(&self, host: Name<'_>) -> bool {
         match self {
             Self::Exact(name) => name.as_name() == host,
-            Self::Below(name) => is_below(host, name.as_name()),
+            Self::Subdomains(name) => is_below(host, name.as_name()),
             Self::Matching(expression) => expression.is_match(host.as_str()),
         }
     }
@@ -54,7 +54,7 @@ impl HostPattern {
     pub(crate) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (_, Self::Exact(name)) => self.matches(name.as_name()),
-            (Self::Below(name), Self::Below(other)) => {
+            (Self::Subdomains(name), Self::Subdomains(other)) => {
                 other.as_name().is_at_or_below(name.as_name())
             }
             (Self::Matching(_), Self::Matching(_)) => self == other,

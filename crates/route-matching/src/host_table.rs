@@ -31,9 +31,9 @@ impl HostTable {
                     let found = numbers(&|host| host.matches(name.as_name()));
                     table.exact.insert(name.as_str().into(), found);
                 }
-                HostPattern::Below(name) if !table.by_suffix.contains_key(name.as_str()) => {
+                HostPattern::Subdomains(name) if !table.by_suffix.contains_key(name.as_str()) => {
                     let found = numbers(&|host| match host {
-                        HostPattern::Below(other) => {
+                        HostPattern::Subdomains(other) => {
                             other == name || is_below(name.as_name(), other.as_name())
                         }
                         HostPattern::Matching(_) => true,
@@ -41,7 +41,7 @@ impl HostTable {
                     });
                     table.by_suffix.insert(name.as_str().into(), found);
                 }
-                HostPattern::Exact(_) | HostPattern::Below(_) | HostPattern::Matching(_) => {}
+                HostPattern::Exact(_) | HostPattern::Subdomains(_) | HostPattern::Matching(_) => {}
             }
         }
         table.default = numbers(&|host| matches!(host, HostPattern::Matching(_)));

@@ -216,7 +216,7 @@ fn decoded_once(path: &[u8], slashes: EncodedSlash) -> Result<String, BadPath> {
             0x80..=0xBF if is_overlong(before, byte) => return Err(BadPath::Overlong),
             b'/' => out.push('/'),
             _ if is_unreserved(byte) || !encoded && is_allowed_byte(byte) => {
-                out.push(char::from(byte))
+                out.push(char::from(byte));
             }
             _ => push_encoded(&mut out, byte),
         }

@@ -1,7 +1,7 @@
 //! Capabilities and user numbers of the one thread that there is (capabilities(7), credentials(7)).
 //!
 //! Capabilities that are not kept leave every set, the bounding set included where the process may
-//! change it. Called by [`crate::PrivilegePlan::carry_out`] alone, but for what says whether
+//! change it. Called by [`crate::PrivilegePlan::apply`] alone, but for what says whether
 //! something is needed.
 
 use crate::account::SystemAccount;

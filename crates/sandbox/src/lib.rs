@@ -1,7 +1,7 @@
 //! The sandbox of the program and the narrower one of the signer's process: user, capabilities,
 //! seccomp, landlock.
 //!
-//! All of these hold for one thread and what it starts, so [`PrivilegePlan::carry_out`] runs once
+//! All of these hold for one thread and what it starts, so [`PrivilegePlan::apply`] runs once
 //! the configuration is read and before there is a second thread. It opens no configuration and
 //! decides nothing about it: the binary says what is needed. Called by the binary, by the launcher
 //! of signers, and by the signer's process ([`signer_process`]).

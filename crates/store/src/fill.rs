@@ -1,10 +1,10 @@
 //! One body on its way: one writer, any number of readers, each at its own pace.
 //!
-//! A byte that an attached reader has not got is never freed. A fill is [`FillMode::Kept`] while
-//! every byte stays until the body is whole and can be stored, or [`FillMode::Passing`] when it is
-//! too large for that: then bytes that every reader has got are freed, and the writer waits while
-//! its slowest reader lags by a window. It fetches nothing. Made by the store when an answer's head
-//! is there; doors write what the origin sends and read what their clients get.
+//! A byte that an attached reader has not got is never freed. A fill is [`FillMode::Retained`]
+//! while every byte stays until the body is whole and can be stored, or [`FillMode::Streaming`]
+//! when it is too large for that: then bytes that every reader has got are freed, and the writer
+//! waits while its slowest reader lags by a window. It fetches nothing. Made by the store when an
+//! answer's head is there; doors write what the origin sends and read what their clients get.
 
 mod body;
 mod reader;

@@ -1,7 +1,7 @@
 //! Ending in order: no new connections, then wait for the open ones.
 //!
 //! One [`Drain`] is shared by everything that holds connections. It closes nothing itself: whoever
-//! holds a connection watches [`Drain::begun`] and finishes up. The binary begins it on stop.
+//! holds a connection watches [`Drain::started`] and finishes up. The binary begins it on stop.
 
 use std::fmt;
 use std::future::Future;

@@ -68,7 +68,7 @@ pub enum BindReason {
 }
 
 /// Listens on `address`. Other sockets of this user may listen there too (that is how each core
-/// has its own), so call [`listen_tcp_on_each`] for the first to learn whether the port is taken.
+/// has its own), so call [`listen_tcp_per_core`] for the first to learn whether the port is taken.
 pub fn listen_tcp(address: SocketAddr, wait: WaitForData) -> Result<TcpListener, BindError> {
     let socket = open(address)
         .and_then(|socket| {

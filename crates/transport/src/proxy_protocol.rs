@@ -3,7 +3,7 @@
 //! It guesses nothing: bytes are a header, the beginning of one, or wrong, and nobody is believed
 //! whom the caller has not asked for one. Not a byte behind the header is taken from the socket, so
 //! TLS or HTTP follow untouched. Extensions (TLVs) are skipped. Called by doors through
-//! [`Stream::introduced_by_proxy`], before anything else is read; `origins` writes such headers.
+//! [`Stream::read_proxy_header`], before anything else is read; `origins` writes such headers.
 //!
 //! The specification is `doc/proxy-protocol.txt` of `HAProxy`, of 2020/03/05.
 

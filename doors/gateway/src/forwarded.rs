@@ -69,7 +69,7 @@ impl ForwardedHeaders<'_> {
         }
     }
 
-    /// Sets what servers behind are told, in fields that [`Self::disbelieve`] has looked at.
+    /// Sets what servers behind are told, in fields that [`Self::strip_untrusted`] has looked at.
     pub(crate) fn apply(&self, headers: &mut HeaderMap, caller: &ClientConnection) {
         if let Some(secured) = caller.context.handshake()
             && let Some(shown) = &secured.client_certificate

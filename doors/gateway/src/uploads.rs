@@ -1,8 +1,8 @@
 //! Request bodies that are taken as a whole before a server is asked for.
 //!
 //! A slow client then holds no server, a body that breaks off reaches none, and a whole body can be
-//! sent again. It parses nothing and picks no server. `passing` calls [`take`] with a request that
-//! is ready to be sent; whoever repeats one looks for its [`ReplayBody`].
+//! sent again. It parses nothing and picks no server. `passing` calls [`buffer_upload`] with a
+//! request that is ready to be sent; whoever repeats one looks for its [`ReplayBody`].
 
 mod budget;
 mod replay;

@@ -1,4 +1,4 @@
-//! The quick lane: null answers out of prepared bytes, without building a request for hyper.
+//! The fast path: null answers out of prepared bytes, without building a request for hyper.
 //!
 //! It asks the policy and records as `request` does, with the same words; what it cannot answer at
 //! once (a page for people, a range, a name that is not blocked) it leaves to `request`, untouched

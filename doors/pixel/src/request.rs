@@ -1,6 +1,6 @@
 //! One request at the pixel door, top to bottom: read, decide, act, review, shape, record.
 //!
-//! Every request that the quick lane leaves comes here, over HTTP/1 and /2. It dials nobody. Called
+//! Every request that the fast path leaves comes here, over HTTP/1 and /2. It dials nobody. Called
 //! by `door`, once per request.
 
 use crate::connection::{CarryAttempt, PixelConnection};

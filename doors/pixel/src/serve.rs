@@ -186,9 +186,9 @@ impl PixelDoor {
             async move { request::answer(&door, &connection, incoming).await }
         };
         let stop = StopSignal { started: drain.started(), connection: Rc::clone(&connection) };
-        let lane = PixelFastPath { door: self, connection: Rc::clone(&connection) };
+        let fast_path = PixelFastPath { door: self, connection: Rc::clone(&connection) };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_with_fast_path(io, versions, Limits::default(), stop, lane, handler).await);
+        drop(serve_with_fast_path(io, versions, Limits::default(), stop, fast_path, handler).await);
         // A WebSocket is closed here, so that it keeps its place under the caps until it is.
         if let Some(upgrade) = connection.upgrade.take() {
             socket::close(upgrade).await;

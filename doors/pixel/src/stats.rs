@@ -1,7 +1,7 @@
 //! The door's counters as families of the metrics page.
 //!
 //! Read once, when the page is asked for. `docs/manual/reference/pixel.md` says which counter of
-//! pixelserv-tls each stands for. Made by [`crate::PixelDoor::figures`].
+//! pixelserv-tls each stands for. Made by [`crate::PixelDoor::stats`].
 
 use crate::counters::{Count, PixelCounters};
 use crate::tunnels::OpenTunnels;
@@ -110,7 +110,7 @@ const FAMILIES: &[Family] = &[
 
 /// Name, help, and what is counted.
 const SINGLE: &[(&str, &str, Count)] = &[
-    ("tidegate_pixel_quick", "Requests answered in the quick lane", Count::Quick),
+    ("tidegate_pixel_quick", "Requests answered in the fast path", Count::Quick),
     (
         "tidegate_pixel_anew",
         "Requests sent back to ask on a new connection, since their name was let through",

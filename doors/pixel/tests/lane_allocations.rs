@@ -1,4 +1,4 @@
-//! A null answer of the quick lane allocates nothing: counted on all threads but the client's.
+//! A null answer of the fast path allocates nothing: counted on all threads but the client's.
 //!
 //! The allocator of this test is the whole process's, so it stands alone.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]

@@ -1,4 +1,4 @@
-//! The quick lane: hits of the cache, without building a request for hyper.
+//! The fast path: hits of the cache, without building a request for hyper.
 //!
 //! It asks the policy and records as `request` does, with the same words; what it cannot answer at
 //! once (anything but a fresh hit in memory for a client that needs no password) it leaves to

@@ -90,8 +90,8 @@ pub(crate) async fn answer(
     ticket.decided(decision.verdict().action, decision.cause());
 
     // act
-    let asker =
-        HostAsker::of(&door.parts.policy, caller, wish.user.take(), decision.verdict().cause, now);
+    let (policy, user) = (door.parts.policy.load(), wish.user.take());
+    let asker = HostAsker::of(&door.parts.policy, caller, user, decision.verdict().cause, now);
     let within = DestinationGuard::of(&setup, &door.parts.off_limits, asker, wish.target.host());
     let trip = ProxyContext { door, setup: &setup, caller, destination: within, now };
     let page = PageSubject { text: &wish.subject, reader: PageReader::of(request.headers()) };
@@ -106,11 +106,9 @@ pub(crate) async fn answer(
             &blocked_request(&wish, verdict),
             &request,
         )),
-        (ProxyDecision::RemoveParams(_, cut), _) => ProxyOutcome::ByPolicy(remove_params::answer(
-            &door.parts.policy.load(),
-            &wish.host,
-            cut,
-        )),
+        (ProxyDecision::RemoveParams(_, cut), _) => {
+            ProxyOutcome::ByPolicy(remove_params::answer(&policy, &wish.host, cut))
+        }
         (ProxyDecision::Pass(_), ProxyTarget::Fetch { origin, path }) => {
             let fetching = pin!(fetch(&trip, origin, path, request));
             interim::with_handler(fetching, |early| interim::send(setup.fields.for_client(early)))

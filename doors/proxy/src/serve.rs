@@ -78,7 +78,8 @@ impl ProxyDoor {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let (stop, connection) = (drain.started(), Arc::new(connection));
-        let lane = ProxyFastPath { door: Arc::clone(&self), connection: Arc::clone(&connection) };
+        let fast_path =
+            ProxyFastPath { door: Arc::clone(&self), connection: Arc::clone(&connection) };
         let handler = move |incoming| {
             let (door, connection) = (Arc::clone(&self), Arc::clone(&connection));
             async move {
@@ -89,6 +90,9 @@ impl ProxyDoor {
             }
         };
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        drop(serve_with_fast_path(stream, versions, Limits::default(), stop, lane, handler).await);
+        drop(
+            serve_with_fast_path(stream, versions, Limits::default(), stop, fast_path, handler)
+                .await,
+        );
     }
 }

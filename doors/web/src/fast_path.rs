@@ -1,4 +1,4 @@
-//! The quick lane: small files out of memory, without building a request for hyper.
+//! The fast path: small files out of memory, without building a request for hyper.
 //!
 //! It asks the policy and records as `request` does, with the same words; what it cannot answer at
 //! once (anything but a file in memory, anything blocked, ranges) it leaves to `request`, untouched

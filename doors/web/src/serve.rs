@@ -110,7 +110,7 @@ impl WebConnection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (versions, lane) = (self.versions, WebFastPath(Arc::clone(&self)));
+        let (versions, fast_path) = (self.versions, WebFastPath(Arc::clone(&self)));
         let handler =
             move |incoming| match self.door.limits.admit(incoming, || self.context.customer()) {
                 Ok(incoming) => {
@@ -123,6 +123,7 @@ impl WebConnection {
             };
         let stop = drain.started();
         // How a connection ends is the client's affair; what matters stands in the ledger.
-        serve_with_fast_path(stream, versions, Limits::default(), stop, lane, handler).map(drop)
+        serve_with_fast_path(stream, versions, Limits::default(), stop, fast_path, handler)
+            .map(drop)
     }
 }

@@ -1,6 +1,6 @@
 //! One request at a site: the way in, and what stands at the path.
 //!
-//! The order is the site's safety, and neither lane knows another: the handshake, HTTPS, the
+//! The order is the site's safety, and neither path knows another: the handshake, HTTPS, the
 //! password; then redirects, scripts and files. It shapes no answer. Called by `request`.
 
 use crate::auth::AuthAccess;

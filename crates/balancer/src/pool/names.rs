@@ -1,7 +1,7 @@
 //! Names that servers of a pool are found by: each address, or each SRV record, is one of its own.
 //!
 //! What is found comes in, what is found no more goes, and what stays keeps all that is known of
-//! it. A look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::seek`.
+//! it. A look-up that fails changes nothing. Called by `watch`; it asks through `Dialer::discover`.
 
 use super::watch::{UNDER_WAY, WatchMeans};
 use super::{PoolMembers, ServerPool};

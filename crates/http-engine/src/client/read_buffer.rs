@@ -24,7 +24,7 @@ thread_local! {
     static BLOCK: Cell<BytesMut> = Cell::new(BytesMut::new());
 }
 
-/// Reads up to `most` bytes (of [`STRETCH_BYTES`]); an empty piece is the stream's end.
+/// Reads up to `most` bytes (of [`BLOCK_BYTES`]); an empty piece is the stream's end.
 pub(super) fn poll_read(
     io: &mut (dyn AsyncRead + Unpin),
     cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! The body of a request on its way to a server, behind its head.
 //!
-//! It is framed as answers are ([`crate::quick::framing`]) and goes out in the same writes as the
-//! head, as far as it is at hand. Whoever waits for the answer drives it; an answer that comes
+//! It is framed as answers are ([`crate::fast_path::framing`]) and goes out in the same writes as
+//! the head, as far as it is at hand. Whoever waits for the answer drives it; an answer that comes
 //! first takes the reading half of the connection, and a task sends the rest. Called by
 //! [`super::exchange`] and [`super::direct`].
 

@@ -1,8 +1,9 @@
 //! Content codings: which one a client takes, what is worth coding, and the coders themselves.
 //!
-//! Whole bodies are coded at once ([`whole`]), bodies under way piece by piece ([`stream`]); what
-//! comes from other servers is undone by [`decode`]. It keeps no result and reads no file: that is
-//! the web door's `compress`. Called by the web and gateway doors, and by whoever fetches files.
+//! Whole bodies are coded at once ([`one_shot`]), bodies under way piece by piece ([`stream`]);
+//! what comes from other servers is undone by [`decode`]. It keeps no result and reads no file:
+//! that is the web door's `compress`. Called by the web and gateway doors, and by whoever fetches
+//! files.
 
 pub mod accept;
 pub mod decode;

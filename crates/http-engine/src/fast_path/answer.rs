@@ -1,8 +1,8 @@
-//! The head of a handler's answer, as it is written in the lane.
+//! The head of a handler's answer, as it is written in the fast path.
 //!
-//! How the body is framed, whether the connection lives on, and the present date are the lane's to
-//! say: what a handler says of the first two is heard, and not written. Everything else is written
-//! as it stands. Called by [`super::lane`] for every answer of a handler.
+//! How the body is framed, whether the connection lives on, and the present date are the fast
+//! path's to say: what a handler says of the first two is heard, and not written. Everything else
+//! is written as it stands. Called by [`super::connection`] for every answer of a handler.
 
 use super::framing::{AnswerProgress, ClientFraming};
 use super::head::KeepAlive;
@@ -41,7 +41,7 @@ pub(super) struct BegunAnswer {
     pub(super) persistence: ConnectionPersistence,
 }
 
-/// Holds what a handler says that is the lane's to say.
+/// Holds what a handler says that is the fast path's to say.
 struct HandlerFields {
     length: DeclaredLength,
     closes: bool,
@@ -170,7 +170,7 @@ fn push_status_line(out: &mut Vec<u8>, head: &response::Parts, version: Version)
     out.extend_from_slice(b"\r\n");
 }
 
-/// Appends every field that is not the lane's; what those say.
+/// Appends every field that is not the fast path's; what those say.
 fn push_handler_fields(out: &mut Vec<u8>, fields: &HeaderMap) -> HandlerFields {
     let mut said = HandlerFields {
         length: DeclaredLength::Missing,

@@ -1,4 +1,4 @@
-//! The quick lane of one connection: read, parse, ask the door, write; hand over what is not
+//! The fast path of one connection: read, parse, ask the door, write; hand over what is not
 //! simple.
 //!
 //! A state machine without a task or timer of its own. It reads into a buffer of its thread, which
@@ -6,7 +6,7 @@
 //! are the bytes of requests that are not answered yet, one read at most, or of answers that the
 //! client has not taken. While the handler works, or its answer has nothing to send, it watches for
 //! the client's end, and drops both with the connection. It refuses nothing. Called by
-//! [`crate::serve_quickly`].
+//! [`crate::serve_with_fast_path`].
 
 use super::answer::{self, AnsweredRequest};
 use super::framing::{AnswerProgress, BodyContinuation, FilledBytes};
@@ -33,7 +33,7 @@ use tokio::time::Instant;
 /// Rounds of reading and writing before other connections of the thread get their turn.
 const TURNS_MAX: usize = 16;
 
-/// Tells how a connection's time in the lane ended.
+/// Tells how a connection's time in the fast path ended.
 #[derive(Debug)]
 pub(crate) enum FastPathEnd {
     /// In order: closed by either side between requests, or after an answer that said so.
@@ -77,7 +77,7 @@ enum UnderWay<F> {
     Broken(BodyError),
 }
 
-/// One connection in the lane, whose handler gives futures `F`.
+/// One connection in the fast path, whose handler gives futures `F`.
 pub(crate) struct FastPathConnection<I, F> {
     pub(crate) io: I,
     /// Read, and not answered yet. Empty, and without an allocation, while nothing is under way.
@@ -159,7 +159,7 @@ where
         }
     }
 
-    /// Goes on until the connection must wait or leaves the lane.
+    /// Goes on until the connection must wait or leaves the fast path.
     pub(crate) fn poll<Q, H>(
         &mut self,
         cx: &mut Context<'_>,
@@ -449,7 +449,7 @@ where
     }
 }
 
-/// Asks the quick way, if this is a request for it.
+/// Asks the fast path, if this is a request for it.
 fn ask<Q: FastPath>(quick: &Q, request: &SimpleRequest<'_>, out: &mut Vec<u8>) -> FastReply {
     if request.form != Q::FORM || request.names == FieldRepetition::Repeated {
         return FastReply::Decline;

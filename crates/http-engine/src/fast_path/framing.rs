@@ -3,8 +3,8 @@
 //! Small pieces are copied behind one another until nothing more is at hand or a write is worth it;
 //! a large one is handed on as it is. Whatever the body does, the framing holds: what goes beyond a
 //! told length is left out, and what stays below it, or fails, breaks the connection off, for the
-//! other side must not take it for whole. It writes nothing to a socket. Called by [`super::lane`]
-//! for answers and by the client side for requests.
+//! other side must not take it for whole. It writes nothing to a socket. Called by
+//! [`super::connection`] for answers and by the client side for requests.
 
 use super::sending::{OUTPUT_BYTES, SendBeside};
 use crate::body::{Body, BodyError};

@@ -1,8 +1,8 @@
-//! One request head, read strictly: simple, not all there, or not for the quick lane.
+//! One request head, read strictly: simple, not all there, or not for the fast path.
 //!
-//! httparse finds the pieces; this checks what it forgives and what the lane does not do. Whatever
-//! is odd is [`RequestReading::NotSimple`], never an error: hyper reads the same bytes again and
-//! refuses what must be refused. Pure. Called by [`super::lane`] for every head.
+//! httparse finds the pieces; this checks what it forgives and what the fast path does not do.
+//! Whatever is odd is [`RequestReading::NotSimple`], never an error: hyper reads the same bytes
+//! again and refuses what must be refused. Pure. Called by [`super::connection`] for every head.
 
 use super::{
     ConnectionPersistence, FieldRepetition, NameLengths, SimpleMethod, SimpleRequest, TargetForm,
@@ -245,7 +245,7 @@ mod tests {
         check("HEAD / HTTP/1.1\r\nhost: a:80\r\nAccept: */*\r\n\r\nGET", "Head / Keep");
         check("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", "Get / Close");
         check("GET / HTTP/1.0\r\n\r\n", "Get / Close");
-        check("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "Get / KeepAndSay");
+        check("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n", "Get / KeepAndAnnounce");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! Its head is copied once, and target and values are slices of that copy; names become lower case
 //! and keep their order, as with hyper. It judges nothing: what comes here was read by
-//! [`super::head`]. Called by [`super::lane`] for every request that the quick way does not claim.
+//! [`super::head`]. Called by [`super::connection`] for every request that the fast path does not
+//! claim.
 
 use super::SimpleRequest;
 use crate::incoming::Incoming;

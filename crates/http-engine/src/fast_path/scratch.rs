@@ -1,11 +1,11 @@
 //! Buffers of a thread, lent to the connection that it serves at the moment.
 //!
-//! Thousands of idle connections hold none of their own. Called by `lane`.
+//! Thousands of idle connections hold none of their own. Called by [`super::connection`].
 
 use std::cell::Cell;
 
-/// Bytes read at once, and of the largest head that stays in the lane; browsers send 1 KiB, with
-/// cookies up to 4. A longer head goes to hyper, which has limits of its own.
+/// Bytes read at once, and of the largest head that stays in the fast path; browsers send 1 KiB,
+/// with cookies up to 4. A longer head goes to hyper, which has limits of its own.
 pub(super) const INPUT_BYTES: usize = 8 << 10;
 
 /// Holds what a thread lends to the connection that it serves at the moment.

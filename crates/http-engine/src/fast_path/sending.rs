@@ -2,8 +2,8 @@
 //!
 //! Heads and small bodies lie in one buffer, a large piece of a body beside it, uncopied, and what
 //! frames that piece behind both: all go in one write where the stream takes them so. What a client
-//! has taken, and for how long it was waited for, is counted for [`crate::patience`]. Called by
-//! [`super::lane`], and by the client side for bodies of requests.
+//! has taken, and for how long it was waited for, is counted for [`crate::timeouts`]. Called by
+//! [`super::connection`], and by the client side for bodies of requests.
 
 use bytes::{Buf, Bytes};
 use std::io::{self, IoSlice};

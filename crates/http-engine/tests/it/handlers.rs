@@ -1,7 +1,7 @@
-//! What handlers answer within the quick lane: framed, in order, and dropped with their clients.
+//! What handlers answer within the fast path: framed, in order, and dropped with their clients.
 //!
-//! That hyper had no part in it is shown by the request behind: only in the lane is the quick way
-//! asked, and it alone answers `/still`.
+//! That hyper had no part in it is shown by the request behind: only in the fast path is the fast
+//! path asked, and it alone answers `/still`.
 
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout};
 
-/// Answers `/still`, to show that the connection is still in the lane.
+/// Answers `/still`, to show that the connection is still in the fast path.
 struct Still;
 
 impl FastPath for Still {
@@ -198,7 +198,7 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// What comes for `wire`, behind which the connection must still be in the lane.
+/// What comes for `wire`, behind which the connection must still be in the fast path.
 async fn talk(wire: &str) -> String {
     let mut served = served();
     served.send(wire).await;
@@ -293,7 +293,7 @@ fn a_body_is_made_no_faster_than_the_client_takes_it() {
         let mut served = served_with(1000, pending());
         served.send(&get("/pieces")).await;
         sleep(Duration::from_secs(1)).await;
-        // The pipe, one batch of the lane's, and what waits in the channel.
+        // The pipe, one batch of the fast path's, and what waits in the channel.
         let made = served.notes.pieces.get();
         assert!((1..90).contains(&made), "{made} pieces were made");
         served.send(LAST).await;
@@ -350,7 +350,8 @@ fn ten_thousand_pipelined_requests_wait_outside() {
             to.write_all(LAST.as_bytes()).await.unwrap();
         });
         sleep(Duration::from_secs(1)).await;
-        // Nothing is read: what has been taken is one read of the lane's, and what both pipes hold.
+        // Nothing is read: what has been taken is one read of the fast path's, and what both pipes
+        // hold.
         assert!(sent.get() < 16_000, "{} bytes of requests were taken", sent.get());
         let mut answer = String::new();
         timeout(DEADLINE, from.read_to_string(&mut answer)).await.unwrap().unwrap();
@@ -491,7 +492,7 @@ fn fields_that_come_twice_are_the_handlers() {
     run(async {
         let wire = "GET /page HTTP/1.1\r\nHost: a\r\nCookie: a=b\r\ncookie: c=d\r\n\r\n";
         assert_eq!(parted(&talk(wire).await).1, "/page");
-        // The quick way sees no request in which a field stands twice.
+        // The fast path sees no request in which a field stands twice.
         let wire = "GET /still HTTP/1.1\r\nHost: a\r\nCookie: a=b\r\ncookie: c=d\r\n\r\n";
         assert_eq!(parted(&talk(wire).await).1, "/still");
         let wire = "GET http://a/still HTTP/1.1\r\nHost: a\r\n\r\n";

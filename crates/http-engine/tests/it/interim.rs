@@ -1,6 +1,6 @@
 //! Interim answers (RFC 9110 §15.2): told by handlers, written ahead of answers; sent by servers,
-//! heard by whoever waits. Simple requests (`GET`) stay in the lane, others (`DELETE`, `POST`) are
-//! hyper's.
+//! heard by whoever waits. Simple requests (`GET`) stay in the fast path, others (`DELETE`, `POST`)
+//! are hyper's.
 
 use crate::support::{DEADLINE, run, run_in_simulated_time};
 use http::{Request, Response};
@@ -18,7 +18,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 
-/// The way through the lane, and the way through hyper.
+/// The way through the fast path, and the way through hyper.
 const WAYS: [&str; 2] = ["GET", "DELETE"];
 const HINTS: &str = "HTTP/1.1 103 Early Hints\r\nlink: </a.css>; rel=preload\r\n\r\n";
 

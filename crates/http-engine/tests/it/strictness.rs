@@ -1,5 +1,5 @@
 //! One table of malformed and smuggling requests, run against hyper's path and both of the quick
-//! lane's.
+//! fast path's.
 //!
 //! Each line: what is sent, and the statuses that come back in order. The connection must be closed
 //! behind a refusal, and nothing behind it may reach a handler.
@@ -32,9 +32,9 @@ impl FastPath for Everything {
 enum Way {
     /// The handler, behind hyper.
     Hyper,
-    /// The handler, within the lane if the request is simple.
+    /// The handler, within the fast path if the request is simple.
     Lane,
-    /// The quick way if the request is simple.
+    /// The fast path if the request is simple.
     Quick,
 }
 
@@ -259,7 +259,7 @@ fn heads_beyond_the_limits() {
 fn a_refusal_behind_a_good_request_ends_the_connection() {
     let good = "GET /good HTTP/1.1\r\nHost: a\r\n\r\n";
     run(async {
-        // In the lane the good one has been answered when the other is read anew by hyper.
+        // In the fast path the good one has been answered when the other is read anew by hyper.
         for bad in ["garbage\r\n\r\n", "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"] {
             for way in [Way::Lane, Way::Quick] {
                 let wire = format!("{good}{bad}{SMUGGLED}");

@@ -1,7 +1,7 @@
 //! The value of `$removeparam=`: which parameters of a query are taken off a URL.
 //!
 //! It names parameters and cuts them out of a text; what it leaves stands as it stood, byte for
-//! byte. Read by `compile`, asked by `Policy::trim`.
+//! byte. Read by `compile`, asked by `Policy::remove_parameters`.
 
 use crate::report::SkipReason;
 use filter_patterns::CaseMatching;

@@ -235,7 +235,7 @@ impl QueryRace {
         }
     }
 
-    /// Asks by a task, which comes back to [`Self::tried`].
+    /// Asks by a task, which comes back to [`Self::attempt_done`].
     fn ask_in_task(&mut self, id: FlightId, upstream: &Rc<ReadyUpstream>) {
         let Some(flight) = self.flights.get_mut(id) else { return };
         let limit = flight.deadline.saturating_duration_since(self.time.now);

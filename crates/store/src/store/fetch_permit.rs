@@ -82,7 +82,7 @@ impl FetchPermit {
     }
 
     /// The stored response that the request selects, which may stand in for an error
-    /// ([`rescue`](http_freshness::rescue)).
+    /// ([`stale_on_error`](http_freshness::rescue)).
     pub fn stale(&self) -> Option<&Arc<StoredEntry>> {
         match self.plan.reason {
             Forward::Doubt(_) => self.plan.validated.first(),

@@ -129,7 +129,7 @@ impl UdpInbox {
     }
 
     /// Takes what has arrived at `socket`, without waiting; says how many, at least one. What was
-    /// taken before is gone. Fewer than [`TAKEN_AT_ONCE_MAX`] means that no more is there.
+    /// taken before is gone. Fewer than [`RECEIVE_BATCH_MAX`] means that no more is there.
     pub fn receive(&mut self, socket: impl AsFd) -> io::Result<usize> {
         let mut vectors = [const { MaybeUninit::<libc::iovec>::uninit() }; RECEIVE_BATCH_MAX];
         let mut heads = [const { MaybeUninit::<libc::mmsghdr>::uninit() }; RECEIVE_BATCH_MAX];

@@ -3,7 +3,7 @@
 
 mod answers;
 mod browser;
-mod lane;
+mod fast_path;
 mod pages;
 mod sockets;
 mod spared;

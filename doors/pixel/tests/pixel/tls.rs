@@ -114,7 +114,7 @@ fn handshakes_and_connections_are_counted() {
     edge.figure_at_least("tidegate_pixel_handshakes_total{version=\"1.3\"}", 2);
     edge.figure_at_least("tidegate_pixel_connections_total{scheme=\"https\"}", 2);
     edge.figure_at_least("tidegate_pixel_requests_over_total{scheme=\"https\"}", 2);
-    assert_eq!(edge.figure("tidegate_pixel_quick_total"), 1, "HTTP/2 has no quick lane");
+    assert_eq!(edge.figure("tidegate_pixel_quick_total"), 1, "HTTP/2 has no fast path");
 }
 
 #[test]

@@ -57,7 +57,7 @@ pub(crate) struct FastcgiPool {
     opened: AtomicU32,
 }
 
-/// A connection in use. Dropped, it is closed; [`SocketLease::give_back`] keeps it.
+/// A connection in use. Dropped, it is closed; [`SocketLease::release`] keeps it.
 pub(crate) struct SocketLease {
     pub(crate) socket: FastcgiSocket,
     pool: Arc<FastcgiPool>,

@@ -1,4 +1,4 @@
-//! The quick lane and the full one: the same answers, the same records.
+//! The fast path and the full one: the same answers, the same records.
 
 use crate::support::{Answer, Edge, Folder, send, site};
 use door_web::{CompressChoice, SiteSettings};
@@ -30,7 +30,7 @@ fn both_lanes_answer_alike() {
     }
 }
 
-/// Asks for the same by both lanes.
+/// Asks for the same by the fast path and the handler.
 fn alike(edge: &Edge, path: &str, fields: &[(&str, &str)]) {
     for method in ["GET", "HEAD"] {
         let request = format!("{method} {path}");
@@ -85,7 +85,7 @@ fn the_quick_lane_records_what_it_answers() {
         send(&mut stream, "www.example", &format!("GET {path}"), &[]);
         assert_eq!(Answer::read(&mut stream, false).status, status, "{path}");
     }
-    // Left to the other lane, on the same connection.
+    // left to the handler, on the same connection.
     send(&mut stream, "www.example", "GET /blocked.js", &[]);
     assert_eq!(Answer::read(&mut stream, false).status, 403);
     let rows = edge.rows(4);

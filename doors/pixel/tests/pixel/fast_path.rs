@@ -1,4 +1,4 @@
-//! The quick lane: what it answers, and that it says what the other lane says.
+//! The fast path: what it answers, and that it says what the handler says.
 
 use crate::answers::TABLE;
 use crate::support::{Answer, Edge};
@@ -7,7 +7,7 @@ use std::io::Write;
 const RULES: &str = "||ads.example^\n||matomo.example^\n";
 const QUICK: &str = "tidegate_pixel_quick_total";
 
-/// A field that keeps a request out of the quick lane and means nothing.
+/// A field that keeps a request out of the fast path and means nothing.
 const SLOWLY: (&str, &str) = ("Content-Length", "0");
 
 fn without_date(answer: &Answer) -> Vec<(String, String)> {

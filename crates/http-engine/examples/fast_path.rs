@@ -1,9 +1,9 @@
-//! The smallest server: a fixed answer of 102 bytes by the quick way, `/handler` by the handler.
+//! The smallest server: a fixed answer of 102 bytes by the fast path, `/handler` by the handler.
 //!
 //! A request for `/handler` that is not simple, as one with `Expect`, takes its connection to
 //! hyper. For measuring the engine alone and for conformance tools, on loopback only: `cargo run
-//! --release -p http-engine --example lane -- 8080`. It takes a port, and serves HTTP/1 and, by
-//! prior knowledge, HTTP/2 on one thread.
+//! --release -p http-engine --example fast_path -- 8080`. It takes a port, and serves HTTP/1 and,
+//! by prior knowledge, HTTP/2 on one thread.
 
 use http_engine::fast_path::{FastPath, FastReply, SimpleMethod, SimpleRequest};
 use http_engine::{HttpVersions, Limits, reply, serve_with_fast_path};

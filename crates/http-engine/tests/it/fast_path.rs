@@ -1,4 +1,4 @@
-//! The quick lane: what it answers, when it hands over, and that nothing is lost between.
+//! The fast path: what it answers, when it hands over, and that nothing is lost between.
 
 use crate::support::{Asked, DEADLINE, note, run, run_in_simulated_time, status};
 use bytes::Bytes;
@@ -262,7 +262,7 @@ fn silent_slow_and_idle_clients_are_cut_in_the_lane_too() {
 #[test]
 fn the_time_for_a_head_is_not_given_twice() {
     run_in_simulated_time(async {
-        // Eight seconds of silence in the lane, and the rest of the ten behind it; on a kept
+        // Eight seconds of silence in the fast path, and the rest of the ten behind it; on a kept
         // connection as on a new one.
         for answered_before in [false, true] {
             let mut served = serve_with(pending());
@@ -273,7 +273,7 @@ fn the_time_for_a_head_is_not_given_twice() {
             }
             let start = Instant::now();
             sleep(Duration::from_secs(8)).await;
-            // Neither stays in the lane: the one is too long, the other no GET.
+            // Neither stays in the fast path: the one is too long, the other no GET.
             let long = format!("Cookie: {}", "y".repeat(9000));
             let odd = if answered_before { &long } else { "POST / HT" };
             served.client.write_all(odd.as_bytes()).await.unwrap();
