@@ -10,7 +10,7 @@ use crate::ratchet::Gauge;
 use crate::rust::{Source, line_of};
 use crate::shipped;
 use crate::tree;
-use crate::walls::{DOORS, Purity, WALLS, Wall};
+use crate::walls::{DOORS, Purity, TEST_SUPPORT, WALLS, Wall};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,9 @@ fn why_not(wall: &Wall, name: &str) -> String {
     match other {
         Some(_) if DOORS.contains(&wall.name) && DOORS.contains(&name) => {
             "doors do not know each other; what two of them share belongs on a floor below".into()
+        }
+        Some(_) if name == TEST_SUPPORT => {
+            "tests alone name it: move it to dev-dependencies".into()
         }
         Some(other) if other.floor > wall.floor => format!(
             "imports point downward, and {name} (floor {}) stands above {} (floor {})",
@@ -235,6 +238,14 @@ mod tests {
         assert!(found[0].contains("floor 1) stands above vocab (floor 0)"), "{found:?}");
         let found = breaches("resolver", "[dependencies]\npolicy.workspace = true\n");
         assert!(found[0].contains("lets it name only vocab, settings"), "{found:?}");
+    }
+
+    #[test]
+    fn what_tests_share_is_theirs_alone() {
+        let normal = breaches("door-web", "[dependencies]\ntest-support.workspace = true\n");
+        assert!(normal[0].contains("tests alone name it"), "{normal:?}");
+        let of_tests = "[dev-dependencies]\ntest-support.workspace = true\n";
+        assert_eq!(breaches("door-web", of_tests), Vec::<String>::new());
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn without_descriptors_the_door_says_so_and_recovers() {
     let mut kept = edge.connect();
     let mut ask = |path: &str| {
         send(&mut kept, "www.example", &format!("GET {path}"), &[]);
-        Answer::read(&mut kept, false)
+        Answer::read(&mut kept)
     };
     // Until it is answered from memory.
     for _ in 0..3 {
@@ -48,6 +48,6 @@ fn without_descriptors_the_door_says_so_and_recovers() {
     assert!(hoard.len() > 100, "the descriptors were short");
     drop(hoard);
     limit(before);
-    assert_eq!(Answer::read(&mut waiting, false).text(), "small");
+    assert_eq!(Answer::read(&mut waiting).text(), "small");
     assert_eq!(ask("/large.bin").body.len(), 1 << 20);
 }

@@ -7,8 +7,8 @@ pub(crate) mod programs;
 
 use arc_swap::ArcSwap;
 use door_dns::{DnsDoor, DnsParts, Settings};
-use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
-use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
+use ledger::{Ledger, LogRow, RowFilter};
+use policy::Policy;
 use resolver::Resolver;
 use signer::{MintNothing, Signer};
 use std::collections::HashMap;
@@ -20,7 +20,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use transport::{Cores, Drain};
-use vocab::{RuleRef, Scheme};
+use vocab::Scheme;
+
+pub(crate) use test_support::blocking as policy;
 
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) const A: u16 = 1;
@@ -221,20 +223,6 @@ fn response(query: &[u8], name: &str) -> Vec<u8> {
     out
 }
 
-pub(crate) fn policy(rules: &str) -> Policy {
-    let list =
-        ListSource { name: "test", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-    Policy::new(Arc::new(compile(&[list], 7)), ClientProfiles::everyone())
-}
-
-struct NoTexts;
-
-impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
-        None
-    }
-}
-
 /// A door, its upstream and its ledger.
 pub(crate) struct Bench {
     pub(crate) door: Arc<DnsDoor>,
@@ -287,8 +275,7 @@ impl Bench {
         };
         change(&mut settings);
         assert_eq!(settings.check(), []);
-        let ledger =
-            ledger::open(&ledger::Settings::default(), &folder, Arc::new(NoTexts)).unwrap();
+        let ledger = test_support::open_ledger(&folder);
         let client_tls = transport::ClientTls::new();
         let resolver = Resolver::start(&settings.resolver(), client_tls.clone()).unwrap();
         let around = door_dns::EffectsEnv {

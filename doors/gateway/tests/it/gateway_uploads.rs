@@ -8,10 +8,10 @@ use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 use support::{
     DEADLINE, Origin, Reply, ask, get, numbered, ok, parts, read_message, scratch, simple, start,
 };
+use test_support::until;
 
 const MEGA: usize = 1 << 20;
 
@@ -30,15 +30,6 @@ fn connect(to: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(to).unwrap();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     stream
-}
-
-/// Waits until `holds` says so.
-fn until(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < DEADLINE, "{what} did not come about");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Lengths of the files without a name in `folder` that this process holds open.

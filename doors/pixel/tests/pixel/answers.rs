@@ -285,12 +285,12 @@ fn bodies_are_taken_up_to_a_cap_and_the_connection_goes_on() {
         );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(body.as_bytes()).unwrap();
-        let answer = Answer::read(&mut stream, false);
+        let answer = Answer::read(&mut stream);
         assert_eq!((answer.status, answer.field("connection")), (204, ""));
     }
     let head = "POST /b HTTP/1.1\r\nHost: ads.example\r\nContent-Length: 9999999\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
-    let answer = Answer::read(&mut stream, false);
+    let answer = Answer::read(&mut stream);
     assert_eq!((answer.status, answer.field("connection")), (204, "close"));
 }
 
@@ -344,8 +344,8 @@ fn a_new_policy_counts_from_the_next_request_on() {
     let mut stream = edge.connect();
     let ask = b"GET / HTTP/1.1\r\nHost: ads.example\r\nAccept: text/html\r\n\r\n";
     stream.write_all(ask).unwrap();
-    assert_eq!(Answer::read(&mut stream, false).status, 403);
+    assert_eq!(Answer::read(&mut stream).status, 403);
     edge.policy.store(std::sync::Arc::new(policy_of("||tracker.example^\n")));
     stream.write_all(ask).unwrap();
-    assert_eq!(Answer::read(&mut stream, false).status, 421);
+    assert_eq!(Answer::read(&mut stream).status, 421);
 }

@@ -57,7 +57,7 @@ fn a_connection_of_null_answers_stays_in_the_lane() {
         for path in asks {
             let text = format!("GET {path} HTTP/1.1\r\nHost: ads.example\r\n\r\n");
             stream.write_all(text.as_bytes()).unwrap();
-            assert!(matches!(Answer::read(&mut stream, false).status, 200 | 204), "{path}");
+            assert!(matches!(Answer::read(&mut stream).status, 200 | 204), "{path}");
         }
         assert_eq!(edge.figure(QUICK), round * asks.len() as u64);
     }
@@ -77,7 +77,7 @@ fn a_person_is_answered_by_the_other_lane_on_the_same_connection() {
     for (fields, status) in [("", 200), ("Accept: text/html\r\n", 403), ("", 200)] {
         let text = format!("GET /a HTTP/1.1\r\nHost: ads.example\r\n{fields}\r\n");
         stream.write_all(text.as_bytes()).unwrap();
-        assert_eq!(Answer::read(&mut stream, false).status, status);
+        assert_eq!(Answer::read(&mut stream).status, status);
     }
     assert_eq!(edge.figure("tidegate_pixel_pages_total{page=\"blocked\"}"), 1);
 }

@@ -23,7 +23,7 @@ fn a_websocket_is_opened_and_closed_in_order() {
     let mut stream = edge.connect();
     let protocols = ("Sec-WebSocket-Protocol", "chat, superchat");
     stream.write_all(handshake(&[KEY, VERSION, protocols]).as_bytes()).unwrap();
-    let answer = Answer::read(&mut stream, false);
+    let answer = Answer::read(&mut stream);
     assert_eq!(answer.status, 101);
     assert_eq!(answer.field("sec-websocket-accept"), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     assert_eq!(answer.field("sec-websocket-protocol"), "chat");
@@ -42,7 +42,7 @@ fn a_client_that_talks_on_is_cut_off() {
     let edge = Edge::start(RULES);
     let mut stream = edge.connect();
     stream.write_all(handshake(&[KEY, VERSION]).as_bytes()).unwrap();
-    assert_eq!(Answer::read(&mut stream, false).status, 101);
+    assert_eq!(Answer::read(&mut stream).status, 101);
     // Text frames without end: the cap or the deadline ends it.
     let frame = [0x81, 0x80, 0, 0, 0, 0].repeat(1000);
     while stream.write_all(&frame).is_ok() {}
@@ -55,7 +55,7 @@ fn a_handshake_that_is_none_is_refused() {
     for fields in [&[KEY, ("Sec-WebSocket-Version", "8")][..], &[VERSION], &[]] {
         let mut stream = edge.connect();
         stream.write_all(handshake(fields).as_bytes()).unwrap();
-        assert_eq!(Answer::read(&mut stream, false).status, 403, "{fields:?}");
+        assert_eq!(Answer::read(&mut stream).status, 403, "{fields:?}");
     }
     let refused = "tidegate_pixel_answers_total{kind=\"websocket_refused\"}";
     assert_eq!(edge.figure(refused), 3);

@@ -6,12 +6,11 @@ use http_engine::client::{RequestSender, connect_http2};
 use http_front::HttpDoor;
 use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
 use origins::{DestinationScope, Dialer};
-use policy::{Ask, ClientProfiles, ListKind, ListSource, Policy, compile};
+use policy::{Ask, Policy};
 use resolver::{Resolver, ResolverSettings};
 use signer::{MintPolicy, Signer};
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
@@ -19,14 +18,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+pub(crate) use test_support::{DEADLINE, HttpAnswer as Answer, blocking as policy_of};
 use transport::tls::Alpn;
 use transport::{
     ClientTls, Drain, ServerTls, TcpListener, WaitForData, accept_loop, dial, listen_tcp,
 };
 use vocab::{Action, Door as DoorName, Name, RequestKind, RuleRef};
-
-/// No step of a test may take longer.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A running pixel door.
 pub(crate) struct Edge {
@@ -71,12 +68,6 @@ impl RuleTexts for Texts {
         let host = Name::from_lowercase(host).unwrap_or(Name::ROOT);
         self.0.load().rule_text(rule, host).map(|it| (it.list, it.line, it.text))
     }
-}
-
-pub(crate) fn policy_of(rules: &str) -> Policy {
-    let list =
-        ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-    Policy::new(Arc::new(compile(&[list], 1)), ClientProfiles::everyone())
 }
 
 /// Opens connections to hosts given by address alone: nobody is there to ask about names.
@@ -153,7 +144,7 @@ impl Edge {
         text.push_str("\r\n");
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
-        Answer::read(&mut stream, request.starts_with("HEAD"))
+        Answer::read_to(request, &mut stream)
     }
 
     /// A folder that goes with the door.
@@ -242,60 +233,6 @@ impl Drop for Edge {
         }
         let _ = std::fs::remove_dir_all(&self.folder);
     }
-}
-
-/// One HTTP answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) fields: HashMap<String, String>,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Answer {
-    /// Reads one answer; a HEAD's has no body whatever its length says.
-    pub(crate) fn read(stream: &mut TcpStream, to_head: bool) -> Self {
-        let mut bytes = Vec::new();
-        loop {
-            if let Some(end) = find(&bytes, b"\r\n\r\n") {
-                let mut answer = Self::head(&bytes[..end]);
-                let length = answer.field("content-length").parse().unwrap_or(0);
-                if to_head || bytes.len() >= end + 4 + length {
-                    answer.body = bytes[end + 4..].to_vec();
-                    return answer;
-                }
-            }
-            let mut piece = [0; 4096];
-            match stream.read(&mut piece).unwrap() {
-                0 => panic!("cut off: {}", String::from_utf8_lossy(&bytes)),
-                count => bytes.extend_from_slice(&piece[..count]),
-            }
-        }
-    }
-
-    fn head(bytes: &[u8]) -> Self {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        let mut lines = text.split("\r\n");
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let fields = lines
-            .filter_map(|line| line.split_once(": "))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-            .collect();
-        Self { status, fields, body: Vec::new() }
-    }
-
-    /// A field, or nothing.
-    pub(crate) fn field(&self, name: &str) -> &str {
-        self.fields.get(name).map_or("", String::as_str)
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
-}
-
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|it| it == what)
 }
 
 /// The address that every test client has.

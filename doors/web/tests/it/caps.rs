@@ -21,7 +21,7 @@ fn door(sites: &[SiteSettings]) -> (Folder, Edge) {
 
 fn serves(stream: &mut TcpStream) {
     send(stream, "www.example", "GET /x.txt", &[]);
-    assert_eq!(Answer::read(stream, false).text(), "here");
+    assert_eq!(Answer::read(stream).text(), "here");
 }
 
 /// A connection that was answered, and is held.

@@ -256,7 +256,7 @@ fn several_requests_share_a_connection() {
     let mut stream = edge.connect();
     for path in ["GET /app.js", "GET /nothing", "GET /docs/"] {
         send(&mut stream, "www.example", path, &[]);
-        let answer = Answer::read(&mut stream, false);
+        let answer = Answer::read(&mut stream);
         assert_ne!(answer.field("connection"), "close");
     }
 }

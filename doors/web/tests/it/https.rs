@@ -4,7 +4,7 @@ use crate::support::{DEADLINE, Edge, Folder, site};
 use door_web::{ClientCertificate, HstsSettings, SiteSettings, TlsSettings};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use test_support::until;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use transport::tls::Alpn;
 
@@ -85,15 +85,6 @@ fn handshake(edge: &Edge, base: &Folder, name: &str, args: &[&str]) -> String {
     all.extend(args);
     let output = openssl(base, &all);
     String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !is_so() {
-        assert!(start.elapsed() < DEADLINE, "waited for {what}");
-        // Between two looks at another program's answer, which cannot be awaited.
-        std::thread::park_timeout(Duration::from_millis(20));
-    }
 }
 
 #[test]

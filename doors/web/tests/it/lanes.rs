@@ -83,11 +83,11 @@ fn the_quick_lane_records_what_it_answers() {
     let mut stream = edge.connect();
     for (path, status) in [("/small.js?x=1", 200), ("/middle.css", 200), ("/small.js", 200)] {
         send(&mut stream, "www.example", &format!("GET {path}"), &[]);
-        assert_eq!(Answer::read(&mut stream, false).status, status, "{path}");
+        assert_eq!(Answer::read(&mut stream).status, status, "{path}");
     }
     // left to the handler, on the same connection.
     send(&mut stream, "www.example", "GET /blocked.js", &[]);
-    assert_eq!(Answer::read(&mut stream, false).status, 403);
+    assert_eq!(Answer::read(&mut stream).status, 403);
     let rows = edge.rows(4);
     let row = |path: &str| {
         let url = format!("http://www.example{path}");

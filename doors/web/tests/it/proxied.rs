@@ -45,10 +45,10 @@ fn the_client_is_whom_the_proxy_names() {
     for header in [&line[..], &v2([192, 0, 2, 7])] {
         let mut stream = edge.connect();
         stream.write_all(&[header, GET].concat()).unwrap();
-        assert_eq!(Answer::read(&mut stream, false).text(), "hello");
+        assert_eq!(Answer::read(&mut stream).text(), "hello");
         // The connection goes on as any other.
         stream.write_all(GET).unwrap();
-        assert_eq!(Answer::read(&mut stream, false).text(), "hello");
+        assert_eq!(Answer::read(&mut stream).text(), "hello");
     }
     assert!(edge.rows(4).iter().all(|row| row.client.to_string() == "192.0.2.7"));
 }
@@ -61,7 +61,7 @@ fn a_header_in_single_bytes_is_understood() {
     for byte in [&v2([192, 0, 2, 8])[..], GET].concat() {
         stream.write_all(&[byte]).unwrap();
     }
-    assert_eq!(Answer::read(&mut stream, false).text(), "hello");
+    assert_eq!(Answer::read(&mut stream).text(), "hello");
     assert_eq!(edge.rows(1)[0].client.to_string(), "192.0.2.8");
 }
 
@@ -70,7 +70,7 @@ fn a_health_check_is_the_proxys_own() {
     let (edge, _base) = edge("127.0.0.1");
     let mut stream = edge.connect();
     stream.write_all(&[&b"PROXY UNKNOWN\r\n"[..], GET].concat()).unwrap();
-    assert_eq!(Answer::read(&mut stream, false).text(), "hello");
+    assert_eq!(Answer::read(&mut stream).text(), "hello");
     assert_eq!(edge.rows(1)[0].client.to_string(), "127.0.0.1");
 }
 
@@ -98,5 +98,5 @@ fn a_listener_without_proxies_believes_nobody() {
     let mut stream: TcpStream = edge.connect();
     stream.set_read_timeout(Some(DEADLINE)).unwrap();
     stream.write_all(&[&b"PROXY UNKNOWN\r\n"[..], GET].concat()).unwrap();
-    assert_ne!(Answer::read(&mut stream, false).status, 200);
+    assert_ne!(Answer::read(&mut stream).status, 200);
 }

@@ -175,13 +175,13 @@ fn a_thousand_requests_share_few_connections() {
     let mut stream = edge.connect();
     for _ in 0..1_000 {
         crate::support::send(&mut stream, "x", "GET /x.php", &[]);
-        assert_eq!(Answer::read(&mut stream, false).text(), "x");
+        assert_eq!(Answer::read(&mut stream).text(), "x");
     }
     let opened = edge.door.script_connections();
     assert!(opened <= 3, "{opened} connections");
     drop(php);
     crate::support::send(&mut stream, "x", "GET /x.php", &[]);
-    assert_eq!(Answer::read(&mut stream, false).status, 502, "a server that has gone");
+    assert_eq!(Answer::read(&mut stream).status, 502, "a server that has gone");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn a_listener_shows_its_own_sites_only() {
     let mut stream = std::net::TcpStream::connect(free).unwrap();
     stream.set_read_timeout(Some(crate::support::DEADLINE)).unwrap();
     crate::support::send(&mut stream, "one.example", "GET /", &[]);
-    assert_eq!(crate::support::Answer::read(&mut stream, false).text(), "two");
+    assert_eq!(crate::support::Answer::read(&mut stream).text(), "two");
 }
 
 #[test]

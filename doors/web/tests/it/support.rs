@@ -4,62 +4,17 @@ use arc_swap::ArcSwap;
 use door_web::{SiteSettings, WebDoor, WebParts};
 use file_access::private_files::PrivateFiles;
 use http_front::HttpDoor;
-use ledger::{Ledger, LogRow, RowFilter, RuleTexts};
-use policy::{ClientProfiles, ListKind, ListSource, Policy, compile};
+use ledger::{Ledger, LogRow, RowFilter};
 use settings::Text;
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+pub(crate) use test_support::{DEADLINE, HttpAnswer as Answer, ScratchFolder as Folder};
 use transport::{Drain, WaitForData, accept_loop, listen_tcp};
-use vocab::{Listen, RuleRef, Scheme};
-
-/// No step of a test may take longer.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(20);
-
-/// A folder that goes when the test ends.
-pub(crate) struct Folder(PathBuf);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Relaxed);
-        let path =
-            std::env::temp_dir().join(format!("tidegate-web-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Writes a file, with the folders above it.
-    pub(crate) fn write(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.0.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-struct NoTexts;
-
-impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
-        None
-    }
-}
+use vocab::{Listen, Scheme};
 
 /// A running web door.
 pub(crate) struct Edge {
@@ -106,11 +61,8 @@ impl Edge {
 
     fn begin(base: &Folder, sites: &[SiteSettings], rules: &str, private: PrivateFiles) -> Self {
         let state = Folder::new();
-        let list =
-            ListSource { name: "mine", kind: ListKind::Block, text: rules.as_bytes(), files: &[] };
-        let policy = Policy::new(Arc::new(compile(&[list], 1)), ClientProfiles::everyone());
-        let ledger =
-            ledger::open(&ledger::Settings::default(), state.path(), Arc::new(NoTexts)).unwrap();
+        let policy = test_support::blocking(rules);
+        let ledger = test_support::open_ledger(state.path());
         let told: Arc<Mutex<Vec<String>>> = Arc::default();
         let parts = WebParts {
             policy: Arc::new(ArcSwap::from_pointee(policy)),
@@ -167,7 +119,7 @@ impl Edge {
     pub(crate) fn ask_host(&self, host: &str, request: &str, fields: &[(&str, &str)]) -> Answer {
         let mut stream = self.connect();
         send(&mut stream, host, request, fields);
-        Answer::read(&mut stream, request.starts_with("HEAD"))
+        Answer::read_to(request, &mut stream)
     }
 
     /// Asks until the answer has this body: the kernel tells of changes on a thread of its own.
@@ -225,60 +177,4 @@ pub(crate) fn send(stream: &mut TcpStream, host: &str, request: &str, fields: &[
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes()).unwrap();
-}
-
-/// One HTTP answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) fields: HashMap<String, String>,
-    pub(crate) body: Vec<u8>,
-}
-
-impl Answer {
-    /// Reads one answer; a HEAD's has no body whatever its length says.
-    pub(crate) fn read(stream: &mut TcpStream, to_head: bool) -> Self {
-        let mut bytes = Vec::new();
-        loop {
-            let end = bytes.windows(4).position(|it| it == b"\r\n\r\n");
-            if let Some(end) = end {
-                let mut answer = Self::head(&bytes[..end]);
-                let length = answer.field("content-length").parse().unwrap_or(0);
-                let has_body = !to_head && answer.status != 304;
-                answer.body = bytes[end + 4..].to_vec();
-                while has_body && answer.body.len() < length {
-                    let mut piece = vec![0; 64 << 10];
-                    let count = stream.read(&mut piece).unwrap();
-                    assert_ne!(count, 0, "cut off after {} of {length}", answer.body.len());
-                    answer.body.extend_from_slice(&piece[..count]);
-                }
-                return answer;
-            }
-            let mut piece = [0; 4096];
-            match stream.read(&mut piece).unwrap() {
-                0 => panic!("cut off: {}", String::from_utf8_lossy(&bytes)),
-                count => bytes.extend_from_slice(&piece[..count]),
-            }
-        }
-    }
-
-    fn head(bytes: &[u8]) -> Self {
-        let text = String::from_utf8(bytes.to_vec()).unwrap();
-        let mut lines = text.split("\r\n");
-        let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        let fields = lines
-            .filter_map(|line| line.split_once(": "))
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-            .collect();
-        Self { status, fields, body: Vec::new() }
-    }
-
-    /// A field, or nothing.
-    pub(crate) fn field(&self, name: &str) -> &str {
-        self.fields.get(name).map_or("", String::as_str)
-    }
-
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.body).into_owned()
-    }
 }

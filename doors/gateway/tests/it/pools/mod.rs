@@ -10,8 +10,8 @@ mod waiting;
 
 use door_gateway::{BalanceMethod, PoolSettings, Settings};
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
-use support::{DEADLINE, simple};
+use support::simple;
+use test_support::until;
 
 /// One pool of these servers, taken in turn, with changes.
 fn pool_of(servers: &[SocketAddr], change: impl FnOnce(&mut PoolSettings)) -> Settings {
@@ -20,15 +20,6 @@ fn pool_of(servers: &[SocketAddr], change: impl FnOnce(&mut PoolSettings)) -> Se
     pool.balance = BalanceMethod::RoundRobin;
     change(pool);
     settings
-}
-
-/// Waits until it is so; a test that waits for longer has failed.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + DEADLINE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn span(text: &str) -> settings::Text<vocab::TimeSpan> {

@@ -7,65 +7,21 @@ use door_gateway::{
     CacheEnvironment, GatewayDoor, GatewayParts, PoolSettings, RouteSettings, Settings,
 };
 use http_front::HttpDoor;
-use ledger::{Ledger, RuleTexts};
+use ledger::Ledger;
 use origins::Dialer;
 use resolver::{Resolver, ResolverSettings};
-use std::cell::RefCell;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
+pub(crate) use test_support::scratch;
 use transport::{ClientTls, Drain, WaitForData, accept_loop, clock, listen_tcp};
-use vocab::{RuleRef, Scheme};
-
-struct NoTexts;
-
-impl RuleTexts for NoTexts {
-    fn text(&self, _: RuleRef, _: &str) -> Option<(String, u32, String)> {
-        None
-    }
-}
-
-/// The folders of a thread's test, removed when it ends.
-struct Folders(RefCell<Vec<PathBuf>>);
-
-impl Drop for Folders {
-    fn drop(&mut self) {
-        for folder in self.0.take() {
-            let _ = std::fs::remove_dir_all(folder);
-        }
-    }
-}
-
-thread_local! {
-    static FOLDERS: Folders = const { Folders(RefCell::new(Vec::new())) };
-}
-
-/// An empty folder that goes when the test ends.
-pub(crate) fn scratch() -> PathBuf {
-    static COUNT: AtomicUsize = AtomicUsize::new(0);
-    let number = COUNT.fetch_add(1, SeqCst);
-    let dir =
-        std::env::temp_dir().join(format!("tidegate-gateway-{}-{number}", std::process::id()));
-    std::fs::create_dir_all(&dir).unwrap();
-    FOLDERS.with(|folders| folders.0.borrow_mut().push(dir.clone()));
-    dir
-}
+use vocab::Scheme;
 
 pub(crate) fn open_ledger() -> Ledger {
-    ledger::open(&ledger::Settings::default(), &scratch(), Arc::new(NoTexts)).unwrap()
+    test_support::open_ledger(&scratch())
 }
 
 pub(crate) fn policy(rules: &str) -> Arc<ArcSwap<policy::Policy>> {
-    let list = policy::ListSource {
-        name: "mine",
-        kind: policy::ListKind::Block,
-        text: rules.as_bytes(),
-        files: &[],
-    };
-    let rules = policy::compile(&[list], 1);
-    let policy = policy::Policy::new(Arc::new(rules), policy::ClientProfiles::everyone());
-    Arc::new(ArcSwap::from_pointee(policy))
+    Arc::new(ArcSwap::from_pointee(test_support::blocking(rules)))
 }
 
 pub(crate) fn parts(rules: &str) -> GatewayParts {
