@@ -13,13 +13,14 @@ use rcgen::{
 };
 use rustix::fs::{Mode, OFlags, RenameFlags};
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use x509_parser::prelude::{FromDer, X509Certificate};
+use x509_parser::nom;
+use x509_parser::prelude::{FromDer, X509Certificate, X509Error};
 
 /// Time for which a new authority is valid. Apple's limit of 825 days is for leaves; people install
 /// this by hand, so it must last.
@@ -45,6 +46,17 @@ pub enum AuthorityError {
     Expired(PathBuf),
     /// Signing or key generation failed.
     Crypto(String),
+}
+
+/// Why a text is no certificate of an authority.
+#[derive(Debug)]
+pub enum BadCaCertificate {
+    /// There is no certificate in PEM.
+    Pem(pem::Error),
+    /// The content is no certificate.
+    Der(nom::Err<X509Error>),
+    /// Certificates may not be signed with it.
+    NotAuthority,
 }
 
 /// The key and what it signs with.
@@ -91,7 +103,7 @@ impl CaCertificate {
             Err(why) => return Some(AuthorityError::Read(cert, why)),
         };
         if let Err(why) = Self::from_pem(&pem) {
-            return Some(AuthorityError::Broken(cert, why));
+            return Some(AuthorityError::Broken(cert, why.to_string()));
         }
         let der = CertificateDer::from_pem_slice(pem.as_bytes()).ok()?;
         let is_its = public_key(&der) == Some(pair.subject_public_key_info());
@@ -99,11 +111,11 @@ impl CaCertificate {
     }
 
     /// A certificate of an authority, in PEM.
-    pub fn from_pem(pem: &str) -> Result<Self, String> {
-        let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(|why| why.to_string())?;
-        let (_, parsed) = X509Certificate::from_der(&der).map_err(|why| why.to_string())?;
+    pub fn from_pem(pem: &str) -> Result<Self, BadCaCertificate> {
+        let der = CertificateDer::from_pem_slice(pem.as_bytes()).map_err(BadCaCertificate::Pem)?;
+        let (_, parsed) = X509Certificate::from_der(&der).map_err(BadCaCertificate::Der)?;
         if !parsed.is_ca() {
-            return Err("the certificate is not an authority's".into());
+            return Err(BadCaCertificate::NotAuthority);
         }
         let secs = |at: x509_parser::time::ASN1Time| u64::try_from(at.timestamp()).unwrap_or(0);
         let validity = parsed.validity();
@@ -192,7 +204,8 @@ impl CertificateAuthority {
         let pem =
             std::fs::read_to_string(cert).map_err(|why| AuthorityError::Read(cert.into(), why))?;
         let broken = |why: String| AuthorityError::Broken(cert.into(), why);
-        let mut certificate = CaCertificate::from_pem(&pem).map_err(broken)?;
+        let mut certificate =
+            CaCertificate::from_pem(&pem).map_err(|why| broken(why.to_string()))?;
         let mut der = CertificateDer::from_pem_slice(pem.as_bytes())
             .map_err(|why| broken(why.to_string()))?;
         if public_key(&der) != Some(pair.subject_public_key_info()) {
@@ -202,7 +215,8 @@ impl CertificateAuthority {
             // Where it cannot be made anew, the old one serves as long as it is valid.
             && let Some(renewed) = renew(cert, &der, &pair, exclusions, unix_secs)
         {
-            certificate = CaCertificate::from_pem(&renewed).map_err(broken)?;
+            certificate =
+                CaCertificate::from_pem(&renewed).map_err(|why| broken(why.to_string()))?;
             der = CertificateDer::from_pem_slice(renewed.as_bytes())
                 .map_err(|why| broken(why.to_string()))?;
         }
@@ -362,6 +376,18 @@ fn sha256(bytes: &[u8]) -> [u8; 32] {
     }
     digest
 }
+
+impl fmt::Display for BadCaCertificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pem(why) => why.fmt(f),
+            Self::Der(why) => why.fmt(f),
+            Self::NotAuthority => f.write_str("the certificate is not an authority's"),
+        }
+    }
+}
+
+impl std::error::Error for BadCaCertificate {}
 
 impl fmt::Display for AuthorityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -11,6 +11,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::ResolvesServerCert;
 use rustls::sign::{CertifiedKey, SigningKey, SingleCertAndKey};
+use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use tokio::sync::Notify;
@@ -52,11 +53,20 @@ pub(crate) struct LeafKey {
     pub(crate) public: Vec<u8>,
 }
 
+/// Why there is no key of leaves.
+#[derive(Debug)]
+pub(crate) enum LeafKeyError {
+    /// The pair cannot be generated.
+    Generation(rcgen::Error),
+    /// The pair cannot be signed with.
+    Signing(rustls::Error),
+}
+
 /// The RSA key of leaves, which takes some tenths of a second to make: longer than a client on a
 /// busy machine may wait. So it is made once, whoever goes away meanwhile.
 #[derive(Default)]
 pub(crate) struct RsaKey {
-    pub(crate) made: OnceLock<Result<LeafKey, String>>,
+    pub(crate) made: OnceLock<Result<LeafKey, LeafKeyError>>,
     pub(crate) begun: AtomicBool,
     pub(crate) done: Notify,
 }
@@ -122,16 +132,27 @@ impl LeafNames {
     }
 }
 
+impl fmt::Display for LeafKeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Generation(why) => why.fmt(f),
+            Self::Signing(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for LeafKeyError {}
+
 impl LeafKey {
-    pub(crate) fn make(kind: KeyKind) -> Result<Self, String> {
+    pub(crate) fn make(kind: KeyKind) -> Result<Self, LeafKeyError> {
         let pair = match kind {
             KeyKind::P256 => KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256),
             KeyKind::Rsa => KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048),
         };
-        let pair = pair.map_err(|why| why.to_string())?;
+        let pair = pair.map_err(LeafKeyError::Generation)?;
         let pkcs8 = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(pair.serialize_der()));
         let signing = rustls::crypto::aws_lc_rs::sign::any_supported_type(&pkcs8)
-            .map_err(|why| why.to_string())?;
+            .map_err(LeafKeyError::Signing)?;
         Ok(Self { signing, public: pair.subject_public_key_info() })
     }
 }

@@ -27,7 +27,7 @@ mod supervisor;
 pub mod trust;
 
 pub use audit::AUDIT_BYTES_MAX;
-pub use authority::{AuthorityError, CaCertificate};
+pub use authority::{AuthorityError, BadCaCertificate, CaCertificate};
 pub use exclusions::{EXCLUDED_DEFAULT, EXCLUDED_MAX, NameExclusions};
 pub use frame::round_trips;
 pub use issuer::{LeafIssuer, OwnServerNames};
@@ -41,4 +41,4 @@ pub use program::SignerProgram;
 pub use settings::{BundleMode, Settings, VouchMode};
 pub use signer::{ClientSignatures, LEAVES_MAX, Signer, SignerCounts};
 pub use subject::{CertificateSubject, IDENTITY_NAMES_MAX};
-pub use supervisor::{ANSWER_MAX, ORDERS_MAX, SignerSuccession};
+pub use supervisor::{ANSWER_MAX, ORDERS_MAX, SignerStartError, SignerSuccession};

@@ -5,9 +5,10 @@
 //! from a process that may have been taken over; the issuer believes none of them. Called by the
 //! hidden command that Tidegate starts itself with.
 
+use crate::authority::AuthorityError;
 use crate::exclusions::NameExclusions;
 use crate::frame::{FRAME_BYTES_MAX, SignerReply, SignerRequest};
-use crate::issuer::{LeafIssuer, OwnServerNames};
+use crate::issuer::{LeafIssuer, OwnServerNames, SigningRefusal};
 use crate::mint_policy::{MintNothing, MintPolicy};
 use crate::settings::VouchMode;
 use rustix::fd::{AsFd, OwnedFd};
@@ -15,7 +16,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketType, recv, send, sockopt};
 use rustix::stdio::dup2_stdout;
-use sandbox::signer_process;
+use sandbox::signer_process::{self, SandboxError};
 use std::fmt;
 use std::fs::File;
 use std::path::PathBuf;
@@ -47,6 +48,21 @@ pub enum ProcessError {
     Failed(String),
 }
 
+/// Why the process cannot take orders.
+#[derive(Debug)]
+enum NotPrepared {
+    /// The authority cannot be opened.
+    Authority(AuthorityError),
+    /// The process cannot give up its rights.
+    Sandbox(SandboxError),
+    /// The policy cannot be read.
+    Policy(String),
+    /// No leaf can be signed.
+    SelfTest(SigningRefusal),
+    /// No leaf can be signed inside the sandbox.
+    SandboxedSelfTest(SigningRefusal),
+}
+
 impl SignerTask {
     /// Runs until the parent goes. `policy` is read after the parent has been told about the
     /// authority: it takes longest.
@@ -71,7 +87,7 @@ impl SignerTask {
                 Ok(())
             }
             Err(why) => {
-                let why = why.replace(HANDED_FOLDER, &named.display().to_string());
+                let why = why.to_string().replace(HANDED_FOLDER, &named.display().to_string());
                 tell(&SignerReply::Failed(why.clone()));
                 Err(ProcessError::Failed(why))
             }
@@ -82,12 +98,11 @@ impl SignerTask {
         self,
         policy: impl FnOnce() -> Result<Arc<dyn MintPolicy>, String>,
         tell: &impl Fn(&SignerReply),
-    ) -> Result<LeafIssuer, String> {
-        let say = |why: &dyn fmt::Display| why.to_string();
+    ) -> Result<LeafIssuer, NotPrepared> {
         let clock = self.clock;
         let mut issuer =
             LeafIssuer::open(&self.dir, Arc::new(MintNothing), self.exclusions, clock())
-                .map_err(|why| say(&why))?
+                .map_err(NotPrepared::Authority)?
                 .with_own_names(self.own_names);
         tell(&SignerReply::Opened(issuer.certificate().pem.clone()));
         let mut troubles = Vec::new();
@@ -102,12 +117,12 @@ impl SignerTask {
         // From here on nothing is read or written by its folder.
         let _ = File::open("/dev/null").map(dup2_stdout);
         // The lists come from a folder of the other process, so they are not read as root.
-        let user = signer_process::leave_root(&self.user).map_err(|why| say(&why))?;
-        let issuer = issuer.with_policy(policy()?);
+        let user = signer_process::leave_root(&self.user).map_err(NotPrepared::Sandbox)?;
+        let issuer = issuer.with_policy(policy().map_err(NotPrepared::Policy)?);
         // The generator's state is made before the sandbox is entered.
-        issuer.self_test(clock()).map_err(|why| format!("{why:?}"))?;
-        troubles.extend(signer_process::enter(&user).map_err(|why| say(&why))?);
-        issuer.self_test(clock()).map_err(|why| format!("inside its sandbox: {why:?}"))?;
+        issuer.self_test(clock()).map_err(NotPrepared::SelfTest)?;
+        troubles.extend(signer_process::enter(&user).map_err(NotPrepared::Sandbox)?);
+        issuer.self_test(clock()).map_err(NotPrepared::SandboxedSelfTest)?;
         tell(&SignerReply::Ready((!troubles.is_empty()).then(|| troubles.join("; "))));
         Ok(issuer)
     }
@@ -180,6 +195,21 @@ impl fmt::Display for ProcessError {
 }
 
 impl std::error::Error for ProcessError {}
+
+impl fmt::Display for NotPrepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Authority(why) => why.fmt(f),
+            Self::Sandbox(why) => why.fmt(f),
+            Self::Policy(why) => f.write_str(why),
+            // For whoever mends it: with the refusal's own name.
+            Self::SelfTest(why) => write!(f, "{why:?}"),
+            Self::SandboxedSelfTest(why) => write!(f, "inside its sandbox: {why:?}"),
+        }
+    }
+}
+
+impl std::error::Error for NotPrepared {}
 
 impl fmt::Debug for SignerTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -9,7 +9,7 @@ use crate::authority::{AuthorityError, CaCertificate};
 use crate::bundles::NameBundles;
 use crate::coverage::{self, LeafCoverage, RENEW_AFTER_DAYS};
 use crate::exclusions::NameExclusions;
-use crate::issuer::{KeyKind, LeafIssuer, SigningOrder};
+use crate::issuer::{KeyKind, LeafIssuer, SigningOrder, SigningRefusal};
 use crate::launcher::SignerLauncher;
 use crate::leaf::{LeafCertificate, LeafKey, LeafNames, RsaKey};
 use crate::mint_error::MintError;
@@ -18,7 +18,7 @@ use crate::names::{self, BadName};
 use crate::program::SignerProgram;
 use crate::settings::{Settings, VouchMode};
 use crate::subject::{CertificateSubject, IDENTITY_NAMES_MAX};
-use crate::supervisor::{SignerStart, SignerSuccession, SignerSupervisor};
+use crate::supervisor::{SignerStart, SignerStartError, SignerSuccession, SignerSupervisor};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use rate_limit::{ClientBuckets, ClientRate, TokenTaken};
@@ -178,7 +178,8 @@ impl Signer {
         let signer = Self {
             issuer_handle,
             policy,
-            p256: LeafKey::make(KeyKind::P256).map_err(AuthorityError::Crypto)?,
+            p256: LeafKey::make(KeyKind::P256)
+                .map_err(|why| AuthorityError::Crypto(why.to_string()))?,
             rsa: Arc::default(),
             leaf_cache: Cache::with_weighter(LEAVES_MAX, LEAVES_MAX as u64, LeafWeight),
             bundles: NameBundles::default(),
@@ -186,13 +187,14 @@ impl Signer {
             vouches: AtomicBool::new(false),
             counters: SignerCounters::default(),
         };
-        signer.announce_key(KeyKind::P256, &signer.p256).map_err(AuthorityError::Crypto)?;
+        let announced = signer.announce_key(KeyKind::P256, &signer.p256);
+        announced.map_err(|why| AuthorityError::Crypto(format!("{why:?}")))?;
         Ok(signer)
     }
 
     /// Starts the signer's process, if it is one, and waits until it has opened the authority; or
     /// says why it cannot.
-    pub fn start(&self) -> Result<(), String> {
+    pub fn start(&self) -> Result<(), SignerStartError> {
         match &self.issuer_handle {
             IssuerHandle::InProcess(_) => Ok(()),
             IssuerHandle::Process(supervisor) => supervisor.start(),
@@ -201,7 +203,7 @@ impl Signer {
 
     /// Has the signer's process, if one runs, replaced by one that reads configuration and lists
     /// anew; waits until it has. Handshakes are served all the while, by the old one first.
-    pub fn reload(&self) -> Result<SignerSuccession, String> {
+    pub fn reload(&self) -> Result<SignerSuccession, SignerStartError> {
         match &self.issuer_handle {
             IssuerHandle::InProcess(_) => Ok(SignerSuccession::NONE),
             IssuerHandle::Process(supervisor) => supervisor.restart(),
@@ -442,22 +444,19 @@ impl Signer {
         if self.rsa.made.get().is_none() {
             done.await;
         }
-        let made = self
-            .rsa
-            .made
-            .get()
-            .map_or(Err("it is not made yet"), |made| made.as_ref().map_err(String::as_str));
-        let key = made.map_err(|why| crypto(&why))?;
+        let made = self.rsa.made.get().ok_or_else(|| crypto(&"it is not made yet"))?;
+        let key = made.as_ref().map_err(|why| crypto(why))?;
         // Told again with each new leaf: these are few, and it costs a packet.
-        self.announce_key(KeyKind::Rsa, key).map_err(|why| crypto(&why))?;
+        self.announce_key(KeyKind::Rsa, key)
+            .map_err(|why| MintError::Crypto(format!("{why:?}")))?;
         Ok(key)
     }
 
-    fn announce_key(&self, kind: KeyKind, key: &LeafKey) -> Result<(), String> {
+    fn announce_key(&self, kind: KeyKind, key: &LeafKey) -> Result<(), SigningRefusal> {
         match &self.issuer_handle {
             IssuerHandle::InProcess(issuer) => {
                 let mut issuer = issuer.lock().unwrap_or_else(PoisonError::into_inner);
-                issuer.set_key(kind, &key.public).map_err(|why| format!("{why:?}"))
+                issuer.set_key(kind, &key.public)
             }
             IssuerHandle::Process(supervisor) => {
                 supervisor.take_key(kind, key.public.clone());

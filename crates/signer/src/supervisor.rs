@@ -17,6 +17,8 @@ use arc_swap::ArcSwapOption;
 use channel::{OrderAnswer, SignerChannel, SignerLink, WaitingOrder};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
+use std::fmt;
+use std::io;
 use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
@@ -57,6 +59,17 @@ pub(crate) enum NoAnswer {
     TimedOut(Option<String>),
 }
 
+/// Why no process of the signer's takes orders.
+#[derive(Debug)]
+pub enum SignerStartError {
+    /// There is no thread to look after it.
+    NoThread(io::Error),
+    /// Was not ready in time.
+    TimedOut,
+    /// Ended before it was ready; why, as far as it or the system said.
+    Failed(String),
+}
+
 /// The process, as long as this lives.
 pub(crate) struct SignerSupervisor(Arc<SupervisorShared>);
 
@@ -93,20 +106,20 @@ impl SignerSupervisor {
     }
 
     /// Starts it if it was not, and waits until the authority is open.
-    pub(crate) fn start(&self) -> Result<(), String> {
+    pub(crate) fn start(&self) -> Result<(), SignerStartError> {
         let mut channel = self.0.channel();
         self.ensure_started(&mut channel)?;
         self.0.wait(channel, |channel| channel.opened > 0 || channel.failed > 0)?;
         let channel = self.0.channel();
         if channel.opened == 0 {
-            return Err(channel.trouble.clone().unwrap_or_default());
+            return Err(SignerStartError::Failed(channel.trouble.clone().unwrap_or_default()));
         }
         Ok(())
     }
 
     /// Starts another process, which reads everything anew, beside the one that serves, and waits
     /// until it has taken the other's place. Where none was started yet there is nothing to do.
-    pub(crate) fn restart(&self) -> Result<SignerSuccession, String> {
+    pub(crate) fn restart(&self) -> Result<SignerSuccession, SignerStartError> {
         let mut channel = self.0.channel();
         if !channel.is_kept {
             return Ok(SignerSuccession(None));
@@ -125,7 +138,7 @@ impl SignerSupervisor {
             return Ok(SignerSuccession(Some(Arc::clone(&self.0))));
         }
         channel.cancel_start(number);
-        outcome.and(Err(channel.failure.clone().unwrap_or_default()))
+        outcome.and(Err(SignerStartError::Failed(channel.failure.clone().unwrap_or_default())))
     }
 
     /// The public key of leaves of a kind, for this process and all that follow it.
@@ -191,7 +204,8 @@ impl SignerSupervisor {
 
     fn submit(&self, order: SigningOrder, answer: OrderAnswer) -> Result<WaitGuard<'_>, NoAnswer> {
         let mut channel = self.0.channel();
-        self.ensure_started(&mut channel).map_err(|why| NoAnswer::TimedOut(Some(why)))?;
+        let started = self.ensure_started(&mut channel);
+        started.map_err(|why| NoAnswer::TimedOut(Some(why.to_string())))?;
         if channel.waiting.len() >= ORDERS_MAX {
             return Err(NoAnswer::Busy);
         }
@@ -205,7 +219,7 @@ impl SignerSupervisor {
     }
 
     /// Sees that a process is there or on its way.
-    fn ensure_started(&self, channel: &mut SignerChannel) -> Result<(), String> {
+    fn ensure_started(&self, channel: &mut SignerChannel) -> Result<(), SignerStartError> {
         if !channel.is_kept {
             let number = channel.begin_start();
             self.supervise(number)?;
@@ -215,11 +229,11 @@ impl SignerSupervisor {
     }
 
     /// Starts the process of this number in a thread of its own, which looks after it.
-    fn supervise(&self, number: u64) -> Result<(), String> {
+    fn supervise(&self, number: u64) -> Result<(), SignerStartError> {
         let shared = Arc::clone(&self.0);
         let thread = std::thread::Builder::new().name("signer".into());
         let spawned = thread.spawn(move || shared.supervise(number)).map(drop);
-        spawned.map_err(|why| format!("no thread for the signer: {why}"))
+        spawned.map_err(SignerStartError::NoThread)
     }
 }
 
@@ -247,6 +261,18 @@ impl Drop for SignerSuccession {
         }
     }
 }
+
+impl fmt::Display for SignerStartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoThread(why) => write!(f, "no thread for the signer: {why}"),
+            Self::TimedOut => f.write_str("the signer does not start"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for SignerStartError {}
 
 impl Drop for SignerSupervisor {
     fn drop(&mut self) {
@@ -284,12 +310,12 @@ impl SupervisorShared {
         &self,
         channel: MutexGuard<'_, SignerChannel>,
         until: impl Fn(&SignerChannel) -> bool,
-    ) -> Result<(), String> {
+    ) -> Result<(), SignerStartError> {
         let (_line, timeout) = self
             .changed
             .wait_timeout_while(channel, START_MAX, |channel| !until(channel))
             .unwrap_or_else(PoisonError::into_inner);
-        if timeout.timed_out() { Err("the signer does not start".into()) } else { Ok(()) }
+        if timeout.timed_out() { Err(SignerStartError::TimedOut) } else { Ok(()) }
     }
 
     /// A thread: starts a process and listens to it; where it was the one to count on, the next.
@@ -318,7 +344,7 @@ impl SupervisorShared {
     }
 
     /// Starts the process of this number, which is expected.
-    fn start(&self, number: u64) -> std::io::Result<(SignerProcess<'_>, Arc<SignerLink>)> {
+    fn start(&self, number: u64) -> io::Result<(SignerProcess<'_>, Arc<SignerLink>)> {
         let (ours, theirs) = socket_pair()?;
         let process = match &self.start {
             SignerStart::Launcher(launcher) => {

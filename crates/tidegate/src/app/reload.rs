@@ -11,7 +11,7 @@ use super::http::BoundListeners;
 use super::subscriptions::ListsNotInForce;
 use super::{RunningApp, RunningDoors, lists, memory, private};
 use super::{compiling, effective};
-use ::signer::SignerSuccession;
+use ::signer::{SignerStartError, SignerSuccession};
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use policy::Policy;
@@ -48,7 +48,7 @@ impl RunningApp {
         let (policy, _) = compiling::compile(&plan, self.state.path(), Some(before.rules()))
             .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
-        let succession = self.reload_signer().map_err(lines)?;
+        let succession = self.reload_signer().map_err(|why| lines(why.to_string()))?;
         self.apply(&mut running, plan).map_err(lines)?;
         succession.keep();
         let (lists, rules) = self.swap(policy, before);
@@ -62,7 +62,7 @@ impl RunningApp {
 
     /// Has the signer read everything again. One that did not work before either is no reason to
     /// keep old settings: why it does not is among the warnings.
-    fn reload_signer(&self) -> Result<SignerSuccession, String> {
+    fn reload_signer(&self) -> Result<SignerSuccession, SignerStartError> {
         let answered = self.signer.is_ready();
         self.signer
             .reload()

@@ -5,6 +5,7 @@
 
 use crate::app::lists::ListReadError;
 use crate::cli::CommandFailure;
+use ::signer::SignerStartError;
 use fetch::FetchFailure;
 use std::fmt;
 use std::io;
@@ -49,7 +50,7 @@ pub(crate) enum ListsNotInForce {
     /// Not all could be read.
     Unreadable(CommandFailure),
     /// They are, but the signer goes on with those of before.
-    SignerKeeps(String),
+    SignerKeeps(SignerStartError),
     /// A fault stopped the compiler.
     CompilingBroke,
 }
