@@ -33,6 +33,7 @@ pub use settings::{
     EffectsPlan, ErrorMode, HttpSpec, IpsetSpec, JOBS_MAX, JobSettings, JobTime, NftFamily, NftSet,
     NftsetSpec, ReloadWhat, ScriptSpec,
 };
+pub use targets::BadShortForm;
 
 use build::{BuiltEffect, EffectBuild, EffectDispatch, job_duty};
 use counts::{EffectCounts, FailureReporter};

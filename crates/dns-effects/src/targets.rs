@@ -4,6 +4,7 @@
 //! effects are started and when a configuration is checked.
 
 use super::settings::{IpsetSpec, NftFamily, NftSet, NftsetSpec, SetPlace, SetTarget};
+use std::fmt;
 use vocab::Complaint;
 
 /// Bytes of a set's name: `IPSET_MAXNAMELEN` and `NFT_SET_MAXNAMELEN` with their zero byte.
@@ -16,6 +17,25 @@ const MASK4: u8 = 24;
 const IPSET_MASK6: u8 = 32;
 const NFT_MASK6: u8 = 48;
 
+/// Why a short form names no sets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BadShortForm {
+    /// This many sets are named.
+    SetCount(usize),
+    /// This is no set of ipset, which has three parts.
+    IpsetParts(String),
+    /// This is no set of nftables, which has five parts.
+    NftsetParts(String),
+    /// This is no family of ipset.
+    IpsetFamily(String),
+    /// This is no family of a table.
+    TableFamily(String),
+    /// This is no type of address.
+    AddressType(String),
+    /// This is no prefix length.
+    PrefixLength(String),
+}
+
 /// The sets of one effect.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct SetTargets {
@@ -25,18 +45,18 @@ pub(super) struct SetTargets {
 
 impl IpsetSpec {
     /// Reads the short form of mosdns: one or two of `NAME,inet|inet6,MASK`.
-    pub fn from_short_form(text: &str) -> Result<Self, String> {
+    pub fn from_short_form(text: &str) -> Result<Self, BadShortForm> {
         let mut spec = Self::default();
         for field in short_fields(text)? {
             let parts: Vec<_> = field.split(',').collect();
             let [name, family, mask] = parts[..] else {
-                return Err(format!("{field:?} should be NAME,inet,MASK or NAME,inet6,MASK"));
+                return Err(BadShortForm::IpsetParts(field.into()));
             };
             let mask = short_mask(mask)?;
             match family {
                 "inet" => (spec.set_name4, spec.mask4) = (name.into(), mask),
                 "inet6" => (spec.set_name6, spec.mask6) = (name.into(), mask),
-                other => return Err(format!("{other:?} should be inet or inet6")),
+                other => return Err(BadShortForm::IpsetFamily(other.into())),
             }
         }
         Ok(spec)
@@ -77,18 +97,18 @@ impl IpsetSpec {
 impl NftsetSpec {
     /// Reads the short form of mosdns: one or two of
     /// `ip|ip6|inet,TABLE,SET,ipv4_addr|ipv6_addr,MASK`.
-    pub fn from_short_form(text: &str) -> Result<Self, String> {
+    pub fn from_short_form(text: &str) -> Result<Self, BadShortForm> {
         let mut spec = Self::default();
         for field in short_fields(text)? {
             let parts: Vec<_> = field.split(',').collect();
             let [family, table, set, kind, mask] = parts[..] else {
-                return Err(format!("{field:?} should be FAMILY,TABLE,SET,ipv4_addr,MASK"));
+                return Err(BadShortForm::NftsetParts(field.into()));
             };
             let table_family = match family {
                 "ip" => NftFamily::Ip,
                 "ip6" => NftFamily::Ip6,
                 "inet" => NftFamily::Inet,
-                other => return Err(format!("{other:?} should be ip, ip6 or inet")),
+                other => return Err(BadShortForm::TableFamily(other.into())),
             };
             let set = Some(NftSet {
                 table_family,
@@ -99,7 +119,7 @@ impl NftsetSpec {
             match kind {
                 "ipv4_addr" => spec.ipv4 = set,
                 "ipv6_addr" => spec.ipv6 = set,
-                other => return Err(format!("{other:?} should be ipv4_addr or ipv6_addr")),
+                other => return Err(BadShortForm::AddressType(other.into())),
             }
         }
         Ok(spec)
@@ -142,16 +162,16 @@ impl NftsetSpec {
     }
 }
 
-fn short_fields(text: &str) -> Result<Vec<&str>, String> {
+fn short_fields(text: &str) -> Result<Vec<&str>, BadShortForm> {
     let fields: Vec<_> = text.split_ascii_whitespace().collect();
     match fields.len() {
         1 | 2 => Ok(fields),
-        count => Err(format!("{count} sets are named; one for each family is the most")),
+        count => Err(BadShortForm::SetCount(count)),
     }
 }
 
-fn short_mask(text: &str) -> Result<u8, String> {
-    text.parse().map_err(|_| format!("{text:?} is no prefix length"))
+fn short_mask(text: &str) -> Result<u8, BadShortForm> {
+    text.parse().map_err(|_| BadShortForm::PrefixLength(text.into()))
 }
 
 fn check_name(key: &str, name: &str, bytes_max: usize, complaints: &mut Vec<Complaint>) {
@@ -170,6 +190,28 @@ fn check_mask(key: &str, mask: u8, bits: u8, complaints: &mut Vec<Complaint>) {
         complaints.push(Complaint::new(key, message).remedy(format!("{bits} at most")));
     }
 }
+
+impl fmt::Display for BadShortForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SetCount(count) => {
+                write!(f, "{count} sets are named; one for each family is the most")
+            }
+            Self::IpsetParts(field) => {
+                write!(f, "{field:?} should be NAME,inet,MASK or NAME,inet6,MASK")
+            }
+            Self::NftsetParts(field) => {
+                write!(f, "{field:?} should be FAMILY,TABLE,SET,ipv4_addr,MASK")
+            }
+            Self::IpsetFamily(other) => write!(f, "{other:?} should be inet or inet6"),
+            Self::TableFamily(other) => write!(f, "{other:?} should be ip, ip6 or inet"),
+            Self::AddressType(other) => write!(f, "{other:?} should be ipv4_addr or ipv6_addr"),
+            Self::PrefixLength(text) => write!(f, "{text:?} is no prefix length"),
+        }
+    }
+}
+
+impl std::error::Error for BadShortForm {}
 
 #[cfg(test)]
 mod tests {
