@@ -9,15 +9,15 @@ use crate::codes::{Rcode, record_type};
 use crate::query::DnsQuery;
 use crate::synthesize;
 use crate::wire::{POINTER_TO_QUESTION, bits, push_u16, push_u32};
-use domain::base::iana::Class;
+use domain::base::iana::{Class, Rtype};
 use domain::base::name::ToName;
 use domain::base::rdata::ComposeRecordData;
 use domain::base::{Name as WireName, RecordData};
 use domain::rdata::ZoneRecordData;
-use domain::zonefile::inplace::{Entry, Zonefile};
+use domain::zonefile::inplace::{self, Entry, Zonefile};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use vocab::{DomainName, Name, NameBuffer};
+use vocab::{DomainName, Name, NameBuffer, NameError};
 
 /// The TTL of a record that is written without one, in seconds.
 pub const TTL_DEFAULT_S: u32 = 300;
@@ -74,6 +74,39 @@ impl fmt::Display for BadRecord {
 
 impl std::error::Error for BadRecord {}
 
+/// Why a line is no record.
+#[derive(Debug)]
+enum BadLine {
+    /// There are more than [`LINE_BYTES_MAX`].
+    TooLong,
+    /// A line break stands in it.
+    LineBreak,
+    /// The last character escapes nothing.
+    Backslash,
+    /// A parenthesis stands outside of quotation marks.
+    Parenthesis,
+    /// A quotation mark is not closed.
+    Quote,
+    /// A word stands there alone.
+    OneWord,
+    /// The owner is no name.
+    Owner(String, NameError),
+    /// Another file is named.
+    Include,
+    /// Nothing follows the name.
+    NameOnly,
+    /// The zone-file reader does not know what this is.
+    Unreadable(String, inplace::Error),
+    /// The class is not IN.
+    Class(Class),
+    /// The value is too long for a record.
+    DataTooLong,
+    /// A CNAME leads to what is no name.
+    Target(NameError),
+    /// The type has no place among local records.
+    Type(Rtype),
+}
+
 /// One line, read.
 struct ParsedRecord {
     index: usize,
@@ -100,7 +133,7 @@ impl LocalRecords {
         for (index, line) in lines.iter().enumerate() {
             match read_line(index, line.as_ref()) {
                 Ok(record) => parsed.push(record),
-                Err(message) => bad.push(BadRecord { index, message }),
+                Err(why) => bad.push(BadRecord { index, message: why.to_string() }),
             }
         }
         if parsed.len() > RECORDS_MAX {
@@ -168,23 +201,21 @@ impl LocalAnswer<'_> {
     }
 }
 
-fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
+fn read_line(index: usize, line: &str) -> Result<ParsedRecord, BadLine> {
     let line = line.trim();
     if line.len() > LINE_BYTES_MAX {
-        return Err(format!("the record is longer than {LINE_BYTES_MAX} bytes"));
+        return Err(BadLine::TooLong);
     }
     if line.contains(['\n', '\r']) {
-        return Err("a record is one line".into());
+        return Err(BadLine::LineBreak);
     }
     check_quotes(line)?;
-    let (owner, rest) = line
-        .split_once(char::is_whitespace)
-        .ok_or("a name, a type and a value are needed, as in router.lan A 192.168.1.1")?;
+    let (owner, rest) = line.split_once(char::is_whitespace).ok_or(BadLine::OneWord)?;
     let (reach, owner) = match owner.strip_prefix("||") {
         Some(name) => (OwnerMatch::Subtree, name.strip_suffix('^').unwrap_or(name)),
         None => (OwnerMatch::Exact, owner),
     };
-    let name = DomainName::parse(owner).map_err(|why| format!("{owner:?}: {why}"))?;
+    let name = DomainName::parse(owner).map_err(|why| BadLine::Owner(owner.into(), why))?;
     // Its name was read here; the rest is the zone-file reader's, which sees this one line only.
     let text = format!("$TTL {TTL_DEFAULT_S}\n{name}. {rest}\n");
     let mut zone = Zonefile::with_capacity(text.len());
@@ -193,25 +224,22 @@ fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
     zone.set_default_class(Class::IN);
     let record = match zone.next_entry() {
         Ok(Some(Entry::Record(record))) => record,
-        Ok(Some(Entry::Include { .. })) => return Err("a file cannot be included here".into()),
-        Ok(None) => return Err("nothing follows the name".into()),
-        Err(why) => return Err(format!("{line:?} is no record: {why}")),
+        Ok(Some(Entry::Include { .. })) => return Err(BadLine::Include),
+        Ok(None) => return Err(BadLine::NameOnly),
+        Err(why) => return Err(BadLine::Unreadable(line.into(), why)),
     };
     if record.class() != Class::IN {
-        return Err(format!("only class IN is answered, not {}", record.class()));
+        return Err(BadLine::Class(record.class()));
     }
     let mut data = Vec::new();
-    record
-        .data()
-        .compose_rdata(&mut data)
-        .map_err(|_| "its value is too long for a record".to_owned())?;
+    record.data().compose_rdata(&mut data).map_err(|_| BadLine::DataTooLong)?;
     let target = match record.data() {
-        ZoneRecordData::Cname(cname) => Some(to_text(cname.cname())?),
+        ZoneRecordData::Cname(cname) => Some(to_text(cname.cname()).map_err(BadLine::Target)?),
         _ => None,
     };
     let rtype = record.data().rtype().to_int();
     if matches!(rtype, record_type::OPT | record_type::TSIG | record_type::DNAME | 128..=255) {
-        return Err(format!("type {} cannot be a local record", record.data().rtype()));
+        return Err(BadLine::Type(record.data().rtype()));
     }
     Ok(ParsedRecord {
         index,
@@ -226,29 +254,54 @@ fn read_line(index: usize, line: &str) -> Result<ParsedRecord, String> {
 
 /// Refuses what only makes sense over several lines, and what ends in the middle: the zone-file
 /// reader is made for files, and panics at the end of some that break off.
-fn check_quotes(line: &str) -> Result<(), String> {
+fn check_quotes(line: &str) -> Result<(), BadLine> {
     let mut quoted = false;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' if chars.next().is_none() => return Err("it ends with a backslash".into()),
+            '\\' if chars.next().is_none() => return Err(BadLine::Backslash),
             '"' => quoted = !quoted,
             '(' | ')' if !quoted => {
-                return Err("parentheses have no use in one line; leave them out".into());
+                return Err(BadLine::Parenthesis);
             }
             _ => {}
         }
     }
-    if quoted { Err("a quotation mark is not closed".into()) } else { Ok(()) }
+    if quoted { Err(BadLine::Quote) } else { Ok(()) }
 }
 
-fn to_text(name: &impl ToName) -> Result<DomainName, String> {
+fn to_text(name: &impl ToName) -> Result<DomainName, NameError> {
     let mut text = NameBuffer::new();
     for label in name.iter_labels().filter(|label| !label.is_root()) {
-        text.push_label(label.as_slice()).map_err(|why| why.to_string())?;
+        text.push_label(label.as_slice())?;
     }
     Ok(text.as_name().to_owned())
 }
+
+impl fmt::Display for BadLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong => write!(f, "the record is longer than {LINE_BYTES_MAX} bytes"),
+            Self::LineBreak => f.write_str("a record is one line"),
+            Self::Backslash => f.write_str("it ends with a backslash"),
+            Self::Parenthesis => f.write_str("parentheses have no use in one line; leave them out"),
+            Self::Quote => f.write_str("a quotation mark is not closed"),
+            Self::OneWord => {
+                f.write_str("a name, a type and a value are needed, as in router.lan A 192.168.1.1")
+            }
+            Self::Owner(owner, why) => write!(f, "{owner:?}: {why}"),
+            Self::Include => f.write_str("a file cannot be included here"),
+            Self::NameOnly => f.write_str("nothing follows the name"),
+            Self::Unreadable(line, why) => write!(f, "{line:?} is no record: {why}"),
+            Self::Class(class) => write!(f, "only class IN is answered, not {class}"),
+            Self::DataTooLong => f.write_str("its value is too long for a record"),
+            Self::Target(why) => why.fmt(f),
+            Self::Type(rtype) => write!(f, "type {rtype} cannot be a local record"),
+        }
+    }
+}
+
+impl std::error::Error for BadLine {}
 
 /// The records by name, before their answers are rendered.
 #[derive(Default)]
