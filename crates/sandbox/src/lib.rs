@@ -104,15 +104,17 @@ impl PrivilegePlan {
             .map_err(|why| PrivilegeError::NoNewPrivileges(why.into()))?;
         let mut protections = vec![KernelProtection::NoNewPrivileges];
         let mut missing = Vec::new();
-        let mut note = |protection, outcome: Result<(), String>| match outcome {
-            Ok(()) => protections.push(protection),
-            Err(why) => missing.push((protection, why)),
+        let mut note = |protection, trouble: Option<String>| match trouble {
+            None => protections.push(protection),
+            Some(why) => missing.push((protection, why)),
         };
         if let Some(folders) = &self.writable {
-            note(KernelProtection::WriteBounds, write_bounds::restrict_writes(folders));
+            let outcome = write_bounds::restrict_writes(folders);
+            note(KernelProtection::WriteBounds, outcome.err().map(|why| why.to_string()));
         }
         // Last: the filter need not let through what the others are made with.
-        note(KernelProtection::SystemCallFilter, system_calls::refuse_system_calls(self.programs));
+        let outcome = system_calls::refuse_system_calls(self.programs);
+        note(KernelProtection::SystemCallFilter, outcome.err().map(|why| why.to_string()));
         protections.sort_by_key(|it| *it as u8);
         let user = match &self.account {
             Some(account) => account.name.clone(),

@@ -10,7 +10,7 @@ use crate::capabilities::{become_reader, drop_all};
 use rustix::io::Errno;
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use rustix::thread::set_no_new_privs;
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+use seccompiler::{BackendError, BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
@@ -24,6 +24,17 @@ pub enum SandboxError {
     StillRoot(io::Error),
     /// The memory could not be closed to others.
     Open(io::Error),
+}
+
+/// Why the signer goes on without a filter of system calls.
+#[derive(Debug)]
+enum NotFiltered {
+    /// The filter cannot be written for this processor.
+    Program(BackendError),
+    /// The kernel does not take the filter.
+    Kernel(seccompiler::Error),
+    /// The kernel took the filter, and lets through what it refuses.
+    NotInForce,
 }
 
 /// The calls that are left.
@@ -82,7 +93,7 @@ pub fn enter(_: &NotRoot) -> Result<Option<String>, SandboxError> {
     drop_all().map_err(|why| SandboxError::StillRoot(why.into()))?;
     close_memory()?;
     set_no_new_privs(true).map_err(|why| SandboxError::Open(why.into()))?;
-    Ok(filter().and_then(|()| prove()).err())
+    Ok(filter().and_then(|()| prove()).err().map(|why| why.to_string()))
 }
 
 /// Closes the memory to other processes of the same user.
@@ -91,32 +102,39 @@ fn close_memory() -> Result<(), SandboxError> {
         .map_err(|why| SandboxError::Open(why.into()))
 }
 
-fn filter() -> Result<(), String> {
-    let wrong = |why: &dyn fmt::Display| format!("the kernel's filter of system calls: {why}");
-    let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(|why| wrong(&why))?;
+fn filter() -> Result<(), NotFiltered> {
+    let arch: TargetArch = std::env::consts::ARCH.try_into().map_err(NotFiltered::Program)?;
     // Glibc begins threads and pools with calls that may be missing: an error is enough, and a
     // signer that is killed for one would be killed for ever.
     let refused = SeccompAction::Errno(Errno::PERM.raw_os_error().cast_unsigned());
     let calls: BTreeMap<_, _> = CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let filter = SeccompFilter::new(calls, refused, SeccompAction::Allow, arch)
-        .map_err(|why| wrong(&why))?;
-    let program: BpfProgram = filter.try_into().map_err(|why| wrong(&why))?;
-    seccompiler::apply_filter(&program).map_err(|why| wrong(&why))
+        .map_err(NotFiltered::Program)?;
+    let program: BpfProgram = filter.try_into().map_err(NotFiltered::Program)?;
+    seccompiler::apply_filter(&program).map_err(NotFiltered::Kernel)
 }
 
 /// Tries what must not go any more.
-fn prove() -> Result<(), String> {
+fn prove() -> Result<(), NotFiltered> {
     let denied = |outcome: Result<(), io::Error>| {
         outcome.is_err_and(|why| why.raw_os_error() == Some(Errno::PERM.raw_os_error()))
     };
     let network = std::net::UdpSocket::bind(("127.0.0.1", 0)).map(drop);
     let files = std::fs::File::open("/dev/null").map(drop);
-    if denied(network) && denied(files) {
-        Ok(())
-    } else {
-        Err("the kernel's filter of system calls is not in force".into())
+    if denied(network) && denied(files) { Ok(()) } else { Err(NotFiltered::NotInForce) }
+}
+
+impl fmt::Display for NotFiltered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(why) => write!(f, "the kernel's filter of system calls: {why}"),
+            Self::Kernel(why) => write!(f, "the kernel's filter of system calls: {why}"),
+            Self::NotInForce => f.write_str("the kernel's filter of system calls is not in force"),
+        }
     }
 }
+
+impl std::error::Error for NotFiltered {}
 
 impl std::error::Error for SandboxError {}
 

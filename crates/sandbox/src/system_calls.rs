@@ -11,11 +11,12 @@ use crate::ProgramStarts;
 use crate::sys;
 use rustix::io::Errno;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 
 /// Refused on every processor.
 const REFUSED: &[libc::c_long] = &[
@@ -113,30 +114,55 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
+/// Why the kernel does not refuse system calls.
+#[derive(Debug)]
+pub(crate) enum SystemCallsOpen {
+    /// The filter cannot be written for this processor.
+    Program(BackendError),
+    /// The kernel does not take the filter.
+    Kernel(io::Error),
+}
+
 type Rules = BTreeMap<libc::c_long, Vec<SeccompRule>>;
 
 /// Has the kernel refuse the calls from now on, in this thread and all that it starts.
-pub(crate) fn refuse_system_calls(programs: ProgramStarts) -> Result<(), String> {
-    let said = |why: &dyn fmt::Display| why.to_string();
-    let architecture: TargetArch = std::env::consts::ARCH.try_into().map_err(|why| said(&why))?;
-    let filter = |rules: Rules, errno: Errno| -> Result<BpfProgram, String> {
+pub(crate) fn refuse_system_calls(programs: ProgramStarts) -> Result<(), SystemCallsOpen> {
+    let program = filters(programs).map_err(SystemCallsOpen::Program)?;
+    program.iter().try_for_each(|it| sys::install_filter(it).map_err(SystemCallsOpen::Kernel))
+}
+
+/// The filters that the kernel is given, one after the other.
+fn filters(programs: ProgramStarts) -> Result<Vec<BpfProgram>, BackendError> {
+    let architecture: TargetArch = std::env::consts::ARCH.try_into()?;
+    let filter = |rules: Rules, errno: Errno| -> Result<BpfProgram, BackendError> {
         let refused = SeccompAction::Errno(errno.raw_os_error().cast_unsigned());
         let filter = SeccompFilter::new(rules, SeccompAction::Allow, refused, architecture);
-        filter.map_err(|why| said(&why))?.try_into().map_err(|why| said(&why))
+        filter?.try_into()
     };
     let mut denied: Rules = REFUSED.iter().chain(REFUSED_HERE).map(|it| (*it, vec![])).collect();
     if programs == ProgramStarts::Refused {
         denied.extend([(libc::SYS_execve, vec![]), (libc::SYS_execveat, vec![])]);
     }
-    denied.insert(libc::SYS_clone, namespaces().map_err(|why| said(&why))?);
+    denied.insert(libc::SYS_clone, namespaces()?);
     let unknown: Rules = UNKNOWN.iter().map(|it| (*it, vec![])).collect();
     let mut programs = vec![filter(denied, Errno::PERM)?, filter(unknown, Errno::NOSYS)?];
     programs.extend(foreign_numbers());
-    programs.iter().try_for_each(|program| sys::install_filter(program).map_err(|why| said(&why)))
+    Ok(programs)
 }
 
+impl fmt::Display for SystemCallsOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Program(why) => why.fmt(f),
+            Self::Kernel(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for SystemCallsOpen {}
+
 /// A rule for each namespace that `clone` must not make.
-fn namespaces() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+fn namespaces() -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |flag: libc::c_int| {
         let flag = u64::from(flag.cast_unsigned());
         let set = SeccompCmpOp::MaskedEq(flag);

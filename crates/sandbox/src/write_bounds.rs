@@ -7,7 +7,7 @@
 
 use landlock::{
     ABI, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
-    RulesetCreatedAttr, RulesetStatus,
+    RulesetCreatedAttr, RulesetError, RulesetStatus,
 };
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,32 +15,51 @@ use std::path::{Path, PathBuf};
 /// Places that every program writes: devices, and the temporary files of libraries.
 const ALWAYS: [&str; 3] = ["/dev", "/tmp", "/var/tmp"];
 
+/// Why the kernel keeps no bounds.
+#[derive(Debug)]
+pub(crate) enum NotBounded {
+    /// The kernel refuses the rules.
+    Rules(RulesetError),
+    /// The kernel knows no bounds.
+    Unknown,
+}
+
 /// Everything that changes a file system. Devices are told things by `ioctl` as ever.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_write(ABI::V3)
 }
 
 /// Has the kernel refuse to write anywhere but in these folders and files, as far as it knows how.
-pub(crate) fn restrict_writes(folders: &[PathBuf]) -> Result<(), String> {
-    let said = |why: &dyn fmt::Display| why.to_string();
+pub(crate) fn restrict_writes(folders: &[PathBuf]) -> Result<(), NotBounded> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(writing())
-        .map_err(|why| said(&why))?
+        .map_err(NotBounded::Rules)?
         .create()
-        .map_err(|why| said(&why))?;
+        .map_err(NotBounded::Rules)?;
     for folder in folders.iter().cloned().chain(always()) {
         // One that is not there cannot be written either.
         let Ok(open) = PathFd::new(&folder) else { continue };
         let may =
             if folder.is_dir() { writing() } else { writing() & AccessFs::from_file(ABI::V3) };
-        rules = rules.add_rule(PathBeneath::new(open, may)).map_err(|why| said(&why))?;
+        rules = rules.add_rule(PathBeneath::new(open, may)).map_err(NotBounded::Rules)?;
     }
-    match rules.restrict_self().map_err(|why| said(&why))?.ruleset {
+    match rules.restrict_self().map_err(NotBounded::Rules)?.ruleset {
         RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced => Ok(()),
-        RulesetStatus::NotEnforced => Err("the kernel has none".into()),
+        RulesetStatus::NotEnforced => Err(NotBounded::Unknown),
     }
 }
+
+impl fmt::Display for NotBounded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rules(why) => why.fmt(f),
+            Self::Unknown => f.write_str("the kernel has none"),
+        }
+    }
+}
+
+impl std::error::Error for NotBounded {}
 
 fn always() -> impl Iterator<Item = PathBuf> {
     ALWAYS.iter().map(PathBuf::from).chain([std::env::temp_dir()])
