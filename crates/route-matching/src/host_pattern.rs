@@ -2,7 +2,7 @@
 //!
 //! It parses and compares one host. Called by `route_match` and `host_table`.
 
-use crate::expression::{MatchExpression, REGEX_SIGN};
+use crate::expression::{BadExpression, MatchExpression, REGEX_SIGN};
 use std::fmt;
 use vocab::{DomainName, Name, NameError};
 
@@ -18,12 +18,12 @@ pub enum HostPattern {
 }
 
 /// Why a text is no pattern of hosts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BadHost {
     /// This is no name.
     Name(NameError),
     /// This is no expression.
-    Expression(String),
+    Expression(BadExpression),
 }
 
 impl HostPattern {
@@ -72,7 +72,7 @@ impl fmt::Display for BadHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(why) => write!(f, "this is no host: {why}"),
-            Self::Expression(why) => f.write_str(why),
+            Self::Expression(why) => why.fmt(f),
         }
     }
 }

@@ -18,14 +18,14 @@ mod route_match;
 mod url_patterns;
 mod value_pattern;
 
-pub use crate::expression::MatchExpression;
+pub use crate::expression::{BadExpression, MatchExpression};
 pub use crate::host_pattern::{BadHost, HostPattern};
 pub use crate::host_table::HostTable;
 pub use crate::path::{BadPath, EmptySegments, EncodedSlash, RequestPath, SlashRule};
 pub use crate::path_pattern::{BadPathPattern, PathPattern};
 pub use crate::readings::{PathReadings, RouteFit, RoutePurpose, RouteRule};
 pub use crate::request::{ParsedRequest, PathSource, RequestAim, SlashRules};
-pub use crate::rewrite::{PathPrefix, PathRewrite, RewriteSettings};
+pub use crate::rewrite::{BadRewrite, PathPrefix, PathRewrite, RewriteSettings};
 pub use crate::route_match::{MatchInput, RouteMatch};
 pub use crate::url_patterns::{
     BadUrlPattern, PATTERN_BYTES_MAX, PATTERNS_FILE_BYTES_MAX, PatternSet, PatternsError,

@@ -4,7 +4,7 @@
 //! settings write is read by the same reader, so `/a b` and `/a%20b` are one. Called by
 //! `route_match`.
 
-use crate::expression::{MatchExpression, REGEX_SIGN};
+use crate::expression::{BadExpression, MatchExpression, REGEX_SIGN};
 use crate::path::{BadPath, RequestPath, SlashRule, decoded, depends_on_slashes};
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum PathPattern {
 }
 
 /// Why a text is no pattern of paths.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum BadPathPattern {
     /// This is no path.
     Path(BadPath),
@@ -36,7 +36,7 @@ pub enum BadPathPattern {
     /// Too many stars.
     TooManyStars,
     /// This is no expression.
-    Expression(String),
+    Expression(BadExpression),
 }
 
 impl PathPattern {
@@ -135,7 +135,7 @@ impl fmt::Display for BadPathPattern {
             Self::Path(why) => why.fmt(f),
             Self::TooLong => write!(f, "the pattern is over {PATTERN_BYTES_MAX} bytes"),
             Self::TooManyStars => write!(f, "the pattern has more than {STARS_MAX} stars"),
-            Self::Expression(why) => f.write_str(why),
+            Self::Expression(why) => why.fmt(f),
         }
     }
 }

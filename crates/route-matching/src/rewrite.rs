@@ -4,13 +4,14 @@
 //! not have been let in. Made with a route from its settings; asked for every request that goes
 //! on, and for what answers say of paths.
 
-use crate::expression::MatchExpression;
+use crate::expression::{BadExpression, MatchExpression};
 use crate::path::{BadPath, RequestPath, SlashRule};
 use http::Uri;
 use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::fmt;
 
 /// Holds what is done to the path.
 #[derive(Clone, Debug, Default)]
@@ -31,6 +32,20 @@ pub struct RewriteSettings {
     /// Replacement for the first match: `$1`, `${1}` and `${name}` are its groups, `$$` is a
     /// dollar. Text after a `?` is put before the query. No default.
     pub to: String,
+}
+
+/// Why a path cannot be rewritten so.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BadRewrite {
+    /// `from` is no expression that can be used.
+    From(BadExpression),
+    /// `to` names a group that `from` has not.
+    Group {
+        /// The expression.
+        from: String,
+        /// The name or number of the group.
+        group: String,
+    },
 }
 
 /// Whole segments at the beginning of a path.
@@ -74,7 +89,7 @@ impl PathRewrite {
         strip: Option<PathPrefix>,
         rewrite: Option<&RewriteSettings>,
         slashes: SlashRule,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BadRewrite> {
         let rewrite = rewrite.map(|it| it.compile().map(|from| (from, it.to.clone())));
         Ok(Self { strip, rewrite: rewrite.transpose()?, slashes })
     }
@@ -135,8 +150,8 @@ impl PathRewrite {
 
 impl RewriteSettings {
     /// The expression, if `to` names none but its groups.
-    pub fn compile(&self) -> Result<MatchExpression, String> {
-        let from = MatchExpression::new(&self.from)?;
+    pub fn compile(&self) -> Result<MatchExpression, BadRewrite> {
+        let from = MatchExpression::new(&self.from).map_err(BadRewrite::From)?;
         let mut rest = self.to.as_str();
         while let Some((_, behind)) = rest.split_once('$') {
             if let Some(behind) = behind.strip_prefix('$') {
@@ -150,16 +165,28 @@ impl RewriteSettings {
                 Err(_) => regex.capture_names().flatten().any(|it| it == name),
             };
             if !is_known {
-                return Err(format!(
-                    "{:?} has no group {name:?}: write ${{1}} where a letter follows, $$ for a dollar",
-                    self.from
-                ));
+                return Err(BadRewrite::Group { from: self.from.clone(), group: name.into() });
             }
             rest = behind;
         }
         Ok(from)
     }
 }
+
+impl fmt::Display for BadRewrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::From(why) => why.fmt(f),
+            Self::Group { from, group } => write!(
+                f,
+                "{from:?} has no group {group:?}: write ${{1}} where a letter follows, $$ for a \
+                 dollar"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for BadRewrite {}
 
 /// The name of a group behind its dollar, as the `regex` crate reads it, and what follows.
 fn group(text: &str) -> (&str, &str) {

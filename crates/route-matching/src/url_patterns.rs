@@ -66,7 +66,7 @@ enum PatternKind {
 }
 
 /// Why patterns cannot be compiled.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum PatternsError {
     /// This line is none.
     Line {
@@ -79,8 +79,10 @@ pub enum PatternsError {
     TooMuchText,
     /// There are more than [`REGEXES_MAX`].
     TooManyRegexes,
-    /// More than [`REGEXES_BARE_MAX`] hold no text to look for, or they are too large together.
-    BareRegexes(String),
+    /// So many, more than [`REGEXES_BARE_MAX`], hold no text to look for.
+    TooManyBareRegexes(usize),
+    /// The expressions that hold no text to look for are too large together.
+    BareRegexes(regex::Error),
 }
 
 /// Returns whether one line is a pattern, a comment or empty.
@@ -182,12 +184,7 @@ impl PatternDraft {
         let hits = self.rules.iter().map(|_| AtomicU64::new(0)).collect();
         let grams = GramIndex::build(&filed as &[(GramKey, u32)]);
         if bare.len() > REGEXES_BARE_MAX {
-            let message = format!(
-                "{} expressions hold no text of {LITERAL_BYTES_MIN} bytes that every match must \
-                 hold; at most {REGEXES_BARE_MAX} may",
-                bare.len()
-            );
-            return Err(PatternsError::BareRegexes(message));
+            return Err(PatternsError::TooManyBareRegexes(bare.len()));
         }
         let bare = BareExpressions::new(&bare).map_err(PatternsError::BareRegexes)?;
         let regexes =
@@ -304,7 +301,12 @@ impl fmt::Display for PatternsError {
             Self::Line { line, why } => write!(f, "line {line}: {why}"),
             Self::TooMuchText => f.write_str("the patterns are over 1GiB together"),
             Self::TooManyRegexes => write!(f, "there are more than {REGEXES_MAX} expressions"),
-            Self::BareRegexes(why) => f.write_str(why),
+            Self::TooManyBareRegexes(count) => write!(
+                f,
+                "{count} expressions hold no text of {LITERAL_BYTES_MIN} bytes that every match \
+                 must hold; at most {REGEXES_BARE_MAX} may"
+            ),
+            Self::BareRegexes(why) => why.fmt(f),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! A name may stand several times in a request: one that fits is enough. Called by
 //! `route_match`.
 
-use crate::expression::{MatchExpression, REGEX_SIGN};
+use crate::expression::{BadExpression, MatchExpression, REGEX_SIGN};
 use http::header::{HeaderMap, HeaderName};
 use percent_encoding::percent_decode;
 use std::borrow::Cow;
@@ -22,7 +22,7 @@ pub enum ValuePattern {
 
 impl ValuePattern {
     /// Reads a value, `*` for any, or `~expression`.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, BadExpression> {
         match text.strip_prefix(REGEX_SIGN) {
             Some(expression) => MatchExpression::new(expression).map(Self::Matching),
             None if text == "*" => Ok(Self::Any),

@@ -41,14 +41,13 @@ pub(super) struct BareExpressions {
 
 impl BareExpressions {
     /// Of rules and their expressions.
-    pub(super) fn new(rules: &[(u32, &str)]) -> Result<Self, String> {
+    pub(super) fn new(rules: &[(u32, &str)]) -> Result<Self, regex::Error> {
         let set = RegexSetBuilder::new(rules.iter().map(|(_, expression)| expression))
             .unicode(false)
             .case_insensitive(true)
             .size_limit(BARE_BYTES_MAX)
             .dfa_size_limit(BARE_BYTES_MAX)
-            .build()
-            .map_err(|why| why.to_string())?;
+            .build()?;
         Ok(Self { set, rules: rules.iter().map(|(rule, _)| *rule).collect() })
     }
 

@@ -121,7 +121,7 @@ fn expressions_that_hurt_are_refused() {
         PatternSet::compile(lines.iter().map(String::as_str))
     };
     assert!(bare(REGEXES_BARE_MAX).is_ok());
-    assert!(matches!(bare(REGEXES_BARE_MAX + 1), Err(PatternsError::BareRegexes(_))));
+    assert!(matches!(bare(REGEXES_BARE_MAX + 1), Err(PatternsError::TooManyBareRegexes(_))));
 }
 
 #[test]

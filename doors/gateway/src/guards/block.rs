@@ -178,6 +178,7 @@ impl OwnPatterns {
                     PatternsError::Line { .. } => wrong(format!("{path}, {why}")),
                     PatternsError::TooMuchText
                     | PatternsError::TooManyRegexes
+                    | PatternsError::TooManyBareRegexes(_)
                     | PatternsError::BareRegexes(_) => wrong(format!("{path}: {why}")),
                 });
                 (path.clone(), compiled?)

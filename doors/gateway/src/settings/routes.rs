@@ -223,6 +223,6 @@ impl RouteSettings {
                 Complaint::new("strip_prefix", why.to_string()).remedy("write strip_prefix: /app")
             })?;
         let made = PathRewrite::new(strip, self.rewrite.as_ref(), self.slashes());
-        made.map_err(|why| Complaint::new("rewrite", why))
+        made.map_err(|why| Complaint::new("rewrite", why.to_string()))
     }
 }

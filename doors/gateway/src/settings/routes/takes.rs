@@ -100,7 +100,9 @@ fn values<'t>(
     for (name, text) in texts {
         match ValuePattern::parse(text) {
             Ok(value) => found.push((name.as_str(), value)),
-            Err(why) => wrong.push(Complaint::new(format!("{path}.{name}"), why)),
+            Err(why) => {
+                wrong.push(Complaint::new(format!("{path}.{name}"), why.to_string()));
+            }
         }
     }
     found.into_iter()
