@@ -80,17 +80,19 @@ impl RouteGuards {
         };
         let limit = settings.limit.as_ref().map(|limit| {
             let before = before.and_then(|guards| guards.limit.as_ref());
-            RateLimiter::new(limit, before).map_err(|why| vec![Complaint::new("limit", why)])
+            let made = RateLimiter::new(limit, before);
+            made.map_err(|why| vec![Complaint::new("limit", why.to_string())])
         });
         let requests = settings.requests.as_ref().map(|requests| {
             let before = before.and_then(|guards| guards.requests.as_ref());
-            InFlight::new(requests, before).map_err(|why| vec![Complaint::new("requests", why)])
+            let made = InFlight::new(requests, before);
+            made.map_err(|why| vec![Complaint::new("requests", why.to_string())])
         });
         let basic = settings.auth.as_ref();
         let basic = basic.map(|auth| BasicAuth::open(auth, base).map_err(|why| under("auth", why)));
         let authority = settings.forward_auth.as_ref().map(|settings| {
             let made = ForwardAuth::new(settings);
-            made.map_err(|why| vec![Complaint::new("forward_auth.url", why)])
+            made.map_err(|why| vec![Complaint::new("forward_auth.url", why.to_string())])
         });
         Ok(Self {
             limit: limit.transpose()?,

@@ -4,8 +4,9 @@
 //! It keeps nothing of what it reads: a key is a number that nobody outside can foresee. Called by
 //! the guards, and by the settings' check.
 
-use http::header::{COOKIE, HeaderMap, HeaderName};
+use http::header::{COOKIE, HeaderMap, HeaderName, InvalidHeaderName};
 use pipeline::limiter::ClientPrefixes;
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::IpAddr;
 
@@ -21,18 +22,27 @@ pub(crate) enum LimitKey {
     Cookie(String),
 }
 
+/// Why a text is no key.
+#[derive(Debug)]
+pub(crate) enum BadLimitKey {
+    /// The name is none of a field.
+    FieldName(String, InvalidHeaderName),
+    /// None of the keys is written so.
+    Unknown(String),
+}
+
 impl LimitKey {
     /// Reads `client`, `route`, `header:NAME` or `cookie:NAME`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadLimitKey> {
         let is_token = |name: &str| !name.is_empty() && HeaderName::try_from(name).is_ok();
         match text.split_once(':') {
             None if text == "client" => Ok(Self::Client),
             None if text == "route" => Ok(Self::Route),
             Some(("header", name)) => HeaderName::try_from(name)
                 .map(Self::Header)
-                .map_err(|why| format!("{name:?} is no field: {why}")),
+                .map_err(|why| BadLimitKey::FieldName(name.into(), why)),
             Some(("cookie", name)) if is_token(name) => Ok(Self::Cookie(name.into())),
-            _ => Err(format!("{text:?} is no key")),
+            _ => Err(BadLimitKey::Unknown(text.into())),
         }
     }
 
@@ -64,6 +74,17 @@ impl LimitKey {
         }
     }
 }
+
+impl fmt::Display for BadLimitKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FieldName(name, why) => write!(f, "{name:?} is no field: {why}"),
+            Self::Unknown(text) => write!(f, "{text:?} is no key"),
+        }
+    }
+}
+
+impl std::error::Error for BadLimitKey {}
 
 /// The value of a cookie (RFC 6265 §4.2).
 fn cookie<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h [u8]> {

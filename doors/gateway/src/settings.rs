@@ -24,7 +24,9 @@ pub use self::guards::{
     AnswerSettings, AuthSettings, BlockRedirect, BlockSettings, ForwardAuthSettings, LimitSettings,
     PatternSource, RequestsSettings, SilentClose,
 };
-pub(crate) use self::guards::{CheckedAnswer, check_copied};
+pub(crate) use self::guards::{
+    BadCopiedField, BadLimitRate, BadVerifyUrl, CheckedAnswer, check_copied,
+};
 use self::listeners::HttpsUse;
 pub use self::listeners::{ClientSettings, TlsSettings};
 pub use self::reproxy::ReproxySettings;

@@ -103,7 +103,8 @@ impl BlockRules {
             [] => None,
             lists => Some(SharedLists::open(lists, base, numbers.reserve(lists.len())?)?),
         };
-        let answer = settings.answer.compile().map_err(|why| Complaint::new("answer", why))?;
+        let answer =
+            settings.answer.compile().map_err(|why| Complaint::new("answer", why.to_string()))?;
         let answer = BlockAnswer::new(answer);
         let mode = if settings.log_only { BlockMode::LogOnly } else { BlockMode::Refuse };
         Ok(Self { own, lists, answer, mode, log_only_matches: AtomicU64::new(0) })

@@ -6,16 +6,17 @@
 
 use super::guard_answer::{AnswerAuthor, GuardAnswer};
 use crate::context::RequestContext;
-use crate::settings::{ForwardAuthSettings, check_copied};
+use crate::settings::{BadCopiedField, BadVerifyUrl, ForwardAuthSettings, check_copied};
 use http::header::{
     CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderMap, HeaderName, IF_MATCH, IF_MODIFIED_SINCE,
-    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, RANGE,
+    IF_NONE_MATCH, IF_RANGE, IF_UNMODIFIED_SINCE, InvalidHeaderValue, RANGE,
 };
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, Version};
 use http_engine::claims::MethodOverrides;
 use http_engine::{Body, hop_by_hop, interim};
 use origins::{AnyDestination, Origin, add_via};
 use route_matching::ParsedRequest;
+use std::fmt;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -43,12 +44,23 @@ pub(super) struct ForwardAuth {
     timeout: Duration,
 }
 
+/// Why an authority cannot be asked.
+#[derive(Debug)]
+pub(super) enum BadForwardAuth {
+    /// The URL leads to none.
+    Url(BadVerifyUrl),
+    /// The host is no value of a field.
+    Host(InvalidHeaderValue),
+    /// A field of the answer may not go on.
+    Copied(BadCopiedField),
+}
+
 impl ForwardAuth {
-    pub(super) fn new(settings: &ForwardAuthSettings) -> Result<Self, String> {
-        let (origin, path) = settings.target()?;
-        let host = HeaderValue::from_str(&origin.authority()).map_err(|why| why.to_string())?;
+    pub(super) fn new(settings: &ForwardAuthSettings) -> Result<Self, BadForwardAuth> {
+        let (origin, path) = settings.target().map_err(BadForwardAuth::Url)?;
+        let host = HeaderValue::from_str(&origin.authority()).map_err(BadForwardAuth::Host)?;
         let names = settings.copy_headers.iter().map(|name| check_copied(name));
-        let copied = names.collect::<Result<_, _>>()?;
+        let copied = names.collect::<Result<_, _>>().map_err(BadForwardAuth::Copied)?;
         Ok(Self { origin, host, path, copied, timeout: settings.timeout.0.0 })
     }
 
@@ -133,6 +145,18 @@ impl ForwardAuth {
         Some(question)
     }
 }
+
+impl fmt::Display for BadForwardAuth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Url(why) => why.fmt(f),
+            Self::Host(why) => why.fmt(f),
+            Self::Copied(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadForwardAuth {}
 
 fn passed(mut answer: Response<Body>) -> Response<Body> {
     *answer.version_mut() = Version::HTTP_11;

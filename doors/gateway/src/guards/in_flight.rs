@@ -4,7 +4,7 @@
 //! its permits is out. Called by `guards`.
 
 use super::guard_answer::GuardAnswer;
-use crate::limit_key::LimitKey;
+use crate::limit_key::{BadLimitKey, LimitKey};
 use crate::settings::RequestsSettings;
 use http::header::HeaderMap;
 use std::collections::HashMap;
@@ -39,7 +39,10 @@ pub(crate) struct InFlightPermit {
 
 impl InFlight {
     /// A limit that nobody touches yet, or that those who came in `before` still do.
-    pub(super) fn new(settings: &RequestsSettings, before: Option<&Self>) -> Result<Self, String> {
+    pub(super) fn new(
+        settings: &RequestsSettings,
+        before: Option<&Self>,
+    ) -> Result<Self, BadLimitKey> {
         let key = LimitKey::parse(&settings.key)?;
         let before = before.filter(|before| before.key == key);
         let table = before.map_or_else(Arc::default, |before| Arc::clone(&before.table));

@@ -5,11 +5,12 @@
 //! knows no clock. Called by `guards`.
 
 use super::guard_answer::GuardAnswer;
-use crate::limit_key::LimitKey;
-use crate::settings::LimitSettings;
+use crate::limit_key::{BadLimitKey, LimitKey};
+use crate::settings::{BadLimitRate, LimitSettings};
 use http::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use pipeline::limiter::{BucketDebt, BucketRate, LimiterBuckets, TokenOutcome, WhenEmpty};
+use std::fmt;
 use std::hash::Hasher;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -36,6 +37,17 @@ pub(crate) struct RateLimiter {
     log_only_matches: AtomicU64,
 }
 
+/// Why there is no limit by rate.
+#[derive(Debug)]
+pub(super) enum BadLimit {
+    /// The rate is none.
+    Rate(BadLimitRate),
+    /// The key is none.
+    Key(BadLimitKey),
+    /// The buckets would be foreseeable.
+    Randomness(getrandom::Error),
+}
+
 /// Holds what a client is told of its bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LimitNotice {
@@ -50,14 +62,14 @@ pub(super) struct LimitNotice {
 
 impl RateLimiter {
     /// One with full buckets, or with those of `before`.
-    pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, String> {
-        let (rate, key) = (settings.bucket_rate()?, LimitKey::parse(&settings.key)?);
+    pub(super) fn new(settings: &LimitSettings, before: Option<&Self>) -> Result<Self, BadLimit> {
+        let rate = settings.bucket_rate().map_err(BadLimit::Rate)?;
+        let key = LimitKey::parse(&settings.key).map_err(BadLimit::Key)?;
         let before = before.filter(|before| before.key == key && before.rate == rate);
         let buckets = if let Some(before) = before {
             Arc::clone(&before.buckets)
         } else {
-            let seed =
-                || getrandom::u64().map_err(|why| format!("the system gives no randomness: {why}"));
+            let seed = || getrandom::u64().map_err(BadLimit::Randomness);
             Arc::new(LimiterBuckets::new([seed()?, seed()?]))
         };
         let mode = if settings.log_only { LimitMode::LogOnly } else { LimitMode::Refuse };
@@ -118,6 +130,18 @@ impl RateLimiter {
     }
 }
 
+impl fmt::Display for BadLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rate(why) => why.fmt(f),
+            Self::Key(why) => why.fmt(f),
+            Self::Randomness(why) => write!(f, "the system gives no randomness: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BadLimit {}
+
 impl LimitNotice {
     pub(super) fn put(&self, headers: &mut HeaderMap) {
         let Self { key, burst, window, remaining: left, seconds } = self;
@@ -136,7 +160,7 @@ impl LimitNotice {
 mod tests {
     use super::*;
 
-    fn limiter(rate: &str, burst: Option<u32>) -> Result<RateLimiter, String> {
+    fn limiter(rate: &str, burst: Option<u32>) -> Result<RateLimiter, BadLimit> {
         let settings =
             LimitSettings { rate: rate.into(), burst, key: "client".into(), log_only: false };
         RateLimiter::new(&settings, None)

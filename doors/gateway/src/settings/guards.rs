@@ -4,16 +4,22 @@
 
 use super::RouteSettings;
 use crate::limit_key::LimitKey;
-use http::header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING, UPGRADE, VIA};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, InvalidHeaderName, InvalidHeaderValue, TRANSFER_ENCODING,
+    UPGRADE, VIA,
+};
+use http::status::InvalidStatusCode;
+use http::uri::InvalidUri;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
-use origins::Origin;
+use origins::{Origin, OriginError};
 use passwords::UserTable;
-use pipeline::limiter::BucketRate;
+use pipeline::limiter::{BadRate, BucketRate};
 use route_matching::check_pattern_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 use vocab::{Complaint, TimeSpan};
 
@@ -153,6 +159,52 @@ pub struct ForwardAuthSettings {
     pub timeout: Text<TimeSpan>,
 }
 
+/// Why an answer to what is blocked cannot be given.
+#[derive(Debug)]
+pub(crate) enum BadAnswer {
+    /// The number is no status.
+    Status(InvalidStatusCode),
+    /// The status is none to give here.
+    Unsuitable(u16),
+    /// The redirect is no URL.
+    Url(InvalidUri),
+    /// The redirect is neither a path nor of HTTP.
+    NowhereToGo(String),
+    /// The redirect is no value of a field.
+    Field(InvalidHeaderValue),
+}
+
+/// Why a limit has no rate.
+#[derive(Debug)]
+pub(crate) enum BadLimitRate {
+    /// The text is not like `10/s`.
+    Unreadable(String),
+    /// The numbers are out of bounds.
+    OutOfBounds(BadRate),
+}
+
+/// Why a URL leads to no authority.
+#[derive(Debug)]
+pub(crate) enum BadVerifyUrl {
+    /// This is no URL.
+    Unreadable(String, InvalidUri),
+    /// Scheme, host or path is missing.
+    NotWhole(String),
+    /// There is no such origin.
+    Origin(String, OriginError),
+}
+
+/// Why an authority may not bring a field.
+#[derive(Debug)]
+pub(crate) enum BadCopiedField {
+    /// The name is none of a field.
+    Name(String, InvalidHeaderName),
+    /// The field frames or routes the request.
+    Ours(String),
+    /// Servers may take an underscore for a hyphen.
+    Underscore(String),
+}
+
 fn client() -> String {
     "client".into()
 }
@@ -181,23 +233,23 @@ impl Default for AuthSettings {
 
 impl AnswerSettings {
     /// The answer, or why it cannot be given.
-    pub(crate) fn compile(&self) -> Result<CheckedAnswer, String> {
+    pub(crate) fn compile(&self) -> Result<CheckedAnswer, BadAnswer> {
         match self {
-            Self::Status(status @ (403 | 404 | 410)) => StatusCode::from_u16(*status)
-                .map(CheckedAnswer::Page)
-                .map_err(|why| why.to_string()),
-            Self::Status(status) => Err(format!("{status} is no answer to give here")),
+            Self::Status(status @ (403 | 404 | 410)) => {
+                StatusCode::from_u16(*status).map(CheckedAnswer::Page).map_err(BadAnswer::Status)
+            }
+            Self::Status(status) => Err(BadAnswer::Unsuitable(*status)),
             Self::Silence(SilentClose::Close) => Ok(CheckedAnswer::Close),
             Self::Silence(SilentClose::Tarpit) => Ok(CheckedAnswer::Tarpit),
             Self::Elsewhere(BlockRedirect { redirect }) => {
-                let uri = redirect.parse::<http::Uri>().map_err(|why| why.to_string())?;
+                let uri = redirect.parse::<Uri>().map_err(BadAnswer::Url)?;
                 let whole = matches!(uri.scheme_str(), Some("http" | "https"));
                 if !whole && !redirect.starts_with('/') {
-                    return Err(format!("{redirect:?} is no URL to go to"));
+                    return Err(BadAnswer::NowhereToGo(redirect.clone()));
                 }
                 HeaderValue::from_str(redirect)
                     .map(CheckedAnswer::Redirect)
-                    .map_err(|why| why.to_string())
+                    .map_err(BadAnswer::Field)
             }
         }
     }
@@ -228,7 +280,7 @@ impl BlockSettings {
         }
         if let Err(why) = self.answer.compile() {
             complaints.push(
-                Complaint::new("answer", why)
+                Complaint::new("answer", why.to_string())
                     .remedy("write 403, 404, 410, close, tarpit, or { redirect: URL }"),
             );
         }
@@ -270,8 +322,8 @@ impl RouteSettings {
 
 impl LimitSettings {
     /// Reads `10/s` and the like.
-    pub(crate) fn bucket_rate(&self) -> Result<BucketRate, String> {
-        let unreadable = || format!("{:?} is no rate", self.rate);
+    pub(crate) fn bucket_rate(&self) -> Result<BucketRate, BadLimitRate> {
+        let unreadable = || BadLimitRate::Unreadable(self.rate.clone());
         let (count, per) = self.rate.split_once('/').ok_or_else(unreadable)?;
         let count: u32 = count.trim().parse().map_err(|_| unreadable())?;
         let per_ms = match per.trim() {
@@ -280,12 +332,14 @@ impl LimitSettings {
             "h" => 3_600_000,
             _ => return Err(unreadable()),
         };
-        BucketRate::new(count, per_ms, self.burst.unwrap_or(count)).map_err(|why| why.to_string())
+        let burst = self.burst.unwrap_or(count);
+        BucketRate::new(count, per_ms, burst).map_err(BadLimitRate::OutOfBounds)
     }
 
     fn check(&self) -> Vec<Complaint> {
         let rate = self.bucket_rate().err().map(|why| {
-            Complaint::new("rate", why).remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
+            Complaint::new("rate", why.to_string())
+                .remedy("write rate: \"10/s\", \"100/m\" or \"1000/h\"")
         });
         rate.into_iter().chain(check_key(&self.key)).collect()
     }
@@ -301,7 +355,8 @@ impl RequestsSettings {
 
 fn check_key(key: &str) -> Option<Complaint> {
     let why = LimitKey::parse(key).err()?;
-    Some(Complaint::new("key", why).remedy("write client, route, header:NAME or cookie:NAME"))
+    let complaint = Complaint::new("key", why.to_string());
+    Some(complaint.remedy("write client, route, header:NAME or cookie:NAME"))
 }
 
 impl AuthSettings {
@@ -323,14 +378,15 @@ impl AuthSettings {
 
 impl ForwardAuthSettings {
     /// The authority, and what is asked of it.
-    pub(crate) fn target(&self) -> Result<(Origin, Uri), String> {
-        let uri: Uri = self.url.parse().map_err(|why| format!("{:?}: {why}", self.url))?;
+    pub(crate) fn target(&self) -> Result<(Origin, Uri), BadVerifyUrl> {
+        let url = || self.url.clone();
+        let uri: Uri = self.url.parse().map_err(|why| BadVerifyUrl::Unreadable(url(), why))?;
         let parts = (uri.scheme_str(), uri.authority(), uri.path_and_query());
         let (Some(scheme), Some(authority), Some(path)) = parts else {
-            return Err(format!("{:?} is no whole URL", self.url));
+            return Err(BadVerifyUrl::NotWhole(url()));
         };
         let origin = format!("{scheme}://{authority}");
-        let origin = origin.parse().map_err(|why| format!("{:?}: {why}", self.url))?;
+        let origin = origin.parse().map_err(|why| BadVerifyUrl::Origin(url(), why))?;
         Ok((origin, Uri::from(path.clone())))
     }
 
@@ -338,7 +394,8 @@ impl ForwardAuthSettings {
         let mut complaints = Vec::new();
         if let Err(why) = self.target() {
             complaints.push(
-                Complaint::new("url", why).remedy("write url: \"http://127.0.0.1:9091/verify\""),
+                Complaint::new("url", why.to_string())
+                    .remedy("write url: \"http://127.0.0.1:9091/verify\""),
             );
         }
         if self.copy_headers.len() > COPIED_MAX {
@@ -346,7 +403,8 @@ impl ForwardAuthSettings {
         }
         for (index, name) in self.copy_headers.iter().enumerate() {
             if let Err(why) = check_copied(name) {
-                complaints.push(Complaint::new(format!("copy_headers.{index}"), why));
+                let path = format!("copy_headers.{index}");
+                complaints.push(Complaint::new(path, why.to_string()));
             }
         }
         let timeout = self.timeout.0.0;
@@ -359,17 +417,68 @@ impl ForwardAuthSettings {
 }
 
 /// Returns whether the authority may bring this field: none that frames or routes the request.
-pub(crate) fn check_copied(name: &str) -> Result<HeaderName, String> {
-    let field = HeaderName::try_from(name).map_err(|why| format!("{name:?} is no field: {why}"))?;
+pub(crate) fn check_copied(name: &str) -> Result<HeaderName, BadCopiedField> {
+    let field = HeaderName::try_from(name).map_err(|why| BadCopiedField::Name(name.into(), why))?;
     let ours = [HOST, CONTENT_LENGTH, CONNECTION, TRANSFER_ENCODING, UPGRADE, VIA];
     if ours.contains(&field) || field.as_str().starts_with("x-forwarded-") {
-        return Err(format!("{name:?} is ours to write"));
+        return Err(BadCopiedField::Ours(name.into()));
     }
     if field.as_str().contains('_') {
-        return Err(format!("{name:?}: fields with an underscore go no further"));
+        return Err(BadCopiedField::Underscore(name.into()));
     }
     Ok(field)
 }
+
+impl fmt::Display for BadAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status(why) => why.fmt(f),
+            Self::Unsuitable(status) => write!(f, "{status} is no answer to give here"),
+            Self::Url(why) => why.fmt(f),
+            Self::NowhereToGo(redirect) => write!(f, "{redirect:?} is no URL to go to"),
+            Self::Field(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadAnswer {}
+
+impl fmt::Display for BadLimitRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(rate) => write!(f, "{rate:?} is no rate"),
+            Self::OutOfBounds(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadLimitRate {}
+
+impl fmt::Display for BadVerifyUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(url, why) => write!(f, "{url:?}: {why}"),
+            Self::NotWhole(url) => write!(f, "{url:?} is no whole URL"),
+            Self::Origin(url, why) => write!(f, "{url:?}: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for BadVerifyUrl {}
+
+impl fmt::Display for BadCopiedField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name, why) => write!(f, "{name:?} is no field: {why}"),
+            Self::Ours(name) => write!(f, "{name:?} is ours to write"),
+            Self::Underscore(name) => {
+                write!(f, "{name:?}: fields with an underscore go no further")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadCopiedField {}
 
 #[cfg(test)]
 mod tests {
