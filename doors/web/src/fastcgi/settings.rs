@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use settings::Text;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -92,29 +93,54 @@ pub(crate) enum FastcgiAddress {
     Named(Arc<NamedServer>),
 }
 
+/// Why a text is no address of a server of scripts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadFastcgiAddress {
+    /// The path of the socket is not absolute, or too long.
+    SocketPath(String),
+    /// Neither `unix://` nor `tcp://` begins it.
+    Scheme(String),
+    /// No address or name with a port follows `tcp://`.
+    HostPort(String),
+}
+
 impl FastcgiAddress {
     /// Reads `unix:///PATH`, `tcp://ADDRESS:PORT` or `tcp://NAME:PORT`.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadFastcgiAddress> {
         if let Some(path) = text.strip_prefix("unix://") {
             return if path.starts_with('/') && path.len() <= SOCKET_PATH_BYTES_MAX {
                 Ok(Self::Unix(path.into()))
             } else {
-                Err(format!(
-                    "{text:?} has no absolute path of at most {SOCKET_PATH_BYTES_MAX} bytes"
-                ))
+                Err(BadFastcgiAddress::SocketPath(text.into()))
             };
         }
         let Some(place) = text.strip_prefix("tcp://") else {
-            return Err(format!("{text:?} is no address of a FastCGI server"));
+            return Err(BadFastcgiAddress::Scheme(text.into()));
         };
         if let Ok(address) = place.parse() {
             return Ok(Self::Tcp(address));
         }
         named(place)
             .map(|it| Self::Named(Arc::new(it)))
-            .ok_or_else(|| format!("{text:?} has no address or name with a port after tcp://"))
+            .ok_or_else(|| BadFastcgiAddress::HostPort(text.into()))
     }
 }
+
+impl fmt::Display for BadFastcgiAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SocketPath(text) => {
+                write!(f, "{text:?} has no absolute path of at most {SOCKET_PATH_BYTES_MAX} bytes")
+            }
+            Self::Scheme(text) => write!(f, "{text:?} is no address of a FastCGI server"),
+            Self::HostPort(text) => {
+                write!(f, "{text:?} has no address or name with a port after tcp://")
+            }
+        }
+    }
+}
+
+impl std::error::Error for BadFastcgiAddress {}
 
 /// Reads `NAME:PORT`.
 fn named(place: &str) -> Option<NamedServer> {
@@ -148,7 +174,7 @@ impl FastcgiChoice {
         };
         let mut complaints = Vec::new();
         if let Err(why) = FastcgiAddress::parse(&settings.server) {
-            complaints.push(Complaint::new(at("server"), why).remedy(
+            complaints.push(Complaint::new(at("server"), why.to_string()).remedy(
                 "write unix:///run/php/php-fpm.sock, tcp://127.0.0.1:9000 or tcp://php:9000",
             ));
         }
