@@ -11,15 +11,16 @@ use admin::model::{
 };
 use admin::{
     Admin, AdminToken, ControlRefusal, DnsCachePurge, NameAllow, PoolChange, ProgramControl,
-    WhyQuestion,
+    TokenError, WhyQuestion,
 };
 use door_gateway::{ForecastQuestion, GatewayForecast};
 use policy::{AllowUntil, AllowedClients};
 use resolver::{FlushIn, FlushScope, UpstreamStanding};
+use std::fmt;
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
-use transport::ConnectionLimits;
+use transport::{BindError, ConnectionLimits, CoreStuck};
 use vocab::{DomainName, Door, ListId, Listen, Now, RequestKind, Scheme};
 
 /// Admin connections at once: people and scripts, not the public.
@@ -28,19 +29,28 @@ const ADMIN_CONNECTIONS_MAX: usize = 256;
 /// without an end may keep the others out.
 const ADMIN_CONNECTIONS_PER_CLIENT_MAX: usize = 64;
 
+/// Why the admin listener does not open.
+#[derive(Debug)]
+pub(super) enum AdminNotOpen {
+    /// The address could not be had.
+    Bind(BindError),
+    /// The token can neither be read nor made.
+    Token(TokenError),
+    /// A core takes no more work.
+    Core(CoreStuck),
+}
+
 impl RunningApp {
     /// Opens the admin listener; it stays as it is until the program ends.
-    pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), String> {
+    pub(super) fn open_admin(self: &Arc<Self>) -> Result<(), AdminNotOpen> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let mut settings = running.plan.file.admin.clone();
         let entry =
             Listen { scheme: Scheme::Http, address: settings.listen.0, path: String::new() };
-        let bound = running
-            .http
-            .bind("admin", &[entry], &self.cores, &[])
-            .map_err(|why| why.to_string())?;
+        let bound =
+            running.http.bind("admin", &[entry], &self.cores, &[]).map_err(AdminNotOpen::Bind)?;
         let (token, trouble) =
-            AdminToken::open_or_make(self.state.path()).map_err(|why| why.to_string())?;
+            AdminToken::open_or_make(self.state.path()).map_err(AdminNotOpen::Token)?;
         if let Some(trouble) = trouble {
             self.note_problem(trouble);
         }
@@ -75,11 +85,23 @@ impl RunningApp {
             running
                 .http
                 .start(listener, &limits, &self.cores, &self.drain, &serve)
-                .map_err(|why| why.to_string())?;
+                .map_err(AdminNotOpen::Core)?;
         }
         Ok(())
     }
 }
+
+impl fmt::Display for AdminNotOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bind(why) => why.fmt(f),
+            Self::Token(why) => why.fmt(f),
+            Self::Core(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for AdminNotOpen {}
 
 /// Holds what the API holds of the program.
 struct ControlHandle(Arc<RunningApp>);

@@ -8,18 +8,20 @@ mod entries;
 
 use super::http::Serve;
 use super::{RunningApp, blocked_tunnels};
-use config::Plan;
+use config::{FileComplaint, Plan};
+use door_dns::StartError;
 use door_pixel::PixelDoor;
 use file_access::private_files::PrivateFiles;
 use http_front::HttpDoor;
 use policy::{Ask, Policy, Verdict};
 use std::any::Any;
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-use transport::ConnectionLimits;
+use transport::{BindError, ConnectionLimits, CoreStuck};
 use vocab::{Complaint, Door, Listen, Now};
 
 pub(crate) use self::entries::{HTTP_DOORS, SAMPLE};
@@ -82,6 +84,19 @@ pub(super) struct HttpOpening {
     pub(super) serve: Serve,
 }
 
+/// Why the doors do not follow a plan.
+#[derive(Debug)]
+pub(super) enum DoorsNotOpen {
+    /// The DNS door cannot be made, or take its settings.
+    Dns(StartError),
+    /// Settings of a door are wrong, or files that they name.
+    Settings(Vec<FileComplaint>),
+    /// An address could not be had.
+    Bind(BindError),
+    /// A core takes no more work.
+    Core(CoreStuck),
+}
+
 /// Time for which the end of the program waits for what is on its way to disk.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -135,12 +150,12 @@ impl RunningApp {
 
 impl OpenDoors {
     /// Makes every door of the plan; nothing listens yet.
-    pub(super) fn make(app: &RunningApp, plan: &Plan) -> Result<Self, String> {
-        let dns = entries::make_dns(app, plan)?;
+    pub(super) fn make(app: &RunningApp, plan: &Plan) -> Result<Self, DoorsNotOpen> {
+        let dns = entries::make_dns(app, plan).map_err(DoorsNotOpen::Dns)?;
         let mut http = Vec::new();
         for entry in &HTTP_DOORS {
             let made = (entry.make)(app, plan);
-            let made = made.map_err(|wrong| lines(plan, entry.door.as_str(), wrong))?;
+            let made = made.map_err(|wrong| located(plan, entry.door.as_str(), wrong))?;
             http.extend(made.map(|door| OpenHttpDoor { entry, door }));
         }
         Ok(Self { dns, http })
@@ -154,12 +169,12 @@ impl OpenDoors {
     }
 
     /// Gives the HTTP doors the plan's settings.
-    pub(super) fn apply_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), String> {
+    pub(super) fn apply_settings(&self, app: &RunningApp, plan: &Plan) -> Result<(), DoorsNotOpen> {
         let at_pixel = self.get::<PixelDoor>().filter(|_| blocked_tunnels::are_taken(plan));
         app.at_pixel.door.store(at_pixel);
         for open in &self.http {
             let taken = (open.entry.take_settings)(open, app, plan);
-            taken.map_err(|wrong| lines(plan, open.entry.door.as_str(), wrong))?;
+            taken.map_err(|wrong| located(plan, open.entry.door.as_str(), wrong))?;
         }
         Ok(())
     }
@@ -202,8 +217,26 @@ fn opening(entry: &DoorEntry, open: Option<&OpenHttpDoor>) -> HttpOpening {
     HttpOpening { name, listen, limits, serve }
 }
 
-/// Complaints of a section, a line each, with their places.
-pub(super) fn lines(plan: &Plan, section: &str, complaints: Vec<Complaint>) -> String {
+/// Complaints of a section with their places.
+pub(super) fn located(plan: &Plan, section: &str, complaints: Vec<Complaint>) -> DoorsNotOpen {
     let placed = complaints.into_iter().map(|complaint| plan.locate(complaint.under(section)));
-    placed.map(|complaint| complaint.to_string()).collect::<Vec<_>>().join("\n")
+    DoorsNotOpen::Settings(placed.collect())
 }
+
+impl fmt::Display for DoorsNotOpen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dns(why) => why.fmt(f),
+            Self::Settings(complaints) => {
+                for (index, complaint) in complaints.iter().enumerate() {
+                    write!(f, "{}{complaint}", if index > 0 { "\n" } else { "" })?;
+                }
+                Ok(())
+            }
+            Self::Bind(why) => why.fmt(f),
+            Self::Core(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for DoorsNotOpen {}

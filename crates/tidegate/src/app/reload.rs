@@ -6,7 +6,7 @@
 //! door is made from it and the one when the running door reads it: then the doors before that one
 //! are new, the failure says so, and the next reload brings all of them to one plan.
 
-use super::doors::{self, HttpOpening, OpenDoors};
+use super::doors::{DoorsNotOpen, HttpOpening, OpenDoors, located};
 use super::http::BoundListeners;
 use super::subscriptions::ListsNotInForce;
 use super::{RunningApp, RunningDoors, lists, memory, private};
@@ -15,7 +15,6 @@ use ::signer::{SignerStartError, SignerSuccession};
 use admin::model::{ReloadOutcome, UpdatedList};
 use config::Plan;
 use policy::Policy;
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -23,7 +22,7 @@ use vocab::{Listen, Scheme};
 
 impl RunningApp {
     /// Opens every door of the plan for the first time.
-    pub(super) fn open_doors(&self, plan: Plan) -> Result<(), String> {
+    pub(super) fn open_doors(&self, plan: Plan) -> Result<(), DoorsNotOpen> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         self.apply(&mut running, plan)
     }
@@ -49,7 +48,7 @@ impl RunningApp {
             .map_err(|failure| lines(failure.message))?;
         // It reads the same files; doors may want certificates for names that it must know of.
         let succession = self.reload_signer().map_err(|why| lines(why.to_string()))?;
-        self.apply(&mut running, plan).map_err(lines)?;
+        self.apply(&mut running, plan).map_err(|why| lines(why.to_string()))?;
         succession.keep();
         let (lists, rules) = self.swap(policy, before);
         self.subscriptions.all_in_force();
@@ -144,7 +143,7 @@ impl RunningApp {
         size
     }
 
-    fn apply(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
+    fn apply(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), DoorsNotOpen> {
         let before = self.private.paths();
         let wanted = private::paths(&plan, self.state.path(), &self.setup);
         // What was private stays so until the doors have taken the new plan.
@@ -154,8 +153,7 @@ impl RunningApp {
         outcome
     }
 
-    fn apply_plan(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), String> {
-        let say = |why: &dyn Display| why.to_string();
+    fn apply_plan(&self, running: &mut RunningDoors, plan: Plan) -> Result<(), DoorsNotOpen> {
         let fresh = OpenDoors::make(self, &plan)?;
         // A door that runs goes on with new settings; a new one begins. Until it has taken them,
         // only the fresh one knows where to listen.
@@ -171,18 +169,18 @@ impl RunningApp {
             let listeners = running
                 .http
                 .bind(opening.name, &opening.listen, &self.cores, &leaving)
-                .map_err(|why| say(&why))?;
+                .map_err(DoorsNotOpen::Bind)?;
             bound.extend(listeners.into_iter().map(|listener| (index, listener)));
         }
         // The DNS door binds before it changes anything, the resolver included, and is the last
         // that can fail. Without it the other doors still look names up.
         if let (Some(door), Some(settings)) = (&doors.dns, effective::dns_settings(&plan)) {
             door.reload(&settings, &effective::pixel_addresses(&plan), &self.cores, &leaving)
-                .map_err(|why| say(&why))?;
+                .map_err(DoorsNotOpen::Dns)?;
         } else {
             self.resolver
                 .reload(&effective::resolver_settings(&plan))
-                .map_err(|complaints| doors::lines(&plan, "dns", complaints))?;
+                .map_err(|complaints| located(&plan, "dns", complaints))?;
         }
         self.resolver.answer_from(doors.dns.as_ref().map(|door| door.local_names()));
         doors.apply_settings(self, &plan)?;
@@ -191,7 +189,7 @@ impl RunningApp {
             running
                 .http
                 .start(listener, &opening.limits, &self.cores, &self.drain, &opening.serve)
-                .map_err(|why| say(&why))?;
+                .map_err(DoorsNotOpen::Core)?;
         }
         self.signer.apply_settings(&plan.file.signer);
         for opening in &openings {

@@ -10,7 +10,7 @@ use crate::app::effective;
 use crate::app::folders::{self, FolderOpener};
 use crate::app::mint::vouches_for;
 use config::Plan;
-use door_dns::DnsDoor;
+use door_dns::{DnsDoor, StartError};
 use door_gateway::{GatewayDoor, GatewayParts};
 use door_pixel::{PixelDoor, PixelParts};
 use door_proxy::{BlockedTunnel, CacheEnvironment, ProxyDoor, ProxyParts};
@@ -35,7 +35,7 @@ pub(crate) static HTTP_DOORS: [DoorEntry; 4] = [
 ];
 
 /// Makes the DNS door of the plan, if the plan has it.
-pub(super) fn make_dns(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<DnsDoor>>, String> {
+pub(super) fn make_dns(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<DnsDoor>>, StartError> {
     let Some(settings) = effective::dns_settings(plan) else { return Ok(None) };
     let parts = door_dns::DnsParts {
         policy: Arc::clone(&app.policy),
@@ -49,7 +49,7 @@ pub(super) fn make_dns(app: &RunningApp, plan: &Plan) -> Result<Option<Arc<DnsDo
         effects_env: app.effects_env(),
         base: base(app, plan),
     };
-    DnsDoor::new(&settings, parts).map(Some).map_err(|why| why.to_string())
+    DnsDoor::new(&settings, parts).map(Some)
 }
 
 impl ProgramDoor for PixelDoor {
