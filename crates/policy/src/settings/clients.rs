@@ -8,7 +8,8 @@ use crate::clients::tags::ClientTags;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
-use vocab::{Complaint, MacAddress, Network};
+use std::fmt;
+use vocab::{Complaint, MacAddress, Network, NetworkError};
 
 /// Clients, and the lists that hold for them.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -78,11 +79,20 @@ pub(crate) enum ClientMatch<'t> {
     Interface(&'t str),
 }
 
+/// Why an entry of `match` means nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum BadClientMatch {
+    /// Nothing follows the word with which the entry begins.
+    Nobody(&'static str),
+    /// The entry is neither an address nor a network.
+    Network(NetworkError),
+}
+
 impl<'t> ClientMatch<'t> {
     /// Reads an entry; an error says what it should be.
-    pub(crate) fn parse(text: &'t str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &'t str) -> Result<Self, BadClientMatch> {
         type Make<'t> = fn(&'t str) -> ClientMatch<'t>;
-        let words: [(&str, Make<'t>); 3] = [
+        let words: [(&'static str, Make<'t>); 3] = [
             ("id:", ClientMatch::Id),
             ("user:", ClientMatch::User),
             ("interface:", ClientMatch::Interface),
@@ -90,16 +100,27 @@ impl<'t> ClientMatch<'t> {
         for (prefix, make) in words {
             if let Some(word) = text.strip_prefix(prefix) {
                 let word = word.trim();
-                let empty = || format!("nobody is named behind {prefix:?}");
-                return if word.is_empty() { Err(empty()) } else { Ok(make(word)) };
+                let empty = BadClientMatch::Nobody(prefix);
+                return if word.is_empty() { Err(empty) } else { Ok(make(word)) };
             }
         }
         if let Ok(mac) = text.parse() {
             return Ok(Self::Mac(mac));
         }
-        text.parse().map(Self::Network).map_err(|why: vocab::NetworkError| why.to_string())
+        text.parse().map(Self::Network).map_err(BadClientMatch::Network)
     }
 }
+
+impl fmt::Display for BadClientMatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody(prefix) => write!(f, "nobody is named behind {prefix:?}"),
+            Self::Network(why) => why.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for BadClientMatch {}
 
 impl ScheduleSettings {
     /// In few words, for people.
@@ -125,10 +146,11 @@ impl ClientSettings {
             complaints.push(Complaint::new(format!("{path}.match"), message).remedy(remedy));
         }
         for (at, text) in self.matches.iter().enumerate() {
-            let Err(what) = ClientMatch::parse(text) else { continue };
+            let Err(why) = ClientMatch::parse(text) else { continue };
             let remedy = "write an IP address, a network such as 192.168.1.64/26, a MAC address, \
                           id:phone, user:ann or interface:br-lan";
-            complaints.push(Complaint::new(format!("{path}.match.{at}"), what).remedy(remedy));
+            let complaint = Complaint::new(format!("{path}.match.{at}"), why.to_string());
+            complaints.push(complaint.remedy(remedy));
         }
         if self.blocked == Some(BlockStyle::Auto) {
             let message = "auto is for all clients, in dns.blocked";
