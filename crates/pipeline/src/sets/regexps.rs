@@ -91,7 +91,8 @@ impl RegexpsBuilder {
             (hir, case.apply(text))
         } else {
             let wide = format!("(?u){text}");
-            (parse(&wide).map_err(BadRule::Regexp)?, case.apply(&wide))
+            let hir = parse(&wide).map_err(|why| BadRule::Regexp(syntax_fault(&why)))?;
+            (hir, case.apply(&wide))
         };
         RegexBuilder::new(&expression)
             .unicode(false)
@@ -132,14 +133,18 @@ impl RegexpCase {
     }
 }
 
-fn parse(expression: &str) -> Result<Hir, String> {
-    regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build().parse(expression).map_err(
-        |why| match why {
-            regex_syntax::Error::Parse(why) => why.kind().to_string(),
-            regex_syntax::Error::Translate(why) => why.kind().to_string(),
-            other => other.to_string(),
-        },
-    )
+fn parse(expression: &str) -> Result<Hir, Box<regex_syntax::Error>> {
+    let mut parser = regex_syntax::ParserBuilder::new().unicode(false).utf8(false).build();
+    parser.parse(expression).map_err(Box::new)
+}
+
+/// The fault alone: the error's own text is several lines with an arrow.
+fn syntax_fault(why: &regex_syntax::Error) -> String {
+    match why {
+        regex_syntax::Error::Parse(why) => why.kind().to_string(),
+        regex_syntax::Error::Translate(why) => why.kind().to_string(),
+        other => other.to_string(),
+    }
 }
 
 fn reason(why: &regex::Error) -> String {
